@@ -1,0 +1,63 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// Shared by every target: the language as strict as it comes, and no warning left standing.
+let settings: [SwiftSetting] = [
+  .swiftLanguageMode(.v6),
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+  .treatAllWarnings(as: .error),
+]
+
+let argumentParser = Target.Dependency.product(
+  name: "ArgumentParser", package: "swift-argument-parser")
+let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
+let lifecycle = Target.Dependency.product(
+  name: "ServiceLifecycle", package: "swift-service-lifecycle")
+let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
+let yams = Target.Dependency.product(name: "Yams", package: "Yams")
+
+// The arrows between the targets are the architecture: deploy/check-imports holds them.
+let package = Package(
+  name: "juice-kiosk",
+  platforms: [.macOS(.v15)],
+  products: [
+    .executable(name: "juice-kiosk", targets: ["juice-kiosk"])
+  ],
+  dependencies: [
+    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+    .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+    .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+    .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
+    .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+  ],
+  targets: [
+    .target(name: "JuiceMaker", swiftSettings: settings),
+    .target(name: "KioskMessages", dependencies: ["JuiceMaker"], swiftSettings: settings),
+    .target(name: "MessageBroker", swiftSettings: settings),
+    .systemLibrary(
+      name: "CMosquitto", pkgConfig: "libmosquitto",
+      providers: [.apt(["libmosquitto-dev"]), .brew(["mosquitto"])]),
+    .target(
+      name: "MosquittoBroker", dependencies: ["MessageBroker", "CMosquitto"],
+      swiftSettings: settings),
+    .target(
+      name: "Ledger", dependencies: ["JuiceMaker", "KioskMessages", grdb], swiftSettings: settings),
+    .target(
+      name: "KioskController",
+      dependencies: ["JuiceMaker", "KioskMessages", "MessageBroker", "Ledger", logging],
+      swiftSettings: settings),
+    .executableTarget(
+      name: "juice-kiosk",
+      dependencies: [
+        "JuiceMaker", "KioskMessages", "MessageBroker", "MosquittoBroker", "Ledger",
+        "KioskController", argumentParser, lifecycle, logging, yams,
+      ],
+      swiftSettings: settings),
+    .testTarget(name: "JuiceMakerTests", dependencies: ["JuiceMaker"], swiftSettings: settings),
+    .testTarget(
+      name: "MessageBrokerTests", dependencies: ["MessageBroker", "MosquittoBroker"],
+      swiftSettings: settings),
+  ]
+)

@@ -1,0 +1,67 @@
+/// How much of each fruit: a recipe, a stock, a change, what is missing.
+///
+/// Sorted by fruit id, so that equal amounts are written the same way wherever they go.
+package struct FruitAmounts: Hashable, Sendable {
+  package typealias Element = (fruit: Fruit.ID, amount: Int)
+
+  private var fruits: [Fruit.ID] = []
+  private var amounts: [Int] = []
+
+  package init() {}
+
+  /// - Parameter elements: each fruit once; of several amounts for one fruit the last one stands.
+  package init(_ elements: some Sequence<Element>) {
+    for (fruit, amount) in elements { self[fruit] = amount }
+  }
+
+  /// `nil` for a fruit that is not there; setting `nil` removes it.
+  package subscript(fruit: Fruit.ID) -> Int? {
+    get {
+      let index = lowerBound(of: fruit)
+      return index < fruits.endIndex && fruits[index] == fruit ? amounts[index] : nil
+    }
+    set {
+      let index = lowerBound(of: fruit)
+      let isPresent = index < fruits.endIndex && fruits[index] == fruit
+      switch (isPresent, newValue) {
+      case (true, let amount?):
+        amounts[index] = amount
+      case (true, nil):
+        fruits.remove(at: index)
+        amounts.remove(at: index)
+      case (false, let amount?):
+        fruits.insert(fruit, at: index)
+        amounts.insert(amount, at: index)
+      case (false, nil):
+        break
+      }
+    }
+  }
+
+  private func lowerBound(of fruit: Fruit.ID) -> Int {
+    var (low, high) = (0, fruits.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if fruits[middle] < fruit { low = middle + 1 } else { high = middle }
+    }
+    return low
+  }
+}
+
+extension FruitAmounts: RandomAccessCollection {
+  package var startIndex: Int { 0 }
+  package var endIndex: Int { fruits.count }
+  package subscript(position: Int) -> Element { (fruits[position], amounts[position]) }
+}
+
+extension FruitAmounts: ExpressibleByDictionaryLiteral {
+  package init(dictionaryLiteral elements: (Fruit.ID, Int)...) {
+    self.init(elements.lazy.map { (fruit: $0.0, amount: $0.1) })
+  }
+}
+
+extension FruitAmounts: CustomStringConvertible {
+  package var description: String {
+    map { "\($0.fruit) \($0.amount)" }.joined(separator: ", ")
+  }
+}

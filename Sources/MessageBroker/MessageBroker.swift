@@ -1,0 +1,81 @@
+/// One client's connection to an MQTT broker: a batch of deliveries comes in, answers go out, and
+/// only an explicit settlement lets the acknowledgements of the batch go.
+///
+/// A client runs one loop: wait for the `nextEvent`, do what it asks, settle, wait again. One batch
+/// is in hand at a time; what arrives meanwhile waits and makes the next batch.
+///
+/// An implementation connects, subscribes and reconnects by itself, following its
+/// `SessionOptions`. It is an actor, so that a client actor which adopts its executor
+/// (`unownedExecutor`) talks to it without a thread hop.
+package protocol MessageBroker: Actor {
+  /// Starts connecting and returns; what comes of it is an event. Called once.
+  func connect(_ options: SessionOptions)
+
+  /// Waits for the next event.
+  ///
+  /// - Parameter timeout: how long to wait at most; `nil` waits forever.
+  /// - Returns: `nil` after the timeout, and at once when the task has been cancelled or the
+  ///   connection was ended by `disconnect()`.
+  func nextEvent(timeout: Duration?) async -> BrokerEvent?
+
+  /// Puts messages on their way, in order, behind those of earlier calls.
+  ///
+  /// Nothing is written to the network before the batch in hand is settled. Without a connection
+  /// the messages are dropped: publish again what matters when the next connection is `online`.
+  ///
+  /// - Returns: the running number, from 1 over the whole life of this object, of the last
+  ///   message so far that was published with QoS 1; to be compared with `confirmed`.
+  /// - Throws: `BrokerError.cannotPublish` if a message breaks the protocol's rules (a wildcard in
+  ///   a topic, more than the broker takes); the others of the call are published all the same.
+  @discardableResult
+  func publish(_ messages: [Message]) throws(BrokerError) -> UInt64
+
+  /// The running number up to which the broker has acknowledged each QoS 1 message published on
+  /// this connection. Messages lost with an earlier connection count as passed over once a later
+  /// number is confirmed, so note what is unconfirmed at `offline`.
+  var confirmed: UInt64 { get }
+
+  /// Lets the acknowledgements of the batch in hand go, together with everything published so far.
+  /// Without a batch in hand it only flushes what was published.
+  func settle()
+
+  /// Forgets the batch in hand, unacknowledged, and drops the connection as a crash would: the will
+  /// is published, and the broker delivers the batch again on the next connection, which is
+  /// attempted after the usual delay.
+  func abandon()
+
+  /// Ends the session in good order: what was published is written out and confirmed, as far as
+  /// that works within `grace`, then the client takes its leave, and the will is not published.
+  /// A batch in hand that is not settled stays unacknowledged.
+  func disconnect(grace: Duration) async
+}
+
+/// What a client learns from its broker.
+package enum BrokerEvent: Sendable, Equatable {
+  /// Connected, and every subscription granted. Deliveries may come before it where a session was
+  /// resumed.
+  case online
+  /// Deliveries in the order of their arrival, to be settled together. Never empty.
+  case deliveries([Delivery])
+  /// `confirmed` has grown, and nothing else has happened.
+  case confirmed
+  /// There is no connection; the next attempt follows by itself. Sent once for each outage and each
+  /// new reason, not for each failed attempt.
+  case offline(BrokerError)
+}
+
+/// A message as it arrived, with what its protocol tells about the delivery.
+package struct Delivery: Sendable, Equatable {
+  package let message: Message
+  /// From 1 for QoS 1; 0 for QoS 0, which has none.
+  package let packetID: UInt16
+  /// The broker has marked it as one that it may have delivered before (DUP), and it arrived in a
+  /// session that was resumed.
+  package let isRedelivery: Bool
+
+  package init(message: Message, packetID: UInt16 = 0, isRedelivery: Bool = false) {
+    self.message = message
+    self.packetID = packetID
+    self.isRedelivery = isRedelivery
+  }
+}

@@ -1,0 +1,38 @@
+/// How a client connects, each time that it does.
+package struct SessionOptions: Sendable {
+  /// Names the session: a broker drops an older connection with the same id.
+  package var clientID: String
+  /// What to subscribe to after every connect, all with QoS 1.
+  package var subscriptions: [TopicFilter]
+  /// Published by the broker when the connection is lost without a farewell.
+  package var will: Message?
+  /// The broker probes a silent connection after this long; in seconds, 5 or more.
+  package var keepAlive: UInt16
+  /// Starts with a session that holds nothing from before.
+  ///
+  /// Said for the first connect. For a later one the rule of `sessionExpiry` decides.
+  package var cleanStart: Bool
+  /// How long a session outlives its connection; zero: not at all.
+  ///
+  /// The broker is told (MQTT 5), and the client keeps the rule too, on every protocol: it resumes
+  /// no session after being away for longer, counted from the last packet that it received, and it
+  /// reads nothing that has waited in its socket for longer (a process that was stopped and
+  /// continued). It asks for a clean start instead, so that nothing late is delivered.
+  package var sessionExpiry: Duration
+  /// How many QoS 1 deliveries may be on their way to the client unacknowledged; bounds a batch.
+  package var receiveMaximum: UInt16
+
+  package init(
+    clientID: String, subscriptions: [TopicFilter] = [], will: Message? = nil,
+    keepAlive: UInt16 = 10, cleanStart: Bool = true, sessionExpiry: Duration = .zero,
+    receiveMaximum: UInt16 = 1024
+  ) {
+    self.clientID = clientID
+    self.subscriptions = subscriptions
+    self.will = will
+    self.keepAlive = keepAlive
+    self.cleanStart = cleanStart
+    self.sessionExpiry = sessionExpiry
+    self.receiveMaximum = receiveMaximum
+  }
+}

@@ -1,0 +1,58 @@
+/// A topic filter: topic levels, of which `+` matches any one and a last `#` any number (MQTT 4.7).
+package struct TopicFilter: Sendable, Hashable, CustomStringConvertible {
+  package let text: String
+
+  /// - Throws: `TopicFilterError` with what is wrong.
+  package init(_ text: String) throws(TopicFilterError) {
+    guard !text.isEmpty else { throw .empty }
+    guard text.utf8.count <= 65_535 else { throw .tooLong }
+    guard !text.utf8.contains(0) else { throw .nullCharacter }
+    let levels = text.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+    for (index, level) in levels.enumerated() where level.count > 1 {
+      if level.contains(UInt8(ascii: "+")) || level.contains(UInt8(ascii: "#")) {
+        throw .wildcardInsideLevel(index + 1)
+      }
+    }
+    for (index, level) in levels.dropLast().enumerated() where level.elementsEqual("#".utf8) {
+      throw .hashNotLast(index + 1)
+    }
+    self.text = text
+  }
+
+  package var description: String { text }
+
+  /// Whether a topic is one that this filter selects. A filter that starts with a wildcard selects
+  /// no topic that starts with `$` (4.7.2).
+  package func matches(_ topic: String) -> Bool {
+    let separator = UInt8(ascii: "/")
+    var filter = text.utf8.split(separator: separator, omittingEmptySubsequences: false)[...]
+    var levels = topic.utf8.split(separator: separator, omittingEmptySubsequences: false)[...]
+    if topic.utf8.first == UInt8(ascii: "$"), text.hasPrefix("+") || text.hasPrefix("#") {
+      return false
+    }
+    while let expected = filter.popFirst() {
+      if expected.elementsEqual("#".utf8) { return true }
+      guard let level = levels.popFirst() else { return false }
+      guard expected.elementsEqual("+".utf8) || expected.elementsEqual(level) else { return false }
+      // "sport/#" also selects "sport" itself (4.7.1.2).
+      if levels.isEmpty, filter.count == 1, filter.first?.elementsEqual("#".utf8) == true {
+        return true
+      }
+    }
+    return levels.isEmpty
+  }
+}
+
+/// Why a text is not a topic filter. Levels count from 1.
+package enum TopicFilterError: Error, Hashable {
+  /// A filter has at least one character.
+  case empty
+  /// More than 65,535 bytes (1.5.4).
+  case tooLong
+  /// U+0000 is not allowed in a topic (4.7.3).
+  case nullCharacter
+  /// A wildcard must be a whole level (4.7.1).
+  case wildcardInsideLevel(Int)
+  /// `#` must be the last level (4.7.1.2).
+  case hashNotLast(Int)
+}

@@ -1,0 +1,6 @@
+import ArgumentParser
+import Logging
+import ServiceLifecycle
+import Yams
+
+@main struct JuiceKiosk: ParsableCommand {}
