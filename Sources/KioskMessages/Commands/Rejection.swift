@@ -1,0 +1,41 @@
+/// Why a command was not carried out, in the words of the wire.
+package enum RejectionReason: String, Error, CaseIterable, Hashable, Sendable {
+  /// The menu has no such juice.
+  case unknownJuice = "unknown_juice"
+  /// The kiosk keeps no such fruit.
+  case unknownFruit = "unknown_fruit"
+  /// The payload is not a command.
+  case malformed
+  /// The payload is larger than a command may be.
+  case tooLarge = "too_large"
+  /// Fewer than one glass, or more than one order may ask for.
+  case quantityOutOfRange = "quantity_out_of_range"
+  /// Older than the kiosk's limit.
+  case stale
+  /// The broker had kept it: nobody has pressed a button now.
+  case retained
+  /// The sender sends faster than the kiosk's limit.
+  case rateLimited = "rate_limited"
+  /// The kiosk takes no orders now.
+  case closed
+  /// The stock is not what the restock expected.
+  case conflict
+  /// The stock would go above the capacity.
+  case exceedsCapacity = "exceeds_capacity"
+  /// The stock would go below zero.
+  case belowZero = "below_zero"
+}
+
+/// A rejection, with words for whoever looks for the fault.
+package struct Rejection: Error, Hashable, Sendable {
+  package let reason: RejectionReason
+  package let detail: String
+  /// The id of the rejected request, as far as it could be read.
+  package let id: Request.ID?
+
+  package init(_ reason: RejectionReason, _ detail: String, id: Request.ID? = nil) {
+    self.reason = reason
+    self.detail = detail
+    self.id = id
+  }
+}

@@ -1,0 +1,155 @@
+import JuiceMaker
+
+extension Request {
+  /// The most bytes that a command may have.
+  package static let maximumPayload = 4096
+
+  /// Reads what came on a topic for commands of `kind`.
+  ///
+  /// An order may be just a juice's id, a service command just `open` or `closed`; everything else
+  /// is a JSON object, of which unknown members are ignored and `null` is the same as absent.
+  ///
+  /// - Throws: `Rejection`: `too_large`, `malformed`, or what a single value already shows
+  ///   (`quantity_out_of_range`, `unknown_fruit`).
+  package init(kind: Command.Kind, payload: [UInt8]) throws(Rejection) {
+    guard payload.count <= Self.maximumPayload else {
+      throw Rejection(
+        .tooLarge, "\(payload.count) bytes; a command has at most \(Self.maximumPayload)")
+    }
+    if payload.first(where: { !$0.isWhitespace }) != UInt8(ascii: "{"), kind != .restock {
+      self.init(command: try Command(kind: kind, text: payload))
+      return
+    }
+    let json: JSON
+    do {
+      json = try JSON.parse(payload)
+    } catch {
+      throw Rejection(.malformed, error.description)
+    }
+    guard case .object = json else {
+      throw Rejection(.malformed, "a JSON object is expected, this is \(json.kind)")
+    }
+    // The id first: whatever else is wrong, the sender can tell which command was meant.
+    let id = try json.requestID()
+    do {
+      self.init(id: id, sentAt: try json.timestamp(), command: try Command(kind: kind, json: json))
+    } catch {
+      throw Rejection(error.reason, error.detail, id: id)
+    }
+  }
+}
+
+extension Command {
+  fileprivate init(kind: Kind, text payload: [UInt8]) throws(Rejection) {
+    let trimmed = payload.drop(while: \.isWhitespace).reversed().drop(while: \.isWhitespace)
+    guard let text = String(validating: trimmed.reversed(), as: UTF8.self) else {
+      throw Rejection(.malformed, "the text is not valid UTF-8")
+    }
+    guard !text.isEmpty else { throw Rejection(.malformed, "the payload is empty") }
+    if kind == .service {
+      guard let state = ServiceState(rawValue: text) else {
+        throw Rejection(.malformed, "neither open nor closed")
+      }
+      self = .service(state)
+    } else {
+      guard let juice = Juice.ID(text) else {
+        throw Rejection(.malformed, "neither a juice id nor a JSON object")
+      }
+      self = .order(Order(juice: juice))
+    }
+  }
+
+  fileprivate init(kind: Kind, json: JSON) throws(Rejection) {
+    switch kind {
+    case .order:
+      let text = try json.string("juice", required: "a juice's id")
+      guard let juice = Juice.ID(text) else {
+        throw Rejection(.unknownJuice, "no juice can have this id: 1 to 64 of A-Z a-z 0-9 _ -")
+      }
+      self = .order(Order(juice: juice, quantity: try json.quantity()))
+    case .restock:
+      let restock = Restock(
+        add: try json.amounts("add"), set: try json.amounts("set"),
+        expect: try json.amounts("expect"))
+      guard !restock.add.isEmpty || !restock.set.isEmpty else {
+        throw Rejection(.malformed, "nothing to do: name fruits under add or under set")
+      }
+      self = .restock(restock)
+    case .service:
+      let text = try json.string("service", required: "open or closed")
+      guard let state = ServiceState(rawValue: text) else {
+        throw Rejection(.malformed, "service is neither open nor closed")
+      }
+      self = .service(state)
+    }
+  }
+}
+
+extension JSON {
+  fileprivate func present(_ key: String) -> JSON? {
+    guard let value = self[key], value != .null else { return nil }
+    return value
+  }
+
+  fileprivate func string(_ key: String, required what: String) throws(Rejection) -> String {
+    guard let value = present(key) else {
+      throw Rejection(.malformed, "\(key) is missing: \(what)")
+    }
+    guard case .string(let text) = value else {
+      throw Rejection(.malformed, "\(key) is \(value.kind); a text is expected: \(what)")
+    }
+    return text
+  }
+
+  fileprivate func requestID() throws(Rejection) -> Request.ID? {
+    guard let value = present("id") else { return nil }
+    guard case .string(let text) = value, let id = Request.ID(text) else {
+      throw Rejection(.malformed, "id is not a text of 1 to 64 of A-Z a-z 0-9 _ -")
+    }
+    return id
+  }
+
+  fileprivate func timestamp() throws(Rejection) -> Timestamp? {
+    guard let value = present("sent_at") else { return nil }
+    guard case .string(let text) = value, let timestamp = Timestamp(text) else {
+      throw Rejection(.malformed, "sent_at is not a time like 2026-11-21T09:00:00Z")
+    }
+    return timestamp
+  }
+
+  fileprivate func quantity() throws(Rejection) -> Int {
+    switch present("quantity") {
+    case nil: return 1
+    case .integer(let quantity): return quantity
+    case .number(let number) where number == number.rounded():
+      throw Rejection(.quantityOutOfRange, "so many glasses cannot be counted")
+    case let value?:
+      throw Rejection(.malformed, "quantity is \(value.kind); a whole number is expected")
+    }
+  }
+
+  fileprivate func amounts(_ key: String) throws(Rejection) -> FruitAmounts {
+    guard let value = present(key) else { return [:] }
+    guard case .object(let members) = value else {
+      throw Rejection(.malformed, "\(key) is \(value.kind); fruits with numbers are expected")
+    }
+    var amounts: FruitAmounts = [:]
+    for member in members {
+      guard let fruit = Fruit.ID(member.key) else {
+        throw Rejection(.unknownFruit, "no fruit can have an id that is under \(key)")
+      }
+      guard case .integer(let amount) = member.value else {
+        throw Rejection(
+          .malformed, "\(key).\(fruit) is \(member.value.kind); a whole number is expected")
+      }
+      amounts[fruit] = amount
+    }
+    return amounts
+  }
+}
+
+extension UInt8 {
+  fileprivate var isWhitespace: Bool {
+    self == 0x20 || self == 0x0A || self == 0x0D || self == 0x09
+  }
+}

@@ -1,0 +1,30 @@
+package import JuiceMaker
+
+extension Request {
+  /// The payload that says this request.
+  package var payload: [UInt8] {
+    JSONWriter.object { json in
+      if let id { json.member("id", id.text) }
+      switch command {
+      case .order(let order):
+        json.member("juice", order.juice.text)
+        json.member("quantity", order.quantity)
+      case .restock(let restock):
+        if !restock.add.isEmpty { json.member("add", restock.add) }
+        if !restock.set.isEmpty { json.member("set", restock.set) }
+        if !restock.expect.isEmpty { json.member("expect", restock.expect) }
+      case .service(let state):
+        json.member("service", state.rawValue)
+      }
+      if let sentAt { json.member("sent_at", sentAt.description) }
+    }
+  }
+}
+
+extension JSONWriter {
+  package mutating func member(_ key: StaticString, _ amounts: FruitAmounts) {
+    member(key) { json in
+      for (fruit, amount) in amounts { json.member(named: fruit.text, amount) }
+    }
+  }
+}

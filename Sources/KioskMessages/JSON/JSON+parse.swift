@@ -1,0 +1,207 @@
+extension JSON {
+  /// Arrays and objects may stand in each other this deep; deeper is nothing a device sends.
+  package static let maximumDepth = 32
+
+  /// Reads one value (RFC 8259), which must be the whole of `bytes`.
+  ///
+  /// - Throws: `JSONError` at the first byte that is wrong: also for invalid UTF-8, a key that
+  ///   stands twice in one object, and a number too large for a `Double`.
+  package static func parse(_ bytes: [UInt8]) throws(JSONError) -> JSON {
+    var parser = JSONParser(bytes: bytes)
+    let value = try parser.parseValue(depth: 0)
+    parser.skipWhitespace()
+    guard parser.isAtEnd else { throw parser.error("something follows the value") }
+    return value
+  }
+}
+
+/// Where and why a text is not JSON.
+package struct JSONError: Error, Hashable, CustomStringConvertible {
+  /// In bytes, from 0.
+  package let offset: Int
+  package let problem: String
+
+  package var description: String { "not valid JSON at byte \(offset): \(problem)" }
+}
+
+private struct JSONParser {
+  let bytes: [UInt8]
+  var position = 0
+
+  init(bytes: [UInt8]) { self.bytes = bytes }
+
+  var isAtEnd: Bool { position == bytes.count }
+  var next: UInt8? { position < bytes.count ? bytes[position] : nil }
+
+  func error(_ problem: String) -> JSONError { JSONError(offset: position, problem: problem) }
+
+  mutating func skipWhitespace() {
+    while let byte = next, byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 {
+      position += 1
+    }
+  }
+
+  mutating func take(_ byte: UInt8) -> Bool {
+    guard next == byte else { return false }
+    position += 1
+    return true
+  }
+
+  mutating func parseValue(depth: Int) throws(JSONError) -> JSON {
+    skipWhitespace()
+    switch next {
+    case UInt8(ascii: "{"): return try parseObject(depth: depth + 1)
+    case UInt8(ascii: "["): return try parseArray(depth: depth + 1)
+    case UInt8(ascii: "\""): return .string(try parseString())
+    case UInt8(ascii: "t"): return try parse(literal: "true", as: .bool(true))
+    case UInt8(ascii: "f"): return try parse(literal: "false", as: .bool(false))
+    case UInt8(ascii: "n"): return try parse(literal: "null", as: .null)
+    case UInt8(ascii: "-"): return try parseNumber()
+    case let digit? where (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(digit):
+      return try parseNumber()
+    case nil: throw error("it ends where a value should be")
+    default: throw error("no value starts like this")
+    }
+  }
+
+  private mutating func parse(
+    literal: StaticString, as value: JSON
+  ) throws(JSONError) -> JSON {
+    let text = literal.description.utf8
+    guard bytes[position...].starts(with: text) else { throw error("no value starts like this") }
+    position += text.count
+    return value
+  }
+
+  private mutating func parseObject(depth: Int) throws(JSONError) -> JSON {
+    guard depth <= JSON.maximumDepth else { throw error("nested too deeply") }
+    position += 1
+    var members: [JSON.Member] = []
+    var keys: Set<String> = []
+    skipWhitespace()
+    if take(UInt8(ascii: "}")) { return .object(members) }
+    repeat {
+      skipWhitespace()
+      guard next == UInt8(ascii: "\"") else { throw error("a key in double quotes is missing") }
+      let key = try parseString()
+      guard keys.insert(key).inserted else { throw error("a key stands twice") }
+      skipWhitespace()
+      guard take(UInt8(ascii: ":")) else { throw error("a colon is missing") }
+      members.append(JSON.Member(key: key, value: try parseValue(depth: depth)))
+      skipWhitespace()
+    } while take(UInt8(ascii: ","))
+    guard take(UInt8(ascii: "}")) else { throw error("a comma or a closing brace is missing") }
+    return .object(members)
+  }
+
+  private mutating func parseArray(depth: Int) throws(JSONError) -> JSON {
+    guard depth <= JSON.maximumDepth else { throw error("nested too deeply") }
+    position += 1
+    var elements: [JSON] = []
+    skipWhitespace()
+    if take(UInt8(ascii: "]")) { return .array(elements) }
+    repeat {
+      elements.append(try parseValue(depth: depth))
+      skipWhitespace()
+    } while take(UInt8(ascii: ","))
+    guard take(UInt8(ascii: "]")) else { throw error("a comma or a closing bracket is missing") }
+    return .array(elements)
+  }
+
+  private mutating func parseString() throws(JSONError) -> String {
+    position += 1
+    let start = position
+    while let byte = next, byte != UInt8(ascii: "\""), byte != UInt8(ascii: "\\") {
+      guard byte >= 0x20 else { throw error("a control character in a text") }
+      position += 1
+    }
+    // Most texts have no escape: they are copied in one piece.
+    if take(UInt8(ascii: "\"")) { return try string(bytes[start..<position - 1], from: start) }
+    var unescaped = Array(bytes[start..<position])
+    while let byte = next {
+      if take(UInt8(ascii: "\"")) { return try string(unescaped[...], from: start) }
+      guard byte >= 0x20 else { throw error("a control character in a text") }
+      position += 1
+      if byte == UInt8(ascii: "\\") {
+        try parseEscape(into: &unescaped)
+      } else {
+        unescaped.append(byte)
+      }
+    }
+    throw error("it ends inside a text")
+  }
+
+  private func string(_ utf8: ArraySlice<UInt8>, from start: Int) throws(JSONError) -> String {
+    guard let text = String(validating: utf8, as: UTF8.self) else {
+      throw JSONError(offset: start, problem: "a text is not valid UTF-8")
+    }
+    return text
+  }
+
+  private mutating func parseEscape(into text: inout [UInt8]) throws(JSONError) {
+    guard let escaped = next else { throw error("it ends inside a text") }
+    position += 1
+    switch escaped {
+    case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): text.append(escaped)
+    case UInt8(ascii: "b"): text.append(0x08)
+    case UInt8(ascii: "f"): text.append(0x0C)
+    case UInt8(ascii: "n"): text.append(0x0A)
+    case UInt8(ascii: "r"): text.append(0x0D)
+    case UInt8(ascii: "t"): text.append(0x09)
+    case UInt8(ascii: "u"):
+      var scalar = try parseHexadecimal()
+      if (0xD800..<0xDC00).contains(scalar) {
+        guard take(UInt8(ascii: "\\")), take(UInt8(ascii: "u")) else {
+          throw error("half of a surrogate pair")
+        }
+        let low = try parseHexadecimal()
+        guard (0xDC00..<0xE000).contains(low) else { throw error("half of a surrogate pair") }
+        scalar = 0x10000 + (scalar - 0xD800) << 10 + (low - 0xDC00)
+      }
+      guard let scalar = Unicode.Scalar(scalar) else { throw error("half of a surrogate pair") }
+      text.append(contentsOf: UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter)
+    default:
+      throw error("an unknown escape")
+    }
+  }
+
+  private mutating func parseHexadecimal() throws(JSONError) -> UInt32 {
+    var value: UInt32 = 0
+    for _ in 0..<4 {
+      guard let byte = next, let digit = Character(Unicode.Scalar(byte)).hexDigitValue else {
+        throw error("four hexadecimal digits are missing")
+      }
+      value = value << 4 | UInt32(digit)
+      position += 1
+    }
+    return value
+  }
+
+  private mutating func parseNumber() throws(JSONError) -> JSON {
+    let start = position
+    var isInteger = true
+    _ = take(UInt8(ascii: "-"))
+    if !take(UInt8(ascii: "0")) { try skipDigits() }
+    if take(UInt8(ascii: ".")) {
+      isInteger = false
+      try skipDigits()
+    }
+    if take(UInt8(ascii: "e")) || take(UInt8(ascii: "E")) {
+      isInteger = false
+      if !take(UInt8(ascii: "+")) { _ = take(UInt8(ascii: "-")) }
+      try skipDigits()
+    }
+    let text = String(decoding: bytes[start..<position], as: UTF8.self)
+    if isInteger, let integer = Int(text) { return .integer(integer) }
+    guard let number = Double(text), number.isFinite else {
+      throw JSONError(offset: start, problem: "a number is too large")
+    }
+    return .number(number)
+  }
+
+  private mutating func skipDigits() throws(JSONError) {
+    let start = position
+    while let byte = next, (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) { position += 1 }
+    guard position > start else { throw error("a digit is missing") }
+  }
+}

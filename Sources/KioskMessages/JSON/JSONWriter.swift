@@ -1,0 +1,95 @@
+/// Writes a JSON object straight into bytes, member by member, in the order of the calls.
+package struct JSONWriter {
+  package private(set) var bytes: [UInt8] = [UInt8(ascii: "{")]
+
+  package init() { bytes.reserveCapacity(256) }
+
+  /// The finished text of an object with the members that `write` gives it.
+  package static func object(_ write: (inout JSONWriter) -> Void) -> [UInt8] {
+    var writer = JSONWriter()
+    write(&writer)
+    writer.bytes.append(UInt8(ascii: "}"))
+    return writer.bytes
+  }
+
+  package mutating func member(_ key: StaticString, _ value: String) {
+    writeKey(key)
+    write(value)
+  }
+
+  package mutating func member(_ key: StaticString, _ value: Int) {
+    writeKey(key)
+    write(value)
+  }
+
+  package mutating func member(_ key: StaticString, _ value: Bool) {
+    writeKey(key)
+    bytes.append(contentsOf: (value ? "true" : "false").utf8)
+  }
+
+  package mutating func member(_ key: StaticString, _ write: (inout JSONWriter) -> Void) {
+    writeKey(key)
+    bytes.append(UInt8(ascii: "{"))
+    write(&self)
+    bytes.append(UInt8(ascii: "}"))
+  }
+
+  /// An array of objects, one for each element.
+  package mutating func member<Element>(
+    _ key: StaticString, _ elements: some Sequence<Element>,
+    _ write: (inout JSONWriter, Element) -> Void
+  ) {
+    writeKey(key)
+    bytes.append(UInt8(ascii: "["))
+    for (index, element) in elements.enumerated() {
+      if index > 0 { bytes.append(UInt8(ascii: ",")) }
+      bytes.append(UInt8(ascii: "{"))
+      write(&self, element)
+      bytes.append(UInt8(ascii: "}"))
+    }
+    bytes.append(UInt8(ascii: "]"))
+  }
+
+  /// A member whose key is data: an id, say.
+  package mutating func member(named key: String, _ value: Int) {
+    separate()
+    write(key)
+    bytes.append(UInt8(ascii: ":"))
+    write(value)
+  }
+
+  private mutating func writeKey(_ key: StaticString) {
+    separate()
+    bytes.append(UInt8(ascii: "\""))
+    key.withUTF8Buffer { bytes.append(contentsOf: $0) }
+    bytes.append(UInt8(ascii: "\""))
+    bytes.append(UInt8(ascii: ":"))
+  }
+
+  private mutating func separate() {
+    if bytes.last != UInt8(ascii: "{") { bytes.append(UInt8(ascii: ",")) }
+  }
+
+  private mutating func write(_ number: Int) {
+    bytes.append(contentsOf: String(number).utf8)
+  }
+
+  private mutating func write(_ text: String) {
+    bytes.append(UInt8(ascii: "\""))
+    for byte in text.utf8 {
+      switch byte {
+      case UInt8(ascii: "\""), UInt8(ascii: "\\"):
+        bytes.append(UInt8(ascii: "\\"))
+        bytes.append(byte)
+      case 0..<0x20:
+        let digits = Array("0123456789abcdef".utf8)
+        bytes.append(contentsOf: "\\u00".utf8)
+        bytes.append(digits[Int(byte >> 4)])
+        bytes.append(digits[Int(byte & 15)])
+      default:
+        bytes.append(byte)
+      }
+    }
+    bytes.append(UInt8(ascii: "\""))
+  }
+}

@@ -1,0 +1,76 @@
+/// How a kiosk is doing: for monitoring.
+package struct KioskHealth: Hashable, Sendable {
+  package var at: Timestamp
+  /// Since the process started, in seconds.
+  package var uptime: Int
+  package var counters: Counters
+  /// Resident memory of the process, in bytes; `nil` where the system does not tell.
+  package var memory: Int?
+  /// Answers and events on their way to the broker, not yet confirmed.
+  package var queue: Int
+
+  package init(at: Timestamp, uptime: Int, counters: Counters, memory: Int?, queue: Int) {
+    self.at = at
+    self.uptime = uptime
+    self.counters = counters
+    self.memory = memory
+    self.queue = queue
+  }
+
+  /// Counted since the process started.
+  package struct Counters: Hashable, Sendable {
+    /// Orders that were made.
+    package var orders = 0
+    /// Orders for which there was too little fruit.
+    package var outOfStock = 0
+    package var restocks = 0
+    package var duplicates = 0
+    package var stale = 0
+    /// Commands rejected for whatever reason, the stale ones too.
+    package var rejected = 0
+    package var reconnects = 0
+    /// Messages that were no command and got no answer.
+    package var dropped = 0
+
+    package init() {}
+  }
+
+  package var payload: [UInt8] {
+    JSONWriter.object { json in
+      json.member("at", at.description)
+      json.member("uptime", uptime)
+      json.member("orders", counters.orders)
+      json.member("out_of_stock", counters.outOfStock)
+      json.member("restocks", counters.restocks)
+      json.member("duplicates", counters.duplicates)
+      json.member("stale", counters.stale)
+      json.member("rejected", counters.rejected)
+      json.member("reconnects", counters.reconnects)
+      json.member("dropped", counters.dropped)
+      if let memory { json.member("memory", memory) }
+      json.member("queue", queue)
+    }
+  }
+}
+
+/// What a kiosk is: said once after each start.
+package struct KioskInfo: Hashable, Sendable {
+  package let version: String
+  package let startedAt: Timestamp
+
+  /// The version of the topics and payloads.
+  package static let protocolVersion = 1
+
+  package init(version: String, startedAt: Timestamp) {
+    self.version = version
+    self.startedAt = startedAt
+  }
+
+  package var payload: [UInt8] {
+    JSONWriter.object { json in
+      json.member("version", version)
+      json.member("protocol", Self.protocolVersion)
+      json.member("started_at", startedAt.description)
+    }
+  }
+}

@@ -1,0 +1,117 @@
+package import JuiceMaker
+
+/// What a sender is told of its command.
+package struct CommandResult: Hashable, Sendable {
+  package enum Status: String, Sendable {
+    /// The juice is made.
+    case ready
+    /// Too little fruit; nothing has moved.
+    case outOfStock = "out_of_stock"
+    /// The restock or the service command is done.
+    case applied
+    /// Nothing has happened; `reason` tells why.
+    case rejected
+  }
+
+  package var id: Request.ID?
+  package var status: Status
+  /// What the customer listens for: the day's made orders, from 1.
+  package var ticket: Int?
+  package var juice: Juice.ID?
+  package var quantity: Int?
+  package var used: FruitAmounts?
+  package var missing: FruitAmounts?
+  package var service: ServiceState?
+  /// The stock after the command.
+  package var stock: FruitAmounts?
+  package var reason: RejectionReason?
+  package var detail: String?
+  /// For the customer, in the kiosk's language.
+  package var message: String?
+  /// The number of the ledger entry; none if the command did not get as far as the ledger.
+  package var seq: Int?
+  /// The same command had been answered before.
+  package var isDuplicate = false
+
+  package init(status: Status) { self.status = status }
+}
+
+extension CommandResult {
+  package init(_ rejection: Rejection) {
+    self.init(status: .rejected)
+    id = rejection.id
+    reason = rejection.reason
+    detail = rejection.detail
+  }
+
+  package var payload: [UInt8] {
+    JSONWriter.object { json in
+      if let id { json.member("id", id.text) }
+      json.member("status", status.rawValue)
+      if let ticket { json.member("ticket", ticket) }
+      if let juice { json.member("juice", juice.text) }
+      if let quantity { json.member("quantity", quantity) }
+      if let used { json.member("used", used) }
+      if let missing { json.member("missing", missing) }
+      if let service { json.member("service", service.rawValue) }
+      if let stock { json.member("stock", stock) }
+      if let reason { json.member("reason", reason.rawValue) }
+      if let detail { json.member("detail", detail) }
+      if let message { json.member("message", message) }
+      if let seq { json.member("seq", seq) }
+      if isDuplicate { json.member("duplicate", true) }
+    }
+  }
+
+  /// The payload of a result that was given before, marked as a repetition.
+  package static func repeating(_ payload: [UInt8]) -> [UInt8] {
+    payload.dropLast() + #","duplicate":true}"#.utf8
+  }
+
+  /// - Throws: `JSONError` if it is not a result; unknown members are ignored.
+  package init(payload: [UInt8]) throws(JSONError) {
+    let json = try JSON.parse(payload)
+    guard let status = json.text("status").flatMap(Status.init(rawValue:)) else {
+      throw JSONError(offset: 0, problem: "there is no status as results have it")
+    }
+    self.init(status: status)
+    id = json.text("id").flatMap { Request.ID($0) }
+    ticket = json.integer("ticket")
+    juice = json.text("juice").flatMap { Juice.ID($0) }
+    quantity = json.integer("quantity")
+    used = json.amounts("used")
+    missing = json.amounts("missing")
+    service = json.text("service").flatMap(ServiceState.init(rawValue:))
+    stock = json.amounts("stock")
+    reason = json.text("reason").flatMap(RejectionReason.init(rawValue:))
+    detail = json.text("detail")
+    message = json.text("message")
+    seq = json.integer("seq")
+    isDuplicate = json["duplicate"] == .bool(true)
+  }
+}
+
+extension JSON {
+  func text(_ key: String) -> String? {
+    guard case .string(let text) = self[key] else { return nil }
+    return text
+  }
+
+  func integer(_ key: String) -> Int? {
+    guard case .integer(let integer) = self[key] else { return nil }
+    return integer
+  }
+
+  /// The members that are amounts of fruit; `nil` if there is no object under the key.
+  func amounts(_ key: String) -> FruitAmounts? {
+    guard case .object(let members) = self[key] else { return nil }
+    var amounts: FruitAmounts = [:]
+    for member in members {
+      guard let fruit = Fruit.ID(member.key), case .integer(let amount) = member.value else {
+        continue
+      }
+      amounts[fruit] = amount
+    }
+    return amounts
+  }
+}

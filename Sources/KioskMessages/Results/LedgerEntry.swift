@@ -1,0 +1,104 @@
+package import JuiceMaker
+
+/// One line of the ledger: what was decided, once and for all. It is what `events` publishes.
+package struct LedgerEntry: Hashable, Sendable {
+  /// Gapless, from 1.
+  package let seq: Int
+  package let at: Timestamp
+  /// Who gave the command; `nil` for the kiosk's own entries.
+  package let source: Source?
+  package let id: Request.ID?
+  package let outcome: Outcome
+
+  package init(seq: Int, at: Timestamp, source: Source?, id: Request.ID?, outcome: Outcome) {
+    self.seq = seq
+    self.at = at
+    self.source = source
+    self.id = id
+    self.outcome = outcome
+  }
+
+  package enum Outcome: Hashable, Sendable {
+    /// Fruits that the kiosk holds from now on, with the stock they start from.
+    case opened(FruitAmounts)
+    case ready(Order, used: FruitAmounts, ticket: Ticket)
+    case outOfStock(Order, missing: FruitAmounts)
+    case restocked(changes: FruitAmounts)
+    case service(ServiceState)
+    /// - Parameter order: what was ordered, if it was an order.
+    case rejected(RejectionReason, order: Order?)
+  }
+
+  /// What the entry has done to the stock.
+  package var changes: FruitAmounts {
+    switch outcome {
+    case .opened(let amounts), .restocked(changes: let amounts): amounts
+    case .ready(_, let used, _):
+      FruitAmounts(used.lazy.map { (fruit: $0.fruit, amount: -$0.amount) })
+    case .outOfStock, .service, .rejected: [:]
+    }
+  }
+}
+
+/// A number for the customer to listen for: the day's made orders, counted from 1.
+package struct Ticket: Hashable, Sendable {
+  /// In the kiosk's time zone, counted from 1970-01-01.
+  package let day: Int
+  package let number: Int
+
+  package init(day: Int, number: Int) {
+    self.day = day
+    self.number = number
+  }
+}
+
+extension LedgerEntry {
+  /// The status under which an entry goes by its outcome.
+  package enum Status: String, Sendable {
+    case opened, ready, outOfStock = "out_of_stock", restocked, open, closed, rejected
+  }
+
+  package var status: Status {
+    switch outcome {
+    case .opened: .opened
+    case .ready: .ready
+    case .outOfStock: .outOfStock
+    case .restocked: .restocked
+    case .service(.open): .open
+    case .service(.closed): .closed
+    case .rejected: .rejected
+    }
+  }
+
+  package var payload: [UInt8] {
+    JSONWriter.object { json in
+      json.member("seq", seq)
+      json.member("at", at.description)
+      if let source { json.member("source", source.description) }
+      if let id { json.member("id", id.text) }
+      json.member("status", status.rawValue)
+      switch outcome {
+      case .ready(let order, _, let ticket):
+        json.member("ticket", ticket.number)
+        json.member(order)
+      case .outOfStock(let order, let missing):
+        json.member(order)
+        json.member("missing", missing)
+      case .rejected(let reason, let order):
+        json.member("reason", reason.rawValue)
+        if let order { json.member(order) }
+      case .opened, .restocked, .service:
+        break
+      }
+      let changes = changes
+      if !changes.isEmpty { json.member("changes", changes) }
+    }
+  }
+}
+
+extension JSONWriter {
+  fileprivate mutating func member(_ order: Order) {
+    member("juice", order.juice.text)
+    member("quantity", order.quantity)
+  }
+}

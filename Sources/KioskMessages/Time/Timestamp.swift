@@ -1,0 +1,101 @@
+/// A point in time, in milliseconds since 1970-01-01T00:00:00Z; on the wire RFC 3339 in UTC.
+package struct Timestamp: Hashable, Comparable, Sendable {
+  package let milliseconds: Int64
+
+  package init(milliseconds: Int64) { self.milliseconds = milliseconds }
+
+  package static func < (left: Self, right: Self) -> Bool { left.milliseconds < right.milliseconds }
+
+  /// How long after `earlier`; negative if before it.
+  package func since(_ earlier: Timestamp) -> Duration {
+    .milliseconds(milliseconds.subtractingReportingOverflow(earlier.milliseconds).partialValue)
+  }
+}
+
+extension Timestamp: CustomStringConvertible {
+  /// `2026-11-21T09:00:00Z`, with milliseconds where there are any.
+  package var description: String {
+    let (days, rest) = milliseconds.flooredQuotient(by: 86_400_000)
+    let date = CivilDate(daysSinceEpoch: days)
+    let (seconds, fraction) = (rest / 1000, rest % 1000)
+    func padded(_ number: Int64, _ width: Int = 2) -> String {
+      let digits = String(number)
+      return String(repeating: "0", count: max(0, width - digits.count)) + digits
+    }
+    return "\(padded(date.year, 4))-\(padded(date.month))-\(padded(date.day))T"
+      + "\(padded(seconds / 3600)):\(padded(seconds / 60 % 60)):\(padded(seconds % 60))"
+      + (fraction == 0 ? "Z" : ".\(padded(fraction, 3))Z")
+  }
+}
+
+extension Timestamp {
+  /// Reads RFC 3339 with any offset; digits beyond milliseconds are cut off. `nil` if it is not that.
+  package init?(_ text: String) {
+    var scanner = TimestampScanner(text)
+    guard
+      let year = scanner.number(digits: 4), scanner.take("-"),
+      let month = scanner.number(digits: 2), (1...12).contains(month), scanner.take("-"),
+      let day = scanner.number(digits: 2), (1...31).contains(day),
+      scanner.take("T") || scanner.take("t") || scanner.take(" "),
+      let hour = scanner.number(digits: 2), hour < 24, scanner.take(":"),
+      let minute = scanner.number(digits: 2), minute < 60, scanner.take(":"),
+      // 60 is a leap second (RFC 3339 5.6).
+      let second = scanner.number(digits: 2), second <= 60
+    else { return nil }
+    let date = CivilDate(year: year, month: month, day: day)
+    guard CivilDate(daysSinceEpoch: date.daysSinceEpoch) == date else { return nil }
+    guard let fraction = scanner.fraction(), let offset = scanner.offsetMinutes(), scanner.isAtEnd
+    else { return nil }
+    let minutes = (date.daysSinceEpoch * 24 + hour) * 60 + minute - offset
+    milliseconds = (minutes * 60 + second) * 1000 + fraction
+  }
+}
+
+private struct TimestampScanner {
+  private var rest: Substring.UTF8View
+
+  init(_ text: String) { rest = text[...].utf8 }
+
+  var isAtEnd: Bool { rest.isEmpty }
+
+  mutating func take(_ character: Unicode.Scalar) -> Bool {
+    guard rest.first == UInt8(ascii: character) else { return false }
+    rest.removeFirst()
+    return true
+  }
+
+  mutating func number(digits: Int) -> Int64? {
+    var value: Int64 = 0
+    for _ in 0..<digits {
+      guard let digit = digit() else { return nil }
+      value = value * 10 + digit
+    }
+    return value
+  }
+
+  /// In milliseconds; 0 if there is none.
+  mutating func fraction() -> Int64? {
+    guard take(".") else { return 0 }
+    guard var value = digit() else { return nil }
+    for _ in 0..<2 { value = value * 10 + (digit() ?? 0) }
+    while digit() != nil {}
+    return value
+  }
+
+  mutating func offsetMinutes() -> Int64? {
+    if take("Z") || take("z") { return 0 }
+    let sign: Int64 = take("-") ? -1 : 1
+    guard sign == -1 || take("+"), let hours = number(digits: 2), hours < 24, take(":"),
+      let minutes = number(digits: 2), minutes < 60
+    else { return nil }
+    return sign * (hours * 60 + minutes)
+  }
+
+  private mutating func digit() -> Int64? {
+    guard let byte = rest.first, (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) else {
+      return nil
+    }
+    rest.removeFirst()
+    return Int64(byte - UInt8(ascii: "0"))
+  }
+}

@@ -1,0 +1,83 @@
+package import JuiceMaker
+
+/// Where a kiosk listens and speaks: every topic below `<root>/<kiosk>`.
+package struct KioskTopics: Hashable, Sendable {
+  /// `kiosk/k1`
+  package let base: String
+
+  /// - Parameter root: one or more topic levels without wildcards.
+  package init(root: String, kiosk: Identifier<Kiosk>) {
+    base = "\(root)/\(kiosk)"
+  }
+
+  /// The filters under which the controller hears every command.
+  package var commandFilters: [String] {
+    Command.Kind.allCases.map { "\(base)/\($0.rawValue)/+" }
+  }
+
+  /// The topic to which `source` sends its commands.
+  package func command(from source: Source) -> String { "\(base)/\(source)" }
+
+  /// The topic on which `source` hears what became of its commands.
+  package func result(for source: Source) -> String { "\(base)/\(source)/result" }
+
+  /// Who sent the command on a topic; `nil` if the topic is not one for commands.
+  package func source(ofCommandOn topic: String) -> Source? {
+    guard topic.utf8.starts(with: base.utf8) else { return nil }
+    let levels = topic.utf8.dropFirst(base.utf8.count)
+      .split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+    guard levels.count == 3, levels[0].isEmpty,
+      let kind = Command.Kind(rawValue: String(Substring(levels[1])))
+    else { return nil }
+    return Source(kind: kind, name: String(Substring(levels[2])))
+  }
+
+  /// The stock of one fruit, as a bare number.
+  package func stock(of fruit: Fruit.ID) -> String { "\(base)/stock/\(fruit)" }
+  /// The stock of all fruits: a `StockReport`.
+  package var stock: String { "\(base)/stock" }
+  /// How many glasses of a juice can be made now, as a bare number.
+  package func servings(of juice: Juice.ID) -> String { "\(base)/juice/\(juice)" }
+  /// The `Menu`, with names and recipes.
+  package var menu: String { "\(base)/menu" }
+  /// A `StockAlert`.
+  package func alert(for fruit: Fruit.ID) -> String { "\(base)/alert/\(fruit)" }
+  /// A `ServiceState`.
+  package var service: String { "\(base)/service" }
+  /// A `KioskStatus`.
+  package var status: String { "\(base)/status" }
+  /// A `KioskInfo`.
+  package var info: String { "\(base)/info" }
+  /// A `KioskHealth`.
+  package var health: String { "\(base)/health" }
+  /// Every `LedgerEntry`, as it is made.
+  package var events: String { "\(base)/events" }
+}
+
+/// What a kiosk's id is an id of.
+package enum Kiosk {}
+
+/// Who gave a command: `order/panel1` in the ledger, the end of the topic on the wire.
+package struct Source: Hashable, Sendable, CustomStringConvertible {
+  package let kind: Command.Kind
+  /// One topic level.
+  package let name: String
+
+  package init(kind: Command.Kind, name: String) {
+    self.kind = kind
+    self.name = name
+  }
+
+  package var description: String { "\(kind.rawValue)/\(name)" }
+
+  /// What is wrong with the name; `nil` if nothing is. People may name a panel in any script, but a
+  /// name is one to 64 characters, and none of them a control character.
+  package var flaw: String? {
+    if name.isEmpty { return "the last level of the topic is empty: name the \(kind.sender) there" }
+    if name.count > 64 { return "the name of the \(kind.sender) has more than 64 characters" }
+    if name.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) {
+      return "there is a control character in the name of the \(kind.sender)"
+    }
+    return nil
+  }
+}
