@@ -23,8 +23,10 @@ extension Request {
 
 extension JSONWriter {
   package mutating func member(_ key: StaticString, _ amounts: FruitAmounts) {
-    member(key) { json in
-      for (fruit, amount) in amounts { json.member(named: fruit.text, amount) }
-    }
+    member(key) { $0.members(amounts) }
+  }
+
+  package mutating func members(_ amounts: FruitAmounts) {
+    for (fruit, amount) in amounts { member(named: fruit.text, amount) }
   }
 }

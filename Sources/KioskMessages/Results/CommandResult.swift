@@ -102,9 +102,11 @@ extension JSON {
     return integer
   }
 
-  /// The members that are amounts of fruit; `nil` if there is no object under the key.
-  func amounts(_ key: String) -> FruitAmounts? {
-    guard case .object(let members) = self[key] else { return nil }
+  func amounts(_ key: String) -> FruitAmounts? { self[key]?.amounts }
+
+  /// The members that are amounts of fruit; `nil` if this is not an object.
+  package var amounts: FruitAmounts? {
+    guard case .object(let members) = self else { return nil }
     var amounts: FruitAmounts = [:]
     for member in members {
       guard let fruit = Fruit.ID(member.key), case .integer(let amount) = member.value else {

@@ -70,6 +70,13 @@ package struct Source: Hashable, Sendable, CustomStringConvertible {
 
   package var description: String { "\(kind.rawValue)/\(name)" }
 
+  /// Reads what `description` has written; `nil` for anything else.
+  package init?(_ description: String) {
+    let parts = description.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
+    guard parts.count == 2, let kind = Command.Kind(rawValue: String(parts[0])) else { return nil }
+    self.init(kind: kind, name: String(parts[1]))
+  }
+
   /// What is wrong with the name; `nil` if nothing is. People may name a panel in any script, but a
   /// name is one to 64 characters, and none of them a control character.
   package var flaw: String? {

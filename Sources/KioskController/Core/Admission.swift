@@ -1,0 +1,73 @@
+package import KioskMessages
+package import Ledger
+import MessageBroker
+
+/// A delivery that asks something of the kiosk, read but not yet decided on.
+package struct Admission: Sendable {
+  package let source: Source
+  package let request: Result<Request, Rejection>
+  let isRetained: Bool
+  /// Under which a repeat of this request will be recognised; `nil` if none will be.
+  let key: RepeatKey?
+  /// Under which this request is to be recognised as a repeat itself.
+  package let repeatKey: RepeatKey?
+  private let resultTopic: String
+  private let correlationData: [UInt8]?
+
+  init(_ delivery: Delivery, from source: Source, topics: KioskTopics, isWithinRate: Bool) {
+    let message = delivery.message
+    self.source = source
+    isRetained = message.retain
+    correlationData = message.correlationData
+    resultTopic = topics.resultTopic(for: source, asking: message.responseTopic)
+    request = Self.read(message, from: source, isWithinRate: isWithinRate)
+
+    guard case .success(let admitted) = request else {
+      (key, repeatKey) = (nil, nil)
+      return
+    }
+    if let id = admitted.id, !message.retain {
+      key = .request(source, id)
+      repeatKey = key
+    } else if delivery.packetID != 0 {
+      // A retained message too: its redelivery need not say that it was one.
+      key = .delivery(
+        Fingerprint(packetID: delivery.packetID, topic: message.topic, payload: message.payload))
+      repeatKey = delivery.isRedelivery ? key : nil
+    } else {
+      (key, repeatKey) = (nil, nil)
+    }
+  }
+
+  private static func read(
+    _ message: Message, from source: Source, isWithinRate: Bool
+  ) -> Result<Request, Rejection> {
+    let decoded: Result<Request, Rejection> = Result { () throws(Rejection) in
+      if let flaw = source.flaw { throw Rejection(.malformed, flaw) }
+      return try Request(kind: source.kind, payload: message.payload)
+    }
+    guard !isWithinRate else { return decoded }
+    let id =
+      switch decoded {
+      case .success(let request): request.id
+      case .failure(let rejection): rejection.id
+      }
+    return .failure(
+      Rejection(.rateLimited, "too many messages in one second: send fewer", id: id))
+  }
+
+  func answer(_ payload: [UInt8]) -> Answer {
+    Answer(topic: resultTopic, correlationData: correlationData, payload: payload)
+  }
+}
+
+extension KioskTopics {
+  /// Where the answer goes: a response topic counts only below the sender's own topic, so that
+  /// nobody makes the kiosk write where they may not write themselves.
+  fileprivate func resultTopic(for source: Source, asking responseTopic: String?) -> String {
+    guard let responseTopic, responseTopic.utf8.starts(with: (command(from: source) + "/").utf8),
+      !responseTopic.utf8.contains(where: { $0 == UInt8(ascii: "+") || $0 == UInt8(ascii: "#") })
+    else { return result(for: source) }
+    return responseTopic
+  }
+}

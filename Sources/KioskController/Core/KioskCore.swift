@@ -1,0 +1,245 @@
+import JuiceMaker
+package import KioskMessages
+package import Ledger
+
+/// The kiosk's mind: a batch of deliveries in, one decision out.
+///
+/// It reads no clock, opens no file and awaits nothing: what it needs to know comes in. It changes
+/// with each decision; if a decision cannot be committed, throw it away and start again from the
+/// ledger's state.
+package struct KioskCore: Sendable {
+  let settings: KioskSettings
+  private(set) var juiceMaker: JuiceMaker
+  private(set) var service: ServiceState
+  private(set) var alerts: [Fruit.ID: StockAlert] = [:]
+  /// The number of the last entry.
+  package private(set) var seq: Int
+  private var ticket: Ticket?
+  private var debounce: Debounce
+  package var counters: KioskHealth.Counters
+
+  /// - Parameters:
+  ///   - state: what the ledger holds.
+  ///   - counters: go on from an earlier core of the same process.
+  package init(
+    settings: KioskSettings, state: Ledger.State, counters: KioskHealth.Counters = .init()
+  ) {
+    self.settings = settings
+    let held = settings.menu.fruits.compactMap { fruit in
+      state.stock[fruit.id].map { (fruit: fruit.id, amount: $0) }
+    }
+    juiceMaker = JuiceMaker(
+      menu: settings.menu,
+      store: FruitStore(
+        quantities: FruitAmounts(held), capacities: settings.stock.capacities))
+    service = state.service
+    seq = state.seq
+    ticket = state.ticket
+    debounce = Debounce(window: settings.orders.debounce)
+    self.counters = counters
+    updateAlerts()
+  }
+
+  /// The entry that takes fruits into the ledger which it does not hold yet; `nil` if it holds all.
+  package static func opening(
+    settings: KioskSettings, state: Ledger.State, at now: Moment
+  ) -> LedgerTransaction? {
+    let new = settings.menu.fruits.filter { state.stock[$0.id] == nil }
+    guard !new.isEmpty else { return nil }
+    let amounts = new.map { (fruit: $0.id, amount: settings.stock.initial[$0.id] ?? 0) }
+    var transaction = LedgerTransaction()
+    transaction.records = [
+      .init(
+        entry: LedgerEntry(
+          seq: state.seq + 1, at: now.timestamp, source: nil, id: nil,
+          outcome: .opened(FruitAmounts(amounts))))
+    ]
+    return transaction
+  }
+
+  /// What each command comes to, in the order in which they came.
+  ///
+  /// - Parameter recalled: the answers that the ledger remembers for the keys of the admissions.
+  package mutating func decide(
+    _ admissions: [Admission], recalling recalled: [RepeatKey: Answer], at now: Moment
+  ) -> Decision {
+    let before = self
+    var decision = Decision()
+    var answered = recalled
+    for admission in admissions {
+      let request: Request
+      switch admission.request {
+      case .failure(let rejection):
+        counters.rejected += 1
+        decision.turnAway(admission, rejection)
+        continue
+      case .success(let admitted):
+        request = admitted
+      }
+      if let key = admission.repeatKey, let answer = answered[key] {
+        counters.duplicates += 1
+        decision.repeatAnswer(answer, to: admission)
+        continue
+      }
+      if case .order(let order) = request.command, request.id == nil, !admission.isRetained,
+        !debounce.admit(order, from: admission.source, at: now.timestamp)
+      {
+        counters.duplicates += 1
+        continue
+      }
+      seq += 1
+      let (outcome, result) = carryOut(request, isRetained: admission.isRetained, at: now)
+      count(outcome)
+      let entry = LedgerEntry(
+        seq: seq, at: now.timestamp, source: admission.source, id: request.id, outcome: outcome)
+      let answer = admission.answer(result.payload)
+      if let key = admission.key { answered[key] = answer }
+      decision.record(entry, answer: answer, key: admission.key)
+    }
+    if ticket != before.ticket { decision.transaction.ticket = ticket }
+    if service != before.service { decision.transaction.service = service }
+    updateAlerts()
+    decision.publish(settings.topics.changes(from: before, to: self, at: now.timestamp))
+    return decision
+  }
+
+  private mutating func carryOut(
+    _ request: Request, isRetained: Bool, at now: Moment
+  ) -> (LedgerEntry.Outcome, CommandResult) {
+    var outcome: LedgerEntry.Outcome
+    var result: CommandResult
+    do throws(Rejection) {
+      (outcome, result) = try verdict(on: request, isRetained: isRetained, at: now)
+    } catch {
+      var rejected: Order?
+      if case .order(let order) = request.command, order.quantity > 0 { rejected = order }
+      outcome = .rejected(error.reason, order: rejected)
+      result = CommandResult(error)
+      if error.reason == .closed {
+        result.message = CustomerMessage.closed(in: settings.language)
+      }
+    }
+    result.id = request.id
+    result.seq = seq
+    switch request.command {
+    case .order(let order):
+      result.juice = order.juice
+      result.quantity = order.quantity
+      result.stock = juiceMaker.stock
+    case .restock:
+      result.stock = juiceMaker.stock
+    case .service:
+      break
+    }
+    return (outcome, result)
+  }
+
+  private mutating func verdict(
+    on request: Request, isRetained: Bool, at now: Moment
+  ) throws(Rejection) -> (LedgerEntry.Outcome, CommandResult) {
+    guard !isRetained else {
+      throw Rejection(.retained, "the broker had kept this message: send commands unretained")
+    }
+    if let sentAt = request.sentAt {
+      let (age, limit) = (now.timestamp.since(sentAt), settings.orders.maximumAge)
+      guard age <= limit else {
+        throw Rejection(
+          .stale,
+          "sent \(age.components.seconds) seconds ago; the limit is \(limit.components.seconds)")
+      }
+    }
+    switch request.command {
+    case .order(let order): return try make(order, at: now)
+    case .restock(let restock): return try apply(restock)
+    case .service(let state): return change(to: state)
+    }
+  }
+
+  private mutating func make(
+    _ order: Order, at now: Moment
+  ) throws(Rejection) -> (LedgerEntry.Outcome, CommandResult) {
+    guard service == .open else { throw Rejection(.closed, "the kiosk takes no orders now") }
+    guard let juice = settings.menu.juice(order.juice) else {
+      throw Rejection(.unknownJuice, "there is no \(order.juice) on the menu")
+    }
+    guard (1...settings.orders.maximumQuantity).contains(order.quantity) else {
+      throw Rejection(
+        .quantityOutOfRange,
+        "an order is for 1 to \(settings.orders.maximumQuantity), not for \(order.quantity)")
+    }
+    switch try? juiceMaker.make(order.juice, quantity: order.quantity) {
+    case .ready(let used):
+      let ticket = Ticket(after: self.ticket, on: now.day)
+      self.ticket = ticket
+      var result = CommandResult(status: .ready)
+      result.ticket = ticket.number
+      result.used = used
+      result.message = CustomerMessage.ready(juice.name, in: settings.language)
+      return (.ready(order, used: used, ticket: ticket), result)
+    case .outOfStock(let missing):
+      var result = CommandResult(status: .outOfStock)
+      result.missing = missing
+      result.message = CustomerMessage.outOfStock(in: settings.language)
+      return (.outOfStock(order, missing: missing), result)
+    case nil:
+      throw Rejection(.unknownJuice, "there is no \(order.juice) on the menu")
+    }
+  }
+
+  private mutating func apply(
+    _ restock: Restock
+  ) throws(Rejection) -> (LedgerEntry.Outcome, CommandResult) {
+    switch juiceMaker.restock(restock) {
+    case .applied(let changes):
+      return (.restocked(changes: changes), CommandResult(status: .applied))
+    case .conflict(let actual):
+      throw Rejection(.conflict, "the stock has moved on: \(actual)")
+    case .exceedsCapacity(let fruit, let capacity, let held):
+      throw Rejection(
+        .exceedsCapacity, "there is room for \(capacity) of \(fruit), and \(held) are there")
+    case .belowZero(let fruit, let held):
+      throw Rejection(.belowZero, "there are only \(held) of \(fruit)")
+    case .unknownFruit(let fruit):
+      throw Rejection(.unknownFruit, "this kiosk keeps no \(fruit)")
+    }
+  }
+
+  private mutating func change(to state: ServiceState) -> (LedgerEntry.Outcome, CommandResult) {
+    service = state
+    var result = CommandResult(status: .applied)
+    result.service = state
+    return (.service(state), result)
+  }
+
+  private mutating func count(_ outcome: LedgerEntry.Outcome) {
+    switch outcome {
+    case .ready: counters.orders += 1
+    case .outOfStock: counters.outOfStock += 1
+    case .restocked: counters.restocks += 1
+    case .rejected(let reason, _):
+      counters.rejected += 1
+      if reason == .stale { counters.stale += 1 }
+    case .opened, .service: break
+    }
+  }
+
+  private mutating func updateAlerts() {
+    for (fruit, quantity) in juiceMaker.stock {
+      alerts[fruit] = StockAlert(
+        quantity: quantity, low: settings.stock.lowMarks[fruit] ?? 0,
+        previous: alerts[fruit] ?? .ok)
+    }
+  }
+}
+
+extension Ticket {
+  /// The next number of the day. A clock that is set back over midnight does not start the day again,
+  /// so that no two customers hold the same number.
+  fileprivate init(after last: Ticket?, on day: Int) {
+    if let last, day == last.day || day == last.day - 1 {
+      self.init(day: last.day, number: last.number + 1)
+    } else {
+      self.init(day: day, number: 1)
+    }
+  }
+}

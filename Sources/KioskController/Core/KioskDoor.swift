@@ -1,0 +1,34 @@
+import KioskMessages
+package import MessageBroker
+
+/// Where deliveries come in: what is no command is turned away before the ledger is asked.
+///
+/// Apart from the core, because what it remembers (who has sent how much in this second) is large,
+/// and not worth taking back when a decision cannot be committed.
+package struct KioskDoor: Sendable {
+  /// Messages that were no command and get no answer.
+  package private(set) var dropped = 0
+  private let topics: KioskTopics
+  private var rate: RateLimit
+
+  package init(settings: KioskSettings) {
+    topics = settings.topics
+    rate = RateLimit(perSecond: settings.orders.maximumPerSecond)
+  }
+
+  package mutating func admit(_ deliveries: [Delivery], at now: Moment) -> [Admission] {
+    var admissions: [Admission] = []
+    admissions.reserveCapacity(deliveries.count)
+    for delivery in deliveries {
+      guard let source = topics.source(ofCommandOn: delivery.message.topic) else {
+        dropped += 1
+        continue
+      }
+      // What comes again after a crash was let in once.
+      let isWithinRate = delivery.isRedelivery || rate.admit(source, at: now.timestamp)
+      admissions.append(
+        Admission(delivery, from: source, topics: topics, isWithinRate: isWithinRate))
+    }
+    return admissions
+  }
+}

@@ -1,0 +1,63 @@
+package import JuiceMaker
+package import KioskMessages
+
+/// What makes one kiosk different from another, checked and complete.
+package struct KioskSettings: Sendable {
+  package var topics: KioskTopics
+  package var language: Language
+  package var menu: Menu
+  package var stock: Stock
+  package var orders: Orders
+  /// Of the program.
+  package var version: String
+
+  package init(
+    topics: KioskTopics, language: Language = .english, menu: Menu = .standard, stock: Stock,
+    orders: Orders = Orders(), version: String
+  ) {
+    self.topics = topics
+    self.language = language
+    self.menu = menu
+    self.stock = stock
+    self.orders = orders
+    self.version = version
+  }
+
+  /// Numbers for every fruit of the menu.
+  package struct Stock: Sendable {
+    /// What a fruit that is new to the ledger starts with.
+    package var initial: FruitAmounts
+    /// The most that a restock may leave.
+    package var capacities: FruitAmounts
+    /// At and below it an alert says `low`; 0: never.
+    package var lowMarks: FruitAmounts
+
+    package init(initial: FruitAmounts, capacities: FruitAmounts, lowMarks: FruitAmounts) {
+      self.initial = initial
+      self.capacities = capacities
+      self.lowMarks = lowMarks
+    }
+  }
+
+  package struct Orders: Sendable {
+    /// A command that is older is not carried out; nor is what waited for longer while the kiosk
+    /// was away.
+    package var maximumAge: Duration
+    /// Glasses in one order.
+    package var maximumQuantity: Int
+    /// Presses without an id of the same button within this time are one press.
+    package var debounce: Duration
+    /// Commands of one sender; 0: no limit.
+    package var maximumPerSecond: Int
+
+    package init(
+      maximumAge: Duration = .seconds(30), maximumQuantity: Int = 10, debounce: Duration = .zero,
+      maximumPerSecond: Int = 50
+    ) {
+      self.maximumAge = maximumAge
+      self.maximumQuantity = maximumQuantity
+      self.debounce = debounce
+      self.maximumPerSecond = maximumPerSecond
+    }
+  }
+}

@@ -1,0 +1,57 @@
+import KioskMessages
+import Ledger
+import MessageBroker
+
+/// Results and events on their way: up to which ledger entry the broker has them.
+///
+/// What was published is confirmed by the broker's PUBACKs. What was not when a connection or the
+/// process ended is published again on the next one: at least once, and without a gap.
+struct ResultFeed: Sendable {
+  /// The broker has everything up to this entry.
+  private(set) var confirmed: Int
+  /// The entry up to which the ledger knows of `confirmed`.
+  private(set) var saved: Int
+  private var inFlight: [Publication] = []
+  private(set) var publishedSerial: UInt64 = 0
+  private var confirmedSerial: UInt64 = 0
+
+  private struct Publication {
+    let serial: UInt64
+    let seq: Int
+  }
+
+  init(confirmed: Int) {
+    self.confirmed = confirmed
+    saved = confirmed
+  }
+
+  /// QoS 1 messages of whatever kind that the broker has not confirmed.
+  var depth: Int { Int(clamping: publishedSerial - min(confirmedSerial, publishedSerial)) }
+
+  /// - Parameters:
+  ///   - seq: everything up to this entry is on its way.
+  ///   - serial: of the last message.
+  mutating func published(through seq: Int, serial: UInt64) {
+    publishedSerial = serial
+    guard seq > inFlight.last?.seq ?? confirmed else { return }
+    inFlight.append(Publication(serial: serial, seq: seq))
+  }
+
+  /// - Parameter serial: up to which the broker has confirmed what was published.
+  mutating func confirm(through serial: UInt64) {
+    confirmedSerial = serial
+    let count = inFlight.prefix { $0.serial <= serial }.count
+    guard count > 0 else { return }
+    confirmed = inFlight[count - 1].seq
+    inFlight.removeFirst(count)
+  }
+
+  /// What is on its way will not be confirmed any more.
+  mutating func connectionLost() {
+    inFlight = []
+    confirmedSerial = publishedSerial
+  }
+
+  /// The ledger knows now.
+  mutating func markSaved() { saved = confirmed }
+}

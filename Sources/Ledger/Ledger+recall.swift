@@ -1,0 +1,66 @@
+import Foundation
+import GRDB
+import JuiceMaker
+package import KioskMessages
+
+extension Ledger {
+  /// The answers that were given before to requests with these keys.
+  package func recall(
+    _ keys: some Collection<RepeatKey>
+  ) throws(LedgerError) -> [RepeatKey: Answer] {
+    guard !keys.isEmpty else { return [:] }
+    return try reading { database in
+      let byRequest = try database.cachedStatement(
+        sql: "SELECT topic, correlation, payload FROM answer WHERE source = ? AND request = ?")
+      let byDelivery = try database.cachedStatement(
+        sql: """
+          SELECT answer.topic, answer.correlation, answer.payload
+          FROM delivery JOIN answer USING (seq) WHERE packet_id = ? AND digest = ?
+          """)
+      var answers: [RepeatKey: Answer] = [:]
+      for key in keys {
+        let row =
+          switch key {
+          case .request(let source, let id):
+            try Row.fetchOne(byRequest, arguments: [source.description, id.text])
+          case .delivery(let fingerprint):
+            try Row.fetchOne(
+              byDelivery,
+              arguments: [
+                Int(fingerprint.packetID), Int64(bitPattern: fingerprint.digest),
+              ])
+          }
+        if let row { answers[key] = Answer(row) }
+      }
+      return answers
+    }
+  }
+
+  /// Entries in the order of their numbers, each with its answer while that is remembered.
+  ///
+  /// - Parameters:
+  ///   - seq: the entries after this one.
+  ///   - limit: at most so many.
+  package func entries(
+    after seq: Int, limit: Int = 1000
+  ) throws(LedgerError) -> [(entry: LedgerEntry, answer: Answer?)] {
+    try reading { database in
+      let rows = try Row.fetchAll(
+        database,
+        sql: """
+          SELECT entry.*, answer.topic, answer.correlation, answer.payload
+          FROM entry LEFT JOIN answer USING (seq) WHERE seq > ? ORDER BY seq LIMIT ?
+          """, arguments: [seq, limit])
+      return try rows.map { (try Self.entry($0, in: database), Answer($0)) }
+    }
+  }
+}
+
+extension Answer {
+  fileprivate init?(_ row: Row) {
+    guard let payload = row["payload"] as Data? else { return nil }
+    let correlation = row["correlation"] as Data?
+    self.init(
+      topic: row["topic"], correlationData: correlation.map { Array($0) }, payload: Array(payload))
+  }
+}

@@ -1,0 +1,81 @@
+import GRDB
+import JuiceMaker
+
+extension Ledger {
+  /// A checkpoint is moved forward once this many entries lie behind it.
+  static let checkpointInterval = 10_000
+
+  /// Checks the whole ledger, from its first entry: SQLite's own structures, numbers without a gap,
+  /// and that the movements add up to the stock.
+  ///
+  /// - Throws: `LedgerError` with the first thing that is wrong.
+  /// - Returns: the number of entries.
+  @discardableResult
+  package func verify() throws(LedgerError) -> Int {
+    let path = database.path
+    return try reading { database in
+      let report = try String.fetchAll(database, sql: "PRAGMA integrity_check")
+      guard report == ["ok"] else {
+        throw LedgerError.damaged(path: path, detail: report.prefix(3).joined(separator: "; "))
+      }
+      try Self.checkBalances(database, path: path, from: .start)
+      try Self.checkBalances(database, path: path, from: .checkpoint)
+      return try Int.fetchOne(database, sql: "SELECT COUNT(*) FROM entry") ?? 0
+    }
+  }
+
+  /// What opening checks: everything after the last point up to which the ledger was found right,
+  /// so that years of orders do not hold up a start.
+  func verifySinceCheckpoint() throws(LedgerError) {
+    let path = database.path
+    let isDue = try reading { database in
+      try Self.checkBalances(database, path: path, from: .checkpoint)
+      return try Bool.fetchOne(
+        database,
+        sql: "SELECT MAX(seq) > ? + (SELECT IFNULL(MAX(seq), 0) FROM checkpoint) FROM entry",
+        arguments: [Self.checkpointInterval]) ?? false
+    }
+    guard isDue else { return }
+    try writing { database in
+      try database.execute(
+        sql: """
+          INSERT OR REPLACE INTO checkpoint
+          SELECT id, (SELECT MAX(seq) FROM entry), quantity FROM stock
+          """)
+    }
+  }
+
+  private enum Origin { case start, checkpoint }
+
+  private static func checkBalances(
+    _ database: Database, path: String, from origin: Origin
+  ) throws {
+    let start =
+      origin == .start
+      ? 0 : try Int.fetchOne(database, sql: "SELECT MAX(seq) FROM checkpoint") ?? 0
+    let numbering = try Row.fetchOne(
+      database, sql: "SELECT COUNT(*), IFNULL(MAX(seq), ?1) FROM entry WHERE seq > ?1",
+      arguments: [start])
+    if let count = numbering?[0] as Int?, let last = numbering?[1] as Int?, last - start != count {
+      throw LedgerError.doesNotAddUp(
+        path: path, detail: "\(last - start - count) entries are missing after entry \(start)")
+    }
+    let wrong = try Row.fetchOne(
+      database,
+      sql: """
+        SELECT stock.fruit, quantity,
+          IFNULL((SELECT balance FROM checkpoint WHERE fruit = id AND ?1 > 0), 0)
+            + IFNULL(moved.amount, 0) AS sum
+        FROM stock LEFT JOIN
+          (SELECT fruit, SUM(amount) AS amount FROM movement WHERE seq > ?1 GROUP BY fruit) AS moved
+          ON moved.fruit = id
+        WHERE sum <> quantity LIMIT 1
+        """, arguments: [start])
+    if let wrong {
+      throw LedgerError.doesNotAddUp(
+        path: path,
+        detail: "the stock of \(wrong["fruit"] as String) is \(wrong["quantity"] as Int), "
+          + "but its entries add up to \(wrong["sum"] as Int)")
+    }
+  }
+}

@@ -1,0 +1,103 @@
+import GRDB
+package import JuiceMaker
+package import KioskMessages
+
+/// The durable record of one kiosk: an SQLite file that only ever grows by whole transactions.
+///
+/// Each `commit` is one transaction and one fsync (WAL with `synchronous=FULL`: with `NORMAL` a
+/// power cut forgets the last commits). The entries add up to the stock; opening a file where they
+/// do not is refused.
+///
+/// One process at a time, and one thread: a ledger belongs to the actor that opened it. Readers of
+/// other processes (`juice-kiosk ledger …`) open it with `readOnly`.
+package final class Ledger {
+  let database: DatabaseQueue
+  /// Held as long as the ledger is open; `nil` for a reader.
+  private let lock: LedgerLock?
+
+  /// Opens the ledger, and creates it where there is none.
+  ///
+  /// - Parameters:
+  ///   - path: of the SQLite file. Its folder must exist.
+  ///   - readOnly: for a look at the ledger while a kiosk may be using it.
+  /// - Throws: `LedgerError`: held by another process, made by a newer version, damaged, or its
+  ///   entries do not add up to the stock.
+  package init(path: String, readOnly: Bool = false) throws(LedgerError) {
+    lock = readOnly ? nil : try LedgerLock(path: path + ".lock")
+    var configuration = Configuration()
+    configuration.readonly = readOnly
+    configuration.label = "ledger"
+    configuration.busyMode = .timeout(5)
+    if !readOnly { configuration.journalMode = .wal }
+    configuration.prepareDatabase { database in
+      try database.execute(sql: "PRAGMA synchronous = FULL")
+    }
+    database = try LedgerError.catching(path) {
+      try DatabaseQueue(path: path, configuration: configuration)
+    }
+    try LedgerError.catching(path) {
+      if readOnly {
+        try LedgerSchema.check(database)
+      } else {
+        try LedgerSchema.migrate(database)
+      }
+    }
+    if !readOnly { try verifySinceCheckpoint() }
+  }
+
+  // MARK: Being alive
+
+  /// When a process last had this ledger open, as far as `beat` has said; `nil` if never.
+  package var lastAlive: Timestamp? { lock?.lastAlive }
+
+  /// Notes that the kiosk is alive. It touches the lock file without an fsync: it outlives a crash
+  /// of the process, and after a power cut it is too old, which is the safe side.
+  package func beat(at now: Timestamp) { lock?.beat(at: now) }
+}
+
+extension Ledger {
+  /// What a kiosk starts from.
+  package struct State: Hashable, Sendable {
+    /// The number of the last entry; 0 in a new ledger.
+    package var seq = 0
+    /// Every fruit that the ledger has ever held.
+    package var stock: FruitAmounts = [:]
+    package var service: ServiceState = .open
+    package var ticket: Ticket?
+    /// The entry up to which the broker has confirmed results and events.
+    package var confirmed = 0
+    /// The retained topics that were published and not cleared since.
+    package var topics: Set<String> = []
+
+    package init() {}
+  }
+
+  package func state() throws(LedgerError) -> State {
+    try reading { database in
+      var state = State()
+      let kiosk = try Row.fetchOne(database, sql: "SELECT confirmed, service FROM kiosk")
+      state.confirmed = kiosk?["confirmed"] ?? 0
+      state.service = (kiosk?["service"]).flatMap(ServiceState.init(rawValue:)) ?? .open
+      state.seq = try Int.fetchOne(database, sql: "SELECT MAX(seq) FROM entry") ?? 0
+      for row in try Row.fetchAll(database, sql: "SELECT fruit, quantity FROM stock") {
+        if let fruit = Fruit.ID(row["fruit"] as String) { state.stock[fruit] = row["quantity"] }
+      }
+      let ticket = try Row.fetchOne(database, sql: "SELECT day, number FROM ticket")
+      state.ticket = ticket.map { Ticket(day: $0["day"], number: $0["number"]) }
+      state.topics = try String.fetchSet(database, sql: "SELECT topic FROM topic")
+      return state
+    }
+  }
+
+  func reading<Value>(
+    _ read: (Database) throws -> Value
+  ) throws(LedgerError) -> Value {
+    try LedgerError.catching(database.path) { try database.read(read) }
+  }
+
+  func writing<Value>(
+    _ write: (Database) throws -> Value
+  ) throws(LedgerError) -> Value {
+    try LedgerError.catching(database.path) { try database.write(write) }
+  }
+}

@@ -1,0 +1,58 @@
+import KioskMessages
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#else
+import Darwin
+#endif
+
+/// Keeps a second kiosk off a ledger, and remembers when the last one was alive.
+///
+/// The kernel holds the lock (flock) and drops it with the process, however that ends; the file
+/// holds the process id for whoever is turned away, and its modification time is the last sign of
+/// life.
+final class LedgerLock {
+  let lastAlive: Timestamp?
+  private let descriptor: Int32
+
+  init(path: String) throws(LedgerError) {
+    descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o640)
+    guard descriptor >= 0 else {
+      throw .cannotOpen(path: path, detail: String(cString: strerror(errno)))
+    }
+    var buffer = [UInt8](repeating: 0, count: 32)
+    let count = max(0, pread(descriptor, &buffer, buffer.count, 0))
+    let holder = String(decoding: buffer[..<count], as: UTF8.self)
+    guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+      close(descriptor)
+      throw .inUse(path: path, process: Int(holder))
+    }
+    var status = stat()
+    fstat(descriptor, &status)
+    #if canImport(Darwin)
+    let modified = status.st_mtimespec
+    #else
+    let modified = status.st_mtim
+    #endif
+    lastAlive =
+      holder.isEmpty
+      ? nil
+      : Timestamp(
+        milliseconds: Int64(modified.tv_sec) * 1000 + Int64(modified.tv_nsec) / 1_000_000)
+    let process = Array(String(getpid()).utf8)
+    ftruncate(descriptor, 0)
+    pwrite(descriptor, process, process.count, 0)
+  }
+
+  func beat(at now: Timestamp) {
+    let time = timespec(
+      tv_sec: Int(now.milliseconds / 1000), tv_nsec: Int(now.milliseconds % 1000) * 1_000_000)
+    withUnsafePointer(to: (time, time)) { times in
+      times.withMemoryRebound(to: timespec.self, capacity: 2) { _ = futimens(descriptor, $0) }
+    }
+  }
+
+  deinit { close(descriptor) }
+}

@@ -1,0 +1,99 @@
+import GRDB
+
+/// The tables, as a list of migrations that is only ever appended to.
+enum LedgerSchema {
+  static func migrate(_ database: DatabaseQueue) throws {
+    try check(database)
+    try migrator.migrate(database)
+  }
+
+  /// - Throws: `LedgerError.newer` if a later version of the kiosk has changed the file.
+  static func check(_ database: DatabaseQueue) throws {
+    let isNewer = try database.read { try migrator.hasBeenSuperseded($0) }
+    if isNewer { throw LedgerError.newer(path: database.path) }
+  }
+
+  private static var migrator: DatabaseMigrator {
+    var migrator = DatabaseMigrator()
+    migrator.registerMigration("1 the ledger") { try $0.execute(sql: first) }
+    return migrator
+  }
+
+  /// A fruit and its entries go by a small number, which keeps a million movements small.
+  private static let first = """
+    CREATE TABLE stock (
+      id INTEGER PRIMARY KEY,
+      fruit TEXT NOT NULL UNIQUE,
+      quantity INTEGER NOT NULL CHECK (quantity >= 0)
+    ) STRICT;
+
+    CREATE TABLE entry (
+      seq INTEGER PRIMARY KEY CHECK (seq > 0),
+      at INTEGER NOT NULL,              -- milliseconds since 1970
+      source TEXT,                      -- order/<panel>, restock/<source>; null: the kiosk itself
+      request TEXT,                     -- the id that the sender gave
+      status TEXT NOT NULL CHECK (status IN
+        ('opened', 'ready', 'out_of_stock', 'restocked', 'open', 'closed', 'rejected')),
+      juice TEXT,
+      quantity INTEGER,
+      day INTEGER,                      -- of the ticket, since 1970 in the kiosk's time zone
+      ticket INTEGER CHECK (ticket > 0),
+      reason TEXT,
+      missing TEXT,                     -- a JSON object
+      CHECK ((status = 'rejected') = (reason IS NOT NULL)),
+      CHECK ((status = 'ready') = (ticket IS NOT NULL)),
+      CHECK (status NOT IN ('ready', 'out_of_stock')
+        OR (juice IS NOT NULL AND quantity IS NOT NULL AND quantity > 0))
+    ) STRICT;
+
+    CREATE TABLE movement (
+      seq INTEGER NOT NULL REFERENCES entry,
+      fruit INTEGER NOT NULL REFERENCES stock,
+      amount INTEGER NOT NULL,
+      PRIMARY KEY (seq, fruit)
+    ) STRICT, WITHOUT ROWID;
+
+    -- The balance of each fruit up to an entry up to which the ledger was found right.
+    CREATE TABLE checkpoint (
+      fruit INTEGER PRIMARY KEY REFERENCES stock,
+      seq INTEGER NOT NULL,
+      balance INTEGER NOT NULL
+    ) STRICT;
+
+    -- What was answered, as long as the question may come again.
+    CREATE TABLE answer (
+      seq INTEGER PRIMARY KEY REFERENCES entry,
+      at INTEGER NOT NULL,
+      source TEXT NOT NULL,
+      request TEXT,                     -- null if the sender gave no id
+      topic TEXT NOT NULL,
+      correlation BLOB,
+      payload BLOB NOT NULL
+    ) STRICT;
+    CREATE UNIQUE INDEX answer_request ON answer (source, request) WHERE request IS NOT NULL;
+
+    -- The fingerprints of the last deliveries without an id: a ring.
+    CREATE TABLE delivery (
+      slot INTEGER PRIMARY KEY,
+      packet_id INTEGER NOT NULL,
+      digest INTEGER NOT NULL,          -- of topic and payload
+      seq INTEGER NOT NULL REFERENCES entry
+    ) STRICT;
+
+    CREATE TABLE kiosk (
+      only INTEGER PRIMARY KEY CHECK (only = 1),
+      service TEXT NOT NULL CHECK (service IN ('open', 'closed')),
+      confirmed INTEGER NOT NULL        -- the broker has every result and event up to this entry
+    ) STRICT;
+    INSERT INTO kiosk VALUES (1, 'open', 0);
+
+    CREATE TABLE ticket (
+      only INTEGER PRIMARY KEY CHECK (only = 1),
+      day INTEGER NOT NULL,
+      number INTEGER NOT NULL
+    ) STRICT;
+
+    -- The retained topics that hold something of this kiosk.
+    CREATE TABLE topic (topic TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
+    """
+}

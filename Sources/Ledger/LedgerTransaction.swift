@@ -1,0 +1,67 @@
+package import KioskMessages
+
+/// What one batch adds to the ledger: all of it or nothing.
+package struct LedgerTransaction: Hashable, Sendable {
+  package var records: [Record] = []
+  /// The entry up to which the broker has confirmed results and events.
+  package var confirmed: Int?
+  /// The ticket that was given last.
+  package var ticket: Ticket?
+  package var service: ServiceState?
+
+  package init() {}
+
+  package var isEmpty: Bool { self == LedgerTransaction() }
+
+  /// An entry, what its sender is told, and how a repetition of its request is recognised.
+  package struct Record: Hashable, Sendable {
+    package let entry: LedgerEntry
+    package let answer: Answer?
+    package let key: RepeatKey?
+
+    package init(entry: LedgerEntry, answer: Answer? = nil, key: RepeatKey? = nil) {
+      self.entry = entry
+      self.answer = answer
+      self.key = key
+    }
+  }
+}
+
+/// An answer as it went out.
+package struct Answer: Hashable, Sendable {
+  package let topic: String
+  package let correlationData: [UInt8]?
+  package let payload: [UInt8]
+
+  package init(topic: String, correlationData: [UInt8]? = nil, payload: [UInt8]) {
+    self.topic = topic
+    self.correlationData = correlationData
+    self.payload = payload
+  }
+}
+
+/// What tells that a request is one that was answered before.
+package enum RepeatKey: Hashable, Sendable {
+  /// The sender's own id.
+  case request(Source, Request.ID)
+  /// For a button that cannot count: holds only for a redelivery in a resumed session.
+  case delivery(Fingerprint)
+}
+
+/// A delivery, recognised by the packet id that the broker gave it and by what it carried.
+package struct Fingerprint: Hashable, Sendable {
+  package let packetID: UInt16
+  package let digest: UInt64
+
+  package init(packetID: UInt16, topic: String, payload: [UInt8]) {
+    self.packetID = packetID
+    // FNV-1a: stable across processes, which `Hasher` is not. A topic contains no zero byte, so
+    // one ends it.
+    var digest: UInt64 = 0xcbf2_9ce4_8422_2325
+    func mix(_ byte: UInt8) { digest = (digest ^ UInt64(byte)) &* 0x100_0000_01b3 }
+    topic.utf8.forEach(mix)
+    mix(0)
+    payload.forEach(mix)
+    self.digest = digest
+  }
+}
