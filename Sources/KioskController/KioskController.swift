@@ -43,7 +43,7 @@ package actor KioskController {
     var state = try ledger.state()
     if let opening = KioskCore.opening(settings: settings, state: state, at: now) {
       try ledger.commit(opening)
-      opening.records.forEach { log.entry($0.entry) }
+      for record in opening.records { log.entry(record.entry) }
       state = try ledger.state()
     }
     self.settings = settings

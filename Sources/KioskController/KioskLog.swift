@@ -27,7 +27,7 @@ struct KioskLog: Sendable {
     switch entry.outcome {
     case .opened(let amounts):
       logger.info("#\(entry.seq) the ledger holds from now on: \(amounts)")
-    case .ready(let order, used: _, ticket: let ticket):
+    case .ready(let order, _, let ticket):
       logger.info(
         "#\(entry.seq) \(who): \(order.quantity) \(order.juice) ready, ticket \(ticket.number)")
     case .outOfStock(let order, let missing):

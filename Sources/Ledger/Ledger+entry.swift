@@ -11,9 +11,9 @@ extension Ledger {
     var reason: RejectionReason?
     var missing: FruitAmounts?
     switch entry.outcome {
-    case .ready(let made, used: _, ticket: let given): (order, ticket) = (made, given)
-    case .outOfStock(let wanted, missing: let short): (order, missing) = (wanted, short)
-    case .rejected(let why, order: let wanted): (reason, order) = (why, wanted)
+    case .ready(let made, _, let given): (order, ticket) = (made, given)
+    case .outOfStock(let wanted, let short): (order, missing) = (wanted, short)
+    case .rejected(let why, let wanted): (reason, order) = (why, wanted)
     case .opened, .restocked, .service: break
     }
     let missingText = missing.map { amounts in
@@ -48,8 +48,9 @@ extension Ledger {
     var changes: FruitAmounts = [:]
     let movements = try Row.fetchAll(
       database.cachedStatement(
-        sql: "SELECT stock.fruit, amount FROM movement JOIN stock ON id = movement.fruit WHERE seq = ?"
-      ), arguments: [seq])
+        sql: """
+          SELECT stock.fruit, amount FROM movement JOIN stock ON id = movement.fruit WHERE seq = ?
+          """), arguments: [seq])
     for movement in movements {
       if let fruit = Fruit.ID(movement["fruit"] as String) { changes[fruit] = movement["amount"] }
     }

@@ -32,7 +32,7 @@ package struct LedgerEntry: Hashable, Sendable {
   /// What the entry has done to the stock.
   package var changes: FruitAmounts {
     switch outcome {
-    case .opened(let amounts), .restocked(changes: let amounts): amounts
+    case .opened(let amounts), .restocked(let amounts): amounts
     case .ready(_, let used, _):
       FruitAmounts(used.lazy.map { (fruit: $0.fruit, amount: -$0.amount) })
     case .outOfStock, .service, .rejected: [:]
@@ -55,7 +55,8 @@ package struct Ticket: Hashable, Sendable {
 extension LedgerEntry {
   /// The status under which an entry goes by its outcome.
   package enum Status: String, Sendable {
-    case opened, ready, outOfStock = "out_of_stock", restocked, open, closed, rejected
+    case opened, ready, restocked, open, closed, rejected
+    case outOfStock = "out_of_stock"
   }
 
   package var status: Status {
