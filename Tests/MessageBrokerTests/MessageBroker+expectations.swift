@@ -96,7 +96,8 @@ extension BrokerFixture {
     location: SourceLocation = #_sourceLocation
   ) async throws -> any MessageBroker {
     let client = try await client(clientID)
-    var session = SessionOptions(clientID: clientID, subscriptions: try filters.map(TopicFilter.init))
+    var session = SessionOptions(
+      clientID: clientID, subscriptions: try filters.map(TopicFilter.init))
     options(&session)
     await client.connect(session)
     try await client.expectOnline(location)
