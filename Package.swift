@@ -16,6 +16,8 @@ let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
 let lifecycle = Target.Dependency.product(
   name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
+let unixSignals = Target.Dependency.product(
+  name: "UnixSignals", package: "swift-service-lifecycle")
 let yams = Target.Dependency.product(name: "Yams", package: "Yams")
 
 // The arrows between the targets are the architecture: deploy/check-imports holds them.
@@ -48,14 +50,23 @@ let package = Package(
       name: "KioskController",
       dependencies: ["JuiceMaker", "KioskMessages", "MessageBroker", "Ledger", logging],
       swiftSettings: settings),
+    .target(
+      name: "KioskConfiguration", dependencies: ["JuiceMaker", yams], swiftSettings: settings),
     .executableTarget(
       name: "juice-kiosk",
       dependencies: [
         "JuiceMaker", "KioskMessages", "MessageBroker", "MosquittoBroker", "Ledger",
-        "KioskController", argumentParser, lifecycle, logging, yams,
+        "KioskController", "KioskConfiguration", argumentParser, lifecycle,
+        logging, unixSignals,
       ],
       swiftSettings: settings),
     .testTarget(name: "JuiceMakerTests", dependencies: ["JuiceMaker"], swiftSettings: settings),
+    .testTarget(
+      name: "KioskControllerTests",
+      dependencies: [
+        "JuiceMaker", "KioskMessages", "MessageBroker", "Ledger", "KioskController", logging,
+      ],
+      swiftSettings: settings),
     .testTarget(
       name: "MessageBrokerTests", dependencies: ["MessageBroker", "MosquittoBroker"],
       swiftSettings: settings),

@@ -1,6 +1,48 @@
 import ArgumentParser
-import Logging
-import ServiceLifecycle
-import Yams
 
-@main struct JuiceKiosk: ParsableCommand {}
+@main
+struct JuiceKiosk: AsyncParsableCommand {
+  static let version = "0.1.0"
+
+  static let configuration = CommandConfiguration(
+    commandName: "juice-kiosk",
+    abstract: "Runs an unattended juice kiosk over MQTT.",
+    discussion: """
+      Button panels publish orders, the kiosk makes juice of the fruit in its store, displays show \
+      the stock that it publishes, and an operator restocks from elsewhere.
+
+      Every command reads the same configuration file: the one given with --config, else \
+      /etc/juice-kiosk/kiosk.yaml, else none, which means the defaults: a broker on 127.0.0.1:1883. \
+      Variables such as KIOSK_BROKER_HOST override what the file says.
+
+      EXIT STATUS
+        0   done
+        64  the command line is wrong
+        65  the kiosk rejected the command, or a file holds what it should not
+        69  the broker cannot be reached, or refused the login
+        75  not now (out of stock, closed, a conflict, no answer in time): try again
+        78  the configuration is wrong
+      """,
+    version: version,
+    subcommands: [
+      Run.self, Check.self, OrderJuice.self, RestockFruit.self, Open.self, Close.self, Watch.self,
+      LedgerCommands.self, Demo.self,
+    ])
+
+  /// Turns an error into a line on standard error and an exit code: nobody else does.
+  static func main() async {
+    do {
+      var command = try parseAsRoot()
+      if var command = command as? any AsyncParsableCommand {
+        try await command.run()
+      } else {
+        try command.run()
+      }
+    } catch let failure as Failure {
+      StandardError.write("juice-kiosk: \(failure.message)")
+      exit(withError: failure.status)
+    } catch {
+      exit(withError: error)
+    }
+  }
+}

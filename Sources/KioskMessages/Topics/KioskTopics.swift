@@ -6,7 +6,7 @@ package struct KioskTopics: Hashable, Sendable {
   package let base: String
 
   /// - Parameter root: one or more topic levels without wildcards.
-  package init(root: String, kiosk: Identifier<Kiosk>) {
+  package init<Kiosk>(root: String, kiosk: Identifier<Kiosk>) {
     base = "\(root)/\(kiosk)"
   }
 
@@ -53,9 +53,6 @@ package struct KioskTopics: Hashable, Sendable {
   /// Every `LedgerEntry`, as it is made.
   package var events: String { "\(base)/events" }
 }
-
-/// What a kiosk's id is an id of.
-package enum Kiosk {}
 
 /// Who gave a command: `order/panel1` in the ledger, the end of the topic on the wire.
 package struct Source: Hashable, Sendable, CustomStringConvertible {

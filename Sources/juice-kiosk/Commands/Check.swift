@@ -1,0 +1,42 @@
+import ArgumentParser
+import Foundation
+import JuiceMaker
+import KioskConfiguration
+import KioskController
+import KioskMessages
+
+struct Check: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Check the configuration.",
+    discussion: "Tells everything that is wrong, with file and line, or what the kiosk would do.")
+
+  @OptionGroup var options: ConfigurationOptions
+
+  @Flag(help: "Also log in to the broker and try the subscriptions.")
+  var connect = false
+
+  @Option(help: ArgumentHelp("How long to wait for the broker.", valueName: "seconds"))
+  var timeout = 10
+
+  func run() async throws {
+    let configuration = try options.load()
+    let settings = KioskSettings(configuration)
+    StandardOutput.write(
+      """
+      The configuration is good.
+        kiosk   \(settings.topics.base), \(configuration.kiosk.language), \
+      \(configuration.kiosk.timeZone.identifier)
+        broker  \(configuration.broker.host):\(configuration.broker.port)\
+      \(configuration.broker.tls == nil ? "" : " with TLS")
+        ledger  \(configuration.ledger.path)
+        fruits  \(settings.menu.fruits.map(\.id.text).joined(separator: ", "))
+        juices  \(settings.menu.juices.map(\.id.text).joined(separator: ", "))
+      """)
+    guard connect else { return }
+    // As a panel of its own, so that a running kiosk keeps its session.
+    let client = try await KioskClient(
+      configuration, as: Source(kind: .order, name: "check"), timeout: .seconds(timeout))
+    await client.disconnect()
+    StandardOutput.write("The broker can be reached, and the login is good.")
+  }
+}

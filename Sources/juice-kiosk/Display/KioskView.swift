@@ -1,0 +1,128 @@
+import JuiceMaker
+import KioskMessages
+
+/// A kiosk as its retained topics show it: what any display can know.
+struct KioskView {
+  private let topics: KioskTopics
+  private(set) var status = "unknown"
+  private(set) var service = "unknown"
+  private(set) var stock: [String: String] = [:]
+  private(set) var alerts: [String: String] = [:]
+  private(set) var servings: [String: String] = [:]
+  /// The order in which the menu lists fruits and juices, and their names.
+  private(set) var menu: [(id: String, name: String)] = []
+  private let language: Language
+
+  init(topics: KioskTopics, language: Language) {
+    self.topics = topics
+    self.language = language
+  }
+
+  /// What a display subscribes to.
+  static func filters(of topics: KioskTopics) -> [String] {
+    ["stock/+", "juice/+", "alert/+", "menu", "service", "status"].map { "\(topics.base)/\($0)" }
+  }
+
+  /// Takes in a message.
+  ///
+  /// - Returns: what has changed, in words; `nil` if nothing has.
+  mutating func update(topic: String, payload: [UInt8]) -> String? {
+    guard topic.hasPrefix(topics.base + "/") else { return nil }
+    let levels = topic.dropFirst(topics.base.count + 1).split(separator: "/").map(String.init)
+    let text = String(decoding: payload, as: UTF8.self)
+    switch (levels.first, levels.count) {
+    case ("status", 1): return change(\.status, to: text, called: "status")
+    case ("service", 1): return change(\.service, to: text, called: "service")
+    case ("stock", 2): return change(\.stock[levels[1]], to: text, called: levels[1])
+    case ("alert", 2): return change(\.alerts[levels[1]], to: text, called: "\(levels[1]) alert")
+    case ("juice", 2):
+      return change(\.servings[levels[1]], to: text, called: "\(levels[1]) servings")
+    case ("menu", 1):
+      readMenu(payload)
+      return nil
+    default: return nil
+    }
+  }
+
+  private mutating func change(
+    _ value: WritableKeyPath<Self, String>, to text: String, called name: String
+  ) -> String? {
+    guard self[keyPath: value] != text else { return nil }
+    self[keyPath: value] = text
+    return "\(name) \(text)"
+  }
+
+  private mutating func change(
+    _ value: WritableKeyPath<Self, String?>, to text: String, called name: String
+  ) -> String? {
+    let new = text.isEmpty ? nil : text
+    guard self[keyPath: value] != new else { return nil }
+    self[keyPath: value] = new
+    return "\(name) \(new ?? "gone")"
+  }
+
+  private mutating func readMenu(_ payload: [UInt8]) {
+    guard let json = try? JSON.parse(payload) else { return }
+    menu = ["fruits", "juices"].flatMap { key -> [(id: String, name: String)] in
+      guard case .array(let elements) = json[key] else { return [] }
+      return elements.compactMap { element in
+        guard case .string(let id) = element["id"] else { return nil }
+        guard case .string(let name) = element["name"]?[language.rawValue] else { return (id, id) }
+        return (id, name)
+      }
+    }
+  }
+}
+
+extension KioskView {
+  /// The whole kiosk, line by line.
+  ///
+  /// - Parameter color: with the terminal's colours.
+  func lines(color: Bool) -> [String] {
+    func painted(_ text: String, _ code: Int) -> String {
+      color ? "\u{1B}[\(code)m\(text)\u{1B}[0m" : text
+    }
+    func alertColor(_ alert: String?) -> Int {
+      switch alert {
+      case "out": 31
+      case "low": 33
+      default: 32
+      }
+    }
+    let names = Dictionary(menu.map { ($0.id, $0.name) }) { first, _ in first }
+    let order = Dictionary(
+      uniqueKeysWithValues: Set(menu.map(\.id)).map { id in
+        (id, menu.firstIndex { $0.id == id } ?? 0)
+      })
+    func sorted(_ values: [String: String]) -> [(key: String, value: String)] {
+      values.sorted { (order[$0.key] ?? .max, $0.key) < (order[$1.key] ?? .max, $1.key) }
+    }
+    var lines = [
+      "\(topics.base)  \(painted(status, status == "online" ? 32 : 31))  "
+        + painted(service, service == "open" ? 32 : 33), "",
+    ]
+    for (fruit, count) in sorted(stock) {
+      let alert = alerts[fruit]
+      let bar = String(repeating: "█", count: min(40, (Int(count) ?? 0) / 2))
+      lines.append(
+        "  \(fruit.padded(to: 20)) \(count.padded(to: 5, left: true))  "
+          + painted(
+            alert == nil || alert == "ok" ? bar : "\(bar) \(alert ?? "")", alertColor(alert)))
+    }
+    lines.append("")
+    for (juice, count) in sorted(servings) {
+      let name = names[juice] ?? juice
+      lines.append(
+        "  \(juice.padded(to: 20)) "
+          + painted(count.padded(to: 5, left: true), count == "0" ? 31 : 32) + "  \(name)")
+    }
+    return lines
+  }
+}
+
+extension String {
+  func padded(to width: Int, left: Bool = false) -> String {
+    let padding = String(repeating: " ", count: max(0, width - count))
+    return left ? padding + self : self + padding
+  }
+}

@@ -1,0 +1,160 @@
+import JuiceMaker
+import KioskController
+import KioskMessages
+import Ledger
+import MessageBroker
+import Testing
+
+@Suite struct KioskControllerTests {
+  private let scene: Scene
+
+  init() throws { scene = try Scene() }
+
+  @Test func aPressBecomesAJuice() throws {
+    try scene.startKiosk()
+    let panel = try scene.panel()
+    scene.publish("strawberry_banana", to: "kiosk/k1/order/p1", by: panel)
+    let result = try #require(try panel.takeResults().first)
+    #expect(result.status == .ready)
+    #expect(result.ticket == 1)
+    #expect(result.used == ["strawberry": 10, "banana": 1])
+    #expect(scene.retained("stock/strawberry") == "0")
+    #expect(scene.retained("stock/banana") == "9")
+    #expect(scene.retained("juice/strawberry_banana") == "0")
+    #expect(scene.retained("alert/strawberry") == "out")
+  }
+
+  @Test func allStateIsRetainedOnceTheKioskIsOnline() throws {
+    try scene.startKiosk()
+    #expect(scene.retained("status") == "online")
+    #expect(scene.retained("service") == "open")
+    for fruit in Menu.standard.fruits { #expect(scene.retained("stock/\(fruit.id)") == "10") }
+    #expect(scene.retained("juice/strawberry") == "0")
+    #expect(scene.retained("juice/banana") == "5")
+    for topic in ["stock", "menu", "info", "health"] { #expect(scene.retained(topic) != nil) }
+  }
+
+  @Test func aCrashIsSeenAndARestartRepairsTheStatus() throws {
+    try scene.startKiosk()
+    scene.crashKiosk()
+    #expect(scene.retained("status") == "offline")
+    try scene.startKiosk()
+    #expect(scene.retained("status") == "online")
+  }
+
+  @Test func aCleanStopSaysOffline() throws {
+    try scene.startKiosk()
+    scene.stopKiosk()
+    #expect(scene.retained("status") == "offline")
+  }
+
+  @Test(arguments: [Fault.Moment.before, .after], Fault.Step.allCases)
+  func aConnectionThatBreaksAtAnyStepNeitherLosesNorDoublesAPress(
+    moment: Fault.Moment, step: Fault.Step
+  ) throws {
+    try scene.startKiosk()
+    let panel = try scene.panel()
+    scene.broker.inject(Fault(moment, step, of: "kiosk"))
+    scene.publish("banana", to: "kiosk/k1/order/p1", by: panel)
+    scene.broker.cut("kiosk")
+    scene.advance(by: .seconds(10))
+    #expect(scene.retained("stock/banana") == "8")
+    #expect(try panel.takeResults().contains { $0.status == .ready })
+  }
+
+  @Test(arguments: [Fault.Moment.before, .after], Fault.Step.allCases)
+  func aCrashAtAnyStepNeitherLosesNorDoublesAPress(
+    moment: Fault.Moment, step: Fault.Step
+  ) throws {
+    try scene.startKiosk()
+    let panel = try scene.panel()
+    scene.broker.inject(Fault(moment, step, of: "kiosk"))
+    scene.publish("banana", to: "kiosk/k1/order/p1", by: panel)
+    scene.publish(#"{"id":"a","juice":"banana"}"#, to: "kiosk/k1/order/p1", by: panel)
+    scene.crashKiosk()
+    try scene.startKiosk()
+    scene.advance(by: .seconds(5))
+    #expect(scene.retained("stock/banana") == "6")
+    let results = try panel.takeResults()
+    #expect(Set(results.compactMap(\.ticket)) == [1, 2])
+  }
+
+  @Test func whatQueuedForTooLongDoesNotPour() throws {
+    try scene.startKiosk()
+    let panel = try scene.panel()
+    scene.crashKiosk()
+    scene.publish("banana", to: "kiosk/k1/order/p1", by: panel)
+    scene.advance(by: .seconds(31))
+    try scene.startKiosk()
+    #expect(scene.retained("stock/banana") == "10")
+  }
+
+  @Test func whatQueuedForAShortWhilePours() throws {
+    try scene.startKiosk()
+    let panel = try scene.panel()
+    scene.advance(by: .seconds(60))
+    scene.crashKiosk()
+    scene.publish("banana", to: "kiosk/k1/order/p1", by: panel)
+    scene.advance(by: .seconds(20))
+    try scene.startKiosk()
+    #expect(scene.retained("stock/banana") == "8")
+    #expect(try panel.takeResults().map(\.status) == [.ready])
+  }
+
+  @Test func aRetainedOrderIsNeverMade() throws {
+    let panel = try scene.panel()
+    scene.publish("banana", to: "kiosk/k1/order/p1", by: panel, retain: true)
+    try scene.startKiosk()
+    #expect(try panel.takeResults().map(\.reason) == [.retained])
+    #expect(scene.retained("stock/banana") == "10")
+  }
+
+  @Test func everyEntryIsAnEventWithoutAGap() throws {
+    let listener = try scene.person("listener", hearing: ["kiosk/k1/events"])
+    try scene.startKiosk()
+    let panel = try scene.panel()
+    for _ in 1...5 { scene.publish("kiwi", to: "kiosk/k1/order/p1", by: panel) }
+    scene.crashKiosk()
+    try scene.startKiosk()
+    scene.publish("kiwi", to: "kiosk/k1/order/p1", by: panel)
+    let seqs = try listener.take().compactMap { message -> Int? in
+      guard case .integer(let seq) = try JSON.parse(message.payload)["seq"] else { return nil }
+      return seq
+    }
+    #expect(Set(seqs) == Set(1...7))
+  }
+
+  @Test func aJuiceThatLeavesTheMenuIsCleared() throws {
+    try scene.startKiosk()
+    scene.stopKiosk()
+    scene.settings.menu = try Menu(
+      fruits: Menu.standard.fruits, juices: Menu.standard.juices.filter { $0.id != "kiwi" })
+    try scene.startKiosk()
+    #expect(scene.retained("juice/kiwi") == nil)
+    #expect(scene.retained("juice/banana") == "5")
+    scene.advance(by: .seconds(5))
+    #expect(try !scene.ledger { try $0.state() }.topics.contains("kiosk/k1/juice/kiwi"))
+  }
+
+  @Test func aRestockIsAppliedAndAnswered() throws {
+    try scene.startKiosk()
+    let desk = try scene.person("desk", hearing: ["kiosk/k1/restock/desk/result"])
+    scene.publish(
+      #"{"id":"r1","add":{"strawberry":20,"kiwi":-1},"set":{"mango":30}}"#,
+      to: "kiosk/k1/restock/desk", by: desk)
+    #expect(try desk.takeResults().map(\.status) == [.applied])
+    #expect(scene.retained("stock/strawberry") == "30")
+    #expect(scene.retained("stock/kiwi") == "9")
+    #expect(scene.retained("stock/mango") == "30")
+  }
+
+  @Test func aClosedKioskMakesNothing() throws {
+    try scene.startKiosk()
+    let panel = try scene.panel()
+    scene.publish("closed", to: "kiosk/k1/service/p1", by: panel)
+    #expect(scene.retained("service") == "closed")
+    scene.publish("banana", to: "kiosk/k1/order/p1", by: panel)
+    #expect(try panel.takeResults().map(\.reason) == [.closed])
+    #expect(scene.retained("stock/banana") == "10")
+  }
+}

@@ -1,0 +1,180 @@
+import Foundation
+import JuiceMaker
+import KioskController
+import KioskMessages
+import Ledger
+import Logging
+import MessageBroker
+import Synchronization
+
+/// A kiosk with its broker and its people, all on one executor and one clock: the same calls make
+/// the same schedule.
+final class Scene {
+  let broker: InMemoryBroker
+  let executor = ManualExecutor()
+  var settings: KioskSettings
+  let topics: KioskTopics
+  private let folder: URL
+  private var kiosk: (client: InMemoryClient, task: Task<Void, Never>)?
+
+  init(_ adjust: (inout KioskSettings) -> Void = { _ in }) throws {
+    broker = InMemoryBroker()
+    let kioskID: Identifier<Scene> = "k1"
+    topics = KioskTopics(root: "kiosk", kiosk: kioskID)
+    func all(_ amount: Int) -> FruitAmounts {
+      FruitAmounts(Menu.standard.fruits.map { (fruit: $0.id, amount: amount) })
+    }
+    settings = KioskSettings(
+      topics: topics,
+      stock: KioskSettings.Stock(initial: all(10), capacities: all(100), lowMarks: all(5)),
+      version: "test")
+    adjust(&settings)
+    folder = FileManager.default.temporaryDirectory
+      .appending(path: "juice-kiosk-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+  }
+
+  deinit {
+    kiosk?.task.cancel()
+    executor.run()
+    try? FileManager.default.removeItem(at: folder)
+  }
+
+  var ledgerPath: String { folder.appending(path: "ledger.sqlite").path() }
+
+  /// The world's clock: 2026-11-21T09:00:00Z and what has passed on the broker's.
+  static func now(_ broker: InMemoryBroker) -> Timestamp {
+    let (seconds, attoseconds) = broker.now.components
+    return Timestamp(
+      milliseconds: 1_795_251_600_000 + seconds * 1000 + attoseconds / 1_000_000_000_000_000)
+  }
+
+  // MARK: The kiosk
+
+  func startKiosk() throws {
+    let client = broker.client(on: executor)
+    let clock = KioskClock { [broker] in
+      let now = Self.now(broker)
+      return Moment(timestamp: now, day: Int(now.milliseconds / 86_400_000))
+    }
+    let controller = try KioskController(
+      settings: settings, broker: client, ledger: Ledger(path: ledgerPath), clock: clock,
+      logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+    let task = Task(executorPreference: executor) { await controller.run(clientID: "kiosk") }
+    kiosk = (client, task)
+    executor.run()
+  }
+
+  /// As by SIGTERM.
+  func stopKiosk() {
+    kiosk?.task.cancel()
+    executor.run()
+    // The farewell has a time limit.
+    broker.advance(by: .seconds(2))
+    executor.run()
+    kiosk = nil
+  }
+
+  /// As by `kill -9`: nothing that the process does afterwards is seen.
+  func crashKiosk() {
+    if let kiosk {
+      broker.kill(kiosk.client)
+      kiosk.task.cancel()
+    }
+    kiosk = nil
+    executor.run()
+  }
+
+  func advance(by duration: Duration) {
+    let end = broker.now + duration
+    while let next = broker.nextDeadline, next <= end {
+      broker.advance(by: max(next - broker.now, .zero))
+      executor.run()
+    }
+    broker.advance(by: end - broker.now)
+    executor.run()
+  }
+
+  // MARK: The people
+
+  func person(_ name: String, hearing filters: [String] = []) throws -> Person {
+    let person = Person(client: broker.client(on: executor))
+    let options = SessionOptions(
+      clientID: name, subscriptions: try filters.map { try TopicFilter($0) })
+    person.task = Task(executorPreference: executor) {
+      [client = person.client, inbox = person.inbox] in
+      await client.connect(options)
+      while let event = await client.nextEvent(timeout: nil) {
+        if case .deliveries(let deliveries) = event {
+          inbox.withLock { $0 += deliveries.map(\.message) }
+        }
+        await client.settle()
+      }
+    }
+    executor.run()
+    return person
+  }
+
+  /// A panel that hears its own results.
+  func panel(_ name: String = "p1") throws -> Person {
+    try person(name, hearing: ["kiosk/k1/order/\(name)/result"])
+  }
+
+  func publish(
+    _ payload: String, to topic: String, by person: Person, retain: Bool = false,
+    responseTopic: String? = nil, correlationData: [UInt8]? = nil
+  ) {
+    let message = Message(
+      topic: topic, payload: Array(payload.utf8), retain: retain, responseTopic: responseTopic,
+      correlationData: correlationData)
+    Task(executorPreference: executor) { [client = person.client] in
+      _ = try await client.publish([message])
+      await client.settle()
+    }
+    executor.run()
+  }
+
+  /// What a display reads on a retained topic.
+  func retained(_ topic: String) -> String? {
+    broker.retained("kiosk/k1/\(topic)").map { String(decoding: $0.payload, as: UTF8.self) }
+  }
+
+  /// Looks into the ledger, as another process may.
+  func ledger<Value>(_ read: (Ledger) throws -> Value) throws -> Value {
+    try read(try Ledger(path: ledgerPath, readOnly: true))
+  }
+}
+
+/// Somebody with a connection to the broker, and all that they have heard.
+final class Person {
+  let client: InMemoryClient
+  let inbox = SharedInbox()
+  var task: Task<Void, Never>?
+
+  init(client: InMemoryClient) { self.client = client }
+
+  deinit { task?.cancel() }
+
+  var messages: [Message] { inbox.withLock(\.self) }
+
+  /// What has come since the last look.
+  func take() -> [Message] {
+    inbox.withLock { inbox in
+      defer { inbox = [] }
+      return inbox
+    }
+  }
+
+  func takeResults() throws -> [CommandResult] {
+    try take().map { try CommandResult(payload: $0.payload) }
+  }
+}
+
+/// Filled on the executor, read by the test.
+final class SharedInbox: Sendable {
+  private let messages = Mutex<[Message]>([])
+
+  func withLock<Result>(_ body: (inout sending [Message]) -> sending Result) -> Result {
+    messages.withLock(body)
+  }
+}
