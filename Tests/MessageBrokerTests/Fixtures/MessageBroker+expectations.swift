@@ -77,7 +77,9 @@ extension MessageBroker {
   func expectConfirmed(
     _ number: UInt64, _ location: SourceLocation = #_sourceLocation
   ) async throws {
-    while confirmed < number { _ = try await event(location) }
+    while confirmed < number {
+      try #require(try await event(location) == .confirmed, sourceLocation: location)
+    }
     #expect(confirmed == number, sourceLocation: location)
   }
 
@@ -102,6 +104,29 @@ extension BrokerFixture {
     await client.connect(session)
     try await client.expectOnline(location)
     return client
+  }
+}
+
+extension BrokerFixture {
+  /// Makes a client that resumes the session of this id, and connects it. What the session holds
+  /// may be delivered before it is online.
+  func resumedClient(_ clientID: String, _ filters: String...) async throws -> any MessageBroker {
+    let client = try await client(clientID)
+    var session = SessionOptions(
+      clientID: clientID, subscriptions: try filters.map(TopicFilter.init))
+    session.lasts()
+    await client.connect(session)
+    return client
+  }
+}
+
+extension SessionOptions {
+  /// Makes the session one that outlives its connections.
+  ///
+  /// Not with a clean start at first: MQTT 3.1.1 knows no session that starts clean and stays.
+  mutating func lasts(_ expiry: Duration = .seconds(3600)) {
+    cleanStart = false
+    sessionExpiry = expiry
   }
 }
 

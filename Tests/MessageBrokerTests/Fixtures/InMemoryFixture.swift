@@ -2,9 +2,8 @@ import MessageBroker
 
 /// The fake: nothing takes time, and time passes only when told to.
 struct InMemoryFixture: BrokerFixture {
-  let broker = InMemoryBroker()
+  var broker = InMemoryBroker()
 
-  var speaksVersion5: Bool { true }
   var patience: Duration { .zero }
 
   func client(_ clientID: String) -> any MessageBroker { broker.client() }
@@ -21,7 +20,9 @@ struct InMemoryFixture: BrokerFixture {
 
   func letPass(_ duration: Duration) { broker.advance(by: duration) }
 
-  func letReconnect() { broker.advance(by: .seconds(1)) }
+  func letReconnect() {
+    if let due = broker.nextDeadline { broker.advance(by: due - broker.now) }
+  }
 
   func nextEvent(of client: any MessageBroker, timeout: Duration) async -> BrokerEvent? {
     await withTaskGroup(of: BrokerEvent?.self) { group in

@@ -6,9 +6,6 @@ import Testing
 /// The contract suite sees brokers through this only, so that one set of tests runs against the
 /// fake and against the real thing.
 protocol BrokerFixture: Sendable {
-  /// Whether message expiry, response topics and reasons given by the broker reach a client.
-  var speaksVersion5: Bool { get }
-
   /// How long a test listens for an event that must not come; zero where nothing takes time.
   var patience: Duration { get }
 
@@ -32,8 +29,8 @@ protocol BrokerFixture: Sendable {
   /// Lets time pass for both broker and clients: a manual clock advances, a real one is waited for.
   func letPass(_ duration: Duration) async throws
 
-  /// Lets the delay before a client's first attempt to reconnect pass. Does nothing with a real
-  /// clock, where the test waits for the event.
+  /// Lets the delay before the next attempt to reconnect pass. Does nothing with a real clock, where
+  /// the test waits for the event.
   func letReconnect() async throws
 
   /// What `client.nextEvent(timeout:)` returns, while time passes by itself or is made to.
@@ -46,11 +43,18 @@ protocol BrokerFixture: Sendable {
 /// What the contract suite runs against.
 enum BrokerKind: CaseIterable, Sendable, CustomTestStringConvertible {
   case inMemory
-  // A real broker's kinds go here, and into the two switches below.
+  // A real broker's kinds go here, and into the switches below.
 
   var testDescription: String {
     switch self {
     case .inMemory: "in memory"
+    }
+  }
+
+  /// Whether message expiry, response topics and reasons given by the broker reach a client.
+  var speaksVersion5: Bool {
+    switch self {
+    case .inMemory: true
     }
   }
 
