@@ -1,0 +1,23 @@
+/// How long to wait before the next attempt to connect: exponential, with full jitter, so that a
+/// house full of clients does not come back to a restarted broker in step.
+struct Backoff {
+  private let limits: ClosedRange<Duration>
+  private var ceiling: Duration
+
+  init(_ limits: ClosedRange<Duration>) {
+    self.limits = limits
+    ceiling = limits.lowerBound
+  }
+
+  mutating func next() -> Duration {
+    defer { ceiling = min(ceiling * 2, limits.upperBound) }
+    return ceiling * Double.random(in: 0...1)
+  }
+
+  /// A connection that lasted longer than the wait before it starts over; one that did not counts
+  /// as another failure, so that two clients with one id do not throw each other out for ever at
+  /// full speed.
+  mutating func connectionEnded(after duration: Duration) {
+    if duration > ceiling { ceiling = limits.lowerBound }
+  }
+}

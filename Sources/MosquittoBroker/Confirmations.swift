@@ -1,0 +1,51 @@
+/// Which of the messages published with QoS 1 the broker has acknowledged.
+///
+/// Packet ids begin anew with each connection and are used again; running numbers are not.
+struct Confirmations {
+  /// As many as there are packet ids (2.2.1).
+  static let limit = 65_535
+
+  /// The running number of the last message.
+  private(set) var last: UInt64 = 0
+  /// The running number up to which all of this connection's are acknowledged.
+  private(set) var confirmed: UInt64 = 0
+  private var numbers: [Int32: UInt64] = [:]
+  /// The numbers that wait, in order, from `head` on.
+  private var waiting: [UInt64] = []
+  private var head = 0
+  /// Acknowledged before one that came earlier.
+  private var early: Set<UInt64> = []
+
+  var isComplete: Bool { numbers.isEmpty }
+  var isFull: Bool { numbers.count >= Self.limit }
+
+  /// Counts a message that is dropped, so that it is never taken for a confirmed one.
+  mutating func dropped() { last += 1 }
+
+  mutating func published(packetID: Int32) {
+    last += 1
+    numbers[packetID] = last
+    waiting.append(last)
+  }
+
+  /// An unknown packet id is a QoS 0 message's, which libmosquitto reports too once it is written.
+  mutating func acknowledged(packetID: Int32) {
+    guard let number = numbers.removeValue(forKey: packetID) else { return }
+    early.insert(number)
+    while head < waiting.count, early.remove(waiting[head]) != nil {
+      confirmed = waiting[head]
+      head += 1
+    }
+    if head > 1024 || head == waiting.count {
+      waiting.removeFirst(head)
+      head = 0
+    }
+  }
+
+  mutating func connectionLost() {
+    numbers.removeAll()
+    waiting.removeAll()
+    early.removeAll()
+    head = 0
+  }
+}

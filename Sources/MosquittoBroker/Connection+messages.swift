@@ -1,0 +1,68 @@
+import CMosquitto
+import MessageBroker
+
+extension Connection {
+  /// Queues a SUBSCRIBE for all filters.
+  func subscribe(to filters: [TopicFilter]) {
+    withCStrings(filters.map(\.text)) { filters in
+      // No options: retained messages are sent at each subscribe, and without their flag when they
+      // are news (MQTT 5, 3.8.3.1).
+      _ = mosquitto_subscribe_multiple(
+        handle, nil, Int32(filters.count), filters.baseAddress, 1, 0, nil)
+    }
+  }
+
+  /// Queues a message.
+  ///
+  /// - Returns: its packet id, which QoS 0 messages have too, within libmosquitto.
+  /// - Throws: why it breaks a rule.
+  func publish(
+    _ message: Message, _ version: MosquittoBroker.Configuration.ProtocolVersion
+  ) throws(PublishError) -> Int32 {
+    let properties = version == .v5 ? Properties(message) : nil
+    var packetID: Int32 = 0
+    let code = mosquitto_publish_v5(
+      handle, &packetID, message.topic, Int32(clamping: message.payload.count), message.payload,
+      Int32(message.qos.rawValue), message.retain, properties?.list)
+    guard code == MOSQ_ERR_SUCCESS.code else {
+      throw PublishError(reason: String(cString: mosquitto_strerror(code)))
+    }
+    return packetID
+  }
+}
+
+struct PublishError: Error {
+  let reason: String
+
+  /// Checks what holds for every broker: a topic name without wildcards (3.3.2.1) or U+0000, and a
+  /// packet that the length field can express (2.2.3).
+  static func check(
+    _ message: Message, _ version: MosquittoBroker.Configuration.ProtocolVersion
+  ) throws(PublishError) {
+    let topic = message.topic.utf8
+    guard (1...65_535).contains(topic.count), !topic.contains(0),
+      mosquitto_pub_topic_check(message.topic) == MOSQ_ERR_SUCCESS.code
+    else { throw PublishError(reason: "not a topic name") }
+    guard message.payload.count + topic.count <= Int(MQTT_MAX_PAYLOAD) - 5 else {
+      throw PublishError(reason: "too long")
+    }
+    if version == .v311 { return }
+    guard (message.correlationData?.count ?? 0) <= 65_535,
+      message.responseTopic?.utf8.contains(0) != true
+    else { throw PublishError(reason: "a property that MQTT 5 cannot express") }
+  }
+}
+
+/// As `char *const *`, which Swift does not make from an array of strings by itself.
+private func withCStrings(
+  _ strings: [String], _ body: (UnsafeBufferPointer<UnsafeMutablePointer<CChar>?>) -> Void
+) {
+  let copies = strings.map { string in
+    let copy = UnsafeMutablePointer<CChar>.allocate(capacity: string.utf8.count + 1)
+    for (index, byte) in string.utf8.enumerated() { copy[index] = CChar(bitPattern: byte) }
+    copy[string.utf8.count] = 0
+    return copy as UnsafeMutablePointer<CChar>?
+  }
+  copies.withUnsafeBufferPointer(body)
+  for copy in copies { copy?.deallocate() }
+}

@@ -1,0 +1,92 @@
+import CMosquitto
+import MessageBroker
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+extension Connection {
+  func configure(
+    _ configuration: MosquittoBroker.Configuration, _ options: SessionOptions
+  ) throws(BrokerError) {
+    // Packets are only queued, and leave in `mosquitto_loop_write`: the PUBACK of a message, which is
+    // queued before `on_message` is called (lib/handle_publish.c), waits for the settlement.
+    mosquitto_threaded_set(handle, true)
+    for (option, value) in [
+      (MOSQ_OPT_PROTOCOL_VERSION, configuration.protocolVersion.rawValue),
+      (MOSQ_OPT_TCP_NODELAY, 1),
+      (MOSQ_OPT_RECEIVE_MAXIMUM, Int32(max(options.receiveMaximum, 1))),
+      // 20 by default; an MQTT 5 broker's own maximum replaces it.
+      (MOSQ_OPT_SEND_MAXIMUM, Int32(Confirmations.limit)),
+    ] {
+      mosquitto_int_option(handle, option, value)
+    }
+    if let username = configuration.username {
+      mosquitto_username_pw_set(handle, username, configuration.password)
+    }
+    if let tls = configuration.tls { try configure(tls) }
+    if let will = options.will, start != .wipe {
+      try configure(will, configuration.protocolVersion)
+    }
+  }
+
+  func open(
+    _ configuration: MosquittoBroker.Configuration, _ options: SessionOptions
+  ) throws(BrokerError) {
+    var properties = Properties()
+    if configuration.protocolVersion == .v5, options.sessionExpiry > .zero {
+      // Whole seconds, rounded up: the exact rule is kept on this side. 0xFFFFFFFF means for ever.
+      let (seconds, rest) = options.sessionExpiry.components
+      properties.add(
+        MQTT_PROP_SESSION_EXPIRY_INTERVAL, UInt32(clamping: seconds + (rest > 0 ? 1 : 0)))
+    }
+    errno = 0
+    let code = mosquitto_connect_bind_v5(
+      handle, configuration.host, Int32(configuration.port), Int32(keepAlive), nil,
+      properties.list)
+    let error = errno
+    let address = "\(configuration.host):\(configuration.port)"
+    switch code {
+    case MOSQ_ERR_SUCCESS.code: return
+    case MOSQ_ERR_EAI.code:
+      throw .unreachable("\(address): \(String(cString: gai_strerror(error)))")
+    case MOSQ_ERR_ERRNO.code: throw .unreachable("\(address): \(systemError(error))")
+    case MOSQ_ERR_TLS.code: throw BrokerError(tlsComplaints: inbox.complaints)
+    default: throw .unreachable("\(address): \(String(cString: mosquitto_strerror(code)))")
+    }
+  }
+
+  private func configure(_ tls: MosquittoBroker.Configuration.TLS) throws(BrokerError) {
+    for file in [tls.caFile, tls.certificateFile, tls.keyFile].compactMap(\.self)
+    where access(file, R_OK) != 0 {
+      throw .tls("cannot read \(file): \(systemError(errno))")
+    }
+    // Without this callback OpenSSL asks the terminal for a key's passphrase, and waits.
+    let code = mosquitto_tls_set(
+      handle, tls.caFile, nil, tls.certificateFile, tls.keyFile, { _, _, _, _ in 0 })
+    // "tlsv1.2" excludes what is older and allows TLS 1.3; 1 is SSL_VERIFY_PEER. The host name is
+    // verified unless `mosquitto_tls_insecure_set` says not to.
+    guard code == MOSQ_ERR_SUCCESS.code,
+      mosquitto_tls_opts_set(handle, 1, "tlsv1.2", nil) == MOSQ_ERR_SUCCESS.code
+    else { throw .tls("a client certificate needs its key, and a key its certificate") }
+  }
+
+  private func configure(
+    _ will: Message, _ version: MosquittoBroker.Configuration.ProtocolVersion
+  ) throws(BrokerError) {
+    var properties = (version == .v5 ? Properties(will) : nil) ?? Properties()
+    let code = properties.give { list in
+      mosquitto_will_set_v5(
+        handle, will.topic, Int32(clamping: will.payload.count), will.payload,
+        Int32(will.qos.rawValue), will.retain, list)
+    }
+    guard code == MOSQ_ERR_SUCCESS.code else {
+      throw .cannotPublish(
+        topics: [will.topic], reason: "as a will: \(String(cString: mosquitto_strerror(code)))")
+    }
+  }
+}

@@ -1,0 +1,172 @@
+import CMosquitto
+import MessageBroker
+import Synchronization
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+/// Called once by whoever is first: `mosquitto_lib_init` is not safe to call from two threads.
+private let library: Int32 = mosquitto_lib_init()
+
+/// A libmosquitto handle for the life of one connection, so that nothing is carried over to the
+/// next: libmosquitto would send again by itself what was not confirmed.
+///
+/// Sendable because one thread at a time has it: the `Connector`'s, until its mutex hands the
+/// connection over, and then the event loop's. The last reference closes and frees it.
+final class Connection: @unchecked Sendable {
+  enum Start {
+    /// Goes on with the session, or begins one that outlives the connection.
+    case resume
+    /// Begins a session without anything from before.
+    case clean
+    /// Only ends the session that the broker holds: 3.1.1 has one flag for a clean start and for a
+    /// session that ends with its connection (3.1.2.4), so to have one without the other takes two
+    /// connections.
+    case wipe
+  }
+
+  /// More than this is not read into one batch, however small its messages or few.
+  static let batchBytes = 8 << 20
+
+  let start: Start
+  let inbox: Inbox
+  let handle: OpaquePointer
+  let usesTLS: Bool
+  let keepAlive: UInt16
+  /// The broker has accepted the connection.
+  private(set) var isGreeted = false
+  /// Since when all subscriptions are granted.
+  var onlineSince: ContinuousClock.Instant?
+  /// When the next step of the handshake is overdue.
+  var deadline: ContinuousClock.Instant
+  var nextMisc: ContinuousClock.Instant
+  /// The last read stopped before the socket was known to be empty.
+  private(set) var hasMore = false
+  /// Something may be half written.
+  private(set) var isMidWrite = false
+
+  /// Resolves the name, connects and loads the certificates; blocks meanwhile. The CONNECT is queued
+  /// and leaves with the first `write`.
+  init(
+    _ configuration: MosquittoBroker.Configuration, _ options: SessionOptions, _ start: Start
+  ) throws(BrokerError) {
+    _ = library
+    guard let handle = mosquitto_new(options.clientID, start != .resume, nil) else {
+      throw .connectionRefused("\"\(options.clientID)\" is no client id")
+    }
+    self.start = start
+    self.handle = handle
+    inbox = Inbox(clientID: options.clientID)
+    usesTLS = configuration.tls != nil
+    keepAlive = max(options.keepAlive, 5)
+    deadline = .now + configuration.connectTimeout
+    nextMisc = .now + .seconds(1)
+    inbox.listen(to: handle)
+    try configure(configuration, options)
+    try open(configuration, options)
+  }
+
+  deinit { mosquitto_destroy(handle) }
+
+  var socket: Int32? {
+    let socket = mosquitto_socket(handle)
+    return socket < 0 ? nil : socket
+  }
+
+  var wantsWrite: Bool { mosquitto_want_write(handle) }
+
+  /// Until the CONNECT is out TLS waits for the broker, never for room: to ask whether the socket
+  /// takes more would answer yes at once, again and again.
+  var waitsForRoom: Bool { wantsWrite && (!usesTLS || isGreeted) }
+
+  /// Reads until the socket is empty, the batch is full or the greeting is in.
+  func read(upTo limit: Int) throws(BrokerError) {
+    hasMore = false
+    repeat {
+      let before = inbox.count
+      errno = 0
+      let code = mosquitto_loop_read(handle, 1)
+      let isEmpty = errno == EAGAIN || errno == EWOULDBLOCK
+      try check(code)
+      if let greeting = inbox.greeting, !isGreeted {
+        isGreeted = greeting.code == 0
+        hasMore = isGreeted
+        return
+      }
+      // EAGAIN alone proves nothing: the library writes a byte for each packet that it queues into a
+      // socket pair nobody reads here, and that fills up (`packet__queue`).
+      if inbox.count == before, isEmpty || !isGreeted { return }
+    } while inbox.deliveries.count < limit && inbox.payloadBytes < Self.batchBytes
+    hasMore = true
+  }
+
+  /// Writes what is queued, as far as the socket takes it.
+  func write() throws(BrokerError) {
+    let corks = isGreeted && !usesTLS
+    if corks { cork(1) }
+    let code = mosquitto_loop_write(handle, 1)
+    let error = errno
+    if corks { cork(0) }
+    errno = error
+    try check(code)
+    isMidWrite = wantsWrite
+  }
+
+  /// Sends a PINGREQ where one is due, and notices when none is answered.
+  func misc(at now: ContinuousClock.Instant) throws(BrokerError) {
+    nextMisc = now + .seconds(1)
+    try check(mosquitto_loop_misc(handle))
+  }
+
+  /// Ends the connection in good order, without acknowledging what is in hand.
+  ///
+  /// PUBACKs that wait in libmosquitto's queue leave before its DISCONNECT. Where they must not, the
+  /// two bytes of a DISCONNECT (3.14) go straight to the socket; with TLS that cannot be done, and
+  /// the will tells of the end instead.
+  func leave(acknowledging: Bool) {
+    if acknowledging {
+      mosquitto_disconnect(handle)
+      try? write()
+    } else if isGreeted, !usesTLS, !isMidWrite, let socket {
+      _ = Self.farewell.withUnsafeBytes { send(socket, $0.baseAddress, $0.count, 0) }
+    }
+  }
+
+  private static let farewell: [UInt8] = [0xE0, 0]
+
+  private func cork(_ on: Int32) {
+    #if canImport(Glibc) || canImport(Musl)
+    // TCP_NODELAY sends each packet by itself; held together they cost one segment, not one each.
+    guard let socket else { return }
+    var on = on
+    setsockopt(socket, Int32(IPPROTO_TCP), TCP_CORK, &on, socklen_t(MemoryLayout<Int32>.size))
+    #endif
+  }
+
+  /// - Throws: why the connection is gone, if it is. A DISCONNECT from the broker closes the socket
+  ///   and is no failure of the call that read it.
+  private func check(_ code: Int32) throws(BrokerError) {
+    let error = errno
+    guard code != MOSQ_ERR_SUCCESS.code || socket == nil else { return }
+    if let greeting = inbox.greeting, greeting.code != 0 { return }
+    if let farewell = inbox.farewell, farewell.code >= MQTT_RC_UNSPECIFIED.rawValue {
+      throw BrokerError(disconnect: farewell.code, reason: farewell.reason)
+    }
+    if usesTLS, !isGreeted, !inbox.complaints.isEmpty {
+      throw BrokerError(tlsComplaints: inbox.complaints)
+    }
+    switch code {
+    case MOSQ_ERR_SUCCESS.code, MOSQ_ERR_CONN_LOST.code, MOSQ_ERR_NO_CONN.code:
+      throw .connectionLost("the broker closed it")
+    case MOSQ_ERR_KEEPALIVE.code:
+      throw .connectionLost("no sign of life for the keep-alive time of \(keepAlive) s")
+    case MOSQ_ERR_ERRNO.code: throw .connectionLost(systemError(error))
+    default: throw .connectionLost(String(cString: mosquitto_strerror(code)))
+    }
+  }
+}

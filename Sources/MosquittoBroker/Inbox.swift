@@ -1,0 +1,111 @@
+import CMosquitto
+import MessageBroker
+
+/// What libmosquitto's callbacks have told, until the C call that made them has returned.
+///
+/// The callbacks only copy: one that called back into the actor would trap on exclusivity, and the
+/// library holds locks while it calls (`callback_mutex`, `log_callback_mutex`).
+final class Inbox {
+  struct Greeting {
+    let code: Int32
+    let resumesSession: Bool
+    let reason: String?
+  }
+
+  var greeting: Greeting?
+  /// The QoS granted to each filter, or 128 and more for a refusal (3.9.3).
+  var granted: [Int32]?
+  var deliveries: [Delivery] = []
+  var payloadBytes = 0
+  /// Packet ids of what the broker has acknowledged, or what was written with QoS 0.
+  var published: [Int32] = []
+  /// The broker's reason for a DISCONNECT (MQTT 5), or libmosquitto's own for the connection's end.
+  var farewell: (code: Int32, reason: String?)?
+  /// Lines that libmosquitto logged as errors: the only place where it tells why TLS failed.
+  var complaints: [String] = []
+  private let clientID: String
+  private var isDuplicate = false
+  private var isResumed = false
+
+  init(clientID: String) { self.clientID = clientID }
+
+  /// How many packets have told something. PINGRESP alone does not.
+  var count: Int {
+    deliveries.count + published.count + (greeting == nil ? 0 : 1) + (granted == nil ? 0 : 1)
+  }
+
+  /// Hands over the deliveries and keeps nothing of them.
+  func takeDeliveries() -> [Delivery] {
+    defer { (deliveries, payloadBytes) = ([], 0) }
+    return deliveries
+  }
+
+  func listen(to handle: OpaquePointer) {
+    mosquitto_user_data_set(handle, Unmanaged.passUnretained(self).toOpaque())
+    mosquitto_log_callback_set(handle) { _, inbox, level, line in
+      guard let line else { return }
+      Inbox.of(inbox).logged(level, line)
+    }
+    mosquitto_connect_v5_callback_set(handle) { handle, inbox, code, flags, properties in
+      let inbox = Inbox.of(inbox)
+      inbox.isResumed = flags & 1 != 0
+      inbox.greeting = Greeting(
+        code: code, resumesSession: inbox.isResumed,
+        reason: ReceivedProperties.text(properties, MQTT_PROP_REASON_STRING))
+      // DUP means something in a resumed session only, and the lines are not for nothing: libmosquitto
+      // allocates and formats one for each packet that it reads or queues.
+      if !inbox.isResumed { mosquitto_log_callback_set(handle, nil) }
+    }
+    mosquitto_subscribe_v5_callback_set(handle) { _, inbox, _, count, granted, _ in
+      Inbox.of(inbox).granted = Array(UnsafeBufferPointer(start: granted, count: Int(count)))
+    }
+    mosquitto_publish_v5_callback_set(handle) { _, inbox, packetID, _, _ in
+      Inbox.of(inbox).published.append(packetID)
+    }
+    mosquitto_disconnect_v5_callback_set(handle) { _, inbox, code, properties in
+      Inbox.of(inbox).farewell = (
+        code, ReceivedProperties.text(properties, MQTT_PROP_REASON_STRING)
+      )
+    }
+    mosquitto_message_v5_callback_set(handle) { _, inbox, message, properties in
+      guard let message else { return }
+      Inbox.of(inbox).received(message.pointee, properties)
+    }
+  }
+
+  private static func of(_ address: UnsafeMutableRawPointer?) -> Inbox {
+    // The library passes what `mosquitto_user_data_set` was given, and the connection that owns the
+    // handle owns this object.
+    Unmanaged.fromOpaque(address.unsafelyUnwrapped).takeUnretainedValue()
+  }
+
+  private func received(_ message: mosquitto_message, _ properties: OpaquePointer?) {
+    let payload = UnsafeRawBufferPointer(start: message.payload, count: Int(message.payloadlen))
+    payloadBytes += payload.count
+    deliveries.append(
+      Delivery(
+        message: Message(
+          topic: String(cString: message.topic), payload: Array(payload),
+          qos: message.qos == 0 ? .atMostOnce : .atLeastOnce, retain: message.retain,
+          expiry: ReceivedProperties.number(properties, MQTT_PROP_MESSAGE_EXPIRY_INTERVAL),
+          responseTopic: ReceivedProperties.text(properties, MQTT_PROP_RESPONSE_TOPIC),
+          correlationData: ReceivedProperties.bytes(properties, MQTT_PROP_CORRELATION_DATA)),
+        packetID: UInt16(truncatingIfNeeded: message.mid),
+        isRedelivery: isDuplicate && isResumed))
+    isDuplicate = false
+  }
+
+  private func logged(_ level: Int32, _ line: UnsafePointer<CChar>) {
+    if level == MOSQ_LOG_ERR {
+      complaints.append(String(cString: line))
+    } else if level == MOSQ_LOG_DEBUG, isResumed {
+      // `mosquitto_message` has no DUP; the line logged just before the callback has it, and nothing
+      // of a sender's comes before it (lib/handle_publish.c).
+      isDuplicate = String(cString: line).hasPrefix("Client \(clientID) received PUBLISH (d1,")
+    }
+  }
+}
+
+extension mosq_err_t {
+  var code: Int32 { Int32(bitPattern: UInt32(rawValue)) }
+}

@@ -1,0 +1,47 @@
+extension MosquittoBroker {
+  /// Where the broker is and how to get in.
+  package struct Configuration: Sendable {
+    package enum ProtocolVersion: Int32, Sendable {
+      case v311 = 4
+      case v5 = 5
+    }
+
+    /// TLS 1.2 or later; the broker's certificate and host name are always verified.
+    package struct TLS: Sendable {
+      /// The certificates that are trusted, in PEM.
+      package var caFile: String
+      /// The client's certificate and its key, in PEM and without a passphrase; both or none.
+      package var certificateFile: String?
+      package var keyFile: String?
+
+      package init(caFile: String, certificateFile: String? = nil, keyFile: String? = nil) {
+        self.caFile = caFile
+        self.certificateFile = certificateFile
+        self.keyFile = keyFile
+      }
+    }
+
+    package var host: String
+    package var port: UInt16
+    package var protocolVersion: ProtocolVersion
+    package var username: String?
+    package var password: String?
+    package var tls: TLS?
+    /// How long name resolution, TCP and TLS together may take, and then again MQTT's handshake.
+    package var connectTimeout: Duration = .seconds(10)
+    /// The longest wait before the second attempt to connect, and before the last ones.
+    package var reconnectDelays: ClosedRange<Duration> = .seconds(1) ... .seconds(60)
+
+    package init(
+      host: String, port: UInt16 = 1883, protocolVersion: ProtocolVersion = .v5,
+      username: String? = nil, password: String? = nil, tls: TLS? = nil
+    ) {
+      self.host = host
+      self.port = port
+      self.protocolVersion = protocolVersion
+      self.username = username
+      self.password = password
+      self.tls = tls
+    }
+  }
+}

@@ -1,0 +1,204 @@
+import MessageBroker
+
+/// The event loop's side: what happens between two waits.
+extension MosquittoBroker {
+  func turn(_ ready: EventLoop.Readiness) -> EventLoop.Interest {
+    let now = Instant.now
+    advance(ready, now)
+    bidFarewell(at: now)
+    answer(at: now)
+    return interest
+  }
+
+  private func advance(_ ready: EventLoop.Readiness, _ now: Instant) {
+    switch link {
+    case .idle: break
+    case .waiting(let until): if now >= until { startConnecting(at: now) }
+    case .connecting(let connector, let until):
+      switch connector.take() {
+      case .connected(let connection): adopt(connection, at: now)
+      case .failed(let error): lose(error, at: now)
+      case .pending, .abandoned:
+        guard now >= until else { break }
+        lose(.unreachable("\(configuration.host) does not answer"), at: now)
+      }
+    case .open(let connection): serve(connection, ready, now)
+    }
+  }
+
+  private func startConnecting(at now: Instant) {
+    let mayResume = life?.mayResume(at: now) ?? false
+    let isPersistent = options.sessionExpiry > .zero
+    let start: Connection.Start =
+      switch configuration.protocolVersion {
+      case .v5: mayResume ? .resume : .clean
+      case .v311: !isPersistent ? .clean : mayResume ? .resume : .wipe
+      }
+    let connector = Connector { [configuration, options] () throws(BrokerError) -> Connection in
+      try Connection(configuration, options, start)
+    } done: { [loop] in
+      loop.wake()
+    }
+    link = .connecting(connector, until: now + configuration.connectTimeout)
+  }
+
+  private func adopt(_ connection: Connection, at now: Instant) {
+    // To connect has taken its time: what could be resumed then may be too old by now.
+    if connection.start == .resume, life?.mayResume(at: now) == false {
+      return startConnecting(at: now)
+    }
+    link = .open(connection)
+    life?.looked(at: now)
+    connection.deadline = now + configuration.connectTimeout
+    // The first write is not waited for: TLS has nothing to read before it.
+    serve(connection, EventLoop.Readiness(), now)
+  }
+
+  private func serve(
+    _ connection: Connection, _ ready: EventLoop.Readiness, _ now: Instant
+  ) {
+    do throws(BrokerError) {
+      try exchange(connection, ready, now)
+    } catch {
+      lose(error, at: now)
+    }
+  }
+
+  private func exchange(
+    _ connection: Connection, _ ready: EventLoop.Readiness, _ now: Instant
+  ) throws(BrokerError) {
+    if batch == .none {
+      // While something is unread it might be the answer to the last PINGREQ; what has come within
+      // the last second, in the midst of a flood, tells that the broker is alive as well.
+      let isCurrent = (ready.isWatched && !ready.canRead) || life?.hasReceived(since: now - .seconds(1)) == true
+      if now >= connection.nextMisc, isCurrent { try connection.misc(at: now) }
+      if connection.wantsWrite { try connection.write() }
+    }
+    // On the way out acknowledgements are still read; what else comes is never handed over.
+    guard batch == .none || farewell != nil else { return }
+    if ready.canRead || connection.hasMore {
+      try checkAge(connection, now)
+      do throws(BrokerError) {
+        try connection.read(upTo: Int(options.receiveMaximum))
+      } catch {
+        try digest(connection, now)
+        throw error
+      }
+      try digest(connection, now)
+      life?.received(at: now)
+      life?.looked(at: .now)
+    } else if ready.isWatched {
+      life?.looked(at: now)
+    }
+    // Reading may have ended the connection, or put a batch in hand.
+    guard case .open(let current) = link, current === connection, batch == .none else { return }
+    if connection.wantsWrite { try connection.write() }
+    if connection.onlineSince == nil, now >= connection.deadline {
+      throw .unreachable("\(configuration.host) does not finish the MQTT handshake")
+    }
+  }
+
+  /// Reads nothing that is older than the session may be.
+  private func checkAge(_ connection: Connection, _ now: Instant) throws(BrokerError) {
+    if life?.overslept(at: now) == true
+      || (connection.start == .resume && !connection.isGreeted
+        && life?.mayResume(at: now) == false)
+    {
+      throw .connectionLost("nothing was read for longer than the session may live")
+    }
+  }
+
+  /// Makes events of what has been read.
+  private func digest(_ connection: Connection, _ now: Instant) throws(BrokerError) {
+    let inbox = connection.inbox
+    for packetID in inbox.published { confirmations.acknowledged(packetID: packetID) }
+    inbox.published.removeAll(keepingCapacity: true)
+    let deliveries = inbox.takeDeliveries()
+    defer {
+      // Behind `online`, which is no less true for it.
+      if !deliveries.isEmpty {
+        events.append(.deliveries(deliveries))
+        batch = .queued
+      }
+    }
+    if let greeting = inbox.greeting {
+      inbox.greeting = nil
+      guard greeting.code == 0 else {
+        throw BrokerError(refusal: greeting, configuration.protocolVersion)
+      }
+      greeted(connection, at: now)
+    }
+    if let granted = inbox.granted {
+      inbox.granted = nil
+      // QoS 0 instead of 1 is a refusal too: deliveries could be lost.
+      for (filter, qos) in zip(options.subscriptions, granted) where qos != 1 {
+        throw .subscriptionRefused(filter: filter.text)
+      }
+      online(connection, at: now)
+    }
+  }
+
+  private func greeted(_ connection: Connection, at now: Instant) {
+    if connection.start != .resume { life?.startedClean() }
+    if connection.start == .wipe {
+      connection.leave(acknowledging: true)
+      startConnecting(at: now)
+    } else if options.subscriptions.isEmpty {
+      online(connection, at: now)
+    } else {
+      connection.deadline = now + configuration.connectTimeout
+      connection.subscribe(to: options.subscriptions)
+    }
+  }
+
+  private func online(_ connection: Connection, at now: Instant) {
+    connection.onlineSince = now
+    reportedReasons = []
+    events.append(.online)
+  }
+
+  /// Drops the connection, or the attempt to make one, and tells why if that is news.
+  func lose(_ reason: BrokerError, at now: Instant) {
+    switch link {
+    case .connecting(let connector, _): connector.abandon()
+    case .open(let connection):
+      if let since = connection.onlineSince { backoff.connectionEnded(after: now - since) }
+    case .idle, .waiting: break
+    }
+    confirmations.connectionLost()
+    link = farewell == nil ? .waiting(until: now + backoff.next()) : .idle
+    if reportedReasons.insert(reason).inserted { events.append(.offline(reason)) }
+  }
+
+  /// Ends the connection when all is confirmed or the grace is over.
+  private func bidFarewell(at now: Instant) {
+    guard let farewell else { return }
+    if case .open(let connection) = link, connection.isGreeted {
+      let isDone = confirmations.isComplete && (batch != .none || !connection.wantsWrite)
+      guard isDone || now >= farewell.deadline else { return }
+      connection.leave(acknowledging: batch == .none)
+    }
+    if case .connecting(let connector, _) = link { connector.abandon() }
+    link = .idle
+    for caller in farewell.callers { caller.resume() }
+    self.farewell?.callers = []
+  }
+
+  private var interest: EventLoop.Interest {
+    var interest = EventLoop.Interest()
+    var instants = [waiter?.wait.deadline]
+    switch link {
+    case .idle: break
+    case .waiting(let until), .connecting(_, let until): instants.append(until)
+    case .open(let connection) where batch == .none || farewell != nil:
+      interest.socket = connection.socket
+      interest.write = batch == .none && connection.waitsForRoom
+      instants += [connection.hasMore ? .now : connection.nextMisc, farewell?.deadline]
+      if connection.onlineSince == nil { instants.append(connection.deadline) }
+      if let life { instants.append(.now + life.longestWait) }
+    case .open: break
+    }
+    interest.until = instants.compactMap(\.self).min()
+    return interest
+  }
+}

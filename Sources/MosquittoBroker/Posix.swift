@@ -1,0 +1,68 @@
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+/// Starts a thread that runs the body and ends with it.
+///
+/// SIGPIPE is blocked in it: libmosquitto writes to its socket with write(2), and OpenSSL does too,
+/// so a connection that the broker has reset would otherwise end the process. Blocked for this
+/// thread only, it changes nothing for the rest of the process.
+func startThread(_ body: @escaping @Sendable () -> Void) {
+  #if canImport(Darwin)
+  var thread: pthread_t?
+  #else
+  var thread = pthread_t()
+  #endif
+  let address = Unmanaged.passRetained(ThreadBody(body)).toOpaque()
+  let failure = pthread_create(
+    &thread, nil,
+    { argument in
+      var pipe = sigset_t()
+      sigemptyset(&pipe)
+      sigaddset(&pipe, SIGPIPE)
+      pthread_sigmask(SIG_BLOCK, &pipe, nil)
+      pthread_detach(pthread_self())
+      ThreadBody.take(argument)?.run()
+      return nil
+    }, address)
+  precondition(failure == 0, "no thread could be started: \(systemError(failure))")
+}
+
+private final class ThreadBody {
+  let run: @Sendable () -> Void
+
+  init(_ run: @escaping @Sendable () -> Void) { self.run = run }
+
+  /// Darwin hands over a pointer, Linux an optional one; this takes both.
+  static func take(_ address: UnsafeMutableRawPointer?) -> ThreadBody? {
+    address.map { Unmanaged<ThreadBody>.fromOpaque($0).takeRetainedValue() }
+  }
+}
+
+/// A pipe that never blocks, and that no child process inherits.
+func makeWakeUpPipe() -> (read: Int32, write: Int32) {
+  var ends: [Int32] = [-1, -1]
+  precondition(pipe(&ends) == 0, "no pipe could be opened: \(systemError(errno))")
+  for end in ends {
+    _ = fcntl(end, F_SETFL, O_NONBLOCK)
+    _ = fcntl(end, F_SETFD, FD_CLOEXEC)
+  }
+  return (ends[0], ends[1])
+}
+
+/// What the system says about an `errno`.
+func systemError(_ number: Int32) -> String { String(cString: strerror(number)) }
+
+extension Duration {
+  /// For poll(2): whole milliseconds, rounded up so that a wait never ends before its time.
+  var pollTimeout: Int32 {
+    guard self > .zero else { return 0 }
+    let (seconds, attoseconds) = components
+    guard seconds < 86_400 else { return 86_400_000 }
+    return Int32(seconds * 1000 + (attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000)
+  }
+}

@@ -1,0 +1,77 @@
+import CMosquitto
+import MessageBroker
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+/// A list of MQTT 5 properties on its way out, freed with its scope.
+struct Properties: ~Copyable {
+  private(set) var list: OpaquePointer?
+
+  init() {}
+
+  /// What a message carries beside its payload; `nil` where that is nothing.
+  init?(_ message: Message) {
+    if message.expiry == nil, message.responseTopic == nil, message.correlationData == nil {
+      return nil
+    }
+    self.init()
+    if let expiry = message.expiry { add(MQTT_PROP_MESSAGE_EXPIRY_INTERVAL, expiry) }
+    if let topic = message.responseTopic {
+      mosquitto_property_add_string(&list, Int32(MQTT_PROP_RESPONSE_TOPIC.rawValue), topic)
+    }
+    if let data = message.correlationData {
+      mosquitto_property_add_binary(
+        &list, Int32(MQTT_PROP_CORRELATION_DATA.rawValue), data,
+        UInt16(clamping: data.count))
+    }
+  }
+
+  deinit {
+    var list = list
+    mosquitto_property_free_all(&list)
+  }
+
+  mutating func add(_ property: mqtt5_property, _ value: UInt32) {
+    mosquitto_property_add_int32(&list, Int32(property.rawValue), value)
+  }
+
+  /// Gives the list to a function that frees it, as `mosquitto_will_set_v5` does on success only.
+  mutating func give(to take: (OpaquePointer?) -> Int32) -> Int32 {
+    let code = take(list)
+    if code == MOSQ_ERR_SUCCESS.code { list = nil }
+    return code
+  }
+}
+
+/// Reads properties that came in; the library frees them after its callback.
+enum ReceivedProperties {
+  static func number(_ list: OpaquePointer?, _ property: mqtt5_property) -> UInt32? {
+    var value: UInt32 = 0
+    let found = mosquitto_property_read_int32(list, Int32(property.rawValue), &value, false)
+    return found == nil ? nil : value
+  }
+
+  static func text(_ list: OpaquePointer?, _ property: mqtt5_property) -> String? {
+    var text: UnsafeMutablePointer<CChar>?
+    mosquitto_property_read_string(list, Int32(property.rawValue), &text, false)
+    guard let text else { return nil }
+    defer { free(text) }
+    return String(cString: text)
+  }
+
+  static func bytes(_ list: OpaquePointer?, _ property: mqtt5_property) -> [UInt8]? {
+    var bytes: UnsafeMutableRawPointer?
+    var count: UInt16 = 0
+    let found = mosquitto_property_read_binary(
+      list, Int32(property.rawValue), &bytes, &count, false)
+    guard found != nil else { return nil }
+    defer { free(bytes) }
+    return Array(UnsafeRawBufferPointer(start: bytes, count: Int(count)))
+  }
+}

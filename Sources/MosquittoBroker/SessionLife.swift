@@ -1,0 +1,48 @@
+import MessageBroker
+
+/// Keeps the rule of `SessionOptions.sessionExpiry` on the client's side.
+///
+/// The clock is `ContinuousClock`, CLOCK_BOOTTIME on Linux: a computer that was asleep was away.
+struct SessionLife {
+  typealias Instant = ContinuousClock.Instant
+
+  let expiry: Duration
+  private(set) var mustStartClean: Bool
+  /// When the last packet came; before the first one, when it all began.
+  private var lastReceived: Instant
+  /// When the socket was last known to be empty, or emptied.
+  private var lastLook: Instant
+
+  init(_ options: SessionOptions, at now: Instant) {
+    expiry = options.sessionExpiry
+    mustStartClean = options.cleanStart
+    lastReceived = now
+    lastLook = now
+  }
+
+  mutating func received(at now: Instant) { lastReceived = now }
+  mutating func looked(at now: Instant) { lastLook = now }
+
+  func hasReceived(since then: Instant) -> Bool { lastReceived >= then }
+
+  /// A session has begun without anything from before.
+  mutating func startedClean() { mustStartClean = false }
+
+  /// Whether a connection may resume the session now. Once it may not, it may not again before a
+  /// clean start.
+  mutating func mayResume(at now: Instant) -> Bool {
+    if expiry > .zero, now - lastReceived > expiry { mustStartClean = true }
+    return !mustStartClean
+  }
+
+  /// Whether what is in the socket may have waited there for longer than the session lives: the
+  /// process was stopped, or a job has blocked the loop.
+  mutating func overslept(at now: Instant) -> Bool {
+    guard expiry > .zero, now - lastLook > expiry else { return false }
+    mustStartClean = true
+    return true
+  }
+
+  /// For the check above to tell sleep from waiting, a wait for the socket must be shorter.
+  var longestWait: Duration { expiry > .zero ? min(.seconds(1), expiry / 2) : .seconds(1) }
+}
