@@ -1,0 +1,155 @@
+/// A client's half: what has arrived and is not read yet, the batch in hand, and what is held back.
+struct ClientState {
+  /// Where a client stands with its broker.
+  enum Phase {
+    case idle
+    case waiting(until: Duration)
+    case connected
+    case ended
+  }
+
+  /// A packet that has arrived and was not read yet.
+  enum Packet {
+    case publish(Delivery)
+    case publishAcknowledged(UInt64)
+    case subscriptionsGranted
+  }
+
+  /// A call of `nextEvent` that has not returned yet.
+  struct Waiter {
+    let number: Int
+    let deadline: Duration?
+    let continuation: CheckedContinuation<BrokerEvent?, Never>
+  }
+
+  /// A message to be written, with its running number if it has one.
+  typealias Numbered = (message: Message, number: UInt64?)
+
+  static let firstDelay = Duration.seconds(1)
+  static let longestDelay = Duration.seconds(60)
+
+  let batchLimit: Int?
+  var phase = Phase.idle
+  var options: SessionOptions?
+  var waiter: Waiter?
+  /// When the last packet arrived on the last connection; before the first, when it all began.
+  var lastReceived = Duration.zero
+  /// What leaves with the next settlement.
+  var heldBack: [Numbered] = []
+  private(set) var confirmed: UInt64 = 0
+  private var published: UInt64 = 0
+  private var inbox: [(packet: Packet, arrival: Duration)] = []
+  /// The packet ids of the batch in hand.
+  private var inHand: [UInt16]?
+  /// Something was read from this connection. Before that, the client does not know that it is
+  /// there, and cannot publish.
+  private var isOpen = false
+  private var hasConnected = false
+  private var delay = Self.firstDelay
+  private var outage: BrokerError?
+  private var unreported: [BrokerError] = []
+
+  init(batchLimit: Int?) { self.batchLimit = batchLimit }
+
+  var hasEnded: Bool { if case .ended = phase { true } else { false } }
+  var hasBatchInHand: Bool { inHand != nil }
+  var canPublish: Bool { isOpen }
+
+  /// When the next attempt to connect is due.
+  var retryTime: Duration? { if case .waiting(let until) = phase { until } else { nil } }
+
+  var hasDeliveryToRead: Bool {
+    guard inHand == nil, unreported.isEmpty, case .publish = inbox.first?.packet else {
+      return false
+    }
+    return true
+  }
+
+  /// Whether the next connection must not resume the session (`SessionOptions.sessionExpiry`).
+  func startsClean(at now: Duration) -> Bool {
+    guard let options else { return true }
+    return (!hasConnected && options.cleanStart) || now - lastReceived > options.sessionExpiry
+  }
+
+  /// Since when the oldest unread packet waits, if that is longer ago than the session may live.
+  func staleSince(at now: Duration) -> Duration? {
+    guard let options, options.sessionExpiry > .zero, let oldest = inbox.first?.arrival,
+      now - oldest > options.sessionExpiry
+    else { return nil }
+    return oldest
+  }
+
+  mutating func connected() {
+    phase = .connected
+    hasConnected = true
+  }
+
+  /// The connection is gone, or did not come about. What arrived on it and was not read is lost; the
+  /// batch in hand can be settled no more, though the client still has it in hand.
+  mutating func disconnected(_ reason: BrokerError, at now: Duration) {
+    if case .connected = phase { lastReceived = now }
+    phase = .waiting(until: now + delay)
+    delay = min(delay * 2, Self.longestDelay)
+    inbox = []
+    heldBack = []
+    inHand = inHand.map { _ in [] }
+    isOpen = false
+    guard outage != reason else { return }
+    outage = reason
+    unreported.append(reason)
+  }
+
+  mutating func end() {
+    for case (.publishAcknowledged(let number), _) in inbox { confirmed = number }
+    phase = .ended
+    inbox = []
+    heldBack = []
+    isOpen = false
+  }
+
+  mutating func receive(_ packet: Packet, at now: Duration) { inbox.append((packet, now)) }
+
+  /// Takes the batch out of the client's hand; `nil` if there is none.
+  mutating func takeBatch() -> [UInt16]? {
+    defer { inHand = nil }
+    return inHand
+  }
+
+  /// Gives a running number to each QoS 1 message; dropped ones take one too, so that none is ever
+  /// mistaken for confirmed.
+  mutating func number(_ messages: [Message]) -> (last: UInt64, numbered: [Numbered]) {
+    let numbered = messages.map { message -> Numbered in
+      guard message.qos == .atLeastOnce else { return (message, nil) }
+      published += 1
+      return (message, published)
+    }
+    return (published, numbered)
+  }
+
+  /// Reads what has arrived, up to a batch; nothing is read while a batch is in hand.
+  mutating func nextEvent() -> BrokerEvent? {
+    if !unreported.isEmpty { return .offline(unreported.removeFirst()) }
+    guard inHand == nil, !inbox.isEmpty else { return nil }
+    isOpen = true
+    outage = nil
+    let limit = max(1, batchLimit ?? Int(options?.receiveMaximum ?? 1))
+    let confirmedBefore = confirmed
+    var deliveries: [Delivery] = []
+    reading: while let next = inbox.first, deliveries.count < limit {
+      switch next.packet {
+      case .publish(let delivery): deliveries.append(delivery)
+      case .publishAcknowledged(let number): confirmed = number
+      case .subscriptionsGranted:
+        // What the resumed session delivered before it makes a batch of its own.
+        if !deliveries.isEmpty { break reading }
+        inbox.removeFirst()
+        delay = Self.firstDelay
+        return .online
+      }
+      inbox.removeFirst()
+    }
+    if deliveries.isEmpty { return confirmed > confirmedBefore ? .confirmed : nil }
+    inHand = deliveries.map(\.packetID).filter { $0 > 0 }
+    return .deliveries(deliveries)
+  }
+}

@@ -1,0 +1,71 @@
+/// What goes wrong, on demand.
+extension InMemoryBroker {
+  /// Lets the connection break at one step of a client's work, once. Several faults of one kind
+  /// happen one after the other.
+  package func inject(_ fault: Fault) { update { $0.faults.append(fault) } }
+
+  /// Ends the connection of a client as a failing network does. Its will is published, and it tries
+  /// again after the usual delay.
+  package func cut(_ clientID: String) { update { $0.cut(clientID) } }
+
+  /// Ends a client as `kill -9` ends its process: the broker sees the connection break, and nothing
+  /// that the object is asked to do from now on has any effect.
+  package func kill(_ client: InMemoryClient) { update { $0.kill(client.number) } }
+
+  /// Loses a client's session, as an operator or a failing disk does; cuts the connection first.
+  package func dropSession(of clientID: String) { update { $0.dropSession(of: clientID) } }
+
+  /// Refuses every login from now on. Connections that are there stay.
+  package func refuseLogins(_ refuses: Bool = true) { update { $0.server.refusesLogins = refuses } }
+
+  /// Refuses from now on to subscribe anybody to this very filter.
+  package func refuseSubscription(to filter: TopicFilter) {
+    update { _ = $0.server.refusedSubscriptions.insert(filter) }
+  }
+
+  /// Drops from now on what is published to the topics that the filter selects. It is acknowledged
+  /// all the same, as MQTT 3.1.1 knows no other way (3.3.5).
+  package func refusePublish(to filter: TopicFilter) {
+    update { _ = $0.server.refusedPublishes.insert(filter) }
+  }
+
+  /// Stops the broker: connections are lost, wills published, and attempts to connect fail.
+  package func stop() { update { $0.stop() } }
+
+  /// Writes down sessions, queues and retained messages for a later `start(remembering: .lastSave)`.
+  package func save() { update { $0.save() } }
+
+  /// Starts the broker again after `stop()`.
+  package func start(remembering memory: Memory = .everything) {
+    update { $0.start(remembering: memory) }
+  }
+}
+
+/// What a test may look at.
+extension InMemoryBroker {
+  /// The retained message of a topic.
+  package func retained(_ topic: String) -> Message? {
+    update { $0.server.retained(topic, at: $0.now) }
+  }
+
+  /// The topics that have a retained message, sorted.
+  package var retainedTopics: [String] { update { $0.server.retainedTopics(at: $0.now) } }
+
+  /// Whether there is a session for this client id, connected or not.
+  package func sessionExists(_ clientID: String) -> Bool {
+    update { network in
+      network.server.forgetExpired(at: network.now)
+      return network.server.sessions[clientID] != nil
+    }
+  }
+
+  /// Whether a client with this id is connected.
+  package func isConnected(_ clientID: String) -> Bool {
+    update { $0.server.sessions[clientID]?.connection != nil }
+  }
+
+  /// How many messages a session holds, sent and unacknowledged ones included.
+  package func queueDepth(of clientID: String) -> Int {
+    update { $0.server.sessions[clientID]?.depth ?? 0 }
+  }
+}

@@ -1,0 +1,95 @@
+import Synchronization
+
+/// An MQTT 5 broker in memory, for tests and simulations: several clients, a clock that moves only
+/// when told to, and faults on demand. The same calls always have the same effects.
+///
+/// Nothing takes time: what a client writes has reached the others when the call returns.
+/// Keep-alive, will delay and QoS 2 are left out.
+package final class InMemoryBroker: Sendable {
+  /// What a broker that starts again still knows.
+  package enum Memory: Sendable {
+    /// Sessions, their queues, and retained messages.
+    case everything
+    /// What it knew at the last `save()`, as after a power cut; nothing if there was none.
+    case lastSave
+    case nothing
+  }
+
+  /// The longest payload: what MQTT can say in a packet's remaining length (2.1.4), roughly.
+  package static let largestPayload = 268_000_000
+
+  let maximumPayload: Int
+  private let network: Mutex<Network>
+
+  /// - Parameters:
+  ///   - habits: whose peculiarities it has.
+  ///   - queueLimit: how many messages a session holds beyond those in flight, before it drops the
+  ///     newest.
+  ///   - maximumPayload: in bytes; a longer one cannot be published.
+  package init(
+    habits: Habits = .mosquitto, queueLimit: Int = 1_000, maximumPayload: Int = largestPayload
+  ) {
+    self.maximumPayload = maximumPayload
+    network = Mutex(Network(server: ServerState(habits: habits, queueLimit: queueLimit)))
+  }
+
+  /// Makes a client, not connected yet.
+  ///
+  /// - Parameters:
+  ///   - executor: where the client runs; by default on one of its own.
+  ///   - batchLimit: how many deliveries make a batch at most, from 1; the session's receive maximum
+  ///     by default.
+  package func client(
+    on executor: (any SerialExecutor)? = nil, batchLimit: Int? = nil
+  ) -> InMemoryClient {
+    let number = update { $0.addClient(batchLimit: batchLimit) }
+    return InMemoryClient(number, of: self, on: executor)
+  }
+
+  /// Changes the network, then lets each call of `nextEvent` return that has something to return.
+  func update<Result: Sendable>(_ change: (inout Network) -> Result) -> Result {
+    let (result, wakeups) = network.withLock { network in
+      (change(&network), network.takeWakeups())
+    }
+    for wakeup in wakeups { wakeup.continuation.resume(returning: wakeup.event) }
+    return result
+  }
+
+  /// Changes the network, and lets those calls return, too, that the change has ended.
+  private func wake(_ change: (inout Network) -> [Network.Wakeup]) {
+    for wakeup in update(change) { wakeup.continuation.resume(returning: wakeup.event) }
+  }
+
+  func wait(
+    _ client: Int, _ number: Int, timeout: Duration?,
+    _ continuation: CheckedContinuation<BrokerEvent?, Never>
+  ) {
+    wake { network in
+      let deadline = timeout.map { network.now + $0 }
+      return network.wait(
+        client, .init(number: number, deadline: deadline, continuation: continuation))
+    }
+  }
+
+  func cancelWait(_ client: Int, _ number: Int) {
+    wake { $0.cancelWait(client, number: number) }
+  }
+}
+
+/// The clock.
+extension InMemoryBroker {
+  /// The time since the broker was made.
+  package var now: Duration { update(\.now) }
+
+  /// When the next thing happens by itself: a timeout of `nextEvent` or an attempt to reconnect.
+  package var nextDeadline: Duration? { update(\.nextDeadline) }
+
+  /// Lets time pass for the broker and its clients.
+  ///
+  /// What is due happens in the order of its time, but clients that it wakes run only afterwards. A
+  /// simulation in which they act in between advances to `nextDeadline`, runs its executor, and so
+  /// on.
+  package func advance(by duration: Duration) {
+    wake { network in network.advance(to: network.now + duration) }
+  }
+}

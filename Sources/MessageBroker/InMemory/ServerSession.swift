@@ -1,0 +1,99 @@
+/// What a broker keeps for one client id (MQTT 4.1): subscriptions, and what is still to deliver.
+struct ServerSession: Sendable {
+  /// A message on its way to the client.
+  private struct Outgoing {
+    let stored: StoredMessage
+    let retain: Bool
+    var packetID: UInt16?
+    var isDuplicate: Bool
+  }
+
+  /// Which client is connected; `nil` while the session waits for it.
+  private(set) var connection: Int?
+  private(set) var subscriptions: Set<TopicFilter> = []
+  private(set) var will: Message?
+  private var expiresAt: Duration?
+  private var expiry: Duration = .zero
+  private var window = 1
+  private var isResumed = false
+  private var lastPacketID: UInt16 = 0
+  private var unacknowledged: [Outgoing] = []
+  private var repeats: [Outgoing] = []
+  private var queue: [Outgoing] = []
+
+  /// How many messages it holds: in flight, to be redelivered, and queued.
+  var depth: Int { unacknowledged.count + repeats.count + queue.count }
+
+  func isExpired(at now: Duration) -> Bool { expiresAt.map { $0 <= now } ?? false }
+
+  mutating func open(_ options: SessionOptions, by client: Int, resumed: Bool, habits: Habits) {
+    connection = client
+    will = options.will
+    expiry = options.sessionExpiry
+    expiresAt = nil
+    window = min(max(1, Int(options.receiveMaximum)), habits.inFlightLimit)
+    isResumed = resumed
+    guard habits.packetIDsRestart else { return }
+    lastPacketID = 0
+    for index in repeats.indices { repeats[index].packetID = nil }
+  }
+
+  /// What was sent and not acknowledged is sent again on the next connection, before all else (4.4).
+  mutating func close(at now: Duration) {
+    connection = nil
+    will = nil
+    expiresAt = now + expiry
+    for index in unacknowledged.indices { unacknowledged[index].isDuplicate = true }
+    repeats = unacknowledged + repeats
+    unacknowledged = []
+    queue.removeAll { $0.stored.qos == .atMostOnce }
+  }
+
+  mutating func subscribe(to filter: TopicFilter) { subscriptions.insert(filter) }
+
+  func subscribes(to topic: String) -> Bool { subscriptions.contains { $0.matches(topic) } }
+
+  /// Takes a message in for delivery. QoS 0 is not kept for an absent client, and a full queue
+  /// drops the newest message, as mosquitto does (`max_queued_messages`).
+  mutating func enqueue(
+    _ message: StoredMessage, retain: Bool = false, limit: Int, habits: Habits
+  ) {
+    let isAway = connection == nil
+    guard queue.count < limit, !(isAway && message.qos == .atMostOnce) else { return }
+    queue.append(
+      Outgoing(
+        stored: message, retain: retain, isDuplicate: isAway && habits.marksQueuedAsDuplicate))
+  }
+
+  /// The next message that may be sent, in order; `nil` when there is none, or when as many as the
+  /// client takes (receive maximum, 3.1.2.11.3) are unacknowledged.
+  mutating func nextDelivery(at now: Duration) -> Delivery? {
+    guard connection != nil else { return nil }
+    repeats.removeAll { $0.stored.isExpired(at: now) }
+    queue.removeAll { $0.stored.isExpired(at: now) }
+    guard var next = repeats.first ?? queue.first else { return nil }
+    if next.stored.qos == .atLeastOnce {
+      guard unacknowledged.count < window else { return nil }
+      next.packetID = next.packetID ?? freePacketID()
+      unacknowledged.append(next)
+    }
+    if repeats.isEmpty { queue.removeFirst() } else { repeats.removeFirst() }
+    return Delivery(
+      message: next.stored.message(retain: next.retain, at: now), packetID: next.packetID ?? 0,
+      isRedelivery: next.isDuplicate && isResumed)
+  }
+
+  mutating func acknowledge(_ packetID: UInt16) {
+    unacknowledged.removeAll { $0.packetID == packetID }
+  }
+
+  /// Packet ids run from 1 to 65,535 and round again; one in use is passed over (2.2.1).
+  private mutating func freePacketID() -> UInt16 {
+    let used = Set((unacknowledged + repeats).compactMap(\.packetID))
+    repeat {
+      lastPacketID = lastPacketID == .max ? 1 : lastPacketID + 1
+    } while used.contains(
+      lastPacketID)
+    return lastPacketID
+  }
+}

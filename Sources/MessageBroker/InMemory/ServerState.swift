@@ -1,0 +1,107 @@
+/// The broker's half: sessions, retained messages and what it refuses. It knows no clients, only
+/// their numbers; what it wants to send is fetched with `nextDelivery(to:at:)`.
+struct ServerState: Sendable {
+  let habits: Habits
+  let queueLimit: Int
+  var refusesLogins = false
+  var refusedSubscriptions: Set<TopicFilter> = []
+  var refusedPublishes: Set<TopicFilter> = []
+  private(set) var sessions: [String: ServerSession] = [:]
+  private var retained: [String: StoredMessage] = [:]
+
+  init(habits: Habits, queueLimit: Int) {
+    self.habits = habits
+    self.queueLimit = queueLimit
+  }
+
+  /// Who is connected, in the order of their client ids.
+  var connections: [(clientID: String, client: Int)] {
+    sessions.compactMap { id, session in session.connection.map { (id, $0) } }
+      .sorted { $0.0 < $1.0 }
+  }
+
+  /// Opens the client's session, or resumes it unless it is to start clean or has expired.
+  mutating func connect(
+    _ options: SessionOptions, cleanStart: Bool, client: Int, at now: Duration
+  ) {
+    forgetExpired(at: now)
+    if cleanStart { sessions[options.clientID] = nil }
+    let isResumed = sessions[options.clientID] != nil
+    sessions[options.clientID, default: ServerSession()]
+      .open(options, by: client, resumed: isResumed, habits: habits)
+  }
+
+  /// Subscribes, and queues the retained messages that each filter selects: every SUBSCRIBE brings
+  /// them again, also for a subscription that was there already (3.8.4).
+  mutating func subscribe(
+    _ clientID: String, to filters: [TopicFilter], at now: Duration
+  ) throws(BrokerError) {
+    for filter in filters {
+      if refusedSubscriptions.contains(filter) {
+        throw .subscriptionRefused(filter: filter.text)
+      }
+      sessions[clientID]?.subscribe(to: filter)
+      for topic in retainedTopics(at: now) where filter.matches(topic) {
+        guard let message = retained[topic] else { continue }
+        sessions[clientID]?.enqueue(message, retain: true, limit: queueLimit, habits: habits)
+      }
+    }
+  }
+
+  /// Keeps the message if it is to be retained, and queues it for every session that subscribes,
+  /// where it is news and so not marked as retained (3.3.1.3).
+  ///
+  /// Like mosquitto it drops without a word what the publisher's account may not publish.
+  mutating func publish(_ message: Message, at now: Duration) {
+    if refusedPublishes.contains(where: { $0.matches(message.topic) }) { return }
+    let stored = StoredMessage(message, at: now)
+    if message.retain { retained[message.topic] = message.payload.isEmpty ? nil : stored }
+    for (id, session) in sessions where session.subscribes(to: message.topic) {
+      sessions[id]?.enqueue(stored, limit: queueLimit, habits: habits)
+    }
+  }
+
+  mutating func acknowledge(_ packetID: UInt16, by clientID: String) {
+    sessions[clientID]?.acknowledge(packetID)
+  }
+
+  mutating func nextDelivery(to clientID: String, at now: Duration) -> Delivery? {
+    sessions[clientID]?.nextDelivery(at: now)
+  }
+
+  /// Ends a client's connection. Its session goes on for as long as it asked for; its will is
+  /// published unless it has taken its leave (3.1.2.5).
+  mutating func close(_ clientID: String, farewell: Bool, at now: Duration) {
+    let will = sessions[clientID]?.will
+    sessions[clientID]?.close(at: now)
+    if let will, !farewell { publish(will, at: now) }
+    forgetExpired(at: now)
+  }
+
+  mutating func dropSession(of clientID: String) { sessions[clientID] = nil }
+
+  /// Goes back to what was saved, or to nothing. A session that was connected when it was saved
+  /// counts as closed now.
+  mutating func restore(_ saved: ServerState?, at now: Duration) {
+    sessions = saved?.sessions ?? [:]
+    retained = saved?.retained ?? [:]
+    for id in sessions.keys where sessions[id]?.connection != nil {
+      sessions[id]?.close(at: now)
+    }
+    forgetExpired(at: now)
+  }
+
+  mutating func forgetExpired(at now: Duration) {
+    sessions = sessions.filter { !$0.value.isExpired(at: now) }
+    retained = retained.filter { !$0.value.isExpired(at: now) }
+  }
+
+  func retainedTopics(at now: Duration) -> [String] {
+    retained.filter { !$0.value.isExpired(at: now) }.keys.sorted()
+  }
+
+  func retained(_ topic: String, at now: Duration) -> Message? {
+    guard let stored = retained[topic], !stored.isExpired(at: now) else { return nil }
+    return stored.message(retain: true, at: now)
+  }
+}

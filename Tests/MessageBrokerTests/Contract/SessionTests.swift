@@ -1,0 +1,124 @@
+import MessageBroker
+import Testing
+
+/// What a session keeps while its client is away, and for how long (MQTT 4.1).
+@Suite(.timeLimit(.minutes(2)))
+struct SessionTests {
+  @Test(arguments: BrokerKind.allCases)
+  func aResumedSessionDeliversWhatCameMeanwhile(kind: BrokerKind) async throws {
+    try await withBroker(kind) { fixture in
+      let panel = try await fixture.onlineClient("panel")
+      let kiosk = try await fixture.onlineClient("kiosk", "orders/#") { $0.lasts() }
+      await kiosk.disconnect(grace: .seconds(5))
+      try await panel.publishAndConfirm([
+        Message(topic: "orders/a", text: "1"), Message(topic: "orders/b", text: "2"),
+      ])
+
+      let deliveries = try await fixture.resumedClient("kiosk", "orders/#").nextDeliveries(2)
+      #expect(deliveries.map(\.text) == ["1", "2"])
+      #expect(deliveries.allSatisfy { !$0.isRedelivery && !$0.message.retain })
+    }
+  }
+
+  @Test(arguments: BrokerKind.allCases)
+  func qos0IsNotKeptForAnAbsentClient(kind: BrokerKind) async throws {
+    try await withBroker(kind) { fixture in
+      let panel = try await fixture.onlineClient("panel")
+      let kiosk = try await fixture.onlineClient("kiosk", "orders/#") { $0.lasts() }
+      await kiosk.disconnect(grace: .seconds(5))
+      try await panel.publishAndConfirm([
+        Message(topic: "orders/a", text: "0", qos: .atMostOnce),
+        Message(topic: "orders/a", text: "1"),
+      ])
+
+      let resumed = try await fixture.resumedClient("kiosk", "orders/#")
+      #expect(try await resumed.nextTexts(1) == ["1"])
+    }
+  }
+
+  @Test(arguments: BrokerKind.allCases)
+  func aCleanStartForgetsTheSession(kind: BrokerKind) async throws {
+    try await withBroker(kind) { fixture in
+      let panel = try await fixture.onlineClient("panel")
+      let kiosk = try await fixture.onlineClient("kiosk", "orders/#") { $0.lasts() }
+      await kiosk.disconnect(grace: .seconds(5))
+      try await panel.publishAndConfirm([Message(topic: "orders/a", text: "old")])
+
+      let clean = try await fixture.onlineClient("kiosk", "orders/#") { $0.cleanStart = true }
+      try await panel.publishAndConfirm([Message(topic: "orders/a", text: "new")])
+      #expect(try await clean.nextTexts(1) == ["new"])
+    }
+  }
+
+  @Test(arguments: BrokerKind.allCases)
+  func aSessionWithoutExpiryEndsWithItsConnection(kind: BrokerKind) async throws {
+    try await withBroker(kind) { fixture in
+      let panel = try await fixture.onlineClient("panel")
+      let kiosk = try await fixture.onlineClient("kiosk", "orders/#") { $0.lasts(.zero) }
+      await kiosk.disconnect(grace: .seconds(5))
+      try await panel.publishAndConfirm([Message(topic: "orders/a", text: "old")])
+
+      let next = try await fixture.onlineClient("kiosk", "orders/#") { $0.lasts(.zero) }
+      try await panel.publishAndConfirm([Message(topic: "orders/a", text: "new")])
+      #expect(try await next.nextTexts(1) == ["new"])
+    }
+  }
+
+  /// The client keeps the rule by itself, where the broker was stopped or speaks 3.1.1.
+  @Test(arguments: BrokerKind.allCases)
+  func aClientThatWasAwayForTooLongStartsClean(kind: BrokerKind) async throws {
+    try await withBroker(kind) { fixture in
+      let kiosk = try await fixture.onlineClient("kiosk", "orders/#") { $0.lasts(.seconds(2)) }
+      let panel = try await fixture.onlineClient("panel")
+      try await panel.publishAndConfirm([Message(topic: "orders/a", text: "old")])
+      _ = try await kiosk.nextBatch()
+
+      try await fixture.stop()
+      try await kiosk.expectOffline()
+      await kiosk.settle()
+      try await fixture.letPass(.seconds(4))
+      try await fixture.restart(keepingSessions: true)
+      try await fixture.letReconnect()
+      try await kiosk.expectOnline()
+      try await panel.expectOnline()
+      try await panel.publishAndConfirm([Message(topic: "orders/a", text: "new")])
+      #expect(try await kiosk.nextTexts(1) == ["new"])
+    }
+  }
+
+  @Test(arguments: BrokerKind.allCases.filter(\.speaksVersion5))
+  func aBrokerForgetsAnExpiredSession(kind: BrokerKind) async throws {
+    try await withBroker(kind) { fixture in
+      let panel = try await fixture.onlineClient("panel")
+      let kiosk = try await fixture.onlineClient("kiosk", "orders/#") { $0.lasts(.seconds(1)) }
+      await kiosk.disconnect(grace: .seconds(5))
+      try await panel.publishAndConfirm([Message(topic: "orders/a", text: "old")])
+      try await fixture.letPass(.seconds(3))
+
+      let next = try await fixture.onlineClient("kiosk", "orders/#") { $0.lasts() }
+      try await panel.publishAndConfirm([Message(topic: "orders/a", text: "new")])
+      #expect(try await next.nextTexts(1) == ["new"])
+    }
+  }
+
+  @Test(arguments: BrokerKind.allCases.filter(\.speaksVersion5))
+  func aMessageExpiresInTheQueue(kind: BrokerKind) async throws {
+    try await withBroker(kind) { fixture in
+      let panel = try await fixture.onlineClient("panel")
+      let kiosk = try await fixture.onlineClient("kiosk", "orders/#") { $0.lasts() }
+      await kiosk.disconnect(grace: .seconds(5))
+      try await panel.publishAndConfirm([
+        Message(topic: "orders/a", payload: [1], expiry: 1),
+        Message(topic: "orders/a", payload: [2], expiry: 100),
+        Message(topic: "orders/a", payload: [3]),
+      ])
+      try await fixture.letPass(.seconds(3))
+
+      let resumed = try await fixture.resumedClient("kiosk", "orders/#").nextDeliveries(2)
+      #expect(resumed.map(\.message.payload) == [[2], [3]])
+      let left = try #require(resumed[0].message.expiry)
+      #expect((90...97).contains(left), "what is left of 100 s after 3 s")
+      #expect(resumed[1].message.expiry == nil)
+    }
+  }
+}

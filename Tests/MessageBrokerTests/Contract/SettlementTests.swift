@@ -1,0 +1,150 @@
+import MessageBroker
+import Testing
+
+/// One batch in hand, and nothing acknowledged or written before it is settled.
+@Suite(.timeLimit(.minutes(2)))
+struct SettlementTests {
+  @Test(arguments: BrokerKind.allCases)
+  func whatWasNotSettledComesAgain(kind: BrokerKind) async throws {
+    try await withBroker(kind) { fixture in
+      let panel = try await fixture.onlineClient("panel")
+      let kiosk = try await fixture.onlineClient("kiosk", "orders/#") { $0.lasts() }
+      // Settled, so that the packet id below is not the first one of the session.
+      try await panel.publishAndConfirm([Message(topic: "orders/a", text: "0")])
+      _ = try await kiosk.nextDeliveries(1)
+      try await panel.publishAndConfirm([Message(topic: "orders/a", text: "1")])
+      let first = try await kiosk.nextBatch()
+      #expect(first.map(\.isRedelivery) == [false])
+
+      try await fixture.cutConnection(ofClient: "kiosk")
+      try await kiosk.expectOffline()
+      await kiosk.settle()
+      try await fixture.letReconnect()
+      let again = try await kiosk.nextBatch()
+      #expect(again.map(\.message) == first.map(\.message))
+      #expect(again.map(\.packetID) == first.map(\.packetID))
+      #expect(again.map(\.isRedelivery) == [true])
+    }
+  }
+
+  @Test(arguments: BrokerKind.allCases)
+  func whatWasSettledDoesNotComeAgain(kind: BrokerKind) async throws {
+    try await withBroker(kind) { fixture in
+      let panel = try await fixture.onlineClient("panel")
+      let kiosk = try await fixture.onlineClient("kiosk", "orders/#") { $0.lasts() }
+      try await panel.publishAndConfirm([Message(topic: "orders/a", text: "old")])
+      _ = try await kiosk.nextDeliveries(1)
+      // The broker has read the acknowledgement when it confirms what came behind.
+      try await kiosk.publishAndConfirm([Message(topic: "marker", text: "")])
+
+      try await fixture.cutConnection(ofClient: "kiosk")
+      try await kiosk.expectOffline()
+      try await panel.publishAndConfirm([Message(topic: "orders/a", text: "new")])
+      try await fixture.letReconnect()
+      let deliveries = try await kiosk.nextDeliveries(1)
+      #expect(deliveries.map(\.text) == ["new"])
+      #expect(deliveries.map(\.isRedelivery) == [false])
+    }
+  }
+
+  @Test(arguments: BrokerKind.allCases)
+  func oneBatchIsInHandAndTheNextOneHoldsWhatCameMeanwhile(kind: BrokerKind) async throws {
+    try await withBroker(kind) { fixture in
+      let panel = try await fixture.onlineClient("panel")
+      let kiosk = try await fixture.onlineClient("kiosk", "orders/#")
+      try await panel.publishAndConfirm([Message(topic: "orders/a", text: "0")])
+      _ = try await kiosk.nextBatch()
+
+      let later = (1...9).map { Message(topic: "orders/\($0 % 2)", text: "\($0)") }
+      try await panel.publishAndConfirm(later)
+      #expect(await kiosk.nextEvent(timeout: fixture.patience) == nil)
+      await kiosk.settle()
+      #expect(try await kiosk.nextBatch().map(\.message) == later)
+    }
+  }
+
+  @Test(arguments: BrokerKind.allCases)
+  func answersAreHeldBackUntilTheBatchIsSettled(kind: BrokerKind) async throws {
+    try await withBroker(kind) { fixture in
+      let panel = try await fixture.onlineClient("panel", "results")
+      let kiosk = try await fixture.onlineClient("kiosk", "orders")
+      try await panel.publishAndConfirm([Message(topic: "orders", text: "order")])
+      _ = try await kiosk.nextBatch()
+
+      try await kiosk.publish([Message(topic: "results", text: "1")])
+      try await kiosk.publish([Message(topic: "results", text: "2")])
+      #expect(await panel.nextEvent(timeout: fixture.patience) == nil)
+      #expect(await kiosk.confirmed == 0)
+      await kiosk.settle()
+      #expect(try await panel.nextTexts(2) == ["1", "2"])
+      try await kiosk.expectConfirmed(2)
+    }
+  }
+
+  @Test(arguments: BrokerKind.allCases)
+  func settlingWithoutABatchFlushes(kind: BrokerKind) async throws {
+    try await withBroker(kind) { fixture in
+      let display = try await fixture.onlineClient("display", "stock")
+      let kiosk = try await fixture.onlineClient("kiosk")
+      try await kiosk.publish([Message(topic: "stock", text: "10")])
+      await kiosk.settle()
+      #expect(try await display.nextTexts(1) == ["10"])
+    }
+  }
+
+  @Test(arguments: BrokerKind.allCases)
+  func anAbandonedBatchComesAgain(kind: BrokerKind) async throws {
+    try await withBroker(kind) { fixture in
+      let panel = try await fixture.onlineClient("panel", "results", "status")
+      let kiosk = try await fixture.onlineClient("kiosk", "orders") {
+        $0.lasts()
+        $0.will = Message(topic: "status", text: "offline")
+      }
+      try await panel.publishAndConfirm([Message(topic: "orders", text: "order")])
+      let first = try await kiosk.nextBatch()
+      try await kiosk.publish([Message(topic: "results", text: "never sent")])
+      await kiosk.abandon()
+
+      #expect(try await panel.nextTexts(1) == ["offline"])
+      try await kiosk.expectOffline()
+      try await fixture.letReconnect()
+      let again = try await kiosk.nextBatch()
+      #expect(again.map(\.packetID) == first.map(\.packetID))
+      #expect(again.map(\.isRedelivery) == [true])
+      #expect(await panel.nextEvent(timeout: fixture.patience) == nil)
+    }
+  }
+
+  @Test(arguments: BrokerKind.allCases)
+  func aBatchInHandAtDisconnectStaysUnacknowledged(kind: BrokerKind) async throws {
+    try await withBroker(kind) { fixture in
+      let panel = try await fixture.onlineClient("panel")
+      let kiosk = try await fixture.onlineClient("kiosk", "orders") { $0.lasts() }
+      try await panel.publishAndConfirm([Message(topic: "orders", text: "order")])
+      let first = try await kiosk.nextBatch()
+      await kiosk.disconnect(grace: .seconds(5))
+
+      let again = try await fixture.resumedClient("kiosk", "orders").nextBatch()
+      #expect(again.map(\.packetID) == first.map(\.packetID))
+      #expect(again.map(\.isRedelivery) == [true])
+    }
+  }
+
+  @Test(arguments: BrokerKind.allCases.filter(\.speaksVersion5))
+  func theReceiveMaximumBoundsABatch(kind: BrokerKind) async throws {
+    try await withBroker(kind) { fixture in
+      let panel = try await fixture.onlineClient("panel")
+      let kiosk = try await fixture.onlineClient("kiosk", "orders") { $0.receiveMaximum = 2 }
+      try await panel.publishAndConfirm((1...5).map { Message(topic: "orders", text: "\($0)") })
+
+      var texts: [String] = []
+      while texts.count < 5 {
+        let batch = try await kiosk.nextBatch()
+        #expect(batch.count <= 2)
+        texts += batch.map(\.text)
+        await kiosk.settle()
+      }
+      #expect(texts == ["1", "2", "3", "4", "5"])
+    }
+  }
+}

@@ -1,0 +1,80 @@
+import MessageBroker
+import Testing
+
+/// One broker of a test's own, with what a test does to it.
+///
+/// The contract suite sees brokers through this only, so that one set of tests runs against the
+/// fake and against the real thing.
+protocol BrokerFixture: Sendable {
+  /// How long a test listens for an event that must not come; zero where nothing takes time.
+  var patience: Duration { get }
+
+  /// Makes a client that is not connected yet. The test connects it with this client id, and may
+  /// ask for several with the same one.
+  func client(_ clientID: String) async throws -> any MessageBroker
+
+  /// Ends the client's connection as a failing network does, without a DISCONNECT from either side,
+  /// and returns when the broker has noticed. The client may connect again at once.
+  func cutConnection(ofClient clientID: String) async throws
+
+  /// Stops the broker; nothing listens on its address until `restart`.
+  func stop() async throws
+
+  /// Starts the broker again at the same address, with all that it stored, or with nothing.
+  func restart(keepingSessions: Bool) async throws
+
+  /// Refuses every login from the next connection on.
+  func refuseLogins() async throws
+
+  /// Lets time pass for both broker and clients: a manual clock advances, a real one is waited for.
+  func letPass(_ duration: Duration) async throws
+
+  /// Lets the delay before the next attempt to reconnect pass. Does nothing with a real clock, where
+  /// the test waits for the event.
+  func letReconnect() async throws
+
+  /// What `client.nextEvent(timeout:)` returns, while time passes by itself or is made to.
+  func nextEvent(of client: any MessageBroker, timeout: Duration) async throws -> BrokerEvent?
+
+  /// Ends the broker and removes what it left. Called once, when the test is over.
+  func tearDown() async
+}
+
+/// What the contract suite runs against.
+enum BrokerKind: CaseIterable, Sendable, CustomTestStringConvertible {
+  case inMemory
+  // A real broker's kinds go here, and into the switches below.
+
+  var testDescription: String {
+    switch self {
+    case .inMemory: "in memory"
+    }
+  }
+
+  /// Whether message expiry, response topics and reasons given by the broker reach a client.
+  var speaksVersion5: Bool {
+    switch self {
+    case .inMemory: true
+    }
+  }
+
+  func fixture() async throws -> any BrokerFixture {
+    switch self {
+    case .inMemory: InMemoryFixture()
+    }
+  }
+}
+
+/// Runs a test with a broker of its own, and removes it whatever the test's outcome.
+func withBroker(
+  _ kind: BrokerKind, _ test: (any BrokerFixture) async throws -> Void
+) async throws {
+  let fixture = try await kind.fixture()
+  do {
+    try await test(fixture)
+  } catch {
+    await fixture.tearDown()
+    throw error
+  }
+  await fixture.tearDown()
+}

@@ -1,0 +1,44 @@
+import MessageBroker
+
+/// The fake: nothing takes time, and time passes only when told to.
+struct InMemoryFixture: BrokerFixture {
+  var broker = InMemoryBroker()
+
+  var patience: Duration { .zero }
+
+  func client(_ clientID: String) -> any MessageBroker { broker.client() }
+
+  func cutConnection(ofClient clientID: String) { broker.cut(clientID) }
+
+  func stop() { broker.stop() }
+
+  func restart(keepingSessions: Bool) {
+    broker.start(remembering: keepingSessions ? .everything : .nothing)
+  }
+
+  func refuseLogins() { broker.refuseLogins() }
+
+  func letPass(_ duration: Duration) { broker.advance(by: duration) }
+
+  func letReconnect() {
+    if let due = broker.nextDeadline { broker.advance(by: due - broker.now) }
+  }
+
+  func nextEvent(of client: any MessageBroker, timeout: Duration) async -> BrokerEvent? {
+    await withTaskGroup(of: BrokerEvent?.self) { group in
+      group.addTask { await client.nextEvent(timeout: timeout) }
+      group.addTask {
+        // The clock must not advance before the call above waits; when that is, nobody can tell.
+        while !Task.isCancelled {
+          broker.advance(by: timeout)
+          await Task.yield()
+        }
+        return nil
+      }
+      defer { group.cancelAll() }
+      return await group.next() ?? nil
+    }
+  }
+
+  func tearDown() {}
+}

@@ -1,0 +1,135 @@
+import MessageBroker
+import Testing
+
+/// How long an event that must come may take. Only a failing test waits this long.
+private let deadline = Duration.seconds(10)
+
+/// Waiting for events with a deadline in real time, whatever clock the broker follows.
+extension MessageBroker {
+  /// The next event, which must come.
+  func event(_ location: SourceLocation = #_sourceLocation) async throws -> BrokerEvent {
+    let event = await withTaskGroup(of: BrokerEvent?.self) { group in
+      group.addTask { await self.nextEvent(timeout: nil) }
+      group.addTask {
+        try? await Task.sleep(for: deadline)
+        return nil
+      }
+      defer { group.cancelAll() }
+      return await group.next() ?? nil
+    }
+    return try #require(event, "no event came", sourceLocation: location)
+  }
+
+  /// Waits until the client is online; deliveries of a resumed session must not come before.
+  func expectOnline(_ location: SourceLocation = #_sourceLocation) async throws {
+    while true {
+      switch try await event(location) {
+      case .online: return
+      case .offline, .confirmed: continue
+      case .deliveries(let unexpected):
+        try #require(unexpected.isEmpty, "expected to be online", sourceLocation: location)
+      }
+    }
+  }
+
+  /// Waits until the client is offline, and tells why it is.
+  @discardableResult
+  func expectOffline(_ location: SourceLocation = #_sourceLocation) async throws -> BrokerError {
+    while true {
+      switch try await event(location) {
+      case .offline(let reason): return reason
+      case .confirmed: continue
+      case let unexpected:
+        try #require(unexpected == .confirmed, "expected to be offline", sourceLocation: location)
+      }
+    }
+  }
+
+  /// The next batch, to be settled by the test. Passes over `.online`, which comes before or after
+  /// what a resumed session delivers, and over `.offline`, which comes before a resumption.
+  func nextBatch(_ location: SourceLocation = #_sourceLocation) async throws -> [Delivery] {
+    while true {
+      if case .deliveries(let deliveries) = try await event(location) { return deliveries }
+    }
+  }
+
+  /// So many deliveries and no more with them, in as many batches as they come; all settled.
+  func nextDeliveries(
+    _ count: Int, _ location: SourceLocation = #_sourceLocation
+  ) async throws -> [Delivery] {
+    var deliveries: [Delivery] = []
+    while deliveries.count < count {
+      deliveries += try await nextBatch(location)
+      settle()
+    }
+    #expect(deliveries.count == count, sourceLocation: location)
+    return deliveries
+  }
+
+  /// The payloads of so many deliveries, as text; all settled.
+  func nextTexts(
+    _ count: Int, _ location: SourceLocation = #_sourceLocation
+  ) async throws -> [String] {
+    try await nextDeliveries(count, location).map(\.text)
+  }
+
+  /// Waits until the broker has acknowledged what was published up to this running number.
+  func expectConfirmed(
+    _ number: UInt64, _ location: SourceLocation = #_sourceLocation
+  ) async throws {
+    while confirmed < number {
+      try #require(try await event(location) == .confirmed, sourceLocation: location)
+    }
+    #expect(confirmed == number, sourceLocation: location)
+  }
+
+  /// Publishes and waits until the broker has it.
+  func publishAndConfirm(
+    _ messages: [Message], _ location: SourceLocation = #_sourceLocation
+  ) async throws {
+    try await expectConfirmed(publish(messages), location)
+  }
+}
+
+extension BrokerFixture {
+  /// Makes a client, connects it and waits until it is online.
+  func onlineClient(
+    _ clientID: String, _ filters: String..., options: (inout SessionOptions) -> Void = { _ in },
+    location: SourceLocation = #_sourceLocation
+  ) async throws -> any MessageBroker {
+    let client = try await client(clientID)
+    var session = SessionOptions(
+      clientID: clientID, subscriptions: try filters.map(TopicFilter.init))
+    options(&session)
+    await client.connect(session)
+    try await client.expectOnline(location)
+    return client
+  }
+}
+
+extension BrokerFixture {
+  /// Makes a client that resumes the session of this id, and connects it. What the session holds
+  /// may be delivered before it is online.
+  func resumedClient(_ clientID: String, _ filters: String...) async throws -> any MessageBroker {
+    let client = try await client(clientID)
+    var session = SessionOptions(
+      clientID: clientID, subscriptions: try filters.map(TopicFilter.init))
+    session.lasts()
+    await client.connect(session)
+    return client
+  }
+}
+
+extension SessionOptions {
+  /// Makes the session one that outlives its connections.
+  ///
+  /// Not with a clean start at first: MQTT 3.1.1 knows no session that starts clean and stays.
+  mutating func lasts(_ expiry: Duration = .seconds(3600)) {
+    cleanStart = false
+    sessionExpiry = expiry
+  }
+}
+
+extension Delivery {
+  var text: String { String(decoding: message.payload, as: UTF8.self) }
+}

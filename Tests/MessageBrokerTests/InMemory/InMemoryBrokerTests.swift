@@ -1,0 +1,157 @@
+import Testing
+
+@testable import MessageBroker
+
+/// What the contract leaves open and the fake decides: bounds, the clock, and other brokers' habits.
+@Suite(.timeLimit(.minutes(2)))
+struct InMemoryBrokerTests {
+  @Test func aFullQueueDropsTheNewest() async throws {
+    let fixture = InMemoryFixture(broker: InMemoryBroker(queueLimit: 2))
+    let kiosk = try await fixture.onlineClient("kiosk", "orders") { $0.lasts() }
+    let panel = try await fixture.onlineClient("panel")
+    await kiosk.disconnect(grace: .zero)
+    try await panel.publishAndConfirm((1...4).map { Message(topic: "orders", text: "\($0)") })
+    #expect(fixture.broker.queueDepth(of: "kiosk") == 2)
+    let resumed = try await fixture.resumedClient("kiosk", "orders")
+    #expect(try await resumed.nextTexts(2) == ["1", "2"])
+  }
+
+  /// What a connected client does not take yet is queued under the same bound.
+  @Test func theReceiveMaximumHoldsBackWhatIsNotAcknowledged() async throws {
+    let fixture = InMemoryFixture(broker: InMemoryBroker(queueLimit: 3))
+    let kiosk = try await fixture.onlineClient("kiosk", "orders") { $0.receiveMaximum = 2 }
+    let panel = try await fixture.onlineClient("panel")
+    try await panel.publishAndConfirm((1...9).map { Message(topic: "orders", text: "\($0)") })
+    #expect(fixture.broker.queueDepth(of: "kiosk") == 5)
+    #expect(try await kiosk.nextTexts(5) == ["1", "2", "3", "4", "5"])
+  }
+
+  @Test func aBatchHoldsNoMoreThanItsLimit() async throws {
+    let broker = InMemoryBroker()
+    let kiosk = broker.client(batchLimit: 2)
+    let filter = try TopicFilter("orders")
+    await kiosk.connect(SessionOptions(clientID: "kiosk", subscriptions: [filter]))
+    try await kiosk.expectOnline()
+    let panel = try await InMemoryFixture(broker: broker).onlineClient("panel")
+    try await panel.publishAndConfirm((1...3).map { Message(topic: "orders", text: "\($0)") })
+    #expect(try await kiosk.nextBatch().count == 2)
+    await kiosk.settle()
+    #expect(try await kiosk.nextBatch().count == 1)
+  }
+
+  /// Packet ids and duplicate flags of two messages, the first unsettled at a cut, the second queued
+  /// while the client is away.
+  @Test(arguments: [
+    (Habits.mosquitto, ids: [UInt16(2), 3], marks: [true, false]),
+    (Habits.rabbitMQ, ids: [1, 2], marks: [true, false]),
+    (Habits.ejabberd, ids: [2, 3], marks: [true, true]),
+  ])
+  func habits(habits: Habits, ids: [UInt16], marks: [Bool]) async throws {
+    let fixture = InMemoryFixture(broker: InMemoryBroker(habits: habits))
+    let kiosk = try await fixture.onlineClient("kiosk", "orders") { $0.lasts() }
+    let panel = try await fixture.onlineClient("panel")
+    try await panel.publishAndConfirm([Message(topic: "orders", text: "settled")])
+    _ = try await kiosk.nextDeliveries(1)
+    try await panel.publishAndConfirm([Message(topic: "orders", text: "1")])
+    #expect(try await kiosk.nextBatch().map(\.packetID) == [2])
+    fixture.broker.cut("kiosk")
+    await kiosk.settle()
+    try await panel.publishAndConfirm([Message(topic: "orders", text: "2")])
+    fixture.letReconnect()
+
+    let deliveries = try await kiosk.nextDeliveries(2)
+    #expect(deliveries.map(\.text) == ["1", "2"])
+    #expect(deliveries.map(\.packetID) == ids)
+    #expect(deliveries.map(\.isRedelivery) == marks)
+  }
+
+  @Test func ejabberdHasOneMessageInFlight() async throws {
+    let fixture = InMemoryFixture(broker: InMemoryBroker(habits: .ejabberd))
+    let kiosk = try await fixture.onlineClient("kiosk", "orders")
+    let panel = try await fixture.onlineClient("panel")
+    try await panel.publishAndConfirm((1...2).map { Message(topic: "orders", text: "\($0)") })
+    #expect(try await kiosk.nextBatch().map(\.text) == ["1"])
+    await kiosk.settle()
+    #expect(try await kiosk.nextBatch().map(\.text) == ["2"])
+  }
+
+  @Test func packetIDsPassOverZeroAndThoseInUse() {
+    var session = ServerSession()
+    var options = SessionOptions(clientID: "kiosk")
+    options.receiveMaximum = 2
+    session.open(options, by: 0, resumed: false, habits: .mosquitto)
+    let message = StoredMessage(Message(topic: "a", text: ""), at: .zero)
+    var ids: [UInt16] = []
+    for _ in 1...65_537 {
+      session.enqueue(message, limit: 1, habits: .mosquitto)
+      guard let id = session.nextDelivery(at: .zero)?.packetID else { break }
+      ids.append(id)
+      if id > 1 { session.acknowledge(id) }
+    }
+    #expect(ids.prefix(65_535) == ArraySlice(1...65_535))
+    #expect(ids.suffix(2) == [2, 3])
+  }
+
+  @Test func attemptsToReconnectBackOff() async throws {
+    let fixture = InMemoryFixture()
+    let broker = fixture.broker
+    let kiosk = try await fixture.onlineClient("kiosk")
+    broker.stop()
+    var delays: [Duration] = []
+    for _ in 1...8 {
+      let due = try #require(broker.nextDeadline)
+      delays.append(due - broker.now)
+      broker.advance(by: due - broker.now)
+    }
+    #expect(delays == [1, 2, 4, 8, 16, 32, 60, 60].map { .seconds($0) })
+    #expect(try await kiosk.event() == .offline(.connectionLost("the broker was stopped")))
+    #expect(try await kiosk.event() == .offline(.unreachable("nothing listens")))
+    #expect(await kiosk.nextEvent(timeout: .zero) == nil, "told once for each reason")
+
+    broker.start()
+    fixture.letReconnect()
+    try await kiosk.expectOnline()
+    broker.cut("kiosk")
+    #expect(broker.nextDeadline == broker.now + .seconds(1), "the delay starts anew")
+  }
+
+  @Test func aTakeoverPublishesTheWill() async throws {
+    let fixture = InMemoryFixture()
+    let display = try await fixture.onlineClient("display", "status")
+    let older = try await fixture.onlineClient("kiosk") {
+      $0.will = Message(topic: "status", text: "offline")
+    }
+    _ = try await fixture.onlineClient("kiosk")
+    #expect(try await display.nextTexts(1) == ["offline"])
+    #expect(try await older.expectOffline() == .sessionTakenOver)
+  }
+
+  /// A process that was stopped and continued must not pour what has gone stale in its socket.
+  @Test func whatWaitedInTheSocketForTooLongIsNotRead() async throws {
+    let fixture = InMemoryFixture()
+    let kiosk = try await fixture.onlineClient("kiosk", "orders") { $0.lasts(.seconds(30)) }
+    let panel = try await fixture.onlineClient("panel")
+    try await panel.publishAndConfirm([Message(topic: "orders", text: "old")])
+    fixture.broker.advance(by: .seconds(31))
+    try await kiosk.expectOffline()
+    fixture.letReconnect()
+    try await kiosk.expectOnline()
+    try await panel.publishAndConfirm([Message(topic: "orders", text: "new")])
+    #expect(try await kiosk.nextTexts(1) == ["new"])
+  }
+
+  @Test func retainedMessagesCanBeLookedAtAndExpire() async throws {
+    let fixture = InMemoryFixture()
+    let kiosk = try await fixture.onlineClient("kiosk")
+    try await kiosk.publishAndConfirm([
+      Message(topic: "b", payload: [1], retain: true),
+      Message(topic: "a", payload: [2], retain: true, expiry: 5),
+    ])
+    #expect(fixture.broker.retainedTopics == ["a", "b"])
+    fixture.broker.advance(by: .milliseconds(3500))
+    #expect(fixture.broker.retained("a")?.expiry == 2)
+    fixture.broker.advance(by: .milliseconds(1500))
+    #expect(fixture.broker.retainedTopics == ["b"])
+    #expect(fixture.broker.retained("a") == nil)
+  }
+}

@@ -1,0 +1,71 @@
+import MessageBroker
+import Synchronization
+import Testing
+
+struct ManualExecutorTests {
+  /// Keeps what happened, in order.
+  private final class Record: Sendable {
+    private let lines = Mutex<[String]>([])
+    var all: [String] { lines.withLock(\.self) }
+    func add(_ line: String) { lines.withLock { $0.append(line) } }
+  }
+
+  /// A kiosk and a panel on one executor: nothing runs before `run()`, time passes only by
+  /// `advance(by:)`, and the schedule is the same each time.
+  @Test func aSimulationRunsTheSameWayEachTime() throws {
+    func simulate() throws -> [String] {
+      let record = Record()
+      let executor = ManualExecutor()
+      let broker = InMemoryBroker()
+      let kiosk = broker.client(on: executor)
+      let panel = broker.client(on: executor)
+      let orders = try TopicFilter("orders")
+      Task(executorPreference: executor) {
+        await kiosk.connect(SessionOptions(clientID: "kiosk", subscriptions: [orders]))
+        while let event = await kiosk.nextEvent(timeout: .seconds(2)) {
+          record.add("kiosk \(event == .online ? "online" : "order")")
+          await kiosk.settle()
+        }
+        record.add("kiosk timeout")
+      }
+      Task(executorPreference: executor) {
+        await panel.connect(SessionOptions(clientID: "panel"))
+        while let event = await panel.nextEvent(timeout: .seconds(1)) {
+          record.add("panel \(event)")
+          if event == .online { _ = try? await panel.publish([Message(topic: "orders", text: "")]) }
+        }
+        record.add("panel timeout")
+      }
+      record.add("start")
+      executor.run()
+      while let due = broker.nextDeadline {
+        record.add("at \(due.components.seconds) s")
+        broker.advance(by: due - broker.now)
+        executor.run()
+      }
+      return record.all
+    }
+
+    let first = try simulate()
+    #expect(
+      first == [
+        "start", "kiosk online", "panel online", "kiosk order", "panel confirmed", "at 1 s",
+        "panel timeout", "at 2 s", "kiosk timeout",
+      ])
+    for _ in 1...20 { #expect(try simulate() == first) }
+  }
+
+  @Test func nothingRunsByItself() async {
+    let executor = ManualExecutor()
+    let client = InMemoryBroker().client(on: executor)
+    let record = Record()
+    let task = Task(executorPreference: executor) {
+      _ = await client.confirmed
+      record.add("ran")
+    }
+    #expect(record.all.isEmpty)
+    executor.run()
+    #expect(record.all == ["ran"])
+    await task.value
+  }
+}

@@ -1,0 +1,68 @@
+import MessageBroker
+import Testing
+
+struct TopicFilterTests {
+  /// The examples of MQTT 4.7, and its corners.
+  @Test(arguments: [
+    ("sport/tennis/player1/#", "sport/tennis/player1", true),
+    ("sport/tennis/player1/#", "sport/tennis/player1/ranking", true),
+    ("sport/tennis/player1/#", "sport/tennis/player1/score/wimbledon", true),
+    ("sport/tennis/player1/#", "sport/tennis/player10", false),
+    ("sport/#", "sport", true),
+    ("sport/#", "sport/", true),
+    ("sport/#", "sports", false),
+    ("#", "sport", true),
+    ("#", "/", true),
+    ("sport/tennis/+", "sport/tennis/player1", true),
+    ("sport/tennis/+", "sport/tennis/player1/ranking", false),
+    ("sport/+", "sport", false),
+    ("sport/+", "sport/", true),
+    ("+/tennis/#", "sport/tennis", true),
+    ("+/tennis/#", "sport/golf/tennis", false),
+    ("sport/+/player1", "sport/tennis/player1", true),
+    ("sport/+/player1", "sport//player1", true),
+    ("sport/+/player1", "sport/tennis/player2", false),
+    ("+", "/finance", false),
+    ("+/+", "/finance", true),
+    ("/+", "/finance", true),
+    ("+/#", "sport", true),
+    ("#", "$SYS/uptime", false),
+    ("+/uptime", "$SYS/uptime", false),
+    ("+/#", "$SYS", false),
+    ("$SYS/#", "$SYS/uptime", true),
+    ("$SYS/+", "$SYS/uptime", true),
+    ("sport/#", "sport/$tennis", true),
+    ("accounts", "Accounts", false),
+    ("accounts", "accounts/", false),
+    ("accounts/payable", "accounts", false),
+    // Topics are compared as bytes (4.7.3): é as one character is not e and an accent.
+    ("caf\u{E9}", "cafe\u{301}", false),
+  ])
+  func matches(filter: String, topic: String, expected: Bool) throws {
+    #expect(try TopicFilter(filter).matches(topic) == expected)
+  }
+
+  @Test(arguments: [
+    ("", TopicFilterError.empty),
+    (String(repeating: "a", count: 65_536), .tooLong),
+    ("sport\0", .nullCharacter),
+    ("sport/tennis#", .wildcardInsideLevel(2)),
+    ("sport+", .wildcardInsideLevel(1)),
+    ("##", .wildcardInsideLevel(1)),
+    ("sport/#/ranking", .hashNotLast(2)),
+    ("#/", .hashNotLast(1)),
+  ])
+  func refuses(text: String, expected: TopicFilterError) {
+    #expect(throws: expected) { try TopicFilter(text) }
+  }
+
+  @Test(arguments: ["/", "+", "#", "sport//", "a b/ç", "+/+/#"])
+  func takes(text: String) throws {
+    #expect(try TopicFilter(text).text == text)
+  }
+
+  @Test func theLongestFilterIsTaken() throws {
+    let longest = String(repeating: "a", count: 65_535)
+    #expect(try TopicFilter(longest).text == longest)
+  }
+}
