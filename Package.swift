@@ -56,8 +56,10 @@ let package = Package(
       ],
       swiftSettings: settings),
     .testTarget(name: "JuiceMakerTests", dependencies: ["JuiceMaker"], swiftSettings: settings),
+    .target(name: "KioskTestSupport", path: "Tests/KioskTestSupport", swiftSettings: settings),
     .testTarget(
-      name: "MessageBrokerTests", dependencies: ["MessageBroker", "MosquittoBroker"],
+      name: "MessageBrokerTests",
+      dependencies: ["MessageBroker", "MosquittoBroker", "KioskTestSupport"],
       swiftSettings: settings),
   ]
 )
