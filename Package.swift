@@ -61,6 +61,7 @@ let package = Package(
       ],
       swiftSettings: settings),
     .testTarget(name: "JuiceMakerTests", dependencies: ["JuiceMaker"], swiftSettings: settings),
+    .target(name: "KioskTestSupport", path: "Tests/KioskTestSupport", swiftSettings: settings),
     .testTarget(
       name: "KioskControllerTests",
       dependencies: [
@@ -68,7 +69,8 @@ let package = Package(
       ],
       swiftSettings: settings),
     .testTarget(
-      name: "MessageBrokerTests", dependencies: ["MessageBroker", "MosquittoBroker"],
+      name: "MessageBrokerTests",
+      dependencies: ["MessageBroker", "MosquittoBroker", "KioskTestSupport"],
       swiftSettings: settings),
   ]
 )

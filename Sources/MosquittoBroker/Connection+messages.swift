@@ -19,11 +19,11 @@ extension Connection {
   func publish(
     _ message: Message, _ version: MosquittoBroker.Configuration.ProtocolVersion
   ) throws(PublishError) -> Int32 {
-    let properties = version == .v5 ? Properties(message) : nil
+    let properties = Properties(message, version)
     var packetID: Int32 = 0
     let code = mosquitto_publish_v5(
       handle, &packetID, message.topic, Int32(clamping: message.payload.count), message.payload,
-      Int32(message.qos.rawValue), message.retain, properties?.list)
+      Int32(message.qos.rawValue), message.retain, properties.list)
     guard code == MOSQ_ERR_SUCCESS.code else {
       throw PublishError(reason: String(cString: mosquitto_strerror(code)))
     }

@@ -78,7 +78,7 @@ extension Connection {
   private func configure(
     _ will: Message, _ version: MosquittoBroker.Configuration.ProtocolVersion
   ) throws(BrokerError) {
-    var properties = (version == .v5 ? Properties(will) : nil) ?? Properties()
+    var properties = Properties(will, version)
     let code = properties.give { list in
       mosquitto_will_set_v5(
         handle, will.topic, Int32(clamping: will.payload.count), will.payload,

@@ -15,12 +15,9 @@ struct Properties: ~Copyable {
 
   init() {}
 
-  /// What a message carries beside its payload; `nil` where that is nothing.
-  init?(_ message: Message) {
-    if message.expiry == nil, message.responseTopic == nil, message.correlationData == nil {
-      return nil
-    }
-    self.init()
+  /// What a message carries beside its payload; 3.1.1 has nothing that could carry it.
+  init(_ message: Message, _ version: MosquittoBroker.Configuration.ProtocolVersion) {
+    guard version == .v5 else { return }
     if let expiry = message.expiry { add(MQTT_PROP_MESSAGE_EXPIRY_INTERVAL, expiry) }
     if let topic = message.responseTopic {
       mosquitto_property_add_string(&list, Int32(MQTT_PROP_RESPONSE_TOPIC.rawValue), topic)

@@ -1,0 +1,55 @@
+package import Foundation
+
+package struct TestSupportError: Error, CustomStringConvertible {
+  package let description: String
+}
+
+/// Other programs, started without a shell.
+package enum Command {
+  /// Starts a program and returns its process id. It runs until `end`.
+  package static func spawn(_ arguments: String..., output: String) throws -> pid_t {
+    try spawn(arguments, output: output)
+  }
+
+  /// Runs a program to its end, which must be a success.
+  package static func run(_ arguments: String...) throws { try run(arguments) }
+
+  package static func run(_ arguments: [String]) throws {
+    let pid = try spawn(arguments, output: "/dev/null")
+    var status: Int32 = 0
+    while waitpid(pid, &status, 0) < 0, errno == EINTR {}
+    guard status == 0 else {
+      throw TestSupportError(description: "\(arguments) failed: \(status)")
+    }
+  }
+
+  /// Signals a process of ours and waits for its end.
+  package static func end(_ pid: pid_t, with signal: Int32) {
+    kill(pid, signal)
+    // A stopped process takes a signal only once it goes on.
+    kill(pid, SIGCONT)
+    while waitpid(pid, nil, 0) < 0, errno == EINTR {}
+  }
+
+  private static func spawn(_ arguments: [String], output: String) throws -> pid_t {
+    #if canImport(Darwin)
+    var actions: posix_spawn_file_actions_t?
+    #else
+    var actions = posix_spawn_file_actions_t()
+    #endif
+    posix_spawn_file_actions_init(&actions)
+    defer { posix_spawn_file_actions_destroy(&actions) }
+    posix_spawn_file_actions_addopen(&actions, 1, output, O_WRONLY | O_CREAT | O_APPEND, 0o600)
+    posix_spawn_file_actions_adddup2(&actions, 1, 2)
+    var strings: [UnsafeMutablePointer<CChar>?] = arguments.map { strdup($0) }
+    strings.append(nil)
+    defer { for string in strings { free(string) } }
+    var pid: pid_t = 0
+    let failure = posix_spawnp(&pid, arguments[0], &actions, nil, strings, environ)
+    guard failure == 0 else {
+      throw TestSupportError(
+        description: "\(arguments[0]) cannot be started: \(String(cString: strerror(failure)))")
+    }
+    return pid
+  }
+}

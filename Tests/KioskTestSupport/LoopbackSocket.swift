@@ -1,0 +1,81 @@
+import Foundation
+
+/// TCP on 127.0.0.1, blocking.
+package enum LoopbackSocket {
+  /// A port that nothing listens on.
+  package static func freePort() throws -> UInt16 {
+    let (socket, port) = try listen()
+    close(socket)
+    return port
+  }
+
+  /// Listens on a free port.
+  package static func listen() throws -> (socket: Int32, port: UInt16) {
+    let socket = try make()
+    var address = address(0)
+    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let isBound = withPointer(&address) { bind(socket, $0, length) == 0 }
+    guard isBound, Foundation.listen(socket, 64) == 0,
+      withPointer(&address, { getsockname(socket, $0, &length) }) == 0
+    else {
+      close(socket)
+      throw TestSupportError(description: "no free port: \(String(cString: strerror(errno)))")
+    }
+    return (socket, UInt16(bigEndian: address.sin_port))
+  }
+
+  /// - Returns: `nil` if nothing listens there.
+  package static func connect(to port: UInt16) throws -> Int32? {
+    let socket = try make()
+    var address = address(port)
+    let length = socklen_t(MemoryLayout<sockaddr_in>.size)
+    if withPointer(&address, { Foundation.connect(socket, $0, length) }) == 0 {
+      var on: Int32 = 1
+      setsockopt(socket, Int32(IPPROTO_TCP), TCP_NODELAY, &on, 4)
+      return socket
+    }
+    close(socket)
+    return nil
+  }
+
+  package static func waitUntilListening(on port: UInt16) throws {
+    let deadline = ContinuousClock.now + .seconds(10)
+    while ContinuousClock.now < deadline {
+      if let socket = try connect(to: port) {
+        close(socket)
+        return
+      }
+      poll(nil, 0, 5)
+    }
+    throw TestSupportError(description: "nothing listens on port \(port)")
+  }
+
+  private static func make() throws -> Int32 {
+    #if canImport(Darwin)
+    let socket = socket(AF_INET, SOCK_STREAM, 0)
+    #else
+    let socket = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    #endif
+    guard socket >= 0 else {
+      throw TestSupportError(description: "no socket: \(String(cString: strerror(errno)))")
+    }
+    _ = fcntl(socket, F_SETFD, FD_CLOEXEC)
+    return socket
+  }
+
+  private static func address(_ port: UInt16) -> sockaddr_in {
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_port = port.bigEndian
+    address.sin_addr.s_addr = UInt32(INADDR_LOOPBACK).bigEndian
+    return address
+  }
+
+  private static func withPointer<Result>(
+    _ address: inout sockaddr_in, _ body: (UnsafeMutablePointer<sockaddr>) -> Result
+  ) -> Result {
+    withUnsafeMutablePointer(to: &address) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1, body)
+    }
+  }
+}

@@ -1,0 +1,125 @@
+package import Foundation
+import Synchronization
+
+/// A real mosquitto on a free loopback port, with a folder of its own.
+package final class Mosquitto: Sendable {
+  package struct Options: Sendable {
+    /// Names and passwords of those who may log in; empty lets everybody in.
+    package var users: [String: String] = [:]
+    /// The lines of an access control file.
+    package var accessControl: String?
+    package var tls: Certificates?
+    package var requiresClientCertificate = false
+    /// More lines for the configuration file.
+    package var configuration = ""
+
+    package init() {}
+  }
+
+  package let port: UInt16
+  /// Where a login is always refused.
+  package let refusingPort: UInt16
+  package let folder: URL
+  private let options: Options
+  private let process = Mutex<pid_t?>(nil)
+
+  package init(_ options: Options = Options()) throws {
+    self.options = options
+    port = try LoopbackSocket.freePort()
+    refusingPort = try LoopbackSocket.freePort()
+    folder = FileManager.default.temporaryDirectory.appending(
+      path: "mosquitto-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    try writeConfiguration()
+    try start()
+  }
+
+  /// Starts it again at the same address, and waits until it answers there.
+  package func start() throws {
+    let pid = try Command.spawn(
+      "mosquitto", "-c", path("mosquitto.conf"), output: path("output"))
+    process.withLock { $0 = pid }
+    try LoopbackSocket.waitUntilListening(on: port)
+  }
+
+  /// Ends it in good order: sessions and retained messages are saved.
+  package func stop() { end(SIGTERM) }
+
+  /// As a power cut does: what was not saved is lost.
+  package func kill() { end(SIGKILL) }
+
+  /// Stops it without closing anything, until `resume`.
+  package func freeze() { signal(SIGSTOP) }
+  package func resume() { signal(SIGCONT) }
+
+  /// Forgets what a `stop` has saved.
+  package func eraseStore() throws {
+    try? FileManager.default.removeItem(atPath: path("mosquitto.db"))
+  }
+
+  /// What it has logged so far.
+  package var log: String {
+    (try? String(contentsOfFile: path("log"), encoding: .utf8)) ?? ""
+  }
+
+  package func tearDown() {
+    kill()
+    try? FileManager.default.removeItem(at: folder)
+  }
+
+  package func path(_ name: String) -> String { folder.appending(path: name).path }
+
+  private func end(_ signal: Int32) {
+    process.withLock { pid in
+      if let pid { Command.end(pid, with: signal) }
+      pid = nil
+    }
+  }
+
+  private func signal(_ signal: Int32) {
+    process.withLock { if let pid = $0 { _ = Foundation.kill(pid, signal) } }
+  }
+
+  private func writeConfiguration() throws {
+    // `user` keeps a mosquitto that is started by root from becoming somebody who may not read here.
+    var lines = [
+      "user \(NSUserName())", "per_listener_settings true", "persistence true",
+      "persistence_location \(folder.path)/", "autosave_interval 1800",
+      "log_dest file \(path("log"))", "log_type all", "max_queued_messages 10000",
+      "listener \(refusingPort) 127.0.0.1", "allow_anonymous false",
+      "listener \(port) 127.0.0.1",
+    ]
+    if options.users.isEmpty {
+      lines.append("allow_anonymous true")
+    } else {
+      lines += ["allow_anonymous false", "password_file \(path("passwords"))"]
+      try Data().write(to: folder.appending(path: "passwords"))
+      for (name, password) in options.users {
+        try Command.run("mosquitto_passwd", "-b", path("passwords"), name, password)
+      }
+    }
+    if let rules = options.accessControl {
+      try Data(rules.utf8).write(to: folder.appending(path: "acl"))
+      lines.append("acl_file \(path("acl"))")
+    }
+    if let tls = options.tls {
+      lines += ["cafile \(tls.ca)", "certfile \(tls.certificate)", "keyfile \(tls.key)"]
+      if options.requiresClientCertificate { lines.append("require_certificate true") }
+    }
+    lines.append(options.configuration)
+    try Data(lines.joined(separator: "\n").appending("\n").utf8)
+      .write(to: folder.appending(path: "mosquitto.conf"))
+  }
+}
+
+/// Runs a test with a mosquitto of its own, and removes it whatever the outcome.
+package func withMosquitto(
+  _ change: (inout Mosquitto.Options) -> Void = { _ in },
+  _ test: (Mosquitto) async throws -> Void
+) async throws {
+  var options = Mosquitto.Options()
+  change(&options)
+  let server = try Mosquitto(options)
+  defer { server.tearDown() }
+  try await test(server)
+}
