@@ -48,14 +48,19 @@ let package = Package(
       name: "KioskController",
       dependencies: ["JuiceMaker", "KioskMessages", "MessageBroker", "Ledger", logging],
       swiftSettings: settings),
+    .target(
+      name: "KioskConfiguration", dependencies: ["JuiceMaker", yams], swiftSettings: settings),
     .executableTarget(
       name: "juice-kiosk",
       dependencies: [
         "JuiceMaker", "KioskMessages", "MessageBroker", "MosquittoBroker", "Ledger",
-        "KioskController", argumentParser, lifecycle, logging, yams,
+        "KioskController", "KioskConfiguration", argumentParser, lifecycle, logging,
       ],
       swiftSettings: settings),
     .testTarget(name: "JuiceMakerTests", dependencies: ["JuiceMaker"], swiftSettings: settings),
+    .testTarget(
+      name: "KioskConfigurationTests", dependencies: ["JuiceMaker", "KioskConfiguration"],
+      swiftSettings: settings),
     .testTarget(
       name: "MessageBrokerTests", dependencies: ["MessageBroker", "MosquittoBroker"],
       swiftSettings: settings),

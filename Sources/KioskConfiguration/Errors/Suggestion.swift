@@ -1,0 +1,43 @@
+/// What somebody probably meant by a word that does not exist.
+enum Suggestion {
+  /// A question naming the nearest word, or else all of them.
+  static func hint(for word: String, among words: [String]) -> String? {
+    guard !words.isEmpty else { return nil }
+    if let nearest = nearest(to: word, among: words) { return "did you mean '\(nearest)'?" }
+    return "known here: \(words.joined(separator: ", "))"
+  }
+
+  /// The word that this is the beginning of (`password` of `password_file`), or else the one that
+  /// the fewest slips of the finger lead to: a third of the letters may be wrong.
+  private static func nearest(to word: String, among words: [String]) -> String? {
+    // Longer than any key of ours; comparing it letter by letter would only cost time.
+    guard word.utf8.count <= 64 else { return nil }
+    let word = word.lowercased()
+    if word.count > 2, let whole = words.first(where: { $0.lowercased().hasPrefix(word) }) {
+      return whole
+    }
+    return words.map { (word: $0, distance: distance(word, $0.lowercased())) }
+      .filter { $0.distance <= max(1, $0.word.count / 3) }
+      .min { $0.distance < $1.distance }?.word
+  }
+
+  /// How many letters to insert, delete, replace or swap with their neighbour (the optimal string
+  /// alignment distance).
+  private static func distance(_ left: String, _ right: String) -> Int {
+    let (left, right) = (Array(left), Array(right))
+    var rows = [Array(0...right.count)]
+    for i in left.indices {
+      var row = [i + 1]
+      for j in right.indices {
+        let replaced = rows[i][j] + (left[i] == right[j] ? 0 : 1)
+        var cost = min(replaced, rows[i][j + 1] + 1, row[j] + 1)
+        if i > 0, j > 0, left[i] == right[j - 1], left[i - 1] == right[j] {
+          cost = min(cost, rows[i - 1][j - 1] + 1)
+        }
+        row.append(cost)
+      }
+      rows.append(row)
+    }
+    return rows[left.count][right.count]
+  }
+}

@@ -1,0 +1,81 @@
+import Yams
+
+/// One value of a configuration as it was written, in the file or in an environment variable.
+struct Scalar {
+  /// What the text is to YAML. It reads more into a text than its writer may know: `no` is false,
+  /// `0755` is octal, `2026-11-21` is a date.
+  enum Kind {
+    case text
+    case number
+    /// `yes`, `no`, `on`, `off`, `true`, `false`
+    case truth
+    case date
+    /// No value at all: `port:`
+    case nothing
+    /// The value of a variable, which can be all of these.
+    case untyped
+    /// With a tag of its own (`!name`), which nothing here understands.
+    case tagged
+  }
+
+  let text: String
+  let kind: Kind
+  /// Put before a relative path; empty for where the kiosk was started.
+  let folder: String
+
+  init(variable text: String) {
+    self.text = text
+    self.kind = .untyped
+    self.folder = ""
+  }
+
+  init(_ scalar: Node.Scalar, folder: String) {
+    self.text = scalar.string
+    self.folder = folder
+    self.kind =
+      switch Node.scalar(scalar).tag {
+      case Tag(.str), Tag(.merge), Tag(.value): .text
+      case Tag(.int), Tag(.float): .number
+      case Tag(.bool): .truth
+      case Tag(.timestamp): .date
+      case Tag(.null): .nothing
+      default: .tagged
+      }
+  }
+
+  /// The text, if YAML reads it as text too.
+  func string() throws(Complaint) -> String {
+    let meaning: String
+    switch kind {
+    case .text, .untyped: return text
+    case .number: meaning = "a number"
+    case .truth: meaning = "true or false"
+    case .date: meaning = "a date"
+    case .nothing: meaning = "no value"
+    case .tagged: throw Complaint("a tag ('!...') says nothing here", hint: "leave it out")
+    }
+    throw Complaint(
+      "must be text, but YAML takes \(text.quoted) for \(meaning)",
+      hint: "put it in quotes: \"\(text.printable)\"")
+  }
+
+  /// The number, if it is a whole one that is written with digits and in the range.
+  func integer(in range: ClosedRange<Int>) throws(Complaint) -> Int {
+    let expected = "must be a whole number from \(range.lowerBound) to \(range.upperBound)"
+    let isPlain = text.wholeMatch(of: /-?(0|[1-9][0-9]*)/) != nil
+    guard kind == .number || kind == .untyped else {
+      throw Complaint(
+        "\(expected), not text", hint: kind == .text && isPlain ? "remove the quotes" : nil)
+    }
+    guard isPlain else {
+      let isOctal = text.wholeMatch(of: /0[0-9]+/) != nil
+      throw Complaint(
+        "\(expected), not \(text.quoted)",
+        hint: isOctal ? "leave out the leading zero, YAML takes it for octal" : nil)
+    }
+    guard let number = Int(text), range.contains(number) else {
+      throw Complaint("\(expected), not \(text.printable)")
+    }
+    return number
+  }
+}

@@ -1,0 +1,168 @@
+import Yams
+
+/// A mapping of the file that is being read: what is asked for is known, the rest is reported.
+///
+/// A value that is wrong is reported and then counts as absent, so that one reading finds all errors.
+struct Section {
+  typealias Place = ConfigurationError.Place
+
+  private struct Entry {
+    let place: Place
+    let node: Node
+  }
+
+  static let unknownKey = "there is no such key"
+
+  let reading: Reading
+  /// In the order of the file.
+  private(set) var keys: [String] = []
+  private let path: [String]
+  private let place: Place
+  /// Whether environment variables override the keys.
+  private let hasVariables: Bool
+  /// What is wrong with a key that nobody asks for.
+  private let unknown: String
+  private var entries: [String: Entry] = [:]
+  private var known: [String] = []
+
+  /// - Parameter node: `nil` if the file does not have the section.
+  init(
+    _ node: Node?, path: [String] = [], at place: Place, hasVariables: Bool = true,
+    unknown: String = Self.unknownKey, reading: Reading
+  ) {
+    self.reading = reading
+    self.path = path
+    self.place = place
+    self.hasVariables = hasVariables
+    self.unknown = unknown
+    switch node {
+    case .mapping(let mapping):
+      for (key, value) in mapping { add(key, value) }
+    case .scalar(let scalar) where Scalar(scalar, folder: "").kind == .nothing:
+      // All keys of it are commented out.
+      break
+    case nil:
+      break
+    default:
+      let complaint = Complaint("must hold keys, each on a line of its own like 'key: value'")
+      reading.report(complaint, at: place, path: path)
+    }
+  }
+
+  private mutating func add(_ node: Node, _ value: Node) {
+    let place = reading.place(of: node) ?? place
+    guard let key = node.scalar?.string else {
+      return reading.report(Complaint("a key must be a word"), at: place, path: path)
+    }
+    // Yams has found most duplicates, but not that 5 and "5" are the same.
+    if entries[key] != nil {
+      reading.report(.duplicateKey(key), at: place, path: path + [key])
+    } else {
+      keys.append(key)
+    }
+    entries[key] = Entry(place: place, node: value)
+  }
+
+  /// Reads a key into `value`, which stays as it is where the key is absent or wrong.
+  mutating func read<Value>(_ key: String, _ format: Format<Value>, into value: inout Value) {
+    if let read = read(key, format) { value = read }
+  }
+
+  /// Likewise, for what may be absent.
+  mutating func read<Value>(_ key: String, _ format: Format<Value>, into value: inout Value?) {
+    if let read = read(key, format) { value = read }
+  }
+
+  /// `nil` if the key is absent or wrong.
+  mutating func read<Value>(_ key: String, _ format: Format<Value>) -> Value? {
+    known.append(key)
+    if hasVariables { reading.addSetting(path + [key]) }
+    do throws(Complaint) {
+      return try scalar(key).map { scalar throws(Complaint) in try format.read(scalar) }
+    } catch {
+      report(error, at: key)
+      return nil
+    }
+  }
+
+  private func variable(_ key: String) -> (name: String, value: String)? {
+    hasVariables ? reading.variable(for: path + [key]) : nil
+  }
+
+  private func scalar(_ key: String) throws(Complaint) -> Scalar? {
+    if let variable = variable(key) {
+      guard !variable.value.isEmpty else { throw Complaint("is empty", hint: "unset it") }
+      return Scalar(variable: variable.value)
+    }
+    guard let node = entries[key]?.node else { return nil }
+    guard case .scalar(let scalar) = node else {
+      throw Complaint("must be a single value, not a list or keys of its own")
+    }
+    let value = Scalar(scalar, folder: reading.folder)
+    guard value.kind != .nothing else {
+      throw Complaint("has no value", hint: "write one, or leave the line out")
+    }
+    return value
+  }
+
+  /// Reads a section inside this one; one that is absent is empty.
+  ///
+  /// - Parameters:
+  ///   - hasVariables: whether environment variables override its keys. They do not where the owner
+  ///     of the kiosk chooses the keys.
+  ///   - unknown: what is wrong with a key that nobody asks for.
+  mutating func section<Value>(
+    _ key: String, hasVariables: Bool = true, unknown: String = Self.unknownKey,
+    read: (inout Section) -> Value
+  ) -> Value {
+    known.append(key)
+    var section = Section(
+      entries[key]?.node, path: path + [key], at: place(of: key),
+      hasVariables: self.hasVariables && hasVariables, unknown: unknown, reading: reading)
+    let value = read(&section)
+    section.reportUnknownKeys()
+    return value
+  }
+
+  /// Whether the file, or the environment, has the key or anything below it.
+  func has(_ key: String) -> Bool {
+    entries[key] != nil || variable(key) != nil || reading.hasVariables(below: path + [key])
+  }
+
+  /// Whether the key has keys of its own, which no variable overrides.
+  func isSection(_ key: String) -> Bool {
+    entries[key]?.node.mapping != nil && variable(key) == nil
+  }
+
+  /// Where the key is; if it is absent, where the section is that it would be in.
+  func place(of key: String) -> Place {
+    if let variable = variable(key) {
+      return .variable(variable.name)
+    }
+    return entries[key]?.place ?? place
+  }
+
+  /// Reports what is wrong with the value of a key, or that one is missing.
+  func report(_ complaint: Complaint, at key: String) {
+    reading.report(complaint, at: place(of: key), path: path + [key])
+  }
+
+  /// To be asked when the section is read: what was not asked for is unknown.
+  func reportUnknownKeys() {
+    for key in keys where !known.contains(key) {
+      report(Complaint(unknown, hint: Suggestion.hint(for: key, among: known)), at: key)
+    }
+  }
+}
+
+extension Complaint {
+  static func duplicateKey(_ key: String) -> Complaint {
+    Complaint("\(key.quoted) is given twice", hint: "keep one of them")
+  }
+}
+
+extension Reading {
+  func place(of node: Node) -> ConfigurationError.Place? {
+    node.mark.map { .line($0.line, column: $0.column, file: file) }
+  }
+}

@@ -1,0 +1,48 @@
+import Foundation
+
+/// Reads small text files, with messages for their owner.
+enum TextFile {
+  /// - Parameter isPrivate: refuses a file that others than its owner can read.
+  static func read(
+    _ path: String, upTo maximumSize: Int, isPrivate: Bool = false
+  ) throws(Complaint) -> String {
+    // Opening a pipe would wait for its writer.
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+    guard descriptor >= 0 else {
+      throw errno == ENOENT
+        ? Complaint("there is no such file", hint: "check the path and its spelling")
+        : Complaint("cannot be opened: \(String(cString: strerror(errno)))")
+    }
+    defer { close(descriptor) }
+    // Asked of what was opened, so that nobody can exchange the file in between.
+    var status = stat()
+    guard fstat(descriptor, &status) == 0 else {
+      throw Complaint("cannot be read: \(String(cString: strerror(errno)))")
+    }
+    switch status.st_mode & S_IFMT {
+    case S_IFREG: break
+    case S_IFDIR: throw Complaint("is a folder", hint: "name the file in it")
+    default: throw Complaint("is not an ordinary file")
+    }
+    guard !isPrivate || status.st_mode & (S_IRGRP | S_IROTH) == 0 else {
+      throw Complaint("can be read by others than its owner", hint: "run: chmod 600 \(path)")
+    }
+    guard status.st_size <= maximumSize else {
+      throw Complaint("is larger than \(maximumSize) bytes")
+    }
+    return try text(descriptor, size: Int(status.st_size))
+  }
+
+  private static func text(_ descriptor: CInt, size: Int) throws(Complaint) -> String {
+    let data: Data
+    do {
+      data = try FileHandle(fileDescriptor: descriptor).read(upToCount: size) ?? Data()
+    } catch {
+      throw Complaint("cannot be read: \(error.localizedDescription)")
+    }
+    guard let text = String(validating: data, as: UTF8.self) else {
+      throw Complaint("is not UTF-8 text", hint: "save it as UTF-8")
+    }
+    return text
+  }
+}

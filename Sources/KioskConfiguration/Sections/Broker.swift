@@ -1,0 +1,69 @@
+import JuiceMaker
+
+extension KioskConfiguration {
+  /// How to reach the MQTT broker, and as whom.
+  package struct Broker: Sendable, Equatable {
+    package var host = "127.0.0.1"
+    package var port = 1883
+    package var `protocol` = ProtocolVersion.v5
+    package var clientID = "juice-kiosk-k1"
+    package var username: String?
+    /// See `readPassword()`.
+    package var passwordFile: String?
+    /// `nil` for a connection that is not encrypted.
+    package var tls: TLS?
+
+    package init() {}
+  }
+
+  /// A version of MQTT, as people write it.
+  package enum ProtocolVersion: String, CaseIterable, Sendable {
+    case v5 = "5"
+    case v311 = "3.1.1"
+  }
+
+  /// Encryption of the connection. Paths are absolute, or relative to where the kiosk was started.
+  package struct TLS: Sendable, Equatable {
+    /// The authority to trust; `nil` for those that the system trusts.
+    package var caFile: String?
+    /// The kiosk's own certificate; never without `keyFile`.
+    package var certificateFile: String?
+    package var keyFile: String?
+
+    package init() {}
+  }
+}
+
+extension KioskConfiguration.Broker {
+  init(_ section: inout Section, kiosk: Identifier<KioskConfiguration.Kiosk>) {
+    section.read("host", .host, into: &host)
+    let tls = section.section("tls") { KioskConfiguration.TLS(&$0) }
+    if section.has("tls") {
+      self.tls = tls
+      port = 8883
+    }
+    section.read("port", .integer(1...65535), into: &port)
+    section.read("protocol", .choice(), into: &`protocol`)
+    clientID = "juice-kiosk-\(kiosk)"
+    section.read("client_id", .text, into: &clientID)
+    section.read("username", .text, into: &username)
+    section.read("password_file", .path, into: &passwordFile)
+    if passwordFile != nil, !section.has("username") {
+      section.report(
+        Complaint("a password needs an account", hint: "add 'username'"), at: "password_file")
+    }
+  }
+}
+
+extension KioskConfiguration.TLS {
+  init(_ section: inout Section) {
+    section.read("ca_file", .path, into: &caFile)
+    section.read("certificate_file", .path, into: &certificateFile)
+    section.read("key_file", .path, into: &keyFile)
+    for (one, other) in [("certificate_file", "key_file"), ("key_file", "certificate_file")]
+    where section.has(one) && !section.has(other) {
+      section.report(
+        Complaint("works only together with '\(other)'", hint: "add it"), at: one)
+    }
+  }
+}
