@@ -38,7 +38,10 @@ import Testing
     ("kiosk: *a", "k.yaml:1:8: this is not YAML: found undefined alias"),
     ("a: 1\n---\nb: 1", "k.yaml:2:1: this is not YAML: expected a single document"),
     ("a: \u{1}", "k.yaml: this is not YAML: control characters are not allowed"),
-    (String(repeating: "[", count: 5_000), "k.yaml:1:1: this is not YAML: while parsing, Maximum nesting level"),
+    (
+      String(repeating: "[", count: 5_000),
+      "k.yaml:1:1: this is not YAML: while parsing, Maximum nesting level"
+    ),
     (String(repeating: "- ", count: 5_000), "k.yaml:1:"),
     (String(repeating: "{a: ", count: 5_000), "k.yaml:1:"),
     (String(repeating: "? ", count: 5_000), "k.yaml:1:"),

@@ -241,6 +241,23 @@ import Testing
     #expect(errors.count == 1 && errors[0].hasSuffix(": " + message), "\(errors)")
   }
 
+  @Test func oneErrorIsNotReportedAsSeveral() {
+    let yaml = """
+      menu: {fruits: {a: [1]}, juices: {a: {recipe: {a: 1}}}}
+      stock: {initial: {a: 200}, capacity: x}
+      """
+    #expect(
+      errors(yaml) == [
+        "k.yaml:1:17: menu.fruits.a: must be a single value, not a list or keys of its own",
+        "k.yaml:2:28: stock.capacity: must be a whole number from 0 to 1000000000, not text",
+      ])
+  }
+
+  @Test func keysAreCounted() {
+    let keys = (0...1_000).map { "k\($0): 1" }.joined(separator: ", ")
+    #expect(errors("broker: {\(keys)}") == ["k.yaml:1:1: broker: holds more than 1000 keys"])
+  }
+
   @Test func allErrorsAreReportedInTheOrderOfTheFile() {
     let yaml = """
       stock: {low: x}

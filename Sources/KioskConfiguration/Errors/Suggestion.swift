@@ -7,18 +7,19 @@ enum Suggestion {
     return "known here: \(words.joined(separator: ", "))"
   }
 
-  /// The word that this is the beginning of (`password` of `password_file`), or else the one that
-  /// the fewest slips of the finger lead to: a third of the letters may be wrong.
+  /// The word that the fewest slips of the finger lead to; a third of the letters may be wrong. A
+  /// word that was not finished (`password` for `password_file`) counts as two slips.
   private static func nearest(to word: String, among words: [String]) -> String? {
     // Longer than any key of ours; comparing it letter by letter would only cost time.
     guard word.utf8.count <= 64 else { return nil }
     let word = word.lowercased()
-    if word.count > 2, let whole = words.first(where: { $0.lowercased().hasPrefix(word) }) {
-      return whole
+    return words.map { candidate in
+      let slips = distance(word, candidate.lowercased())
+      let isBeginning = word.count > 2 && candidate.lowercased().hasPrefix(word)
+      return (word: candidate, distance: isBeginning ? min(slips, 2) : slips)
     }
-    return words.map { (word: $0, distance: distance(word, $0.lowercased())) }
-      .filter { $0.distance <= max(1, $0.word.count / 3) }
-      .min { $0.distance < $1.distance }?.word
+    .filter { $0.distance <= max(1, $0.word.count / 3) }
+    .min { $0.distance < $1.distance }?.word
   }
 
   /// How many letters to insert, delete, replace or swap with their neighbour (the optimal string
