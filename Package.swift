@@ -58,6 +58,9 @@ let package = Package(
         "JuiceMaker", "KioskMessages", "MessageBroker", "MosquittoBroker", "Ledger",
         "KioskController", "KioskConfiguration", argumentParser, lifecycle,
         logging, unixSignals,
+@@@
+        "KioskController", "KioskConfiguration", argumentParser, lifecycle, logging,
+@@@
       ],
       swiftSettings: settings),
     .testTarget(name: "JuiceMakerTests", dependencies: ["JuiceMaker"], swiftSettings: settings),
@@ -71,6 +74,12 @@ let package = Package(
     .testTarget(
       name: "MessageBrokerTests",
       dependencies: ["MessageBroker", "MosquittoBroker", "KioskTestSupport"],
+@@@
+      name: "KioskConfigurationTests", dependencies: ["JuiceMaker", "KioskConfiguration"],
+      swiftSettings: settings),
+    .testTarget(
+      name: "MessageBrokerTests", dependencies: ["MessageBroker", "MosquittoBroker"],
+@@@
       swiftSettings: settings),
   ]
 )

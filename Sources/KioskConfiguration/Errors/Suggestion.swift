@@ -7,18 +7,19 @@ enum Suggestion {
     return "known here: \(words.joined(separator: ", "))"
   }
 
-  /// The word that the fewest slips of the finger lead to; `nil` if none is near enough.
-  ///
-  /// A third of the letters may be wrong; a beginning (`password` for `password_file`) is always near.
+  /// The word that the fewest slips of the finger lead to; a third of the letters may be wrong. A
+  /// word that was not finished (`password` for `password_file`) counts as two slips.
   private static func nearest(to word: String, among words: [String]) -> String? {
     // Longer than any key of ours; comparing it letter by letter would only cost time.
     guard word.utf8.count <= 64 else { return nil }
     let word = word.lowercased()
-    let near = words.map { (word: $0, distance: distance(word, $0.lowercased())) }
-      .filter { $0.distance <= max(1, $0.word.count / 3) }
-      .min { $0.distance < $1.distance }
-    if let near { return near.word }
-    return word.count < 3 ? nil : words.first { $0.lowercased().hasPrefix(word) }
+    return words.map { candidate in
+      let slips = distance(word, candidate.lowercased())
+      let isBeginning = word.count > 2 && candidate.lowercased().hasPrefix(word)
+      return (word: candidate, distance: isBeginning ? min(slips, 2) : slips)
+    }
+    .filter { $0.distance <= max(1, $0.word.count / 3) }
+    .min { $0.distance < $1.distance }?.word
   }
 
   /// How many letters to insert, delete, replace or swap with their neighbour (the optimal string

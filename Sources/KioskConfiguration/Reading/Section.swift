@@ -13,6 +13,9 @@ struct Section {
 
   static let unknownKey = "there is no such key"
 
+  /// More than anybody sells; so many that nothing that is read takes long.
+  private static let maximumKeys = 1_000
+
   let reading: Reading
   /// In the order of the file.
   private(set) var keys: [String] = []
@@ -36,6 +39,9 @@ struct Section {
     self.hasVariables = hasVariables
     self.unknown = unknown
     switch node {
+    case .mapping(let mapping) where mapping.count > Self.maximumKeys:
+      let complaint = Complaint("holds more than \(Self.maximumKeys) keys")
+      reading.report(complaint, at: place, path: path)
     case .mapping(let mapping):
       for (key, value) in mapping { add(key, value) }
     case .scalar(let scalar) where Scalar(scalar, folder: "").kind == .nothing:

@@ -69,8 +69,9 @@ extension Fruit {
         Complaint("no fruit can have this id: 'stock' uses it for all others"), at: key)
       return nil
     }
-    guard let id = ID(section, key), let name else { return nil }
-    self.init(id: id, name: name)
+    guard let id = ID(section, key) else { return nil }
+    // One without a name stays, so that a recipe with it is not wrong as well.
+    self.init(id: id, name: name ?? LocalizedName(fallback: key))
   }
 }
 
