@@ -56,7 +56,12 @@ package struct FruitStore: Sendable {
     for (fruit, amount) in restock.set { restocked[fruit] = amount }
     for (fruit, amount) in restock.add {
       let (sum, overflow) = (restocked[fruit] ?? 0).addingReportingOverflow(amount)
-      restocked[fruit] = overflow ? (amount > 0 ? Int.max : Int.min) : sum
+      guard !overflow || amount < 0 else {
+        // More than can be counted is refused even where there is no capacity.
+        let capacity = capacities[fruit] ?? .max
+        return .exceedsCapacity(fruit, capacity: capacity, held: quantities[fruit] ?? 0)
+      }
+      restocked[fruit] = overflow ? .min : sum
     }
 
     var changes: FruitAmounts = [:]

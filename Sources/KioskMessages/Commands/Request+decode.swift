@@ -121,7 +121,7 @@ extension JSON {
     switch present("quantity") {
     case nil: return 1
     case .integer(let quantity): return quantity
-    case .number(let number) where number == number.rounded():
+    case .number(let number) where number.magnitude >= 0x1p63:
       throw Rejection(.quantityOutOfRange, "so many glasses cannot be counted")
     case let value?:
       throw Rejection(.malformed, "quantity is \(value.kind); a whole number is expected")

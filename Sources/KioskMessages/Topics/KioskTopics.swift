@@ -75,13 +75,26 @@ package struct Source: Hashable, Sendable, CustomStringConvertible {
   }
 
   /// What is wrong with the name; `nil` if nothing is. People may name a panel in any script, but a
-  /// name is one to 64 characters, and none of them a control character.
+  /// name is one to 64 Unicode scalars (a `Character` has no bound), none of them a control character.
   package var flaw: String? {
     if name.isEmpty { return "the last level of the topic is empty: name the \(kind.sender) there" }
-    if name.count > 64 { return "the name of the \(kind.sender) has more than 64 characters" }
+    if name.unicodeScalars.count > 64 { return "the name of the \(kind.sender) has more than 64 characters" }
     if name.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) {
       return "there is a control character in the name of the \(kind.sender)"
     }
     return nil
+  }
+}
+
+// Brokers compare topics byte by byte (MQTT 4.7.3), and so does the ledger; `String` would take two
+// names that only look the same for one.
+extension Source {
+  package static func == (left: Self, right: Self) -> Bool {
+    left.kind == right.kind && left.name.utf8.elementsEqual(right.name.utf8)
+  }
+
+  package func hash(into hasher: inout Hasher) {
+    hasher.combine(kind)
+    for byte in name.utf8 { hasher.combine(byte) }
   }
 }

@@ -1,0 +1,99 @@
+import JuiceMaker
+import KioskMessages
+import Testing
+
+@Suite struct KioskTopicsTests {
+  private let topics = KioskTopics(root: "kiosk", kiosk: "k1")
+  private let panel = Source(kind: .order, name: "panel1")
+
+  @Test(arguments: [
+    ("kiosk/k1/order/panel1", "order/panel1"), ("kiosk/k1/restock/dashboard", "restock/dashboard"),
+    ("kiosk/k1/service/dashboard", "service/dashboard"), ("kiosk/k1/order/주문 1", "order/주문 1"),
+    ("kiosk/k1/order/result", "order/result"), ("kiosk/k1/order/", "order/"),
+  ])
+  func aCommandTellsItsSource(topic: String, source: String) {
+    #expect(topics.source(ofCommandOn: topic)?.description == source)
+  }
+
+  @Test(arguments: [
+    "", "kiosk", "kiosk/k1", "kiosk/k1/", "kiosk/k1/order", "kiosk/k1/order/p/result",
+    "kiosk/k1/order/p/", "kiosk/k1//order/p", "/kiosk/k1/order/p", "kiosk/k1order/p",
+    "kiosk/k10/order/p", "kiosk/k1x/order/p", "kiosk/k2/order/p", "juice/k1/order/p",
+    "Kiosk/k1/order/p", "kiosk/k1/Order/p", "kiosk/k1/orders/p", "kiosk/k1/stock/kiwi",
+    "kiosk/k1/service", "$SYS/kiosk/k1/order/p",
+  ])
+  func noOtherTopicIsOneForCommands(topic: String) {
+    #expect(topics.source(ofCommandOn: topic) == nil)
+  }
+
+  @Test func theTopicsAreThoseOfTheContract() {
+    #expect(
+      topics.commandFilters == ["kiosk/k1/order/+", "kiosk/k1/restock/+", "kiosk/k1/service/+"])
+    #expect(topics.command(from: panel) == "kiosk/k1/order/panel1")
+    #expect(topics.result(for: panel) == "kiosk/k1/order/panel1/result")
+    #expect(topics.stock(of: "kiwi") == "kiosk/k1/stock/kiwi")
+    #expect(topics.stock == "kiosk/k1/stock")
+    #expect(topics.servings(of: "mango_kiwi") == "kiosk/k1/juice/mango_kiwi")
+    #expect(topics.menu == "kiosk/k1/menu")
+    #expect(topics.alert(for: "kiwi") == "kiosk/k1/alert/kiwi")
+    #expect(topics.service == "kiosk/k1/service")
+    #expect(topics.status == "kiosk/k1/status")
+    #expect(topics.info == "kiosk/k1/info")
+    #expect(topics.health == "kiosk/k1/health")
+    #expect(topics.events == "kiosk/k1/events")
+  }
+
+  @Test func aRootMayHaveSeveralLevels() {
+    let topics = KioskTopics(root: "shop/seoul", kiosk: "k1")
+    #expect(topics.source(ofCommandOn: "shop/seoul/k1/order/panel1") == panel)
+    #expect(topics.source(ofCommandOn: "shop/k1/order/panel1") == nil)
+  }
+}
+
+@Suite struct SourceTests {
+  @Test(arguments: ["order/panel1", "restock/a b", "service/", "order/a/b"])
+  func aSourceIsReadAsItIsWritten(text: String) {
+    #expect(Source(text)?.description == text)
+  }
+
+  @Test(arguments: ["", "order", "panel/p", "/p", "Order/p"])
+  func anythingElseIsNoSource(text: String) {
+    #expect(Source(text) == nil)
+  }
+
+  @Test(arguments: ["p", "주문 1", "🍓", String(repeating: "가", count: 64), "a.b:c", "é"])
+  func aNameInAnyScriptIsFine(name: String) {
+    #expect(Source(kind: .order, name: name).flaw == nil)
+  }
+
+  @Test(
+    arguments: [
+      (.order, "", "the last level of the topic is empty: name the panel there"),
+      (.restock, "", "the last level of the topic is empty: name the source there"),
+      (
+        .order, String(repeating: "x", count: 65),
+        "the name of the panel has more than 64 characters"
+      ),
+      (
+        .order, "e" + String(repeating: "\u{301}", count: 64),
+        "the name of the panel has more than 64 characters"
+      ),
+      (.service, "a\nb", "there is a control character in the name of the source"),
+      (.order, "a\u{7F}", "there is a control character in the name of the panel"),
+      (.order, "\0", "there is a control character in the name of the panel"),
+      (.order, "a\u{85}", "there is a control character in the name of the panel"),
+    ] as [(Command.Kind, String, String)])
+  func aFlawIsTold(kind: Command.Kind, name: String, flaw: String) {
+    #expect(Source(kind: kind, name: name).flaw == flaw)
+  }
+
+  /// Topics are compared byte by byte (MQTT 4.7.3), so these are two panels.
+  @Test func namesThatOnlyLookTheSameAreTwo() {
+    let composed = Source(kind: .order, name: "\u{E9}")
+    let decomposed = Source(kind: .order, name: "e\u{301}")
+    #expect(composed != decomposed)
+    #expect(Set([composed, decomposed]).count == 2)
+    #expect(composed == Source(kind: .order, name: "\u{E9}"))
+    #expect(composed != Source(kind: .restock, name: "\u{E9}"))
+  }
+}

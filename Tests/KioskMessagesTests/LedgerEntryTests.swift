@@ -1,0 +1,58 @@
+import JuiceMaker
+import KioskMessages
+import Testing
+
+@Suite struct LedgerEntryTests {
+  private static let order = Order(juice: "strawberry_banana", quantity: 2)
+
+  @Test(
+    arguments: [
+      (
+        .opened(["kiwi": 10, "mango": 0]), #""status":"opened","changes":{"kiwi":10,"mango":0}"#,
+        ["kiwi": 10, "mango": 0]
+      ),
+      (
+        .ready(
+          order, used: ["strawberry": 20, "banana": 2], ticket: Ticket(day: 20_778, number: 42)),
+        #""status":"ready","ticket":42,"juice":"strawberry_banana","quantity":2,"#
+          + #""changes":{"banana":-2,"strawberry":-20}"#,
+        ["strawberry": -20, "banana": -2]
+      ),
+      (
+        .outOfStock(order, missing: ["strawberry": 6]),
+        #""status":"out_of_stock","juice":"strawberry_banana","quantity":2,"missing":{"strawberry":6}"#,
+        [:]
+      ),
+      (
+        .restocked(changes: ["kiwi": -1]), #""status":"restocked","changes":{"kiwi":-1}"#,
+        ["kiwi": -1]
+      ),
+      (.restocked(changes: [:]), #""status":"restocked""#, [:]),
+      (.service(.open), #""status":"open""#, [:]),
+      (.service(.closed), #""status":"closed""#, [:]),
+      (
+        .rejected(.stale, order: order),
+        #""status":"rejected","reason":"stale","juice":"strawberry_banana","quantity":2"#, [:]
+      ),
+      (.rejected(.conflict, order: nil), #""status":"rejected","reason":"conflict""#, [:]),
+    ] as [(LedgerEntry.Outcome, String, FruitAmounts)])
+  func anEntryTellsWhatWasDecided(
+    outcome: LedgerEntry.Outcome, members: String, changes: FruitAmounts
+  ) {
+    let entry = LedgerEntry(
+      seq: 7, at: Timestamp(milliseconds: 1_795_251_600_000),
+      source: Source(kind: .order, name: "panel1"), id: "a1", outcome: outcome)
+    #expect(
+      String(decoding: entry.payload, as: UTF8.self)
+        == #"{"seq":7,"at":"2026-11-21T09:00:00Z","source":"order/panel1","id":"a1",\#(members)}"#)
+    #expect(entry.changes == changes)
+  }
+
+  @Test func theKiosksOwnEntriesHaveNoSource() {
+    let entry = LedgerEntry(
+      seq: 1, at: Timestamp(milliseconds: 0), source: nil, id: nil, outcome: .opened(["kiwi": 10]))
+    #expect(
+      String(decoding: entry.payload, as: UTF8.self)
+        == #"{"seq":1,"at":"1970-01-01T00:00:00Z","status":"opened","changes":{"kiwi":10}}"#)
+  }
+}

@@ -1,0 +1,34 @@
+import JuiceMaker
+import KioskMessages
+import Testing
+
+@Suite struct RequestEncodingTests {
+  @Test(arguments: [
+    (Request(command: .order(Order(juice: "banana"))), #"{"juice":"banana","quantity":1}"#),
+    (
+      Request(
+        id: "a1", sentAt: Timestamp(milliseconds: 1_795_251_600_000),
+        command: .order(Order(juice: "strawberry_banana", quantity: 3))),
+      #"{"id":"a1","juice":"strawberry_banana","quantity":3,"sent_at":"2026-11-21T09:00:00Z"}"#
+    ),
+    (
+      Request(
+        id: "r1",
+        command: .restock(Restock(add: ["strawberry": 20, "kiwi": -1], expect: ["mango": 4]))),
+      #"{"id":"r1","add":{"kiwi":-1,"strawberry":20},"expect":{"mango":4}}"#
+    ),
+    (Request(command: .restock(Restock(set: ["mango": 30]))), #"{"set":{"mango":30}}"#),
+    (Request(id: "s1", command: .service(.closed)), #"{"id":"s1","service":"closed"}"#),
+    (Request(command: .service(.open)), #"{"service":"open"}"#),
+  ])
+  func aRequestIsReadAsItIsWritten(request: Request, payload: String) throws {
+    #expect(String(decoding: request.payload, as: UTF8.self) == payload)
+    let kind: Command.Kind =
+      switch request.command {
+      case .order: .order
+      case .restock: .restock
+      case .service: .service
+      }
+    #expect(try Request(kind: kind, payload: request.payload) == request)
+  }
+}
