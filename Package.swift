@@ -16,6 +16,7 @@ let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
 let lifecycle = Target.Dependency.product(
   name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
+let subprocess = Target.Dependency.product(name: "Subprocess", package: "swift-subprocess")
 let unixSignals = Target.Dependency.product(
   name: "UnixSignals", package: "swift-service-lifecycle")
 let yams = Target.Dependency.product(name: "Yams", package: "Yams")
@@ -33,6 +34,7 @@ let package = Package(
     .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
     .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
     .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+    .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.2"),
   ],
   targets: [
     .target(name: "JuiceMaker", swiftSettings: settings),
@@ -47,39 +49,37 @@ let package = Package(
     .target(
       name: "Ledger", dependencies: ["JuiceMaker", "KioskMessages", grdb], swiftSettings: settings),
     .target(
+      name: "KioskConfiguration", dependencies: ["JuiceMaker", yams], swiftSettings: settings),
+    .target(
       name: "KioskController",
       dependencies: ["JuiceMaker", "KioskMessages", "MessageBroker", "Ledger", logging],
       swiftSettings: settings),
-    .target(
-      name: "KioskConfiguration", dependencies: ["JuiceMaker", yams], swiftSettings: settings),
     .executableTarget(
       name: "juice-kiosk",
       dependencies: [
         "JuiceMaker", "KioskMessages", "MessageBroker", "MosquittoBroker", "Ledger",
-        "KioskController", "KioskConfiguration", argumentParser, lifecycle,
-        logging, unixSignals,
-@@@
-        "KioskController", "KioskConfiguration", argumentParser, lifecycle, logging,
-@@@
+        "KioskConfiguration", "KioskController", argumentParser, lifecycle, logging, subprocess,
+        unixSignals,
       ],
       swiftSettings: settings),
-    .testTarget(name: "JuiceMakerTests", dependencies: ["JuiceMaker"], swiftSettings: settings),
+
     .target(name: "KioskTestSupport", path: "Tests/KioskTestSupport", swiftSettings: settings),
+    .testTarget(name: "JuiceMakerTests", dependencies: ["JuiceMaker"], swiftSettings: settings),
+    .testTarget(
+      name: "KioskMessagesTests", dependencies: ["JuiceMaker", "KioskMessages"],
+      swiftSettings: settings),
+    .testTarget(
+      name: "MessageBrokerTests",
+      dependencies: ["MessageBroker", "MosquittoBroker", "KioskTestSupport"],
+      swiftSettings: settings),
+    .testTarget(
+      name: "KioskConfigurationTests", dependencies: ["JuiceMaker", "KioskConfiguration"],
+      swiftSettings: settings),
     .testTarget(
       name: "KioskControllerTests",
       dependencies: [
         "JuiceMaker", "KioskMessages", "MessageBroker", "Ledger", "KioskController", logging,
       ],
-      swiftSettings: settings),
-    .testTarget(
-      name: "MessageBrokerTests",
-      dependencies: ["MessageBroker", "MosquittoBroker", "KioskTestSupport"],
-@@@
-      name: "KioskConfigurationTests", dependencies: ["JuiceMaker", "KioskConfiguration"],
-      swiftSettings: settings),
-    .testTarget(
-      name: "MessageBrokerTests", dependencies: ["MessageBroker", "MosquittoBroker"],
-@@@
       swiftSettings: settings),
   ]
 )

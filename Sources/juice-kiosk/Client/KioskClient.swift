@@ -10,28 +10,15 @@ struct KioskClient {
 
   /// Connects and waits until it can send.
   ///
-  /// - Parameter deadline: how long to wait for the broker.
+  /// - Parameter timeout: how long to wait for the broker.
   init(
     _ configuration: KioskConfiguration, as source: Source, timeout: Duration
   ) async throws(Failure) {
-    broker = try configuration.makeBroker()
     topics = configuration.topics
     self.source = source
-    await broker.connect(
-      SessionOptions(
-        clientID: "juice-kiosk-\(source.kind.rawValue)-\(UInt32.random(in: 0 ... .max))",
-        subscriptions: [topics.result(for: source)].compactMap { try? TopicFilter($0) }))
-    let deadline = ContinuousClock.now + timeout
-    while true {
-      switch await broker.nextEvent(timeout: deadline - .now) {
-      case .online: return
-      case .offline(let error): throw Failure(error)
-      case .deliveries, .confirmed: await broker.settle()
-      case nil:
-        if Task.isCancelled { throw .tryAgain("interrupted") }
-        throw .unavailable("the broker has not answered in time")
-      }
-    }
+    broker = try configuration.makeBroker()
+    try await broker.open(
+      "\(source.kind.rawValue)", hearing: [topics.result(for: source)], timeout: timeout)
   }
 
   /// Sends a request and waits for its result; sends it again, under the same id, if the connection
@@ -55,10 +42,59 @@ struct KioskClient {
 
   func disconnect() async { await broker.disconnect(grace: .seconds(1)) }
 
+  /// Waits until the kiosk says that it is online.
+  static func waitForKiosk(
+    _ configuration: KioskConfiguration, timeout: Duration
+  ) async throws(Failure) {
+    let broker = try configuration.makeBroker()
+    let deadline = ContinuousClock.now + timeout
+    try await broker.open("status", hearing: [configuration.topics.status], timeout: timeout)
+    let online = Array(KioskStatus.online.rawValue.utf8)
+    while let event = await broker.nextEvent(timeout: deadline - .now) {
+      await broker.settle()
+      if case .deliveries(let deliveries) = event,
+        deliveries.last?.message.payload == online
+      {
+        return await broker.disconnect(grace: .seconds(1))
+      }
+    }
+    await broker.disconnect(grace: .zero)
+    throw .tryAgain("the kiosk has not come online in time")
+  }
+
   private func publish(_ request: Request) async {
     _ = try? await broker.publish([
       Message(topic: topics.command(from: source), payload: request.payload)
     ])
     await broker.settle()
+  }
+}
+
+extension MessageBroker {
+  /// Connects for the length of a command, and waits until that has worked.
+  ///
+  /// - Parameters:
+  ///   - purpose: a word for the client id.
+  ///   - topics: what to subscribe to.
+  func open(
+    _ purpose: String, hearing topics: [String], timeout: Duration
+  ) async throws(Failure) {
+    connect(
+      SessionOptions(
+        clientID: "juice-kiosk-\(purpose)-\(UInt32.random(in: 0 ... .max))",
+        subscriptions: topics.compactMap { try? TopicFilter($0) }))
+    let deadline = ContinuousClock.now + timeout
+    while true {
+      switch await nextEvent(timeout: deadline - .now) {
+      case .online: return
+      case .offline(let error):
+        await disconnect(grace: .zero)
+        throw Failure(error)
+      case .deliveries, .confirmed: settle()
+      case nil:
+        await disconnect(grace: .zero)
+        throw .unavailable("the broker has not answered in time")
+      }
+    }
   }
 }

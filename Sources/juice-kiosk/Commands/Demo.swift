@@ -5,7 +5,6 @@ import KioskConfiguration
 import KioskController
 import KioskMessages
 import Logging
-import MessageBroker
 import ServiceLifecycle
 
 struct Demo: AsyncParsableCommand {
@@ -25,29 +24,35 @@ struct Demo: AsyncParsableCommand {
   func run() async throws {
     var logger = try logging.makeLogger()
     if logging.logLevel == nil { logger.logLevel = .warning }
-    let server = try DemoBroker()
-    defer { server.stop() }
-    var configuration = KioskConfiguration()
-    configuration.kiosk.language = korean ? .korean : .english
-    configuration.broker.port = server.port
-    configuration.ledger.path = server.folder.appending(path: "ledger.sqlite").path()
-    let controller = try KioskController.build(configuration, logger: logger)
-
-    let kiosk = Task { [configuration] in
-      await controller.run(clientID: configuration.broker.clientID)
-    }
-    let outcome = await Result { [configuration] in
-      try await DemoPanel(configuration).run()
-    }
-    kiosk.cancel()
-    await kiosk.value
-    try outcome.get()
+    let demonstration = Demonstration(language: korean ? .korean : .english, logger: logger)
+    try await ServiceGroup.run([demonstration], logger: logger)
   }
 }
 
-extension Result where Failure == any Error {
-  fileprivate init(_ body: () async throws -> Success) async {
-    do { self = .success(try await body()) } catch { self = .failure(error) }
+/// A broker, a kiosk and a panel, until there is no more input.
+private struct Demonstration: Service {
+  let language: Language
+  let logger: Logger
+
+  func run() async throws {
+    try await cancelWhenGracefulShutdown {
+      try await DemoBroker.run { port, folder in
+        var configuration = KioskConfiguration()
+        configuration.kiosk.language = language
+        configuration.broker.port = port
+        configuration.ledger.path = folder.appending(path: "ledger.sqlite").path()
+        let controller = try KioskController.build(configuration, logger: logger)
+        try await withThrowingTaskGroup { group in
+          group.addTask { [configuration] in
+            await controller.run(clientID: configuration.broker.clientID)
+          }
+          // The kiosk says goodbye, whichever way the panel ends.
+          defer { group.cancelAll() }
+          try await KioskClient.waitForKiosk(configuration, timeout: DemoPanel.patience)
+          try await DemoPanel(configuration).run()
+        }
+      }
+    }
   }
 }
 
@@ -55,60 +60,63 @@ extension Result where Failure == any Error {
 private struct DemoPanel {
   private let configuration: KioskConfiguration
   private var juices: [Juice] { configuration.menu.juices }
+  static let patience = Duration.seconds(10)
 
   init(_ configuration: KioskConfiguration) { self.configuration = configuration }
 
   func run() async throws {
     let panel = try await KioskClient(
-      configuration, as: Source(kind: .order, name: "demo"), timeout: .seconds(10))
-    let operatorsDesk = try await KioskClient(
-      configuration, as: Source(kind: .restock, name: "demo"), timeout: .seconds(10))
-    StandardOutput.write("A kiosk is running. Press a button: its number or its name, then Enter.")
-    for (number, juice) in juices.enumerated() {
-      let name = juice.name[configuration.kiosk.language]
-      StandardOutput.write(
-        "  \(number + 1)  \(juice.id.text.padded(to: 20)) \(name): \(juice.recipe.amounts)")
-    }
-    StandardOutput.write("  restock fills every fruit up to 100; quit ends.")
-    while let line = await Self.readLine() {
-      switch line.trimmingCharacters(in: .whitespaces) {
-      case "": continue
-      case "quit": return await leave([panel, operatorsDesk])
-      case "restock":
-        let full = FruitAmounts(configuration.menu.fruits.map { (fruit: $0.id, amount: 100) })
-        try await show(operatorsDesk, .restock(Restock(set: full)))
-      case let press:
-        guard let juice = juice(press) else {
-          StandardOutput.write("There is no \(press): 1 to \(juices.count), or a juice's id.")
-          continue
-        }
+      configuration, as: Source(kind: .order, name: "demo"), timeout: Self.patience)
+    let desk = try await KioskClient(
+      configuration, as: Source(kind: .restock, name: "demo"), timeout: Self.patience)
+    StandardOutput.write(welcome)
+    for await line in Self.lines {
+      let press = line.trimmingCharacters(in: .whitespaces)
+      if press == "quit" { break }
+      if press.isEmpty { continue }
+      if press == "restock" {
+        let full = configuration.menu.fruits.map { (fruit: $0.id, amount: 100) }
+        try await show(desk, .restock(Restock(set: FruitAmounts(full))))
+      } else if let juice = juice(press) {
         try await show(panel, .order(Order(juice: juice)))
+      } else {
+        StandardOutput.write("There is no \(press): 1 to \(juices.count), or a juice's id.")
       }
     }
-    await leave([panel, operatorsDesk])
+    await panel.disconnect()
+    await desk.disconnect()
+  }
+
+  private var welcome: String {
+    let buttons = zip(1..., juices).map { number, juice in
+      let name = juice.name[configuration.kiosk.language]
+      return "  \(number)  \(juice.id.text.padded(to: 20)) \(name): \(juice.recipe.amounts)"
+    }
+    return """
+      A kiosk is running. Press a button: its number or its name, then Enter.
+      \(buttons.joined(separator: "\n"))
+        restock fills every fruit up to 100; quit ends.
+      """
   }
 
   private func juice(_ press: String) -> Juice.ID? {
-    if let number = Int(press) {
-      return juices.indices.contains(number - 1) ? juices[number - 1].id : nil
-    }
-    return Juice.ID(press)
+    guard let number = Int(press) else { return Juice.ID(press) }
+    return juices.indices.contains(number - 1) ? juices[number - 1].id : nil
   }
 
   private func show(_ client: KioskClient, _ command: Command) async throws {
     let request = Request(id: Request.ID(UUID().uuidString), command: command)
-    let result = try await client.send(request, timeout: .seconds(10))
+    let result = try await client.send(request, timeout: Self.patience)
     StandardOutput.write("> " + result.summary)
   }
 
-  private func leave(_ clients: [KioskClient]) async {
-    for client in clients { await client.disconnect() }
-  }
-
-  /// Waits for the keyboard on a thread of its own: no thread of the pool is held up by a person.
-  private static func readLine() async -> String? {
-    await withCheckedContinuation { continuation in
-      Thread.detachNewThread { continuation.resume(returning: Swift.readLine()) }
+  /// What is typed, read on a thread of its own: none of the pool's is held up by a person.
+  private static var lines: AsyncStream<String> {
+    AsyncStream { lines in
+      Thread.detachNewThread {
+        while let line = readLine() { lines.yield(line) }
+        lines.finish()
+      }
     }
   }
 }

@@ -1,54 +1,46 @@
 import Foundation
+import Subprocess
 
 /// A mosquitto of our own, on a free port of the loopback interface, for as long as a demonstration
 /// lasts.
-final class DemoBroker {
-  let port: Int
-  let folder: URL
-  private let process = Process()
-
-  init() throws(Failure) {
-    guard let executable = Self.executable else {
-      throw .unavailable("there is no mosquitto on this machine: apt-get install mosquitto")
-    }
-    do {
-      port = try Self.freePort()
-      folder = FileManager.default.temporaryDirectory.appending(
-        path: "juice-kiosk-\(UUID().uuidString)")
-      try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-      let file = folder.appending(path: "mosquitto.conf")
-      try """
-      listener \(port) 127.0.0.1
-      allow_anonymous true
-      max_inflight_messages 0
-      """.write(to: file, atomically: true, encoding: .utf8)
-      process.executableURL = executable
-      process.arguments = ["-c", file.path()]
-      process.standardOutput = FileHandle.nullDevice
-      process.standardError = FileHandle.nullDevice
-      try process.run()
-    } catch {
-      throw .unavailable("mosquitto cannot be started: \(error.localizedDescription)")
-    }
-  }
-
-  func stop() {
-    process.terminate()
-    process.waitUntilExit()
-    try? FileManager.default.removeItem(at: folder)
-  }
-
-  private static var executable: URL? {
+enum DemoBroker {
+  /// Runs the broker while `body` runs, and leaves nothing behind.
+  ///
+  /// - Parameter body: is given the broker's port, and a folder that is removed afterwards.
+  static func run(_ body: (_ port: Int, _ folder: URL) async throws -> Void) async throws {
+    let folder = FileManager.default.temporaryDirectory
+      .appending(path: "juice-kiosk-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let port = try freePort()
+    let file = folder.appending(path: "mosquitto.conf")
+    try """
+    listener \(port) 127.0.0.1
+    allow_anonymous true
+    max_inflight_messages 1024
+    set_tcp_nodelay true
+    """.write(to: file, atomically: true, encoding: .utf8)
     // Debian keeps it out of the path of ordinary users.
-    let folders =
-      (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
-      + ["/usr/sbin", "/usr/local/sbin", "/opt/homebrew/sbin"]
-    return folders.map { URL(filePath: "\($0)/mosquitto") }
-      .first { FileManager.default.isExecutableFile(atPath: $0.path()) }
+    let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
+    do {
+      _ = try await Subprocess.run(
+        .name("mosquitto"), arguments: ["-c", file.path()],
+        environment: .inherit.updating(["PATH": "\(path):/usr/sbin:/usr/local/sbin"]),
+        input: .none, output: .discarded, error: .sequence
+      ) { broker in
+        defer { try? broker.send(signal: .terminate) }
+        for try await line in broker.standardError.strings() where line.contains("running") {
+          return try await body(port, folder)
+        }
+        throw Failure.unavailable("mosquitto does not start")
+      }
+    } catch let error as SubprocessError where error.code == .executableNotFound {
+      throw Failure.unavailable("there is no mosquitto on this machine: apt-get install mosquitto")
+    }
   }
 
   /// A port that the kernel has just found free.
-  private static func freePort() throws -> Int {
+  private static func freePort() throws(Failure) -> Int {
     let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     defer { close(descriptor) }
     var address = sockaddr_in()
@@ -60,7 +52,7 @@ final class DemoBroker {
         bind(descriptor, $0, length) == 0 && getsockname(descriptor, $0, &length) == 0
       }
     }
-    guard isBound else { throw CocoaError(.fileNoSuchFile) }
+    guard isBound else { throw .unavailable("this machine has no free port") }
     return Int(UInt16(bigEndian: address.sin_port))
   }
 }
