@@ -8,6 +8,7 @@ final class MosquittoFixture: BrokerFixture {
   private struct State {
     var proxies: [String: [Proxy]] = [:]
     var refusesLogins = false
+    var isStopped = false
   }
 
   let server: Mosquitto
@@ -22,24 +23,33 @@ final class MosquittoFixture: BrokerFixture {
   var patience: Duration { .milliseconds(200) }
 
   func client(_ clientID: String) throws -> any MessageBroker {
-    let refuses = state.withLock { $0.refusesLogins }
-    let proxy = try Proxy(to: refuses ? server.refusingPort : server.port)
-    state.withLock { $0.proxies[clientID, default: []].append(proxy) }
+    let proxy = try Proxy(to: server.port)
+    state.withLock { state in
+      if state.refusesLogins { proxy.redirect(to: server.refusingPort) }
+      if state.isStopped { proxy.close() }
+      state.proxies[clientID, default: []].append(proxy)
+    }
     return MosquittoBroker(.loopback(proxy.port, version))
   }
 
   func cutConnection(ofClient clientID: String) throws {
     let noticed = { self.server.log.split(separator: "Client \(clientID) closed").count }
     let before = noticed()
-    for proxy in state.withLock({ $0.proxies[clientID] ?? [] }) { proxy.cut() }
+    for proxy in state.withLock({ $0.proxies[clientID] ?? [] }) { proxy.close() }
     try waitUntil("the broker has noticed") { noticed() > before }
   }
 
-  func stop() { server.stop() }
+  func stop() {
+    server.stop()
+    state.withLock { $0.isStopped = true }
+    for proxy in allProxies { proxy.close() }
+  }
 
   func restart(keepingSessions: Bool) throws {
     if !keepingSessions { server.eraseStore() }
     try server.start()
+    state.withLock { $0.isStopped = false }
+    try letReconnect()
   }
 
   func refuseLogins() {
@@ -51,14 +61,18 @@ final class MosquittoFixture: BrokerFixture {
 
   func letPass(_ duration: Duration) async throws { try await Task.sleep(for: duration) }
 
-  func letReconnect() {}
+  /// Until then nothing listens where the client was cut off: with delays of a test's scale it would
+  /// be back before the test has looked.
+  func letReconnect() throws { for proxy in allProxies { try proxy.open() } }
 
   func nextEvent(of client: any MessageBroker, timeout: Duration) async -> BrokerEvent? {
     await client.nextEvent(timeout: timeout)
   }
 
+  private var allProxies: [Proxy] { state.withLock { $0.proxies.values.flatMap(\.self) } }
+
   func tearDown() {
-    for proxy in state.withLock({ $0.proxies.values.joined() }) { proxy.tearDown() }
+    for proxy in allProxies { proxy.tearDown() }
     server.tearDown()
   }
 }
