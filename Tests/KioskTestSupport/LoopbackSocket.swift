@@ -2,22 +2,28 @@ import Foundation
 
 /// TCP on 127.0.0.1, blocking.
 package enum LoopbackSocket {
-  /// A port that nothing listens on.
+  /// A port that nothing listens on, below those that the system gives to outgoing connections: it
+  /// stays free while a server is stopped.
   package static func freePort() throws -> UInt16 {
-    let (socket, port) = try listen()
-    close(socket)
-    return port
+    for _ in 0..<100 {
+      guard let (socket, port) = try? listen(on: .random(in: 15_000..<32_000)) else { continue }
+      close(socket)
+      return port
+    }
+    throw TestSupportError(description: "no free port")
   }
 
-  /// Listens on a port, by default on a free one.
-  package static func listen(on port: UInt16 = 0) throws -> (socket: Int32, port: UInt16) {
+  /// Listens on a port.
+  package static func listen(
+    on port: UInt16, backlog: Int32 = 64
+  ) throws -> (socket: Int32, port: UInt16) {
     let socket = try make()
     var on: Int32 = 1
     setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &on, 4)
     var address = address(port)
     var length = socklen_t(MemoryLayout<sockaddr_in>.size)
     let isBound = withPointer(&address) { bind(socket, $0, length) == 0 }
-    guard isBound, Foundation.listen(socket, 64) == 0,
+    guard isBound, Foundation.listen(socket, backlog) == 0,
       withPointer(&address, { getsockname(socket, $0, &length) }) == 0
     else {
       close(socket)
