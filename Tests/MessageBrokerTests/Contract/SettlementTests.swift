@@ -44,6 +44,12 @@ struct SettlementTests {
       }
       await kiosk.settle()
       #expect(try await kiosk.nextBatch().map(\.isRedelivery) == [true])
+
+      try await fixture.cutConnection(ofClient: "kiosk")
+      try await kiosk.expectOffline()
+      await kiosk.settle()
+      try await fixture.letReconnect()
+      #expect(try await kiosk.nextBatch().map(\.isRedelivery) == [true], "still unacknowledged")
     }
   }
 

@@ -55,12 +55,21 @@ struct ManualExecutorTests {
     for _ in 1...20 { #expect(try simulate() == first) }
   }
 
+  /// Timeouts at one moment wake the clients in the order in which these were made.
   @Test func jobsRunInTheirOrder() {
     let executor = ManualExecutor()
+    let broker = InMemoryBroker()
     let record = Record()
     for number in 1...5 {
-      Task(executorPreference: executor) { record.add("\(number)") }
+      let client = broker.client(on: executor)
+      Task(executorPreference: executor) {
+        _ = await client.nextEvent(timeout: .seconds(1))
+        record.add("\(number)")
+      }
     }
+    executor.run()
+    #expect(record.all.isEmpty)
+    broker.advance(by: .seconds(1))
     executor.run()
     #expect(record.all == ["1", "2", "3", "4", "5"])
   }
