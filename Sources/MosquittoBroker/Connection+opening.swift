@@ -51,7 +51,9 @@ extension Connection {
     let error = errno
     let address = "\(configuration.host):\(configuration.port)"
     switch code {
-    case MOSQ_ERR_SUCCESS.code: return
+    case MOSQ_ERR_SUCCESS.code:
+      // A child process must not keep the connection alive that this one drops.
+      if let socket { _ = fcntl(socket, F_SETFD, FD_CLOEXEC) }
     case MOSQ_ERR_EAI.code:
       throw .unreachable("\(address): \(String(cString: gai_strerror(error)))")
     case MOSQ_ERR_ERRNO.code: throw .unreachable("\(address): \(systemError(error))")

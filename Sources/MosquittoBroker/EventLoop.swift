@@ -21,7 +21,9 @@ final class EventLoop: SerialExecutor {
 
   /// What to wait for. Without a descriptor only for jobs, without a time for ever.
   struct Interest {
+    /// Watched for its end at least.
     var socket: Int32?
+    var read = false
     var write = false
     var until: Instant?
   }
@@ -31,6 +33,8 @@ final class EventLoop: SerialExecutor {
     /// The socket was watched, so that not to be readable means: it is empty.
     var isWatched = false
     var canRead = false
+    /// The other side has ended the connection; what it said before may still be unread.
+    var isHungUp = false
   }
 
   private struct State {
@@ -117,7 +121,8 @@ final class EventLoop: SerialExecutor {
       return state.isWaiting
     }
     let timeout = mustWait ? interest.until.map { ContinuousClock.now.duration(to: $0) } : .zero
-    let events = Int16(POLLIN) | (interest.write ? Int16(POLLOUT) : 0)
+    let events =
+      (interest.read ? Int16(POLLIN) : 0) | (interest.write ? Int16(POLLOUT) : 0) | Self.hangUp
     // poll(2) passes over a negative descriptor.
     var watched = [
       pollfd(fd: pipe.read, events: Int16(POLLIN), revents: 0),
@@ -130,8 +135,18 @@ final class EventLoop: SerialExecutor {
       var bytes: (UInt64, UInt64) = (0, 0)
       _ = read(pipe.read, &bytes, 16)
     }
-    // An error and the other side's end (POLLERR, POLLHUP) are told by reading.
+    let came = watched[1].revents
+    let ends = Self.hangUp | Int16(POLLHUP) | Int16(POLLERR) | Int16(POLLNVAL)
     return Readiness(
-      isWatched: interest.socket != nil, canRead: watched[1].revents & ~Int16(POLLOUT) != 0)
+      isWatched: interest.socket != nil && interest.read,
+      canRead: interest.read && came & (Int16(POLLIN) | ends) != 0, isHungUp: came & ends != 0)
   }
+
+  #if canImport(Darwin)
+  /// POLLHUP tells of a FIN, unasked.
+  private static let hangUp: Int16 = 0
+  #else
+  /// POLLRDHUP, which glibc declares only for _GNU_SOURCE: a FIN, without asking for data.
+  private static let hangUp: Int16 = 0x2000
+  #endif
 }

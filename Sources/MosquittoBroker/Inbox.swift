@@ -23,11 +23,11 @@ final class Inbox {
   var farewell: (code: Int32, reason: String?)?
   /// Lines that libmosquitto logged as errors: the only place where it tells why TLS failed.
   var complaints: [String] = []
-  private let clientID: String
+  private let publishLine: String
   private var isDuplicate = false
   private var isResumed = false
 
-  init(clientID: String) { self.clientID = clientID }
+  init(clientID: String) { publishLine = "Client \(clientID) received PUBLISH (d" }
 
   /// How many packets have told something. PINGRESP alone does not.
   var count: Int {
@@ -99,9 +99,10 @@ final class Inbox {
     if level == MOSQ_LOG_ERR {
       complaints.append(String(cString: line))
     } else if level == MOSQ_LOG_DEBUG, isResumed {
-      // `mosquitto_message` has no DUP; the line logged just before the callback has it, and nothing
-      // of a sender's comes before it (lib/handle_publish.c).
-      isDuplicate = String(cString: line).hasPrefix("Client \(clientID) received PUBLISH (d1,")
+      // `mosquitto_message` has no DUP; a line logged before the callback has it, and nothing of a
+      // sender's comes first in it. A line for the PUBACK comes between (lib/handle_publish.c).
+      let line = String(cString: line)
+      if line.hasPrefix(publishLine + "1,") { isDuplicate = true }
     }
   }
 }

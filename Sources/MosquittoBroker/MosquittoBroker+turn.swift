@@ -75,7 +75,10 @@ extension MosquittoBroker {
       if connection.wantsWrite { try connection.write() }
     }
     // On the way out acknowledgements are still read; what else comes is never handed over.
-    guard batch == .none || farewell != nil else { return }
+    guard batch == .none || farewell != nil else {
+      if ready.isHungUp { try readReason(connection) }
+      return
+    }
     if ready.canRead || connection.hasMore {
       try checkAge(connection, now)
       do throws(BrokerError) {
@@ -96,6 +99,18 @@ extension MosquittoBroker {
     if connection.onlineSince == nil, now >= connection.deadline {
       throw .unreachable("\(configuration.host) does not finish the MQTT handshake")
     }
+  }
+
+  /// With a batch in hand nothing is read; but when the broker has ended the connection, its reason
+  /// is, and what it delivered before, which can be acknowledged no more, comes again.
+  private func readReason(_ connection: Connection) throws(BrokerError) {
+    repeat {
+      try connection.read(upTo: .max)
+      for packetID in connection.inbox.published {
+        confirmations.acknowledged(packetID: packetID)
+      }
+    } while connection.hasMore
+    throw .connectionLost("the broker closed it")
   }
 
   /// Reads nothing that is older than the session may be.
@@ -192,11 +207,12 @@ extension MosquittoBroker {
     case .waiting(let until), .connecting(_, let until): instants.append(until)
     case .open(let connection) where batch == .none || farewell != nil:
       interest.socket = connection.socket
+      interest.read = true
       interest.write = batch == .none && connection.waitsForRoom
       instants += [connection.hasMore ? .now : connection.nextMisc, farewell?.deadline]
       if connection.onlineSince == nil { instants.append(connection.deadline) }
       if let life { instants.append(.now + life.longestWait) }
-    case .open: break
+    case .open(let connection): interest.socket = connection.socket
     }
     interest.until = instants.compactMap(\.self).min()
     return interest

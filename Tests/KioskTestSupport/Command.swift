@@ -34,9 +34,18 @@ package enum Command {
   private static func spawn(_ arguments: [String], output: String) throws -> pid_t {
     #if canImport(Darwin)
     var actions: posix_spawn_file_actions_t?
+    var attributes: posix_spawnattr_t?
     #else
     var actions = posix_spawn_file_actions_t()
+    var attributes = posix_spawnattr_t()
     #endif
+    // A child inherits the signal mask, and a thread of the pool blocks SIGTERM.
+    var noSignals = sigset_t()
+    sigemptyset(&noSignals)
+    posix_spawnattr_init(&attributes)
+    defer { posix_spawnattr_destroy(&attributes) }
+    posix_spawnattr_setsigmask(&attributes, &noSignals)
+    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
     posix_spawn_file_actions_init(&actions)
     defer { posix_spawn_file_actions_destroy(&actions) }
     posix_spawn_file_actions_addopen(&actions, 1, output, O_WRONLY | O_CREAT | O_APPEND, 0o600)
@@ -45,7 +54,7 @@ package enum Command {
     strings.append(nil)
     defer { for string in strings { free(string) } }
     var pid: pid_t = 0
-    let failure = posix_spawnp(&pid, arguments[0], &actions, nil, strings, environ)
+    let failure = posix_spawnp(&pid, arguments[0], &actions, &attributes, strings, environ)
     guard failure == 0 else {
       throw TestSupportError(
         description: "\(arguments[0]) cannot be started: \(String(cString: strerror(failure)))")

@@ -2,20 +2,28 @@ import Foundation
 
 /// TCP on 127.0.0.1, blocking.
 package enum LoopbackSocket {
-  /// A port that nothing listens on.
+  /// A port that nothing listens on, below those that the system gives to outgoing connections: it
+  /// stays free while a server is stopped.
   package static func freePort() throws -> UInt16 {
-    let (socket, port) = try listen()
-    close(socket)
-    return port
+    for _ in 0..<100 {
+      guard let (socket, port) = try? listen(on: .random(in: 15_000..<32_000)) else { continue }
+      close(socket)
+      return port
+    }
+    throw TestSupportError(description: "no free port")
   }
 
-  /// Listens on a free port.
-  package static func listen() throws -> (socket: Int32, port: UInt16) {
+  /// Listens on a port.
+  package static func listen(
+    on port: UInt16, backlog: Int32 = 64
+  ) throws -> (socket: Int32, port: UInt16) {
     let socket = try make()
-    var address = address(0)
+    var on: Int32 = 1
+    setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &on, 4)
+    var address = address(port)
     var length = socklen_t(MemoryLayout<sockaddr_in>.size)
     let isBound = withPointer(&address) { bind(socket, $0, length) == 0 }
-    guard isBound, Foundation.listen(socket, 64) == 0,
+    guard isBound, Foundation.listen(socket, backlog) == 0,
       withPointer(&address, { getsockname(socket, $0, &length) }) == 0
     else {
       close(socket)
@@ -30,12 +38,21 @@ package enum LoopbackSocket {
     var address = address(port)
     let length = socklen_t(MemoryLayout<sockaddr_in>.size)
     if withPointer(&address, { Foundation.connect(socket, $0, length) }) == 0 {
-      var on: Int32 = 1
-      setsockopt(socket, Int32(IPPROTO_TCP), TCP_NODELAY, &on, 4)
+      configure(socket)
       return socket
     }
     close(socket)
     return nil
+  }
+
+  /// Sends at once, is not inherited, and does not end the process when the other side is gone.
+  static func configure(_ socket: Int32) {
+    _ = fcntl(socket, F_SETFD, FD_CLOEXEC)
+    var on: Int32 = 1
+    setsockopt(socket, Int32(IPPROTO_TCP), TCP_NODELAY, &on, 4)
+    #if canImport(Darwin)
+    setsockopt(socket, SOL_SOCKET, SO_NOSIGPIPE, &on, 4)
+    #endif
   }
 
   package static func waitUntilListening(on port: UInt16) throws {

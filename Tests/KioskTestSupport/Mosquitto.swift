@@ -53,7 +53,7 @@ package final class Mosquitto: Sendable {
   package func resume() { signal(SIGCONT) }
 
   /// Forgets what a `stop` has saved.
-  package func eraseStore() throws {
+  package func eraseStore() {
     try? FileManager.default.removeItem(atPath: path("mosquitto.db"))
   }
 

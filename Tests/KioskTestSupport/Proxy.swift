@@ -5,18 +5,19 @@ import Synchronization
 package final class Proxy: Sendable {
   private struct State {
     var target: UInt16
+    var listener: Int32?
     var isFrozen = false
     var isEnded = false
     var pairs: [(client: Int32, server: Int32)] = []
   }
 
   package let port: UInt16
-  private let listener: Int32
   private let state: Mutex<State>
 
   package init(to target: UInt16) throws {
-    (listener, port) = try LoopbackSocket.listen()
-    state = Mutex(State(target: target))
+    let (listener, port) = try LoopbackSocket.listen(on: LoopbackSocket.freePort())
+    self.port = port
+    state = Mutex(State(target: target, listener: listener))
     Thread.detachNewThread { [self] in run() }
   }
 
@@ -26,6 +27,20 @@ package final class Proxy: Sendable {
   /// Closes all connections, without a word to either side.
   package func cut() { state.withLock { Self.closeAll(&$0) } }
 
+  /// Closes all connections, and refuses more until `open`.
+  package func close() {
+    state.withLock {
+      Self.closeAll(&$0)
+      Self.closeListener(&$0)
+    }
+  }
+
+  package func open() throws {
+    try state.withLock {
+      if $0.listener == nil { $0.listener = try LoopbackSocket.listen(on: port).socket }
+    }
+  }
+
   /// Passes nothing on, in either direction, and closes nothing.
   package func freeze() { state.withLock { $0.isFrozen = true } }
   package func resume() { state.withLock { $0.isFrozen = false } }
@@ -34,31 +49,40 @@ package final class Proxy: Sendable {
     state.withLock {
       $0.isEnded = true
       Self.closeAll(&$0)
+      Self.closeListener(&$0)
     }
   }
 
-  private static func closeAll(_ state: inout State) {
-    for pair in state.pairs {
-      close(pair.client)
-      close(pair.server)
+  /// Shut down first: a program started meanwhile may have inherited the socket.
+  private static func close(_ pair: (client: Int32, server: Int32)) {
+    for socket in [pair.client, pair.server] {
+      shutdown(socket, Int32(SHUT_RDWR))
+      Foundation.close(socket)
     }
+  }
+
+  private static func closeListener(_ state: inout State) {
+    if let listener = state.listener { Foundation.close(listener) }
+    state.listener = nil
+  }
+
+  private static func closeAll(_ state: inout State) {
+    for pair in state.pairs { close(pair) }
     state.pairs = []
   }
 
   /// Looks around every few milliseconds for what it was told meanwhile; a proxy of tests may.
   private func run() {
-    defer { close(listener) }
     while true {
-      let (sockets, isFrozen, isEnded) = state.withLock {
-        ($0.pairs.flatMap { [$0.client, $0.server] }, $0.isFrozen, $0.isEnded)
+      let (sockets, isEnded) = state.withLock { state in
+        let pairs = state.isFrozen ? [] : state.pairs
+        return ([state.listener ?? -1] + pairs.flatMap { [$0.client, $0.server] }, state.isEnded)
       }
       if isEnded { return }
-      var watched = ([listener] + (isFrozen ? [] : sockets)).map {
-        pollfd(fd: $0, events: Int16(POLLIN), revents: 0)
-      }
+      var watched = sockets.map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
       guard poll(&watched, nfds_t(watched.count), 5) > 0 else { continue }
       state.withLock { state in
-        if watched[0].revents != 0 { accept(&state) }
+        if watched[0].revents & Int16(POLLIN) != 0 { accept(&state) }
         for entry in watched.dropFirst() where entry.revents != 0 {
           pass(from: entry.fd, &state)
         }
@@ -67,14 +91,14 @@ package final class Proxy: Sendable {
   }
 
   private func accept(_ state: inout State) {
+    guard let listener = state.listener else { return }
     let client = Foundation.accept(listener, nil, nil)
     guard client >= 0 else { return }
     guard let server = try? LoopbackSocket.connect(to: state.target) else {
-      close(client)
+      Foundation.close(client)
       return
     }
-    var on: Int32 = 1
-    setsockopt(client, Int32(IPPROTO_TCP), TCP_NODELAY, &on, 4)
+    LoopbackSocket.configure(client)
     state.pairs.append((client, server))
   }
 
@@ -87,8 +111,7 @@ package final class Proxy: Sendable {
     let count = recv(source, &bytes, bytes.count, 0)
     let target = source == pair.client ? pair.server : pair.client
     if count > 0, send(target, bytes, count, Int32(MSG_NOSIGNAL)) == count { return }
-    close(pair.client)
-    close(pair.server)
+    Self.close(pair)
     state.pairs.remove(at: index)
   }
 }

@@ -102,7 +102,6 @@ struct ClientState {
   mutating func end() {
     for case (.publishAcknowledged(let number), _) in inbox { confirmed = number }
     phase = .ended
-    inHand = nil
     inbox = []
     heldBack = []
     isOpen = false

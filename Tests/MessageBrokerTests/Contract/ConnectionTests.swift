@@ -112,8 +112,10 @@ struct ConnectionTests {
       #expect(again.map(\.packetID) == first.map(\.packetID))
       #expect(again.map(\.isRedelivery) == [true])
       let reason = try await older.expectOffline()
-      // Only MQTT 5 tells a client why it was disconnected.
-      if kind.speaksVersion5 { #expect(reason == .sessionTakenOver) }
+      // Only MQTT 5 can tell a client why it was disconnected, and mosquitto 2.0.11 does not.
+      if case .connectionLost = reason, kind != .inMemory {} else {
+        #expect(reason == .sessionTakenOver)
+      }
       await older.disconnect(grace: .zero)
     }
   }
@@ -146,12 +148,28 @@ struct ConnectionTests {
     try await withBroker(kind) { fixture in
       let kiosk = try await fixture.onlineClient("kiosk", "orders")
       let waiting = Task { await kiosk.nextEvent(timeout: nil) }
+      try await fixture.letPass(.milliseconds(100))
       waiting.cancel()
       #expect(await waiting.value == nil)
 
       // The client goes on for others.
       let panel = try await fixture.onlineClient("panel")
       try await panel.publishAndConfirm([Message(topic: "orders", text: "order")])
+      #expect(try await kiosk.nextTexts(1) == ["order"])
+    }
+  }
+
+  @Test(arguments: BrokerKind.allCases)
+  func aCancelledTaskTakesNoEvent(kind: BrokerKind) async throws {
+    try await withBroker(kind) { fixture in
+      let kiosk = try await fixture.onlineClient("kiosk", "orders")
+      let panel = try await fixture.onlineClient("panel")
+      try await panel.publishAndConfirm([Message(topic: "orders", text: "order")])
+      let cancelled = Task {
+        withUnsafeCurrentTask { $0?.cancel() }
+        return await kiosk.nextEvent(timeout: nil)
+      }
+      #expect(await cancelled.value == nil)
       #expect(try await kiosk.nextTexts(1) == ["order"])
     }
   }

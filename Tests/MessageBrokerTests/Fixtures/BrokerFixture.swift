@@ -1,4 +1,5 @@
 import MessageBroker
+import MosquittoBroker
 import Testing
 
 /// One broker of a test's own, with what a test does to it.
@@ -43,24 +44,30 @@ protocol BrokerFixture: Sendable {
 /// What the contract suite runs against.
 enum BrokerKind: CaseIterable, Sendable, CustomTestStringConvertible {
   case inMemory
-  // A real broker's kinds go here, and into the switches below.
+  case mosquittoV311
+  case mosquittoV5
 
   var testDescription: String {
     switch self {
     case .inMemory: "in memory"
+    case .mosquittoV311: "mosquitto, MQTT 3.1.1"
+    case .mosquittoV5: "mosquitto, MQTT 5"
     }
   }
 
   /// Whether message expiry, response topics and reasons given by the broker reach a client.
   var speaksVersion5: Bool {
     switch self {
-    case .inMemory: true
+    case .inMemory, .mosquittoV5: true
+    case .mosquittoV311: false
     }
   }
 
   func fixture() async throws -> any BrokerFixture {
     switch self {
     case .inMemory: InMemoryFixture()
+    case .mosquittoV311: try MosquittoFixture(.v311)
+    case .mosquittoV5: try MosquittoFixture(.v5)
     }
   }
 }

@@ -1,0 +1,32 @@
+import Foundation
+import Synchronization
+
+/// A server that answers whatever it reads with the next of its lines, for what no real broker can
+/// be made to say. It keeps the connection open behind the last one, and serves one at a time.
+package final class ScriptedServer: Sendable {
+  package let port: UInt16
+  private let listener: Int32
+
+  package init(_ answers: [[UInt8]]) throws {
+    (listener, port) = try LoopbackSocket.listen(on: LoopbackSocket.freePort())
+    Thread.detachNewThread { [listener] in
+      while true {
+        let client = accept(listener, nil, nil)
+        guard client >= 0 else { return }
+        LoopbackSocket.configure(client)
+        var bytes = [UInt8](repeating: 0, count: 65_536)
+        var answers = answers[...]
+        while recv(client, &bytes, bytes.count, 0) > 0 {
+          guard let answer = answers.popFirst() else { continue }
+          _ = send(client, answer, answer.count, Int32(MSG_NOSIGNAL))
+        }
+        close(client)
+      }
+    }
+  }
+
+  deinit {
+    shutdown(listener, Int32(SHUT_RDWR))
+    close(listener)
+  }
+}

@@ -1,0 +1,12 @@
+import Foundation
+
+/// Waits for something outside that nothing but asking tells about.
+package func waitUntil(_ what: String, _ isTrue: () -> Bool) throws {
+  let deadline = ContinuousClock.now + .seconds(10)
+  while !isTrue() {
+    guard ContinuousClock.now < deadline else {
+      throw TestSupportError(description: "waited in vain until \(what)")
+    }
+    poll(nil, 0, 2)
+  }
+}

@@ -1,0 +1,104 @@
+import Foundation
+import KioskTestSupport
+import MessageBroker
+import MosquittoBroker
+import Testing
+
+/// The thread, and what depends on when it runs.
+@Suite(.timeLimit(.minutes(2)))
+struct EventLoopTests {
+  /// A client on the broker's own thread.
+  actor Client {
+    let broker: MosquittoBroker
+
+    init(_ broker: MosquittoBroker) { self.broker = broker }
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor { broker.unownedExecutor }
+
+    func block(_ duration: Duration) { usleep(UInt32(duration / .microseconds(1))) }
+
+    /// Without a suspension between the calls, since both actors share a thread.
+    func answer(_ message: Message) throws {
+      try broker.assumeIsolated {
+        try $0.publish([message])
+        $0.settle()
+      }
+    }
+  }
+
+  @Test func aClientOnItsThreadTalksWithoutSuspending() async throws {
+    try await withMosquitto { server in
+      let broker = try await online(server, "echo")
+      try await Client(broker).answer(Message(topic: "echo", text: "hello"))
+      #expect(try await broker.nextTexts(1) == ["hello"])
+    }
+  }
+
+  @Test(arguments: [MosquittoBroker.Configuration.ProtocolVersion.v311, .v5])
+  func whatWaitedForLongerThanTheSessionLivesIsNotRead(
+    version: MosquittoBroker.Configuration.ProtocolVersion
+  ) async throws {
+    try await withMosquitto { server in
+      let broker = MosquittoBroker(.loopback(server.port, version))
+      await broker.connect(
+        SessionOptions(
+          clientID: "kiosk", subscriptions: [try TopicFilter("orders")],
+          sessionExpiry: .milliseconds(500)))
+      try await broker.expectOnline()
+      let panel = try await online(server, clientID: "panel")
+      let client = Client(broker)
+      async let blocked: Void = client.block(.milliseconds(1200))
+      try await panel.publishAndConfirm([Message(topic: "orders", text: "late")])
+      await blocked
+
+      guard case .connectionLost = try await broker.expectOffline() else { return }
+      try await broker.expectOnline()
+      try await panel.publishAndConfirm([Message(topic: "orders", text: "new")])
+      #expect(try await broker.nextTexts(1) == ["new"])
+    }
+  }
+
+  @Test func aLargePayloadIsDeliveredAsAnyOther() async throws {
+    try await withMosquitto { server in
+      let broker = try await online(server, "echo")
+      let message = Message(topic: "echo", payload: .init(repeating: 7, count: 1 << 20))
+      try await broker.publish([message])
+      #expect(try await broker.nextDeliveries(1).map(\.message) == [message])
+    }
+  }
+
+  @Test func theThreadEndsWithTheBroker() async throws {
+    try await withMosquitto { server in
+      weak var released: MosquittoBroker?
+      do {
+        let broker = try await online(server)
+        released = broker
+      }
+      try waitUntil("the broker is released") { released == nil }
+      try waitUntil("its connection is closed") {
+        server.log.contains("Client kiosk closed its connection")
+      }
+    }
+  }
+
+  @Test func closingDoesNotWaitForAnAttemptUnderWay() async throws {
+    // One connection fills a queue of none, and the next one is not answered.
+    let (listener, port) = try LoopbackSocket.listen(on: LoopbackSocket.freePort(), backlog: 0)
+    let first = try LoopbackSocket.connect(to: port)
+    defer { for socket in [listener, first].compactMap(\.self) { close(socket) } }
+    let broker = MosquittoBroker(.loopback(port))
+    await broker.connect(SessionOptions(clientID: "kiosk"))
+    let took = await ContinuousClock().measure { await broker.disconnect(grace: .seconds(5)) }
+    #expect(took < .seconds(1))
+  }
+
+  private func online(
+    _ server: Mosquitto, _ filters: String..., clientID: String = "kiosk"
+  ) async throws -> MosquittoBroker {
+    let broker = MosquittoBroker(.loopback(server.port))
+    await broker.connect(
+      SessionOptions(clientID: clientID, subscriptions: try filters.map(TopicFilter.init)))
+    try await broker.expectOnline()
+    return broker
+  }
+}

@@ -1,0 +1,109 @@
+import KioskTestSupport
+import MessageBroker
+import MosquittoBroker
+import Testing
+
+/// Each refusal is named by its cause.
+@Suite(.timeLimit(.minutes(2)))
+struct RefusalTests {
+  typealias Version = MosquittoBroker.Configuration.ProtocolVersion
+
+  @Test(arguments: [Version.v311, .v5])
+  func aWrongPasswordIsARefusedLogin(version: Version) async throws {
+    try await withMosquitto {
+      $0.users = ["kiosk": "right"]
+    } _: { server in
+      var configuration = MosquittoBroker.Configuration.loopback(server.port, version)
+      configuration.username = "kiosk"
+      configuration.password = "wrong"
+      let reason = try await firstOutage(configuration)
+      guard case .loginRefused = reason else {
+        Issue.record("\(reason)")
+        return
+      }
+      configuration.password = "right"
+      let broker = MosquittoBroker(configuration)
+      await broker.connect(SessionOptions(clientID: "kiosk"))
+      #expect(await broker.nextEvent(timeout: nil) == .online)
+    }
+  }
+
+  @Test(arguments: [
+    (Version.v311, [0x20, 2, 0, 1] as [UInt8]), (.v5, [0x20, 2, 0, 1]),
+    (.v5, [0x20, 3, 0, 0x84, 0]),
+  ])
+  func anotherProtocolVersionIsNamed(version: Version, answer: [UInt8]) async throws {
+    let server = try ScriptedServer([answer])
+    let reason = try await firstOutage(.loopback(server.port, version))
+    guard case .protocolRefused = reason else {
+      Issue.record("\(reason)")
+      return
+    }
+  }
+
+  @Test(arguments: [
+    (Version.v311, 3 as UInt8, "unavailable"), (.v5, 0x88, "unavailable"), (.v5, 0x89, "busy"),
+    (.v5, 0x85, "identifier"),
+  ])
+  func otherRefusalsCarryTheReason(version: Version, code: UInt8, text: String) async throws {
+    let server = try ScriptedServer([
+      version == .v5 ? [0x20, 3, 0, code, 0] : [0x20, 2, 0, code]
+    ])
+    let reason = try await firstOutage(.loopback(server.port, version))
+    guard case .connectionRefused(let detail) = reason else {
+      Issue.record("\(reason)")
+      return
+    }
+    #expect(detail.lowercased().contains(text))
+  }
+
+  @Test(arguments: [
+    (Version.v311, [0x90, 4, 0, 1, 1, 0x80] as [UInt8]), (.v5, [0x90, 5, 0, 1, 0, 1, 0x87]),
+  ])
+  func aRefusedSubscriptionNamesItsFilter(version: Version, answer: [UInt8]) async throws {
+    let server = try ScriptedServer([
+      version == .v5 ? [0x20, 3, 0, 0, 0] : [0x20, 2, 0, 0], answer,
+    ])
+    let broker = MosquittoBroker(.loopback(server.port, version))
+    await broker.connect(
+      SessionOptions(
+        clientID: "kiosk", subscriptions: [try TopicFilter("a"), try TopicFilter("b/#")]))
+    #expect(
+      await broker.nextEvent(timeout: .seconds(10))
+        == .offline(.subscriptionRefused(filter: "b/#")))
+    // Told once, though each attempt fails the same way.
+    #expect(await broker.nextEvent(timeout: .milliseconds(300)) == nil)
+  }
+
+  @Test(arguments: [(0x8E as UInt8, true), (0x8B, false), (0x95, false)])
+  func aDisconnectTellsWhy(code: UInt8, isTakeover: Bool) async throws {
+    let server = try ScriptedServer([[0x20, 3, 0, 0, 0, 0xE0, 2, code, 0]])
+    let broker = MosquittoBroker(.loopback(server.port))
+    await broker.connect(SessionOptions(clientID: "kiosk"))
+    try await broker.expectOnline()
+    let reason = try await broker.expectOffline()
+    #expect((reason == .sessionTakenOver) == isTakeover)
+    if !isTakeover, case .connectionLost(let detail) = reason {
+      #expect(detail.hasPrefix("the broker ended it: "), "\(detail)")
+    }
+  }
+
+  @Test func anUnknownHostIsUnreachable() async throws {
+    var configuration = MosquittoBroker.Configuration.loopback(1)
+    configuration.host = "no-such-host.invalid"
+    let reason = try await firstOutage(configuration)
+    guard case .unreachable(let detail) = reason else {
+      Issue.record("\(reason)")
+      return
+    }
+    #expect(detail.hasPrefix("no-such-host.invalid:1: "))
+  }
+
+  private func firstOutage(
+    _ configuration: MosquittoBroker.Configuration
+  ) async throws -> BrokerError {
+    let broker = MosquittoBroker(configuration)
+    await broker.connect(SessionOptions(clientID: "kiosk"))
+    return try await broker.expectOffline()
+  }
+}
