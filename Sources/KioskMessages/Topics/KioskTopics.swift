@@ -82,7 +82,9 @@ package struct Source: Hashable, Sendable, CustomStringConvertible {
   /// character.
   package var flaw: String? {
     if name.isEmpty { return "the last level of the topic is empty: name the \(kind.sender) there" }
-    if name.unicodeScalars.count > 64 { return "the name of the \(kind.sender) has more than 64 characters" }
+    if name.unicodeScalars.count > 64 {
+      return "the name of the \(kind.sender) has more than 64 characters"
+    }
     if name.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) {
       return "there is a control character in the name of the \(kind.sender)"
     }
