@@ -57,6 +57,16 @@ let package = Package(
       swiftSettings: settings),
     .testTarget(name: "JuiceMakerTests", dependencies: ["JuiceMaker"], swiftSettings: settings),
     .testTarget(
+      name: "KioskMessagesTests", dependencies: ["JuiceMaker", "KioskMessages"],
+      swiftSettings: settings),
+    .testTarget(
+      name: "LedgerTests", dependencies: ["JuiceMaker", "KioskMessages", "Ledger", grdb],
+      swiftSettings: settings),
+    .testTarget(
+      name: "KioskCoreTests",
+      dependencies: ["JuiceMaker", "KioskMessages", "MessageBroker", "Ledger", "KioskController"],
+      swiftSettings: settings),
+    .testTarget(
       name: "MessageBrokerTests", dependencies: ["MessageBroker", "MosquittoBroker"],
       swiftSettings: settings),
   ]
