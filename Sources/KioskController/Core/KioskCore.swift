@@ -76,7 +76,7 @@ package struct KioskCore: Sendable {
       case .success(let admitted):
         request = admitted
       }
-      if let key = admission.repeatKey, let answer = answered[key] {
+      if let answer = admission.repeatKeys.lazy.compactMap({ answered[$0] }).first {
         counters.duplicates += 1
         decision.repeatAnswer(answer, to: admission)
         continue
