@@ -82,7 +82,7 @@ enum LedgerSchema {
     ) STRICT;
     CREATE UNIQUE INDEX answer_request ON answer (source, request) WHERE request IS NOT NULL;
 
-    -- The fingerprints of the last deliveries without an id: a ring.
+    -- The fingerprints of the last deliveries without an id, by a running number.
     CREATE TABLE delivery (
       slot INTEGER PRIMARY KEY,
       packet_id INTEGER NOT NULL,

@@ -82,9 +82,13 @@ package struct KioskCore: Sendable {
         continue
       }
       if case .order(let order) = request.command, request.id == nil, !admission.isRetained,
-        !debounce.admit(order, from: admission.source, at: now.timestamp)
+        let original = debounce.original(
+          of: order, from: admission.source, at: now.timestamp, seq: seq + 1)
       {
         counters.duplicates += 1
+        if case .delivery(let fingerprint) = admission.key {
+          decision.transaction.echoes.append(.init(fingerprint: fingerprint, seq: original))
+        }
         continue
       }
       seq += 1
