@@ -73,6 +73,9 @@ let package = Package(
       dependencies: ["MessageBroker", "MosquittoBroker", "KioskTestSupport"],
       swiftSettings: settings),
     .testTarget(
+      name: "LedgerTests", dependencies: ["JuiceMaker", "KioskMessages", "Ledger", grdb],
+      swiftSettings: settings),
+    .testTarget(
       name: "KioskConfigurationTests", dependencies: ["JuiceMaker", "KioskConfiguration"],
       swiftSettings: settings),
     .testTarget(

@@ -41,3 +41,6 @@ extension Identifier: ExpressibleByStringLiteral {
     self = id
   }
 }
+
+/// The id of a kiosk, one among the many of a fleet.
+package typealias KioskID = Identifier<JuiceMaker>

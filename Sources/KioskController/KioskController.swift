@@ -119,7 +119,7 @@ package actor KioskController {
     let now = clock.now()
     let admissions = door.admit(deliveries, at: now)
     var core = core
-    let recalled = try ledger.recall(Set(admissions.compactMap(\.repeatKey)))
+    let recalled = try ledger.recall(Set(admissions.flatMap(\.repeatKeys)))
     var decision = core.decide(admissions, recalling: recalled, at: now)
     if feed.saved != feed.confirmed { decision.transaction.confirmed = feed.confirmed }
     do throws(LedgerError) {

@@ -21,6 +21,9 @@ extension Ledger {
     guard !transaction.isEmpty else { return }
     try writing { database in
       for record in transaction.records { try Self.insert(record, into: database) }
+      for echo in transaction.echoes {
+        try Self.insert(echo.fingerprint, of: echo.seq, into: database)
+      }
       if let ticket = transaction.ticket {
         try database.cachedStatement(sql: "INSERT OR REPLACE INTO ticket VALUES (1, ?, ?)")
           .execute(arguments: [ticket.day, ticket.number])
@@ -64,12 +67,19 @@ extension Ledger {
         ])
     }
     if case .delivery(let fingerprint) = record.key {
-      let slot = record.entry.seq % fingerprintCount
-      try database.cachedStatement(sql: "INSERT OR REPLACE INTO delivery VALUES (?, ?, ?, ?)")
-        .execute(arguments: [
-          slot, Int(fingerprint.packetID), Int64(bitPattern: fingerprint.digest), record.entry.seq,
-        ])
+      try insert(fingerprint, of: record.entry.seq, into: database)
     }
+  }
+
+  private static func insert(
+    _ fingerprint: Fingerprint, of seq: Int, into database: Database
+  ) throws {
+    try database.cachedStatement(sql: "INSERT INTO delivery VALUES (NULL, ?, ?, ?)")
+      .execute(arguments: [
+        Int(fingerprint.packetID), Int64(bitPattern: fingerprint.digest), seq,
+      ])
+    try database.cachedStatement(sql: "DELETE FROM delivery WHERE slot <= ?")
+      .execute(arguments: [database.lastInsertedRowID - Int64(fingerprintCount)])
   }
 
   /// Takes away up to twice as many answers as are added, so that the table shrinks to its bounds

@@ -16,6 +16,7 @@ extension Ledger {
         sql: """
           SELECT answer.topic, answer.correlation, answer.payload
           FROM delivery JOIN answer USING (seq) WHERE packet_id = ? AND digest = ?
+          ORDER BY seq DESC
           """)
       var answers: [RepeatKey: Answer] = [:]
       for key in keys {

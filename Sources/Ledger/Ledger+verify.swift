@@ -20,6 +20,11 @@ extension Ledger {
       }
       try Self.checkBalances(database, path: path, from: .start)
       try Self.checkBalances(database, path: path, from: .checkpoint)
+      if let lost = try Row.fetchOne(database, sql: "PRAGMA foreign_key_check") {
+        let (table, parent): (String, String) = (lost["table"], lost["parent"])
+        throw LedgerError.doesNotAddUp(
+          path: path, detail: "there is a row of \(table) without its \(parent)")
+      }
       return try Int.fetchOne(database, sql: "SELECT COUNT(*) FROM entry") ?? 0
     }
   }
@@ -67,7 +72,8 @@ extension Ledger {
           IFNULL((SELECT balance FROM checkpoint WHERE fruit = id AND ?1 > 0), 0)
             + IFNULL(moved.amount, 0) AS sum
         FROM stock LEFT JOIN
-          (SELECT fruit, SUM(amount) AS amount FROM movement WHERE seq > ?1 GROUP BY fruit) AS moved
+          (SELECT fruit, SUM(amount) AS amount FROM movement JOIN entry USING (seq)
+            WHERE seq > ?1 GROUP BY fruit) AS moved
           ON moved.fruit = id
         WHERE sum <> quantity LIMIT 1
         """, arguments: [start])

@@ -23,15 +23,12 @@ package final class Ledger {
   /// - Throws: `LedgerError`: held by another process, made by a newer version, damaged, or its
   ///   entries do not add up to the stock.
   package init(path: String, readOnly: Bool = false) throws(LedgerError) {
-    lock = readOnly ? nil : try LedgerLock(path: path + ".lock")
+    lock = readOnly ? nil : try LedgerLock(path: path)
     var configuration = Configuration()
     configuration.readonly = readOnly
     configuration.label = "ledger"
     configuration.busyMode = .timeout(5)
     if !readOnly { configuration.journalMode = .wal }
-    configuration.prepareDatabase { database in
-      try database.execute(sql: "PRAGMA synchronous = FULL")
-    }
     database = try LedgerError.catching(path) {
       try DatabaseQueue(path: path, configuration: configuration)
     }
@@ -39,6 +36,9 @@ package final class Ledger {
       if readOnly {
         try LedgerSchema.check(database)
       } else {
+        // Not in `prepareDatabase`: GRDB says NORMAL after that, when it turns on WAL
+        // (Database.setUpWALMode).
+        try database.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = FULL") }
         try LedgerSchema.migrate(database)
       }
     }

@@ -17,8 +17,9 @@ final class LedgerLock {
   let lastAlive: Timestamp?
   private let descriptor: Int32
 
+  /// - Parameter path: of the ledger; the lock lies beside it.
   init(path: String) throws(LedgerError) {
-    descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o640)
+    descriptor = open(path + ".lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o640)
     guard descriptor >= 0 else {
       throw .cannotOpen(path: path, detail: String(cString: strerror(errno)))
     }
@@ -36,15 +37,18 @@ final class LedgerLock {
     #else
     let modified = status.st_mtim
     #endif
-    lastAlive =
-      holder.isEmpty
-      ? nil
-      : Timestamp(
-        milliseconds: Int64(modified.tv_sec) * 1000 + Int64(modified.tv_nsec) / 1_000_000)
+    let beaten = Timestamp(
+      milliseconds: Int64(modified.tv_sec) * 1000 + Int64(modified.tv_nsec) / 1_000_000)
+    lastAlive = holder.isEmpty || beaten == Self.never ? nil : beaten
     let process = Array(String(getpid()).utf8)
     ftruncate(descriptor, 0)
     pwrite(descriptor, process, process.count, 0)
+    // A kiosk that dies before its first beat leaves the time as it found it.
+    beat(at: lastAlive ?? Self.never)
   }
+
+  /// The modification time of the file before the first beat.
+  private static let never = Timestamp(milliseconds: 0)
 
   func beat(at now: Timestamp) {
     let time = timespec(

@@ -3,12 +3,22 @@ import GRDB
 /// The tables, as a list of migrations that is only ever appended to.
 enum LedgerSchema {
   static func migrate(_ database: DatabaseQueue) throws {
-    try check(database)
+    try refuseNewer(database)
     try migrator.migrate(database)
   }
 
-  /// - Throws: `LedgerError.newer` if a later version of the kiosk has changed the file.
+  /// For a reader, who changes nothing.
+  ///
+  /// - Throws: `LedgerError` if the file is not a ledger as this version knows it.
   static func check(_ database: DatabaseQueue) throws {
+    try refuseNewer(database)
+    let isComplete = try database.read { try migrator.hasCompletedMigrations($0) }
+    if !isComplete {
+      throw LedgerError.cannotOpen(path: database.path, detail: "it is not a ledger")
+    }
+  }
+
+  private static func refuseNewer(_ database: DatabaseQueue) throws {
     let isNewer = try database.read { try migrator.hasBeenSuperseded($0) }
     if isNewer { throw LedgerError.newer(path: database.path) }
   }
@@ -72,7 +82,7 @@ enum LedgerSchema {
     ) STRICT;
     CREATE UNIQUE INDEX answer_request ON answer (source, request) WHERE request IS NOT NULL;
 
-    -- The fingerprints of the last deliveries without an id: a ring.
+    -- The fingerprints of the last deliveries without an id, by a running number.
     CREATE TABLE delivery (
       slot INTEGER PRIMARY KEY,
       packet_id INTEGER NOT NULL,

@@ -3,6 +3,7 @@ package import KioskMessages
 /// What one batch adds to the ledger: all of it or nothing.
 package struct LedgerTransaction: Hashable, Sendable {
   package var records: [Record] = []
+  package var echoes: [Echo] = []
   /// The entry up to which the broker has confirmed results and events.
   package var confirmed: Int?
   /// The ticket that was given last.
@@ -23,6 +24,20 @@ package struct LedgerTransaction: Hashable, Sendable {
       self.entry = entry
       self.answer = answer
       self.key = key
+    }
+  }
+}
+
+extension LedgerTransaction {
+  /// A delivery that counts as one with an earlier entry: its redelivery must not count either.
+  package struct Echo: Hashable, Sendable {
+    package let fingerprint: Fingerprint
+    /// Of the entry.
+    package let seq: Int
+
+    package init(fingerprint: Fingerprint, seq: Int) {
+      self.fingerprint = fingerprint
+      self.seq = seq
     }
   }
 }

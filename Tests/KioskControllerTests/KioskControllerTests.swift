@@ -48,13 +48,14 @@ import Testing
     #expect(scene.retained("status") == "offline")
   }
 
-  @Test(arguments: [Fault.Moment.before, .after], Fault.Step.allCases)
+  @Test(
+    arguments: [InMemoryBroker.Fault.Moment.before, .after], InMemoryBroker.Fault.Step.allCases)
   func aConnectionThatBreaksAtAnyStepNeitherLosesNorDoublesAPress(
-    moment: Fault.Moment, step: Fault.Step
+    moment: InMemoryBroker.Fault.Moment, step: InMemoryBroker.Fault.Step
   ) throws {
     try scene.startKiosk()
     let panel = try scene.panel()
-    scene.broker.inject(Fault(moment, step, of: "kiosk"))
+    scene.broker.inject(InMemoryBroker.Fault(moment, step, of: "kiosk"))
     scene.publish("banana", to: "kiosk/k1/order/p1", by: panel)
     scene.broker.cut("kiosk")
     scene.advance(by: .seconds(10))
@@ -62,13 +63,14 @@ import Testing
     #expect(try panel.takeResults().contains { $0.status == .ready })
   }
 
-  @Test(arguments: [Fault.Moment.before, .after], Fault.Step.allCases)
+  @Test(
+    arguments: [InMemoryBroker.Fault.Moment.before, .after], InMemoryBroker.Fault.Step.allCases)
   func aCrashAtAnyStepNeitherLosesNorDoublesAPress(
-    moment: Fault.Moment, step: Fault.Step
+    moment: InMemoryBroker.Fault.Moment, step: InMemoryBroker.Fault.Step
   ) throws {
     try scene.startKiosk()
     let panel = try scene.panel()
-    scene.broker.inject(Fault(moment, step, of: "kiosk"))
+    scene.broker.inject(InMemoryBroker.Fault(moment, step, of: "kiosk"))
     scene.publish("banana", to: "kiosk/k1/order/p1", by: panel)
     scene.publish(#"{"id":"a","juice":"banana"}"#, to: "kiosk/k1/order/p1", by: panel)
     scene.crashKiosk()

@@ -19,8 +19,7 @@ final class Scene {
 
   init(_ adjust: (inout KioskSettings) -> Void = { _ in }) throws {
     broker = InMemoryBroker()
-    let kioskID: Identifier<Scene> = "k1"
-    topics = KioskTopics(root: "kiosk", kiosk: kioskID)
+    topics = KioskTopics(root: "kiosk", kiosk: "k1")
     func all(_ amount: Int) -> FruitAmounts {
       FruitAmounts(Menu.standard.fruits.map { (fruit: $0.id, amount: amount) })
     }

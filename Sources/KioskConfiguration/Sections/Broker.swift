@@ -35,7 +35,7 @@ extension KioskConfiguration {
 }
 
 extension KioskConfiguration.Broker {
-  init(_ section: inout Section, kiosk: Identifier<KioskConfiguration.Kiosk>) {
+  init(_ section: inout Section, kiosk: KioskID) {
     section.read("host", .host, into: &host)
     let tls = section.section("tls") { KioskConfiguration.TLS(&$0) }
     if section.has("tls") {

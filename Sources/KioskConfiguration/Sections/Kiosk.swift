@@ -4,7 +4,7 @@ package import JuiceMaker
 extension KioskConfiguration {
   /// Which kiosk this is, and how it speaks to its customers.
   package struct Kiosk: Sendable, Equatable {
-    package var id: Identifier<Kiosk> = "k1"
+    package var id: KioskID = "k1"
     /// One or several topic levels without wildcards.
     package var root = "kiosk"
     package var language = Language.english

@@ -9,8 +9,8 @@ package struct Admission: Sendable {
   let isRetained: Bool
   /// Under which a repeat of this request will be recognised; `nil` if none will be.
   let key: RepeatKey?
-  /// Under which this request is to be recognised as a repeat itself.
-  package let repeatKey: RepeatKey?
+  /// Under which this request may be recognised as a repeat itself.
+  package let repeatKeys: [RepeatKey]
   private let resultTopic: String
   private let correlationData: [UInt8]?
 
@@ -23,20 +23,19 @@ package struct Admission: Sendable {
     request = Self.read(message, from: source, isWithinRate: isWithinRate)
 
     guard case .success(let admitted) = request else {
-      (key, repeatKey) = (nil, nil)
+      (key, repeatKeys) = (nil, [])
       return
     }
-    if let id = admitted.id, !message.retain {
-      key = .request(source, id)
-      repeatKey = key
-    } else if delivery.packetID != 0 {
-      // A retained message too: its redelivery need not say that it was one.
-      key = .delivery(
+    let requestKey = admitted.id.map { RepeatKey.request(source, $0) }
+    let deliveryKey =
+      delivery.packetID == 0
+      ? nil
+      : RepeatKey.delivery(
         Fingerprint(packetID: delivery.packetID, topic: message.topic, payload: message.payload))
-      repeatKey = delivery.isRedelivery ? key : nil
-    } else {
-      (key, repeatKey) = (nil, nil)
-    }
+    // A retained message is known by its delivery, which need not say again that it was retained;
+    // its id is not used up: sent unretained, it counts.
+    key = message.retain ? deliveryKey : requestKey ?? deliveryKey
+    repeatKeys = [requestKey, delivery.isRedelivery ? deliveryKey : nil].compactMap(\.self)
   }
 
   private static func read(

@@ -76,15 +76,19 @@ package struct KioskCore: Sendable {
       case .success(let admitted):
         request = admitted
       }
-      if let key = admission.repeatKey, let answer = answered[key] {
+      if let answer = admission.repeatKeys.lazy.compactMap({ answered[$0] }).first {
         counters.duplicates += 1
         decision.repeatAnswer(answer, to: admission)
         continue
       }
       if case .order(let order) = request.command, request.id == nil, !admission.isRetained,
-        !debounce.admit(order, from: admission.source, at: now.timestamp)
+        let original = debounce.original(
+          of: order, from: admission.source, at: now.timestamp, seq: seq + 1)
       {
         counters.duplicates += 1
+        if case .delivery(let fingerprint) = admission.key {
+          decision.transaction.echoes.append(.init(fingerprint: fingerprint, seq: original))
+        }
         continue
       }
       seq += 1

@@ -6,7 +6,7 @@ package struct KioskTopics: Hashable, Sendable {
   package let base: String
 
   /// - Parameter root: one or more topic levels without wildcards.
-  package init<Kiosk>(root: String, kiosk: Identifier<Kiosk>) {
+  package init(root: String, kiosk: KioskID) {
     base = "\(root)/\(kiosk)"
   }
 
@@ -75,10 +75,13 @@ package struct Source: Hashable, Sendable, CustomStringConvertible {
   }
 
   /// What is wrong with the name; `nil` if nothing is. People may name a panel in any script, but a
-  /// name is one to 64 Unicode scalars (a `Character` has no bound), none of them a control character.
+  /// name is one to 64 Unicode scalars (a `Character` has no bound), and none of them a control
+  /// character.
   package var flaw: String? {
     if name.isEmpty { return "the last level of the topic is empty: name the \(kind.sender) there" }
-    if name.unicodeScalars.count > 64 { return "the name of the \(kind.sender) has more than 64 characters" }
+    if name.unicodeScalars.count > 64 {
+      return "the name of the \(kind.sender) has more than 64 characters"
+    }
     if name.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) {
       return "there is a control character in the name of the \(kind.sender)"
     }

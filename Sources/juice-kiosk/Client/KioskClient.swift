@@ -17,8 +17,21 @@ struct KioskClient {
     topics = configuration.topics
     self.source = source
     broker = try configuration.makeBroker()
-    try await broker.open(
-      "\(source.kind.rawValue)", hearing: [topics.result(for: source)], timeout: timeout)
+    await broker.connect(
+      .forCommand(source.kind.rawValue, hearing: [topics.result(for: source)]))
+    let deadline = ContinuousClock.now + timeout
+    while true {
+      switch await broker.nextEvent(timeout: deadline - .now) {
+      case .online: return
+      case .deliveries, .confirmed: await broker.settle()
+      case .offline(let error):
+        await broker.disconnect(grace: .zero)
+        throw Failure(error)
+      case nil:
+        await broker.disconnect(grace: .zero)
+        throw .unavailable("the broker has not answered in time")
+      }
+    }
   }
 
   /// Sends a request and waits for its result; sends it again, under the same id, if the connection
@@ -47,14 +60,12 @@ struct KioskClient {
     _ configuration: KioskConfiguration, timeout: Duration
   ) async throws(Failure) {
     let broker = try configuration.makeBroker()
+    await broker.connect(.forCommand("status", hearing: [configuration.topics.status]))
     let deadline = ContinuousClock.now + timeout
-    try await broker.open("status", hearing: [configuration.topics.status], timeout: timeout)
     let online = Array(KioskStatus.online.rawValue.utf8)
     while let event = await broker.nextEvent(timeout: deadline - .now) {
       await broker.settle()
-      if case .deliveries(let deliveries) = event,
-        deliveries.last?.message.payload == online
-      {
+      if case .deliveries(let deliveries) = event, deliveries.last?.message.payload == online {
         return await broker.disconnect(grace: .seconds(1))
       }
     }
@@ -70,31 +81,15 @@ struct KioskClient {
   }
 }
 
-extension MessageBroker {
-  /// Connects for the length of a command, and waits until that has worked.
+extension SessionOptions {
+  /// For the length of a command.
   ///
   /// - Parameters:
   ///   - purpose: a word for the client id.
-  ///   - topics: what to subscribe to.
-  func open(
-    _ purpose: String, hearing topics: [String], timeout: Duration
-  ) async throws(Failure) {
-    connect(
-      SessionOptions(
-        clientID: "juice-kiosk-\(purpose)-\(UInt32.random(in: 0 ... .max))",
-        subscriptions: topics.compactMap { try? TopicFilter($0) }))
-    let deadline = ContinuousClock.now + timeout
-    while true {
-      switch await nextEvent(timeout: deadline - .now) {
-      case .online: return
-      case .offline(let error):
-        await disconnect(grace: .zero)
-        throw Failure(error)
-      case .deliveries, .confirmed: settle()
-      case nil:
-        await disconnect(grace: .zero)
-        throw .unavailable("the broker has not answered in time")
-      }
-    }
+  ///   - topics: what to subscribe to: topics or topic filters.
+  static func forCommand(_ purpose: String, hearing topics: [String]) -> SessionOptions {
+    SessionOptions(
+      clientID: "juice-kiosk-\(purpose)-\(UInt32.random(in: 0 ... .max))",
+      subscriptions: topics.compactMap { try? TopicFilter($0) })
   }
 }

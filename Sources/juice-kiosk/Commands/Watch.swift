@@ -21,9 +21,7 @@ struct Watch: AsyncParsableCommand {
     let broker = try configuration.makeBroker()
     let topics = configuration.topics
     await broker.connect(
-      SessionOptions(
-        clientID: "juice-kiosk-watch-\(UInt32.random(in: 0 ... .max))",
-        subscriptions: KioskView.filters(of: topics).compactMap { try? TopicFilter($0) }))
+      .forCommand("watch", hearing: KioskView.filters(of: topics)))
     var view = KioskView(topics: topics, language: configuration.kiosk.language)
     let isLive = StandardOutput.isTerminal && !json
     while let event = await broker.nextEvent(timeout: nil) {

@@ -1,0 +1,97 @@
+import JuiceMaker
+import KioskMessages
+import MessageBroker
+import Testing
+
+@testable import KioskController
+
+@Suite struct DebounceTests {
+  private let kiosk: TestKiosk
+
+  init() throws {
+    kiosk = try TestKiosk(settings: .test(orders: .init(debounce: .milliseconds(500))))
+  }
+
+  @Test func pressesWithinTheWindowAreOne() throws {
+    let decision = try kiosk.receive(.order("banana"), .order("banana"))
+    #expect(try decision.statuses == [.ready])
+    kiosk.pass(.milliseconds(499))
+    #expect(try kiosk.receive(.order("banana")).publications.isEmpty)
+    #expect(kiosk.core.counters.duplicates == 2)
+    // The window runs from the press that counted, not from the last one.
+    kiosk.pass(.milliseconds(1))
+    #expect(try kiosk.receive(.order("banana")).statuses == [.ready])
+    #expect(kiosk.stock["banana"] == 6)
+  }
+
+  @Test func eachPanelAndEachJuiceHasItsOwnWindow() throws {
+    let decision = try kiosk.receive(
+      .order("banana"), .order("kiwi"), .order("banana", panel: "p2"),
+      .order(#"{"juice":"banana","quantity":2}"#))
+    #expect(try decision.statuses == [.ready, .ready, .ready, .ready])
+  }
+
+  @Test func pressesWithAnIDNeedNoWindow() throws {
+    let decision = try kiosk.receive(
+      .order(#"{"id":"a1","juice":"banana"}"#), .order(#"{"id":"a2","juice":"banana"}"#))
+    #expect(try decision.results.map(\.ticket) == [1, 2])
+  }
+
+  @Test func aRetainedPressOpensNoWindow() throws {
+    let decision = try kiosk.receive(
+      .order("banana", retain: true), .order("banana"), .order("banana", retain: true))
+    #expect(try decision.reasons == [.retained, nil, .retained])
+    #expect(kiosk.stock["banana"] == 8)
+  }
+
+  @Test func aClockThatIsSetBackMakesNoPressWait() throws {
+    try kiosk.receive(.order("banana"))
+    kiosk.pass(.seconds(-3600))
+    #expect(try kiosk.receive(.order("banana")).statuses == [.ready])
+    kiosk.pass(.milliseconds(499))
+    #expect(try kiosk.receive(.order("banana")).publications.isEmpty)
+  }
+
+  /// Both copies of a press came, and the kiosk died before the broker had the acknowledgements.
+  @Test(arguments: [true, false])
+  func aBouncedPressStaysOneAfterACrash(inOneBatch: Bool) throws {
+    let (press, echo) = (
+      Delivery.order("banana", packetID: 1), Delivery.order("banana", packetID: 2)
+    )
+    if inOneBatch {
+      try kiosk.receive(press, echo)
+    } else {
+      try kiosk.receive(press)
+      try kiosk.receive(echo)
+    }
+    try kiosk.restart()
+    kiosk.pass(.seconds(5))
+    let again = try kiosk.receive(
+      .order("banana", packetID: 1, redelivered: true),
+      .order("banana", packetID: 2, redelivered: true))
+    #expect(try again.results.map(\.ticket) == [1, 1])
+    #expect(try again.results.map(\.isDuplicate) == [true, true])
+    #expect(kiosk.stock["banana"] == 8)
+  }
+
+  @Test func withoutAWindowEveryPressCounts() {
+    var debounce = Debounce(window: .zero)
+    let panel = Source(kind: .order, name: "p1")
+    for seq in 1...3 {
+      let original = debounce.original(
+        of: Order(juice: "banana"), from: panel, at: TestKiosk.start, seq: seq)
+      #expect(original == nil)
+    }
+  }
+
+  @Test func whatIsOverIsForgotten() {
+    var debounce = Debounce(window: .milliseconds(500))
+    for index in 0..<5000 {
+      let panel = Source(kind: .order, name: "p\(index)")
+      let now = Timestamp(milliseconds: Int64(index))
+      let original = debounce.original(of: Order(juice: "kiwi"), from: panel, at: now, seq: index)
+      #expect(original == nil)
+      #expect(debounce.count <= 1000)
+    }
+  }
+}

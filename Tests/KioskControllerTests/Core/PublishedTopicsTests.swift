@@ -1,0 +1,43 @@
+import JuiceMaker
+import KioskMessages
+import Ledger
+import MessageBroker
+import Testing
+
+@testable import KioskController
+
+@Suite struct PublishedTopicsTests {
+  @Test func theLedgerKnowsOfATopicBeforeItIsPublished() {
+    var topics = PublishedTopics(known: [])
+    let remembered = topics.toRemember(["a", "b"])
+    #expect(remembered == ["a", "b"])
+    let again = topics.toRemember(["a", "b"])
+    #expect(again == nil)
+    topics.published(["a", "b"], serial: 2)
+    let confirmed = topics.confirmed(through: 2)
+    #expect(confirmed == nil)
+  }
+
+  @Test func theLedgerForgetsATopicOnlyOnceItIsCleared() {
+    var topics = PublishedTopics(known: ["a", "b"])
+    #expect(topics.obsolete(comparedTo: ["b", "c"]) == ["a"])
+    let remembered = topics.toRemember(["b", "c"])
+    #expect(remembered == ["a", "b", "c"])
+    topics.published(["b", "c"], serial: 7)
+    let early = topics.confirmed(through: 6)
+    #expect(early == nil)
+    let confirmed = topics.confirmed(through: 7)
+    #expect(confirmed == ["b", "c"])
+    let again = topics.confirmed(through: 8)
+    #expect(again == nil)
+  }
+
+  @Test func withALostConnectionAClearingMayBeLostToo() {
+    var topics = PublishedTopics(known: ["a", "b"])
+    topics.published(["b"], serial: 7)
+    topics.connectionLost()
+    let confirmed = topics.confirmed(through: 8)
+    #expect(confirmed == nil)
+    #expect(topics.obsolete(comparedTo: ["b"]) == ["a"])
+  }
+}

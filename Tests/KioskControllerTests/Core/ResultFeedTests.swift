@@ -1,0 +1,65 @@
+import Testing
+
+@testable import KioskController
+
+@Suite struct ResultFeedTests {
+  private var feed = ResultFeed(confirmed: 10)
+
+  @Test mutating func anEntryIsConfirmedWithItsLastMessage() {
+    feed.published(through: 12, serial: 4)
+    feed.published(through: 13, serial: 6)
+    #expect(feed.confirmed == 10)
+    #expect(feed.depth == 6)
+    feed.confirm(through: 3)
+    #expect(feed.confirmed == 10)
+    feed.confirm(through: 4)
+    #expect(feed.confirmed == 12)
+    #expect(feed.depth == 2)
+    feed.confirm(through: 5)
+    #expect(feed.confirmed == 12)
+    feed.confirm(through: 6)
+    #expect(feed.confirmed == 13)
+    #expect(feed.depth == 0)
+  }
+
+  @Test mutating func messagesWithoutAnEntryConfirmNone() {
+    feed.published(through: 0, serial: 3)
+    feed.published(through: 10, serial: 5)
+    #expect(feed.depth == 5)
+    feed.confirm(through: 5)
+    #expect(feed.confirmed == 10)
+    #expect(feed.depth == 0)
+  }
+
+  @Test mutating func severalPublicationsMayBeConfirmedAtOnce() {
+    for seq in 11...20 { feed.published(through: seq, serial: UInt64(seq)) }
+    feed.confirm(through: 19)
+    #expect(feed.confirmed == 19)
+    feed.confirm(through: 100)
+    #expect(feed.confirmed == 20)
+    #expect(feed.depth == 0)
+  }
+
+  @Test mutating func whatWasOnItsWayIsNotConfirmedByALaterConnection() {
+    feed.published(through: 12, serial: 4)
+    feed.published(through: 13, serial: 6)
+    feed.confirm(through: 4)
+    feed.connectionLost()
+    #expect(feed.depth == 0)
+    feed.confirm(through: 6)
+    #expect(feed.confirmed == 12)
+    // It is published again.
+    feed.published(through: 13, serial: 8)
+    feed.confirm(through: 8)
+    #expect(feed.confirmed == 13)
+  }
+
+  @Test mutating func theLedgerIsToldWhatIsConfirmed() {
+    #expect(feed.saved == 10)
+    feed.published(through: 11, serial: 1)
+    feed.confirm(through: 1)
+    #expect(feed.saved == 10)
+    feed.markSaved()
+    #expect(feed.saved == 11)
+  }
+}

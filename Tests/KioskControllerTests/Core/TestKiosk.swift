@@ -1,0 +1,135 @@
+import Foundation
+import JuiceMaker
+import KioskMessages
+import Ledger
+import MessageBroker
+import Testing
+
+@testable import KioskController
+
+/// A kiosk without a broker: what arrives is decided and committed as the controller does it.
+final class TestKiosk {
+  /// 2026-11-21T09:00:00Z
+  static let start = Timestamp(milliseconds: 1_795_251_600_000)
+
+  let settings: KioskSettings
+  private(set) var now = Moment(timestamp: TestKiosk.start, day: 20_778)
+  private(set) var core: KioskCore
+  private(set) var door: KioskDoor
+  private(set) var ledger: Ledger
+  private let folder: URL
+
+  init(
+    settings: KioskSettings = .test(), stock: FruitAmounts? = nil
+  ) throws {
+    self.settings = settings
+    folder = FileManager.default.temporaryDirectory
+      .appending(path: "core-tests-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    ledger = try Ledger(path: folder.appending(path: "ledger.sqlite").path)
+    var opening = settings
+    if let stock { opening.stock.initial = stock }
+    let state = try ledger.state()
+    if let transaction = KioskCore.opening(settings: opening, state: state, at: now) {
+      try ledger.commit(transaction)
+    }
+    core = KioskCore(settings: settings, state: try ledger.state())
+    door = KioskDoor(settings: settings)
+  }
+
+  deinit { try? FileManager.default.removeItem(at: folder) }
+
+  /// Decides on a batch and commits it.
+  @discardableResult
+  func receive(_ deliveries: Delivery...) throws -> Decision { try receive(deliveries) }
+
+  @discardableResult
+  func receive(_ deliveries: [Delivery]) throws -> Decision {
+    let admissions = door.admit(deliveries, at: now)
+    let recalled = try ledger.recall(Set(admissions.flatMap(\.repeatKeys)))
+    let decision = core.decide(admissions, recalling: recalled, at: now)
+    try ledger.commit(decision.transaction)
+    return decision
+  }
+
+  /// The process dies and starts again.
+  func restart() throws {
+    core = KioskCore(settings: settings, state: try ledger.state())
+    door = KioskDoor(settings: settings)
+  }
+
+  func pass(_ duration: Duration, day: Int? = nil) {
+    let (seconds, attoseconds) = duration.components
+    let milliseconds = seconds * 1000 + attoseconds / 1_000_000_000_000_000
+    now = Moment(
+      timestamp: Timestamp(milliseconds: now.timestamp.milliseconds + milliseconds),
+      day: day ?? now.day)
+  }
+
+  var stock: FruitAmounts { core.juiceMaker.stock }
+}
+
+extension KioskSettings {
+  static func test(
+    language: Language = .english, orders: Orders = Orders(), menu: Menu = .standard,
+    low: Int = 5
+  ) -> KioskSettings {
+    func all(_ amount: Int) -> FruitAmounts {
+      FruitAmounts(menu.fruits.map { (fruit: $0.id, amount: amount) })
+    }
+    return KioskSettings(
+      topics: KioskTopics(root: "kiosk", kiosk: "k1"), language: language, menu: menu,
+      stock: Stock(initial: all(10), capacities: all(100), lowMarks: all(low)), orders: orders,
+      version: "test")
+  }
+}
+
+extension Delivery {
+  static func order(
+    _ payload: String, panel: String = "p1", packetID: UInt16 = 0, redelivered: Bool = false,
+    retain: Bool = false, responseTopic: String? = nil, correlationData: [UInt8]? = nil
+  ) -> Delivery {
+    Delivery(
+      message: Message(
+        topic: "kiosk/k1/order/\(panel)", payload: Array(payload.utf8), retain: retain,
+        responseTopic: responseTopic, correlationData: correlationData),
+      packetID: packetID, isRedelivery: redelivered)
+  }
+
+  static func restock(_ payload: String, packetID: UInt16 = 0, retain: Bool = false) -> Delivery {
+    Delivery(
+      message: Message(
+        topic: "kiosk/k1/restock/dashboard", payload: Array(payload.utf8), retain: retain),
+      packetID: packetID)
+  }
+
+  static func service(_ payload: String, packetID: UInt16 = 0, retain: Bool = false) -> Delivery {
+    Delivery(
+      message: Message(
+        topic: "kiosk/k1/service/dashboard", payload: Array(payload.utf8), retain: retain),
+      packetID: packetID)
+  }
+}
+
+extension Decision {
+  /// What senders are told, in order.
+  var results: [CommandResult] {
+    get throws {
+      try answers.map { try CommandResult(payload: $0.payload) }
+    }
+  }
+
+  var answers: [Message] { publications.filter { !$0.retain } }
+
+  var statuses: [CommandResult.Status] { get throws { try results.map(\.status) } }
+  var reasons: [RejectionReason?] { get throws { try results.map(\.reason) } }
+
+  /// The retained topics that are told, with their payloads, in order.
+  var reports: [String] {
+    publications.filter(\.retain).map {
+      "\($0.topic.dropFirst("kiosk/k1/".count)) \(String(decoding: $0.payload, as: UTF8.self))"
+    }
+  }
+}
+
+func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }

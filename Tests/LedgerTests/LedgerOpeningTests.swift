@@ -1,0 +1,83 @@
+import Foundation
+import GRDB
+import JuiceMaker
+import KioskMessages
+import Testing
+
+@testable import Ledger
+
+@Suite struct LedgerOpeningTests {
+  private let place: TemporaryLedger
+
+  init() throws { place = try TemporaryLedger() }
+
+  @Test func aSecondKioskIsTurnedAway() throws {
+    let ledger = try place.open()
+    let process = Int(ProcessInfo.processInfo.processIdentifier)
+    #expect(throws: LedgerError.inUse(path: place.path, process: process)) { try place.open() }
+    #expect(try ledger.state().seq == 0)
+  }
+
+  @Test func aLedgerThatWasClosedMayBeOpenedAgain() throws {
+    do { _ = try place.open() }
+    #expect(throws: Never.self) { try place.open() }
+  }
+
+  @Test func theLastSignOfLifeIsRemembered() throws {
+    let alive = Timestamp(milliseconds: 1_795_251_600_123)
+    do { try place.open().beat(at: alive) }
+    #expect(try place.open().lastAlive == alive)
+  }
+
+  /// A kiosk that starts and dies before it beats has read nothing of what waits for it: its start
+  /// must not make the next one resume a session that is too old.
+  @Test func openingIsNoSignOfLife() throws {
+    let alive = Timestamp(milliseconds: 1_795_251_600_123)
+    do { try place.open().beat(at: alive) }
+    do { _ = try place.open() }
+    #expect(try place.open().lastAlive == alive)
+  }
+
+  @Test func aLedgerThatNeverBeatWasNeverAliveRecently() throws {
+    do { _ = try place.open() }
+    let lastAlive = try place.open().lastAlive
+    #expect(lastAlive == nil)
+  }
+
+  @Test(arguments: [true, false])
+  func aLedgerOfALaterVersionIsRefused(readOnly: Bool) throws {
+    do { _ = try place.open() }
+    try place.tamper("INSERT INTO grdb_migrations VALUES ('2 something new')")
+    #expect(throws: LedgerError.newer(path: place.path)) { try place.open(readOnly: readOnly) }
+  }
+
+  @Test func aFolderThatIsNotThereIsNamed() {
+    let path = place.folder.appending(path: "none/ledger.sqlite").path
+    #expect(throws: LedgerError.cannotOpen(path: path, detail: "No such file or directory")) {
+      try Ledger(path: path)
+    }
+  }
+
+  @Test func aReaderDoesNotMakeALedger() {
+    let error = #expect(throws: LedgerError.self) { try place.open(readOnly: true) }
+    guard case .cannotOpen(place.path, _) = error else {
+      Issue.record("\(String(describing: error))")
+      return
+    }
+    #expect(!FileManager.default.fileExists(atPath: place.path))
+  }
+
+  @Test func aReaderOfAnotherDatabaseIsTold() throws {
+    try place.tamper("CREATE TABLE recipes (name TEXT)")
+    let error = #expect(throws: LedgerError.self) { try place.open(readOnly: true) }
+    #expect(error == .cannotOpen(path: place.path, detail: "it is not a ledger"))
+  }
+
+  @Test(arguments: [true, false])
+  func aFileThatIsNoDatabaseIsRefused(readOnly: Bool) throws {
+    try Data(repeating: 0x61, count: 10_000).write(to: URL(filePath: place.path))
+    #expect(throws: LedgerError.damaged(path: place.path, detail: "file is not a database")) {
+      try place.open(readOnly: readOnly)
+    }
+  }
+}

@@ -1,0 +1,114 @@
+import JuiceMaker
+import KioskMessages
+import Testing
+
+@testable import Ledger
+
+@Suite struct LedgerRecallTests {
+  private let place: TemporaryLedger
+
+  init() throws { place = try TemporaryLedger() }
+
+  private func fingerprint(_ packetID: UInt16, _ payload: String = "banana") -> Fingerprint {
+    Fingerprint(packetID: packetID, topic: "kiosk/k1/order/panel1", payload: Array(payload.utf8))
+  }
+
+  @Test func anAnswerIsRecalledByTheSendersID() throws {
+    let other = Source(kind: .order, name: "panel2")
+    let answer = Answer(topic: "result/1", correlationData: [0, 255], payload: Array("{}".utf8))
+    let entry = LedgerEntry(
+      seq: 1, at: Timestamp(milliseconds: 0), source: panel, id: "a1", outcome: .service(.open))
+    try place.write(
+      LedgerTransaction(.init(entry: entry, answer: answer, key: .request(panel, "a1"))))
+
+    let keys: [RepeatKey] = [
+      .request(panel, "a1"), .request(panel, "A1"), .request(other, "a1"),
+      .request(Source(kind: .restock, name: "panel1"), "a1"), .delivery(fingerprint(1)),
+    ]
+    #expect(try place.open().recall(keys) == [.request(panel, "a1"): answer])
+    #expect(try place.open().recall([RepeatKey]()).isEmpty)
+  }
+
+  @Test func anAnswerIsRecalledByItsFingerprint() throws {
+    try place.write(
+      LedgerTransaction(
+        .init(1, .service(.open), answer: "one", key: .delivery(fingerprint(1))),
+        .init(2, .service(.open), answer: "two", key: .delivery(fingerprint(65_535, "kiwi")))))
+    let recalled = try place.open().recall([
+      .delivery(fingerprint(1)), .delivery(fingerprint(1, "kiwi")), .delivery(fingerprint(2)),
+      .delivery(fingerprint(65_535, "kiwi")),
+    ])
+    #expect(recalled.count == 2)
+    #expect(recalled[.delivery(fingerprint(1))]?.payload == Array("one".utf8))
+    #expect(recalled[.delivery(fingerprint(65_535, "kiwi"))]?.payload == Array("two".utf8))
+  }
+
+  /// A broker that counts packet ids from 1 on every connection gives equal ones to many presses.
+  @Test func ofSeveralAnswersToOneFingerprintTheNewestIsRecalled() throws {
+    let ledger = try place.open()
+    // In the ring's first slot lies the newest.
+    for seq in 1...Ledger.fingerprintCount {
+      let key = seq % 100 == 50 ? fingerprint(1) : fingerprint(2, "\(seq)")
+      try ledger.commit(
+        LedgerTransaction(.init(seq, .service(.open), answer: "\(seq)", key: .delivery(key))))
+    }
+    let key = RepeatKey.delivery(fingerprint(1))
+    #expect(try ledger.recall([key])[key]?.payload == Array("950".utf8))
+  }
+
+  @Test func fingerprintsLieInARing() throws {
+    let ledger = try place.open()
+    var transaction = LedgerTransaction()
+    transaction.records = (1...1100).map { seq in
+      .init(seq, .service(.open), answer: "", key: .delivery(fingerprint(UInt16(seq))))
+    }
+    try ledger.commit(transaction)
+    #expect(try place.count("delivery") == 1024)
+    let recalled = try ledger.recall((1...1100).map { .delivery(fingerprint(UInt16($0))) })
+    #expect(
+      Set(recalled.keys) == Set((77...1100).map { .delivery(fingerprint(UInt16($0))) }))
+  }
+
+  @Test func fingerprintsTellPacketTopicAndPayloadApart() {
+    func digest(_ topic: String, _ payload: String) -> UInt64 {
+      Fingerprint(packetID: 1, topic: topic, payload: Array(payload.utf8)).digest
+    }
+    // FNV-1a of "t", a zero byte and "p": the same in every process.
+    #expect(digest("t", "p") == 0x566d_c619_43ee_36cb)
+    #expect(
+      Set([digest("ab", "c"), digest("a", "bc"), digest("abc", ""), digest("", "abc")]).count == 4)
+    #expect(fingerprint(1) != fingerprint(2))
+  }
+
+  @Test(
+    arguments: [
+      // Within the first bound an answer is kept whatever its age, within the second for a day.
+      (9_970, 2, false), (10_050, 0, false), (10_050, 1, false), (10_050, 2, true),
+      (100_050, 0, true),
+    ] as [(Int, Int64, Bool)])
+  func answersAreForgottenWithinBounds(count: Int, days: Int64, forgets: Bool) throws {
+    do { _ = try place.open() }
+    try place.tamper(
+      """
+      WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < \(count))
+      INSERT INTO entry (seq, at, source, status) SELECT i, 0, 'order/panel1', 'open' FROM n;
+      INSERT INTO answer (seq, at, source, request, topic, payload)
+      SELECT seq, 0, source, 'a' || seq, 't', x'7b7d' FROM entry;
+      """)
+    let ledger = try place.open()
+    func commit(_ seq: Int) throws {
+      try ledger.commit(
+        LedgerTransaction(
+          .init(seq, .service(.open), at: days * Ledger.answerAge, answer: "{}")))
+    }
+    // Twice as many as were added, so that no order is held up by what others have left.
+    try commit(count + 1)
+    #expect(try place.count("answer") == count + 1 - (forgets ? 2 : 0))
+    for seq in count + 2...count + 30 { try commit(seq) }
+    #expect(try place.count("answer") == count + 30 - (forgets ? 60 : 0))
+    let keys = [1, 60, 61, count].compactMap { Request.ID("a\($0)") }
+      .map { RepeatKey.request(panel, $0) }
+    let known = try ledger.recall(keys)
+    #expect(keys.map { known[$0] != nil } == [!forgets, !forgets, true, true])
+  }
+}

@@ -1,0 +1,144 @@
+import GRDB
+import JuiceMaker
+import KioskMessages
+import Testing
+
+@testable import Ledger
+
+@Suite struct LedgerTests {
+  private let place: TemporaryLedger
+
+  init() throws { place = try TemporaryLedger() }
+
+  @Test func aNewLedgerIsEmptyAndOpen() throws {
+    let ledger = try place.open()
+    #expect(try ledger.state() == Ledger.State())
+    #expect(try ledger.state().service == .open)
+    #expect(try ledger.entries(after: 0).isEmpty)
+    #expect(try ledger.verify() == 0)
+    #expect(ledger.lastAlive == nil)
+  }
+
+  @Test func eachCommitIsOnTheDiskBeforeItReturns() throws {
+    let ledger = try place.open()
+    let (journal, synchronous, foreignKeys) = try ledger.database.read { database in
+      (
+        try String.fetchOne(database, sql: "PRAGMA journal_mode"),
+        try Int.fetchOne(database, sql: "PRAGMA synchronous"),
+        try Int.fetchOne(database, sql: "PRAGMA foreign_keys")
+      )
+    }
+    #expect(journal == "wal")
+    #expect(synchronous == 2)
+    #expect(foreignKeys == 1)
+  }
+
+  @Test func whatWasCommittedIsThereAfterReopening() throws {
+    var transaction = LedgerTransaction(
+      .opened(1, ["banana": 10, "kiwi": 0]), .banana(2, ticket: 1),
+      .init(3, .restocked(changes: ["kiwi": 5, "banana": -1])), .init(4, .service(.closed)))
+    transaction.confirmed = 3
+    transaction.ticket = Ticket(day: 7, number: 1)
+    transaction.service = .closed
+    try place.write(transaction)
+
+    var expected = Ledger.State()
+    expected.seq = 4
+    expected.stock = ["banana": 7, "kiwi": 5]
+    expected.service = .closed
+    expected.ticket = Ticket(day: 7, number: 1)
+    expected.confirmed = 3
+    #expect(try place.open().state() == expected)
+    #expect(try place.open().verify() == 4)
+  }
+
+  @Test func aTransactionChangesOnlyWhatItNames() throws {
+    var transaction = LedgerTransaction(.opened(1, ["banana": 10]))
+    transaction.service = .closed
+    transaction.ticket = Ticket(day: 7, number: 3)
+    transaction.confirmed = 1
+    try place.write(transaction)
+    try place.write(LedgerTransaction(.banana(2, ticket: 4)))
+    let state = try place.open().state()
+    #expect(state.service == .closed)
+    #expect(state.ticket == Ticket(day: 7, number: 3))
+    #expect(state.confirmed == 1)
+    #expect(state.seq == 2)
+  }
+
+  @Test(
+    arguments: [
+      .opened(["kiwi": 10, "mango": 0]),
+      .ready(
+        Order(juice: "kiwi", quantity: 2), used: ["kiwi": 6, "banana": 1],
+        ticket: Ticket(day: -3, number: 42)),
+      .outOfStock(Order(juice: "mango_kiwi"), missing: ["banana": 6, "durian": .max]),
+      .restocked(changes: ["banana": -4]), .restocked(changes: [:]),
+      .service(.open), .service(.closed),
+      .rejected(.quantityOutOfRange, order: Order(juice: "kiwi", quantity: .max)),
+      .rejected(.conflict, order: nil),
+    ] as [LedgerEntry.Outcome])
+  func everyOutcomeIsReadAsItWasWritten(outcome: LedgerEntry.Outcome) throws {
+    let ledger = try place.open()
+    try ledger.commit(LedgerTransaction(.opened(1, ["banana": 10])))
+    if case .ready = outcome { try ledger.commit(LedgerTransaction(.opened(2, ["kiwi": 10]))) }
+    let seq = try ledger.state().seq + 1
+    let records: [LedgerTransaction.Record] = [
+      .init(seq, outcome, at: -1, source: nil),
+      .init(
+        seq + 1, .service(.open), at: 1_795_251_600_007,
+        source: Source(kind: .service, name: "주문 1"), id: "a-1_B", answer: "{}"),
+    ]
+    var transaction = LedgerTransaction()
+    transaction.records = records
+    try ledger.commit(transaction)
+    let page = try ledger.entries(after: seq - 1)
+    #expect(page.map(\.entry) == records.map(\.entry))
+    #expect(page.map(\.answer) == records.map(\.answer))
+  }
+
+  @Test func everyReasonIsReadAsItWasWritten() throws {
+    let ledger = try place.open()
+    for (index, reason) in RejectionReason.allCases.enumerated() {
+      try ledger.commit(LedgerTransaction(.init(index + 1, .rejected(reason, order: nil))))
+    }
+    let outcomes = try ledger.entries(after: 0).map(\.entry.outcome)
+    #expect(outcomes == RejectionReason.allCases.map { .rejected($0, order: nil) })
+  }
+
+  @Test func entriesComeInPages() throws {
+    let ledger = try place.open()
+    var transaction = LedgerTransaction()
+    transaction.records = (1...25).map { .init($0, .service(.open)) }
+    try ledger.commit(transaction)
+    #expect(try ledger.entries(after: 0, limit: 10).map(\.entry.seq) == Array(1...10))
+    #expect(try ledger.entries(after: 10, limit: 10).map(\.entry.seq) == Array(11...20))
+    #expect(try ledger.entries(after: 20, limit: 10).map(\.entry.seq) == Array(21...25))
+    #expect(try ledger.entries(after: 25).isEmpty)
+  }
+
+  @Test func publishedTopicsAreRemembered() throws {
+    let ledger = try place.open()
+    try ledger.setTopics(["a", "b"])
+    #expect(try ledger.state().topics == ["a", "b"])
+    try ledger.setTopics(["b", "c"])
+    #expect(try ledger.state().topics == ["b", "c"])
+    try ledger.setTopics([])
+    #expect(try ledger.state().topics.isEmpty)
+  }
+
+  @Test func aReaderLooksOnWhileAKioskIsAtWork() throws {
+    let ledger = try place.open()
+    try ledger.commit(LedgerTransaction(.opened(1, ["banana": 10])))
+    let reader = try place.open(readOnly: true)
+    #expect(try reader.state().stock == ["banana": 10])
+    try ledger.commit(LedgerTransaction(.banana(2, ticket: 1)))
+    #expect(try reader.state().stock == ["banana": 8])
+    #expect(try reader.verify() == 2)
+    #expect(reader.lastAlive == nil)
+    #expect(throws: LedgerError.self) {
+      try reader.commit(LedgerTransaction(.banana(3, ticket: 2)))
+    }
+    #expect(try ledger.state().seq == 2)
+  }
+}

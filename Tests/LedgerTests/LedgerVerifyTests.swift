@@ -1,0 +1,139 @@
+import Foundation
+import GRDB
+import JuiceMaker
+import KioskMessages
+import Testing
+
+@testable import Ledger
+
+@Suite struct LedgerVerifyTests {
+  private let place: TemporaryLedger
+
+  init() throws {
+    place = try TemporaryLedger()
+    try place.write(
+      LedgerTransaction(
+        .opened(1, ["banana": 10, "kiwi": 10]), .banana(2, ticket: 1),
+        .init(3, .rejected(.closed, order: Order(juice: "kiwi")), answer: "closed"),
+        .init(4, .restocked(changes: ["kiwi": 5]), answer: "applied")))
+  }
+
+  @Test(arguments: [
+    (
+      "UPDATE stock SET quantity = 99 WHERE fruit = 'kiwi'",
+      "the stock of kiwi is 99, but its entries add up to 15"
+    ),
+    (
+      "UPDATE movement SET amount = -1 WHERE seq = 2",
+      "the stock of banana is 8, but its entries add up to 9"
+    ),
+    (
+      "DELETE FROM movement WHERE seq = 4", "the stock of kiwi is 15, but its entries add up to 10"
+    ),
+    ("DELETE FROM entry WHERE seq = 3", "1 entries are missing after entry 0"),
+    ("DELETE FROM entry WHERE seq < 4", "3 entries are missing after entry 0"),
+    (
+      "DELETE FROM entry WHERE seq = 4",
+      "the stock of kiwi is 15, but its entries add up to 10"
+    ),
+    ("UPDATE entry SET seq = 6 WHERE seq = 4", "2 entries are missing after entry 0"),
+    (
+      "INSERT INTO stock VALUES (9, 'durian', 1)",
+      "the stock of durian is 1, but its entries add up to 0"
+    ),
+  ])
+  func aChangedLedgerIsFoundAndNotOpened(sql: String, detail: String) throws {
+    try place.tamper(sql)
+    let error = LedgerError.doesNotAddUp(path: place.path, detail: detail)
+    let reader = try place.open(readOnly: true)
+    #expect(throws: error) { try reader.verify() }
+    #expect(throws: error) { try place.open() }
+  }
+
+  @Test(arguments: ["DELETE FROM entry WHERE seq >= 3; DELETE FROM movement WHERE seq >= 3"])
+  func anAnswerToAnEntryThatIsGoneIsFound(sql: String) throws {
+    try place.tamper(sql + "; UPDATE stock SET quantity = 10 WHERE fruit = 'kiwi'")
+    let reader = try place.open(readOnly: true)
+    let error = #expect(throws: LedgerError.self) { try reader.verify() }
+    #expect(
+      error == .doesNotAddUp(path: place.path, detail: "there is a row of answer without its entry")
+    )
+  }
+
+  @Test func aLongLedgerIsOpenedFromItsLastCheckpointAndVerifiedFromTheStart() throws {
+    try place.tamper(
+      """
+      WITH RECURSIVE n(i) AS (SELECT 5 UNION ALL SELECT i + 1 FROM n WHERE i < 10010)
+      INSERT INTO entry (seq, at, status) SELECT i, 0, 'restocked' FROM n;
+      INSERT INTO movement SELECT seq, 1, 1 FROM entry WHERE seq > 4;
+      UPDATE stock SET quantity = quantity + 10006 WHERE id = 1;
+      """)
+    #expect(try place.count("checkpoint") == 0)
+    #expect(try place.open().verify() == 10_010)
+    #expect(try place.count("checkpoint") == 2)
+    // Before the checkpoint: no start is held up by it, and verify finds it.
+    try place.tamper("UPDATE movement SET amount = 7 WHERE seq = 100")
+    #expect(throws: LedgerError.self) { try place.open().verify() }
+    try place.tamper("UPDATE movement SET amount = 1 WHERE seq = 100")
+    try place.write(LedgerTransaction(.init(10_011, .restocked(changes: ["banana": 1]))))
+    #expect(try place.open().verify() == 10_011)
+    // After it: found at once.
+    try place.tamper("UPDATE movement SET amount = 2 WHERE seq = 10011")
+    #expect(throws: LedgerError.self) { try place.open() }
+  }
+
+  @Test func aFruitThatIsNewerThanTheCheckpointAddsUp() throws {
+    try place.tamper(
+      """
+      WITH RECURSIVE n(i) AS (SELECT 5 UNION ALL SELECT i + 1 FROM n WHERE i < 10010)
+      INSERT INTO entry (seq, at, status) SELECT i, 0, 'restocked' FROM n;
+      """)
+    try place.write(LedgerTransaction(.opened(10_011, ["mango": 4])))
+    #expect(try place.open().verify() == 10_011)
+  }
+
+  @Test func aDamagedPageIsFound() throws {
+    let root = try page(of: "answer")
+    try overwrite(page: root)
+    let reader = try place.open(readOnly: true)
+    let error = #expect(throws: LedgerError.self) { try reader.verify() }
+    guard case .damaged(place.path, _) = error else {
+      Issue.record("\(String(describing: error))")
+      return
+    }
+  }
+
+  @Test(arguments: ["stock", "entry", "movement"])
+  func aLedgerWithADamagedPageIsNotOpened(table: String) throws {
+    try overwrite(page: try page(of: table))
+    let error = #expect(throws: LedgerError.self) { try place.open() }
+    guard case .damaged(place.path, _) = error else {
+      Issue.record("\(String(describing: error))")
+      return
+    }
+  }
+
+  @Test func anEntryThatCannotBeReadIsNamed() throws {
+    try place.tamper("UPDATE entry SET day = NULL WHERE seq = 2")
+    let ledger = try place.open()
+    #expect(throws: LedgerError.unreadable(2)) { try ledger.entries(after: 0) }
+    #expect(try ledger.entries(after: 2).count == 2)
+  }
+
+  private func page(of table: String) throws -> Int {
+    let database = try DatabaseQueue(path: place.path)
+    let page = try database.read { database in
+      try Int.fetchOne(
+        database, sql: "SELECT rootpage FROM sqlite_master WHERE name = ?", arguments: [table])
+    }
+    try database.close()
+    return try #require(page)
+  }
+
+  private func overwrite(page: Int) throws {
+    let file = try FileHandle(forUpdating: URL(filePath: place.path))
+    try file.seek(toOffset: UInt64(page - 1) * 4096)
+    try file.write(contentsOf: Data(repeating: 0xA5, count: 4096))
+    try file.close()
+  }
+}
