@@ -33,6 +33,8 @@ final class EventLoop: SerialExecutor {
     /// The socket was watched, so that not to be readable means: it is empty.
     var isWatched = false
     var canRead = false
+    /// When that was: jobs that have run since may have taken their time.
+    var at = Instant.now
     /// The other side has ended the connection; what it said before may still be unread.
     var isHungUp = false
   }

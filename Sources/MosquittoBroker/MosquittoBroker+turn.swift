@@ -68,9 +68,12 @@ extension MosquittoBroker {
     _ connection: Connection, _ ready: EventLoop.Readiness, _ now: Instant
   ) throws(BrokerError) {
     if batch == .none {
-      // While something is unread it might be the answer to the last PINGREQ; what has come within
-      // the last second, in the midst of a flood, tells that the broker is alive as well.
-      let isCurrent = (ready.isWatched && !ready.canRead) || life?.hasReceived(since: now - .seconds(1)) == true
+      // While something is unread it might be the answer to the last PINGREQ. In the midst of a
+      // flood the socket is never empty, but what came within the last second is a sign of life.
+      let justNow = now - .seconds(1)
+      let isCurrent =
+        (ready.isWatched && !ready.canRead && ready.at >= justNow)
+        || life?.hasReceived(since: justNow) == true
       if now >= connection.nextMisc, isCurrent { try connection.misc(at: now) }
       if connection.wantsWrite { try connection.write() }
     }
@@ -91,7 +94,7 @@ extension MosquittoBroker {
       life?.received(at: now)
       life?.looked(at: .now)
     } else if ready.isWatched {
-      life?.looked(at: now)
+      life?.looked(at: ready.at)
     }
     // Reading may have ended the connection, or put a batch in hand.
     guard case .open(let current) = link, current === connection, batch == .none else { return }

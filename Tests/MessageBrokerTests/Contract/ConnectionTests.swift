@@ -113,7 +113,8 @@ struct ConnectionTests {
       #expect(again.map(\.isRedelivery) == [true])
       let reason = try await older.expectOffline()
       // Only MQTT 5 can tell a client why it was disconnected, and mosquitto 2.0.11 does not.
-      if case .connectionLost = reason, kind != .inMemory {} else {
+      if case .connectionLost = reason, kind != .inMemory {
+      } else {
         #expect(reason == .sessionTakenOver)
       }
       await older.disconnect(grace: .zero)

@@ -53,7 +53,8 @@ struct OutageTests {
       let broker = MosquittoBroker(.loopback(proxy.port))
       await broker.connect(
         SessionOptions(
-          clientID: "kiosk", subscriptions: [try TopicFilter("orders")], sessionExpiry: .seconds(60)))
+          clientID: "kiosk", subscriptions: [try TopicFilter("orders")], sessionExpiry: .seconds(60)
+        ))
       try await broker.expectOnline()
       let panel = MosquittoBroker(.loopback(server.port))
       await panel.connect(SessionOptions(clientID: "panel"))

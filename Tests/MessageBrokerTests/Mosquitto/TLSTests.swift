@@ -15,7 +15,9 @@ struct TLSTests {
         SessionOptions(clientID: "kiosk", subscriptions: [try TopicFilter("echo")]))
       try await broker.expectOnline()
       // More than a TLS record holds, so that some of it waits where poll(2) does not see it.
-      let messages = (0..<50).map { Message(topic: "echo", payload: .init(repeating: $0, count: 2_000)) }
+      let messages = (0..<50).map {
+        Message(topic: "echo", payload: .init(repeating: $0, count: 2_000))
+      }
       try await broker.publish(messages)
       #expect(try await broker.nextDeliveries(50).map(\.message) == messages)
       await broker.disconnect(grace: .seconds(5))
@@ -85,8 +87,9 @@ struct TLSTests {
     change(&configuration)
     let broker = MosquittoBroker(configuration)
     await broker.connect(SessionOptions(clientID: "kiosk"))
-    guard case .tls(let detail) = try await broker.expectOffline() else {
-      Issue.record("not told as a failure of TLS")
+    let reason = try await broker.expectOffline()
+    guard case .tls(let detail) = reason else {
+      Issue.record("not told as a failure of TLS: \(reason)")
       return
     }
     #expect(detail.contains(cause), "\(detail)")
