@@ -46,6 +46,21 @@ extension KioskConfiguration {
   var topics: KioskTopics { KioskTopics(root: kiosk.root, kiosk: kiosk.id) }
 
   func makeBroker() throws(Failure) -> any MessageBroker {
-    InMemoryBroker().client()
+    let password: String?
+    do throws(ConfigurationErrors) { password = try broker.readPassword() } catch {
+      throw Failure(error)
+    }
+    return MosquittoBroker(
+      MosquittoBroker.Configuration(
+        host: broker.host, port: UInt16(clamping: broker.port),
+        protocolVersion: broker.protocol == .v5 ? .v5 : .v311, username: broker.username,
+        password: password,
+        tls: broker.tls.map { tls in
+          MosquittoBroker.Configuration.TLS(
+            caFile: tls.caFile ?? Self.systemAuthorities, certificateFile: tls.certificateFile,
+            keyFile: tls.keyFile)
+        }))
   }
+  /// The certificate authorities that the system trusts (Debian's ca-certificates).
+  private static let systemAuthorities = "/etc/ssl/certs/ca-certificates.crt"
 }
