@@ -24,7 +24,7 @@ struct Check: AsyncParsableCommand {
     StandardOutput.write(
       """
       The configuration is good.
-        kiosk   \(settings.topics.base), \(configuration.kiosk.language), \
+        kiosk   \(settings.topics.base), \(configuration.kiosk.language.rawValue), \
       \(configuration.kiosk.timeZone.identifier)
         broker  \(configuration.broker.host):\(configuration.broker.port)\
       \(configuration.broker.tls == nil ? "" : " with TLS")
