@@ -31,13 +31,10 @@ package struct TopicFilter: Sendable, Hashable, CustomStringConvertible {
       return false
     }
     while let expected = filter.popFirst() {
+      // Asked before a level is taken: "sport/#" also selects "sport" itself (4.7.1.2).
       if expected.elementsEqual("#".utf8) { return true }
       guard let level = levels.popFirst() else { return false }
       guard expected.elementsEqual("+".utf8) || expected.elementsEqual(level) else { return false }
-      // "sport/#" also selects "sport" itself (4.7.1.2).
-      if levels.isEmpty, filter.count == 1, filter.first?.elementsEqual("#".utf8) == true {
-        return true
-      }
     }
     return levels.isEmpty
   }

@@ -73,8 +73,8 @@ struct ClientState {
 
   /// Since when the oldest unread packet waits, if that is longer ago than the session may live.
   func staleSince(at now: Duration) -> Duration? {
-    guard let options, options.sessionExpiry > .zero, let oldest = inbox.first?.arrival,
-      now - oldest > options.sessionExpiry
+    guard inHand == nil, let options, options.sessionExpiry > .zero,
+      let oldest = inbox.first?.arrival, now - oldest > options.sessionExpiry
     else { return nil }
     return oldest
   }
@@ -109,10 +109,11 @@ struct ClientState {
 
   mutating func receive(_ packet: Packet, at now: Duration) { inbox.append((packet, now)) }
 
-  /// Takes the batch out of the client's hand; `nil` if there is none.
-  mutating func takeBatch() -> [UInt16]? {
+  /// Takes the batch out of the client's hand, and tells the packet ids to acknowledge.
+  @discardableResult
+  mutating func takeBatch() -> [UInt16] {
     defer { inHand = nil }
-    return inHand
+    return inHand ?? []
   }
 
   /// Gives a running number to each QoS 1 message; dropped ones take one too, so that none is ever
@@ -135,20 +136,26 @@ struct ClientState {
     let limit = max(1, batchLimit ?? Int(options?.receiveMaximum ?? 1))
     let confirmedBefore = confirmed
     var deliveries: [Delivery] = []
-    reading: while let next = inbox.first, deliveries.count < limit {
-      switch next.packet {
+    var read = 0
+    defer { inbox.removeFirst(read) }
+    for (packet, _) in inbox where deliveries.count < limit {
+      switch packet {
       case .publish(let delivery): deliveries.append(delivery)
       case .publishAcknowledged(let number): confirmed = number
       case .subscriptionsGranted:
         // What the resumed session delivered before it makes a batch of its own.
-        if !deliveries.isEmpty { break reading }
-        inbox.removeFirst()
+        if !deliveries.isEmpty { return take(deliveries) }
+        read += 1
         delay = Self.firstDelay
         return .online
       }
-      inbox.removeFirst()
+      read += 1
     }
     if deliveries.isEmpty { return confirmed > confirmedBefore ? .confirmed : nil }
+    return take(deliveries)
+  }
+
+  private mutating func take(_ deliveries: [Delivery]) -> BrokerEvent {
     inHand = deliveries.map(\.packetID).filter { $0 > 0 }
     return .deliveries(deliveries)
   }

@@ -15,9 +15,6 @@ package final class InMemoryBroker: Sendable {
     case nothing
   }
 
-  /// The longest payload: what MQTT can say in a packet's remaining length (2.1.4), roughly.
-  package static let largestPayload = 268_000_000
-
   let maximumPayload: Int
   private let network: Mutex<Network>
 
@@ -25,9 +22,10 @@ package final class InMemoryBroker: Sendable {
   ///   - habits: whose peculiarities it has.
   ///   - queueLimit: how many messages a session holds beyond those in flight, before it drops the
   ///     newest.
-  ///   - maximumPayload: in bytes; a longer one cannot be published.
+  ///   - maximumPayload: in bytes; a longer one cannot be published. By default what the length of a
+  ///     packet can tell (MQTT 2.1.4).
   package init(
-    habits: Habits = .mosquitto, queueLimit: Int = 1_000, maximumPayload: Int = largestPayload
+    habits: Habits = .mosquitto, queueLimit: Int = 1_000, maximumPayload: Int = 268_435_455
   ) {
     self.maximumPayload = maximumPayload
     network = Mutex(Network(server: ServerState(habits: habits, queueLimit: queueLimit)))

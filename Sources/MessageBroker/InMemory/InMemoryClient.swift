@@ -1,6 +1,7 @@
 /// A client of an `InMemoryBroker`.
 ///
-/// While a batch is in hand `nextEvent` reads nothing: it returns only for an outage, for its
+/// It takes a connection for established when `nextEvent` has returned something from it; what is
+/// published before is dropped. While a batch is in hand `nextEvent` reads nothing: it returns only for an outage, for its
 /// timeout or for a cancellation. One call of `nextEvent` waits at a time; a second one lets the
 /// first return `nil`.
 package actor InMemoryClient: MessageBroker {
@@ -44,11 +45,12 @@ package actor InMemoryClient: MessageBroker {
 
   @discardableResult
   package func publish(_ messages: [Message]) throws(BrokerError) -> UInt64 {
-    let allowed = messages.filter { broker.permits($0) }
+    let refused = messages.filter { !broker.permits($0) }
+    let allowed = refused.isEmpty ? messages : messages.filter { broker.permits($0) }
     let last = broker.update { $0.publish(allowed, by: number) }
-    guard allowed.count == messages.count else {
+    guard refused.isEmpty else {
       throw .cannotPublish(
-        topics: messages.filter { !broker.permits($0) }.map(\.topic),
+        topics: refused.map(\.topic),
         reason: "not a topic name, or a payload of more than \(broker.maximumPayload) bytes")
     }
     return last

@@ -8,7 +8,7 @@ struct Network {
 
   private(set) var now = Duration.zero
   var server: ServerState
-  var faults: [Fault] = []
+  var faults: [InMemoryBroker.Fault] = []
   private(set) var clients: [ClientState] = []
   private var isRunning = true
   private var saved: ServerState?
@@ -43,8 +43,9 @@ struct Network {
   /// The acknowledgements leave before what was held back, as they do with libmosquitto: an answer
   /// can be lost though its order never comes again.
   mutating func settle(_ client: Int) {
-    if clients[client].hasBatchInHand { strike(.before, .settle, client) }
-    guard let batch = clients[client].takeBatch() else { return }
+    guard clients[client].hasBatchInHand else { return }
+    strike(.before, .settle, client)
+    let batch = clients[client].takeBatch()
     for packetID in batch {
       if strike(.before, .acknowledgement, client) { return }
       guard let clientID = connectedID(of: client) else { return }
@@ -59,7 +60,7 @@ struct Network {
 
   mutating func abandon(_ client: Int) {
     lose(client, .connectionLost("the batch in hand was abandoned"))
-    _ = clients[client].takeBatch()
+    clients[client].takeBatch()
   }
 
   mutating func disconnect(_ client: Int) {
@@ -216,8 +217,11 @@ struct Network {
 
   /// Ends a connection without a farewell; without a connection it does nothing.
   private mutating func lose(_ client: Int, _ reason: BrokerError) {
-    guard let clientID = connectedID(of: client) else { return }
-    server.close(clientID, farewell: false, at: now)
+    if connectedID(of: client) != nil { breakOff(client, reason) }
+  }
+
+  private mutating func breakOff(_ client: Int, _ reason: BrokerError) {
+    if let clientID = connectedID(of: client) { server.close(clientID, farewell: false, at: now) }
     clients[client].disconnected(reason, at: now)
   }
 
@@ -226,12 +230,13 @@ struct Network {
     return clients[client].options?.clientID
   }
 
-  /// Lets a fault happen if one was injected for this step of this client.
+  /// Lets a fault happen if one was injected for this step of this client. Only a CONNECT can break
+  /// where there is no connection.
   @discardableResult
   private mutating func strike(
-    _ moment: Fault.Moment, _ step: Fault.Step, _ client: Int
+    _ moment: InMemoryBroker.Fault.Moment, _ step: InMemoryBroker.Fault.Step, _ client: Int
   ) -> Bool {
-    guard
+    guard step == .connect || connectedID(of: client) != nil,
       let index = faults.firstIndex(where: {
         $0.moment == moment && $0.step == step && $0.clientID == clients[client].options?.clientID
       })
@@ -241,11 +246,7 @@ struct Network {
       return false
     }
     faults.remove(at: index)
-    let reason = BrokerError.connectionLost("the connection broke")
-    if let clientID = connectedID(of: client) {
-      server.close(clientID, farewell: false, at: now)
-    }
-    clients[client].disconnected(reason, at: now)
+    breakOff(client, .connectionLost("the connection broke"))
     return true
   }
 }

@@ -26,7 +26,9 @@ struct ServerSession: Sendable {
 
   func isExpired(at now: Duration) -> Bool { expiresAt.map { $0 <= now } ?? false }
 
-  mutating func open(_ options: SessionOptions, by client: Int, resumed: Bool, habits: Habits) {
+  mutating func open(
+    _ options: SessionOptions, by client: Int, resumed: Bool, habits: InMemoryBroker.Habits
+  ) {
     connection = client
     will = options.will
     expiry = options.sessionExpiry
@@ -56,7 +58,7 @@ struct ServerSession: Sendable {
   /// Takes a message in for delivery. QoS 0 is not kept for an absent client, and a full queue
   /// drops the newest message, as mosquitto does (`max_queued_messages`).
   mutating func enqueue(
-    _ message: StoredMessage, retain: Bool = false, limit: Int, habits: Habits
+    _ message: StoredMessage, retain: Bool = false, limit: Int, habits: InMemoryBroker.Habits
   ) {
     let isAway = connection == nil
     guard queue.count < limit, !(isAway && message.qos == .atMostOnce) else { return }
@@ -69,8 +71,8 @@ struct ServerSession: Sendable {
   /// client takes (receive maximum, 3.1.2.11.3) are unacknowledged.
   mutating func nextDelivery(at now: Duration) -> Delivery? {
     guard connection != nil else { return nil }
-    repeats.removeAll { $0.stored.isExpired(at: now) }
-    queue.removeAll { $0.stored.isExpired(at: now) }
+    while let first = repeats.first, first.stored.isExpired(at: now) { repeats.removeFirst() }
+    while let first = queue.first, first.stored.isExpired(at: now) { queue.removeFirst() }
     guard var next = repeats.first ?? queue.first else { return nil }
     if next.stored.qos == .atLeastOnce {
       guard unacknowledged.count < window else { return nil }
@@ -84,16 +86,21 @@ struct ServerSession: Sendable {
   }
 
   mutating func acknowledge(_ packetID: UInt16) {
-    unacknowledged.removeAll { $0.packetID == packetID }
+    if let index = unacknowledged.firstIndex(where: { $0.packetID == packetID }) {
+      unacknowledged.remove(at: index)
+    }
   }
 
   /// Packet ids run from 1 to 65,535 and round again; one in use is passed over (2.2.1).
   private mutating func freePacketID() -> UInt16 {
-    let used = Set((unacknowledged + repeats).compactMap(\.packetID))
     repeat {
       lastPacketID = lastPacketID == .max ? 1 : lastPacketID + 1
-    } while used.contains(
-      lastPacketID)
+    } while isInUse(lastPacketID)
     return lastPacketID
+  }
+
+  private func isInUse(_ packetID: UInt16) -> Bool {
+    unacknowledged.contains { $0.packetID == packetID }
+      || repeats.contains { $0.packetID == packetID }
   }
 }

@@ -1,7 +1,7 @@
 /// The broker's half: sessions, retained messages and what it refuses. It knows no clients, only
 /// their numbers; what it wants to send is fetched with `nextDelivery(to:at:)`.
 struct ServerState: Sendable {
-  let habits: Habits
+  let habits: InMemoryBroker.Habits
   let queueLimit: Int
   var refusesLogins = false
   var refusedSubscriptions: Set<TopicFilter> = []
@@ -9,7 +9,7 @@ struct ServerState: Sendable {
   private(set) var sessions: [String: ServerSession] = [:]
   private var retained: [String: StoredMessage] = [:]
 
-  init(habits: Habits, queueLimit: Int) {
+  init(habits: InMemoryBroker.Habits, queueLimit: Int) {
     self.habits = habits
     self.queueLimit = queueLimit
   }
@@ -56,7 +56,8 @@ struct ServerState: Sendable {
     if refusedPublishes.contains(where: { $0.matches(message.topic) }) { return }
     let stored = StoredMessage(message, at: now)
     if message.retain { retained[message.topic] = message.payload.isEmpty ? nil : stored }
-    for (id, session) in sessions where session.subscribes(to: message.topic) {
+    let subscribers = sessions.filter { $0.value.subscribes(to: message.topic) }.map(\.key)
+    for id in subscribers {
       sessions[id]?.enqueue(stored, limit: queueLimit, habits: habits)
     }
   }

@@ -149,12 +149,28 @@ struct ConnectionTests {
     try await withBroker(kind) { fixture in
       let kiosk = try await fixture.onlineClient("kiosk", "orders")
       let waiting = Task { await kiosk.nextEvent(timeout: nil) }
+      try await fixture.letPass(.milliseconds(100))
       waiting.cancel()
       #expect(await waiting.value == nil)
 
       // The client goes on for others.
       let panel = try await fixture.onlineClient("panel")
       try await panel.publishAndConfirm([Message(topic: "orders", text: "order")])
+      #expect(try await kiosk.nextTexts(1) == ["order"])
+    }
+  }
+
+  @Test(arguments: BrokerKind.allCases)
+  func aCancelledTaskTakesNoEvent(kind: BrokerKind) async throws {
+    try await withBroker(kind) { fixture in
+      let kiosk = try await fixture.onlineClient("kiosk", "orders")
+      let panel = try await fixture.onlineClient("panel")
+      try await panel.publishAndConfirm([Message(topic: "orders", text: "order")])
+      let cancelled = Task {
+        withUnsafeCurrentTask { $0?.cancel() }
+        return await kiosk.nextEvent(timeout: nil)
+      }
+      #expect(await cancelled.value == nil)
       #expect(try await kiosk.nextTexts(1) == ["order"])
     }
   }

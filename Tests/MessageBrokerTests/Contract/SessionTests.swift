@@ -50,6 +50,25 @@ struct SessionTests {
     }
   }
 
+  /// Not on MQTT 3.1.1, where a session that starts clean ends with its connection.
+  @Test(arguments: BrokerKind.allCases.filter(\.speaksVersion5))
+  func aCleanStartIsSaidForTheFirstConnect(kind: BrokerKind) async throws {
+    try await withBroker(kind) { fixture in
+      let panel = try await fixture.onlineClient("panel")
+      let kiosk = try await fixture.onlineClient("kiosk", "orders/#") {
+        $0.lasts()
+        $0.cleanStart = true
+      }
+      try await panel.publishAndConfirm([Message(topic: "orders/a", text: "order")])
+      _ = try await kiosk.nextBatch()
+      try await fixture.cutConnection(ofClient: "kiosk")
+      try await kiosk.expectOffline()
+      await kiosk.settle()
+      try await fixture.letReconnect()
+      #expect(try await kiosk.nextBatch().map(\.isRedelivery) == [true])
+    }
+  }
+
   @Test(arguments: BrokerKind.allCases)
   func aSessionWithoutExpiryEndsWithItsConnection(kind: BrokerKind) async throws {
     try await withBroker(kind) { fixture in

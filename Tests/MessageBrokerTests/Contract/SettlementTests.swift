@@ -27,6 +27,32 @@ struct SettlementTests {
     }
   }
 
+  /// The packet ids in hand belong to the connection that brought them: settled on the next one,
+  /// they would acknowledge what was not answered.
+  @Test(arguments: BrokerKind.allCases)
+  func aBatchCannotBeSettledOnALaterConnection(kind: BrokerKind) async throws {
+    try await withBroker(kind) { fixture in
+      let panel = try await fixture.onlineClient("panel")
+      let kiosk = try await fixture.onlineClient("kiosk", "orders/#") { $0.lasts() }
+      try await panel.publishAndConfirm([Message(topic: "orders/a", text: "order")])
+      _ = try await kiosk.nextBatch()
+      try await fixture.cutConnection(ofClient: "kiosk")
+      try await kiosk.expectOffline()
+      try await fixture.letPass(.seconds(2))
+      if case .deliveries = await kiosk.nextEvent(timeout: fixture.patience) {
+        Issue.record("a second batch in hand")
+      }
+      await kiosk.settle()
+      #expect(try await kiosk.nextBatch().map(\.isRedelivery) == [true])
+
+      try await fixture.cutConnection(ofClient: "kiosk")
+      try await kiosk.expectOffline()
+      await kiosk.settle()
+      try await fixture.letReconnect()
+      #expect(try await kiosk.nextBatch().map(\.isRedelivery) == [true], "still unacknowledged")
+    }
+  }
+
   @Test(arguments: BrokerKind.allCases)
   func whatWasSettledDoesNotComeAgain(kind: BrokerKind) async throws {
     try await withBroker(kind) { fixture in

@@ -97,25 +97,25 @@ extension BrokerFixture {
     _ clientID: String, _ filters: String..., options: (inout SessionOptions) -> Void = { _ in },
     location: SourceLocation = #_sourceLocation
   ) async throws -> any MessageBroker {
-    let client = try await client(clientID)
-    var session = SessionOptions(
-      clientID: clientID, subscriptions: try filters.map(TopicFilter.init))
-    options(&session)
-    await client.connect(session)
+    let client = try await connectedClient(clientID, filters, options)
     try await client.expectOnline(location)
     return client
   }
-}
 
-extension BrokerFixture {
   /// Makes a client that resumes the session of this id, and connects it. What the session holds
   /// may be delivered before it is online.
   func resumedClient(_ clientID: String, _ filters: String...) async throws -> any MessageBroker {
+    try await connectedClient(clientID, filters) { $0.lasts() }
+  }
+
+  private func connectedClient(
+    _ clientID: String, _ filters: [String], _ change: (inout SessionOptions) -> Void
+  ) async throws -> any MessageBroker {
     let client = try await client(clientID)
-    var session = SessionOptions(
+    var options = SessionOptions(
       clientID: clientID, subscriptions: try filters.map(TopicFilter.init))
-    session.lasts()
-    await client.connect(session)
+    change(&options)
+    await client.connect(options)
     return client
   }
 }

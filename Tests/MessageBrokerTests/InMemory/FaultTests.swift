@@ -4,6 +4,8 @@ import Testing
 /// A connection that breaks at each step of the cycle, and what the client and the others see of it.
 @Suite(.timeLimit(.minutes(2)))
 struct FaultTests {
+  private typealias Fault = InMemoryBroker.Fault
+
   /// A kiosk with one order in hand and its answer held back; what is settled of it, and what is not.
   @Test(arguments: [
     // An order comes again whether its acknowledgement was lost or not sent.
@@ -17,7 +19,8 @@ struct FaultTests {
     (Fault(.before, .publish, of: "kiosk", skipping: 1), comesAgain: false, answers: 1),
     (Fault(.after, .settle, of: "kiosk"), comesAgain: false, answers: 2),
   ])
-  func eachStepOfTheCycle(fault: Fault, comesAgain: Bool, answers: Int) async throws {
+  func eachStepOfTheCycle(fault: InMemoryBroker.Fault, comesAgain: Bool, answers: Int) async throws
+  {
     let fixture = InMemoryFixture()
     let broker = fixture.broker
     let kiosk = try await fixture.onlineClient("kiosk", "orders") { $0.lasts() }
@@ -56,7 +59,7 @@ struct FaultTests {
   }
 
   @Test(arguments: Fault.Moment.allCases)
-  func aConnectThatBreaks(moment: Fault.Moment) async throws {
+  func aConnectThatBreaks(moment: InMemoryBroker.Fault.Moment) async throws {
     let fixture = InMemoryFixture()
     fixture.broker.inject(Fault(moment, .connect, of: "kiosk"))
     let kiosk = fixture.client("kiosk")
@@ -98,8 +101,10 @@ struct FaultTests {
     #expect(await waiting.value == nil)
     #expect(await kiosk.nextEvent(timeout: nil) == nil)
     #expect(try await display.nextTexts(1) == ["offline"])
+    fixture.broker.inject(Fault(.before, .settle, of: "kiosk"))
     await kiosk.settle()
     try await kiosk.publish([Message(topic: "results", text: "ghost")])
+    #expect(fixture.broker.nextDeadline == nil, "it does not come back")
     fixture.broker.advance(by: .seconds(100))
     #expect(await display.nextEvent(timeout: .zero) == nil)
 

@@ -42,11 +42,11 @@ struct InMemoryBrokerTests {
   /// Packet ids and duplicate flags of two messages, the first unsettled at a cut, the second queued
   /// while the client is away.
   @Test(arguments: [
-    (Habits.mosquitto, ids: [UInt16(2), 3], marks: [true, false]),
-    (Habits.rabbitMQ, ids: [1, 2], marks: [true, false]),
-    (Habits.ejabberd, ids: [2, 3], marks: [true, true]),
+    (InMemoryBroker.Habits.mosquitto, ids: [UInt16(2), 3], marks: [true, false]),
+    (.rabbitMQ, ids: [1, 2], marks: [true, false]),
+    (.ejabberd, ids: [2, 3], marks: [true, true]),
   ])
-  func habits(habits: Habits, ids: [UInt16], marks: [Bool]) async throws {
+  func habits(habits: InMemoryBroker.Habits, ids: [UInt16], marks: [Bool]) async throws {
     let fixture = InMemoryFixture(broker: InMemoryBroker(habits: habits))
     let kiosk = try await fixture.onlineClient("kiosk", "orders") { $0.lasts() }
     let panel = try await fixture.onlineClient("panel")
@@ -153,5 +153,64 @@ struct InMemoryBrokerTests {
     fixture.broker.advance(by: .milliseconds(1500))
     #expect(fixture.broker.retainedTopics == ["b"])
     #expect(fixture.broker.retained("a") == nil)
+  }
+
+  /// What the receive maximum holds back is kept for the next connection, but not QoS 0.
+  @Test func qos0IsForgottenWithTheConnection() async throws {
+    let fixture = InMemoryFixture()
+    let kiosk = try await fixture.onlineClient("kiosk", "orders") {
+      $0.lasts()
+      $0.receiveMaximum = 1
+    }
+    let panel = try await fixture.onlineClient("panel")
+    try await panel.publishAndConfirm([
+      Message(topic: "orders", text: "1"), Message(topic: "orders", text: "2"),
+      Message(topic: "orders", text: "0", qos: .atMostOnce), Message(topic: "orders", text: "3"),
+    ])
+    fixture.broker.cut("kiosk")
+    try await kiosk.expectOffline()
+    fixture.letReconnect()
+    #expect(try await kiosk.nextTexts(3) == ["1", "2", "3"])
+  }
+
+  /// As with a real connection, which is there only when the client has heard of it.
+  @Test func aClientPublishesOnlyOnAConnectionThatItKnowsOf() async throws {
+    let fixture = InMemoryFixture()
+    let display = try await fixture.onlineClient("display", "stock")
+    let kiosk = fixture.client("kiosk")
+    await kiosk.connect(SessionOptions(clientID: "kiosk"))
+    try await kiosk.publish([Message(topic: "stock", text: "too early")])
+    try await kiosk.expectOnline()
+    fixture.broker.cut("kiosk")
+    fixture.letReconnect()
+    try await kiosk.publish([Message(topic: "stock", text: "too early again")])
+    try await kiosk.expectOnline()
+    try await kiosk.publish([Message(topic: "stock", text: "7")])
+    try await kiosk.expectConfirmed(3)
+    #expect(try await display.nextTexts(1) == ["7"])
+  }
+
+  @Test func whatIsRedeliveredExpiresToo() async throws {
+    let fixture = InMemoryFixture()
+    let kiosk = try await fixture.onlineClient("kiosk", "orders") { $0.lasts() }
+    let panel = try await fixture.onlineClient("panel")
+    try await panel.publishAndConfirm([
+      Message(topic: "orders", payload: [1], expiry: 1), Message(topic: "orders", payload: [2]),
+    ])
+    fixture.broker.cut("kiosk")
+    fixture.letReconnect()
+    #expect(try await kiosk.nextDeliveries(1).map(\.message.payload) == [[2]])
+  }
+
+  /// A client that is away while its broker is stopped does not know that the session is over.
+  @Test func aSessionThatIsGoneRedeliversNothing() async throws {
+    let fixture = InMemoryFixture()
+    let kiosk = try await fixture.onlineClient("kiosk", "orders") { $0.lasts() }
+    fixture.broker.dropSession(of: "kiosk")
+    try await kiosk.expectOffline()
+    let next = try await fixture.onlineClient("kiosk") { $0.lasts() }
+    let panel = try await fixture.onlineClient("panel")
+    try await panel.publishAndConfirm([Message(topic: "orders", text: "order")])
+    #expect(await next.nextEvent(timeout: .zero) == nil, "its subscriptions are gone")
   }
 }

@@ -55,6 +55,41 @@ struct ManualExecutorTests {
     for _ in 1...20 { #expect(try simulate() == first) }
   }
 
+  /// Timeouts at one moment wake the clients in the order in which these were made.
+  @Test func jobsRunInTheirOrder() {
+    let executor = ManualExecutor()
+    let broker = InMemoryBroker()
+    let record = Record()
+    for number in 1...5 {
+      let client = broker.client(on: executor)
+      Task(executorPreference: executor) {
+        _ = await client.nextEvent(timeout: .seconds(1))
+        record.add("\(number)")
+      }
+    }
+    executor.run()
+    #expect(record.all.isEmpty)
+    broker.advance(by: .seconds(1))
+    executor.run()
+    #expect(record.all == ["1", "2", "3", "4", "5"])
+  }
+
+  @Test func aCancellationEndsAWaitingCall() async {
+    let executor = ManualExecutor()
+    let client = InMemoryBroker().client(on: executor)
+    let record = Record()
+    let task = Task(executorPreference: executor) {
+      record.add("waits")
+      let event = await client.nextEvent(timeout: nil)
+      record.add("\(String(describing: event))")
+    }
+    executor.run()
+    #expect(record.all == ["waits"])
+    task.cancel()
+    executor.run()
+    #expect(record.all == ["waits", "nil"])
+  }
+
   @Test func nothingRunsByItself() async {
     let executor = ManualExecutor()
     let client = InMemoryBroker().client(on: executor)
