@@ -41,7 +41,10 @@ extension BrokerError {
         ? String(line.split(separator: ":").last ?? "") : line.replacing("Error: ", with: "")
       if !detail.isEmpty, !details.contains(detail) { details.append(detail) }
     }
-    self = .tls(details.isEmpty ? "the TLS handshake failed" : details.joined(separator: "; "))
+    // A refused client certificate may be known by a reset connection only: TLS 1.3 lets the client
+    // write its CONNECT before it has heard, and a failed write is told without the alert.
+    let guess = "the broker ended the TLS handshake, perhaps for want of a client certificate"
+    self = .tls(details.isEmpty ? guess : details.joined(separator: "; "))
   }
 
   /// "Connection Refused: bad user name or password." -> "bad user name or password"

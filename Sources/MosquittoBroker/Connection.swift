@@ -87,6 +87,7 @@ final class Connection: @unchecked Sendable {
   /// Reads until the socket is empty, the batch is full or the greeting is in.
   func read(upTo limit: Int) throws(BrokerError) {
     hasMore = false
+    defer { acknowledgeAtOnce() }
     repeat {
       let before = inbox.count
       errno = 0
@@ -139,6 +140,17 @@ final class Connection: @unchecked Sendable {
 
   private static let farewell: [UInt8] = [0xE0, 0]
 
+  /// Sends TCP's own acknowledgement now, not 40 ms later. A broker that leaves Nagle's algorithm on,
+  /// as mosquitto does unless `set_tcp_nodelay` is set, holds back the next order until it comes: one
+  /// order after the other took 44 ms each, and takes 0.19 ms with this. It holds for one read only.
+  private func acknowledgeAtOnce() {
+    #if canImport(Glibc) || canImport(Musl)
+    guard let socket else { return }
+    var on: Int32 = 1
+    setsockopt(socket, Int32(IPPROTO_TCP), TCP_QUICKACK, &on, socklen_t(MemoryLayout<Int32>.size))
+    #endif
+  }
+
   private func cork(_ on: Int32) {
     #if canImport(Glibc) || canImport(Musl)
     // TCP_NODELAY sends each packet by itself; held together they cost one segment, not one each.
@@ -157,7 +169,8 @@ final class Connection: @unchecked Sendable {
     if let farewell = inbox.farewell, farewell.code >= MQTT_RC_UNSPECIFIED.rawValue {
       throw BrokerError(disconnect: farewell.code, reason: farewell.reason)
     }
-    if usesTLS, !isGreeted, !inbox.complaints.isEmpty {
+    // EPROTO is what `net__handle_ssl` makes of every failure.
+    if usesTLS, !isGreeted, !inbox.complaints.isEmpty || error == EPROTO {
       throw BrokerError(tlsComplaints: inbox.complaints)
     }
     switch code {

@@ -30,8 +30,13 @@ package final class Mosquitto: Sendable {
     folder = FileManager.default.temporaryDirectory.appending(
       path: "mosquitto-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    try writeConfiguration()
-    try start()
+    do {
+      try writeConfiguration()
+      try start()
+    } catch {
+      tearDown()
+      throw error
+    }
   }
 
   /// Starts it again at the same address, and waits until it answers there.

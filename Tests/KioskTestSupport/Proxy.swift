@@ -36,8 +36,12 @@ package final class Proxy: Sendable {
   }
 
   package func open() throws {
-    try state.withLock {
-      if $0.listener == nil { $0.listener = try LoopbackSocket.listen(on: port).socket }
+    // The old listener holds the port until the proxy's poll(2) has returned.
+    try waitUntil("the proxy listens again") {
+      state.withLock {
+        $0.listener = $0.listener ?? (try? LoopbackSocket.listen(on: port))?.socket
+        return $0.listener != nil
+      }
     }
   }
 

@@ -15,7 +15,10 @@ struct EventLoopTests {
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { broker.unownedExecutor }
 
-    func block(_ duration: Duration) { usleep(UInt32(duration / .microseconds(1))) }
+    func block(_ duration: Duration, _ started: CheckedContinuation<Void, Never>) {
+      started.resume()
+      usleep(UInt32(duration / .microseconds(1)))
+    }
 
     /// Without a suspension between the calls, since both actors share a thread.
     func answer(_ message: Message) throws {
@@ -47,9 +50,10 @@ struct EventLoopTests {
       try await broker.expectOnline()
       let panel = try await online(server, clientID: "panel")
       let client = Client(broker)
-      async let blocked: Void = client.block(.milliseconds(1200))
+      await withCheckedContinuation { started in
+        Task { await client.block(.milliseconds(1200), started) }
+      }
       try await panel.publishAndConfirm([Message(topic: "orders", text: "late")])
-      await blocked
 
       guard case .connectionLost = try await broker.expectOffline() else { return }
       try await broker.expectOnline()
