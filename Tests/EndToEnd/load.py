@@ -2,6 +2,7 @@
 
 import json
 import threading
+import time
 from collections import Counter
 from typing import Any
 
@@ -38,10 +39,15 @@ class BusyPanel(Client):
 
     def _press(self) -> None:
         while self._window.acquire() and not self._is_over:
-            juice = JUICES[self.pressed % len(JUICES)] if self.has_ids else "banana"
-            order = json.dumps({"id": f"{self.pressed}", "juice": juice}) if self.has_ids else juice
+            number = self.pressed
             self.pressed += 1
-            self.client.publish(f"{BASE}/order/{self.name}", order, 1)
+            self._send(number)
+
+    def _send(self, number: int) -> None:
+        order = "banana"
+        if self.has_ids:
+            order = json.dumps({"id": f"{number}", "juice": JUICES[number % len(JUICES)]})
+        self.client.publish(f"{BASE}/order/{self.name}", order, 1)
 
     def _was_accepted(self, *_: Any) -> None:
         with self._changed:
@@ -64,11 +70,25 @@ class BusyPanel(Client):
             wanted = len(self.answers) + more
             assert self._changed.wait_for(lambda: len(self.answers) >= wanted, within), self.name
 
-    def finish(self, within: float = 30) -> None:
-        """No more presses; returns when every one is answered."""
+    def _stop_pressing(self) -> None:
         self._is_over = True
         self._window.release()
         self._thread.join()
+
+    def insist(self, within: float = 20) -> None:
+        """No more presses; sends those again that are not answered, until they are."""
+        self._stop_pressing()
+        deadline = time.monotonic() + within
+        while missing := [n for n in range(self.pressed) if f"{n}" not in self.answers]:
+            assert time.monotonic() < deadline, f"{self.name}: {len(missing)} not answered"
+            for number in missing:
+                self._send(number)
+            with self._changed:
+                self._changed.wait_for(lambda: len(self.answers) == self.pressed, 1)
+
+    def finish(self, within: float = 30) -> None:
+        """No more presses; returns when every one is answered."""
+        self._stop_pressing()
         is_done = lambda: self.accepted == self.pressed == len(self.answers)
         with self._changed:
             assert self._changed.wait_for(is_done, within), (
