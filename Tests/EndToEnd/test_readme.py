@@ -76,8 +76,12 @@ class Copy:
                 found.append(f"{entry.name} {command}")
         return found
 
-    def stop(self, sign: int = signal.SIGINT) -> int:
-        self.kiosk.kill(sign)
+    def stop(self, sign: int | None = None) -> int:
+        """With this signal, or else as Ctrl-C does, which all in the terminal's foreground get."""
+        if sign is None:
+            os.killpg(self.kiosk.process.pid, signal.SIGINT)
+        else:
+            self.kiosk.kill(sign)
         return self.kiosk.wait()
 
     def sweep(self) -> None:
@@ -92,8 +96,8 @@ def copy(tmp_path: Path) -> Iterator[Copy]:
     copy.sweep()
 
 
-@pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM])
-def test_what_deploy_run_prints_works(copy: Copy, sign: int) -> None:
+@pytest.mark.parametrize("sign", [None, signal.SIGINT, signal.SIGTERM])
+def test_what_deploy_run_prints_works(copy: Copy, sign: int | None) -> None:
     port = copy.run()
     guide = [line.strip() for line in copy.kiosk.printed]
     told = {line[:17].strip(): line[17:].strip() for line in guide if line[17:].strip()}
@@ -119,6 +123,21 @@ def test_what_deploy_run_prints_works(copy: Copy, sign: int) -> None:
     assert copy.stop(sign) == 0
     eventually(lambda: copy.processes() == [])
     assert any("stopped" in line for line in copy.kiosk.printed)
+
+
+def test_deploy_run_keeps_its_ledger_and_runs_once_per_folder(copy: Copy) -> None:
+    order = ["order", "strawberry_banana", "--config", ".kiosk/kiosk.yaml"]
+    codes = []
+    for _ in range(2):
+        copy.run()
+        second = Command("deploy/run", copy.folder)
+        assert second.wait() == 75
+        assert second.printed.first(bool) == "A kiosk runs in .kiosk already."
+        done = subprocess.run([program(), *order], cwd=copy.folder, env=environment())
+        codes.append(done.returncode)
+        assert copy.stop() == 0
+        eventually(lambda: copy.processes() == [])
+    assert codes == [0, 75]
 
 
 def test_the_readme(copy: Copy, tmp_path: Path) -> None:
