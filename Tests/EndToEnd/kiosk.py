@@ -42,6 +42,13 @@ def environment(**changes: str) -> dict[str, str]:
     return kept | changes
 
 
+def one_line(text: str) -> str:
+    """The complaint, which is one line and says who complains."""
+    lines = text.splitlines()
+    assert len(lines) == 1 and lines[0].startswith("juice-kiosk: "), text
+    return lines[0]
+
+
 class Kiosk:
     def __init__(self, folder: Path, broker: Mosquitto | None, settings: dict[str, dict]) -> None:
         self.folder = folder

@@ -1,7 +1,7 @@
 """What the README promises, as commands.
 
-Every fenced block marked `sh` is run, from top to bottom, in one shell each, in a copy of the project
-with nothing but the program already built, and must succeed. `deploy/run` is started and goes on
+Every fenced block marked `sh` is run, from top to bottom, in one shell each, in a copy of the
+project with nothing but the program already built, and must succeed. `deploy/run` is started and goes on
 running, as a reader would have it in another terminal; `deploy/test` is what runs this. In a block
 marked `console` the lines after `$ ` are commands, and the others what they must print, where `...`
 stands for anything. Blocks marked otherwise are not run.

@@ -59,7 +59,9 @@ def test_an_outage_is_told_once_not_per_attempt(
     wait_for_truth(kiosk, broker)
 
 
-def test_a_kiosk_may_start_before_its_broker(make_broker: MakeBroker, make_kiosk: MakeKiosk) -> None:
+def test_a_kiosk_may_start_before_its_broker(
+    make_broker: MakeBroker, make_kiosk: MakeKiosk
+) -> None:
     broker = make_broker()
     broker.stop()
     kiosk = make_kiosk(broker)

@@ -1,31 +1,19 @@
-"""Every command of the program, and every exit code of its manual."""
+"""Every command of the program, at its work."""
 
 import json
 import re
 import signal
-import sqlite3
 import subprocess
 import threading
-from pathlib import Path
 
 import pytest
 
-from arrivals import Arrivals, eventually
+from arrivals import Arrivals
 from client import BASE
-from conftest import MakeBroker, MakeKiosk
-from kiosk import FRUITS, Kiosk, environment, program
+from conftest import MakeKiosk
+from kiosk import FRUITS, Kiosk, environment, one_line, program
 
 COMMANDS = ["run", "check", "order", "restock", "open", "close", "watch", "ledger", "demo"]
-
-
-def one_line(text: str) -> str:
-    """The complaint, which is one line and says who complains."""
-    lines = text.splitlines()
-    assert len(lines) == 1 and lines[0].startswith("juice-kiosk: "), text
-    return lines[0]
-
-
-# MARK: What works
 
 
 def test_help_and_version(make_kiosk: MakeKiosk) -> None:
@@ -170,187 +158,3 @@ def test_variables_override_the_file(make_kiosk: MakeKiosk, broker) -> None:
     since = len(kiosk.log)
     assert kiosk.stop() == 0
     assert kiosk.log.since(since) == []
-
-
-# MARK: What does not
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ["pour"], ["order"], ["order", "banana", "kiwi"], ["order", "ban ana"], ["restock"],
-        ["order", "banana", "--quantity", "x"], ["restock", "kiwi"], ["restock", "kiwi=x"],
-        ["restock", "kiwi=1", "kiwi=2"], ["order", "banana", "--as", "a/b"],
-        ["restock", "kiwi=1", "--as", "+"],
-        ["order", "banana", "--id", "a/b"], ["order", "banana", "--timeout", "0"],
-        ["run", "--log-level", "loud"], ["ledger", "export", "--format", "pdf"],
-    ],
-    ids=" ".join,
-)
-def test_64_a_wrong_command_line(make_kiosk: MakeKiosk, arguments: list[str]) -> None:
-    wrong = make_kiosk().command(*arguments, config=False)
-    assert (wrong.returncode, wrong.stdout) == (64, "")
-    assert wrong.stderr.startswith("Error: ")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "code", "word"),
-    [
-        (["order", "tea"], 65, "unknown_juice"),
-        (["order", "banana", "--quantity", "11"], 65, "quantity_out_of_range"),
-        (["restock", "durian=1"], 65, "unknown_fruit"),
-        (["restock", "kiwi=101"], 65, "exceeds_capacity"),
-        (["restock", "kiwi=-11"], 65, "below_zero"),
-        (["order", "strawberry"], 75, "missing strawberry 6"),
-        (["restock", "kiwi=1", "--expect", "kiwi=9"], 75, "conflict"),
-    ],
-)
-def test_65_and_75_what_the_kiosk_rejects(
-    kiosk: Kiosk, arguments: list[str], code: int, word: str
-) -> None:
-    rejected = kiosk.command(*arguments)
-    assert (rejected.returncode, rejected.stdout) == (code, "")
-    assert word in one_line(rejected.stderr)
-    as_json = kiosk.command(*arguments, "--json")
-    assert (as_json.returncode, as_json.stderr) == (code, "")
-    assert json.loads(as_json.stdout)["status"] in ("rejected", "out_of_stock")
-
-
-def test_65_a_ledger_that_does_not_add_up(make_kiosk: MakeKiosk) -> None:
-    kiosk = make_kiosk().start()
-    kiosk.stop()
-    with sqlite3.connect(kiosk.folder / "ledger.sqlite") as ledger:
-        ledger.execute("UPDATE stock SET quantity = quantity + 1 WHERE fruit = 'kiwi'")
-    ledger.close()
-    for command in (["ledger", "verify"], ["run"]):
-        refused = kiosk.command(*command)
-        assert refused.returncode == 65
-        assert "kiwi is 11, but its entries add up to 10" in refused.stderr.splitlines()[-1]
-
-
-def test_65_a_file_that_is_no_ledger(make_kiosk: MakeKiosk, tmp_path: Path) -> None:
-    kiosk = make_kiosk()
-    (kiosk.folder / "ledger.sqlite").write_text("strawberries\n" * 1000)
-    for command in (["ledger", "verify"], ["run"]):
-        refused = kiosk.command(*command)
-        assert refused.returncode == 65
-        assert "put a backup in its place" in refused.stderr.splitlines()[-1]
-
-
-def test_69_no_broker_there(make_kiosk: MakeKiosk, broker) -> None:
-    kiosk = make_kiosk()
-    broker.stop()
-    for command in (["order", "banana"], ["restock", "kiwi=1"], ["close"], ["check", "--connect"]):
-        failed = kiosk.command(*command)
-        assert failed.returncode == 69
-        assert f"127.0.0.1:{broker.port}" in one_line(failed.stderr)
-
-
-def test_75_no_kiosk_there(make_kiosk: MakeKiosk) -> None:
-    unanswered = make_kiosk().command("order", "banana", "--timeout", "1")
-    assert unanswered.returncode == 75
-    assert "has not answered" in one_line(unanswered.stderr)
-
-
-@pytest.mark.parametrize(
-    ("yaml", "complaint"),
-    [
-        ("broker:\n  prot: 1883\n", "kiosk.yaml:2:3: broker.prot: there is no such key; did you"),
-        ("broker:\n  port: many\n", "kiosk.yaml:2:3: broker.port: "),
-        ("orders: {max_quantity: 0}\n", "kiosk.yaml:1:10: orders.max_quantity: "),
-        ("menu: {juices: {tea: {recipe: {leaf: 1}}}}", "kiosk.yaml:1:32: menu.juices.tea.recipe"),
-        ("stock: {low: 5}\nstock: {low: 6}\n", "kiosk.yaml:1:1: 'stock' is given twice"),
-        ("broker: [\n", "kiosk.yaml:2:"),
-        ("kiosk: {time_zone: Mars/Olympus}\n", "kiosk.yaml:1:9: kiosk.time_zone: "),
-    ],
-)
-def test_78_a_wrong_configuration_is_named_by_file_and_line(
-    make_kiosk: MakeKiosk, yaml: str, complaint: str
-) -> None:
-    kiosk = make_kiosk()
-    kiosk.config.write_text(yaml)
-    for command in (["check"], ["run"], ["order", "banana"]):
-        wrong = kiosk.command(*command)
-        assert (wrong.returncode, wrong.stdout) == (78, "")
-        assert complaint in one_line(wrong.stderr)
-
-
-def test_78_every_mistake_at_once(make_kiosk: MakeKiosk) -> None:
-    kiosk = make_kiosk()
-    kiosk.config.write_text("kiosk: {id: 'a b'}\nbrokers: {}\n")
-    wrong = kiosk.command("check", KIOSK_BROKER_PROT="1", KIOSK_STOCK_LOW="few")
-    assert wrong.returncode == 78
-    places = ["kiosk.yaml:1:", "kiosk.yaml:2:", "KIOSK_BROKER_PROT: ", "KIOSK_STOCK_LOW: "]
-    assert all(place in wrong.stderr for place in places), wrong.stderr
-    assert len(wrong.stderr.splitlines()) == 4
-    for text in ("loud", ""):
-        assert kiosk.command("run", KIOSK_LOG_LEVEL=text).returncode == 78
-    kiosk.config.unlink()
-    assert "there is no such file" in one_line(kiosk.command("check").stderr)
-
-
-def test_78_a_password_that_others_can_read(make_kiosk: MakeKiosk) -> None:
-    kiosk = make_kiosk(broker={"username": "controller", "password_file": "password"})
-    password = kiosk.folder / "password"
-    password.write_text("secret\n")
-    password.chmod(0o644)
-    for command in (["run"], ["order", "banana"]):
-        refused = kiosk.command(*command)
-        assert refused.returncode == 78
-        line = refused.stderr.splitlines()[-1]
-        assert "chmod 600" in line and "secret" not in refused.stderr
-
-
-# MARK: Who may come in
-
-
-@pytest.mark.parametrize("version", ["5", "3.1.1"])
-def test_a_login(make_broker: MakeBroker, make_kiosk: MakeKiosk, version: str) -> None:
-    broker = make_broker(users={"controller": "right"})
-    account = {"protocol": version, "username": "controller", "password_file": "password"}
-    kiosk = make_kiosk(broker, broker=account)
-    password = kiosk.folder / "password"
-    password.touch(mode=0o600)
-    password.write_text("wrong\n")
-
-    refused = kiosk.command("order", "banana")
-    assert refused.returncode == 69
-    assert "refused the login" in one_line(refused.stderr)
-    kiosk.launch()
-    kiosk.wait_for_log("refused the login")
-    # It tries again, and says no more about it.
-    eventually(lambda: (broker.folder / "log").read_text().count("not authorised") >= 4, within=30)
-    assert kiosk.is_alive
-    assert sum("refused" in line for line in kiosk.log) == 1
-    kiosk.stop()
-
-    password.write_text("right\n")
-    kiosk.start()
-    assert kiosk.command("order", "banana").returncode == 0
-
-
-def test_a_subscription_that_the_broker_refuses(
-    make_broker: MakeBroker, make_kiosk: MakeKiosk
-) -> None:
-    plugins = list(Path("/usr/lib").glob("*/mosquitto_dynamic_security.so"))
-    rules = {
-        "defaultACLAccess": {"publishClientSend": True, "publishClientReceive": True,
-                             "subscribe": False, "unsubscribe": True},
-        "roles": [{"rolename": "panel", "acls": [
-            {"acltype": "subscribePattern", "topic": "kiosk/k1/order/+", "allow": True}]}],
-        "groups": [{"groupname": "all", "roles": [{"rolename": "panel"}]}],
-        "anonymousGroup": "all",
-    }
-    broker = make_broker(settings="# rules")
-    broker.stop()
-    (broker.folder / "rules.json").write_text(json.dumps(rules))
-    with open(broker.folder / "mosquitto.conf", "a") as configuration:
-        configuration.write(f"plugin {plugins[0]}\n")
-        configuration.write(f"plugin_opt_config_file {broker.folder}/rules.json\n")
-    broker.start()
-    kiosk = make_kiosk(broker)
-    kiosk.launch()
-    told = kiosk.wait_for_log("refused the subscription")
-    assert "kiosk/k1/restock/+" in told
-    assert kiosk.is_alive
-    assert kiosk.stop() == 0
