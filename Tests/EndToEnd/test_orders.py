@@ -81,12 +81,13 @@ def test_the_second_strawberry_banana_takes_no_banana(kiosk, broker, panel) -> N
 
 
 def test_five_of_which_four_are_possible_are_none(make_kiosk: MakeKiosk, panel) -> None:
-    make_kiosk(stock={"initial": {"banana": 9, "default": 10}}).start()
-    none = panel.order({"juice": "banana", "quantity": 5})
-    assert (none["status"], none["missing"]) == ("out_of_stock", {"banana": 1})
-    assert none["stock"]["banana"] == 9
-    four = panel.order({"juice": "banana", "quantity": 4})
-    assert (four["status"], four["stock"]["banana"]) == ("ready", 1)
+    make_kiosk(stock={"initial": {"strawberry": 40, "default": 10}}).start()
+    none = panel.order({"juice": "strawberry_banana", "quantity": 5})
+    assert (none["status"], none["missing"]) == ("out_of_stock", {"strawberry": 10})
+    assert (none["stock"]["strawberry"], none["stock"]["banana"]) == (40, 10)
+    four = panel.order({"juice": "strawberry_banana", "quantity": 4})
+    assert four["status"] == "ready"
+    assert (four["stock"]["strawberry"], four["stock"]["banana"]) == (0, 6)
 
 
 @both_versions
