@@ -153,6 +153,10 @@ enum FuzzTarget: String, CaseIterable {
       let configuration = try KioskConfiguration.parse(yaml: yaml, file: "/etc/kiosk.yaml")
       expect((1...65_535).contains(configuration.broker.port), "\(configuration.broker.port)")
       expect(!configuration.broker.clientID.isEmpty, "no client id")
+      let kiosk = configuration.kiosk
+      for filter in KioskTopics(root: kiosk.root, kiosk: kiosk.id).commandFilters {
+        expect((try? TopicFilter(filter)) != nil, "cannot subscribe to \(filter)")
+      }
       expect(configuration.menu.fruits.count <= 1_005, "\(configuration.menu.fruits.count) fruits")
       for (fruit, amount) in configuration.stock.initial {
         expect(amount <= configuration.stock.capacities[fruit] ?? -1, "\(fruit) above capacity")
