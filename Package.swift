@@ -86,3 +86,12 @@ let package = Package(
       swiftSettings: settings),
   ]
 )
+
+// Only Tests/fuzz asks for it: it links with libFuzzer, which comes with `-sanitize=fuzzer`.
+if Context.environment["KIOSK_FUZZ"] != nil {
+  package.targets.append(
+    .executableTarget(
+      name: "KioskFuzz",
+      dependencies: ["JuiceMaker", "KioskConfiguration", "KioskMessages", "MessageBroker"],
+      path: "Tests/Fuzz/Sources", swiftSettings: settings))
+}

@@ -127,6 +127,8 @@ import Testing
     ),
     ("kiosk: {root: a/+}", "kiosk.root: must not hold the wildcard '+'"),
     ("kiosk: {root: 'a#'}", "kiosk.root: must not hold the wildcard '#'"),
+    // With a combining character it is another `Character`, but the broker reads bytes.
+    ("kiosk: {root: \"a/+\u{34E}\"}", "kiosk.root: must not hold the wildcard '+'"),
     (
       "kiosk: {root: $SYS}",
       "kiosk.root: must not start with '$'; such topics belong to the broker"

@@ -66,13 +66,16 @@ extension Format where Value == String {
   /// the broker's own.
   static let topic = Format { scalar throws(Complaint) in
     let topic = try text.read(scalar)
-    if let wildcard = topic.first(where: { "+#".contains($0) }) {
+    // By Unicode scalars, as brokers look for it: to a `String`, a wildcard and a combining character
+    // after it are one that is no wildcard.
+    if let wildcard = topic.unicodeScalars.first(where: { $0 == "+" || $0 == "#" }) {
       throw Complaint("must not hold the wildcard '\(wildcard)'")
     }
-    guard !topic.hasPrefix("$") else {
+    guard topic.unicodeScalars.first != "$" else {
       throw Complaint("must not start with '$'", hint: "such topics belong to the broker")
     }
-    guard !topic.split(separator: "/", omittingEmptySubsequences: false).contains("") else {
+    let levels = topic.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+    guard !levels.contains(where: \.isEmpty) else {
       throw Complaint("\(topic.quoted) has an empty level", hint: "write it like 'shop/kiosk'")
     }
     return topic

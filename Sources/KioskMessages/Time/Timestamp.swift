@@ -29,7 +29,11 @@ extension Timestamp: CustomStringConvertible {
 }
 
 extension Timestamp {
-  /// Reads RFC 3339 with any offset; digits beyond milliseconds are cut off. `nil` if it is not that.
+  /// The years 0000 to 9999 in UTC: RFC 3339 writes no others.
+  private static let writable: Range<Int64> = -62_167_219_200_000..<253_402_300_800_000
+
+  /// Reads RFC 3339 with any offset; digits beyond milliseconds are cut off. `nil` if it is not
+  /// that, or if the offset leads to a time that RFC 3339 cannot write in UTC.
   package init?(_ text: String) {
     var scanner = TimestampScanner(text)
     guard
@@ -48,6 +52,7 @@ extension Timestamp {
     else { return nil }
     let minutes = (date.daysSinceEpoch * 24 + hour) * 60 + minute - offset
     milliseconds = (minutes * 60 + second) * 1000 + fraction
+    guard Self.writable.contains(milliseconds) else { return nil }
   }
 }
 

@@ -69,9 +69,12 @@ package struct Source: Hashable, Sendable, CustomStringConvertible {
 
   /// Reads what `description` has written; `nil` for anything else.
   package init?(_ description: String) {
-    let parts = description.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
-    guard parts.count == 2, let kind = Command.Kind(rawValue: String(parts[0])) else { return nil }
-    self.init(kind: kind, name: String(parts[1]))
+    // By bytes: to a `String`, a slash and a combining character after it are one that is no slash.
+    let parts = description.utf8
+      .split(separator: UInt8(ascii: "/"), maxSplits: 1, omittingEmptySubsequences: false)
+      .map { String(Substring($0)) }
+    guard parts.count == 2, let kind = Command.Kind(rawValue: parts[0]) else { return nil }
+    self.init(kind: kind, name: parts[1])
   }
 
   /// What is wrong with the name; `nil` if nothing is. People may name a panel in any script, but a

@@ -1,0 +1,43 @@
+import Foundation
+
+/// One executable for all targets; the environment variable `FUZZ_TARGET` names the one to run.
+///
+/// The entry is our own, not libFuzzer's `main`: SwiftPM renames the entry of an executable target
+/// on Linux and links what it expects there.
+@main
+struct Fuzz {
+  static func main() {
+    let name = ProcessInfo.processInfo.environment["FUZZ_TARGET"] ?? ""
+    guard let target = FuzzTarget(rawValue: name) else {
+      let names = FuzzTarget.allCases.map(\.rawValue).joined(separator: " ")
+      FileHandle.standardError.write(Data("FUZZ_TARGET is one of: \(names)\n".utf8))
+      exit(64)
+    }
+    chosen = target.check
+    var count = CommandLine.argc
+    var arguments: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>? = CommandLine.unsafeArgv
+    exit(
+      runFuzzer(&count, &arguments) { start, count in
+        chosen(Array(UnsafeBufferPointer(start: start, count: count)))
+        return 0
+      })
+  }
+}
+
+/// Set once, before libFuzzer starts; a C function captures nothing.
+nonisolated(unsafe) private var chosen: ([UInt8]) -> Void = { _ in }
+
+/// LLVM's `FuzzerInterface.h`, of which the toolchain ships the library but no module.
+@_silgen_name("LLVMFuzzerRunDriver")
+private func runFuzzer(
+  _ argumentCount: UnsafeMutablePointer<Int32>,
+  _ arguments: UnsafeMutablePointer<UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?>,
+  _ test: @convention(c) (UnsafePointer<UInt8>?, Int) -> Int32
+) -> Int32
+
+/// Ends the process as libFuzzer expects of a finding: it keeps the input and prints the stack.
+func expect(_ isTrue: Bool, _ problem: @autoclosure () -> String) {
+  guard !isTrue else { return }
+  FileHandle.standardError.write(Data("BROKEN PROMISE: \(problem())\n".utf8))
+  abort()
+}

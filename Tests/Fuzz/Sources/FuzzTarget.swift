@@ -1,0 +1,174 @@
+import JuiceMaker
+import KioskConfiguration
+import KioskMessages
+import MessageBroker
+
+/// The decoders that input from the network or from a file reaches, and what each of them promises
+/// beyond not to crash.
+enum FuzzTarget: String, CaseIterable {
+  case order, restock, service, topic, source, json, result, report, timestamp, filter
+  case configuration
+
+  var check: ([UInt8]) -> Void {
+    switch self {
+    case .order: { Self.request($0, .order) }
+    case .restock: { Self.request($0, .restock) }
+    case .service: { Self.request($0, .service) }
+    case .topic: Self.topic
+    case .source: Self.source
+    case .json: Self.json
+    case .result: Self.result
+    case .report: Self.report
+    case .timestamp: Self.timestamp
+    case .filter: Self.filter
+    case .configuration: Self.configuration
+    }
+  }
+
+  /// A rejection says why; an accepted request is the same after writing and reading.
+  private static func request(_ payload: [UInt8], _ kind: Command.Kind) {
+    switch decode(payload, kind) {
+    case .failure(let rejection):
+      expect(!rejection.detail.isEmpty, "a rejection without words: \(rejection)")
+      // The detail goes back to the sender inside a result, and must survive that.
+      result(CommandResult(rejection).payload)
+      let result = try? CommandResult(payload: CommandResult(rejection).payload)
+      expect(result?.reason == rejection.reason, "the reason is lost: \(rejection)")
+      expect(result?.detail == rejection.detail, "the detail is lost: \(rejection)")
+      expect(result?.id == rejection.id, "the id is lost: \(rejection)")
+    case .success(let request):
+      expect(payload.count <= Request.maximumPayload, "\(payload.count) bytes were let in")
+      switch (request.command, kind) {
+      case (.order, .order), (.restock, .restock), (.service, .service): break
+      default: expect(false, "\(kind) became \(request.command)")
+      }
+      let written = request.payload
+      // A command of 4 KiB may become longer by being written out in full.
+      guard written.count <= Request.maximumPayload else { return }
+      switch decode(written, kind) {
+      case .success(let again): expect(again == request, "\(request) is read back as \(again)")
+      case .failure(let rejection): expect(false, "\(request) is read back as \(rejection)")
+      }
+    }
+  }
+
+  private static func decode(
+    _ payload: [UInt8], _ kind: Command.Kind
+  ) -> Result<Request, Rejection> {
+    Result { () throws(Rejection) in try Request(kind: kind, payload: payload) }
+  }
+
+  private static let topics = [
+    KioskTopics(root: "kiosk", kiosk: "k1"), KioskTopics(root: "a/b/c", kiosk: "k_2"),
+  ]
+
+  /// Only a topic that the kiosk would write the same way is one for commands.
+  private static func topic(_ bytes: [UInt8]) {
+    guard let topic = String(validating: bytes, as: UTF8.self) else { return }
+    for topics in topics {
+      guard let source = topics.source(ofCommandOn: topic) else { continue }
+      expect(
+        topics.command(from: source).utf8.elementsEqual(topic.utf8), "\(source) of \(topic)")
+      expect(!source.name.utf8.contains(UInt8(ascii: "/")), "two levels: \(source)")
+      expect(Source(source.description) == source, "\(source) is read back differently")
+      expect(source.flaw != "", "a flaw without words")
+      let selects = topics.commandFilters.contains { text in
+        (try? TopicFilter(text))?.matches(topic) ?? false
+      }
+      expect(selects, "no subscription selects \(topic)")
+    }
+  }
+
+  private static func source(_ bytes: [UInt8]) {
+    guard let text = String(validating: bytes, as: UTF8.self), let source = Source(text) else {
+      return
+    }
+    expect(source.description.utf8.elementsEqual(text.utf8), "\(text) became \(source)")
+    expect(source.flaw != "", "a flaw without words")
+  }
+
+  /// What is accepted is the same after writing and reading, and has one meaning only.
+  private static func json(_ bytes: [UInt8]) {
+    let value: JSON
+    do {
+      value = try JSON.parse(bytes)
+    } catch {
+      expect(!error.problem.isEmpty, "an error without words")
+      expect((0...bytes.count).contains(error.offset), "byte \(error.offset) of \(bytes.count)")
+      return
+    }
+    let written = value.text
+    switch Result(catching: { () throws(JSONError) in try JSON.parse(Array(written.utf8)) }) {
+    case .success(let again): expect(again == value, "\(value) is read back as \(again)")
+    case .failure(let error): expect(false, "\(written) is not read back: \(error)")
+    }
+    expect(!value.kind.isEmpty, "a kind without words")
+  }
+
+  private static func result(_ payload: [UInt8]) {
+    guard let result = try? CommandResult(payload: payload) else { return }
+    let again = try? CommandResult(payload: result.payload)
+    expect(again == result, "\(result) is read back as \(String(describing: again))")
+    guard !result.isDuplicate else { return }
+    var repeated = result
+    repeated.isDuplicate = true
+    let repetition = try? CommandResult(payload: CommandResult.repeating(result.payload))
+    expect(repetition == repeated, "repeated as \(String(describing: repetition))")
+  }
+
+  private static func report(_ payload: [UInt8]) {
+    guard let report = try? StockReport(payload: payload) else { return }
+    let again = try? StockReport(payload: report.payload)
+    expect(again == report, "\(report) is read back as \(String(describing: again))")
+  }
+
+  private static func timestamp(_ bytes: [UInt8]) {
+    guard let text = String(validating: bytes, as: UTF8.self), let time = Timestamp(text) else {
+      return
+    }
+    let again = Timestamp(time.description)
+    expect(again == time, "\(text): \(time) is read back as \(String(describing: again))")
+  }
+
+  /// The first line is a filter, the rest a topic.
+  private static func filter(_ bytes: [UInt8]) {
+    let parts = bytes.split(
+      separator: UInt8(ascii: "\n"), maxSplits: 1, omittingEmptySubsequences: false)
+    guard let text = String(validating: parts[0], as: UTF8.self) else { return }
+    let topic = parts.count > 1 ? String(validating: parts[1], as: UTF8.self) ?? "" : ""
+    guard let filter = try? TopicFilter(text) else { return }
+    let isOwnTopic = !text.contains { "+#".contains($0) }
+    if isOwnTopic { expect(filter.matches(text), "\(text) does not select itself") }
+    if !topic.isEmpty, !topic.contains(where: { "+#".contains($0) }) {
+      expect(
+        filter.matches(topic) == topic.isSelected(by: text),
+        "\(text) and \(topic): \(filter.matches(topic))")
+    }
+  }
+
+  /// A file is either read as a whole, or every error says what and where.
+  private static func configuration(_ bytes: [UInt8]) {
+    guard let yaml = String(validating: bytes, as: UTF8.self) else { return }
+    do {
+      let configuration = try KioskConfiguration.parse(yaml: yaml, file: "/etc/kiosk.yaml")
+      expect((1...65_535).contains(configuration.broker.port), "\(configuration.broker.port)")
+      expect(!configuration.broker.clientID.isEmpty, "no client id")
+      let kiosk = configuration.kiosk
+      for filter in KioskTopics(root: kiosk.root, kiosk: kiosk.id).commandFilters {
+        expect((try? TopicFilter(filter)) != nil, "cannot subscribe to \(filter)")
+      }
+      expect(configuration.menu.fruits.count <= 1_005, "\(configuration.menu.fruits.count) fruits")
+      for (fruit, amount) in configuration.stock.initial {
+        expect(amount <= configuration.stock.capacities[fruit] ?? -1, "\(fruit) above capacity")
+      }
+    } catch {
+      expect(!error.errors.isEmpty, "refused without an error")
+      for error in error.errors {
+        expect(!error.problem.isEmpty, "an error without words")
+        expect(
+          !error.description.unicodeScalars.contains { $0.value < 0x20 || $0.value == 0x7F },
+          "a control character in \(error.description.debugDescription)")
+      }
+    }
+  }
+}
