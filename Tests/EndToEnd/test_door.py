@@ -14,7 +14,12 @@ from typing import Any, Callable, Iterator
 
 import pytest
 
-from door import AUDITOR, PATIENCE, ROOT, SHIPPED, Account, Door, Refused, make_accounts, table, until
+from door import (
+    AUDITOR, PATIENCE, ROOT, SHIPPED, Account, Door, Refused, make_accounts, table, until,
+)
+
+# paho 1.6.1 and this test ask for TLS versions that Python would like to forget.
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 
 ACCOUNTS = """
 topics kiosk/k1
@@ -121,7 +126,8 @@ def test_the_table_names_every_role_and_every_topic() -> None:
     assert roles == list(NAMES) == blocks
     readme = (ROOT / "README.md").read_text()
     # What the README says of the wire, with its own words for the names.
-    documented = set(re.findall(r"^\| `((?:order|restock|service)/<\w+>(?:/result)?)` ", readme, re.M))
+    command = r"^\| `((?:order|restock|service)/<\w+>(?:/result)?)` "
+    documented = set(re.findall(command, readme, re.M))
     documented |= set(re.findall(r"^\| `([a-z]+(?:/<\w+>)?)` \| (?:yes|no) ", readme, re.M))
     assert len(documented) >= 15
     for topic in documented:
@@ -407,19 +413,15 @@ def test_a_response_topic_counts_below_the_panels_own_topic_only(
     outside = [
         "kiosk/k1/order/panel2/result", "kiosk/k1/order/panel2", "kiosk/k1/order/panel1",
         "kiosk/k1/order/panel10/result", "kiosk/k1/stock/kiwi", "kiosk/k1/status",
-        "kiosk/k1/restock/panel1/result", "kiosk/k1/order/panel1/../panel2", "elsewhere",
+        "kiosk/k1/restock/panel1/result", "kiosk/k1/order/panel1/#", "elsewhere",
     ]
     for number, topic in enumerate(outside):
-        panel.say({"kiosk/k1/order/panel1": f'{{"id":"o{number}","juice":"tea"}}'}, ResponseTopic=topic)
-        answers = [] if "/.." in topic else [f'"o{number}"']
-        for answer in answers:
-            panel.wait_for("kiosk/k1/order/panel1/result", answer)
+        order = f'{{"id":"o{number}","juice":"tea"}}'
+        panel.say({"kiosk/k1/order/panel1": order}, ResponseTopic=topic)
+        panel.wait_for("kiosk/k1/order/panel1/result", f'"o{number}"')
     auditor.catch_up()
-    answered = {m.topic for m in auditor.heard if b'"rejected"' in m.payload and b'"seq"' in m.payload}
-    # Below its own topic anything goes, '..' too, which means nothing to a broker.
-    assert answered <= {
-        inside, "kiosk/k1/order/panel1/result", "kiosk/k1/order/panel1/../panel2", "kiosk/k1/events",
-    }
+    answered = {m.topic for m in auditor.heard if b'"unknown_juice"' in m.payload}
+    assert answered == {inside, "kiosk/k1/order/panel1/result", "kiosk/k1/events"}
 
 
 def test_nobody_throws_the_kiosk_out_by_its_client_id(
@@ -509,7 +511,9 @@ def test_an_authority_of_somebody_else_is_not_believed(
     assert checked.returncode == 69
 
 
-def test_no_setting_believes_everybody(make_controller: Callable[..., Controller], door: Door) -> None:
+def test_no_setting_believes_everybody(
+    make_controller: Callable[..., Controller], door: Door
+) -> None:
     for key in [
         "insecure", "verify", "verify_hostname", "verify_host", "verify_peer", "skip_verify",
         "check_hostname", "allow_insecure", "tls_insecure", "hostname",
