@@ -15,7 +15,8 @@ from typing import Any, Callable, Iterator
 import pytest
 
 from door import (
-    AUDITOR, PATIENCE, ROOT, SHIPPED, Account, Door, Refused, make_accounts, table, until,
+    AUDITOR, PATIENCE, ROOT, SHIPPED, Account, Door, Refused, free_port,
+    make_accounts, table, until,
 )
 
 # paho 1.6.1 and this test ask for TLS versions that Python would like to forget.
@@ -269,6 +270,32 @@ def test_a_second_lock_asks_for_a_certificate_of_ones_own(tmp_path: Path) -> Non
             check=True, capture_output=True, text=True,
         ).stdout
         assert "SSL client : Yes" in purposes and "SSL server : No" in purposes
+    finally:
+        door.stop()
+
+
+def test_what_is_off_can_be_switched_on(tmp_path: Path) -> None:
+    """Prose has a space behind the '#', a setting has none."""
+    port, elsewhere = free_port(), free_port()
+
+    def switch_on(text: str) -> str:
+        text = re.sub(r"^#(?=\w)", "", text, flags=re.M)
+        assert "\nlistener 9443\n" in text and "broker.example.com:8883" in text
+        text = text.replace("listener 9443", f"listener {port} 127.0.0.1")
+        return text.replace("broker.example.com:8883", f"127.0.0.1:{elsewhere}")
+
+    door = Door(tmp_path, ACCOUNTS).start(switch_on)
+    try:
+        until(lambda: "Connecting bridge" in door.log(), "the bridge is tried")
+        context = ssl.create_default_context(cafile=door.ca)
+        with socket.create_connection(("127.0.0.1", port), PATIENCE) as plain:
+            with context.wrap_socket(plain, server_hostname="localhost") as browser:
+                browser.sendall(
+                    b"GET /mqtt HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\n"
+                    b"Connection: Upgrade\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
+                    b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Protocol: mqtt\r\n\r\n"
+                )
+                assert browser.recv(1000).startswith(b"HTTP/1.1 101 ")
     finally:
         door.stop()
 
@@ -561,7 +588,9 @@ def test_secrets_stay_secret(
 
 
 def leaks(text: str, door: Door) -> bool:
-    return any(secret in text for secret in door.secrets())
+    secrets = door.secrets()
+    assert len(secrets) == 7 and all(len(secret) == 40 for secret in secrets)
+    return any(secret in text for secret in secrets)
 
 
 def children(pid: int) -> list[int]:
