@@ -25,9 +25,9 @@ package actor KioskController {
   private var isOnline = false
   /// Whether results and events of earlier connections are on their way on this one.
   private var hasResumed = false
-  /// The ledger has failed: what the core believes may not be what is written there.
-  private var isInDoubt = false
-  private var lastFailure: LedgerError?
+  /// Why the last commit failed: what the core believes may not be what is written. While there is
+  /// one, connections that come and go are a consequence, and not told.
+  private var failure: LedgerError?
   private var healthAt: Timestamp?
 
   /// Health is published this often.
@@ -71,7 +71,6 @@ package actor KioskController {
       feed.confirm(through: await broker.confirmed)
       do throws(LedgerError) {
         try await handle(event)
-        lastFailure = nil
       } catch {
         await fail(error)
       }
@@ -105,7 +104,7 @@ package actor KioskController {
       hasResumed = false
       feed.connectionLost()
       topics.connectionLost()
-      log.warn("\(error)")
+      if failure == nil { log.warn("\(error)") }
     case .confirmed, nil:
       break
     }
@@ -122,14 +121,11 @@ package actor KioskController {
     let recalled = try ledger.recall(Set(admissions.flatMap(\.repeatKeys)))
     var decision = core.decide(admissions, recalling: recalled, at: now)
     if feed.saved != feed.confirmed { decision.transaction.confirmed = feed.confirmed }
-    do throws(LedgerError) {
-      try ledger.commit(decision.transaction)
-    } catch {
-      isInDoubt = true
-      throw error
-    }
+    try ledger.commit(decision.transaction)
     self.core = core
     feed.markSaved()
+    if failure != nil { log.note("the ledger works again") }
+    failure = nil
 
     let events = decision.transaction.records.map { settings.topics.event($0.entry) }
     await publish(decision.publications + events, through: core.seq)
@@ -170,16 +166,15 @@ package actor KioskController {
     await broker.settle()
     isOnline = true
     reconnects += 1
-    log.note("online")
+    if failure == nil { log.note("online") }
   }
 
   /// Publishes again what the broker has not confirmed on earlier connections.
   private func resume() async throws(LedgerError) {
-    if isInDoubt {
-      core = KioskCore(settings: settings, state: try ledger.state(), counters: core.counters)
-      isInDoubt = false
-    }
     guard !hasResumed else { return }
+    if failure != nil {
+      core = KioskCore(settings: settings, state: try ledger.state(), counters: core.counters)
+    }
     var published = feed.confirmed
     while published < core.seq {
       let page = try ledger.entries(after: published)
@@ -198,10 +193,9 @@ package actor KioskController {
   /// what is in hand; until the ledger works, each connection ends here.
   private func fail(_ error: LedgerError) async {
     await broker.abandon()
-    isInDoubt = true
     hasResumed = false
-    if error != lastFailure { log.fail("\(error). Trying again until it works") }
-    lastFailure = error
+    if error != failure { log.fail("\(error). Trying again until it works") }
+    failure = error
   }
 
   private func leave() async {

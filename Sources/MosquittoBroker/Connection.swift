@@ -124,18 +124,22 @@ final class Connection: @unchecked Sendable {
     try check(mosquitto_loop_misc(handle))
   }
 
-  /// Ends the connection in good order, without acknowledging what is in hand.
+  /// Sends the DISCONNECT (3.14), without acknowledging what is in hand.
   ///
-  /// PUBACKs that wait in libmosquitto's queue leave before its DISCONNECT. Where they must not, the
-  /// two bytes of a DISCONNECT (3.14) go straight to the socket; with TLS that cannot be done, and
-  /// the will tells of the end instead.
-  func leave(acknowledging: Bool) {
+  /// libmosquitto's own would leave behind the PUBACKs in its queue, and its socket is closed at once:
+  /// a reset for what is unread may overtake the DISCONNECT, and the will is published after all. So
+  /// the two bytes go straight to the socket, except with TLS or behind half a packet.
+  ///
+  /// - Returns: whether the broker's end of the connection will tell that it has understood.
+  func leave(acknowledging: Bool) -> Bool {
+    if !usesTLS, !isMidWrite, !(acknowledging && wantsWrite), let socket {
+      return Self.farewell.withUnsafeBytes { send(socket, $0.baseAddress, $0.count, 0) } == 2
+    }
     if acknowledging {
       mosquitto_disconnect(handle)
       try? write()
-    } else if isGreeted, !usesTLS, !isMidWrite, let socket {
-      _ = Self.farewell.withUnsafeBytes { send(socket, $0.baseAddress, $0.count, 0) }
     }
+    return false
   }
 
   private static let farewell: [UInt8] = [0xE0, 0]

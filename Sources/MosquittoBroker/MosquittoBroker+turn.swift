@@ -22,7 +22,12 @@ extension MosquittoBroker {
         guard now >= until else { break }
         lose(.unreachable("\(configuration.host) does not answer"), at: now)
       }
-    case .open(let connection): serve(connection, ready, now)
+    case .open(let connection):
+      if farewell?.hasLeft == true {
+        if ready.isHungUp { link = .idle }
+      } else {
+        serve(connection, ready, now)
+      }
     }
   }
 
@@ -135,6 +140,8 @@ extension MosquittoBroker {
     defer {
       // Behind `online`, which is no less true for it.
       if !deliveries.isEmpty {
+        // The outage is over for a client that hears from its broker, online or not yet.
+        reportedReasons = []
         events.append(.deliveries(deliveries))
         batch = .queued
       }
@@ -159,7 +166,7 @@ extension MosquittoBroker {
   private func greeted(_ connection: Connection, at now: Instant) {
     if connection.start != .resume { life?.startedClean() }
     if connection.start == .wipe {
-      connection.leave(acknowledging: true)
+      _ = connection.leave(acknowledging: true)
       startConnecting(at: now)
     } else if options.subscriptions.isEmpty {
       online(connection, at: now)
@@ -188,13 +195,18 @@ extension MosquittoBroker {
     if reportedReasons.insert(reason).inserted { events.append(.offline(reason)) }
   }
 
-  /// Ends the connection when all is confirmed or the grace is over.
+  /// Takes leave when all is confirmed or the grace is over, and ends when the broker has closed the
+  /// connection or the grace is over.
   private func bidFarewell(at now: Instant) {
     guard let farewell else { return }
     if case .open(let connection) = link, connection.isGreeted {
-      let isDone = confirmations.isComplete && (batch != .none || !connection.wantsWrite)
-      guard isDone || now >= farewell.deadline else { return }
-      connection.leave(acknowledging: batch == .none)
+      let isOver = now >= farewell.deadline
+      if !farewell.hasLeft {
+        let isDone = confirmations.isComplete && (batch != .none || !connection.wantsWrite)
+        guard isDone || isOver else { return }
+        self.farewell?.hasLeft = connection.leave(acknowledging: batch == .none)
+      }
+      if self.farewell?.hasLeft == true, !isOver { return }
     }
     if case .connecting(let connector, _) = link { connector.abandon() }
     link = .idle
@@ -208,6 +220,9 @@ extension MosquittoBroker {
     switch link {
     case .idle: break
     case .waiting(let until), .connecting(_, let until): instants.append(until)
+    case .open(let connection) where farewell?.hasLeft == true:
+      interest.socket = connection.socket
+      instants.append(farewell?.deadline)
     case .open(let connection) where batch == .none || farewell != nil:
       interest.socket = connection.socket
       interest.read = true

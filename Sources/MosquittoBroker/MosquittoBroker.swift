@@ -40,6 +40,8 @@ package actor MosquittoBroker: MessageBroker {
   /// A `disconnect` under way.
   struct Farewell {
     let deadline: Instant
+    /// The DISCONNECT is out, and the broker's end of the connection is waited for.
+    var hasLeft = false
     var callers: [CheckedContinuation<Void, Never>]
   }
 

@@ -20,6 +20,7 @@ struct JuiceKiosk: AsyncParsableCommand {
         64  the command line is wrong
         65  the kiosk rejected the command, or a file holds what it should not
         69  the broker cannot be reached, or refused the login
+        74  the ledger's disk is full or fails
         75  not now (out of stock, closed, a conflict, no answer in time): try again
         78  the configuration is wrong
       """,

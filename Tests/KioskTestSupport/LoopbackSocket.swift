@@ -1,12 +1,18 @@
 import Foundation
+import Synchronization
 
 /// TCP on 127.0.0.1, blocking.
 package enum LoopbackSocket {
-  /// A port that nothing listens on, below those that the system gives to outgoing connections: it
-  /// stays free while a server is stopped.
+  private static let givenPorts = Mutex<Set<UInt16>>([])
+
+  /// A port that nothing listens on: below those that the system gives to outgoing connections, and
+  /// never the same twice, so that it stays free while a server is stopped.
   package static func freePort() throws -> UInt16 {
-    for _ in 0..<100 {
-      guard let (socket, port) = try? listen(on: .random(in: 15_000..<32_000)) else { continue }
+    for _ in 0..<1000 {
+      let port = UInt16.random(in: 15_000..<32_000)
+      guard givenPorts.withLock({ $0.insert(port).inserted }),
+        let (socket, _) = try? listen(on: port)
+      else { continue }
       close(socket)
       return port
     }
@@ -71,7 +77,9 @@ package enum LoopbackSocket {
     #if canImport(Darwin)
     let socket = socket(AF_INET, SOCK_STREAM, 0)
     #else
-    let socket = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    // At once: another test may start a program right now, and a listener that it inherits goes on
+    // taking connections which nobody serves.
+    let socket = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     #endif
     guard socket >= 0 else {
       throw TestSupportError(description: "no socket: \(String(cString: strerror(errno)))")

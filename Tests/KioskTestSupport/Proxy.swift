@@ -66,7 +66,11 @@ package final class Proxy: Sendable {
   }
 
   private static func closeListener(_ state: inout State) {
-    if let listener = state.listener { Foundation.close(listener) }
+    // Shut down first: poll(2) in the other thread keeps a closed listener listening.
+    if let listener = state.listener {
+      shutdown(listener, Int32(SHUT_RDWR))
+      Foundation.close(listener)
+    }
     state.listener = nil
   }
 

@@ -78,8 +78,8 @@ package struct Source: Hashable, Sendable, CustomStringConvertible {
   }
 
   /// What is wrong with the name; `nil` if nothing is. People may name a panel in any script, but a
-  /// name is one to 64 Unicode scalars (a `Character` has no bound), and none of them a control
-  /// character.
+  /// name is one to 64 Unicode scalars (a `Character` has no bound), none of them a control
+  /// character or one that means something in a topic filter (MQTT 4.7.1).
   package var flaw: String? {
     if name.isEmpty { return "the last level of the topic is empty: name the \(kind.sender) there" }
     if name.unicodeScalars.count > 64 {
@@ -87,6 +87,9 @@ package struct Source: Hashable, Sendable, CustomStringConvertible {
     }
     if name.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) {
       return "there is a control character in the name of the \(kind.sender)"
+    }
+    if name.utf8.contains(where: "/+#".utf8.contains) {
+      return "the name of the \(kind.sender) is one level of a topic: without /, + and #"
     }
     return nil
   }

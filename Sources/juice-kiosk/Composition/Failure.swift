@@ -34,8 +34,9 @@ struct Failure: Error {
   init(_ error: LedgerError) {
     switch error {
     case .inUse: self = .tryAgain("\(error)")
+    case .cannotOpen: self = .badConfiguration("\(error)")
     case .damaged, .doesNotAddUp, .unreadable, .newer, .unknownFruit: self = .badData("\(error)")
-    case .cannotOpen, .diskFull, .disk: self = Failure(status: ExitCode(74), message: "\(error)")
+    case .diskFull, .disk: self = Failure(status: ExitCode(74), message: "\(error)")
     }
   }
 

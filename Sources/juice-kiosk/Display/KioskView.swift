@@ -9,8 +9,8 @@ struct KioskView {
   private(set) var stock: [String: String] = [:]
   private(set) var alerts: [String: String] = [:]
   private(set) var servings: [String: String] = [:]
-  /// The order in which the menu lists fruits and juices, and their names.
-  private(set) var menu: [(id: String, name: String)] = []
+  private var fruits = MenuList()
+  private var juices = MenuList()
   private let language: Language
 
   init(topics: KioskTopics, language: Language) {
@@ -63,14 +63,8 @@ struct KioskView {
 
   private mutating func readMenu(_ payload: [UInt8]) {
     guard let json = try? JSON.parse(payload) else { return }
-    menu = ["fruits", "juices"].flatMap { key -> [(id: String, name: String)] in
-      guard case .array(let elements) = json[key] else { return [] }
-      return elements.compactMap { element in
-        guard case .string(let id) = element["id"] else { return nil }
-        guard case .string(let name) = element["name"]?[language.rawValue] else { return (id, id) }
-        return (id, name)
-      }
-    }
+    fruits = MenuList(json["fruits"], language)
+    juices = MenuList(json["juices"], language)
   }
 }
 
@@ -89,19 +83,11 @@ extension KioskView {
       default: 32
       }
     }
-    let names = Dictionary(menu.map { ($0.id, $0.name) }) { first, _ in first }
-    let order = Dictionary(
-      uniqueKeysWithValues: Set(menu.map(\.id)).map { id in
-        (id, menu.firstIndex { $0.id == id } ?? 0)
-      })
-    func sorted(_ values: [String: String]) -> [(key: String, value: String)] {
-      values.sorted { (order[$0.key] ?? .max, $0.key) < (order[$1.key] ?? .max, $1.key) }
-    }
     var lines = [
       "\(topics.base)  \(painted(status, status == "online" ? 32 : 31))  "
         + painted(service, service == "open" ? 32 : 33), "",
     ]
-    for (fruit, count) in sorted(stock) {
+    for (fruit, count) in fruits.sorted(stock) {
       let alert = alerts[fruit]
       let bar = String(repeating: "█", count: min(40, (Int(count) ?? 0) / 2))
       lines.append(
@@ -110,13 +96,35 @@ extension KioskView {
             alert == nil || alert == "ok" ? bar : "\(bar) \(alert ?? "")", alertColor(alert)))
     }
     lines.append("")
-    for (juice, count) in sorted(servings) {
-      let name = names[juice] ?? juice
+    for (juice, count) in juices.sorted(servings) {
+      let name = juices.names[juice] ?? juice
       lines.append(
         "  \(juice.padded(to: 20)) "
           + painted(count.padded(to: 5, left: true), count == "0" ? 31 : 32) + "  \(name)")
     }
     return lines
+  }
+}
+
+/// What a menu says of its fruits, or of its juices.
+private struct MenuList {
+  private(set) var names: [String: String] = [:]
+  private var places: [String: Int] = [:]
+
+  init() {}
+
+  init(_ json: JSON?, _ language: Language) {
+    guard case .array(let elements) = json else { return }
+    for (place, element) in elements.enumerated() {
+      guard case .string(let id) = element["id"] else { continue }
+      places[id] = place
+      if case .string(let name) = element["name"]?[language.rawValue] { names[id] = name }
+    }
+  }
+
+  /// In the order of the menu.
+  func sorted(_ values: [String: String]) -> [(key: String, value: String)] {
+    values.sorted { (places[$0.key] ?? .max, $0.key) < (places[$1.key] ?? .max, $1.key) }
   }
 }
 

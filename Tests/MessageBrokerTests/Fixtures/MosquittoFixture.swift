@@ -59,7 +59,10 @@ final class MosquittoFixture: BrokerFixture {
     }
   }
 
-  func letPass(_ duration: Duration) async throws { try await Task.sleep(for: duration) }
+  func letPass(_ duration: Duration) async throws {
+    if !state.withLock({ $0.isStopped }) { try letReconnect() }
+    try await Task.sleep(for: duration)
+  }
 
   /// Until then nothing listens where the client was cut off: with delays of a test's scale it would
   /// be back before the test has looked.

@@ -1,0 +1,74 @@
+"""Waiting for what comes from outside: never by the clock alone, always with a deadline."""
+
+import threading
+import time
+from typing import Callable, Generic, Iterator, TypeVar
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+PATIENCE = 10.0
+
+
+class Arrivals(Generic[T]):
+    """What has come in so far, in its order, and a way to wait for more."""
+
+    def __init__(self) -> None:
+        self._items: list[T] = []
+        # Reentrant, so that a condition may look at the arrivals.
+        self._changed = threading.Condition(threading.RLock())
+
+    def add(self, item: T) -> None:
+        with self._changed:
+            self._items.append(item)
+            self._changed.notify_all()
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __iter__(self) -> Iterator[T]:
+        return iter(self.since(0))
+
+    def since(self, start: int) -> list[T]:
+        with self._changed:
+            return self._items[start:]
+
+    def count(self, matches: Callable[[T], bool]) -> int:
+        return sum(matches(item) for item in self.since(0))
+
+    def first(
+        self, matches: Callable[[T], bool], since: int = 0, within: float = PATIENCE
+    ) -> T:
+        """The first that matches, from number `since` on; waits for it."""
+        deadline = time.monotonic() + within
+        position = since
+        with self._changed:
+            while True:
+                for item in self._items[position:]:
+                    if matches(item):
+                        return item
+                position = len(self._items)
+                if not self._changed.wait(deadline - time.monotonic()):
+                    raise TimeoutError(f"in {within} s only {self._last(since)}")
+
+    def until(self, holds: Callable[[], R], within: float = PATIENCE) -> R:
+        """Asks again after each arrival, until the answer is something."""
+        deadline = time.monotonic() + within
+        with self._changed:
+            while not (result := holds()):
+                if not self._changed.wait(deadline - time.monotonic()):
+                    raise TimeoutError(f"in {within} s not met; last: {self._last(0)}")
+            return result
+
+    def _last(self, start: int) -> str:
+        return "\n".join(str(item)[:200] for item in self._items[start:][-8:])
+
+
+def eventually(holds: Callable[[], R], within: float = PATIENCE) -> R:
+    """For what tells nobody when it happens: a port that opens, a process that ends."""
+    deadline = time.monotonic() + within
+    while not (result := holds()):
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"in {within} s not met")
+        time.sleep(0.005)
+    return result

@@ -1,0 +1,121 @@
+"""Panels, displays and desks: clients of another make than the kiosk's own."""
+
+import json
+import threading
+from dataclasses import dataclass
+from typing import Any
+
+import paho.mqtt.client as mqtt
+from paho.mqtt.packettypes import PacketTypes
+from paho.mqtt.properties import Properties
+
+from arrivals import PATIENCE, Arrivals
+
+BASE = "kiosk/k1"
+
+
+@dataclass(frozen=True)
+class Message:
+    topic: str
+    payload: bytes
+    retain: bool
+    correlation: bytes | None
+
+    @property
+    def text(self) -> str:
+        return self.payload.decode()
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.payload)
+
+
+class Client:
+    """Connects, subscribes, and keeps all that arrives; comes back by itself after an outage."""
+
+    def __init__(
+        self, port: int, *filters: str, protocol: str = "5", name: str = "",
+        login: tuple[str, str] | None = None,
+    ) -> None:
+        self.messages: Arrivals[Message] = Arrivals()
+        self.filters = filters
+        self.protocol = protocol
+        self._is_subscribed = threading.Event()
+        self.client = mqtt.Client(
+            name, protocol=mqtt.MQTTv5 if protocol == "5" else mqtt.MQTTv311
+        )
+        self.client.reconnect_delay_set(0.05, 0.2)
+        self.client.on_connect = self._connected
+        self.client.on_subscribe = lambda *_: self._is_subscribed.set()
+        self.client.on_disconnect = lambda *_: self._is_subscribed.clear()
+        self.client.on_message = lambda client, data, message: self.received(message)
+        if login:
+            self.client.username_pw_set(*login)
+        self.client.connect("127.0.0.1", port)
+        self.client.loop_start()
+        self.wait_until_subscribed()
+
+    def wait_until_subscribed(self) -> None:
+        assert self._is_subscribed.wait(PATIENCE), "no connection to the broker"
+
+    def close(self) -> None:
+        self.client.disconnect()
+        self.client.loop_stop()
+
+    def _connected(self, client: mqtt.Client, *_: Any) -> None:
+        if self.filters:
+            client.subscribe([(filter, 1) for filter in self.filters])
+        else:
+            self._is_subscribed.set()
+
+    def received(self, message: mqtt.MQTTMessage) -> None:
+        properties = getattr(message, "properties", None)
+        self.messages.add(
+            Message(
+                message.topic, message.payload, message.retain,
+                getattr(properties, "CorrelationData", None),
+            )
+        )
+
+    def publish(
+        self, topic: str, payload: str | bytes, retain: bool = False, **properties: Any
+    ) -> None:
+        """Returns when the broker has it: after its PUBACK."""
+        packed = None
+        if properties:
+            packed = Properties(PacketTypes.PUBLISH)
+            for name, value in properties.items():
+                setattr(packed, name, value)
+        self.client.publish(topic, payload, 1, retain, packed).wait_for_publish(PATIENCE)
+
+    def ask(
+        self, topic: str, payload: str | bytes | dict, answer: str | None = None, **properties: Any
+    ) -> Message:
+        """Sends a command and waits for the message that answers it."""
+        since = len(self.messages)
+        if isinstance(payload, dict):
+            payload = json.dumps(payload)
+        self.publish(f"{BASE}/{topic}", payload, **properties)
+        answer = answer or f"{BASE}/{topic}/result"
+        return self.messages.first(lambda message: message.topic == answer, since)
+
+    def order(self, payload: str | bytes | dict, panel: str = "p1", **properties: Any) -> Any:
+        return self.ask(f"order/{panel}", payload, **properties).json
+
+    def restock(self, payload: str | bytes | dict) -> Any:
+        return self.ask("restock/desk", payload).json
+
+    def service(self, payload: str | bytes | dict) -> Any:
+        return self.ask("service/desk", payload).json
+
+
+def retained(port: int, below: str = BASE) -> dict[str, str]:
+    """What a display that is switched on now is shown by the broker."""
+    client = Client(port, f"{below}/#", "end")
+    try:
+        # The broker sends what it has kept before what comes then.
+        client.publish("end", b"")
+        client.messages.first(lambda message: message.topic == "end")
+        return {message.topic: message.text for message in client.messages if message.retain}
+    finally:
+        client.close()

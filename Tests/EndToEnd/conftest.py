@@ -1,0 +1,74 @@
+"""The real program with a real broker, and everything stopped again, whatever the outcome."""
+
+from pathlib import Path
+from typing import Any, Callable, Iterator
+
+import pytest
+
+from client import Client
+from kiosk import Kiosk
+from mosquitto import Mosquitto
+
+MakeBroker = Callable[..., Mosquitto]
+MakeKiosk = Callable[..., Kiosk]
+MakeClient = Callable[..., Client]
+
+
+@pytest.fixture
+def make_broker(tmp_path: Path) -> Iterator[MakeBroker]:
+    brokers: list[Mosquitto] = []
+
+    def make(**options: Any) -> Mosquitto:
+        broker = Mosquitto(tmp_path / f"broker{len(brokers)}", **options)
+        brokers.append(broker)
+        return broker.start()
+
+    yield make
+    for broker in brokers:
+        broker.kill()
+
+
+@pytest.fixture
+def broker(make_broker: MakeBroker) -> Mosquitto:
+    return make_broker()
+
+
+@pytest.fixture
+def make_kiosk(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[MakeKiosk]:
+    """A kiosk that is configured but does not run yet; `broker` is its broker by default."""
+    kiosks: list[Kiosk] = []
+
+    def make(broker: Mosquitto | None = None, /, **settings: dict) -> Kiosk:
+        folder = tmp_path / f"kiosk{len(kiosks)}"
+        folder.mkdir()
+        kiosks.append(Kiosk(folder, broker or request.getfixturevalue("broker"), settings))
+        return kiosks[-1]
+
+    yield make
+    for kiosk in kiosks:
+        kiosk.kill()
+
+
+@pytest.fixture
+def kiosk(make_kiosk: MakeKiosk) -> Kiosk:
+    """A fresh kiosk with the built-in menu, online."""
+    return make_kiosk().start()
+
+
+@pytest.fixture
+def make_client(broker: Mosquitto) -> Iterator[MakeClient]:
+    clients: list[Client] = []
+
+    def make(*filters: str, port: int = broker.port, **options: Any) -> Client:
+        clients.append(Client(port, *filters, **options))
+        return clients[-1]
+
+    yield make
+    for client in clients:
+        client.close()
+
+
+@pytest.fixture
+def panel(make_client: MakeClient) -> Client:
+    """Hears all that the kiosk says."""
+    return make_client("kiosk/#")

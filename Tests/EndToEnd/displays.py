@@ -1,0 +1,48 @@
+"""What every display must show, worked out from the ledger alone."""
+
+from arrivals import eventually
+from client import BASE, retained
+from kiosk import RECIPES, Kiosk
+from mosquitto import Mosquitto
+
+LOW = 5
+
+
+def expected(kiosk: Kiosk) -> dict[str, str]:
+    entries = kiosk.ledger()
+    stock, service = {}, "open"
+    for entry in entries:
+        for fruit, change in entry.get("changes", {}).items():
+            stock[fruit] = stock.get(fruit, 0) + change
+        if entry["status"] in ("open", "closed"):
+            service = entry["status"]
+    shown = {"status": "online", "service": service}
+    for fruit, amount in stock.items():
+        shown[f"stock/{fruit}"] = str(amount)
+        shown[f"alert/{fruit}"] = "out" if amount == 0 else "low" if amount <= LOW else "ok"
+    for juice, recipe in RECIPES.items():
+        servings = min(stock[fruit] // amount for fruit, amount in recipe.items())
+        shown[f"juice/{juice}"] = str(servings)
+    return {f"{BASE}/{topic}": text for topic, text in shown.items()}
+
+
+# Checked for themselves, since they hold more than the ledger tells.
+OTHERS = {f"{BASE}/{topic}" for topic in ("menu", "info", "health", "stock")}
+
+
+def wait_for_truth(kiosk: Kiosk, broker: Mosquitto, within: float = 10) -> dict[str, str]:
+    """Waits until all that the broker retains is what the ledger says, and no more than that."""
+    wanted = expected(kiosk)
+    shown: dict[str, str] = {}
+
+    def is_true() -> bool:
+        shown.clear()
+        shown.update(retained(broker.port))
+        return {topic: text for topic, text in shown.items() if topic not in OTHERS} == wanted
+
+    try:
+        eventually(is_true, within)
+    except TimeoutError:
+        assert {topic: shown[topic] for topic in shown if topic not in OTHERS} == wanted
+    assert OTHERS <= set(shown)
+    return shown

@@ -1,0 +1,141 @@
+"""The program under test, and what may be known about it from outside."""
+
+import json
+import os
+import signal
+import subprocess
+import threading
+from pathlib import Path
+from typing import Any
+
+from arrivals import PATIENCE, Arrivals
+from mosquitto import Mosquitto
+
+ROOT = Path(__file__).resolve().parents[2]
+
+# Written down a second time, so that a slip in the program's own table shows.
+RECIPES = {
+    "strawberry": {"strawberry": 16},
+    "banana": {"banana": 2},
+    "kiwi": {"kiwi": 3},
+    "pineapple": {"pineapple": 2},
+    "strawberry_banana": {"strawberry": 10, "banana": 1},
+    "mango": {"mango": 3},
+    "mango_kiwi": {"mango": 2, "kiwi": 1},
+}
+FRUITS = ["strawberry", "banana", "pineapple", "kiwi", "mango"]
+
+
+def program() -> str:
+    found = os.environ.get("KIOSK_PROGRAM")
+    if not found:
+        found = subprocess.run(
+            [ROOT / "deploy/build"], check=True, text=True, stdout=subprocess.PIPE
+        ).stdout.strip()
+        os.environ["KIOSK_PROGRAM"] = found
+    return os.path.abspath(found)
+
+
+def environment(**changes: str) -> dict[str, str]:
+    """Without our own variables: the kiosk refuses settings that it does not know."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("KIOSK_")}
+    return kept | changes
+
+
+def one_line(text: str) -> str:
+    """The complaint, which is one line and says who complains."""
+    lines = text.splitlines()
+    assert len(lines) == 1 and lines[0].startswith("juice-kiosk: "), text
+    return lines[0]
+
+
+class Kiosk:
+    def __init__(self, folder: Path, broker: Mosquitto | None, settings: dict[str, dict]) -> None:
+        self.folder = folder
+        self.config = folder / "kiosk.yaml"
+        self.log: Arrivals[str] = Arrivals()
+        self.process: subprocess.Popen | None = None
+        self.configure(broker, settings)
+
+    def configure(self, broker: Mosquitto | None, settings: dict[str, Any]) -> None:
+        configuration: dict[str, Any] = {
+            "broker": {"host": "127.0.0.1", "port": broker.port if broker else 1},
+            "ledger": {"path": "ledger.sqlite"},
+            "orders": {"max_per_second": 0},
+        }
+        for section, values in settings.items():
+            configuration[section] = configuration.get(section, {}) | values
+        # JSON is YAML.
+        self.config.write_text(json.dumps(configuration, indent=2, ensure_ascii=False))
+
+    # MARK: The daemon
+
+    def launch(self, **variables: str) -> None:
+        self.process = subprocess.Popen(
+            [program(), "run", "--config", self.config], stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+            env=environment(**variables),
+        )
+        threading.Thread(target=self._read_log, args=[self.process.stderr], daemon=True).start()
+
+    def start(self) -> "Kiosk":
+        since = len(self.log)
+        self.launch()
+        self.wait_for_log(" online", since)
+        return self
+
+    def _read_log(self, lines: Any) -> None:
+        with lines:
+            for line in lines:
+                self.log.add(line.rstrip("\n"))
+
+    def wait_for_log(self, text: str, since: int = 0, within: float = PATIENCE) -> str:
+        return self.log.first(lambda line: text in line, since, within)
+
+    def stop(self, sign: int = signal.SIGTERM, within: float = PATIENCE) -> int:
+        process, self.process = self.process, None
+        process.send_signal(sign)
+        try:
+            return process.wait(within)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+            raise
+
+    def kill(self) -> None:
+        if self.process:
+            self.stop(signal.SIGKILL)
+
+    @property
+    def is_alive(self) -> bool:
+        return self.process is not None and self.process.poll() is None
+
+    # MARK: Its commands
+
+    def command(
+        self, *arguments: str, config: bool = True, stdin: str = "", **variables: str
+    ) -> subprocess.CompletedProcess:
+        line = [program(), *arguments]
+        if config:
+            line += ["--config", str(self.config)]
+        return subprocess.run(
+            line, input=stdin, capture_output=True, text=True, timeout=30, cwd=self.folder,
+            env=environment(**variables),
+        )
+
+    def ledger(self) -> list[dict]:
+        exported = self.command("ledger", "export")
+        assert exported.returncode == 0, exported.stderr
+        return [json.loads(line) for line in exported.stdout.splitlines()]
+
+    def verify(self) -> None:
+        verified = self.command("ledger", "verify")
+        assert verified.returncode == 0, verified.stderr
+
+    def stock(self) -> dict[str, int]:
+        """As the entries of the ledger add up to it."""
+        stock: dict[str, int] = {}
+        for entry in self.ledger():
+            for fruit, change in entry.get("changes", {}).items():
+                stock[fruit] = stock.get(fruit, 0) + change
+        return stock

@@ -1,0 +1,123 @@
+"""Panels that press without pause, and what must be true of them at the end."""
+
+import json
+import threading
+import time
+from collections import Counter
+from typing import Any
+
+from client import BASE, Client
+from kiosk import RECIPES, Kiosk
+
+WINDOW = 16
+JUICES = list(RECIPES)
+
+
+class BusyPanel(Client):
+    """Keeps so many orders under way that the kiosk is never idle.
+
+    A panel that cannot count sends the same bytes with every press.
+    """
+
+    def __init__(self, port: int, name: str, has_ids: bool, protocol: str = "5") -> None:
+        self.name = name
+        self.has_ids = has_ids
+        self.pressed = 0
+        self.accepted = 0
+        # The results by what tells presses apart: the id, or else the ledger's number.
+        self.answers: dict[Any, dict] = {}
+        self.repeated = 0
+        self._window = threading.Semaphore(WINDOW)
+        self._changed = threading.Condition()
+        self._is_over = False
+        super().__init__(
+            port, f"{BASE}/order/{name}/result", protocol=protocol, name=f"panel-{name}"
+        )
+        self.client.on_publish = self._was_accepted
+        self._thread = threading.Thread(target=self._press, daemon=True)
+        self._thread.start()
+
+    def _press(self) -> None:
+        while self._window.acquire() and not self._is_over:
+            number = self.pressed
+            self.pressed += 1
+            self._send(number)
+
+    def _send(self, number: int) -> None:
+        order = "banana"
+        if self.has_ids:
+            order = json.dumps({"id": f"{number}", "juice": JUICES[number % len(JUICES)]})
+        self.client.publish(f"{BASE}/order/{self.name}", order, 1)
+
+    def _was_accepted(self, *_: Any) -> None:
+        with self._changed:
+            self.accepted += 1
+            self._changed.notify_all()
+
+    def received(self, message: Any) -> None:
+        result = json.loads(message.payload)
+        with self._changed:
+            key = result["id"] if self.has_ids else result["seq"]
+            if key in self.answers:
+                self.repeated += 1
+            else:
+                self.answers[key] = result
+                self._window.release()
+            self._changed.notify_all()
+
+    def wait_for_answers(self, more: int, within: float = 20) -> None:
+        with self._changed:
+            wanted = len(self.answers) + more
+            assert self._changed.wait_for(lambda: len(self.answers) >= wanted, within), self.name
+
+    def _stop_pressing(self) -> None:
+        self._is_over = True
+        self._window.release()
+        self._thread.join()
+
+    def insist(self, within: float = 20) -> None:
+        """No more presses; sends those again that are not answered, until they are."""
+        self._stop_pressing()
+        deadline = time.monotonic() + within
+        while missing := [n for n in range(self.pressed) if f"{n}" not in self.answers]:
+            assert time.monotonic() < deadline, f"{self.name}: {len(missing)} not answered"
+            for number in missing:
+                self._send(number)
+            with self._changed:
+                self._changed.wait_for(lambda: len(self.answers) == self.pressed, 1)
+
+    def finish(self, within: float = 30) -> None:
+        """No more presses; returns when every one is answered."""
+        self._stop_pressing()
+        is_done = lambda: self.accepted == self.pressed == len(self.answers)
+        with self._changed:
+            assert self._changed.wait_for(is_done, within), (
+                f"{self.name}: {self.pressed} pressed, {self.accepted} accepted by the broker, "
+                f"{len(self.answers)} answered"
+            )
+
+
+def assert_nothing_lost_and_nothing_twice(
+    kiosk: Kiosk, panels: list[BusyPanel], initial: int
+) -> None:
+    kiosk.verify()
+    ledger = kiosk.ledger()
+    assert [entry["seq"] for entry in ledger] == list(range(1, len(ledger) + 1))
+    made = [entry for entry in ledger if entry["status"] == "ready"]
+    tickets = Counter((entry["at"][:10], entry["ticket"]) for entry in made)
+    assert max(tickets.values()) == 1
+
+    for panel in panels:
+        own = [entry for entry in made if entry["source"] == f"order/{panel.name}"]
+        assert len(own) == panel.pressed, f"{panel.name}: made {len(own)} of {panel.pressed}"
+        if panel.has_ids:
+            assert {entry["id"] for entry in own} == {f"{n}" for n in range(panel.pressed)}
+        for entry in own:
+            answer = panel.answers[entry["id"] if panel.has_ids else entry["seq"]]
+            assert (answer["status"], answer["ticket"]) == ("ready", entry["ticket"])
+
+    stock = dict.fromkeys(kiosk.stock(), initial)
+    for entry in made:
+        for fruit, amount in RECIPES[entry["juice"]].items():
+            stock[fruit] -= amount * entry["quantity"]
+    assert kiosk.stock() == stock

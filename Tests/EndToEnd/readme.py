@@ -1,0 +1,52 @@
+"""What the README promises, as commands.
+
+Every fenced block marked `sh` is run, from top to bottom, in one shell each, in a copy of the
+project with nothing but the program already built, and must succeed. `deploy/run` is started and goes on
+running, as a reader would have it in another terminal; `deploy/test` is what runs this. In a block
+marked `console` the lines after `$ ` are commands, and the others what they must print, where `...`
+stands for anything. Blocks marked otherwise are not run.
+"""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+FENCE = re.compile(r"^```(sh|console)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+IN_ANOTHER_TERMINAL = "deploy/run"
+THE_TESTS_THEMSELVES = "deploy/test"
+
+
+@dataclass(frozen=True)
+class Block:
+    line: int
+    script: str
+    # What it must print; None if anything will do.
+    output: str | None
+    starts_the_kiosk: bool
+
+    def printed(self, text: str) -> bool:
+        if self.output is None:
+            return True
+        pattern = ".*".join(re.escape(part) for part in self.output.split("..."))
+        return re.fullmatch(pattern, text, re.DOTALL) is not None
+
+
+def blocks(readme: Path) -> list[Block]:
+    text = readme.read_text()
+    return [
+        block(found[1], found[2], text.count("\n", 0, found.start()) + 1)
+        for found in FENCE.finditer(text)
+    ]
+
+
+def block(kind: str, body: str, line: int) -> Block:
+    lines = body.splitlines()
+    output = None
+    if kind == "console":
+        output = "".join(text + "\n" for text in lines if not text.startswith("$ "))
+        lines = [text[2:] for text in lines if text.startswith("$ ")]
+    commands = [text.split("#")[0].strip() for text in lines]
+    starts = IN_ANOTHER_TERMINAL in commands
+    left = {IN_ANOTHER_TERMINAL, THE_TESTS_THEMSELVES}
+    script = [text for text, command in zip(lines, commands) if command not in left]
+    return Block(line, "\n".join(script), output, starts)

@@ -1,0 +1,132 @@
+"""Every exit code of the manual, with a complaint that says what to do."""
+
+import json
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from conftest import MakeKiosk
+from kiosk import Kiosk, one_line
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["pour"], ["order"], ["order", "banana", "kiwi"], ["order", "ban ana"], ["restock"],
+        ["order", "banana", "--quantity", "x"], ["restock", "kiwi"], ["restock", "kiwi=x"],
+        ["restock", "kiwi=1", "kiwi=2"], ["order", "banana", "--as", "a/b"],
+        ["restock", "kiwi=1", "--as", "+"],
+        ["order", "banana", "--id", "a/b"], ["order", "banana", "--timeout", "0"],
+        ["run", "--log-level", "loud"], ["ledger", "export", "--format", "pdf"],
+    ],
+    ids=" ".join,
+)
+def test_64_a_wrong_command_line(make_kiosk: MakeKiosk, arguments: list[str]) -> None:
+    wrong = make_kiosk().command(*arguments, config=False)
+    assert (wrong.returncode, wrong.stdout) == (64, "")
+    assert wrong.stderr.startswith("Error: ")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "word"),
+    [
+        (["order", "tea"], 65, "unknown_juice"),
+        (["order", "banana", "--quantity", "11"], 65, "quantity_out_of_range"),
+        (["restock", "durian=1"], 65, "unknown_fruit"),
+        (["restock", "kiwi=101"], 65, "exceeds_capacity"),
+        (["restock", "kiwi=-11"], 65, "below_zero"),
+        (["order", "strawberry"], 75, "missing strawberry 6"),
+        (["restock", "kiwi=1", "--expect", "kiwi=9"], 75, "conflict"),
+    ],
+)
+def test_65_and_75_what_the_kiosk_rejects(
+    kiosk: Kiosk, arguments: list[str], code: int, word: str
+) -> None:
+    rejected = kiosk.command(*arguments)
+    assert (rejected.returncode, rejected.stdout) == (code, "")
+    assert word in one_line(rejected.stderr)
+    as_json = kiosk.command(*arguments, "--json")
+    assert (as_json.returncode, as_json.stderr) == (code, "")
+    assert json.loads(as_json.stdout)["status"] in ("rejected", "out_of_stock")
+
+
+def test_65_a_ledger_that_does_not_add_up(make_kiosk: MakeKiosk) -> None:
+    kiosk = make_kiosk().start()
+    kiosk.stop()
+    with sqlite3.connect(kiosk.folder / "ledger.sqlite") as ledger:
+        ledger.execute("UPDATE stock SET quantity = quantity + 1 WHERE fruit = 'kiwi'")
+    ledger.close()
+    for command in (["ledger", "verify"], ["run"]):
+        refused = kiosk.command(*command)
+        assert refused.returncode == 65
+        assert "kiwi is 11, but its entries add up to 10" in refused.stderr.splitlines()[-1]
+
+
+def test_65_a_file_that_is_no_ledger(make_kiosk: MakeKiosk, tmp_path: Path) -> None:
+    kiosk = make_kiosk()
+    (kiosk.folder / "ledger.sqlite").write_text("strawberries\n" * 1000)
+    for command in (["ledger", "verify"], ["run"]):
+        refused = kiosk.command(*command)
+        assert refused.returncode == 65
+        assert "put a backup in its place" in refused.stderr.splitlines()[-1]
+
+
+def test_69_no_broker_there(make_kiosk: MakeKiosk, broker) -> None:
+    kiosk = make_kiosk()
+    broker.stop()
+    for command in (["order", "banana"], ["restock", "kiwi=1"], ["close"], ["check", "--connect"]):
+        failed = kiosk.command(*command)
+        assert failed.returncode == 69
+        assert f"127.0.0.1:{broker.port}" in one_line(failed.stderr)
+
+
+def test_78_no_place_for_the_ledger(make_kiosk: MakeKiosk) -> None:
+    kiosk = make_kiosk(ledger={"path": "nowhere/ledger.sqlite"})
+    for command in (["run"], ["ledger", "verify"], ["ledger", "export"]):
+        failed = kiosk.command(*command)
+        assert failed.returncode == 78
+        assert "nowhere/ledger.sqlite cannot be opened" in failed.stderr.splitlines()[-1]
+
+
+def test_75_no_kiosk_there(make_kiosk: MakeKiosk) -> None:
+    unanswered = make_kiosk().command("order", "banana", "--timeout", "1")
+    assert unanswered.returncode == 75
+    assert "has not answered" in one_line(unanswered.stderr)
+
+
+@pytest.mark.parametrize(
+    ("yaml", "complaint"),
+    [
+        ("broker:\n  prot: 1883\n", "kiosk.yaml:2:3: broker.prot: there is no such key; did you"),
+        ("broker:\n  port: many\n", "kiosk.yaml:2:3: broker.port: "),
+        ("orders: {max_quantity: 0}\n", "kiosk.yaml:1:10: orders.max_quantity: "),
+        ("menu: {juices: {tea: {recipe: {leaf: 1}}}}", "kiosk.yaml:1:32: menu.juices.tea.recipe"),
+        ("stock: {low: 5}\nstock: {low: 6}\n", "kiosk.yaml:1:1: 'stock' is given twice"),
+        ("broker: [\n", "kiosk.yaml:2:"),
+        ("kiosk: {time_zone: Mars/Olympus}\n", "kiosk.yaml:1:9: kiosk.time_zone: "),
+    ],
+)
+def test_78_a_wrong_configuration_is_named_by_file_and_line(
+    make_kiosk: MakeKiosk, yaml: str, complaint: str
+) -> None:
+    kiosk = make_kiosk()
+    kiosk.config.write_text(yaml)
+    for command in (["check"], ["run"], ["order", "banana"]):
+        wrong = kiosk.command(*command)
+        assert (wrong.returncode, wrong.stdout) == (78, "")
+        assert complaint in one_line(wrong.stderr)
+
+
+def test_78_every_mistake_at_once(make_kiosk: MakeKiosk) -> None:
+    kiosk = make_kiosk()
+    kiosk.config.write_text("kiosk: {id: 'a b'}\nbrokers: {}\n")
+    wrong = kiosk.command("check", KIOSK_BROKER_PROT="1", KIOSK_STOCK_LOW="few")
+    assert wrong.returncode == 78
+    places = ["kiosk.yaml:1:", "kiosk.yaml:2:", "KIOSK_BROKER_PROT: ", "KIOSK_STOCK_LOW: "]
+    assert all(place in wrong.stderr for place in places), wrong.stderr
+    assert len(wrong.stderr.splitlines()) == 4
+    for text in ("loud", ""):
+        assert kiosk.command("run", KIOSK_LOG_LEVEL=text).returncode == 78
+    kiosk.config.unlink()
+    assert "there is no such file" in one_line(kiosk.command("check").stderr)

@@ -1,0 +1,176 @@
+"""Whatever arrives: it gets its reason, no fruit moves, the process lives, the log stays short."""
+
+import pytest
+
+from client import BASE, Client
+from conftest import MakeKiosk
+from kiosk import Kiosk
+
+ORDER = '{"id":"a1","juice":"banana","quantity":1}'
+RESTOCK = '{"id":"r1","add":{"banana":1},"set":{"kiwi":3}}'
+SERVICE = '{"id":"s1","service":"closed"}'
+NESTED = b"[" * 2000 + b"]" * 2000
+
+EVERYWHERE = [
+    (b"", "malformed"),
+    (b" \n\t", "malformed"),
+    (b"\x00", "malformed"),
+    (b"\xff\xfe\xfa", "malformed"),
+    (b'{"id":"\xc3\x28"}', "malformed"),
+    (b"{", "malformed"),
+    (b"[]", "malformed"),
+    (b'"banana"', "malformed"),
+    (b"\xef\xbb\xbf" + ORDER.encode(), "malformed"),
+    (NESTED, "malformed"),
+    (b'{"x":' + NESTED[1:-1] + b"}", "malformed"),
+    (b'{"id":"a/b"}', "malformed"),
+    (b'{"id":"a\\nb"}', "malformed"),
+    (b'{"id":""}', "malformed"),
+    (b'{"id":"' + b"a" * 65 + b'"}', "malformed"),
+    (b'{"id":7}', "malformed"),
+    (b"x" * 4097, "too_large"),
+    (b"{" + b" " * (1 << 20) + b"}", "too_large"),
+    (b"\x00" * (1 << 20), "too_large"),
+]
+QUANTITIES = [
+    ("1e400", "malformed"), ("-0", "quantity_out_of_range"), ("1.5", "malformed"),
+    ("0", "quantity_out_of_range"), ("-1", "quantity_out_of_range"),
+    ("11", "quantity_out_of_range"), (str(2**63 - 1), "quantity_out_of_range"),
+    (str(2**63), "quantity_out_of_range"), ("1e300", "quantity_out_of_range"),
+    ("01", "malformed"), ("+1", "malformed"), ("NaN", "malformed"), ('"1"', "malformed"),
+    ("[1]", "malformed"), ("true", "malformed"),
+]
+AMOUNTS = [
+    ("1e400", "malformed"), ("1.5", "malformed"), (str(2**63 - 1), "exceeds_capacity"),
+    (str(2**63), "malformed"), (str(-(2**63)), "below_zero"), ('"1"', "malformed"),
+    ("null", "malformed"), ("{}", "malformed"), ("[1]", "malformed"),
+]
+CASES = {
+    "order": EVERYWHERE + [
+        (b"tea", "unknown_juice"),
+        # A word is a juice's id: why not this one?
+        (b"null", "unknown_juice"),
+        (b"17", "unknown_juice"),
+        (b"banana split", "malformed"),
+        (b"ban/ana", "malformed"),
+        (b"Banana", "unknown_juice"),
+        (b'{"juice":"tea"}', "unknown_juice"),
+        (b'{"juice":"a/b"}', "unknown_juice"),
+        (b'{"juice":["banana"]}', "malformed"),
+        (b'{"quantity":1}', "malformed"),
+        (b'{"juice":"banana","juice":"banana"}', "malformed"),
+        (b'{"id":"a1","id":"a2","juice":"banana"}', "malformed"),
+        (b'{"juice":"banana","sent_at":"yesterday"}', "malformed"),
+        (b'{"juice":"banana","sent_at":1}', "malformed"),
+        (b'{"juice":"banana","sent_at":"1970-01-01T00:00:00Z"}', "stale"),
+        (b'{"juice":"banana"} {"juice":"banana"}', "malformed"),
+    ] + [
+        (f'{{"juice":"banana","quantity":{number}}}'.encode(), reason)
+        for number, reason in QUANTITIES
+    ] + [(ORDER[:end].encode(), "malformed") for end in range(len(ORDER))],
+    "restock": EVERYWHERE + [
+        (b"banana", "malformed"),
+        (b"null", "malformed"),
+        (b"17", "malformed"),
+        (b"{}", "malformed"),
+        (b'{"add":{}}', "malformed"),
+        (b'{"add":[]}', "malformed"),
+        (b'{"set":"banana"}', "malformed"),
+        (b'{"expect":{"banana":10}}', "malformed"),
+        (b'{"add":{"durian":1}}', "unknown_fruit"),
+        (b'{"add":{"ban ana":1}}', "unknown_fruit"),
+        (b'{"add":{"banana":1,"banana":2}}', "malformed"),
+        (b'{"add":{"banana":1},"add":{"banana":1}}', "malformed"),
+        (b'{"set":{"banana":-1}}', "below_zero"),
+        (b'{"set":{"banana":1},"expect":{"banana":-0}}', "conflict"),
+    ] + [
+        (f'{{"add":{{"banana":{number}}}}}'.encode(), reason) for number, reason in AMOUNTS
+    ] + [(RESTOCK[:end].encode(), "malformed") for end in range(len(RESTOCK))],
+    "service": EVERYWHERE + [
+        (b"shut", "malformed"),
+        (b"CLOSED", "malformed"),
+        (b"{}", "malformed"),
+        (b'{"service":true}', "malformed"),
+        (b'{"service":"shut"}', "malformed"),
+        (b'{"service":"closed","service":"open"}', "malformed"),
+    ] + [(SERVICE[:end].encode(), "malformed") for end in range(len(SERVICE))],
+}
+
+
+def assert_unmoved(kiosk: Kiosk) -> None:
+    assert kiosk.is_alive
+    entries = kiosk.ledger()
+    assert {entry["status"] for entry in entries} <= {"opened", "rejected"}
+    assert sum("changes" in entry for entry in entries) == 1
+
+
+@pytest.mark.parametrize("version", ["5", "3.1.1"])
+@pytest.mark.parametrize("kind", CASES)
+def test_each_gets_its_reason_and_nothing_moves(
+    broker, make_kiosk: MakeKiosk, make_client, kind: str, version: str
+) -> None:
+    kiosk = make_kiosk(broker={"protocol": version}).start()
+    sender = make_client("kiosk/#", protocol=version)
+    for payload, reason in CASES[kind]:
+        result = sender.ask(f"{kind}/hostile", payload).json
+        assert (result["status"], result.get("reason")) == ("rejected", reason), payload[:80]
+        assert kind == "service" or result.get("stock", {}).get("banana", 10) == 10
+    assert_unmoved(kiosk)
+    # Each reason is told at most once a minute, however often it happens.
+    told = [line for line in kiosk.log if "rejected" in line]
+    assert len(told) <= 2 * len({reason for _, reason in CASES[kind]})
+    assert all(len(line) < 300 for line in told)
+    assert sender.order("banana")["status"] == "ready"
+
+
+def test_a_flood_is_no_flood_of_log_lines(kiosk: Kiosk, panel: Client) -> None:
+    before = len(kiosk.log)
+    for number in range(2000):
+        panel.client.publish(f"{BASE}/order/p{number}", b"{", 1)
+        panel.client.publish(f"{BASE}/order/p{number}", b"tea", 1)
+    results = lambda: panel.messages.count(lambda m: m.topic.endswith("/result")) == 4000
+    panel.messages.until(results, within=30)
+    assert len(kiosk.log) - before <= 4
+    assert_unmoved(kiosk)
+
+
+@pytest.mark.parametrize("kind", ["order", "restock", "service"])
+def test_a_topic_with_an_empty_level(kiosk: Kiosk, panel: Client, kind: str) -> None:
+    payload = {"order": ORDER, "restock": RESTOCK, "service": SERVICE}[kind]
+    assert panel.ask(f"{kind}/", payload).json["reason"] == "malformed"
+    # These are none of the kiosk's: nobody answers.
+    for topic in (f"{kind}//", f"/{kind}/p1", f"{kind}/p1/x", kind):
+        panel.publish(f"{BASE}/{topic}", payload)
+    # Its answer to this one shows that it is past the others.
+    assert panel.order("tea")["reason"] == "unknown_juice"
+    results = [m.topic for m in panel.messages if m.topic.endswith("/result")]
+    assert results == [f"{BASE}/{kind}//result", f"{BASE}/order/p1/result"]
+    assert_unmoved(kiosk)
+
+
+def test_a_sender_with_too_long_a_name(kiosk: Kiosk, panel: Client) -> None:
+    assert panel.order("banana", panel="패" * 64)["status"] == "ready"
+    assert panel.order("banana", panel="p" * 65)["reason"] == "malformed"
+    assert kiosk.stock()["banana"] == 8
+
+
+@pytest.mark.parametrize("version", ["5", "3.1.1"])
+def test_retained_commands_are_never_carried_out(
+    broker, make_kiosk: MakeKiosk, make_client, version: str
+) -> None:
+    panel = make_client("kiosk/#")
+    topics = {"order/p1": ORDER, "restock/desk": RESTOCK, "service/desk": SERVICE}
+    for topic, payload in topics.items():
+        panel.publish(f"{BASE}/{topic}", payload, retain=True)
+    kiosk = make_kiosk(broker={"protocol": version})
+    for _ in range(3):
+        kiosk.kill()
+        since = len(panel.messages)
+        kiosk.start()
+        for topic in topics:
+            is_result = lambda m: m.topic == f"{BASE}/{topic}/result"
+            assert panel.messages.first(is_result, since).json["reason"] == "retained"
+    assert_unmoved(kiosk)
+    # The id is not used up by that.
+    panel.publish(f"{BASE}/order/p1", ORDER)
+    panel.messages.first(lambda m: m.topic.endswith("/p1/result") and m.json["status"] == "ready")

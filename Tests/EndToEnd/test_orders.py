@@ -1,0 +1,172 @@
+"""A press becomes a juice, once."""
+
+import json
+from datetime import datetime, timedelta, timezone
+
+import pytest
+
+from client import BASE
+from conftest import MakeClient, MakeKiosk
+from displays import wait_for_truth
+from kiosk import RECIPES
+
+both_versions = pytest.mark.parametrize("version", ["5", "3.1.1"])
+
+NAMES = {
+    "strawberry": ("Strawberry juice", "딸기쥬스"),
+    "banana": ("Banana juice", "바나나쥬스"),
+    "kiwi": ("Kiwi juice", "키위쥬스"),
+    "pineapple": ("Pineapple juice", "파인애플쥬스"),
+    "strawberry_banana": ("Strawberry banana juice", "딸바쥬스"),
+    "mango": ("Mango juice", "망고쥬스"),
+    "mango_kiwi": ("Mango kiwi juice", "망고키위쥬스"),
+}
+
+
+@both_versions
+@pytest.mark.parametrize("language", ["en", "ko"])
+def test_each_juice_is_made_as_text_and_as_json(
+    version: str, language: str, make_kiosk: MakeKiosk, make_client: MakeClient
+) -> None:
+    kiosk = make_kiosk(
+        kiosk={"language": language}, broker={"protocol": version}, stock={"initial": 100}
+    ).start()
+    panel = make_client("kiosk/#", protocol=version)
+    stock = dict.fromkeys(["strawberry", "banana", "pineapple", "kiwi", "mango"], 100)
+    ticket = 0
+    for juice, (english, korean) in NAMES.items():
+        for payload in (juice, {"id": f"{juice}-1", "juice": juice, "quantity": 2}):
+            result = panel.order(payload)
+            ticket += 1
+            quantity = 1 if payload == juice else 2
+            used = {fruit: amount * quantity for fruit, amount in RECIPES[juice].items()}
+            for fruit, amount in used.items():
+                stock[fruit] -= amount
+            assert result == {
+                "status": "ready", "ticket": ticket, "juice": juice, "quantity": quantity,
+                "used": used, "stock": stock, "seq": ticket + 1,
+                "message": f"{english} is ready. Enjoy!" if language == "en"
+                else f"{korean} 나왔습니다! 맛있게 드세요!",
+            } | ({} if payload == juice else {"id": f"{juice}-1"})
+    assert kiosk.stock() == stock
+
+
+@both_versions
+def test_a_fresh_kiosk_has_too_few_strawberries_and_nothing_moves(
+    version: str, make_kiosk: MakeKiosk, make_client: MakeClient
+) -> None:
+    kiosk = make_kiosk(broker={"protocol": version}).start()
+    result = make_client("kiosk/#", protocol=version).order("strawberry")
+    assert result["status"] == "out_of_stock"
+    assert result["missing"] == {"strawberry": 6}
+    assert result["message"] == "Not enough fruit. Update the stock?"
+    assert set(result["stock"].values()) == set(kiosk.stock().values()) == {10}
+
+
+def test_out_of_stock_in_korean(make_kiosk: MakeKiosk, panel) -> None:
+    make_kiosk(kiosk={"language": "ko"}).start()
+    assert panel.order("strawberry")["message"] == "재료가 모자라요. 재고를 수정할까요?"
+    panel.service("closed")
+    assert panel.order("banana")["message"] == "지금은 영업시간이 아닙니다."
+
+
+def test_the_second_strawberry_banana_takes_no_banana(kiosk, broker, panel) -> None:
+    first = panel.order("strawberry_banana")
+    assert (first["stock"]["strawberry"], first["stock"]["banana"]) == (0, 9)
+    second = panel.order("strawberry_banana")
+    assert second["status"] == "out_of_stock"
+    assert second["missing"] == {"strawberry": 10}
+    assert (second["stock"]["strawberry"], second["stock"]["banana"]) == (0, 9)
+    assert wait_for_truth(kiosk, broker)[f"{BASE}/stock/banana"] == "9"
+
+
+def test_five_of_which_four_are_possible_are_none(make_kiosk: MakeKiosk, panel) -> None:
+    make_kiosk(stock={"initial": {"strawberry": 40, "default": 10}}).start()
+    none = panel.order({"juice": "strawberry_banana", "quantity": 5})
+    assert (none["status"], none["missing"]) == ("out_of_stock", {"strawberry": 10})
+    assert (none["stock"]["strawberry"], none["stock"]["banana"]) == (40, 10)
+    four = panel.order({"juice": "strawberry_banana", "quantity": 4})
+    assert four["status"] == "ready"
+    assert (four["stock"]["strawberry"], four["stock"]["banana"]) == (0, 6)
+
+
+@both_versions
+def test_the_same_id_is_made_once_and_answered_twice(
+    version: str, make_kiosk: MakeKiosk, make_client: MakeClient
+) -> None:
+    kiosk = make_kiosk(broker={"protocol": version}).start()
+    panel = make_client("kiosk/#", protocol=version)
+    order = {"id": "a1", "juice": "mango"}
+    first = panel.order(order)
+    assert panel.order(order) == first | {"duplicate": True}
+    kiosk.kill()
+    kiosk.start()
+    assert panel.order(order) == first | {"duplicate": True}
+    # An id belongs to its panel.
+    assert panel.order(order, panel="p2")["ticket"] == 2
+    assert kiosk.stock()["mango"] == 4
+
+
+def test_a_closed_kiosk_takes_no_orders(kiosk, broker, panel) -> None:
+    closed = panel.service({"id": "s1", "service": "closed"})
+    assert closed == {"id": "s1", "status": "applied", "service": "closed", "seq": 2}
+    rejected = panel.order({"id": "a1", "juice": "banana"})
+    assert (rejected["status"], rejected["reason"]) == ("rejected", "closed")
+    assert rejected["message"] == "We are closed right now."
+    wait_for_truth(kiosk, broker)
+    kiosk.kill()
+    kiosk.start()
+    assert panel.order("banana")["reason"] == "closed"
+    assert panel.service("open")["service"] == "open"
+    assert panel.order("banana")["status"] == "ready"
+    wait_for_truth(kiosk, broker)
+
+
+def test_a_stale_order_is_not_made(kiosk, panel) -> None:
+    def sent(seconds: int) -> dict:
+        at = datetime.now(timezone.utc) - timedelta(seconds=seconds)
+        return {"juice": "kiwi", "sent_at": at.strftime("%Y-%m-%dT%H:%M:%SZ")}
+
+    assert panel.order(sent(60))["reason"] == "stale"
+    assert panel.order(sent(5))["status"] == "ready"
+    assert kiosk.stock()["kiwi"] == 7
+
+
+def test_a_panel_that_presses_too_often_is_turned_away(make_kiosk: MakeKiosk, panel) -> None:
+    kiosk = make_kiosk(orders={"max_per_second": 2}, stock={"initial": 100}).start()
+    for number in range(20):
+        panel.publish(f"{BASE}/order/p1", json.dumps({"id": f"{number}", "juice": "banana"}))
+    topic = f"{BASE}/order/p1/result"
+    panel.messages.until(lambda: panel.messages.count(lambda m: m.topic == topic) == 20)
+    results = [message.json for message in panel.messages if message.topic == topic]
+    made = [result["id"] for result in results if result["status"] == "ready"]
+    assert {result.get("reason") for result in results} == {None, "rate_limited"}
+    assert kiosk.stock()["banana"] == 100 - 2 * len(made)
+
+
+def test_correlation_data_comes_back(kiosk, panel) -> None:
+    answer = panel.ask("order/p1", "banana", CorrelationData=b"\x00\xff42")
+    assert answer.correlation == b"\x00\xff42"
+    assert panel.ask("order/p1", "banana").correlation is None
+
+
+@pytest.mark.parametrize(
+    ("response_topic", "is_honoured"),
+    [
+        ("kiosk/k1/order/p1/reply/7", True),
+        ("kiosk/k1/order/p2/result", False),
+        ("kiosk/k1/order/p1", False),
+        ("kiosk/k1/stock/banana", False),
+        ("kiosk/k1/order/p1x/result", False),
+        ("elsewhere", False),
+    ],
+)
+def test_a_response_topic_counts_only_below_the_panels_own(
+    kiosk, make_client: MakeClient, response_topic: str, is_honoured: bool
+) -> None:
+    panel = make_client("#")
+    answer = response_topic if is_honoured else "kiosk/k1/order/p1/result"
+    result = panel.ask("order/p1", "banana", answer=answer, ResponseTopic=response_topic)
+    assert result.json["status"] == "ready"
+    elsewhere = [m for m in panel.messages if b'"ticket"' in m.payload and m.topic != answer]
+    assert [message.topic for message in elsewhere] in ([], [f"{BASE}/events"])

@@ -1,0 +1,165 @@
+"""The first commands that anybody types: deploy/run, what it prints, and all of the README."""
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import threading
+from pathlib import Path
+from typing import Iterator
+
+import pytest
+
+from arrivals import Arrivals, eventually
+from client import retained
+from kiosk import ROOT, environment, program
+from readme import blocks
+
+
+class Command:
+    """One line of a shell, and what it prints."""
+
+    def __init__(self, line: str, folder: Path) -> None:
+        self.printed: Arrivals[str] = Arrivals()
+        self.process = subprocess.Popen(
+            ["bash", "-c", "exec " + line], cwd=folder, stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment(),
+            # As if each had a terminal of its own.
+            start_new_session=True,
+        )
+        self.reader = threading.Thread(target=self._read)
+        self.reader.start()
+
+    def _read(self) -> None:
+        with self.process.stdout as lines:
+            for line in lines:
+                self.printed.add(line.rstrip("\n"))
+
+    def wait(self) -> int:
+        return self.process.wait(10)
+
+    def kill(self, sign: int = signal.SIGKILL) -> None:
+        self.process.send_signal(sign)
+
+
+class Copy:
+    """The project as it is in a fresh clone, but for the program, which is built already."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.kiosk: Command | None = None
+        kept = shutil.ignore_patterns(".git", ".build", ".kiosk", "__pycache__")
+        shutil.copytree(ROOT, folder, ignore=kept, symlinks=True)
+        release = folder / ".build/release"
+        release.mkdir(parents=True)
+        (release / "juice-kiosk").symlink_to(program())
+        (folder / "deploy/build").write_text(f"#!/bin/sh\necho {release}/juice-kiosk\n")
+
+    def run(self) -> int:
+        """Starts deploy/run, and returns the port of its broker."""
+        self.kiosk = Command("deploy/run", self.folder)
+        self.kiosk.printed.first(lambda line: "Ctrl-C stops it" in line, within=30)
+        return int(re.search(r"port: (\d+)", (self.folder / ".kiosk/kiosk.yaml").read_text())[1])
+
+    def processes(self) -> list[str]:
+        """Whatever of it still runs, whichever session it is in."""
+        found = []
+        for entry in Path("/proc").glob("[0-9]*"):
+            try:
+                command = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+                folder = os.readlink(entry / "cwd")
+            except OSError:
+                continue
+            if command and folder == str(self.folder):
+                found.append(f"{entry.name} {command}")
+        return found
+
+    def stop(self, sign: int | None = None) -> int:
+        """With this signal, or else as Ctrl-C does, which all in the terminal's foreground get."""
+        if sign is None:
+            os.killpg(self.kiosk.process.pid, signal.SIGINT)
+        else:
+            self.kiosk.kill(sign)
+        return self.kiosk.wait()
+
+    def sweep(self) -> None:
+        for process in self.processes():
+            os.kill(int(process.split()[0]), signal.SIGKILL)
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Iterator[Copy]:
+    copy = Copy(tmp_path / "juice-kiosk")
+    yield copy
+    copy.sweep()
+
+
+@pytest.mark.parametrize("sign", [None, signal.SIGINT, signal.SIGTERM])
+def test_what_deploy_run_prints_works(copy: Copy, sign: int | None) -> None:
+    port = copy.run()
+    guide = [line.strip() for line in copy.kiosk.printed]
+    told = {line[:17].strip(): line[17:].strip() for line in guide if line[17:].strip()}
+
+    def start(name: str) -> Command:
+        return Command(told[name], copy.folder)
+
+    heard, watch = start("hear the answer"), start("watch the stock")
+    try:
+        watch.printed.first("strawberry 10".__eq__)
+        # mosquitto_sub does not say when it has subscribed: press until it hears.
+        eventually(lambda: start("press a button").wait() == 0 and len(heard.printed))
+        watch.printed.first("strawberry 0".__eq__)
+        assert json.loads(heard.printed.since(0)[0])["juice"] == "strawberry_banana"
+    finally:
+        heard.kill()
+        watch.kill()
+    restock = start("restock")
+    assert restock.wait() == 0
+    restock.printed.first(lambda line: line.startswith("done; "))
+    assert retained(port)["kiosk/k1/stock/strawberry"] == "20"
+
+    assert copy.stop(sign) == 0
+    eventually(lambda: copy.processes() == [])
+    assert any("stopped" in line for line in copy.kiosk.printed)
+
+
+def test_deploy_run_keeps_its_ledger_and_runs_once_per_folder(copy: Copy) -> None:
+    order = ["order", "strawberry_banana", "--config", ".kiosk/kiosk.yaml"]
+    codes = []
+    for _ in range(2):
+        copy.run()
+        second = Command("deploy/run", copy.folder)
+        assert second.wait() == 75
+        assert second.printed.first(bool) == "A kiosk runs in .kiosk already."
+        done = subprocess.run([program(), *order], cwd=copy.folder, env=environment())
+        codes.append(done.returncode)
+        assert copy.stop() == 0
+        eventually(lambda: copy.processes() == [])
+    assert codes == [0, 75]
+
+
+def test_the_readme(copy: Copy, tmp_path: Path) -> None:
+    found = blocks(ROOT / "README.md")
+    assert any(block.starts_the_kiosk for block in found)
+    assert sum(bool(block.script) for block in found) >= 2
+    variables: dict[str, str] = {}
+    for block in found:
+        if block.starts_the_kiosk:
+            # Another kiosk may be at home at 1883: tell mosquitto's commands where this one is.
+            port = copy.run()
+            for command in ("mosquitto_pub", "mosquitto_sub", "mosquitto_rr"):
+                (tmp_path / command).write_text(f"-p {port}\n")
+            variables = {"XDG_CONFIG_HOME": str(tmp_path)}
+        if not block.script:
+            continue
+        done = subprocess.run(
+            ["bash", "-euo", "pipefail", "-c", block.script], cwd=copy.folder, text=True,
+            capture_output=True, timeout=60, env=environment(**variables),
+        )
+        where = f"README.md:{block.line}:\n{block.script}\n"
+        assert done.returncode == 0, where + done.stdout + done.stderr
+        assert block.printed(done.stdout), f"{where}printed\n{done.stdout}not\n{block.output}"
+    assert copy.stop() == 0
+    eventually(lambda: copy.processes() == [])

@@ -1,0 +1,118 @@
+"""Stock goes up and down, from elsewhere, as one step; displays follow and the events tell."""
+
+import pytest
+
+from client import BASE
+from conftest import MakeClient, MakeKiosk
+from displays import wait_for_truth
+
+
+def test_fruit_is_added_set_and_taken_away(kiosk, broker, panel) -> None:
+    added = panel.restock({"id": "r1", "add": {"strawberry": 20, "kiwi": -3}, "set": {"mango": 30}})
+    stock = {"strawberry": 30, "banana": 10, "pineapple": 10, "kiwi": 7, "mango": 30}
+    assert added == {"id": "r1", "status": "applied", "stock": stock, "seq": 2}
+    shown = wait_for_truth(kiosk, broker)
+    assert shown[f"{BASE}/juice/strawberry"] == "1"
+    # `set` first, then `add`.
+    assert panel.restock({"set": {"kiwi": 50}, "add": {"kiwi": -1}})["stock"]["kiwi"] == 49
+    # Minus nothing is nothing.
+    assert panel.restock('{"add":{"kiwi":-0}}')["stock"]["kiwi"] == 49
+
+
+def test_the_same_restock_again_is_applied_once(kiosk, panel) -> None:
+    restock = {"id": "r1", "add": {"banana": 5}}
+    first = panel.restock(restock)
+    assert panel.restock(restock) == first | {"duplicate": True}
+    assert kiosk.stock()["banana"] == 15
+
+
+@pytest.mark.parametrize(
+    ("restock", "reason"),
+    [
+        ({"add": {"mango": 5, "kiwi": 1}, "expect": {"mango": 9}}, "conflict"),
+        ({"set": {"mango": 5}, "expect": {"kiwi": 11}}, "conflict"),
+        ({"add": {"mango": 1, "kiwi": 91}}, "exceeds_capacity"),
+        ({"set": {"mango": 1, "kiwi": 101}}, "exceeds_capacity"),
+        ({"add": {"mango": 2**63 - 1}}, "exceeds_capacity"),
+        ({"add": {"mango": 1, "kiwi": -11}}, "below_zero"),
+        ({"set": {"mango": -1}}, "below_zero"),
+        ({"add": {"mango": -(2**63)}}, "below_zero"),
+        ({"add": {"mango": 1, "durian": 1}}, "unknown_fruit"),
+        ({"set": {"mango": 1}, "expect": {"durian": 1}}, "unknown_fruit"),
+    ],
+)
+def test_a_restock_that_cannot_be_changes_nothing(
+    kiosk, broker, panel, restock: dict, reason: str
+) -> None:
+    rejected = panel.restock({"id": "r1"} | restock)
+    assert (rejected["status"], rejected["reason"]) == ("rejected", reason)
+    assert set(rejected["stock"].values()) == {10}
+    assert rejected["detail"]
+    assert set(kiosk.stock().values()) == {10}
+
+
+def test_a_restock_that_is_expected_is_applied(kiosk, panel) -> None:
+    panel.order("banana")
+    applied = panel.restock({"id": "r1", "set": {"banana": 100}, "expect": {"banana": 8}})
+    assert (applied["status"], applied["stock"]["banana"]) == ("applied", 100)
+
+
+def test_displays_are_right_after_each_change_and_events_without_a_gap(
+    kiosk, broker, panel
+) -> None:
+    fresh = wait_for_truth(kiosk, broker)
+    assert fresh[f"{BASE}/juice/banana"] == "5"
+    changes = [
+        lambda: panel.order("strawberry_banana"),
+        lambda: panel.order("strawberry"),
+        lambda: panel.order({"juice": "mango_kiwi", "quantity": 3}),
+        lambda: panel.restock({"set": {"strawberry": 5, "banana": 0, "kiwi": 100}}),
+        lambda: panel.order("tea"),
+        lambda: panel.service("closed"),
+        lambda: panel.restock({"add": {"strawberry": 95, "banana": 50, "mango": -4}}),
+        lambda: panel.service("open"),
+    ]
+    for change in changes:
+        change()
+        wait_for_truth(kiosk, broker)
+
+    ledger = kiosk.ledger()
+    assert [entry["seq"] for entry in ledger] == list(range(1, len(changes) + 2))
+    is_last = lambda m: m.topic == f"{BASE}/events" and m.json["seq"] == len(ledger)
+    panel.messages.first(is_last)
+    events = {m.json["seq"]: m.json for m in panel.messages if m.topic == f"{BASE}/events"}
+    assert [events.get(entry["seq"], entry) for entry in ledger] == ledger
+    assert set(range(2, len(ledger) + 1)) <= set(events)
+
+
+def test_the_whole_stock_the_menu_and_the_info_are_there(kiosk, broker, panel) -> None:
+    result = panel.order("pineapple")
+    is_stock = lambda m: m.topic == f"{BASE}/stock" and m.json["seq"] == result["seq"]
+    assert panel.messages.first(is_stock).json["fruits"] == result["stock"]
+    panel.messages.first(lambda m: m.topic == f"{BASE}/menu")
+    last = {message.topic: message for message in panel.messages}
+    menu = last[f"{BASE}/menu"].json
+    assert len(menu["fruits"]) == 5 and len(menu["juices"]) == 7
+    assert {"en": "Kiwi juice", "ko": "키위쥬스"} in [juice["name"] for juice in menu["juices"]]
+    assert last[f"{BASE}/info"].json["protocol"] == 1
+    assert last[f"{BASE}/health"].json["queue"] >= 0
+
+
+def test_a_juice_taken_off_the_menu_leaves_no_topic_behind(
+    broker, make_kiosk: MakeKiosk, make_client: MakeClient
+) -> None:
+    orange = {
+        "base": "standard", "fruits": {"orange": "Orange"},
+        "juices": {"orange": {"en": "Orange juice", "recipe": {"orange": 3}}},
+    }
+    kiosk = make_kiosk(menu=orange).start()
+    panel = make_client("kiosk/#")
+    assert panel.order("orange")["stock"]["orange"] == 7
+    kiosk.stop()
+    kiosk.configure(broker, {})
+    since = len(panel.messages)
+    kiosk.start()
+    for topic in ("stock/orange", "juice/orange", "alert/orange"):
+        cleared = panel.messages.first(lambda m: m.topic == f"{BASE}/{topic}", since)
+        assert cleared.payload == b""
+    assert panel.order("orange")["reason"] == "unknown_juice"
