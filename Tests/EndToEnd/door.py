@@ -137,6 +137,18 @@ class Refused(Exception):
     """The broker has not let an account in."""
 
 
+class Client(mqtt.Client):
+    """Whose thread ends in good order when the broker refuses its certificate: with TLS 1.3 the
+    refusal comes after the handshake, and paho 1.6.1 leaves the error to nobody."""
+
+    def loop_forever(self, *arguments: Any, **options: Any) -> int:
+        try:
+            return super().loop_forever(*arguments, **options)
+        except ssl.SSLError:
+            self.on_disconnect(self, None, mqtt.MQTT_ERR_TLS)
+            return mqtt.MQTT_ERR_TLS
+
+
 class Account:
     """A connection that notes what it hears. Encrypted, MQTT 5."""
 
@@ -151,7 +163,7 @@ class Account:
         self._codes: list[int] = []
         self.is_gone = threading.Event()
         self.name = name
-        self.client = client = mqtt.Client(client_id, protocol=mqtt.MQTTv5)
+        self.client = client = Client(client_id, protocol=mqtt.MQTTv5)
         client.on_connect = lambda _c, _d, _f, code, _p: self._note(self._codes.append, code.value)
         client.on_message = lambda _c, _d, message: self._note(self.heard.append, message)
         client.on_publish = lambda _c, _d, mid: self._note(self._answered.add, mid)
@@ -226,7 +238,7 @@ class Account:
 
     def drop(self) -> None:
         """Ends without a word, as a device does that loses its power: the will is said."""
-        self.client.on_disconnect = None
+        self.client.on_disconnect = lambda *_: None
         sock = self.client.socket()
         if sock:
             try:

@@ -14,7 +14,13 @@ from typing import Any, Callable, Iterator
 
 import pytest
 
-from door import AUDITOR, PATIENCE, ROOT, SHIPPED, Account, Door, Refused, make_accounts, table, until
+from door import (
+    AUDITOR, PATIENCE, ROOT, SHIPPED, Account, Door, Refused, free_port,
+    make_accounts, table, until,
+)
+
+# paho 1.6.1 and this test ask for TLS versions that Python would like to forget.
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 
 ACCOUNTS = """
 topics kiosk/k1
@@ -121,7 +127,8 @@ def test_the_table_names_every_role_and_every_topic() -> None:
     assert roles == list(NAMES) == blocks
     readme = (ROOT / "README.md").read_text()
     # What the README says of the wire, with its own words for the names.
-    documented = set(re.findall(r"^\| `((?:order|restock|service)/<\w+>(?:/result)?)` ", readme, re.M))
+    command = r"^\| `((?:order|restock|service)/<\w+>(?:/result)?)` "
+    documented = set(re.findall(command, readme, re.M))
     documented |= set(re.findall(r"^\| `([a-z]+(?:/<\w+>)?)` \| (?:yes|no) ", readme, re.M))
     assert len(documented) >= 15
     for topic in documented:
@@ -267,6 +274,32 @@ def test_a_second_lock_asks_for_a_certificate_of_ones_own(tmp_path: Path) -> Non
         door.stop()
 
 
+def test_what_is_off_can_be_switched_on(tmp_path: Path) -> None:
+    """Prose has a space behind the '#', a setting has none."""
+    port, elsewhere = free_port(), free_port()
+
+    def switch_on(text: str) -> str:
+        text = re.sub(r"^#(?=\w)", "", text, flags=re.M)
+        assert "\nlistener 9443\n" in text and "broker.example.com:8883" in text
+        text = text.replace("listener 9443", f"listener {port} 127.0.0.1")
+        return text.replace("broker.example.com:8883", f"127.0.0.1:{elsewhere}")
+
+    door = Door(tmp_path, ACCOUNTS).start(switch_on)
+    try:
+        until(lambda: "Connecting bridge" in door.log(), "the bridge is tried")
+        context = ssl.create_default_context(cafile=door.ca)
+        with socket.create_connection(("127.0.0.1", port), PATIENCE) as plain:
+            with context.wrap_socket(plain, server_hostname="localhost") as browser:
+                browser.sendall(
+                    b"GET /mqtt HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\n"
+                    b"Connection: Upgrade\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
+                    b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Protocol: mqtt\r\n\r\n"
+                )
+                assert browser.recv(1000).startswith(b"HTTP/1.1 101 ")
+    finally:
+        door.stop()
+
+
 # MARK: The kiosk behind the door
 
 
@@ -407,19 +440,15 @@ def test_a_response_topic_counts_below_the_panels_own_topic_only(
     outside = [
         "kiosk/k1/order/panel2/result", "kiosk/k1/order/panel2", "kiosk/k1/order/panel1",
         "kiosk/k1/order/panel10/result", "kiosk/k1/stock/kiwi", "kiosk/k1/status",
-        "kiosk/k1/restock/panel1/result", "kiosk/k1/order/panel1/../panel2", "elsewhere",
+        "kiosk/k1/restock/panel1/result", "kiosk/k1/order/panel1/#", "elsewhere",
     ]
     for number, topic in enumerate(outside):
-        panel.say({"kiosk/k1/order/panel1": f'{{"id":"o{number}","juice":"tea"}}'}, ResponseTopic=topic)
-        answers = [] if "/.." in topic else [f'"o{number}"']
-        for answer in answers:
-            panel.wait_for("kiosk/k1/order/panel1/result", answer)
+        order = f'{{"id":"o{number}","juice":"tea"}}'
+        panel.say({"kiosk/k1/order/panel1": order}, ResponseTopic=topic)
+        panel.wait_for("kiosk/k1/order/panel1/result", f'"o{number}"')
     auditor.catch_up()
-    answered = {m.topic for m in auditor.heard if b'"rejected"' in m.payload and b'"seq"' in m.payload}
-    # Below its own topic anything goes, '..' too, which means nothing to a broker.
-    assert answered <= {
-        inside, "kiosk/k1/order/panel1/result", "kiosk/k1/order/panel1/../panel2", "kiosk/k1/events",
-    }
+    answered = {m.topic for m in auditor.heard if b'"unknown_juice"' in m.payload}
+    assert answered == {inside, "kiosk/k1/order/panel1/result", "kiosk/k1/events"}
 
 
 def test_nobody_throws_the_kiosk_out_by_its_client_id(
@@ -509,7 +538,9 @@ def test_an_authority_of_somebody_else_is_not_believed(
     assert checked.returncode == 69
 
 
-def test_no_setting_believes_everybody(make_controller: Callable[..., Controller], door: Door) -> None:
+def test_no_setting_believes_everybody(
+    make_controller: Callable[..., Controller], door: Door
+) -> None:
     for key in [
         "insecure", "verify", "verify_hostname", "verify_host", "verify_peer", "skip_verify",
         "check_hostname", "allow_insecure", "tls_insecure", "hostname",
@@ -557,7 +588,9 @@ def test_secrets_stay_secret(
 
 
 def leaks(text: str, door: Door) -> bool:
-    return any(secret in text for secret in door.secrets())
+    secrets = door.secrets()
+    assert len(secrets) == 7 and all(len(secret) == 40 for secret in secrets)
+    return any(secret in text for secret in secrets)
 
 
 def children(pid: int) -> list[int]:
