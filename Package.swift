@@ -87,7 +87,7 @@ let package = Package(
   ]
 )
 
-// Only Tests/fuzz asks for it: it links with libFuzzer, which comes with `-sanitize=fuzzer`.
+// Only Tests/Fuzz/run asks for it: it links with libFuzzer, which comes with `-sanitize=fuzzer`.
 if Context.environment["KIOSK_FUZZ"] != nil {
   package.targets.append(
     .executableTarget(
