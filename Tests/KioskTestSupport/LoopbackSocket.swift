@@ -8,13 +8,21 @@ package enum LoopbackSocket {
   /// A port that nothing listens on: below those that the system gives to outgoing connections, and
   /// never the same twice, so that it stays free while a server is stopped.
   package static func freePort() throws -> UInt16 {
+    let (socket, port) = try listenAnywhere()
+    close(socket)
+    return port
+  }
+
+  /// Listens on a port of those that `freePort` gives.
+  package static func listenAnywhere(
+    backlog: Int32 = 64
+  ) throws -> (socket: Int32, port: UInt16) {
     for _ in 0..<1000 {
       let port = UInt16.random(in: 15_000..<32_000)
       guard givenPorts.withLock({ $0.insert(port).inserted }),
-        let (socket, _) = try? listen(on: port)
+        let listener = try? listen(on: port, backlog: backlog)
       else { continue }
-      close(socket)
-      return port
+      return listener
     }
     throw TestSupportError(description: "no free port")
   }

@@ -15,7 +15,7 @@ package final class Proxy: Sendable {
   private let state: Mutex<State>
 
   package init(to target: UInt16) throws {
-    let (listener, port) = try LoopbackSocket.listen(on: LoopbackSocket.freePort())
+    let (listener, port) = try LoopbackSocket.listenAnywhere()
     self.port = port
     state = Mutex(State(target: target, listener: listener))
     Thread.detachNewThread { [self] in run() }

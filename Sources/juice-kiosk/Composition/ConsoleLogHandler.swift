@@ -15,8 +15,11 @@ struct ConsoleLogHandler: LogHandler {
   }
 
   func log(event: LogEvent) {
-    // A line stays a line, whatever a panel calls itself.
-    let text = "\(event.message)".replacing("\n", with: " ")
+    // A line stays a line, and a terminal is told nothing else, whatever a panel calls itself.
+    let text = String(
+      "\(event.message)".unicodeScalars.map { scalar in
+        scalar.properties.generalCategory == .control ? " " : Character(scalar)
+      })
     if isJournal {
       StandardError.write("<\(event.level.syslogSeverity)>\(text)")
     } else {
