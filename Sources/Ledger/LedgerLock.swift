@@ -58,5 +58,9 @@ final class LedgerLock {
     }
   }
 
-  deinit { close(descriptor) }
+  deinit {
+    // Not left to close(2): a child that is just being started may share the descriptor until exec.
+    flock(descriptor, LOCK_UN)
+    close(descriptor)
+  }
 }
