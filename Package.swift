@@ -40,6 +40,8 @@ let package = Package(
     .target(name: "JuiceMaker", swiftSettings: settings),
     .target(name: "KioskMessages", dependencies: ["JuiceMaker"], swiftSettings: settings),
     .target(name: "MessageBroker", swiftSettings: settings),
+    .target(
+      name: "Panels", dependencies: ["JuiceMaker", "KioskMessages"], swiftSettings: settings),
     .systemLibrary(
       name: "CMosquitto", pkgConfig: "libmosquitto",
       providers: [.apt(["libmosquitto-dev"]), .brew(["mosquitto"])]),
@@ -49,16 +51,18 @@ let package = Package(
     .target(
       name: "Ledger", dependencies: ["JuiceMaker", "KioskMessages", grdb], swiftSettings: settings),
     .target(
-      name: "KioskConfiguration", dependencies: ["JuiceMaker", yams], swiftSettings: settings),
+      name: "KioskConfiguration", dependencies: ["JuiceMaker", "KioskMessages", "Panels", yams],
+      swiftSettings: settings),
     .target(
       name: "KioskController",
-      dependencies: ["JuiceMaker", "KioskMessages", "MessageBroker", "Ledger", logging],
+      dependencies: ["JuiceMaker", "KioskMessages", "MessageBroker", "Ledger", "Panels", logging],
       swiftSettings: settings),
     .executableTarget(
       name: "juice-kiosk",
       dependencies: [
         "JuiceMaker", "KioskMessages", "MessageBroker", "MosquittoBroker", "Ledger",
-        "KioskConfiguration", "KioskController", argumentParser, lifecycle, logging, subprocess,
+        "KioskConfiguration", "KioskController", "Panels", argumentParser, lifecycle, logging,
+        subprocess,
         unixSignals,
       ],
       swiftSettings: settings),
@@ -69,6 +73,9 @@ let package = Package(
       name: "KioskMessagesTests", dependencies: ["JuiceMaker", "KioskMessages"],
       swiftSettings: settings),
     .testTarget(
+      name: "PanelsTests", dependencies: ["JuiceMaker", "KioskMessages", "Panels"],
+      swiftSettings: settings),
+    .testTarget(
       name: "MessageBrokerTests",
       dependencies: ["MessageBroker", "MosquittoBroker", "KioskTestSupport"],
       swiftSettings: settings),
@@ -76,12 +83,14 @@ let package = Package(
       name: "LedgerTests", dependencies: ["JuiceMaker", "KioskMessages", "Ledger", grdb],
       swiftSettings: settings),
     .testTarget(
-      name: "KioskConfigurationTests", dependencies: ["JuiceMaker", "KioskConfiguration"],
+      name: "KioskConfigurationTests",
+      dependencies: ["JuiceMaker", "KioskMessages", "KioskConfiguration", "Panels"],
       swiftSettings: settings),
     .testTarget(
       name: "KioskControllerTests",
       dependencies: [
-        "JuiceMaker", "KioskMessages", "MessageBroker", "Ledger", "KioskController", logging,
+        "JuiceMaker", "KioskMessages", "MessageBroker", "Ledger", "Panels", "KioskController",
+        logging,
       ],
       swiftSettings: settings),
   ]

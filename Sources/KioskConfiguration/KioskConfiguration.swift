@@ -1,8 +1,9 @@
 package import JuiceMaker
+package import Panels
 
 /// What the owner of a kiosk has decided, read from one YAML file; strictly, or not at all.
 ///
-/// Every key may be left out. Each but those of the menu and the amounts of a single fruit may be
+/// Every key may be left out. Each but those of the menu, of lists and the amounts of a single fruit may be
 /// overridden by an environment variable: `broker.tls.ca_file` by `KIOSK_BROKER_TLS_CA_FILE`.
 ///
 /// - `kiosk.id` (identifier, `k1`): names the kiosk in topics.
@@ -32,6 +33,8 @@ package import JuiceMaker
 /// - `menu` (section, the built-in menu): see `MenuReader`.
 /// - `menu.base` (`none` or `standard`, `none`): what `fruits` and `juices` are added to.
 /// - `menu.fruits`, `menu.juices` (by id, none)
+/// - `panels` (list, none): buttons of other makers, see `PanelReader`.
+/// - `displays` (list, none): screens that have to be told, see `DisplayReader`.
 package struct KioskConfiguration: Sendable, Equatable {
   package var kiosk = Kiosk()
   package var broker = Broker()
@@ -39,6 +42,9 @@ package struct KioskConfiguration: Sendable, Equatable {
   package var stock = Stock(of: .standard)
   package var orders = Orders()
   package var menu = Menu.standard
+  package var panels: [PanelBinding] = []
+  /// The screens, and the lamps of the panels.
+  package var displays: [Display] = []
 
   /// All defaults.
   package init() {}
@@ -90,6 +96,10 @@ package struct KioskConfiguration: Sendable, Equatable {
     let menuReader = MenuReader(&root)
     menu = menuReader.menu
     stock = root.section("stock") { Stock(&$0, fruits: menuReader.fruits.map(\.id)) }
+    let panelReader = PanelReader(
+      &root, menu: menu, maxQuantity: orders.maxQuantity, base: "\(kiosk.root)/\(kiosk.id)")
+    panels = panelReader.panels
+    displays = DisplayReader(&root, menu: menu).displays + panelReader.lamps
   }
 }
 

@@ -19,9 +19,9 @@ import Testing
       "k.yaml:1:10: ledger.sqlite: there is no such key; known here: path"
     ),
     (
-      "panels: []",
-      "k.yaml:1:1: panels: there is no such key; known here: "
-        + "kiosk, broker, ledger, orders, menu, stock"
+      "recipes: []",
+      "k.yaml:1:1: recipes: there is no such key; known here: "
+        + "kiosk, broker, ledger, orders, menu, stock, panels, displays"
     ),
     (
       "broker: {\"a\\e[2J\": 1}",
