@@ -24,10 +24,6 @@ extension Ledger {
       for echo in transaction.echoes {
         try Self.insert(echo.fingerprint, of: echo.seq, into: database)
       }
-      if let ticket = transaction.ticket {
-        try database.cachedStatement(sql: "INSERT OR REPLACE INTO ticket VALUES (1, ?, ?)")
-          .execute(arguments: [ticket.day, ticket.number])
-      }
       if let service = transaction.service {
         try database.cachedStatement(sql: "UPDATE kiosk SET service = ?")
           .execute(arguments: [service.rawValue])

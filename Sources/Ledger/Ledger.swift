@@ -63,7 +63,8 @@ extension Ledger {
     /// Every fruit that the ledger has ever held.
     package var stock: FruitAmounts = [:]
     package var service: ServiceState = .open
-    package var ticket: Ticket?
+    /// The last ticket number of each day, the days counted from 1970-01-01.
+    package var tickets: [Int: Int] = [:]
     /// The entry up to which the broker has confirmed results and events.
     package var confirmed = 0
     /// The retained topics that were published and not cleared since.
@@ -82,8 +83,9 @@ extension Ledger {
       for row in try Row.fetchAll(database, sql: "SELECT fruit, quantity FROM stock") {
         if let fruit = Fruit.ID(row["fruit"] as String) { state.stock[fruit] = row["quantity"] }
       }
-      let ticket = try Row.fetchOne(database, sql: "SELECT day, number FROM ticket")
-      state.ticket = ticket.map { Ticket(day: $0["day"], number: $0["number"]) }
+      for row in try Row.fetchAll(database, sql: "SELECT day, number FROM ticket") {
+        state.tickets[row["day"]] = row["number"]
+      }
       state.topics = try String.fetchSet(database, sql: "SELECT topic FROM topic")
       return state
     }

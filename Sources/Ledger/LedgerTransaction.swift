@@ -6,8 +6,6 @@ package struct LedgerTransaction: Hashable, Sendable {
   package var echoes: [Echo] = []
   /// The entry up to which the broker has confirmed results and events.
   package var confirmed: Int?
-  /// The ticket that was given last.
-  package var ticket: Ticket?
   package var service: ServiceState?
 
   package init() {}

@@ -14,7 +14,8 @@ package struct KioskCore: Sendable {
   private(set) var alerts: [Fruit.ID: StockAlert] = [:]
   /// The number of the last entry.
   package private(set) var seq: Int
-  private var ticket: Ticket?
+  /// The last ticket number of each day.
+  private var tickets: [Int: Int]
   private var debounce: Debounce
   package var counters: KioskHealth.Counters
 
@@ -34,7 +35,7 @@ package struct KioskCore: Sendable {
         quantities: FruitAmounts(held), capacities: settings.stock.capacities))
     service = state.service
     seq = state.seq
-    ticket = state.ticket
+    tickets = state.tickets
     debounce = Debounce(window: settings.orders.debounce)
     self.counters = counters
     updateAlerts()
@@ -100,7 +101,6 @@ package struct KioskCore: Sendable {
       if let key = admission.key { answered[key] = answer }
       decision.record(entry, answer: answer, key: admission.key)
     }
-    if ticket != before.ticket { decision.transaction.ticket = ticket }
     if service != before.service { decision.transaction.service = service }
     updateAlerts()
     decision.publish(settings.topics.changes(from: before, to: self, at: now.timestamp))
@@ -173,8 +173,9 @@ package struct KioskCore: Sendable {
     }
     switch try? juiceMaker.make(order.juice, quantity: order.quantity) {
     case .ready(let used):
-      let ticket = Ticket(after: self.ticket, on: now.day)
-      self.ticket = ticket
+      // By day, because a clock that jumps comes back to a day that had its first tickets before.
+      let ticket = Ticket(day: now.day, number: tickets[now.day, default: 0] + 1)
+      tickets[ticket.day] = ticket.number
       var result = CommandResult(status: .ready)
       result.ticket = ticket.number
       result.used = used
@@ -232,18 +233,6 @@ package struct KioskCore: Sendable {
       alerts[fruit] = StockAlert(
         quantity: quantity, low: settings.stock.lowMarks[fruit] ?? 0,
         previous: alerts[fruit] ?? .ok)
-    }
-  }
-}
-
-extension Ticket {
-  /// The next number of the day. A clock that is set back over midnight does not start the day again,
-  /// so that no two customers hold the same number.
-  fileprivate init(after last: Ticket?, on day: Int) {
-    if let last, day == last.day || day == last.day - 1 {
-      self.init(day: last.day, number: last.number + 1)
-    } else {
-      self.init(day: day, number: 1)
     }
   }
 }
