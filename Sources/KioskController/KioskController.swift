@@ -54,7 +54,9 @@ package actor KioskController {
     startedAt = now.timestamp
     door = KioskDoor(settings: settings)
     core = KioskCore(settings: settings, state: state)
-    feed = ResultFeed(confirmed: state.confirmed)
+    feed = ResultFeed(
+      confirmed: state.confirmed,
+      acknowledged: min(ledger.acknowledged ?? state.confirmed, state.seq))
     topics = PublishedTopics(known: state.topics)
   }
 
@@ -103,6 +105,8 @@ package actor KioskController {
       isOnline = false
       hasResumed = false
       feed.connectionLost()
+      // What was written may not have arrived.
+      ledger.noteAcknowledged(through: feed.acknowledged)
       topics.connectionLost()
       if failure == nil { log.warn("\(error)") }
     case .confirmed, nil:
@@ -128,8 +132,11 @@ package actor KioskController {
     failure = nil
 
     let events = decision.transaction.records.map { settings.topics.event($0.entry) }
-    await publish(decision.publications + events, through: core.seq)
+    let isCurrent = door.redeliveries.areOver
+    await publish(
+      decision.publications + events, through: core.seq, acknowledging: isCurrent)
     await broker.settle()
+    if isCurrent { ledger.noteAcknowledged(through: core.seq) }
 
     for record in decision.transaction.records { log.entry(record.entry) }
     for (source, rejection) in decision.rejections {
@@ -137,11 +144,13 @@ package actor KioskController {
     }
   }
 
-  private func publish(_ messages: [Message], through seq: Int? = nil) async {
+  private func publish(
+    _ messages: [Message], through seq: Int? = nil, acknowledging: Bool = false
+  ) async {
     guard !messages.isEmpty else { return }
     do {
       let serial = try await broker.publish(messages)
-      feed.published(through: seq ?? 0, serial: serial)
+      feed.published(through: seq ?? 0, serial: serial, acknowledging: acknowledging)
     } catch {
       log.warn("\(error)")
     }
@@ -175,6 +184,8 @@ package actor KioskController {
     if failure != nil {
       core = KioskCore(settings: settings, state: try ledger.state(), counters: core.counters)
     }
+    door.redeliveries = Redeliveries(
+      unacknowledged: try ledger.deliveries(after: feed.acknowledged))
     var published = feed.confirmed
     while published < core.seq {
       let page = try ledger.entries(after: published)

@@ -20,10 +20,16 @@ extension Ledger {
   package func commit(_ transaction: LedgerTransaction) throws(LedgerError) {
     guard !transaction.isEmpty else { return }
     try writing { database in
-      for record in transaction.records { try Self.insert(record, into: database) }
-      for echo in transaction.echoes {
-        try Self.insert(echo.fingerprint, of: echo.seq, into: database)
+      // In the order in which they came: that of the deliveries matters.
+      var echoes = transaction.echoes[...]
+      for (count, record) in transaction.records.enumerated() {
+        while let echo = echoes.first, echo.recordsBefore <= count {
+          try Self.insert(echo, into: database)
+          echoes.removeFirst()
+        }
+        try Self.insert(record, into: database)
       }
+      for echo in echoes { try Self.insert(echo, into: database) }
       if let service = transaction.service {
         try database.cachedStatement(sql: "UPDATE kiosk SET service = ?")
           .execute(arguments: [service.rawValue])
@@ -65,6 +71,10 @@ extension Ledger {
     if case .delivery(let fingerprint) = record.key {
       try insert(fingerprint, of: record.entry.seq, into: database)
     }
+  }
+
+  private static func insert(_ echo: LedgerTransaction.Echo, into database: Database) throws {
+    try insert(echo.fingerprint, of: echo.seq, into: database)
   }
 
   private static func insert(

@@ -53,6 +53,14 @@ package final class Ledger {
   /// Notes that the kiosk is alive. It touches the lock file without an fsync: it outlives a crash
   /// of the process, and after a power cut it is too old, which is the safe side.
   package func beat(at now: Timestamp) { lock?.beat(at: now) }
+
+  /// The entry up to which the last process had acknowledged its orders, as far as
+  /// `noteAcknowledged` has said; `nil` if it has not.
+  package var acknowledged: Int? { lock?.acknowledged }
+
+  /// Notes that the acknowledgements of the orders up to this entry have been written to the
+  /// network. Like `beat` it outlives a crash of the process, and may be too old after a power cut.
+  package func noteAcknowledged(through seq: Int) { lock?.noteAcknowledged(through: seq) }
 }
 
 extension Ledger {

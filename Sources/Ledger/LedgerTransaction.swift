@@ -32,10 +32,13 @@ extension LedgerTransaction {
     package let fingerprint: Fingerprint
     /// Of the entry.
     package let seq: Int
+    /// How many records of the transaction it came behind.
+    package let recordsBefore: Int
 
-    package init(fingerprint: Fingerprint, seq: Int) {
+    package init(fingerprint: Fingerprint, seq: Int, recordsBefore: Int) {
       self.fingerprint = fingerprint
       self.seq = seq
+      self.recordsBefore = recordsBefore
     }
   }
 }
@@ -66,8 +69,12 @@ package struct Fingerprint: Hashable, Sendable {
   package let packetID: UInt16
   package let digest: UInt64
 
-  package init(packetID: UInt16, topic: String, payload: [UInt8]) {
+  init(packetID: UInt16, digest: UInt64) {
     self.packetID = packetID
+    self.digest = digest
+  }
+
+  package init(packetID: UInt16, topic: String, payload: [UInt8]) {
     // FNV-1a: stable across processes, which `Hasher` is not. A topic contains no zero byte, so
     // one ends it.
     var digest: UInt64 = 0xcbf2_9ce4_8422_2325
@@ -75,6 +82,6 @@ package struct Fingerprint: Hashable, Sendable {
     topic.utf8.forEach(mix)
     mix(0)
     payload.forEach(mix)
-    self.digest = digest
+    self.init(packetID: packetID, digest: digest)
   }
 }

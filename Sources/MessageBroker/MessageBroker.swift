@@ -36,6 +36,7 @@ package protocol MessageBroker: Actor {
   var confirmed: UInt64 { get }
 
   /// Lets the acknowledgements of the batch in hand go, together with everything published so far.
+  /// They have been handed to the network when it returns, as far as that takes them at once.
   /// Without a batch in hand it only flushes what was published.
   func settle()
 

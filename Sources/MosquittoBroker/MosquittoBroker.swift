@@ -117,8 +117,16 @@ package actor MosquittoBroker: MessageBroker {
 
   package var confirmed: UInt64 { confirmations.confirmed }
 
-  /// What is queued leaves with the turn that follows the job which settles.
-  package func settle() { if batch == .inHand { batch = .none } }
+  package func settle() {
+    guard batch == .inHand else { return }
+    batch = .none
+    guard farewell == nil, case .open(let connection) = link, connection.wantsWrite else { return }
+    do throws(BrokerError) {
+      try connection.write()
+    } catch {
+      lose(error, at: .now)
+    }
+  }
 
   package func abandon() {
     batch = .none

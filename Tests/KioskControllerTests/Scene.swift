@@ -13,12 +13,16 @@ final class Scene {
   let broker: InMemoryBroker
   let executor = ManualExecutor()
   var settings: KioskSettings
+  /// Of the next kiosk: how many deliveries it reads at once.
+  var batchLimit: Int?
   let topics: KioskTopics
   private let folder: URL
   private var kiosk: (client: InMemoryClient, task: Task<Void, Never>)?
 
-  init(_ adjust: (inout KioskSettings) -> Void = { _ in }) throws {
-    broker = InMemoryBroker()
+  init(
+    habits: InMemoryBroker.Habits = .mosquitto, _ adjust: (inout KioskSettings) -> Void = { _ in }
+  ) throws {
+    broker = InMemoryBroker(habits: habits)
     topics = KioskTopics(root: "kiosk", kiosk: "k1")
     func all(_ amount: Int) -> FruitAmounts {
       FruitAmounts(Menu.standard.fruits.map { (fruit: $0.id, amount: amount) })
@@ -51,7 +55,7 @@ final class Scene {
   // MARK: The kiosk
 
   func startKiosk() throws {
-    let client = broker.client(on: executor)
+    let client = broker.client(on: executor, batchLimit: batchLimit)
     let clock = KioskClock { [broker] in
       let now = Self.now(broker)
       return Moment(timestamp: now, day: Int(now.milliseconds / 86_400_000))

@@ -44,6 +44,30 @@ import Testing
     #expect(lastAlive == nil)
   }
 
+  @Test func whatWasAcknowledgedIsRemembered() throws {
+    do {
+      let ledger = try place.open()
+      #expect(ledger.acknowledged == nil)
+      ledger.beat(at: Timestamp(milliseconds: 7_000))
+      for seq in [9, 12_345, 98] { ledger.noteAcknowledged(through: seq) }
+    }
+    do {
+      let ledger = try place.open()
+      #expect(ledger.acknowledged == 98)
+      #expect(ledger.lastAlive == Timestamp(milliseconds: 7_000), "it is no sign of life")
+      let process = Int(ProcessInfo.processInfo.processIdentifier)
+      #expect(throws: LedgerError.inUse(path: place.path, process: process)) { try place.open() }
+    }
+    #expect(try place.open().acknowledged == 98, "until there is something to note")
+  }
+
+  @Test func theLockFileOfAnEarlierVersionIsUnderstood() throws {
+    try Data("12345".utf8).write(to: URL(filePath: place.path + ".lock"))
+    let ledger = try place.open()
+    #expect(ledger.acknowledged == nil)
+    #expect(ledger.lastAlive != nil)
+  }
+
   @Test(arguments: [true, false])
   func aLedgerOfALaterVersionIsRefused(readOnly: Bool) throws {
     do { _ = try place.open() }

@@ -14,7 +14,11 @@ package struct Admission: Sendable {
   private let resultTopic: String
   private let correlationData: [UInt8]?
 
-  init(_ delivery: Delivery, from source: Source, topics: KioskTopics, isWithinRate: Bool) {
+  /// - Parameter original: under which the delivery is known if it comes again.
+  init(
+    _ delivery: Delivery, from source: Source, repeating original: Fingerprint?,
+    topics: KioskTopics, isWithinRate: Bool
+  ) {
     let message = delivery.message
     self.source = source
     isRetained = message.retain
@@ -28,14 +32,11 @@ package struct Admission: Sendable {
     }
     let requestKey = admitted.id.map { RepeatKey.request(source, $0) }
     let deliveryKey =
-      delivery.packetID == 0
-      ? nil
-      : RepeatKey.delivery(
-        Fingerprint(packetID: delivery.packetID, topic: message.topic, payload: message.payload))
+      delivery.packetID == 0 ? nil : RepeatKey.delivery(Fingerprint(delivery))
     // A retained message is known by its delivery, which need not say again that it was retained;
     // its id is not used up: sent unretained, it counts.
     key = message.retain ? deliveryKey : requestKey ?? deliveryKey
-    repeatKeys = [requestKey, delivery.isRedelivery ? deliveryKey : nil].compactMap(\.self)
+    repeatKeys = [requestKey, original.map(RepeatKey.delivery)].compactMap(\.self)
   }
 
   private static func read(

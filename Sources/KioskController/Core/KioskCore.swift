@@ -88,7 +88,10 @@ package struct KioskCore: Sendable {
       {
         counters.duplicates += 1
         if case .delivery(let fingerprint) = admission.key {
-          decision.transaction.echoes.append(.init(fingerprint: fingerprint, seq: original))
+          decision.transaction.echoes.append(
+            .init(
+              fingerprint: fingerprint, seq: original,
+              recordsBefore: decision.transaction.records.count))
         }
         continue
       }

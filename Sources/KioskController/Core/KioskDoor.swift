@@ -8,6 +8,8 @@ package import MessageBroker
 package struct KioskDoor: Sendable {
   /// Messages that were no command and get no answer.
   package private(set) var dropped = 0
+  /// What may come again on this connection.
+  package var redeliveries = Redeliveries()
   private let topics: KioskTopics
   private var rate: RateLimit
 
@@ -24,10 +26,12 @@ package struct KioskDoor: Sendable {
         dropped += 1
         continue
       }
+      let original = redeliveries.original(of: delivery)
       // What comes again after a crash was let in once.
       let isWithinRate = delivery.isRedelivery || rate.admit(source, at: now.timestamp)
       admissions.append(
-        Admission(delivery, from: source, topics: topics, isWithinRate: isWithinRate))
+        Admission(
+          delivery, from: source, repeating: original, topics: topics, isWithinRate: isWithinRate))
     }
     return admissions
   }

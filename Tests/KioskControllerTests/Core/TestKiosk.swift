@@ -53,9 +53,12 @@ final class TestKiosk {
   }
 
   /// The process dies and starts again.
-  func restart() throws {
+  ///
+  /// - Parameter acknowledged: the entry up to which the broker has its acknowledgements.
+  func restart(acknowledged: Int = 0) throws {
     core = KioskCore(settings: settings, state: try ledger.state())
     door = KioskDoor(settings: settings)
+    door.redeliveries = Redeliveries(unacknowledged: try ledger.deliveries(after: acknowledged))
   }
 
   func pass(_ duration: Duration, day: Int? = nil) {
