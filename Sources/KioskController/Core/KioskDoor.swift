@@ -9,7 +9,14 @@ package struct KioskDoor: Sendable {
   /// Messages that were no command and get no answer.
   package private(set) var dropped = 0
   private let topics: KioskTopics
-  private var rate: RateLimit
+  private var rate: RateLimit<Source>
+  /// Of all senders together, and for each kind of command, so that the desk is told what is wrong
+  /// with a restock whatever the panels do.
+  private var refusals = RateLimit<Command.Kind>(perSecond: Self.refusalsPerSecond)
+
+  /// So many refusals are told, whoever asks: one for each message would double a flood. The others
+  /// are only counted.
+  static let refusalsPerSecond = 100
 
   package init(settings: KioskSettings) {
     topics = settings.topics
@@ -26,8 +33,12 @@ package struct KioskDoor: Sendable {
       }
       // What comes again after a crash was let in once.
       let isWithinRate = delivery.isRedelivery || rate.admit(source, at: now.timestamp)
-      admissions.append(
-        Admission(delivery, from: source, topics: topics, isWithinRate: isWithinRate))
+      var admission = Admission(
+        delivery, from: source, topics: topics, isWithinRate: isWithinRate)
+      if case .failure = admission.request {
+        admission.isAnswered = refusals.admit(source.kind, at: now.timestamp)
+      }
+      admissions.append(admission)
     }
     return admissions
   }
