@@ -124,8 +124,7 @@ package actor KioskController {
     try ledger.commit(decision.transaction)
     self.core = core
     feed.markSaved()
-    if failure != nil { log.note("the ledger works again") }
-    failure = nil
+    ledgerWorks()
 
     let events = decision.transaction.records.map { settings.topics.event($0.entry) }
     await publish(decision.publications + events, through: core.seq)
@@ -166,7 +165,13 @@ package actor KioskController {
     await broker.settle()
     isOnline = true
     reconnects += 1
-    if failure == nil { log.note("online") }
+    ledgerWorks()
+    log.note("online")
+  }
+
+  private func ledgerWorks() {
+    if failure != nil { log.note("the ledger works again") }
+    failure = nil
   }
 
   /// Publishes again what the broker has not confirmed on earlier connections.
@@ -174,6 +179,8 @@ package actor KioskController {
     guard !hasResumed else { return }
     if failure != nil {
       core = KioskCore(settings: settings, state: try ledger.state(), counters: core.counters)
+      // A full disk can still be read: who cannot write is not online.
+      try saveConfirmation(always: true)
     }
     var published = feed.confirmed
     while published < core.seq {
@@ -221,8 +228,8 @@ package actor KioskController {
     await broker.settle()
   }
 
-  private func saveConfirmation() throws(LedgerError) {
-    guard feed.saved != feed.confirmed else { return }
+  private func saveConfirmation(always: Bool = false) throws(LedgerError) {
+    guard always || feed.saved != feed.confirmed else { return }
     var transaction = LedgerTransaction()
     transaction.confirmed = feed.confirmed
     try ledger.commit(transaction)

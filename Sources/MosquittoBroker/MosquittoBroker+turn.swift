@@ -151,6 +151,7 @@ extension MosquittoBroker {
       guard greeting.code == 0 else {
         throw BrokerError(refusal: greeting, configuration.protocolVersion)
       }
+      if !greeting.resumesSession { life?.startedClean(at: now) }
       greeted(connection, at: now)
     }
     if let granted = inbox.granted {
@@ -164,7 +165,6 @@ extension MosquittoBroker {
   }
 
   private func greeted(_ connection: Connection, at now: Instant) {
-    if connection.start != .resume { life?.startedClean() }
     if connection.start == .wipe {
       _ = connection.leave(acknowledging: true)
       startConnecting(at: now)

@@ -118,9 +118,14 @@ package actor MosquittoBroker: MessageBroker {
   package var confirmed: UInt64 { confirmations.confirmed }
 
   /// What is queued leaves with the turn that follows the job which settles.
-  package func settle() { if batch == .inHand { batch = .none } }
+  package func settle() {
+    guard batch == .inHand else { return }
+    batch = .none
+    life?.settled()
+  }
 
   package func abandon() {
+    if batch != .none { life?.abandoned() }
     batch = .none
     events.removeAll { if case .deliveries = $0 { true } else { false } }
     guard case .open = link else { return }
