@@ -32,6 +32,9 @@ package actor KioskController {
 
   /// Health is published this often.
   private static let healthInterval = Duration.seconds(30)
+  /// So many entries at most are published again. More do not stay unconfirmed where a broker
+  /// confirms at all, and all at once they would be more than may be on their way.
+  private static let resumed = 10_000
 
   /// - Throws: `LedgerError` if the ledger cannot be read, or not take the fruits that are new.
   package init(
@@ -182,7 +185,10 @@ package actor KioskController {
       // A full disk can still be read: who cannot write is not online.
       try saveConfirmation(always: true)
     }
-    var published = feed.confirmed
+    var published = max(feed.confirmed, core.seq - Self.resumed)
+    if published > feed.confirmed {
+      log.warn("the broker confirms nothing: entries up to #\(published) are not published again")
+    }
     while published < core.seq {
       let page = try ledger.entries(after: published)
       guard let last = page.last else { break }

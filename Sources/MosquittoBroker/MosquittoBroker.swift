@@ -148,7 +148,12 @@ package actor MosquittoBroker: MessageBroker {
       if isCounted { confirmations.dropped() }
       return
     }
-    if confirmations.isFull { throw PublishError(reason: "too many are unconfirmed") }
+    // What is published again on the next connection has another chance.
+    if confirmations.isFull {
+      lose(.confirmsNothing, at: .now)
+      confirmations.dropped()
+      return
+    }
     let packetID = try connection.publish(message, version)
     if isCounted { confirmations.published(packetID: packetID) }
   }
