@@ -32,6 +32,9 @@ package actor KioskController {
 
   /// Health is published this often.
   private static let healthInterval = Duration.seconds(30)
+  /// So many entries at most are published again. More do not stay unconfirmed where a broker
+  /// confirms at all, and all at once they would be more than may be on their way.
+  private static let resumed = 10_000
 
   /// - Throws: `LedgerError` if the ledger cannot be read, or not take the fruits that are new.
   package init(
@@ -128,8 +131,7 @@ package actor KioskController {
     try ledger.commit(decision.transaction)
     self.core = core
     feed.markSaved()
-    if failure != nil { log.note("the ledger works again") }
-    failure = nil
+    ledgerWorks()
 
     let events = decision.transaction.records.map { settings.topics.event($0.entry) }
     let isCurrent = door.redeliveries.areOver
@@ -175,7 +177,13 @@ package actor KioskController {
     await broker.settle()
     isOnline = true
     reconnects += 1
-    if failure == nil { log.note("online") }
+    ledgerWorks()
+    log.note("online")
+  }
+
+  private func ledgerWorks() {
+    if failure != nil { log.note("the ledger works again") }
+    failure = nil
   }
 
   /// Publishes again what the broker has not confirmed on earlier connections.
@@ -183,10 +191,15 @@ package actor KioskController {
     guard !hasResumed else { return }
     if failure != nil {
       core = KioskCore(settings: settings, state: try ledger.state(), counters: core.counters)
+      // A full disk can still be read: who cannot write is not online.
+      try saveConfirmation(always: true)
+    }
+    var published = max(feed.confirmed, core.seq - Self.resumed)
+    if published > feed.confirmed {
+      log.warn("the broker confirms nothing: entries up to #\(published) are not published again")
     }
     door.redeliveries = Redeliveries(
       unacknowledged: try ledger.deliveries(after: feed.acknowledged))
-    var published = feed.confirmed
     while published < core.seq {
       let page = try ledger.entries(after: published)
       guard let last = page.last else { break }
@@ -232,8 +245,8 @@ package actor KioskController {
     await broker.settle()
   }
 
-  private func saveConfirmation() throws(LedgerError) {
-    guard feed.saved != feed.confirmed else { return }
+  private func saveConfirmation(always: Bool = false) throws(LedgerError) {
+    guard always || feed.saved != feed.confirmed else { return }
     var transaction = LedgerTransaction()
     transaction.confirmed = feed.confirmed
     try ledger.commit(transaction)

@@ -45,17 +45,19 @@ struct KioskLog: Sendable {
   mutating func rejected(
     _ reason: RejectionReason, from source: Source?, detail: String?, at now: Timestamp
   ) {
-    var line = "\(source?.description ?? "kiosk"): rejected, \(reason.rawValue)"
-    if let detail { line += ": \(detail)" }
+    func line() -> String {
+      "\(source?.description ?? "kiosk"): rejected, \(reason.rawValue)"
+        + (detail.map { ": \($0)" } ?? "")
+    }
     if var told = rejections[reason], (.zero..<Self.interval).contains(now.since(told.toldAt)) {
       told.untold += 1
       rejections[reason] = told
-      logger.debug("\(line)")
+      logger.debug("\(line())")
       return
     }
     let untold = rejections[reason]?.untold ?? 0
-    if untold > 0 { line += " (and \(untold) more for this reason since the last such line)" }
+    let more = untold > 0 ? " (and \(untold) more for this reason since the last such line)" : ""
     rejections[reason] = Rejections(toldAt: now)
-    logger.warning("\(line)")
+    logger.warning("\(line())\(more)")
   }
 }

@@ -40,6 +40,9 @@ package final class Ledger {
         // (Database.setUpWALMode).
         try database.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = FULL") }
         try LedgerSchema.migrate(database)
+        // A process that was killed may have written what it did not live to sync: it is read back
+        // here, but only a sync makes it outlive a power cut, and what is read is answered.
+        try database.writeWithoutTransaction { _ = try $0.checkpoint(.passive) }
       }
     }
     if !readOnly { try verifySinceCheckpoint() }

@@ -17,7 +17,8 @@ package struct SessionOptions: Sendable {
   /// The broker is told (MQTT 5), and the client keeps the rule too, on every protocol: it resumes
   /// no session after being away for longer, counted from the last packet that it received, and it
   /// reads nothing that has waited in its socket for longer (a process that was stopped and
-  /// continued). It asks for a clean start instead, so that nothing late is delivered.
+  /// continued). It asks for a clean start instead, so that nothing late is delivered. A client that
+  /// abandons what it receives is away, too, until it settles a batch.
   package var sessionExpiry: Duration
   /// How many QoS 1 deliveries may be on their way to the client unacknowledged; bounds a batch.
   package var receiveMaximum: UInt16

@@ -3,6 +3,9 @@ import MessageBroker
 
 /// Names the causes in the port's terms.
 extension BrokerError {
+  static let confirmsNothing = BrokerError.connectionLost(
+    "the broker confirms nothing of what is published")
+
   /// A CONNACK that refuses (3.1.1: 3.2.2.3; MQTT 5: 3.2.2.2).
   init(refusal: Inbox.Greeting, _ version: MosquittoBroker.Configuration.ProtocolVersion) {
     let code = version == .v5 || refusal.code > 5 ? refusal.code : 0

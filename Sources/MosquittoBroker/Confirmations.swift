@@ -2,14 +2,19 @@
 ///
 /// Packet ids begin anew with each connection and are used again; running numbers are not.
 struct Confirmations {
-  /// As many as there are packet ids (2.2.1).
-  static let limit = 65_535
+  typealias Instant = ContinuousClock.Instant
+
+  /// Half of the packet ids that there are (2.2.1): libmosquitto looks through all that wait for each
+  /// one more.
+  static let limit = 32_768
 
   /// The running number of the last message.
   private(set) var last: UInt64 = 0
   /// The running number up to which all of this connection's are acknowledged.
   private(set) var confirmed: UInt64 = 0
   private var numbers: [Int32: UInt64] = [:]
+  /// Since when nothing is confirmed, though something waits for it.
+  private var waitingSince = Instant.now
   /// The numbers that wait, in order, from `head` on.
   private var waiting: [UInt64] = []
   private var head = 0
@@ -22,8 +27,14 @@ struct Confirmations {
   /// Counts a message that is dropped, so that it is never taken for a confirmed one.
   mutating func dropped() { last += 1 }
 
+  /// Whether something waits, and nothing has been confirmed for so long.
+  func isStalled(at now: Instant, for limit: Duration) -> Bool {
+    !isComplete && now - waitingSince > limit
+  }
+
   mutating func published(packetID: Int32) {
     last += 1
+    if isComplete { waitingSince = .now }
     numbers[packetID] = last
     waiting.append(last)
   }
@@ -31,6 +42,7 @@ struct Confirmations {
   /// An unknown packet id is a QoS 0 message's, which libmosquitto reports too once it is written.
   mutating func acknowledged(packetID: Int32) {
     guard let number = numbers.removeValue(forKey: packetID) else { return }
+    waitingSince = .now
     early.insert(number)
     while head < waiting.count, early.remove(waiting[head]) != nil {
       confirmed = waiting[head]

@@ -21,7 +21,7 @@ extension Connection {
       (MOSQ_OPT_TCP_NODELAY, 1),
       (MOSQ_OPT_RECEIVE_MAXIMUM, Int32(max(options.receiveMaximum, 1))),
       // 20 by default; an MQTT 5 broker's own maximum replaces it.
-      (MOSQ_OPT_SEND_MAXIMUM, Int32(Confirmations.limit)),
+      (MOSQ_OPT_SEND_MAXIMUM, Int32(UInt16.max)),
     ] {
       mosquitto_int_option(handle, option, value)
     }

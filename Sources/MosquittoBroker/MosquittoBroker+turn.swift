@@ -79,7 +79,12 @@ extension MosquittoBroker {
       let isCurrent =
         (ready.isWatched && !ready.canRead && ready.at >= justNow)
         || life?.hasReceived(since: justNow) == true
-      if now >= connection.nextMisc, isCurrent { try connection.misc(at: now) }
+      if now >= connection.nextMisc, isCurrent {
+        try connection.misc(at: now)
+        // Its PINGRESPs come, but what is published may as well be lost.
+        let limit = Duration.seconds(2 * Int(connection.keepAlive))
+        if confirmations.isStalled(at: now, for: limit) { throw .confirmsNothing }
+      }
       if connection.wantsWrite { try connection.write() }
     }
     // On the way out acknowledgements are still read; what else comes is never handed over.
@@ -151,6 +156,7 @@ extension MosquittoBroker {
       guard greeting.code == 0 else {
         throw BrokerError(refusal: greeting, configuration.protocolVersion)
       }
+      if !greeting.resumesSession { life?.startedClean(at: now) }
       greeted(connection, at: now)
     }
     if let granted = inbox.granted {
@@ -164,7 +170,6 @@ extension MosquittoBroker {
   }
 
   private func greeted(_ connection: Connection, at now: Instant) {
-    if connection.start != .resume { life?.startedClean() }
     if connection.start == .wipe {
       _ = connection.leave(acknowledging: true)
       startConnecting(at: now)

@@ -120,6 +120,7 @@ package actor MosquittoBroker: MessageBroker {
   package func settle() {
     guard batch == .inHand else { return }
     batch = .none
+    life?.settled()
     guard farewell == nil, case .open(let connection) = link, connection.wantsWrite else { return }
     do throws(BrokerError) {
       try connection.write()
@@ -129,6 +130,7 @@ package actor MosquittoBroker: MessageBroker {
   }
 
   package func abandon() {
+    if batch != .none { life?.abandoned() }
     batch = .none
     events.removeAll { if case .deliveries = $0 { true } else { false } }
     guard case .open = link else { return }
@@ -151,7 +153,12 @@ package actor MosquittoBroker: MessageBroker {
       if isCounted { confirmations.dropped() }
       return
     }
-    if confirmations.isFull { throw PublishError(reason: "too many are unconfirmed") }
+    // What is published again on the next connection has another chance.
+    if confirmations.isFull {
+      lose(.confirmsNothing, at: .now)
+      confirmations.dropped()
+      return
+    }
     let packetID = try connection.publish(message, version)
     if isCounted { confirmations.published(packetID: packetID) }
   }

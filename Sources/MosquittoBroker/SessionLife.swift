@@ -10,6 +10,10 @@ struct SessionLife {
   private(set) var mustStartClean: Bool
   /// When the last packet came; before the first one, when it all began.
   private var lastReceived: Instant
+  /// Since when something may be waiting in the session.
+  private var lastServed: Instant
+  /// What came last was given up, and comes again: to hear of it once more serves nobody.
+  private var hasAbandoned = false
   /// When the socket was last known to be empty, or emptied.
   private var lastLook: Instant
 
@@ -17,21 +21,37 @@ struct SessionLife {
     expiry = options.sessionExpiry
     mustStartClean = options.cleanStart
     lastReceived = now
+    lastServed = now
     lastLook = now
   }
 
-  mutating func received(at now: Instant) { lastReceived = now }
+  mutating func received(at now: Instant) {
+    lastReceived = now
+    if !hasAbandoned { lastServed = now }
+  }
+
+  mutating func abandoned() { hasAbandoned = true }
+
+  mutating func settled() {
+    hasAbandoned = false
+    lastServed = lastReceived
+  }
+
   mutating func looked(at now: Instant) { lastLook = now }
 
   func hasReceived(since then: Instant) -> Bool { lastReceived >= then }
 
   /// A session has begun without anything from before.
-  mutating func startedClean() { mustStartClean = false }
+  mutating func startedClean(at now: Instant) {
+    mustStartClean = false
+    hasAbandoned = false
+    lastServed = now
+  }
 
   /// Whether a connection may resume the session now. Once it may not, it may not again before a
   /// clean start.
   mutating func mayResume(at now: Instant) -> Bool {
-    if expiry > .zero, now - lastReceived > expiry { mustStartClean = true }
+    if expiry > .zero, now - lastServed > expiry { mustStartClean = true }
     return !mustStartClean
   }
 

@@ -11,6 +11,8 @@ package struct Admission: Sendable {
   let key: RepeatKey?
   /// Under which this request may be recognised as a repeat itself.
   package let repeatKeys: [RepeatKey]
+  /// Whether the sender is told; what is carried out always is.
+  var isAnswered = true
   private let resultTopic: String
   private let correlationData: [UInt8]?
 

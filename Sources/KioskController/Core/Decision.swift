@@ -21,6 +21,7 @@ package struct Decision: Sendable {
 
   mutating func turnAway(_ admission: Admission, _ rejection: Rejection) {
     rejections.append((admission.source, rejection))
+    guard admission.isAnswered else { return }
     publications.append(Message(admission.answer(CommandResult(rejection).payload)))
   }
 

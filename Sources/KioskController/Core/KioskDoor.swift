@@ -11,7 +11,14 @@ package struct KioskDoor: Sendable {
   /// What may come again on this connection.
   package var redeliveries = Redeliveries()
   private let topics: KioskTopics
-  private var rate: RateLimit
+  private var rate: RateLimit<Source>
+  /// Of all senders together, and for each kind of command, so that the desk is told what is wrong
+  /// with a restock whatever the panels do.
+  private var refusals = RateLimit<Command.Kind>(perSecond: Self.refusalsPerSecond)
+
+  /// So many refusals are told, whoever asks: one for each message would double a flood. The others
+  /// are only counted.
+  static let refusalsPerSecond = 100
 
   package init(settings: KioskSettings) {
     topics = settings.topics
@@ -29,9 +36,12 @@ package struct KioskDoor: Sendable {
       let original = redeliveries.original(of: delivery)
       // What comes again after a crash was let in once.
       let isWithinRate = delivery.isRedelivery || rate.admit(source, at: now.timestamp)
-      admissions.append(
-        Admission(
-          delivery, from: source, repeating: original, topics: topics, isWithinRate: isWithinRate))
+      var admission = Admission(
+        delivery, from: source, repeating: original, topics: topics, isWithinRate: isWithinRate)
+      if case .failure = admission.request {
+        admission.isAnswered = refusals.admit(source.kind, at: now.timestamp)
+      }
+      admissions.append(admission)
     }
     return admissions
   }

@@ -32,8 +32,10 @@ struct ClientState {
   var phase = Phase.idle
   var options: SessionOptions?
   var waiter: Waiter?
-  /// When the last packet arrived on the last connection; before the first, when it all began.
+  /// When the last packet arrived on the last connection; before the first, when it all began. What
+  /// comes again after it was abandoned is no news.
   var lastReceived = Duration.zero
+  private var hasAbandoned = false
   /// What leaves with the next settlement.
   var heldBack: [Numbered] = []
   private(set) var confirmed: UInt64 = 0
@@ -79,15 +81,22 @@ struct ClientState {
     return oldest
   }
 
-  mutating func connected() {
+  mutating func connected(clean: Bool, at now: Duration) {
     phase = .connected
     hasConnected = true
+    if clean { (lastReceived, hasAbandoned) = (now, false) }
+  }
+
+  /// Forgets the batch in hand.
+  mutating func abandoned() {
+    hasAbandoned = hasAbandoned || inHand != nil
+    inHand = nil
   }
 
   /// The connection is gone, or did not come about. What arrived on it and was not read is lost; the
   /// batch in hand can be settled no more, though the client still has it in hand.
   mutating func disconnected(_ reason: BrokerError, at now: Duration) {
-    if case .connected = phase { lastReceived = now }
+    if case .connected = phase, !hasAbandoned { lastReceived = now }
     phase = .waiting(until: now + delay)
     delay = min(delay * 2, Self.longestDelay)
     inbox = []
@@ -110,9 +119,8 @@ struct ClientState {
   mutating func receive(_ packet: Packet, at now: Duration) { inbox.append((packet, now)) }
 
   /// Takes the batch out of the client's hand, and tells the packet ids to acknowledge.
-  @discardableResult
   mutating func takeBatch() -> [UInt16] {
-    defer { inHand = nil }
+    defer { (inHand, hasAbandoned) = (nil, false) }
     return inHand ?? []
   }
 

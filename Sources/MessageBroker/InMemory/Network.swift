@@ -60,7 +60,7 @@ struct Network {
 
   mutating func abandon(_ client: Int) {
     lose(client, .connectionLost("the batch in hand was abandoned"))
-    clients[client].takeBatch()
+    clients[client].abandoned()
   }
 
   mutating func disconnect(_ client: Int) {
@@ -182,9 +182,9 @@ struct Network {
     if let older = server.sessions[options.clientID]?.connection {
       lose(older, .sessionTakenOver)
     }
-    server.connect(
-      options, cleanStart: clients[client].startsClean(at: now), client: client, at: now)
-    clients[client].connected()
+    let isClean = clients[client].startsClean(at: now)
+    server.connect(options, cleanStart: isClean, client: client, at: now)
+    clients[client].connected(clean: isClean, at: now)
     if strike(.after, .connect, client) { return }
     deliver()
     do {

@@ -27,6 +27,20 @@ import Testing
     #expect(kiosk.stock["banana"] == 2)
   }
 
+  /// A refusal for each message would double a flood.
+  @Test func aFloodIsToldAHundredTimesASecondAndCountedInFull() throws {
+    let flood = (1...500).map { Delivery.order("{", panel: "p\($0)") }
+    let decision = try kiosk.receive(flood + [.restock("{"), .order("banana")])
+    #expect(decision.answers.count == KioskDoor.refusalsPerSecond + 2)
+    #expect(try decision.results.suffix(2).map(\.status) == [.rejected, .ready])
+    #expect(decision.rejections.count == 501)
+    #expect(kiosk.core.counters.rejected == 501)
+    #expect(decision.transaction.records.count == 1)
+    #expect(try kiosk.receive(.order("{")).answers.isEmpty)
+    kiosk.pass(.seconds(1))
+    #expect(try kiosk.receive(.order("{")).reasons == [.malformed])
+  }
+
   @Test func whatComesAgainWasLetInOnce() throws {
     let decision = try kiosk.receive(
       (1...5).map { .order("banana", packetID: $0, redelivered: true) })

@@ -9,7 +9,7 @@ import Testing
   private let panel = Source(kind: .order, name: "p1")
 
   @Test func eachSenderHasItsOwnSecond() {
-    var rate = RateLimit(perSecond: 2)
+    var rate = RateLimit<Source>(perSecond: 2)
     func admitted(_ source: Source, _ milliseconds: Int64) -> Bool {
       rate.admit(source, at: Timestamp(milliseconds: 1_795_251_600_000 + milliseconds))
     }
@@ -24,7 +24,7 @@ import Testing
   }
 
   @Test func zeroIsNoLimit() {
-    var rate = RateLimit(perSecond: 0)
+    var rate = RateLimit<Source>(perSecond: 0)
     let admitted = (1...1000).map { _ in rate.admit(panel, at: TestKiosk.start) }
     #expect(!admitted.contains(false))
   }

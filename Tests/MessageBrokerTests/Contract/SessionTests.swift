@@ -105,6 +105,29 @@ struct SessionTests {
     }
   }
 
+  /// To come back for a moment, and to give up again, is to be away.
+  @Test(arguments: BrokerKind.allCases)
+  func whatIsAbandonedForTooLongDoesNotComeAgain(kind: BrokerKind) async throws {
+    try await withBroker(kind) { fixture in
+      let kiosk = try await fixture.onlineClient("kiosk", "orders/#") { $0.lasts(.seconds(2)) }
+      let panel = try await fixture.onlineClient("panel")
+      try await panel.publishAndConfirm([Message(topic: "orders/a", text: "old")])
+      var abandoned = 0
+      for _ in 1...12 {
+        while let event = await kiosk.nextEvent(timeout: .zero) {
+          guard case .deliveries(let deliveries) = event else { continue }
+          #expect(deliveries.map(\.text) == ["old"])
+          abandoned += 1
+          await kiosk.abandon()
+        }
+        try await fixture.letPass(.milliseconds(250))
+      }
+      #expect(abandoned > 1)
+      try await panel.publishAndConfirm([Message(topic: "orders/a", text: "new")])
+      #expect(try await kiosk.nextTexts(1) == ["new"])
+    }
+  }
+
   @Test(arguments: BrokerKind.allCases.filter(\.speaksVersion5))
   func aBrokerForgetsAnExpiredSession(kind: BrokerKind) async throws {
     try await withBroker(kind) { fixture in

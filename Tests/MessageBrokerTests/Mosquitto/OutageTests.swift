@@ -24,6 +24,24 @@ struct OutageTests {
     }
   }
 
+  /// A proxy that passes on everything else would otherwise be taken for a broker for ever.
+  @Test(arguments: [1, 32_769])
+  func aBrokerThatConfirmsNothingIsLeft(messages: Int) async throws {
+    // CONNACK, nothing for what is published, and a PINGRESP for each PINGREQ.
+    let pings = Array(repeating: [0xD0, 0] as [UInt8], count: 10)
+    let server = try ScriptedServer([[0x20, 3, 0, 0, 0], []] + pings)
+    let broker = MosquittoBroker(.loopback(server.port))
+    await broker.connect(SessionOptions(clientID: "kiosk", keepAlive: 5))
+    try await broker.expectOnline()
+    let last = try await broker.publish(
+      (1...messages).map { Message(topic: "results", text: "\($0)") })
+    #expect(last == UInt64(messages))
+    #expect(
+      await broker.nextEvent(timeout: .seconds(30))
+        == .offline(.connectionLost("the broker confirms nothing of what is published")))
+    #expect(await broker.confirmed == 0)
+  }
+
   @Test(arguments: [MosquittoBroker.Configuration.ProtocolVersion.v311, .v5])
   func aKilledBrokerIsComeBackTo(
     version: MosquittoBroker.Configuration.ProtocolVersion
