@@ -39,6 +39,8 @@ let package = Package(
   targets: [
     .target(name: "JuiceMaker", swiftSettings: settings),
     .target(name: "KioskMessages", dependencies: ["JuiceMaker"], swiftSettings: settings),
+    .target(
+      name: "HomeAssistant", dependencies: ["JuiceMaker", "KioskMessages"], swiftSettings: settings),
     .target(name: "MessageBroker", swiftSettings: settings),
     .systemLibrary(
       name: "CMosquitto", pkgConfig: "libmosquitto",
@@ -58,8 +60,8 @@ let package = Package(
       name: "juice-kiosk",
       dependencies: [
         "JuiceMaker", "KioskMessages", "MessageBroker", "MosquittoBroker", "Ledger",
-        "KioskConfiguration", "KioskController", argumentParser, lifecycle, logging, subprocess,
-        unixSignals,
+        "KioskConfiguration", "KioskController", "HomeAssistant", argumentParser, lifecycle,
+        logging, subprocess, unixSignals,
       ],
       swiftSettings: settings),
 
@@ -67,6 +69,9 @@ let package = Package(
     .testTarget(name: "JuiceMakerTests", dependencies: ["JuiceMaker"], swiftSettings: settings),
     .testTarget(
       name: "KioskMessagesTests", dependencies: ["JuiceMaker", "KioskMessages"],
+      swiftSettings: settings),
+    .testTarget(
+      name: "HomeAssistantTests", dependencies: ["JuiceMaker", "KioskMessages", "HomeAssistant"],
       swiftSettings: settings),
     .testTarget(
       name: "MessageBrokerTests",
