@@ -9,10 +9,12 @@ package struct KioskDoor: Sendable {
   /// Messages that were no command and get no answer.
   package private(set) var dropped = 0
   private let topics: KioskTopics
+  private let birthTopics: Set<String>
   private var rate: RateLimit
 
   package init(settings: KioskSettings) {
     topics = settings.topics
+    birthTopics = Set(settings.births.map(\.topic))
     rate = RateLimit(perSecond: settings.orders.maximumPerSecond)
   }
 
@@ -21,7 +23,7 @@ package struct KioskDoor: Sendable {
     admissions.reserveCapacity(deliveries.count)
     for delivery in deliveries {
       guard let source = topics.source(ofCommandOn: delivery.message.topic) else {
-        dropped += 1
+        if !birthTopics.contains(delivery.message.topic) { dropped += 1 }
         continue
       }
       // What comes again after a crash was let in once.
