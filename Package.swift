@@ -39,6 +39,8 @@ let package = Package(
   targets: [
     .target(name: "JuiceMaker", swiftSettings: settings),
     .target(name: "KioskMessages", dependencies: ["JuiceMaker"], swiftSettings: settings),
+    .target(
+      name: "HomeAssistant", dependencies: ["JuiceMaker", "KioskMessages"], swiftSettings: settings),
     .target(name: "MessageBroker", swiftSettings: settings),
     .target(
       name: "Panels", dependencies: ["JuiceMaker", "KioskMessages"], swiftSettings: settings),
@@ -61,9 +63,8 @@ let package = Package(
       name: "juice-kiosk",
       dependencies: [
         "JuiceMaker", "KioskMessages", "MessageBroker", "MosquittoBroker", "Ledger",
-        "KioskConfiguration", "KioskController", "Panels", argumentParser, lifecycle, logging,
-        subprocess,
-        unixSignals,
+        "KioskConfiguration", "KioskController", "Panels", "HomeAssistant", argumentParser,
+        lifecycle, logging, subprocess, unixSignals,
       ],
       swiftSettings: settings),
 
@@ -74,6 +75,9 @@ let package = Package(
       swiftSettings: settings),
     .testTarget(
       name: "PanelsTests", dependencies: ["JuiceMaker", "KioskMessages", "Panels"],
+      swiftSettings: settings),
+    .testTarget(
+      name: "HomeAssistantTests", dependencies: ["JuiceMaker", "KioskMessages", "HomeAssistant"],
       swiftSettings: settings),
     .testTarget(
       name: "MessageBrokerTests",

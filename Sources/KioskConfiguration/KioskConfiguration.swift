@@ -30,6 +30,12 @@ package import Panels
 /// - `orders.debounce_milliseconds` (0...60000, `0`): a panel's same press again within this time
 ///   counts as the same one.
 /// - `orders.max_per_second` (0...100000, `50`): orders of one panel; `0` for no limit.
+/// - `home_assistant.enabled` (`true` or `false`, `false`): shows the kiosk in Home Assistant.
+/// - `home_assistant.prefix` (topic levels, `homeassistant`): of its discovery; not among the
+///   kiosk's own topics.
+/// - `home_assistant.form` (`components` or `device`, `components`): a message for each entity, or
+///   one for all (Home Assistant 2024.11 or later).
+/// - `home_assistant.account` (identifier, `homeassistant`): its account at the broker.
 /// - `menu` (section, the built-in menu): see `MenuReader`.
 /// - `menu.base` (`none` or `standard`, `none`): what `fruits` and `juices` are added to.
 /// - `menu.fruits`, `menu.juices` (by id, none)
@@ -41,6 +47,7 @@ package struct KioskConfiguration: Sendable, Equatable {
   package var ledger = Ledger()
   package var stock = Stock(of: .standard)
   package var orders = Orders()
+  package var homeAssistant = HomeAssistant()
   package var menu = Menu.standard
   package var panels: [PanelBinding] = []
   /// The screens, and the lamps of the panels.
@@ -93,6 +100,7 @@ package struct KioskConfiguration: Sendable, Equatable {
     broker = root.section("broker") { Broker(&$0, kiosk: kiosk.id) }
     ledger = root.section("ledger") { Ledger(&$0) }
     orders = root.section("orders") { Orders(&$0) }
+    homeAssistant = root.section("home_assistant") { HomeAssistant(&$0, kiosk: kiosk) }
     let menuReader = MenuReader(&root)
     menu = menuReader.menu
     stock = root.section("stock") { Stock(&$0, fruits: menuReader.fruits.map(\.id)) }

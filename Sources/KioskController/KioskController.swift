@@ -86,7 +86,8 @@ package actor KioskController {
   private func sessionOptions(clientID: String) -> SessionOptions {
     SessionOptions(
       clientID: clientID,
-      subscriptions: settings.topics.commandFilters.compactMap { try? TopicFilter($0) },
+      subscriptions: (settings.topics.commandFilters + settings.births.map(\.topic))
+        .compactMap { try? TopicFilter($0) },
       will: settings.topics.status(.offline), cleanStart: !wasAliveRecently,
       sessionExpiry: settings.orders.maximumAge,
       receiveMaximum: UInt16(clamping: Ledger.fingerprintCount))
@@ -102,6 +103,7 @@ package actor KioskController {
     switch event {
     case .deliveries(let deliveries):
       try await cycle(deliveries)
+      if isOnline, settings.hasBirth(among: deliveries) { try await publishState() }
     case .online:
       try await comeOnline()
     case .offline(let error):
@@ -162,8 +164,17 @@ package actor KioskController {
 
   private func comeOnline() async throws(LedgerError) {
     try await resume()
+    try await publishState()
+    isOnline = true
+    reconnects += 1
+    ledgerWorks()
+    log.note("online")
+  }
+
+  /// Publishes all that is retained, and clears what is not any more.
+  private func publishState() async throws(LedgerError) {
     let now = clock.now().timestamp
-    var state = settings.topics.state(of: core, at: now)
+    var state = settings.topics.state(of: core, at: now) + settings.announcements
     state.append(
       settings.topics.retained(
         settings.topics.info, KioskInfo(version: settings.version, startedAt: startedAt).payload))
@@ -175,10 +186,6 @@ package actor KioskController {
     await publish(obsolete.map { settings.topics.retained($0, []) } + state)
     topics.published(current, serial: feed.publishedSerial)
     await broker.settle()
-    isOnline = true
-    reconnects += 1
-    ledgerWorks()
-    log.note("online")
   }
 
   private func ledgerWorks() {

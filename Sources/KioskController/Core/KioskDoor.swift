@@ -11,6 +11,7 @@ package struct KioskDoor: Sendable {
   /// What may come again on this connection.
   package var redeliveries = Redeliveries()
   private let topics: KioskTopics
+  private let birthTopics: Set<String>
   private var rate: RateLimit<Source>
   /// Of all senders together, and for each kind of command, so that the desk is told what is wrong
   /// with a restock whatever the panels do.
@@ -22,6 +23,7 @@ package struct KioskDoor: Sendable {
 
   package init(settings: KioskSettings) {
     topics = settings.topics
+    birthTopics = Set(settings.births.map(\.topic))
     rate = RateLimit(perSecond: settings.orders.maximumPerSecond)
   }
 
@@ -30,7 +32,7 @@ package struct KioskDoor: Sendable {
     admissions.reserveCapacity(deliveries.count)
     for delivery in deliveries {
       guard let source = topics.source(ofCommandOn: delivery.message.topic) else {
-        dropped += 1
+        if !birthTopics.contains(delivery.message.topic) { dropped += 1 }
         continue
       }
       let original = redeliveries.original(of: delivery)

@@ -1,4 +1,5 @@
 import Foundation
+import HomeAssistant
 import JuiceMaker
 import KioskConfiguration
 import KioskController
@@ -39,6 +40,25 @@ extension KioskSettings {
         debounce: configuration.orders.debounce,
         maximumPerSecond: configuration.orders.maxPerSecond ?? 0),
       version: JuiceKiosk.version)
+    if let discovery = Discovery(configuration) {
+      announcements += discovery.messages.map {
+        Message(topic: $0.topic, payload: $0.payload, retain: true)
+      }
+      births.append(Birth(topic: discovery.birth.topic, payload: discovery.birth.payload))
+    }
+  }
+}
+
+extension Discovery {
+  /// `nil` if the kiosk is not to be shown in Home Assistant.
+  fileprivate init?(_ configuration: KioskConfiguration) {
+    let homeAssistant = configuration.homeAssistant
+    guard homeAssistant.isEnabled else { return nil }
+    self.init(
+      prefix: homeAssistant.prefix, form: homeAssistant.form == .device ? .device : .components,
+      account: homeAssistant.account.text, topics: configuration.topics,
+      language: configuration.kiosk.language, menu: configuration.menu,
+      capacities: configuration.stock.capacities, version: JuiceKiosk.version)
   }
 }
 
