@@ -2,6 +2,7 @@ import KioskMessages
 package import Ledger
 package import Logging
 package import MessageBroker
+import Panels
 
 /// Drives the cycle: read, decide, commit, answer, acknowledge.
 ///
@@ -21,6 +22,7 @@ package actor KioskController {
   private var core: KioskCore
   private var feed: ResultFeed
   private var topics: PublishedTopics
+  private var displays: DisplayFeed
   private var reconnects = -1
   private var isOnline = false
   /// Whether results and events of earlier connections are on their way on this one.
@@ -61,6 +63,7 @@ package actor KioskController {
       confirmed: state.confirmed,
       acknowledged: min(ledger.acknowledged ?? state.confirmed, state.seq))
     topics = PublishedTopics(known: state.topics)
+    displays = DisplayFeed(settings.displays)
   }
 
   /// Runs the kiosk until the task is cancelled, then takes its leave: within two seconds it has
@@ -72,7 +75,7 @@ package actor KioskController {
     // Often enough that the last sign of life is never much older than the kiosk's death.
     let beat = settings.orders.maximumAge / 6
     while !Task.isCancelled {
-      let event = await broker.nextEvent(timeout: beat)
+      let event = await broker.nextEvent(timeout: min(beat, displayWait ?? beat))
       feed.confirm(through: await broker.confirmed)
       do throws(LedgerError) {
         try await handle(event)
@@ -86,8 +89,7 @@ package actor KioskController {
   private func sessionOptions(clientID: String) -> SessionOptions {
     SessionOptions(
       clientID: clientID,
-      subscriptions: (settings.topics.commandFilters + settings.births.map(\.topic))
-        .compactMap { try? TopicFilter($0) },
+      subscriptions: settings.subscriptions,
       will: settings.topics.status(.offline), cleanStart: !wasAliveRecently,
       sessionExpiry: settings.orders.maximumAge,
       receiveMaximum: UInt16(clamping: Ledger.fingerprintCount))
@@ -104,6 +106,7 @@ package actor KioskController {
     case .deliveries(let deliveries):
       try await cycle(deliveries)
       if isOnline, settings.hasBirth(among: deliveries) { try await publishState() }
+      displays.hear(deliveries)
     case .online:
       try await comeOnline()
     case .offline(let error):
@@ -113,11 +116,13 @@ package actor KioskController {
       // What was written may not have arrived.
       ledger.noteAcknowledged(through: feed.acknowledged)
       topics.connectionLost()
+      displays.connectionLost()
       if failure == nil { log.warn("\(error)") }
     case .confirmed, nil:
       break
     }
     try await keepHouse()
+    await showDisplays()
   }
 
   // MARK: The cycle
@@ -131,6 +136,7 @@ package actor KioskController {
     var decision = core.decide(admissions, recalling: recalled, at: now)
     if feed.saved != feed.confirmed { decision.transaction.confirmed = feed.confirmed }
     try ledger.commit(decision.transaction)
+    if !decision.transaction.records.isEmpty { displays.stateChanged() }
     self.core = core
     feed.markSaved()
     ledgerWorks()
@@ -230,7 +236,11 @@ package actor KioskController {
   }
 
   private func leave() async {
-    if isOnline { await publish([settings.topics.status(.offline)]) }
+    if isOnline {
+      let farewells = settings.displays.filter(\.showsStatus)
+        .compactMap { core.message(for: $0, status: .offline) }
+      await publish([settings.topics.status(.offline)] + farewells)
+    }
     await broker.disconnect(grace: .milliseconds(1500))
     feed.confirm(through: await broker.confirmed)
     try? saveConfirmation()
@@ -238,6 +248,19 @@ package actor KioskController {
   }
 
   // MARK: Housekeeping
+
+  private var displayWait: Duration? {
+    isOnline ? displays.wait(at: clock.now().timestamp) : nil
+  }
+
+  /// After the orders have been answered: nobody waits for it.
+  private func showDisplays() async {
+    guard isOnline else { return }
+    let messages = displays.due(at: clock.now().timestamp) { core.message(for: $0) }
+    guard !messages.isEmpty else { return }
+    await publish(messages)
+    await broker.settle()
+  }
 
   private func keepHouse() async throws(LedgerError) {
     guard isOnline else { return }

@@ -1,6 +1,7 @@
 package import JuiceMaker
 package import KioskMessages
 package import MessageBroker
+package import Panels
 
 /// What makes one kiosk different from another, checked and complete.
 package struct KioskSettings: Sendable {
@@ -9,6 +10,9 @@ package struct KioskSettings: Sendable {
   package var menu: Menu
   package var stock: Stock
   package var orders: Orders
+  /// Devices that speak topics of their own.
+  package var panels: [PanelBinding] = []
+  package var displays: [Display] = []
   /// Retained beside the kiosk's own state: what others know it by.
   package var announcements: [Message] = []
   /// Who wants to hear all that is retained again when they have come back.
@@ -79,6 +83,15 @@ package struct KioskSettings: Sendable {
 }
 
 extension KioskSettings {
+  /// What the kiosk subscribes to, each once.
+  var subscriptions: [TopicFilter] {
+    var seen: Set<String> = []
+    return (topics.commandFilters + panels.flatMap(\.filters) + birthTopics)
+      .filter { seen.insert($0).inserted }.compactMap { try? TopicFilter($0) }
+  }
+
+  var birthTopics: [String] { births.map(\.topic) + displays.compactMap { $0.birth?.topic } }
+
   /// Whether somebody has come back now: what the broker has kept is older than this connection,
   /// which has begun with all that is retained.
   func hasBirth(among deliveries: [Delivery]) -> Bool {

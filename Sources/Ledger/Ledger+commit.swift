@@ -38,6 +38,10 @@ extension Ledger {
         try database.cachedStatement(sql: "UPDATE kiosk SET confirmed = ?")
           .execute(arguments: [confirmed])
       }
+      for (key, value) in transaction.marks {
+        try database.cachedStatement(sql: "INSERT OR REPLACE INTO mark VALUES (?, ?)")
+          .execute(arguments: [key, value])
+      }
       if let last = transaction.records.last?.entry {
         try Self.pruneAnswers(database, adding: transaction.records.count, last: last)
       }

@@ -80,6 +80,18 @@ extension Ledger {
     package var confirmed = 0
     /// The retained topics that were published and not cleared since.
     package var topics: Set<String> = []
+    /// The last value of each counter, and the state of each contact, of the devices that have some.
+    package var marks: [String: String] = [:]
+    /// The last orders without an id, the oldest first: a bouncing button may press again.
+    package var presses: [Press] = []
+
+    package struct Press: Hashable, Sendable {
+      package let source: Source
+      package let order: Order
+      package let at: Timestamp
+      /// Of the entry.
+      package let seq: Int
+    }
 
     package init() {}
   }
@@ -98,9 +110,22 @@ extension Ledger {
         state.tickets[row["day"]] = row["number"]
       }
       state.topics = try String.fetchSet(database, sql: "SELECT topic FROM topic")
+      for row in try Row.fetchAll(database, sql: "SELECT key, value FROM mark") {
+        state.marks[row["key"]] = row["value"]
+      }
+      state.presses = try Row.fetchAll(database, sql: Self.lastPresses).compactMap(State.Press.init)
       return state
     }
   }
+
+  /// More than anybody presses within the longest time that a button may bounce.
+  private static let lastPresses = """
+    SELECT source, juice, quantity, at, seq FROM entry
+    WHERE seq > (SELECT MAX(seq) FROM entry) - 1000
+      AND request IS NULL AND source IS NOT NULL AND juice IS NOT NULL
+      AND reason IS NOT '\(RejectionReason.retained.rawValue)'
+    ORDER BY seq
+    """
 
   func reading<Value>(
     _ read: (Database) throws -> Value
@@ -112,5 +137,15 @@ extension Ledger {
     _ write: (Database) throws -> Value
   ) throws(LedgerError) -> Value {
     try LedgerError.catching(database.path) { try database.write(write) }
+  }
+}
+
+extension Ledger.State.Press {
+  fileprivate init?(_ row: Row) {
+    guard let source = Source(row["source"] as String), let juice = Juice.ID(row["juice"] as String)
+    else { return nil }
+    self.init(
+      source: source, order: Order(juice: juice, quantity: row["quantity"]),
+      at: Timestamp(milliseconds: row["at"]), seq: row["seq"])
   }
 }

@@ -29,6 +29,7 @@ enum LedgerSchema {
     var migrator = DatabaseMigrator()
     migrator.registerMigration("1 the ledger") { try $0.execute(sql: first) }
     migrator.registerMigration("2 tickets by day") { try $0.execute(sql: second) }
+    migrator.registerMigration("3 marks of devices") { try $0.execute(sql: third) }
     return migrator
   }
 
@@ -119,5 +120,13 @@ enum LedgerSchema {
     ) STRICT;
     INSERT INTO ticket
     SELECT day, MAX(ticket) FROM entry WHERE ticket IS NOT NULL GROUP BY day;
+    """
+
+  /// By which a device's next message shows whether it is the last one again.
+  private static let third = """
+    CREATE TABLE mark (
+      key TEXT PRIMARY KEY,
+      value TEXT NOT NULL
+    ) STRICT, WITHOUT ROWID;
     """
 }

@@ -7,6 +7,8 @@ package struct LedgerTransaction: Hashable, Sendable {
   /// The entry up to which the broker has confirmed results and events.
   package var confirmed: Int?
   package var service: ServiceState?
+  /// What devices count by, by key; see `Ledger.State`.
+  package var marks: [String: String] = [:]
 
   package init() {}
 

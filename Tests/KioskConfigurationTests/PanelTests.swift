@@ -96,15 +96,15 @@ import Testing
     ),
     (
       "panels: [{name: p, \(z)}, {name: p, device: tasmota, topic: stat/x, buttons: {single: kiwi}}]",
-      "k.yaml:1:81: panels.2.name: there is a panel 'p' already; name each by itself"
+      "k.yaml:1:80: panels.2.name: there is a panel 'p' already; name each by itself"
     ),
     (
       "panels: [{name: p, \(z)}, {name: q, \(z)}]",
-      "k.yaml:1:90: panels.2.topic: panel 'p' hears the same presses; bind each press once"
+      "k.yaml:1:110: panels.2.topic: panel 'p' hears the same presses; bind each press once"
     ),
     (
       "panels: [{name: p, \(z)}, {name: q, device: zigbee2mqtt, topic: z/b/action, buttons: {a: kiwi}}]",
-      "k.yaml:1:111: panels.2.topic: panel 'p' hears the same presses; bind each press once"
+      "k.yaml:1:110: panels.2.topic: panel 'p' hears the same presses; bind each press once"
     ),
     (
       "panels: [{name: p, device: zigbee2mqtt, topic: z/b, buttons: {single: kiwy}}]",
@@ -149,7 +149,7 @@ import Testing
     ),
     (
       "panels: [{name: p, \(z)}, {name: q, device: generic, topic: z/+, buttons: {a: kiwi}}]",
-      "k.yaml:1:107: panels.2.topic: takes in z/b of panel 'p'; a broker may send such messages twice: "
+      "k.yaml:1:106: panels.2.topic: takes in z/b of panel 'p'; a broker may send such messages twice: "
         + "bind one topic, or the same filter"
     ),
     (

@@ -33,6 +33,16 @@ import Testing
     #expect(foreignKeys == 1)
   }
 
+  @Test func marksAreKeptAndReplaced() throws {
+    var transaction = LedgerTransaction(.opened(1, ["banana": 10]))
+    transaction.marks = ["hall/0": "4", "hall/1": "7"]
+    try place.write(transaction)
+    transaction = LedgerTransaction()
+    transaction.marks = ["hall/0": "5"]
+    try place.write(transaction)
+    #expect(try place.open().state().marks == ["hall/0": "5", "hall/1": "7"])
+  }
+
   @Test func whatWasCommittedIsThereAfterReopening() throws {
     var transaction = LedgerTransaction(
       .opened(1, ["banana": 10, "kiwi": 0]), .banana(2, ticket: 1),
@@ -47,6 +57,11 @@ import Testing
     expected.service = .closed
     expected.tickets = [7: 1]
     expected.confirmed = 3
+    expected.presses = transaction.records.filter { $0.entry.seq == 2 }.compactMap { record in
+      record.entry.source.map {
+        .init(source: $0, order: Order(juice: "banana"), at: record.entry.at, seq: 2)
+      }
+    }
     #expect(try place.open().state() == expected)
     #expect(try place.open().verify() == 4)
   }

@@ -51,7 +51,7 @@ import Testing
     let signal = try Dialect.shellyGen1.read(
       Array(payload.utf8), on: "shellies/ix3/input_event/0", of: "shellies/ix3")
     #expect(signal.presses.map(\.names) == expected)
-    #expect(signal.mark == Signal.Mark(key: "0", value: mark))
+    #expect(signal.mark == Signal.Mark(.counter, key: "0", value: mark))
   }
 
   @Test func shellyGen2CountsPushesAndNothingElse() throws {
@@ -82,9 +82,9 @@ import Testing
     let contact = "hall/binary_sensor/kiwi_button/state"
     let on = try Dialect.esphome.read(Array("ON".utf8), on: contact, of: "hall")
     #expect(on.presses.map(\.names) == [["kiwi_button", "kiwi_button_press", "press"]])
-    #expect(on.mark == Signal.Mark(key: "kiwi_button", value: "ON"))
+    #expect(on.mark == Signal.Mark(.contact, key: "kiwi_button", value: "ON"))
     let off = try Dialect.esphome.read(Array("OFF".utf8), on: contact, of: "hall")
-    #expect(off == Signal(mark: Signal.Mark(key: "kiwi_button", value: "OFF")))
+    #expect(off == Signal(mark: Signal.Mark(.contact, key: "kiwi_button", value: "OFF")))
     #expect(
       try names(.esphome, "hall", "hall/event/bell/state", #"{"event_type":"double_press"}"#)
         == [["bell_double_press", "double_press"]])
@@ -99,7 +99,7 @@ import Testing
     let signal = try Dialect.generic(format).read(
       Array(#"{"data":[{"key":3,"n":17}]}"#.utf8), on: "vendor/7", of: "vendor/+")
     #expect(signal.presses.map(\.names) == [["3"]])
-    #expect(signal.mark == Signal.Mark(key: "vendor/7", value: "17"))
+    #expect(signal.mark == Signal.Mark(.counter, key: "vendor/7", value: "17"))
     #expect(try names(.generic(format), "vendor/+", "vendor/7", #"{"uptime":5}"#) == [])
   }
 

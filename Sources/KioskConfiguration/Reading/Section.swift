@@ -145,6 +145,7 @@ struct Section {
       var section = Section(
         element, path: path + [key, String(index + 1)],
         at: reading.place(of: element) ?? place(of: key), hasVariables: false, reading: reading)
+      guard element.mapping != nil else { continue }
       read(&section)
       section.reportUnknownKeys()
     }

@@ -1,6 +1,7 @@
 import JuiceMaker
 package import KioskMessages
 package import Ledger
+import Panels
 
 /// The kiosk's mind: a batch of deliveries in, one decision out.
 ///
@@ -17,6 +18,9 @@ package struct KioskCore: Sendable {
   /// The last ticket number of each day.
   private var tickets: [Int: Int]
   private var debounce: Debounce
+  /// What devices count by, by key.
+  private var marks: [String: String]
+  private let feedback: [String: Feedback]
   package var counters: KioskHealth.Counters
 
   /// - Parameters:
@@ -36,7 +40,10 @@ package struct KioskCore: Sendable {
     service = state.service
     seq = state.seq
     tickets = state.tickets
-    debounce = Debounce(window: settings.orders.debounce)
+    debounce = Debounce(state.presses)
+    marks = state.marks
+    feedback = Dictionary(
+      settings.panels.lazy.map { ($0.name, $0.feedback) }, uniquingKeysWith: { first, _ in first })
     self.counters = counters
     updateAlerts()
   }
@@ -68,8 +75,14 @@ package struct KioskCore: Sendable {
     var decision = Decision()
     var answered = recalled
     for admission in admissions {
+      guard heed(admission.mark, in: &decision) else {
+        if admission.request != nil { counters.duplicates += 1 }
+        continue
+      }
       let request: Request
       switch admission.request {
+      case nil:
+        continue
       case .failure(let rejection):
         counters.rejected += 1
         decision.turnAway(admission, rejection)
@@ -84,7 +97,8 @@ package struct KioskCore: Sendable {
       }
       if case .order(let order) = request.command, request.id == nil, !admission.isRetained,
         let original = debounce.original(
-          of: order, from: admission.source, at: now.timestamp, seq: seq + 1)
+          of: order, from: admission.source, at: now.timestamp, seq: seq + 1,
+          window: admission.debounce)
       {
         counters.duplicates += 1
         if case .delivery(let fingerprint) = admission.key {
@@ -103,12 +117,29 @@ package struct KioskCore: Sendable {
       let answer = admission.answer(result.payload)
       if let key = admission.key { answered[key] = answer }
       decision.record(entry, answer: answer, key: admission.key)
+      if let feedback = feedback[admission.source.name] {
+        decision.publish(self.feedback(feedback, to: outcome, result))
+      }
     }
     if service != before.service { decision.transaction.service = service }
     updateAlerts()
     decision.publish(settings.topics.changes(from: before, to: self, at: now.timestamp))
     return decision
   }
+
+  /// Whether a mark is another than the last one of its key, or there is none.
+  private mutating func heed(_ mark: PanelReading.Mark?, in decision: inout Decision) -> Bool {
+    guard let mark else { return true }
+    let known = [mark.key, mark.twin].compactMap(\.self)
+    guard !known.contains(where: { marks[$0] == mark.value }) else { return false }
+    // A device that makes up names for its counters does not fill the memory.
+    guard marks[mark.key] != nil || marks.count < Self.maximumMarks else { return false }
+    marks[mark.key] = mark.value
+    decision.transaction.marks[mark.key] = mark.value
+    return true
+  }
+
+  static let maximumMarks = 10_000
 
   private mutating func carryOut(
     _ request: Request, isRetained: Bool, at now: Moment

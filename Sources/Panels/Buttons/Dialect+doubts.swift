@@ -2,17 +2,11 @@
 extension Dialect {
   /// What is wrong with the topic of a device, and what to do; `nil` if nothing is.
   package func flaw(of topic: String) -> (problem: String, hint: String)? {
-    if name == .generic { return nil }
-    if topic.utf8.contains(where: "+#".utf8.contains) {
-      return ("is the topic of one device, without wildcards", "bind each device by itself")
-    }
     let first = topic.prefix { $0 != "/" }
     if name == .tasmota, first == "cmnd" || first == "tele" {
       return ("no press comes on \(first)/...", "write stat\(topic.dropFirst(first.count))")
     }
-    guard let ending = topic.firstMatch(of: /\/[^\/]+(\/.*)/.ignoresCase())?.output.1,
-      let common = ending.firstMatch(of: commonEnding.ignoresCase())
-    else { return nil }
+    guard let common = topic.firstMatch(of: commonEnding.ignoresCase()) else { return nil }
     return (
       "holds \(common.output), which every device of the kind has",
       "write \(topic[..<common.range.lowerBound])"
@@ -22,7 +16,7 @@ extension Dialect {
   /// What stands behind the topic of a device.
   private var commonEnding: Regex<Substring> {
     switch self {
-    case .tasmota: /\/(?:RESULT|BUTTON[0-9]*|\+)$/
+    case .tasmota: /\/(?:RESULT|BUTTON[0-9]*)$/
     case .shellyGen1: /\/input_event.*/
     case .shellyGen2: /\/(?:events|rpc).*/
     case .esphome: /\/(?:binary_sensor|event)\/.*/

@@ -27,7 +27,7 @@ package struct GenericFormat: Hashable, Sendable {
     guard let count = json[counter]?.word else {
       throw Unreadable("there is no counter at \(counter)")
     }
-    return Signal(presses: [press], mark: Signal.Mark(key: topic, value: count))
+    return Signal(presses: [press], mark: Signal.Mark(.counter, key: topic, value: count))
   }
 
   private func press(_ word: String?) throws(Unreadable) -> Signal.Press {

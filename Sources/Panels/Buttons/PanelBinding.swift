@@ -46,19 +46,42 @@ package struct PanelBinding: Hashable, Sendable {
             source: source, request: Request(id: press.id, command: command))
         }
       },
-      mark: signal.mark.map { Signal.Mark(key: "\(name)/\($0.key)", value: $0.value) })
+      mark: signal.mark.map { PanelReading.Mark($0, of: name, isRetained: isRetained) })
   }
 }
 
 /// What a message of a bound device comes to.
 package struct PanelReading: Hashable, Sendable {
   package let requests: [Asked]
-  /// Its key is the kiosk's own: no two devices share one.
-  package let mark: Signal.Mark?
+  package let mark: Mark?
 
   package struct Asked: Hashable, Sendable {
     package let source: Source
     package let request: Request
+  }
+
+  /// What to remember of a message, so that the same one again is known.
+  package struct Mark: Hashable, Sendable {
+    /// The kiosk's own: no two devices share one.
+    package let key: String
+    package let value: String
+    /// The same value under this key, too, means that it is the same message.
+    package let twin: String?
+  }
+}
+
+extension PanelReading.Mark {
+  /// A counter that the broker kept may be older than the last one, and comes again with each
+  /// subscription: it has a place of its own. The state of a contact is the newest in either case.
+  fileprivate init(_ mark: Signal.Mark, of panel: String, isRetained: Bool) {
+    let live = "\(panel)/\(mark.key)"
+    let kept = live + " (kept)"
+    value = mark.value
+    switch (mark.kind, isRetained) {
+    case (.contact, _): (key, twin) = (live, nil)
+    case (.counter, false): (key, twin) = (live, kept)
+    case (.counter, true): (key, twin) = (kept, nil)
+    }
   }
 }
 

@@ -37,8 +37,14 @@ package struct Signal: Hashable, Sendable {
     /// Which counter or contact of the device.
     package let key: String
     package let value: String
+    package let kind: Kind
 
-    package init(key: String, value: String) {
+    package enum Kind: Sendable {
+      case counter, contact
+    }
+
+    package init(_ kind: Kind, key: String, value: String) {
+      self.kind = kind
       self.key = key
       self.value = value
     }

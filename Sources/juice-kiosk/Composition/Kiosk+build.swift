@@ -40,6 +40,8 @@ extension KioskSettings {
         debounce: configuration.orders.debounce,
         maximumPerSecond: configuration.orders.maxPerSecond ?? 0),
       version: JuiceKiosk.version)
+    panels = configuration.panels
+    displays = configuration.displays
     if let discovery = Discovery(configuration) {
       announcements += discovery.messages.map {
         Message(topic: $0.topic, payload: $0.payload, retain: true)

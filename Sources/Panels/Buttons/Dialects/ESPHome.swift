@@ -21,9 +21,9 @@ enum ESPHome {
     case "ON":
       let names = [input, "\(input)_press", "press"]
       return Signal(
-        presses: [Signal.Press(words: names)], mark: Signal.Mark(key: input, value: "ON"))
+        presses: [Signal.Press(words: names)], mark: Signal.Mark(.contact, key: input, value: "ON"))
     case "OFF":
-      return Signal(mark: Signal.Mark(key: input, value: "OFF"))
+      return Signal(mark: Signal.Mark(.contact, key: input, value: "OFF"))
     case let text:
       throw Unreadable("neither ON nor OFF: \(text.prefix(40))")
     }

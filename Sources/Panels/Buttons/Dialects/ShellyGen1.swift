@@ -13,7 +13,7 @@ enum ShellyGen1 {
     guard case .integer(let count)? = json["event_cnt"] else {
       throw Unreadable("without event_cnt a press cannot be told from its repeats")
     }
-    let mark = Signal.Mark(key: input, value: String(count))
+    let mark = Signal.Mark(.counter, key: input, value: String(count))
     guard !event.isEmpty else { return Signal(mark: mark) }
     let press = Signal.Press(input: input, words: [ourWord[event], event].compactMap(\.self))
     return Signal(presses: [press], mark: mark)
