@@ -25,6 +25,8 @@ package actor KioskController {
   private var isOnline = false
   /// Whether results and events of earlier connections are on their way on this one.
   private var hasResumed = false
+  /// The ledger remembers deliveries of an earlier session: under the same packet ids come others now.
+  private var isSessionNew = false
   /// Why the last commit failed: what the core believes may not be what is written. While there is
   /// one, connections that come and go are a consequence, and not told.
   private var failure: LedgerError?
@@ -97,7 +99,8 @@ package actor KioskController {
     switch event {
     case .deliveries(let deliveries):
       try await cycle(deliveries)
-    case .online:
+    case .online(let resumed):
+      if !resumed { isSessionNew = true }
       try await comeOnline()
     case .offline(let error):
       isOnline = false
@@ -171,6 +174,8 @@ package actor KioskController {
 
   /// Publishes again what the broker has not confirmed on earlier connections.
   private func resume() async throws(LedgerError) {
+    if isSessionNew { try ledger.forgetDeliveries() }
+    isSessionNew = false
     guard !hasResumed else { return }
     if failure != nil {
       core = KioskCore(settings: settings, state: try ledger.state(), counters: core.counters)

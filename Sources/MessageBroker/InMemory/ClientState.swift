@@ -45,6 +45,8 @@ struct ClientState {
   /// there, and cannot publish.
   private var isOpen = false
   private var hasConnected = false
+  /// A session has begun since the client was last told that it is online.
+  private var isSessionNew = false
   private var delay = Self.firstDelay
   private var outage: BrokerError?
   private var unreported: [BrokerError] = []
@@ -79,8 +81,9 @@ struct ClientState {
     return oldest
   }
 
-  mutating func connected() {
+  mutating func connected(resumed: Bool) {
     phase = .connected
+    if !resumed { isSessionNew = true }
     hasConnected = true
   }
 
@@ -147,7 +150,8 @@ struct ClientState {
         if !deliveries.isEmpty { return take(deliveries) }
         read += 1
         delay = Self.firstDelay
-        return .online
+        defer { isSessionNew = false }
+        return .online(resumed: !isSessionNew)
       }
       read += 1
     }

@@ -182,9 +182,9 @@ struct Network {
     if let older = server.sessions[options.clientID]?.connection {
       lose(older, .sessionTakenOver)
     }
-    server.connect(
+    let resumed = server.connect(
       options, cleanStart: clients[client].startsClean(at: now), client: client, at: now)
-    clients[client].connected()
+    clients[client].connected(resumed: resumed)
     if strike(.after, .connect, client) { return }
     deliver()
     do {
