@@ -155,6 +155,8 @@ package actor KioskController {
   private func comeOnline() async throws(LedgerError) {
     try await resume()
     let now = clock.now().timestamp
+    // Before anybody reads that the kiosk is there: what is sent from now on must survive a crash.
+    ledger.beat(at: now)
     var state = settings.topics.state(of: core, at: now)
     state.append(
       settings.topics.retained(
