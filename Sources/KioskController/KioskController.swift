@@ -27,6 +27,8 @@ package actor KioskController {
   private var isOnline = false
   /// Whether results and events of earlier connections are on their way on this one.
   private var hasResumed = false
+  /// The ledger remembers deliveries of an earlier session: under the same packet ids come others now.
+  private var isSessionNew = false
   /// Why the last commit failed: what the core believes may not be what is written. While there is
   /// one, connections that come and go are a consequence, and not told.
   private var failure: LedgerError?
@@ -107,7 +109,8 @@ package actor KioskController {
       try await cycle(deliveries)
       if isOnline, settings.hasBirth(among: deliveries) { try await publishState() }
       displays.hear(deliveries)
-    case .online:
+    case .online(let resumed):
+      if !resumed { isSessionNew = true }
       try await comeOnline()
     case .offline(let error):
       isOnline = false
@@ -180,6 +183,8 @@ package actor KioskController {
   /// Publishes all that is retained, and clears what is not any more.
   private func publishState() async throws(LedgerError) {
     let now = clock.now().timestamp
+    // Before anybody reads that the kiosk is there: what is sent from now on must survive a crash.
+    ledger.beat(at: now)
     var state = settings.topics.state(of: core, at: now) + settings.announcements
     state.append(
       settings.topics.retained(
@@ -201,6 +206,8 @@ package actor KioskController {
 
   /// Publishes again what the broker has not confirmed on earlier connections.
   private func resume() async throws(LedgerError) {
+    if isSessionNew { try ledger.forgetDeliveries() }
+    isSessionNew = false
     guard !hasResumed else { return }
     if failure != nil {
       core = KioskCore(settings: settings, state: try ledger.state(), counters: core.counters)

@@ -48,6 +48,11 @@ extension Ledger {
     }
   }
 
+  /// Forgets the fingerprints: nothing that an earlier session delivered will come again.
+  package func forgetDeliveries() throws(LedgerError) {
+    try writing { try $0.execute(sql: "DELETE FROM delivery") }
+  }
+
   /// Notes which retained topics hold something of this kiosk.
   package func setTopics(_ topics: Set<String>) throws(LedgerError) {
     try writing { database in

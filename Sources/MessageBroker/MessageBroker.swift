@@ -54,8 +54,8 @@ package protocol MessageBroker: Actor {
 /// What a client learns from its broker.
 package enum BrokerEvent: Sendable, Equatable {
   /// Connected, and every subscription granted. Deliveries may come before it where a session was
-  /// resumed.
-  case online
+  /// resumed; where it was not, nothing that was delivered before will come again.
+  case online(resumed: Bool)
   /// Deliveries in the order of their arrival, to be settled together. Never empty.
   case deliveries([Delivery])
   /// `confirmed` has grown, and nothing else has happened.

@@ -49,6 +49,8 @@ package actor MosquittoBroker: MessageBroker {
   nonisolated let loop = EventLoop()
   var options = SessionOptions(clientID: "")
   var life: SessionLife?
+  /// A session has begun since the client was last told that it is online.
+  var isSessionNew = false
   var link = Link.idle
   var batch = Batch.none
   var events: [BrokerEvent] = []

@@ -70,6 +70,22 @@ struct SessionTests {
   }
 
   @Test(arguments: BrokerKind.allCases)
+  func aClientIsToldWhetherItsSessionIsNew(kind: BrokerKind) async throws {
+    try await withBroker(kind) { fixture in
+      let kiosk = try await fixture.onlineClient("kiosk", "orders/#") { $0.lasts() }
+      try await fixture.stop()
+      try await fixture.restart(keepingSessions: true)
+      try await fixture.letReconnect()
+      #expect(try await kiosk.expectOnline())
+
+      try await fixture.stop()
+      try await fixture.restart(keepingSessions: false)
+      try await fixture.letReconnect()
+      #expect(try await !kiosk.expectOnline())
+    }
+  }
+
+  @Test(arguments: BrokerKind.allCases)
   func aSessionWithoutExpiryEndsWithItsConnection(kind: BrokerKind) async throws {
     try await withBroker(kind) { fixture in
       let panel = try await fixture.onlineClient("panel")

@@ -21,10 +21,13 @@ extension MessageBroker {
   }
 
   /// Waits until the client is online; deliveries of a resumed session must not come before.
-  func expectOnline(_ location: SourceLocation = #_sourceLocation) async throws {
+  ///
+  /// - Returns: whether the session was resumed.
+  @discardableResult
+  func expectOnline(_ location: SourceLocation = #_sourceLocation) async throws -> Bool {
     while true {
       switch try await event(location) {
-      case .online: return
+      case .online(let resumed): return resumed
       case .offline, .confirmed: continue
       case .deliveries(let unexpected):
         try #require(unexpected.isEmpty, "expected to be online", sourceLocation: location)
