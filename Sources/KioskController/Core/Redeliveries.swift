@@ -14,13 +14,12 @@ package struct Redeliveries: Sendable {
   /// Whether packet ids do not mean on this connection what they meant before; `nil` until the first
   /// one has come.
   private var numbersAnew: Bool?
-  private var isPast: Bool
+  private var isPast = false
 
   /// - Parameter unacknowledged: the deliveries whose acknowledgement may not have arrived, in
   ///   order.
   package init(unacknowledged: [Fingerprint] = []) {
     open = unacknowledged[...]
-    isPast = unacknowledged.isEmpty
   }
 
   /// Whether all that can come again has: then to acknowledge what has come acknowledges everything.
