@@ -3,6 +3,9 @@ import MessageBroker
 
 /// Names the causes in the port's terms.
 extension BrokerError {
+  /// mosquitto 2.0.11 and MQTT 3.1.1 do not tell that another client has taken the session over.
+  static let closedByBroker = BrokerError.connectionLost(
+    "the broker closed it (again and again: another client has the same client id)")
   static let confirmsNothing = BrokerError.connectionLost(
     "the broker confirms nothing of what is published")
 

@@ -179,7 +179,7 @@ final class Connection: @unchecked Sendable {
     }
     switch code {
     case MOSQ_ERR_SUCCESS.code, MOSQ_ERR_CONN_LOST.code, MOSQ_ERR_NO_CONN.code:
-      throw .connectionLost("the broker closed it")
+      throw .closedByBroker
     case MOSQ_ERR_KEEPALIVE.code:
       throw .connectionLost("no sign of life for the keep-alive time of \(keepAlive) s")
     case MOSQ_ERR_ERRNO.code: throw .connectionLost(systemError(error))

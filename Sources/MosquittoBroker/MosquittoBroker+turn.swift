@@ -123,7 +123,7 @@ extension MosquittoBroker {
         confirmations.acknowledged(packetID: packetID)
       }
     } while connection.hasMore
-    throw .connectionLost("the broker closed it")
+    throw .closedByBroker
   }
 
   /// Reads nothing that is older than the session may be.
