@@ -23,12 +23,15 @@ package struct Discovery: Sendable {
   package var language: Language
   package var menu: Menu
   package var capacities: FruitAmounts
+  /// What the kiosk has retained so far: in it is what has left the menu.
+  package var retainedTopics: Set<String> = []
   /// Of the kiosk's program.
   package var version: String
 
   package init(
     prefix: String = "homeassistant", form: Form = .components, account: String = "homeassistant",
-    topics: KioskTopics, language: Language, menu: Menu, capacities: FruitAmounts, version: String
+    topics: KioskTopics, language: Language, menu: Menu,
+    capacities: FruitAmounts, retainedTopics: Set<String> = [], version: String
   ) {
     self.prefix = prefix
     self.form = form
@@ -37,6 +40,7 @@ package struct Discovery: Sendable {
     self.language = language
     self.menu = menu
     self.capacities = capacities
+    self.retainedTopics = retainedTopics
     self.version = version
   }
 
@@ -67,6 +71,10 @@ package struct Discovery: Sendable {
           json.member("platform", entity.component.rawValue)
           describe(entity, in: &json)
         }
+      }
+      // What is not named any more would stay: a platform and nothing else removes it.
+      for entity in formerEntities {
+        json.member(named: entity.id) { $0.member("platform", entity.component.rawValue) }
       }
     }
   }
