@@ -82,10 +82,7 @@ package struct Discovery: Sendable {
   /// The kiosk as one topic level of discovery, which has fewer characters than our topics may have.
   private var node: String {
     String(
-      topics.base.unicodeScalars.map { scalar in
-        scalar.isASCII && (scalar.properties.isAlphabetic || scalar.properties.numericType != nil)
-          || scalar == "-" ? Character(scalar) : "_"
-      })
+      topics.base.unicodeScalars.map { Identifier<Self>(String($0)) == nil ? "_" : Character($0) })
   }
 
   /// What is the same for all entities.
