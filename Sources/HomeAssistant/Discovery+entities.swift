@@ -3,38 +3,54 @@ import KioskMessages
 
 extension Discovery {
   var entities: [Entity] {
-    menu.fruits.flatMap(entities) + menu.juices.flatMap(entities) + [service, orders]
-      + [refill].compactMap(\.self) + diagnostics
+    menu.fruits.flatMap { entities(of: $0.id, $0.name) }
+      + menu.juices.flatMap { entities(of: $0.id, $0.name) }
+      + [service, orders] + [refill].compactMap(\.self) + diagnostics
+  }
+
+  /// Of what has been on the menu, and is not any more.
+  var formerEntities: [Entity] {
+    func departed<Thing>(_ topic: (Identifier<Thing>) -> String) -> [Identifier<Thing>] {
+      retainedTopics.compactMap { retained in
+        Identifier<Thing>(retained.split(separator: "/").last ?? "")
+          .flatMap { topic($0) == retained ? $0 : nil }
+      }.sorted()
+    }
+    let fruits = departed(topics.stock(of:)).filter { !menu.contains($0) }
+    let juices = departed(topics.servings(of:)).filter { menu.juice($0) == nil }
+    var former = self
+    former.capacities = FruitAmounts(fruits.map { (fruit: $0, amount: 1) })
+    return fruits.flatMap { former.entities(of: $0, LocalizedName(fallback: $0.text)) }
+      + juices.flatMap { former.entities(of: $0, LocalizedName(fallback: $0.text)) }
   }
 
   // MARK: Fruits
 
-  private func entities(of fruit: Fruit) -> [Entity] {
-    let name = fruit.name[language]
-    let topic = topics.stock(of: fruit.id)
-    let stock = Entity(.sensor, "stock_\(fruit.id)", text("\(name) stock", "\(name) 재고")) { json in
+  private func entities(of fruit: Fruit.ID, _ localizedName: LocalizedName) -> [Entity] {
+    let name = localizedName[language]
+    let topic = topics.stock(of: fruit)
+    let stock = Entity(.sensor, "stock_\(fruit)", text("\(name) stock", "\(name) 재고")) { json in
       json.member("state_topic", topic)
       json.member("state_class", "measurement")
       json.member("icon", "mdi:fruit-cherries")
     }
-    let alert = Entity(.binarySensor, "alert_\(fruit.id)", text("\(name) low", "\(name) 부족")) {
+    let alert = Entity(.binarySensor, "alert_\(fruit)", text("\(name) low", "\(name) 부족")) {
       json in
-      json.member("state_topic", topics.alert(for: fruit.id))
+      json.member("state_topic", topics.alert(for: fruit))
       json.member("value_template", "{{ 'OFF' if value == '\(StockAlert.ok.rawValue)' else 'ON' }}")
       json.member("device_class", "problem")
     }
-    return [stock, alert] + [setting(of: fruit, topic: topic)].compactMap(\.self)
+    return [stock, alert] + [setting(of: fruit, name, topic: topic)].compactMap(\.self)
   }
 
   /// Home Assistant knows no number that is always 0.
-  private func setting(of fruit: Fruit, topic: String) -> Entity? {
-    guard let capacity = capacities[fruit.id], capacity > 0 else { return nil }
-    let name = fruit.name[language]
-    return Entity(.number, "set_\(fruit.id)", text("Set \(name) stock", "\(name) 재고 수정")) { json in
+  private func setting(of fruit: Fruit.ID, _ name: String, topic: String) -> Entity? {
+    guard let capacity = capacities[fruit], capacity > 0 else { return nil }
+    return Entity(.number, "set_\(fruit)", text("Set \(name) stock", "\(name) 재고 수정")) { json in
       json.member("state_topic", topic)
       json.commands(to: restockTopic)
       json.member(
-        "command_template", Entity.command(#""set":{"\#(fruit.id)":{{ value | int }}}"#))
+        "command_template", Entity.command(#""set":{"\#(fruit)":{{ value | int }}}"#))
       json.member("min", 0)
       json.member("max", capacity)
       json.member("mode", "box")
@@ -61,16 +77,16 @@ extension Discovery {
 
   // MARK: Juices
 
-  private func entities(of juice: Juice) -> [Entity] {
-    let name = juice.name[language]
+  private func entities(of juice: Juice.ID, _ localizedName: LocalizedName) -> [Entity] {
+    let name = localizedName[language]
     return [
-      Entity(.button, "order_\(juice.id)", text("Order \(name)", "\(name) 주문")) { json in
+      Entity(.button, "order_\(juice)", text("Order \(name)", "\(name) 주문")) { json in
         json.commands(to: topics.command(from: Source(kind: .order, name: account)))
-        json.member("command_template", Entity.command(#""juice":"\#(juice.id)""#))
+        json.member("command_template", Entity.command(#""juice":"\#(juice)""#))
         json.member("icon", "mdi:cup")
       },
-      Entity(.sensor, "servings_\(juice.id)", text("\(name) servings", "\(name) 가능 수량")) { json in
-        json.member("state_topic", topics.servings(of: juice.id))
+      Entity(.sensor, "servings_\(juice)", text("\(name) servings", "\(name) 가능 수량")) { json in
+        json.member("state_topic", topics.servings(of: juice))
         json.member("state_class", "measurement")
         json.member("icon", "mdi:cup")
       },

@@ -23,12 +23,15 @@ package struct Discovery: Sendable {
   package var language: Language
   package var menu: Menu
   package var capacities: FruitAmounts
+  /// What the kiosk has retained so far: in it is what has left the menu.
+  package var retainedTopics: Set<String> = []
   /// Of the kiosk's program.
   package var version: String
 
   package init(
     prefix: String = "homeassistant", form: Form = .components, account: String = "homeassistant",
-    topics: KioskTopics, language: Language, menu: Menu, capacities: FruitAmounts, version: String
+    topics: KioskTopics, language: Language, menu: Menu,
+    capacities: FruitAmounts, retainedTopics: Set<String> = [], version: String
   ) {
     self.prefix = prefix
     self.form = form
@@ -37,6 +40,7 @@ package struct Discovery: Sendable {
     self.language = language
     self.menu = menu
     self.capacities = capacities
+    self.retainedTopics = retainedTopics
     self.version = version
   }
 
@@ -68,16 +72,17 @@ package struct Discovery: Sendable {
           describe(entity, in: &json)
         }
       }
+      // What is not named any more would stay: a platform and nothing else removes it.
+      for entity in formerEntities {
+        json.member(named: entity.id) { $0.member("platform", entity.component.rawValue) }
+      }
     }
   }
 
   /// The kiosk as one topic level of discovery, which has fewer characters than our topics may have.
   private var node: String {
     String(
-      topics.base.unicodeScalars.map { scalar in
-        scalar.isASCII && (scalar.properties.isAlphabetic || scalar.properties.numericType != nil)
-          || scalar == "-" ? Character(scalar) : "_"
-      })
+      topics.base.unicodeScalars.map { Identifier<Self>(String($0)) == nil ? "_" : Character($0) })
   }
 
   /// What is the same for all entities.

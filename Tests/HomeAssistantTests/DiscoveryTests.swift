@@ -210,10 +210,7 @@ import Testing
     let device = try messages(discovery)
     #expect(device.keys.elementsEqual(["device/kiosk_k1/config"]))
     let json = try #require(device.values.first)
-    guard case .object(let members) = json["components"] else {
-      Issue.record("there are no components")
-      return
-    }
+    let members = try self.components(discovery)
     #expect(members.count == components.count)
     let shared = [
       "device", "origin", "availability_topic", "payload_available", "payload_not_available", "qos",
@@ -229,5 +226,36 @@ import Testing
       let common = try shared.map { JSON.Member(key: $0, value: try #require(json[$0])) }
       #expect(rest.filter { $0.key != "platform" } + common == alone)
     }
+  }
+
+  @Test mutating func whatHasLeftTheMenuIsNamedWithItsPlatformAlone() throws {
+    discovery.form = .device
+    let before = try components(discovery)
+    discovery.retainedTopics = [
+      "kiosk/k1/stock", "kiosk/k1/stock/kiwi", "kiosk/k1/stock/lime", "kiosk/k1/alert/lime",
+      "kiosk/k1/juice/mojito", "kiosk/k1/juice/kiwi", "kiosk/k2/stock/plum",
+    ]
+    let after = try components(discovery)
+    #expect(after.prefix(before.count).elementsEqual(before))
+    let removals = Dictionary(
+      after.dropFirst(before.count).map { ($0.key, $0.value) }, uniquingKeysWith: { $1 })
+    func only(_ platform: String) -> JSON {
+      .object([JSON.Member(key: "platform", value: .string(platform))])
+    }
+    #expect(
+      removals == [
+        "stock_lime": only("sensor"), "set_lime": only("number"),
+        "alert_lime": only("binary_sensor"), "order_mojito": only("button"),
+        "servings_mojito": only("sensor"),
+      ])
+  }
+
+  private func components(_ discovery: Discovery) throws -> [JSON.Member] {
+    let json = try #require(try messages(discovery).values.first)
+    guard case .object(let members) = json["components"] else {
+      Issue.record("there are no components")
+      return []
+    }
+    return members
   }
 }

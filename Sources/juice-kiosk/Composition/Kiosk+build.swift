@@ -17,9 +17,10 @@ extension KioskController {
   ) throws(Failure) -> KioskController {
     let broker = try configuration.makeBroker()
     do throws(LedgerError) {
+      let ledger = try Ledger(path: configuration.ledger.path)
+      let settings = KioskSettings(configuration, retainedTopics: try ledger.state().topics)
       return try KioskController(
-        settings: KioskSettings(configuration), broker: broker,
-        ledger: Ledger(path: configuration.ledger.path),
+        settings: settings, broker: broker, ledger: ledger,
         clock: .system(timeZone: configuration.kiosk.timeZone), logger: logger)
     } catch {
       throw Failure(error)
@@ -28,7 +29,8 @@ extension KioskController {
 }
 
 extension KioskSettings {
-  init(_ configuration: KioskConfiguration) {
+  /// - Parameter retainedTopics: those that the ledger knows of.
+  init(_ configuration: KioskConfiguration, retainedTopics: Set<String> = []) {
     self.init(
       topics: configuration.topics, language: configuration.kiosk.language,
       menu: configuration.menu,
@@ -42,7 +44,7 @@ extension KioskSettings {
       version: JuiceKiosk.version)
     panels = configuration.panels
     displays = configuration.displays
-    if let discovery = Discovery(configuration) {
+    if let discovery = Discovery(configuration, retainedTopics: retainedTopics) {
       announcements += discovery.messages.map {
         Message(topic: $0.topic, payload: $0.payload, retain: true)
       }
@@ -53,14 +55,15 @@ extension KioskSettings {
 
 extension Discovery {
   /// `nil` if the kiosk is not to be shown in Home Assistant.
-  fileprivate init?(_ configuration: KioskConfiguration) {
+  fileprivate init?(_ configuration: KioskConfiguration, retainedTopics: Set<String>) {
     let homeAssistant = configuration.homeAssistant
     guard homeAssistant.isEnabled else { return nil }
     self.init(
       prefix: homeAssistant.prefix, form: homeAssistant.form == .device ? .device : .components,
       account: homeAssistant.account.text, topics: configuration.topics,
       language: configuration.kiosk.language, menu: configuration.menu,
-      capacities: configuration.stock.capacities, version: JuiceKiosk.version)
+      capacities: configuration.stock.capacities, retainedTopics: retainedTopics,
+      version: JuiceKiosk.version)
   }
 }
 
