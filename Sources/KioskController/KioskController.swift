@@ -25,6 +25,8 @@ package actor KioskController {
   private var displays: DisplayFeed
   private var reconnects = -1
   private var isOnline = false
+  /// When this process last was.
+  private var aliveAt: Timestamp?
   /// Whether results and events of earlier connections are on their way on this one.
   private var hasResumed = false
   /// The ledger remembers deliveries of an earlier session: under the same packet ids come others now.
@@ -99,7 +101,7 @@ package actor KioskController {
 
   /// What queued while the kiosk was away for longer than an order may be old must not pour.
   private var wasAliveRecently: Bool {
-    guard let lastAlive = ledger.lastAlive else { return false }
+    guard let lastAlive = aliveAt ?? ledger.lastAlive else { return false }
     return (.zero...settings.orders.maximumAge).contains(clock.now().timestamp.since(lastAlive))
   }
 
@@ -173,6 +175,7 @@ package actor KioskController {
 
   private func comeOnline() async throws(LedgerError) {
     try await resume()
+    if !wasAliveRecently { core.cameBack(at: clock.now().timestamp) }
     try await publishState()
     isOnline = true
     reconnects += 1
@@ -273,6 +276,7 @@ package actor KioskController {
     guard isOnline else { return }
     let now = clock.now().timestamp
     ledger.beat(at: now)
+    aliveAt = now
     if let current = topics.confirmed(through: await broker.confirmed) {
       try ledger.setTopics(current)
     }

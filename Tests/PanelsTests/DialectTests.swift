@@ -51,7 +51,7 @@ import Testing
     let signal = try Dialect.shellyGen1.read(
       Array(payload.utf8), on: "shellies/ix3/input_event/0", of: "shellies/ix3")
     #expect(signal.presses.map(\.names) == expected)
-    #expect(signal.mark == Signal.Mark(.counter, key: "0", value: mark))
+    #expect(signal.mark == Signal.Mark(.repeatedCounter, key: "0", value: mark))
   }
 
   @Test func shellyGen2CountsPushesAndNothingElse() throws {

@@ -20,6 +20,10 @@ package struct KioskCore: Sendable {
   private var debounce: Debounce
   /// What devices count by, by key.
   private var marks: [String: String]
+  /// When the kiosk came back from so long an absence that what happened in it must not count.
+  private var cameBackAt: Timestamp?
+  /// Of which marks something was heard since.
+  private var heardSince: Set<String> = []
   private let feedback: [String: Feedback]
   package var counters: KioskHealth.Counters
 
@@ -75,7 +79,7 @@ package struct KioskCore: Sendable {
     var decision = Decision()
     var answered = recalled
     for admission in admissions {
-      guard heed(admission.mark, in: &decision) else {
+      guard heed(admission.mark, at: now.timestamp, in: &decision) else {
         if admission.request != nil { counters.duplicates += 1 }
         continue
       }
@@ -127,16 +131,32 @@ package struct KioskCore: Sendable {
     return decision
   }
 
-  /// Whether a mark is another than the last one of its key, or there is none.
-  private mutating func heed(_ mark: PanelReading.Mark?, in decision: inout Decision) -> Bool {
+  /// The kiosk was away for longer than an order may be old.
+  package mutating func cameBack(at now: Timestamp) {
+    cameBackAt = now
+    heardSince = []
+  }
+
+  /// Whether a message with this mark is news: another than the last one of its key.
+  private mutating func heed(
+    _ mark: PanelReading.Mark?, at now: Timestamp, in decision: inout Decision
+  ) -> Bool {
     guard let mark else { return true }
     let known = [mark.key, mark.twin].compactMap(\.self)
-    guard !known.contains(where: { marks[$0] == mark.value }) else { return false }
+    guard !known.contains(where: { marks[$0] == mark.value }) else {
+      if cameBackAt != nil { heardSince.insert(mark.key) }
+      return false
+    }
+    let isNew = marks[mark.key] == nil
     // A device that makes up names for its counters does not fill the memory.
-    guard marks[mark.key] != nil || marks.count < Self.maximumMarks else { return false }
+    guard !isNew || marks.count < Self.maximumMarks else { return false }
     marks[mark.key] = mark.value
     decision.transaction.marks[mark.key] = mark.value
-    return true
+    // What a device says first may be what happened while the kiosk was away.
+    guard let repetition = mark.repetition, let cameBackAt, !isNew,
+      now.isWithin(repetition, of: cameBackAt)
+    else { return true }
+    return !heardSince.insert(mark.key).inserted
   }
 
   static let maximumMarks = 10_000

@@ -67,6 +67,8 @@ package struct PanelReading: Hashable, Sendable {
     package let value: String
     /// The same value under this key, too, means that it is the same message.
     package let twin: String?
+    /// How often the device says its last event again, however old that is; `nil`: it does not.
+    package let repetition: Duration?
   }
 }
 
@@ -77,10 +79,11 @@ extension PanelReading.Mark {
     let live = "\(panel)/\(mark.key)"
     let kept = live + " (kept)"
     value = mark.value
+    repetition = mark.kind == .repeatedCounter && !isRetained ? ShellyGen1.repetition : nil
     switch (mark.kind, isRetained) {
     case (.contact, _): (key, twin) = (live, nil)
-    case (.counter, false): (key, twin) = (live, kept)
-    case (.counter, true): (key, twin) = (kept, nil)
+    case (_, false): (key, twin) = (live, kept)
+    case (_, true): (key, twin) = (kept, nil)
     }
   }
 }

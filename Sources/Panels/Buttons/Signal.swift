@@ -41,6 +41,8 @@ package struct Signal: Hashable, Sendable {
 
     package enum Kind: Sendable {
       case counter, contact
+      /// The counter of a device that says its last event over and over, however old it is.
+      case repeatedCounter
     }
 
     package init(_ kind: Kind, key: String, value: String) {

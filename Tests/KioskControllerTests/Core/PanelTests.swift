@@ -62,6 +62,29 @@ import Testing
     #expect(kiosk.stock["banana"] == 4)
   }
 
+  @Test func aShellyThatWasPressedWhileTheKioskWasLongAwayPoursNothing() throws {
+    let kiosk = try Self.kiosk(.shellyGen1, "shellies/s1")
+    func event(_ count: Int) -> Delivery {
+      message("shellies/s1/input_event/0", #"{"event":"S","event_cnt":\#(count)}"#)
+    }
+    try kiosk.receive(event(1))
+    kiosk.pass(.seconds(3600))
+    try kiosk.restart(late: true)
+    kiosk.pass(.seconds(20))
+    try kiosk.receive(event(2))
+    #expect(kiosk.stock["banana"] == 8)
+    // It has said now what happened before: all else is news.
+    try kiosk.receive(event(3))
+    #expect(kiosk.stock["banana"] == 6)
+    try kiosk.restart(late: true)
+    try kiosk.receive(event(3), event(4))
+    #expect(kiosk.stock["banana"] == 4)
+    try kiosk.restart(late: true)
+    kiosk.pass(.seconds(36))
+    try kiosk.receive(event(5))
+    #expect(kiosk.stock["banana"] == 2)
+  }
+
   @Test func eachInputHasACountOfItsOwn() throws {
     let kiosk = try Self.kiosk(.shellyGen1, "shellies/s1")
     try kiosk.receive(

@@ -6,6 +6,9 @@ import KioskMessages
 /// The last event is said again every 30 seconds. `event_cnt` has 16 bits and starts from 0 with the
 /// device, which then says an event `""`: so only an equal count is a repeat.
 enum ShellyGen1 {
+  /// 30 seconds, and some for a radio that is slow.
+  static let repetition = Duration.seconds(35)
+
   static func read(_ payload: [UInt8], levels: [String]) throws(Unreadable) -> Signal {
     guard let input = levels.last else { return Signal() }
     let json = try JSON.object(payload)
@@ -13,7 +16,7 @@ enum ShellyGen1 {
     guard case .integer(let count)? = json["event_cnt"] else {
       throw Unreadable("without event_cnt a press cannot be told from its repeats")
     }
-    let mark = Signal.Mark(.counter, key: input, value: String(count))
+    let mark = Signal.Mark(.repeatedCounter, key: input, value: String(count))
     guard !event.isEmpty else { return Signal(mark: mark) }
     let press = Signal.Press(input: input, words: [ourWord[event], event].compactMap(\.self))
     return Signal(presses: [press], mark: mark)
