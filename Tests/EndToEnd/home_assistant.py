@@ -37,6 +37,17 @@ def token() -> str:
     return f"{signed}.{part(hmac.digest(KEY.encode(), signed.encode(), hashlib.sha256))}"
 
 
+def forms() -> list[str]:
+    """Those of home_assistant.form that the version to try knows."""
+    program = os.environ.get("KIOSK_HOME_ASSISTANT")
+    known = ["components"]
+    if program:
+        version = subprocess.run([program, "--version"], check=True, capture_output=True, text=True)
+        if [int(part) for part in version.stdout.split(".")[:2]] >= [2024, 11]:
+            known.append("device")
+    return known
+
+
 class HomeAssistant:
     def __init__(self, folder: Path, door: Door, account: str) -> None:
         self.folder = folder
@@ -105,14 +116,12 @@ class HomeAssistant:
                 process.wait()
 
     def complaints(self) -> list[str]:
-        """Every warning and error in the log, but those about how it was installed."""
+        """Every warning and error in the log, but those about its own installation and threads."""
         # Each start moves the log of the one before away.
         logs = sorted(self.folder.glob("home-assistant.log*"))
         lines = [line for log in logs for line in log.read_text().splitlines()]
-        return [
-            line for line in lines if re.match(r"\S+ \S+ (WARNING|ERROR|CRITICAL) ", line)
-            and "[homeassistant.bootstrap]" not in line
-        ]
+        complaint = r"\S+ \S+ (WARNING|ERROR|CRITICAL) [^[]*\[(?!homeassistant\.(bootstrap|util)\b)"
+        return [line for line in lines if re.match(complaint, line)]
 
     # MARK: What people do and see
 

@@ -8,7 +8,7 @@ from typing import Any, Iterator
 import pytest
 
 from door import AUDITOR, Account, Door
-from home_assistant import HomeAssistant
+from home_assistant import HomeAssistant, forms
 from kiosk import FRUITS, RECIPES, Kiosk
 
 pytestmark = [
@@ -27,8 +27,13 @@ homeassistant homeassistant
 """
 
 
+@pytest.fixture(scope="module", params=forms())
+def form(request: pytest.FixtureRequest) -> str:
+    return request.param
+
+
 @pytest.fixture(scope="module")
-def door(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Door]:
+def door(form: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Door]:
     door = Door(tmp_path_factory.mktemp("door"), ACCOUNTS).start()
     yield door
     door.stop()
@@ -45,7 +50,8 @@ def home(door: Door, tmp_path_factory: pytest.TempPathFactory) -> Iterator[HomeA
 class ShownKiosk(Kiosk):
     """A kiosk that is shown in Home Assistant, unless it is told otherwise."""
 
-    def __init__(self, folder: Path, door: Door) -> None:
+    def __init__(self, folder: Path, door: Door, form: str) -> None:
+        self.form = form
         self.account = {
             "host": "localhost", "port": door.local_port, "username": "controller",
             "password_file": "password", "tls": {"ca_file": str(door.ca)},
@@ -56,7 +62,9 @@ class ShownKiosk(Kiosk):
         super().__init__(folder, None, {})
 
     def configure(self, broker: None, settings: dict[str, Any]) -> None:
-        ours = {"broker": self.account, "home_assistant": {"enabled": True}}
+        ours = {
+            "broker": self.account, "home_assistant": {"enabled": True, "form": self.form}
+        }
         super().configure(broker, ours | settings)
 
     def start_with(self, **settings: dict) -> "ShownKiosk":
@@ -72,8 +80,10 @@ class ShownKiosk(Kiosk):
 
 
 @pytest.fixture(scope="module")
-def running_kiosk(door: Door, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ShownKiosk]:
-    kiosk = ShownKiosk(tmp_path_factory.mktemp("kiosk"), door)
+def running_kiosk(
+    door: Door, form: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[ShownKiosk]:
+    kiosk = ShownKiosk(tmp_path_factory.mktemp("kiosk"), door, form)
     yield kiosk
     kiosk.kill()
 
@@ -257,7 +267,10 @@ def test_a_restart_of_home_assistant_brings_everything_back(
     home.until(lambda: all_are(home, available=True))
     stock = home.states()["sensor.kiosk_k1_stock_kiwi"]["state"]
     home.stop()
-    topic = "homeassistant/switch/kiosk_k1/service/config"
+    topic = {
+        "components": "homeassistant/switch/kiosk_k1/service/config",
+        "device": "homeassistant/device/kiosk_k1/config",
+    }[kiosk.form]
     auditor.catch_up()
     auditor.heard.clear()
     home.start()
