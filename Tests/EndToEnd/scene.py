@@ -36,13 +36,13 @@ class Scene:
         for panel in self.panels:
             panel.wait_for_answers(answers, within)
 
-    def end(self, may_forget: bool = False) -> str:
+    def end(self, broker_lost: str = "nothing") -> str:
         """Waits until all is answered, has it judged, and tells the figures.
 
-        `may_forget`: what panels without ids have sent may be gone; the others send it again.
+        `broker_lost`: "answers" that were on their way, or "presses" too; who has ids asks again.
         """
         for panel in self.panels:
-            if not may_forget:
+            if broker_lost == "nothing":
                 panel.finish()
             elif panel.has_ids:
                 panel.insist()
@@ -54,7 +54,7 @@ class Scene:
             assert last.order("banana", panel="last")["status"] == "ready"
         finally:
             last.close()
-        self.auditor.judge(self.panels, may_forget)
+        self.auditor.judge(self.panels, broker_lost)
         pressed = sum(panel.pressed for panel in self.panels)
         repeated = sum(panel.repeated for panel in self.panels)
         made = sum(entry["status"] == "ready" for entry in self.kiosk.ledger()) - 1

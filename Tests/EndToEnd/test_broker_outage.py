@@ -28,10 +28,12 @@ def test_the_kiosk_comes_back_and_nothing_is_made_twice(
         broker.stop(sign)
         broker.start()
         kiosk.wait_for_log(" online", since, within=60)
-        # What a broker forgets nobody answers: with an id, the panel may send it again.
+        # What a broker forgets nobody answers: with an id, the panel may ask again.
         for panel in scene.panels[::2]:
             panel.ask_again()
-    say(f"{FAULTS} ends, {scene.end(may_forget=True)}")
+    # It saves what waits in sessions when it stops, and every half an hour.
+    is_saved = persistence and sign == signal.SIGTERM
+    say(f"{FAULTS} ends, {scene.end(broker_lost='answers' if is_saved else 'presses')}")
 
 
 def test_an_outage_is_told_once_not_per_attempt(

@@ -45,7 +45,7 @@ def test_a_kiosk_that_starts_with_another_time_makes_nothing_twice(
     for panel in scene.panels[::2]:
         panel.ask_again()
     scene.panels[0].wait_for_answers(10)
-    say(scene.end(may_forget=True))
+    say(scene.end(broker_lost="presses"))
 
 
 def test_an_order_that_says_when_is_refused_while_the_clock_is_ahead(
