@@ -38,7 +38,7 @@ extension Connection {
     _ configuration: MosquittoBroker.Configuration, _ options: SessionOptions
   ) throws(BrokerError) {
     var properties = Properties()
-    if configuration.protocolVersion == .v5, options.sessionExpiry > .zero {
+    if configuration.protocolVersion == .v5, options.sessionExpiry > .zero, start != .wipe {
       // Whole seconds, rounded up: the exact rule is kept on this side. 0xFFFFFFFF means for ever.
       let (seconds, rest) = options.sessionExpiry.components
       properties.add(

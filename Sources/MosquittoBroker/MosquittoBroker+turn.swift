@@ -34,11 +34,7 @@ extension MosquittoBroker {
   private func startConnecting(at now: Instant) {
     let mayResume = life?.mayResume(at: now) ?? false
     let isPersistent = options.sessionExpiry > .zero
-    let start: Connection.Start =
-      switch configuration.protocolVersion {
-      case .v5: mayResume ? .resume : .clean
-      case .v311: !isPersistent ? .clean : mayResume ? .resume : .wipe
-      }
+    let start: Connection.Start = !isPersistent ? .clean : mayResume ? .resume : .wipe
     let connector = Connector { [configuration, options] () throws(BrokerError) -> Connection in
       try Connection(configuration, options, start)
     } done: { [loop] in

@@ -93,11 +93,15 @@ class Client:
     ) -> Message:
         """Sends a command and waits for the message that answers it."""
         since = len(self.messages)
+        answer = answer or f"{BASE}/{topic}/result"
+        is_answer = lambda message: message.topic == answer
         if isinstance(payload, dict):
+            # What is told again of others may come between.
+            number = payload.get("id")
+            is_answer = lambda m: m.topic == answer and m.json.get("id") == number
             payload = json.dumps(payload)
         self.publish(f"{BASE}/{topic}", payload, **properties)
-        answer = answer or f"{BASE}/{topic}/result"
-        return self.messages.first(lambda message: message.topic == answer, since)
+        return self.messages.first(is_answer, since)
 
     def order(self, payload: str | bytes | dict, panel: str = "p1", **properties: Any) -> Any:
         return self.ask(f"order/{panel}", payload, **properties).json

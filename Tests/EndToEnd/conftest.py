@@ -6,12 +6,16 @@ from typing import Any, Callable, Iterator
 import pytest
 
 from client import Client
+from faults import Faults
 from kiosk import Kiosk
 from mosquitto import Mosquitto
+from scene import Scene
 
 MakeBroker = Callable[..., Mosquitto]
 MakeKiosk = Callable[..., Kiosk]
 MakeClient = Callable[..., Client]
+MakeScene = Callable[..., Scene]
+Say = Callable[[str], None]
 
 
 @pytest.fixture
@@ -72,3 +76,32 @@ def make_client(broker: Mosquitto) -> Iterator[MakeClient]:
 def panel(make_client: MakeClient) -> Client:
     """Hears all that the kiosk says."""
     return make_client("kiosk/#")
+
+
+@pytest.fixture
+def make_scene() -> Iterator[MakeScene]:
+    scenes: list[Scene] = []
+
+    def make(*arguments: Any, **options: Any) -> Scene:
+        scenes.append(Scene(*arguments, **options))
+        return scenes[-1]
+
+    yield make
+    for scene in scenes:
+        scene.close()
+
+
+@pytest.fixture
+def faults(tmp_path: Path) -> Faults:
+    return Faults(tmp_path)
+
+
+@pytest.fixture
+def say(capsys: pytest.CaptureFixture) -> Say:
+    """For figures, which are shown whatever the outcome."""
+
+    def say(text: str) -> None:
+        with capsys.disabled():
+            print(f" {text}", end=" ", flush=True)
+
+    return say

@@ -71,17 +71,18 @@ class Kiosk:
 
     # MARK: The daemon
 
-    def launch(self, **variables: str) -> None:
+    def launch(self, *under: str | Path, **variables: str) -> None:
+        """`under`: a program that runs this one, as a tracer does."""
         self.process = subprocess.Popen(
-            [program(), "run", "--config", self.config], stdin=subprocess.DEVNULL,
+            [*under, program(), "run", "--config", self.config], stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
             env=environment(**variables),
         )
         threading.Thread(target=self._read_log, args=[self.process.stderr], daemon=True).start()
 
-    def start(self) -> "Kiosk":
+    def start(self, *under: str | Path, **variables: str) -> "Kiosk":
         since = len(self.log)
-        self.launch()
+        self.launch(*under, **variables)
         self.wait_for_log(" online", since)
         return self
 

@@ -1,0 +1,73 @@
+// Makes the machine fail around one program, which is started with this in LD_PRELOAD. Two files say
+// what fails, for as long as they are there:
+//
+// FAULTS  "<call> <errno>": this call, write or sync, fails on each file whose name has "ledger" in
+//         it. SQLite writes with pwrite and syncs with fdatasync or fsync.
+// CLOCK   "<seconds>": the wall clock is off by so much. Timers go on as before.
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
+
+#define NEXT(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
+
+static int read_order(const char *variable, const char *format, void *first, void *second) {
+  const char *path = getenv(variable);
+  int saved = errno;
+  FILE *file = path ? fopen(path, "re") : NULL;
+  int count = file ? fscanf(file, format, first, second) : 0;
+  if (file) fclose(file);
+  errno = saved;
+  return count;
+}
+
+static int fails(const char *call, int descriptor) {
+  char link[64], name[4096], wanted[32];
+  int code = 0;
+  if (read_order("FAULTS", "%31s %d", wanted, &code) != 2 || strcmp(wanted, call)) return 0;
+  snprintf(link, sizeof link, "/proc/self/fd/%d", descriptor);
+  ssize_t length = readlink(link, name, sizeof name - 1);
+  name[length < 0 ? 0 : length] = 0;
+  if (!strstr(name, "ledger")) return 0;
+  errno = code;
+  return 1;
+}
+
+int fsync(int descriptor) {
+  return fails("sync", descriptor) ? -1 : NEXT(fsync)(descriptor);
+}
+
+int fdatasync(int descriptor) {
+  return fails("sync", descriptor) ? -1 : NEXT(fdatasync)(descriptor);
+}
+
+ssize_t pwrite64(int descriptor, const void *bytes, size_t count, off64_t offset) {
+  return fails("write", descriptor) ? -1 : NEXT(pwrite64)(descriptor, bytes, count, offset);
+}
+
+ssize_t pwrite(int descriptor, const void *bytes, size_t count, off_t offset) {
+  return fails("write", descriptor) ? -1 : NEXT(pwrite)(descriptor, bytes, count, offset);
+}
+
+static time_t clock_offset(void) {
+  long seconds = 0;
+  read_order("CLOCK", "%ld", &seconds, NULL);
+  return seconds;
+}
+
+int clock_gettime(clockid_t clock, struct timespec *time) {
+  int result = NEXT(clock_gettime)(clock, time);
+  if (clock == CLOCK_REALTIME) time->tv_sec += clock_offset();
+  return result;
+}
+
+int gettimeofday(struct timeval *restrict time, void *restrict zone) {
+  int result = NEXT(gettimeofday)(time, zone);
+  time->tv_sec += clock_offset();
+  return result;
+}

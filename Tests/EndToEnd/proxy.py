@@ -1,0 +1,108 @@
+"""A TCP proxy on loopback that fails as a network does."""
+
+import selectors
+import socket
+import threading
+
+from mosquitto import free_port
+
+PUBACK = 4
+
+
+class Proxy:
+    def __init__(self, target: int) -> None:
+        self.target = target
+        self.port = free_port()
+        # Packets of this type do not come through from the broker.
+        self.swallows: int | None = None
+        self.cuts = 0
+        self._bytes_left: int | None = None
+        self._others: dict[socket.socket, socket.socket] = {}
+        self._from_broker: dict[socket.socket, bytes] = {}
+        self._lock = threading.RLock()
+        self._selector = selectors.DefaultSelector()
+        self._listener = socket.create_server(("127.0.0.1", self.port))
+        self._selector.register(self._listener, selectors.EVENT_READ)
+        self._is_over = False
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        self._is_over = True
+        self._thread.join()
+        self.cut()
+        self._listener.close()
+
+    def cut(self) -> None:
+        """Ends the connections, without a word to either side."""
+        with self._lock:
+            self.cuts += 1
+            for one in list(self._others):
+                self._selector.unregister(one)
+                one.close()
+            self._others.clear()
+            self._from_broker.clear()
+            self._bytes_left = None
+
+    def cut_after(self, count: int) -> None:
+        """Passes on so many more bytes, in whatever direction: most cuts are in mid-packet."""
+        with self._lock:
+            self._bytes_left = count
+
+    def _run(self) -> None:
+        while not self._is_over:
+            for key, _ in self._selector.select(0.05):
+                with self._lock:
+                    if key.fileobj is self._listener:
+                        self._accept()
+                    elif key.fileobj in self._others:
+                        self._pass_on(key.fileobj)
+
+    def _accept(self) -> None:
+        client, _ = self._listener.accept()
+        try:
+            broker = socket.create_connection(("127.0.0.1", self.target))
+        except OSError:
+            client.close()
+            return
+        for one, other in ((client, broker), (broker, client)):
+            one.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            self._others[one] = other
+            self._selector.register(one, selectors.EVENT_READ)
+        self._from_broker[broker] = b""
+
+    def _pass_on(self, source: socket.socket) -> None:
+        target = self._others[source]
+        try:
+            data = source.recv(65_536)
+            if not data:
+                return self.cut()
+            if source in self._from_broker and self.swallows is not None:
+                data = self._sift(source, data)
+            if self._bytes_left is not None:
+                self._bytes_left -= len(data)
+                if self._bytes_left <= 0:
+                    target.sendall(data[: len(data) + self._bytes_left])
+                    return self.cut()
+            target.sendall(data)
+        except OSError:
+            self.cut()
+
+    def _sift(self, broker: socket.socket, data: bytes) -> bytes:
+        """Whole packets, without those that are swallowed (a fixed header: MQTT 2.1)."""
+        data, kept = self._from_broker[broker] + data, b""
+        while (end := self._end_of_packet(data)) and end <= len(data):
+            if data[0] >> 4 != self.swallows:
+                kept += data[:end]
+            data = data[end:]
+        self._from_broker[broker] = data
+        return kept
+
+    @staticmethod
+    def _end_of_packet(data: bytes) -> int | None:
+        length = 0
+        for index, byte in enumerate(data[1:5]):
+            length |= (byte & 0x7F) << 7 * index
+            if byte < 0x80:
+                return index + 2 + length
+        return None

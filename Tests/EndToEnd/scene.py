@@ -1,0 +1,61 @@
+"""A kiosk at work: panels that count and panels that cannot, and somebody who audits it."""
+
+import os
+
+from auditor import Auditor
+from client import Client
+from kiosk import Kiosk
+from load import BusyPanel
+from mosquitto import Mosquitto
+
+# How often each fault happens in a test.
+FAULTS = int(os.environ.get("KIOSK_FAULTS", "1"))
+PLENTY = 1_000_000_000
+STOCK = {"initial": PLENTY, "capacity": PLENTY}
+
+
+class Scene:
+    def __init__(
+        self, kiosk: Kiosk, broker: Mosquitto, version: str = "5", port: int | None = None
+    ) -> None:
+        self.kiosk = kiosk
+        self.broker = broker
+        self.auditor = Auditor(kiosk, broker)
+        self.panels = [
+            BusyPanel(port or broker.port, f"p{number}", has_ids=number % 2 == 0, protocol=version)
+            for number in range(4)
+        ]
+
+    def close(self) -> None:
+        for panel in self.panels:
+            panel.close()
+        self.auditor.close()
+
+    def work(self, answers: int = 10, within: float = 20) -> None:
+        """Returns when every panel has heard so many more answers."""
+        for panel in self.panels:
+            panel.wait_for_answers(answers, within)
+
+    def end(self, broker_lost: str = "nothing") -> str:
+        """Waits until all is answered, has it judged, and tells the figures.
+
+        `broker_lost`: "answers" that were on their way, or "presses" too; who has ids asks again.
+        """
+        for panel in self.panels:
+            if broker_lost == "nothing":
+                panel.finish()
+            elif panel.has_ids:
+                panel.insist()
+            else:
+                panel.stop()
+        # What comes after them all is answered after them all.
+        last = Client(self.broker.port, "kiosk/#")
+        try:
+            assert last.order("banana", panel="last")["status"] == "ready"
+        finally:
+            last.close()
+        self.auditor.judge(self.panels, broker_lost)
+        pressed = sum(panel.pressed for panel in self.panels)
+        repeated = sum(panel.repeated for panel in self.panels)
+        made = sum(entry["status"] == "ready" for entry in self.kiosk.ledger()) - 1
+        return f"{pressed} presses, {made} made, {repeated} answered again"

@@ -1,0 +1,135 @@
+"""A broker and a network that fail in each way that they can, around a kiosk at work."""
+
+import random
+import signal
+import time
+from typing import Iterator
+
+import paho.mqtt.client as mqtt
+import pytest
+
+from arrivals import eventually
+from conftest import MakeClient, MakeKiosk, MakeScene, Say
+from kiosk import Kiosk
+from proxy import PUBACK, Proxy
+from scene import FAULTS, STOCK
+
+CUTS = 3 * FAULTS
+# Of the kiosk: it notices a silent broker within twice this time; in seconds.
+KEEP_ALIVE = 10
+
+
+@pytest.fixture
+def proxy(broker) -> Iterator[Proxy]:
+    proxy = Proxy(broker.port)
+    yield proxy
+    proxy.close()
+
+
+def behind(proxy: Proxy, make_kiosk: MakeKiosk, version: str = "5") -> Kiosk:
+    """A kiosk that reaches its broker through the proxy, as its panels do not."""
+    return make_kiosk(broker={"port": proxy.port, "protocol": version}, stock=STOCK).start()
+
+
+def outlast_the_delay(kiosk: Kiosk, since: int) -> None:
+    """Returns when the connection has held for so long that the next delay is the shortest again."""
+    kiosk.wait_for_log(" online", since, within=60)
+    end = time.monotonic() + 1.2
+    eventually(lambda: time.monotonic() > end)
+
+
+def test_a_broker_that_freezes_for_longer_than_the_keep_alive(
+    broker, make_kiosk: MakeKiosk, make_scene: MakeScene, say: Say
+) -> None:
+    kiosk = make_kiosk(stock=STOCK).start()
+    scene = make_scene(kiosk, broker)
+    scene.work()
+    since = len(kiosk.log)
+    started = time.monotonic()
+    broker.freeze()
+    kiosk.wait_for_log("no sign of life for the keep-alive time", since, 3 * KEEP_ALIVE)
+    frozen = time.monotonic() - started
+    broker.process.send_signal(signal.SIGCONT)
+    kiosk.wait_for_log(" online", since, within=60)
+    scene.work()
+    say(f"frozen for {frozen:.0f} s, {scene.end()}")
+
+
+@pytest.mark.parametrize("version", ["5", "3.1.1"])
+def test_a_connection_cut_in_mid_packet(
+    broker, proxy: Proxy, make_kiosk: MakeKiosk, make_scene: MakeScene, say: Say, version: str
+) -> None:
+    kiosk = behind(proxy, make_kiosk, version)
+    scene = make_scene(kiosk, broker, version)
+    chance = random.Random(time.time_ns())
+    for _ in range(CUTS):
+        since = len(kiosk.log)
+        cuts = proxy.cuts
+        proxy.cut_after(chance.randrange(1, 20_000))
+        eventually(lambda: proxy.cuts > cuts)
+        outlast_the_delay(kiosk, since)
+    say(f"{CUTS} cuts, {scene.end()}")
+
+
+def test_one_reconnect_after_another(
+    broker, proxy: Proxy, make_kiosk: MakeKiosk, make_scene: MakeScene, say: Say
+) -> None:
+    kiosk = behind(proxy, make_kiosk)
+    scene = make_scene(kiosk, broker)
+    for _ in range(CUTS):
+        since = len(kiosk.log)
+        proxy.cut()
+        outlast_the_delay(kiosk, since)
+    scene.work()
+    say(f"{CUTS} reconnects, {scene.end()}")
+
+
+def test_a_client_with_the_same_id_fights_for_the_session(
+    broker, make_kiosk: MakeKiosk, make_scene: MakeScene, say: Say
+) -> None:
+    kiosk = make_kiosk(stock=STOCK).start()
+    scene = make_scene(kiosk, broker)
+    scene.work()
+    since = len(kiosk.log)
+    takeovers = []
+    rival = mqtt.Client("juice-kiosk-k1", protocol=mqtt.MQTTv5)
+    rival.reconnect_delay_set(1, 1)
+    rival.on_disconnect = lambda *_: takeovers.append(time.monotonic())
+    rival.connect("127.0.0.1", broker.port)
+    rival.loop_start()
+    try:
+        # The kiosk fights back, ever more slowly.
+        eventually(lambda: len(takeovers) >= 3, within=60)
+    finally:
+        rival.disconnect()
+        rival.loop_stop()
+    # Who takes over with a clean start takes what waited in the session.
+    for panel in scene.panels[::2]:
+        panel.ask_again()
+    scene.panels[0].wait_for_answers(10, within=90)
+    say(f"{len(takeovers)} takeovers, {scene.end(broker_lost="presses")}")
+    told = [line for line in kiosk.log.since(since) if "the same client id" in line]
+    assert 1 <= len(told) <= len(takeovers) + 1
+
+
+def test_a_proxy_that_swallows_confirmations_does_not_silence_the_kiosk(
+    broker, proxy: Proxy, make_kiosk: MakeKiosk, make_client: MakeClient, say: Say
+) -> None:
+    kiosk = behind(proxy, make_kiosk)
+    panel = make_client("kiosk/#")
+    proxy.swallows = PUBACK
+    since = len(kiosk.log)
+    started = time.monotonic()
+    assert panel.order({"id": "1", "juice": "banana"})["ticket"] == 1
+    kiosk.wait_for_log("the broker confirms nothing", since, 4 * KEEP_ALIVE)
+    noticed = time.monotonic() - started
+    kiosk.wait_for_log(" online", since)
+    # What was not confirmed is told again, and what is new is told.
+    panel.messages.first(lambda m: m.topic.endswith("/result") and b"duplicate" in m.payload)
+    assert panel.order({"id": "2", "juice": "banana"})["ticket"] == 2
+    proxy.swallows = None
+    since = len(kiosk.log)
+    proxy.cut()
+    kiosk.wait_for_log(" online", since, within=60)
+    assert panel.order({"id": "3", "juice": "banana"})["ticket"] == 3
+    say(f"noticed after {noticed:.0f} s")

@@ -1,0 +1,289 @@
+"""A disk that fails in each way that a disk can, under a kiosk at work."""
+
+import errno
+import os
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+from typing import Iterator
+
+import pytest
+
+from arrivals import eventually
+from client import BASE, Client
+from conftest import MakeClient, MakeKiosk, MakeScene, Say
+from displays import wait_for_truth
+from faults import Faults
+from kiosk import Kiosk, one_line
+from scene import FAULTS, STOCK
+
+
+class SmallDisk:
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        folder.mkdir()
+        mounted = subprocess.run(
+            ["mount", "-t", "tmpfs", "-o", "size=3m", "tmpfs", folder], capture_output=True, text=True
+        )
+        if mounted.returncode != 0:
+            pytest.skip(f"NOT TESTED, only root may mount a small disk: {mounted.stderr.strip()}")
+
+    def fill(self) -> None:
+        with open(self.folder / "filler", "wb", buffering=0) as filler:
+            try:
+                while True:
+                    filler.write(bytes(4096))
+            except OSError as error:
+                assert error.errno == errno.ENOSPC
+
+    def make_room(self) -> None:
+        (self.folder / "filler").unlink()
+
+    def remount(self, access: str) -> None:
+        subprocess.run(["mount", "-o", f"remount,{access}", self.folder], check=True)
+
+    def close(self) -> None:
+        subprocess.run(["umount", "-l", self.folder], check=True)
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[SmallDisk]:
+    disk = SmallDisk(tmp_path / "disk")
+    yield disk
+    disk.close()
+
+
+def complaints(kiosk: Kiosk, since: int) -> list[str]:
+    return [line for line in kiosk.log.since(since) if "Trying again until it works" in line]
+
+
+def ledger_on(disk: SmallDisk) -> dict:
+    return {"path": f"{disk.folder}/ledger.sqlite"}
+
+
+# MARK: While it runs
+
+
+def test_a_full_disk_loses_nothing_once_there_is_room(
+    broker, disk: SmallDisk, make_kiosk: MakeKiosk, make_scene: MakeScene, say: Say
+) -> None:
+    kiosk = make_kiosk(ledger=ledger_on(disk), stock=STOCK).start()
+    scene = make_scene(kiosk, broker)
+    for _ in range(FAULTS):
+        scene.work()
+        since = len(kiosk.log)
+        disk.fill()
+        kiosk.wait_for_log("is full: make room. Trying again", since)
+        disk.make_room()
+        kiosk.wait_for_log("the ledger works again", since, within=30)
+        scene.work()
+        assert len(complaints(kiosk, since)) == 1
+    say(scene.end())
+
+
+@pytest.mark.parametrize(
+    ("call", "code"),
+    [("sync", errno.EIO), ("write", errno.EIO), ("write", errno.EROFS), ("write", errno.ENOSPC)],
+    ids=["fsync-EIO", "write-EIO", "write-EROFS", "write-ENOSPC"],
+)
+def test_a_call_that_fails_loses_nothing_once_it_works(
+    broker, faults: Faults, make_kiosk: MakeKiosk, make_scene: MakeScene, say: Say, call: str,
+    code: int,
+) -> None:
+    kiosk = make_kiosk(stock=STOCK).start(**faults.variables)
+    scene = make_scene(kiosk, broker)
+    for _ in range(FAULTS):
+        scene.work()
+        since = len(kiosk.log)
+        faults.fail(call, code)
+        kiosk.wait_for_log("Trying again until it works", since)
+        faults.end()
+        kiosk.wait_for_log("the ledger works again", since, within=30)
+        scene.work()
+        assert len(complaints(kiosk, since)) == 1
+    say(scene.end())
+
+
+@pytest.mark.parametrize("call", ["sync", "write"])
+def test_a_kiosk_killed_while_its_disk_fails_loses_nothing(
+    broker, faults: Faults, make_kiosk: MakeKiosk, make_scene: MakeScene, say: Say, call: str
+) -> None:
+    kiosk = make_kiosk(stock=STOCK).start(**faults.variables)
+    scene = make_scene(kiosk, broker)
+    for _ in range(FAULTS):
+        scene.work()
+        since = len(kiosk.log)
+        faults.fail(call, errno.EIO)
+        kiosk.wait_for_log("Trying again until it works", since)
+        kiosk.kill()
+        faults.end()
+        kiosk.start(**faults.variables)
+    scene.work()
+    say(scene.end())
+
+
+@pytest.mark.parametrize("version", ["5", "3.1.1"])
+def test_what_waits_for_too_long_does_not_pour_when_the_disk_works_again(
+    broker, faults: Faults, make_kiosk: MakeKiosk, make_client: MakeClient, version: str
+) -> None:
+    maximum_age = 1
+    kiosk = make_kiosk(broker={"protocol": version}, orders={"max_age_seconds": maximum_age})
+    kiosk.start(**faults.variables)
+    panel = make_client("kiosk/#")
+    assert panel.order("kiwi")["status"] == "ready"
+    faults.fail("write", errno.ENOSPC)
+    panel.publish(f"{BASE}/order/p1", "banana")
+    kiosk.wait_for_log("is full: make room. Trying again")
+    end = time.monotonic() + maximum_age + 1
+    # The wait is what is tested: nothing happens at its end.
+    eventually(lambda: time.monotonic() > end, within=maximum_age + 5)
+    faults.end()
+    since = len(kiosk.log)
+    kiosk.wait_for_log("the ledger works again", since, within=30)
+    assert panel.order("mango")["status"] == "ready"
+    made = [entry["juice"] for entry in kiosk.ledger() if entry["status"] == "ready"]
+    assert made == ["kiwi", "mango"]
+    wait_for_truth(kiosk, broker)
+
+
+def test_a_second_kiosk_on_the_same_ledger_disturbs_nobody(
+    broker, make_kiosk: MakeKiosk, make_scene: MakeScene, say: Say
+) -> None:
+    kiosk = make_kiosk(stock=STOCK).start()
+    scene = make_scene(kiosk, broker)
+    for _ in range(FAULTS):
+        scene.work()
+        second = kiosk.command("run")
+        assert second.returncode == 75
+        assert f"process {kiosk.process.pid}" in second.stderr.splitlines()[-1]
+    assert kiosk.is_alive
+    say(scene.end())
+
+
+# MARK: When it starts
+
+
+def refused(kiosk: Kiosk, code: int) -> str:
+    ended = kiosk.command("run")
+    assert ended.returncode == code, ended.stderr
+    told = [line for line in ended.stderr.splitlines() if line.startswith("juice-kiosk: ")]
+    return one_line("\n".join(told))
+
+
+def test_a_start_on_a_read_only_disk_says_so(
+    broker, disk: SmallDisk, make_kiosk: MakeKiosk, panel: Client
+) -> None:
+    kiosk = make_kiosk(ledger=ledger_on(disk)).start()
+    assert panel.order("kiwi")["status"] == "ready"
+    kiosk.stop()
+    disk.remount("ro")
+    assert "cannot be opened: Read-only file system" in refused(kiosk, 78)
+    disk.remount("rw")
+    kiosk.start()
+    assert panel.order("kiwi")["ticket"] == 2
+    wait_for_truth(kiosk, broker)
+
+
+def order(panel: Client, number: int) -> dict:
+    return panel.order({"id": f"{number}", "juice": "banana"})
+
+
+def after_orders(kiosk: Kiosk, panel: Client, count: int) -> Path:
+    for number in range(1, count + 1):
+        assert order(panel, number)["ticket"] == number
+    return kiosk.folder / "ledger.sqlite"
+
+
+def crashed(kiosk: Kiosk, panel: Client, orders: int) -> Path:
+    """A ledger whose last entries are in the log beside it, as a power cut leaves them."""
+    ledger = after_orders(kiosk, panel, orders)
+    kiosk.kill()
+    return ledger
+
+
+def assert_it_goes_on(kiosk: Kiosk, panel: Client, orders: int) -> None:
+    """What was made stays made, and what is new is new."""
+    kiosk.start()
+    assert order(panel, orders)["ticket"] == orders
+    assert order(panel, orders + 1)["ticket"] == orders + 1
+    kiosk.verify()
+
+
+@pytest.mark.parametrize("tail", [bytes(100), os.urandom(5000)], ids=["short", "long"])
+def test_a_write_torn_by_a_power_cut_is_passed_over(
+    broker, make_kiosk: MakeKiosk, panel: Client, tail: bytes
+) -> None:
+    kiosk = make_kiosk(stock=STOCK).start()
+    ledger = crashed(kiosk, panel, 50)
+    with open(f"{ledger}-wal", "ab") as log:
+        log.write(tail)
+    assert_it_goes_on(kiosk, panel, 50)
+    wait_for_truth(kiosk, broker)
+
+
+@pytest.mark.parametrize("damage", ["truncated", "garbled"])
+def test_a_log_that_the_disk_has_lost_leaves_a_whole_ledger(
+    broker, make_kiosk: MakeKiosk, panel: Client, damage: str
+) -> None:
+    """A disk that takes back what it had synced: no program can keep a promise then, but what is
+    left is a ledger as it was, and displays that tell it."""
+    kiosk = make_kiosk(stock=STOCK).start()
+    ledger = crashed(kiosk, panel, 50)
+    before = kiosk.ledger()
+    log = Path(f"{ledger}-wal")
+    size = log.stat().st_size
+    with open(log, "r+b") as file:
+        if damage == "truncated":
+            file.truncate(size // 2)
+        else:
+            file.seek(size // 2)
+            file.write(os.urandom(100))
+    kiosk.start()
+    left = kiosk.ledger()
+    assert left == before[: len(left)] and 1 < len(left) < len(before)
+    kiosk.verify()
+    wait_for_truth(kiosk, broker)
+
+
+@pytest.mark.parametrize("damage", ["truncated", "garbled", "emptied"])
+def test_a_damaged_ledger_is_refused_and_a_backup_takes_its_place(
+    broker, make_kiosk: MakeKiosk, panel: Client, damage: str
+) -> None:
+    kiosk = make_kiosk(stock=STOCK).start()
+    ledger = after_orders(kiosk, panel, 50)
+    backup = kiosk.folder / "backup.sqlite"
+    assert kiosk.command("ledger", "backup", str(backup)).returncode == 0
+    assert kiosk.stop() == 0
+    size = ledger.stat().st_size
+    with open(ledger, "r+b") as file:
+        if damage == "truncated":
+            file.truncate(size // 2)
+        elif damage == "garbled":
+            file.seek(4096)
+            file.write(os.urandom(size - 4096))
+        else:
+            file.write(bytes(4096))
+    told = refused(kiosk, 65)
+    assert "is damaged" in told and "put a backup in its place" in told
+    shutil.copy(backup, ledger)
+    assert_it_goes_on(kiosk, panel, 50)
+    wait_for_truth(kiosk, broker)
+
+
+def test_what_a_killed_kiosk_wrote_is_synced_before_anything_is_answered(
+    broker, make_kiosk: MakeKiosk, panel: Client, tmp_path: Path
+) -> None:
+    kiosk = make_kiosk().start()
+    crashed(kiosk, panel, 1)
+    trace = tmp_path / "trace"
+    # -D: the kiosk, not strace, is the process that is started here.
+    calls = "trace=connect,fsync,fdatasync"
+    kiosk.start("strace", "-D", "-f", "-y", "-qq", "-o", str(trace), "-e", calls)
+    assert order(panel, 1)["ticket"] == 1
+    kiosk.stop(signal.SIGKILL)
+    lines = eventually(lambda: trace.read_text().splitlines())
+    connect = next(n for n, line in enumerate(lines) if f"htons({broker.port})" in line)
+    synced = [line for line in lines[:connect] if "ledger.sqlite-wal>) = 0" in line]
+    assert synced, lines[:connect]
