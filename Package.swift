@@ -105,6 +105,8 @@ if Context.environment["KIOSK_FUZZ"] != nil {
   package.targets.append(
     .executableTarget(
       name: "KioskFuzz",
-      dependencies: ["JuiceMaker", "KioskConfiguration", "KioskMessages", "MessageBroker"],
+      dependencies: [
+        "JuiceMaker", "KioskConfiguration", "KioskMessages", "MessageBroker", "Panels",
+      ],
       path: "Tests/Fuzz/Sources", swiftSettings: settings))
 }
