@@ -68,6 +68,17 @@ let package = Package(
       ],
       swiftSettings: settings),
 
+    .target(
+      name: "Simulation",
+      dependencies: [
+        "JuiceMaker", "KioskMessages", "MessageBroker", "Ledger", "KioskController", grdb, logging,
+      ],
+      path: "Tests/Simulation", swiftSettings: settings),
+    .executableTarget(
+      name: "simulate-kiosk", dependencies: ["Simulation", argumentParser],
+      path: "Tests/simulate-kiosk", swiftSettings: settings),
+    .testTarget(
+      name: "SimulationTests", dependencies: ["Simulation"], swiftSettings: settings),
     .target(name: "KioskTestSupport", path: "Tests/KioskTestSupport", swiftSettings: settings),
     .testTarget(name: "JuiceMakerTests", dependencies: ["JuiceMaker"], swiftSettings: settings),
     .testTarget(
