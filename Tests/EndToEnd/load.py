@@ -19,7 +19,10 @@ class BusyPanel(Client):
     A panel that cannot count sends the same bytes with every press.
     """
 
-    def __init__(self, port: int, name: str, has_ids: bool, protocol: str = "5") -> None:
+    def __init__(
+        self, port: int, name: str, has_ids: bool, protocol: str = "5", window: int = WINDOW,
+        login: tuple[str, str] | None = None,
+    ) -> None:
         self.name = name
         self.has_ids = has_ids
         self.pressed = 0
@@ -27,11 +30,12 @@ class BusyPanel(Client):
         # The results by what tells presses apart: the id, or else the ledger's number.
         self.answers: dict[Any, dict] = {}
         self.repeated = 0
-        self._window = threading.Semaphore(WINDOW)
+        self._window = threading.Semaphore(window)
         self._changed = threading.Condition()
         self._is_over = False
         super().__init__(
-            port, f"{BASE}/order/{name}/result", protocol=protocol, name=f"panel-{name}"
+            port, f"{BASE}/order/{name}/result", protocol=protocol, name=f"panel-{name}",
+            login=login,
         )
         self.client.on_publish = self._was_accepted
         self._thread = threading.Thread(target=self._press, daemon=True)
