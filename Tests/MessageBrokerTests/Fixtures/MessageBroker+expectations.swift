@@ -94,6 +94,16 @@ extension MessageBroker {
   }
 }
 
+/// Expects redeliveries under the packet ids of the first time, where the broker keeps them.
+func expectSamePacketIDs(
+  _ again: [Delivery], _ first: [Delivery], _ kind: BrokerKind,
+  _ location: SourceLocation = #_sourceLocation
+) {
+  let expected =
+    kind.habits.keepsPacketIDs ? first.map(\.packetID) : (1...first.count).map(UInt16.init)
+  #expect(again.map(\.packetID) == expected, sourceLocation: location)
+}
+
 extension BrokerFixture {
   /// Makes a client, connects it and waits until it is online.
   func onlineClient(
