@@ -36,6 +36,7 @@ struct Auditor {
   var hasBrokerGoneBack = false
   var lastOnline: Duration?
   private var lastConnected: Duration = .zero
+  private var lastServing: Duration = .zero
   private var lastJump: Duration?
 
   struct Identity: Hashable { let from, id: String }
@@ -113,9 +114,13 @@ struct Auditor {
   mutating func clockJumped(at now: Duration) { lastJump = now }
 
   /// What was there before and has waited while the kiosk was away for too long must not pour.
-  mutating func kioskIsConnected(at now: Duration) {
+  ///
+  /// - Parameter isServing: its ledger works. A kiosk that gives back what it receives is away, too.
+  mutating func kioskIsConnected(at now: Duration, isServing: Bool) {
     if startsClean { excusePending() }
     startsClean = false
+    if now - lastServing >= .seconds(Model.maximumAge) { excusePending() }
+    if isServing { lastServing = now }
     // A connection on which nothing was read is not seen here, and the next attempt may come a
     // second late for that.
     if now - lastConnected > .seconds(Model.maximumAge + 1) {

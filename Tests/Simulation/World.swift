@@ -240,7 +240,9 @@ package final class World {
     if count == 1 { die() }
   }
 
-  func kioskIsConnected() { auditor.kioskIsConnected(at: broker.now) }
+  func kioskIsConnected() {
+    auditor.kioskIsConnected(at: broker.now, isServing: !isDiskFailing)
+  }
 
   func kioskHasWork() { hasWork = true }
 
