@@ -116,11 +116,12 @@ struct Auditor {
   mutating func kioskIsConnected(at now: Duration) {
     if startsClean { excusePending() }
     startsClean = false
+    let away = now - lastConnected
+    if away >= .seconds(Model.maximumAge) { excusePending() }
     // A connection on which nothing was read is not seen here, and the next attempt may come a
     // second late for that.
-    if now - lastConnected > .seconds(Model.maximumAge + 1) {
+    if away > .seconds(Model.maximumAge + 1) {
       for number in pending { sent[number].mustNotCount = true }
-      excusePending()
     }
     lastConnected = now
   }
@@ -157,7 +158,7 @@ struct Auditor {
 
   mutating func read(_ ledger: Ledger, at now: Duration) {
     do {
-      let page = try ledger.entries(after: seq)
+      let page = try ledger.entries(after: seq, limit: .max)
       for (entry, answer) in page { check(entry, answer, at: now) }
       guard !page.isEmpty else { return }
       let state = try ledger.state()
