@@ -49,10 +49,10 @@ extension Auditor {
     }
   }
 
-  /// - Parameter tables: how many answers and how many fingerprints the ledger holds.
-  mutating func check(tables: [Int]) {
-    if tables[0] > Ledger.answersAtMost || tables[1] > Ledger.fingerprintCount {
-      fail(.memory, "the ledger holds \(tables[0]) answers and \(tables[1]) fingerprints")
+  /// - Parameter fingerprints: how many the ledger remembers.
+  mutating func check(fingerprints: Int) {
+    if fingerprints > Ledger.fingerprintCount {
+      fail(.memory, "the ledger remembers \(fingerprints) deliveries")
     }
   }
 }

@@ -76,6 +76,8 @@ private struct Maker {
   }
 
   mutating func step() -> Step {
+    // Now and then more than is remembered.
+    if random.oneIn(100_000) { return .flood(1_200) }
     if !troubles.isEmpty, random.oneIn(2) { return trouble(random.pick(troubles)) }
     if random.oneIn(4) {
       return .pass(random.pick([10, 100, 400, 1_000, 3_000, 12_000, 29_000, 31_000, 70_000]))

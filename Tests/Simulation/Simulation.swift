@@ -6,11 +6,16 @@ package enum Simulation {
     package let schedule: Schedule
     package let trace: [String]
 
+    /// A flood leaves thousands of lines.
+    private var excerpt: [String] {
+      trace.count <= 200 ? trace : trace.prefix(100) + ["     …"] + trace.suffix(100)
+    }
+
     package var description: String {
       """
       \(violation)
       \(schedule.title), shrunk to \(schedule.steps.count) steps:
-      \(trace.joined(separator: "\n"))
+      \(excerpt.joined(separator: "\n"))
       To run it again: deploy/test --simulate 1 --seed \(schedule.seed)
       """
     }

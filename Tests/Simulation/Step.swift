@@ -4,6 +4,8 @@ package import MessageBroker
 package enum Step: Hashable, Sendable {
   /// What people send at the same moment.
   case send([Sending])
+  /// So many presses of one button that cannot count, as fast as they come.
+  case flood(Int)
   /// So many milliseconds pass.
   case pass(Int)
   /// The kiosk's wall clock is set, by so many seconds ahead or back.
@@ -69,6 +71,7 @@ extension Step: CustomStringConvertible {
   package var description: String {
     switch self {
     case .send(let sendings): sendings.map(\.description).joined(separator: "; ")
+    case .flood(let count): "order/p4: 1 tea, \(count) times"
     case .pass(let milliseconds): "\(Double(milliseconds) / 1000) s pass"
     case .jump(let seconds): "the clock jumps by \(seconds) s"
     case .cutKiosk: "the kiosk's connection is cut"
