@@ -85,6 +85,18 @@ import Testing
     #expect(scene.retained("stock/banana") == "8")
   }
 
+  /// Somebody has put another ledger in the place of the one that the lock file knew.
+  @Test func aNoteOfWhatTheLedgerDoesNotHaveTellsNothing() throws {
+    let scene = try Scene(habits: .rabbitMQ)
+    try Ledger(path: scene.ledgerPath).noteAcknowledged(through: 100)
+    try scene.startKiosk()
+    let panel = try scene.panel()
+    scene.broker.inject(.init(.before, .acknowledgement, of: "kiosk"))
+    scene.publish("banana", to: Self.order, by: panel)
+    scene.advance(by: .seconds(1))
+    #expect(scene.retained("stock/banana") == "8")
+  }
+
   /// Three are unacknowledged. The next connection breaks after the first of them, when all answers
   /// have been published again and confirmed.
   @Test(arguments: [false, true])

@@ -69,7 +69,7 @@ struct SettlementTests {
       try await fixture.letReconnect()
       let deliveries = try await kiosk.nextDeliveries(1)
       #expect(deliveries.map(\.text) == ["new"])
-      #expect(deliveries.map(\.isRedelivery) == [kind.habits.marksQueued])
+      #expect(deliveries.map(\.isRedelivery) == [kind.habits.takesFirstQueuedForSent])
     }
   }
 

@@ -3,8 +3,9 @@ struct BrokerHabits: Sendable {
   /// A redelivery has the packet id of the first delivery (MQTT 4.4); else they count from 1 on
   /// every connection.
   var keepsPacketIDs = true
-  /// DUP is set on the first delivery, too, of what queued while the client was away (not 3.3.1.1).
-  var marksQueued = false
+  /// The first message that queues while the client is away counts as sent: DUP is set when it is
+  /// sent indeed (against 3.3.1.1), and it does not expire.
+  var takesFirstQueuedForSent = false
   /// So many messages are in flight at most, whatever the client allows.
   var inFlight = Int.max
   /// A filter with a wildcard brings retained messages, too (3.3.1.3).
@@ -15,7 +16,7 @@ struct BrokerHabits: Sendable {
   var savesSessions = true
 
   static let rabbitMQ = Self(keepsPacketIDs: false, retainedMatchWildcards: false, queuesQoS0: true)
-  static let ejabberd = Self(marksQueued: true, inFlight: 1, savesSessions: false)
+  static let ejabberd = Self(takesFirstQueuedForSent: true, inFlight: 1, savesSessions: false)
 }
 
 extension BrokerKind {
