@@ -5,6 +5,10 @@ import KioskMessages
 struct Debounce: Sendable {
   let window: Duration
   private var presses: [Press: Counted] = [:]
+  /// What is past is looked for when there are so many; twice as many as were left the last time, so
+  /// that a crowd of buttons is not gone through for each press.
+  private var limit = Self.fewest
+  private static let fewest = 1000
 
   private struct Press: Hashable {
     let source: Source
@@ -29,8 +33,9 @@ struct Debounce: Sendable {
     guard window > .zero else { return nil }
     let press = Press(source: source, order: order)
     if let counted = presses[press], isWithinWindow(counted.at, of: now) { return counted.seq }
-    if presses.count >= 1000 {
+    if presses.count >= limit {
       presses = presses.filter { isWithinWindow($0.value.at, of: now) }
+      limit = max(Self.fewest, presses.count * 2)
     }
     presses[press] = Counted(at: now, seq: seq)
     return nil
