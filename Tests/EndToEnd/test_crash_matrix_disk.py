@@ -275,6 +275,8 @@ def test_a_damaged_ledger_is_refused_and_a_backup_takes_its_place(
 def test_what_a_killed_kiosk_wrote_is_synced_before_anything_is_answered(
     broker, make_kiosk: MakeKiosk, panel: Client, tmp_path: Path
 ) -> None:
+    if subprocess.run(["strace", "-o", "/dev/null", "true"], capture_output=True).returncode != 0:
+        pytest.skip("NOT TESTED, nobody may trace a process here")
     kiosk = make_kiosk().start()
     crashed(kiosk, panel, 1)
     trace = tmp_path / "trace"
