@@ -1,6 +1,7 @@
 """Panels, displays and desks: clients of another make than the kiosk's own."""
 
 import json
+import socket
 import threading
 from dataclasses import dataclass
 from typing import Any
@@ -45,6 +46,10 @@ class Client:
             name, protocol=mqtt.MQTTv5 if protocol == "5" else mqtt.MQTTv311
         )
         self.client.reconnect_delay_set(0.05, 0.2)
+        # Otherwise a press waits up to 40 ms for TCP's acknowledgement of what was sent before.
+        self.client.on_socket_open = lambda client, data, connection: connection.setsockopt(
+            socket.IPPROTO_TCP, socket.TCP_NODELAY, 1
+        )
         self.client.on_connect = self._connected
         self.client.on_subscribe = lambda *_: self._is_subscribed.set()
         self.client.on_disconnect = lambda *_: self._is_subscribed.clear()

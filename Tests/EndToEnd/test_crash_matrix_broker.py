@@ -107,7 +107,7 @@ def test_a_client_with_the_same_id_fights_for_the_session(
     for panel in scene.panels[::2]:
         panel.ask_again()
     scene.panels[0].wait_for_answers(10, within=90)
-    say(f"{len(takeovers)} takeovers, {scene.end(broker_lost="presses")}")
+    say(f"{len(takeovers)} takeovers, {scene.end(broker_lost='presses')}")
     told = [line for line in kiosk.log.since(since) if "the same client id" in line]
     assert 1 <= len(told) <= len(takeovers) + 1
 

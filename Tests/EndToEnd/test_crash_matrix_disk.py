@@ -128,7 +128,7 @@ def test_a_kiosk_killed_while_its_disk_fails_loses_nothing(
 def test_what_waits_for_too_long_does_not_pour_when_the_disk_works_again(
     broker, faults: Faults, make_kiosk: MakeKiosk, make_client: MakeClient, version: str
 ) -> None:
-    maximum_age = 1
+    maximum_age = 4
     kiosk = make_kiosk(broker={"protocol": version}, orders={"max_age_seconds": maximum_age})
     kiosk.start(**faults.variables)
     panel = make_client("kiosk/#")
@@ -139,8 +139,8 @@ def test_what_waits_for_too_long_does_not_pour_when_the_disk_works_again(
     end = time.monotonic() + maximum_age + 1
     # The wait is what is tested: nothing happens at its end.
     eventually(lambda: time.monotonic() > end, within=maximum_age + 5)
-    faults.end()
     since = len(kiosk.log)
+    faults.end()
     kiosk.wait_for_log("the ledger works again", since, within=30)
     assert panel.order("mango")["status"] == "ready"
     made = [entry["juice"] for entry in kiosk.ledger() if entry["status"] == "ready"]
@@ -275,6 +275,8 @@ def test_a_damaged_ledger_is_refused_and_a_backup_takes_its_place(
 def test_what_a_killed_kiosk_wrote_is_synced_before_anything_is_answered(
     broker, make_kiosk: MakeKiosk, panel: Client, tmp_path: Path
 ) -> None:
+    if subprocess.run(["strace", "-o", "/dev/null", "true"], capture_output=True).returncode != 0:
+        pytest.skip("NOT TESTED, nobody may trace a process here")
     kiosk = make_kiosk().start()
     crashed(kiosk, panel, 1)
     trace = tmp_path / "trace"

@@ -1,0 +1,75 @@
+"""A sender who knows no limit, in a process of its own.
+
+Usage: flood.py PORT KIND COUNT RATE: so many messages (0: until it is ended), so many in a second
+(0: as many as the socket takes). It ends when the broker has confirmed them all.
+"""
+
+import itertools
+import os
+import socket
+import struct
+import sys
+import threading
+import time
+
+BASE = "kiosk/k1"
+
+
+def text(value: str) -> bytes:
+    return struct.pack("!H", len(value)) + value.encode()
+
+
+def packet(kind: int, body: bytes) -> bytes:
+    length, rest = b"", len(body)
+    while True:
+        rest, digit = divmod(rest, 128)
+        length += bytes([digit | (128 if rest else 0)])
+        if not rest:
+            return bytes([kind]) + length + body
+
+
+def publish(topic: str, payload: bytes, number: int) -> bytes:
+    """QoS 1 (MQTT 3.1.1: 3.3)."""
+    return packet(0x32, text(f"{BASE}/{topic}") + struct.pack("!H", number % 65_535 + 1) + payload)
+
+
+GARBAGE = os.urandom(4096)
+KINDS = {
+    # What the kiosk never hears: the same work for the broker alone.
+    "elsewhere": lambda n: publish("elsewhere/flood", b"banana", n),
+    "presses": lambda n: publish("order/flood", b"banana", n),
+    "garbage": lambda n: publish("order/flood", GARBAGE, n),
+    "ids": lambda n: publish("order/flood", b'{"id":"%d","juice":"banana"}' % n, n),
+    "panels": lambda n: publish(f"order/flood{n}", b"banana", n),
+}
+
+
+def read_confirmations(connection: socket.socket, count: int) -> None:
+    received = 0
+    # A PUBACK has 4 bytes.
+    while received < 4 * count or not count:
+        data = connection.recv(1 << 20)
+        assert data, "the broker has closed the connection"
+        received += len(data)
+
+
+def main(port: int, kind: str, count: int, rate: int) -> None:
+    connection = socket.create_connection(("127.0.0.1", port))
+    connection.sendall(packet(0x10, text("MQTT") + bytes([4, 2, 0, 0]) + text(f"flood-{kind}")))
+    assert len(connection.recv(4)) == 4
+    reader = threading.Thread(target=read_confirmations, args=[connection, count], daemon=True)
+    reader.start()
+    numbers = iter(range(count)) if count else itertools.count()
+    # A burst for each hundredth of a second.
+    size = rate // 100 or 1000
+    due = time.monotonic()
+    while burst := b"".join(map(KINDS[kind], itertools.islice(numbers, size))):
+        connection.sendall(burst)
+        due = max(due + 0.01, time.monotonic() - 0.1)
+        if rate:
+            time.sleep(max(0, due - time.monotonic()))
+    reader.join()
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), sys.argv[2], int(sys.argv[3]), int(sys.argv[4]))

@@ -1,0 +1,156 @@
+"""Who floods the kiosk takes nothing from the others: neither their answers nor the memory."""
+
+import os
+import statistics
+import subprocess
+import sys
+import time
+import uuid
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Iterator
+
+import pytest
+
+from client import BASE, Client
+from conftest import MakeKiosk, Say
+from displays import wait_for_truth
+from kiosk import Kiosk
+from mosquitto import Mosquitto
+from scene import STOCK
+
+FLOOD = Path(__file__).with_name("flood.py")
+MESSAGES = int(os.environ.get("KIOSK_FLOOD", "100000"))
+# Of one sender, which is the default; and of a sender who has gone wrong.
+PER_SECOND, TOO_MUCH = 50, 5000
+# That are told in a second.
+REFUSALS = 100
+# Of the process at its peak, whatever comes; in megabytes.
+MEMORY = 80
+
+
+@pytest.fixture
+def kiosk(make_kiosk: MakeKiosk) -> Kiosk:
+    return make_kiosk(stock=STOCK, orders={"max_per_second": PER_SECOND}).start()
+
+
+@contextmanager
+def flood(broker: Mosquitto, kind: str, count: int = 0, rate: int = 0) -> Iterator[subprocess.Popen]:
+    process = subprocess.Popen(
+        [sys.executable, FLOOD, str(broker.port), kind, str(count), str(rate)]
+    )
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+
+
+def median_answer(broker: Mosquitto, samples: int = 200) -> float:
+    """How long others wait for their answers, press by press; in milliseconds."""
+    panels = Client(broker.port, f"{BASE}/order/+/result")
+    times = []
+    try:
+        for _ in range(samples):
+            started = time.monotonic()
+            # Each from a panel of its own, so that none comes near its limit.
+            result = panels.order({"id": "1", "juice": "kiwi"}, panel=f"{uuid.uuid4()}")
+            times.append(time.monotonic() - started)
+            assert result["status"] == "ready"
+    finally:
+        panels.close()
+    return statistics.median(times) * 1000
+
+
+def insist(panels: Client, number: int) -> int:
+    """Presses until it is answered, as a panel with ids may; how often that took."""
+    since, topic = len(panels.messages), f"{BASE}/order/other{number}"
+    for attempt in range(1, 61):
+        panels.publish(topic, '{"id":"1","juice":"kiwi"}')
+        try:
+            result = panels.messages.first(lambda m: m.topic == f"{topic}/result", since, within=1)
+            assert result.json["status"] == "ready"
+            return attempt
+        except TimeoutError:
+            continue
+    raise TimeoutError("not answered in a minute")
+
+
+def peak(kiosk: Kiosk) -> int:
+    status = Path(f"/proc/{kiosk.process.pid}/status").read_text()
+    return int(status.split("VmHWM:")[1].split()[0]) // 1024
+
+
+def refusals(kiosk: Kiosk) -> list[str]:
+    return [line for line in kiosk.log if "order/flood: rejected" in line]
+
+
+@pytest.mark.parametrize("kind", ["presses", "garbage", "ids"])
+def test_a_panel_a_hundred_times_too_fast_makes_nobody_wait(
+    broker, kiosk: Kiosk, say: Say, kind: str
+) -> None:
+    idle = median_answer(broker)
+    # With the flood elsewhere the broker and the processors have as much to do, the kiosk has not.
+    # In turns, since what else the machine does comes and goes.
+    times: dict[str, list[float]] = {"elsewhere": [], kind: []}
+    for each in ["elsewhere", kind] * 3:
+        with flood(broker, each, rate=TOO_MUCH):
+            times[each].append(median_answer(broker, samples=100))
+    usual, flooded = min(times["elsewhere"]), min(times[kind])
+    say(
+        f"{flooded:.1f} ms, {usual:.1f} ms with the same flood elsewhere, {idle:.1f} ms without; "
+        f"peak {peak(kiosk)} MB"
+    )
+    assert flooded < 2 * usual
+    assert peak(kiosk) < MEMORY
+    assert 1 <= len(refusals(kiosk)) <= 4
+
+
+@pytest.mark.parametrize("kind", ["presses", "garbage", "ids"])
+def test_as_many_messages_as_the_socket_takes(
+    broker, kiosk: Kiosk, say: Say, kind: str
+) -> None:
+    """The broker takes more than it can pass on, and drops what is too much, whoever sent it: a
+    panel that asks again is answered all the same."""
+    panels = Client(broker.port, f"{BASE}/order/+/result")
+    started = time.monotonic()
+    presses = answers = 0
+    with flood(broker, kind, count=MESSAGES) as sender:
+        while sender.poll() is None:
+            answers += 1
+            presses += insist(panels, answers)
+    seconds = time.monotonic() - started
+    # The flood is over, and nothing is left of it.
+    insist(panels, 0)
+    panels.close()
+    told = panels.messages.count(lambda m: m.topic == f"{BASE}/order/flood/result")
+    made = [entry for entry in kiosk.ledger() if entry.get("source") == "order/flood"]
+    rate = MESSAGES / seconds
+    say(
+        f"{MESSAGES} messages, {rate:.0f}/s, {len(made)} made, {told} "
+        f"answers; {answers} others answered, after {presses} presses; peak {peak(kiosk)} MB"
+    )
+    assert told <= (PER_SECOND + REFUSALS) * (seconds + 2)
+    assert len(made) <= PER_SECOND * (seconds + 2)
+    assert peak(kiosk) < MEMORY
+    # For each reason once a minute.
+    assert 1 <= len(refusals(kiosk)) <= 2 * (1 + seconds // 60)
+    kiosk.verify()
+    wait_for_truth(kiosk, broker)
+
+
+def test_ten_thousand_panels_with_one_press_each(broker, kiosk: Kiosk, say: Say) -> None:
+    panels = Client(broker.port, f"{BASE}/events")
+    started = time.monotonic()
+    with flood(broker, "panels", count=10_000) as sender:
+        panels.messages.until(lambda: len(panels.messages) >= 10_000, within=60)
+        seconds = time.monotonic() - started
+        assert sender.wait(10) == 0
+    panels.close()
+    made = [entry for entry in kiosk.ledger() if entry["status"] == "ready"]
+    assert {entry["source"] for entry in made} == {f"order/flood{n}" for n in range(10_000)}
+    assert len(made) == 10_000
+    say(f"all made within {seconds:.1f} s; peak {peak(kiosk)} MB")
+    assert peak(kiosk) < MEMORY
+    assert refusals(kiosk) == []
+    wait_for_truth(kiosk, broker)
