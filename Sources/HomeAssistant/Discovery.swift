@@ -101,7 +101,6 @@ package struct Discovery: Sendable {
     json.member("availability_topic", topics.status)
     json.member("payload_available", KioskStatus.online.rawValue)
     json.member("payload_not_available", KioskStatus.offline.rawValue)
-    json.member("qos", 1)
   }
 
   private func describe(_ entity: Entity, in json: inout JSONWriter) {
@@ -112,6 +111,8 @@ package struct Discovery: Sendable {
     json.member("object_id", id)
     let entityID = id.lowercased().map { $0 == "-" ? "_" : $0 }
     json.member("default_entity_id", "\(entity.component.rawValue).\(String(entityID))")
+    // Said of the whole device it counts for no entity, although 2024.12 accepts it there.
+    json.member("qos", 1)
     entity.write(&json)
   }
 

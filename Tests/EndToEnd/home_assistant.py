@@ -116,11 +116,11 @@ class HomeAssistant:
                 process.wait()
 
     def complaints(self) -> list[str]:
-        """Every warning and error in the log, but those about its own installation and threads."""
+        """Its warnings and errors in the log, but those about its own installation and threads."""
         # Each start moves the log of the one before away.
         logs = sorted(self.folder.glob("home-assistant.log*"))
         lines = [line for log in logs for line in log.read_text().splitlines()]
-        complaint = r"\S+ \S+ (WARNING|ERROR|CRITICAL) [^[]*\[(?!homeassistant\.(bootstrap|util)\b)"
+        complaint = r"\S+ \S+ (WARNING|ERROR|CRITICAL) [^[]*\[homeassistant\.(?!bootstrap|util)"
         return [line for line in lines if re.match(complaint, line)]
 
     # MARK: What people do and see

@@ -213,7 +213,7 @@ import Testing
     let members = try self.components(discovery)
     #expect(members.count == components.count)
     let shared = [
-      "device", "origin", "availability_topic", "payload_available", "payload_not_available", "qos",
+      "device", "origin", "availability_topic", "payload_available", "payload_not_available",
     ]
     for member in members {
       guard case .string(let platform) = member.value["platform"],
