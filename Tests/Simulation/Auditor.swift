@@ -31,8 +31,8 @@ struct Auditor {
   var isDisplayConnected = false
   var trace: [String] = []
 
-  /// The kiosk's first connection will not resume the session, and need not.
-  private var startsClean = false
+  /// The kiosk's next connection need not find what has queued until then.
+  private var mayForget = false
   var hasBrokerGoneBack = false
   var lastOnline: Duration?
   private var lastConnected: Duration = .zero
@@ -46,7 +46,6 @@ struct Auditor {
     let sentAt: Int64?
     let expected: Int?
     let at: Duration
-    let wallClock: Int64
     /// The broker has taken it in for the kiosk's session.
     var isTaken = false
     /// The session, or the time in which it may count, is over.
@@ -57,7 +56,6 @@ struct Auditor {
 
   struct Entry {
     let number: Int
-    let at: Int64
     let seenAt: Duration
     let outcome: Model.Outcome
     let stock: [String: Int]
@@ -93,8 +91,7 @@ struct Auditor {
     }
     let sentAt = sending.sentAgo.map { wallClock - Int64($0) * 1000 }
     sent.append(
-      Sent(
-        sending: sending, sentAt: sentAt, expected: expected, at: now, wallClock: wallClock))
+      Sent(sending: sending, sentAt: sentAt, expected: expected, at: now))
     return Message(
       topic: topic, payload: Array(sending.payload(sentAt: sentAt, expected: expected).utf8),
       retain: sending.isRetained, correlationData: Array(String(sent.count - 1).utf8))
@@ -117,8 +114,8 @@ struct Auditor {
   ///
   /// - Parameter isServing: its ledger works. A kiosk that gives back what it receives is away, too.
   mutating func kioskIsConnected(at now: Duration, isServing: Bool) {
-    if startsClean { excusePending() }
-    startsClean = false
+    if mayForget { excusePending() }
+    mayForget = false
     if now - lastServing >= .seconds(Model.maximumAge) { excusePending() }
     if isServing { lastServing = now }
     // A connection on which nothing was read is not seen here, and the next attempt may come a
@@ -130,7 +127,7 @@ struct Auditor {
   }
 
   mutating func kioskStartsClean(at now: Duration) {
-    startsClean = mayStartClean(at: now)
+    if mayStartClean(at: now) { mayForget = true }
   }
 
   mutating func brokerStops() { isOnline = false }
@@ -138,9 +135,10 @@ struct Auditor {
   mutating func sessionIsGone() { excusePending() }
 
   /// What the broker had when it saved may come again as if for the first time, and under numbers that
-  /// meant something else meanwhile: only an id helps against that.
+  /// meant something else meanwhile: only an id helps against that. Sessions may be about to expire.
   mutating func brokerWentBack() {
     excusePending()
+    mayForget = true
     hasBrokerGoneBack = true
   }
 
@@ -161,9 +159,17 @@ struct Auditor {
 
   mutating func read(_ ledger: Ledger, at now: Duration) {
     do {
-      let page = try ledger.entries(after: seq, limit: .max)
-      for (entry, answer) in page { check(entry, answer, at: now) }
-      guard !page.isEmpty else { return }
+      for (entry, answer) in try ledger.entries(after: seq, limit: .max) {
+        check(entry, answer, at: now)
+      }
+    } catch {
+      fail(.ledger, "\(error)")
+    }
+  }
+
+  /// What a start begins with.
+  mutating func checkState(_ ledger: Ledger) {
+    do {
       let state = try ledger.state()
       let stock = Dictionary(uniqueKeysWithValues: state.stock.map { ($0.fruit.text, $0.amount) })
       if stock != model.stock {
@@ -197,7 +203,7 @@ struct Auditor {
       fail(.decision, "message \(number) became \(outcome), it should have been \(expected)")
     }
     entries[seq] = Entry(
-      number: number, at: entry.at.milliseconds, seenAt: now, outcome: outcome,
+      number: number, seenAt: now, outcome: outcome,
       stock: model.stock, answer: nil)
     unanswered.insert(seq)
   }

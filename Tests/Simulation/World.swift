@@ -32,7 +32,7 @@ package final class World {
   private var kiosk: Process?
   private var crashIn: Int?
   /// The kiosk was given something that may have become ledger entries.
-  private var hasWork = true
+  private var hasWork = false
   private var isDiskFailing = false
   private var isBrokerRunning = true
   private var people: Person
@@ -131,7 +131,10 @@ package final class World {
       try perform(.start)
       try perform(.pass(30_000))
     }
-    if !isQuiet { auditor.fail(.recovery, "the kiosk does not come back") }
+    guard isQuiet, let kiosk else {
+      return auditor.fail(.recovery, "the kiosk does not come back")
+    }
+    auditor.checkState(kiosk.ledger)
     if auditor.seq > Ledger.fingerprintCount {
       auditor.check(fingerprints: try disk.count("delivery"))
     }
@@ -209,7 +212,8 @@ package final class World {
         return Moment(timestamp: Timestamp(milliseconds: now), day: Int(day))
       }, logger: Logger(label: "simulation") { _ in SwiftLogNoOpLogHandler() })
     let task = Task(executorPreference: executor) { await controller.run(clientID: kioskID) }
-    hasWork = true
+    auditor.read(ledger, at: broker.now)
+    auditor.checkState(ledger)
     kiosk = Process(client: client, ledger: ledger, task: task)
   }
 
