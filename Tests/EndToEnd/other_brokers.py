@@ -27,7 +27,8 @@ class OtherBroker:
     def start(self) -> "OtherBroker":
         with open(self.folder / "output", "ab") as output:
             self.process = subprocess.Popen(self._line, stdout=output, stderr=output)
-        eventually(lambda: is_listening(self.port), within=90)
+        ready = self.folder / "ready"
+        eventually(lambda: is_listening(self.port) and ready.exists(), within=90)
         return self
 
     def kill(self) -> None:

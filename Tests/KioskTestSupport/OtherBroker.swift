@@ -45,6 +45,7 @@ package final class OtherBroker: BrokerServer {
       [script, make.rawValue, folder.path] + ports + ["debug"], output: path("output"))
     process.withLock { $0 = pid }
     try LoopbackSocket.waitUntilListening(on: port, within: .seconds(90))
+    try waitUntil("it lets clients in") { FileManager.default.fileExists(atPath: path("ready")) }
   }
 
   package func stop() { end(SIGTERM) }
