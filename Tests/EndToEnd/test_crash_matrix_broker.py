@@ -32,7 +32,7 @@ def behind(proxy: Proxy, make_kiosk: MakeKiosk, version: str = "5") -> Kiosk:
 
 
 def outlast_the_delay(kiosk: Kiosk, since: int) -> None:
-    """Returns when the connection has held for so long that the next delay is the shortest again."""
+    """Returns when the connection has held so long that the next delay is the shortest again."""
     kiosk.wait_for_log(" online", since, within=60)
     end = time.monotonic() + 1.2
     eventually(lambda: time.monotonic() > end)
