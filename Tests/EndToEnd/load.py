@@ -31,6 +31,7 @@ class BusyPanel(Client):
         # The results by what tells presses apart: the id, or else the ledger's number.
         self.answers: dict[Any, dict] = {}
         self.repeated = 0
+        self.given_up = 0
         self.contradictions: list[tuple[dict, dict]] = []
         self._window = threading.Semaphore(window)
         self._changed = threading.Condition()
@@ -94,7 +95,13 @@ class BusyPanel(Client):
         self._thread.join()
 
     def ask_again(self) -> None:
-        """Sends again what is not answered, while the presses go on."""
+        """Sends again what is not answered, while the presses go on; without ids, gives it up."""
+        if not self.has_ids:
+            given_up = self.pressed - len(self.answers) - self.given_up
+            self.given_up += given_up
+            for _ in range(given_up):
+                self._window.release()
+            return
         for number in [n for n in range(self.pressed) if f"{n}" not in self.answers]:
             self._send(number)
 

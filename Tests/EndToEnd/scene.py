@@ -1,7 +1,10 @@
 """A kiosk at work: panels that count and panels that cannot, and somebody who audits it."""
 
 import os
+import time
+from typing import Iterator
 
+from arrivals import eventually
 from auditor import Auditor
 from client import Client
 from kiosk import Kiosk
@@ -35,6 +38,21 @@ class Scene:
         """Returns when every panel has heard so many more answers."""
         for panel in self.panels:
             panel.wait_for_answers(answers, within)
+
+    def rounds(self, count: int) -> Iterator[int]:
+        """For one fault after another: yields, at work, from where on the log tells of the fault.
+
+        Waits between them until the connection has held so long that the kiosk's next delay is the
+        shortest again.
+        """
+        for number in range(count):
+            if number:
+                self.kiosk.wait_for_log(" online", since, within=60)
+                end = time.monotonic() + 2.2
+                eventually(lambda: time.monotonic() > end)
+            self.work()
+            since = len(self.kiosk.log)
+            yield since
 
     def end(self, broker_lost: str = "nothing") -> str:
         """Waits until all is answered, has it judged, and tells the figures.

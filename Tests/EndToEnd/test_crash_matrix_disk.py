@@ -25,7 +25,8 @@ class SmallDisk:
         self.folder = folder
         folder.mkdir()
         mounted = subprocess.run(
-            ["mount", "-t", "tmpfs", "-o", "size=3m", "tmpfs", folder], capture_output=True, text=True
+            ["mount", "-t", "tmpfs", "-o", "size=3m", "tmpfs", folder],
+            capture_output=True, text=True,
         )
         if mounted.returncode != 0:
             pytest.skip(f"NOT TESTED, only root may mount a small disk: {mounted.stderr.strip()}")
@@ -71,9 +72,7 @@ def test_a_full_disk_loses_nothing_once_there_is_room(
 ) -> None:
     kiosk = make_kiosk(ledger=ledger_on(disk), stock=STOCK).start()
     scene = make_scene(kiosk, broker)
-    for _ in range(FAULTS):
-        scene.work()
-        since = len(kiosk.log)
+    for since in scene.rounds(FAULTS):
         disk.fill()
         kiosk.wait_for_log("is full: make room. Trying again", since)
         disk.make_room()
@@ -94,9 +93,7 @@ def test_a_call_that_fails_loses_nothing_once_it_works(
 ) -> None:
     kiosk = make_kiosk(stock=STOCK).start(**faults.variables)
     scene = make_scene(kiosk, broker)
-    for _ in range(FAULTS):
-        scene.work()
-        since = len(kiosk.log)
+    for since in scene.rounds(FAULTS):
         faults.fail(call, code)
         kiosk.wait_for_log("Trying again until it works", since)
         faults.end()

@@ -35,7 +35,9 @@ def kiosk(make_kiosk: MakeKiosk) -> Kiosk:
 
 
 @contextmanager
-def flood(broker: Mosquitto, kind: str, count: int = 0, rate: int = 0) -> Iterator[subprocess.Popen]:
+def flood(
+    broker: Mosquitto, kind: str, count: int = 0, rate: int = 0
+) -> Iterator[subprocess.Popen]:
     process = subprocess.Popen(
         [sys.executable, FLOOD, str(broker.port), kind, str(count), str(rate)]
     )
