@@ -64,7 +64,8 @@ def test_no_order_is_lost_and_none_made_twice(
         for _ in range(KILLS):
             # Now and then it does not even come online.
             if chance.random() < 0.8:
-                panels[chance.randrange(8)].wait_for_answers(chance.randrange(1, 60), within=60)
+                # Of one that counts: on ejabberd the others are heard once in 65 orders.
+                panels[chance.randrange(0, 8, 2)].wait_for_answers(chance.randrange(1, 60), 60)
             assert kiosk.stop(signal.SIGKILL) == -signal.SIGKILL
             kiosk.launch()
         for panel in panels:
