@@ -36,7 +36,7 @@ struct Auditor {
   var hasBrokerGoneBack = false
   var lastOnline: Duration?
   private var lastConnected: Duration = .zero
-  private var lastJump: Duration?
+  var lastJump: Duration?
 
   struct Identity: Hashable { let from, id: String }
 
