@@ -45,7 +45,9 @@ extension Auditor {
       let other = sent[entry.number].sending
       return other.id == nil && other.from == message.sending.from
         && other.wish == message.sending.wish
-        && entry.seenAt > message.at - .milliseconds(rules.debounce)
+        && (entry.seenAt > message.at - .milliseconds(rules.debounce)
+          // The window is measured by the wall clock: set back, it may show the same moment again.
+          || lastJump.map { $0 >= entry.seenAt } ?? false)
     }
   }
 

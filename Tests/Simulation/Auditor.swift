@@ -37,7 +37,7 @@ struct Auditor {
   var lastOnline: Duration?
   private var lastConnected: Duration = .zero
   private var lastServing: Duration = .zero
-  private var lastJump: Duration?
+  var lastJump: Duration?
 
   struct Identity: Hashable { let from, id: String }
 

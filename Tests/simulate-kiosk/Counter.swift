@@ -14,6 +14,9 @@ final class Counter: Sendable {
     }
   }
 
+  /// Deals out no more.
+  func stop() { state.withLock { $0.left = 0 } }
+
   /// - Returns: how many are done.
   func finish() -> Int {
     state.withLock { state in

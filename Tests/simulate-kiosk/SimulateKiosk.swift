@@ -23,7 +23,12 @@ struct SimulateKiosk: AsyncParsableCommand {
         for _ in 0..<ProcessInfo.processInfo.activeProcessorCount {
           group.addTask {
             while let seed = counter.next() {
-              try Simulation.run(Schedule(seed: seed))
+              do {
+                try Simulation.run(Schedule(seed: seed))
+              } catch {
+                counter.stop()
+                throw error
+              }
               report(counter.finish(), since: start)
             }
           }
