@@ -124,7 +124,7 @@ class Kiosk:
         if config:
             line += ["--config", str(self.config)]
         return subprocess.run(
-            line, input=stdin, capture_output=True, text=True, timeout=30, cwd=self.folder,
+            line, input=stdin, capture_output=True, text=True, timeout=120, cwd=self.folder,
             env=environment(**variables),
         )
 

@@ -37,11 +37,8 @@ class Proxy:
         """Ends the connections, without a word to either side."""
         with self._lock:
             self.cuts += 1
-            for one in list(self._others):
-                self._selector.unregister(one)
-                one.close()
-            self._others.clear()
-            self._from_broker.clear()
+            while self._others:
+                self._end(next(iter(self._others)))
             self._bytes_left = None
 
     def cut_after(self, count: int) -> None:
@@ -76,7 +73,7 @@ class Proxy:
         try:
             data = source.recv(65_536)
             if not data:
-                return self.cut()
+                return self._end(source)
             if source in self._from_broker and self.swallows is not None:
                 data = self._sift(source, data)
             if self._bytes_left is not None:
@@ -86,7 +83,15 @@ class Proxy:
                     return self.cut()
             target.sendall(data)
         except OSError:
-            self.cut()
+            self._end(source)
+
+    def _end(self, one: socket.socket) -> None:
+        """Of one connection and the other half of it: the next one may have begun already."""
+        for each in (one, self._others[one]):
+            self._selector.unregister(each)
+            self._from_broker.pop(each, None)
+            del self._others[each]
+            each.close()
 
     def _sift(self, broker: socket.socket, data: bytes) -> bytes:
         """Whole packets, without those that are swallowed (a fixed header: MQTT 2.1)."""

@@ -25,7 +25,7 @@ class SmallDisk:
         self.folder = folder
         folder.mkdir()
         mounted = subprocess.run(
-            ["mount", "-t", "tmpfs", "-o", "size=3m", "tmpfs", folder],
+            ["mount", "-t", "tmpfs", "-o", "size=64m", "tmpfs", folder],
             capture_output=True, text=True,
         )
         if mounted.returncode != 0:
