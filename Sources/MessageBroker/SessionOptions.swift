@@ -18,7 +18,7 @@ package struct SessionOptions: Sendable {
   /// no session after being away for longer, counted from the last packet that it received, and it
   /// reads nothing that has waited in its socket for longer (a process that was stopped and
   /// continued). It asks for a clean start instead, so that nothing late is delivered. A client that
-  /// abandons what it receives is away, too, until it settles a batch.
+  /// abandons what it receives is away, too, until it publishes or settles something.
   package var sessionExpiry: Duration
   /// How many QoS 1 deliveries may be on their way to the client unacknowledged; bounds a batch.
   package var receiveMaximum: UInt16

@@ -103,6 +103,7 @@ package actor MosquittoBroker: MessageBroker {
 
   @discardableResult
   package func publish(_ messages: [Message]) throws(BrokerError) -> UInt64 {
+    life?.served()
     var refused: [String] = []
     var reason = ""
     for message in messages {
@@ -122,7 +123,7 @@ package actor MosquittoBroker: MessageBroker {
   package func settle() {
     guard batch == .inHand else { return }
     batch = .none
-    life?.settled()
+    life?.served()
     guard farewell == nil, case .open(let connection) = link, connection.wantsWrite else { return }
     do throws(BrokerError) {
       try connection.write()

@@ -32,7 +32,7 @@ struct SessionLife {
 
   mutating func abandoned() { hasAbandoned = true }
 
-  mutating func settled() {
+  mutating func served() {
     hasAbandoned = false
     lastServed = lastReceived
   }

@@ -126,6 +126,13 @@ struct Auditor {
     lastConnected = now
   }
 
+  /// What has waited for longer than an order may be old need not be made any more.
+  mutating func kioskIsOnline(at now: Duration) {
+    for number in pending where now - sent[number].at >= .seconds(Model.maximumAge) {
+      sent[number].isExcused = true
+    }
+  }
+
   mutating func kioskStartsClean(at now: Duration) {
     if mayStartClean(at: now) { mayForget = true }
   }

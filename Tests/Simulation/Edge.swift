@@ -36,6 +36,7 @@ package actor Edge: MessageBroker {
       }
     }
     if case .offline = event {} else if event != nil { world.kioskIsConnected() }
+    if case .online = event { world.kioskIsOnline() }
     world.passEdge(client)
     return event
   }

@@ -253,6 +253,8 @@ package final class World {
     auditor.kioskIsConnected(at: broker.now, isServing: !isDiskFailing)
   }
 
+  func kioskIsOnline() { auditor.kioskIsOnline(at: broker.now) }
+
   func kioskHasWork() { hasWork = true }
 
   func kioskStartsClean() { auditor.kioskStartsClean(at: broker.now) }

@@ -129,6 +129,8 @@ struct ClientState {
   /// Gives a running number to each QoS 1 message; dropped ones take one too, so that none is ever
   /// mistaken for confirmed.
   mutating func number(_ messages: [Message]) -> (last: UInt64, numbered: [Numbered]) {
+    // Whoever publishes is not away.
+    hasAbandoned = false
     let numbered = messages.map { message -> Numbered in
       guard message.qos == .atLeastOnce else { return (message, nil) }
       published += 1
