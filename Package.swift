@@ -39,7 +39,11 @@ let package = Package(
   targets: [
     .target(name: "JuiceMaker", swiftSettings: settings),
     .target(name: "KioskMessages", dependencies: ["JuiceMaker"], swiftSettings: settings),
+    .target(
+      name: "HomeAssistant", dependencies: ["JuiceMaker", "KioskMessages"], swiftSettings: settings),
     .target(name: "MessageBroker", swiftSettings: settings),
+    .target(
+      name: "Panels", dependencies: ["JuiceMaker", "KioskMessages"], swiftSettings: settings),
     .systemLibrary(
       name: "CMosquitto", pkgConfig: "libmosquitto",
       providers: [.apt(["libmosquitto-dev"]), .brew(["mosquitto"])]),
@@ -49,24 +53,42 @@ let package = Package(
     .target(
       name: "Ledger", dependencies: ["JuiceMaker", "KioskMessages", grdb], swiftSettings: settings),
     .target(
-      name: "KioskConfiguration", dependencies: ["JuiceMaker", yams], swiftSettings: settings),
+      name: "KioskConfiguration", dependencies: ["JuiceMaker", "KioskMessages", "Panels", yams],
+      swiftSettings: settings),
     .target(
       name: "KioskController",
-      dependencies: ["JuiceMaker", "KioskMessages", "MessageBroker", "Ledger", logging],
+      dependencies: ["JuiceMaker", "KioskMessages", "MessageBroker", "Ledger", "Panels", logging],
       swiftSettings: settings),
     .executableTarget(
       name: "juice-kiosk",
       dependencies: [
         "JuiceMaker", "KioskMessages", "MessageBroker", "MosquittoBroker", "Ledger",
-        "KioskConfiguration", "KioskController", argumentParser, lifecycle, logging, subprocess,
-        unixSignals,
+        "KioskConfiguration", "KioskController", "Panels", "HomeAssistant", argumentParser,
+        lifecycle, logging, subprocess, unixSignals,
       ],
       swiftSettings: settings),
 
+    .target(
+      name: "Simulation",
+      dependencies: [
+        "JuiceMaker", "KioskMessages", "MessageBroker", "Ledger", "KioskController", grdb, logging,
+      ],
+      path: "Tests/Simulation", swiftSettings: settings),
+    .executableTarget(
+      name: "simulate-kiosk", dependencies: ["Simulation", argumentParser],
+      path: "Tests/simulate-kiosk", swiftSettings: settings),
+    .testTarget(
+      name: "SimulationTests", dependencies: ["Simulation"], swiftSettings: settings),
     .target(name: "KioskTestSupport", path: "Tests/KioskTestSupport", swiftSettings: settings),
     .testTarget(name: "JuiceMakerTests", dependencies: ["JuiceMaker"], swiftSettings: settings),
     .testTarget(
       name: "KioskMessagesTests", dependencies: ["JuiceMaker", "KioskMessages"],
+      swiftSettings: settings),
+    .testTarget(
+      name: "PanelsTests", dependencies: ["JuiceMaker", "KioskMessages", "Panels"],
+      swiftSettings: settings),
+    .testTarget(
+      name: "HomeAssistantTests", dependencies: ["JuiceMaker", "KioskMessages", "HomeAssistant"],
       swiftSettings: settings),
     .testTarget(
       name: "MessageBrokerTests",
@@ -76,12 +98,14 @@ let package = Package(
       name: "LedgerTests", dependencies: ["JuiceMaker", "KioskMessages", "Ledger", grdb],
       swiftSettings: settings),
     .testTarget(
-      name: "KioskConfigurationTests", dependencies: ["JuiceMaker", "KioskConfiguration"],
+      name: "KioskConfigurationTests",
+      dependencies: ["JuiceMaker", "KioskMessages", "KioskConfiguration", "Panels"],
       swiftSettings: settings),
     .testTarget(
       name: "KioskControllerTests",
       dependencies: [
-        "JuiceMaker", "KioskMessages", "MessageBroker", "Ledger", "KioskController", logging,
+        "JuiceMaker", "KioskMessages", "MessageBroker", "Ledger", "Panels", "KioskController",
+        logging,
       ],
       swiftSettings: settings),
   ]
@@ -92,6 +116,8 @@ if Context.environment["KIOSK_FUZZ"] != nil {
   package.targets.append(
     .executableTarget(
       name: "KioskFuzz",
-      dependencies: ["JuiceMaker", "KioskConfiguration", "KioskMessages", "MessageBroker"],
+      dependencies: [
+        "JuiceMaker", "KioskConfiguration", "KioskMessages", "MessageBroker", "Panels",
+      ],
       path: "Tests/Fuzz/Sources", swiftSettings: settings))
 }

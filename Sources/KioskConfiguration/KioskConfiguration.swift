@@ -1,8 +1,9 @@
 package import JuiceMaker
+package import Panels
 
 /// What the owner of a kiosk has decided, read from one YAML file; strictly, or not at all.
 ///
-/// Every key may be left out. Each but those of the menu and the amounts of a single fruit may be
+/// Every key may be left out. Each but those of the menu, of lists and the amounts of a single fruit may be
 /// overridden by an environment variable: `broker.tls.ca_file` by `KIOSK_BROKER_TLS_CA_FILE`.
 ///
 /// - `kiosk.id` (identifier, `k1`): names the kiosk in topics.
@@ -29,16 +30,28 @@ package import JuiceMaker
 /// - `orders.debounce_milliseconds` (0...60000, `0`): a panel's same press again within this time
 ///   counts as the same one.
 /// - `orders.max_per_second` (0...100000, `50`): orders of one panel; `0` for no limit.
+/// - `home_assistant.enabled` (`true` or `false`, `false`): shows the kiosk in Home Assistant.
+/// - `home_assistant.prefix` (topic levels, `homeassistant`): of its discovery; not among the
+///   kiosk's own topics.
+/// - `home_assistant.form` (`components` or `device`, `components`): a message for each entity, or
+///   one for all (Home Assistant 2024.11 or later).
+/// - `home_assistant.account` (identifier, `homeassistant`): its account at the broker.
 /// - `menu` (section, the built-in menu): see `MenuReader`.
 /// - `menu.base` (`none` or `standard`, `none`): what `fruits` and `juices` are added to.
 /// - `menu.fruits`, `menu.juices` (by id, none)
+/// - `panels` (list, none): buttons of other makers, see `PanelReader`.
+/// - `displays` (list, none): screens that have to be told, see `DisplayReader`.
 package struct KioskConfiguration: Sendable, Equatable {
   package var kiosk = Kiosk()
   package var broker = Broker()
   package var ledger = Ledger()
   package var stock = Stock(of: .standard)
   package var orders = Orders()
+  package var homeAssistant = HomeAssistant()
   package var menu = Menu.standard
+  package var panels: [PanelBinding] = []
+  /// The screens, and the lamps of the panels.
+  package var displays: [Display] = []
 
   /// All defaults.
   package init() {}
@@ -87,9 +100,14 @@ package struct KioskConfiguration: Sendable, Equatable {
     broker = root.section("broker") { Broker(&$0, kiosk: kiosk.id) }
     ledger = root.section("ledger") { Ledger(&$0) }
     orders = root.section("orders") { Orders(&$0) }
+    homeAssistant = root.section("home_assistant") { HomeAssistant(&$0, kiosk: kiosk) }
     let menuReader = MenuReader(&root)
     menu = menuReader.menu
     stock = root.section("stock") { Stock(&$0, fruits: menuReader.fruits.map(\.id)) }
+    let panelReader = PanelReader(
+      &root, menu: menu, maxQuantity: orders.maxQuantity, base: "\(kiosk.root)/\(kiosk.id)")
+    panels = panelReader.panels
+    displays = DisplayReader(&root, menu: menu).displays + panelReader.lamps
   }
 }
 

@@ -2,6 +2,7 @@ import KioskMessages
 package import Ledger
 package import Logging
 package import MessageBroker
+import Panels
 
 /// Drives the cycle: read, decide, commit, answer, acknowledge.
 ///
@@ -21,10 +22,15 @@ package actor KioskController {
   private var core: KioskCore
   private var feed: ResultFeed
   private var topics: PublishedTopics
+  private var displays: DisplayFeed
   private var reconnects = -1
   private var isOnline = false
+  /// When this process last was.
+  private var aliveAt: Timestamp?
   /// Whether results and events of earlier connections are on their way on this one.
   private var hasResumed = false
+  /// The ledger remembers deliveries of an earlier session: under the same packet ids come others now.
+  private var isSessionNew = false
   /// Why the last commit failed: what the core believes may not be what is written. While there is
   /// one, connections that come and go are a consequence, and not told.
   private var failure: LedgerError?
@@ -57,8 +63,11 @@ package actor KioskController {
     startedAt = now.timestamp
     door = KioskDoor(settings: settings)
     core = KioskCore(settings: settings, state: state)
-    feed = ResultFeed(confirmed: state.confirmed)
+    feed = ResultFeed(
+      confirmed: state.confirmed,
+      acknowledged: min(ledger.acknowledged ?? state.confirmed, state.seq))
     topics = PublishedTopics(known: state.topics)
+    displays = DisplayFeed(settings.displays)
   }
 
   /// Runs the kiosk until the task is cancelled, then takes its leave: within two seconds it has
@@ -70,7 +79,7 @@ package actor KioskController {
     // Often enough that the last sign of life is never much older than the kiosk's death.
     let beat = settings.orders.maximumAge / 6
     while !Task.isCancelled {
-      let event = await broker.nextEvent(timeout: beat)
+      let event = await broker.nextEvent(timeout: min(beat, displayWait ?? beat))
       feed.confirm(through: await broker.confirmed)
       do throws(LedgerError) {
         try await handle(event)
@@ -84,7 +93,7 @@ package actor KioskController {
   private func sessionOptions(clientID: String) -> SessionOptions {
     SessionOptions(
       clientID: clientID,
-      subscriptions: settings.topics.commandFilters.compactMap { try? TopicFilter($0) },
+      subscriptions: settings.subscriptions,
       will: settings.topics.status(.offline), cleanStart: !wasAliveRecently,
       sessionExpiry: settings.orders.maximumAge,
       receiveMaximum: UInt16(clamping: Ledger.fingerprintCount))
@@ -92,7 +101,7 @@ package actor KioskController {
 
   /// What queued while the kiosk was away for longer than an order may be old must not pour.
   private var wasAliveRecently: Bool {
-    guard let lastAlive = ledger.lastAlive else { return false }
+    guard let lastAlive = aliveAt ?? ledger.lastAlive else { return false }
     return (.zero...settings.orders.maximumAge).contains(clock.now().timestamp.since(lastAlive))
   }
 
@@ -100,18 +109,25 @@ package actor KioskController {
     switch event {
     case .deliveries(let deliveries):
       try await cycle(deliveries)
-    case .online:
+      if isOnline, settings.hasBirth(among: deliveries) { try await publishState() }
+      displays.hear(deliveries)
+    case .online(let resumed):
+      if !resumed { isSessionNew = true }
       try await comeOnline()
     case .offline(let error):
       isOnline = false
       hasResumed = false
       feed.connectionLost()
+      // What was written may not have arrived.
+      ledger.noteAcknowledged(through: feed.acknowledged)
       topics.connectionLost()
+      displays.connectionLost()
       if failure == nil { log.warn("\(error)") }
     case .confirmed, nil:
       break
     }
     try await keepHouse()
+    await showDisplays()
   }
 
   // MARK: The cycle
@@ -125,13 +141,17 @@ package actor KioskController {
     var decision = core.decide(admissions, recalling: recalled, at: now)
     if feed.saved != feed.confirmed { decision.transaction.confirmed = feed.confirmed }
     try ledger.commit(decision.transaction)
+    if !decision.transaction.records.isEmpty { displays.stateChanged() }
     self.core = core
     feed.markSaved()
     ledgerWorks()
 
     let events = decision.transaction.records.map { settings.topics.event($0.entry) }
-    await publish(decision.publications + events, through: core.seq)
+    let isCurrent = door.redeliveries.areOver
+    await publish(
+      decision.publications + events, through: core.seq, acknowledging: isCurrent)
     await broker.settle()
+    if isCurrent { ledger.noteAcknowledged(through: core.seq) }
 
     for record in decision.transaction.records { log.entry(record.entry) }
     for (source, rejection) in decision.rejections {
@@ -139,11 +159,13 @@ package actor KioskController {
     }
   }
 
-  private func publish(_ messages: [Message], through seq: Int? = nil) async {
+  private func publish(
+    _ messages: [Message], through seq: Int? = nil, acknowledging: Bool = false
+  ) async {
     guard !messages.isEmpty else { return }
     do {
       let serial = try await broker.publish(messages)
-      feed.published(through: seq ?? 0, serial: serial)
+      feed.published(through: seq ?? 0, serial: serial, acknowledging: acknowledging)
     } catch {
       log.warn("\(error)")
     }
@@ -153,8 +175,20 @@ package actor KioskController {
 
   private func comeOnline() async throws(LedgerError) {
     try await resume()
+    if !wasAliveRecently { core.cameBack(at: clock.now().timestamp) }
+    try await publishState()
+    isOnline = true
+    reconnects += 1
+    ledgerWorks()
+    log.note("online")
+  }
+
+  /// Publishes all that is retained, and clears what is not any more.
+  private func publishState() async throws(LedgerError) {
     let now = clock.now().timestamp
-    var state = settings.topics.state(of: core, at: now)
+    // Before anybody reads that the kiosk is there: what is sent from now on must survive a crash.
+    ledger.beat(at: now)
+    var state = settings.topics.state(of: core, at: now) + settings.announcements
     state.append(
       settings.topics.retained(
         settings.topics.info, KioskInfo(version: settings.version, startedAt: startedAt).payload))
@@ -166,10 +200,6 @@ package actor KioskController {
     await publish(obsolete.map { settings.topics.retained($0, []) } + state)
     topics.published(current, serial: feed.publishedSerial)
     await broker.settle()
-    isOnline = true
-    reconnects += 1
-    ledgerWorks()
-    log.note("online")
   }
 
   private func ledgerWorks() {
@@ -179,6 +209,8 @@ package actor KioskController {
 
   /// Publishes again what the broker has not confirmed on earlier connections.
   private func resume() async throws(LedgerError) {
+    if isSessionNew { try ledger.forgetDeliveries() }
+    isSessionNew = false
     guard !hasResumed else { return }
     if failure != nil {
       core = KioskCore(settings: settings, state: try ledger.state(), counters: core.counters)
@@ -189,6 +221,8 @@ package actor KioskController {
     if published > feed.confirmed {
       log.warn("the broker confirms nothing: entries up to #\(published) are not published again")
     }
+    door.redeliveries = Redeliveries(
+      unacknowledged: try ledger.deliveries(after: feed.acknowledged))
     while published < core.seq {
       let page = try ledger.entries(after: published)
       guard let last = page.last else { break }
@@ -212,7 +246,11 @@ package actor KioskController {
   }
 
   private func leave() async {
-    if isOnline { await publish([settings.topics.status(.offline)]) }
+    if isOnline {
+      let farewells = settings.displays.filter(\.showsStatus)
+        .compactMap { core.message(for: $0, status: .offline) }
+      await publish([settings.topics.status(.offline)] + farewells)
+    }
     await broker.disconnect(grace: .milliseconds(1500))
     feed.confirm(through: await broker.confirmed)
     try? saveConfirmation()
@@ -221,10 +259,24 @@ package actor KioskController {
 
   // MARK: Housekeeping
 
+  private var displayWait: Duration? {
+    isOnline ? displays.wait(at: clock.now().timestamp) : nil
+  }
+
+  /// After the orders have been answered: nobody waits for it.
+  private func showDisplays() async {
+    guard isOnline else { return }
+    let messages = displays.due(at: clock.now().timestamp) { core.message(for: $0) }
+    guard !messages.isEmpty else { return }
+    await publish(messages)
+    await broker.settle()
+  }
+
   private func keepHouse() async throws(LedgerError) {
     guard isOnline else { return }
     let now = clock.now().timestamp
     ledger.beat(at: now)
+    aliveAt = now
     if let current = topics.confirmed(through: await broker.confirmed) {
       try ledger.setTopics(current)
     }

@@ -1,5 +1,7 @@
 package import JuiceMaker
 package import KioskMessages
+package import MessageBroker
+package import Panels
 
 /// What makes one kiosk different from another, checked and complete.
 package struct KioskSettings: Sendable {
@@ -8,6 +10,13 @@ package struct KioskSettings: Sendable {
   package var menu: Menu
   package var stock: Stock
   package var orders: Orders
+  /// Devices that speak topics of their own.
+  package var panels: [PanelBinding] = []
+  package var displays: [Display] = []
+  /// Retained beside the kiosk's own state: what others know it by.
+  package var announcements: [Message] = []
+  /// Who wants to hear all that is retained again when they have come back.
+  package var births: [Birth] = []
   /// Of the program.
   package var version: String
 
@@ -21,6 +30,17 @@ package struct KioskSettings: Sendable {
     self.stock = stock
     self.orders = orders
     self.version = version
+  }
+
+  /// What a display, or a home automation, says when it has come back.
+  package struct Birth: Hashable, Sendable {
+    package var topic: String
+    package var payload: String
+
+    package init(topic: String, payload: String) {
+      self.topic = topic
+      self.payload = payload
+    }
   }
 
   /// Numbers for every fruit of the menu.
@@ -59,5 +79,29 @@ package struct KioskSettings: Sendable {
       self.debounce = debounce
       self.maximumPerSecond = maximumPerSecond
     }
+  }
+}
+
+extension KioskSettings {
+  /// What the kiosk subscribes to, each once.
+  var subscriptions: [TopicFilter] {
+    var seen: Set<String> = []
+    return (topics.commandFilters + panels.flatMap(\.filters) + birthTopics)
+      .filter { seen.insert($0).inserted }.compactMap { try? TopicFilter($0) }
+  }
+
+  var birthTopics: [String] { births.map(\.topic) + displays.compactMap { $0.birth?.topic } }
+
+  /// Whether somebody has come back now: what the broker has kept is older than this connection,
+  /// which has begun with all that is retained.
+  func hasBirth(among deliveries: [Delivery]) -> Bool {
+    !births.isEmpty
+      && deliveries.contains { delivery in
+        let message = delivery.message
+        return !message.retain
+          && births.contains {
+            $0.topic == message.topic && message.payload.elementsEqual($0.payload.utf8)
+          }
+      }
   }
 }

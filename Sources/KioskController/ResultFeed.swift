@@ -6,9 +6,14 @@ import MessageBroker
 ///
 /// What was published is confirmed by the broker's PUBACKs. What was not when a connection or the
 /// process ended is published again on the next one: at least once, and without a gap.
+///
+/// Answers follow the acknowledgements of their orders. So the PUBACK for an answer proves that the
+/// broker has the acknowledgement, too, unless the answer was only published again.
 struct ResultFeed: Sendable {
   /// The broker has everything up to this entry.
   private(set) var confirmed: Int
+  /// The broker has our acknowledgements of all orders up to this entry.
+  private(set) var acknowledged: Int
   /// The entry up to which the ledger knows of `confirmed`.
   private(set) var saved: Int
   private var inFlight: [Publication] = []
@@ -18,10 +23,12 @@ struct ResultFeed: Sendable {
   private struct Publication {
     let serial: UInt64
     let seq: Int
+    let acknowledges: Bool
   }
 
-  init(confirmed: Int) {
+  init(confirmed: Int, acknowledged: Int) {
     self.confirmed = confirmed
+    self.acknowledged = acknowledged
     saved = confirmed
   }
 
@@ -31,10 +38,11 @@ struct ResultFeed: Sendable {
   /// - Parameters:
   ///   - seq: everything up to this entry is on its way.
   ///   - serial: of the last message.
-  mutating func published(through seq: Int, serial: UInt64) {
+  ///   - acknowledging: whether the acknowledgements of all these entries leave before.
+  mutating func published(through seq: Int, serial: UInt64, acknowledging: Bool = false) {
     publishedSerial = serial
     guard seq > inFlight.last?.seq ?? confirmed else { return }
-    inFlight.append(Publication(serial: serial, seq: seq))
+    inFlight.append(Publication(serial: serial, seq: seq, acknowledges: acknowledging))
   }
 
   /// - Parameter serial: up to which the broker has confirmed what was published.
@@ -43,6 +51,7 @@ struct ResultFeed: Sendable {
     let count = inFlight.prefix { $0.serial <= serial }.count
     guard count > 0 else { return }
     confirmed = inFlight[count - 1].seq
+    if let last = inFlight[..<count].last(where: \.acknowledges) { acknowledged = last.seq }
     inFlight.removeFirst(count)
   }
 

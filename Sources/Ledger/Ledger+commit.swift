@@ -20,14 +20,16 @@ extension Ledger {
   package func commit(_ transaction: LedgerTransaction) throws(LedgerError) {
     guard !transaction.isEmpty else { return }
     try writing { database in
-      for record in transaction.records { try Self.insert(record, into: database) }
-      for echo in transaction.echoes {
-        try Self.insert(echo.fingerprint, of: echo.seq, into: database)
+      // In the order in which they came: that of the deliveries matters.
+      var echoes = transaction.echoes[...]
+      for (count, record) in transaction.records.enumerated() {
+        while let echo = echoes.first, echo.recordsBefore <= count {
+          try Self.insert(echo, into: database)
+          echoes.removeFirst()
+        }
+        try Self.insert(record, into: database)
       }
-      if let ticket = transaction.ticket {
-        try database.cachedStatement(sql: "INSERT OR REPLACE INTO ticket VALUES (1, ?, ?)")
-          .execute(arguments: [ticket.day, ticket.number])
-      }
+      for echo in echoes { try Self.insert(echo, into: database) }
       if let service = transaction.service {
         try database.cachedStatement(sql: "UPDATE kiosk SET service = ?")
           .execute(arguments: [service.rawValue])
@@ -36,10 +38,19 @@ extension Ledger {
         try database.cachedStatement(sql: "UPDATE kiosk SET confirmed = ?")
           .execute(arguments: [confirmed])
       }
+      for (key, value) in transaction.marks {
+        try database.cachedStatement(sql: "INSERT OR REPLACE INTO mark VALUES (?, ?)")
+          .execute(arguments: [key, value])
+      }
       if let last = transaction.records.last?.entry {
         try Self.pruneAnswers(database, adding: transaction.records.count, last: last)
       }
     }
+  }
+
+  /// Forgets the fingerprints: nothing that an earlier session delivered will come again.
+  package func forgetDeliveries() throws(LedgerError) {
+    try writing { try $0.execute(sql: "DELETE FROM delivery") }
   }
 
   /// Notes which retained topics hold something of this kiosk.
@@ -69,6 +80,10 @@ extension Ledger {
     if case .delivery(let fingerprint) = record.key {
       try insert(fingerprint, of: record.entry.seq, into: database)
     }
+  }
+
+  private static func insert(_ echo: LedgerTransaction.Echo, into database: Database) throws {
+    try insert(echo.fingerprint, of: echo.seq, into: database)
   }
 
   private static func insert(

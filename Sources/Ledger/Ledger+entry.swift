@@ -26,6 +26,10 @@ extension Ledger {
       entry.status.rawValue, order?.juice.text, order?.quantity, ticket?.day, ticket?.number,
       reason?.rawValue, missingText,
     ])
+    if let ticket {
+      try database.cachedStatement(sql: "INSERT OR REPLACE INTO ticket VALUES (?, ?)")
+        .execute(arguments: [ticket.day, ticket.number])
+    }
     if case .opened(let amounts) = entry.outcome {
       for (fruit, _) in amounts {
         try database.cachedStatement(sql: "INSERT INTO stock (fruit, quantity) VALUES (?, 0)")

@@ -37,6 +37,27 @@ extension Ledger {
     }
   }
 
+  /// The deliveries without an id that came after those of an entry, in the order in which they
+  /// came, as far as they are remembered.
+  package func deliveries(after seq: Int) throws(LedgerError) -> [Fingerprint] {
+    try reading { database in
+      // Not simply by `seq`: a delivery that counts as one with an earlier entry came after it.
+      let rows = try Row.fetchAll(
+        database,
+        sql: """
+          SELECT packet_id, digest FROM delivery
+          WHERE slot > (SELECT IFNULL(MAX(first), 0) FROM
+            (SELECT MIN(slot) AS first FROM delivery WHERE seq <= ? GROUP BY seq))
+          ORDER BY slot
+          """, arguments: [seq])
+      return rows.map { row in
+        Fingerprint(
+          packetID: UInt16(truncatingIfNeeded: row["packet_id"] as Int),
+          digest: UInt64(bitPattern: row["digest"]))
+      }
+    }
+  }
+
   /// Entries in the order of their numbers, each with its answer while that is remembered.
   ///
   /// - Parameters:

@@ -56,6 +56,14 @@ package final class Ledger {
   /// Notes that the kiosk is alive. It touches the lock file without an fsync: it outlives a crash
   /// of the process, and after a power cut it is too old, which is the safe side.
   package func beat(at now: Timestamp) { lock?.beat(at: now) }
+
+  /// The entry up to which the last process had acknowledged its orders, as far as
+  /// `noteAcknowledged` has said; `nil` if it has not.
+  package var acknowledged: Int? { lock?.acknowledged }
+
+  /// Notes that the acknowledgements of the orders up to this entry have been written to the
+  /// network. Like `beat` it outlives a crash of the process, and may be too old after a power cut.
+  package func noteAcknowledged(through seq: Int) { lock?.noteAcknowledged(through: seq) }
 }
 
 extension Ledger {
@@ -66,11 +74,24 @@ extension Ledger {
     /// Every fruit that the ledger has ever held.
     package var stock: FruitAmounts = [:]
     package var service: ServiceState = .open
-    package var ticket: Ticket?
+    /// The last ticket number of each day, the days counted from 1970-01-01.
+    package var tickets: [Int: Int] = [:]
     /// The entry up to which the broker has confirmed results and events.
     package var confirmed = 0
     /// The retained topics that were published and not cleared since.
     package var topics: Set<String> = []
+    /// The last value of each counter, and the state of each contact, of the devices that have some.
+    package var marks: [String: String] = [:]
+    /// The last orders without an id, the oldest first: a bouncing button may press again.
+    package var presses: [Press] = []
+
+    package struct Press: Hashable, Sendable {
+      package let source: Source
+      package let order: Order
+      package let at: Timestamp
+      /// Of the entry.
+      package let seq: Int
+    }
 
     package init() {}
   }
@@ -85,12 +106,26 @@ extension Ledger {
       for row in try Row.fetchAll(database, sql: "SELECT fruit, quantity FROM stock") {
         if let fruit = Fruit.ID(row["fruit"] as String) { state.stock[fruit] = row["quantity"] }
       }
-      let ticket = try Row.fetchOne(database, sql: "SELECT day, number FROM ticket")
-      state.ticket = ticket.map { Ticket(day: $0["day"], number: $0["number"]) }
+      for row in try Row.fetchAll(database, sql: "SELECT day, number FROM ticket") {
+        state.tickets[row["day"]] = row["number"]
+      }
       state.topics = try String.fetchSet(database, sql: "SELECT topic FROM topic")
+      for row in try Row.fetchAll(database, sql: "SELECT key, value FROM mark") {
+        state.marks[row["key"]] = row["value"]
+      }
+      state.presses = try Row.fetchAll(database, sql: Self.lastPresses).compactMap(State.Press.init)
       return state
     }
   }
+
+  /// More than anybody presses within the longest time that a button may bounce.
+  private static let lastPresses = """
+    SELECT source, juice, quantity, at, seq FROM entry
+    WHERE seq > (SELECT MAX(seq) FROM entry) - 1000
+      AND request IS NULL AND source IS NOT NULL AND juice IS NOT NULL
+      AND reason IS NOT '\(RejectionReason.retained.rawValue)'
+    ORDER BY seq
+    """
 
   func reading<Value>(
     _ read: (Database) throws -> Value
@@ -102,5 +137,15 @@ extension Ledger {
     _ write: (Database) throws -> Value
   ) throws(LedgerError) -> Value {
     try LedgerError.catching(database.path) { try database.write(write) }
+  }
+}
+
+extension Ledger.State.Press {
+  fileprivate init?(_ row: Row) {
+    guard let source = Source(row["source"] as String), let juice = Juice.ID(row["juice"] as String)
+    else { return nil }
+    self.init(
+      source: source, order: Order(juice: juice, quantity: row["quantity"]),
+      at: Timestamp(milliseconds: row["at"]), seq: row["seq"])
   }
 }

@@ -8,14 +8,17 @@ import Musl
 import Darwin
 #endif
 
-/// Keeps a second kiosk off a ledger, and remembers when the last one was alive.
+/// Keeps a second kiosk off a ledger, and remembers when the last one was alive and what it had
+/// acknowledged.
 ///
 /// The kernel holds the lock (flock) and drops it with the process, however that ends; the file
-/// holds the process id for whoever is turned away, and its modification time is the last sign of
-/// life.
+/// holds the process id for whoever is turned away and the number of the entry that was acknowledged
+/// last, and its modification time is the last sign of life.
 final class LedgerLock {
   let lastAlive: Timestamp?
+  let acknowledged: Int?
   private let descriptor: Int32
+  private var beaten: Timestamp
 
   /// - Parameter path: of the ledger; the lock lies beside it.
   init(path: String) throws(LedgerError) {
@@ -23,12 +26,14 @@ final class LedgerLock {
     guard descriptor >= 0 else {
       throw .cannotOpen(path: path, detail: String(cString: strerror(errno)))
     }
-    var buffer = [UInt8](repeating: 0, count: 32)
+    let isFree = flock(descriptor, LOCK_EX | LOCK_NB) == 0
+    var buffer = [UInt8](repeating: 0, count: 48)
     let count = max(0, pread(descriptor, &buffer, buffer.count, 0))
-    let holder = String(decoding: buffer[..<count], as: UTF8.self)
-    guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+    let numbers = String(decoding: buffer[..<count], as: UTF8.self).split(separator: " ")
+      .map { Int($0) }
+    guard isFree else {
       close(descriptor)
-      throw .inUse(path: path, process: Int(holder))
+      throw .inUse(path: path, process: numbers.first ?? nil)
     }
     var status = stat()
     fstat(descriptor, &status)
@@ -37,22 +42,38 @@ final class LedgerLock {
     #else
     let modified = status.st_mtim
     #endif
-    let beaten = Timestamp(
+    let modifiedAt = Timestamp(
       milliseconds: Int64(modified.tv_sec) * 1000 + Int64(modified.tv_nsec) / 1_000_000)
-    lastAlive = holder.isEmpty || beaten == Self.never ? nil : beaten
-    let process = Array(String(getpid()).utf8)
-    ftruncate(descriptor, 0)
-    pwrite(descriptor, process, process.count, 0)
+    lastAlive = numbers.isEmpty || modifiedAt == Self.never ? nil : modifiedAt
+    acknowledged = numbers.count > 1 ? numbers[1] : nil
     // A kiosk that dies before its first beat leaves the time as it found it.
-    beat(at: lastAlive ?? Self.never)
+    beaten = lastAlive ?? Self.never
+    ftruncate(descriptor, 0)
+    write(process: getpid(), acknowledged: acknowledged)
   }
 
   /// The modification time of the file before the first beat.
   private static let never = Timestamp(milliseconds: 0)
 
   func beat(at now: Timestamp) {
+    beaten = now
+    keepTime()
+  }
+
+  func noteAcknowledged(through seq: Int) { write(process: getpid(), acknowledged: seq) }
+
+  /// Each number is followed by a space, so that what is left of a longer text does not count.
+  private func write(process: pid_t, acknowledged: Int?) {
+    let numbers = [Int(process), acknowledged].compactMap(\.self)
+    let text = Array(numbers.map { "\($0) " }.joined().utf8)
+    pwrite(descriptor, text, text.count, 0)
+    keepTime()
+  }
+
+  private func keepTime() {
     let time = timespec(
-      tv_sec: Int(now.milliseconds / 1000), tv_nsec: Int(now.milliseconds % 1000) * 1_000_000)
+      tv_sec: Int(beaten.milliseconds / 1000),
+      tv_nsec: Int(beaten.milliseconds % 1000) * 1_000_000)
     withUnsafePointer(to: (time, time)) { times in
       times.withMemoryRebound(to: timespec.self, capacity: 2) { _ = futimens(descriptor, $0) }
     }

@@ -12,10 +12,12 @@ enum LedgerSchema {
   /// - Throws: `LedgerError` if the file is not a ledger as this version knows it.
   static func check(_ database: DatabaseQueue) throws {
     try refuseNewer(database)
-    let isComplete = try database.read { try migrator.hasCompletedMigrations($0) }
-    if !isComplete {
-      throw LedgerError.cannotOpen(path: database.path, detail: "it is not a ledger")
-    }
+    let applied = try database.read { try migrator.appliedMigrations($0) }
+    if applied == migrator.migrations { return }
+    throw LedgerError.cannotOpen(
+      path: database.path,
+      detail: applied.isEmpty
+        ? "it is not a ledger" : "an older version wrote it, and no kiosk has used it since")
   }
 
   private static func refuseNewer(_ database: DatabaseQueue) throws {
@@ -26,6 +28,8 @@ enum LedgerSchema {
   private static var migrator: DatabaseMigrator {
     var migrator = DatabaseMigrator()
     migrator.registerMigration("1 the ledger") { try $0.execute(sql: first) }
+    migrator.registerMigration("2 tickets by day") { try $0.execute(sql: second) }
+    migrator.registerMigration("3 marks of devices") { try $0.execute(sql: third) }
     return migrator
   }
 
@@ -105,5 +109,24 @@ enum LedgerSchema {
 
     -- The retained topics that hold something of this kiosk.
     CREATE TABLE topic (topic TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
+    """
+
+  /// The last ticket number of each day instead of the last ticket, which is in `entry` too.
+  private static let second = """
+    DROP TABLE ticket;
+    CREATE TABLE ticket (
+      day INTEGER PRIMARY KEY,
+      number INTEGER NOT NULL
+    ) STRICT;
+    INSERT INTO ticket
+    SELECT day, MAX(ticket) FROM entry WHERE ticket IS NOT NULL GROUP BY day;
+    """
+
+  /// By which a device's next message shows whether it is the last one again.
+  private static let third = """
+    CREATE TABLE mark (
+      key TEXT PRIMARY KEY,
+      value TEXT NOT NULL
+    ) STRICT, WITHOUT ROWID;
     """
 }

@@ -6,9 +6,9 @@ package struct LedgerTransaction: Hashable, Sendable {
   package var echoes: [Echo] = []
   /// The entry up to which the broker has confirmed results and events.
   package var confirmed: Int?
-  /// The ticket that was given last.
-  package var ticket: Ticket?
   package var service: ServiceState?
+  /// What devices count by, by key; see `Ledger.State`.
+  package var marks: [String: String] = [:]
 
   package init() {}
 
@@ -34,10 +34,13 @@ extension LedgerTransaction {
     package let fingerprint: Fingerprint
     /// Of the entry.
     package let seq: Int
+    /// How many records of the transaction it came behind.
+    package let recordsBefore: Int
 
-    package init(fingerprint: Fingerprint, seq: Int) {
+    package init(fingerprint: Fingerprint, seq: Int, recordsBefore: Int) {
       self.fingerprint = fingerprint
       self.seq = seq
+      self.recordsBefore = recordsBefore
     }
   }
 }
@@ -68,8 +71,12 @@ package struct Fingerprint: Hashable, Sendable {
   package let packetID: UInt16
   package let digest: UInt64
 
-  package init(packetID: UInt16, topic: String, payload: [UInt8]) {
+  init(packetID: UInt16, digest: UInt64) {
     self.packetID = packetID
+    self.digest = digest
+  }
+
+  package init(packetID: UInt16, topic: String, payload: [UInt8]) {
     // FNV-1a: stable across processes, which `Hasher` is not. A topic contains no zero byte, so
     // one ends it.
     var digest: UInt64 = 0xcbf2_9ce4_8422_2325
@@ -77,6 +84,6 @@ package struct Fingerprint: Hashable, Sendable {
     topic.utf8.forEach(mix)
     mix(0)
     payload.forEach(mix)
-    self.digest = digest
+    self.init(packetID: packetID, digest: digest)
   }
 }

@@ -36,6 +36,7 @@ package protocol MessageBroker: Actor {
   var confirmed: UInt64 { get }
 
   /// Lets the acknowledgements of the batch in hand go, together with everything published so far.
+  /// They have been handed to the network when it returns, as far as that takes them at once.
   /// Without a batch in hand it only flushes what was published.
   func settle()
 
@@ -53,8 +54,8 @@ package protocol MessageBroker: Actor {
 /// What a client learns from its broker.
 package enum BrokerEvent: Sendable, Equatable {
   /// Connected, and every subscription granted. Deliveries may come before it where a session was
-  /// resumed.
-  case online
+  /// resumed; where it was not, nothing that was delivered before will come again.
+  case online(resumed: Bool)
   /// Deliveries in the order of their arrival, to be settled together. Never empty.
   case deliveries([Delivery])
   /// `confirmed` has grown, and nothing else has happened.

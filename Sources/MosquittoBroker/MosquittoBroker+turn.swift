@@ -152,7 +152,10 @@ extension MosquittoBroker {
       guard greeting.code == 0 else {
         throw BrokerError(refusal: greeting, configuration.protocolVersion)
       }
-      if !greeting.resumesSession { life?.startedClean(at: now) }
+      if !greeting.resumesSession {
+        isSessionNew = true
+        life?.startedClean(at: now)
+      }
       greeted(connection, at: now)
     }
     if let granted = inbox.granted {
@@ -180,7 +183,8 @@ extension MosquittoBroker {
   private func online(_ connection: Connection, at now: Instant) {
     connection.onlineSince = now
     reportedReasons = []
-    events.append(.online)
+    events.append(.online(resumed: !isSessionNew))
+    isSessionNew = false
   }
 
   /// Drops the connection, or the attempt to make one, and tells why if that is news.

@@ -49,6 +49,8 @@ package actor MosquittoBroker: MessageBroker {
   nonisolated let loop = EventLoop()
   var options = SessionOptions(clientID: "")
   var life: SessionLife?
+  /// A session has begun since the client was last told that it is online.
+  var isSessionNew = false
   var link = Link.idle
   var batch = Batch.none
   var events: [BrokerEvent] = []
@@ -117,11 +119,16 @@ package actor MosquittoBroker: MessageBroker {
 
   package var confirmed: UInt64 { confirmations.confirmed }
 
-  /// What is queued leaves with the turn that follows the job which settles.
   package func settle() {
     guard batch == .inHand else { return }
     batch = .none
     life?.settled()
+    guard farewell == nil, case .open(let connection) = link, connection.wantsWrite else { return }
+    do throws(BrokerError) {
+      try connection.write()
+    } catch {
+      lose(error, at: .now)
+    }
   }
 
   package func abandon() {

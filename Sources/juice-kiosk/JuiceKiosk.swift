@@ -27,7 +27,7 @@ struct JuiceKiosk: AsyncParsableCommand {
     version: version,
     subcommands: [
       Run.self, Check.self, OrderJuice.self, RestockFruit.self, Open.self, Close.self, Watch.self,
-      LedgerCommands.self, Demo.self,
+      Learn.self, LedgerCommands.self, Demo.self,
     ])
 
   /// Turns an error into a line on standard error and an exit code: nobody else does.

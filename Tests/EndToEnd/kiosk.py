@@ -55,6 +55,7 @@ class Kiosk:
         self.config = folder / "kiosk.yaml"
         self.log: Arrivals[str] = Arrivals()
         self.process: subprocess.Popen | None = None
+        self.spawned: subprocess.Popen | None = None
         self.configure(broker, settings)
 
     def configure(self, broker: Mosquitto | None, settings: dict[str, Any]) -> None:
@@ -106,6 +107,9 @@ class Kiosk:
     def kill(self) -> None:
         if self.process:
             self.stop(signal.SIGKILL)
+        if self.spawned:
+            self.spawned.kill()
+            self.spawned.wait()
 
     @property
     def is_alive(self) -> bool:
@@ -123,6 +127,14 @@ class Kiosk:
             line, input=stdin, capture_output=True, text=True, timeout=120, cwd=self.folder,
             env=environment(**variables),
         )
+
+    def spawn(self, *arguments: str) -> subprocess.Popen:
+        """A command that goes on; the kiosk's own process is another."""
+        self.spawned = subprocess.Popen(
+            [program(), *arguments, "--config", self.config], stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment(),
+        )
+        return self.spawned
 
     def ledger(self) -> list[dict]:
         exported = self.command("ledger", "export")

@@ -18,7 +18,10 @@ class BusyPanel(Client):
     A panel that cannot count sends the same bytes with every press.
     """
 
-    def __init__(self, port: int, name: str, has_ids: bool, protocol: str = "5") -> None:
+    def __init__(
+        self, port: int, name: str, has_ids: bool, protocol: str = "5", window: int = WINDOW,
+        login: tuple[str, str] | None = None,
+    ) -> None:
         self.name = name
         self.has_ids = has_ids
         self.pressed = 0
@@ -30,11 +33,12 @@ class BusyPanel(Client):
         self.repeated = 0
         self.given_up = 0
         self.contradictions: list[tuple[dict, dict]] = []
-        self._window = threading.Semaphore(WINDOW)
+        self._window = threading.Semaphore(window)
         self._changed = threading.Condition()
         self._is_over = False
         super().__init__(
-            port, f"{BASE}/order/{name}/result", protocol=protocol, name=f"panel-{name}"
+            port, f"{BASE}/order/{name}/result", protocol=protocol, name=f"panel-{name}",
+            login=login,
         )
         self.client.on_publish = self._was_accepted
         self.client.on_log = self._logged

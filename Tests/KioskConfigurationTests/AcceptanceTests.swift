@@ -50,6 +50,10 @@ import Testing
     expected.orders.maxQuantity = 3
     expected.orders.debounce = .milliseconds(250)
     expected.orders.maxPerSecond = nil
+    expected.homeAssistant.isEnabled = true
+    expected.homeAssistant.prefix = "ha/discovery"
+    expected.homeAssistant.form = .device
+    expected.homeAssistant.account = "ha"
     let yaml = """
       kiosk: {id: shop-1, root: seoul/juice, language: ko, time_zone: Asia/Seoul}
       broker:
@@ -63,6 +67,7 @@ import Testing
       ledger: {path: ledger.sqlite}
       stock: {initial: {strawberry: 20, default: 7}, capacity: {kiwi: 50}, low: 0}
       orders: {max_age_seconds: 60, max_quantity: 3, debounce_milliseconds: 250, max_per_second: 0}
+      home_assistant: {enabled: true, prefix: ha/discovery, form: device, account: ha}
       """
     #expect(try parse(yaml, file: "conf/kiosk.yaml") == expected)
   }
@@ -83,6 +88,13 @@ import Testing
   func withTLSThePortIs8883(yaml: String) throws {
     #expect(try parse("broker:\n  \(yaml)").broker.port == 8883)
     #expect(try parse("broker:\n  port: 1\n  \(yaml)").broker.port == 1)
+  }
+
+  @Test func homeAssistantMayListenNextToTheKiosk() throws {
+    let section = "home_assistant: {enabled: true, prefix: kiosk/k10}"
+    #expect(try parse(section).homeAssistant.prefix == "kiosk/k10")
+    let variable = ["KIOSK_HOME_ASSISTANT_ENABLED": "true"]
+    #expect(try parse("", environment: variable).homeAssistant.isEnabled)
   }
 
   @Test func aliasesAreRead() throws {

@@ -19,9 +19,9 @@ import Testing
       "k.yaml:1:10: ledger.sqlite: there is no such key; known here: path"
     ),
     (
-      "panels: []",
-      "k.yaml:1:1: panels: there is no such key; known here: "
-        + "kiosk, broker, ledger, orders, menu, stock"
+      "recipes: []",
+      "k.yaml:1:1: recipes: there is no such key; known here: "
+        + "kiosk, broker, ledger, orders, home_assistant, menu, stock, panels, displays"
     ),
     (
       "broker: {\"a\\e[2J\": 1}",
@@ -151,6 +151,16 @@ import Testing
       "broker: {host: 'a:1883'}",
       "broker.host: 'a:1883' holds a port; write that under 'port'"
     ),
+    ("home_assistant: {enabled: yes}", "home_assistant.enabled: must be true or false, not 'yes'"),
+    ("home_assistant: {enabled: 1}", "home_assistant.enabled: must be true or false, not '1'"),
+    (
+      "home_assistant: {enabled: 'true'}",
+      "home_assistant.enabled: must be true or false, not text; remove the quotes"
+    ),
+    (
+      "home_assistant: {form: both}",
+      "home_assistant.form: must be components or device, not 'both'"
+    ),
     ("ledger: {path: ~/a}", "ledger.path: '~' is not expanded here; write the whole path"),
   ])
   func wrongValue(yaml: String, message: String) throws {
@@ -186,6 +196,11 @@ import Testing
     (
       "stock: {low: {kiwis: 1}}",
       "k.yaml:1:15: stock.low.kiwis: the menu has no such fruit; did you mean 'kiwi'?"
+    ),
+    (
+      "home_assistant: {prefix: kiosk/k1}",
+      "k.yaml:1:18: home_assistant.prefix: is among the kiosk's own topics; "
+        + "leave it out, or write another"
     ),
     (
       "kiosk: {id: a}\n\nkiosk: {}",

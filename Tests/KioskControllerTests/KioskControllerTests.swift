@@ -81,6 +81,20 @@ import Testing
     #expect(Set(results.compactMap(\.ticket)) == [1, 2])
   }
 
+  /// The packet ids of a new session begin where those of the old one began.
+  @Test func aPressInANewSessionIsNoRepetitionOfOneInTheOldSession() throws {
+    try scene.startKiosk()
+    let panel = try scene.panel()
+    scene.publish("banana", to: "kiosk/k1/order/p1", by: panel)
+    scene.broker.dropSession(of: "kiosk")
+    scene.advance(by: .seconds(5))
+    scene.broker.inject(InMemoryBroker.Fault(.before, .delivery, of: "kiosk"))
+    scene.publish("banana", to: "kiosk/k1/order/p1", by: panel)
+    scene.advance(by: .seconds(5))
+    #expect(scene.retained("stock/banana") == "6")
+    #expect(try panel.takeResults().map(\.ticket) == [1, 2])
+  }
+
   @Test func whatQueuedForTooLongDoesNotPour() throws {
     try scene.startKiosk()
     let panel = try scene.panel()

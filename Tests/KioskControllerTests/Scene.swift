@@ -13,12 +13,17 @@ final class Scene {
   let broker: InMemoryBroker
   let executor = ManualExecutor()
   var settings: KioskSettings
+  /// Of the next kiosk: how many deliveries it reads at once.
+  var batchLimit: Int?
   let topics: KioskTopics
   private let folder: URL
   private var kiosk: (client: InMemoryClient, task: Task<Void, Never>)?
+  private var witness: Person?
 
-  init(_ adjust: (inout KioskSettings) -> Void = { _ in }) throws {
-    broker = InMemoryBroker()
+  init(
+    habits: InMemoryBroker.Habits = .mosquitto, _ adjust: (inout KioskSettings) -> Void = { _ in }
+  ) throws {
+    broker = InMemoryBroker(habits: habits)
     topics = KioskTopics(root: "kiosk", kiosk: "k1")
     func all(_ amount: Int) -> FruitAmounts {
       FruitAmounts(Menu.standard.fruits.map { (fruit: $0.id, amount: amount) })
@@ -50,8 +55,16 @@ final class Scene {
 
   // MARK: The kiosk
 
-  func startKiosk() throws {
-    let client = broker.client(on: executor)
+  /// - Parameter topic: the process dies as soon as somebody hears something there.
+  func startKiosk(dyingAt topic: String? = nil) throws {
+    let client = broker.client(on: executor, batchLimit: batchLimit)
+    let process = Mutex<Task<Void, Never>?>(nil)
+    if let topic {
+      witness = try person("witness", hearing: [topic], on: AtOnce()) { [broker] in
+        broker.kill(client)
+        process.withLock { $0?.cancel() }
+      }
+    }
     let clock = KioskClock { [broker] in
       let now = Self.now(broker)
       return Moment(timestamp: now, day: Int(now.milliseconds / 86_400_000))
@@ -61,6 +74,7 @@ final class Scene {
       logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
     let task = Task(executorPreference: executor) { await controller.run(clientID: "kiosk") }
     kiosk = (client, task)
+    process.withLock { $0 = task }
     executor.run()
   }
 
@@ -96,7 +110,12 @@ final class Scene {
 
   // MARK: The people
 
-  func person(_ name: String, hearing filters: [String] = []) throws -> Person {
+  func person(
+    _ name: String, hearing filters: [String] = [],
+    on executor: (any SerialExecutor & TaskExecutor)? = nil,
+    then react: @escaping @Sendable () -> Void = {}
+  ) throws -> Person {
+    let executor: any SerialExecutor & TaskExecutor = executor ?? self.executor
     let person = Person(client: broker.client(on: executor))
     let options = SessionOptions(
       clientID: name, subscriptions: try filters.map { try TopicFilter($0) })
@@ -106,11 +125,12 @@ final class Scene {
       while let event = await client.nextEvent(timeout: nil) {
         if case .deliveries(let deliveries) = event {
           inbox.withLock { $0 += deliveries.map(\.message) }
+          react()
         }
         await client.settle()
       }
     }
-    executor.run()
+    self.executor.run()
     return person
   }
 
@@ -142,6 +162,18 @@ final class Scene {
   func ledger<Value>(_ read: (Ledger) throws -> Value) throws -> Value {
     try read(try Ledger(path: ledgerPath, readOnly: true))
   }
+}
+
+/// Runs each job where it is asked for: what wakes somebody goes on when they are done.
+private final class AtOnce: SerialExecutor, TaskExecutor {
+  func enqueue(_ job: consuming ExecutorJob) {
+    UnownedJob(job).runSynchronously(
+      isolatedTo: asUnownedSerialExecutor(), taskExecutor: asUnownedTaskExecutor())
+  }
+
+  func asUnownedSerialExecutor() -> UnownedSerialExecutor { UnownedSerialExecutor(self) }
+
+  func asUnownedTaskExecutor() -> UnownedTaskExecutor { UnownedTaskExecutor(self) }
 }
 
 /// Somebody with a connection to the broker, and all that they have heard.

@@ -16,11 +16,12 @@ import Testing
       json.member("empty") { _ in }
       json.member("list", [1, 2]) { $0.member("n", $1) }
       json.member("none", [Int]()) { $0.member("n", $1) }
+      json.member("texts", ["a", "\""])
       json.member("end", Int.min)
     }
     #expect(
       written == #"{"b":1,"a":"x","yes":true,"no":false,"inner":{"kiwi":-3},"empty":{},"#
-        + #""list":[{"n":1},{"n":2}],"none":[],"end":-9223372036854775808}"#)
+        + #""list":[{"n":1},{"n":2}],"none":[],"texts":["a","\""],"end":-9223372036854775808}"#)
     #expect(text { _ in } == "{}")
   }
 
@@ -37,8 +38,9 @@ import Testing
     let written = text { json in
       json.member(named: "a{", 1)
       json.member(named: #"""#, 2)
+      json.member(named: "[") { $0.member(named: ",", 3) }
     }
-    #expect(written == #"{"a{":1,"\"":2}"#)
+    #expect(written == #"{"a{":1,"\"":2,"[":{",":3}}"#)
   }
 
   @Test func everyScalarComesBackAsItWent() throws {

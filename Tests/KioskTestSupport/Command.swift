@@ -31,7 +31,7 @@ package enum Command {
     while waitpid(pid, nil, 0) < 0, errno == EINTR {}
   }
 
-  private static func spawn(_ arguments: [String], output: String) throws -> pid_t {
+  package static func spawn(_ arguments: [String], output: String) throws -> pid_t {
     #if canImport(Darwin)
     var actions: posix_spawn_file_actions_t?
     var attributes: posix_spawnattr_t?

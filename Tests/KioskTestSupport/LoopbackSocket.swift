@@ -69,8 +69,10 @@ package enum LoopbackSocket {
     #endif
   }
 
-  package static func waitUntilListening(on port: UInt16) throws {
-    let deadline = ContinuousClock.now + .seconds(10)
+  package static func waitUntilListening(
+    on port: UInt16, within limit: Duration = .seconds(10)
+  ) throws {
+    let deadline = ContinuousClock.now + limit
     while ContinuousClock.now < deadline {
       if let socket = try connect(to: port) {
         close(socket)

@@ -2,7 +2,7 @@ package import Foundation
 import Synchronization
 
 /// A real mosquitto on a free loopback port, with a folder of its own.
-package final class Mosquitto: Sendable {
+package final class Mosquitto: BrokerServer {
   package struct Options: Sendable {
     /// Names and passwords of those who may log in; empty lets everybody in.
     package var users: [String: String] = [:]
@@ -65,6 +65,13 @@ package final class Mosquitto: Sendable {
   /// What it has logged so far.
   package var log: String {
     (try? String(contentsOfFile: path("log"), encoding: .utf8)) ?? ""
+  }
+
+  /// Nobody has to log in, unless the test says who.
+  package var login: (name: String, password: String)? { nil }
+
+  package func endedConnections(of clientID: String) -> Int {
+    log.split(separator: "Client \(clientID) closed", omittingEmptySubsequences: false).count - 1
   }
 
   package func tearDown() {

@@ -52,7 +52,6 @@ import Testing
       second)
     transaction.records.insert(
       .init(4, .service(.open), answer: "open", key: .delivery(fingerprint)), at: 1)
-    transaction.ticket = Ticket(day: 7, number: 1)
     transaction.service = .closed
     transaction.confirmed = 1
     #expect(throws: LedgerError.self) { try ledger.commit(transaction) }

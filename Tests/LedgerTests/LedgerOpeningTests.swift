@@ -44,11 +44,55 @@ import Testing
     #expect(lastAlive == nil)
   }
 
+  @Test func whatWasAcknowledgedIsRemembered() throws {
+    do {
+      let ledger = try place.open()
+      #expect(ledger.acknowledged == nil)
+      ledger.beat(at: Timestamp(milliseconds: 7_000))
+      for seq in [9, 12_345, 98] { ledger.noteAcknowledged(through: seq) }
+    }
+    do {
+      let ledger = try place.open()
+      #expect(ledger.acknowledged == 98)
+      #expect(ledger.lastAlive == Timestamp(milliseconds: 7_000), "it is no sign of life")
+      let process = Int(ProcessInfo.processInfo.processIdentifier)
+      #expect(throws: LedgerError.inUse(path: place.path, process: process)) { try place.open() }
+    }
+    #expect(try place.open().acknowledged == 98, "until there is something to note")
+  }
+
+  @Test func theLockFileOfAnEarlierVersionIsUnderstood() throws {
+    try Data("12345".utf8).write(to: URL(filePath: place.path + ".lock"))
+    let ledger = try place.open()
+    #expect(ledger.acknowledged == nil)
+    #expect(ledger.lastAlive != nil)
+  }
+
   @Test(arguments: [true, false])
   func aLedgerOfALaterVersionIsRefused(readOnly: Bool) throws {
     do { _ = try place.open() }
-    try place.tamper("INSERT INTO grdb_migrations VALUES ('2 something new')")
+    try place.tamper("INSERT INTO grdb_migrations VALUES ('3 something new')")
     #expect(throws: LedgerError.newer(path: place.path)) { try place.open(readOnly: readOnly) }
+  }
+
+  @Test func aLedgerOfTheFirstVersionKnowsTheTicketsOfEachDay() throws {
+    try place.write(
+      LedgerTransaction(.opened(1, ["banana": 10]), .banana(2, ticket: 1), .banana(3, ticket: 2)))
+    try place.tamper(
+      """
+      DROP TABLE ticket;
+      CREATE TABLE ticket (
+        only INTEGER PRIMARY KEY CHECK (only = 1), day INTEGER NOT NULL, number INTEGER NOT NULL
+      ) STRICT;
+      INSERT INTO ticket VALUES (1, 7, 2);
+      DELETE FROM grdb_migrations WHERE identifier LIKE '2 %';
+      """)
+    #expect(
+      throws: LedgerError.cannotOpen(
+        path: place.path, detail: "an older version wrote it, and no kiosk has used it since")
+    ) { try place.open(readOnly: true) }
+    #expect(try place.open().state().tickets == [7: 2])
+    #expect(try place.open(readOnly: true).verify() == 3)
   }
 
   @Test func aFolderThatIsNotThereIsNamed() {

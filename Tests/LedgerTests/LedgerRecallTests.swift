@@ -69,6 +69,42 @@ import Testing
       Set(recalled.keys) == Set((77...1100).map { .delivery(fingerprint(UInt16($0))) }))
   }
 
+  @Test func deliveriesAfterAnEntryComeInTheirOrder() throws {
+    let keys: [RepeatKey] = [
+      .delivery(fingerprint(8)), .delivery(fingerprint(65_535)), .request(panel, "a1"),
+      .delivery(fingerprint(1, "kiwi")),
+    ]
+    let records = zip(1..., keys).map { seq, key in
+      LedgerTransaction.Record(seq, .service(.open), answer: "", key: key)
+    }
+    for record in records { try place.write(LedgerTransaction(record)) }
+    let ledger = try place.open()
+    #expect(
+      try ledger.deliveries(after: 0)
+        == [fingerprint(8), fingerprint(65_535), fingerprint(1, "kiwi")])
+    #expect(try ledger.deliveries(after: 1) == [fingerprint(65_535), fingerprint(1, "kiwi")])
+    #expect(try ledger.deliveries(after: 3) == [fingerprint(1, "kiwi")])
+    #expect(try ledger.deliveries(after: 4).isEmpty)
+  }
+
+  /// A bounce bears the number of the press that counted, and may come much later.
+  @Test func aDeliveryThatCountedAsAnEarlierOneIsNotTakenForAcknowledged() throws {
+    let records = (1...3).map { seq in
+      LedgerTransaction.Record(
+        seq, .service(.open), answer: "", key: .delivery(fingerprint(UInt16(seq))))
+    }
+    var transaction = LedgerTransaction(records[0], records[1])
+    try place.write(transaction)
+    transaction = LedgerTransaction(records[2])
+    transaction.echoes = [0, 1].map {
+      .init(fingerprint: fingerprint(UInt16(8 + $0)), seq: 1, recordsBefore: $0)
+    }
+    try place.write(transaction)
+    #expect(
+      try place.open().deliveries(after: 2) == [fingerprint(8), fingerprint(3), fingerprint(9)])
+    #expect(try place.open().deliveries(after: 3) == [fingerprint(9)])
+  }
+
   @Test func fingerprintsTellPacketTopicAndPayloadApart() {
     func digest(_ topic: String, _ payload: String) -> UInt64 {
       Fingerprint(packetID: 1, topic: topic, payload: Array(payload.utf8)).digest

@@ -33,12 +33,21 @@ import Testing
     #expect(foreignKeys == 1)
   }
 
+  @Test func marksAreKeptAndReplaced() throws {
+    var transaction = LedgerTransaction(.opened(1, ["banana": 10]))
+    transaction.marks = ["hall/0": "4", "hall/1": "7"]
+    try place.write(transaction)
+    transaction = LedgerTransaction()
+    transaction.marks = ["hall/0": "5"]
+    try place.write(transaction)
+    #expect(try place.open().state().marks == ["hall/0": "5", "hall/1": "7"])
+  }
+
   @Test func whatWasCommittedIsThereAfterReopening() throws {
     var transaction = LedgerTransaction(
       .opened(1, ["banana": 10, "kiwi": 0]), .banana(2, ticket: 1),
       .init(3, .restocked(changes: ["kiwi": 5, "banana": -1])), .init(4, .service(.closed)))
     transaction.confirmed = 3
-    transaction.ticket = Ticket(day: 7, number: 1)
     transaction.service = .closed
     try place.write(transaction)
 
@@ -46,8 +55,13 @@ import Testing
     expected.seq = 4
     expected.stock = ["banana": 7, "kiwi": 5]
     expected.service = .closed
-    expected.ticket = Ticket(day: 7, number: 1)
+    expected.tickets = [7: 1]
     expected.confirmed = 3
+    expected.presses = transaction.records.filter { $0.entry.seq == 2 }.compactMap { record in
+      record.entry.source.map {
+        .init(source: $0, order: Order(juice: "banana"), at: record.entry.at, seq: 2)
+      }
+    }
     #expect(try place.open().state() == expected)
     #expect(try place.open().verify() == 4)
   }
@@ -55,15 +69,15 @@ import Testing
   @Test func aTransactionChangesOnlyWhatItNames() throws {
     var transaction = LedgerTransaction(.opened(1, ["banana": 10]))
     transaction.service = .closed
-    transaction.ticket = Ticket(day: 7, number: 3)
     transaction.confirmed = 1
     try place.write(transaction)
-    try place.write(LedgerTransaction(.banana(2, ticket: 4)))
+    try place.write(LedgerTransaction(.banana(2, ticket: 3)))
+    try place.write(LedgerTransaction(.init(3, .restocked(changes: [:]))))
     let state = try place.open().state()
     #expect(state.service == .closed)
-    #expect(state.ticket == Ticket(day: 7, number: 3))
+    #expect(state.tickets == [7: 3])
     #expect(state.confirmed == 1)
-    #expect(state.seq == 2)
+    #expect(state.seq == 3)
   }
 
   @Test(

@@ -16,6 +16,10 @@ extension Format where Value == Int {
   }
 }
 
+extension Format where Value == Bool {
+  static let boolean = Format { scalar throws(Complaint) in try scalar.boolean() }
+}
+
 extension Format where Value == Duration {
   static func seconds(_ range: ClosedRange<Int>) -> Self {
     Format { scalar throws(Complaint) in .seconds(try scalar.integer(in: range)) }

@@ -59,6 +59,20 @@ struct Scalar {
       hint: "put it in quotes: \"\(text.printable)\"")
   }
 
+  /// The truth, if it is written as `true` or `false`; what else YAML takes for one (`on`, `yes`)
+  /// differs from version to version.
+  func boolean() throws(Complaint) -> Bool {
+    switch (kind, text) {
+    case (.truth, "true"), (.untyped, "true"): return true
+    case (.truth, "false"), (.untyped, "false"): return false
+    default:
+      let isQuoted = kind == .text && (text == "true" || text == "false")
+      throw Complaint(
+        "must be true or false, not \(isQuoted ? "text" : text.quoted)",
+        hint: isQuoted ? "remove the quotes" : nil)
+    }
+  }
+
   /// The number, if it is a whole one that is written with digits and in the range.
   func integer(in range: ClosedRange<Int>) throws(Complaint) -> Int {
     let expected = "must be a whole number from \(range.lowerBound) to \(range.upperBound)"

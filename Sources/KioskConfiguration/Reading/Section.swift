@@ -15,6 +15,7 @@ struct Section {
 
   /// More than anybody sells; so many that nothing that is read takes long.
   private static let maximumKeys = 1_000
+  private static let maximumElements = 10_000
 
   let reading: Reading
   /// In the order of the file.
@@ -130,6 +131,33 @@ struct Section {
     return value
   }
 
+  /// Reads a list of sections; one that is absent is empty. No variable overrides what is in it.
+  mutating func list(_ key: String, read: (inout Section) -> Void) {
+    known.append(key)
+    guard let node = entries[key]?.node else { return }
+    guard case .sequence(let elements) = node, elements.count <= Self.maximumElements else {
+      if case .scalar(let scalar) = node, Scalar(scalar, folder: "").kind == .nothing { return }
+      return report(
+        Complaint("must be a list of at most \(Self.maximumElements), each starting with '- '"),
+        at: key)
+    }
+    for (index, element) in elements.enumerated() {
+      var section = Section(
+        element, path: path + [key, String(index + 1)],
+        at: reading.place(of: element) ?? place(of: key), hasVariables: false, reading: reading)
+      guard element.mapping != nil else { continue }
+      read(&section)
+      section.reportUnknownKeys()
+    }
+  }
+
+  /// Reads a key that must be there; `nil`, and a report, if it is not.
+  mutating func require<Value>(_ key: String, _ format: Format<Value>) -> Value? {
+    let value = read(key, format)
+    if value == nil, !has(key) { report(Complaint("is missing"), at: key) }
+    return value
+  }
+
   /// Whether the file, or the environment, has the key or anything below it.
   func has(_ key: String) -> Bool {
     entries[key] != nil || variable(key) != nil || reading.hasVariables(below: path + [key])
@@ -151,6 +179,11 @@ struct Section {
   /// Reports what is wrong with the value of a key, or that one is missing.
   func report(_ complaint: Complaint, at key: String) {
     reading.report(complaint, at: place(of: key), path: path + [key])
+  }
+
+  /// Reports what is wrong with the section as a whole.
+  func report(_ complaint: Complaint) {
+    reading.report(complaint, at: place, path: path)
   }
 
   /// To be asked when the section is read: what was not asked for is unknown.

@@ -1,60 +1,81 @@
 package import KioskMessages
 package import Ledger
 import MessageBroker
+import Panels
 
 /// A delivery that asks something of the kiosk, read but not yet decided on.
 package struct Admission: Sendable {
   package let source: Source
-  package let request: Result<Request, Rejection>
+  /// `nil` if a device only tells by what its next message is to be measured.
+  package let request: Result<Request, Rejection>?
   let isRetained: Bool
   /// Under which a repeat of this request will be recognised; `nil` if none will be.
   let key: RepeatKey?
   /// Under which this request may be recognised as a repeat itself.
   package let repeatKeys: [RepeatKey]
+  /// Of the device: the request counts only if this is new.
+  private(set) var mark: PanelReading.Mark?
+  /// The same press again within this time is the same one.
+  private(set) var debounce = Duration.zero
   /// Whether the sender is told; what is carried out always is.
   var isAnswered = true
   private let resultTopic: String
-  private let correlationData: [UInt8]?
+  private var correlationData: [UInt8]?
 
-  init(_ delivery: Delivery, from source: Source, topics: KioskTopics, isWithinRate: Bool) {
-    let message = delivery.message
+  private init(
+    _ request: Result<Request, Rejection>?, from source: Source, on delivery: Delivery,
+    repeating original: Fingerprint?, resultTopic: String
+  ) {
     self.source = source
-    isRetained = message.retain
-    correlationData = message.correlationData
-    resultTopic = topics.resultTopic(for: source, asking: message.responseTopic)
-    request = Self.read(message, from: source, isWithinRate: isWithinRate)
-
+    self.request = request
+    isRetained = delivery.message.retain
+    self.resultTopic = resultTopic
     guard case .success(let admitted) = request else {
       (key, repeatKeys) = (nil, [])
       return
     }
     let requestKey = admitted.id.map { RepeatKey.request(source, $0) }
     let deliveryKey =
-      delivery.packetID == 0
-      ? nil
-      : RepeatKey.delivery(
-        Fingerprint(packetID: delivery.packetID, topic: message.topic, payload: message.payload))
+      delivery.packetID == 0 ? nil : RepeatKey.delivery(Fingerprint(delivery))
     // A retained message is known by its delivery, which need not say again that it was retained;
     // its id is not used up: sent unretained, it counts.
-    key = message.retain ? deliveryKey : requestKey ?? deliveryKey
-    repeatKeys = [requestKey, delivery.isRedelivery ? deliveryKey : nil].compactMap(\.self)
+    key = isRetained ? deliveryKey : requestKey ?? deliveryKey
+    repeatKeys = [requestKey, original.map(RepeatKey.delivery)].compactMap(\.self)
   }
 
-  private static func read(
-    _ message: Message, from source: Source, isWithinRate: Bool
-  ) -> Result<Request, Rejection> {
-    let decoded: Result<Request, Rejection> = Result { () throws(Rejection) in
+  /// A command on the kiosk's own topics.
+  ///
+  /// - Parameter original: under which the delivery is known if it comes again.
+  init(
+    command delivery: Delivery, from source: Source, repeating original: Fingerprint?,
+    settings: KioskSettings, isWithinRate: Bool
+  ) {
+    let message = delivery.message
+    let request = Result { () throws(Rejection) in
       if let flaw = source.flaw { throw Rejection(.malformed, flaw) }
       return try Request(kind: source.kind, payload: message.payload)
     }
-    guard !isWithinRate else { return decoded }
-    let id =
-      switch decoded {
-      case .success(let request): request.id
-      case .failure(let rejection): rejection.id
-      }
-    return .failure(
-      Rejection(.rateLimited, "too many messages in one second: send fewer", id: id))
+    self.init(
+      isWithinRate ? request : request.refusedByRate, from: source, on: delivery,
+      repeating: original,
+      resultTopic: settings.topics.resultTopic(for: source, asking: message.responseTopic))
+    correlationData = message.correlationData
+    debounce = settings.orders.debounce
+  }
+
+  /// A message of a bound device, or one of the presses in it.
+  ///
+  /// - Parameter original: under which the delivery is known if it comes again.
+  init(
+    _ request: Result<Request, Rejection>?, from source: Source, of panel: PanelBinding,
+    mark: PanelReading.Mark?, on delivery: Delivery, repeating original: Fingerprint?,
+    settings: KioskSettings, isWithinRate: Bool
+  ) {
+    self.init(
+      isWithinRate ? request : request?.refusedByRate, from: source, on: delivery,
+      repeating: original, resultTopic: settings.topics.result(for: source))
+    self.mark = mark
+    debounce = panel.debounce ?? settings.orders.debounce
   }
 
   func answer(_ payload: [UInt8]) -> Answer {
@@ -70,5 +91,17 @@ extension KioskTopics {
       !responseTopic.utf8.contains(where: { $0 == UInt8(ascii: "+") || $0 == UInt8(ascii: "#") })
     else { return result(for: source) }
     return responseTopic
+  }
+}
+
+extension Result<Request, Rejection> {
+  fileprivate var refusedByRate: Self {
+    let id =
+      switch self {
+      case .success(let request): request.id
+      case .failure(let rejection): rejection.id
+      }
+    return .failure(
+      Rejection(.rateLimited, "too many messages in one second: send fewer", id: id))
   }
 }

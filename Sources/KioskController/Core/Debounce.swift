@@ -1,14 +1,14 @@
 import KioskMessages
+import Ledger
 
 /// Takes presses of one button that follow each other too quickly for one press: a radio that
 /// repeats, a contact that bounces. What it remembers is gone with the window.
 struct Debounce: Sendable {
-  let window: Duration
   private var presses: [Press: Counted] = [:]
-  /// What is past is looked for when there are so many; twice as many as were left the last time, so
-  /// that a crowd of buttons is not gone through for each press.
-  private var limit = Self.fewest
-  private static let fewest = 1000
+  /// Time to look for what is over once so many presses are remembered.
+  private var limit = 1000
+
+  private static let longestWindow = Duration.seconds(60)
 
   private struct Press: Hashable {
     let source: Source
@@ -18,31 +18,42 @@ struct Debounce: Sendable {
   private struct Counted {
     let at: Timestamp
     let seq: Int
+    let window: Duration
   }
 
-  /// - Parameter window: from the last press that counted; zero: every press counts.
-  init(window: Duration) { self.window = window }
+  /// - Parameter presses: that have counted so far, as the ledger knows them.
+  init(_ presses: [Ledger.State.Press] = []) {
+    for press in presses {
+      self.presses[Press(source: press.source, order: press.order)] = Counted(
+        at: press.at, seq: press.seq, window: Self.longestWindow)
+    }
+  }
 
   /// How many presses are remembered.
   var count: Int { presses.count }
 
   /// The entry of the press that this one repeats; `nil` if this one counts, as entry `seq`.
+  ///
+  /// - Parameter window: from the last press that counted; zero: every press counts.
   mutating func original(
-    of order: Order, from source: Source, at now: Timestamp, seq: Int
+    of order: Order, from source: Source, at now: Timestamp, seq: Int, window: Duration
   ) -> Int? {
     guard window > .zero else { return nil }
     let press = Press(source: source, order: order)
-    if let counted = presses[press], isWithinWindow(counted.at, of: now) { return counted.seq }
+    if let counted = presses[press], now.isWithin(window, of: counted.at) { return counted.seq }
     if presses.count >= limit {
-      presses = presses.filter { isWithinWindow($0.value.at, of: now) }
-      limit = max(Self.fewest, presses.count * 2)
+      presses = presses.filter { now.isWithin($0.value.window, of: $0.value.at) }
+      limit = max(1000, presses.count * 2)
     }
-    presses[press] = Counted(at: now, seq: seq)
+    presses[press] = Counted(at: now, seq: seq, window: window)
     return nil
   }
+}
 
-  private func isWithinWindow(_ last: Timestamp, of now: Timestamp) -> Bool {
-    // A clock that was set back makes no press wait.
-    (.zero..<window).contains(now.since(last))
+extension Timestamp {
+  /// Whether it is no more than a duration after an earlier one. A clock that was set back makes
+  /// nobody wait.
+  func isWithin(_ duration: Duration, of earlier: Timestamp) -> Bool {
+    (.zero..<duration).contains(since(earlier))
   }
 }

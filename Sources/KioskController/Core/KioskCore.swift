@@ -1,6 +1,7 @@
 import JuiceMaker
 package import KioskMessages
 package import Ledger
+import Panels
 
 /// The kiosk's mind: a batch of deliveries in, one decision out.
 ///
@@ -14,8 +15,16 @@ package struct KioskCore: Sendable {
   private(set) var alerts: [Fruit.ID: StockAlert] = [:]
   /// The number of the last entry.
   package private(set) var seq: Int
-  private var ticket: Ticket?
+  /// The last ticket number of each day.
+  private var tickets: [Int: Int]
   private var debounce: Debounce
+  /// What devices count by, by key.
+  private var marks: [String: String]
+  /// When the kiosk came back from so long an absence that what happened in it must not count.
+  private var cameBackAt: Timestamp?
+  /// Of which marks something was heard since.
+  private var heardSince: Set<String> = []
+  private let feedback: [String: Feedback]
   package var counters: KioskHealth.Counters
 
   /// - Parameters:
@@ -34,8 +43,11 @@ package struct KioskCore: Sendable {
         quantities: FruitAmounts(held), capacities: settings.stock.capacities))
     service = state.service
     seq = state.seq
-    ticket = state.ticket
-    debounce = Debounce(window: settings.orders.debounce)
+    tickets = state.tickets
+    debounce = Debounce(state.presses)
+    marks = state.marks
+    feedback = Dictionary(
+      settings.panels.lazy.map { ($0.name, $0.feedback) }, uniquingKeysWith: { first, _ in first })
     self.counters = counters
     updateAlerts()
   }
@@ -67,8 +79,14 @@ package struct KioskCore: Sendable {
     var decision = Decision()
     var answered = recalled
     for admission in admissions {
+      guard heed(admission.mark, at: now.timestamp, in: &decision) else {
+        if admission.request != nil { counters.duplicates += 1 }
+        continue
+      }
       let request: Request
       switch admission.request {
+      case nil:
+        continue
       case .failure(let rejection):
         counters.rejected += 1
         decision.turnAway(admission, rejection)
@@ -83,11 +101,15 @@ package struct KioskCore: Sendable {
       }
       if case .order(let order) = request.command, request.id == nil, !admission.isRetained,
         let original = debounce.original(
-          of: order, from: admission.source, at: now.timestamp, seq: seq + 1)
+          of: order, from: admission.source, at: now.timestamp, seq: seq + 1,
+          window: admission.debounce)
       {
         counters.duplicates += 1
         if case .delivery(let fingerprint) = admission.key {
-          decision.transaction.echoes.append(.init(fingerprint: fingerprint, seq: original))
+          decision.transaction.echoes.append(
+            .init(
+              fingerprint: fingerprint, seq: original,
+              recordsBefore: decision.transaction.records.count))
         }
         continue
       }
@@ -99,13 +121,45 @@ package struct KioskCore: Sendable {
       let answer = admission.answer(result.payload)
       if let key = admission.key { answered[key] = answer }
       decision.record(entry, answer: answer, key: admission.key)
+      if let feedback = feedback[admission.source.name] {
+        decision.publish(self.feedback(feedback, to: outcome, result))
+      }
     }
-    if ticket != before.ticket { decision.transaction.ticket = ticket }
     if service != before.service { decision.transaction.service = service }
     updateAlerts()
     decision.publish(settings.topics.changes(from: before, to: self, at: now.timestamp))
     return decision
   }
+
+  /// The kiosk was away for longer than an order may be old.
+  package mutating func cameBack(at now: Timestamp) {
+    cameBackAt = now
+    heardSince = []
+  }
+
+  /// Whether a message with this mark is news: another than the last one of its key.
+  private mutating func heed(
+    _ mark: PanelReading.Mark?, at now: Timestamp, in decision: inout Decision
+  ) -> Bool {
+    guard let mark else { return true }
+    let known = [mark.key, mark.twin].compactMap(\.self)
+    guard !known.contains(where: { marks[$0] == mark.value }) else {
+      if cameBackAt != nil { heardSince.insert(mark.key) }
+      return false
+    }
+    let isNew = marks[mark.key] == nil
+    // A device that makes up names for its counters does not fill the memory.
+    guard !isNew || marks.count < Self.maximumMarks else { return false }
+    marks[mark.key] = mark.value
+    decision.transaction.marks[mark.key] = mark.value
+    // What a device says first may be what happened while the kiosk was away.
+    guard let repetition = mark.repetition, let cameBackAt, !isNew,
+      now.isWithin(repetition, of: cameBackAt)
+    else { return true }
+    return !heardSince.insert(mark.key).inserted
+  }
+
+  static let maximumMarks = 10_000
 
   private mutating func carryOut(
     _ request: Request, isRetained: Bool, at now: Moment
@@ -173,8 +227,9 @@ package struct KioskCore: Sendable {
     }
     switch try? juiceMaker.make(order.juice, quantity: order.quantity) {
     case .ready(let used):
-      let ticket = Ticket(after: self.ticket, on: now.day)
-      self.ticket = ticket
+      // By day, because a clock that jumps comes back to a day that had its first tickets before.
+      let ticket = Ticket(day: now.day, number: tickets[now.day, default: 0] + 1)
+      tickets[ticket.day] = ticket.number
       var result = CommandResult(status: .ready)
       result.ticket = ticket.number
       result.used = used
@@ -232,18 +287,6 @@ package struct KioskCore: Sendable {
       alerts[fruit] = StockAlert(
         quantity: quantity, low: settings.stock.lowMarks[fruit] ?? 0,
         previous: alerts[fruit] ?? .ok)
-    }
-  }
-}
-
-extension Ticket {
-  /// The next number of the day. A clock that is set back over midnight does not start the day again,
-  /// so that no two customers hold the same number.
-  fileprivate init(after last: Ticket?, on day: Int) {
-    if let last, day == last.day || day == last.day - 1 {
-      self.init(day: last.day, number: last.number + 1)
-    } else {
-      self.init(day: day, number: 1)
     }
   }
 }

@@ -1,5 +1,7 @@
 import KioskMessages
+import Ledger
 package import MessageBroker
+import Panels
 
 /// Where deliveries come in: what is no command is turned away before the ledger is asked.
 ///
@@ -8,7 +10,12 @@ package import MessageBroker
 package struct KioskDoor: Sendable {
   /// Messages that were no command and get no answer.
   package private(set) var dropped = 0
-  private let topics: KioskTopics
+  /// What may come again on this connection.
+  package var redeliveries = Redeliveries()
+  private let settings: KioskSettings
+  private var panels: PanelDirectory
+  /// Topics on which somebody says that they are back, which is no command and not dropped.
+  private let birthTopics: Set<String>
   private var rate: RateLimit<Source>
   /// Of all senders together, and for each kind of command, so that the desk is told what is wrong
   /// with a restock whatever the panels do.
@@ -19,7 +26,9 @@ package struct KioskDoor: Sendable {
   static let refusalsPerSecond = 100
 
   package init(settings: KioskSettings) {
-    topics = settings.topics
+    self.settings = settings
+    panels = PanelDirectory(settings.panels)
+    birthTopics = Set(settings.birthTopics)
     rate = RateLimit(perSecond: settings.orders.maximumPerSecond)
   }
 
@@ -27,19 +36,72 @@ package struct KioskDoor: Sendable {
     var admissions: [Admission] = []
     admissions.reserveCapacity(deliveries.count)
     for delivery in deliveries {
-      guard let source = topics.source(ofCommandOn: delivery.message.topic) else {
-        dropped += 1
-        continue
-      }
-      // What comes again after a crash was let in once.
-      let isWithinRate = delivery.isRedelivery || rate.admit(source, at: now.timestamp)
-      var admission = Admission(
-        delivery, from: source, topics: topics, isWithinRate: isWithinRate)
-      if case .failure = admission.request {
-        admission.isAnswered = refusals.admit(source.kind, at: now.timestamp)
-      }
-      admissions.append(admission)
+      let original = redeliveries.original(of: delivery)
+      let admitted = admit(delivery, repeating: original, at: now)
+      if admitted.isEmpty, !isExpected(delivery.message.topic) { dropped += 1 }
+      admissions += admitted
     }
     return admissions
+  }
+
+  private mutating func admit(
+    _ delivery: Delivery, repeating original: Fingerprint?, at now: Moment
+  ) -> [Admission] {
+    let topic = delivery.message.topic
+    guard let source = settings.topics.source(ofCommandOn: topic) else {
+      return panels.panels(hearing: topic).flatMap { panel in
+        admit(delivery, on: topic, of: panel, repeating: original, at: now)
+      }
+    }
+    let admission = Admission(
+      command: delivery, from: source, repeating: original, settings: settings,
+      isWithinRate: isWithinRate(delivery, from: source, at: now))
+    return [answered(admission, at: now)]
+  }
+
+  private mutating func admit(
+    _ delivery: Delivery, on topic: String, of panel: PanelBinding,
+    repeating original: Fingerprint?, at now: Moment
+  ) -> [Admission] {
+    func admission(
+      _ request: Result<Request, Rejection>?, from source: Source, mark: PanelReading.Mark? = nil
+    ) -> Admission {
+      let isWithinRate = request == nil || isWithinRate(delivery, from: source, at: now)
+      return answered(
+        Admission(
+          request, from: source, of: panel, mark: mark, on: delivery, repeating: original,
+          settings: settings, isWithinRate: isWithinRate), at: now)
+    }
+    let itself = Source(kind: .order, name: panel.name)
+    let message = delivery.message
+    do throws(Unreadable) {
+      let reading = try panel.read(message.payload, on: topic, isRetained: message.retain)
+      guard reading.requests.isEmpty else {
+        return reading.requests.map {
+          admission(.success($0.request), from: $0.source, mark: reading.mark)
+        }
+      }
+      return reading.mark.map { [admission(nil, from: itself, mark: $0)] } ?? []
+    } catch {
+      return [admission(.failure(Rejection(.malformed, "\(topic): \(error)")), from: itself)]
+    }
+  }
+
+  /// What comes again after a crash was let in once.
+  private mutating func isWithinRate(
+    _ delivery: Delivery, from source: Source, at now: Moment
+  ) -> Bool {
+    delivery.isRedelivery || rate.admit(source, at: now.timestamp)
+  }
+
+  private mutating func answered(_ admission: Admission, at now: Moment) -> Admission {
+    guard case .failure = admission.request else { return admission }
+    var admission = admission
+    admission.isAnswered = refusals.admit(admission.source.kind, at: now.timestamp)
+    return admission
+  }
+
+  private mutating func isExpected(_ topic: String) -> Bool {
+    birthTopics.contains(topic) || !panels.panels(hearing: topic).isEmpty
   }
 }

@@ -27,7 +27,7 @@ package struct Order: Hashable, Sendable {
 }
 
 /// Whether the kiosk takes orders.
-package enum ServiceState: String, Hashable, Sendable {
+package enum ServiceState: String, CaseIterable, Hashable, Sendable {
   case open, closed
 }
 

@@ -29,9 +29,12 @@ package struct JSONWriter {
 
   package mutating func member(_ key: StaticString, _ write: (inout JSONWriter) -> Void) {
     writeKey(key)
-    bytes.append(UInt8(ascii: "{"))
-    write(&self)
-    bytes.append(UInt8(ascii: "}"))
+    self.write(write)
+  }
+
+  package mutating func member(_ key: StaticString, _ texts: [String]) {
+    writeKey(key)
+    writeArray(texts) { $0.write($1) }
   }
 
   /// An array of objects, one for each element.
@@ -40,22 +43,18 @@ package struct JSONWriter {
     _ write: (inout JSONWriter, Element) -> Void
   ) {
     writeKey(key)
-    bytes.append(UInt8(ascii: "["))
-    for (index, element) in elements.enumerated() {
-      if index > 0 { bytes.append(UInt8(ascii: ",")) }
-      bytes.append(UInt8(ascii: "{"))
-      write(&self, element)
-      bytes.append(UInt8(ascii: "}"))
-    }
-    bytes.append(UInt8(ascii: "]"))
+    writeArray(elements) { json, element in json.write { write(&$0, element) } }
   }
 
   /// A member whose key is data: an id, say.
   package mutating func member(named key: String, _ value: Int) {
-    separate()
-    write(key)
-    bytes.append(UInt8(ascii: ":"))
+    writeKey(named: key)
     write(value)
+  }
+
+  package mutating func member(named key: String, _ write: (inout JSONWriter) -> Void) {
+    writeKey(named: key)
+    self.write(write)
   }
 
   private mutating func writeKey(_ key: StaticString) {
@@ -66,8 +65,31 @@ package struct JSONWriter {
     bytes.append(UInt8(ascii: ":"))
   }
 
+  private mutating func writeKey(named key: String) {
+    separate()
+    write(key)
+    bytes.append(UInt8(ascii: ":"))
+  }
+
   private mutating func separate() {
     if bytes.last != UInt8(ascii: "{") { bytes.append(UInt8(ascii: ",")) }
+  }
+
+  private mutating func write(_ write: (inout JSONWriter) -> Void) {
+    bytes.append(UInt8(ascii: "{"))
+    write(&self)
+    bytes.append(UInt8(ascii: "}"))
+  }
+
+  private mutating func writeArray<Element>(
+    _ elements: some Sequence<Element>, _ write: (inout JSONWriter, Element) -> Void
+  ) {
+    bytes.append(UInt8(ascii: "["))
+    for (index, element) in elements.enumerated() {
+      if index > 0 { bytes.append(UInt8(ascii: ",")) }
+      write(&self, element)
+    }
+    bytes.append(UInt8(ascii: "]"))
   }
 
   private mutating func write(_ number: Int) {

@@ -47,6 +47,8 @@ struct ClientState {
   /// there, and cannot publish.
   private var isOpen = false
   private var hasConnected = false
+  /// A session has begun since the client was last told that it is online.
+  private var isSessionNew = false
   private var delay = Self.firstDelay
   private var outage: BrokerError?
   private var unreported: [BrokerError] = []
@@ -81,10 +83,10 @@ struct ClientState {
     return oldest
   }
 
-  mutating func connected(clean: Bool, at now: Duration) {
+  mutating func connected(resumed: Bool, at now: Duration) {
     phase = .connected
     hasConnected = true
-    if clean { (lastReceived, hasAbandoned) = (now, false) }
+    if !resumed { (isSessionNew, lastReceived, hasAbandoned) = (true, now, false) }
   }
 
   /// Forgets the batch in hand.
@@ -155,7 +157,8 @@ struct ClientState {
         if !deliveries.isEmpty { return take(deliveries) }
         read += 1
         delay = Self.firstDelay
-        return .online
+        defer { isSessionNew = false }
+        return .online(resumed: !isSessionNew)
       }
       read += 1
     }

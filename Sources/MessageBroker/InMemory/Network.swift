@@ -182,9 +182,9 @@ struct Network {
     if let older = server.sessions[options.clientID]?.connection {
       lose(older, .sessionTakenOver)
     }
-    let isClean = clients[client].startsClean(at: now)
-    server.connect(options, cleanStart: isClean, client: client, at: now)
-    clients[client].connected(clean: isClean, at: now)
+    let resumed = server.connect(
+      options, cleanStart: clients[client].startsClean(at: now), client: client, at: now)
+    clients[client].connected(resumed: resumed, at: now)
     if strike(.after, .connect, client) { return }
     deliver()
     do {

@@ -21,14 +21,17 @@ struct ServerState: Sendable {
   }
 
   /// Opens the client's session, or resumes it unless it is to start clean or has expired.
+  ///
+  /// - Returns: whether it was resumed.
   mutating func connect(
     _ options: SessionOptions, cleanStart: Bool, client: Int, at now: Duration
-  ) {
+  ) -> Bool {
     forgetExpired(at: now)
     if cleanStart { sessions[options.clientID] = nil }
     let isResumed = sessions[options.clientID] != nil
     sessions[options.clientID, default: ServerSession()]
       .open(options, by: client, resumed: isResumed, habits: habits)
+    return isResumed
   }
 
   /// Subscribes, and queues the retained messages that each filter selects: every SUBSCRIBE brings

@@ -4,6 +4,7 @@ import JuiceMaker
 import KioskConfiguration
 import KioskController
 import KioskMessages
+import Panels
 
 struct Check: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
@@ -32,6 +33,10 @@ struct Check: AsyncParsableCommand {
         fruits  \(settings.menu.fruits.map(\.id.text).joined(separator: ", "))
         juices  \(settings.menu.juices.map(\.id.text).joined(separator: ", "))
       """)
+    for panel in configuration.panels {
+      let buttons = panel.buttons.keys.sorted().joined(separator: ", ")
+      StandardOutput.write("  panel   \(panel.name): \(buttons) on \(panel.topic)")
+    }
     guard connect else { return }
     // As a panel of its own, so that a running kiosk keeps its session.
     let client = try await KioskClient(

@@ -1,4 +1,5 @@
 import Foundation
+import HomeAssistant
 import JuiceMaker
 import KioskConfiguration
 import KioskController
@@ -16,9 +17,10 @@ extension KioskController {
   ) throws(Failure) -> KioskController {
     let broker = try configuration.makeBroker()
     do throws(LedgerError) {
+      let ledger = try Ledger(path: configuration.ledger.path)
+      let settings = KioskSettings(configuration, retainedTopics: try ledger.state().topics)
       return try KioskController(
-        settings: KioskSettings(configuration), broker: broker,
-        ledger: Ledger(path: configuration.ledger.path),
+        settings: settings, broker: broker, ledger: ledger,
         clock: .system(timeZone: configuration.kiosk.timeZone), logger: logger)
     } catch {
       throw Failure(error)
@@ -27,7 +29,8 @@ extension KioskController {
 }
 
 extension KioskSettings {
-  init(_ configuration: KioskConfiguration) {
+  /// - Parameter retainedTopics: those that the ledger knows of.
+  init(_ configuration: KioskConfiguration, retainedTopics: Set<String> = []) {
     self.init(
       topics: configuration.topics, language: configuration.kiosk.language,
       menu: configuration.menu,
@@ -38,6 +41,28 @@ extension KioskSettings {
         maximumAge: configuration.orders.maxAge, maximumQuantity: configuration.orders.maxQuantity,
         debounce: configuration.orders.debounce,
         maximumPerSecond: configuration.orders.maxPerSecond ?? 0),
+      version: JuiceKiosk.version)
+    panels = configuration.panels
+    displays = configuration.displays
+    if let discovery = Discovery(configuration, retainedTopics: retainedTopics) {
+      announcements += discovery.messages.map {
+        Message(topic: $0.topic, payload: $0.payload, retain: true)
+      }
+      births.append(Birth(topic: discovery.birth.topic, payload: discovery.birth.payload))
+    }
+  }
+}
+
+extension Discovery {
+  /// `nil` if the kiosk is not to be shown in Home Assistant.
+  fileprivate init?(_ configuration: KioskConfiguration, retainedTopics: Set<String>) {
+    let homeAssistant = configuration.homeAssistant
+    guard homeAssistant.isEnabled else { return nil }
+    self.init(
+      prefix: homeAssistant.prefix, form: homeAssistant.form == .device ? .device : .components,
+      account: homeAssistant.account.text, topics: configuration.topics,
+      language: configuration.kiosk.language, menu: configuration.menu,
+      capacities: configuration.stock.capacities, retainedTopics: retainedTopics,
       version: JuiceKiosk.version)
   }
 }

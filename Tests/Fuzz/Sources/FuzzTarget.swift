@@ -7,7 +7,7 @@ import MessageBroker
 /// beyond not to crash.
 enum FuzzTarget: String, CaseIterable {
   case order, restock, service, topic, source, json, result, report, timestamp, filter
-  case configuration
+  case configuration, panel, template
 
   var check: ([UInt8]) -> Void {
     switch self {
@@ -22,6 +22,8 @@ enum FuzzTarget: String, CaseIterable {
     case .timestamp: Self.timestamp
     case .filter: Self.filter
     case .configuration: Self.configuration
+    case .panel: PanelFuzz.panel
+    case .template: PanelFuzz.template
     }
   }
 

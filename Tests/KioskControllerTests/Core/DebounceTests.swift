@@ -74,22 +74,34 @@ import Testing
     #expect(kiosk.stock["banana"] == 8)
   }
 
+  @Test func aRestartDoesNotOpenTheWindow() throws {
+    try kiosk.receive(.order("banana"))
+    try kiosk.restart()
+    kiosk.pass(.milliseconds(499))
+    try kiosk.receive(.order("banana"))
+    #expect(kiosk.stock["banana"] == 8)
+    kiosk.pass(.milliseconds(1))
+    try kiosk.receive(.order("banana"))
+    #expect(kiosk.stock["banana"] == 6)
+  }
+
   @Test func withoutAWindowEveryPressCounts() {
-    var debounce = Debounce(window: .zero)
+    var debounce = Debounce()
     let panel = Source(kind: .order, name: "p1")
     for seq in 1...3 {
       let original = debounce.original(
-        of: Order(juice: "banana"), from: panel, at: TestKiosk.start, seq: seq)
+        of: Order(juice: "banana"), from: panel, at: TestKiosk.start, seq: seq, window: .zero)
       #expect(original == nil)
     }
   }
 
   @Test func whatIsOverIsForgotten() {
-    var debounce = Debounce(window: .milliseconds(500))
+    var debounce = Debounce()
     for index in 0..<5000 {
       let panel = Source(kind: .order, name: "p\(index)")
       let now = Timestamp(milliseconds: Int64(index))
-      let original = debounce.original(of: Order(juice: "kiwi"), from: panel, at: now, seq: index)
+      let original = debounce.original(
+        of: Order(juice: "kiwi"), from: panel, at: now, seq: index, window: .milliseconds(500))
       #expect(original == nil)
       #expect(debounce.count <= 1000)
     }

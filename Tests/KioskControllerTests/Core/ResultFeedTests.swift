@@ -3,7 +3,7 @@ import Testing
 @testable import KioskController
 
 @Suite struct ResultFeedTests {
-  private var feed = ResultFeed(confirmed: 10)
+  private var feed = ResultFeed(confirmed: 10, acknowledged: 9)
 
   @Test mutating func anEntryIsConfirmedWithItsLastMessage() {
     feed.published(through: 12, serial: 4)
@@ -52,6 +52,27 @@ import Testing
     feed.published(through: 13, serial: 8)
     feed.confirm(through: 8)
     #expect(feed.confirmed == 13)
+  }
+
+  @Test mutating func theAnswerToAnOrderProvesThatItIsAcknowledged() {
+    feed.published(through: 12, serial: 4, acknowledging: true)
+    #expect(feed.acknowledged == 9)
+    feed.confirm(through: 4)
+    #expect(feed.acknowledged == 12)
+  }
+
+  /// On the way again before the order is: it may come back still.
+  @Test mutating func anAnswerThatIsPublishedAgainProvesNothing() {
+    feed.published(through: 12, serial: 4, acknowledging: true)
+    feed.connectionLost()
+    feed.published(through: 12, serial: 8)
+    feed.confirm(through: 8)
+    #expect(feed.confirmed == 12)
+    #expect(feed.acknowledged == 9)
+    feed.published(through: 13, serial: 9, acknowledging: true)
+    feed.published(through: 14, serial: 10)
+    feed.confirm(through: 10)
+    #expect(feed.acknowledged == 13)
   }
 
   @Test mutating func theLedgerIsToldWhatIsConfirmed() {

@@ -53,9 +53,15 @@ final class TestKiosk {
   }
 
   /// The process dies and starts again.
-  func restart() throws {
+  ///
+  /// - Parameters:
+  ///   - acknowledged: the entry up to which the broker has its acknowledgements.
+  ///   - late: after longer than an order may be old.
+  func restart(acknowledged: Int = 0, late: Bool = false) throws {
     core = KioskCore(settings: settings, state: try ledger.state())
     door = KioskDoor(settings: settings)
+    door.redeliveries = Redeliveries(unacknowledged: try ledger.deliveries(after: acknowledged))
+    if late { core.cameBack(at: now.timestamp) }
   }
 
   func pass(_ duration: Duration, day: Int? = nil) {

@@ -12,7 +12,7 @@ struct RetainedTests {
         Message(topic: "stock/kiwi", text: "10", retain: true),
         Message(topic: "stock/kiwi", text: "7", retain: true),
       ])
-      let display = try await fixture.onlineClient("display", "stock/+")
+      let display = try await fixture.onlineClient("display", "stock/kiwi")
       let retained = try await display.nextDeliveries(1)
       #expect(retained.map(\.text) == ["7"])
       #expect(retained.map(\.message.retain) == [true])
@@ -40,8 +40,20 @@ struct RetainedTests {
         Message(topic: "stock/kiwi", text: "", retain: true),
         Message(topic: "stock/mango", text: "8", retain: true),
       ])
-      let display = try await fixture.onlineClient("display", "stock/+")
+      let display = try await fixture.onlineClient("display", "stock/kiwi", "stock/mango")
       #expect(try await display.nextTexts(1) == ["8"])
+    }
+  }
+
+  @Test(arguments: BrokerKind.allCases)
+  func aWildcardSelectsThemToo(kind: BrokerKind) async throws {
+    try await withBroker(kind) { fixture in
+      let kiosk = try await fixture.onlineClient("kiosk")
+      try await kiosk.publishAndConfirm([Message(topic: "stock/kiwi", text: "7", retain: true)])
+      let display = try await fixture.onlineClient("display", "stock/+")
+      try await kiosk.publishAndConfirm([Message(topic: "stock/end", text: "end")])
+      let texts = (kind.habits.retainedMatchWildcards ? ["7"] : []) + ["end"]
+      #expect(try await display.nextTexts(texts.count) == texts)
     }
   }
 

@@ -1,3 +1,5 @@
+import Foundation
+import KioskTestSupport
 import MessageBroker
 import MosquittoBroker
 import Testing
@@ -46,28 +48,42 @@ enum BrokerKind: CaseIterable, Sendable, CustomTestStringConvertible {
   case inMemory
   case mosquittoV311
   case mosquittoV5
+  case rabbitMQ
+  case ejabberdV311
+  case ejabberdV5
+
+  /// Those of other makes take their time, and `deploy/test --brokers` installs them.
+  static let allCases: [BrokerKind] =
+    ProcessInfo.processInfo.environment["KIOSK_BROKERS"] == nil
+    ? [.inMemory, .mosquittoV311, .mosquittoV5] : [.rabbitMQ, .ejabberdV311, .ejabberdV5]
 
   var testDescription: String {
     switch self {
     case .inMemory: "in memory"
     case .mosquittoV311: "mosquitto, MQTT 3.1.1"
     case .mosquittoV5: "mosquitto, MQTT 5"
+    case .rabbitMQ: "RabbitMQ, MQTT 3.1.1"
+    case .ejabberdV311: "ejabberd, MQTT 3.1.1"
+    case .ejabberdV5: "ejabberd, MQTT 5"
     }
   }
 
   /// Whether message expiry, response topics and reasons given by the broker reach a client.
   var speaksVersion5: Bool {
     switch self {
-    case .inMemory, .mosquittoV5: true
-    case .mosquittoV311: false
+    case .inMemory, .mosquittoV5, .ejabberdV5: true
+    case .mosquittoV311, .rabbitMQ, .ejabberdV311: false
     }
   }
 
   func fixture() async throws -> any BrokerFixture {
     switch self {
     case .inMemory: InMemoryFixture()
-    case .mosquittoV311: try MosquittoFixture(.v311)
-    case .mosquittoV5: try MosquittoFixture(.v5)
+    case .mosquittoV311: try ServerFixture(Mosquitto(), .v311)
+    case .mosquittoV5: try ServerFixture(Mosquitto(), .v5)
+    case .rabbitMQ: try ServerFixture(OtherBroker(.rabbitMQ), .v311)
+    case .ejabberdV311: try ServerFixture(OtherBroker(.ejabberd), .v311)
+    case .ejabberdV5: try ServerFixture(OtherBroker(.ejabberd), .v5)
     }
   }
 }

@@ -21,10 +21,13 @@ extension MessageBroker {
   }
 
   /// Waits until the client is online; deliveries of a resumed session must not come before.
-  func expectOnline(_ location: SourceLocation = #_sourceLocation) async throws {
+  ///
+  /// - Returns: whether the session was resumed.
+  @discardableResult
+  func expectOnline(_ location: SourceLocation = #_sourceLocation) async throws -> Bool {
     while true {
       switch try await event(location) {
-      case .online: return
+      case .online(let resumed): return resumed
       case .offline, .confirmed: continue
       case .deliveries(let unexpected):
         try #require(unexpected.isEmpty, "expected to be online", sourceLocation: location)
@@ -89,6 +92,16 @@ extension MessageBroker {
   ) async throws {
     try await expectConfirmed(publish(messages), location)
   }
+}
+
+/// Expects redeliveries under the packet ids of the first time, where the broker keeps them.
+func expectSamePacketIDs(
+  _ again: [Delivery], _ first: [Delivery], _ kind: BrokerKind,
+  _ location: SourceLocation = #_sourceLocation
+) {
+  let expected =
+    kind.habits.keepsPacketIDs ? first.map(\.packetID) : (1...first.count).map(UInt16.init)
+  #expect(again.map(\.packetID) == expected, sourceLocation: location)
 }
 
 extension BrokerFixture {

@@ -23,7 +23,7 @@ struct ManualExecutorTests {
       Task(executorPreference: executor) {
         await kiosk.connect(SessionOptions(clientID: "kiosk", subscriptions: [orders]))
         while let event = await kiosk.nextEvent(timeout: .seconds(2)) {
-          record.add("kiosk \(event == .online ? "online" : "order")")
+          record.add("kiosk \(event == .online(resumed: false) ? "online" : "order")")
           await kiosk.settle()
         }
         record.add("kiosk timeout")
@@ -32,7 +32,9 @@ struct ManualExecutorTests {
         await panel.connect(SessionOptions(clientID: "panel"))
         while let event = await panel.nextEvent(timeout: .seconds(1)) {
           record.add("panel \(event)")
-          if event == .online { _ = try? await panel.publish([Message(topic: "orders", text: "")]) }
+          if event == .online(resumed: false) {
+            _ = try? await panel.publish([Message(topic: "orders", text: "")])
+          }
         }
         record.add("panel timeout")
       }
@@ -49,7 +51,8 @@ struct ManualExecutorTests {
     let first = try simulate()
     #expect(
       first == [
-        "start", "kiosk online", "panel online", "kiosk order", "panel confirmed", "at 1 s",
+        "start", "kiosk online", "panel online(resumed: false)", "kiosk order", "panel confirmed",
+        "at 1 s",
         "panel timeout", "at 2 s", "kiosk timeout",
       ])
     for _ in 1...20 { #expect(try simulate() == first) }

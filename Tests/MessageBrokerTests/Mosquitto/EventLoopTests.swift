@@ -20,6 +20,12 @@ struct EventLoopTests {
       usleep(UInt32(duration / .microseconds(1)))
     }
 
+    /// Keeps the thread from everything else until the check is over.
+    func settle(_ check: @Sendable () throws -> Void) throws {
+      broker.assumeIsolated { $0.settle() }
+      try check()
+    }
+
     /// Without a suspension between the calls, since both actors share a thread.
     func answer(_ message: Message) throws {
       try broker.assumeIsolated {
@@ -34,6 +40,18 @@ struct EventLoopTests {
       let broker = try await online(server, "echo")
       try await Client(broker).answer(Message(topic: "echo", text: "hello"))
       #expect(try await broker.nextTexts(1) == ["hello"])
+    }
+  }
+
+  /// The kiosk notes right behind it that its acknowledgements are out.
+  @Test func whatIsSettledHasLeftWhenTheCallReturns() async throws {
+    try await withMosquitto { server in
+      let broker = try await online(server, "orders", clientID: "kiosk")
+      try await broker.publish([Message(topic: "orders", text: "order")])
+      _ = try await broker.nextBatch()
+      try await Client(broker).settle {
+        try waitUntil("it is acknowledged") { server.log.contains("Received PUBACK from kiosk") }
+      }
     }
   }
 

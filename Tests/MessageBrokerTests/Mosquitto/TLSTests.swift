@@ -58,7 +58,7 @@ struct TLSTests {
         keyFile: certificates.clientKey)
       let broker = MosquittoBroker(configuration)
       await broker.connect(SessionOptions(clientID: "kiosk"))
-      #expect(await broker.nextEvent(timeout: .seconds(10)) == .online)
+      #expect(await broker.nextEvent(timeout: .seconds(10)) == .online(resumed: false))
       try await expectRefusal(server, "certificate") {
         $0.tls = .init(caFile: certificates.ca)
       }

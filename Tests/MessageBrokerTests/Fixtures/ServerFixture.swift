@@ -3,40 +3,46 @@ import MessageBroker
 import MosquittoBroker
 import Synchronization
 
-/// The real thing: a mosquitto of its own, and a proxy before each client to cut its connection at.
-final class MosquittoFixture: BrokerFixture {
+/// The real thing: a server of its own, and a proxy before each client to cut its connection at.
+final class ServerFixture: BrokerFixture {
   private struct State {
     var proxies: [String: [Proxy]] = [:]
     var refusesLogins = false
     var isStopped = false
   }
 
-  let server: Mosquitto
+  private let server: any BrokerServer
   private let version: MosquittoBroker.Configuration.ProtocolVersion
   private let state = Mutex(State())
 
-  init(_ version: MosquittoBroker.Configuration.ProtocolVersion) throws {
+  init(
+    _ server: any BrokerServer, _ version: MosquittoBroker.Configuration.ProtocolVersion
+  ) {
     self.version = version
-    server = try Mosquitto()
+    self.server = server
   }
 
   var patience: Duration { .milliseconds(200) }
 
   func client(_ clientID: String) throws -> any MessageBroker {
     let proxy = try Proxy(to: server.port)
+    var configuration = MosquittoBroker.Configuration.loopback(proxy.port, version)
+    (configuration.username, configuration.password) = (server.login?.name, server.login?.password)
     state.withLock { state in
-      if state.refusesLogins { proxy.redirect(to: server.refusingPort) }
+      if state.refusesLogins {
+        proxy.redirect(to: server.refusingPort)
+        (configuration.username, configuration.password) = ("nobody", "nothing")
+      }
       if state.isStopped { proxy.close() }
       state.proxies[clientID, default: []].append(proxy)
     }
-    return MosquittoBroker(.loopback(proxy.port, version))
+    return MosquittoBroker(configuration)
   }
 
   func cutConnection(ofClient clientID: String) throws {
-    let noticed = { self.server.log.split(separator: "Client \(clientID) closed").count }
-    let before = noticed()
+    let before = server.endedConnections(of: clientID)
     for proxy in state.withLock({ $0.proxies[clientID] ?? [] }) { proxy.close() }
-    try waitUntil("the broker has noticed") { noticed() > before }
+    try waitUntil("the broker has noticed") { server.endedConnections(of: clientID) > before }
   }
 
   func stop() {

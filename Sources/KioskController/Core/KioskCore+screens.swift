@@ -1,0 +1,50 @@
+import JuiceMaker
+import KioskMessages
+import MessageBroker
+import Panels
+
+// What the kiosk tells devices that do not know its topics.
+extension KioskCore {
+  /// What a panel hears about an order of its own.
+  func feedback(
+    _ feedback: Feedback, to outcome: LedgerEntry.Outcome, _ result: CommandResult
+  ) -> [Message] {
+    let push: Push? =
+      switch outcome {
+      case .ready: feedback.ready
+      case .outOfStock: feedback.outOfStock
+      case .rejected: feedback.rejected
+      case .opened, .restocked, .service: nil
+      }
+    guard let push else { return [] }
+    let text = push.payload.fill { gap in
+      switch gap {
+      case .juice: result.juice?.text
+      case .quantity: result.quantity.map(String.init)
+      case .ticket: result.ticket.map(String.init)
+      case .message: result.message
+      case .stock, .alert, .servings, .kioskStatus: value(of: gap)
+      }
+    }
+    return [Message(topic: push.topic, text: text)]
+  }
+
+  /// What fills a gap in the text of a display.
+  func value(of gap: Template.Gap, status: KioskStatus = .online) -> String? {
+    switch gap {
+    case .stock(let fruit): juiceMaker.stock[fruit].map(String.init)
+    case .alert(let fruit): alerts[fruit]?.rawValue
+    case .servings(let juice): (try? juiceMaker.servings(of: juice)).map(String.init)
+    case .kioskStatus: status.rawValue
+    case .juice, .quantity, .ticket, .message: nil
+    }
+  }
+
+  /// What a display has to show.
+  func message(for display: Display, status: KioskStatus = .online) -> Message? {
+    let push = display.push(
+      filling: { value(of: $0, status: status) },
+      servings: { (try? juiceMaker.servings(of: $0)) ?? 0 })
+    return push.map { Message(topic: $0.topic, text: $0.payload, retain: display.retain) }
+  }
+}

@@ -1,0 +1,36 @@
+import KioskMessages
+
+/// `zigbee2mqtt/<name>` `{"action":"single","linkquality":87,...}`
+/// (www.zigbee2mqtt.io/guide/usage/mqtt_topics_and_messages.html).
+///
+/// After a press the action is said to be over: `""`, sometimes `null` (#25605). With the Home
+/// Assistant extension the same press comes on `zigbee2mqtt/<name>/action` too, as a bare word
+/// (#32015). There is no counter; radio repeats fall to the debounce.
+enum Zigbee2MQTT {
+  static func read(_ payload: [UInt8], on topic: String) throws(Unreadable) -> Signal {
+    let action: String?
+    if isActionTopic(topic) {
+      action = String(validating: payload, as: UTF8.self)
+    } else if case .string(let text)? = try JSON.object(payload)["action"] {
+      action = text
+    } else {
+      action = nil
+    }
+    guard let action, !action.isEmpty else { return Signal() }
+    return Signal(presses: [Signal.Press(action: action)])
+  }
+
+  static func isActionTopic(_ topic: String) -> Bool { topic.hasSuffix("/action") }
+}
+
+extension Signal.Press {
+  /// A remote with several buttons says which one in front: `1_single`.
+  fileprivate init(action: String) {
+    var input: String?
+    var word = action
+    if let match = action.wholeMatch(of: /([0-9]+)_(.+)/) {
+      (input, word) = (String(match.output.1), String(match.output.2))
+    }
+    self.init(input: input, words: word.lowercased() == "hold" ? ["long", word] : [word])
+  }
+}

@@ -1,0 +1,37 @@
+import KioskMessages
+
+/// Where in the messages of a device that no other dialect knows the press is.
+package struct GenericFormat: Hashable, Sendable {
+  /// The member that names the press; `nil`: the whole payload does.
+  package var action: JSONPointer?
+  /// A counter or a timestamp: another for each press, the same when a press is said again.
+  package var counter: JSONPointer?
+
+  package init(action: JSONPointer? = nil, counter: JSONPointer? = nil) {
+    self.action = action
+    self.counter = counter
+  }
+
+  func read(_ payload: [UInt8], on topic: String) throws(Unreadable) -> Signal {
+    guard action != nil || counter != nil else {
+      return Signal(presses: try [press(String(validating: payload, as: UTF8.self))])
+    }
+    let json: JSON
+    do { json = try JSON.parse(payload) } catch { throw Unreadable("not JSON: \(error)") }
+    // Devices share their topics with other messages.
+    guard let value = action.map({ json[$0] }) ?? json, let word = value.word, !word.isEmpty else {
+      return Signal()
+    }
+    let press = try press(word)
+    guard let counter else { return Signal(presses: [press]) }
+    guard let count = json[counter]?.word else {
+      throw Unreadable("there is no counter at \(counter)")
+    }
+    return Signal(presses: [press], mark: Signal.Mark(.counter, key: topic, value: count))
+  }
+
+  private func press(_ word: String?) throws(Unreadable) -> Signal.Press {
+    guard let word else { throw Unreadable("the text is not valid UTF-8") }
+    return Signal.Press(words: [word.filter { !$0.isNewline }])
+  }
+}

@@ -1,0 +1,91 @@
+"""What Home Assistant finds at the broker; how it takes it is in test_home_assistant.py."""
+
+import json
+
+from arrivals import eventually
+from client import retained
+from conftest import MakeClient, MakeKiosk
+from kiosk import FRUITS, RECIPES, Kiosk
+from mosquitto import Mosquitto
+
+KIWIS_ONLY = {
+    "fruits": {"kiwi": "Kiwi"}, "juices": {"kiwi": {"en": "Kiwi juice", "recipe": {"kiwi": 3}}}
+}
+
+
+def discovery(broker: Mosquitto) -> dict[str, dict]:
+    return {
+        topic: json.loads(text) for topic, text in retained(broker.port, "homeassistant").items()
+    }
+
+
+def restart(kiosk: Kiosk, **settings: dict) -> None:
+    kiosk.stop()
+    kiosk.configure(None, settings)
+    kiosk.start()
+
+
+def settings(broker: Mosquitto, form: str, **others: dict) -> dict[str, dict]:
+    return {
+        "broker": {"port": broker.port}, "home_assistant": {"enabled": True, "form": form}
+    } | others
+
+
+def test_a_message_for_each_entity(broker: Mosquitto, make_kiosk: MakeKiosk) -> None:
+    def topics(fruits: list[str], juices: list[str]) -> set[str]:
+        entities = {"button/refill", "switch/service", "event/order"}
+        for fruit in fruits:
+            entities |= {f"sensor/stock_{fruit}", f"number/set_{fruit}"}
+            entities.add(f"binary_sensor/alert_{fruit}")
+        for juice in juices:
+            entities |= {f"button/order_{juice}", f"sensor/servings_{juice}"}
+        return {f"homeassistant/{entity.replace('/', '/kiosk_k1/')}/config" for entity in entities}
+
+    def announced() -> set[str]:
+        return {topic for topic in discovery(broker) if "/diagnostic_" not in topic}
+
+    kiosk = make_kiosk(**settings(broker, "components")).start()
+    eventually(lambda: announced() == topics(FRUITS, list(RECIPES)))
+    restart(kiosk, **settings(broker, "components", menu=KIWIS_ONLY))
+    eventually(lambda: announced() == topics(["kiwi"], ["kiwi"]))
+    restart(kiosk, **settings(broker, "device"))
+    eventually(lambda: set(discovery(broker)) == {"homeassistant/device/kiosk_k1/config"})
+    restart(kiosk, broker={"port": broker.port})
+    eventually(lambda: discovery(broker) == {})
+
+
+def test_a_message_for_the_device(broker: Mosquitto, make_kiosk: MakeKiosk) -> None:
+    def components() -> dict[str, dict]:
+        messages = list(discovery(broker).values())
+        return messages[0]["components"] if messages else {}
+
+    kiosk = make_kiosk(**settings(broker, "device")).start()
+    everything = eventually(components)
+    # What has left is removed by its platform alone, once; then it is named no more.
+    fewer = settings(broker, "device", menu=KIWIS_ONLY)
+    restart(kiosk, **fewer)
+    eventually(lambda: components()["set_mango"] == {"platform": "number"})
+    assert components().keys() == everything.keys()
+    assert components()["set_kiwi"] == everything["set_kiwi"]
+    restart(kiosk, **fewer)
+    eventually(lambda: "set_mango" not in components())
+
+
+def test_a_birth_is_answered_with_everything(
+    broker: Mosquitto, make_kiosk: MakeKiosk, make_client: MakeClient
+) -> None:
+    make_kiosk(**settings(broker, "components")).start()
+    home = make_client("kiosk/k1/#", "homeassistant/#")
+    home.messages.first(lambda message: message.topic == "kiosk/k1/status")
+    kept = retained(broker.port) | retained(broker.port, "homeassistant")
+    assert "homeassistant/switch/kiosk_k1/service/config" in kept
+    since = len(home.messages)
+    home.publish("homeassistant/status", "online")
+
+    def again() -> dict[str, str]:
+        return {message.topic: message.text for message in home.messages.since(since)}
+
+    home.messages.until(lambda: kept.keys() <= again().keys())
+    assert json.loads(again()["kiosk/k1/health"])["dropped"] == 0
+    changing = {"kiosk/k1/stock", "kiosk/k1/health"}
+    assert all(again()[topic] == text for topic, text in kept.items() if topic not in changing)

@@ -1,0 +1,301 @@
+"""The kiosk in a real Home Assistant, with the accounts that deploy/docs/security.md gives both."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any, Iterator
+
+import pytest
+
+from door import AUDITOR, Account, Door
+from home_assistant import HomeAssistant, forms
+from kiosk import FRUITS, RECIPES, Kiosk
+
+pytestmark = [
+    pytest.mark.skipif(
+        "KIOSK_HOME_ASSISTANT" not in os.environ, reason="deploy/test --home-assistant runs these"
+    ),
+    # paho 1.6.1 asks for TLS versions that Python would like to forget.
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+]
+
+ACCOUNTS = """
+topics kiosk/k1
+controller controller
+panel panel1
+homeassistant homeassistant
+"""
+
+
+@pytest.fixture(scope="module", params=forms())
+def form(request: pytest.FixtureRequest) -> str:
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def door(form: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Door]:
+    door = Door(tmp_path_factory.mktemp("door"), ACCOUNTS).start()
+    yield door
+    door.stop()
+
+
+@pytest.fixture(scope="module")
+def home(door: Door, tmp_path_factory: pytest.TempPathFactory) -> Iterator[HomeAssistant]:
+    folder = tmp_path_factory.mktemp("home") / "config"
+    home = HomeAssistant(folder, door, "homeassistant").start()
+    yield home
+    home.stop()
+
+
+class ShownKiosk(Kiosk):
+    """A kiosk that is shown in Home Assistant, unless it is told otherwise."""
+
+    def __init__(self, folder: Path, door: Door, form: str) -> None:
+        self.form = form
+        self.account = {
+            "host": "localhost", "port": door.local_port, "username": "controller",
+            "password_file": "password", "tls": {"ca_file": str(door.ca)},
+        }
+        password = folder / "password"
+        password.touch(mode=0o600)
+        password.write_text(door.password("controller"))
+        super().__init__(folder, None, {})
+
+    def configure(self, broker: None, settings: dict[str, Any]) -> None:
+        ours = {
+            "broker": self.account, "home_assistant": {"enabled": True, "form": self.form}
+        }
+        super().configure(broker, ours | settings)
+
+    def start_with(self, **settings: dict) -> "ShownKiosk":
+        """As somebody does who has changed the configuration."""
+        if self.process:
+            self.stop()
+        self.configure(None, settings)
+        self.start()
+        return self
+
+    def last_entry(self) -> dict:
+        return self.ledger()[-1]
+
+
+@pytest.fixture(scope="module")
+def running_kiosk(
+    door: Door, form: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[ShownKiosk]:
+    kiosk = ShownKiosk(tmp_path_factory.mktemp("kiosk"), door, form)
+    yield kiosk
+    kiosk.kill()
+
+
+@pytest.fixture
+def kiosk(running_kiosk: ShownKiosk, home: HomeAssistant) -> ShownKiosk:
+    """Shown with the built-in menu, however the test before has left it."""
+    running_kiosk.start_with()
+    home.wait_for("switch.kiosk_k1_service", "on")
+    return running_kiosk
+
+
+@pytest.fixture
+def auditor(door: Door) -> Iterator[Account]:
+    auditor = Account(door, AUDITOR).hear("#")
+    yield auditor
+    auditor.drop()
+
+
+@pytest.fixture(autouse=True)
+def no_complaint(home: HomeAssistant) -> Iterator[None]:
+    """Whatever a test does, Home Assistant finds nothing to complain about."""
+    yield
+    assert home.complaints() == []
+
+
+def entities(fruits: list[str] = FRUITS, juices: list[str] = list(RECIPES)) -> set[str]:
+    found = {"button.kiosk_k1_refill", "switch.kiosk_k1_service", "event.kiosk_k1_order"}
+    for fruit in fruits:
+        found |= {
+            f"sensor.kiosk_k1_stock_{fruit}", f"number.kiosk_k1_set_{fruit}",
+            f"binary_sensor.kiosk_k1_alert_{fruit}",
+        }
+    for juice in juices:
+        found |= {f"button.kiosk_k1_order_{juice}", f"sensor.kiosk_k1_servings_{juice}"}
+    for key in [
+        "orders", "out_of_stock", "restocks", "duplicates", "stale", "rejected", "reconnects",
+        "dropped", "memory", "queue", "started_at",
+    ]:
+        found.add(f"sensor.kiosk_k1_diagnostic_{key}")
+    return found
+
+
+def test_everything_appears_by_itself(kiosk: ShownKiosk, home: HomeAssistant) -> None:
+    home.until(lambda: set(home.states()) == entities())
+
+    def unknown() -> set[str]:
+        return {
+            entity for entity, state in home.states().items()
+            if state["state"] in ("unknown", "unavailable")
+        }
+
+    # What is known of a button or an event is when it was last pressed or fired.
+    home.until(lambda: not {e for e in unknown() if not e.startswith(("button.", "event."))})
+    states = home.states()
+    stock = kiosk.stock()
+    for fruit in FRUITS:
+        assert states[f"sensor.kiosk_k1_stock_{fruit}"]["state"] == str(stock[fruit])
+        number = states[f"number.kiosk_k1_set_{fruit}"]
+        assert number["state"] == str(stock[fruit])
+        assert (number["attributes"]["min"], number["attributes"]["max"]) == (0, 100)
+    for juice, recipe in RECIPES.items():
+        servings = min(stock[fruit] // amount for fruit, amount in recipe.items())
+        assert states[f"sensor.kiosk_k1_servings_{juice}"]["state"] == str(servings)
+    button = states["button.kiosk_k1_order_mango_kiwi"]["attributes"]["friendly_name"]
+    assert button == "Juice kiosk k1 Order Mango kiwi juice"
+    for attribute, value in {
+        "name": "Juice kiosk k1", "manufacturer": "Juice Kiosk", "model": "juice-kiosk",
+        "sw_version": kiosk.command("--version", config=False).stdout.strip(),
+    }.items():
+        entity = "switch.kiosk_k1_service"
+        assert home.render(f"{{{{ device_attr('{entity}', '{attribute}') }}}}") == value
+
+
+def test_a_press_elsewhere_is_shown(kiosk: ShownKiosk, home: HomeAssistant, door: Door) -> None:
+    home.call("number.set_value", "number.kiosk_k1_set_kiwi", value=8)
+    home.wait_for("binary_sensor.kiosk_k1_alert_kiwi", "off")
+    home.wait_for("sensor.kiosk_k1_stock_kiwi", "8")
+    panel = Account(door, "panel1")
+    panel.say({"kiosk/k1/order/panel1": '{"id":"p1","juice":"kiwi"}'})
+    panel.drop()
+    home.wait_for("sensor.kiosk_k1_stock_kiwi", "5")
+    home.wait_for("number.kiosk_k1_set_kiwi", "5")
+    home.wait_for("sensor.kiosk_k1_servings_kiwi", "1")
+    home.wait_for("binary_sensor.kiosk_k1_alert_kiwi", "on")
+
+
+def test_a_number_restocks(kiosk: ShownKiosk, home: HomeAssistant) -> None:
+    before = kiosk.stock()["mango"]
+    wanted = 42 if before != 42 else 43
+    home.call("number.set_value", "number.kiosk_k1_set_mango", value=wanted)
+    home.wait_for("sensor.kiosk_k1_stock_mango", str(wanted))
+    entry = kiosk.last_entry()
+    assert entry["source"] == "restock/homeassistant"
+    assert entry["status"] == "restocked" and entry["changes"] == {"mango": wanted - before}
+    # With which the same command is known again, should the broker deliver it twice.
+    assert entry["id"].isdigit()
+    kiosk.verify()
+
+
+def test_a_refill_fills_everything_up(kiosk: ShownKiosk, home: HomeAssistant) -> None:
+    home.call("button.press", "button.kiosk_k1_refill")
+    for fruit in FRUITS:
+        home.wait_for(f"sensor.kiosk_k1_stock_{fruit}", "100")
+    assert kiosk.last_entry()["source"] == "restock/homeassistant"
+    assert kiosk.stock() == {fruit: 100 for fruit in FRUITS}
+
+
+def event(home: HomeAssistant) -> dict:
+    return home.states()["event.kiosk_k1_order"]
+
+
+def test_a_button_orders(kiosk: ShownKiosk, home: HomeAssistant) -> None:
+    home.call("number.set_value", "number.kiosk_k1_set_banana", value=3)
+    home.wait_for("sensor.kiosk_k1_stock_banana", "3")
+    seen = event(home)["state"]
+    home.call("button.press", "button.kiosk_k1_order_banana")
+    home.wait_for("sensor.kiosk_k1_stock_banana", "1")
+    home.until(lambda: event(home)["state"] != seen)
+    entry = kiosk.last_entry()
+    assert (entry["source"], entry["status"]) == ("order/homeassistant", "ready")
+    attributes = event(home)["attributes"]
+    assert attributes["event_type"] == "ready"
+    for key in ["source", "id", "juice", "quantity", "ticket", "seq"]:
+        assert attributes[key] == entry[key]
+    # The same press twice is two orders; the second finds too little.
+    seen = event(home)["state"]
+    home.call("button.press", "button.kiosk_k1_order_banana")
+    home.until(lambda: event(home)["state"] != seen)
+    assert event(home)["attributes"]["event_type"] == "out_of_stock"
+    assert kiosk.stock()["banana"] == 1
+
+
+def test_what_is_delivered_twice_counts_once(
+    kiosk: ShownKiosk, home: HomeAssistant, auditor: Account
+) -> None:
+    home.call("button.press", "button.kiosk_k1_refill")
+    home.wait_for("sensor.kiosk_k1_stock_kiwi", "100")
+    home.call("button.press", "button.kiosk_k1_order_kiwi")
+    home.wait_for("sensor.kiosk_k1_stock_kiwi", "97")
+    press = auditor.wait_for("kiosk/k1/order/homeassistant")
+    assert press.qos == 1 and not press.retain
+    auditor.say({press.topic: press.payload.decode()})
+    answer = auditor.wait_for(f"{press.topic}/result", '"duplicate":true')
+    assert json.loads(answer.payload)["status"] == "ready"
+    assert kiosk.stock()["kiwi"] == 97
+
+
+def test_the_switch_closes(kiosk: ShownKiosk, home: HomeAssistant) -> None:
+    home.call("switch.turn_off", "switch.kiosk_k1_service")
+    home.wait_for("switch.kiosk_k1_service", "off")
+    assert kiosk.last_entry()["source"] == "service/homeassistant"
+    seen = event(home)["state"]
+    home.call("button.press", "button.kiosk_k1_order_kiwi")
+    home.until(lambda: event(home)["state"] != seen)
+    attributes = event(home)["attributes"]
+    assert (attributes["event_type"], attributes["reason"]) == ("rejected", "closed")
+    home.call("switch.turn_on", "switch.kiosk_k1_service")
+    home.wait_for("switch.kiosk_k1_service", "on")
+
+
+def all_are(home: HomeAssistant, available: bool) -> bool:
+    states = home.states()
+    return set(states) == entities() and all(
+        (state["state"] != "unavailable") == available for state in states.values()
+    )
+
+
+def test_a_kiosk_that_is_lost_is_unavailable(kiosk: ShownKiosk, home: HomeAssistant) -> None:
+    home.until(lambda: all_are(home, available=True))
+    kiosk.kill()
+    home.until(lambda: all_are(home, available=False))
+    kiosk.start()
+    home.until(lambda: all_are(home, available=True))
+    assert home.states()["switch.kiosk_k1_service"]["state"] == "on"
+
+
+def test_a_restart_of_home_assistant_brings_everything_back(
+    kiosk: ShownKiosk, home: HomeAssistant, auditor: Account
+) -> None:
+    home.until(lambda: all_are(home, available=True))
+    stock = home.states()["sensor.kiosk_k1_stock_kiwi"]["state"]
+    home.stop()
+    topic = {
+        "components": "homeassistant/switch/kiosk_k1/service/config",
+        "device": "homeassistant/device/kiosk_k1/config",
+    }[kiosk.form]
+    auditor.catch_up()
+    auditor.heard.clear()
+    home.start()
+    home.until(lambda: all_are(home, available=True))
+    home.wait_for("sensor.kiosk_k1_stock_kiwi", stock)
+    # Asked by its birth message, the kiosk has said everything again.
+    assert not auditor.wait_for(topic).retain
+    heard = [message.topic for message in auditor.heard]
+    assert heard.index("homeassistant/status") < heard.index(topic)
+    auditor.wait_for("kiosk/k1/stock/kiwi", stock)
+
+
+def test_what_leaves_the_kiosk_leaves_home_assistant(
+    kiosk: ShownKiosk, home: HomeAssistant
+) -> None:
+    home.until(lambda: set(home.states()) == entities())
+    menu = {
+        "fruits": {"kiwi": {"en": "Kiwi", "ko": "키위"}},
+        "juices": {"kiwi": {"en": "Kiwi juice", "ko": "키위쥬스", "recipe": {"kiwi": 3}}},
+    }
+    kiosk.start_with(menu=menu, kiosk={"language": "ko"})
+    home.until(lambda: set(home.states()) == entities(["kiwi"], ["kiwi"]))
+    home.until(
+        lambda: home.states()["sensor.kiosk_k1_stock_kiwi"]["attributes"]["friendly_name"]
+        == "쥬스 키오스크 k1 키위 재고"
+    )
+    kiosk.start_with(home_assistant={"enabled": False})
+    home.until(lambda: home.states() == {})

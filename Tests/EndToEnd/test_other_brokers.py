@@ -1,0 +1,88 @@
+"""A kiosk that is killed, with brokers that number and mark redeliveries in other ways."""
+
+import os
+import random
+import signal
+import time
+from pathlib import Path
+from typing import Iterator
+
+import pytest
+
+from client import BASE, Client
+from conftest import MakeKiosk
+from displays import expected
+from load import BusyPanel, assert_nothing_lost_and_nothing_twice
+from other_brokers import OtherBroker
+
+pytestmark = pytest.mark.skipif(
+    "KIOSK_BROKERS" not in os.environ, reason="deploy/test --brokers runs it"
+)
+
+PLENTY = 1_000_000_000
+KILLS = int(os.environ.get("KIOSK_KILLS", "30"))
+
+
+@pytest.fixture
+def other(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[OtherBroker]:
+    broker = OtherBroker(tmp_path / "broker", request.param)
+    try:
+        yield broker.start()
+    finally:
+        broker.kill()
+
+
+@pytest.mark.parametrize(
+    ("other", "version"), [("rabbitmq", "3.1.1"), ("ejabberd", "3.1.1"), ("ejabberd", "5")],
+    indirect=["other"],
+)
+def test_no_order_is_lost_and_none_made_twice(
+    other: OtherBroker, make_kiosk: MakeKiosk, tmp_path: Path, capsys, version: str
+) -> None:
+    password = tmp_path / "password"
+    password.touch(0o600)
+    password.write_text(other.login[1])
+    kiosk = make_kiosk(
+        other,
+        broker={
+            "protocol": version, "username": other.login[0], "password_file": str(password)
+        },
+        stock={"initial": PLENTY, "capacity": PLENTY},
+    ).start()
+    watcher = Client(other.port, f"{BASE}/events", protocol=version, login=other.login)
+    panels = [
+        # Without an id, a button waits for its answer: deploy/docs/brokers.md has the reason.
+        BusyPanel(
+            other.port, f"p{number}", has_ids=has_ids, protocol=version,
+            window=16 if has_ids else 1, login=other.login,
+        )
+        for number, has_ids in enumerate([True, False] * 4)
+    ]
+    chance = random.Random(time.time_ns())
+    try:
+        for _ in range(KILLS):
+            # Now and then it does not even come online.
+            if chance.random() < 0.8:
+                panels[chance.randrange(8)].wait_for_answers(chance.randrange(1, 60), within=60)
+            assert kiosk.stop(signal.SIGKILL) == -signal.SIGKILL
+            kiosk.launch()
+        for panel in panels:
+            panel.finish(within=60)
+    finally:
+        for panel in panels:
+            panel.close()
+    assert_nothing_lost_and_nothing_twice(kiosk, panels, PLENTY)
+    pressed, repeated = sum(p.pressed for p in panels), sum(p.repeated for p in panels)
+    with capsys.disabled():
+        print(f" {KILLS} kills, {pressed} orders, {repeated} answered again", end=" ")
+
+    last = len(kiosk.ledger())
+    watcher.messages.first(lambda message: message.json["seq"] == last)
+    assert {message.json["seq"] for message in watcher.messages} >= set(range(2, last + 1))
+    watcher.close()
+
+    wanted = expected(kiosk)
+    display = Client(other.port, *wanted, protocol=version, login=other.login)
+    shows = lambda: {message.topic: message.text for message in display.messages} == wanted
+    display.messages.until(shows)
+    display.close()

@@ -1,0 +1,263 @@
+"""The examples in config/panels, each with what its devices are known to put on the wire.
+
+The recordings follow the documentation of the devices and the issues of their projects: repeats,
+ghosts and all. Whatever happens in between, they yield the presses that a person made.
+"""
+
+import json
+import re
+import time
+from dataclasses import dataclass, field
+
+import pytest
+
+from arrivals import PATIENCE
+from client import Client
+from conftest import MakeClient, MakeKiosk
+from kiosk import ROOT, Kiosk
+
+EXAMPLES = ROOT / "config/panels"
+
+
+@dataclass
+class Heard:
+    """A message of a device, and what a person meant by it: nothing, or a juice and how many."""
+
+    topic: str
+    payload: str
+    means: tuple[str, int] | str | None = None
+    retain: bool = False
+
+
+@dataclass
+class Recording:
+    messages: list[Heard]
+    changes: dict[str, str] = field(default_factory=dict)
+    # Retained before the kiosk starts: it comes with each of its subscriptions.
+    ghost: Heard | None = None
+
+
+def zigbee(action: str | None, means: tuple[str, int] | str | None = None, quality: int = 87):
+    payload = {"action": action, "battery": 100, "linkquality": quality}
+    return Heard("zigbee2mqtt/hallway_button", json.dumps(payload), means)
+
+
+def shelly(event: str, count: int, means: tuple[str, int] | str | None = None):
+    topic = "shellies/shellyix3-98CDAC24A1B2/input_event/0"
+    return Heard(topic, json.dumps({"event": event, "event_cnt": count}), means)
+
+
+def esphome(entity: str, payload: str, means: tuple[str, int] | str | None = None):
+    return Heard(f"bench/{entity}/state", payload, means, retain=True)
+
+
+def shelly2(component: str, event: str, ts: float, means: tuple[str, int] | str | None = None):
+    return Heard(
+        "shellyplusi4-a8032ab12345/events/rpc",
+        json.dumps({
+            "src": "shellyplusi4-a8032ab12345", "dst": "shellyplusi4-a8032ab12345/events",
+            "method": "NotifyEvent",
+            "params": {
+                "ts": ts,
+                "events": [{"component": component, "id": 0, "event": event, "ts": ts}],
+            },
+        }), means,
+    )
+
+
+RECORDINGS = {
+    "zigbee2mqtt": Recording([
+        zigbee("single", ("kiwi", 1)),
+        zigbee("single", quality=90), zigbee("single", quality=84), zigbee(""), zigbee(None),
+        Heard("zigbee2mqtt/hallway_button/action", "single"),
+        Heard("zigbee2mqtt/hallway_button", '{"battery":99,"linkquality":91}'),
+        zigbee("double", ("kiwi", 2)), zigbee("double", quality=60), zigbee(""),
+        zigbee("release"),
+        zigbee("hold", "closed"), zigbee(""),
+    ], {"debounce_milliseconds: 1000": "debounce_milliseconds: 60000"}),
+    "tasmota": Recording([
+        Heard("stat/counter_button/RESULT", '{"Button1":{"Action":"SINGLE"}}', ("kiwi", 1)),
+        Heard("stat/counter_button/RESULT", '{"POWER1":"ON"}'),
+        Heard("stat/counter_button/POWER1", "ON"),
+        Heard("stat/counter_button/RESULT", '{"Button1":{"Action":"single"}}', ("kiwi", 1)),
+        Heard("stat/counter_button/BUTTON2", '{"ACTION":"SINGLE"}', ("mango", 2)),
+        Heard("stat/counter_button/RESULT", '{"BUTTON1":{"ACTION":"HOLD"}}', "closed"),
+        Heard("stat/counter_button/RESULT", '{"Button1":{"Action":"CLEAR"}}'),
+    ], ghost=Heard("stat/counter_button/RESULT", '{"Button1":{"Action":"SINGLE"}}')),
+    "shelly-gen1": Recording([
+        shelly("S", 65_534),
+        shelly("S", 65_535, ("kiwi", 1)), *[shelly("S", 65_535)] * 20,
+        shelly("SS", 0, ("kiwi", 2)), *[shelly("SS", 0)] * 3,
+        shelly("", 0), shelly("L", 1), shelly("L", 1),
+    ], ghost=shelly("S", 65_534)),
+    "shelly-gen2": Recording([
+        shelly2("input:0", "btn_down", 1643540082.61), shelly2("input:0", "btn_up", 1643540082.64),
+        shelly2("input:0", "single_push", 1643540082.66, ("kiwi", 1)),
+        shelly2("input:0", "single_push", 1643540082.66),
+        shelly2("input:1", "single_push", 1643540082.66, ("mango", 1)),
+        shelly2("sys", "config_changed", 1643540083.0),
+        Heard("shellyplusi4-a8032ab12345/events/rpc",
+              '{"src":"x","method":"NotifyStatus","params":{"ts":1.5,"input:0":{"state":true}}}'),
+        shelly2("input:0", "single_push", 1643540082.66),
+        shelly2("input:0", "single_push", 1643540099.07, ("kiwi", 1)),
+        shelly2("input:3", "long_push", 1643540100.0, "closed"),
+    ]),
+    "esphome": Recording([
+        esphome("binary_sensor/kiwi_button", "OFF"),
+        esphome("binary_sensor/kiwi_button", "ON", ("kiwi", 1)),
+        esphome("binary_sensor/kiwi_button", "ON"),
+        esphome("binary_sensor/kiwi_button", "OFF"),
+        esphome("binary_sensor/kiwi_button", "ON", ("kiwi", 1)),
+        esphome("event/bell", '{"event_type":"single"}', ("mango", 1)),
+        esphome("event/bell", '{"event_type":"double"}'),
+        esphome("event/bell", '{"event_type":"long"}', "closed"),
+    ], ghost=esphome("binary_sensor/kiwi_button", "ON")),
+    "generic": Recording([
+        Heard("nodered/press", "kiwi", ("kiwi", 1)), Heard("nodered/press", "tea"),
+        Heard("nodered/press", "kiwi", ("kiwi", 1)),
+        Heard("acme/7/event", '{"data":{"button":{"code":"A1"},"seq":17}}', ("kiwi", 1)),
+        Heard("acme/7/event", '{"data":{"button":{"code":"A1"},"seq":17}}'),
+        Heard("acme/8/event", '{"data":{"button":{"code":"A2"},"seq":17}}', ("mango", 2)),
+        Heard("acme/7/event", '{"data":{"uptime":9}}'),
+        Heard("acme/7/event", '{"data":{"button":{"code":"A1"},"seq":17}}'),
+    ]),
+    "openhasp": Recording([
+        Heard("hasp/plate01/state/p1b5", '{"event":"down"}'),
+        Heard("hasp/plate01/state/p1b5", '{"event":"up"}', ("kiwi", 1)),
+    ]),
+}
+
+
+def example(kiosk: Kiosk, name: str, changes: dict[str, str] | None = None) -> Kiosk:
+    text = (EXAMPLES / f"{name}.yaml").read_text()
+    for old, new in (changes or {}).items():
+        assert old in text
+        text = text.replace(old, new)
+    return add(kiosk, text)
+
+
+def add(kiosk: Kiosk, text: str) -> Kiosk:
+    """Adds keys to the configuration of a kiosk."""
+    own = json.loads(kiosk.config.read_text())
+    kiosk.config.write_text(
+        text + "".join(f"{key}: {json.dumps(value)}\n" for key, value in own.items())
+    )
+    return kiosk
+
+
+def replay(recording: Recording, device: Client, panel: Client, kiosk: Kiosk, kill: bool) -> None:
+    for message in recording.messages:
+        # As most devices send: QoS 0.
+        device.client.publish(message.topic, message.payload, 0, message.retain)
+        # On the way behind it: once this is answered, that has been heard.
+        since = len(panel.messages)
+        device.publish("kiosk/k1/order/behind", "nothing")
+        panel.messages.first(lambda each: each.topic == "kiosk/k1/order/behind/result", since)
+        if kill:
+            kiosk.kill()
+            kiosk.start()
+
+
+def made(kiosk: Kiosk) -> list[tuple[str, int] | str]:
+    kiosk.verify()
+    panels = [entry for entry in kiosk.ledger() if entry.get("source") != "order/behind"]
+    return [
+        entry["status"] if entry["status"] in ("open", "closed")
+        else (entry["juice"], entry["quantity"])
+        for entry in panels if entry["status"] != "opened"
+    ]
+
+
+def test_every_example_is_exercised() -> None:
+    assert {path.stem for path in EXAMPLES.glob("*.yaml")} == set(RECORDINGS)
+
+
+@pytest.mark.parametrize("kill", [False, True], ids=["running", "killed"])
+@pytest.mark.parametrize("name", RECORDINGS)
+def test_a_recording_yields_the_presses_that_were_made(
+    name: str, kill: bool, make_kiosk: MakeKiosk, make_client: MakeClient, panel: Client
+) -> None:
+    recording = RECORDINGS[name]
+    device = make_client()
+    if ghost := recording.ghost:
+        device.publish(ghost.topic, ghost.payload, retain=True)
+    # Short of nothing, so that only the presses decide.
+    kiosk = example(make_kiosk(stock={"initial": 100}), name, recording.changes).start()
+    replay(recording, device, panel, kiosk, kill)
+    assert made(kiosk) == [message.means for message in recording.messages if message.means]
+
+
+def test_a_second_press_counts_once_the_radio_is_quiet(
+    make_kiosk: MakeKiosk, panel: Client
+) -> None:
+    kiosk = example(make_kiosk(), "zigbee2mqtt").start()
+    result = "kiosk/k1/order/hallway/result"
+    deadline = time.monotonic() + PATIENCE
+    while sum(each.topic == result for each in panel.messages) < 2:
+        assert time.monotonic() < deadline
+        panel.publish("zigbee2mqtt/hallway_button", '{"action":"single"}')
+        panel.order("nothing", "behind")
+    moments = [entry["at"] for entry in kiosk.ledger() if entry.get("source") == "order/hallway"]
+    assert len(moments) == 2
+    seconds = [int(at[14:16]) * 60 + float(at[17:].rstrip("Z")) for at in moments]
+    assert (seconds[1] - seconds[0]) % 3600 >= 1
+
+
+def test_a_panel_shows_what_becomes_of_its_orders(
+    make_kiosk: MakeKiosk, make_client: MakeClient
+) -> None:
+    device = make_client("cmnd/#")
+    kiosk = example(make_kiosk(stock={"initial": 5}), "tasmota").start()
+
+    def told(topic: str, since: int = 0) -> str:
+        return device.messages.first(lambda each: each.topic == f"cmnd/{topic}", since).text
+
+    assert told("counter_button/POWER1") == "ON"
+    assert told("hall_display/DisplayText") == "[zl1c1]Kiwi 5[l2c1]Mango 5[l3c1]online"
+    press = '{"Button1":{"Action":"SINGLE"}}'
+    device.publish("stat/counter_button/RESULT", press)
+    assert told("counter_button/Buzzer") == "1"
+    since = len(device.messages)
+    device.publish("stat/counter_button/RESULT", press)
+    assert told("counter_button/Buzzer", since) == "3"
+    texts = [each.text for each in device.messages if each.topic == "cmnd/counter_button/POWER1"]
+    if texts != ["ON", "OFF"]:
+        assert told("counter_button/POWER1", since) == "OFF"
+    # The screen has started again, and shows nothing.
+    since = len(device.messages)
+    device.publish("tele/hall_display/LWT", "Online")
+    assert told("hall_display/DisplayText", since) == "[zl1c1]Kiwi 2[l2c1]Mango 5[l3c1]online"
+    since = len(device.messages)
+    kiosk.stop()
+    assert told("hall_display/DisplayText", since).endswith("offline")
+
+
+def test_esphomes_sensors_can_read_every_number(kiosk: Kiosk, make_client: MakeClient) -> None:
+    """strtof must consume the whole payload (ESPHome, mqtt_subscribe_sensor.cpp, parse_number)."""
+    display = make_client("kiosk/k1/stock/+", "kiosk/k1/juice/+")
+    display.messages.first(lambda each: each.topic == "kiosk/k1/juice/mango_kiwi")
+    number = re.compile(rb"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
+    assert display.messages and all(number.fullmatch(each.payload) for each in display.messages)
+
+
+@pytest.mark.parametrize("press", [
+    zigbee("single"), Heard("stat/x/RESULT", '{"Button1":{"Action":"SINGLE"}}'), shelly("S", 4),
+    shelly2("input:0", "single_push", 1643540082.66),
+    Heard("bench/event/bell/state", '{"event_type":"single"}'),
+    Heard("bench/binary_sensor/bell/state", "ON"), Heard("nodered/press", "kiwi"),
+    Heard("acme/7/event", '{"data":{"action":"A1","counter":17}}'),
+], ids=lambda press: press.topic)
+def test_learn_prints_what_binds_the_button_that_was_pressed(
+    press: Heard, make_kiosk: MakeKiosk, make_client: MakeClient
+) -> None:
+    kiosk = make_kiosk()
+    device = make_client("kiosk/k1/order/#")
+    learn = kiosk.spawn("learn", "--timeout", "20")
+    assert "Press" in learn.stderr.readline()
+    device.client.publish(press.topic, press.payload, 0)
+    pasted, complaints = learn.communicate(timeout=30)
+    assert learn.returncode == 0, complaints
+    add(kiosk, pasted).start()
+    device.client.publish(press.topic, press.payload, 0)
+    device.messages.first(lambda each: each.topic == "kiosk/k1/order/panel1/result")
+    assert [entry["source"] for entry in kiosk.ledger()[1:]] == ["order/panel1"]

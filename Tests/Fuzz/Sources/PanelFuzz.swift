@@ -1,0 +1,85 @@
+import JuiceMaker
+import KioskConfiguration
+import KioskMessages
+import Panels
+
+/// What devices of other makers send, and what is written down about them.
+enum PanelFuzz {
+  private static let devices: [(dialect: Dialect, topic: String)] = [
+    (.zigbee2MQTT, "z/b"), (.zigbee2MQTT, "z/b/action"), (.tasmota, "stat/b"),
+    (.shellyGen1, "shellies/b"), (.shellyGen2, "b"), (.esphome, "b"),
+    (.generic(GenericFormat()), "g/b"),
+    (
+      .generic(GenericFormat(action: JSONPointer("/d/0/a"), counter: JSONPointer("/n"))), "g/b"
+    ),
+  ]
+
+  /// The first line is a topic, the rest a payload. Whatever a device says, each press of it can be
+  /// named, and is the same press when it is read again; what was kept is never a press.
+  static func panel(_ bytes: [UInt8]) {
+    let parts = bytes.split(
+      separator: UInt8(ascii: "\n"), maxSplits: 1, omittingEmptySubsequences: false)
+    guard let topic = String(validating: parts[0], as: UTF8.self) else { return }
+    let payload = parts.count > 1 ? Array(parts[1]) : []
+    for (dialect, device) in devices { read(payload, on: topic, of: device, dialect) }
+    guard let recognition = Recognition(payload, on: topic) else { return }
+    expect(!recognition.press.names.isEmpty, "a press without a name")
+    guard !recognition.topic.contains(where: { "+#".contains($0) }) else { return }
+    paste(recognition)
+  }
+
+  private static func read(
+    _ payload: [UInt8], on topic: String, of device: String, _ dialect: Dialect
+  ) {
+    let signal: Signal
+    do {
+      signal = try dialect.read(payload, on: topic, of: device)
+    } catch {
+      expect(!error.description.isEmpty, "unreadable without words")
+      return
+    }
+    for press in signal.presses {
+      expect(press.names.allSatisfy { !$0.isEmpty }, "a press without a name in \(press)")
+      expect(press.names.allSatisfy { $0 == $0.lowercased() }, "not in lower case: \(press)")
+    }
+    let names = Set(signal.presses.flatMap(\.names))
+    let binding = PanelBinding(
+      name: "p", dialect: dialect, topic: device,
+      buttons: Dictionary(uniqueKeysWithValues: names.map { ($0, .order(Order(juice: "kiwi"))) }))
+    let live = try? binding.read(payload, on: topic, isRetained: false)
+    expect(
+      live?.requests.count == signal.presses.count, "\(signal) became \(String(describing: live))")
+    let again = try? binding.read(payload, on: topic, isRetained: false)
+    expect(again == live, "read again as \(String(describing: again))")
+    let kept = try? binding.read(payload, on: topic, isRetained: true)
+    expect(kept?.requests.isEmpty == true, "what was kept is a press: \(String(describing: kept))")
+  }
+
+  /// What is printed to be pasted binds the press that was made, or is refused in words.
+  private static func paste(_ recognition: Recognition) {
+    let yaml = recognition.yaml(name: "panel1", juice: "kiwi")
+    guard let configuration = try? KioskConfiguration.parse(yaml: yaml, file: "k.yaml") else {
+      return
+    }
+    guard let panel = configuration.panels.first else { return expect(false, "no panel: \(yaml)") }
+    expect(panel.topic == recognition.topic, "\(recognition.topic) is pasted as \(panel.topic)")
+    let isBound = recognition.press.names.contains { panel.buttons[$0] != nil }
+    expect(isBound, "\(recognition.press) is pasted as \(panel.buttons.keys)")
+  }
+
+  /// Filled with nothing, a template is its text; filled with something, it holds that.
+  static func template(_ bytes: [UInt8]) {
+    guard let text = String(validating: bytes, as: UTF8.self) else { return }
+    do {
+      let template = try Template(text)
+      let filled = template.fill { _ in "\u{1F353}" }
+      let count = filled.unicodeScalars.count { $0 == "\u{1F353}" }
+      let before = text.unicodeScalars.count { $0 == "\u{1F353}" }
+      expect(count - before == template.gaps.count, "\(count) of \(template.gaps)")
+      if template.gaps.isEmpty { expect(filled == text, "\(text) became \(filled)") }
+    } catch {
+      expect(!error.gap.isEmpty, "a gap without words")
+    }
+    if let pointer = JSONPointer(text) { expect(pointer.description == text, "\(pointer)") }
+  }
+}

@@ -1,0 +1,71 @@
+import KioskController
+import KioskMessages
+import Ledger
+import MessageBroker
+import Testing
+
+/// What the kiosk is known by beyond its own topics, and who asks to hear it all again.
+@Suite struct AnnouncementTests {
+  private static let topic = "homeassistant/switch/kiosk_k1/service/config"
+  private let scene: Scene
+  private let home: Person
+
+  init() throws {
+    scene = try Scene { settings in
+      settings.announcements = [Message(topic: Self.topic, text: "{}", retain: true)]
+      settings.births = [
+        KioskSettings.Birth(topic: "homeassistant/status", payload: "online"),
+        KioskSettings.Birth(topic: "tele/screen/LWT", payload: "Online"),
+      ]
+    }
+    home = try scene.person("home", hearing: ["kiosk/k1/#", "homeassistant/+/+/+/config"])
+  }
+
+  private func announced() -> String? {
+    scene.broker.retained(Self.topic).map { String(decoding: $0.payload, as: UTF8.self) }
+  }
+
+  @Test func itIsRetainedOnceTheKioskIsOnline() throws {
+    try scene.startKiosk()
+    #expect(announced() == "{}")
+  }
+
+  @Test(arguments: [("homeassistant/status", "online"), ("tele/screen/LWT", "Online")])
+  func whoeverHasComeBackHearsEverythingAgain(topic: String, payload: String) throws {
+    try scene.startKiosk()
+    let said = Set(home.take().map(\.topic))
+    scene.publish(payload, to: topic, by: home)
+    let again = Set(home.take().map(\.topic))
+    #expect(again == said.subtracting(["kiosk/k1/events"]))
+    #expect(again.isSuperset(of: [Self.topic, "kiosk/k1/status", "kiosk/k1/stock/kiwi"]))
+    #expect(scene.retained("health")?.contains(#""dropped":0,"#) == true)
+  }
+
+  @Test(arguments: [
+    ("homeassistant/status", "offline", false), ("homeassistant/status", "Online", false),
+    ("tele/screen/LWT", "Offline", false), ("homeassistant/status", "online", true),
+  ])
+  func nothingElseOnItsTopicAsksForThatNorCounts(
+    topic: String, payload: String, retain: Bool
+  ) throws {
+    if retain { scene.publish(payload, to: topic, by: home, retain: true) }
+    try scene.startKiosk()
+    let count = home.take().count { $0.topic == Self.topic }
+    #expect(count == 1)
+    if !retain { scene.publish(payload, to: topic, by: home) }
+    scene.advance(by: .seconds(40))
+    #expect(home.take().map(\.topic).allSatisfy { $0 == "kiosk/k1/health" })
+    #expect(scene.retained("health")?.contains(#""dropped":0,"#) == true)
+  }
+
+  @Test func whatIsNotAnnouncedAnyMoreIsCleared() throws {
+    try scene.startKiosk()
+    scene.crashKiosk()
+    scene.settings.announcements = []
+    try scene.startKiosk()
+    #expect(announced() == nil)
+    #expect(scene.retained("stock/kiwi") == "10")
+    scene.advance(by: .seconds(5))
+    #expect(try !scene.ledger { try $0.state() }.topics.contains(Self.topic))
+  }
+}

@@ -1,0 +1,264 @@
+import JuiceMaker
+import KioskMessages
+import Ledger
+import MessageBroker
+import Panels
+import Testing
+
+@testable import KioskController
+
+/// Devices with topics of their own: what they repeat and what they leave over counts as one press,
+/// also when the kiosk dies in between.
+@Suite struct PanelTests {
+  private static func kiosk(
+    _ dialect: Dialect, _ topic: String, feedback: Feedback = Feedback()
+  ) throws -> TestKiosk {
+    var settings = KioskSettings.test()
+    settings.panels = [
+      PanelBinding(
+        name: "hall", dialect: dialect, topic: topic,
+        buttons: [
+          "single": .order(Order(juice: "banana")), "press": .order(Order(juice: "banana")),
+          "double": .order(Order(juice: "kiwi", quantity: 2)), "long": .service(.closed),
+        ], feedback: feedback)
+    ]
+    return try TestKiosk(settings: settings)
+  }
+
+  private func message(
+    _ topic: String, _ payload: String, retain: Bool = false, packetID: UInt16 = 0,
+    redelivered: Bool = false
+  ) -> Delivery {
+    Delivery(
+      message: Message(topic: topic, payload: Array(payload.utf8), retain: retain),
+      packetID: packetID, isRedelivery: redelivered)
+  }
+
+  @Test(arguments: [false, true]) func shellysRepeatTwentyTimesOverMakesOneJuice(
+    restarting: Bool
+  ) throws {
+    let kiosk = try Self.kiosk(.shellyGen1, "shellies/s1")
+    let topic = "shellies/s1/input_event/0"
+    for count in [65_534, 65_535, 0, 1] {
+      for _ in 0..<20 {
+        try kiosk.receive(message(topic, #"{"event":"S","event_cnt":\#(count)}"#))
+        kiosk.pass(.seconds(30))
+        if restarting { try kiosk.restart() }
+      }
+    }
+    #expect(kiosk.stock["banana"] == 2)
+    #expect(kiosk.core.counters.orders == (restarting ? 0 : 4))
+  }
+
+  @Test func aShellyThatWasSwitchedOffCountsFromTheStart() throws {
+    let kiosk = try Self.kiosk(.shellyGen1, "shellies/s1")
+    let topic = "shellies/s1/input_event/0"
+    for _ in 0..<3 {
+      try kiosk.receive(message(topic, #"{"event":"","event_cnt":0}"#))
+      try kiosk.receive(message(topic, #"{"event":"S","event_cnt":1}"#))
+      try kiosk.restart()
+      try kiosk.receive(message(topic, #"{"event":"S","event_cnt":1}"#))
+    }
+    #expect(kiosk.stock["banana"] == 4)
+  }
+
+  @Test func aShellyThatWasPressedWhileTheKioskWasLongAwayPoursNothing() throws {
+    let kiosk = try Self.kiosk(.shellyGen1, "shellies/s1")
+    func event(_ count: Int) -> Delivery {
+      message("shellies/s1/input_event/0", #"{"event":"S","event_cnt":\#(count)}"#)
+    }
+    try kiosk.receive(event(1))
+    kiosk.pass(.seconds(3600))
+    try kiosk.restart(late: true)
+    kiosk.pass(.seconds(20))
+    try kiosk.receive(event(2))
+    #expect(kiosk.stock["banana"] == 8)
+    // It has said now what happened before: all else is news.
+    try kiosk.receive(event(3))
+    #expect(kiosk.stock["banana"] == 6)
+    try kiosk.restart(late: true)
+    try kiosk.receive(event(3), event(4))
+    #expect(kiosk.stock["banana"] == 4)
+    try kiosk.restart(late: true)
+    kiosk.pass(.seconds(36))
+    try kiosk.receive(event(5))
+    #expect(kiosk.stock["banana"] == 2)
+  }
+
+  @Test func eachInputHasACountOfItsOwn() throws {
+    let kiosk = try Self.kiosk(.shellyGen1, "shellies/s1")
+    try kiosk.receive(
+      message("shellies/s1/input_event/0", #"{"event":"S","event_cnt":7}"#),
+      message("shellies/s1/input_event/1", #"{"event":"S","event_cnt":7}"#))
+    #expect(kiosk.stock["banana"] == 6)
+  }
+
+  @Test func whatTheBrokerKeptIsNoPressAndMarksTheCount() throws {
+    let kiosk = try Self.kiosk(.shellyGen1, "shellies/s1")
+    let topic = "shellies/s1/input_event/0"
+    try kiosk.receive(message(topic, #"{"event":"S","event_cnt":7}"#, retain: true))
+    try kiosk.receive(message(topic, #"{"event":"S","event_cnt":7}"#))
+    #expect(kiosk.stock["banana"] == 10)
+    try kiosk.receive(message(topic, #"{"event":"S","event_cnt":8}"#))
+    #expect(kiosk.stock["banana"] == 8)
+  }
+
+  @Test func anOldCountThatTheBrokerKeptIsNoNewPress() throws {
+    let kiosk = try Self.kiosk(.shellyGen1, "shellies/s1")
+    let topic = "shellies/s1/input_event/0"
+    let kept = message(topic, #"{"event":"S","event_cnt":7}"#, retain: true)
+    try kiosk.receive(kept, message(topic, #"{"event":"S","event_cnt":8}"#))
+    for _ in 0..<3 {
+      try kiosk.restart()
+      try kiosk.receive(kept, message(topic, #"{"event":"S","event_cnt":8}"#))
+    }
+    #expect(kiosk.stock["banana"] == 8)
+  }
+
+  @Test func firmwareThatFiresTwiceCountsOnce() throws {
+    let kiosk = try Self.kiosk(.shellyGen2, "i4")
+    func event(_ time: String) -> Delivery {
+      message(
+        "i4/events/rpc",
+        #"{"method":"NotifyEvent","params":{"ts":1.5,"events":[{"component":"input:0","#
+          + #""event":"single_push","ts":\#(time)}]}}"#)
+    }
+    try kiosk.receive(event("1643540082.66"), event("1643540082.66"))
+    try kiosk.restart()
+    try kiosk.receive(event("1643540082.66"))
+    #expect(kiosk.stock["banana"] == 8)
+    try kiosk.receive(event("1643540083.01"))
+    #expect(kiosk.stock["banana"] == 6)
+  }
+
+  @Test func zigbeesRadioRepeatsAndEmptyActionsAreNoPresses() throws {
+    let kiosk = try Self.kiosk(.zigbee2MQTT, "zigbee2mqtt/b")
+    for quality in [87, 90, 84] {
+      try kiosk.receive(
+        message("zigbee2mqtt/b", #"{"action":"single","linkquality":\#(quality)}"#),
+        message("zigbee2mqtt/b", #"{"action":"","linkquality":\#(quality)}"#),
+        message("zigbee2mqtt/b", #"{"action":null}"#))
+      kiosk.pass(.milliseconds(300))
+      try kiosk.restart()
+    }
+    #expect(kiosk.stock["banana"] == 8)
+    kiosk.pass(.seconds(1))
+    try kiosk.receive(message("zigbee2mqtt/b", #"{"action":"single","linkquality":80}"#))
+    #expect(kiosk.stock["banana"] == 6)
+  }
+
+  @Test func tasmotasOtherResultsAreNotPresses() throws {
+    let kiosk = try Self.kiosk(.tasmota, "stat/hall")
+    let press = #"{"Button1":{"Action":"SINGLE"}}"#
+    try kiosk.receive(
+      message("stat/hall/RESULT", press, retain: true),
+      message("stat/hall/RESULT", press), message("stat/hall/RESULT", #"{"POWER":"ON"}"#),
+      message("stat/hall/POWER", "ON"),
+      message("stat/hall/RESULT", #"{"Button1":{"Action":"CLEAR"}}"#),
+      message("stat/hall/BUTTON2", #"{"ACTION":"single"}"#))
+    #expect(kiosk.stock["banana"] == 6)
+    #expect(kiosk.door.dropped == 0)
+  }
+
+  @Test func onlyTheRisingEdgeIsAPress() throws {
+    let kiosk = try Self.kiosk(.esphome, "hall")
+    let topic = "hall/binary_sensor/bell/state"
+    try kiosk.receive(message(topic, "OFF", retain: true), message(topic, "ON"))
+    try kiosk.restart()
+    // It comes again on every subscription, and when the device connects anew.
+    try kiosk.receive(message(topic, "ON", retain: true), message(topic, "ON"))
+    try kiosk.receive(message(topic, "OFF"), message(topic, "OFF"), message(topic, "ON"))
+    #expect(kiosk.stock["banana"] == 6)
+    // What happened while the kiosk was away is known by what was kept.
+    try kiosk.restart()
+    try kiosk.receive(message(topic, "OFF", retain: true), message(topic, "ON"))
+    #expect(kiosk.stock["banana"] == 4)
+  }
+
+  @Test func anEventThatWasKeptIsNoPress() throws {
+    let kiosk = try Self.kiosk(.esphome, "hall")
+    let topic = "hall/event/bell/state"
+    try kiosk.receive(message(topic, #"{"event_type":"press"}"#, retain: true))
+    #expect(kiosk.stock["banana"] == 10)
+    try kiosk.receive(message(topic, #"{"event_type":"press"}"#))
+    #expect(kiosk.stock["banana"] == 8)
+  }
+
+  @Test func aRedeliveryIsKnownByItsFingerprint() throws {
+    let kiosk = try Self.kiosk(.tasmota, "stat/hall")
+    let press = #"{"Button1":{"Action":"SINGLE"}}"#
+    try kiosk.receive(message("stat/hall/RESULT", press, packetID: 5))
+    try kiosk.restart()
+    try kiosk.receive(message("stat/hall/RESULT", press, packetID: 5, redelivered: true))
+    #expect(kiosk.stock["banana"] == 8)
+  }
+
+  @Test func aCountThatWasCommittedIsNotTakenBackByARedelivery() throws {
+    let kiosk = try Self.kiosk(.shellyGen1, "shellies/s1")
+    func event(_ count: Int, redelivered: Bool = false) -> Delivery {
+      message(
+        "shellies/s1/input_event/0", #"{"event":"S","event_cnt":\#(count)}"#,
+        packetID: UInt16(count), redelivered: redelivered)
+    }
+    try kiosk.receive(event(4), event(5))
+    try kiosk.restart()
+    try kiosk.receive(event(4, redelivered: true), event(5, redelivered: true))
+    try kiosk.receive(event(5))
+    #expect(kiosk.stock["banana"] == 6)
+  }
+
+  @Test func aButtonMayOrderSeveralOrCloseTheKiosk() throws {
+    let kiosk = try Self.kiosk(.zigbee2MQTT, "zigbee2mqtt/b")
+    try kiosk.receive(message("zigbee2mqtt/b", #"{"action":"double"}"#))
+    #expect(kiosk.stock["kiwi"] == 4)
+    try kiosk.receive(message("zigbee2mqtt/b", #"{"action":"hold"}"#))
+    #expect(kiosk.core.service == .closed)
+  }
+
+  @Test func aPressIsAnsweredUnderThePanelsName() throws {
+    let kiosk = try Self.kiosk(.zigbee2MQTT, "zigbee2mqtt/b")
+    let decision = try kiosk.receive(message("zigbee2mqtt/b", #"{"action":"single"}"#))
+    #expect(decision.answers.map(\.topic) == ["kiosk/k1/order/hall/result"])
+    #expect(decision.transaction.records.map(\.entry.source?.description) == ["order/hall"])
+  }
+
+  @Test func feedbackGoesWhereThePanelHearsIt() throws {
+    let feedback = Feedback(
+      ready: Push(topic: "lamp", payload: try Template("{juice} {ticket} {stock.banana}")),
+      outOfStock: Push(topic: "lamp", payload: try Template("red")),
+      rejected: Push(topic: "buzzer", payload: try Template("1")))
+    let kiosk = try Self.kiosk(.tasmota, "stat/hall", feedback: feedback)
+    let press = message("stat/hall/RESULT", #"{"Button1":{"Action":"SINGLE"}}"#)
+    func told(_ decision: Decision) -> [String] {
+      decision.publications.filter { !$0.topic.hasPrefix("kiosk/") }
+        .map { "\($0.topic) \(text($0.payload))" }
+    }
+    #expect(told(try kiosk.receive(press)) == ["lamp banana 1 8"])
+    for _ in 0..<4 { try kiosk.receive(press) }
+    #expect(told(try kiosk.receive(press)) == ["lamp red"])
+    try kiosk.receive(.service("closed"))
+    #expect(told(try kiosk.receive(press)) == ["buzzer 1"])
+  }
+
+  @Test func whatCannotBeReadIsRejectedWithTheReason() throws {
+    let kiosk = try Self.kiosk(.shellyGen1, "shellies/s1")
+    let decision = try kiosk.receive(message("shellies/s1/input_event/0", "garbage"))
+    #expect(try decision.reasons == [.malformed])
+    #expect(decision.transaction.isEmpty)
+  }
+
+  @Test func theMemoryOfCountersIsBounded() throws {
+    var settings = KioskSettings.test()
+    let format = GenericFormat(action: JSONPointer("/a"), counter: JSONPointer("/n"))
+    settings.panels = [
+      PanelBinding(
+        name: "p", dialect: .generic(format), topic: "acme/+",
+        buttons: ["x": .order(Order(juice: "tea"))])
+    ]
+    settings.orders.maximumPerSecond = 0
+    let kiosk = try TestKiosk(settings: settings)
+    let deliveries = (0..<10_100).map { message("acme/\($0)", #"{"a":"y","n":1}"#) }
+    try kiosk.receive(deliveries)
+    #expect(try kiosk.ledger.state().marks.count == KioskCore.maximumMarks)
+  }
+}

@@ -1,0 +1,83 @@
+import Foundation
+import Synchronization
+
+/// RabbitMQ or ejabberd as Debian packages them, on free loopback ports with a folder of its own.
+package final class OtherBroker: BrokerServer {
+  package enum Make: String, Sendable {
+    /// With rabbitmq_mqtt; speaks MQTT 3.1.1.
+    case rabbitMQ = "rabbitmq"
+    /// With mod_mqtt.
+    case ejabberd
+  }
+
+  package let port: UInt16
+  package var refusingPort: UInt16 { port }
+  private let make: Make
+  private let folder: URL
+  /// For Erlang's nodes to find each other and to talk.
+  private let morePorts: [UInt16]
+  private let process = Mutex<pid_t?>(nil)
+
+  package init(_ make: Make) throws {
+    self.make = make
+    port = try LoopbackSocket.freePort()
+    morePorts = try [LoopbackSocket.freePort(), LoopbackSocket.freePort()]
+    folder = FileManager.default.temporaryDirectory.appending(path: "\(make)-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    do {
+      try start()
+    } catch {
+      tearDown()
+      throw error
+    }
+  }
+
+  /// The account that it starts with.
+  package var login: (name: String, password: String)? {
+    (make == .ejabberd ? "guest@localhost" : "guest", "guest")
+  }
+
+  package func start() throws {
+    let script = URL(filePath: #filePath).deletingLastPathComponent()
+      .appending(path: "../other-broker").standardized.path
+    let ports = ([port] + morePorts).map { "\($0)" }
+    let pid = try Command.spawn(
+      [script, make.rawValue, folder.path] + ports + ["debug"], output: path("output"))
+    process.withLock { $0 = pid }
+    try LoopbackSocket.waitUntilListening(on: port, within: .seconds(90))
+  }
+
+  package func stop() { end(SIGTERM) }
+
+  package func eraseStore() { try? FileManager.default.removeItem(atPath: path("store")) }
+
+  package func tearDown() {
+    end(SIGKILL)
+    if let mapper = try? String(contentsOfFile: path("epmd.pid"), encoding: .utf8),
+      let pid = pid_t(mapper.trimmingCharacters(in: .whitespacesAndNewlines))
+    {
+      kill(pid, SIGKILL)
+    }
+    try? FileManager.default.removeItem(at: folder)
+  }
+
+  package func endedConnections(of clientID: String) -> Int {
+    let log = (try? String(contentsOfFile: path("log"), encoding: .utf8)) ?? ""
+    let sign =
+      switch make {
+      // It names the address only, and in a test one connection ends at a time.
+      case .rabbitMQ: "peer closed TCP connection"
+      case .ejabberd: "for guest@localhost/\(clientID) from 127.0.0.1: Connection failed"
+      }
+    return log.split(separator: sign, omittingEmptySubsequences: false).count - 1
+  }
+
+  private func path(_ name: String) -> String { folder.appending(path: name).path }
+
+  private func end(_ signal: Int32) {
+    process.withLock { pid in
+      if let pid { Command.end(pid, with: signal) }
+      pid = nil
+    }
+  }
+}

@@ -1,0 +1,121 @@
+import JuiceMaker
+import KioskMessages
+import Panels
+import Testing
+
+/// What each family of devices puts on the wire, and how much of it is a press.
+@Suite struct DialectTests {
+  private func names(
+    _ dialect: Dialect, _ device: String, _ topic: String, _ payload: String
+  ) throws -> [[String]] {
+    try dialect.read(Array(payload.utf8), on: topic, of: device).presses.map(\.names)
+  }
+
+  @Test(arguments: [
+    (#"{"action":"single","battery":100,"linkquality":87}"#, [["single"]]),
+    (#"{"action":"1_hold","linkquality":87}"#, [["1_long", "1_hold", "long", "hold"]]),
+    (#"{"action":"brightness_step_up"}"#, [["brightness_step_up"]]),
+    (#"{"action":""}"#, []), (#"{"action":null}"#, []), (#"{"battery":100}"#, []),
+  ]) func zigbee2MQTT(payload: String, names expected: [[String]]) throws {
+    let topic = "zigbee2mqtt/hallway"
+    #expect(try names(.zigbee2MQTT, topic, topic, payload) == expected)
+  }
+
+  @Test func zigbee2MQTTsaysABareWordForHomeAssistant() throws {
+    let topic = "zigbee2mqtt/hallway/action"
+    #expect(try names(.zigbee2MQTT, topic, topic, "double") == [["double"]])
+    #expect(try names(.zigbee2MQTT, topic, topic, "") == [])
+  }
+
+  @Test(arguments: [
+    ("RESULT", #"{"Button1":{"Action":"SINGLE"}}"#, [["1_single", "single"]]),
+    ("RESULT", #"{"BUTTON2":{"ACTION":"Hold"}}"#, [["2_long", "2_hold", "long", "hold"]]),
+    ("BUTTON3", #"{"ACTION":"QUAD"}"#, [["3_quadruple", "3_quad", "quadruple", "quad"]]),
+    ("RESULT", #"{"Button1":{"Action":"CLEAR"}}"#, []),
+    ("RESULT", #"{"POWER":"ON"}"#, []), ("POWER", "ON", []), ("STATUS", #"{"Status":{}}"#, []),
+    (
+      "RESULT", #"{"Button1":{"Action":"SINGLE"},"Button2":{"Action":"DOUBLE"}}"#,
+      [["1_single", "single"], ["2_double", "double"]]
+    ),
+  ]) func tasmota(level: String, payload: String, names expected: [[String]]) throws {
+    #expect(try names(.tasmota, "stat/hall", "stat/hall/\(level)", payload) == expected)
+  }
+
+  @Test(arguments: [
+    (#"{"event":"S","event_cnt":4}"#, [["0_single", "0_s", "single", "s"]], "4"),
+    (
+      #"{"event":"LS","event_cnt":65535}"#, [["0_long_short", "0_ls", "long_short", "ls"]], "65535"
+    ),
+    (#"{"event":"","event_cnt":0}"#, [], "0"),
+  ]) func shellyGen1(payload: String, names expected: [[String]], mark: String) throws {
+    let signal = try Dialect.shellyGen1.read(
+      Array(payload.utf8), on: "shellies/ix3/input_event/0", of: "shellies/ix3")
+    #expect(signal.presses.map(\.names) == expected)
+    #expect(signal.mark == Signal.Mark(.repeatedCounter, key: "0", value: mark))
+  }
+
+  @Test func shellyGen2CountsPushesAndNothingElse() throws {
+    let payload = #"""
+      {"src":"shellyplusi4-a8","dst":"x/events","method":"NotifyEvent","params":{"ts":1643540082.66,
+      "events":[{"component":"input:1","id":1,"event":"btn_down","ts":1643540082.61},
+      {"component":"input:1","id":1,"event":"single_push","ts":1643540082.66},
+      {"component":"input:2","id":2,"event":"long_push"},
+      {"component":"sys","event":"config_changed","restart_required":false}]}}
+      """#
+    let presses = try Dialect.shellyGen2.read(
+      Array(payload.utf8), on: "shellyplusi4-a8/events/rpc", of: "shellyplusi4-a8"
+    ).presses
+    #expect(
+      presses.map(\.names) == [
+        ["1_single", "1_single_push", "single", "single_push"],
+        ["2_long", "2_long_push", "long", "long_push"],
+      ])
+    #expect(presses.first?.id?.text == "1643540082_66-input_1-single_push")
+    // Of an event without a time of its own, the message's.
+    #expect(presses.last?.id?.text == "1643540082_66-input_2-long_push")
+    let status =
+      #"{"src":"x","method":"NotifyStatus","params":{"ts":1.5,"input:0":{"state":true}}}"#
+    #expect(try names(.shellyGen2, "x", "x/events/rpc", status) == [])
+  }
+
+  @Test func esphome() throws {
+    let contact = "hall/binary_sensor/kiwi_button/state"
+    let on = try Dialect.esphome.read(Array("ON".utf8), on: contact, of: "hall")
+    #expect(on.presses.map(\.names) == [["kiwi_button", "kiwi_button_press", "press"]])
+    #expect(on.mark == Signal.Mark(.contact, key: "kiwi_button", value: "ON"))
+    let off = try Dialect.esphome.read(Array("OFF".utf8), on: contact, of: "hall")
+    #expect(off == Signal(mark: Signal.Mark(.contact, key: "kiwi_button", value: "OFF")))
+    #expect(
+      try names(.esphome, "hall", "hall/event/bell/state", #"{"event_type":"double_press"}"#)
+        == [["bell_double_press", "double_press"]])
+  }
+
+  @Test func aGenericDeviceSaysItWhereItsOwnerKnows() throws {
+    #expect(
+      try names(.generic(GenericFormat()), "nodered/press", "nodered/press", "Kiwi\n") == [["kiwi"]]
+    )
+    let format = GenericFormat(
+      action: JSONPointer("/data/0/key"), counter: JSONPointer("/data/0/n"))
+    let signal = try Dialect.generic(format).read(
+      Array(#"{"data":[{"key":3,"n":17}]}"#.utf8), on: "vendor/7", of: "vendor/+")
+    #expect(signal.presses.map(\.names) == [["3"]])
+    #expect(signal.mark == Signal.Mark(.counter, key: "vendor/7", value: "17"))
+    #expect(try names(.generic(format), "vendor/+", "vendor/7", #"{"uptime":5}"#) == [])
+  }
+
+  @Test(arguments: [
+    (Dialect.zigbee2MQTT, "not JSON"), (.zigbee2MQTT, "[1]"), (.shellyGen1, #"{"event":"S"}"#),
+    (.shellyGen1, #"{"event_cnt":4}"#), (.shellyGen2, #"{"method":"NotifyEvent"}"#),
+    (.esphome, "maybe"), (.generic(GenericFormat(action: JSONPointer("/a"))), "{"),
+    (
+      .generic(GenericFormat(action: JSONPointer("/a"), counter: JSONPointer("/n"))),
+      #"{"a":"on"}"#
+    ),
+    (.zigbee2MQTT, String(repeating: " ", count: 5000)),
+  ]) func whatCannotBeToldIsSaid(dialect: Dialect, payload: String) {
+    let topic = dialect == .esphome ? "d/binary_sensor/x/state" : "d/input_event/0"
+    #expect(throws: Unreadable.self) {
+      try dialect.read(Array(payload.utf8), on: topic, of: "d")
+    }
+  }
+}

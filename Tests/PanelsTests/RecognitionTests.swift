@@ -1,0 +1,59 @@
+import Panels
+import Testing
+
+/// One press is enough to know a device.
+@Suite struct RecognitionTests {
+  @Test(arguments: [
+    (
+      "zigbee2mqtt/hallway", #"{"action":"single","linkquality":87}"#, Dialect.Name.zigbee2mqtt,
+      "zigbee2mqtt/hallway", "single"
+    ),
+    (
+      "stat/hall/RESULT", #"{"Button1":{"Action":"SINGLE"}}"#, .tasmota, "stat/hall", "1_single"
+    ),
+    ("stat/hall/BUTTON2", #"{"ACTION":"HOLD"}"#, .tasmota, "stat/hall", "2_long"),
+    (
+      "shellies/ix3/input_event/0", #"{"event":"S","event_cnt":4}"#, .shellyGen1, "shellies/ix3",
+      "0_single"
+    ),
+    (
+      "i4/events/rpc",
+      #"{"method":"NotifyEvent","params":{"events":[{"component":"input:2","event":"double_push","ts":1.5}]}}"#,
+      .shellyGen2, "i4", "2_double"
+    ),
+    ("hall/binary_sensor/bell/state", "ON", .esphome, "hall", "bell"),
+    ("hall/event/bell/state", #"{"event_type":"press"}"#, .esphome, "hall", "bell_press"),
+    ("nodered/press", "kiwi", .generic, "nodered/press", "kiwi"),
+    ("acme/7/up", #"{"d":{"key":"A","n":12}}"#, .generic, "acme/7/up", "a"),
+  ]) func oneForEachFamily(
+    topic: String, payload: String, name: Dialect.Name, device: String, press: String
+  ) throws {
+    let recognition = try #require(Recognition(Array(payload.utf8), on: topic))
+    #expect(recognition.dialect.name == name)
+    #expect(recognition.topic == device)
+    #expect(recognition.press.names.first == press)
+  }
+
+  @Test(arguments: [
+    ("zigbee2mqtt/hallway", #"{"action":""}"#), ("stat/hall/RESULT", #"{"POWER":"ON"}"#),
+    ("shellies/ix3/input_event/0", #"{"event":"","event_cnt":4}"#),
+    ("hall/binary_sensor/bell/state", "OFF"), ("acme/7/up", #"{"uptime":12}"#),
+  ]) func whatIsNoPressIsNotRecognised(topic: String, payload: String) {
+    #expect(Recognition(Array(payload.utf8), on: topic) == nil)
+  }
+
+  @Test func printsWhatToPaste() throws {
+    let recognition = try #require(
+      Recognition(Array(#"{"d":{"key":"yes","n":1,"cnt":12}}"#.utf8), on: "acme/7 up"))
+    #expect(
+      recognition.yaml(name: "panel1", juice: "kiwi") == """
+        panels:
+          - name: panel1
+            device: generic
+            topic: 'acme/7 up'
+            action: /d/key
+            counter: /d/cnt
+            buttons: {'yes': kiwi}
+        """)
+  }
+}

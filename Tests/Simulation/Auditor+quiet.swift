@@ -1,0 +1,58 @@
+import JuiceMaker
+import KioskMessages
+import Ledger
+
+// What must be true when nothing is on its way.
+extension Auditor {
+  mutating func checkQuiet(_ ledger: Ledger, at now: Duration) {
+    for number in pending.sorted() where mustCount(sent[number]) {
+      fail(.lost, "message \(number) did not count")
+    }
+    pending = []
+    if let seq = unanswered.min() { fail(.answer, "entry \(seq) was never answered") }
+    if lastEvent != seq { fail(.events, "the last event is \(lastEvent), the last entry \(seq)") }
+    guard isDisplayConnected else { return }
+    var expected = ["status": "online", "service": model.isOpen ? "open" : "closed"]
+    for (fruit, amount) in model.stock { expected["stock/\(fruit)"] = String(amount) }
+    for juice in Model.recipes.keys {
+      expected["juice/\(juice)"] = String(model.servings(of: juice))
+    }
+    for (topic, value) in expected.sorted(by: { $0.key < $1.key }) where display[topic] != value {
+      fail(.display, "\(topic) shows \(display[topic] ?? "nothing"), and not \(value)")
+    }
+    let report = display["stock"].flatMap { try? StockReport(payload: Array($0.utf8)) }
+    let fruits = report?.fruits.map { ($0.fruit.text, $0.amount) } ?? []
+    if Dictionary(uniqueKeysWithValues: fruits) != model.stock {
+      fail(.display, "stock shows \(display["stock"] ?? "nothing"), and not \(model.stock)")
+    }
+  }
+
+  /// Unless a rule forbids it or makes it one with another. What is told of that may be lost with a
+  /// connection, because it is in no ledger.
+  private func mustCount(_ message: Sent) -> Bool {
+    let sending = message.sending
+    if case .junk = sending.wish { return false }
+    if let id = sending.id, counted[Identity(from: sending.from, id: id)] != nil { return false }
+    return !message.isExcused && !isDebounced(message) && !mayBeBeyondRate(sending)
+  }
+
+  /// Whether a press of the same button counted a moment before.
+  func isDebounced(_ message: Sent) -> Bool {
+    guard rules.debounce > 0, message.sending.id == nil, case .order = message.sending.wish else {
+      return false
+    }
+    return entries.values.contains { entry in
+      let other = sent[entry.number].sending
+      return other.id == nil && other.from == message.sending.from
+        && other.wish == message.sending.wish
+        && entry.seenAt > message.at - .milliseconds(rules.debounce)
+    }
+  }
+
+  /// - Parameter fingerprints: how many the ledger remembers.
+  mutating func check(fingerprints: Int) {
+    if fingerprints > Ledger.fingerprintCount {
+      fail(.memory, "the ledger remembers \(fingerprints) deliveries")
+    }
+  }
+}

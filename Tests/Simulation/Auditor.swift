@@ -1,0 +1,224 @@
+import JuiceMaker
+import KioskMessages
+import Ledger
+import MessageBroker
+
+/// Sees all that goes in and comes out, and holds it against the contract.
+///
+/// Each message that people send carries its number as correlation data, which the kiosk gives back
+/// with the answer and the redelivery rules do not look at: so it is known of each ledger entry which
+/// message it stems from, also where two presses have the same bytes.
+struct Auditor {
+  /// The topics of answers, below `kiosk/k1`.
+  static let heard = ["order/+/result", "restock/+/result", "service/+/result", "events", "status"]
+  /// What a display reads.
+  static let shown = ["stock/+", "stock", "juice/+", "service", "status"]
+
+  private(set) var violation: Violation?
+  var isOnline = false
+  let rules: Schedule.Rules
+  var model = Model()
+  var seq = 1
+  var lastEvent = 0
+  var sent: [Sent] = []
+  /// The numbers of those that are not settled yet.
+  var pending: Set<Int> = []
+  /// Under each sender and id, the entry that counts.
+  var counted: [Identity: Int] = [:]
+  var entries: [Int: Entry] = [:]
+  var unanswered: Set<Int> = []
+  var display: [String: String] = [:]
+  var isDisplayConnected = false
+  var trace: [String] = []
+
+  /// The kiosk's first connection will not resume the session, and need not.
+  private var startsClean = false
+  var hasBrokerGoneBack = false
+  var lastOnline: Duration?
+  private var lastConnected: Duration = .zero
+  private var lastServing: Duration = .zero
+  private var lastJump: Duration?
+
+  struct Identity: Hashable { let from, id: String }
+
+  struct Sent {
+    let sending: Sending
+    let sentAt: Int64?
+    let expected: Int?
+    let at: Duration
+    let wallClock: Int64
+    /// The broker has taken it in for the kiosk's session.
+    var isTaken = false
+    /// The session, or the time in which it may count, is over.
+    var isExcused = false
+    var mustNotCount = false
+    var seq: Int?
+  }
+
+  struct Entry {
+    let number: Int
+    let at: Int64
+    let seenAt: Duration
+    let outcome: Model.Outcome
+    let stock: [String: Int]
+    var answer: [UInt8]?
+  }
+
+  init(rules: Schedule.Rules) { self.rules = rules }
+
+  mutating func fail(_ rule: Violation.Rule, _ detail: String) {
+    if violation == nil { violation = Violation(rule: rule, detail: detail) }
+  }
+
+  mutating func takeTrace() -> [String] {
+    defer { trace = [] }
+    return trace
+  }
+
+  // MARK: What goes in
+
+  /// - Parameters:
+  ///   - wallClock: in milliseconds since 1970.
+  ///   - now: on the clock that nobody sets.
+  mutating func prepare(
+    _ sending: Sending, topic: String, wallClock: Int64, at now: Duration
+  ) -> Message {
+    var expected: Int?
+    if case .restock(let fruit, _, let expecting) = sending.wish, let shown = model.stock[fruit] {
+      switch expecting {
+      case .nothing: break
+      case .whatIsShown: expected = shown
+      case .somethingElse: expected = shown + 1
+      }
+    }
+    let sentAt = sending.sentAgo.map { wallClock - Int64($0) * 1000 }
+    sent.append(
+      Sent(
+        sending: sending, sentAt: sentAt, expected: expected, at: now, wallClock: wallClock))
+    return Message(
+      topic: topic, payload: Array(sending.payload(sentAt: sentAt, expected: expected).utf8),
+      retain: sending.isRetained, correlationData: Array(String(sent.count - 1).utf8))
+  }
+
+  /// The last `count` messages have reached the broker; whether it has them for the kiosk, too.
+  mutating func sent(_ count: Int, areTaken: Bool) {
+    guard areTaken else { return }
+    for number in sent.indices.suffix(count) {
+      sent[number].isTaken = true
+      pending.insert(number)
+    }
+  }
+
+  // MARK: What becomes of the kiosk
+
+  mutating func clockJumped(at now: Duration) { lastJump = now }
+
+  /// What was there before and has waited while the kiosk was away for too long must not pour.
+  ///
+  /// - Parameter isServing: its ledger works. A kiosk that gives back what it receives is away, too.
+  mutating func kioskIsConnected(at now: Duration, isServing: Bool) {
+    if startsClean { excusePending() }
+    startsClean = false
+    if now - lastServing >= .seconds(Model.maximumAge) { excusePending() }
+    if isServing { lastServing = now }
+    // A connection on which nothing was read is not seen here, and the next attempt may come a
+    // second late for that.
+    if now - lastConnected > .seconds(Model.maximumAge + 1) {
+      for number in pending { sent[number].mustNotCount = true }
+    }
+    lastConnected = now
+  }
+
+  mutating func kioskStartsClean(at now: Duration) {
+    startsClean = mayStartClean(at: now)
+  }
+
+  mutating func brokerStops() { isOnline = false }
+
+  mutating func sessionIsGone() { excusePending() }
+
+  /// What the broker had when it saved may come again as if for the first time, and under numbers that
+  /// meant something else meanwhile: only an id helps against that.
+  mutating func brokerWentBack() {
+    excusePending()
+    hasBrokerGoneBack = true
+  }
+
+  /// Only a kiosk that was away for longer than an order may be old, by a clock that was not set
+  /// meanwhile. Its last sign of life may be a sixth of that time older than its death.
+  private func mayStartClean(at now: Duration) -> Bool {
+    guard let lastOnline else { return true }
+    let slack = Duration.seconds(Model.maximumAge) / 6
+    if let lastJump, lastJump >= lastOnline - slack { return true }
+    return now - lastOnline > .seconds(Model.maximumAge) - slack
+  }
+
+  private mutating func excusePending() {
+    for number in pending { sent[number].isExcused = true }
+  }
+
+  // MARK: What the ledger holds
+
+  mutating func read(_ ledger: Ledger, at now: Duration) {
+    do {
+      let page = try ledger.entries(after: seq, limit: .max)
+      for (entry, answer) in page { check(entry, answer, at: now) }
+      guard !page.isEmpty else { return }
+      let state = try ledger.state()
+      let stock = Dictionary(uniqueKeysWithValues: state.stock.map { ($0.fruit.text, $0.amount) })
+      if stock != model.stock {
+        fail(.ledger, "the stock is \(stock), its entries make \(model.stock)")
+      }
+      if (state.service == .open) != model.isOpen { fail(.ledger, "service is \(state.service)") }
+    } catch {
+      fail(.ledger, "\(error)")
+    }
+  }
+
+  private mutating func check(_ entry: LedgerEntry, _ answer: Answer?, at now: Duration) {
+    guard entry.seq == seq + 1 else {
+      return fail(.ledger, "after entry \(seq) comes \(entry.seq)")
+    }
+    seq = entry.seq
+    guard let number = answer.flatMap({ Self.number($0.correlationData) }),
+      sent.indices.contains(number)
+    else { return fail(.ledger, "entry \(seq) has no message") }
+    let message = sent[number]
+    let outcome = Model.Outcome(entry.outcome)
+    trace.append("entry \(seq) for message \(number): \(outcome)")
+    guard entry.source?.description == message.sending.from, entry.id?.text == message.sending.id
+    else { return fail(.ledger, "entry \(seq) is not what message \(number) asked for") }
+    let wasRetained = message.sending.isRetained && outcome == .rejected("retained")
+    if !wasRetained { count(number, as: outcome) }
+    let expected = model.decide(
+      message.sending, sentAt: message.sentAt, expected: message.expected,
+      wasRetained: wasRetained, at: entry.at.milliseconds)
+    if !expected.contains(outcome) {
+      fail(.decision, "message \(number) became \(outcome), it should have been \(expected)")
+    }
+    entries[seq] = Entry(
+      number: number, at: entry.at.milliseconds, seenAt: now, outcome: outcome,
+      stock: model.stock, answer: nil)
+    unanswered.insert(seq)
+  }
+
+  private mutating func count(_ number: Int, as outcome: Model.Outcome) {
+    let message = sent[number]
+    if let first = message.seq, message.sending.id != nil || !hasBrokerGoneBack {
+      return fail(.twice, "message \(number) is entry \(first) and entry \(seq)")
+    }
+    if let id = message.sending.id {
+      let identity = Identity(from: message.sending.from, id: id)
+      if let first = counted[identity] {
+        fail(.twice, "\(identity.from) #\(id) is entry \(first) and entry \(seq)")
+      }
+      counted[identity] = seq
+    }
+    if !message.isTaken { fail(.forbidden, "message \(number) never reached the kiosk's session") }
+    if message.mustNotCount {
+      fail(.forbidden, "message \(number) had waited too long while the kiosk was away")
+    }
+    sent[number].seq = seq
+    pending.remove(number)
+  }
+}

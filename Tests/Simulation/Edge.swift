@@ -1,0 +1,70 @@
+package import MessageBroker
+
+/// Where the kiosk's process ends and the world begins: each of its dealings with the broker passes
+/// here, and at any of them it may die.
+///
+/// What the process does after its death reaches nobody: its connection is dead, and its ledger a
+/// file that nobody will open again.
+package actor Edge: MessageBroker {
+  private let client: InMemoryClient
+  // The world waits for this actor's executor, which runs on the world's thread and nowhere else.
+  nonisolated(unsafe) private unowned let world: World
+
+  package nonisolated var unownedExecutor: UnownedSerialExecutor { client.unownedExecutor }
+
+  init(_ client: InMemoryClient, of world: World) {
+    self.client = client
+    self.world = world
+  }
+
+  package func connect(_ options: SessionOptions) {
+    if options.cleanStart { world.kioskStartsClean() }
+    client.assumeIsolated { $0.connect(options) }
+    world.passEdge(client)
+  }
+
+  package func nextEvent(timeout: Duration?) async -> BrokerEvent? {
+    var event = await client.nextEvent(timeout: timeout)
+    if case .deliveries(let deliveries) = event {
+      world.kioskHasWork()
+      switch world.sabotage {
+      case .acknowledgesEarly: await client.settle()
+      case .hidesRedelivery:
+        event = .deliveries(
+          deliveries.map { Delivery(message: $0.message, packetID: $0.packetID) })
+      case nil: break
+      }
+    }
+    if case .offline = event {} else if event != nil { world.kioskIsConnected() }
+    world.passEdge(client)
+    return event
+  }
+
+  package func publish(_ messages: [Message]) throws(BrokerError) -> UInt64 {
+    world.passEdge(client)
+    let result = client.assumeIsolated { client in
+      Result { () throws(BrokerError) in try client.publish(messages) }
+    }
+    world.passEdge(client)
+    return try result.get()
+  }
+
+  package var confirmed: UInt64 { client.assumeIsolated { $0.confirmed } }
+
+  package func settle() {
+    world.passEdge(client)
+    client.assumeIsolated { $0.settle() }
+    world.passEdge(client)
+  }
+
+  package func abandon() {
+    world.passEdge(client)
+    client.assumeIsolated { $0.abandon() }
+    world.passEdge(client)
+  }
+
+  package func disconnect(grace: Duration) async {
+    world.passEdge(client)
+    await client.disconnect(grace: grace)
+  }
+}

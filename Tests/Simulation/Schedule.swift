@@ -1,0 +1,165 @@
+package import MessageBroker
+
+/// Everything that happens to one kiosk, from its first start to the end: made from a seed, the
+/// same for ever.
+package struct Schedule: Sendable {
+  package let seed: UInt64
+  package var rules: Rules
+  package var steps: [Step]
+
+  /// The house in which it happens.
+  package struct Rules: Sendable {
+    package var habits: InMemoryBroker.Habits
+    /// In milliseconds.
+    package var debounce: Int
+    /// Commands of one sender in a second; 0: no limit.
+    package var perSecond: Int
+    /// How many deliveries make a batch at most.
+    package var batchLimit: Int
+
+    package init(
+      habits: InMemoryBroker.Habits = .mosquitto, debounce: Int = 0, perSecond: Int = 0,
+      batchLimit: Int = 1024
+    ) {
+      self.habits = habits
+      self.debounce = debounce
+      self.perSecond = perSecond
+      self.batchLimit = batchLimit
+    }
+  }
+
+  /// The brokers whose peculiarities are simulated.
+  static let habits: [InMemoryBroker.Habits] = [.mosquitto, .ejabberd]
+
+  package init(seed: UInt64) {
+    var maker = Maker(random: Random(seed: seed))
+    self.seed = seed
+    rules = maker.rules()
+    steps = [.start] + (0..<(8 + maker.random.below(40))).map { _ in maker.step() }
+  }
+
+  package init(seed: UInt64, rules: Rules, steps: [Step]) {
+    (self.seed, self.rules, self.steps) = (seed, rules, steps)
+  }
+}
+
+extension Schedule {
+  /// Without its steps.
+  var title: String {
+    var title = "Seed \(seed), \(rules.habits), batches of \(rules.batchLimit)"
+    if rules.debounce > 0 { title += ", debounce \(rules.debounce) ms" }
+    if rules.perSecond > 0 { title += ", \(rules.perSecond) per second" }
+    return title
+  }
+}
+
+/// Draws a schedule. Which kinds of trouble a schedule has at all is drawn first, so that rare
+/// combinations meet each other undisturbed.
+private struct Maker {
+  var random: Random
+  private let troubles: [Trouble]
+  private var ids = 0
+  private var recent: [Sending] = []
+
+  private enum Trouble: CaseIterable { case network, process, broker, disk, clock, junk }
+
+  init(random: Random) {
+    var random = random
+    troubles = Trouble.allCases.filter { _ in random.oneIn(2) }
+    self.random = random
+  }
+
+  mutating func rules() -> Schedule.Rules {
+    Schedule.Rules(
+      habits: random.pick(Schedule.habits), debounce: random.pick([0, 0, 300]),
+      perSecond: random.pick([0, 0, 3]), batchLimit: random.pick([1, 2, 1024]))
+  }
+
+  mutating func step() -> Step {
+    // Now and then more than is remembered.
+    if random.oneIn(100_000) { return .flood(1_200) }
+    if !troubles.isEmpty, random.oneIn(2) { return trouble(random.pick(troubles)) }
+    if random.oneIn(4) {
+      return .pass(random.pick([10, 100, 400, 1_000, 3_000, 12_000, 29_000, 31_000, 70_000]))
+    }
+    let count = random.oneIn(3) ? 2 + random.below(5) : 1
+    return .send((0..<count).map { _ in sending() })
+  }
+
+  private mutating func trouble(_ trouble: Trouble) -> Step {
+    switch trouble {
+    case .network:
+      switch random.below(8) {
+      case 0: return .cutKiosk
+      case 1: return .cutDisplay
+      default:
+        return .breakConnection(
+          random.pick(InMemoryBroker.Fault.Moment.allCases),
+          random.pick(InMemoryBroker.Fault.Step.allCases), skipping: random.below(6))
+      }
+    case .process:
+      switch random.below(8) {
+      case 0: return .stop
+      case 1...3: return .crash(after: random.oneIn(3) ? 0 : random.below(16))
+      default: return .start
+      }
+    case .broker:
+      switch random.below(7) {
+      case 0: return .loseSession
+      case 1: return .saveBroker
+      case 2: return .stopBroker
+      default:
+        return .startBroker(random.pick([.everything, .everything, .lastSave, .nothing]))
+      }
+    case .disk: return random.oneIn(3) ? .failDisk : .mendDisk
+    case .clock:
+      return .jump(random.pick([-1, 1, -40, 40]) * random.pick([1, 1, 90, 2_160, 15_120]))
+    case .junk:
+      if random.oneIn(4) { return .clearRetained(from: random.pick(["order/p1", "order/p3"])) }
+      var sending = sending()
+      if random.oneIn(2) {
+        sending.isRetained = true
+      } else {
+        sending.wish = .junk(random.pick(["{", "", "strawberry banana", #"{"juice":7}"#]))
+        sending.id = nil
+      }
+      return .send([sending])
+    }
+  }
+
+  private mutating func sending() -> Sending {
+    if let again = recent.last, random.oneIn(6) {
+      return random.oneIn(2) ? again : random.pick(recent)
+    }
+    var sending: Sending
+    switch random.below(10) {
+    case 0:
+      sending = Sending(from: "service/desk", wish: .service(isOpen: !random.oneIn(3)))
+    case 1, 2:
+      let fruit = random.pick(["strawberry", "banana", "kiwi", "mango", "pineapple", "durian"])
+      let change: Sending.Change =
+        random.oneIn(3)
+        ? .set(random.pick([0, 10, 30, 100, 101, -1])) : .add(random.pick([-3, 1, 20, 60]))
+      sending = Sending(
+        from: random.pick(["restock/desk", "restock/shop"]),
+        wish: .restock(
+          fruit: fruit, change: change,
+          expecting: random.pick([.nothing, .whatIsShown, .whatIsShown, .somethingElse])))
+    default:
+      let juice =
+        random.oneIn(20)
+        ? "tea" : random.pick(["banana", "banana", "kiwi", "strawberry_banana", "mango_kiwi"])
+      sending = Sending(
+        from: random.pick(["order/p1", "order/p2", "order/p3", "order/p4"]),
+        wish: .order(juice: juice, quantity: random.oneIn(8) ? random.pick([0, 2, 3, 11]) : 1))
+    }
+    // Two panels can count, two cannot.
+    if !["order/p3", "order/p4"].contains(sending.from), !random.oneIn(8) {
+      ids += 1
+      sending.id = "a\(ids)"
+    }
+    if random.oneIn(6) { sending.sentAgo = random.pick([0, 5, 25, 29, 31, 4_000, -60]) }
+    recent = recent.suffix(4) + [sending]
+    return sending
+  }
+}

@@ -1,0 +1,82 @@
+/// Runs schedules, and tells of one that breaks the contract the shortest that still does.
+package enum Simulation {
+  /// What breaks the contract, in words and step by step.
+  package struct Failure: Error, CustomStringConvertible, Sendable {
+    package let violation: Violation
+    package let schedule: Schedule
+    package let trace: [String]
+
+    /// A flood leaves thousands of lines.
+    private var excerpt: [String] {
+      trace.count <= 200 ? trace : trace.prefix(100) + ["     …"] + trace.suffix(100)
+    }
+
+    package var description: String {
+      """
+      \(violation)
+      \(schedule.title), shrunk to \(schedule.steps.count) steps:
+      \(excerpt.joined(separator: "\n"))
+      To run it again: deploy/test --simulate 1 --seed \(schedule.seed)
+      """
+    }
+  }
+
+  /// - Returns: everything that happened.
+  /// - Throws: `Failure`, shrunk.
+  @discardableResult
+  package static func run(
+    _ schedule: Schedule, sabotage: World.Sabotage? = nil
+  ) throws(Failure) -> [String] {
+    let (violation, trace) = play(schedule, sabotage)
+    guard let violation else { return trace }
+    let shrunk = shrink(schedule, breaking: violation.rule, sabotage)
+    let (last, lastTrace) = play(shrunk, sabotage)
+    throw Failure(violation: last ?? violation, schedule: shrunk, trace: lastTrace)
+  }
+
+  private static func play(
+    _ schedule: Schedule, _ sabotage: World.Sabotage?
+  ) -> (Violation?, [String]) {
+    var trace: [String] = []
+    do {
+      let world = try World(rules: schedule.rules, sabotage: sabotage)
+      defer { world.close() }
+      for (index, step) in schedule.steps.enumerated() {
+        trace.append("\(index + 1). \(step)")
+        try world.perform(step)
+        trace += world.takeTrace().map { "     \($0)" }
+        if let violation = world.violation { return (violation, trace) }
+      }
+      trace.append("Everything is mended.")
+      try world.recover()
+      trace += world.takeTrace().map { "     \($0)" }
+      return (world.violation, trace)
+    } catch {
+      return (Violation(rule: .world, detail: "\(error)"), trace)
+    }
+  }
+
+  /// Leaves out as many steps as it can, by halves first, as long as the same rule is broken.
+  private static func shrink(
+    _ schedule: Schedule, breaking rule: Violation.Rule, _ sabotage: World.Sabotage?
+  ) -> Schedule {
+    var shrunk = schedule
+    var size = shrunk.steps.count / 2
+    while size > 0 {
+      var start = 0
+      var hasShrunk = false
+      while start < shrunk.steps.count {
+        var candidate = shrunk
+        candidate.steps.removeSubrange(start..<min(start + size, shrunk.steps.count))
+        if play(candidate, sabotage).0?.rule == rule {
+          shrunk = candidate
+          hasShrunk = true
+        } else {
+          start += size
+        }
+      }
+      if size > 1 || !hasShrunk { size /= 2 }
+    }
+    return shrunk
+  }
+}

@@ -1,0 +1,66 @@
+import JuiceMaker
+import KioskMessages
+
+// Between what people mean and what goes over the wire.
+
+extension Sending {
+  func payload(sentAt: Int64?, expected: Int?) -> String {
+    var members: [String] = []
+    if let id { members.append(#""id":"\#(id)""#) }
+    if let sentAt { members.append(#""sent_at":"\#(Timestamp(milliseconds: sentAt))""#) }
+    switch wish {
+    case .junk(let junk): return junk
+    case .order(let juice, 1) where members.isEmpty: return juice
+    case .service(let isOpen) where members.isEmpty: return isOpen ? "open" : "closed"
+    case .order(let juice, let quantity):
+      members += [#""juice":"\#(juice)""#, #""quantity":\#(quantity)"#]
+    case .service(let isOpen):
+      members.append(#""service":"\#(isOpen ? "open" : "closed")""#)
+    case .restock(let fruit, let change, _):
+      switch change {
+      case .add(let amount): members.append(#""add":{"\#(fruit)":\#(amount)}"#)
+      case .set(let amount): members.append(#""set":{"\#(fruit)":\#(amount)}"#)
+      }
+      if let expected { members.append(#""expect":{"\#(fruit)":\#(expected)}"#) }
+    }
+    return "{\(members.joined(separator: ","))}"
+  }
+}
+
+extension Model.Outcome {
+  init(_ outcome: LedgerEntry.Outcome) {
+    switch outcome {
+    case .opened(let amounts): self = .restocked([String: Int](amounts))
+    case .ready(_, let used, let ticket):
+      self = .ready(used: [String: Int](used), day: ticket.day, ticket: ticket.number)
+    case .outOfStock(_, let missing): self = .outOfStock(missing: [String: Int](missing))
+    case .restocked(let changes): self = .restocked([String: Int](changes))
+    case .service(let state): self = .service(isOpen: state == .open)
+    case .rejected(let reason, _): self = .rejected(reason.rawValue)
+    }
+  }
+}
+
+extension CommandResult {
+  /// Whether the sender is told what has happened, and the stock that it left.
+  func tells(_ outcome: Model.Outcome, stock: [String: Int]) -> Bool {
+    if let told = self.stock, [String: Int](told) != stock { return false }
+    switch outcome {
+    case .ready(let used, _, let ticket):
+      return status == .ready && self.ticket == ticket
+        && self.used.map { [String: Int]($0) } == used
+    case .outOfStock(let missing):
+      return status == .outOfStock && self.missing.map { [String: Int]($0) } == missing
+    case .restocked: return status == .applied && self.stock != nil
+    case .service(let isOpen):
+      return status == .applied && service == (isOpen ? .open : .closed)
+    case .rejected(let reason): return status == .rejected && self.reason?.rawValue == reason
+    }
+  }
+}
+
+extension [String: Int] {
+  init(_ amounts: FruitAmounts) {
+    self.init(uniqueKeysWithValues: amounts.map { ($0.fruit.text, $0.amount) })
+  }
+}

@@ -1,0 +1,327 @@
+import Foundation
+import JuiceMaker
+import KioskController
+import KioskMessages
+import Ledger
+import Logging
+import MessageBroker
+import Synchronization
+
+/// Of its session with the broker.
+private let kioskID = "kiosk"
+
+/// One kiosk with its broker, its disk, its clock and its people, all on one thread: the real
+/// controller and the real ledger, in a world where everything goes wrong that a schedule says.
+package final class World {
+  /// A guard that is broken on purpose, to see that the simulation notices.
+  package enum Sabotage: CaseIterable, Sendable {
+    /// Deliveries are acknowledged before they are committed.
+    case acknowledgesEarly
+    /// Nobody hears that a delivery comes again.
+    case hidesRedelivery
+  }
+
+  let sabotage: Sabotage?
+  private let rules: Schedule.Rules
+  private let settings: KioskSettings
+  private let broker: InMemoryBroker
+  private let executor = ManualExecutor()
+  private let clock = Clock()
+  private let disk: Disk
+  private var auditor: Auditor
+  private var kiosk: Process?
+  private var crashIn: Int?
+  /// The kiosk was given something that may have become ledger entries.
+  private var hasWork = true
+  private var isDiskFailing = false
+  private var isBrokerRunning = true
+  private var people: Person
+  private var display: Person
+
+  private struct Process {
+    let client: InMemoryClient
+    /// The process's own, which is not at work whenever the world looks.
+    let ledger: Ledger
+    let task: Task<Void, Never>
+  }
+
+  private struct Person {
+    let listener: Listener
+    let task: Task<Void, Never>
+  }
+
+  /// The wall clock: the broker's time, and what it was set to.
+  private final class Clock: Sendable {
+    /// Two minutes before midnight.
+    private static let start: Int64 = 1_795_305_480_000
+    private let offset = Mutex<Int64>(start)
+
+    func set(ahead seconds: Int) { offset.withLock { $0 += Int64(seconds) * 1000 } }
+
+    func now(_ broker: InMemoryBroker) -> Int64 {
+      offset.withLock(\.self) + broker.now.milliseconds
+    }
+  }
+
+  package init(rules: Schedule.Rules, sabotage: Sabotage? = nil) throws {
+    self.rules = rules
+    self.sabotage = sabotage
+    settings = Self.settings(rules)
+    broker = InMemoryBroker(habits: rules.habits, queueLimit: 10_000)
+    disk = try Disk(ledger: try Self.newLedger.get())
+    auditor = Auditor(rules: rules)
+    people = Self.person("people", hearing: Auditor.heard, broker, executor)
+    display = Self.person("display", hearing: Auditor.shown, broker, executor)
+    executor.run()
+  }
+
+  /// Ends everything: what still waits would wait for ever, and keep all this in memory.
+  package func close() {
+    kiosk?.task.cancel()
+    for person in [people, display] { person.task.cancel() }
+    executor.run()
+    disk.remove()
+  }
+
+  // MARK: The schedule
+
+  /// What is wrong, as soon as something is.
+  package var violation: Violation? { auditor.violation }
+
+  /// What has happened since the last look.
+  package func takeTrace() -> [String] { auditor.takeTrace() }
+
+  package func perform(_ step: Step) throws {
+    switch step {
+    case .send(let sendings): send(sendings)
+    case .flood(let count):
+      let press = Sending(from: "order/p4", wish: .order(juice: "tea", quantity: 1))
+      for _ in 0..<count / 100 { try perform(.send(Array(repeating: press, count: 100))) }
+    case .pass(let milliseconds): pass(.milliseconds(milliseconds))
+    case .jump(let seconds):
+      clock.set(ahead: seconds)
+      auditor.clockJumped(at: broker.now)
+    case .cutKiosk: broker.cut(kioskID)
+    case .cutDisplay: broker.cut("display")
+    case .breakConnection(let moment, let step, let skipping):
+      broker.inject(InMemoryBroker.Fault(moment, step, of: kioskID, skipping: skipping))
+    case .crash(let count):
+      if count == 0 { die() } else { crashIn = count }
+    case .start: try start()
+    case .stop: stop()
+    case .loseSession: broker.dropSession(of: kioskID)
+    case .saveBroker: broker.save()
+    case .stopBroker: stopBroker()
+    case .startBroker(let memory): startBroker(memory)
+    case .failDisk: try failDisk(true)
+    case .mendDisk: try failDisk(false)
+    case .clearRetained(let from):
+      send([Sending(from: from, wish: .junk(""), isRetained: true)])
+    }
+    settle()
+  }
+
+  /// Mends everything that is broken, and waits until all is quiet: a kiosk that does not recover
+  /// then never will.
+  package func recover() throws {
+    crashIn = nil
+    try failDisk(false)
+    if !isBrokerRunning { startBroker(.everything) }
+    for _ in 0..<20 where !isQuiet && violation == nil {
+      try perform(.start)
+      try perform(.pass(30_000))
+    }
+    if !isQuiet { auditor.fail(.recovery, "the kiosk does not come back") }
+    if auditor.seq > Ledger.fingerprintCount {
+      auditor.check(fingerprints: try disk.count("delivery"))
+    }
+  }
+
+  private func settle() {
+    executor.run()
+    observe()
+    if isQuiet, let kiosk { auditor.checkQuiet(kiosk.ledger, at: broker.now) }
+  }
+
+  private func pass(_ duration: Duration) {
+    let end = broker.now + duration
+    while let next = broker.nextDeadline, next <= end {
+      broker.advance(by: max(next - broker.now, .zero))
+      noteConnection()
+      executor.run()
+      observe()
+    }
+    broker.advance(by: end - broker.now)
+  }
+
+  private func observe() {
+    if let kiosk {
+      noteConnection()
+      if hasWork { auditor.read(kiosk.ledger, at: broker.now) }
+      hasWork = false
+    }
+    if !broker.sessionExists(kioskID) { auditor.sessionIsGone() }
+    auditor.show(display.listener.take(), isConnected: display.listener.isConnected)
+    auditor.hear(people.listener.take(), at: broker.now)
+  }
+
+  private func noteConnection() {
+    if broker.isConnected(kioskID) { kioskIsConnected() }
+  }
+
+  /// Nothing is on its way, and nothing stands in the way.
+  private var isQuiet: Bool {
+    kiosk != nil && !isDiskFailing && broker.isConnected(kioskID) && auditor.isOnline
+      && broker.queueDepth(of: kioskID) == 0
+  }
+
+  private func send(_ sendings: [Sending]) {
+    guard people.listener.isConnected else { return }
+    let messages = sendings.map {
+      auditor.prepare(
+        $0, topic: "kiosk/k1/\($0.from)", wallClock: clock.now(broker), at: broker.now)
+    }
+    nonisolated(unsafe) let world = self
+    Task(executorPreference: executor) { [listener = people.listener] in
+      await listener.send(messages) { publish in
+        let before = world.broker.queueDepth(of: kioskID)
+        publish()
+        let isTaken = world.broker.queueDepth(of: kioskID) == before + messages.count
+        world.auditor.sent(messages.count, areTaken: isTaken)
+      }
+    }
+    executor.run()
+  }
+
+  // MARK: The kiosk
+
+  private func start() throws {
+    guard kiosk == nil else { return }
+    let client = broker.client(on: executor, batchLimit: rules.batchLimit)
+    // The process gets them, and uses them only while the executor runs, on this thread.
+    nonisolated(unsafe) let world = self
+    nonisolated(unsafe) let ledger = try Ledger(path: disk.path)
+    let controller = try KioskController(
+      settings: settings, broker: Edge(client, of: world), ledger: ledger,
+      clock: KioskClock { [clock, broker] in
+        let now = clock.now(broker)
+        let day = (Double(now) / 86_400_000).rounded(.down)
+        return Moment(timestamp: Timestamp(milliseconds: now), day: Int(day))
+      }, logger: Logger(label: "simulation") { _ in SwiftLogNoOpLogHandler() })
+    let task = Task(executorPreference: executor) { await controller.run(clientID: kioskID) }
+    hasWork = true
+    kiosk = Process(client: client, ledger: ledger, task: task)
+  }
+
+  private func stop() {
+    crashIn = nil
+    kiosk?.task.cancel()
+    executor.run()
+    if let kiosk { auditor.read(kiosk.ledger, at: broker.now) }
+    kiosk = nil
+  }
+
+  private func die() {
+    crashIn = nil
+    guard let kiosk else { return }
+    auditor.read(kiosk.ledger, at: broker.now)
+    do { try disk.crash() } catch { auditor.fail(.world, "\(error)") }
+    broker.kill(kiosk.client)
+    kiosk.task.cancel()
+    self.kiosk = nil
+  }
+
+  private func failDisk(_ fails: Bool) throws {
+    guard fails != isDiskFailing else { return }
+    isDiskFailing = fails
+    try disk.fail(fails)
+  }
+
+  // MARK: What the kiosk's edge tells
+
+  func passEdge(_ client: InMemoryClient) {
+    guard let count = crashIn, kiosk?.client === client else { return }
+    crashIn = count - 1
+    if count == 1 { die() }
+  }
+
+  func kioskIsConnected() {
+    auditor.kioskIsConnected(at: broker.now, isServing: !isDiskFailing)
+  }
+
+  func kioskHasWork() { hasWork = true }
+
+  func kioskStartsClean() { auditor.kioskStartsClean(at: broker.now) }
+
+  // MARK: The broker and the people
+
+  private func stopBroker() {
+    guard isBrokerRunning else { return }
+    isBrokerRunning = false
+    auditor.brokerStops()
+    broker.stop()
+  }
+
+  /// People are there before the kiosk comes back, so that they hear all that it says.
+  private func startBroker(_ memory: InMemoryBroker.Memory) {
+    guard !isBrokerRunning else { return }
+    isBrokerRunning = true
+    broker.start(remembering: memory)
+    if memory == .lastSave { auditor.brokerWentBack() }
+    broker.kill(people.listener.client)
+    people = Self.person("people", hearing: Auditor.heard, broker, executor)
+  }
+
+  private static func person(
+    _ name: String, hearing topics: [String], _ broker: InMemoryBroker, _ executor: ManualExecutor
+  ) -> Person {
+    let listener = Listener(broker.client(on: executor))
+    let options = SessionOptions(
+      clientID: name, subscriptions: topics.compactMap { try? TopicFilter("kiosk/k1/\($0)") })
+    return Person(
+      listener: listener,
+      task: Task(executorPreference: executor) { await listener.run(options) })
+  }
+}
+
+// MARK: - The house
+
+extension World {
+  private static func settings(_ rules: Schedule.Rules) -> KioskSettings {
+    func all(_ amount: Int) -> FruitAmounts {
+      FruitAmounts(Menu.standard.fruits.map { (fruit: $0.id, amount: amount) })
+    }
+    return KioskSettings(
+      topics: KioskTopics(root: "kiosk", kiosk: "k1"),
+      stock: KioskSettings.Stock(
+        initial: all(Model.initial), capacities: all(Model.capacity), lowMarks: all(5)),
+      orders: KioskSettings.Orders(
+        maximumAge: .seconds(Model.maximumAge), maximumQuantity: Model.maximumQuantity,
+        debounce: .milliseconds(rules.debounce), maximumPerSecond: rules.perSecond),
+      version: "simulation")
+  }
+
+  /// The file of a ledger that a kiosk has opened and not used yet: quicker to copy than to make.
+  private static let newLedger = Result {
+    let folder = FileManager.default.temporaryDirectory
+      .appending(path: "juice-simulation-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let file = folder.appending(path: "ledger.sqlite")
+    do {
+      let ledger = try Ledger(path: file.path)
+      let rules = Schedule.Rules()
+      let opening = KioskCore.opening(
+        settings: settings(rules), state: try ledger.state(),
+        at: Moment(timestamp: Timestamp(milliseconds: 0), day: 0))
+      if let opening { try ledger.commit(opening) }
+    }
+    return try Data(contentsOf: file)
+  }
+}
+
+extension Duration {
+  var milliseconds: Int64 {
+    components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000
+  }
+}

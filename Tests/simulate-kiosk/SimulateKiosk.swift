@@ -1,0 +1,46 @@
+import ArgumentParser
+import Foundation
+import Simulation
+
+/// Runs simulated schedules, on every core, and stops at the first that breaks the contract.
+@main
+struct SimulateKiosk: AsyncParsableCommand {
+  @Option(help: "How many schedules to run.")
+  var schedules = 20_000
+
+  @Option(help: "The seed of the first one; the others count on from it.")
+  var seed: UInt64 = 1
+
+  func validate() throws {
+    guard schedules > 0 else { throw ValidationError("at least one schedule") }
+  }
+
+  func run() async throws {
+    let start = ContinuousClock.now
+    let counter = Counter(schedules: schedules, seed: seed)
+    do {
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for _ in 0..<ProcessInfo.processInfo.activeProcessorCount {
+          group.addTask {
+            while let seed = counter.next() {
+              try Simulation.run(Schedule(seed: seed))
+              report(counter.finish(), since: start)
+            }
+          }
+        }
+        try await group.waitForAll()
+      }
+    } catch let failure as Simulation.Failure {
+      print(failure)
+      throw ExitCode.failure
+    }
+    print("No violation.")
+  }
+
+  private func report(_ done: Int, since start: ContinuousClock.Instant) {
+    guard done % 10_000 == 0 || done == schedules else { return }
+    let seconds = (ContinuousClock.now - start) / .seconds(1)
+    let line = "\(done) schedules in \(Int(seconds)) s, \(Int(Double(done) / seconds)) per second\n"
+    FileHandle.standardOutput.write(Data(line.utf8))
+  }
+}
