@@ -59,6 +59,7 @@ package actor Edge: MessageBroker {
   }
 
   package func abandon() {
+    world.kioskGivesUp(client)
     world.passEdge(client)
     client.assumeIsolated { $0.abandon() }
     world.passEdge(client)

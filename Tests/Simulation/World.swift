@@ -255,6 +255,11 @@ package final class World {
 
   func kioskIsOnline() { auditor.kioskIsOnline(at: broker.now) }
 
+  func kioskGivesUp(_ client: InMemoryClient) {
+    guard kiosk?.client === client, !isDiskFailing else { return }
+    auditor.fail(.ledger, "it does not take what was decided, and the disk works")
+  }
+
   func kioskHasWork() { hasWork = true }
 
   func kioskStartsClean() { auditor.kioskStartsClean(at: broker.now) }
