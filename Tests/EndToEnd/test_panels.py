@@ -146,13 +146,16 @@ def add(kiosk: Kiosk, text: str) -> Kiosk:
 
 
 def replay(recording: Recording, device: Client, panel: Client, kiosk: Kiosk, kill: bool) -> None:
-    for message in recording.messages:
+    for number, message in enumerate(recording.messages):
         # As most devices send: QoS 0.
         device.client.publish(message.topic, message.payload, 0, message.retain)
         # On the way behind it: once this is answered, that has been heard.
-        since = len(panel.messages)
-        device.publish("kiosk/k1/order/behind", "nothing")
-        panel.messages.first(lambda each: each.topic == "kiosk/k1/order/behind/result", since)
+        order = {"id": f"behind{number}", "juice": "nothing"}
+        device.publish("kiosk/k1/order/behind", json.dumps(order))
+        panel.messages.first(
+            lambda each: each.topic == "kiosk/k1/order/behind/result"
+            and each.json["id"] == order["id"]
+        )
         if kill:
             kiosk.kill()
             kiosk.start()

@@ -120,8 +120,11 @@ struct Auditor {
     if isServing { lastServing = now }
     // A connection on which nothing was read is not seen here, and the next attempt may come a
     // second late for that.
-    if now - lastConnected > .seconds(Model.maximumAge + 1) {
-      for number in pending { sent[number].mustNotCount = true }
+    let limit = Duration.seconds(Model.maximumAge + 1)
+    if now - lastConnected > limit {
+      for number in pending where now - sent[number].at > limit {
+        sent[number].mustNotCount = true
+      }
     }
     lastConnected = now
   }
