@@ -95,14 +95,18 @@ package actor KioskController {
       clientID: clientID,
       subscriptions: settings.subscriptions,
       will: settings.topics.status(.offline), cleanStart: !wasAliveRecently,
-      sessionExpiry: settings.orders.maximumAge,
+      sessionExpiry: settings.orders.maximumAge, absence: max(absence ?? .zero, .zero),
       receiveMaximum: UInt16(clamping: Ledger.fingerprintCount))
   }
 
   /// What queued while the kiosk was away for longer than an order may be old must not pour.
   private var wasAliveRecently: Bool {
-    guard let lastAlive = aliveAt ?? ledger.lastAlive else { return false }
-    return (.zero...settings.orders.maximumAge).contains(clock.now().timestamp.since(lastAlive))
+    absence.map { (.zero...settings.orders.maximumAge).contains($0) } ?? false
+  }
+
+  /// Since the kiosk was online, by a clock that may have been set since; `nil` if it never was.
+  private var absence: Duration? {
+    (aliveAt ?? ledger.lastAlive).map { clock.now().timestamp.since($0) }
   }
 
   private func handle(_ event: BrokerEvent?) async throws(LedgerError) {

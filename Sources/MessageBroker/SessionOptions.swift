@@ -15,18 +15,20 @@ package struct SessionOptions: Sendable {
   /// How long a session outlives its connection; zero: not at all.
   ///
   /// The broker is told (MQTT 5), and the client keeps the rule too, on every protocol: it resumes
-  /// no session after being away for longer, counted from the last packet that it received, and it
-  /// reads nothing that has waited in its socket for longer (a process that was stopped and
+  /// no session after being away for longer, counted from the last packet that it received while it
+  /// was online, and it reads nothing that has waited in its socket for longer (a process that was stopped and
   /// continued). It asks for a clean start instead, so that nothing late is delivered. A client that
   /// abandons what it receives is away, too, until it publishes or settles something.
   package var sessionExpiry: Duration
+  /// For how long nobody had attended to the session when the client was started.
+  package var absence: Duration
   /// How many QoS 1 deliveries may be on their way to the client unacknowledged; bounds a batch.
   package var receiveMaximum: UInt16
 
   package init(
     clientID: String, subscriptions: [TopicFilter] = [], will: Message? = nil,
     keepAlive: UInt16 = 10, cleanStart: Bool = true, sessionExpiry: Duration = .zero,
-    receiveMaximum: UInt16 = 1024
+    absence: Duration = .zero, receiveMaximum: UInt16 = 1024
   ) {
     self.clientID = clientID
     self.subscriptions = subscriptions
@@ -34,6 +36,7 @@ package struct SessionOptions: Sendable {
     self.keepAlive = keepAlive
     self.cleanStart = cleanStart
     self.sessionExpiry = sessionExpiry
+    self.absence = absence
     self.receiveMaximum = receiveMaximum
   }
 }

@@ -182,6 +182,7 @@ extension MosquittoBroker {
 
   private func online(_ connection: Connection, at now: Instant) {
     connection.onlineSince = now
+    life?.online(at: now)
     reportedReasons = []
     events.append(.online(resumed: !isSessionNew))
     isSessionNew = false
@@ -196,6 +197,7 @@ extension MosquittoBroker {
     case .idle, .waiting: break
     }
     confirmations.connectionLost()
+    life?.connectionLost()
     link = farewell == nil ? .waiting(until: now + backoff.next()) : .idle
     if reportedReasons.insert(reason).inserted { events.append(.offline(reason)) }
   }

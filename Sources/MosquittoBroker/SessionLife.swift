@@ -14,6 +14,8 @@ struct SessionLife {
   private var lastServed: Instant
   /// What came last was given up, and comes again: to hear of it once more serves nobody.
   private var hasAbandoned = false
+  /// What waits in the session reaches the client on this connection.
+  private var isOnline = false
   /// When the socket was last known to be empty, or emptied.
   private var lastLook: Instant
 
@@ -21,14 +23,21 @@ struct SessionLife {
     expiry = options.sessionExpiry
     mustStartClean = options.cleanStart
     lastReceived = now
-    lastServed = now
+    lastServed = now - options.absence
     lastLook = now
   }
 
   mutating func received(at now: Instant) {
     lastReceived = now
-    if !hasAbandoned { lastServed = now }
+    if isOnline, !hasAbandoned { lastServed = now }
   }
+
+  mutating func online(at now: Instant) {
+    isOnline = true
+    received(at: now)
+  }
+
+  mutating func connectionLost() { isOnline = false }
 
   mutating func abandoned() { hasAbandoned = true }
 

@@ -116,7 +116,7 @@ struct Auditor {
   mutating func kioskIsConnected(at now: Duration, isServing: Bool) {
     if mayForget { excusePending() }
     mayForget = false
-    if now - lastServing >= .seconds(Model.maximumAge) { excusePending() }
+    if now - lastServing >= Self.shortestAbsence { excusePending() }
     if isServing { lastServing = now }
     // A connection on which nothing was read is not seen here, and the next attempt may come a
     // second late for that.
@@ -154,11 +154,13 @@ struct Auditor {
 
   /// Only a kiosk that was away for longer than an order may be old, by a clock that was not set
   /// meanwhile. Its last sign of life may be a sixth of that time older than its death.
+  private static let signOfLife = Duration.seconds(Model.maximumAge) / 6
+  private static let shortestAbsence = Duration.seconds(Model.maximumAge) - signOfLife
+
   private func mayStartClean(at now: Duration) -> Bool {
     guard let lastOnline else { return true }
-    let slack = Duration.seconds(Model.maximumAge) / 6
-    if let lastJump, lastJump >= lastOnline - slack { return true }
-    return now - lastOnline > .seconds(Model.maximumAge) - slack
+    if let lastJump, lastJump >= lastOnline - Self.signOfLife { return true }
+    return now - lastOnline > Self.shortestAbsence
   }
 
   private mutating func excusePending() {

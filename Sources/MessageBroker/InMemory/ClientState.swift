@@ -32,10 +32,14 @@ struct ClientState {
   var phase = Phase.idle
   var options: SessionOptions?
   var waiter: Waiter?
-  /// When the last packet arrived on the last connection; before the first, when it all began. What
-  /// comes again after it was abandoned is no news.
-  var lastReceived = Duration.zero
+  /// Since when something may be waiting in the session.
+  var lastServed = Duration.zero
+  /// When the client was given a batch last.
+  var lastRead = Duration.zero
+  /// What came last was given up, and comes again: to hear of it once more serves nobody.
   private var hasAbandoned = false
+  /// What waits in the session reaches the client on this connection.
+  private var isServing = false
   /// What leaves with the next settlement.
   var heldBack: [Numbered] = []
   private(set) var confirmed: UInt64 = 0
@@ -72,7 +76,7 @@ struct ClientState {
   /// Whether the next connection must not resume the session (`SessionOptions.sessionExpiry`).
   func startsClean(at now: Duration) -> Bool {
     guard let options else { return true }
-    return (!hasConnected && options.cleanStart) || now - lastReceived > options.sessionExpiry
+    return (!hasConnected && options.cleanStart) || now - lastServed > options.sessionExpiry
   }
 
   /// Since when the oldest unread packet waits, if that is longer ago than the session may live.
@@ -86,7 +90,7 @@ struct ClientState {
   mutating func connected(resumed: Bool, at now: Duration) {
     phase = .connected
     hasConnected = true
-    if !resumed { (isSessionNew, lastReceived, hasAbandoned) = (true, now, false) }
+    if !resumed { (isSessionNew, lastServed, hasAbandoned) = (true, now, false) }
   }
 
   /// Forgets the batch in hand.
@@ -98,7 +102,8 @@ struct ClientState {
   /// The connection is gone, or did not come about. What arrived on it and was not read is lost; the
   /// batch in hand can be settled no more, though the client still has it in hand.
   mutating func disconnected(_ reason: BrokerError, at now: Duration) {
-    if case .connected = phase, !hasAbandoned { lastReceived = now }
+    if isServing, !hasAbandoned { lastServed = now }
+    isServing = false
     phase = .waiting(until: now + delay)
     delay = min(delay * 2, Self.longestDelay)
     inbox = []
@@ -122,15 +127,20 @@ struct ClientState {
 
   /// Takes the batch out of the client's hand, and tells the packet ids to acknowledge.
   mutating func takeBatch() -> [UInt16] {
-    defer { (inHand, hasAbandoned) = (nil, false) }
+    defer { inHand = nil }
+    served()
     return inHand ?? []
+  }
+
+  private mutating func served() {
+    (isServing, hasAbandoned) = (isOpen, false)
+    lastServed = max(lastServed, lastRead)
   }
 
   /// Gives a running number to each QoS 1 message; dropped ones take one too, so that none is ever
   /// mistaken for confirmed.
   mutating func number(_ messages: [Message]) -> (last: UInt64, numbered: [Numbered]) {
-    // Whoever publishes is not away.
-    hasAbandoned = false
+    served()
     let numbered = messages.map { message -> Numbered in
       guard message.qos == .atLeastOnce else { return (message, nil) }
       published += 1
@@ -159,6 +169,7 @@ struct ClientState {
         if !deliveries.isEmpty { return take(deliveries) }
         read += 1
         delay = Self.firstDelay
+        isServing = true
         defer { isSessionNew = false }
         return .online(resumed: !isSessionNew)
       }

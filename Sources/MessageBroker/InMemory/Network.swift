@@ -25,7 +25,7 @@ struct Network {
   mutating func connect(_ client: Int, _ options: SessionOptions) {
     guard case .idle = clients[client].phase else { return }
     clients[client].options = options
-    clients[client].lastReceived = now
+    clients[client].lastServed = now - options.absence
     attempt(client)
   }
 
@@ -162,11 +162,14 @@ struct Network {
   private mutating func nextEvent(of client: Int) -> BrokerEvent? {
     if let since = clients[client].staleSince(at: now) {
       lose(client, .connectionLost("what arrived has waited longer than the session may live"))
-      clients[client].lastReceived = since
+      clients[client].lastServed = since
     }
     if clients[client].hasDeliveryToRead { strike(.before, .delivery, client) }
     let event = clients[client].nextEvent()
-    if case .deliveries = event { strike(.after, .delivery, client) }
+    if case .deliveries = event {
+      clients[client].lastRead = now
+      strike(.after, .delivery, client)
+    }
     return event
   }
 
