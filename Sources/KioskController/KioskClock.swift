@@ -6,10 +6,13 @@ package struct Moment: Hashable, Sendable {
   package let timestamp: Timestamp
   /// In the kiosk's time zone, counted from 1970-01-01.
   package let day: Int
+  /// By a clock that nobody sets, since some time before.
+  package let uptime: Duration
 
-  package init(timestamp: Timestamp, day: Int) {
+  package init(timestamp: Timestamp, day: Int, uptime: Duration) {
     self.timestamp = timestamp
     self.day = day
+    self.uptime = uptime
   }
 }
 
@@ -23,12 +26,14 @@ package struct KioskClock: Sendable {
   ///
   /// - Parameter timeZone: where the kiosk stands; its midnight starts a new day of tickets.
   package static func system(timeZone: TimeZone) -> KioskClock {
-    KioskClock {
+    let start = ContinuousClock.now
+    return KioskClock {
       let date = Date()
       let milliseconds = Int64((date.timeIntervalSince1970 * 1000).rounded(.down))
       let local = milliseconds / 1000 + Int64(timeZone.secondsFromGMT(for: date))
       let day = Int((Double(local) / 86_400).rounded(.down))
-      return Moment(timestamp: Timestamp(milliseconds: milliseconds), day: day)
+      return Moment(
+        timestamp: Timestamp(milliseconds: milliseconds), day: day, uptime: .now - start)
     }
   }
 }

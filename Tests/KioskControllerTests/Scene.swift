@@ -67,7 +67,8 @@ final class Scene {
     }
     let clock = KioskClock { [broker] in
       let now = Self.now(broker)
-      return Moment(timestamp: now, day: Int(now.milliseconds / 86_400_000))
+      return Moment(
+        timestamp: now, day: Int(now.milliseconds / 86_400_000), uptime: broker.now)
     }
     let controller = try KioskController(
       settings: settings, broker: client, ledger: Ledger(path: ledgerPath), clock: clock,

@@ -46,7 +46,8 @@ extension Auditor {
       return other.id == nil && other.from == message.sending.from
         && other.wish == message.sending.wish
         && (entry.seenAt > message.at - .milliseconds(rules.debounce)
-          // The window is measured by the wall clock: set back, it may show the same moment again.
+          // Over a restart the wall clock measures the window: set back, it may show the same moment
+          // again.
           || lastJump.map { $0 >= entry.seenAt } ?? false)
     }
   }

@@ -209,7 +209,8 @@ package final class World {
       clock: KioskClock { [clock, broker] in
         let now = clock.now(broker)
         let day = (Double(now) / 86_400_000).rounded(.down)
-        return Moment(timestamp: Timestamp(milliseconds: now), day: Int(day))
+        return Moment(
+          timestamp: Timestamp(milliseconds: now), day: Int(day), uptime: broker.now)
       }, logger: Logger(label: "simulation") { _ in SwiftLogNoOpLogHandler() })
     let task = Task(executorPreference: executor) { await controller.run(clientID: kioskID) }
     auditor.read(ledger, at: broker.now)
@@ -324,7 +325,7 @@ extension World {
       let rules = Schedule.Rules()
       let opening = KioskCore.opening(
         settings: settings(rules), state: try ledger.state(),
-        at: Moment(timestamp: Timestamp(milliseconds: 0), day: 0))
+        at: Moment(timestamp: Timestamp(milliseconds: 0), day: 0, uptime: .zero))
       if let opening { try ledger.commit(opening) }
     }
     return try Data(contentsOf: file)

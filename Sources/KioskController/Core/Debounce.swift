@@ -17,15 +17,22 @@ struct Debounce: Sendable {
 
   private struct Counted {
     let at: Timestamp
+    /// `nil` of a press before this process: then only the wall clock tells.
+    let uptime: Duration?
     let seq: Int
     let window: Duration
+
+    /// A clock that was set does not make a press one with another.
+    func isWithin(_ window: Duration, of now: Moment) -> Bool {
+      uptime.map { now.uptime - $0 < window } ?? now.timestamp.isWithin(window, of: at)
+    }
   }
 
   /// - Parameter presses: that have counted so far, as the ledger knows them.
   init(_ presses: [Ledger.State.Press] = []) {
     for press in presses {
       self.presses[Press(source: press.source, order: press.order)] = Counted(
-        at: press.at, seq: press.seq, window: Self.longestWindow)
+        at: press.at, uptime: nil, seq: press.seq, window: Self.longestWindow)
     }
   }
 
@@ -36,16 +43,17 @@ struct Debounce: Sendable {
   ///
   /// - Parameter window: from the last press that counted; zero: every press counts.
   mutating func original(
-    of order: Order, from source: Source, at now: Timestamp, seq: Int, window: Duration
+    of order: Order, from source: Source, at now: Moment, seq: Int, window: Duration
   ) -> Int? {
     guard window > .zero else { return nil }
     let press = Press(source: source, order: order)
-    if let counted = presses[press], now.isWithin(window, of: counted.at) { return counted.seq }
+    if let counted = presses[press], counted.isWithin(window, of: now) { return counted.seq }
     if presses.count >= limit {
-      presses = presses.filter { now.isWithin($0.value.window, of: $0.value.at) }
+      presses = presses.filter { $0.value.isWithin($0.value.window, of: now) }
       limit = max(1000, presses.count * 2)
     }
-    presses[press] = Counted(at: now, seq: seq, window: window)
+    presses[press] = Counted(
+      at: now.timestamp, uptime: now.uptime, seq: seq, window: window)
     return nil
   }
 }

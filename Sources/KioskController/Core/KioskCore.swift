@@ -101,7 +101,7 @@ package struct KioskCore: Sendable {
       }
       if case .order(let order) = request.command, request.id == nil, !admission.isRetained,
         let original = debounce.original(
-          of: order, from: admission.source, at: now.timestamp, seq: seq + 1,
+          of: order, from: admission.source, at: now, seq: seq + 1,
           window: admission.debounce)
       {
         counters.duplicates += 1

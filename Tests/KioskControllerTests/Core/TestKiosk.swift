@@ -13,7 +13,7 @@ final class TestKiosk {
   static let start = Timestamp(milliseconds: 1_795_251_600_000)
 
   let settings: KioskSettings
-  private(set) var now = Moment(timestamp: TestKiosk.start, day: 20_778)
+  private(set) var now = Moment(timestamp: TestKiosk.start, day: 20_778, uptime: .zero)
   private(set) var core: KioskCore
   private(set) var door: KioskDoor
   private(set) var ledger: Ledger
@@ -69,7 +69,14 @@ final class TestKiosk {
     let milliseconds = seconds * 1000 + attoseconds / 1_000_000_000_000_000
     now = Moment(
       timestamp: Timestamp(milliseconds: now.timestamp.milliseconds + milliseconds),
-      day: day ?? now.day)
+      day: day ?? now.day, uptime: now.uptime + duration)
+  }
+
+  /// Somebody sets the clock.
+  func setClock(ahead seconds: Int64) {
+    now = Moment(
+      timestamp: Timestamp(milliseconds: now.timestamp.milliseconds + seconds * 1000),
+      day: now.day, uptime: now.uptime)
   }
 
   var stock: FruitAmounts { core.juiceMaker.stock }
