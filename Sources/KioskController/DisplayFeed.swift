@@ -41,7 +41,7 @@ struct DisplayFeed: Sendable {
     for index in screens.indices {
       guard let birth = screens[index].display.birth else { continue }
       let isBack = deliveries.contains {
-        $0.message.topic == birth.topic && $0.message.payload.elementsEqual(birth.payload.utf8)
+        birth.matches(topic: $0.message.topic, payload: $0.message.payload)
       }
       if isBack { screens[index].forget() }
     }

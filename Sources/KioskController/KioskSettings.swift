@@ -32,17 +32,6 @@ package struct KioskSettings: Sendable {
     self.version = version
   }
 
-  /// What a display, or a home automation, says when it has come back.
-  package struct Birth: Hashable, Sendable {
-    package var topic: String
-    package var payload: String
-
-    package init(topic: String, payload: String) {
-      self.topic = topic
-      self.payload = payload
-    }
-  }
-
   /// Numbers for every fruit of the menu.
   package struct Stock: Sendable {
     /// What a fruit that is new to the ledger starts with.
@@ -99,9 +88,7 @@ extension KioskSettings {
       && deliveries.contains { delivery in
         let message = delivery.message
         return !message.retain
-          && births.contains {
-            $0.topic == message.topic && message.payload.elementsEqual($0.payload.utf8)
-          }
+          && births.contains { $0.matches(topic: message.topic, payload: message.payload) }
       }
   }
 }

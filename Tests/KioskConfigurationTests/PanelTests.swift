@@ -40,7 +40,7 @@ import Testing
       content: .availability(
         "kiwi", available: Push(topic: "lamp/1", payload: try Template("ON")),
         soldOut: Push(topic: "lamp/1", payload: try Template("OFF"))),
-      birth: Display.Birth(topic: "tele/lamp/LWT", payload: "Online"))
+      birth: Birth(topic: "tele/lamp/LWT", payload: "Online"))
     #expect(configuration.displays == [lamp])
   }
 
@@ -71,7 +71,7 @@ import Testing
         Display(
           content: .text(
             Push(topic: "cmnd/hall/DisplayText", payload: try Template("Kiwi {stock.kiwi}"))),
-          retain: true, birth: Display.Birth(topic: "tele/hall/LWT", payload: "Online"),
+          retain: true, birth: Birth(topic: "tele/hall/LWT", payload: "Online"),
           maximumPerSecond: 5),
         Display(
           content: .text(

@@ -2,6 +2,7 @@ import KioskController
 import KioskMessages
 import Ledger
 import MessageBroker
+import Panels
 import Testing
 
 /// What the kiosk is known by beyond its own topics, and who asks to hear it all again.
@@ -14,8 +15,8 @@ import Testing
     scene = try Scene { settings in
       settings.announcements = [Message(topic: Self.topic, text: "{}", retain: true)]
       settings.births = [
-        KioskSettings.Birth(topic: "homeassistant/status", payload: "online"),
-        KioskSettings.Birth(topic: "tele/screen/LWT", payload: "Online"),
+        Birth(topic: "homeassistant/status", payload: "online"),
+        Birth(topic: "tele/screen/LWT", payload: "Online"),
       ]
     }
     home = try scene.person("home", hearing: ["kiosk/k1/#", "homeassistant/+/+/+/config"])

@@ -13,7 +13,7 @@ import Testing
   }
 
   private static func text(
-    _ text: String, birth: Display.Birth? = nil, maximumPerSecond: Int = 2
+    _ text: String, birth: Birth? = nil, maximumPerSecond: Int = 2
   ) throws -> Display {
     Display(
       content: .text(Push(topic: "screen", payload: try Template(text))), birth: birth,
@@ -54,7 +54,7 @@ import Testing
   }
 
   @Test func isToldAgainWhenItSaysThatItIsBack() throws {
-    let birth = Display.Birth(topic: "tele/screen/LWT", payload: "Online")
+    let birth = Birth(topic: "tele/screen/LWT", payload: "Online")
     let scene = try Self.scene([try Self.text("{stock.kiwi}", birth: birth)])
     let screen = try scene.person("screen", hearing: ["screen"])
     try scene.startKiosk()

@@ -20,7 +20,7 @@ struct DisplayReader {
       let topic = section.require("topic", .topic)
       let text = section.require("text", .template(of: menu, isOfResult: false))
       let retain = section.read("retain", .truth) ?? false
-      let birth = Display.Birth(&section)
+      let birth = Birth(&section)
       let rate = section.read("max_per_second", .integer(1...100))
       guard let topic, let text, section.reading.errors.count == soFar else { return }
       displays.append(
@@ -49,7 +49,7 @@ struct FeedbackReader {
       feedback.ready = Push(&section, "ready", menu: menu)
       feedback.outOfStock = Push(&section, "out_of_stock", menu: menu)
       feedback.rejected = Push(&section, "rejected", menu: menu)
-      let birth = Display.Birth(&section)
+      let birth = Birth(&section)
       section.section("juices", unknown: "there is no such juice") { section in
         for juice in menu.juices.map(\.id) where section.has(juice.text) {
           section.section(juice.text) { section in
@@ -83,7 +83,7 @@ extension Push {
   }
 }
 
-extension Display.Birth {
+extension Birth {
   fileprivate init?(_ section: inout Section) {
     let isThere = section.has("birth")
     let (topic, payload) = section.section("birth") { section in

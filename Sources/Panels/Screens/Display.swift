@@ -38,16 +38,6 @@ package struct Display: Hashable, Sendable {
     case availability(Juice.ID, available: Push?, soldOut: Push?)
   }
 
-  package struct Birth: Hashable, Sendable {
-    package var topic: String
-    package var payload: String
-
-    package init(topic: String, payload: String) {
-      self.topic = topic
-      self.payload = payload
-    }
-  }
-
   /// What is to be shown now; `nil`: nothing.
   ///
   /// - Parameters:

@@ -8,6 +8,7 @@ import Ledger
 import Logging
 import MessageBroker
 import MosquittoBroker
+import Panels
 
 // The composition root: here, and only here, configuration becomes components.
 

@@ -1,0 +1,14 @@
+/// What a device, or a home automation, says when it has come back: it has forgotten what it was told.
+package struct Birth: Hashable, Sendable {
+  package let topic: String
+  package let payload: String
+
+  package init(topic: String, payload: String) {
+    self.topic = topic
+    self.payload = payload
+  }
+
+  package func matches(topic: String, payload: [UInt8]) -> Bool {
+    topic == self.topic && payload.elementsEqual(self.payload.utf8)
+  }
+}
