@@ -104,6 +104,20 @@ import Testing
   }
 
   @Test(arguments: [
+    (Dialect.generic(GenericFormat()), "g", ""), (.generic(GenericFormat()), "g", "\n"),
+    (.zigbee2MQTT, "d/action", ""),
+    (
+      .shellyGen2, "d/events/rpc",
+      #"{"method":"NotifyEvent","params":{"events":[{"component":"input:0","event":"_push"}]}}"#
+    ),
+  ]) func whatIsNotNamedIsNoPress(dialect: Dialect, topic: String, payload: String) throws {
+    let device = dialect == .shellyGen2 ? "d" : topic
+    let presses = try dialect.read(Array(payload.utf8), on: topic, of: device).presses
+    #expect(presses.allSatisfy { $0.names.allSatisfy { !$0.isEmpty } })
+    if dialect != .shellyGen2 { #expect(presses.isEmpty) }
+  }
+
+  @Test(arguments: [
     (Dialect.zigbee2MQTT, "not JSON"), (.zigbee2MQTT, "[1]"), (.shellyGen1, #"{"event":"S"}"#),
     (.shellyGen1, #"{"event_cnt":4}"#), (.shellyGen2, #"{"method":"NotifyEvent"}"#),
     (.esphome, "maybe"), (.generic(GenericFormat(action: JSONPointer("/a"))), "{"),

@@ -3,12 +3,13 @@ package import KioskMessages
 /// What one message of a device tells.
 package struct Signal: Hashable, Sendable {
   /// Presses that the message reports, in its order.
-  package var presses: [Press] = []
+  package let presses: [Press]
   /// By which the device's next message shows whether it is the same one again.
-  package var mark: Mark?
+  package let mark: Mark?
 
   package init(presses: [Press] = [], mark: Mark? = nil) {
-    self.presses = presses
+    // What a device does not name is no press.
+    self.presses = presses.filter { !$0.names.isEmpty }
     self.mark = mark
   }
 
@@ -24,7 +25,7 @@ package struct Signal: Hashable, Sendable {
     ///   - input: which button of the device; `nil` if it has one only.
     ///   - words: what was done to it, our word before the device's.
     package init(input: String? = nil, words: [String], id: Request.ID? = nil) {
-      let words = words.map { $0.lowercased() }
+      let words = words.map { $0.lowercased() }.filter { !$0.isEmpty }
       let exact = input.map { input in words.map { "\(input.lowercased())_\($0)" } }
       names = (exact ?? []) + words
       self.id = id
