@@ -42,6 +42,12 @@ import Testing
     #expect(Recognition(Array(payload.utf8), on: topic) == nil)
   }
 
+  @Test func aLineBreakIsNotFolded() throws {
+    let recognition = try #require(Recognition(Array("kiwi".utf8), on: "a\n\"b"))
+    let yaml = recognition.yaml(name: "p", juice: "kiwi")
+    #expect(yaml.contains(#"topic: "a\U0000000a\U00000022b""#))
+  }
+
   @Test func printsWhatToPaste() throws {
     let recognition = try #require(
       Recognition(Array(#"{"d":{"key":"yes","n":1,"cnt":12}}"#.utf8), on: "acme/7 up"))

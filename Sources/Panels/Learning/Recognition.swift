@@ -64,10 +64,29 @@ extension String {
     if wholeMatch(of: /[A-Za-z\/][A-Za-z0-9_\/.-]*/) != nil, !Self.notText.contains(lowercased()) {
       return self
     }
-    return "'\(replacing("'", with: "''"))'"
+    guard unicodeScalars.contains(where: \.isInvisible) else {
+      return "'\(replacing("'", with: "''"))'"
+    }
+    // Single quotes would fold a line break.
+    let escaped = unicodeScalars.map { scalar in
+      guard scalar.isInvisible || scalar == "\"" || scalar == "\\" else { return String(scalar) }
+      let digits = String(scalar.value, radix: 16)
+      return "\\U" + String(repeating: "0", count: 8 - digits.count) + digits
+    }
+    return "\"\(escaped.joined())\""
   }
 
   private static let notText: Set = ["true", "false", "yes", "no", "on", "off", "null", "y", "n"]
+}
+
+extension Unicode.Scalar {
+  /// Nothing to see, but a reader of YAML may obey it.
+  fileprivate var isInvisible: Bool {
+    switch properties.generalCategory {
+    case .control, .format, .lineSeparator, .paragraphSeparator: true
+    default: false
+    }
+  }
 }
 
 extension GenericFormat {
