@@ -1,0 +1,220 @@
+"""What becomes of the kiosk as its ledger, its menu and its house grow."""
+
+import shutil
+from functools import partial
+from pathlib import Path
+from typing import Callable
+
+from contenders import JuiceKiosk
+from goals import Figure
+from measure import running
+from report import middle, spread, table
+
+Tell = Callable[[str], None]
+# While ledgers are made.
+IN_FLIGHT = 512
+MOST_AT_ONCE = 1_000_000
+# Seconds, for what reads a whole ledger.
+LONG = 1200
+
+
+def sizes(largest: int) -> list[int]:
+    """Orders in a ledger: none, and powers of ten from 100,000 on."""
+    found, size = [0], 100_000
+    while size <= largest:
+        found.append(size)
+        size *= 10
+    return found
+
+
+# MARK: Ledgers
+
+def make_ledgers(folder: Path, wanted: list[int], tell: Tell) -> list[dict]:
+    """Ledgers of these sizes, each order really made by one process; and what that has grown to.
+
+    What is there already is left as it is.
+    """
+    memory = []
+    # However long the machine is busy with something else, an order of a maker is not too old.
+    patient = partial(JuiceKiosk, orders={"max_age_seconds": 86400})
+    missing = [size for size in wanted if not (folder / f"{size}").exists()]
+    if not missing:
+        return memory
+    with running(patient, folder / "maker") as drive:
+        for size in missing:
+            while (rest := size - drive.count) > IN_FLIGHT:
+                # As many more are sent as are in flight. An answer may come again.
+                drive.run(orders=min(rest, MOST_AT_ONCE) - IN_FLIGHT, in_flight=IN_FLIGHT,
+                          give_up=86_400_000)
+                resident = drive.contender.memory("VmRSS")
+                memory.append({"orders": drive.count, "memory": resident})
+                tell(f"{drive.count} orders made: {resident / 2**20:.1f} MiB")
+            copy = folder / f"{size}"
+            copy.mkdir()
+            copied = drive.contender.kiosk.command(
+                "ledger", "backup", str(copy / "ledger.sqlite"), within=LONG
+            )
+            if copied.returncode:
+                copy.rmdir()
+                raise RuntimeError(copied.stderr)
+    check(drive.contender, drive.count)
+    shutil.rmtree(folder / "maker")
+    return memory
+
+
+def check(contender: JuiceKiosk, count: int) -> None:
+    """That the ledger holds, with each order once; millions would take too long to read as text."""
+    contender.kiosk.verify(LONG)
+    made = contender.rows(
+        "SELECT COUNT(*), COUNT(DISTINCT request) FROM entry WHERE status = 'ready'"
+    )
+    if made != [(count, count)]:
+        raise RuntimeError(f"{count} orders, made and different ones: {made[0]}")
+
+
+def bytes_per_order(contender: JuiceKiosk) -> dict[str, float]:
+    """Of each table with its indexes."""
+    orders = contender.last()
+    rows = contender.rows(
+        "SELECT tbl_name, SUM(pgsize) FROM dbstat JOIN sqlite_schema USING (name) GROUP BY 1"
+    )
+    return {name: size / orders for name, size in rows}
+
+
+def measure(folder: Path, wanted: list[int], tell: Tell, turns: int) -> list[dict]:
+    """In turn, so that a slow minute is everybody's."""
+    measured = []
+    for turn in range(turns):
+        for size in wanted:
+            tell(f"turn {turn + 1} of {turns}: {size} entries")
+            kind = lambda _, broker: JuiceKiosk(folder / f"{size}", broker)
+            with running(kind, folder / f"broker-{turn}-{size}") as drive:
+                # No id that is in the ledger is as large as the number of its entries.
+                drive.count = drive.contender.last()
+                # Tells again what was not confirmed when the ledger was copied; then it is quiet.
+                drive.run(orders=1, in_flight=1, give_up=10_000)
+                alone = drive.run(orders=3000, seconds=4, warm_up=300, in_flight=1)
+                many = drive.run(orders=20000, seconds=3, warm_up=1000, in_flight=64)
+                measured.append({
+                    "turn": turn, "entries": size, "start": drive.contender.start_seconds,
+                    "p50": alone["p50"], "p99": alone["p99"], "throughput": many["throughput"],
+                    "memory": drive.contender.memory("VmRSS"),
+                })
+    for size in wanted:
+        contender = JuiceKiosk(folder / f"{size}", drive.contender.broker)
+        contender.kiosk.verify(LONG)
+        measured.append({"entries": size, "bytes": contender.size() / contender.last(),
+                         "tables": bytes_per_order(contender)})
+    return measured
+
+
+# MARK: Houses
+
+FRUITS, JUICES, PANELS, DISPLAYS = 200, 500, 1000, 200
+
+
+class LargeMenu(JuiceKiosk):
+    """500 juices of two fruits each."""
+
+    def __init__(self, folder: Path, broker: object) -> None:
+        menu = {
+            "fruits": {f"f{number}": f"Fruit {number}" for number in range(FRUITS)},
+            "juices": {
+                f"j{number}": {
+                    "en": f"Juice {number}",
+                    "recipe": {f"f{number % FRUITS}": 2, f"f{(number * 7 + 1) % FRUITS}": 1},
+                }
+                for number in range(JUICES)
+            },
+        }
+        super().__init__(folder, broker, menu=menu)
+
+    def check(self, count: int) -> None:
+        self.kiosk.verify()
+
+
+HOUSES = {
+    "one panel's connection, the built-in menu": (JuiceKiosk, {}),
+    f"{JUICES} juices of {FRUITS} fruits": (LargeMenu, {"menu": JUICES}),
+    f"{PANELS:,} panels": (JuiceKiosk, {"panels": PANELS, "connections": PANELS}),
+    f"{DISPLAYS} displays": (JuiceKiosk, {"displays": DISPLAYS}),
+}
+
+
+def houses(folder: Path, tell: Tell, turns: int) -> list[dict]:
+    measured = []
+    for turn in range(turns):
+        for number, (name, (kind, options)) in enumerate(HOUSES.items()):
+            tell(f"turn {turn + 1} of {turns}: {name}")
+            with running(kind, folder / f"house-{turn}-{number}") as drive:
+                for in_flight in (1, 64):
+                    cell = drive.run(
+                        orders=20000, seconds=3, warm_up=1000, in_flight=in_flight, **options
+                    )
+                    measured.append({"turn": turn, "house": name} | cell)
+                memory = drive.contender.memory("VmHWM")
+                measured.append({"turn": turn, "house": name, "in_flight": 0, "memory": memory})
+            drive.check()
+    return measured
+
+
+# MARK: Tables
+
+def ledger_table(measured: list[dict]) -> str:
+    rows = []
+    for size in sorted({cell["entries"] for cell in measured}):
+        cells = [cell for cell in measured if cell["entries"] == size]
+        values = lambda key, scale=1: [cell[key] * scale for cell in cells if key in cell]
+        tables = next((cell["tables"] for cell in cells if "tables" in cell), {})
+        rows.append([
+            f"{size:,}", spread(values("start", 1000)), spread(values("p50")),
+            middle(values("p99")), spread(values("throughput")),
+            middle(values("memory", 2**-20), 1),
+            f"{kept(tables):.0f}" if size else "", f"{values('bytes')[0]:.0f}" if size else "",
+        ])
+    return table(["orders in the ledger", "start ms", "p50 µs, 1 in flight", "p99 µs",
+                  "orders/s, 64 in flight", "MiB", "bytes/order", "with answers"], rows)
+
+
+def kept(tables: dict[str, float]) -> float:
+    """Without what is forgotten again: answers, and the fingerprints of deliveries."""
+    return sum(size for name, size in tables.items() if name not in ("answer", "delivery"))
+
+
+def house_table(measured: list[dict]) -> str:
+    rows = []
+    for name in HOUSES:
+        values = lambda in_flight, key: [
+            cell[key] for cell in measured
+            if (cell["house"], cell["in_flight"]) == (name, in_flight)
+        ]
+        rows.append([
+            name, spread(values(1, "p50")), spread(values(64, "throughput")),
+            middle(values(64, "p99")), middle(values(64, "cpu"), 1),
+            middle(values(64, "cpu_broker"), 1),
+            middle([memory / 2**20 for memory in values(0, "memory")], 1),
+        ])
+    return table(["house", "p50 µs, 1 in flight", "orders/s, 64 in flight", "p99 µs", "CPU µs",
+                  "broker µs", "peak MiB"], rows)
+
+
+def figures(measured: list[dict], memory: list[dict]) -> list[Figure]:
+    largest = max(cell["entries"] for cell in measured)
+
+    def values(size: int, key: str) -> list[float]:
+        return [cell[key] for cell in measured if cell["entries"] == size and key in cell]
+
+    ratios = [after / before for after, before in zip(values(largest, "p50"), values(0, "p50"))]
+    found = [Figure(f"p50 at {largest:,} entries, of an empty ledger's", ratios, 1.05)]
+    million = 1_000_000
+    if largest >= million:
+        tables = values(million, "tables")[0]
+        made = [cell["memory"] / 2**20 for cell in memory if cell["orders"] > million - IN_FLIGHT]
+        found += [
+            Figure("start to online with 1,000,000 entries",
+                   [second * 1000 for second in values(million, "start")], 100, unit=" ms"),
+            Figure("memory after 1,000,000 orders made", made[:1], 24, unit=" MiB"),
+            Figure(f"memory after {largest:,} orders made", made[-1:], 24, unit=" MiB"),
+            Figure("disk per order, entries and indexes", [kept(tables)], 150, unit=" bytes"),
+        ]
+    return [figure for figure in found if figure.values]

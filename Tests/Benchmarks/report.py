@@ -1,0 +1,145 @@
+"""The figures as tables, which are Markdown, so that they go into a page as they are."""
+
+import os
+import platform
+import re
+import subprocess
+from pathlib import Path
+from statistics import median
+
+import kills
+from comparison import IN_FLIGHT, SYNC_MILLISECONDS
+from goals import Figure, Results
+
+TITLES = {
+    "juice-kiosk": "juice-kiosk",
+    "echo": "floor: C echo",
+    "echo-nodelay": "floor: C echo, NODELAY",
+    "echo-disk": "floor+disk: C echo, SQLite",
+    "python": "Python paho, sqlite3",
+    "go": "Go paho, SQLite",
+}
+
+
+def table(head: list[str], rows: list[list[str]]) -> str:
+    """Aligned, so that it can be read in a terminal too."""
+    widths = [max(map(len, column)) for column in zip(head, *rows)]
+
+    def line(cells: list[str]) -> str:
+        first, *others = [cell.ljust(width) if not index else cell.rjust(width)
+                          for index, (cell, width) in enumerate(zip(cells, widths))]
+        return "| " + " | ".join([first, *others]) + " |"
+
+    rule = ["-" * widths[0], *("-" * (width - 1) + ":" for width in widths[1:])]
+    return "\n".join([line(head), line(rule), *map(line, rows)])
+
+
+def middle(values: list[float], digits: int = 0) -> str:
+    return f"{median(values):,.{digits}f}" if values else ""
+
+
+def spread(values: list[float], digits: int = 0) -> str:
+    """The median, and between what it lies."""
+    if len(values) < 2:
+        return middle(values, digits)
+    return f"{middle(values, digits)} ({min(values):,.{digits}f}–{max(values):,.{digits}f})"
+
+
+def speeds(results: Results, names: list[str]) -> str:
+    slow = [f"{name}, slow disk" for name in names]
+    parts = []
+    for in_flight in IN_FLIGHT:
+        rows = []
+        for name in [*names, *(slow if in_flight == 64 else [])]:
+            values = lambda key: results.values(name, in_flight, key)
+            if not values("throughput"):
+                continue
+            title, *rest = name.split(", ")
+            disk = f", each sync {SYNC_MILLISECONDS} ms slower" if rest else ""
+            floor = results.ratios(lambda turn: ratio(results, turn, name, in_flight))
+            rows.append([
+                TITLES[title] + disk, spread(values("throughput")),
+                "" if disk else spread(floor, 2), spread(values("p50")),
+                spread(values("p99")), middle(values("p999")), middle(values("cpu_user"), 1),
+                middle(values("cpu_system"), 1), middle(values("cpu_broker"), 1),
+                middle(values("orders")),
+            ])
+        head = [f"{in_flight} in flight", "orders/s", "of floor", "p50 µs", "p99 µs", "p99.9 µs",
+                "user µs", "system µs", "broker µs", "orders"]
+        parts.append(table(head, rows))
+    return "\n\n".join(parts)
+
+
+def ratio(results: Results, turn: int, name: str, in_flight: int) -> float | None:
+    """Of the throughput to the floor's, in one turn."""
+    cell, floor = results.cell(turn, name, in_flight), results.floor(turn, in_flight)
+    return cell["throughput"] / floor["throughput"] if cell and floor else None
+
+
+def costs(
+    results: Results, names: list[str], counted: list[dict], survived: list[dict]
+) -> str:
+    rows = []
+    for name in names:
+        calls = next((c for c in counted if c["contender"] == name), None)
+        after = next((s for s in survived if s["contender"] == name), None)
+        size = results.values(name, 0, "bytes")
+        rows.append([
+            TITLES[name],
+            middle([value / 2**20 for value in results.values(name, 0, "memory")], 1),
+            f"{calls['calls']:.1f}" if calls else "", f"{calls['syncs']:.3f}" if calls else "",
+            middle(size) if any(size) else "",
+            *([f"{after[key]}" for key in ("lost", "doubled", "unanswered")] if after
+              else ["", "", ""]),
+        ])
+    return table(
+        ["", "peak MiB", "calls/order", "syncs/order", "bytes/order",
+         f"{kills.KILLS} × kill -9: lost", "made twice", "not told"], rows,
+    )
+
+
+def reached(figures: list[Figure]) -> str:
+    rows = []
+    for figure in figures:
+        sign = "at least" if figure.is_least else "at most"
+        rows.append([
+            figure.name, spread(figure.values, 2) + figure.unit,
+            f"{sign} {figure.goal:g}{figure.unit}", "yes" if figure.is_reached else "no",
+        ])
+    return table(["figure", "here", "goal", "reached"], rows)
+
+
+def proof(found: dict) -> str:
+    return (f"Of {found['acknowledged']} acknowledgements of orders none left before its sync "
+            f"({found['syncs']} syncs); of {found['naive']} of floor+disk "
+            f"{found['naive_too_early']} did.")
+
+
+def quiet(share: float) -> str:
+    return f"Other programs had {share:.0%} of the processors meanwhile."
+
+
+def machine(scratch: Path) -> str:
+    model = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text())
+    disk = first_line("findmnt", "-no", "SOURCE,FSTYPE", "-T", str(scratch))
+    commit = first_line("git", "-C", str(Path(__file__).parent), "describe", "--always", "--dirty")
+    versions = ", ".join([
+        f"mosquitto {version('mosquitto')}", f"libmosquitto {version('libmosquitto1')}",
+        f"SQLite {version('libsqlite3-0')}", f"paho {version('python3-paho-mqtt')} (Python)",
+        f"{version('golang-github-eclipse-paho.mqtt.golang-dev')} (Go)",
+        f"Python {platform.python_version()}", f"Go {version('golang-go')}",
+    ])
+    return (f"On {os.cpu_count()} × {model[1] if model else platform.processor()}, "
+            f"Linux {platform.release()}, {disk}; commit {commit};\n{versions}.")
+
+
+def version(package: str) -> str:
+    return first_line("dpkg-query", "-W", "-f", "${Version}\n", package)
+
+
+def first_line(*command: str) -> str:
+    try:
+        done = subprocess.run(command, capture_output=True, text=True)
+    except FileNotFoundError:
+        return "?"
+    return " ".join((done.stdout.splitlines() or ["?"])[0].split())
