@@ -12,10 +12,22 @@ let settings: [SwiftSetting] = [
 
 let argumentParser = Target.Dependency.product(
   name: "ArgumentParser", package: "swift-argument-parser")
+let crypto = Target.Dependency.product(name: "CryptoExtras", package: "swift-crypto")
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
+let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
+let hummingbird = Target.Dependency.product(name: "Hummingbird", package: "hummingbird")
+let hummingbirdCore = Target.Dependency.product(name: "HummingbirdCore", package: "hummingbird")
+let hummingbirdTesting = Target.Dependency.product(
+  name: "HummingbirdTesting", package: "hummingbird")
+let hummingbirdTLS = Target.Dependency.product(name: "HummingbirdTLS", package: "hummingbird")
+let sqlite = Target.Dependency.product(name: "GRDBSQLite", package: "GRDB.swift")
 let lifecycle = Target.Dependency.product(
   name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
+let metrics = Target.Dependency.product(name: "CoreMetrics", package: "swift-metrics")
+let metricsTestKit = Target.Dependency.product(name: "MetricsTestKit", package: "swift-metrics")
+let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
+let nioSSL = Target.Dependency.product(name: "NIOSSL", package: "swift-nio-ssl")
 let subprocess = Target.Dependency.product(name: "Subprocess", package: "swift-subprocess")
 let unixSignals = Target.Dependency.product(
   name: "UnixSignals", package: "swift-service-lifecycle")
@@ -26,12 +38,20 @@ let package = Package(
   name: "juice-kiosk",
   platforms: [.macOS(.v15)],
   products: [
-    .executable(name: "juice-kiosk", targets: ["juice-kiosk"])
+    .executable(name: "juice-kiosk", targets: ["juice-kiosk"]),
+    .executable(name: "juice-dashboard", targets: ["juice-dashboard"]),
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+    .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+    .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+    .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
+    .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
+    .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.2"),
     .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+    .package(
+      url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1", traits: []),
     .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
     .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.2"),
@@ -50,21 +70,54 @@ let package = Package(
     .target(
       name: "MosquittoBroker", dependencies: ["MessageBroker", "CMosquitto"],
       swiftSettings: settings),
+    .systemLibrary(
+      name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
     .target(
-      name: "Ledger", dependencies: ["JuiceMaker", "KioskMessages", grdb], swiftSettings: settings),
+      name: "Ledger", dependencies: ["CZlib", "JuiceMaker", "KioskMessages", grdb, sqlite],
+      swiftSettings: settings),
     .target(
       name: "KioskConfiguration", dependencies: ["JuiceMaker", "KioskMessages", "Panels", yams],
       swiftSettings: settings),
     .target(
       name: "KioskController",
-      dependencies: ["JuiceMaker", "KioskMessages", "MessageBroker", "Ledger", "Panels", logging],
+      dependencies: [
+        "JuiceMaker", "KioskMessages", "MessageBroker", "Ledger", "Panels", logging, metrics,
+      ],
+      swiftSettings: settings),
+    .target(
+      name: "Program",
+      dependencies: [
+        "KioskConfiguration", "KioskMessages", "MessageBroker", "MosquittoBroker", argumentParser,
+        lifecycle, logging, unixSignals,
+      ],
       swiftSettings: settings),
     .executableTarget(
       name: "juice-kiosk",
       dependencies: [
-        "JuiceMaker", "KioskMessages", "MessageBroker", "MosquittoBroker", "Ledger",
-        "KioskConfiguration", "KioskController", "Panels", "HomeAssistant", argumentParser,
-        lifecycle, logging, subprocess, unixSignals,
+        "JuiceMaker", "KioskMessages", "MessageBroker", "Ledger", "KioskConfiguration",
+        "KioskController", "Panels", "HomeAssistant", "Program", argumentParser, lifecycle,
+        logging, subprocess, unixSignals,
+      ],
+      swiftSettings: settings),
+    .target(
+      name: "Fleet", dependencies: ["JuiceMaker", "KioskMessages"],
+      swiftSettings: settings),
+    .target(
+      name: "Dashboard",
+      dependencies: [
+        "Fleet", "JuiceMaker", "KioskMessages", "MessageBroker", crypto, httpTypes,
+        hummingbird, hummingbirdCore, hummingbirdTLS, lifecycle, logging, nioCore, nioSSL,
+      ],
+      resources: [
+        .embedInCode("Assets/icon.svg"), .embedInCode("Assets/script.js"),
+        .embedInCode("Assets/style.css"),
+      ],
+      swiftSettings: settings),
+    .executableTarget(
+      name: "juice-dashboard",
+      dependencies: [
+        "Dashboard", "JuiceMaker", "KioskConfiguration", "KioskMessages", "Program",
+        argumentParser, lifecycle, logging,
       ],
       swiftSettings: settings),
 
@@ -77,8 +130,15 @@ let package = Package(
     .executableTarget(
       name: "simulate-kiosk", dependencies: ["Simulation", argumentParser],
       path: "Tests/simulate-kiosk", swiftSettings: settings),
+    .executableTarget(
+      name: "count-instructions",
+      dependencies: [
+        "JuiceMaker", "KioskMessages", "MessageBroker", "Ledger", "Panels", "KioskController",
+      ],
+      path: "Tests/Instructions/Sources", swiftSettings: settings),
     .testTarget(
-      name: "SimulationTests", dependencies: ["Simulation"], swiftSettings: settings),
+      name: "SimulationTests", dependencies: ["MessageBroker", "Simulation"],
+      swiftSettings: settings),
     .target(name: "KioskTestSupport", path: "Tests/KioskTestSupport", swiftSettings: settings),
     .testTarget(name: "JuiceMakerTests", dependencies: ["JuiceMaker"], swiftSettings: settings),
     .testTarget(
@@ -96,16 +156,28 @@ let package = Package(
       swiftSettings: settings),
     .testTarget(
       name: "LedgerTests", dependencies: ["JuiceMaker", "KioskMessages", "Ledger", grdb],
+      exclude: ["Version1.sql", "Version2.sql", "Version3.sql", "Version4.sql"],
       swiftSettings: settings),
     .testTarget(
       name: "KioskConfigurationTests",
       dependencies: ["JuiceMaker", "KioskMessages", "KioskConfiguration", "Panels"],
       swiftSettings: settings),
     .testTarget(
+      name: "FleetTests", dependencies: ["Fleet", "JuiceMaker", "KioskMessages"],
+      swiftSettings: settings),
+    .testTarget(
+      name: "DashboardTests",
+      dependencies: [
+        "Dashboard", "Fleet", "JuiceMaker", "KioskMessages", "MessageBroker", httpTypes,
+        hummingbird,
+        hummingbirdTesting, logging, nioCore,
+      ],
+      swiftSettings: settings),
+    .testTarget(
       name: "KioskControllerTests",
       dependencies: [
         "JuiceMaker", "KioskMessages", "MessageBroker", "Ledger", "Panels", "KioskController",
-        logging,
+        logging, metrics, metricsTestKit,
       ],
       swiftSettings: settings),
   ]
@@ -117,7 +189,7 @@ if Context.environment["KIOSK_FUZZ"] != nil {
     .executableTarget(
       name: "KioskFuzz",
       dependencies: [
-        "JuiceMaker", "KioskConfiguration", "KioskMessages", "MessageBroker", "Panels",
+        "JuiceMaker", "KioskConfiguration", "KioskMessages", "Ledger", "MessageBroker", "Panels",
       ],
       path: "Tests/Fuzz/Sources", swiftSettings: settings))
 }

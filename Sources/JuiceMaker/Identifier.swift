@@ -6,15 +6,24 @@ package struct Identifier<Entity>: Hashable, Sendable {
   package let text: String
 
   /// `nil` if the text is not an identifier.
-  package init?(_ text: some StringProtocol) {
-    guard (1...64).contains(text.utf8.count), text.utf8.allSatisfy(Self.isAllowed) else {
-      return nil
-    }
-    self.text = String(text)
+  package init?(_ text: String) {
+    guard text.isIdentifier else { return nil }
+    self.text = text
   }
 
-  private static func isAllowed(_ byte: UInt8) -> Bool {
-    switch byte {
+  package init?(_ text: some StringProtocol) { self.init(String(text)) }
+}
+
+// Not in the generic type, where it would be looked up for each byte what a string is.
+extension String {
+  fileprivate var isIdentifier: Bool {
+    (1...64).contains(utf8.count) && utf8.allSatisfy(\.isAllowedInIdentifier)
+  }
+}
+
+extension UInt8 {
+  fileprivate var isAllowedInIdentifier: Bool {
+    switch self {
     case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
       UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"):
       true

@@ -22,8 +22,7 @@ package struct JuiceMaker: Sendable {
     let missing = store.take(juice.recipe.amounts, times: quantity)
     guard missing.isEmpty else { return .outOfStock(missing: missing) }
     // Nothing was missing, so no product has overflowed.
-    let used = juice.recipe.amounts.map { (fruit: $0.fruit, amount: $0.amount * quantity) }
-    return .ready(used: FruitAmounts(used))
+    return .ready(used: juice.recipe.amounts.times(quantity))
   }
 
   package mutating func restock(_ restock: Restock) -> RestockOutcome {

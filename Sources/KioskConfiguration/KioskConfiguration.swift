@@ -52,6 +52,8 @@ package struct KioskConfiguration: Sendable, Equatable {
   package var panels: [PanelBinding] = []
   /// The screens, and the lamps of the panels.
   package var displays: [Display] = []
+  /// What is called by a name that is not the present one: one line for each.
+  package private(set) var warnings: [ConfigurationError] = []
 
   /// All defaults.
   package init() {}
@@ -65,15 +67,7 @@ package struct KioskConfiguration: Sendable, Equatable {
   package static func load(
     path: String, environment: [String: String] = [:]
   ) throws(ConfigurationErrors) -> Self {
-    let yaml: String
-    do throws(Complaint) {
-      yaml = try TextFile.read(path, upTo: Document.maximumSize)
-    } catch {
-      let reading = Reading(file: path, environment: [:])
-      reading.report(error, at: .file(path))
-      throw ConfigurationErrors(reading)
-    }
-    return try parse(yaml: yaml, file: path, environment: environment)
+    try parse(yaml: try Document.text(of: path), file: path, environment: environment)
   }
 
   /// Reads what a file says.
@@ -83,21 +77,22 @@ package struct KioskConfiguration: Sendable, Equatable {
   package static func parse(
     yaml: String, file: String, environment: [String: String] = [:]
   ) throws(ConfigurationErrors) -> Self {
-    let reading = Reading(file: file, environment: environment)
+    try parse(yaml: yaml, file: file, environment: environment, renames: Renames.all)
+  }
+
+  static func parse(
+    yaml: String, file: String, environment: [String: String] = [:], renames: [Renames.Rename]
+  ) throws(ConfigurationErrors) -> Self {
     var configuration = Self()
-    if let document = Document.compose(yaml, reading: reading) {
-      var root = Section(document.root, at: .file(file), reading: reading)
-      configuration.read(&root)
-      root.reportUnknownKeys()
-      reading.reportUnknownVariables()
-    }
-    guard reading.errors.isEmpty else { throw ConfigurationErrors(reading) }
+    configuration.warnings = try Document.read(
+      yaml, file: file, environment: environment, renames: renames
+    ) { configuration.read(&$0) }
     return configuration
   }
 
   mutating func read(_ root: inout Section) {
     kiosk = root.section("kiosk") { Kiosk(&$0) }
-    broker = root.section("broker") { Broker(&$0, kiosk: kiosk.id) }
+    broker = root.section("broker") { Broker(&$0, clientID: "juice-kiosk-\(kiosk.id)") }
     ledger = root.section("ledger") { Ledger(&$0) }
     orders = root.section("orders") { Orders(&$0) }
     homeAssistant = root.section("home_assistant") { HomeAssistant(&$0, kiosk: kiosk) }
@@ -108,11 +103,5 @@ package struct KioskConfiguration: Sendable, Equatable {
       &root, menu: menu, maxQuantity: orders.maxQuantity, base: "\(kiosk.root)/\(kiosk.id)")
     panels = panelReader.panels
     displays = DisplayReader(&root, menu: menu).displays + panelReader.lamps
-  }
-}
-
-extension ConfigurationErrors {
-  fileprivate init(_ reading: Reading) {
-    errors = reading.errors.sorted { $0.place < $1.place }
   }
 }

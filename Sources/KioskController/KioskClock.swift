@@ -1,4 +1,4 @@
-package import Foundation
+import Foundation
 package import KioskMessages
 
 /// A point in time as a kiosk needs it: for the record, and the day on its own wall calendar.
@@ -24,16 +24,13 @@ package struct KioskClock: Sendable {
 
   /// The system's clock.
   ///
-  /// - Parameter timeZone: where the kiosk stands; its midnight starts a new day of tickets.
-  package static func system(timeZone: TimeZone) -> KioskClock {
+  /// - Parameter wall: its midnight starts a new day of tickets.
+  package static func system(wall: WallClock) -> KioskClock {
     let start = ContinuousClock.now
     return KioskClock {
-      let date = Date()
-      let milliseconds = Int64((date.timeIntervalSince1970 * 1000).rounded(.down))
-      let local = milliseconds / 1000 + Int64(timeZone.secondsFromGMT(for: date))
-      let day = Int((Double(local) / 86_400).rounded(.down))
-      return Moment(
-        timestamp: Timestamp(milliseconds: milliseconds), day: day, uptime: .now - start)
+      let now = Timestamp(
+        milliseconds: Int64((Date().timeIntervalSince1970 * 1000).rounded(.down)))
+      return Moment(timestamp: now, day: wall.day(at: now), uptime: .now - start)
     }
   }
 }

@@ -11,38 +11,50 @@ import Panels
 package actor KioskController {
   package nonisolated var unownedExecutor: UnownedSerialExecutor { broker.unownedExecutor }
 
-  private let settings: KioskSettings
-  private let broker: any MessageBroker
-  private let ledger: Ledger
-  private let clock: KioskClock
-  private let startedAt: Timestamp
-  private var log: KioskLog
+  package internal(set) var settings: KioskSettings
+  let broker: any MessageBroker
+  let ledger: Ledger
+  let clock: KioskClock
+  let startedAt: Timestamp
+  var log: KioskLog
 
-  private var door: KioskDoor
-  private var core: KioskCore
-  private var feed: ResultFeed
-  private var topics: PublishedTopics
-  private var displays: DisplayFeed
-  private var reconnects = -1
-  private var isOnline = false
+  var door: KioskDoor
+  var core: KioskCore
+  var feed: ResultFeed
+  var topics: PublishedTopics
+  var displays: DisplayFeed
+  var sales: SalesFeed
+  /// Of the session; `nil` before there is one.
+  private(set) var clientID: String?
+  /// `nil` if nobody wants to know.
+  var metrics: KioskMetrics?
+  /// Settings that are to be taken over.
+  var reload: Reload?
+  private(set) var reconnects = -1
+  private(set) var isOnline = false
+  private(set) var hasLeft = false
   /// When this process last was.
-  private var aliveAt: Timestamp?
+  var aliveAt: Timestamp?
   /// Whether results and events of earlier connections are on their way on this one.
-  private var hasResumed = false
+  private(set) var hasResumed = false
   /// The ledger remembers deliveries of an earlier session: under the same packet ids come others now.
   private var isSessionNew = false
   /// Why the last commit failed: what the core believes may not be what is written. While there is
   /// one, connections that come and go are a consequence, and not told.
   private var failure: LedgerError?
-  private var healthAt: Timestamp?
+  /// Why the kiosk is not online, as far as it is known.
+  private var outage: BrokerError?
+  var healthAt: Timestamp?
 
-  /// Health is published this often.
-  private static let healthInterval = Duration.seconds(30)
+  /// A turn of the cycle comes at least this often, whatever happens or does not.
+  private static let longestTurn = Duration.seconds(10)
   /// So many entries at most are published again. More do not stay unconfirmed where a broker
   /// confirms at all, and all at once they would be more than may be on their way.
   private static let resumed = 10_000
 
   /// - Throws: `LedgerError` if the ledger cannot be read, or not take the fruits that are new.
+  ///
+  /// What it counts goes to the `MetricsFactory` that is bootstrapped by then.
   package init(
     settings: KioskSettings, broker: any MessageBroker, ledger: sending Ledger, clock: KioskClock,
     logger: Logger
@@ -68,29 +80,47 @@ package actor KioskController {
       acknowledged: min(ledger.acknowledged ?? state.confirmed, state.seq))
     topics = PublishedTopics(known: state.topics)
     displays = DisplayFeed(settings.displays)
+    sales = SalesFeed(settings: settings)
+    metrics = KioskMetrics(of: settings.menu)
   }
 
   /// Runs the kiosk until the task is cancelled, then takes its leave: within two seconds it has
   /// published `offline` and disconnected.
   ///
-  /// - Parameter clientID: of the kiosk's session with the broker.
-  package func run(clientID: String) async {
-    await broker.connect(sessionOptions(clientID: clientID))
-    // Often enough that the last sign of life is never much older than the kiosk's death.
-    let beat = settings.orders.maximumAge / 6
+  /// - Parameters:
+  ///   - clientID: of the kiosk's session with the broker.
+  ///   - observe: is called after each turn of the cycle, every 10 seconds at least: when no more
+  ///     calls come, something hangs.
+  package func run(
+    clientID: String, observe: @Sendable (KioskCondition) -> Void = { _ in }
+  ) async {
+    observe(condition)
+    await broker.connect(sessionOptions(clientID: clientID, settings))
+    self.clientID = clientID
+    if let reload { await broker.update(sessionOptions(clientID: clientID, reload.settings)) }
     while !Task.isCancelled {
-      let event = await broker.nextEvent(timeout: min(beat, displayWait ?? beat))
+      // Often enough that the last sign of life is never much older than the kiosk's death.
+      let beat = min(settings.orders.maximumAge / 6, Self.longestTurn)
+      let event = await broker.nextEvent(timeout: min(beat, wait ?? beat))
       feed.confirm(through: await broker.confirmed)
       do throws(LedgerError) {
         try await handle(event)
       } catch {
         await fail(error)
       }
+      observe(condition)
     }
+    observe(.leaving)
     await leave()
   }
 
-  private func sessionOptions(clientID: String) -> SessionOptions {
+  private var condition: KioskCondition {
+    if let failure { return .failing(failure) }
+    if isOnline { return .online(core.service) }
+    return outage.map { .offline($0) } ?? .connecting
+  }
+
+  func sessionOptions(clientID: String, _ settings: KioskSettings) -> SessionOptions {
     SessionOptions(
       clientID: clientID,
       subscriptions: settings.subscriptions,
@@ -120,6 +150,7 @@ package actor KioskController {
       try await comeOnline()
     case .offline(let error):
       isOnline = false
+      outage = error
       hasResumed = false
       feed.connectionLost()
       // What was written may not have arrived.
@@ -127,11 +158,14 @@ package actor KioskController {
       topics.connectionLost()
       displays.connectionLost()
       if failure == nil { log.warn("\(error)") }
+    case .updated(let refusal):
+      subscriptionsChanged(refusal)
     case .confirmed, nil:
       break
     }
+    try await takeOver()
     try await keepHouse()
-    await showDisplays()
+    try await showDisplays()
   }
 
   // MARK: The cycle
@@ -141,29 +175,36 @@ package actor KioskController {
     let now = clock.now()
     let admissions = door.admit(deliveries, at: now)
     var core = core
-    let recalled = try ledger.recall(Set(admissions.flatMap(\.repeatKeys)))
+    let recalled = try ledger.recall(admissions.lazy.flatMap(\.repeatKeys))
     var decision = core.decide(admissions, recalling: recalled, at: now)
     if feed.saved != feed.confirmed { decision.transaction.confirmed = feed.confirmed }
+    let start = metrics.map { _ in ContinuousClock.now }
     try ledger.commit(decision.transaction)
+    metrics?.committed(since: start)
     if !decision.transaction.records.isEmpty { displays.stateChanged() }
     self.core = core
     feed.markSaved()
     ledgerWorks()
 
-    let events = decision.transaction.records.map { settings.topics.event($0.entry) }
+    // Whoever has pressed waits for this much.
+    await publish(decision.answers)
     let isCurrent = door.redeliveries.areOver
-    await publish(
-      decision.publications + events, through: core.seq, acknowledging: isCurrent)
-    await broker.settle()
-    if isCurrent { ledger.noteAcknowledged(through: core.seq) }
+    let isAcknowledged = await broker.settle()
+    if isCurrent, isAcknowledged { ledger.noteAcknowledged(through: core.seq) }
+    let events = decision.transaction.records.map { settings.topics.event($0.entry) }
+    await publish(decision.changes + events, through: core.seq, acknowledging: isCurrent)
 
-    for record in decision.transaction.records { log.entry(record.entry) }
+    for record in decision.transaction.records {
+      sales.add(record.entry)
+      log.entry(record.entry)
+    }
     for (source, rejection) in decision.rejections {
       log.rejected(rejection.reason, from: source, detail: rejection.detail, at: now.timestamp)
     }
+    metrics?.cycled(deliveries.count, decision, core)
   }
 
-  private func publish(
+  func publish(
     _ messages: [Message], through seq: Int? = nil, acknowledging: Bool = false
   ) async {
     guard !messages.isEmpty else { return }
@@ -183,15 +224,17 @@ package actor KioskController {
     try await publishState()
     isOnline = true
     reconnects += 1
+    if reconnects > 0 { metrics?.reconnected() }
     ledgerWorks()
     log.note("online")
   }
 
   /// Publishes all that is retained, and clears what is not any more.
-  private func publishState() async throws(LedgerError) {
+  func publishState() async throws(LedgerError) {
     let now = clock.now().timestamp
     // Before anybody reads that the kiosk is there: what is sent from now on must survive a crash.
     ledger.beat(at: now)
+    metrics?.tell(core.stock)
     var state = settings.topics.state(of: core, at: now) + settings.announcements
     state.append(
       settings.topics.retained(
@@ -203,10 +246,18 @@ package actor KioskController {
     if let known = topics.toRemember(current) { try ledger.setTopics(known) }
     await publish(obsolete.map { settings.topics.retained($0, []) } + state)
     topics.published(current, serial: feed.publishedSerial)
+    sales.forget()
     await broker.settle()
   }
 
-  private func ledgerWorks() {
+  /// Before what a menu brings is published by a batch that comes before the kiosk is online: a crash,
+  /// or another menu, must not leave it behind.
+  func rememberTopics() throws(LedgerError) {
+    let state = settings.topics.state(of: core, at: clock.now().timestamp)
+    if let known = topics.toRemember(Set(state.map(\.topic))) { try ledger.setTopics(known) }
+  }
+
+  func ledgerWorks() {
     if failure != nil { log.note("the ledger works again") }
     failure = nil
   }
@@ -221,6 +272,7 @@ package actor KioskController {
       // A full disk can still be read: who cannot write is not online.
       try saveConfirmation(always: true)
     }
+    try rememberTopics()
     var published = max(feed.confirmed, core.seq - Self.resumed)
     if published > feed.confirmed {
       log.warn("the broker confirms nothing: entries up to #\(published) are not published again")
@@ -245,11 +297,14 @@ package actor KioskController {
   private func fail(_ error: LedgerError) async {
     await broker.abandon()
     hasResumed = false
+    sales.ledgerFailed()
     if error != failure { log.fail("\(error). Trying again until it works") }
     failure = error
   }
 
   private func leave() async {
+    hasLeft = true
+    reload?.end(.stopped)
     if isOnline {
       let farewells = settings.displays.filter(\.showsStatus)
         .compactMap { core.message(for: $0, status: .offline) }
@@ -259,71 +314,5 @@ package actor KioskController {
     feed.confirm(through: await broker.confirmed)
     try? saveConfirmation()
     log.note("stopped")
-  }
-
-  // MARK: Housekeeping
-
-  private var displayWait: Duration? {
-    isOnline ? displays.wait(at: clock.now().timestamp) : nil
-  }
-
-  /// After the orders have been answered: nobody waits for it.
-  private func showDisplays() async {
-    guard isOnline else { return }
-    let messages = displays.due(at: clock.now().timestamp) { core.message(for: $0) }
-    guard !messages.isEmpty else { return }
-    await publish(messages)
-    await broker.settle()
-  }
-
-  private func keepHouse() async throws(LedgerError) {
-    guard isOnline else { return }
-    let now = clock.now().timestamp
-    ledger.beat(at: now)
-    aliveAt = now
-    if let current = topics.confirmed(through: await broker.confirmed) {
-      try ledger.setTopics(current)
-    }
-    if let healthAt, (.zero..<Self.healthInterval).contains(now.since(healthAt)) { return }
-    try saveConfirmation()
-    await publish([health(at: now)])
-    await broker.settle()
-  }
-
-  private func saveConfirmation(always: Bool = false) throws(LedgerError) {
-    guard always || feed.saved != feed.confirmed else { return }
-    var transaction = LedgerTransaction()
-    transaction.confirmed = feed.confirmed
-    try ledger.commit(transaction)
-    feed.markSaved()
-  }
-
-  private func health(at now: Timestamp) -> Message {
-    healthAt = now
-    var counters = core.counters
-    counters.reconnects = max(0, reconnects)
-    counters.dropped = door.dropped
-    let health = KioskHealth(
-      at: now, uptime: Int(now.since(startedAt).components.seconds), counters: counters,
-      memory: ProcessMemory.resident, queue: feed.depth)
-    return settings.topics.retained(settings.topics.health, health.payload)
-  }
-}
-
-extension KioskTopics {
-  fileprivate func status(_ status: KioskStatus) -> Message {
-    Message(topic: self.status, text: status.rawValue, retain: true)
-  }
-
-  fileprivate func event(_ entry: LedgerEntry) -> Message {
-    Message(topic: events, payload: entry.payload)
-  }
-}
-
-extension Answer {
-  /// The answer again, to a sender who may have it already.
-  fileprivate var repeated: Answer {
-    Answer(
-      topic: topic, correlationData: correlationData, payload: CommandResult.repeating(payload))
   }
 }

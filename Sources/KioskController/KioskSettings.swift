@@ -7,6 +7,8 @@ package import Panels
 package struct KioskSettings: Sendable {
   package var topics: KioskTopics
   package var language: Language
+  /// For the day's sales.
+  package var wall: WallClock
   package var menu: Menu
   package var stock: Stock
   package var orders: Orders
@@ -21,11 +23,13 @@ package struct KioskSettings: Sendable {
   package var version: String
 
   package init(
-    topics: KioskTopics, language: Language = .english, menu: Menu = .standard, stock: Stock,
+    topics: KioskTopics, language: Language = .english,
+    wall: WallClock = .utc, menu: Menu = .standard, stock: Stock,
     orders: Orders = Orders(), version: String
   ) {
     self.topics = topics
     self.language = language
+    self.wall = wall
     self.menu = menu
     self.stock = stock
     self.orders = orders
@@ -72,8 +76,12 @@ package struct KioskSettings: Sendable {
 }
 
 extension KioskSettings {
+  package var menuReport: MenuReport {
+    MenuReport(menu: menu, capacities: stock.capacities, lowMarks: stock.lowMarks)
+  }
+
   /// What the kiosk subscribes to, each once.
-  var subscriptions: [TopicFilter] {
+  package var subscriptions: [TopicFilter] {
     var seen: Set<String> = []
     return (topics.commandFilters + panels.flatMap(\.filters) + birthTopics)
       .filter { seen.insert($0).inserted }.compactMap { try? TopicFilter($0) }

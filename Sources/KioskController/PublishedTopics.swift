@@ -2,7 +2,7 @@
 /// are cleared.
 struct PublishedTopics: Sendable {
   /// What the ledger knows.
-  private var known: Set<String>
+  private(set) var known: Set<String>
   private var awaited: (current: Set<String>, serial: UInt64)?
 
   init(known: Set<String>) { self.known = known }

@@ -1,27 +1,32 @@
-import Foundation
 import GRDB
 
 extension Ledger {
   /// Copies the ledger as it is now into a new file, while the kiosk may go on writing.
   ///
-  /// The copy appears under its name only when it is whole.
+  /// The copy appears under its name only when it is whole and synced. It is one file, which can be
+  /// read where nothing can be written.
   ///
   /// - Throws: `LedgerError.cannotOpen` if there is a file already, and if it cannot be written.
   package func backUp(to path: String) throws(LedgerError) {
-    guard !FileManager.default.fileExists(atPath: path) else {
+    let backup = LedgerFile(path: path)
+    guard !backup.exists else {
       throw .cannotOpen(path: path, detail: "there is a file already; choose another name")
     }
-    let partial = path + ".partial"
+    let partial = LedgerFile(path: path + ".partial")
+    partial.remove()
+    defer { partial.remove() }
     try LedgerError.catching(path) {
-      try? FileManager.default.removeItem(atPath: partial)
-      let copy = try DatabaseQueue(path: partial)
-      try database.backup(to: copy)
-      try copy.close()
-      do {
-        try FileManager.default.moveItem(atPath: partial, toPath: path)
-      } catch {
-        throw LedgerError.cannotOpen(path: path, detail: error.localizedDescription)
-      }
+      try Self.copy(database, to: partial.path)
     }
+    try partial.publish(as: backup)
+  }
+
+  /// By SQLite's own means, so that it is a ledger as it was at one moment.
+  static func copy(_ database: DatabaseQueue, to path: String) throws {
+    let copy = try DatabaseQueue(path: path)
+    try database.backup(to: copy)
+    // With a log it would be three files.
+    try copy.writeWithoutTransaction { try $0.execute(sql: "PRAGMA journal_mode = DELETE") }
+    try copy.close()
   }
 }

@@ -5,14 +5,19 @@ extension Ledger {
   /// A checkpoint is moved forward once this many entries lie behind it.
   static let checkpointInterval = 10_000
 
+  /// Sets it behind the last entry.
+  static let checkpoint = """
+    INSERT OR REPLACE INTO checkpoint SELECT id, (SELECT MAX(seq) FROM entry), quantity FROM stock
+    """
+
   /// Checks the whole ledger, from its first entry: SQLite's own structures, numbers without a gap,
-  /// and that the movements add up to the stock.
+  /// and that the movements add up to the stock. What lies in an archive counts with what it added up
+  /// to; `verifyArchive` looks at that.
   ///
   /// - Throws: `LedgerError` with the first thing that is wrong.
-  /// - Returns: the number of entries.
+  /// - Returns: the number of entries, without those in an archive.
   @discardableResult
   package func verify() throws(LedgerError) -> Int {
-    let path = database.path
     return try reading { database in
       let report = try String.fetchAll(database, sql: "PRAGMA integrity_check")
       guard report == ["ok"] else {
@@ -32,7 +37,6 @@ extension Ledger {
   /// What opening checks: everything after the last point up to which the ledger was found right,
   /// so that years of orders do not hold up a start.
   func verifySinceCheckpoint() throws(LedgerError) {
-    let path = database.path
     let isDue = try reading { database in
       try Self.checkBalances(database, path: path, from: .checkpoint)
       return try Bool.fetchOne(
@@ -40,14 +44,12 @@ extension Ledger {
         sql: "SELECT MAX(seq) > ? + (SELECT IFNULL(MAX(seq), 0) FROM checkpoint) FROM entry",
         arguments: [Self.checkpointInterval]) ?? false
     }
-    guard isDue else { return }
-    try writing { database in
-      try database.execute(
-        sql: """
-          INSERT OR REPLACE INTO checkpoint
-          SELECT id, (SELECT MAX(seq) FROM entry), quantity FROM stock
-          """)
-    }
+    if isDue { try writing { try Self.moveCheckpoint(in: $0) } }
+  }
+
+  static func moveCheckpoint(in database: Database) throws {
+    try database.execute(
+      sql: "INSERT OR REPLACE INTO ticket \(ticketsSinceCheckpoint); \(checkpoint)")
   }
 
   private enum Origin { case start, checkpoint }
@@ -55,9 +57,9 @@ extension Ledger {
   private static func checkBalances(
     _ database: Database, path: String, from origin: Origin
   ) throws {
-    let start =
-      origin == .start
-      ? 0 : try Int.fetchOne(database, sql: "SELECT MAX(seq) FROM checkpoint") ?? 0
+    let (point, table) = origin == .start ? ("last", "archive") : ("seq", "checkpoint")
+    let balances = origin == .start ? "carried" : "checkpoint"
+    let start = try Int.fetchOne(database, sql: "SELECT MAX(\(point)) FROM \(table)") ?? 0
     let numbering = try Row.fetchOne(
       database, sql: "SELECT COUNT(*), IFNULL(MAX(seq), ?1) FROM entry WHERE seq > ?1",
       arguments: [start])
@@ -69,12 +71,15 @@ extension Ledger {
       database,
       sql: """
         SELECT stock.fruit, quantity,
-          IFNULL((SELECT balance FROM checkpoint WHERE fruit = id AND ?1 > 0), 0)
+          IFNULL((SELECT balance FROM \(balances) WHERE fruit = id AND ?1 > 0), 0)
             + IFNULL(moved.amount, 0) AS sum
         FROM stock LEFT JOIN
-          (SELECT fruit, SUM(amount) AS amount FROM movement JOIN entry USING (seq)
-            WHERE seq > ?1 GROUP BY fruit) AS moved
-          ON moved.fruit = id
+          (SELECT key AS fruit, SUM(value * count) AS amount
+            FROM (SELECT moved, COUNT(*) AS count FROM entry
+                WHERE seq > ?1 AND moved IS NOT NULL GROUP BY moved)
+              JOIN text ON text.id = moved, json_each(text)
+            GROUP BY key) AS moved
+          ON moved.fruit = stock.fruit
         WHERE sum <> quantity LIMIT 1
         """, arguments: [start])
     if let wrong {

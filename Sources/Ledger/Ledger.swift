@@ -11,41 +11,62 @@ package import KioskMessages
 /// One process at a time, and one thread: a ledger belongs to the actor that opened it. Readers of
 /// other processes (`juice-kiosk ledger …`) open it with `readOnly`.
 package final class Ledger {
+  let path: String
   let database: DatabaseQueue
   /// Held as long as the ledger is open; `nil` for a reader.
   private let lock: LedgerLock?
+  /// What is remembered of the file, so that an order need not read it; `nil`: it has to be read.
+  var writer: LedgerWriter?
+  var requests: RequestIndex?
 
   /// Opens the ledger, and creates it where there is none.
   ///
   /// - Parameters:
   ///   - path: of the SQLite file. Its folder must exist.
-  ///   - readOnly: for a look at the ledger while a kiosk may be using it.
+  ///   - readOnly: for a look at the ledger while a kiosk may be using it, also one of an earlier
+  ///     version.
   /// - Throws: `LedgerError`: held by another process, made by a newer version, damaged, or its
   ///   entries do not add up to the stock.
   package init(path: String, readOnly: Bool = false) throws(LedgerError) {
+    self.path = path
     lock = readOnly ? nil : try LedgerLock(path: path)
     var configuration = Configuration()
     configuration.readonly = readOnly
     configuration.label = "ledger"
     configuration.busyMode = .timeout(5)
     if !readOnly { configuration.journalMode = .wal }
-    database = try LedgerError.catching(path) {
+    let file = try LedgerError.catching(path) {
       try DatabaseQueue(path: path, configuration: configuration)
     }
-    try LedgerError.catching(path) {
-      if readOnly {
-        try LedgerSchema.check(database)
-      } else {
-        // Not in `prepareDatabase`: GRDB says NORMAL after that, when it turns on WAL
-        // (Database.setUpWALMode).
-        try database.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = FULL") }
-        try LedgerSchema.migrate(database)
-        // A process that was killed may have written what it did not live to sync: it is read back
-        // here, but only a sync makes it outlive a power cut, and what is read is answered.
-        try database.writeWithoutTransaction { _ = try $0.checkpoint(.passive) }
-      }
+    database = try LedgerError.catching(path) {
+      if readOnly { return try Self.readable(file, path: path) }
+      // Not in `prepareDatabase`: GRDB says NORMAL after that, when it turns on WAL
+      // (Database.setUpWALMode).
+      try file.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = FULL") }
+      try LedgerSchema.migrate(file, path: path)
+      // A process that was killed may have written what it did not live to sync: it is read back
+      // here, but only a sync makes it outlive a power cut, and what is read is answered.
+      try file.writeWithoutTransaction { _ = try $0.checkpoint(.passive) }
+      return file
     }
     if !readOnly { try verifySinceCheckpoint() }
+  }
+
+  /// A ledger of an earlier version is read from a copy that is brought up to date, and gone
+  /// afterwards: the kiosk that uses it may be of that version.
+  private static func readable(_ file: DatabaseQueue, path: String) throws -> DatabaseQueue {
+    if try LedgerSchema.isCurrent(file, path: path) { return file }
+    // Without a name it is a file that SQLite removes (sqlite.org/inmemorydb.html, temporary).
+    let copy = try DatabaseQueue(path: "")
+    try file.backup(to: copy)
+    try LedgerSchema.migrate(copy, path: path)
+    return copy
+  }
+
+  /// Brings everything into the file; nothing may be asked of the ledger then.
+  func close() throws(LedgerError) {
+    (writer, requests) = (nil, nil)
+    try LedgerError.catching(path) { try database.close() }
   }
 
   // MARK: Being alive
@@ -96,47 +117,76 @@ extension Ledger {
     package init() {}
   }
 
-  package func state() throws(LedgerError) -> State {
-    try reading { database in
-      var state = State()
-      let kiosk = try Row.fetchOne(database, sql: "SELECT confirmed, service FROM kiosk")
-      state.confirmed = kiosk?["confirmed"] ?? 0
-      state.service = (kiosk?["service"]).flatMap(ServiceState.init(rawValue:)) ?? .open
-      state.seq = try Int.fetchOne(database, sql: "SELECT MAX(seq) FROM entry") ?? 0
-      for row in try Row.fetchAll(database, sql: "SELECT fruit, quantity FROM stock") {
-        if let fruit = Fruit.ID(row["fruit"] as String) { state.stock[fruit] = row["quantity"] }
-      }
-      for row in try Row.fetchAll(database, sql: "SELECT day, number FROM ticket") {
-        state.tickets[row["day"]] = row["number"]
-      }
-      state.topics = try String.fetchSet(database, sql: "SELECT topic FROM topic")
-      for row in try Row.fetchAll(database, sql: "SELECT key, value FROM mark") {
-        state.marks[row["key"]] = row["value"]
-      }
-      state.presses = try Row.fetchAll(database, sql: Self.lastPresses).compactMap(State.Press.init)
-      return state
+  package func state() throws(LedgerError) -> State { try reading { try Self.state(in: $0) } }
+
+  static func state(in database: Database) throws -> State {
+    var state = State()
+    let kiosk = try database.rows("SELECT confirmed, service FROM kiosk").first
+    state.confirmed = kiosk?["confirmed"] ?? 0
+    state.service = (kiosk?["service"]).flatMap(ServiceState.init(rawValue:)) ?? .open
+    state.seq = try database.rows("SELECT IFNULL(MAX(seq), 0) FROM entry").first?[0] ?? 0
+    for row in try database.rows("SELECT fruit, quantity FROM stock") {
+      if let fruit = Fruit.ID(row["fruit"] as String) { state.stock[fruit] = row["quantity"] }
     }
+    let tickets = "SELECT day, number FROM ticket UNION ALL \(Self.ticketsSinceCheckpoint)"
+    for row in try database.rows(tickets) {
+      state.tickets[row["day"]] = row["number"]
+    }
+    state.topics = Set(try database.rows("SELECT topic FROM topic").map { $0["topic"] })
+    for row in try database.rows("SELECT key, value FROM mark") {
+      state.marks[row["key"]] = row["value"]
+    }
+    state.presses = try database.rows(Self.lastPresses).compactMap(State.Press.init)
+    return state
   }
+
+  /// Later than those in `ticket`, also of the same days.
+  static let ticketsSinceCheckpoint = """
+    SELECT day, MAX(ticket) AS number FROM entry
+    WHERE seq > (SELECT IFNULL(MAX(seq), 0) FROM checkpoint) AND day IS NOT NULL GROUP BY day
+    """
 
   /// More than anybody presses within the longest time that a button may bounce.
   private static let lastPresses = """
-    SELECT source, juice, quantity, at, seq FROM entry
+    SELECT source, juice, quantity, at, seq FROM event
     WHERE seq > (SELECT MAX(seq) FROM entry) - 1000
       AND request IS NULL AND source IS NOT NULL AND juice IS NOT NULL
       AND reason IS NOT '\(RejectionReason.retained.rawValue)'
     ORDER BY seq
     """
 
+  /// Bytes of the file, once all is in it.
+  package var size: Int {
+    get throws(LedgerError) {
+      let pages = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
+      return try reading { try Int.fetchOne($0, sql: pages) } ?? 0
+    }
+  }
+
+  /// Reads one state of the ledger, however many queries it takes.
+  ///
+  /// Nobody but the kiosk writes, so for the kiosk itself every query sees the same. It does without
+  /// the transaction that a reader needs: GRDB makes the connection `query_only` for it, and after
+  /// each such change SQLite prepares every statement anew.
   func reading<Value>(
     _ read: (Database) throws -> Value
   ) throws(LedgerError) -> Value {
-    try LedgerError.catching(database.path) { try database.read(read) }
+    try LedgerError.catching(path) {
+      try lock == nil ? database.read(read) : database.unsafeRead(read)
+    }
   }
 
   func writing<Value>(
     _ write: (Database) throws -> Value
   ) throws(LedgerError) -> Value {
-    try LedgerError.catching(database.path) { try database.write(write) }
+    try LedgerError.catching(path) { try database.write(write) }
+  }
+}
+
+extension Database {
+  /// The rows of a query, which is prepared once: that takes longer than most of them run.
+  func rows(_ sql: String, _ arguments: StatementArguments = []) throws -> [Row] {
+    try Row.fetchAll(cachedStatement(sql: sql), arguments: arguments)
   }
 }
 

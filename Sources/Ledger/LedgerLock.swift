@@ -26,15 +26,44 @@ final class LedgerLock {
     guard descriptor >= 0 else {
       throw .cannotOpen(path: path, detail: String(cString: strerror(errno)))
     }
+    LedgerFile(path: path).giveToOwner(descriptor)
     let isFree = flock(descriptor, LOCK_EX | LOCK_NB) == 0
+    let content = Self.content(of: descriptor)
+    guard isFree else {
+      close(descriptor)
+      throw .inUse(path: path, process: content.numbers.first ?? nil)
+    }
+    lastAlive = content.lastAlive
+    acknowledged = content.numbers.count > 1 ? content.numbers[1] : nil
+    // A kiosk that dies before its first beat leaves the time as it found it.
+    beaten = lastAlive ?? Self.never
+    ftruncate(descriptor, 0)
+    write(process: getpid(), acknowledged: acknowledged)
+  }
+
+  /// Who holds the lock. A kiosk that starts in the very moment of the question would find it taken,
+  /// and start again; to ask any other way is not portable.
+  static func occupant(of path: String) throws(LedgerError) -> Ledger.Occupant {
+    let descriptor = open(path + ".lock", O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else {
+      if errno == ENOENT { return .nobody(lastAlive: nil) }
+      throw .cannotOpen(path: path, detail: String(cString: strerror(errno)))
+    }
+    defer { close(descriptor) }
+    let isFree = flock(descriptor, LOCK_SH | LOCK_NB) == 0
+    if isFree { flock(descriptor, LOCK_UN) }
+    let content = content(of: descriptor)
+    return isFree
+      ? .nobody(lastAlive: content.lastAlive) : .kiosk(process: content.numbers.first ?? nil)
+  }
+
+  private static func content(
+    of descriptor: Int32
+  ) -> (numbers: [Int?], lastAlive: Timestamp?) {
     var buffer = [UInt8](repeating: 0, count: 48)
     let count = max(0, pread(descriptor, &buffer, buffer.count, 0))
     let numbers = String(decoding: buffer[..<count], as: UTF8.self).split(separator: " ")
       .map { Int($0) }
-    guard isFree else {
-      close(descriptor)
-      throw .inUse(path: path, process: numbers.first ?? nil)
-    }
     var status = stat()
     fstat(descriptor, &status)
     #if canImport(Darwin)
@@ -44,12 +73,7 @@ final class LedgerLock {
     #endif
     let modifiedAt = Timestamp(
       milliseconds: Int64(modified.tv_sec) * 1000 + Int64(modified.tv_nsec) / 1_000_000)
-    lastAlive = numbers.isEmpty || modifiedAt == Self.never ? nil : modifiedAt
-    acknowledged = numbers.count > 1 ? numbers[1] : nil
-    // A kiosk that dies before its first beat leaves the time as it found it.
-    beaten = lastAlive ?? Self.never
-    ftruncate(descriptor, 0)
-    write(process: getpid(), acknowledged: acknowledged)
+    return (numbers, numbers.isEmpty || modifiedAt == never ? nil : modifiedAt)
   }
 
   /// The modification time of the file before the first beat.
@@ -61,6 +85,13 @@ final class LedgerLock {
   }
 
   func noteAcknowledged(through seq: Int) { write(process: getpid(), acknowledged: seq) }
+
+  /// Forgets the process that was here before, so that the next one is the first.
+  func forget() {
+    beaten = Self.never
+    ftruncate(descriptor, 0)
+    write(process: getpid(), acknowledged: nil)
+  }
 
   /// Each number is followed by a space, so that what is left of a longer text does not count.
   private func write(process: pid_t, acknowledged: Int?) {

@@ -2,27 +2,25 @@ import GRDB
 
 /// The tables, as a list of migrations that is only ever appended to.
 enum LedgerSchema {
-  static func migrate(_ database: DatabaseQueue) throws {
-    try refuseNewer(database)
+  static func migrate(_ database: DatabaseQueue, path: String) throws {
+    try refuseNewer(database, path: path)
     try migrator.migrate(database)
   }
 
   /// For a reader, who changes nothing.
   ///
-  /// - Throws: `LedgerError` if the file is not a ledger as this version knows it.
-  static func check(_ database: DatabaseQueue) throws {
-    try refuseNewer(database)
+  /// - Throws: `LedgerError` if the file is no ledger, or one of a later version.
+  /// - Returns: whether it is as this version writes it; if not, an earlier one has written it.
+  static func isCurrent(_ database: DatabaseQueue, path: String) throws -> Bool {
+    try refuseNewer(database, path: path)
     let applied = try database.read { try migrator.appliedMigrations($0) }
-    if applied == migrator.migrations { return }
-    throw LedgerError.cannotOpen(
-      path: database.path,
-      detail: applied.isEmpty
-        ? "it is not a ledger" : "an older version wrote it, and no kiosk has used it since")
+    if applied.isEmpty { throw LedgerError.cannotOpen(path: path, detail: "it is not a ledger") }
+    return applied == migrator.migrations
   }
 
-  private static func refuseNewer(_ database: DatabaseQueue) throws {
+  private static func refuseNewer(_ database: DatabaseQueue, path: String) throws {
     let isNewer = try database.read { try migrator.hasBeenSuperseded($0) }
-    if isNewer { throw LedgerError.newer(path: database.path) }
+    if isNewer { throw LedgerError.newer(path: path) }
   }
 
   private static var migrator: DatabaseMigrator {
@@ -30,6 +28,10 @@ enum LedgerSchema {
     migrator.registerMigration("1 the ledger") { try $0.execute(sql: first) }
     migrator.registerMigration("2 tickets by day") { try $0.execute(sql: second) }
     migrator.registerMigration("3 marks of devices") { try $0.execute(sql: third) }
+    migrator.registerMigration("4 one row for each entry", migrate: LedgerSchema.joinRows)
+    migrator.registerMigration("5 the archive") { try $0.execute(sql: fifth) }
+    migrator.registerMigration("6 a quicker check", migrate: LedgerSchema.quickenCheck)
+    migrator.registerMigration("7 echoes") { try $0.execute(sql: seventh) }
     return migrator
   }
 
@@ -122,11 +124,50 @@ enum LedgerSchema {
     SELECT day, MAX(ticket) FROM entry WHERE ticket IS NOT NULL GROUP BY day;
     """
 
+  /// SQLite fills a table with a list of more than two after IN, each time anew: half of what an
+  /// order cost. Changed as SQLite's manual says for what leaves the rows as they are ("Making Other
+  /// Kinds Of Table Schema Changes").
+  private static func quickenCheck(_ database: Database) throws {
+    let version = try Int.fetchOne(database, sql: "PRAGMA schema_version") ?? 0
+    try database.execute(
+      sql: """
+        PRAGMA writable_schema = ON;
+        UPDATE sqlite_schema SET sql = replace(sql, 'CHECK (status IN
+            (''opened'', ''ready'', ''out_of_stock'', ''restocked'', ''open'', ''closed'', ''rejected''))',
+          'CHECK (status = ''opened'' OR status = ''ready'' OR status = ''out_of_stock''
+            OR status = ''restocked'' OR status = ''open'' OR status = ''closed''
+            OR status = ''rejected'')')
+        WHERE name = 'entry';
+        PRAGMA schema_version = \(version + 1);
+        PRAGMA writable_schema = RESET;
+        """)
+  }
+
+  /// A press that counts as one with an earlier one does not tell up to where was acknowledged.
+  private static let seventh = """
+    ALTER TABLE delivery ADD COLUMN echo INTEGER NOT NULL DEFAULT 0;
+    """
+
   /// By which a device's next message shows whether it is the last one again.
   private static let third = """
     CREATE TABLE mark (
       key TEXT PRIMARY KEY,
       value TEXT NOT NULL
     ) STRICT, WITHOUT ROWID;
+    """
+
+  /// The first entries may lie in files instead: see `Ledger.archive`.
+  private static let fifth = """
+    CREATE TABLE archive (
+      last INTEGER PRIMARY KEY CHECK (last >= first),
+      first INTEGER NOT NULL UNIQUE CHECK (first > 0),
+      checksum INTEGER NOT NULL         -- CRC-32 of the file's lines
+    ) STRICT;
+
+    -- What the archived entries add up to.
+    CREATE TABLE carried (
+      fruit INTEGER PRIMARY KEY REFERENCES stock,
+      balance INTEGER NOT NULL CHECK (balance >= 0)
+    ) STRICT;
     """
 }

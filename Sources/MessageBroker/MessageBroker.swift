@@ -11,6 +11,15 @@ package protocol MessageBroker: Actor {
   /// Starts connecting and returns; what comes of it is an event. Called once.
   func connect(_ options: SessionOptions)
 
+  /// Goes on with other options. The session stays, and so does the connection: what is new among the
+  /// subscriptions is subscribed to, what has gone is dropped, and what stays is not touched, so that
+  /// nothing retained comes again. The rest holds from now on as far as this side decides it, and at
+  /// the broker from the next connect.
+  ///
+  /// What comes of it is the event `updated`; wait for it before the next call. Called after
+  /// `connect`.
+  func update(_ options: SessionOptions)
+
   /// Waits for the next event.
   ///
   /// - Parameter timeout: how long to wait at most; `nil` waits forever.
@@ -38,7 +47,11 @@ package protocol MessageBroker: Actor {
   /// Lets the acknowledgements of the batch in hand go, together with everything published so far.
   /// They have been handed to the network when it returns, as far as that takes them at once.
   /// Without a batch in hand it only flushes what was published.
-  func settle()
+  ///
+  /// - Returns: whether the network has all acknowledgements of the batch. It has none of a batch
+  ///   whose connection is gone.
+  @discardableResult
+  func settle() -> Bool
 
   /// Forgets the batch in hand, unacknowledged, and drops the connection as a crash would: the will
   /// is published, and the broker delivers the batch again on the next connection, which is
@@ -60,6 +73,9 @@ package enum BrokerEvent: Sendable, Equatable {
   case deliveries([Delivery])
   /// `confirmed` has grown, and nothing else has happened.
   case confirmed
+  /// What `update` was asked for holds; or the broker refused a subscription, and all is as before.
+  /// Without a connection nobody is asked, and the next connect shows.
+  case updated(refusal: BrokerError?)
   /// There is no connection; the next attempt follows by itself. Sent once for each outage and each
   /// new reason, not for each failed attempt.
   case offline(BrokerError)

@@ -24,19 +24,49 @@ package struct TopicFilter: Sendable, Hashable, CustomStringConvertible {
   /// Whether a topic is one that this filter selects. A filter that starts with a wildcard selects
   /// no topic that starts with `$` (4.7.2).
   package func matches(_ topic: String) -> Bool {
-    let separator = UInt8(ascii: "/")
-    var filter = text.utf8.split(separator: separator, omittingEmptySubsequences: false)[...]
-    var levels = topic.utf8.split(separator: separator, omittingEmptySubsequences: false)[...]
     if topic.utf8.first == UInt8(ascii: "$"), text.hasPrefix("+") || text.hasPrefix("#") {
       return false
     }
-    while let expected = filter.popFirst() {
+    var filter = Levels(of: text)
+    var levels = Levels(of: topic)
+    while let expected = filter.next() {
       // Asked before a level is taken: "sport/#" also selects "sport" itself (4.7.1.2).
       if expected.elementsEqual("#".utf8) { return true }
-      guard let level = levels.popFirst() else { return false }
+      guard let level = levels.next() else { return false }
       guard expected.elementsEqual("+".utf8) || expected.elementsEqual(level) else { return false }
     }
-    return levels.isEmpty
+    return levels.next() == nil
+  }
+
+  /// Whether there may be a topic that both select.
+  package func overlaps(_ other: TopicFilter) -> Bool {
+    var (left, right) = (Levels(of: text), Levels(of: other.text))
+    while true {
+      let pair = (left.next(), right.next())
+      if pair.0?.elementsEqual("#".utf8) == true || pair.1?.elementsEqual("#".utf8) == true {
+        return true
+      }
+      guard let one = pair.0, let another = pair.1 else { return pair.0 == nil && pair.1 == nil }
+      let isWild = one.elementsEqual("+".utf8) || another.elementsEqual("+".utf8)
+      guard isWild || one.elementsEqual(another) else { return false }
+    }
+  }
+}
+
+/// The levels of a topic, one after the other: a broker asks too often to make an array each time.
+private struct Levels: IteratorProtocol {
+  private var rest: Substring.UTF8View?
+
+  init(of topic: String) { rest = topic.utf8[...] }
+
+  mutating func next() -> Substring.UTF8View? {
+    guard let levels = rest else { return nil }
+    guard let end = levels.firstIndex(of: UInt8(ascii: "/")) else {
+      rest = nil
+      return levels
+    }
+    rest = levels[levels.index(after: end)...]
+    return levels[..<end]
   }
 }
 

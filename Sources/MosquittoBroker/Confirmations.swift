@@ -43,15 +43,17 @@ struct Confirmations {
   mutating func acknowledged(packetID: Int32) {
     guard let number = numbers.removeValue(forKey: packetID) else { return }
     waitingSince = .now
-    early.insert(number)
-    while head < waiting.count, early.remove(waiting[head]) != nil {
-      confirmed = waiting[head]
-      head += 1
-    }
+    if number == waiting[head] { confirmNext() } else { early.insert(number) }
+    while !early.isEmpty, early.remove(waiting[head]) != nil { confirmNext() }
     if head > 1024 || head == waiting.count {
       waiting.removeFirst(head)
       head = 0
     }
+  }
+
+  private mutating func confirmNext() {
+    confirmed = waiting[head]
+    head += 1
   }
 
   mutating func connectionLost() {

@@ -2,13 +2,28 @@ import CMosquitto
 import MessageBroker
 
 extension Connection {
-  /// Queues a SUBSCRIBE for all filters.
-  func subscribe(to filters: [TopicFilter]) {
+  /// Queues a SUBSCRIBE for all filters, if there are any.
+  ///
+  /// - Returns: its packet id.
+  @discardableResult
+  func subscribe(to filters: [TopicFilter]) -> Int32? {
+    guard !filters.isEmpty else { return nil }
+    var packetID: Int32 = 0
     withCStrings(filters.map(\.text)) { filters in
       // No options: retained messages are sent at each subscribe, and without their flag when they
       // are news (MQTT 5, 3.8.3.1).
       _ = mosquitto_subscribe_multiple(
-        handle, nil, Int32(filters.count), filters.baseAddress, 1, 0, nil)
+        handle, &packetID, Int32(filters.count), filters.baseAddress, 1, 0, nil)
+    }
+    return packetID
+  }
+
+  /// Queues an UNSUBSCRIBE for all filters, if there are any.
+  func unsubscribe(from filters: [TopicFilter]) {
+    guard !filters.isEmpty else { return }
+    withCStrings(filters.map(\.text)) { filters in
+      _ = mosquitto_unsubscribe_multiple(
+        handle, nil, Int32(filters.count), filters.baseAddress, nil)
     }
   }
 

@@ -42,7 +42,9 @@ final class Connection: @unchecked Sendable {
   private(set) var isGreeted = false
   /// Since when all subscriptions are granted.
   var onlineSince: ContinuousClock.Instant?
-  /// When the next step of the handshake is overdue.
+  /// The SUBSCRIBE that is not answered yet.
+  var subscription: (packetID: Int32?, filters: [TopicFilter])?
+  /// When the next step of the handshake, or the answer to a SUBSCRIBE, is overdue.
   var deadline: ContinuousClock.Instant
   var nextMisc: ContinuousClock.Instant
   /// The last read stopped before the socket was known to be empty.
@@ -52,8 +54,11 @@ final class Connection: @unchecked Sendable {
 
   /// Resolves the name, connects and loads the certificates; blocks meanwhile. The CONNECT is queued
   /// and leaves with the first `write`.
+  ///
+  /// - Parameter keepsLog: for a visit, see `Inbox`.
   init(
-    _ configuration: MosquittoBroker.Configuration, _ options: SessionOptions, _ start: Start
+    _ configuration: MosquittoBroker.Configuration, _ options: SessionOptions, _ start: Start,
+    keepsLog: Bool = false
   ) throws(BrokerError) {
     _ = library
     guard let handle = mosquitto_new(options.clientID, start != .resume, nil) else {
@@ -61,7 +66,7 @@ final class Connection: @unchecked Sendable {
     }
     self.start = start
     self.handle = handle
-    inbox = Inbox(clientID: options.clientID)
+    inbox = Inbox(clientID: options.clientID, keepsLog: keepsLog)
     usesTLS = configuration.tls != nil
     keepAlive = max(options.keepAlive, 5)
     deadline = .now + configuration.connectTimeout
@@ -77,6 +82,9 @@ final class Connection: @unchecked Sendable {
     let socket = mosquitto_socket(handle)
     return socket < 0 ? nil : socket
   }
+
+  /// Whether the broker owes an answer on which it depends how things go on.
+  var isAwaited: Bool { onlineSince == nil || subscription != nil }
 
   var wantsWrite: Bool { mosquitto_want_write(handle) }
 

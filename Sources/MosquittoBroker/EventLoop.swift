@@ -8,7 +8,8 @@ import Musl
 import Glibc
 #endif
 
-/// One thread that waits for a socket, and the executor of every actor that adopts it.
+/// One thread that waits for a socket, and the executor of every actor that adopts it and every
+/// task that prefers it.
 ///
 /// Between two waits it runs the jobs in hand, then one turn of its owner: whatever a job decides,
 /// commits and publishes is written by the turn that follows, without a change of threads. A job may
@@ -16,7 +17,7 @@ import Glibc
 ///
 /// Two descriptors, socket and pipe, need no epoll: poll(2) is everywhere, and knows no limit of
 /// 1024 descriptors as `mosquitto_loop` does, which uses select(2).
-final class EventLoop: SerialExecutor {
+final class EventLoop: SerialExecutor, TaskExecutor {
   typealias Instant = ContinuousClock.Instant
 
   /// What to wait for. Without a descriptor only for jobs, without a time for ever.
@@ -66,7 +67,6 @@ final class EventLoop: SerialExecutor {
         ready = wait(for: interest)
         runJobs()
       }
-      while runJobs() {}
     }
   }
 
@@ -106,14 +106,16 @@ final class EventLoop: SerialExecutor {
     _ = write(pipe.write, &byte, 1)
   }
 
-  @discardableResult
-  private func runJobs() -> Bool {
-    let jobs = state.withLock { state in
-      defer { state.jobs.removeAll() }
-      return state.jobs
+  /// Runs the jobs in hand, and those that they make: one task is several, which follow each other.
+  private func runJobs() {
+    while true {
+      let jobs = state.withLock { state in
+        defer { state.jobs = [] }
+        return state.jobs
+      }
+      if jobs.isEmpty { return }
+      for job in jobs { job.runSynchronously(on: asUnownedSerialExecutor()) }
     }
-    for job in jobs { job.runSynchronously(on: asUnownedSerialExecutor()) }
-    return !jobs.isEmpty
   }
 
   private func wait(for interest: Interest) -> Readiness {

@@ -10,28 +10,42 @@ final class Inbox {
     let code: Int32
     let resumesSession: Bool
     let reason: String?
+    let limits: BrokerLimits
   }
 
   var greeting: Greeting?
-  /// The QoS granted to each filter, or 128 and more for a refusal (3.9.3).
-  var granted: [Int32]?
+  /// Of each SUBSCRIBE that was answered, its packet id and the QoS granted to each filter, or 128 and
+  /// more for a refusal (3.9.3).
+  var granted: [(packetID: Int32, levels: [Int32])] = []
   var deliveries: [Delivery] = []
   var payloadBytes = 0
   /// Packet ids of what the broker has acknowledged, or what was written with QoS 0.
   var published: [Int32] = []
+  /// Packet ids of QoS 2 messages that the broker has answered for; only where the log is kept.
+  var heldBack: Set<Int32> = []
+  /// By packet id, why the broker did not take a message (3.4.2.1); likewise.
+  var refusals: [Int32: Int32] = [:]
   /// The broker's reason for a DISCONNECT (MQTT 5), or libmosquitto's own for the connection's end.
   var farewell: (code: Int32, reason: String?)?
   /// Lines that libmosquitto logged as errors: the only place where it tells why TLS failed.
   var complaints: [String] = []
   private let publishLine: String
+  private let heldBackLine: String
+  /// Reads all that libmosquitto logs, for a visit.
+  private let keepsLog: Bool
   private var isDuplicate = false
   private var isResumed = false
 
-  init(clientID: String) { publishLine = "Client \(clientID) received PUBLISH (d" }
+  init(clientID: String, keepsLog: Bool = false) {
+    publishLine = "Client \(clientID) received PUBLISH (d"
+    heldBackLine = "Client \(clientID) received PUBREC (Mid: "
+    self.keepsLog = keepsLog
+  }
 
   /// How many packets have told something. PINGRESP alone does not.
   var count: Int {
-    deliveries.count + published.count + (greeting == nil ? 0 : 1) + (granted == nil ? 0 : 1)
+    deliveries.count + published.count + heldBack.count + (greeting == nil ? 0 : 1)
+      + granted.count
   }
 
   /// Hands over the deliveries and keeps nothing of them.
@@ -51,16 +65,20 @@ final class Inbox {
       inbox.isResumed = flags & 1 != 0
       inbox.greeting = Greeting(
         code: code, resumesSession: inbox.isResumed,
-        reason: ReceivedProperties.text(properties, MQTT_PROP_REASON_STRING))
+        reason: ReceivedProperties.text(properties, MQTT_PROP_REASON_STRING),
+        limits: BrokerLimits(properties))
       // DUP means something in a resumed session only, and the lines are not for nothing: libmosquitto
       // allocates and formats one for each packet that it reads or queues.
-      if !inbox.isResumed { mosquitto_log_callback_set(handle, nil) }
+      if !inbox.isResumed, !inbox.keepsLog { mosquitto_log_callback_set(handle, nil) }
     }
-    mosquitto_subscribe_v5_callback_set(handle) { _, inbox, _, count, granted, _ in
-      Inbox.of(inbox).granted = Array(UnsafeBufferPointer(start: granted, count: Int(count)))
+    mosquitto_subscribe_v5_callback_set(handle) { _, inbox, packetID, count, granted, _ in
+      let levels = Array(UnsafeBufferPointer(start: granted, count: Int(count)))
+      Inbox.of(inbox).granted.append((packetID, levels))
     }
-    mosquitto_publish_v5_callback_set(handle) { _, inbox, packetID, _, _ in
-      Inbox.of(inbox).published.append(packetID)
+    mosquitto_publish_v5_callback_set(handle) { _, inbox, packetID, code, _ in
+      let inbox = Inbox.of(inbox)
+      inbox.published.append(packetID)
+      if inbox.keepsLog, code >= MQTT_RC_UNSPECIFIED.rawValue { inbox.refusals[packetID] = code }
     }
     mosquitto_disconnect_v5_callback_set(handle) { _, inbox, code, properties in
       Inbox.of(inbox).farewell = (
@@ -98,6 +116,13 @@ final class Inbox {
   private func logged(_ level: Int32, _ line: UnsafePointer<CChar>) {
     if level == MOSQ_LOG_ERR {
       complaints.append(String(cString: line))
+    } else if keepsLog {
+      // Of a QoS 2 message no callback tells that the broker has it (`handle__pubrec`).
+      let line = String(cString: line)
+      guard line.hasPrefix(heldBackLine),
+        let packetID = Int32(line.dropFirst(heldBackLine.count).dropLast())
+      else { return }
+      heldBack.insert(packetID)
     } else if level == MOSQ_LOG_DEBUG, isResumed {
       // `mosquitto_message` has no DUP; a line logged before the callback has it, and nothing of a
       // sender's comes first in it. A line for the PUBACK comes between (lib/handle_publish.c).

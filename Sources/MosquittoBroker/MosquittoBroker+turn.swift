@@ -105,7 +105,7 @@ extension MosquittoBroker {
     // Reading may have ended the connection, or put a batch in hand.
     guard case .open(let current) = link, current === connection, batch == .none else { return }
     if connection.wantsWrite { try connection.write() }
-    if connection.onlineSince == nil, now >= connection.deadline {
+    if connection.isAwaited, now >= connection.deadline {
       throw .unreachable("\(configuration.host) does not finish the MQTT handshake")
     }
   }
@@ -145,6 +145,7 @@ extension MosquittoBroker {
         reportedReasons = []
         events.append(.deliveries(deliveries))
         batch = .queued
+        batchConnection = connection
       }
     }
     if let greeting = inbox.greeting {
@@ -158,13 +159,10 @@ extension MosquittoBroker {
       }
       greeted(connection, at: now)
     }
-    if let granted = inbox.granted {
-      inbox.granted = nil
-      // QoS 0 instead of 1 is a refusal too: deliveries could be lost.
-      for (filter, qos) in zip(options.subscriptions, granted) where qos != 1 {
-        throw .subscriptionRefused(filter: filter.text)
-      }
-      online(connection, at: now)
+    defer { inbox.granted.removeAll() }
+    for (packetID, levels) in inbox.granted
+    where packetID == connection.subscription?.packetID {
+      try subscriptionAnswered(connection, levels, now)
     }
   }
 
@@ -175,17 +173,18 @@ extension MosquittoBroker {
     } else if options.subscriptions.isEmpty {
       online(connection, at: now)
     } else {
-      connection.deadline = now + configuration.connectTimeout
-      connection.subscribe(to: options.subscriptions)
+      connection.unsubscribe(from: Array(former.subtracting(options.subscriptions)))
+      subscribe(connection, to: options.subscriptions, at: now)
     }
   }
 
-  private func online(_ connection: Connection, at now: Instant) {
+  func online(_ connection: Connection, at now: Instant) {
     connection.onlineSince = now
     life?.online(at: now)
     reportedReasons = []
     events.append(.online(resumed: !isSessionNew))
     isSessionNew = false
+    if update != nil { changeSubscriptions(connection, at: now) }
   }
 
   /// Drops the connection, or the attempt to make one, and tells why if that is news.
@@ -198,6 +197,8 @@ extension MosquittoBroker {
     }
     confirmations.connectionLost()
     life?.connectionLost()
+    // The next connection subscribes to what was asked for.
+    if update != nil { updated(refusal: nil) }
     link = farewell == nil ? .waiting(until: now + backoff.next()) : .idle
     if reportedReasons.insert(reason).inserted { events.append(.offline(reason)) }
   }
@@ -235,7 +236,7 @@ extension MosquittoBroker {
       interest.read = true
       interest.write = batch == .none && connection.waitsForRoom
       instants += [connection.hasMore ? .now : connection.nextMisc, farewell?.deadline]
-      if connection.onlineSince == nil { instants.append(connection.deadline) }
+      if connection.isAwaited { instants.append(connection.deadline) }
       if let life { instants.append(.now + life.longestWait) }
     case .open(let connection): interest.socket = connection.socket
     }

@@ -45,14 +45,26 @@ package actor MosquittoBroker: MessageBroker {
     var callers: [CheckedContinuation<Void, Never>]
   }
 
+  /// An `update` under way.
+  struct Update {
+    let before: SessionOptions
+    let change: SubscriptionChange
+  }
+
   let configuration: Configuration
   nonisolated let loop = EventLoop()
   var options = SessionOptions(clientID: "")
+  /// What was subscribed to once, and may be in a session that is resumed.
+  var former: Set<TopicFilter> = []
+  /// An `update` under way.
+  var update: Update?
   var life: SessionLife?
   /// A session has begun since the client was last told that it is online.
   var isSessionNew = false
   var link = Link.idle
   var batch = Batch.none
+  /// Which read the batch, and alone can acknowledge it.
+  weak var batchConnection: Connection?
   var events: [BrokerEvent] = []
   var waiter: (wait: Wait, continuation: CheckedContinuation<BrokerEvent?, Never>)?
   var confirmations = Confirmations()
@@ -91,13 +103,19 @@ package actor MosquittoBroker: MessageBroker {
     // A turn sees the waiter, its cancellation and its deadline: none needs a task of its own.
     let wait = Wait(until: timeout.map { .now + $0 })
     return await withTaskCancellationHandler {
-      await withCheckedContinuation { continuation in
-        waiter?.continuation.resume(returning: nil)
-        waiter = (wait, continuation)
-      }
+      // A task that is resumed goes to its own executor first and to the actor's from there. Its own
+      // would be the global one: two changes of threads for each event.
+      await withTaskExecutorPreference(loop) { await resumption(of: wait) }
     } onCancel: {
       wait.isCancelled.store(true, ordering: .relaxed)
       loop.wake()
+    }
+  }
+
+  private func resumption(of wait: Wait) async -> BrokerEvent? {
+    await withCheckedContinuation { continuation in
+      waiter?.continuation.resume(returning: nil)
+      waiter = (wait, continuation)
     }
   }
 
@@ -120,15 +138,18 @@ package actor MosquittoBroker: MessageBroker {
 
   package var confirmed: UInt64 { confirmations.confirmed }
 
-  package func settle() {
-    guard batch == .inHand else { return }
+  @discardableResult
+  package func settle() -> Bool {
+    guard batch == .inHand else { return false }
     batch = .none
     life?.served()
-    guard farewell == nil, case .open(let connection) = link, connection.wantsWrite else { return }
+    guard farewell == nil, case .open(let connection) = link else { return false }
     do throws(BrokerError) {
-      try connection.write()
+      if connection.wantsWrite { try connection.write() }
+      return connection === batchConnection && !connection.wantsWrite
     } catch {
       lose(error, at: .now)
+      return false
     }
   }
 

@@ -54,6 +54,18 @@ enum ReceivedProperties {
     return found == nil ? nil : value
   }
 
+  static func shortNumber(_ list: OpaquePointer?, _ property: mqtt5_property) -> UInt16? {
+    var value: UInt16 = 0
+    let found = mosquitto_property_read_int16(list, Int32(property.rawValue), &value, false)
+    return found == nil ? nil : value
+  }
+
+  static func byte(_ list: OpaquePointer?, _ property: mqtt5_property) -> UInt8? {
+    var value: UInt8 = 0
+    let found = mosquitto_property_read_byte(list, Int32(property.rawValue), &value, false)
+    return found == nil ? nil : value
+  }
+
   static func text(_ list: OpaquePointer?, _ property: mqtt5_property) -> String? {
     var text: UnsafeMutablePointer<CChar>?
     mosquitto_property_read_string(list, Int32(property.rawValue), &text, false)
@@ -70,5 +82,19 @@ enum ReceivedProperties {
     guard found != nil else { return nil }
     defer { free(bytes) }
     return Array(UnsafeRawBufferPointer(start: bytes, count: Int(count)))
+  }
+}
+
+extension BrokerLimits {
+  /// - Parameter list: of a CONNACK.
+  init(_ list: OpaquePointer?) {
+    self.init()
+    if let count = ReceivedProperties.shortNumber(list, MQTT_PROP_RECEIVE_MAXIMUM) {
+      receiveMaximum = Int(count)
+    }
+    if let qos = ReceivedProperties.byte(list, MQTT_PROP_MAXIMUM_QOS) { maximumQoS = Int(qos) }
+    retainsMessages = ReceivedProperties.byte(list, MQTT_PROP_RETAIN_AVAILABLE) != 0
+    maximumPacket = ReceivedProperties.number(list, MQTT_PROP_MAXIMUM_PACKET_SIZE).map(Int.init)
+    sessionExpiry = ReceivedProperties.number(list, MQTT_PROP_SESSION_EXPIRY_INTERVAL).map(Int.init)
   }
 }

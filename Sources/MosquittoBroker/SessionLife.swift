@@ -6,7 +6,7 @@ import MessageBroker
 struct SessionLife {
   typealias Instant = ContinuousClock.Instant
 
-  let expiry: Duration
+  var expiry: Duration
   private(set) var mustStartClean: Bool
   /// When the last packet came; before the first one, when it all began.
   private var lastReceived: Instant

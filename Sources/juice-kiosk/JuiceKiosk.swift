@@ -1,9 +1,8 @@
 import ArgumentParser
+import Program
 
 @main
 struct JuiceKiosk: AsyncParsableCommand {
-  static let version = "0.1.0"
-
   static let configuration = CommandConfiguration(
     commandName: "juice-kiosk",
     abstract: "Runs an unattended juice kiosk over MQTT.",
@@ -17,6 +16,7 @@ struct JuiceKiosk: AsyncParsableCommand {
 
       EXIT STATUS
         0   done
+        1   doctor has found nothing that fails, but something that will cost orders
         64  the command line is wrong
         65  the kiosk rejected the command, or a file holds what it should not
         69  the broker cannot be reached, or refused the login
@@ -24,10 +24,11 @@ struct JuiceKiosk: AsyncParsableCommand {
         75  not now (out of stock, closed, a conflict, no answer in time): try again
         78  the configuration is wrong
       """,
-    version: version,
+    version: Release.version,
     subcommands: [
-      Run.self, Check.self, OrderJuice.self, RestockFruit.self, Open.self, Close.self, Watch.self,
-      Learn.self, LedgerCommands.self, Demo.self,
+      Run.self, Check.self, Doctor.self, OrderJuice.self, RestockFruit.self, Open.self, Close.self,
+      Watch.self,
+      Report.self, Learn.self, LedgerCommands.self, Demo.self,
     ])
 
   /// Turns an error into a line on standard error and an exit code: nobody else does.

@@ -1,6 +1,7 @@
 """The one judge: what panels were told, against the ledger, against what every display shows."""
 
 from collections import Counter
+from typing import Iterable, Iterator
 
 from client import BASE, Client
 from displays import wait_for_truth
@@ -10,52 +11,68 @@ from mosquitto import Mosquitto
 
 
 class Auditor:
-    """Hears every event from the start, and judges from outside when all is quiet."""
+    """Hears every event from the start, and judges from outside when all is quiet.
 
-    def __init__(self, kiosk: Kiosk, broker: Mosquitto) -> None:
+    `since`: the number of the entry that was there before it began; at least 1.
+    """
+
+    def __init__(self, kiosk: Kiosk, broker: Mosquitto, since: int = 1) -> None:
         self.kiosk = kiosk
         self.broker = broker
+        self.since = since
         self.events = Client(broker.port, f"{BASE}/events")
 
     def close(self) -> None:
         self.events.close()
 
-    def judge(self, panels: list[BusyPanel], broker_lost: str = "nothing") -> None:
+    def judge(self, panels: list[BusyPanel], broker_lost: str = "nothing") -> int:
         """Nothing lost that the broker had, nothing twice, nobody told what is not so.
+
+        Returns how many juices were made for the panels.
 
         `broker_lost`: "answers" on their way when it ended, and events; or "presses" as well.
         """
         self.kiosk.verify()
-        ledger = self.kiosk.ledger()
-        judge_ledger(ledger)
+        own: dict[str | None, list[dict]] = {f"order/{panel.name}": [] for panel in panels}
+
+        def sorted_out() -> Iterator[dict]:
+            for entry in self.kiosk.entries():
+                if entry.get("source") in own:
+                    own[entry["source"]].append(entry)
+                yield entry
+
+        last = judge_ledger(sorted_out())
         for panel in panels:
-            judge_panel(panel, ledger, broker_lost)
+            judge_panel(panel, own[f"order/{panel.name}"], broker_lost)
         wait_for_truth(self.kiosk, self.broker)
         if broker_lost == "nothing":
-            last = len(ledger)
             self.events.messages.first(lambda message: message.json["seq"] == last)
             heard = {message.json["seq"] for message in self.events.messages}
-            assert heard >= set(range(2, last + 1)), "the events have a gap"
+            assert heard >= set(range(self.since + 1, last + 1)), "the events have a gap"
+        return sum(entry["status"] == "ready" for entries in own.values() for entry in entries)
 
 
-def judge_ledger(ledger: list[dict]) -> None:
-    assert [entry["seq"] for entry in ledger] == list(range(1, len(ledger) + 1))
+def judge_ledger(ledger: Iterable[dict]) -> int:
+    """Returns the number of the last entry."""
+    number = 0
     tickets: Counter[str] = Counter()
-    for entry in ledger:
+    requests: Counter[tuple[str | None, str]] = Counter()
+    stock: Counter[str] = Counter()
+    for number, entry in enumerate(ledger, 1):
+        assert entry["seq"] == number
+        changes = entry.get("changes", {})
         if entry["status"] == "ready":
             # Each day counts by itself, however the clock jumps between them.
             tickets[entry["at"][:10]] += 1
             assert entry["ticket"] == tickets[entry["at"][:10]], entry
-    requests = Counter((entry.get("source"), entry["id"]) for entry in ledger if "id" in entry)
-    assert not requests or max(requests.values()) == 1
-    stock: Counter[str] = Counter()
-    for entry in ledger:
-        changes = entry.get("changes", {})
-        if entry["status"] == "ready":
             recipe = RECIPES[entry["juice"]]
             assert changes == {f: -n * entry["quantity"] for f, n in recipe.items()}
+        if "id" in entry:
+            requests[entry.get("source"), entry["id"]] += 1
         stock.update(changes)
         assert min(stock.values()) >= 0
+    assert not requests or max(requests.values()) == 1
+    return number
 
 
 def judge_panel(panel: BusyPanel, ledger: list[dict], broker_lost: str) -> None:

@@ -1,5 +1,6 @@
 """The real program with a real broker, and everything stopped again, whatever the outcome."""
 
+import shutil
 from pathlib import Path
 from typing import Any, Callable, Iterator
 
@@ -8,6 +9,7 @@ import pytest
 from client import Client
 from faults import Faults
 from kiosk import Kiosk
+from machine import Machine, packages, unpack_debian
 from mosquitto import Mosquitto
 from scene import Scene
 
@@ -105,3 +107,24 @@ def say(capsys: pytest.CaptureFixture) -> Say:
             print(f" {text}", end=" ", flush=True)
 
     return say
+
+
+@pytest.fixture(scope="session")
+def debian(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A disk with a clean Debian, and our packages in /root."""
+    folder = unpack_debian(tmp_path_factory.mktemp("debian"))
+    for package in packages():
+        shutil.copy(package, folder / "root")
+    yield folder
+    # Hundreds of megabytes, which pytest would keep three times.
+    shutil.rmtree(folder)
+
+
+@pytest.fixture
+def machine(debian: Path, tmp_path: Path) -> Iterator[Machine]:
+    """A clean Debian that runs."""
+    machine = Machine(tmp_path, debian)
+    try:
+        yield machine.boot()
+    finally:
+        machine.close()

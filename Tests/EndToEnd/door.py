@@ -85,6 +85,7 @@ class Door:
             shipped = shipped.replace(old, new)
         (self.folder / "conf.d").mkdir(exist_ok=True)
         (self.folder / "conf.d/kiosk.conf").write_text(shipped)
+        shutil.copy(SHIPPED / "juice-kiosk.conf", self.folder / "conf.d")
         # Debian's own file, and the user: one that root starts would become somebody who may not
         # read here.
         (self.folder / "mosquitto.conf").write_text(

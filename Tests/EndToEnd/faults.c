@@ -2,8 +2,12 @@
 // what fails, for as long as they are there:
 //
 // FAULTS  "<call> <errno>": this call, write or sync, fails on each file whose name has "ledger" in
-//         it. SQLite writes with pwrite and syncs with fdatasync or fsync.
+//         it; with errno 0 it hangs. SQLite writes with pwrite and syncs with fdatasync or fsync.
 // CLOCK   "<seconds>": the wall clock is off by so much. Timers go on as before.
+//
+// CLOCK_STATE  a number: what ntp_adjtime answers, 0 for a clock that is kept right, 5 for one that is
+//              not; without it, the kernel answers.
+// SYNC_MILLISECONDS is a number too: each sync takes so much longer, as on an SD card.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -11,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/time.h>
+#include <sys/timex.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -29,20 +34,35 @@ static int read_order(const char *variable, const char *format, void *first, voi
 static int fails(const char *call, int descriptor) {
   char link[64], name[4096], wanted[32];
   int code = 0;
-  if (read_order("FAULTS", "%31s %d", wanted, &code) != 2 || strcmp(wanted, call)) return 0;
   snprintf(link, sizeof link, "/proc/self/fd/%d", descriptor);
   ssize_t length = readlink(link, name, sizeof name - 1);
   name[length < 0 ? 0 : length] = 0;
   if (!strstr(name, "ledger")) return 0;
-  errno = code;
-  return 1;
+  while (read_order("FAULTS", "%31s %d", wanted, &code) == 2 && !strcmp(wanted, call)) {
+    if (code) {
+      errno = code;
+      return 1;
+    }
+    usleep(1000);
+  }
+  return 0;
+}
+
+static void wait_for_disk(void) {
+  const char *text = getenv("SYNC_MILLISECONDS");
+  long milliseconds = text ? atol(text) : 0;
+  struct timespec time = {.tv_sec = milliseconds / 1000,
+                          .tv_nsec = milliseconds % 1000 * 1000000};
+  if (milliseconds) nanosleep(&time, NULL);
 }
 
 int fsync(int descriptor) {
+  wait_for_disk();
   return fails("sync", descriptor) ? -1 : NEXT(fsync)(descriptor);
 }
 
 int fdatasync(int descriptor) {
+  wait_for_disk();
   return fails("sync", descriptor) ? -1 : NEXT(fdatasync)(descriptor);
 }
 
@@ -70,4 +90,9 @@ int gettimeofday(struct timeval *restrict time, void *restrict zone) {
   int result = NEXT(gettimeofday)(time, zone);
   time->tv_sec += clock_offset();
   return result;
+}
+
+int ntp_adjtime(struct timex *time) {
+  const char *state = getenv("CLOCK_STATE");
+  return state ? atoi(state) : NEXT(ntp_adjtime)(time);
 }

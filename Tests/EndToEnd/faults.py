@@ -23,6 +23,9 @@ class Faults:
         """`call`: write or sync; fails on the ledger's files from now on."""
         self._say(self._disk, f"{call} {code}")
 
+    def hang(self, call: str) -> None:
+        self.fail(call, 0)
+
     def end(self) -> None:
         self._disk.unlink()
 

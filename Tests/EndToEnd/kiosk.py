@@ -6,7 +6,7 @@ import signal
 import subprocess
 import threading
 from pathlib import Path
-from typing import Any
+from typing import Any, Iterator
 
 from arrivals import PATIENCE, Arrivals
 from mosquitto import Mosquitto
@@ -118,13 +118,14 @@ class Kiosk:
     # MARK: Its commands
 
     def command(
-        self, *arguments: str, config: bool = True, stdin: str = "", **variables: str
+        self, *arguments: str, config: bool = True, stdin: str = "", within: float = 120,
+        **variables: str,
     ) -> subprocess.CompletedProcess:
         line = [program(), *arguments]
         if config:
             line += ["--config", str(self.config)]
         return subprocess.run(
-            line, input=stdin, capture_output=True, text=True, timeout=120, cwd=self.folder,
+            line, input=stdin, capture_output=True, text=True, timeout=within, cwd=self.folder,
             env=environment(**variables),
         )
 
@@ -137,18 +138,25 @@ class Kiosk:
         return self.spawned
 
     def ledger(self) -> list[dict]:
-        exported = self.command("ledger", "export")
-        assert exported.returncode == 0, exported.stderr
-        return [json.loads(line) for line in exported.stdout.splitlines()]
+        return list(self.entries())
 
-    def verify(self) -> None:
-        verified = self.command("ledger", "verify")
+    def entries(self) -> Iterator[dict]:
+        """Of the ledger, one by one: there may be a million."""
+        line = [program(), "ledger", "export", "--config", self.config]
+        with subprocess.Popen(
+            line, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, env=environment()
+        ) as exported:
+            yield from map(json.loads, exported.stdout)
+        assert exported.returncode == 0
+
+    def verify(self, within: float = 120) -> None:
+        verified = self.command("ledger", "verify", within=within)
         assert verified.returncode == 0, verified.stderr
 
     def stock(self) -> dict[str, int]:
         """As the entries of the ledger add up to it."""
         stock: dict[str, int] = {}
-        for entry in self.ledger():
+        for entry in self.entries():
             for fruit, change in entry.get("changes", {}).items():
                 stock[fruit] = stock.get(fruit, 0) + change
         return stock

@@ -78,7 +78,11 @@ class BusyPanel(Client):
                     self.contradictions.append((self.answers[key], result))
             else:
                 self.answers[key] = result
-                self._window.release()
+                if self.pressed < len(self.answers) + self.given_up:
+                    # One that was given up is answered after all: another has been pressed for it.
+                    self.given_up -= 1
+                else:
+                    self._window.release()
             self._changed.notify_all()
 
     def wait_for_answers(self, more: int, within: float = 20) -> None:

@@ -19,13 +19,17 @@ STOCK = {"initial": PLENTY, "capacity": PLENTY}
 
 class Scene:
     def __init__(
-        self, kiosk: Kiosk, broker: Mosquitto, version: str = "5", port: int | None = None
+        self, kiosk: Kiosk, broker: Mosquitto, version: str = "5", port: int | None = None,
+        prefix: str = "p", since: int = 1,
     ) -> None:
+        """`prefix`: of the panels' names; `since`: the number of the last entry before."""
         self.kiosk = kiosk
         self.broker = broker
-        self.auditor = Auditor(kiosk, broker)
+        self.auditor = Auditor(kiosk, broker, since)
         self.panels = [
-            BusyPanel(port or broker.port, f"p{number}", has_ids=number % 2 == 0, protocol=version)
+            BusyPanel(
+                port or broker.port, f"{prefix}{number}", has_ids=number % 2 == 0, protocol=version
+            )
             for number in range(4)
         ]
 
@@ -72,8 +76,7 @@ class Scene:
             assert last.order("banana", panel="last")["status"] == "ready"
         finally:
             last.close()
-        self.auditor.judge(self.panels, broker_lost)
+        made = self.auditor.judge(self.panels, broker_lost)
         pressed = sum(panel.pressed for panel in self.panels)
         repeated = sum(panel.repeated for panel in self.panels)
-        made = sum(entry["status"] == "ready" for entry in self.kiosk.ledger()) - 1
         return f"{pressed} presses, {made} made, {repeated} answered again"

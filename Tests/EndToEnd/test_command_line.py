@@ -13,7 +13,7 @@ from client import BASE
 from conftest import MakeKiosk
 from kiosk import FRUITS, Kiosk, environment, one_line, program
 
-COMMANDS = ["run", "check", "order", "restock", "open", "close", "watch", "ledger", "demo"]
+COMMANDS = ["run", "check", "doctor", "order", "restock", "open", "close", "watch", "report", "ledger", "demo"]
 
 
 def test_help_and_version(make_kiosk: MakeKiosk) -> None:

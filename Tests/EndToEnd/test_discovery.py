@@ -87,5 +87,5 @@ def test_a_birth_is_answered_with_everything(
 
     home.messages.until(lambda: kept.keys() <= again().keys())
     assert json.loads(again()["kiosk/k1/health"])["dropped"] == 0
-    changing = {"kiosk/k1/stock", "kiosk/k1/health"}
+    changing = {f"kiosk/k1/{name}" for name in ("stock", "health", "sales", "forecast")}
     assert all(again()[topic] == text for topic, text in kept.items() if topic not in changing)

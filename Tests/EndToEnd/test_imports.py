@@ -27,6 +27,7 @@ def test_our_own_sources_pass() -> None:
         ("KioskController", "@testable import GRDB"),
         ("KioskMessages", "internal import struct Ledger.Answer"),
         ("Ledger", "import MessageBroker"),
+        ("Ledger", "import CoreMetrics"),
         ("Newcomer", "import JuiceMaker"),
     ],
 )

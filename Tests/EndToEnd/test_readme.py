@@ -9,11 +9,14 @@ import subprocess
 import threading
 from pathlib import Path
 from typing import Iterator
+from urllib.parse import urlsplit
 
 import pytest
 
+import dashboard
 from arrivals import Arrivals, eventually
 from client import retained
+from visitor import Visitor
 from kiosk import ROOT, environment, program
 from readme import blocks
 
@@ -55,11 +58,12 @@ class Copy:
         release = folder / ".build/release"
         release.mkdir(parents=True)
         (release / "juice-kiosk").symlink_to(program())
-        (folder / "deploy/build").write_text(f"#!/bin/sh\necho {release}/juice-kiosk\n")
+        (release / "juice-dashboard").symlink_to(dashboard.program())
+        (folder / "deploy/build").write_text(f"#!/bin/sh\necho {release}/${{1:-juice-kiosk}}\n")
 
-    def run(self) -> int:
+    def run(self, *options: str) -> int:
         """Starts deploy/run, and returns the port of its broker."""
-        self.kiosk = Command("deploy/run", self.folder)
+        self.kiosk = Command(" ".join(["deploy/run", *options]), self.folder)
         self.kiosk.printed.first(lambda line: "Ctrl-C stops it" in line, within=30)
         return int(re.search(r"port: (\d+)", (self.folder / ".kiosk/kiosk.yaml").read_text())[1])
 
@@ -123,6 +127,24 @@ def test_what_deploy_run_prints_works(copy: Copy, sign: int | None) -> None:
     assert copy.stop(sign) == 0
     eventually(lambda: copy.processes() == [])
     assert any("stopped" in line for line in copy.kiosk.printed)
+
+
+def test_deploy_run_opens_the_dashboard(copy: Copy) -> None:
+    copy.run()
+    guide = [line.strip() for line in copy.kiosk.printed]
+    told = {line[:17].strip(): line[17:].strip() for line in guide if line[17:].strip()}
+    visitor = Visitor(urlsplit(told["the dashboard"]).port)
+    visitor.log_in(told["log in as"], told["with"])
+    eventually(lambda: "/kiosks/k1" in visitor.get().text)
+    visitor.close()
+    assert copy.stop() == 0
+    eventually(lambda: copy.processes() == [])
+
+
+def test_deploy_run_does_without_the_dashboard(copy: Copy) -> None:
+    copy.run("--no-dashboard")
+    assert not any("dashboard" in line for line in copy.kiosk.printed)
+    assert copy.stop() == 0
 
 
 def test_deploy_run_keeps_its_ledger_and_runs_once_per_folder(copy: Copy) -> None:

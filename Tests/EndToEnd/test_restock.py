@@ -93,6 +93,7 @@ def test_the_whole_stock_the_menu_and_the_info_are_there(kiosk, broker, panel) -
     last = {message.topic: message for message in panel.messages}
     menu = last[f"{BASE}/menu"].json
     assert len(menu["fruits"]) == 5 and len(menu["juices"]) == 7
+    assert all((fruit["capacity"], fruit["low"]) == (100, 5) for fruit in menu["fruits"])
     assert {"en": "Kiwi juice", "ko": "키위쥬스"} in [juice["name"] for juice in menu["juices"]]
     assert last[f"{BASE}/info"].json["protocol"] == 1
     assert last[f"{BASE}/health"].json["queue"] >= 0

@@ -17,8 +17,9 @@ final class Scene {
   var batchLimit: Int?
   let topics: KioskTopics
   private let folder: URL
-  private var kiosk: (client: InMemoryClient, task: Task<Void, Never>)?
+  private var kiosk: (client: InMemoryClient, controller: KioskController, task: Task<Void, Never>)?
   private var witness: Person?
+  private let observed = Observer()
 
   init(
     habits: InMemoryBroker.Habits = .mosquitto, _ adjust: (inout KioskSettings) -> Void = { _ in }
@@ -55,6 +56,9 @@ final class Scene {
 
   // MARK: The kiosk
 
+  /// After each turn of the cycle.
+  var conditions: [KioskCondition] { observed.told.withLock(\.self) }
+
   /// - Parameter topic: the process dies as soon as somebody hears something there.
   func startKiosk(dyingAt topic: String? = nil) throws {
     let client = broker.client(on: executor, batchLimit: batchLimit)
@@ -73,10 +77,30 @@ final class Scene {
     let controller = try KioskController(
       settings: settings, broker: client, ledger: Ledger(path: ledgerPath), clock: clock,
       logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
-    let task = Task(executorPreference: executor) { await controller.run(clientID: "kiosk") }
-    kiosk = (client, task)
+    let task = Task(executorPreference: executor) { [observed] in
+      await controller.run(clientID: "kiosk") { condition in
+        observed.told.withLock { $0.append(condition) }
+      }
+    }
+    kiosk = (client, controller, task)
     process.withLock { $0 = task }
     executor.run()
+  }
+
+  /// As by SIGHUP.
+  ///
+  /// - Returns: what comes of it, as soon as something has.
+  @discardableResult
+  func reload(_ adjust: (inout KioskSettings) throws -> Void) rethrows -> Outcome {
+    try adjust(&settings)
+    let outcome = Outcome()
+    if let controller = kiosk?.controller {
+      Task(executorPreference: executor) { [settings] in
+        let result = await controller.reload(settings)
+        outcome.result.withLock { $0 = result }
+      }
+    }
+    return outcome
   }
 
   /// As by SIGTERM.
@@ -97,6 +121,17 @@ final class Scene {
     }
     kiosk = nil
     executor.run()
+  }
+
+  /// The kiosk's connection breaks, and cannot be made again for so long.
+  func crashConnection(for duration: Duration = .zero) {
+    broker.cut("kiosk")
+    executor.run()
+    if duration > .zero {
+      broker.refuseLogins()
+      advance(by: duration)
+      broker.refuseLogins(false)
+    }
   }
 
   func advance(by duration: Duration) {
@@ -175,6 +210,17 @@ private final class AtOnce: SerialExecutor, TaskExecutor {
   func asUnownedSerialExecutor() -> UnownedSerialExecutor { UnownedSerialExecutor(self) }
 
   func asUnownedTaskExecutor() -> UnownedTaskExecutor { UnownedTaskExecutor(self) }
+}
+
+final class Outcome: Sendable {
+  fileprivate let result = Mutex<KioskController.ReloadOutcome?>(nil)
+
+  /// `nil` as long as nothing has.
+  var now: KioskController.ReloadOutcome? { result.withLock(\.self) }
+}
+
+private final class Observer: Sendable {
+  let told = Mutex<[KioskCondition]>([])
 }
 
 /// Somebody with a connection to the broker, and all that they have heard.

@@ -26,6 +26,19 @@ import Testing
     }
   }
 
+  @Test(arguments: ["2026-11-21", "2024-02-29", "0000-01-01", "9999-12-31"])
+  func isReadAsItIsWritten(text: String) {
+    #expect(CivilDate(text)?.description == text)
+  }
+
+  @Test(arguments: [
+    "", "2026-11-2", "2026-11-211", "2026-11-21 ", "2026-02-29", "2026-13-01", "2026-00-01",
+    "2026-11-00", "26-11-21", "2026/11/21", "-026-11-21", "２026-11-21",
+  ])
+  func anythingElseIsNoDate(text: String) {
+    #expect(CivilDate(text) == nil)
+  }
+
   private func isNext(_ date: CivilDate, after last: CivilDate) -> Bool {
     if date.day > 1 {
       return date == CivilDate(year: last.year, month: last.month, day: last.day + 1)

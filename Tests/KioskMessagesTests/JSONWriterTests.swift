@@ -43,6 +43,11 @@ import Testing
     #expect(written == #"{"a{":1,"\"":2,"[":{",":3}}"#)
   }
 
+  @Test(arguments: [0, 2.4, 12, 1e-7, 1e300, .leastNonzeroMagnitude, 0.1 + 0.2] as [Double])
+  func aNumberIsReadAsItWasWritten(value: Double) throws {
+    #expect(try JSON.parse(JSONWriter.object { $0.member("n", value) })["n"] == .number(value))
+  }
+
   @Test func everyScalarComesBackAsItWent() throws {
     let scalars = (0..<0x300).compactMap(Unicode.Scalar.init).map(Character.init)
     let value = String(scalars) + "가\u{FFFF}\u{10FFFF}"

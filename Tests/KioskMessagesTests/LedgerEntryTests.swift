@@ -48,6 +48,30 @@ import Testing
     #expect(entry.changes == changes)
   }
 
+  @Test(
+    arguments: [
+      .opened(["kiwi": 10]), .restocked(changes: ["kiwi": -1]), .restocked(changes: [:]),
+      .ready(order, used: ["strawberry": 20], ticket: Ticket(day: 0, number: 42)),
+      .outOfStock(order, missing: ["strawberry": 6]), .service(.open), .service(.closed),
+      .rejected(.stale, order: order), .rejected(.conflict, order: nil),
+    ] as [LedgerEntry.Outcome])
+  func anEntryIsReadAsItIsWritten(outcome: LedgerEntry.Outcome) throws {
+    let entry = LedgerEntry(
+      seq: 7, at: Timestamp(milliseconds: 1_795_251_600_000),
+      source: Source(kind: .restock, name: "운영자"), id: "a1", outcome: outcome)
+    #expect(try LedgerEntry(payload: entry.payload) == entry)
+  }
+
+  @Test(arguments: [
+    "", "{}", #"{"seq":1,"at":"now","status":"open"}"#,
+    #"{"seq":1,"at":"2026-11-21T09:00:00Z","status":"melted"}"#,
+    #"{"seq":1,"at":"2026-11-21T09:00:00Z","status":"ready","juice":"kiwi","quantity":1}"#,
+    #"{"seq":1,"at":"2026-11-21T09:00:00Z","status":"rejected","reason":"bored"}"#,
+  ])
+  func anythingElseIsNoEntry(payload: String) {
+    #expect(throws: JSONError.self) { try LedgerEntry(payload: Array(payload.utf8)) }
+  }
+
   @Test func theKiosksOwnEntriesHaveNoSource() {
     let entry = LedgerEntry(
       seq: 1, at: Timestamp(milliseconds: 0), source: nil, id: nil, outcome: .opened(["kiwi": 10]))

@@ -13,6 +13,15 @@ import Testing
     #expect(try StockReport(payload: report.payload) == report)
   }
 
+  /// Whoever reads it adds and multiplies.
+  @Test func whatNoKioskCanHoldIsNotTakenIn() throws {
+    let payload =
+      #"{"seq":1,"at":"2026-11-21T09:00:00Z","fruits":{"kiwi":1000000000000000,"#
+      + #""mango":1000000000000001,"banana":-9223372036854775808,"pineapple":1.5}}"#
+    let report = try StockReport(payload: Array(payload.utf8))
+    #expect(report.fruits == ["kiwi": 1_000_000_000_000_000])
+  }
+
   @Test(arguments: [
     "", "10", #"{"seq":1,"fruits":{}}"#, #"{"seq":1,"at":"now","fruits":{}}"#,
     #"{"at":"2026-11-21T09:00:00Z","fruits":{}}"#, #"{"seq":1,"at":"2026-11-21T09:00:00Z"}"#,
@@ -21,7 +30,7 @@ import Testing
     #expect(throws: JSONError.self) { try StockReport(payload: Array(payload.utf8)) }
   }
 
-  @Test func theMenuHasNamesAndRecipes() throws {
+  @Test func theMenuHasNamesRecipesAndMarks() throws {
     let menu = try Menu(
       fruits: [Fruit(id: "kiwi", name: LocalizedName(english: "Kiwi", korean: "키위", fallback: ""))],
       juices: [
@@ -29,24 +38,50 @@ import Testing
           id: "kiwi", name: LocalizedName(english: "Kiwi juice", fallback: ""),
           recipe: Recipe(["kiwi": 3]))
       ])
+    let report = MenuReport(menu: menu, capacities: ["kiwi": 100], lowMarks: ["kiwi": 5])
     #expect(
-      String(decoding: menu.payload, as: UTF8.self)
-        == #"{"fruits":[{"id":"kiwi","name":{"en":"Kiwi","ko":"키위"}}],"#
+      String(decoding: report.payload, as: UTF8.self)
+        == #"{"fruits":[{"id":"kiwi","name":{"en":"Kiwi","ko":"키위"},"capacity":100,"low":5}],"#
         + #""juices":[{"id":"kiwi","name":{"en":"Kiwi juice","ko":"Kiwi juice"},"#
         + #""recipe":{"kiwi":3}}]}"#)
   }
 
-  @Test(arguments: [(nil, ""), (1024, #""memory":1024,"#)] as [(Int?, String)])
-  func healthCountsWhatHappened(memory: Int?, member: String) {
+  @Test func theMenuIsReadAsItIsWritten() throws {
+    let report = MenuReport(
+      menu: .standard, capacities: ["kiwi": 100, "mango": 0], lowMarks: ["kiwi": 5])
+    let read = try MenuReport(payload: report.payload)
+    #expect(read.payload == report.payload)
+    #expect(read.capacities == report.capacities)
+    #expect(read.lowMarks == report.lowMarks)
+    #expect(read.menu.juices.map(\.recipe) == Menu.standard.juices.map(\.recipe))
+  }
+
+  @Test(arguments: [
+    "", "{}", #"{"fruits":[],"juices":[]}"#, #"{"fruits":[{}],"juices":[]}"#,
+    #"{"fruits":[],"juices":[{"id":"kiwi","recipe":{"kiwi":1}}]}"#,
+    #"{"fruits":[{"id":"kiwi"}],"juices":[{"id":"kiwi","recipe":{"kiwi":0}}]}"#,
+  ])
+  func anythingElseIsNoMenu(payload: String) {
+    #expect(throws: JSONError.self) { try MenuReport(payload: Array(payload.utf8)) }
+  }
+
+  @Test(
+    arguments: [
+      (nil, "", ""), (1024, #""memory":1024,"#, #","ledger":4096"#),
+    ] as [(Int?, String, String)])
+  func healthCountsWhatHappened(memory: Int?, member: String, ledger: String) {
     var counters = KioskHealth.Counters()
     (counters.orders, counters.outOfStock, counters.restocks) = (1, 2, 3)
     (counters.duplicates, counters.stale, counters.rejected) = (4, 5, 6)
     (counters.reconnects, counters.dropped) = (7, 8)
-    let health = KioskHealth(at: at, uptime: 60, counters: counters, memory: memory, queue: 9)
+    let health = KioskHealth(
+      at: at, uptime: 60, counters: counters, memory: memory, queue: 9, service: .closed, low: 2,
+      out: 1, ledger: memory.map { $0 * 4 })
     #expect(
       String(decoding: health.payload, as: UTF8.self)
         == #"{"at":"2026-11-21T09:00:00Z","uptime":60,"orders":1,"out_of_stock":2,"restocks":3,"#
-        + #""duplicates":4,"stale":5,"rejected":6,"reconnects":7,"dropped":8,\#(member)"queue":9}"#)
+        + #""duplicates":4,"stale":5,"rejected":6,"reconnects":7,"dropped":8,\#(member)"queue":9,"#
+        + #""service":"closed","low":2,"out":1\#(ledger)}"#)
   }
 
   @Test func theInfoTellsVersionAndProtocol() {

@@ -52,4 +52,13 @@ import Testing
     #expect(composed == Source(kind: .order, name: "\u{E9}"))
     #expect(composed != Source(kind: .restock, name: "\u{E9}"))
   }
+
+  @Test func aControlCharacterIsWhatUnicodeCallsOne() {
+    for value in UInt32.zero...0x10FFFF {
+      guard let scalar = Unicode.Scalar(value) else { continue }
+      if scalar.isControl != (scalar.properties.generalCategory == .control) {
+        Issue.record("U+\(String(value, radix: 16))")
+      }
+    }
+  }
 }

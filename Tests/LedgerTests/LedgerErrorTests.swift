@@ -28,12 +28,35 @@ import Testing
       ),
       (
         .damaged(path: "/l", detail: "x"),
-        "the ledger /l is damaged (x): put a backup in its place, and keep this file"
+        "the ledger /l is damaged (x): put a backup in its place with juice-kiosk ledger restore "
+          + "--replace, which keeps this file"
       ),
       (
         .doesNotAddUp(path: "/l", detail: "x"),
         "the ledger /l contradicts itself: x. Somebody has changed the file: put a backup in its "
-          + "place, and keep this file"
+          + "place with juice-kiosk ledger restore --replace, which keeps this file"
+      ),
+      (
+        .badBackup(path: "/b", detail: "x"),
+        "the backup /b cannot be used: x. Nothing has been changed; take another one"
+      ),
+      (
+        .notReplaced(path: "/l", "it is newer"),
+        "the ledger /l is not replaced: it is newer. With --replace it is, and kept under another name"
+      ),
+      (
+        .notEmpty(path: "/l", entries: 7),
+        "the ledger /l has 7 entries: an import makes a new one. Move it away first, or choose another "
+          + "place"
+      ),
+      (
+        .badImport(file: "/x", RecordError("seq", "it is missing")),
+        "/x:0: seq: it is missing. Nothing has been imported"
+      ),
+      (.badFile(path: "/x", detail: "no"), "/x: no"),
+      (
+        .badArchive(path: "/a", detail: "it is damaged"),
+        "the archive /a does not fit the ledger: it is damaged"
       ),
       (.diskFull(path: "/l"), "the disk of the ledger /l is full: make room"),
       (

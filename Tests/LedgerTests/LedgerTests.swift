@@ -33,6 +33,11 @@ import Testing
     #expect(foreignKeys == 1)
   }
 
+  @Test func itsSizeIsWholePages() throws {
+    let ledger = try place.open()
+    #expect(try ledger.size > 0 && ledger.size.isMultiple(of: 4096))
+  }
+
   @Test func marksAreKeptAndReplaced() throws {
     var transaction = LedgerTransaction(.opened(1, ["banana": 10]))
     transaction.marks = ["hall/0": "4", "hall/1": "7"]
@@ -86,7 +91,7 @@ import Testing
       .ready(
         Order(juice: "kiwi", quantity: 2), used: ["kiwi": 6, "banana": 1],
         ticket: Ticket(day: -3, number: 42)),
-      .outOfStock(Order(juice: "mango_kiwi"), missing: ["banana": 6, "durian": .max]),
+      .outOfStock(Order(juice: "mango_kiwi"), missing: ["banana": 6, "durian": 1_000_000_000]),
       .restocked(changes: ["banana": -4]), .restocked(changes: [:]),
       .service(.open), .service(.closed),
       .rejected(.quantityOutOfRange, order: Order(juice: "kiwi", quantity: .max)),

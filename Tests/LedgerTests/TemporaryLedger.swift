@@ -33,6 +33,14 @@ final class TemporaryLedger {
     try database.close()
   }
 
+  /// Becomes a ledger as an earlier version has written it: in the words of
+  /// `sqlite3 ledger.sqlite .dump`.
+  func become(version: Int) throws {
+    let dump = URL(filePath: #filePath).deletingLastPathComponent()
+      .appending(path: "Version\(version).sql")
+    try tamper(String(contentsOf: dump, encoding: .utf8))
+  }
+
   func count(_ table: String) throws -> Int {
     var configuration = Configuration()
     configuration.readonly = true

@@ -43,6 +43,29 @@ struct TopicFilterTests {
   }
 
   @Test(arguments: [
+    ("a/b", "a/b", true), ("a/b", "a/c", false), ("a/b", "a", false), ("a/+", "a/b", true),
+    ("a/+", "+/b", true), ("a/+", "b/+", false), ("#", "a/b", true), ("a/#", "a", true),
+    ("a/#", "a/b/c", true), ("a/#", "b/#", false), ("a/b/#", "a/+", true), ("+", "a/b", false),
+    ("a", "a/b/#", false), ("a//", "a/+/b", false),
+  ])
+  func overlaps(one: String, other: String, expected: Bool) throws {
+    #expect(try TopicFilter(one).overlaps(try TopicFilter(other)) == expected)
+    #expect(try TopicFilter(other).overlaps(try TopicFilter(one)) == expected)
+  }
+
+  /// What two filters select a broker may send twice: so the old one goes first.
+  @Test func aChangeLeavesWhatStays() throws {
+    func filters(_ texts: String...) throws -> [TopicFilter] {
+      try texts.map { try TopicFilter($0) }
+    }
+    let change = SubscriptionChange(
+      from: try filters("a", "b/+", "c/d", "e"), to: try filters("a", "b/b", "c/#", "f"))
+    #expect(change.added == (try filters("b/b", "c/#", "f")))
+    #expect(change.droppedFirst == (try filters("b/+", "c/d")))
+    #expect(change.droppedLast == (try filters("e")))
+  }
+
+  @Test(arguments: [
     ("", TopicFilterError.empty),
     (String(repeating: "a", count: 65_536), .tooLong),
     ("sport\0", .nullCharacter),

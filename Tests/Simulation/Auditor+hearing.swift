@@ -46,7 +46,8 @@ extension Auditor {
       let isRepeat =
         first.id != nil
         && (first.from, first.id) == (sent[number].sending.from, sent[number].sending.id)
-      if !isRepeat, !isDebounced(sent[number]), first.id != nil || !hasBrokerGoneBack {
+      let mayBeConfused = first.id == nil && (hasBrokerGoneBack || hasMissedNewSession)
+      if !isRepeat, !isDebounced(sent[number]), !mayBeConfused {
         fail(.lost, "message \(number) is taken for message \(entry.number), entry \(seq)")
       }
       if !result.isDuplicate { fail(.answer, "not marked as a repetition: \(answer)") }

@@ -13,8 +13,8 @@ extension Auditor {
     if lastEvent != seq { fail(.events, "the last event is \(lastEvent), the last entry \(seq)") }
     guard isDisplayConnected else { return }
     var expected = ["status": "online", "service": model.isOpen ? "open" : "closed"]
-    for (fruit, amount) in model.stock { expected["stock/\(fruit)"] = String(amount) }
-    for juice in Model.recipes.keys {
+    for (fruit, amount) in model.shown { expected["stock/\(fruit)"] = String(amount) }
+    for juice in model.house.recipes.keys {
       expected["juice/\(juice)"] = String(model.servings(of: juice))
     }
     for (topic, value) in expected.sorted(by: { $0.key < $1.key }) where display[topic] != value {
@@ -22,8 +22,16 @@ extension Auditor {
     }
     let report = display["stock"].flatMap { try? StockReport(payload: Array($0.utf8)) }
     let fruits = report?.fruits.map { ($0.fruit.text, $0.amount) } ?? []
-    if Dictionary(uniqueKeysWithValues: fruits) != model.stock {
-      fail(.display, "stock shows \(display["stock"] ?? "nothing"), and not \(model.stock)")
+    if Dictionary(uniqueKeysWithValues: fruits) != model.shown {
+      fail(.display, "stock shows \(display["stock"] ?? "nothing"), and not \(model.shown)")
+    }
+    // A broker that went back to what it had saved may retain what it was told to clear.
+    guard !hasBrokerGoneBack else { return }
+    let menu =
+      model.house.fruits.map { "stock/\($0)" } + model.house.recipes.keys.map { "juice/\($0)" }
+    for (topic, value) in display.sorted(by: { $0.key < $1.key })
+    where topic.contains("/") && !value.isEmpty && !menu.contains(topic) {
+      fail(.display, "\(topic) shows \(value), and is not on the menu")
     }
   }
 

@@ -18,6 +18,8 @@ struct Auditor {
   var isOnline = false
   let rules: Schedule.Rules
   var model = Model()
+  /// What the configuration says; the kiosk may not have read it yet.
+  var file = House.usual
   var seq = 1
   var lastEvent = 0
   var sent: [Sent] = []
@@ -34,6 +36,10 @@ struct Auditor {
   /// The kiosk's next connection need not find what has queued until then.
   private var mayForget = false
   var hasBrokerGoneBack = false
+  /// The kiosk has not been told yet that its session is a new one.
+  private var isSessionNew = false
+  /// Nor will it be: a press without an id may be taken for one of the session before.
+  private(set) var hasMissedNewSession = false
   var lastOnline: Duration?
   private var lastConnected: Duration = .zero
   private var lastServing: Duration = .zero
@@ -131,6 +137,7 @@ struct Auditor {
 
   /// What has waited for longer than an order may be old need not be made any more.
   mutating func kioskIsOnline(at now: Duration) {
+    isSessionNew = false
     for number in pending where now - sent[number].at >= .seconds(Model.maximumAge) {
       sent[number].isExcused = true
     }
@@ -138,11 +145,21 @@ struct Auditor {
 
   mutating func kioskStartsClean(at now: Duration) {
     if mayStartClean(at: now) { mayForget = true }
+    isSessionNew = true
   }
 
   mutating func brokerStops() { isOnline = false }
 
-  mutating func sessionIsGone() { excusePending() }
+  mutating func sessionIsGone() {
+    excusePending()
+    isSessionNew = true
+  }
+
+  /// Packet ids begin anew with a session. Where the broker marks what has queued as it marks what
+  /// comes again (ejabberd), nobody can tell the one from the other who does not know of that.
+  mutating func kioskDies() {
+    if isSessionNew, rules.habits == .ejabberd { hasMissedNewSession = true }
+  }
 
   /// What the broker had when it saved may come again as if for the first time, and under numbers that
   /// meant something else meanwhile: only an id helps against that. Sessions may be about to expire.
@@ -198,6 +215,11 @@ struct Auditor {
       return fail(.ledger, "after entry \(seq) comes \(entry.seq)")
     }
     seq = entry.seq
+    if case .opened(let fruits) = Model.Outcome(entry.outcome) {
+      trace.append("entry \(seq): \(Model.Outcome(entry.outcome))")
+      if !model.open(fruits, by: file) { fail(.decision, "entry \(seq) opens \(fruits)") }
+      return
+    }
     guard let number = answer.flatMap({ Self.number($0.correlationData) }),
       sent.indices.contains(number)
     else { return fail(.ledger, "entry \(seq) has no message") }
@@ -216,7 +238,7 @@ struct Auditor {
     }
     entries[seq] = Entry(
       number: number, seenAt: now, outcome: outcome,
-      stock: model.stock, answer: nil)
+      stock: model.shown, answer: nil)
     unanswered.insert(seq)
   }
 

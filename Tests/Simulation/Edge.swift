@@ -23,6 +23,12 @@ package actor Edge: MessageBroker {
     world.passEdge(client)
   }
 
+  package func update(_ options: SessionOptions) {
+    world.passEdge(client)
+    client.assumeIsolated { $0.update(options) }
+    world.passEdge(client)
+  }
+
   package func nextEvent(timeout: Duration?) async -> BrokerEvent? {
     var event = await client.nextEvent(timeout: timeout)
     if case .deliveries(let deliveries) = event {
@@ -32,10 +38,13 @@ package actor Edge: MessageBroker {
       case .hidesRedelivery:
         event = .deliveries(
           deliveries.map { Delivery(message: $0.message, packetID: $0.packetID) })
-      case nil: break
+      case .ignoresReload, nil: break
       }
     }
-    if case .offline = event {} else if event != nil { world.kioskIsConnected() }
+    switch event {
+    case .online, .deliveries, .confirmed: world.kioskIsConnected()
+    case .offline, .updated, nil: break
+    }
     if case .online = event { world.kioskIsOnline() }
     world.passEdge(client)
     return event
@@ -52,10 +61,11 @@ package actor Edge: MessageBroker {
 
   package var confirmed: UInt64 { client.assumeIsolated { $0.confirmed } }
 
-  package func settle() {
+  @discardableResult
+  package func settle() -> Bool {
     world.passEdge(client)
-    client.assumeIsolated { $0.settle() }
-    world.passEdge(client)
+    defer { world.passEdge(client) }
+    return client.assumeIsolated { $0.settle() }
   }
 
   package func abandon() {

@@ -17,7 +17,7 @@ actor Listener {
       case .online: isConnected = true
       case .offline: isConnected = false
       case .deliveries(let deliveries): heard += deliveries.map(\.message)
-      case .confirmed: break
+      case .confirmed, .updated: break
       }
       await client.settle()
     }

@@ -1,20 +1,15 @@
 /// What a kiosk must do, written from the contract and not from the code: recipes, stock, service
 /// and tickets. It is told which command comes next, and says what must become of it.
 struct Model {
-  static let recipes: [String: [String: Int]] = [
-    "strawberry": ["strawberry": 16], "banana": ["banana": 2], "kiwi": ["kiwi": 3],
-    "pineapple": ["pineapple": 2], "strawberry_banana": ["strawberry": 10, "banana": 1],
-    "mango": ["mango": 3], "mango_kiwi": ["mango": 2, "kiwi": 1],
-  ]
   static let initial = 10
-  static let capacity = 100
-  static let maximumQuantity = 10
   /// In seconds.
   static let maximumAge = 30
 
   enum Outcome: Hashable, CustomStringConvertible {
     case ready(used: [String: Int], day: Int, ticket: Int)
     case outOfStock(missing: [String: Int])
+    /// Fruits that are new.
+    case opened([String: Int])
     case restocked([String: Int])
     case service(isOpen: Bool)
     case rejected(String)
@@ -27,6 +22,7 @@ struct Model {
       case .ready(let used, let day, let ticket):
         "ready, ticket \(ticket) of day \(day), used \(text(used))"
       case .outOfStock(let missing): "out of stock, missing \(text(missing))"
+      case .opened(let fruits): "opened \(text(fruits))"
       case .restocked(let changes): "restocked \(text(changes))"
       case .service(let isOpen): isOpen ? "open" : "closed"
       case .rejected(let reason): "rejected, \(reason)"
@@ -34,6 +30,9 @@ struct Model {
     }
   }
 
+  /// The rules of now.
+  var house = House.usual
+  /// Of all fruits that the kiosk has ever had.
   private(set) var stock = [
     "strawberry": initial, "banana": initial, "pineapple": initial, "kiwi": initial,
     "mango": initial,
@@ -42,9 +41,21 @@ struct Model {
   /// How many orders were made on each day.
   private var made: [Int: Int] = [:]
 
+  /// What is on the menu.
+  var shown: [String: Int] { stock.filter { house.fruits.contains($0.key) } }
+
+  /// Fruits that the kiosk has not had before start with what the configuration says.
+  ///
+  /// - Returns: whether it is these fruits, and all of them.
+  mutating func open(_ fruits: [String: Int], by house: House) -> Bool {
+    let new = house.fruits.filter { stock[$0] == nil }
+    stock.merge(fruits) { old, _ in old }
+    return fruits == Dictionary(uniqueKeysWithValues: new.map { ($0, Self.initial) })
+  }
+
   /// How many glasses of a juice there is fruit for.
   func servings(of juice: String) -> Int {
-    (Self.recipes[juice] ?? [:]).map { stock[$0.key, default: 0] / $0.value }.min() ?? 0
+    (house.recipes[juice] ?? [:]).map { stock[$0.key, default: 0] / $0.value }.min() ?? 0
   }
 
   /// What may become of a command that is decided on at `now`, in milliseconds since 1970: one thing,
@@ -59,11 +70,11 @@ struct Model {
     switch sending.wish {
     case .order(let juice, let quantity):
       if !isOpen { reasons.append("closed") }
-      if !(1...Self.maximumQuantity).contains(quantity) { reasons.append("quantity_out_of_range") }
-      if Self.recipes[juice] == nil { reasons.append("unknown_juice") }
+      if !(1...house.maximumQuantity).contains(quantity) { reasons.append("quantity_out_of_range") }
+      if house.recipes[juice] == nil { reasons.append("unknown_juice") }
       outcome = order(juice, max(1, quantity), at: now)
     case .restock(let fruit, let change, _):
-      let held = stock[fruit]
+      let held = shown[fruit]
       if held == nil { reasons.append("unknown_fruit") }
       if let expected, let held, expected != held { reasons.append("conflict") }
       let after: Int
@@ -72,7 +83,8 @@ struct Model {
       case .set(let amount): after = amount
       }
       if after < 0 { reasons.append("below_zero") }
-      if after > Self.capacity { reasons.append("exceeds_capacity") }
+      // What is above a capacity that was lowered may still become less.
+      if after > house.capacity, after > held ?? 0 { reasons.append("exceeds_capacity") }
       outcome = .restocked([fruit: after - (held ?? 0)].filter { $0.value != 0 })
     case .service(let wish):
       outcome = .service(isOpen: wish)
@@ -86,7 +98,7 @@ struct Model {
   }
 
   private func order(_ juice: String, _ quantity: Int, at now: Int64) -> Outcome {
-    let needed = (Self.recipes[juice] ?? [:]).mapValues { $0 * quantity }
+    let needed = (house.recipes[juice] ?? [:]).mapValues { $0 * quantity }
     let missing = needed.filter { $0.value > stock[$0.key, default: 0] }
       .reduce(into: [String: Int]()) { $0[$1.key] = $1.value - stock[$1.key, default: 0] }
     guard missing.isEmpty else { return .outOfStock(missing: missing) }
@@ -103,7 +115,7 @@ struct Model {
       for (fruit, amount) in changes { stock[fruit, default: 0] += amount }
     case .service(let isOpen):
       self.isOpen = isOpen
-    case .outOfStock, .rejected:
+    case .opened, .outOfStock, .rejected:
       break
     }
   }

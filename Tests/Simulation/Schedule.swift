@@ -61,7 +61,9 @@ private struct Maker {
   private var ids = 0
   private var recent: [Sending] = []
 
-  private enum Trouble: CaseIterable { case network, process, broker, disk, clock, junk }
+  private enum Trouble: CaseIterable {
+    case network, process, broker, disk, clock, junk, reload
+  }
 
   init(random: Random) {
     var random = random
@@ -112,6 +114,7 @@ private struct Maker {
         return .startBroker(random.pick([.everything, .everything, .lastSave, .nothing]))
       }
     case .disk: return random.oneIn(3) ? .failDisk : .mendDisk
+    case .reload: return .reload(random.pick(House.allCases))
     case .clock:
       return .jump(random.pick([-1, 1, -40, 40]) * random.pick([1, 1, 90, 2_160, 15_120]))
     case .junk:
@@ -136,7 +139,9 @@ private struct Maker {
     case 0:
       sending = Sending(from: "service/desk", wish: .service(isOpen: !random.oneIn(3)))
     case 1, 2:
-      let fruit = random.pick(["strawberry", "banana", "kiwi", "mango", "pineapple", "durian"])
+      let fruit = random.pick([
+        "strawberry", "banana", "kiwi", "mango", "pineapple", "orange", "durian",
+      ])
       let change: Sending.Change =
         random.oneIn(3)
         ? .set(random.pick([0, 10, 30, 100, 101, -1])) : .add(random.pick([-3, 1, 20, 60]))
@@ -148,7 +153,10 @@ private struct Maker {
     default:
       let juice =
         random.oneIn(20)
-        ? "tea" : random.pick(["banana", "banana", "kiwi", "strawberry_banana", "mango_kiwi"])
+        ? "tea"
+        : random.pick([
+          "banana", "banana", "kiwi", "strawberry_banana", "mango_kiwi", "orange",
+        ])
       sending = Sending(
         from: random.pick(["order/p1", "order/p2", "order/p3", "order/p4"]),
         wish: .order(juice: juice, quantity: random.oneIn(8) ? random.pick([0, 2, 3, 11]) : 1))

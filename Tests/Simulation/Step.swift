@@ -17,6 +17,8 @@ package enum Step: Hashable, Sendable {
   /// The kiosk's process dies after so many more dealings with its connection; 0: now.
   case crash(after: Int)
   case start
+  /// The configuration is another now, and a kiosk that runs is told so, as by SIGHUP.
+  case reload(House)
   /// As by SIGTERM.
   case stop
   case loseSession
@@ -81,6 +83,7 @@ extension Step: CustomStringConvertible {
     case .crash(let count):
       count == 0 ? "the kiosk crashes" : "the kiosk will crash at call \(count)"
     case .start: "the kiosk starts"
+    case .reload(let house): "the configuration says: \(house)"
     case .stop: "the kiosk is stopped"
     case .loseSession: "the broker loses the kiosk's session"
     case .stopBroker: "the broker stops"

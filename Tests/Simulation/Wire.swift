@@ -30,7 +30,7 @@ extension Sending {
 extension Model.Outcome {
   init(_ outcome: LedgerEntry.Outcome) {
     switch outcome {
-    case .opened(let amounts): self = .restocked([String: Int](amounts))
+    case .opened(let amounts): self = .opened([String: Int](amounts))
     case .ready(_, let used, let ticket):
       self = .ready(used: [String: Int](used), day: ticket.day, ticket: ticket.number)
     case .outOfStock(_, let missing): self = .outOfStock(missing: [String: Int](missing))
@@ -51,6 +51,7 @@ extension CommandResult {
         && self.used.map { [String: Int]($0) } == used
     case .outOfStock(let missing):
       return status == .outOfStock && self.missing.map { [String: Int]($0) } == missing
+    case .opened: return false
     case .restocked: return status == .applied && self.stock != nil
     case .service(let isOpen):
       return status == .applied && service == (isOpen ? .open : .closed)

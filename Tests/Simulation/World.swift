@@ -19,17 +19,21 @@ package final class World {
     case acknowledgesEarly
     /// Nobody hears that a delivery comes again.
     case hidesRedelivery
+    /// A kiosk that runs does not hear of another configuration, though it says so.
+    case ignoresReload
   }
 
   let sabotage: Sabotage?
   private let rules: Schedule.Rules
-  private let settings: KioskSettings
-  private let broker: InMemoryBroker
-  private let executor = ManualExecutor()
+  var settings: KioskSettings
+  let broker: InMemoryBroker
+  let executor = ManualExecutor()
   private let clock = Clock()
   private let disk: Disk
-  private var auditor: Auditor
-  private var kiosk: Process?
+  var auditor: Auditor
+  private(set) var kiosk: Process?
+  /// The kiosk has been told of another configuration, and has not taken it yet.
+  var isReloading = false
   private var crashIn: Int?
   /// The kiosk was given something that may have become ledger entries.
   private var hasWork = false
@@ -38,8 +42,9 @@ package final class World {
   private var people: Person
   private var display: Person
 
-  private struct Process {
+  struct Process {
     let client: InMemoryClient
+    let controller: KioskController
     /// The process's own, which is not at work whenever the world looks.
     let ledger: Ledger
     let task: Task<Void, Never>
@@ -66,7 +71,7 @@ package final class World {
   package init(rules: Schedule.Rules, sabotage: Sabotage? = nil) throws {
     self.rules = rules
     self.sabotage = sabotage
-    settings = Self.settings(rules)
+    settings = try Self.settings(rules)
     broker = InMemoryBroker(habits: rules.habits, queueLimit: 10_000)
     disk = try Disk(ledger: try Self.newLedger.get())
     auditor = Auditor(rules: rules)
@@ -108,6 +113,7 @@ package final class World {
     case .crash(let count):
       if count == 0 { die() } else { crashIn = count }
     case .start: try start()
+    case .reload(let house): try reload(house)
     case .stop: stop()
     case .loseSession: broker.dropSession(of: kioskID)
     case .saveBroker: broker.save()
@@ -174,7 +180,8 @@ package final class World {
 
   /// Nothing is on its way, and nothing stands in the way.
   private var isQuiet: Bool {
-    kiosk != nil && !isDiskFailing && broker.isConnected(kioskID) && auditor.isOnline
+    kiosk != nil && !isDiskFailing && !isReloading && broker.isConnected(kioskID)
+      && auditor.isOnline
       && broker.queueDepth(of: kioskID) == 0
   }
 
@@ -204,18 +211,28 @@ package final class World {
     // The process gets them, and uses them only while the executor runs, on this thread.
     nonisolated(unsafe) let world = self
     nonisolated(unsafe) let ledger = try Ledger(path: disk.path)
-    let controller = try KioskController(
-      settings: settings, broker: Edge(client, of: world), ledger: ledger,
-      clock: KioskClock { [clock, broker] in
-        let now = clock.now(broker)
-        let day = (Double(now) / 86_400_000).rounded(.down)
-        return Moment(
-          timestamp: Timestamp(milliseconds: now), day: Int(day), uptime: broker.now)
-      }, logger: Logger(label: "simulation") { _ in SwiftLogNoOpLogHandler() })
-    let task = Task(executorPreference: executor) { await controller.run(clientID: kioskID) }
+    let clock = KioskClock { [clock, broker] in
+      let now = clock.now(broker)
+      let day = (Double(now) / 86_400_000).rounded(.down)
+      return Moment(timestamp: Timestamp(milliseconds: now), day: Int(day), uptime: broker.now)
+    }
+    let controller: KioskController
+    do {
+      controller = try KioskController(
+        settings: settings, broker: Edge(client, of: world), ledger: ledger, clock: clock,
+        logger: Logger(label: "simulation") { _ in SwiftLogNoOpLogHandler() })
+    } catch  where isDiskFailing {
+      // It cannot write down a fruit that is new, and is started again later.
+      return
+    }
+    let task = Task(executorPreference: executor) {
+      await controller.run(clientID: kioskID) { _ in world.kioskTurned(client, controller) }
+    }
+    auditor.model.house = auditor.file
     auditor.read(ledger, at: broker.now)
     auditor.checkState(ledger)
-    kiosk = Process(client: client, ledger: ledger, task: task)
+    isReloading = false
+    kiosk = Process(client: client, controller: controller, ledger: ledger, task: task)
   }
 
   private func stop() {
@@ -231,6 +248,7 @@ package final class World {
     guard let kiosk else { return }
     auditor.read(kiosk.ledger, at: broker.now)
     do { try disk.crash() } catch { auditor.fail(.world, "\(error)") }
+    auditor.kioskDies()
     broker.kill(kiosk.client)
     kiosk.task.cancel()
     self.kiosk = nil
@@ -293,42 +311,6 @@ package final class World {
     return Person(
       listener: listener,
       task: Task(executorPreference: executor) { await listener.run(options) })
-  }
-}
-
-// MARK: - The house
-
-extension World {
-  private static func settings(_ rules: Schedule.Rules) -> KioskSettings {
-    func all(_ amount: Int) -> FruitAmounts {
-      FruitAmounts(Menu.standard.fruits.map { (fruit: $0.id, amount: amount) })
-    }
-    return KioskSettings(
-      topics: KioskTopics(root: "kiosk", kiosk: "k1"),
-      stock: KioskSettings.Stock(
-        initial: all(Model.initial), capacities: all(Model.capacity), lowMarks: all(5)),
-      orders: KioskSettings.Orders(
-        maximumAge: .seconds(Model.maximumAge), maximumQuantity: Model.maximumQuantity,
-        debounce: .milliseconds(rules.debounce), maximumPerSecond: rules.perSecond),
-      version: "simulation")
-  }
-
-  /// The file of a ledger that a kiosk has opened and not used yet: quicker to copy than to make.
-  private static let newLedger = Result {
-    let folder = FileManager.default.temporaryDirectory
-      .appending(path: "juice-simulation-\(UUID().uuidString)")
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(at: folder) }
-    let file = folder.appending(path: "ledger.sqlite")
-    do {
-      let ledger = try Ledger(path: file.path)
-      let rules = Schedule.Rules()
-      let opening = KioskCore.opening(
-        settings: settings(rules), state: try ledger.state(),
-        at: Moment(timestamp: Timestamp(milliseconds: 0), day: 0, uptime: .zero))
-      if let opening { try ledger.commit(opening) }
-    }
-    return try Data(contentsOf: file)
   }
 }
 

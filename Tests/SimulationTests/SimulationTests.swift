@@ -1,3 +1,4 @@
+import MessageBroker
 import Simulation
 import Testing
 
@@ -24,8 +25,87 @@ import Testing
         steps: [.crash(after: call), .start, press, press, .start, press]))
   }
 
+  /// At any of its dealings with the broker, and with a fruit that the ledger has not had before.
+  @Test(arguments: 1...30)
+  func aKioskThatDiesInAReloadLosesNoPress(atCall call: Int) throws {
+    func press(_ juice: String) -> Step {
+      .send([Sending(from: "order/p3", wish: .order(juice: juice, quantity: 1))])
+    }
+    try Simulation.run(
+      Schedule(
+        seed: 0, rules: Schedule.Rules(),
+        steps: [
+          .start, press("kiwi"), .crash(after: call), .reload(.other), press("orange"), .start,
+          press("orange"), .reload(.usual), press("kiwi"),
+        ]))
+  }
+
+  /// What a batch has retained that came before the kiosk was online.
+  @Test func aMenuThatWasNeverPublishedLeavesNothingBehind() throws {
+    let orders = ["orange", "kiwi", "banana", "kiwi", "banana"].map {
+      Sending(from: "order/p3", wish: .order(juice: $0, quantity: 1))
+    }
+    try Simulation.run(
+      Schedule(
+        seed: 0, rules: Schedule.Rules(batchLimit: 2),
+        steps: [
+          .start, .cutKiosk, .reload(.other), .breakConnection(.before, .settle, skipping: 1),
+          .pass(500), .send(orders), .pass(500), .reload(.usual),
+        ]))
+  }
+
+  /// The ledger cannot take the new fruit yet: until then the old menu is sold.
+  @Test func aReloadWaitsForTheDisk() throws {
+    func press(_ juice: String) -> Step {
+      .send([Sending(from: "order/p1", id: juice, wish: .order(juice: juice, quantity: 1))])
+    }
+    try Simulation.run(
+      Schedule(
+        seed: 0, rules: Schedule.Rules(),
+        steps: [
+          .start, .failDisk, .reload(.other), press("orange"), .pass(3_000), .mendDisk,
+          .pass(30_000),
+          press("banana"),
+        ]))
+  }
+
+  /// The broker has forgotten the session, so packet ids begin anew as well; and of two presses in
+  /// the new one, the second bounces off one of the old.
+  @Test(arguments: 1...60)
+  func aKioskThatDiesInANewSessionLosesNoPress(atCall call: Int) throws {
+    func press(_ juice: String, _ panel: String = "p3") -> Sending {
+      Sending(from: "order/\(panel)", wish: .order(juice: juice, quantity: 1))
+    }
+    try Simulation.run(
+      Schedule(
+        seed: 0, rules: Schedule.Rules(debounce: 300),
+        steps: [
+          .start, .send([press("strawberry_banana")]), .crash(after: 0), .crash(after: call),
+          .loseSession, .start,
+          .send([
+            press("mango_kiwi"), press("strawberry_banana"), press("banana", "p4"),
+          ]),
+          .pass(12_000),
+        ]))
+  }
+
+  /// It dies with a press unread. When that has come again the connection breaks before the
+  /// acknowledgement leaves, and the kiosk dies before it hears of that.
+  @Test(arguments: 1...20)
+  func anAcknowledgementThatNeverLeftIsNotNoted(call: Int) throws {
+    let press = Step.send([Sending(from: "order/p3", wish: .order(juice: "banana", quantity: 1))])
+    try Simulation.run(
+      Schedule(
+        seed: 0, rules: Schedule.Rules(batchLimit: 1),
+        steps: [
+          .start, .crash(after: 1), .breakConnection(.before, .settle, skipping: 0), press,
+          .crash(after: call), .start,
+        ]))
+  }
+
   @Test(arguments: [
     (World.Sabotage.acknowledgesEarly, Violation.Rule.lost), (.hidesRedelivery, .twice),
+    (.ignoresReload, .display),
   ])
   func aBrokenGuardIsNoticed(sabotage: World.Sabotage, rule: Violation.Rule) throws {
     var found: Simulation.Failure?

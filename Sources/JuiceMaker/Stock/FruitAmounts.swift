@@ -38,6 +38,13 @@ package struct FruitAmounts: Hashable, Sendable {
     }
   }
 
+  /// The same fruits, so many times as much of each.
+  package func times(_ factor: Int) -> FruitAmounts {
+    var product = self
+    product.amounts = amounts.map { $0 * factor }
+    return product
+  }
+
   private func lowerBound(of fruit: Fruit.ID) -> Int {
     var (low, high) = (0, fruits.count)
     while low < high {

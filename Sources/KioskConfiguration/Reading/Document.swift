@@ -77,3 +77,43 @@ struct Document {
     }
   }
 }
+
+extension Document {
+  /// The text of a configuration file.
+  static func text(of path: String) throws(ConfigurationErrors) -> String {
+    do throws(Complaint) {
+      return try TextFile.read(path, upTo: maximumSize)
+    } catch {
+      let reading = Reading(file: path, environment: [:])
+      reading.report(error, at: .file(path))
+      throw ConfigurationErrors(reading)
+    }
+  }
+
+  /// Lets `read` ask for what it knows, and throws everything that is wrong, unknown keys and
+  /// variables too.
+  ///
+  /// - Returns: what is called by an old name.
+  static func read(
+    _ yaml: String, file: String, environment: [String: String],
+    renames: [Renames.Rename] = Renames.all, _ read: (inout Section) -> Void
+  ) throws(ConfigurationErrors) -> [ConfigurationError] {
+    let reading = Reading(file: file, environment: environment)
+    if let document = Document.compose(yaml, reading: reading) {
+      reading.rename(renames)
+      let node = document.root.map { Renames.apply(renames, to: $0, reading) }
+      var root = Section(node, at: .file(file), reading: reading)
+      read(&root)
+      root.reportUnknownKeys()
+      reading.reportUnknownVariables()
+    }
+    guard reading.errors.isEmpty else { throw ConfigurationErrors(reading) }
+    return reading.warnings.sorted { $0.place < $1.place }
+  }
+}
+
+extension ConfigurationErrors {
+  fileprivate init(_ reading: Reading) {
+    errors = reading.errors.sorted { $0.place < $1.place }
+  }
+}

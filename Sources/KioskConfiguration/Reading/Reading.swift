@@ -4,10 +4,12 @@ final class Reading {
   let file: String
   /// Of the configuration file, with the last slash: what relative paths in it are relative to.
   let folder: String
-  private let environment: [String: String]
+  private var environment: [String: String]
   /// The paths of all keys that a variable may override.
   private(set) var settings: [[String]] = []
   private(set) var errors: [ConfigurationError] = []
+  /// What is right, and will not be for ever.
+  private(set) var warnings: [ConfigurationError] = []
 
   /// Variables of the program that are not about the configuration.
   private static let otherVariables: Set = ["KIOSK_LOG_LEVEL"]
@@ -21,10 +23,15 @@ final class Reading {
   func report(
     _ complaint: Complaint, at place: ConfigurationError.Place, path: [String] = []
   ) {
-    errors.append(
-      ConfigurationError(
-        place: place, path: path.map(\.printable).joined(separator: "."),
-        problem: complaint.problem, hint: complaint.hint))
+    errors.append(ConfigurationError(complaint, at: place, path: path))
+  }
+
+  func warn(_ complaint: Complaint, at place: ConfigurationError.Place, path: [String]) {
+    warnings.append(ConfigurationError(complaint, at: place, path: path))
+  }
+
+  func rename(_ renames: [Renames.Rename]) {
+    environment = Renames.apply(renames, to: environment, self)
   }
 
   /// The value that stands above what the file says for `path`; `broker.port` is
@@ -56,7 +63,15 @@ final class Reading {
     }
   }
 
-  private static func variableName(_ path: [String]) -> String {
+  static func variableName(_ path: [String]) -> String {
     (["KIOSK"] + path).joined(separator: "_").uppercased()
+  }
+}
+
+extension ConfigurationError {
+  fileprivate init(_ complaint: Complaint, at place: Place, path: [String]) {
+    self.init(
+      place: place, path: path.map(\.printable).joined(separator: "."),
+      problem: complaint.problem, hint: complaint.hint)
   }
 }

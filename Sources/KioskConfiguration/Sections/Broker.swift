@@ -1,5 +1,3 @@
-import JuiceMaker
-
 extension KioskConfiguration {
   /// How to reach the MQTT broker, and as whom.
   package struct Broker: Sendable, Equatable {
@@ -35,7 +33,8 @@ extension KioskConfiguration {
 }
 
 extension KioskConfiguration.Broker {
-  init(_ section: inout Section, kiosk: KioskID) {
+  /// - Parameter clientID: where the file gives none.
+  init(_ section: inout Section, clientID: String) {
     section.read("host", .host, into: &host)
     let tls = section.section("tls") { KioskConfiguration.TLS(&$0) }
     if section.has("tls") {
@@ -44,8 +43,8 @@ extension KioskConfiguration.Broker {
     }
     section.read("port", .integer(1...65535), into: &port)
     section.read("protocol", .choice(), into: &`protocol`)
-    clientID = "juice-kiosk-\(kiosk)"
-    section.read("client_id", .text, into: &clientID)
+    self.clientID = clientID
+    section.read("client_id", .text, into: &self.clientID)
     section.read("username", .text, into: &username)
     section.read("password_file", .path, into: &passwordFile)
     if passwordFile != nil, !section.has("username") {

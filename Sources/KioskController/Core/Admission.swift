@@ -35,11 +35,13 @@ package struct Admission: Sendable {
       return
     }
     let requestKey = admitted.id.map { RepeatKey.request(source, $0) }
-    let deliveryKey =
-      delivery.packetID == 0 ? nil : RepeatKey.delivery(Fingerprint(delivery))
-    // A retained message is known by its delivery, which need not say again that it was retained;
-    // its id is not used up: sent unretained, it counts.
-    key = isRetained ? deliveryKey : requestKey ?? deliveryKey
+    if let requestKey, !isRetained {
+      key = requestKey
+    } else {
+      // A retained message is known by its delivery, which need not say again that it was retained;
+      // its id is not used up: sent unretained, it counts.
+      key = delivery.packetID == 0 ? nil : RepeatKey.delivery(Fingerprint(delivery))
+    }
     repeatKeys = [requestKey, original.map(RepeatKey.delivery)].compactMap(\.self)
   }
 

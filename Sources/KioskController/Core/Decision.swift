@@ -2,35 +2,47 @@ package import KioskMessages
 package import Ledger
 package import MessageBroker
 
-/// What a batch comes to: first commit the transaction, then publish, then settle.
+/// What a batch comes to: first commit the transaction, then answer and settle, then tell the rest.
 package struct Decision: Sendable {
-  package private(set) var publications: [Message] = []
+  /// What somebody waits for: results, and what panels show of them.
+  package private(set) var answers: [Message] = []
+  /// What is retained and has changed.
+  package private(set) var changes: [Message] = []
   package var transaction = LedgerTransaction()
   /// What was turned away at the door, for the log.
   package private(set) var rejections: [(source: Source, rejection: Rejection)] = []
 
   mutating func record(_ entry: LedgerEntry, answer: Answer, key: RepeatKey?) {
     transaction.records.append(.init(entry: entry, answer: answer, key: key))
-    publications.append(Message(answer))
+    answers.append(Message(answer))
   }
 
   mutating func repeatAnswer(_ answer: Answer, to admission: Admission) {
-    publications.append(
-      Message(admission.answer(CommandResult.repeating(answer.payload))))
+    answers.append(Message(admission.answer(answer.repeated.payload)))
   }
 
   mutating func turnAway(_ admission: Admission, _ rejection: Rejection) {
     rejections.append((admission.source, rejection))
     guard admission.isAnswered else { return }
-    publications.append(Message(admission.answer(CommandResult(rejection).payload)))
+    answers.append(Message(admission.answer(CommandResult(rejection).payload)))
   }
 
-  mutating func publish(_ messages: [Message]) { publications += messages }
+  mutating func answer(_ messages: [Message]) { answers += messages }
+
+  mutating func report(_ messages: [Message]) { changes += messages }
 }
 
 extension Message {
   package init(_ answer: Answer) {
     self.init(
       topic: answer.topic, payload: answer.payload, correlationData: answer.correlationData)
+  }
+}
+
+extension Answer {
+  /// The answer again, to a sender who may have it already.
+  var repeated: Answer {
+    Answer(
+      topic: topic, correlationData: correlationData, payload: CommandResult.repeating(payload))
   }
 }

@@ -1,4 +1,4 @@
-import JuiceMaker
+package import JuiceMaker
 package import KioskMessages
 package import Ledger
 import Panels
@@ -11,6 +11,7 @@ import Panels
 package struct KioskCore: Sendable {
   let settings: KioskSettings
   private(set) var juiceMaker: JuiceMaker
+  package var stock: FruitAmounts { juiceMaker.stock }
   private(set) var service: ServiceState
   private(set) var alerts: [Fruit.ID: StockAlert] = [:]
   /// The number of the last entry.
@@ -50,6 +51,19 @@ package struct KioskCore: Sendable {
       settings.panels.lazy.map { ($0.name, $0.feedback) }, uniquingKeysWith: { first, _ in first })
     self.counters = counters
     updateAlerts()
+  }
+
+  /// Goes on under other rules: what has happened stays, and so does what the ledger does not know of
+  /// it.
+  ///
+  /// - Parameter state: what the ledger holds.
+  mutating func adopt(_ settings: KioskSettings, state: Ledger.State) {
+    var next = KioskCore(settings: settings, state: state, counters: counters)
+    next.debounce = debounce
+    (next.cameBackAt, next.heardSince) = (cameBackAt, heardSince)
+    next.alerts = alerts.filter { next.stock[$0.key] != nil }
+    next.updateAlerts()
+    self = next
   }
 
   /// The entry that takes fruits into the ledger which it does not hold yet; `nil` if it holds all.
@@ -122,12 +136,12 @@ package struct KioskCore: Sendable {
       if let key = admission.key { answered[key] = answer }
       decision.record(entry, answer: answer, key: admission.key)
       if let feedback = feedback[admission.source.name] {
-        decision.publish(self.feedback(feedback, to: outcome, result))
+        decision.answer(self.feedback(feedback, to: outcome, result))
       }
     }
     if service != before.service { decision.transaction.service = service }
     updateAlerts()
-    decision.publish(settings.topics.changes(from: before, to: self, at: now.timestamp))
+    decision.report(settings.topics.changes(from: before, to: self, at: now.timestamp))
     return decision
   }
 

@@ -12,10 +12,10 @@ package struct KioskDoor: Sendable {
   package private(set) var dropped = 0
   /// What may come again on this connection.
   package var redeliveries = Redeliveries()
-  private let settings: KioskSettings
+  private var settings: KioskSettings
   private var panels: PanelDirectory
   /// Topics on which somebody says that they are back, which is no command and not dropped.
-  private let birthTopics: Set<String>
+  private var birthTopics: Set<String>
   private var rate: RateLimit<Source>
   /// Of all senders together, and for each kind of command, so that the desk is told what is wrong
   /// with a restock whatever the panels do.
@@ -30,6 +30,14 @@ package struct KioskDoor: Sendable {
     panels = PanelDirectory(settings.panels)
     birthTopics = Set(settings.birthTopics)
     rate = RateLimit(perSecond: settings.orders.maximumPerSecond)
+  }
+
+  /// Goes on under other rules. Who sends too much is counted anew.
+  mutating func adopt(_ settings: KioskSettings) {
+    var next = KioskDoor(settings: settings)
+    next.dropped = dropped
+    next.redeliveries = redeliveries
+    self = next
   }
 
   package mutating func admit(_ deliveries: [Delivery], at now: Moment) -> [Admission] {

@@ -6,7 +6,7 @@ import MessageBroker
 extension KioskTopics {
   /// All of them.
   func state(of core: KioskCore, at now: Timestamp) -> [Message] {
-    var messages = [retained(menu, core.settings.menu.payload), service(core.service)]
+    var messages = [retained(menu, core.settings.menuReport.payload), service(core.service)]
     for (fruit, quantity) in core.juiceMaker.stock {
       messages.append(stock(of: fruit, quantity))
       messages.append(alert(for: fruit, core.alerts[fruit] ?? .ok))
@@ -63,4 +63,12 @@ extension KioskTopics {
   func retained(_ topic: String, _ payload: [UInt8]) -> Message {
     Message(topic: topic, payload: payload, retain: true)
   }
+}
+
+extension KioskTopics {
+  func status(_ status: KioskStatus) -> Message {
+    Message(topic: self.status, text: status.rawValue, retain: true)
+  }
+
+  func event(_ entry: LedgerEntry) -> Message { Message(topic: events, payload: entry.payload) }
 }

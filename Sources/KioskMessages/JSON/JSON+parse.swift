@@ -28,6 +28,8 @@ private struct JSONParser {
   let bytes: [UInt8]
   var position = 0
 
+  private static let fewMembers = 8
+
   init(bytes: [UInt8]) { self.bytes = bytes }
 
   var isAtEnd: Bool { position == bytes.count }
@@ -77,6 +79,7 @@ private struct JSONParser {
     guard depth <= JSON.maximumDepth else { throw error("nested too deeply") }
     position += 1
     var members: [JSON.Member] = []
+    // Of many members: a few are looked through faster.
     var keys: Set<String> = []
     skipWhitespace()
     if take(UInt8(ascii: "}")) { return .object(members) }
@@ -84,7 +87,11 @@ private struct JSONParser {
       skipWhitespace()
       guard next == UInt8(ascii: "\"") else { throw error("a key in double quotes is missing") }
       let key = try parseString()
-      guard keys.insert(key).inserted else { throw error("a key stands twice") }
+      if members.count == Self.fewMembers { keys = Set(members.lazy.map(\.key)) }
+      let isNew =
+        members.count < Self.fewMembers
+        ? !members.contains { $0.key == key } : keys.insert(key).inserted
+      guard isNew else { throw error("a key stands twice") }
       skipWhitespace()
       guard take(UInt8(ascii: ":")) else { throw error("a colon is missing") }
       members.append(JSON.Member(key: key, value: try parseValue(depth: depth)))
@@ -111,12 +118,17 @@ private struct JSONParser {
   private mutating func parseString() throws(JSONError) -> String {
     position += 1
     let start = position
+    var all: UInt8 = 0
     while let byte = next, byte != UInt8(ascii: "\""), byte != UInt8(ascii: "\\") {
       guard byte >= 0x20 else { throw error("a control character in a text") }
+      all |= byte
       position += 1
     }
-    // Most texts have no escape: they are copied in one piece.
-    if take(UInt8(ascii: "\"")) { return try string(bytes[start..<position - 1], from: start) }
+    // Most texts have no escape: they are copied in one piece, and those in ASCII are valid as well.
+    if take(UInt8(ascii: "\"")) {
+      let text = bytes[start..<position - 1]
+      return all < 0x80 ? String(decoding: text, as: UTF8.self) : try string(text, from: start)
+    }
     var unescaped = Array(bytes[start..<position])
     while let byte = next {
       if take(UInt8(ascii: "\"")) { return try string(unescaped[...], from: start) }

@@ -22,6 +22,12 @@ package struct JSONWriter {
     write(value)
   }
 
+  /// - Parameter value: finite; it is written so that the same number is read.
+  package mutating func member(_ key: StaticString, _ value: Double) {
+    writeKey(key)
+    bytes.append(contentsOf: "\(value)".utf8)
+  }
+
   package mutating func member(_ key: StaticString, _ value: Bool) {
     writeKey(key)
     bytes.append(contentsOf: (value ? "true" : "false").utf8)
@@ -48,6 +54,11 @@ package struct JSONWriter {
 
   /// A member whose key is data: an id, say.
   package mutating func member(named key: String, _ value: Int) {
+    writeKey(named: key)
+    write(value)
+  }
+
+  package mutating func member(named key: String, _ value: String) {
     writeKey(named: key)
     write(value)
   }
@@ -93,25 +104,43 @@ package struct JSONWriter {
   }
 
   private mutating func write(_ number: Int) {
-    bytes.append(contentsOf: String(number).utf8)
+    if number < 0 { bytes.append(UInt8(ascii: "-")) }
+    let magnitude = number.magnitude
+    var power: UInt = 1
+    while magnitude / power >= 10 { power *= 10 }
+    while power > 0 {
+      bytes.append(UInt8(ascii: "0") + UInt8(magnitude / power % 10))
+      power /= 10
+    }
   }
 
   private mutating func write(_ text: String) {
     bytes.append(UInt8(ascii: "\""))
-    for byte in text.utf8 {
-      switch byte {
-      case UInt8(ascii: "\""), UInt8(ascii: "\\"):
-        bytes.append(UInt8(ascii: "\\"))
-        bytes.append(byte)
-      case 0..<0x20:
-        let digits = Array("0123456789abcdef".utf8)
-        bytes.append(contentsOf: "\\u00".utf8)
-        bytes.append(digits[Int(byte >> 4)])
-        bytes.append(digits[Int(byte & 15)])
-      default:
-        bytes.append(byte)
+    var text = text
+    text.withUTF8 { utf8 in
+      // Nearly every text is written as it is, in one piece.
+      if utf8.contains(where: Self.mustEscape) {
+        for byte in utf8 { writeEscaping(byte) }
+      } else {
+        bytes.append(contentsOf: utf8)
       }
     }
     bytes.append(UInt8(ascii: "\""))
+  }
+
+  private static func mustEscape(_ byte: UInt8) -> Bool {
+    byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
+  }
+
+  private mutating func writeEscaping(_ byte: UInt8) {
+    if byte < 0x20 {
+      let digits = Array("0123456789abcdef".utf8)
+      bytes.append(contentsOf: "\\u00".utf8)
+      bytes.append(digits[Int(byte >> 4)])
+      bytes.append(digits[Int(byte & 15)])
+    } else {
+      if Self.mustEscape(byte) { bytes.append(UInt8(ascii: "\\")) }
+      bytes.append(byte)
+    }
   }
 }

@@ -8,13 +8,26 @@ package struct KioskHealth: Hashable, Sendable {
   package var memory: Int?
   /// Answers and events on their way to the broker, not yet confirmed.
   package var queue: Int
+  package var service: ServiceState
+  /// How many fruits are low, and how many are out.
+  package var low: Int
+  package var out: Int
+  /// Size of the ledger, in bytes; `nil` while it cannot be read.
+  package var ledger: Int?
 
-  package init(at: Timestamp, uptime: Int, counters: Counters, memory: Int?, queue: Int) {
+  package init(
+    at: Timestamp, uptime: Int, counters: Counters, memory: Int?, queue: Int, service: ServiceState,
+    low: Int, out: Int, ledger: Int?
+  ) {
     self.at = at
     self.uptime = uptime
     self.counters = counters
     self.memory = memory
     self.queue = queue
+    self.service = service
+    self.low = low
+    self.out = out
+    self.ledger = ledger
   }
 
   /// Counted since the process started.
@@ -49,6 +62,10 @@ package struct KioskHealth: Hashable, Sendable {
       json.member("dropped", counters.dropped)
       if let memory { json.member("memory", memory) }
       json.member("queue", queue)
+      json.member("service", service.rawValue)
+      json.member("low", low)
+      json.member("out", out)
+      if let ledger { json.member("ledger", ledger) }
     }
   }
 }

@@ -102,6 +102,29 @@ extension JSON {
     return integer
   }
 
+  func elements(_ key: String) -> [JSON]? {
+    guard case .array(let elements) = self[key] else { return nil }
+    return elements
+  }
+
+  /// How much of a fruit: so little that sums, differences and thousandths of what somebody made up
+  /// do not overflow, and more than any kiosk holds.
+  var amount: Int? {
+    guard case .integer(let amount) = self, amount.magnitude <= 1_000_000_000_000_000 else {
+      return nil
+    }
+    return amount
+  }
+
+  /// A number of whatever kind, from 0 to a billion.
+  func amount(_ key: String) -> Double? {
+    switch self[key] {
+    case .integer(let integer) where (0...1_000_000_000).contains(integer): Double(integer)
+    case .number(let number) where (0...1e9).contains(number): number
+    default: nil
+    }
+  }
+
   func amounts(_ key: String) -> FruitAmounts? { self[key]?.amounts }
 
   /// The members that are amounts of fruit; `nil` if this is not an object.
@@ -109,9 +132,7 @@ extension JSON {
     guard case .object(let members) = self else { return nil }
     var amounts: FruitAmounts = [:]
     for member in members {
-      guard let fruit = Fruit.ID(member.key), case .integer(let amount) = member.value else {
-        continue
-      }
+      guard let fruit = Fruit.ID(member.key), let amount = member.value.amount else { continue }
       amounts[fruit] = amount
     }
     return amounts

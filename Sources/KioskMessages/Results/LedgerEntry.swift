@@ -33,8 +33,7 @@ package struct LedgerEntry: Hashable, Sendable {
   package var changes: FruitAmounts {
     switch outcome {
     case .opened(let amounts), .restocked(let amounts): amounts
-    case .ready(_, let used, _):
-      FruitAmounts(used.lazy.map { (fruit: $0.fruit, amount: -$0.amount) })
+    case .ready(_, let used, _): used.times(-1)
     case .outOfStock, .service, .rejected: [:]
     }
   }
@@ -71,33 +70,33 @@ extension LedgerEntry {
     }
   }
 
-  package var payload: [UInt8] {
-    JSONWriter.object { json in
-      json.member("seq", seq)
-      json.member("at", at.description)
-      if let source { json.member("source", source.description) }
-      if let id { json.member("id", id.text) }
-      json.member("status", status.rawValue)
-      switch outcome {
-      case .ready(let order, _, let ticket):
-        json.member("ticket", ticket.number)
-        json.member(order)
-      case .outOfStock(let order, let missing):
-        json.member(order)
-        json.member("missing", missing)
-      case .rejected(let reason, let order):
-        json.member("reason", reason.rawValue)
-        if let order { json.member(order) }
-      case .opened, .restocked, .service:
-        break
-      }
-      let changes = changes
-      if !changes.isEmpty { json.member("changes", changes) }
-    }
-  }
+  package var payload: [UInt8] { JSONWriter.object { $0.members(self) } }
 }
 
 extension JSONWriter {
+  mutating func members(_ entry: LedgerEntry) {
+    member("seq", entry.seq)
+    member("at", entry.at.description)
+    if let source = entry.source { member("source", source.description) }
+    if let id = entry.id { member("id", id.text) }
+    member("status", entry.status.rawValue)
+    switch entry.outcome {
+    case .ready(let order, _, let ticket):
+      member("ticket", ticket.number)
+      member(order)
+    case .outOfStock(let order, let missing):
+      member(order)
+      member("missing", missing)
+    case .rejected(let reason, let order):
+      member("reason", reason.rawValue)
+      if let order { member(order) }
+    case .opened, .restocked, .service:
+      break
+    }
+    let changes = entry.changes
+    if !changes.isEmpty { member("changes", changes) }
+  }
+
   fileprivate mutating func member(_ order: Order) {
     member("juice", order.juice.text)
     member("quantity", order.quantity)

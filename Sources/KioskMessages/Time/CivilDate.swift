@@ -33,7 +33,17 @@ package struct CivilDate: Hashable, Sendable {
   }
 }
 
+extension CivilDate: CustomStringConvertible {
+  /// `2026-11-21`
+  package var description: String { "\(year.padded(4))-\(month.padded())-\(day.padded())" }
+}
+
 extension Int64 {
+  func padded(_ width: Int = 2) -> String {
+    let digits = String(self)
+    return String(repeating: "0", count: Swift.max(0, width - digits.count)) + digits
+  }
+
   /// The quotient rounded down, and the remainder that goes with it, which is never negative.
   func flooredQuotient(by divisor: Int64) -> (quotient: Int64, remainder: Int64) {
     let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)

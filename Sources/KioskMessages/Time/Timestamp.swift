@@ -16,15 +16,24 @@ extension Timestamp: CustomStringConvertible {
   /// `2026-11-21T09:00:00Z`, with milliseconds where there are any.
   package var description: String {
     let (days, rest) = milliseconds.flooredQuotient(by: 86_400_000)
-    let date = CivilDate(daysSinceEpoch: days)
     let (seconds, fraction) = (rest / 1000, rest % 1000)
-    func padded(_ number: Int64, _ width: Int = 2) -> String {
-      let digits = String(number)
-      return String(repeating: "0", count: max(0, width - digits.count)) + digits
+    let date = CivilDate(daysSinceEpoch: days)
+    var text: [UInt8] = []
+    text.reserveCapacity(24)
+    func write(_ number: Int64, digits count: Int = 2, _ end: Unicode.Scalar) {
+      let digits = String(number).utf8
+      for _ in digits.count..<max(count, digits.count) { text.append(UInt8(ascii: "0")) }
+      text.append(contentsOf: digits)
+      text.append(UInt8(ascii: end))
     }
-    return "\(padded(date.year, 4))-\(padded(date.month))-\(padded(date.day))T"
-      + "\(padded(seconds / 3600)):\(padded(seconds / 60 % 60)):\(padded(seconds % 60))"
-      + (fraction == 0 ? "Z" : ".\(padded(fraction, 3))Z")
+    write(date.year, digits: 4, "-")
+    write(date.month, "-")
+    write(date.day, "T")
+    write(seconds / 3600, ":")
+    write(seconds / 60 % 60, ":")
+    write(seconds % 60, fraction == 0 ? "Z" : ".")
+    if fraction > 0 { write(fraction, digits: 3, "Z") }
+    return String(decoding: text, as: UTF8.self)
   }
 }
 
@@ -37,22 +46,27 @@ extension Timestamp {
   package init?(_ text: String) {
     var scanner = TimestampScanner(text)
     guard
-      let year = scanner.number(digits: 4), scanner.take("-"),
-      let month = scanner.number(digits: 2), (1...12).contains(month), scanner.take("-"),
-      let day = scanner.number(digits: 2), (1...31).contains(day),
+      let date = scanner.date(),
       scanner.take("T") || scanner.take("t") || scanner.take(" "),
       let hour = scanner.number(digits: 2), hour < 24, scanner.take(":"),
       let minute = scanner.number(digits: 2), minute < 60, scanner.take(":"),
       // 60 is a leap second (RFC 3339 5.6).
       let second = scanner.number(digits: 2), second <= 60
     else { return nil }
-    let date = CivilDate(year: year, month: month, day: day)
-    guard CivilDate(daysSinceEpoch: date.daysSinceEpoch) == date else { return nil }
     guard let fraction = scanner.fraction(), let offset = scanner.offsetMinutes(), scanner.isAtEnd
     else { return nil }
     let minutes = (date.daysSinceEpoch * 24 + hour) * 60 + minute - offset
     milliseconds = (minutes * 60 + second) * 1000 + fraction
     guard Self.writable.contains(milliseconds) else { return nil }
+  }
+}
+
+extension CivilDate {
+  /// Reads `2026-11-21`; `nil` for anything else.
+  package init?(_ text: String) {
+    var scanner = TimestampScanner(text)
+    guard let date = scanner.date(), scanner.isAtEnd else { return nil }
+    self = date
   }
 }
 
@@ -76,6 +90,16 @@ private struct TimestampScanner {
       value = value * 10 + digit
     }
     return value
+  }
+
+  /// A day that there is.
+  mutating func date() -> CivilDate? {
+    guard let year = number(digits: 4), take("-"),
+      let month = number(digits: 2), (1...12).contains(month), take("-"),
+      let day = number(digits: 2), (1...31).contains(day)
+    else { return nil }
+    let date = CivilDate(year: year, month: month, day: day)
+    return CivilDate(daysSinceEpoch: date.daysSinceEpoch) == date ? date : nil
   }
 
   /// In milliseconds; 0 if there is none.

@@ -16,20 +16,24 @@ package struct KioskTopics: Hashable, Sendable {
   }
 
   /// The topic to which `source` sends its commands.
-  package func command(from source: Source) -> String { "\(base)/\(source)" }
+  package func command(from source: Source) -> String { "\(base)/\(source.description)" }
 
   /// The topic on which `source` hears what became of its commands.
-  package func result(for source: Source) -> String { "\(base)/\(source)/result" }
+  package func result(for source: Source) -> String { "\(base)/\(source.description)/result" }
 
   /// Who sent the command on a topic; `nil` if the topic is not one for commands.
   package func source(ofCommandOn topic: String) -> Source? {
+    let slash = UInt8(ascii: "/")
     guard topic.utf8.starts(with: base.utf8) else { return nil }
     let levels = topic.utf8.dropFirst(base.utf8.count)
-      .split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
-    guard levels.count == 3, levels[0].isEmpty,
-      let kind = Command.Kind(rawValue: String(Substring(levels[1])))
+    guard levels.first == slash, let end = levels.dropFirst().firstIndex(of: slash) else {
+      return nil
+    }
+    let name = levels[end...].dropFirst()
+    guard !name.contains(slash),
+      let kind = Command.Kind(rawValue: String(Substring(levels[..<end].dropFirst())))
     else { return nil }
-    return Source(kind: kind, name: String(Substring(levels[2])))
+    return Source(kind: kind, name: String(Substring(name)))
   }
 
   /// The stock of one fruit, as a bare number.
@@ -38,7 +42,7 @@ package struct KioskTopics: Hashable, Sendable {
   package var stock: String { "\(base)/stock" }
   /// How many glasses of a juice can be made now, as a bare number.
   package func servings(of juice: Juice.ID) -> String { "\(base)/juice/\(juice)" }
-  /// The `Menu`, with names and recipes.
+  /// A `MenuReport`.
   package var menu: String { "\(base)/menu" }
   /// A `StockAlert`.
   package func alert(for fruit: Fruit.ID) -> String { "\(base)/alert/\(fruit)" }
@@ -50,6 +54,12 @@ package struct KioskTopics: Hashable, Sendable {
   package var info: String { "\(base)/info" }
   /// A `KioskHealth`.
   package var health: String { "\(base)/health" }
+  /// A `SalesReport`.
+  package var sales: String { "\(base)/sales" }
+  /// A `ForecastReport`.
+  package var forecast: String { "\(base)/forecast" }
+  /// A `HistoryReport`.
+  package var history: String { "\(base)/history" }
   /// Every `LedgerEntry`, as it is made.
   package var events: String { "\(base)/events" }
 }
@@ -59,13 +69,13 @@ package struct Source: Hashable, Sendable, CustomStringConvertible {
   package let kind: Command.Kind
   /// One topic level.
   package let name: String
+  package let description: String
 
   package init(kind: Command.Kind, name: String) {
     self.kind = kind
     self.name = name
+    description = kind.rawValue + "/" + name
   }
-
-  package var description: String { "\(kind.rawValue)/\(name)" }
 
   /// Reads what `description` has written; `nil` for anything else.
   package init?(_ description: String) {
@@ -81,11 +91,13 @@ package struct Source: Hashable, Sendable, CustomStringConvertible {
   /// name is one to 64 Unicode scalars (a `Character` has no bound), none of them a control
   /// character or one that means something in a topic filter (MQTT 4.7.1).
   package var flaw: String? {
+    // Nearly every name is a short one of letters and digits.
+    if (1...64).contains(name.utf8.count), name.utf8.allSatisfy(\.isPlain) { return nil }
     if name.isEmpty { return "the last level of the topic is empty: name the \(kind.sender) there" }
     if name.unicodeScalars.count > 64 {
       return "the name of the \(kind.sender) has more than 64 characters"
     }
-    if name.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) {
+    if name.unicodeScalars.contains(where: \.isControl) {
       return "there is a control character in the name of the \(kind.sender)"
     }
     if name.utf8.contains(where: "/+#".utf8.contains) {
@@ -93,6 +105,24 @@ package struct Source: Hashable, Sendable, CustomStringConvertible {
     }
     return nil
   }
+}
+
+extension UInt8 {
+  /// A letter, a digit, or what joins them in an id.
+  fileprivate var isPlain: Bool {
+    switch self {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+      UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"):
+      true
+    default:
+      false
+    }
+  }
+}
+
+extension Unicode.Scalar {
+  /// Whether its general category is `control`, without asking Unicode's tables.
+  package var isControl: Bool { value < 0x20 || (0x7F..<0xA0).contains(value) }
 }
 
 // Brokers compare topics byte by byte (MQTT 4.7.3), and so does the ledger; `String` would take two
@@ -104,6 +134,7 @@ extension Source {
 
   package func hash(into hasher: inout Hasher) {
     hasher.combine(kind)
-    for byte in name.utf8 { hasher.combine(byte) }
+    var name = name
+    name.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
   }
 }

@@ -13,6 +13,14 @@ struct ClientState {
     case publish(Delivery)
     case publishAcknowledged(UInt64)
     case subscriptionsGranted
+    case updated(refusal: BrokerError?)
+  }
+
+  /// The batch in hand.
+  struct Batch {
+    var packetIDs: [UInt16]
+    /// Its connection is gone: nothing of it can be acknowledged any more.
+    var isLost = false
   }
 
   /// A call of `nextEvent` that has not returned yet.
@@ -31,6 +39,8 @@ struct ClientState {
   let batchLimit: Int?
   var phase = Phase.idle
   var options: SessionOptions?
+  /// What was subscribed to once, and may be in a session that is resumed.
+  private(set) var former: Set<TopicFilter> = []
   var waiter: Waiter?
   /// Since when something may be waiting in the session.
   var lastServed = Duration.zero
@@ -45,8 +55,7 @@ struct ClientState {
   private(set) var confirmed: UInt64 = 0
   private var published: UInt64 = 0
   private var inbox: [(packet: Packet, arrival: Duration)] = []
-  /// The packet ids of the batch in hand.
-  private var inHand: [UInt16]?
+  private var inHand: Batch?
   /// Something was read from this connection. Before that, the client does not know that it is
   /// there, and cannot publish.
   private var isOpen = false
@@ -55,7 +64,7 @@ struct ClientState {
   private var isSessionNew = false
   private var delay = Self.firstDelay
   private var outage: BrokerError?
-  private var unreported: [BrokerError] = []
+  private var unreported: [BrokerEvent] = []
 
   init(batchLimit: Int?) { self.batchLimit = batchLimit }
 
@@ -87,6 +96,16 @@ struct ClientState {
     return oldest
   }
 
+  /// Takes other options for the ones to go by.
+  mutating func adopt(_ options: SessionOptions) {
+    former.formUnion(self.options?.subscriptions ?? [])
+    former.subtract(options.subscriptions)
+    self.options = options
+  }
+
+  /// Nobody had to be asked.
+  mutating func updated() { unreported.append(.updated(refusal: nil)) }
+
   mutating func connected(resumed: Bool, at now: Duration) {
     phase = .connected
     hasConnected = true
@@ -106,13 +125,16 @@ struct ClientState {
     isServing = false
     phase = .waiting(until: now + delay)
     delay = min(delay * 2, Self.longestDelay)
+    for case (.updated(let refusal), _) in inbox {
+      unreported.append(.updated(refusal: refusal))
+    }
     inbox = []
     heldBack = []
-    inHand = inHand.map { _ in [] }
+    inHand = inHand.map { _ in Batch(packetIDs: [], isLost: true) }
     isOpen = false
     guard outage != reason else { return }
     outage = reason
-    unreported.append(reason)
+    unreported.append(.offline(reason))
   }
 
   mutating func end() {
@@ -125,11 +147,11 @@ struct ClientState {
 
   mutating func receive(_ packet: Packet, at now: Duration) { inbox.append((packet, now)) }
 
-  /// Takes the batch out of the client's hand, and tells the packet ids to acknowledge.
-  mutating func takeBatch() -> [UInt16] {
+  /// Takes the batch out of the client's hand, to be acknowledged.
+  mutating func takeBatch() -> Batch {
     defer { inHand = nil }
     served()
-    return inHand ?? []
+    return inHand ?? Batch(packetIDs: [], isLost: true)
   }
 
   private mutating func served() {
@@ -151,7 +173,7 @@ struct ClientState {
 
   /// Reads what has arrived, up to a batch; nothing is read while a batch is in hand.
   mutating func nextEvent() -> BrokerEvent? {
-    if !unreported.isEmpty { return .offline(unreported.removeFirst()) }
+    if !unreported.isEmpty { return unreported.removeFirst() }
     guard inHand == nil, !inbox.isEmpty else { return nil }
     isOpen = true
     outage = nil
@@ -172,6 +194,10 @@ struct ClientState {
         isServing = true
         defer { isSessionNew = false }
         return .online(resumed: !isSessionNew)
+      case .updated(let refusal):
+        if !deliveries.isEmpty { return take(deliveries) }
+        read += 1
+        return .updated(refusal: refusal)
       }
       read += 1
     }
@@ -180,7 +206,7 @@ struct ClientState {
   }
 
   private mutating func take(_ deliveries: [Delivery]) -> BrokerEvent {
-    inHand = deliveries.map(\.packetID).filter { $0 > 0 }
+    inHand = Batch(packetIDs: deliveries.map(\.packetID).filter { $0 > 0 })
     return .deliveries(deliveries)
   }
 }

@@ -28,6 +28,10 @@ package actor InMemoryClient: MessageBroker {
     broker.update { $0.connect(number, options) }
   }
 
+  package func update(_ options: SessionOptions) {
+    broker.update { $0.update(number, options) }
+  }
+
   package func nextEvent(timeout: Duration?) async -> BrokerEvent? {
     if Task.isCancelled { return nil }
     waits += 1
@@ -58,7 +62,8 @@ package actor InMemoryClient: MessageBroker {
 
   package var confirmed: UInt64 { broker.update { $0.clients[number].confirmed } }
 
-  package func settle() { broker.update { $0.settle(number) } }
+  @discardableResult
+  package func settle() -> Bool { broker.update { $0.settle(number) } }
 
   package func abandon() { broker.update { $0.abandon(number) } }
 

@@ -29,6 +29,22 @@ struct Network {
     attempt(client)
   }
 
+  mutating func update(_ client: Int, _ options: SessionOptions) {
+    guard let before = clients[client].options else { return }
+    clients[client].adopt(options)
+    guard let clientID = connectedID(of: client) else { return clients[client].updated() }
+    let change = SubscriptionChange(from: before.subscriptions, to: options.subscriptions)
+    if let filter = change.added.first(where: server.refusedSubscriptions.contains) {
+      clients[client].options = before
+      let refusal = BrokerError.subscriptionRefused(filter: filter.text)
+      return clients[client].receive(.updated(refusal: refusal), at: now)
+    }
+    server.unsubscribe(clientID, from: change.droppedFirst + change.droppedLast)
+    clients[client].receive(.updated(refusal: nil), at: now)
+    // None is refused.
+    try? server.subscribe(clientID, to: change.added, at: now)
+  }
+
   mutating func publish(_ messages: [Message], by client: Int) -> UInt64 {
     let (last, numbered) = clients[client].number(messages)
     guard clients[client].canPublish else { return last }
@@ -42,20 +58,23 @@ struct Network {
 
   /// The acknowledgements leave before what was held back, as they do with libmosquitto: an answer
   /// can be lost though its order never comes again.
-  mutating func settle(_ client: Int) {
-    guard clients[client].hasBatchInHand else { return }
+  ///
+  /// - Returns: whether the acknowledgements have left.
+  mutating func settle(_ client: Int) -> Bool {
+    guard clients[client].hasBatchInHand else { return false }
     strike(.before, .settle, client)
     let batch = clients[client].takeBatch()
-    for packetID in batch {
-      if strike(.before, .acknowledgement, client) { return }
-      guard let clientID = connectedID(of: client) else { return }
+    for packetID in batch.packetIDs {
+      if strike(.before, .acknowledgement, client) { return false }
+      guard let clientID = connectedID(of: client) else { return false }
       server.acknowledge(packetID, by: clientID)
-      if strike(.after, .acknowledgement, client) { return }
+      if strike(.after, .acknowledgement, client) { return false }
     }
     let heldBack = clients[client].heldBack
     clients[client].heldBack = []
     write(heldBack, from: client)
     strike(.after, .settle, client)
+    return !batch.isLost
   }
 
   mutating func abandon(_ client: Int) {
@@ -191,6 +210,7 @@ struct Network {
     if strike(.after, .connect, client) { return }
     deliver()
     do {
+      server.unsubscribe(options.clientID, from: clients[client].former)
       try server.subscribe(options.clientID, to: options.subscriptions, at: now)
       clients[client].receive(.subscriptionsGranted, at: now)
     } catch {
@@ -211,7 +231,8 @@ struct Network {
 
   /// Moves what the broker may send into the inboxes.
   private mutating func deliver() {
-    for (clientID, client) in server.connections {
+    for client in clients.indices {
+      guard let clientID = connectedID(of: client) else { continue }
       while let delivery = server.nextDelivery(to: clientID, at: now) {
         clients[client].receive(.publish(delivery), at: now)
       }

@@ -53,6 +53,9 @@ struct ServerSession: Sendable {
 
   mutating func subscribe(to filter: TopicFilter) { subscriptions.insert(filter) }
 
+  /// What is queued already is delivered all the same (MQTT 5, 3.10.4).
+  mutating func unsubscribe(from filter: TopicFilter) { subscriptions.remove(filter) }
+
   func subscribes(to topic: String) -> Bool { subscriptions.contains { $0.matches(topic) } }
 
   /// Takes a message in for delivery. QoS 0 is not kept for an absent client, and a full queue

@@ -51,6 +51,10 @@ struct ServerState: Sendable {
     }
   }
 
+  mutating func unsubscribe(_ clientID: String, from filters: some Sequence<TopicFilter>) {
+    for filter in filters { sessions[clientID]?.unsubscribe(from: filter) }
+  }
+
   /// Keeps the message if it is to be retained, and queues it for every session that subscribes,
   /// where it is news and so not marked as retained (3.3.1.3).
   ///
@@ -59,9 +63,9 @@ struct ServerState: Sendable {
     if refusedPublishes.contains(where: { $0.matches(message.topic) }) { return }
     let stored = StoredMessage(message, at: now)
     if message.retain { retained[message.topic] = message.payload.isEmpty ? nil : stored }
-    let subscribers = sessions.filter { $0.value.subscribes(to: message.topic) }.map(\.key)
-    for id in subscribers {
-      sessions[id]?.enqueue(stored, limit: queueLimit, habits: habits)
+    for index in sessions.values.indices
+    where sessions.values[index].subscribes(to: message.topic) {
+      sessions.values[index].enqueue(stored, limit: queueLimit, habits: habits)
     }
   }
 

@@ -1,6 +1,7 @@
 import KioskConfiguration
 import KioskMessages
 import MessageBroker
+import Program
 
 /// A panel or an operator for the length of one command: sends requests, waits for the results.
 struct KioskClient {
@@ -23,7 +24,7 @@ struct KioskClient {
     while true {
       switch await broker.nextEvent(timeout: deadline - .now) {
       case .online: return
-      case .deliveries, .confirmed: await broker.settle()
+      case .deliveries, .confirmed, .updated: await broker.settle()
       case .offline(let error):
         await broker.disconnect(grace: .zero)
         throw Failure(error)
@@ -46,7 +47,7 @@ struct KioskClient {
         let results = deliveries.compactMap { try? CommandResult(payload: $0.message.payload) }
         if let result = results.first(where: { $0.id == request.id }) { return result }
       case .online: await publish(request)
-      case .offline, .confirmed: continue
+      case .offline, .confirmed, .updated: continue
       case nil:
         throw .tryAgain("the kiosk has not answered in time: is it running, and under this id?")
       }

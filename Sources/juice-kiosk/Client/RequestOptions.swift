@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import JuiceMaker
 import KioskMessages
+import Program
 
 /// What every command that asks something of a kiosk has in common.
 struct RequestOptions: ParsableArguments {

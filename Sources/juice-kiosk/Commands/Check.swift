@@ -5,6 +5,7 @@ import KioskConfiguration
 import KioskController
 import KioskMessages
 import Panels
+import Program
 
 struct Check: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
@@ -21,6 +22,7 @@ struct Check: AsyncParsableCommand {
 
   func run() async throws {
     let configuration = try options.load()
+    for warning in configuration.warnings { StandardError.write("juice-kiosk: \(warning)") }
     let settings = KioskSettings(configuration)
     StandardOutput.write(
       """

@@ -5,6 +5,7 @@ import KioskConfiguration
 import KioskController
 import KioskMessages
 import Logging
+import Program
 import ServiceLifecycle
 
 struct Demo: AsyncParsableCommand {
@@ -22,7 +23,7 @@ struct Demo: AsyncParsableCommand {
   @OptionGroup var logging: LogOptions
 
   func run() async throws {
-    var logger = try logging.makeLogger()
+    var logger = try logging.makeLogger("juice-kiosk")
     if logging.logLevel == nil { logger.logLevel = .warning }
     let demonstration = Demonstration(language: korean ? .korean : .english, logger: logger)
     try await ServiceGroup.run([demonstration], logger: logger)

@@ -4,6 +4,7 @@ import KioskConfiguration
 import KioskMessages
 import MessageBroker
 import Panels
+import Program
 
 struct Learn: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
@@ -51,7 +52,7 @@ struct Learn: AsyncParsableCommand {
       case .offline(let error):
         await broker.disconnect(grace: .zero)
         throw Failure(error)
-      case .confirmed:
+      case .confirmed, .updated:
         continue
       case nil:
         await broker.disconnect(grace: .zero)

@@ -2,6 +2,7 @@ import ArgumentParser
 import KioskConfiguration
 import KioskMessages
 import MessageBroker
+import Program
 
 struct Watch: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
@@ -41,7 +42,7 @@ struct Watch: AsyncParsableCommand {
       case .offline(let error):
         guard error.isTransient else { throw Failure(error) }
         StandardError.write("juice-kiosk: \(error); waiting for it")
-      case .online, .confirmed:
+      case .online, .confirmed, .updated:
         break
       }
     }

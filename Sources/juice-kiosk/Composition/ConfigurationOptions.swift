@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import KioskConfiguration
+import Program
 
 /// Where the configuration comes from; the same for every command.
 struct ConfigurationOptions: ParsableArguments {
@@ -16,15 +17,19 @@ struct ConfigurationOptions: ParsableArguments {
   var config: String?
 
   func load() throws(Failure) -> KioskConfiguration {
+    do throws(ConfigurationErrors) { return try read() } catch { throw Failure(error) }
+  }
+
+  /// The file that counts; `nil` for the built-in defaults.
+  var file: String? {
+    config ?? (FileManager.default.fileExists(atPath: Self.defaultPath) ? Self.defaultPath : nil)
+  }
+
+  func read() throws(ConfigurationErrors) -> KioskConfiguration {
     let environment = ProcessInfo.processInfo.environment
-    do throws(ConfigurationErrors) {
-      if let config { return try .load(path: config, environment: environment) }
-      if FileManager.default.fileExists(atPath: Self.defaultPath) {
-        return try .load(path: Self.defaultPath, environment: environment)
-      }
+    guard let file else {
       return try .parse(yaml: "", file: "(defaults)", environment: environment)
-    } catch {
-      throw Failure(error)
     }
+    return try .load(path: file, environment: environment)
   }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import Program
 import Subprocess
 
 /// A mosquitto of our own, on a free port of the loopback interface, for as long as a demonstration

@@ -7,8 +7,8 @@ import KioskMessages
 import Ledger
 import Logging
 import MessageBroker
-import MosquittoBroker
 import Panels
+import Program
 
 // The composition root: here, and only here, configuration becomes components.
 
@@ -22,7 +22,7 @@ extension KioskController {
       let settings = KioskSettings(configuration, retainedTopics: try ledger.state().topics)
       return try KioskController(
         settings: settings, broker: broker, ledger: ledger,
-        clock: .system(timeZone: configuration.kiosk.timeZone), logger: logger)
+        clock: .system(wall: settings.wall), logger: logger)
     } catch {
       throw Failure(error)
     }
@@ -34,7 +34,7 @@ extension KioskSettings {
   init(_ configuration: KioskConfiguration, retainedTopics: Set<String> = []) {
     self.init(
       topics: configuration.topics, language: configuration.kiosk.language,
-      menu: configuration.menu,
+      wall: WallClock(timeZone: configuration.kiosk.timeZone), menu: configuration.menu,
       stock: Stock(
         initial: configuration.stock.initial, capacities: configuration.stock.capacities,
         lowMarks: configuration.stock.lowMarks),
@@ -42,7 +42,7 @@ extension KioskSettings {
         maximumAge: configuration.orders.maxAge, maximumQuantity: configuration.orders.maxQuantity,
         debounce: configuration.orders.debounce,
         maximumPerSecond: configuration.orders.maxPerSecond ?? 0),
-      version: JuiceKiosk.version)
+      version: Release.version)
     panels = configuration.panels
     displays = configuration.displays
     if let discovery = Discovery(configuration, retainedTopics: retainedTopics) {
@@ -64,29 +64,12 @@ extension Discovery {
       account: homeAssistant.account.text, topics: configuration.topics,
       language: configuration.kiosk.language, menu: configuration.menu,
       capacities: configuration.stock.capacities, retainedTopics: retainedTopics,
-      version: JuiceKiosk.version)
+      version: Release.version)
   }
 }
 
 extension KioskConfiguration {
   var topics: KioskTopics { KioskTopics(root: kiosk.root, kiosk: kiosk.id) }
 
-  func makeBroker() throws(Failure) -> any MessageBroker {
-    let password: String?
-    do throws(ConfigurationErrors) { password = try broker.readPassword() } catch {
-      throw Failure(error)
-    }
-    return MosquittoBroker(
-      MosquittoBroker.Configuration(
-        host: broker.host, port: UInt16(clamping: broker.port),
-        protocolVersion: broker.protocol == .v5 ? .v5 : .v311, username: broker.username,
-        password: password,
-        tls: broker.tls.map { tls in
-          MosquittoBroker.Configuration.TLS(
-            caFile: tls.caFile ?? Self.systemAuthorities, certificateFile: tls.certificateFile,
-            keyFile: tls.keyFile)
-        }))
-  }
-  /// The certificate authorities that the system trusts (Debian's ca-certificates).
-  private static let systemAuthorities = "/etc/ssl/certs/ca-certificates.crt"
+  func makeBroker() throws(Failure) -> any MessageBroker { try broker.makeBroker() }
 }

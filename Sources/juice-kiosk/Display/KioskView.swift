@@ -73,34 +73,32 @@ extension KioskView {
   ///
   /// - Parameter color: with the terminal's colours.
   func lines(color: Bool) -> [String] {
-    func painted(_ text: String, _ code: Int) -> String {
-      color ? "\u{1B}[\(code)m\(text)\u{1B}[0m" : text
-    }
-    func alertColor(_ alert: String?) -> Int {
+    func alertColor(_ alert: String?) -> String.Color {
       switch alert {
-      case "out": 31
-      case "low": 33
-      default: 32
+      case "out": .red
+      case "low": .yellow
+      default: .green
       }
     }
     var lines = [
-      "\(topics.base)  \(painted(status, status == "online" ? 32 : 31))  "
-        + painted(service, service == "open" ? 32 : 33), "",
+      "\(topics.base)  \(status.painted(status == "online" ? .green : .red, if: color))  "
+        + service.painted(service == "open" ? .green : .yellow, if: color), "",
     ]
     for (fruit, count) in fruits.sorted(stock) {
       let alert = alerts[fruit]
       let bar = String(repeating: "█", count: min(40, (Int(count) ?? 0) / 2))
       lines.append(
         "  \(fruit.padded(to: 20)) \(count.padded(to: 5, left: true))  "
-          + painted(
-            alert == nil || alert == "ok" ? bar : "\(bar) \(alert ?? "")", alertColor(alert)))
+          + (alert == nil || alert == "ok" ? bar : "\(bar) \(alert ?? "")")
+          .painted(alertColor(alert), if: color))
     }
     lines.append("")
     for (juice, count) in juices.sorted(servings) {
       let name = juices.names[juice] ?? juice
       lines.append(
         "  \(juice.padded(to: 20)) "
-          + painted(count.padded(to: 5, left: true), count == "0" ? 31 : 32) + "  \(name)")
+          + count.padded(to: 5, left: true).painted(count == "0" ? .red : .green, if: color)
+          + "  \(name)")
     }
     return lines
   }
@@ -125,12 +123,5 @@ private struct MenuList {
   /// In the order of the menu.
   func sorted(_ values: [String: String]) -> [(key: String, value: String)] {
     values.sorted { (places[$0.key] ?? .max, $0.key) < (places[$1.key] ?? .max, $1.key) }
-  }
-}
-
-extension String {
-  func padded(to width: Int, left: Bool = false) -> String {
-    let padding = String(repeating: " ", count: max(0, width - count))
-    return left ? padding + self : self + padding
   }
 }

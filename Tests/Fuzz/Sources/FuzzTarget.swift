@@ -6,8 +6,8 @@ import MessageBroker
 /// The decoders that input from the network or from a file reaches, and what each of them promises
 /// beyond not to crash.
 enum FuzzTarget: String, CaseIterable {
-  case order, restock, service, topic, source, json, result, report, timestamp, filter
-  case configuration, panel, template
+  case order, restock, service, topic, source, json, result, report, entry, menu, timestamp, filter
+  case configuration, panel, learn, template, `import`
 
   var check: ([UInt8]) -> Void {
     switch self {
@@ -19,11 +19,15 @@ enum FuzzTarget: String, CaseIterable {
     case .json: Self.json
     case .result: Self.result
     case .report: Self.report
+    case .entry: Self.entry
+    case .menu: Self.menu
     case .timestamp: Self.timestamp
     case .filter: Self.filter
     case .configuration: Self.configuration
     case .panel: PanelFuzz.panel
+    case .learn: PanelFuzz.learn
     case .template: PanelFuzz.template
+    case .import: ImportFuzz.records
     }
   }
 
@@ -116,9 +120,34 @@ enum FuzzTarget: String, CaseIterable {
   }
 
   private static func report(_ payload: [UInt8]) {
-    guard let report = try? StockReport(payload: payload) else { return }
-    let again = try? StockReport(payload: report.payload)
-    expect(again == report, "\(report) is read back as \(String(describing: again))")
+    if let report = try? StockReport(payload: payload) {
+      let again = try? StockReport(payload: report.payload)
+      expect(again == report, "\(report) is read back as \(String(describing: again))")
+    }
+    if let report = try? SalesReport(payload: payload) {
+      let again = try? SalesReport(payload: report.payload)
+      expect(again == report, "\(report) is read back as \(String(describing: again))")
+    }
+    if let report = try? HistoryReport(payload: payload) {
+      let again = try? HistoryReport(payload: report.payload)
+      expect(again == report, "\(report) is read back as \(String(describing: again))")
+    }
+    if let report = try? ForecastReport(payload: payload) {
+      let again = try? ForecastReport(payload: report.payload)
+      expect(again == report, "\(report) is read back as \(String(describing: again))")
+    }
+  }
+
+  private static func entry(_ payload: [UInt8]) {
+    guard let entry = try? LedgerEntry(payload: payload) else { return }
+    let again = try? LedgerEntry(payload: entry.payload)
+    expect(again == entry, "\(entry) is read back as \(String(describing: again))")
+  }
+
+  private static func menu(_ payload: [UInt8]) {
+    guard let report = try? MenuReport(payload: payload) else { return }
+    let again = try? MenuReport(payload: report.payload)
+    expect(again?.payload == report.payload, "\(report) is read back differently")
   }
 
   private static func timestamp(_ bytes: [UInt8]) {

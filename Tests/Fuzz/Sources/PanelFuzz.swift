@@ -14,18 +14,36 @@ enum PanelFuzz {
     ),
   ]
 
-  /// The first line is a topic, the rest a payload. Whatever a device says, each press of it can be
-  /// named, and is the same press when it is read again; what was kept is never a press.
+  /// Whatever a device says, each press of it can be named, and is the same press when it is read
+  /// again; what was kept is never a press.
   static func panel(_ bytes: [UInt8]) {
-    let parts = bytes.split(
-      separator: UInt8(ascii: "\n"), maxSplits: 1, omittingEmptySubsequences: false)
-    guard let topic = String(validating: parts[0], as: UTF8.self) else { return }
-    let payload = parts.count > 1 ? Array(parts[1]) : []
+    guard let (topic, payload) = message(bytes) else { return }
     for (dialect, device) in devices { read(payload, on: topic, of: device, dialect) }
     guard let recognition = Recognition(payload, on: topic) else { return }
     expect(!recognition.press.names.isEmpty, "a press without a name")
-    guard !recognition.topic.contains(where: { "+#".contains($0) }) else { return }
-    paste(recognition)
+  }
+
+  /// What is printed to be pasted binds the press that was made, or is refused in words.
+  static func learn(_ bytes: [UInt8]) {
+    guard let (topic, payload) = message(bytes), let recognition = Recognition(payload, on: topic),
+      !recognition.topic.contains(where: { "+#".contains($0) })
+    else { return }
+    let yaml = recognition.yaml(name: "panel1", juice: "kiwi")
+    guard let configuration = try? KioskConfiguration.parse(yaml: yaml, file: "k.yaml") else {
+      return
+    }
+    guard let panel = configuration.panels.first else { return expect(false, "no panel: \(yaml)") }
+    expect(panel.topic == recognition.topic, "\(recognition.topic) is pasted as \(panel.topic)")
+    let isBound = recognition.press.names.contains { panel.buttons[$0] != nil }
+    expect(isBound, "\(recognition.press) is pasted as \(panel.buttons.keys)")
+  }
+
+  /// The first line is a topic, the rest a payload.
+  private static func message(_ bytes: [UInt8]) -> (topic: String, payload: [UInt8])? {
+    let parts = bytes.split(
+      separator: UInt8(ascii: "\n"), maxSplits: 1, omittingEmptySubsequences: false)
+    guard let topic = String(validating: parts[0], as: UTF8.self) else { return nil }
+    return (topic, parts.count > 1 ? Array(parts[1]) : [])
   }
 
   private static func read(
@@ -53,18 +71,6 @@ enum PanelFuzz {
     expect(again == live, "read again as \(String(describing: again))")
     let kept = try? binding.read(payload, on: topic, isRetained: true)
     expect(kept?.requests.isEmpty == true, "what was kept is a press: \(String(describing: kept))")
-  }
-
-  /// What is printed to be pasted binds the press that was made, or is refused in words.
-  private static func paste(_ recognition: Recognition) {
-    let yaml = recognition.yaml(name: "panel1", juice: "kiwi")
-    guard let configuration = try? KioskConfiguration.parse(yaml: yaml, file: "k.yaml") else {
-      return
-    }
-    guard let panel = configuration.panels.first else { return expect(false, "no panel: \(yaml)") }
-    expect(panel.topic == recognition.topic, "\(recognition.topic) is pasted as \(panel.topic)")
-    let isBound = recognition.press.names.contains { panel.buttons[$0] != nil }
-    expect(isBound, "\(recognition.press) is pasted as \(panel.buttons.keys)")
   }
 
   /// Filled with nothing, a template is its text; filled with something, it holds that.

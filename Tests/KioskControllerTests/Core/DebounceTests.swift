@@ -12,11 +12,21 @@ import Testing
     kiosk = try TestKiosk(settings: .test(orders: .init(debounce: .milliseconds(500))))
   }
 
+  /// Neither other rules nor a clock that is set make one press two.
+  @Test func aReloadDoesNotForgetAPress() throws {
+    let kiosk = try TestKiosk(settings: .test(orders: .init(debounce: .seconds(1))))
+    try kiosk.receive(.order("banana", packetID: 1))
+    try kiosk.reload()
+    kiosk.setClock(ahead: -3600)
+    try kiosk.receive(.order("banana", packetID: 2))
+    #expect(kiosk.stock["banana"] == 8)
+  }
+
   @Test func pressesWithinTheWindowAreOne() throws {
     let decision = try kiosk.receive(.order("banana"), .order("banana"))
     #expect(try decision.statuses == [.ready])
     kiosk.pass(.milliseconds(499))
-    #expect(try kiosk.receive(.order("banana")).publications.isEmpty)
+    #expect(try kiosk.receive(.order("banana")).answers.isEmpty)
     #expect(kiosk.core.counters.duplicates == 2)
     // The window runs from the press that counted, not from the last one.
     kiosk.pass(.milliseconds(1))

@@ -27,6 +27,16 @@ import Testing
     #expect(kiosk.stock["banana"] == 2)
   }
 
+  @Test func otherRulesForgetNothingOfWhatHasCome() throws {
+    let press = Delivery.order("banana", packetID: 7)
+    try kiosk.receive(press)
+    try kiosk.restart()
+    try kiosk.receive(Delivery(message: Message(topic: "elsewhere", text: "")))
+    try kiosk.reload()
+    #expect(!kiosk.door.redeliveries.areOver)
+    #expect(kiosk.door.dropped == 1)
+  }
+
   /// A refusal for each message would double a flood.
   @Test func aFloodIsToldAHundredTimesASecondAndCountedInFull() throws {
     let flood = (1...500).map { Delivery.order("{", panel: "p\($0)") }
@@ -52,7 +62,7 @@ import Testing
     let topics = ["kiosk/k1/order/p1/result", "kiosk/k1/stock", "kiosk/k2/order/p1", "x"]
     let decision = try kiosk.receive(
       topics.map { Delivery(message: Message(topic: $0, text: "banana")) })
-    #expect(decision.publications.isEmpty)
+    #expect(decision.answers.isEmpty && decision.changes.isEmpty)
     #expect(decision.transaction.isEmpty)
     #expect(kiosk.door.dropped == 4)
   }

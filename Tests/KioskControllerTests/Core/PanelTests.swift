@@ -62,7 +62,8 @@ import Testing
     #expect(kiosk.stock["banana"] == 4)
   }
 
-  @Test func aShellyThatWasPressedWhileTheKioskWasLongAwayPoursNothing() throws {
+  @Test(arguments: [false, true])
+  func aShellyThatWasPressedWhileTheKioskWasLongAwayPoursNothing(reloading: Bool) throws {
     let kiosk = try Self.kiosk(.shellyGen1, "shellies/s1")
     func event(_ count: Int) -> Delivery {
       message("shellies/s1/input_event/0", #"{"event":"S","event_cnt":\#(count)}"#)
@@ -70,9 +71,11 @@ import Testing
     try kiosk.receive(event(1))
     kiosk.pass(.seconds(3600))
     try kiosk.restart(late: true)
+    if reloading { try kiosk.reload() }
     kiosk.pass(.seconds(20))
     try kiosk.receive(event(2))
     #expect(kiosk.stock["banana"] == 8)
+    if reloading { try kiosk.reload() }
     // It has said now what happened before: all else is news.
     try kiosk.receive(event(3))
     #expect(kiosk.stock["banana"] == 6)
@@ -180,7 +183,7 @@ import Testing
     let topic = "hall/event/bell/state"
     let ghost = try kiosk.receive(message(topic, #"{"event_type":"press"}"#, retain: true))
     // Nobody is told of it, either: it comes again with every subscription.
-    #expect(ghost.transaction.isEmpty && ghost.publications.isEmpty)
+    #expect(ghost.transaction.isEmpty && ghost.answers.isEmpty)
     try kiosk.receive(message(topic, #"{"event_type":"press"}"#))
     #expect(kiosk.stock["banana"] == 8)
   }
@@ -231,7 +234,7 @@ import Testing
     let kiosk = try Self.kiosk(.tasmota, "stat/hall", feedback: feedback)
     let press = message("stat/hall/RESULT", #"{"Button1":{"Action":"SINGLE"}}"#)
     func told(_ decision: Decision) -> [String] {
-      decision.publications.filter { !$0.topic.hasPrefix("kiosk/") }
+      decision.answers.filter { !$0.topic.hasPrefix("kiosk/") }
         .map { "\($0.topic) \(text($0.payload))" }
     }
     #expect(told(try kiosk.receive(press)) == ["lamp banana 1 8"])

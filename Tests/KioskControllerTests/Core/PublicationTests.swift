@@ -20,11 +20,9 @@ import Testing
         #"stock {"seq":4,"at":"2026-11-21T09:00:00Z","fruits":"#
           + #"{"banana":6,"kiwi":7,"mango":10,"pineapple":10,"strawberry":10}}"#,
       ])
-    // Results come before what displays are told.
-    #expect(
-      decision.publications.map(\.retain) == [false, false, false]
-        + Array(repeating: true, count: 5))
-    #expect(decision.publications.allSatisfy { $0.qos == .atLeastOnce })
+    #expect(decision.changes.allSatisfy { $0.retain })
+    #expect(decision.answers.map(\.retain) == [false, false, false])
+    #expect((decision.answers + decision.changes).allSatisfy { $0.qos == .atLeastOnce })
   }
 
   @Test func whatIsBackWhereItWasIsNotTold() throws {
@@ -67,7 +65,7 @@ import Testing
       uniquingKeysWith: { first, _ in first })
     #expect(state.count == told.count)
     #expect(state.allSatisfy { $0.retain && $0.qos == .atLeastOnce })
-    var expected = ["service": "open", "menu": text(Menu.standard.payload)]
+    var expected = ["service": "open", "menu": text(kiosk.settings.menuReport.payload)]
     for fruit in Menu.standard.fruits {
       expected["stock/\(fruit.id)"] = "10"
       expected["alert/\(fruit.id)"] = "ok"

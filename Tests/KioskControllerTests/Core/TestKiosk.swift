@@ -64,6 +64,12 @@ final class TestKiosk {
     if late { core.cameBack(at: now.timestamp) }
   }
 
+  /// The same rules are read again.
+  func reload() throws {
+    core.adopt(settings, state: try ledger.state())
+    door.adopt(settings)
+  }
+
   func pass(_ duration: Duration, day: Int? = nil) {
     let (seconds, attoseconds) = duration.components
     let milliseconds = seconds * 1000 + attoseconds / 1_000_000_000_000_000
@@ -132,14 +138,12 @@ extension Decision {
     }
   }
 
-  var answers: [Message] { publications.filter { !$0.retain } }
-
   var statuses: [CommandResult.Status] { get throws { try results.map(\.status) } }
   var reasons: [RejectionReason?] { get throws { try results.map(\.reason) } }
 
   /// The retained topics that are told, with their payloads, in order.
   var reports: [String] {
-    publications.filter(\.retain).map {
+    changes.map {
       "\($0.topic.dropFirst("kiosk/k1/".count)) \(String(decoding: $0.payload, as: UTF8.self))"
     }
   }

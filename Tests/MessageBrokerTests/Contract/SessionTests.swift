@@ -127,11 +127,11 @@ struct SessionTests {
   @Test(arguments: BrokerKind.allCases)
   func whatIsAbandonedForTooLongDoesNotComeAgain(kind: BrokerKind) async throws {
     try await withBroker(kind) { fixture in
-      let kiosk = try await fixture.onlineClient("kiosk", "orders/#") { $0.lasts(.seconds(2)) }
+      let kiosk = try await fixture.onlineClient("kiosk", "orders/#") { $0.lasts(.seconds(6)) }
       let panel = try await fixture.onlineClient("panel")
       try await panel.publishAndConfirm([Message(topic: "orders/a", text: "old")])
       var abandoned = 0
-      for _ in 1...12 {
+      for _ in 1...28 {
         while let event = await kiosk.nextEvent(timeout: .zero) {
           guard case .deliveries(let deliveries) = event else { continue }
           #expect(deliveries.map(\.text) == ["old"])

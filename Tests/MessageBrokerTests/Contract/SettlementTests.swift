@@ -42,12 +42,12 @@ struct SettlementTests {
       if case .deliveries = await kiosk.nextEvent(timeout: fixture.patience) {
         Issue.record("a second batch in hand")
       }
-      await kiosk.settle()
+      #expect(await !kiosk.settle())
       #expect(try await kiosk.nextBatch().map(\.isRedelivery) == [true])
 
       try await fixture.cutConnection(ofClient: "kiosk")
       try await kiosk.expectOffline()
-      await kiosk.settle()
+      #expect(await !kiosk.settle())
       try await fixture.letReconnect()
       #expect(try await kiosk.nextBatch().map(\.isRedelivery) == [true], "still unacknowledged")
     }
@@ -59,7 +59,8 @@ struct SettlementTests {
       let panel = try await fixture.onlineClient("panel")
       let kiosk = try await fixture.onlineClient("kiosk", "orders/#") { $0.lasts() }
       try await panel.publishAndConfirm([Message(topic: "orders/a", text: "old")])
-      _ = try await kiosk.nextDeliveries(1)
+      _ = try await kiosk.nextBatch()
+      #expect(await kiosk.settle())
       // The broker has read the acknowledgement when it confirms what came behind.
       try await kiosk.publishAndConfirm([Message(topic: "marker", text: "")])
 

@@ -28,7 +28,7 @@ extension MessageBroker {
     while true {
       switch try await event(location) {
       case .online(let resumed): return resumed
-      case .offline, .confirmed: continue
+      case .offline, .confirmed, .updated: continue
       case .deliveries(let unexpected):
         try #require(unexpected.isEmpty, "expected to be online", sourceLocation: location)
       }
@@ -44,6 +44,19 @@ extension MessageBroker {
       case .confirmed: continue
       case let unexpected:
         try #require(unexpected == .confirmed, "expected to be offline", sourceLocation: location)
+      }
+    }
+  }
+
+  /// Waits until an `update` holds.
+  func expectUpdated(_ location: SourceLocation = #_sourceLocation) async throws {
+    while true {
+      switch try await event(location) {
+      case .updated(let refusal):
+        return #expect(refusal == nil, sourceLocation: location)
+      case .offline, .confirmed: continue
+      case let unexpected:
+        try #require(unexpected == .confirmed, "expected an update", sourceLocation: location)
       }
     }
   }

@@ -22,7 +22,7 @@ struct EventLoopTests {
 
     /// Keeps the thread from everything else until the check is over.
     func settle(_ check: @Sendable () throws -> Void) throws {
-      broker.assumeIsolated { $0.settle() }
+      broker.assumeIsolated { _ = $0.settle() }
       try check()
     }
 

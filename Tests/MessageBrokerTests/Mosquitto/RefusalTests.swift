@@ -1,7 +1,8 @@
 import KioskTestSupport
 import MessageBroker
-import MosquittoBroker
 import Testing
+
+@testable import MosquittoBroker
 
 /// Each refusal is named by its cause.
 @Suite(.timeLimit(.minutes(2)))
@@ -73,6 +74,27 @@ struct RefusalTests {
         == .offline(.subscriptionRefused(filter: "b/#")))
     // Told once, though each attempt fails the same way.
     #expect(await broker.nextEvent(timeout: .milliseconds(300)) == nil)
+  }
+
+  /// The session goes on, and later connections ask for what was there.
+  @Test(arguments: [
+    (Version.v311, [0x90, 4, 0, 2, 1, 0x80] as [UInt8]), (.v5, [0x90, 5, 0, 2, 0, 1, 0x87]),
+  ])
+  func aRefusedUpdateNamesItsFilter(version: Version, answer: [UInt8]) async throws {
+    let granted: [UInt8] = version == .v5 ? [0x90, 4, 0, 1, 0, 1] : [0x90, 3, 0, 1, 1]
+    let server = try ScriptedServer([
+      version == .v5 ? [0x20, 3, 0, 0, 0] : [0x20, 2, 0, 0], granted, answer,
+    ])
+    let broker = MosquittoBroker(.loopback(server.port, version))
+    var options = SessionOptions(clientID: "kiosk", subscriptions: [try TopicFilter("a")])
+    await broker.connect(options)
+    try await broker.expectOnline()
+    options.subscriptions = [try TopicFilter("a"), try TopicFilter("b"), try TopicFilter("c/#")]
+    await broker.update(options)
+    #expect(
+      await broker.nextEvent(timeout: .seconds(10))
+        == .updated(refusal: .subscriptionRefused(filter: "c/#")))
+    #expect(await broker.options.subscriptions.map(\.text) == ["a"])
   }
 
   @Test(arguments: [(0x8E as UInt8, true), (0x8B, false), (0x95, false)])

@@ -1,0 +1,130 @@
+// Live updates, steppers, and buttons that answer without a new page. Every page works without it.
+"use strict";
+
+// --- Live updates: the server sends the parts of the page that have changed ----------------------
+
+const replace = (markup) => {
+  const template = document.createElement("template");
+  template.innerHTML = markup;
+  const focused = document.activeElement?.id;
+  for (const part of [...template.content.children]) {
+    const old = document.getElementById(part.id);
+    if (!old || old.isEqualNode(part)) continue;
+    const open = [...old.querySelectorAll("details")].map((details) => details.open);
+    old.replaceWith(part);
+    part.querySelectorAll("details").forEach((details, index) => { details.open = open[index]; });
+  }
+  if (focused && document.activeElement?.id !== focused) document.getElementById(focused)?.focus();
+  document.querySelectorAll(".stepper").forEach(foretell);
+};
+
+const listen = (address) => {
+  const sign = document.querySelector(".disconnected");
+  let source = null;
+  let retry = 0;
+  const close = () => { source?.close(); source = null; clearTimeout(retry); };
+  const open = () => {
+    close();
+    if (document.hidden) return;
+    source = new EventSource(address);
+    source.onopen = () => { sign.hidden = true; };
+    source.onmessage = (event) => replace(event.data);
+    source.onerror = () => {
+      sign.hidden = false;
+      // What was refused is not tried again by the browser.
+      if (source.readyState === EventSource.CLOSED) retry = setTimeout(open, 5000);
+    };
+  };
+  // Nobody looks at a hidden page; a browser has only six connections for all of them.
+  document.addEventListener("visibilitychange", () => (document.hidden ? close() : open()));
+  addEventListener("pagehide", close);
+  addEventListener("pageshow", (event) => { if (event.persisted) open(); });
+  open();
+};
+
+// --- Steppers ------------------------------------------------------------------------------------
+
+const foretell = (stepper) => {
+  const input = stepper.querySelector("input");
+  const change = Number.parseInt(input.value, 10) || 0;
+  const shown = stepper.parentElement.querySelector("[data-stock]");
+  const after = Number(shown?.dataset.stock) + change;
+  const capacity = Number(stepper.dataset.capacity ?? Infinity);
+  const output = stepper.querySelector("output");
+  const text = change === 0 ? "" : `→ ${after}`;
+  if (output.value !== text) output.value = text;
+  output.classList.toggle("bad", change !== 0 && (after < 0 || (change > 0 && after > capacity)));
+};
+
+const step = (button) => {
+  const stepper = button.closest(".stepper");
+  const input = stepper.querySelector("input");
+  const stock = Number(stepper.parentElement.querySelector("[data-stock]")?.dataset.stock ?? 0);
+  const most = Number(stepper.dataset.capacity ?? Infinity) - stock;
+  const next = (Number.parseInt(input.value, 10) || 0) + Number(button.dataset.step);
+  input.value = String(Math.max(-stock, Math.min(Math.max(0, most), next)));
+  foretell(stepper);
+};
+
+const enliven = (stepper) => {
+  for (const button of stepper.querySelectorAll("[data-step]")) {
+    button.hidden = false;
+    let timer = 0;
+    const release = () => clearTimeout(timer);
+    button.addEventListener("pointerdown", (event) => {
+      if (event.button !== 0) return;
+      step(button);
+      let pause = 400;
+      const again = () => {
+        step(button);
+        pause = Math.max(30, pause * 0.8);
+        timer = setTimeout(again, pause);
+      };
+      timer = setTimeout(again, pause);
+    });
+    for (const name of ["pointerup", "pointerleave", "pointercancel"]) {
+      button.addEventListener(name, release);
+    }
+    // The keyboard and screen readers click without a pointer.
+    button.addEventListener("click", (event) => { if (event.detail === 0) step(button); });
+    button.addEventListener("contextmenu", (event) => event.preventDefault());
+  }
+  stepper.querySelector("input").addEventListener("input", () => foretell(stepper));
+  foretell(stepper);
+};
+
+// --- The virtual panel: the answer comes without a new page --------------------------------------
+
+const press = async (form, button) => {
+  const message = document.querySelector(".message");
+  message.setAttribute("aria-busy", "true");
+  const fields = new URLSearchParams(new FormData(form));
+  fields.set(button.name, button.value);
+  try {
+    const response = await fetch(form.action, { method: "POST", body: fields });
+    if (response.redirected) { location.assign(response.url); return; }
+    const page = new DOMParser().parseFromString(await response.text(), "text/html");
+    const answer = page.querySelector(".message") ?? page.querySelector("main");
+    message.replaceChildren(...answer.childNodes);
+    // Another press is another order.
+    const id = page.querySelector("[data-inline] [name=id]");
+    if (id) form.elements.id.value = id.value;
+  } catch {
+    form.requestSubmit(button);
+  } finally {
+    message.removeAttribute("aria-busy");
+  }
+};
+
+document.querySelectorAll("form[data-inline]").forEach((form) => {
+  let isBusy = false;
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    if (isBusy || !event.submitter) return;
+    isBusy = true;
+    await press(form, event.submitter);
+    isBusy = false;
+  });
+});
+document.querySelectorAll(".stepper").forEach(enliven);
+if (document.body.dataset.live) listen(document.body.dataset.live);

@@ -1,0 +1,32 @@
+/// How the dashboard is reached.
+package struct DashboardSettings: Sendable {
+  package var host: String
+  /// 0: any that is free.
+  package var port: Int
+  /// PEM files; `nil`: not encrypted here.
+  package var tls: TLS?
+  /// A proxy in front of it does the encryption, and tells who asks (`X-Forwarded-For`).
+  package var isBehindProxy: Bool
+
+  package init(
+    host: String = "127.0.0.1", port: Int = 8080, tls: TLS? = nil, isBehindProxy: Bool = false
+  ) {
+    self.host = host
+    self.port = port
+    self.tls = tls
+    self.isBehindProxy = isBehindProxy
+  }
+
+  package struct TLS: Sendable {
+    package let certificateFile: String
+    package let keyFile: String
+
+    package init(certificateFile: String, keyFile: String) {
+      self.certificateFile = certificateFile
+      self.keyFile = keyFile
+    }
+  }
+
+  /// Whether browsers see it encrypted: cookies then travel no other way.
+  var isSecure: Bool { tls != nil || isBehindProxy }
+}

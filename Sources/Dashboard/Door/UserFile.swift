@@ -1,0 +1,114 @@
+import Foundation
+import JuiceMaker
+import Synchronization
+
+/// The file of those who may log in: a line for each, `<name> <role> <hash>`.
+///
+/// A change of the file counts at once: who is removed, or gets another password or role, is out.
+package final class UserFile: Sendable {
+  /// What a change of the file changes.
+  private struct Version: Equatable {
+    let seconds: Int
+    let nanoseconds: Int
+    let inode: UInt64
+    let size: Int64
+
+    init(_ status: stat) {
+      #if canImport(Darwin)
+      let modified = status.st_mtimespec
+      #else
+      let modified = status.st_mtim
+      #endif
+      (seconds, nanoseconds) = (Int(modified.tv_sec), Int(modified.tv_nsec))
+      (inode, size) = (UInt64(status.st_ino), Int64(status.st_size))
+    }
+  }
+
+  package let path: String
+  private let known = Mutex<(version: Version, users: [User.Name: User])?>(nil)
+
+  package init(path: String) { self.path = path }
+
+  /// Who is in the file now; nobody if there is none.
+  ///
+  /// - Throws: `UserFileError` that says which line is wrong, or that others may read it.
+  package func users() throws(UserFileError) -> [User.Name: User] {
+    var status = stat()
+    guard stat(path, &status) == 0 else {
+      guard errno == ENOENT else { throw UserFileError(path, String(cString: strerror(errno))) }
+      return [:]
+    }
+    let version = Version(status)
+    if let known = known.withLock({ $0 }), known.version == version { return known.users }
+    guard status.st_mode & (S_IRWXG | S_IRWXO) == 0 else {
+      throw UserFileError(path, "others than its owner may use it; run: chmod 600 \(path)")
+    }
+    guard let text = try? String(contentsOfFile: path, encoding: .utf8) else {
+      throw UserFileError(path, "cannot be read")
+    }
+    var users: [User.Name: User] = [:]
+    for (number, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated()
+    where !line.isEmpty && !line.hasPrefix("#") {
+      guard let user = User(line: line), users.updateValue(user, forKey: user.name) == nil else {
+        throw UserFileError("\(path):\(number + 1)", "this is no user; a line is: name role hash")
+      }
+    }
+    known.withLock { $0 = (version, users) }
+    return users
+  }
+
+  /// Changes the file, whole or not at all. Root changes it for whom it belongs to: the owner of the
+  /// file, or else of its folder, who is the dashboard's own user.
+  package func update(
+    _ change: (inout [User.Name: User]) -> Void
+  ) throws(UserFileError) {
+    var users = try users()
+    change(&users)
+    let text = users.values.sorted { $0.name < $1.name }.map { "\($0.line)\n" }.joined()
+    let new = "\(path).new"
+    unlink(new)
+    // Nobody else reads it, not even for a moment.
+    let descriptor = open(new, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+    guard descriptor >= 0 else { throw UserFileError(new, String(cString: strerror(errno))) }
+    let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+    var owned = stat()
+    if geteuid() == 0, stat(path, &owned) == 0 || stat(folder, &owned) == 0 {
+      fchown(descriptor, owned.st_uid, owned.st_gid)
+    }
+    do {
+      try file.write(contentsOf: Data(text.utf8))
+      try file.synchronize()
+    } catch {
+      throw UserFileError(new, "cannot be written: \(error)")
+    }
+    guard rename(new, path) == 0 else {
+      throw UserFileError(path, String(cString: strerror(errno)))
+    }
+  }
+}
+
+/// What is wrong with the file of users.
+package struct UserFileError: Error, CustomStringConvertible {
+  package let description: String
+
+  init(_ place: String, _ problem: String) { description = "\(place): \(problem)" }
+}
+
+extension UserFile {
+  private var folder: String {
+    let folder = path.split(separator: "/", omittingEmptySubsequences: false).dropLast()
+    return folder.isEmpty ? "." : folder.joined(separator: "/") + "/"
+  }
+}
+
+extension User {
+  fileprivate var line: String { "\(name) \(role.rawValue) \(password)" }
+
+  fileprivate init?(line: some StringProtocol) {
+    let words = line.split(separator: " ")
+    guard words.count == 3, let name = Name(words[0]), let role = Role(rawValue: String(words[1])),
+      let password = PasswordHash(words[2])
+    else { return nil }
+    self.init(name: name, role: role, password: password)
+  }
+}

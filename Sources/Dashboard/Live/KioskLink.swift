@@ -1,0 +1,166 @@
+package import Fleet
+package import JuiceMaker
+package import KioskMessages
+package import Logging
+package import MessageBroker
+import ServiceLifecycle
+import Synchronization
+
+/// The connection to the kiosks: keeps the fleet as they tell it, and carries commands to them.
+package final class KioskLink: Service {
+  fileprivate struct Key: Hashable {
+    let topic: String
+    let id: Request.ID
+  }
+
+  fileprivate struct Pending {
+    let message: Message
+    let answer: AsyncStream<CommandResult>.Continuation
+  }
+
+  fileprivate struct State: Sendable {
+    var fleet: Fleet
+    var offline: BrokerError?
+    var isOnline = false
+    var pending: [Key: [Int: Pending]] = [:]
+    var calls = 0
+  }
+
+  /// The panel under which the virtual one presses; `restock` and `service` go by the user's name.
+  package static let virtualPanel = Source(kind: .order, name: "virtual")
+
+  private let broker: any MessageBroker
+  private let root: String
+  private let now: @Sendable () -> Timestamp
+  private let logger: Logger
+  private let state: Mutex<State>
+  let updates = LiveUpdates()
+
+  /// - Parameter root: what the topics of the kiosks start with.
+  package init(
+    broker: any MessageBroker, root: String, now: @escaping @Sendable () -> Timestamp,
+    logger: Logger
+  ) {
+    self.broker = broker
+    self.root = root
+    self.now = now
+    self.logger = logger
+    state = Mutex(State(fleet: Fleet(root: root)))
+  }
+
+  package var fleet: Fleet { state.withLock { $0.fleet } }
+
+  /// What stands between the dashboard and its broker; `nil` if nothing does.
+  var trouble: String? {
+    state.withLock { state in
+      state.isOnline ? nil : state.offline?.description ?? "the broker has not answered yet"
+    }
+  }
+
+  var time: Timestamp { now() }
+
+  package func run() async {
+    let filters =
+      Fleet.filters(root: root)
+      + ["restock/+", "service/+", "\(Self.virtualPanel)"]
+      .map { "\(root)/+/\($0)/result" }
+    await broker.connect(
+      SessionOptions(
+        clientID: "juice-dashboard-\(UInt32.random(in: 0 ... .max))",
+        subscriptions: filters.compactMap { try? TopicFilter($0) }))
+    await cancelWhenGracefulShutdown {
+      while let event = await self.broker.nextEvent(timeout: nil) { await self.handle(event) }
+    }
+    await broker.disconnect(grace: .seconds(1))
+  }
+
+  private func handle(_ event: BrokerEvent) async {
+    switch event {
+    case .online:
+      logger.notice("online")
+      let again = state.withLock { state in
+        (state.isOnline, state.offline) = (true, nil)
+        return state.pending.values.flatMap(\.values).map(\.message)
+      }
+      _ = try? await broker.publish(again)
+      updates.everythingChanged()
+    case .offline(let error):
+      logger.warning("\(error); waiting for it")
+      state.withLock { ($0.isOnline, $0.offline) = (false, error) }
+      updates.everythingChanged()
+    case .deliveries(let deliveries):
+      receive(deliveries.map(\.message))
+    case .confirmed, .updated: break
+    }
+    await broker.settle()
+  }
+
+  private func receive(_ messages: [Message]) {
+    let now = now()
+    let changed = state.withLock { state in
+      var changed: Set<KioskID> = []
+      for message in messages {
+        if message.topic.hasSuffix("/result") {
+          state.answer(message)
+        } else if let id = state.fleet.receive(
+          topic: message.topic, payload: message.payload, isRetained: message.retain, at: now)
+        {
+          changed.insert(id)
+        }
+      }
+      return changed
+    }
+    if !changed.isEmpty { updates.changed(changed) }
+  }
+
+  /// Sends a command and waits for its result.
+  ///
+  /// - Parameter id: the same for every attempt of one command: then it is done once.
+  /// - Returns: `nil` if there was no answer in time. The command may still be on its way, or done.
+  package func send(
+    _ command: Command, to kiosk: KioskID, as source: Source, id: Request.ID,
+    timeout: Duration = .seconds(5)
+  ) async -> CommandResult? {
+    let topics = KioskTopics(root: root, kiosk: kiosk)
+    let message = Message(
+      topic: topics.command(from: source),
+      payload: Request(id: id, sentAt: now(), command: command).payload)
+    let key = Key(topic: topics.result(for: source), id: id)
+    let (answers, continuation) = AsyncStream<CommandResult>.makeStream()
+    let call = state.withLock { state in
+      state.calls += 1
+      state.pending[key, default: [:]][state.calls] = Pending(
+        message: message, answer: continuation)
+      return state.calls
+    }
+    defer {
+      state.withLock { state in
+        state.pending[key]?[call] = nil
+        if state.pending[key]?.isEmpty == true { state.pending[key] = nil }
+      }
+    }
+    _ = try? await broker.publish([message])
+    await broker.settle()
+    return await withTaskGroup(of: CommandResult?.self) { group in
+      group.addTask { await answers.first { _ in true } }
+      group.addTask {
+        try? await Task.sleep(for: timeout)
+        return nil
+      }
+      defer { group.cancelAll() }
+      return await group.next() ?? nil
+    }
+  }
+}
+
+extension KioskLink.State {
+  fileprivate func answer(_ message: Message) {
+    guard let result = try? CommandResult(payload: message.payload), let id = result.id else {
+      return
+    }
+    for pending in (pending[KioskLink.Key(topic: message.topic, id: id)] ?? [:]).values {
+      pending.answer.yield(result)
+      pending.answer.finish()
+    }
+  }
+}

@@ -1,0 +1,69 @@
+import HTTPTypes
+import Hummingbird
+import Logging
+
+enum ErrorPage {
+  static func response(to error: any Error, _ visit: Visit, logger: Logger) -> Response {
+    switch error {
+    case Refusal.loggedOut:
+      guard visit.place != "/" else { return LoginPage.page(visit, to: "/").response(visit) }
+      return .redirect(to: "/login?to=\(visit.place.percentEncoded)", type: .normal)
+    case let refusal as Refusal:
+      let (status, english, korean) = words(for: refusal)
+      var response = page(visit, status, visit.language(english, korean)).response(visit)
+      if case .tooManyLogins(let wait) = refusal {
+        response.headers[.retryAfter] = String(wait.components.seconds + 1)
+      } else if case .tooManyPages = refusal {
+        response.headers[.retryAfter] = "30"
+      }
+      return response
+    case let error as any HTTPResponseError:
+      let text = visit.language(
+        error.status == .notFound ? "There is no such page." : "This cannot be answered.",
+        error.status == .notFound ? "없는 페이지예요." : "처리할 수 없는 요청이에요.")
+      return page(visit, error.status, text).response(visit)
+    default:
+      logger.error("\(visit.place): \(error)")
+      return page(
+        visit, .internalServerError, visit.language("Something went wrong.", "문제가 생겼어요.")
+      ).response(visit)
+    }
+  }
+
+  private static func page(_ visit: Visit, _ status: HTTPResponse.Status, _ text: String) -> Page {
+    Page(
+      title: text,
+      body: """
+        <section class="card narrow">
+        <h1>\(text)</h1>
+        <p><a class="button" href="/">\(visit.language("To the kiosks", "키오스크 목록으로"))</a></p>
+        </section>
+        """, status: status)
+  }
+
+  private static func words(
+    for refusal: Refusal
+  ) -> (status: HTTPResponse.Status, english: String, korean: String) {
+    switch refusal {
+    case .notFound, .loggedOut: (.notFound, "There is no such page.", "없는 페이지예요.")
+    case .notAllowed:
+      (.forbidden, "You may look, but not change anything.", "보기 전용 계정이라 바꿀 수 없어요.")
+    case .forged:
+      (
+        .forbidden, "This form is out of date. Go back, reload the page and try again.",
+        "만료된 양식이에요. 페이지를 새로 고친 뒤 다시 시도해 주세요."
+      )
+    case .badForm: (.badRequest, "This form cannot be read.", "양식을 읽을 수 없어요.")
+    case .tooManyLogins:
+      (
+        .tooManyRequests, "Too many wrong passwords. Wait a minute, then try again.",
+        "비밀번호를 너무 많이 틀렸어요. 1분 뒤에 다시 시도해 주세요."
+      )
+    case .tooManyPages:
+      (
+        .serviceUnavailable, "Too many pages are open. Reload this one by hand.",
+        "열려 있는 페이지가 너무 많아요. 직접 새로 고쳐 주세요."
+      )
+    }
+  }
+}

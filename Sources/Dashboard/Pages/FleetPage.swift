@@ -1,0 +1,125 @@
+import Fleet
+import JuiceMaker
+import KioskMessages
+
+/// Every kiosk, the most urgent first.
+struct FleetPage {
+  /// More are on further pages: what is on one screen has to stay quick.
+  static let kiosksPerPage = 100
+
+  let fleet: Fleet
+  let trouble: String?
+  let now: Timestamp
+  let language: Language
+  /// What is looked for.
+  var filter = ""
+  /// From 1.
+  var number = 1
+
+  /// As a query.
+  static func address(_ path: String, filter: String, number: Int) -> String {
+    "\(path)?q=\(filter.percentEncoded)&page=\(number)"
+  }
+
+  func page() -> Page {
+    let parts = parts
+    let find = language("Find", "찾기")
+    return Page(
+      title: language("Kiosks", "키오스크"),
+      body: """
+        <h1>\(language("Kiosks", "키오스크"))</h1>
+        \(parts.map(\.html))
+        <form class="filter" role="search">
+        <input type="search" name="q" value="\(filter)" aria-label="\(find)" \
+        placeholder="\(language("Name, fruit, low, out, offline, closed", "이름, 과일, low, out, offline, closed"))">
+        <button>\(find)</button>
+        </form>
+        \(list.html)
+        """, live: Self.address("/live", filter: filter, number: number))
+  }
+
+  /// What is kept up to date.
+  var liveParts: [LivePart] { parts + [list] }
+
+  private var parts: [LivePart] {
+    let count = fleet.count
+    func tile(_ name: String, _ number: Int, _ style: HTML) -> HTML {
+      "<div class=\"tile \(number > 0 ? style : .empty)\"><dt>\(name)</dt><dd>\(number)</dd></div>"
+    }
+    return [
+      Notices.broker(trouble, language),
+      LivePart(
+        "count", tag: "dl", class: "tiles",
+        """
+        \(tile(language("Kiosks", "키오스크"), count.kiosks, ""))
+        \(tile(language("Offline", "오프라인"), count.offline, "bad"))
+        \(tile(language("Out of a fruit", "과일 품절"), count.out, "bad"))
+        \(tile(language("Low", "부족"), count.low, "warn"))
+        \(tile(language("Sold today", "오늘 판매"), count.soldToday, ""))
+        """),
+    ]
+  }
+
+  private var list: LivePart {
+    let kiosks = fleet.byUrgency(matching: filter)
+    let pages = max(1, (kiosks.count + Self.kiosksPerPage - 1) / Self.kiosksPerPage)
+    let number = min(max(1, number), pages)
+    let shown = kiosks.dropFirst((number - 1) * Self.kiosksPerPage).prefix(Self.kiosksPerPage)
+    if shown.isEmpty {
+      let text =
+        filter.isEmpty
+        ? language(
+          "No kiosk has said anything yet. One appears here as soon as it is online.",
+          "아직 소식을 보낸 키오스크가 없어요. 온라인이 되면 여기에 나타나요.")
+        : language("No kiosk matches.", "찾는 키오스크가 없어요.")
+      return LivePart("kiosks", "<p class=\"empty\">\(text)</p>")
+    }
+    return LivePart(
+      "kiosks",
+      "<ul class=\"kiosks\">\(shown.map(row))</ul>\(pages > 1 ? links(number, of: pages) : .empty)")
+  }
+
+  private func links(_ number: Int, of pages: Int) -> HTML {
+    let others: [HTML] = (1...pages).map { page in
+      page == number
+        ? "<strong aria-current=\"page\">\(page)</strong> "
+        : """
+        <a id="page-\(page)" href="\(Self.address("/", filter: filter, number: page))">\(page)</a>\u{20}
+        """
+    }
+    return "<nav class=\"pages\" aria-label=\"\(language("Pages", "페이지"))\">\(others)</nav>"
+  }
+
+  private func row(_ kiosk: KioskState) -> HTML {
+    let style: HTML =
+      switch kiosk.urgency {
+      case .offline, .out: "bad"
+      case .low: "warn"
+      case .fine: "good"
+      }
+    let dry: HTML? = kiosk.nextToRunDry.map { next in
+      let moment = Moment(nil, now: now, language)
+      return """
+        <span class="fact"><span class="key">\(language("Next out", "다음 품절"))</span>
+        \(kiosk.name(of: next.fruit, language)) \(moment.distance(next.at))</span>
+        """
+    }
+    let sold: HTML? = kiosk.soldToday.map { sold in
+      let usual: HTML? = kiosk.usuallySold.map { usual in
+        " <span class=\"muted\">\(language("usually", "평소")) \(Int(usual.rounded()))</span>"
+      }
+      return """
+        <span class="fact"><span class="key">\(language("Sold today", "오늘 판매"))</span>
+        \(sold)\(usual)</span>
+        """
+    }
+    return """
+      <li class="kiosk \(style)">
+      <a id="kiosk-\(kiosk.id)" class="name" href="/kiosks/\(kiosk.id)">\(kiosk.id)</a>
+      <span class="chips">\(kiosk.chips(language, now: now))</span>
+      \(sold)\(dry)
+      </li>
+
+      """
+  }
+}

@@ -1,0 +1,150 @@
+import Fleet
+import JuiceMaker
+import KioskMessages
+
+/// One kiosk: what is there, what sells, who has restocked, and how to restock.
+struct KioskPage {
+  let kiosk: KioskState
+  let trouble: String?
+  let now: Timestamp
+  let visit: Visit
+
+  var language: Language { visit.language }
+  var moment: Moment { Moment(kiosk.sales?.timeZone, now: now, language) }
+
+  /// - Parameter notice: what has just been done.
+  func page(notice: HTML? = nil) -> Page {
+    Page(
+      title: kiosk.id.text,
+      body: """
+        <p class="path"><a href="/">← \(language("Kiosks", "키오스크"))</a></p>
+        \(notice)
+        \(Notices.broker(trouble, language).html)
+        <div class="title">
+        <h1>\(kiosk.id)</h1>
+        \(state.html)
+        </div>
+        <div class="columns">
+        <div class="column">
+        \(StockForm(kiosk: kiosk, now: now, visit: visit).html)
+        <section class="card">
+        <h2>\(language("History", "재고 이력"))</h2>
+        \(history.html)
+        </section>
+        </div>
+        <div class="column">
+        <section class="card">
+        <h2>\(language("Live orders", "실시간 주문"))</h2>
+        \(orders.html)
+        </section>
+        \(sales.html)
+        <section class="card">
+        <h2>\(language("More", "더 보기"))</h2>
+        <div class="actions">
+        \(visit.isOperator ? panelLink : .empty)
+        <a class="button" href="/kiosks/\(kiosk.id)/display">\(language("Display", "화면"))</a>
+        \(visit.isOperator ? serviceForm : .empty)
+        </div>
+        </section>
+        </div>
+        </div>
+        """, live: "/kiosks/\(kiosk.id)/live")
+  }
+
+  var liveParts: [LivePart] {
+    [Notices.broker(trouble, language), state, orders, history, sales, service]
+      + StockForm(kiosk: kiosk, now: now, visit: visit).liveParts
+  }
+
+  private var state: LivePart {
+    LivePart("state", class: "chips", "\(kiosk.chips(language, now: now))")
+  }
+
+  private var panelLink: HTML {
+    """
+    <a class="button" href="/kiosks/\(kiosk.id)/panel">\(language("Virtual panel", "가상 버튼"))</a>
+    """
+  }
+
+  private var serviceForm: HTML {
+    """
+    <form method="post" action="/kiosks/\(kiosk.id)/service">
+    <input type="hidden" name="proof" value="\(visit.proof)">
+    <input type="hidden" name="id" value="\(CommandID.random)">
+    \(service.html)
+    </form>
+    """
+  }
+
+  /// Somebody else may open or close the kiosk meanwhile.
+  private var service: LivePart {
+    let isClosed = kiosk.service == .closed
+    return LivePart(
+      "service", tag: "span",
+      """
+      <input type="hidden" name="service" value="\(isClosed ? "open" : "closed")">
+      <button>\(isClosed ? language("Open the kiosk", "영업 시작") : language("Close the kiosk", "영업 종료"))</button>
+      """)
+  }
+
+  private var orders: LivePart {
+    guard !kiosk.orders.isEmpty else {
+      let text = language(
+        "Orders appear here as they are made.", "주문이 들어오면 바로 여기에 나타나요.")
+      return LivePart("orders", "<p class=\"empty\">\(text)</p>")
+    }
+    return LivePart("orders", "<ol class=\"feed\">\(kiosk.orders.prefix(12).map(row))</ol>")
+  }
+
+  private var history: LivePart {
+    guard !kiosk.services.isEmpty else {
+      let text = language("Nothing in the last 30 days.", "최근 30일 동안 변경이 없어요.")
+      return LivePart("history", "<p class=\"empty\">\(text)</p>")
+    }
+    return LivePart("history", "<ol class=\"feed\">\(kiosk.services.map(row))</ol>")
+  }
+
+  private func row(_ entry: LedgerEntry) -> HTML {
+    let (style, mark, text): (HTML, HTML, HTML) =
+      switch entry.outcome {
+      case .ready(let order, _, let ticket):
+        ("good", "<b class=\"ticket\">\(ticket.number)</b>", juice(order))
+      case .outOfStock(let order, _):
+        (
+          "warn", "<b class=\"ticket\">–</b>",
+          "\(juice(order)) · \(language("out of stock", "재료 부족"))"
+        )
+      case .rejected(let reason, let order):
+        (
+          "bad", "<b class=\"ticket\">–</b>",
+          "\(order.map(juice)) · \(reason.words(language))"
+        )
+      case .opened(let changes), .restocked(let changes):
+        ("", "", "\(amounts(changes))")
+      case .service(let state):
+        (
+          "", "",
+          "\(state == .open ? language("Opened", "영업 시작") : language("Closed", "영업 종료"))"
+        )
+      }
+    return """
+      <li class="\(style)">\(mark)<span class="what">\(text)</span>
+      <span class="who">\(entry.source?.name ?? "")</span>\(moment.html(entry.at))</li>
+      """
+  }
+
+  private func juice(_ order: Order) -> HTML {
+    let times: HTML = order.quantity == 1 ? "" : " × \(order.quantity)"
+    return "\(kiosk.name(of: order.juice, language))\(times)"
+  }
+
+  private func amounts(_ changes: FruitAmounts) -> String {
+    changes.map { fruit, amount in
+      "\(kiosk.name(of: fruit, language)) \(amount > 0 ? "+" : "")\(amount)"
+    }.joined(separator: ", ")
+  }
+
+  private var sales: LivePart {
+    LivePart("sales", tag: "section", class: "card", SalesCharts(kiosk, moment).html)
+  }
+}

@@ -1,0 +1,51 @@
+import Fleet
+import JuiceMaker
+import KioskMessages
+
+extension KioskState {
+  func name(of fruit: Fruit.ID, _ language: Language) -> String {
+    menu?.menu.fruits.first { $0.id == fruit }?.name[language] ?? fruit.text
+  }
+
+  func name(of juice: Juice.ID, _ language: Language) -> String {
+    menu?.menu.juice(juice)?.name[language] ?? juice.text
+  }
+
+  /// Whether it is there, whether it is open, and what is short.
+  func chips(_ language: Language, now: Timestamp) -> [HTML] {
+    var chips: [HTML] = []
+    if isOnline {
+      chips.append("<span class=\"chip good\">\(language("Online", "온라인"))</span>")
+    } else {
+      let since = (offlineSince ?? lastWord).map {
+        " · \(Moment(nil, now: now, language).distance($0))"
+      }
+      chips.append("<span class=\"chip bad\">\(language("Offline", "오프라인"))\(since ?? "")</span>")
+    }
+    if service == .closed {
+      chips.append("<span class=\"chip warn\">\(language("Closed", "영업 종료"))</span>")
+    }
+    for fruit in fruits(.out) {
+      chips.append(
+        "<span class=\"chip bad\">\(name(of: fruit, language)) \(language("out", "품절"))</span>")
+    }
+    for fruit in fruits(.low) {
+      chips.append(
+        "<span class=\"chip warn\">\(name(of: fruit, language)) \(language("low", "부족"))</span>")
+    }
+    return chips
+  }
+}
+
+enum Notices {
+  /// What stands between the dashboard and its broker, if something does.
+  static func broker(_ trouble: String?, _ language: Language) -> LivePart {
+    let notice: HTML? = trouble.map { trouble in
+      """
+      <p class="notice bad" role="alert">\(language("What you see may be old:", "오래된 정보일 수 있어요:"))
+      \(trouble)</p>
+      """
+    }
+    return LivePart("broker", "\(notice)")
+  }
+}

@@ -1,0 +1,32 @@
+import HTTPTypes
+import Hummingbird
+
+enum LoginPage {
+  /// - Parameter problem: why the last attempt has failed.
+  static func page(
+    _ visit: Visit, to place: String, problem: String? = nil,
+    status: HTTPResponse.Status = .ok
+  ) -> Page {
+    let language = visit.language
+    let notice: HTML? = problem.map { "<p class=\"notice bad\" role=\"alert\">\($0)</p>" }
+    let title = language("Log in", "로그인")
+    return Page(
+      title: title,
+      body: """
+        <section class="card narrow">
+        <h1>\(title)</h1>
+        \(notice)
+        <form method="post" action="/login" class="stack">
+        <input type="hidden" name="proof" value="\(visit.proof)">
+        <input type="hidden" name="to" value="\(place)">
+        <label>\(language("Name", "이름"))
+        <input name="name" autocomplete="username" autocapitalize="none" spellcheck="false" \
+        maxlength="64" required autofocus></label>
+        <label>\(language("Password", "비밀번호"))
+        <input name="password" type="password" autocomplete="current-password" required></label>
+        <button class="primary">\(title)</button>
+        </form>
+        </section>
+        """, status: status)
+  }
+}

@@ -1,0 +1,108 @@
+import HTTPTypes
+import Hummingbird
+import JuiceMaker
+
+/// A whole page.
+struct Page {
+  let title: String
+  let body: HTML
+  /// Where its live updates come from.
+  var live: String?
+  var status = HTTPResponse.Status.ok
+  /// Without the bar at the top: for a screen on a wall.
+  var isBare = false
+
+  func response(_ visit: Visit) -> Response {
+    Response(
+      status: status, headers: [.contentType: "text/html; charset=utf-8"],
+      body: ResponseBody(byteBuffer: ByteBuffer(string: html(visit).text)))
+  }
+
+  private func html(_ visit: Visit) -> HTML {
+    let language = visit.language
+    let liveAttribute: HTML = live.map { " data-live=\"\($0)\"" } ?? ""
+    return """
+      <!doctype html>
+      <html lang="\(language.rawValue)">
+      <head>
+      <meta charset="utf-8">
+      <meta name="viewport" content="width=device-width, initial-scale=1">
+      <meta name="color-scheme" content="light dark">
+      <title>\(title) · Juice Kiosk</title>
+      <link rel="icon" href="\(Asset.icon.path)">
+      <link rel="stylesheet" href="\(Asset.stylesheet.path)">
+      <script src="\(Asset.script.path)" defer></script>
+      </head>
+      <body\(liveAttribute)>
+      <a class="skip" href="#main">\(language("Skip to the content", "본문으로 건너뛰기"))</a>
+      \(isBare ? .empty : bar(visit))
+      <main id="main">
+      \(body)
+      </main>
+      <p class="disconnected" role="status" hidden>
+      \(language("Live updates have stopped; trying again …", "실시간 업데이트가 멈췄어요. 다시 연결하는 중…"))</p>
+      </body>
+      </html>
+
+      """
+  }
+
+  private func bar(_ visit: Visit) -> HTML {
+    let language = visit.language
+    let other = language == .english ? Language.korean : .english
+    let user: HTML? = visit.user.map { user in
+      """
+      <span class="who">\(user.name)\(user.role == .viewer ? " · \(language("viewer", "보기 전용"))" : .empty)</span>
+      <form method="post" action="/logout">
+      <input type="hidden" name="proof" value="\(visit.proof)">
+      <button class="plain">\(language("Log out", "로그아웃"))</button>
+      </form>
+      """
+    }
+    return """
+      <header class="bar">
+      <a class="brand" href="/"><img src="\(Asset.icon.path)" alt="" width="28" height="28">Juice Kiosk</a>
+      <nav aria-label="\(language("Account", "계정"))">
+      <a href="/language/\(other.rawValue)?to=\(visit.place.percentEncoded)" lang="\(other.rawValue)" \
+      hreflang="\(other.rawValue)" rel="nofollow">\(other("English", "한국어"))</a>
+      \(user)
+      </nav>
+      </header>
+      """
+  }
+}
+
+extension String {
+  /// As a value in a query.
+  var percentEncoded: String {
+    var encoded = ""
+    for byte in utf8 {
+      switch byte {
+      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"),
+        UInt8(ascii: "."), UInt8(ascii: "/"):
+        encoded.unicodeScalars.append(Unicode.Scalar(byte))
+      default:
+        let digits = String(byte, radix: 16, uppercase: true)
+        encoded += (byte < 16 ? "%0" : "%") + digits
+      }
+    }
+    return encoded
+  }
+}
+
+/// A part of a page that is kept up to date: an element with an id.
+struct LivePart: Hashable, Sendable {
+  let id: String
+  let html: HTML
+
+  /// - Parameters:
+  ///   - id: unique on the page.
+  ///   - tag: `div` or another element.
+  init(_ id: String, tag: HTML = "div", class style: HTML = "", _ content: HTML) {
+    self.id = id
+    html = """
+      <\(tag) id="\(id)" class="\(style)">\(content)</\(tag)>
+      """
+  }
+}

@@ -1,0 +1,130 @@
+import Fleet
+import JuiceMaker
+import KioskMessages
+
+/// The stock as bars, each with its stepper; a viewer sees only the bars.
+struct StockForm {
+  let kiosk: KioskState
+  let now: Timestamp
+  let visit: Visit
+
+  private var language: Language { visit.language }
+
+  var html: HTML {
+    let title = language("Stock", "재고")
+    guard let fruits = kiosk.menu?.menu.fruits, kiosk.stock != nil else {
+      return """
+        <section class="card"><h2>\(title)</h2>
+        <p class="empty">\(language("The kiosk has not told its stock yet.", "아직 재고를 받지 못했어요."))</p>
+        </section>
+        """
+    }
+    guard visit.isOperator else {
+      return """
+        <section class="card"><h2>\(title)</h2>
+        <div class="fruits">\(liveParts.map(\.html))</div></section>
+        """
+    }
+    let rows: [HTML] = zip(fruits, liveParts).map { fruit, part in
+      "<div class=\"fruit\">\(part.html)\(stepper(fruit))</div>\n"
+    }
+    return """
+      <section class="card">
+      <h2>\(title)</h2>
+      <form method="post" action="/kiosks/\(kiosk.id)/review" class="restock" data-restock>
+      <input type="hidden" name="proof" value="\(visit.proof)">
+      <div class="fruits">\(rows)</div>
+      <details><summary>\(language("I have counted: set numbers", "직접 센 수량으로 맞추기"))</summary>
+      <div class="counts">\(fruits.map(counter))</div></details>
+      <div class="actions">
+      <button class="primary" name="do" value="review">\(language("Review", "확인하기"))</button>
+      <button name="do" value="fill">\(language("Fill all", "모두 채우기"))</button>
+      </div>
+      </form>
+      </section>
+      """
+  }
+
+  /// The bar and the number of each fruit.
+  var liveParts: [LivePart] {
+    guard let fruits = kiosk.menu?.menu.fruits else { return [] }
+    return fruits.map { fruit in
+      LivePart("fruit-\(fruit.id)", class: "level", level(fruit))
+    }
+  }
+
+  private func level(_ fruit: Fruit) -> HTML {
+    let stock = kiosk.stock?.fruits[fruit.id] ?? 0
+    let capacity = kiosk.menu?.capacities[fruit.id]
+    let low = kiosk.menu?.lowMarks[fruit.id] ?? 0
+    let alert = kiosk.alerts[fruit.id] ?? .ok
+    let style: HTML =
+      switch alert {
+      case .ok: "good"
+      case .low: "warn"
+      case .out: "bad"
+      }
+    let word =
+      switch alert {
+      case .ok: ""
+      case .low: " · \(language("low", "부족"))"
+      case .out: " · \(language("out", "품절"))"
+      }
+    let room: HTML? = capacity.map { " <span class=\"muted\">/ \($0)</span>" }
+    return """
+      <span class="name">\(fruit.name[language])</span>
+      <span class="number \(style)"><b data-stock="\(stock)">\(stock)</b>\(room)\(word)</span>
+      \(bar(stock, of: max(1, capacity ?? 0, stock, low), low: low, style))
+      <span class="muted outlook">\(outlook(fruit.id))</span>
+      """
+  }
+
+  /// In thousandths, so that it needs no styles of its own.
+  private func bar(_ stock: Int, of whole: Int, low: Int, _ style: HTML) -> HTML {
+    func part(_ amount: Int) -> Int { Int((Double(amount) / Double(whole) * 1000).rounded()) }
+    let mark: HTML =
+      low == 0
+      ? ""
+      : "<rect class=\"mark\" x=\"\(max(0, part(low) - 2))\" y=\"0\" width=\"4\" height=\"10\"/>"
+    return """
+      <svg class="bar \(style)" viewBox="0 0 1000 10" preserveAspectRatio="none" aria-hidden="true">\
+      <rect class="track" width="1000" height="10"/>\
+      <rect class="fill" width="\(part(stock))" height="10"/>\(mark)</svg>
+      """
+  }
+
+  private func outlook(_ fruit: Fruit.ID) -> String {
+    guard let outlook = kiosk.forecast?.fruits[fruit], outlook.stock > 0 else { return "" }
+    if let emptyAt = outlook.emptyAt {
+      let distance = Moment(nil, now: now, language).distance(emptyAt)
+      return language("runs out \(distance)", "\(distance) 품절 예상")
+    }
+    guard outlook.perHour != nil else {
+      return language("too little history for a forecast", "예측하기에는 기록이 부족해요")
+    }
+    return language("lasts for more than a week", "일주일 넘게 충분해요")
+  }
+
+  private func stepper(_ fruit: Fruit) -> HTML {
+    let name = fruit.name[language]
+    let capacity = kiosk.menu?.capacities[fruit.id]
+    let room: HTML? = capacity.map { " data-capacity=\"\($0)\"" }
+    return """
+      <div class="stepper"\(room)>
+      <button type="button" data-step="-1" aria-label="\(language("One \(name) less", "\(name) 하나 빼기"))" hidden>−</button>
+      <input type="number" inputmode="numeric" name="add.\(fruit.id)" value="0" \
+      aria-label="\(language("\(name) to add", "\(name) 추가 수량"))">
+      <button type="button" data-step="1" aria-label="\(language("One \(name) more", "\(name) 하나 더하기"))" hidden>+</button>
+      <output class="after" aria-live="polite"></output>
+      </div>
+      """
+  }
+
+  private func counter(_ fruit: Fruit) -> HTML {
+    """
+    <label>\(fruit.name[language])
+    <input type="number" inputmode="numeric" min="0" name="set.\(fruit.id)"></label>
+
+    """
+  }
+}

@@ -1,0 +1,87 @@
+import HTTPTypes
+import Hummingbird
+import JuiceMaker
+
+/// Knows who asks, and lets nothing out without the headers that keep a page to itself.
+struct Doorkeeper: RouterMiddleware {
+  static let sessionCookie = "juice_session"
+  static let languageCookie = "juice_language"
+
+  let settings: DashboardSettings
+  let sessions: Sessions
+  let users: UserFile
+
+  func handle(
+    _ request: Request, context: Visit, next: (Request, Visit) async throws -> Response
+  ) async throws -> Response {
+    var visit = context
+    visit.place = request.uri.string
+    if settings.isBehindProxy, let forwarded = request.headers[.forwardedFor] {
+      // The last one is what our own proxy has seen; what is before it anybody can make up.
+      visit.address =
+        forwarded.split(separator: ",").last.map { $0.filter { $0 != " " } } ?? visit.peer
+    }
+    let token = request.cookies[Self.sessionCookie]?.value ?? ""
+    // Made up by somebody else it is nobody's session, and no longer than ours are.
+    visit.token = token.isEmpty || token.utf8.count > 64 ? Sessions.makeToken() : token
+    visit.user = user(of: visit.token)
+    visit.proof = sessions.proof(for: visit.token)
+    visit.language =
+      request.cookies[Self.languageCookie].flatMap { Language(rawValue: $0.value) }
+      ?? Language(accepting: request.headers[.acceptLanguage] ?? "")
+    var response: Response
+    do {
+      response = try await next(request, visit)
+    } catch {
+      response = ErrorPage.response(to: error, visit, logger: context.logger)
+    }
+    if visit.token != token, request.method == .get, response.headers[values: .setCookie].isEmpty {
+      // For the proof of the form on this page.
+      response.setCookie(settings.cookie(Self.sessionCookie, visit.token))
+    }
+    secure(&response)
+    return response
+  }
+
+  /// Whoever is logged in, and is still in the file as at the login.
+  func user(of token: String) -> User? {
+    guard let user = sessions.user(of: token) else { return nil }
+    guard let users = try? users.users(), users[user.name] == user else {
+      sessions.end(token)
+      return nil
+    }
+    return user
+  }
+
+  private func secure(_ response: inout Response) {
+    response.headers[.contentSecurityPolicy] =
+      "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; "
+      + "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+    response.headers[.xContentTypeOptions] = "nosniff"
+    response.headers[.referrerPolicy] = "same-origin"
+    response.headers[.crossOriginOpenerPolicy] = "same-origin"
+    if response.headers[.cacheControl] == nil { response.headers[.cacheControl] = "no-store" }
+    if settings.isSecure { response.headers[.strictTransportSecurity] = "max-age=31536000" }
+  }
+}
+
+extension DashboardSettings {
+  /// - Parameter life: in seconds; as long as the browser is open if there is none.
+  func cookie(_ name: String, _ value: String, life: Int? = nil) -> Cookie {
+    Cookie(
+      name: name, value: value, maxAge: life, path: "/", secure: isSecure, httpOnly: true,
+      sameSite: .lax)
+  }
+}
+
+extension HTTPField.Name {
+  static let referrerPolicy = Self.named("Referrer-Policy")
+  static let crossOriginOpenerPolicy = Self.named("Cross-Origin-Opener-Policy")
+  static let forwardedFor = Self.named("X-Forwarded-For")
+
+  /// - Parameter name: one that is a token.
+  static func named(_ name: String) -> Self {
+    guard let name = Self(name) else { preconditionFailure("\(name) is no field name") }
+    return name
+  }
+}

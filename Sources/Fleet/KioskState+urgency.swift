@@ -1,0 +1,93 @@
+package import JuiceMaker
+package import KioskMessages
+
+/// How soon somebody should look after a kiosk; the most urgent is the least.
+package enum Urgency: Int, Comparable, Sendable {
+  /// It is not there.
+  case offline
+  /// A fruit is gone.
+  case out
+  /// A fruit is low.
+  case low
+  case fine
+
+  package static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
+}
+
+extension KioskState {
+  package var urgency: Urgency {
+    if !isOnline { return .offline }
+    let alerts = alerts.values
+    return alerts.contains(.out) ? .out : alerts.contains(.low) ? .low : .fine
+  }
+
+  /// The fruit that will be gone next, of those that are still there, and when.
+  package var nextToRunDry: (fruit: Fruit.ID, at: Timestamp)? {
+    forecast?.fruits
+      .compactMap { fruit, outlook in
+        outlook.emptyAt.flatMap { outlook.stock > 0 ? (fruit: fruit, at: $0) : nil }
+      }
+      .min { ($0.at, $0.fruit) < ($1.at, $1.fruit) }
+  }
+
+  /// The fruits with this alert, in the order of the menu.
+  package func fruits(_ alert: StockAlert) -> [Fruit.ID] {
+    let alerted = alerts.filter { $0.value == alert }.keys
+    guard let menu else { return alerted.sorted() }
+    return menu.menu.fruits.map(\.id).filter(alerted.contains)
+  }
+}
+
+extension Fleet {
+  /// How many kiosks are in each state.
+  package struct Count: Hashable, Sendable {
+    package var kiosks = 0
+    package var offline = 0
+    package var out = 0
+    package var low = 0
+    package var soldToday = 0
+  }
+
+  package var count: Count {
+    kiosks.values.reduce(into: Count()) { count, kiosk in
+      count.kiosks += 1
+      count.soldToday += kiosk.soldToday ?? 0
+      switch kiosk.urgency {
+      case .offline: count.offline += 1
+      case .out: count.out += 1
+      case .low: count.low += 1
+      case .fine: break
+      }
+    }
+  }
+
+  /// The kiosks that match, the most urgent first; among equals the one that runs dry next.
+  ///
+  /// - Parameter text: a part of the id, of the name of a fruit that is short, or of a state.
+  package func byUrgency(matching text: String = "") -> [KioskState] {
+    let text = text.lowercased()
+    return kiosks.values
+      .filter { text.isEmpty || $0.id.text.lowercased().contains(text) || $0.isDescribed(by: text) }
+      .map { (kiosk: $0, urgency: $0.urgency, dry: $0.nextToRunDry?.at.milliseconds ?? .max) }
+      .sorted {
+        ($0.urgency, $0.dry, $0.kiosk.id) < ($1.urgency, $1.dry, $1.kiosk.id)
+      }
+      .map(\.kiosk)
+  }
+}
+
+extension KioskState {
+  fileprivate func isDescribed(by text: String) -> Bool {
+    if text == (isOnline ? KioskStatus.online : .offline).rawValue || text == service?.rawValue {
+      return true
+    }
+    return alerts.contains { fruit, alert in
+      guard alert != .ok else { return false }
+      if alert.rawValue == text || fruit.text.contains(text) { return true }
+      let name = menu?.menu.fruits.first { $0.id == fruit }?.name
+      return name.map { name in
+        Language.allCases.contains { name[$0].lowercased().contains(text) }
+      } ?? false
+    }
+  }
+}

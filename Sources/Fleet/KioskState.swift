@@ -1,0 +1,108 @@
+package import JuiceMaker
+package import KioskMessages
+
+/// What is known of one kiosk; `nil` for what it has not told yet.
+package struct KioskState: Sendable, Identifiable {
+  package let id: KioskID
+  package private(set) var status: KioskStatus?
+  /// When it was heard to have gone; `nil` if that was before anybody listened here.
+  package private(set) var offlineSince: Timestamp?
+  /// The latest time that it has told of itself.
+  package private(set) var lastWord: Timestamp?
+  package private(set) var service: ServiceState?
+  package private(set) var stock: StockReport?
+  package private(set) var alerts: [Fruit.ID: StockAlert] = [:]
+  package private(set) var menu: MenuReport?
+  package private(set) var forecast: ForecastReport?
+  package private(set) var soldToday: Int?
+  /// Glasses that are usually sold by this time of the day.
+  package private(set) var usuallySold: Double?
+  /// Read when it is asked for: thirty days of a thousand kiosks are a lot.
+  private var salesPayload: [UInt8] = []
+  /// The latest first.
+  package private(set) var orders = Recent()
+  /// Restocks, openings and closings; the latest first.
+  package private(set) var services = Recent()
+
+  init(id: KioskID) { self.id = id }
+
+  package var sales: SalesReport? { try? SalesReport(payload: salesPayload) }
+
+  /// Whether the kiosk is there, as far as anybody can tell.
+  package var isOnline: Bool { status == .online }
+
+  /// - Returns: whether it could be read.
+  mutating func receive(
+    _ topic: ArraySlice<String>, _ payload: [UInt8], menu: MenuReport?, isRetained: Bool,
+    at now: Timestamp
+  ) -> Bool {
+    switch (topic.first, topic.count) {
+    case ("status", 1):
+      guard let status = KioskStatus(rawValue: text(payload)) else { return false }
+      if status == .online {
+        offlineSince = nil
+      } else if self.status == .online || !isRetained {
+        offlineSince = offlineSince ?? now
+      }
+      self.status = status
+    case ("service", 1):
+      guard let service = ServiceState(rawValue: text(payload)) else { return false }
+      self.service = service
+    case ("alert", 2):
+      guard let last = topic.last, let fruit = Fruit.ID(last) else { return false }
+      let alert = StockAlert(rawValue: text(payload))
+      // An alert that is cleared is forgotten; one that nobody knew is no news.
+      guard alerts[fruit] != nil || (alert != nil && alerts.count < 1_000) else { return false }
+      alerts[fruit] = alert
+    case ("menu", 1):
+      guard let menu else { return false }
+      self.menu = menu
+    case ("stock", 1):
+      guard let stock = try? StockReport(payload: payload) else { return false }
+      self.stock = stock
+      heard(at: stock.at)
+    case ("health", 1):
+      guard let at = Timestamp(member: "at", of: payload) else { return false }
+      heard(at: at)
+    case ("info", 1):
+      guard let at = Timestamp(member: "started_at", of: payload) else { return false }
+      heard(at: at)
+    case ("sales", 1):
+      guard let sales = try? SalesReport(payload: payload) else { return false }
+      salesPayload = payload
+      soldToday = sales.hours.reduce(0) { $0 + $1.tally.made.values.reduce(0, +) }
+      usuallySold = sales.usual
+      heard(at: sales.at)
+    case ("forecast", 1):
+      guard let forecast = try? ForecastReport(payload: payload) else { return false }
+      self.forecast = forecast
+      heard(at: forecast.at)
+    case ("history", 1):
+      guard let history = try? HistoryReport(payload: payload) else { return false }
+      for entry in history.entries { _ = services.add(entry) }
+    case ("events", 1):
+      guard let entry = try? LedgerEntry(payload: payload) else { return false }
+      heard(at: entry.at)
+      switch entry.outcome {
+      case .ready, .outOfStock, .rejected(_, order: .some): return orders.add(entry)
+      case .restocked, .service: return services.add(entry)
+      case .opened, .rejected: return false
+      }
+    default: return false
+    }
+    return true
+  }
+
+  private mutating func heard(at time: Timestamp) { lastWord = max(lastWord ?? time, time) }
+
+  private func text(_ payload: [UInt8]) -> String { String(decoding: payload, as: UTF8.self) }
+}
+
+extension Timestamp {
+  fileprivate init?(member key: String, of payload: [UInt8]) {
+    guard let json = try? JSON.parse(payload), case .string(let text) = json[key] else {
+      return nil
+    }
+    self.init(text)
+  }
+}

@@ -1,0 +1,81 @@
+/// How the dashboard is reached, and where it finds the kiosks; read from a file of its own, as
+/// strictly as `KioskConfiguration`, and with the same variables above it.
+///
+/// - `dashboard.root` (topic levels, `kiosk`): what the topics of all kiosks start with.
+/// - `dashboard.host` (text, `127.0.0.1`): the address at which it listens.
+/// - `dashboard.port` (1...65535, `8080`)
+/// - `dashboard.users_file` (path, `/var/lib/juice-dashboard/users`): who may log in; written by
+///   `juice-dashboard user`.
+/// - `dashboard.behind_proxy` (`true` or `false`, `false`): a proxy does the encryption and tells in
+///   `X-Forwarded-For` who asks.
+/// - `dashboard.tls.certificate_file`, `dashboard.tls.key_file` (paths, none): encrypts by itself.
+/// - `broker` (section): see `KioskConfiguration`; the session's name is always a new one.
+package struct DashboardConfiguration: Sendable, Equatable {
+  package var root = "kiosk"
+  package var host = "127.0.0.1"
+  package var port = 8080
+  package var usersFile = "/var/lib/juice-dashboard/users"
+  package var isBehindProxy = false
+  /// `nil`: not encrypted.
+  package var tls: TLS?
+  package var broker = KioskConfiguration.Broker()
+  /// What is called by a name that is not the present one: one line for each.
+  package private(set) var warnings: [ConfigurationError] = []
+
+  /// All defaults.
+  package init() {}
+
+  /// The certificate that browsers see, and its key, in PEM.
+  package struct TLS: Sendable, Equatable {
+    package var certificateFile: String
+    package var keyFile: String
+  }
+
+  /// Reads the file.
+  ///
+  /// - Throws: everything that is wrong.
+  package static func load(
+    path: String, environment: [String: String] = [:]
+  ) throws(ConfigurationErrors) -> Self {
+    try parse(yaml: try Document.text(of: path), file: path, environment: environment)
+  }
+
+  /// Reads what a file says; see `KioskConfiguration`.
+  package static func parse(
+    yaml: String, file: String, environment: [String: String] = [:]
+  ) throws(ConfigurationErrors) -> Self {
+    var configuration = Self()
+    configuration.warnings = try Document.read(yaml, file: file, environment: environment) {
+      configuration.read(&$0)
+    }
+    return configuration
+  }
+
+  private mutating func read(_ root: inout Section) {
+    root.section("dashboard") { section in
+      section.read("root", .topic, into: &self.root)
+      section.read("host", .host, into: &host)
+      section.read("port", .integer(1...65535), into: &port)
+      section.read("users_file", .path, into: &usersFile)
+      section.read("behind_proxy", .boolean, into: &isBehindProxy)
+      tls = section.section("tls") { TLS(&$0) }
+      if section.has("tls"), tls == nil {
+        let complaint = Complaint("needs both 'certificate_file' and 'key_file'")
+        section.report(complaint, at: "tls")
+      }
+    }
+    broker = root.section("broker") {
+      KioskConfiguration.Broker(&$0, clientID: "juice-dashboard")
+    }
+  }
+}
+
+extension DashboardConfiguration.TLS {
+  fileprivate init?(_ section: inout Section) {
+    // Asked for one by one, so that both are known keys.
+    let certificateFile = section.read("certificate_file", .path)
+    let keyFile = section.read("key_file", .path)
+    guard let certificateFile, let keyFile else { return nil }
+    self.init(certificateFile: certificateFile, keyFile: keyFile)
+  }
+}

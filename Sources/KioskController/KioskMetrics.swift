@@ -1,0 +1,87 @@
+import CoreMetrics
+import JuiceMaker
+import KioskMessages
+import Ledger
+
+/// What the kiosk counts and measures for a metrics backend; `deploy/docs/operations.md` lists it.
+///
+/// Everything is made once, so that an order costs no look-up; without a backend there is none of it.
+struct KioskMetrics: Sendable {
+  private let orders: [LedgerEntry.Status: Counter]
+  private let restocks = Counter(label: "juice_kiosk_restocks")
+  private let rejections: [RejectionReason: Counter]
+  private let duplicates = Counter(label: "juice_kiosk_duplicates")
+  private let reconnects = Counter(label: "juice_kiosk_reconnects")
+  private let batch = Recorder(label: "juice_kiosk_batch_size")
+  private let commit = Timer(label: "juice_kiosk_commit_duration")
+  private let unconfirmed = Gauge(label: "juice_kiosk_unconfirmed_messages")
+  private let ledger = Gauge(label: "juice_kiosk_ledger_bytes")
+  private var stock: [Fruit.ID: Gauge] = [:]
+  /// Of the duplicates, how many are told.
+  private var toldDuplicates = 0
+
+  /// - Returns: `nil` if no backend is there.
+  init?(of menu: Menu) {
+    if MetricsSystem.factory is NOOPMetricsHandler { return nil }
+    orders = Self.each([.ready, .outOfStock, .rejected]) {
+      Counter(label: "juice_kiosk_orders", dimensions: [("status", $0.rawValue)])
+    }
+    rejections = Self.each(RejectionReason.allCases) {
+      Counter(label: "juice_kiosk_rejections", dimensions: [("reason", $0.rawValue)])
+    }
+    adopt(menu)
+  }
+
+  /// A fruit that has left the menu is told no more.
+  mutating func adopt(_ menu: Menu) {
+    let fruits = menu.fruits.map(\.id)
+    for (fruit, gauge) in stock where !fruits.contains(fruit) { gauge.destroy() }
+    stock = Self.each(fruits) { fruit in
+      stock[fruit]
+        ?? Gauge(label: "juice_kiosk_stock", dimensions: [("fruit", fruit.text)])
+    }
+  }
+
+  func committed(since start: ContinuousClock.Instant?) {
+    guard let start else { return }
+    let (seconds, attoseconds) = (ContinuousClock.now - start).components
+    commit.recordNanoseconds(seconds * 1_000_000_000 + attoseconds / 1_000_000_000)
+  }
+
+  mutating func cycled(_ deliveries: Int, _ decision: Decision, _ core: KioskCore) {
+    batch.record(deliveries)
+    for record in decision.transaction.records {
+      if record.entry.source?.kind == .order { orders[record.entry.status]?.increment() }
+      switch record.entry.outcome {
+      case .restocked: restocks.increment()
+      case .rejected(let reason, _): rejections[reason]?.increment()
+      case .opened, .ready, .outOfStock, .service: break
+      }
+    }
+    for (source, rejection) in decision.rejections {
+      if source.kind == .order { orders[.rejected]?.increment() }
+      rejections[rejection.reason]?.increment()
+    }
+    duplicates.increment(by: core.counters.duplicates - toldDuplicates)
+    toldDuplicates = core.counters.duplicates
+    if !decision.transaction.records.isEmpty { tell(core.stock) }
+  }
+
+  func tell(_ amounts: FruitAmounts) {
+    for (fruit, amount) in amounts { stock[fruit]?.record(amount) }
+  }
+
+  func reconnected() { reconnects.increment() }
+
+  /// - Parameter ledger: its size in bytes; `nil` if that is not known.
+  func measured(unconfirmed depth: Int, ledger size: Int?) {
+    unconfirmed.record(depth)
+    if let size { ledger.record(size) }
+  }
+
+  private static func each<Key: Hashable, Metric>(
+    _ keys: some Sequence<Key>, _ make: (Key) -> Metric
+  ) -> [Key: Metric] {
+    Dictionary(keys.map { ($0, make($0)) }, uniquingKeysWith: { first, _ in first })
+  }
+}

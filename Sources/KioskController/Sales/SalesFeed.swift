@@ -1,0 +1,93 @@
+import JuiceMaker
+import KioskMessages
+import Ledger
+import MessageBroker
+
+/// What the kiosk tells of its sales, and when.
+///
+/// Nobody waits for it: the ledger is read once the kiosk is online, a page at a time between orders,
+/// and what changes is told together with what changes soon after.
+struct SalesFeed: Sendable {
+  private let settings: KioskSettings
+  private var history: SalesHistory?
+  /// What was told on this connection.
+  private var told: (sales: SalesReport, forecast: ForecastReport, history: HistoryReport)?
+  private var toldAt: Timestamp?
+  private var hasChanged = true
+  /// The last entry.
+  private var addedAt: Timestamp?
+  /// A page of the ledger.
+  private var readAt: Timestamp?
+
+  /// A page is read once no order has come for this long, since it would hold up the next one,
+  private static let quiet = Duration.milliseconds(50)
+  /// or this long after the last page, so that it is all read some day.
+  private static let longestPause = Duration.milliseconds(250)
+  /// What is new is told no more often.
+  private static let rest = Duration.seconds(2)
+  /// Time itself changes what is usual by now, and when a fruit will be gone.
+  private static let age = Duration.seconds(60)
+
+  init(settings: KioskSettings) { self.settings = settings }
+
+  mutating func add(_ entry: LedgerEntry) {
+    history?.add(entry)
+    hasChanged = true
+    addedAt = entry.at
+  }
+
+  /// What is known may not be what the ledger holds.
+  mutating func ledgerFailed() { history = nil }
+
+  /// Nobody may know what was told.
+  mutating func forget() { (told, toldAt, hasChanged) = (nil, nil, true) }
+
+  /// Until something is to be read or told.
+  func wait(at now: Timestamp) -> Duration {
+    guard history?.isComplete == true else { return pause(at: now) }
+    guard let toldAt else { return .zero }
+    let interval = hasChanged ? Self.rest : Self.age
+    return now.isWithin(interval, of: toldAt) ? interval - now.since(toldAt) : .zero
+  }
+
+  /// While the ledger is not read yet.
+  private func pause(at now: Timestamp) -> Duration {
+    guard let addedAt, now.isWithin(Self.quiet, of: addedAt), let readAt,
+      now.isWithin(Self.longestPause, of: readAt)
+    else { return .zero }
+    return min(Self.quiet - now.since(addedAt), Self.longestPause - now.since(readAt))
+  }
+
+  /// What is to be told now.
+  ///
+  /// - Parameter core: what the ledger's last entry has come to.
+  mutating func due(
+    at now: Timestamp, reading ledger: Ledger, core: KioskCore
+  ) throws(LedgerError) -> [Message] {
+    guard wait(at: now) == .zero else { return [] }
+    if history?.today != settings.wall.day(at: now) {
+      history = SalesHistory(
+        menu: settings.menu, wall: settings.wall, through: core.seq, at: now)
+    }
+    try history?.read(ledger)
+    readAt = now
+    guard let history, history.isComplete else { return [] }
+    let sales = history.report(at: now)
+    let forecast = history.forecast(stock: core.stock, at: now)
+    // That it is later is no news.
+    var before = told
+    before?.sales.at = now
+    before?.forecast.at = now
+    (told, toldAt, hasChanged) = ((sales, forecast, history.lastServices), now, false)
+    var messages: [Message] = []
+    let topics = settings.topics
+    if before?.sales != sales { messages.append(topics.retained(topics.sales, sales.payload)) }
+    if before?.forecast != forecast {
+      messages.append(topics.retained(topics.forecast, forecast.payload))
+    }
+    if before?.history != history.lastServices {
+      messages.append(topics.retained(topics.history, history.lastServices.payload))
+    }
+    return messages
+  }
+}

@@ -1,0 +1,26 @@
+/// Who has restocked the kiosk lately, opened it, and closed it.
+package struct HistoryReport: Hashable, Sendable {
+  /// So many entries are told at most.
+  package static let limit = 30
+
+  /// The latest first.
+  package var entries: [LedgerEntry]
+
+  package init(entries: [LedgerEntry]) { self.entries = entries }
+
+  package var payload: [UInt8] {
+    JSONWriter.object { json in
+      json.member("entries", entries) { $0.members($1) }
+    }
+  }
+
+  /// - Throws: `JSONError` if it is not a history; unknown members are ignored.
+  package init(payload: [UInt8]) throws(JSONError) {
+    guard let elements = try JSON.parse(payload).elements("entries") else {
+      throw JSONError(offset: 0, problem: "entries is missing")
+    }
+    var entries: [LedgerEntry] = []
+    for element in elements { entries.append(try LedgerEntry(element)) }
+    self.init(entries: entries)
+  }
+}

@@ -1,0 +1,95 @@
+package import JuiceMaker
+
+/// The menu as others hear it: names in every language, recipes, and how much of each fruit there
+/// may be.
+package struct MenuReport: Hashable, Sendable {
+  package let menu: Menu
+  /// The most that a restock may leave.
+  package let capacities: FruitAmounts
+  /// At and below it a fruit is low.
+  package let lowMarks: FruitAmounts
+
+  package init(menu: Menu, capacities: FruitAmounts, lowMarks: FruitAmounts) {
+    self.menu = menu
+    self.capacities = capacities
+    self.lowMarks = lowMarks
+  }
+
+  package var payload: [UInt8] {
+    JSONWriter.object { json in
+      json.member("fruits", menu.fruits) { json, fruit in
+        json.member("id", fruit.id.text)
+        json.member("name", fruit.name)
+        if let capacity = capacities[fruit.id] { json.member("capacity", capacity) }
+        if let low = lowMarks[fruit.id] { json.member("low", low) }
+      }
+      json.member("juices", menu.juices) { json, juice in
+        json.member("id", juice.id.text)
+        json.member("name", juice.name)
+        json.member("recipe", juice.recipe.amounts)
+      }
+    }
+  }
+
+  /// - Throws: `JSONError` if it is not a menu, or one that contradicts itself; unknown members are
+  ///   ignored.
+  package init(payload: [UInt8]) throws(JSONError) {
+    let json = try JSON.parse(payload)
+    guard let fruits = json.elements("fruits"), let juices = json.elements("juices") else {
+      throw JSONError(offset: 0, problem: "fruits or juices is missing")
+    }
+    do {
+      menu = try Menu(fruits: fruits.map(Fruit.init), juices: juices.map(Juice.init))
+    } catch {
+      throw JSONError(offset: 0, problem: "\(error)")
+    }
+    capacities = FruitAmounts(fruits, "capacity")
+    lowMarks = FruitAmounts(fruits, "low")
+  }
+}
+
+extension JSONWriter {
+  fileprivate mutating func member(_ key: StaticString, _ name: LocalizedName) {
+    member(key) { json in
+      json.member("en", name[.english])
+      json.member("ko", name[.korean])
+    }
+  }
+}
+
+extension Fruit {
+  fileprivate init(_ json: JSON) throws {
+    guard let id = json.text("id").flatMap({ Fruit.ID($0) }) else {
+      throw JSONError(offset: 0, problem: "a fruit has no id")
+    }
+    self.init(id: id, name: LocalizedName(json["name"], fallback: id.text))
+  }
+}
+
+extension Juice {
+  fileprivate init(_ json: JSON) throws {
+    guard let id = json.text("id").flatMap({ Juice.ID($0) }), let recipe = json.amounts("recipe")
+    else { throw JSONError(offset: 0, problem: "a juice has no id or no recipe") }
+    self.init(
+      id: id, name: LocalizedName(json["name"], fallback: id.text), recipe: try Recipe(recipe))
+  }
+}
+
+extension LocalizedName {
+  fileprivate init(_ json: JSON?, fallback: String) {
+    self.init(english: json?.text("en"), korean: json?.text("ko"), fallback: fallback)
+  }
+}
+
+extension FruitAmounts {
+  /// What each fruit has under `key`, if it is an amount.
+  fileprivate init(_ fruits: [JSON], _ key: String) {
+    self.init()
+    for fruit in fruits {
+      guard let id = fruit.text("id").flatMap({ Fruit.ID($0) }), let amount = fruit[key]?.amount,
+        amount >= 0
+      else { continue }
+      self[id] = amount
+    }
+  }
+}

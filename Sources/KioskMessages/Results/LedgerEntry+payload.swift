@@ -1,0 +1,53 @@
+import JuiceMaker
+
+extension LedgerEntry {
+  /// - Throws: `JSONError` if it is not an entry as `payload` writes it; unknown members are ignored.
+  ///   A ticket's day is not told there: it is 0 here.
+  package init(payload: [UInt8]) throws(JSONError) {
+    try self.init(JSON.parse(payload))
+  }
+
+  init(_ json: JSON) throws(JSONError) {
+    guard let seq = json.integer("seq"), let at = json.text("at").flatMap(Timestamp.init),
+      let status = json.text("status").flatMap(Status.init(rawValue:)),
+      let outcome = Outcome(status, json)
+    else { throw JSONError(offset: 0, problem: "this is no entry of a ledger") }
+    self.init(
+      seq: seq, at: at, source: json.text("source").flatMap { Source($0) },
+      id: json.text("id").flatMap { Request.ID($0) }, outcome: outcome)
+  }
+}
+
+extension LedgerEntry.Outcome {
+  fileprivate init?(_ status: LedgerEntry.Status, _ json: JSON) {
+    let changes = json.amounts("changes") ?? [:]
+    switch status {
+    case .opened: self = .opened(changes)
+    case .restocked: self = .restocked(changes: changes)
+    case .open: self = .service(.open)
+    case .closed: self = .service(.closed)
+    case .ready:
+      guard let order = Order(json), let ticket = json.integer("ticket") else { return nil }
+      let used = changes.lazy.map { (fruit: $0.fruit, amount: -$0.amount) }
+      self = .ready(
+        order, used: FruitAmounts(used), ticket: Ticket(day: 0, number: ticket))
+    case .outOfStock:
+      guard let order = Order(json), let missing = json.amounts("missing") else { return nil }
+      self = .outOfStock(order, missing: missing)
+    case .rejected:
+      guard let reason = json.text("reason").flatMap(RejectionReason.init(rawValue:)) else {
+        return nil
+      }
+      self = .rejected(reason, order: Order(json))
+    }
+  }
+}
+
+extension Order {
+  fileprivate init?(_ json: JSON) {
+    guard let juice = json.text("juice").flatMap({ Juice.ID($0) }),
+      let quantity = json.integer("quantity")
+    else { return nil }
+    self.init(juice: juice, quantity: quantity)
+  }
+}

@@ -1,0 +1,136 @@
+import CMosquitto
+package import MessageBroker
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+extension MosquittoBroker.Configuration {
+  /// Pays a visit to the broker, over MQTT 5 whatever `protocolVersion` says.
+  ///
+  /// - Throws: `BrokerError`, if the broker does not let it in, or ends it.
+  package func pay(_ visit: BrokerVisit) async throws(BrokerError) -> BrokerVisit.Report {
+    // On a thread of its own: it blocks, and libmosquitto's writes need SIGPIPE blocked.
+    let result = await withCheckedContinuation { done in
+      startThread {
+        done.resume(
+          returning: Result { () throws(BrokerError) in try Visit(self, visit).report() })
+      }
+    }
+    return try result.get()
+  }
+}
+
+/// A visit, step by step.
+private struct Visit {
+  private let connection: Connection
+  private let visit: BrokerVisit
+  private let patience: Duration
+
+  /// Connects.
+  init(
+    _ configuration: MosquittoBroker.Configuration, _ visit: BrokerVisit
+  ) throws(BrokerError) {
+    var configuration = configuration
+    configuration.protocolVersion = .v5
+    self.visit = visit
+    patience = configuration.connectTimeout
+    let options = SessionOptions(
+      clientID: visit.clientID, cleanStart: visit.resuming == nil,
+      sessionExpiry: visit.resuming ?? .zero)
+    connection = try Connection(
+      configuration, options, visit.resuming == nil ? .clean : .resume, keepsLog: true)
+    let inbox = connection.inbox
+    try exchange(writing: true) { inbox.greeting != nil }
+    if let greeting = inbox.greeting, greeting.code != 0 {
+      throw BrokerError(refusal: greeting, .v5)
+    }
+  }
+
+  func report() throws(BrokerError) -> BrokerVisit.Report {
+    var report = BrokerVisit.Report()
+    guard let greeting = connection.inbox.greeting else { return report }
+    report.hasResumed = greeting.resumesSession
+    report.limits = greeting.limits
+    // A session of somebody else's is left as it was, and what the broker delivers into it
+    // unacknowledged; one that has begun with the visit ends with it.
+    if visit.resuming == nil {
+      try tryPublishing(into: &report)
+    } else if !greeting.resumesSession {
+      connection.endSession()
+    }
+    return report
+  }
+
+  /// From here on nothing more is written: libmosquitto has queued a PUBREL behind each PUBREC.
+  private func tryPublishing(into report: inout BrokerVisit.Report) throws(BrokerError) {
+    // More than the broker takes at once would wait for those that never end.
+    let topics = visit.topics.prefix(min(report.limits.receiveMaximum, 100))
+    guard report.limits.maximumQoS == 2, !topics.isEmpty else { return }
+    var topicByID: [Int32: String] = [:]
+    for topic in topics {
+      if let packetID = connection.offer(on: topic) { topicByID[packetID] = topic }
+    }
+    let inbox = connection.inbox
+    while connection.wantsWrite {
+      try connection.write()
+      if connection.wantsWrite { wait(for: POLLOUT, until: .now + .seconds(1)) }
+    }
+    let count = topicByID.count
+    try exchange(writing: false) { inbox.heldBack.count >= count }
+    for (packetID, topic) in topicByID where inbox.heldBack.contains(packetID) {
+      guard let code = inbox.refusals[packetID] else {
+        report.accepted.insert(topic)
+        continue
+      }
+      report.refusals[topic] =
+        mosquitto_reason_string(code).map { String(cString: $0) } ?? "code \(code)"
+    }
+  }
+
+  private func exchange(
+    writing: Bool, until isDone: () -> Bool
+  ) throws(BrokerError) {
+    let deadline = ContinuousClock.now + patience
+    while !isDone() {
+      guard .now < deadline else {
+        throw .unreachable("it does not go on with the MQTT handshake")
+      }
+      if writing, connection.wantsWrite { try connection.write() }
+      wait(for: writing && connection.waitsForRoom ? POLLIN | POLLOUT : POLLIN, until: deadline)
+      try connection.read(upTo: .max)
+    }
+  }
+
+  private func wait(for events: Int32, until deadline: ContinuousClock.Instant) {
+    guard let socket = connection.socket else { return }
+    var descriptor = pollfd(fd: socket, events: Int16(events), revents: 0)
+    poll(&descriptor, 1, (deadline - .now).pollTimeout)
+  }
+}
+
+extension Connection {
+  /// Queues a message of QoS 2, not retained, that nobody is meant to hear.
+  ///
+  /// - Returns: its packet id; `nil` if it cannot be published at all.
+  fileprivate func offer(on topic: String) -> Int32? {
+    var packetID: Int32 = 0
+    let code = mosquitto_publish_v5(
+      handle, &packetID, topic, Int32(Self.offer.count), Self.offer, 2, false, nil)
+    return code == MOSQ_ERR_SUCCESS.code ? packetID : nil
+  }
+
+  private static let offer = Array("juice-kiosk doctor: please ignore".utf8)
+
+  /// Takes leave, and the session with it (MQTT 5, 3.14.2.2.2).
+  fileprivate func endSession() {
+    var properties = Properties()
+    properties.add(MQTT_PROP_SESSION_EXPIRY_INTERVAL, 0)
+    mosquitto_disconnect_v5(handle, 0, properties.list)
+    try? write()
+  }
+}

@@ -1,0 +1,43 @@
+package import KioskConfiguration
+package import MessageBroker
+import MosquittoBroker
+
+extension KioskConfiguration.Broker {
+  /// A connection to this broker, not made yet.
+  package func makeBroker() throws(Failure) -> any MessageBroker {
+    do throws(ConfigurationErrors) { return MosquittoBroker(try connection()) } catch {
+      throw Failure(error)
+    }
+  }
+
+  /// Pays a visit to this broker.
+  ///
+  /// - Throws: `Failure`: a password that cannot be read.
+  package func pay(
+    _ visit: BrokerVisit, timeout: Duration
+  ) async throws(Failure) -> Result<BrokerVisit.Report, BrokerError> {
+    var connection: MosquittoBroker.Configuration
+    do throws(ConfigurationErrors) { connection = try self.connection() } catch {
+      throw Failure(error)
+    }
+    connection.connectTimeout = timeout
+    do throws(BrokerError) { return .success(try await connection.pay(visit)) } catch {
+      return .failure(error)
+    }
+  }
+
+  private func connection() throws(ConfigurationErrors) -> MosquittoBroker.Configuration {
+    MosquittoBroker.Configuration(
+      host: host, port: UInt16(clamping: port),
+      protocolVersion: `protocol` == .v5 ? .v5 : .v311, username: username,
+      password: try readPassword(),
+      tls: tls.map { tls in
+        MosquittoBroker.Configuration.TLS(
+          caFile: tls.caFile ?? Self.systemAuthorities, certificateFile: tls.certificateFile,
+          keyFile: tls.keyFile)
+      })
+  }
+
+  /// The certificate authorities that the system trusts (Debian's ca-certificates).
+  private static let systemAuthorities = "/etc/ssl/certs/ca-certificates.crt"
+}

@@ -1,0 +1,31 @@
+package import ArgumentParser
+package import KioskConfiguration
+package import MessageBroker
+
+/// An end that is not success: a sentence for the person, a code for the script (sysexits.h).
+package struct Failure: Error {
+  package let status: ExitCode
+  package let message: String
+
+  package static func badData(_ message: String) -> Failure {
+    Failure(status: ExitCode(65), message: message)
+  }
+  package static func unavailable(_ message: String) -> Failure {
+    Failure(status: ExitCode(69), message: message)
+  }
+  package static func tryAgain(_ message: String) -> Failure {
+    Failure(status: ExitCode(75), message: message)
+  }
+  package static func badConfiguration(_ message: String) -> Failure {
+    Failure(status: ExitCode(78), message: message)
+  }
+
+  package init(status: ExitCode, message: String) {
+    self.status = status
+    self.message = message
+  }
+
+  package init(_ error: BrokerError) { self = .unavailable("\(error)") }
+
+  package init(_ error: ConfigurationErrors) { self = .badConfiguration("\(error)") }
+}

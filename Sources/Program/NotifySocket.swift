@@ -1,0 +1,39 @@
+import Foundation
+
+/// Where systemd hears of a program that it has started as a service of `Type=notify` (sd_notify(3)).
+package struct NotifySocket: Sendable {
+  private let path: String
+
+  /// - Returns: `nil` if nobody wants to be told.
+  package init?(environment: [String: String] = ProcessInfo.processInfo.environment) {
+    guard let path = environment["NOTIFY_SOCKET"] else { return nil }
+    self.path = path
+  }
+
+  /// Tells one or several lines, such as `READY=1`: one datagram, without ever waiting.
+  ///
+  /// - Returns: whether it has left.
+  @discardableResult
+  package func send(_ text: String) -> Bool {
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    var path = Array(path.utf8)
+    // Of Linux, a name that is no file.
+    if path.first == UInt8(ascii: "@") { path[0] = 0 }
+    let capacity = MemoryLayout.size(ofValue: address.sun_path)
+    guard path.count < capacity else { return false }
+    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path) }
+    // An abstract name counts every byte, so the length is exact.
+    let length = socklen_t(MemoryLayout<sockaddr_un>.size - capacity + path.count)
+
+    let descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue), 0)
+    guard descriptor >= 0 else { return false }
+    defer { close(descriptor) }
+    return withUnsafePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
+        sendto(descriptor, text, text.utf8.count, Int32(MSG_DONTWAIT), pointer, length)
+          >= 0
+      }
+    }
+  }
+}

@@ -1,0 +1,19 @@
+package import Logging
+package import ServiceLifecycle
+import UnixSignals
+
+extension ServiceGroup {
+  /// Runs the services until one fails or SIGTERM or SIGINT arrives.
+  package static func run(_ services: [any Service], logger: Logger) async throws {
+    // The group's own log is about starting and stopping tasks, which no kiosk owner asks for.
+    var quiet = logger
+    quiet.logLevel = max(logger.logLevel, .error)
+    let group = ServiceGroup(
+      configuration: ServiceGroupConfiguration(
+        services: services.map {
+          .init(service: $0, successTerminationBehavior: .gracefullyShutdownGroup)
+        },
+        gracefulShutdownSignals: [.sigterm, .sigint], logger: quiet))
+    try await group.run()
+  }
+}

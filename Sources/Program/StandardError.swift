@@ -1,0 +1,25 @@
+import Foundation
+
+package enum StandardError {
+  package static func write(_ line: String) {
+    var line = line + "\n"
+    line.withUTF8 { utf8 in
+      var rest = UnsafeRawBufferPointer(utf8)[...]
+      while !rest.isEmpty {
+        let count = Foundation.write(
+          STDERR_FILENO, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
+        guard count > 0 || errno == EINTR else { return }
+        rest = rest.dropFirst(max(count, 0))
+      }
+    }
+  }
+}
+
+package enum StandardOutput {
+  /// One line, written at once: a pipe's reader is not kept waiting.
+  package static func write(_ line: String) {
+    FileHandle.standardOutput.write(Data((line + "\n").utf8))
+  }
+
+  package static var isTerminal: Bool { isatty(STDOUT_FILENO) == 1 }
+}

@@ -1,0 +1,94 @@
+import ArgumentParser
+import Dashboard
+import Foundation
+import KioskConfiguration
+import KioskMessages
+import Logging
+import Program
+import ServiceLifecycle
+
+struct Run: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Serve the dashboard.",
+    discussion: """
+      Goes on until SIGTERM or SIGINT. A broker that goes away is waited for; meanwhile the pages \
+      show what was known last, and say so.
+      """)
+
+  @OptionGroup var options: ConfigurationOptions
+  @OptionGroup var logging: LogOptions
+
+  func run() async throws {
+    let configuration = try options.load()
+    let logger = try logging.makeLogger("juice-dashboard")
+    for warning in configuration.warnings { logger.warning("\(warning)") }
+    let settings = DashboardSettings(configuration)
+    let users = UserFile(path: configuration.usersFile)
+    do throws(UserFileError) {
+      if try users.users().isEmpty {
+        logger.warning(
+          "nobody can log in: there is no user in \(users.path); run: juice-dashboard user add")
+      }
+    } catch {
+      throw Failure(error)
+    }
+    let isLocal = ["127.0.0.1", "::1", "localhost"].contains(settings.host)
+    if !isLocal, settings.tls == nil, !settings.isBehindProxy {
+      logger.warning(
+        "passwords are not encrypted on their way to \(settings.host): set dashboard.tls, or put a proxy before it"
+      )
+    }
+    Self.allowManyConnections()
+    let link = KioskLink(
+      broker: try configuration.broker.makeBroker(), root: configuration.root,
+      now: { Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1000)) }, logger: logger)
+    let dashboard = Dashboard(settings: settings, users: users, link: link)
+    // The server's own lines are about connections, which no kiosk owner asks for.
+    var quiet = logger
+    quiet.logLevel = max(logger.logLevel, .warning)
+    let address = settings.address
+    let manager = NotifySocket()
+    let services: [any Service]
+    do {
+      services = try dashboard.services(logger: quiet) { _ in
+        logger.notice("juice-dashboard: open \(address) in a browser")
+        manager?.send("READY=1\nSTATUS=Pages at \(address)")
+      }
+    } catch {
+      throw Failure.badConfiguration("the certificate or its key cannot be used: \(error)")
+    }
+    do {
+      try await ServiceGroup.run(services, logger: logger)
+    } catch {
+      throw Failure.unavailable("\(address) cannot be served: \(error)")
+    }
+  }
+
+  /// Each open page is a connection: as many as the system allows, instead of the usual 1,024.
+  private static func allowManyConnections() {
+    #if canImport(Glibc)
+    let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+    #else
+    let resource = RLIMIT_NOFILE
+    #endif
+    var limit = rlimit()
+    guard getrlimit(resource, &limit) == 0 else { return }
+    limit.rlim_cur = min(limit.rlim_max, 65_536)
+    setrlimit(resource, &limit)
+  }
+}
+
+extension DashboardSettings {
+  fileprivate init(_ configuration: DashboardConfiguration) {
+    self.init(
+      host: configuration.host, port: configuration.port,
+      tls: configuration.tls.map { tls in
+        TLS(certificateFile: tls.certificateFile, keyFile: tls.keyFile)
+      }, isBehindProxy: configuration.isBehindProxy)
+  }
+
+  fileprivate var address: String {
+    let host = host.contains(":") ? "[\(host)]" : host
+    return "\(tls == nil ? "http" : "https")://\(host):\(port)/"
+  }
+}

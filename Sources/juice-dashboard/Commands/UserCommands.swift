@@ -1,0 +1,127 @@
+import ArgumentParser
+import Dashboard
+import Foundation
+import JuiceMaker
+import KioskConfiguration
+import Program
+
+struct UserCommands: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "user", abstract: "Say who may log in.",
+    discussion: "A change counts at once: who is removed or gets a new password is logged out.",
+    subcommands: [Add.self, Remove.self, List.self])
+
+  struct Add: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Add a user, or change the password and the role of one.",
+      discussion: """
+        Asks for the password; from a pipe, the first line is the password. A user's name is what \
+        the ledger says of a restock: restock/NAME.
+        """)
+
+    @Argument(help: "1 to 64 of A-Z a-z 0-9 _ -.", transform: userName)
+    var name: User.Name
+
+    @Option(help: "viewer (sees everything) or operator (restocks too).")
+    var role: User.Role = .viewer
+
+    @Flag(help: "Make a password up, and print it.")
+    var generate = false
+
+    @OptionGroup var options: ConfigurationOptions
+
+    func run() async throws {
+      let file = UserFile(path: try options.load().usersFile)
+      let password = generate ? Self.madeUp : try Self.read()
+      let user = User(name: name, role: role, password: try PasswordHash(of: password))
+      do throws(UserFileError) {
+        try file.update { $0[name] = user }
+      } catch {
+        throw Failure(error)
+      }
+      if generate { StandardOutput.write(password) }
+    }
+
+    /// Four times four of the letters that nobody mistakes: 79 bits.
+    private static var madeUp: String {
+      let letters = Array("abcdefghijkmnpqrstuvwxyz23456789")
+      return (0..<4).map { _ in String((0..<4).map { _ in letters.randomElement() ?? "x" }) }
+        .joined(separator: "-")
+    }
+
+    private static func read() throws(Failure) -> String {
+      let isTerminal = isatty(STDIN_FILENO) == 1
+      func ask(_ question: String) -> String? {
+        guard isTerminal else { return readLine() }
+        FileHandle.standardError.write(Data(question.utf8))
+        var before = termios()
+        tcgetattr(STDIN_FILENO, &before)
+        var hidden = before
+        hidden.c_lflag &= ~tcflag_t(ECHO)
+        tcsetattr(STDIN_FILENO, TCSAFLUSH, &hidden)
+        defer {
+          tcsetattr(STDIN_FILENO, TCSAFLUSH, &before)
+          StandardError.write("")
+        }
+        return readLine()
+      }
+      guard let password = ask("Password: "), password.count >= 8 else {
+        throw .badData("a password has at least 8 characters")
+      }
+      guard password.utf8.count <= PasswordHash.maximumPassword else {
+        throw .badData("a password has at most \(PasswordHash.maximumPassword) bytes")
+      }
+      guard !isTerminal || ask("Again: ") == password else {
+        throw .badData("the two passwords are not the same")
+      }
+      return password
+    }
+  }
+
+  struct Remove: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(abstract: "Remove a user.")
+
+    @Argument(transform: userName)
+    var name: User.Name
+
+    @OptionGroup var options: ConfigurationOptions
+
+    func run() async throws {
+      let file = UserFile(path: try options.load().usersFile)
+      var isThere = false
+      do throws(UserFileError) {
+        try file.update { isThere = $0.removeValue(forKey: name) != nil }
+      } catch {
+        throw Failure(error)
+      }
+      guard isThere else { throw Failure.badData("there is no user \(name) in \(file.path)") }
+    }
+  }
+
+  struct List: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(abstract: "List the users and their roles.")
+
+    @OptionGroup var options: ConfigurationOptions
+
+    func run() async throws {
+      let file = UserFile(path: try options.load().usersFile)
+      do throws(UserFileError) {
+        let users = try file.users().values
+        for user in users.sorted(by: { $0.name < $1.name }) {
+          StandardOutput.write("\(user.name) \(user.role.rawValue)")
+        }
+      } catch {
+        throw Failure(error)
+      }
+    }
+  }
+}
+
+extension User.Role: ExpressibleByArgument {}
+
+private func userName(_ text: String) throws -> User.Name {
+  guard let name = User.Name(text) else {
+    throw ValidationError("A name is 1 to 64 of A-Z a-z 0-9 _ -.")
+  }
+  return name
+}

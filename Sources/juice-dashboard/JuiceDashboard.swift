@@ -1,0 +1,40 @@
+import ArgumentParser
+import Dashboard
+import Program
+
+@main
+struct JuiceDashboard: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "juice-dashboard",
+    abstract: "Shows every kiosk in the browser, and restocks them.",
+    discussion: """
+      It is an MQTT client like any other, keeps nothing on disk, and shows what the kiosks tell. \
+      Every command reads the same configuration file: the one given with --config, else \
+      /etc/juice-dashboard/dashboard.yaml, else none, which means the defaults: a broker on \
+      127.0.0.1:1883, and pages at http://127.0.0.1:8080. Variables such as KIOSK_BROKER_HOST and \
+      KIOSK_DASHBOARD_PORT override what the file says.
+      """,
+    version: Release.version,
+    subcommands: [Run.self, UserCommands.self])
+
+  /// Turns an error into a line on standard error and an exit code: nobody else does.
+  static func main() async {
+    do {
+      var command = try parseAsRoot()
+      if var command = command as? any AsyncParsableCommand {
+        try await command.run()
+      } else {
+        try command.run()
+      }
+    } catch let failure as Failure {
+      StandardError.write("juice-dashboard: \(failure.message)")
+      exit(withError: failure.status)
+    } catch {
+      exit(withError: error)
+    }
+  }
+}
+
+extension Failure {
+  init(_ error: UserFileError) { self = .badConfiguration("\(error)") }
+}

@@ -1,0 +1,82 @@
+import ArgumentParser
+import KioskConfiguration
+import KioskMessages
+import Program
+
+struct Doctor: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Look for everything that could keep the kiosk from working.",
+    discussion: """
+      Looks at the configuration, permissions, the disk, the clock, the ledger; whether the broker \
+      can be reached, lets the kiosk in, and grants what it needs; whether another client has the \
+      kiosk's id, whether the broker's limits are too small, and what it keeps that it should not. \
+      Each finding comes with its fix.
+
+      It may be asked while the kiosk runs, which does not notice, and makes no juice. Run it as \
+      root or as the kiosk's user. What it could not try, it says.
+
+      Exits 0 if all is well or only worth a note, 1 with warnings, and with the exit status of what \
+      the first error keeps from working otherwise.
+      """)
+
+  @OptionGroup var options: ConfigurationOptions
+
+  @Flag(help: "Print an object with all findings as JSON.")
+  var json = false
+
+  @Flag(help: "Log in even where that might throw a running kiosk out.")
+  var login = false
+
+  @Option(
+    help: ArgumentHelp(
+      "The configuration of an account that may press or restock.",
+      discussion: """
+        While the kiosk is stopped, sends with it what is no command, to see whether the kiosk's \
+        account hears it. May be given several times.
+        """,
+      valueName: "file"),
+    completion: .file(extensions: ["yaml", "yml"]))
+  var sender: [String] = []
+
+  @Option(help: ArgumentHelp("How long to wait for each answer.", valueName: "seconds"))
+  var timeout = 10
+
+  func validate() throws {
+    guard (1...600).contains(timeout) else { throw ValidationError("--timeout is 1 to 600.") }
+  }
+
+  func run() async throws {
+    let findings = try await findings()
+    if json {
+      StandardOutput.write(String(decoding: findings.payload, as: UTF8.self))
+    } else {
+      StandardOutput.write(
+        findings.lines(color: StandardOutput.isTerminal).joined(separator: "\n"))
+    }
+    guard findings.status == .success else { throw findings.status }
+  }
+
+  private func findings() async throws -> [Finding] {
+    let configuration: KioskConfiguration
+    var senders: [KioskConfiguration] = []
+    do throws(ConfigurationErrors) {
+      configuration = try options.read()
+      for file in sender { senders.append(try .load(path: file)) }
+    } catch {
+      return .configuration(error)
+    }
+    let path = configuration.ledger.path
+    var ledger = LedgerView()
+    let ledgerFindings = ledger.read(path)
+    let clock = MachineClock.current
+    let password: [Finding] = .password(configuration.broker)
+    var findings: [Finding] = .configuration(configuration, file: options.file) + password
+    findings += .folder(of: path) + .disk(of: path)
+    findings += .clock(clock, last: ledger.lastEntry) + ledgerFindings
+    guard !password.contains(where: { $0.severity == .error }) else { return findings }
+    let examination = BrokerExamination(
+      configuration, ledger: ledger, now: clock.now, timeout: .seconds(timeout),
+      logsInAnyway: login, senders: senders)
+    return findings + (try await examination.findings())
+  }
+}

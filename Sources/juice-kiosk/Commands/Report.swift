@@ -1,0 +1,87 @@
+import ArgumentParser
+import Foundation
+import KioskConfiguration
+import KioskController
+import KioskMessages
+import Ledger
+import Program
+
+struct Report: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Show what was sold, and when each fruit will be gone.",
+    discussion: """
+      Reads the ledger, and may do so while the kiosk runs. It is the same that the kiosk publishes \
+      to its topics sales and forecast.
+      """)
+
+  @OptionGroup var options: ConfigurationOptions
+
+  @Option(help: "How many days, today included: 1 to \(SalesReport.dayCount).")
+  var days = SalesReport.dayCount
+
+  @Flag(help: "Print an object with what the kiosk publishes: sales and forecast.")
+  var json = false
+
+  @Flag(help: "Print the days as CSV: a line for each juice of a day.")
+  var csv = false
+
+  func validate() throws {
+    guard (1...SalesReport.dayCount).contains(days) else {
+      throw ValidationError("--days is 1 to \(SalesReport.dayCount).")
+    }
+    if json && csv { throw ValidationError("Choose either --json or --csv.") }
+  }
+
+  func run() async throws {
+    let configuration = try options.load()
+    var (sales, forecast) = try read(KioskSettings(configuration), configuration.ledger.path)
+    let first = sales.today.daysSinceEpoch - Int64(days) + 1
+    sales.days.removeAll { $0.day.daysSinceEpoch < first }
+    if json {
+      let parts = [("sales", sales.payload), ("forecast", forecast.payload)].map { key, payload in
+        "\"\(key)\":\(String(decoding: payload, as: UTF8.self))"
+      }
+      StandardOutput.write("{\(parts.joined(separator: ","))}")
+    } else if csv {
+      StandardOutput.write(([SalesReport.csvHeader] + sales.csv).joined(separator: "\n"))
+    } else {
+      let view = SalesView(configuration, sales: sales, forecast: forecast)
+      StandardOutput.write(
+        view.lines(color: StandardOutput.isTerminal).joined(separator: "\n"))
+    }
+  }
+
+  private func read(
+    _ settings: KioskSettings, _ path: String
+  ) throws(Failure) -> (SalesReport, ForecastReport) {
+    do throws(LedgerError) {
+      let ledger = try Ledger(path: path, readOnly: true)
+      let state = try ledger.state()
+      let now = KioskClock.system(wall: settings.wall).now().timestamp
+      var history = SalesHistory(
+        menu: settings.menu, wall: settings.wall, through: state.seq, at: now)
+      while !history.isComplete { try history.read(ledger) }
+      let stock = KioskCore(settings: settings, state: state).stock
+      return (history.report(at: now), history.forecast(stock: stock, at: now))
+    } catch {
+      throw Failure(error)
+    }
+  }
+}
+
+extension SalesReport {
+  fileprivate static let csvHeader = "day,juice,made,out_of_stock,rejected"
+
+  /// Orders that name no juice of the menu stand in a line without one.
+  fileprivate var csv: [String] {
+    days.flatMap { day in
+      let tally = day.tally
+      var lines = tally.juices.map { juice in
+        let counts = [tally.made, tally.outOfStock, tally.rejected].map { $0[juice] ?? 0 }
+        return "\(day.day),\(juice),\(counts.map(String.init).joined(separator: ","))"
+      }
+      if tally.unnamed > 0 { lines.append("\(day.day),,0,0,\(tally.unnamed)") }
+      return lines
+    }
+  }
+}

@@ -1,0 +1,100 @@
+import Foundation
+import KioskController
+import KioskMessages
+import Program
+import Synchronization
+
+/// systemd, for a program that it has started as a service of `Type=notify` (sd_notify(3)).
+///
+/// It is told when orders are taken, in words how the kiosk is, and after turns of the cycle that
+/// nothing hangs: a kiosk that hangs is started anew, one that waits for its broker is not.
+final class ServiceManager: Sendable {
+  private struct Told {
+    var condition: KioskCondition?
+    var isReady = false
+    var aliveAt: ContinuousClock.Instant?
+  }
+
+  private let socket: NotifySocket
+  /// systemd waits for so long for a sign of life (`WatchdogSec=`).
+  private let patience: Duration?
+  private let told = Mutex(Told())
+
+  /// - Returns: `nil` if nobody wants to be told.
+  init?(environment: [String: String] = ProcessInfo.processInfo.environment) {
+    guard let socket = NotifySocket(environment: environment) else { return nil }
+    self.socket = socket
+    patience = environment["WATCHDOG_USEC"].flatMap(Int64.init).map { .microseconds($0) }
+  }
+
+  /// To be called at the end of each turn of the cycle.
+  func turn(_ condition: KioskCondition) {
+    told.withLock { told in
+      var next = told
+      var lines: [String] = []
+      if condition != told.condition {
+        next.condition = condition
+        lines.append("STATUS=\(condition.summary)")
+        if condition == .leaving { lines.append("STOPPING=1") }
+      }
+      if case .online = condition, !told.isReady {
+        next.isReady = true
+        lines.append("READY=1")
+      }
+      let now = ContinuousClock.now
+      if let patience, told.aliveAt.map({ $0.duration(to: now) >= patience / 4 }) ?? true {
+        next.aliveAt = now
+        lines.append("WATCHDOG=1")
+        // Nor is a start given up for as long as the cycle goes on.
+        if !next.isReady { lines.append("EXTEND_TIMEOUT_USEC=\(patience.microseconds)") }
+      }
+      // What could not be told is told at the next turn.
+      if !lines.isEmpty, send(lines.joined(separator: "\n")) { told = next }
+    }
+  }
+
+  /// A reload begins: the service counts as reloading until it ends. One that has not been ready yet is
+  /// still starting.
+  func beginReload() {
+    told.withLock { told in
+      guard told.isReady else { return }
+      var now = timespec()
+      clock_gettime(CLOCK_MONOTONIC, &now)
+      let microseconds = Int(now.tv_sec) * 1_000_000 + now.tv_nsec / 1000
+      _ = send("RELOADING=1\nMONOTONIC_USEC=\(microseconds)")
+    }
+  }
+
+  func endReload() {
+    told.withLock { told in
+      // What could not be told is told at the next turn.
+      if told.isReady { told.isReady = send("READY=1") }
+    }
+  }
+
+  private func send(_ text: String) -> Bool { socket.send(text) }
+}
+
+extension KioskCondition {
+  /// One line, for a person.
+  fileprivate var summary: String {
+    switch self {
+    case .connecting: "Connecting to the broker."
+    case .offline(let error): Self.waiting(for: "\(error)")
+    case .failing(let error): Self.waiting(for: "\(error)")
+    case .online(.open): "Open: orders are taken."
+    case .online(.closed): "Closed: orders are rejected."
+    case .leaving: "Stopping."
+    }
+  }
+
+  private static func waiting(for reason: String) -> String {
+    "No orders are taken, \(reason.replacing("\n", with: " ")). Trying again."
+  }
+}
+
+extension Duration {
+  fileprivate var microseconds: Int64 {
+    components.seconds * 1_000_000 + components.attoseconds / 1_000_000_000_000
+  }
+}

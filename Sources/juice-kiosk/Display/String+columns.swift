@@ -1,0 +1,35 @@
+extension String {
+  /// How many columns of a terminal it takes: a Korean syllable takes two.
+  var columns: Int { reduce(0) { $0 + $1.columns } }
+
+  func padded(to width: Int, left: Bool = false) -> String {
+    let padding = String(repeating: " ", count: max(0, width - columns))
+    return left ? padding + self : self + padding
+  }
+
+  /// In a colour of the terminal (ECMA-48, SGR), or as it is.
+  func painted(_ color: Color, if isColored: Bool) -> String {
+    isColored && !isEmpty ? "\u{1B}[\(color.rawValue)m\(self)\u{1B}[0m" : self
+  }
+
+  enum Color: Int {
+    case red = 31
+    case green = 32
+    case yellow = 33
+  }
+}
+
+extension Character {
+  /// What Unicode calls wide or fullwidth (UAX 11), as far as juices are named by it.
+  fileprivate var columns: Int {
+    guard let scalar = unicodeScalars.first else { return 0 }
+    if scalar.properties.isEmojiPresentation { return 2 }
+    return switch scalar.value {
+    case 0x1100...0x115F, 0x2E80...0x303E, 0x3041...0x33FF, 0x3400...0x4DBF, 0x4E00...0x9FFF,
+      0xA960...0xA97F, 0xAC00...0xD7A3, 0xF900...0xFAFF, 0xFE30...0xFE6F, 0xFF01...0xFF60,
+      0xFFE0...0xFFE6, 0x20000...0x3FFFD:
+      2
+    default: 1
+    }
+  }
+}

@@ -1,0 +1,256 @@
+import Foundation
+import KioskConfiguration
+import KioskController
+import KioskMessages
+import MessageBroker
+import Program
+
+/// What the doctor finds out from the broker, with the kiosk's account but never, while the kiosk
+/// may run, with its client id: that would take its session.
+struct BrokerExamination {
+  let configuration: KioskConfiguration
+  let settings: KioskSettings
+  let ledger: LedgerView
+  let now: Timestamp
+  let timeout: Duration
+  /// Logs in even where the broker may take the account for the client id.
+  let logsInAnyway: Bool
+  /// Configurations with accounts that may send commands.
+  let senders: [KioskConfiguration]
+
+  let number = UInt32.random(in: 0 ... .max)
+
+  init(
+    _ configuration: KioskConfiguration, ledger: LedgerView, now: Timestamp, timeout: Duration,
+    logsInAnyway: Bool, senders: [KioskConfiguration]
+  ) {
+    self.configuration = configuration
+    settings = KioskSettings(configuration, retainedTopics: ledger.topics)
+    self.ledger = ledger
+    self.now = now
+    self.timeout = timeout
+    self.logsInAnyway = logsInAnyway
+    self.senders = senders
+  }
+
+  private var broker: KioskConfiguration.Broker { configuration.broker }
+  private var address: String { "\(broker.host):\(broker.port)" }
+
+  func findings() async throws(Failure) -> [Finding] {
+    switch Reachability.of(host: broker.host, port: broker.port, timeout: timeout) {
+    case .unknownName(let reason):
+      return [
+        .error(
+          .broker, broker.host, "the name cannot be resolved: \(reason)",
+          fix: "mend broker.host, or the machine's name service (/etc/resolv.conf, /etc/hosts)")
+      ]
+    case .silent(let reason):
+      return [
+        .error(
+          .broker, address, "nothing answers there: \(reason)",
+          fix: "start the broker (systemctl start mosquitto), open the firewall, or mend "
+            + "broker.host and broker.port")
+      ]
+    case .answers(let isLocal):
+      if let finding = reasonNotToLogIn(isLocal: isLocal) { return [finding] }
+      return try await login()
+    }
+  }
+
+  /// Where the broker takes the account for the client id, to log in throws the kiosk out.
+  private func reasonNotToLogIn(isLocal: Bool) -> Finding? {
+    guard ledger.isRunning, broker.username != nil, !logsInAnyway, !isLocal || broker.port == 8883
+    else { return nil }
+    return .note(
+      .broker, address,
+      "answers; more was not tried while the kiosk runs, for where the broker takes the account for "
+        + "the client id, as the door's port 8883 does, a login would throw the kiosk out",
+      fix: "stop the kiosk and ask again; or, if your broker does not do that: "
+        + "juice-kiosk doctor --login")
+  }
+
+  // MARK: The login
+
+  private func login() async throws(Failure) -> [Finding] {
+    var limits: BrokerLimits?
+    var findings: [Finding] = []
+    switch try await pay(BrokerVisit(clientID: clientID, resuming: settings.orders.maximumAge)) {
+    case .success(let report) where report.hasResumed:
+      return [
+        .warning(
+          .session, address,
+          "the broker takes the account for the client id: this login has thrown the kiosk out, "
+            + "which comes back by itself",
+          fix:
+            "use a listener that does not (in the door, port 8884), or ask the doctor only while "
+            + "the kiosk has been stopped for \(settings.orders.maximumAge.components.seconds) "
+            + "seconds")
+      ]
+    case .success(let report): limits = report.limits
+    case .failure(.protocolRefused) where broker.protocol == .v311: break
+    case .failure(let error): return [finding(error)]
+    }
+    let listening: Listening
+    do throws(Failure) { listening = try await listen() } catch {
+      findings.append(
+        .error(.broker, address, error.message, fix: "see the broker's log", status: error.status))
+      return findings
+    }
+    findings.append(
+      .ok(
+        .broker, address,
+        "answers\(broker.tls == nil ? "" : ", with TLS")\(broker.username.map { ", and lets \($0) in" } ?? "")"
+          + ", by MQTT \(broker.protocol.rawValue)"))
+    return findings + (try await examine(listening, limits))
+  }
+
+  /// To what the kiosk listens to, and more where the broker lets the account.
+  private func listen() async throws(Failure) -> Listening {
+    let more = [
+      "\(settings.topics.base)/#", BrokerStatistics.dropped, BrokerStatistics.version,
+    ].compactMap { try? TopicFilter($0) }
+    do throws(Failure) { return try await listen(to: settings.subscriptions + more) } catch {
+      // There are brokers that end the connection for a subscription that they do not like.
+      return try await listen(to: settings.subscriptions)
+    }
+  }
+
+  private func listen(to filters: [TopicFilter]) async throws(Failure) -> Listening {
+    try await Listening(to: filters, timeout: timeout) { () throws(Failure) in
+      try configuration.makeBroker()
+    }
+  }
+
+  private func finding(_ error: BrokerError) -> Finding {
+    let fix =
+      switch error {
+      case .tls:
+        "give broker.tls.ca_file the certificate of the authority that has signed the broker's, call "
+          + "the broker by the name in its certificate, and see whether this port wants TLS at all"
+      case .loginRefused where broker.username != nil && broker.passwordFile == nil:
+        "name broker.password_file; where systemd hands the password over: "
+          + "KIOSK_BROKER_PASSWORD_FILE=/etc/juice-kiosk/password juice-kiosk doctor"
+      case .loginRefused:
+        "give broker.username and broker.password_file what the broker knows (the door: "
+          + "make-accounts, then reload the broker)"
+      case .protocolRefused: "set broker.protocol to 3.1.1"
+      case .connectionLost where broker.tls == nil:
+        "see the broker's log; perhaps this port wants TLS: add broker.tls"
+      default: "see the broker's log"
+      }
+    return .error(.broker, address, "\(error)", fix: fix)
+  }
+
+  // MARK: What it grants
+
+  private func examine(
+    _ listening: Listening, _ limits: BrokerLimits?
+  ) async throws(Failure) -> [Finding] {
+    var listening = listening
+    let source = Source(kind: .order, name: "doctor-\(number)")
+    let words = settings.topics.command(from: source) + "/echo"
+    let offer = settings.topics.command(from: source) + "/offer"
+    let hearsItself = await listening.hearsItself(on: words, saying: Self.words)
+
+    var trial = RightsTrial(settings: settings, account: broker.username)
+    trial.limits = limits
+    trial.hearsItself = hearsItself
+    if hearsItself, limits?.maximumQoS == 2, try await accepts([offer]).contains(offer) {
+      let comesRound = await listening.hearsItself(on: words, saying: "\(Self.words) again")
+      trial.holdsBack = comesRound && !listening.heard.topics.contains(offer)
+    }
+    // Nobody reads on while visits are paid: at a busy kiosk too much would queue for it.
+    await listening.end()
+    var heard = listening.heard
+    let refused = listening.refused
+    if trial.isPossible { try await tryRights(&trial) }
+    let isDeserted = isDeserted(heard, isWhole: hearsItself)
+    var findings: [Finding] = []
+    if isDeserted, !trial.mayCommand.isEmpty || !senders.isEmpty {
+      listening = try await listen(to: settings.subscriptions.filter { !refused.contains($0) })
+      findings += try await tryCommands(&trial, &listening)
+      await listening.end()
+      heard.topics.formUnion(listening.heard.topics)
+    } else if !senders.isEmpty {
+      findings.append(
+        .note(
+          .rights, settings.topics.base, "nothing was sent with --sender: a kiosk might answer it",
+          fix:
+            "stop the kiosk, and ask again after \(settings.orders.maximumAge.components.seconds * 2) "
+            + "seconds"))
+    }
+    findings += trial.publishing()
+    findings += trial.subscribing(heard: heard.topics, refused: refused, ledger: ledger)
+    findings += SessionCheck(
+      settings: settings, broker: broker, ledger: ledger, now: now, limits: limits, heard: heard
+    ).findings()
+    if isDeserted { findings += try await namesakes() }
+    findings += Leftovers(settings: settings, ledger: ledger).findings(
+      heard.retained, isWhole: hearsItself)
+    return findings
+  }
+
+  static let words = "juice-kiosk doctor: please ignore"
+
+  /// In as many visits as the broker takes messages at once.
+  private func tryRights(_ trial: inout RightsTrial) async throws(Failure) {
+    var rest = trial.topics[...]
+    while !rest.isEmpty {
+      let chunk = Array(rest.prefix(min(trial.limits?.receiveMaximum ?? 1, 50)))
+      rest = rest.dropFirst(chunk.count)
+      switch try await pay(BrokerVisit(clientID: clientID, topics: chunk)) {
+      case .success(let report):
+        trial.accepted.formUnion(report.accepted)
+        trial.refusals.merge(report.refusals) { first, _ in first }
+      case .failure(let error):
+        trial.failure = error
+        return
+      }
+    }
+  }
+
+  /// Whether nobody would answer a command, now or later, and nobody's session is in use.
+  ///
+  /// - Parameter isWhole: the kiosk's status would have been heard, from wherever it runs.
+  private func isDeserted(_ heard: Listening.Heard, isWhole: Bool) -> Bool {
+    guard !ledger.isRunning, isWhole,
+      heard.retained[settings.topics.status] != Array(KioskStatus.online.rawValue.utf8)
+    else { return false }
+    // What waits for a kiosk that has just gone waits for so long; and as long again, to be sure.
+    return ledger.absence(at: now).map { $0 > settings.orders.maximumAge * 2 } ?? true
+  }
+
+  /// With the kiosk's own client id, while no kiosk runs: a session that is there belongs to
+  /// somebody else.
+  private func namesakes() async throws(Failure) -> [Finding] {
+    guard broker.protocol == .v5,
+      case .success(let report) = try await pay(
+        BrokerVisit(clientID: broker.clientID, resuming: settings.orders.maximumAge)),
+      report.hasResumed
+    else { return [] }
+    return [
+      .warning(
+        .session, broker.clientID,
+        "the broker has a session of this client id, though the kiosk is away for longer than one "
+          + "lives: another client has the same id, or had until a moment ago; this question has interrupted it once",
+        fix: "give each its own broker.client_id; only one of a moved kiosk's machines may run")
+    ]
+  }
+
+  private func accepts(_ topics: [String]) async throws(Failure) -> Set<String> {
+    guard
+      case .success(let report) = try await pay(
+        BrokerVisit(clientID: clientID, topics: topics))
+    else { return [] }
+    return report.accepted
+  }
+
+  /// One for all visits: the next ends what the last one has left.
+  var clientID: String { "juice-kiosk-doctor-visit-\(number)" }
+
+  private func pay(
+    _ visit: BrokerVisit
+  ) async throws(Failure) -> Result<BrokerVisit.Report, BrokerError> {
+    try await broker.pay(visit, timeout: timeout)
+  }
+}

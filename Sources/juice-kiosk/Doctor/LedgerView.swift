@@ -1,0 +1,66 @@
+import Foundation
+import JuiceMaker
+import KioskMessages
+import Ledger
+import Program
+
+/// What the ledger tells the doctor: who has it, and what came in last.
+struct LedgerView {
+  var occupant = Ledger.Occupant.nobody(lastAlive: nil)
+  /// Retained topics that the kiosk knows it has published.
+  var topics: Set<String> = []
+  var lastEntry: Timestamp?
+  /// When the last command of a sender came, among the last entries.
+  var heard: [Source: Timestamp] = [:]
+
+  /// The senders among so many entries are those that are still in use.
+  private static let recent = 5000
+
+  var isRunning: Bool { if case .kiosk = occupant { true } else { false } }
+
+  /// For how long no kiosk has been online; `nil` if none ever was, or one runs.
+  func absence(at now: Timestamp) -> Duration? {
+    guard case .nobody(let lastAlive?) = occupant else { return nil }
+    return now.since(lastAlive)
+  }
+
+  /// When the last command of a kind came.
+  func lastHeard(_ kind: Command.Kind) -> Timestamp? {
+    heard.filter { $0.key.kind == kind }.values.max()
+  }
+
+  var panels: Set<String> { Set(heard.keys.filter { $0.kind == .order }.map(\.name)) }
+
+  /// Reads the ledger, and says what it is like.
+  mutating func read(_ path: String) -> [Finding] {
+    do throws(LedgerError) {
+      occupant = try Ledger.occupant(of: path)
+      guard FileManager.default.fileExists(atPath: path) else {
+        return [.note(.ledger, path, "there is none yet: the kiosk makes it when it first starts")]
+      }
+      let ledger = try Ledger(path: path, readOnly: true)
+      let state = try ledger.state()
+      topics = state.topics
+      for (entry, _) in try ledger.entries(after: state.seq - Self.recent, limit: Self.recent) {
+        lastEntry = max(entry.at, lastEntry ?? entry.at)
+        if let source = entry.source { heard[source] = entry.at }
+      }
+      return [.ok(.ledger, path, "\(state.seq) entries; \(occupantText)")]
+    } catch {
+      return [
+        .error(
+          .ledger, path, "\(error)", fix: "what it says; then: juice-kiosk ledger verify",
+          status: Failure(error).status)
+      ]
+    }
+  }
+
+  private var occupantText: String {
+    switch occupant {
+    case .kiosk(let process?): "a kiosk runs, as process \(process)"
+    case .kiosk(nil): "a kiosk runs"
+    case .nobody(let lastAlive?): "no kiosk runs; the last one was online at \(lastAlive)"
+    case .nobody(nil): "no kiosk runs"
+    }
+  }
+}

@@ -1,0 +1,75 @@
+import JuiceMaker
+import KioskController
+import KioskMessages
+import MessageBroker
+import Panels
+
+/// A topic that the kiosk's account must be allowed to publish to.
+struct Right: Hashable {
+  let topic: String
+  /// As a line of mosquitto's access list says it: for all topics of the kind.
+  let rule: String
+
+  init(_ topic: String, rule: String? = nil) {
+    self.topic = topic
+    self.rule = "topic write \(rule ?? topic)"
+  }
+}
+
+extension KioskSettings {
+  /// Everything that the kiosk publishes, with `doctor` for whom it answers.
+  var rights: [Right] {
+    let base = topics.base
+    var rights = [
+      topics.menu, topics.stock, topics.service, topics.status, topics.info, topics.health,
+      topics.sales, topics.forecast, topics.history, topics.events,
+    ].map { Right($0) }
+    for kind in Command.Kind.allCases {
+      let source = Source(kind: kind, name: "doctor")
+      rights.append(
+        Right(topics.result(for: source), rule: "\(base)/\(kind.rawValue)/+/+/#"))
+    }
+    for fruit in menu.fruits.map(\.id) {
+      rights.append(Right(topics.stock(of: fruit), rule: "\(base)/stock/+"))
+      rights.append(Right(topics.alert(for: fruit), rule: "\(base)/alert/+"))
+    }
+    for juice in menu.juices.map(\.id) {
+      rights.append(Right(topics.servings(of: juice), rule: "\(base)/juice/+"))
+    }
+    rights += announcements.map { Right($0.topic) }
+    rights += (displays.flatMap(\.pushes) + panels.flatMap(\.pushes)).map { Right($0.topic) }
+    var seen: Set<Right> = []
+    return rights.filter { seen.insert($0).inserted }
+  }
+
+  /// Where the kiosk retains its own state: any other retained topic of its is a leftover.
+  var stateTopics: Set<String> {
+    Set(rights.map(\.topic)).subtracting(
+      [topics.events]
+        + Command.Kind.allCases.map {
+          topics.result(for: Source(kind: $0, name: "doctor"))
+        })
+  }
+
+  /// Bytes of the longest message that is known beforehand, with its topic.
+  var longestMessage: Int {
+    let announced = announcements.map { $0.payload.count + $0.topic.utf8.count }
+    let menu = menuReport.payload.count + topics.menu.utf8.count
+    return max(menu, announced.max() ?? 0, Request.maximumPayload)
+  }
+}
+
+extension Display {
+  fileprivate var pushes: [Push] {
+    switch content {
+    case .text(let push): [push]
+    case .availability(_, let available, let soldOut): [available, soldOut].compactMap(\.self)
+    }
+  }
+}
+
+extension PanelBinding {
+  fileprivate var pushes: [Push] {
+    [feedback.ready, feedback.outOfStock, feedback.rejected].compactMap(\.self)
+  }
+}

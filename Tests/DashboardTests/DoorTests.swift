@@ -1,0 +1,97 @@
+import Foundation
+import JuiceMaker
+import Testing
+
+@testable import Dashboard
+
+@Suite struct DoorTests {
+  @Test func aPasswordIsKnownAgain() throws {
+    let hash = try PasswordHash(of: "딸기쥬스 please")
+    let again = try #require(PasswordHash(hash.description))
+    #expect(again == hash)
+    #expect(again.matches("딸기쥬스 please"))
+    #expect(!again.matches("딸기쥬스 pleasE"))
+    #expect(!again.matches(""))
+    #expect(try PasswordHash(of: "딸기쥬스 please").description != hash.description)
+    #expect(!hash.description.contains("please"))
+  }
+
+  @Test(arguments: [
+    "", "scrypt", "md5:1024:8:1:AAAAAAAAAAA=:AAAA", "scrypt:1000:8:1:AAAAAAAAAAA=:AAAA",
+    "scrypt:1073741824:8:1:AAAAAAAAAAA=:AAAA", "scrypt:1024:8:1:AAAAAAAAAAA=:AAAA",
+    "scrypt:1024:8:1:%%%:%%%", "scrypt:-1024:8:1:AAAAAAAAAAA=:AAAA",
+  ])
+  func anythingElseIsNoHash(text: String) {
+    #expect(PasswordHash(text) == nil)
+  }
+
+  @Test func theFileOfUsersIsPrivateAndStrict() async throws {
+    try await withUserFile { file in
+      let user = try User.test("minji", .operator)
+      try file.update { $0[user.name] = user }
+      #expect(try file.users() == [user.name: user])
+      // Somebody else has written it: a change counts at once.
+      let path = file.path
+      try "minji boss x\n".write(toFile: path, atomically: false, encoding: .utf8)
+      #expect(throws: UserFileError.self) { try file.users() }
+      try "# nobody\n\n".write(toFile: path, atomically: false, encoding: .utf8)
+      #expect(try file.users().isEmpty)
+      try FileManager.default.setAttributes([.posixPermissions: 0o640], ofItemAtPath: path)
+      #expect(throws: UserFileError.self) { try UserFile(path: path).users() }
+    }
+  }
+
+  @Test func aSessionEnds() throws {
+    let (sessions, user, now) = (Sessions(), try User.test("minji", .viewer), Sessions.Instant.now)
+    let token = sessions.begin(for: user, at: now)
+    #expect(token.utf8.count == 43)
+    #expect(sessions.user(of: token, at: now) == user)
+    #expect(sessions.user(of: token + "x", at: now) == nil)
+    #expect(sessions.user(of: token, at: now + Sessions.life) == nil)
+    #expect(sessions.user(of: token, at: now) == nil)
+  }
+
+  @Test func onlySoManySessionsAreKept() throws {
+    let (sessions, user, now) = (Sessions(), try User.test("minji", .viewer), Sessions.Instant.now)
+    let tokens = (0...Sessions.maximum).map { second in
+      sessions.begin(for: user, at: now + .seconds(second))
+    }
+    #expect(sessions.user(of: tokens[0], at: now) == nil)
+    #expect(sessions.user(of: tokens[1], at: now) == user)
+    #expect(sessions.user(of: tokens[Sessions.maximum], at: now) == user)
+  }
+
+  @Test func aProofIsGoodForOneTokenInOneProcess() {
+    let sessions = Sessions()
+    let proof = sessions.proof(for: "token")
+    #expect(sessions.isValid(proof: proof, for: "token"))
+    #expect(!sessions.isValid(proof: proof, for: "another"))
+    #expect(!sessions.isValid(proof: "", for: "token"))
+    #expect(!sessions.isValid(proof: "%", for: "token"))
+    #expect(!Sessions().isValid(proof: proof, for: "token"))
+  }
+
+  @Test func tooManyWrongPasswordsHaveToWait() {
+    let (failures, now) = (FailedLogins(places: 1 << 16), FailedLogins.Instant.now)
+    for _ in 0..<FailedLogins.limit {
+      #expect(failures.wait(for: "minji", at: now) == nil)
+      failures.count("minji", at: now)
+    }
+    #expect(failures.wait(for: "minji", at: now) == FailedLogins.pause)
+    #expect(failures.wait(for: "vera", at: now) == nil)
+    #expect(failures.wait(for: "minji", at: now + FailedLogins.pause) == nil)
+    failures.count("minji", at: now + FailedLogins.pause)
+    #expect(failures.wait(for: "minji", at: now + FailedLogins.pause) != nil)
+    failures.forgive("minji")
+    #expect(failures.wait(for: "minji", at: now) == nil)
+  }
+
+  @Test(arguments: [
+    ("/", "/"), ("/kiosks/k1", "/kiosks/k1"), ("%2Fkiosks%2Fk1", "/kiosks/k1"), ("", "/"),
+    ("//evil.example", "/"), ("/%2Fevil.example", "/"), ("https://evil.example", "/"),
+    ("/\\evil.example", "/"), ("/%0d%0aSet-Cookie: a=b", "/"), ("kiosks", "/"),
+  ])
+  func nobodyIsSentElsewhere(link: String, place: String) {
+    #expect(Dashboard.place(link[...]) == place)
+  }
+}

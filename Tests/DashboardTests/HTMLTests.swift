@@ -1,0 +1,30 @@
+import JuiceMaker
+import Testing
+
+@testable import Dashboard
+
+@Suite struct HTMLTests {
+  @Test func whatIsInterpolatedIsEscaped() {
+    let name = "<script>alert('1')</script> & \"more\""
+    let html: HTML = "<p title=\"\(name)\">\(name)</p>"
+    let escaped = "&lt;script&gt;alert(&#39;1&#39;)&lt;/script&gt; &amp; &quot;more&quot;"
+    #expect(html.text == "<p title=\"\(escaped)\">\(escaped)</p>")
+  }
+
+  @Test func markupAndNumbersAreNot() {
+    let item: HTML = "<li>\(7)</li>"
+    let none: HTML? = nil
+    let list: HTML = "<ul>\([item, item])\(none)</ul>"
+    #expect(list.text == "<ul><li>7</li><li>7</li></ul>")
+  }
+
+  @Test(
+    arguments: [
+      ("", .english), ("ko", .korean), ("ko-KR,ko;q=0.9,en;q=0.8", .korean),
+      ("en-US,en;q=0.9,ko;q=0.8", .english), ("fr, ko;q=0.5, en;q=0.4", .korean),
+      ("ko;q=0, en;q=0.1", .english), ("de", .english), ("en;q=x,ko;q=0.1", .korean),
+    ] as [(String, Language)])
+  func theBrowsersLanguageIsSpoken(header: String, language: Language) {
+    #expect(Language(accepting: header) == language)
+  }
+}

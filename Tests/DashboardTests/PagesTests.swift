@@ -1,0 +1,162 @@
+import Fleet
+import Foundation
+import HTTPTypes
+import Hummingbird
+import HummingbirdTesting
+import JuiceMaker
+import KioskMessages
+import Logging
+import MessageBroker
+import Testing
+
+@testable import Dashboard
+
+/// The pages as a browser gets them, with a broker in memory and a kiosk that the test plays.
+@Suite struct PagesTests {
+  @Test func whoIsNotLoggedInSeesNoKiosk() async throws {
+    try await Scene.run { scene in
+      for path in ["/kiosks/k1", "/live", "/kiosks/k1/live", "/kiosks/k1/panel"] {
+        let answer = try await scene.get(path)
+        #expect(answer.status == .seeOther)
+        #expect(answer.headers[.location]?.hasPrefix("/login?to=") == true)
+      }
+      #expect(try await scene.get("/").text.contains("name=\"password\""))
+    }
+  }
+
+  @Test func aLoginMakesANewSession() async throws {
+    try await Scene.run { scene in
+      let before = try #require(try await scene.get("/login").session)
+      scene.session = before
+      let answer = try await scene.logIn("minji")
+      #expect(answer.status == .seeOther)
+      let after = try #require(answer.session)
+      #expect(after != before)
+      let cookie = try #require(answer.headers[.setCookie])
+      for attribute in ["HttpOnly", "SameSite=Lax", "Max-Age=43200"] {
+        #expect(cookie.contains(attribute))
+      }
+      // The one before is nobody's.
+      scene.session = before
+      #expect(try await scene.get("/kiosks/k1").status == .seeOther)
+      scene.session = after
+      #expect(try await scene.get("/kiosks/k1").status == .ok)
+    }
+  }
+
+  @Test func aFormWithoutProofDoesNothing() async throws {
+    try await Scene.run { scene in
+      try await scene.comeIn("minji")
+      for proof in ["", "proof=", "proof=AAAA", "proof=\(Sessions().proof(for: scene.session))"] {
+        for path in ["restock", "review", "service", "panel"] {
+          let body = "\(proof)&id=r1&add.kiwi=5&service=closed&juice=kiwi"
+          #expect(try await scene.post("/kiosks/k1/\(path)", body).status == .forbidden)
+        }
+        #expect(try await scene.post("/logout", proof).status == .forbidden)
+        #expect(
+          try await scene.post("/login", proof + "&name=minji&password=strawberries").status
+            == .forbidden)
+      }
+    }
+  }
+
+  @Test func aViewerChangesNothing() async throws {
+    try await Scene.run { scene in
+      try await scene.comeIn("vera")
+      let page = try await scene.get("/kiosks/k1").text
+      #expect(page.contains("Kiwi"))
+      #expect(!page.contains("/kiosks/k1/review"))
+      for path in ["restock", "review", "service", "panel"] {
+        let answer = try await scene.post(
+          "/kiosks/k1/\(path)", "proof=\(scene.proof)&id=r1&add.kiwi=5&service=closed&juice=kiwi")
+        #expect(answer.status == .forbidden)
+      }
+    }
+  }
+
+  @Test func aRestockGoesOutInTheUsersName() async throws {
+    try await Scene.run { scene in
+      try await scene.comeIn("minji")
+      async let answer = scene.post(
+        "/kiosks/k1/restock", "proof=\(scene.proof)&id=r1&add.kiwi=5&set.mango=3&expect.mango=10")
+      let command = try await scene.nextCommand()
+      #expect(command.topic == "kiosk/k1/restock/minji")
+      let request = try KioskMessages.Request(kind: .restock, payload: command.payload)
+      #expect(request.id == "r1")
+      #expect(
+        request.command
+          == .restock(Restock(add: ["kiwi": 5], set: ["mango": 3], expect: ["mango": 10])))
+      var result = CommandResult(status: .applied)
+      result.id = "r1"
+      result.stock = ["kiwi": 15, "mango": 3]
+      try await scene.kiosk("restock/minji/result", result.payload, retain: false)
+      #expect(try await answer.text.contains("Done."))
+    }
+  }
+
+  @Test func aFullStoreIsNotOfferedMore() async throws {
+    try await Scene.run { scene in
+      try await scene.comeIn("minji")
+      let page = try await scene.post(
+        "/kiosks/k1/review", "proof=\(scene.proof)&do=review&add.kiwi=95&add.mango=-11"
+      ).text
+      #expect(page.contains("Kiwi: there is room for 100."))
+      #expect(page.contains("Mango: there are only 10."))
+      #expect(!page.contains("/kiosks/k1/restock"))
+      let filled = try await scene.post(
+        "/kiosks/k1/review", "proof=\(scene.proof)&do=fill"
+      ).text
+      #expect(filled.contains("name=\"add.kiwi\" value=\"90\""))
+    }
+  }
+
+  @Test func whatAKioskSaysIsNeverMarkup() async throws {
+    try await Scene.run { scene in
+      let evil = "<img src=x onerror=alert(1)>\"'"
+      let name = LocalizedName(english: evil, fallback: evil)
+      let menu = try Menu(
+        fruits: [Fruit(id: "kiwi", name: name)],
+        juices: [Juice(id: "kiwi", name: name, recipe: Recipe(["kiwi": 1]))])
+      try await scene.kiosk(
+        "menu", MenuReport(menu: menu, capacities: ["kiwi": 9], lowMarks: ["kiwi": 1]).payload)
+      let entry = LedgerEntry(
+        seq: 2, at: scene.now, source: Source(kind: .order, name: evil), id: nil,
+        outcome: .ready(Order(juice: "kiwi"), used: ["kiwi": 1], ticket: Ticket(day: 0, number: 1)))
+      try await scene.kiosk("events", entry.payload, retain: false)
+      try await scene.comeIn("minji")
+      for path in [
+        "/", "/?q=\(evil.percentEncoded)", "/kiosks/k1", "/kiosks/k1/panel", "/kiosks/k1/display",
+      ] {
+        let page = try await scene.get(path)
+        #expect(page.status == .ok)
+        #expect(!page.text.contains("<img src=x"), "\(path)")
+      }
+      #expect(try await scene.get("/kiosks/k1").text.contains("&lt;img src=x"))
+    }
+  }
+
+  @Test func everyPageKeepsToItself() async throws {
+    try await Scene.run { scene in
+      for path in ["/", "/login", "/nowhere", "/kiosks/k1"] {
+        let headers = try await scene.get(path).headers
+        let policy = try #require(headers[.contentSecurityPolicy])
+        #expect(policy.contains("default-src 'none'") && !policy.contains("unsafe"))
+        #expect(headers[.xContentTypeOptions] == "nosniff")
+        #expect(headers[.cacheControl] == "no-store")
+      }
+      #expect(try await scene.get("/nowhere").status == .notFound)
+    }
+  }
+
+  @Test func wrongPasswordsAreThrottled() async throws {
+    try await Scene.run { scene in
+      scene.session = try #require(try await scene.get("/login").session)
+      for _ in 0..<FailedLogins.limit {
+        #expect(try await scene.logIn("minji", "wrong-password").status == .unauthorized)
+      }
+      let answer = try await scene.logIn("minji")
+      #expect(answer.status == .tooManyRequests)
+      #expect(answer.headers[.retryAfter] != nil)
+    }
+  }
+}

@@ -1,0 +1,149 @@
+import Fleet
+import Foundation
+import HTTPTypes
+import Hummingbird
+import HummingbirdTesting
+import JuiceMaker
+import KioskMessages
+import Logging
+import MessageBroker
+import NIOCore
+import Synchronization
+import Testing
+
+@testable import Dashboard
+
+/// A dashboard with the users minji (operator) and vera (viewer), and the kiosk k1 with the built-in
+/// menu, of which the test plays the part.
+final class Scene: Sendable {
+  let now = Timestamp(milliseconds: 1_795_251_600_000)
+  let dashboard: Dashboard
+  private let client: any TestClientProtocol
+  private let broker: InMemoryClient
+  private let cookie = Mutex("")
+  private let said = Mutex<Int64>(0)
+
+  private init(dashboard: Dashboard, client: any TestClientProtocol, broker: InMemoryClient) {
+    self.dashboard = dashboard
+    self.client = client
+    self.broker = broker
+  }
+
+  static func run(_ body: @Sendable @escaping (Scene) async throws -> Void) async throws {
+    try await withUserFile { users in
+      let (minji, vera) = (try User.test("minji", .operator), try User.test("vera", .viewer))
+      try users.update { $0 = [minji.name: minji, vera.name: vera] }
+      let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+      let (network, time) = (InMemoryBroker(), Timestamp(milliseconds: 1_795_251_600_000))
+      let link = KioskLink(broker: network.client(), root: "kiosk", now: { time }, logger: logger)
+      let dashboard = Dashboard(settings: DashboardSettings(port: 0), users: users, link: link)
+      let running = Task { await link.run() }
+      defer { running.cancel() }
+      let kiosk = network.client()
+      try await dashboard.application(logger: logger).test(.router) { client in
+        let scene = Scene(dashboard: dashboard, client: client, broker: kiosk)
+        try await scene.open()
+        try await body(scene)
+      }
+      await running.cancelAndWait()
+    }
+  }
+
+  /// The kiosk comes online, and the dashboard has heard of it.
+  private func open() async throws {
+    await broker.connect(
+      SessionOptions(
+        clientID: "kiosk",
+        subscriptions: try ["restock", "service", "order"].map {
+          try TopicFilter("kiosk/k1/\($0)/+")
+        }))
+    while case .online? = await broker.nextEvent(timeout: nil) { break }
+    let fruits = Menu.standard.fruits.map(\.id)
+    func amounts(_ amount: Int) -> FruitAmounts { FruitAmounts(fruits.map { ($0, amount) }) }
+    try await kiosk(
+      "menu",
+      MenuReport(menu: .standard, capacities: amounts(100), lowMarks: amounts(5)).payload)
+    try await kiosk("stock", StockReport(seq: 1, at: now, fruits: amounts(10)).payload)
+    try await kiosk("status", Array("online".utf8))
+  }
+
+  /// The kiosk says something, and the dashboard has heard it.
+  func kiosk(_ topic: String, _ payload: [UInt8], retain: Bool = true) async throws {
+    guard let signals = dashboard.link.updates.subscribe(to: .fleet) else {
+      throw Refusal.tooManyPages
+    }
+    // What is said last is heard last.
+    let mark = said.withLock { said in
+      said += 1
+      return Timestamp(milliseconds: now.milliseconds + said)
+    }
+    let health = KioskHealth(
+      at: mark, uptime: 0, counters: KioskHealth.Counters(), memory: nil, queue: 0,
+      service: .open, low: 0, out: 0, ledger: nil)
+    try await broker.publish([
+      Message(topic: "kiosk/k1/\(topic)", payload: payload, retain: retain),
+      Message(topic: "kiosk/k1/health", payload: health.payload, retain: true),
+    ])
+    await broker.settle()
+    for await _ in signals where dashboard.link.fleet["k1"]?.lastWord == mark { break }
+  }
+
+  /// The next command that the kiosk gets.
+  func nextCommand() async throws -> Message {
+    while let event = await broker.nextEvent(timeout: nil) {
+      guard case .deliveries(let deliveries) = event else { continue }
+      await broker.settle()
+      return try #require(deliveries.first).message
+    }
+    throw Refusal.notFound
+  }
+
+  // MARK: A browser
+
+  var session: String {
+    get { cookie.withLock { $0 } }
+    set { cookie.withLock { $0 = newValue } }
+  }
+
+  /// What the forms of this session bring back.
+  var proof: String { dashboard.sessions.proof(for: session) }
+
+  func get(_ path: String) async throws -> TestResponse {
+    try await client.execute(
+      uri: path, method: .get, headers: [.cookie: "juice_session=\(session)"])
+  }
+
+  func post(_ path: String, _ body: String) async throws -> TestResponse {
+    try await client.execute(
+      uri: path, method: .post, headers: [.cookie: "juice_session=\(session)"],
+      body: ByteBuffer(string: body))
+  }
+
+  func logIn(_ name: String, _ password: String = "strawberries") async throws -> TestResponse {
+    try await post("/login", "proof=\(proof)&name=\(name)&password=\(password)&to=/")
+  }
+
+  /// Logs in, and keeps the session.
+  func comeIn(_ name: String) async throws {
+    session = try #require(try await get("/login").session)
+    session = try #require(try await logIn(name).session)
+  }
+}
+
+extension TestResponse {
+  var text: String { String(buffer: body) }
+
+  /// The session that it gives to the browser.
+  var session: String? {
+    headers[.setCookie].flatMap { cookie in
+      cookie.split(separator: ";").first.map { String($0.dropFirst("juice_session=".count)) }
+    }
+  }
+}
+
+extension Task where Failure == Never {
+  fileprivate func cancelAndWait() async {
+    cancel()
+    _ = await value
+  }
+}

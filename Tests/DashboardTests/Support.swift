@@ -1,0 +1,20 @@
+import Foundation
+import JuiceMaker
+
+@testable import Dashboard
+
+extension User {
+  /// With the password `strawberries`; hashed once for all.
+  static func test(_ name: Name, _ role: Role) throws -> User {
+    User(name: name, role: role, password: try hash.get())
+  }
+
+  private static let hash = Result { try PasswordHash(of: "strawberries") }
+}
+
+/// Lends `body` a file of users that is not there yet.
+func withUserFile<Value>(_ body: (UserFile) async throws -> Value) async throws -> Value {
+  let path = URL.temporaryDirectory.appending(path: "users-\(UUID().uuidString)").path()
+  defer { unlink(path) }
+  return try await body(UserFile(path: path))
+}

@@ -1,0 +1,257 @@
+"""The dashboard as it is shipped, and a real browser to look at it."""
+
+import base64
+import json
+import os
+import re
+import signal
+import subprocess
+import threading
+from pathlib import Path
+from typing import Any, Callable, TypeVar
+from urllib.parse import urlsplit
+
+from selenium import webdriver
+from selenium.common.exceptions import StaleElementReferenceException, WebDriverException
+from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.common.by import By
+from selenium.webdriver.remote.webelement import WebElement
+
+from arrivals import PATIENCE, Arrivals, eventually
+from kiosk import ROOT, environment
+from mosquitto import Mosquitto, free_port
+
+T = TypeVar("T")
+
+PASSWORDS = {"minji": "strawberries", "vera": "only-looking"}
+
+
+def program() -> str:
+    found = os.environ.get("DASHBOARD_PROGRAM")
+    if not found:
+        found = subprocess.run(
+            [ROOT / "deploy/build", "juice-dashboard"], check=True, text=True,
+            stdout=subprocess.PIPE,
+        ).stdout.strip()
+        os.environ["DASHBOARD_PROGRAM"] = found
+    return os.path.abspath(found)
+
+
+class Dashboard:
+    """minji is an operator, vera a viewer."""
+
+    def __init__(self, folder: Path, broker: Mosquitto, settings: dict[str, Any]) -> None:
+        self.folder = folder
+        self.port = free_port()
+        self.config = folder / "dashboard.yaml"
+        self.log: Arrivals[str] = Arrivals()
+        self.process: subprocess.Popen | None = None
+        self.scheme = "https" if "tls" in settings else "http"
+        configuration = {
+            "dashboard": {"port": self.port, "users_file": "users"} | settings,
+            "broker": {"host": "127.0.0.1", "port": broker.port},
+        }
+        self.config.write_text(json.dumps(configuration))
+        self.add_user("minji", "operator")
+        self.add_user("vera", "viewer")
+
+    def command(self, *arguments: str, stdin: str = "") -> subprocess.CompletedProcess:
+        return subprocess.run(
+            [program(), *arguments, "--config", self.config], input=stdin, text=True,
+            capture_output=True, timeout=60, env=environment(),
+        )
+
+    def add_user(self, name: str, role: str) -> None:
+        done = self.command("user", "add", name, "--role", role, stdin=PASSWORDS[name] + "\n")
+        assert done.returncode == 0, done.stderr
+
+    def start(self) -> "Dashboard":
+        self.process = subprocess.Popen(
+            [program(), "run", "--config", self.config], stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=environment(),
+        )
+        since = len(self.log)
+        threading.Thread(target=self._read_log, args=[self.process.stderr], daemon=True).start()
+        for text in ("in a browser", " online"):
+            self.log.first(lambda line: text in line, since)
+        return self
+
+    def _read_log(self, lines: Any) -> None:
+        with lines:
+            for line in lines:
+                self.log.add(line.rstrip("\n"))
+
+    def stop(self, sign: int = signal.SIGTERM) -> int:
+        process, self.process = self.process, None
+        process.send_signal(sign)
+        return process.wait(PATIENCE)
+
+    def kill(self) -> None:
+        if self.process:
+            self.stop(signal.SIGKILL)
+
+    def url(self, path: str = "/") -> str:
+        return f"{self.scheme}://127.0.0.1:{self.port}{path}"
+
+
+def between_pages(action: Callable[[], T]) -> T:
+    """Again, while the page, or the part of it that was looked for, is just being exchanged."""
+
+    def tried() -> T | None:
+        try:
+            return action()
+        except StaleElementReferenceException:
+            return None
+        except WebDriverException as error:
+            # Chromium's own words for a part that has gone, which its driver passes on.
+            if "inspector error" not in str(error):
+                raise
+            return None
+
+    return eventually(tried)
+
+
+class Browser:
+    """A Chromium of its own, which keeps what it has asked for and what went wrong in its pages."""
+
+    def __init__(
+        self, dashboard: Dashboard, language: str = "en-US", width: int = 1280,
+        has_scripts: bool = True, is_dark: bool = False,
+    ) -> None:
+        self.dashboard = dashboard
+        options = webdriver.ChromeOptions()
+        options.binary_location = "/usr/bin/chromium"
+        for argument in (
+            "--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu",
+            "--no-first-run", "--disable-background-networking", "--disable-component-update",
+            "--disable-sync", "--ignore-certificate-errors", "--hide-scrollbars",
+            f"--lang={language}",
+        ):
+            options.add_argument(argument)
+        preferences: dict[str, Any] = {"intl.accept_languages": language}
+        if not has_scripts:
+            preferences["profile.managed_default_content_settings.javascript"] = 2
+        options.add_experimental_option("prefs", preferences)
+        options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+        self.driver = webdriver.Chrome(service=Service("/usr/bin/chromedriver"), options=options)
+        self.driver.set_page_load_timeout(PATIENCE)
+        self.driver.execute_cdp_cmd(
+            "Emulation.setDeviceMetricsOverride",
+            {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600},
+        )
+        scheme = {"name": "prefers-color-scheme", "value": "dark" if is_dark else "light"}
+        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [scheme]})
+
+    # MARK: Going somewhere
+
+    def open(self, path: str = "/") -> "Browser":
+        self.driver.get(self.dashboard.url(path))
+        return self
+
+    def log_in(self, name: str = "minji", path: str = "/") -> "Browser":
+        self.open(path)
+        self.type("[name=name]", name)
+        self.type("[name=password]", PASSWORDS[name])
+        self.send("main button")
+        return self
+
+    # MARK: Looking
+
+    def all(self, selector: str) -> list[WebElement]:
+        return self.driver.find_elements(By.CSS_SELECTOR, selector)
+
+    def one(self, selector: str) -> WebElement:
+        return eventually(lambda: self.all(selector))[0]
+
+    def ask(self, script: str, *arguments: Any) -> Any:
+        """What a script returns; it reads in one go, so that nothing is exchanged in between."""
+        return between_pages(lambda: [self.driver.execute_script(script, *arguments)])[0]
+
+    def text(self, selector: str = "main") -> str:
+        return self.ask("return document.querySelector(arguments[0])?.innerText", selector) or ""
+
+    def texts(self, selector: str) -> list[str]:
+        return self.ask(
+            "return [...document.querySelectorAll(arguments[0])].map(part => part.innerText)",
+            selector,
+        )
+
+    def wait_for(self, text: str, selector: str = "main", within: float = PATIENCE) -> None:
+        try:
+            eventually(lambda: text in self.text(selector), within)
+        except TimeoutError:
+            raise TimeoutError(f"no {text!r} in {self.text(selector)!r}") from None
+
+    def numbers(self, chart: str) -> dict[str, int]:
+        """The table below a chart."""
+        rows = self.ask(
+            "return [...document.querySelectorAll(arguments[0])]"
+            ".map(row => [...row.children].map(cell => cell.textContent))",
+            f"#{chart}-numbers tr",
+        )
+        return {name: int(value) for name, value in rows}
+
+    # MARK: Doing
+
+    def press(self, selector: str) -> None:
+        def is_pressed() -> bool:
+            self.one(selector).click()
+            return True
+
+        # What was exchanged under the hand was not pressed.
+        between_pages(is_pressed)
+
+    def send(self, selector: str) -> None:
+        """Presses what leads to another page, and waits until it is there."""
+        page = "return document.readyState == 'complete' && performance.timeOrigin"
+        before = eventually(lambda: self.ask(page))
+        self.press(selector)
+        eventually(lambda: self.ask(page) not in (False, before))
+
+    def type(self, selector: str, text: str) -> None:
+        def is_typed() -> bool:
+            field = self.one(selector)
+            field.clear()
+            field.send_keys(text)
+            return True
+
+        between_pages(is_typed)
+
+    # MARK: What must never happen
+
+    def check(self) -> None:
+        """No complaint in the console, and nothing asked of anybody else."""
+        complaints = [
+            entry["message"] for entry in self.driver.get_log("browser")
+            if entry["level"] in ("SEVERE", "WARNING")
+        ]
+        assert complaints == [], complaints
+        asked = {
+            urlsplit(event["params"]["request"]["url"])
+            for entry in self.driver.get_log("performance")
+            if (event := json.loads(entry["message"])["message"])["method"]
+            == "Network.requestWillBeSent"
+        }
+        others = {url.geturl() for url in asked if url.port != self.dashboard.port and url.netloc}
+        assert others == set(), others
+
+    def overflow(self) -> int:
+        """How many pixels the page is wider than the screen."""
+        return self.ask(
+            "return document.documentElement.scrollWidth - window.innerWidth"
+        )
+
+    def photograph(self, name: str) -> None:
+        """For people to look at; in KIOSK_SCREENSHOTS, or .build/screenshots."""
+        folder = Path(os.environ.get("KIOSK_SCREENSHOTS", ROOT / ".build/screenshots"))
+        folder.mkdir(parents=True, exist_ok=True)
+        size = self.driver.execute_cdp_cmd("Page.getLayoutMetrics", {})["cssContentSize"]
+        picture = self.driver.execute_cdp_cmd(
+            "Page.captureScreenshot",
+            {"captureBeyondViewport": True, "clip": size | {"x": 0, "y": 0, "scale": 1}},
+        )
+        name = re.sub(r"[^a-z0-9-]", "-", name)
+        (folder / f"{name}.png").write_bytes(base64.b64decode(picture["data"]))
+
+    def close(self) -> None:
+        self.driver.quit()

@@ -1,0 +1,176 @@
+"""A Debian of its own, with a systemd that runs: what a kiosk owner has under the counter."""
+
+import ctypes
+import json
+import os
+import signal
+import subprocess
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Iterator
+
+import pytest
+
+from arrivals import eventually
+from kiosk import ROOT
+
+needs_packages = pytest.mark.skipif(
+    "KIOSK_PACKAGES" not in os.environ, reason="deploy/test --package runs it"
+)
+CLONE_NEWNET = 0x40000000
+
+
+class Machine:
+    """In a network of its own, so that nothing of it can be in anybody's way.
+
+    The network is there while the machine is not: what is connected to it hears of a power cut what
+    panels in a shop hear.
+    """
+
+    def __init__(self, folder: Path, *layers: Path) -> None:
+        """`layers`: folders that its disk shows and does not change, the first one on top."""
+        self.root, self.changes = folder / "root", folder / "changes"
+        for path in (self.root, self.changes, folder / "work"):
+            path.mkdir()
+        below = ":".join(map(str, layers))
+        options = f"lowerdir={below},upperdir={self.changes},workdir={folder / 'work'}"
+        subprocess.run(["mount", "-t", "overlay", "-o", options, "kiosk", self.root], check=True)
+        self._network = folder / "network"
+        self._network.touch()
+        up = ["ip", "link", "set", "lo", "up"]
+        subprocess.run(["unshare", f"--net={self._network}", *up], check=True)
+        self.process: subprocess.Popen | None = None
+        self._boots = 0
+        self.leader = 0
+
+    def boot(self) -> "Machine":
+        self._boots += 1
+        with open(self.root.parent / f"console{self._boots}", "wb") as console:
+            self.process = subprocess.Popen(
+                ["systemd-nspawn", "--directory", self.root, "--boot", "--quiet",
+                 "--register=no", "--keep-unit", "--link-journal=no",
+                 f"--network-namespace-path={self._network}",
+                 # Another machine may have the same name.
+                 f"--machine=kiosk-{os.getpid()}"],
+                stdin=subprocess.DEVNULL, stdout=console, stderr=console,
+            )
+        self.leader = eventually(self._find_leader, within=30)
+        # 'degraded' is up too: a container has no hardware to set up.
+        eventually(
+            lambda: self.run("systemctl", "is-system-running").stdout.strip()
+            in ("running", "degraded"),
+            within=60,
+        )
+        return self
+
+    def _find_leader(self) -> int:
+        """The systemd that is process 1 in there, and somebody else out here."""
+        children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text()
+        for child in map(int, children.split()):
+            try:
+                if Path(f"/proc/{child}/comm").read_text() == "systemd\n":
+                    return child
+            except FileNotFoundError:
+                pass  # One that has only prepared the way.
+        return 0
+
+    @contextmanager
+    def network(self) -> Iterator[None]:
+        """This thread, and those that it starts, are devices in the machine's network meanwhile."""
+        with open("/proc/thread-self/ns/net") as before, open(self._network) as network:
+            enter(network.fileno())
+            try:
+                yield
+            finally:
+                enter(before.fileno())
+
+    def run(self, *command: str, stdin: str = "") -> subprocess.CompletedProcess:
+        return subprocess.run(
+            ["nsenter", f"--target={self.leader}", "--mount", "--uts", "--ipc", "--net", "--pid",
+             "--cgroup", "--root", "env", "-i", "-C", "/",
+             "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/root",
+             "LANG=C.UTF-8", "DEBIAN_FRONTEND=noninteractive", *command],
+            input=stdin, capture_output=True, text=True, timeout=120,
+        )
+
+    def shell(self, script: str, code: int = 0) -> str:
+        done = self.run("bash", "-euo", "pipefail", "-c", script)
+        assert done.returncode == code, f"{script}\n{done.returncode}: {done.stdout}{done.stderr}"
+        return done.stdout
+
+    def property(self, name: str, unit: str = "juice-kiosk") -> str:
+        return self.run("systemctl", "show", "--value", f"--property={name}", unit).stdout.strip()
+
+    def cut_power(self) -> None:
+        """All its processes end at once, and nobody is asked."""
+        os.kill(self.leader, signal.SIGKILL)
+        self.process.wait(30)
+        self.process = None
+
+    def shut_down(self) -> None:
+        self.run("systemctl", "poweroff")
+        self.process.wait(60)
+        self.process = None
+
+    def close(self) -> None:
+        if self.process:
+            self.cut_power()
+        subprocess.run(["umount", self.root, self._network], check=True)
+
+
+def enter(network: int) -> None:
+    """setns(2), which Python has from 3.12 on."""
+    library = ctypes.CDLL(None, use_errno=True)
+    if library.setns(network, CLONE_NEWNET) != 0:
+        raise OSError(ctypes.get_errno(), "setns")
+
+
+class InstalledBroker:
+    """What who audits wants to know of the machine's mosquitto."""
+
+    port = 1883
+
+
+class InstalledKiosk:
+    """What who audits wants to know of the machine's kiosk."""
+
+    def __init__(self, machine: Machine) -> None:
+        self.machine = machine
+
+    def entries(self) -> Iterator[dict]:
+        yield from map(json.loads, self.machine.shell("juice-kiosk ledger export").splitlines())
+
+    def verify(self) -> None:
+        self.machine.shell("juice-kiosk ledger verify")
+
+
+def wait_until_open(machine: Machine) -> None:
+    eventually(lambda: machine.property("StatusText") == "Open: orders are taken.", within=90)
+
+
+def packages() -> list[Path]:
+    """As deploy/package has built them."""
+    return sorted(Path(os.environ["KIOSK_PACKAGES"]).glob("*.deb"))
+
+
+def later(program: str, folder: Path, version: str) -> Path:
+    """The same package, with a higher number."""
+    package = next(file for file in packages() if file.name.startswith(f"{program}_"))
+    tree, result = folder / "tree", folder / f"{program}_{version}.deb"
+    subprocess.run(["dpkg-deb", "-R", package, tree], check=True)
+    control = tree / "DEBIAN/control"
+    lines = control.read_text().splitlines(keepends=True)
+    control.write_text("".join(
+        f"Version: {version}\n" if line.startswith("Version: ") else line for line in lines
+    ))
+    subprocess.run(["dpkg-deb", "-Znone", "-b", tree, result], check=True, capture_output=True)
+    return result
+
+
+def unpack_debian(folder: Path) -> Path:
+    """A clean one, for a layer."""
+    archive = subprocess.run(
+        [ROOT / "deploy/install-clean-root"], check=True, text=True, stdout=subprocess.PIPE
+    ).stdout.strip()
+    subprocess.run(["tar", "-C", folder, "-xf", archive], check=True)
+    return folder

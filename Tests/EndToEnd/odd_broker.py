@@ -1,0 +1,70 @@
+"""A broker that does what mosquitto never does: MQTT 5 in its barest form, for one test each."""
+
+import socket
+import threading
+
+
+def packet(kind: int, body: bytes) -> bytes:
+    assert len(body) < 128
+    return bytes([kind, len(body)]) + body
+
+
+class OddBroker:
+    """`greeting`: the properties of its CONNACK. It passes a QoS 2 message on before its sender has
+    released it, as MQTT allows (4.3.3), and refuses a login with `refusal`."""
+
+    def __init__(self, greeting: bytes = b"", refusal: int = 0) -> None:
+        self.greeting, self.refusal = greeting, refusal
+        self.listeners: list[socket.socket] = []
+        self.published: list[tuple[str, int]] = []
+        self._server = socket.create_server(("127.0.0.1", 0))
+        self.port = self._server.getsockname()[1]
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def close(self) -> None:
+        self._server.shutdown(socket.SHUT_RDWR)
+        self._server.close()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                client, _ = self._server.accept()
+            except OSError:
+                return
+            threading.Thread(target=self._serve, args=[client], daemon=True).start()
+
+    def _serve(self, client: socket.socket) -> None:
+        stream = client.makefile("rb")
+        try:
+            while head := stream.read(2):
+                length, shift = head[1] & 127, 7
+                while head[1] & 128:
+                    head = head[:1] + stream.read(1)
+                    length |= (head[1] & 127) << shift
+                    shift += 7
+                self._take(client, head[0], stream.read(length))
+        except OSError:
+            pass
+        finally:
+            if client in self.listeners:
+                self.listeners.remove(client)
+            client.close()
+
+    def _take(self, client: socket.socket, kind: int, body: bytes) -> None:
+        if kind >> 4 == 1:
+            properties = bytes([len(self.greeting)]) + self.greeting
+            client.sendall(packet(0x20, bytes([0, self.refusal]) + properties))
+        elif kind >> 4 == 8:
+            filters, rest = 0, body[3:]
+            while rest:
+                filters, rest = filters + 1, rest[2 + int.from_bytes(rest[:2], "big") + 1:]
+            client.sendall(packet(0x90, body[:2] + b"\0" + b"\1" * filters))
+            self.listeners.append(client)
+        elif kind >> 4 == 3:
+            length = int.from_bytes(body[:2], "big")
+            qos = kind >> 1 & 3
+            self.published.append((body[2:2 + length].decode(), qos))
+            identifier, text = body[2 + length:4 + length], body[5 + length:]
+            for listener in self.listeners:
+                listener.sendall(packet(0x30, body[:2 + length] + b"\0" + text))
+            client.sendall(packet({1: 0x40, 2: 0x50}[qos], identifier + b"\0"))

@@ -1,0 +1,100 @@
+"""deploy/mosquitto/bridge.conf, with a mosquitto in the shop and one at head office."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from client import BASE, Client, retained
+from conftest import MakeBroker, MakeKiosk
+from kiosk import ROOT, Kiosk
+from mosquitto import Mosquitto
+
+SHIPPED = ROOT / "deploy/mosquitto/bridge.conf"
+PASSES = ["stock", "stock/kiwi", "juice/kiwi", "menu", "alert/kiwi", "service", "status", "info",
+          "health", "sales", "forecast", "history"]
+
+
+def bridge(centre: Mosquitto) -> str:
+    """As it is shipped, but to a broker without TLS on this machine."""
+    text = SHIPPED.read_text()
+    text = re.sub("^bridge_cafile.*$", "", text, flags=re.M)
+    return text.replace("broker.example.com:8883", f"127.0.0.1:{centre.port}")
+
+
+@pytest.fixture
+def centre(make_broker: MakeBroker) -> Mosquitto:
+    return make_broker(users={"shop1": "change-this", "office": "secret"})
+
+
+@pytest.fixture
+def shop(centre: Mosquitto, make_broker: MakeBroker) -> Mosquitto:
+    return make_broker(settings=bridge(centre))
+
+
+@pytest.fixture
+def kiosk(shop: Mosquitto, make_kiosk: MakeKiosk) -> Kiosk:
+    return make_kiosk(shop).start()
+
+
+def office(centre: Mosquitto) -> Client:
+    return Client(centre.port, "kiosk/#", login=("office", "secret"))
+
+
+def test_head_office_sees_the_shop_and_restocks_it(centre: Mosquitto, kiosk: Kiosk) -> None:
+    desk = office(centre)
+    try:
+        for topic in PASSES:
+            desk.messages.first(lambda m: m.topic == f"{BASE}/{topic}")
+        desk.messages.first(lambda m: (m.topic, m.text) == (f"{BASE}/bridge", "1"))
+        assert desk.ask("restock/head-office", '{"add":{"kiwi":5}}').json["status"] == "applied"
+        desk.messages.first(lambda m: (m.topic, m.text) == (f"{BASE}/stock/kiwi", "15"))
+        assert desk.ask("service/head-office", "closed").json["status"] == "applied"
+    finally:
+        desk.close()
+
+
+def test_nothing_else_crosses(centre: Mosquitto, shop: Mosquitto, kiosk: Kiosk) -> None:
+    desk, panel = office(centre), Client(shop.port, "kiosk/#")
+    try:
+        desk.publish(f"{BASE}/order/panel1", "kiwi")
+        desk.publish(f"{BASE}/restock/somebody", '{"add":{"kiwi":5}}')
+        desk.publish(f"{BASE}/stock/kiwi", "999")
+        # The line keeps its order: when this is answered, what was sent before has come or never will.
+        desk.ask("restock/head-office", '{"add":{"mango":1}}')
+        assert panel.order("banana", "panel1")["status"] == "ready"
+        assert [entry["status"] for entry in kiosk.ledger()[1:]] == ["restocked", "ready"]
+        desk.messages.first(lambda m: (m.topic, m.text) == (f"{BASE}/stock/banana", "8"))
+        heard = {message.topic for message in desk.messages}
+        assert not heard & {f"{BASE}/order/panel1/result"}
+        assert retained(shop.port)[f"{BASE}/stock/kiwi"] == "10"
+    finally:
+        desk.close()
+        panel.close()
+
+
+def test_what_happens_while_the_line_is_away_arrives_later(
+    centre: Mosquitto, shop: Mosquitto, kiosk: Kiosk
+) -> None:
+    desk = office(centre)
+    desk.messages.first(lambda m: m.topic == f"{BASE}/stock")
+    desk.close()
+    centre.stop()
+    panel = Client(shop.port, "kiosk/#")
+    try:
+        for _ in range(3):
+            assert panel.order("banana")["status"] == "ready"
+    finally:
+        panel.close()
+    desk = None
+    try:
+        centre.start()
+        desk = office(centre)
+        made = lambda: [
+            m.json["seq"] for m in desk.messages
+            if m.topic == f"{BASE}/events" and m.json["status"] == "ready"
+        ]
+        desk.messages.until(lambda: len(set(made())) == 3, within=30)
+    finally:
+        if desk:
+            desk.close()

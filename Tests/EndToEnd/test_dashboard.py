@@ -1,0 +1,381 @@
+"""The dashboard in a real Chromium, with a real broker and real kiosks."""
+
+import json
+import re
+import subprocess
+import threading
+import time
+from pathlib import Path
+from typing import Callable, Iterator
+
+import pytest
+from selenium.webdriver.common.action_chains import ActionChains
+
+from arrivals import eventually
+from client import Client
+from conftest import MakeBroker, MakeKiosk
+from dashboard import Browser, Dashboard
+from kiosk import Kiosk
+from mosquitto import Mosquitto
+
+MakeDashboard = Callable[..., Dashboard]
+MakeBrowser = Callable[..., Browser]
+
+
+@pytest.fixture
+def make_dashboard(tmp_path: Path, broker: Mosquitto) -> Iterator[MakeDashboard]:
+    dashboards: list[Dashboard] = []
+
+    def make(**settings) -> Dashboard:
+        folder = tmp_path / f"dashboard{len(dashboards)}"
+        folder.mkdir()
+        dashboards.append(Dashboard(folder, broker, settings))
+        return dashboards[-1].start()
+
+    yield make
+    for dashboard in dashboards:
+        dashboard.kill()
+
+
+@pytest.fixture
+def dashboard(make_dashboard: MakeDashboard) -> Dashboard:
+    return make_dashboard()
+
+
+@pytest.fixture
+def make_browser(dashboard: Dashboard) -> Iterator[MakeBrowser]:
+    """Each must have had nothing to complain about when the test is over."""
+    browsers: list[Browser] = []
+
+    def make(on: Dashboard = dashboard, **options) -> Browser:
+        browsers.append(Browser(on, **options))
+        return browsers[-1]
+
+    yield make
+    try:
+        for browser in browsers:
+            browser.check()
+    finally:
+        for browser in browsers:
+            browser.close()
+
+
+@pytest.fixture
+def browser(make_browser: MakeBrowser) -> Browser:
+    return make_browser()
+
+
+def after(browser: Browser, fruit: str) -> str:
+    return browser.text(f"[name='add.{fruit}'] ~ output")
+
+
+def test_log_in_and_see_two_kiosks(
+    browser: Browser, kiosk: Kiosk, make_kiosk: MakeKiosk, panel: Client
+) -> None:
+    make_kiosk(kiosk={"id": "k2", "time_zone": "Asia/Seoul"}).start()
+    browser.open("/kiosks/k1")
+    browser.photograph("login")
+    browser.type("[name=name]", "minji")
+    browser.type("[name=password]", "wrong-password")
+    browser.press("main button")
+    browser.wait_for("The name or the password is wrong.")
+    # The console shows the refusal, and rightly so.
+    assert "401" in browser.driver.get_log("browser")[0]["message"]
+
+    browser.log_in(path="/kiosks/k1")
+    assert browser.driver.current_url.endswith("/kiosks/k1")
+    browser.open()
+    browser.wait_for("k1", "#kiosks")
+    eventually(lambda: browser.texts(".kiosk .name") == ["k1", "k2"])
+    panel.order("strawberry_banana")
+    browser.wait_for("Strawberry out", "#kiosks")
+    browser.photograph("fleet")
+    browser.type("[name=q]", "strawb")
+    browser.send(".filter button")
+    assert browser.texts(".kiosk .name") == ["k1"]
+
+
+def test_a_restock_while_customers_go_on_buying(
+    browser: Browser, kiosk: Kiosk, panel: Client
+) -> None:
+    browser.log_in(path="/kiosks/k1")
+    stop, sold = threading.Event(), []
+
+    def buy() -> None:
+        while not stop.is_set():
+            sold.append(panel.order({"id": f"s{len(sold)}", "juice": "banana"})["status"])
+
+    customers = threading.Thread(target=buy)
+    customers.start()
+    try:
+        browser.type("[name='add.banana']", "60")
+        for _ in range(3):
+            browser.press("[aria-label='One Kiwi more']")
+        browser.press("button[value=review]")
+        browser.wait_for("Review", "h1")
+        assert browser.texts(".review tbody tr")[1].split()[:1] == ["Kiwi"]
+        already = len(sold)
+        eventually(lambda: len(sold) > already + 3)
+        browser.press("main .primary")
+        browser.wait_for("Done.")
+        already = len(sold)
+        eventually(lambda: len(sold) > already + 3)
+    finally:
+        stop.set()
+        customers.join()
+    browser.photograph("restocked")
+
+    kiosk.verify()
+    ledger = kiosk.ledger()
+    restocks = [entry for entry in ledger if entry["status"] == "restocked"]
+    assert [entry["source"] for entry in restocks] == ["restock/minji"]
+    assert restocks[0]["changes"] == {"banana": 60, "kiwi": 3}
+    made = sum(entry["status"] == "ready" for entry in ledger)
+    assert made == sold.count("ready") > 5
+    assert kiosk.stock()["banana"] == 10 + 60 - 2 * made
+    # The page says what the ledger says.
+    browser.open("/kiosks/k1")
+    browser.wait_for(str(kiosk.stock()["banana"]), "#fruit-banana .number b")
+    browser.wait_for("Banana +60, Kiwi +3", "#history")
+    browser.wait_for("minji", "#history")
+
+
+def test_fill_all_takes_two_taps(browser: Browser, kiosk: Kiosk) -> None:
+    browser.log_in(path="/kiosks/k1")
+    browser.press("button[value=fill]")
+    browser.wait_for("Review", "h1")
+    browser.photograph("review")
+    browser.press("main .primary")
+    browser.wait_for("Done.")
+    assert set(kiosk.stock().values()) == {100}
+
+
+def test_a_counted_number_never_overwrites_a_sale(
+    browser: Browser, kiosk: Kiosk, panel: Client
+) -> None:
+    browser.log_in(path="/kiosks/k1")
+    browser.press("form.restock summary")
+    browser.type("[name='set.mango']", "30")
+    browser.press("button[value=review]")
+    browser.wait_for("counted")
+    assert panel.order("mango")["status"] == "ready"
+    browser.press("main .primary")
+    browser.wait_for("The stock has moved on since you looked.")
+    browser.wait_for("Mango: 10 → 7")
+    browser.photograph("conflict")
+    assert kiosk.stock()["mango"] == 7
+    # The same again, over what is there now.
+    browser.press("main .primary")
+    browser.wait_for("Done.")
+    assert kiosk.stock()["mango"] == 30
+
+
+def test_a_kiosk_that_is_away(browser: Browser, kiosk: Kiosk) -> None:
+    browser.log_in(path="/kiosks/k1")
+    browser.wait_for("Online", "#state")
+    kiosk.process.send_signal(19)  # SIGSTOP: it is there, and does not answer
+    browser.press("button[value=fill]")
+    browser.wait_for("Review", "h1")
+    browser.press("main .primary")
+    browser.wait_for("No answer yet.")
+    browser.photograph("no-answer")
+    number = browser.one("[name=id]").get_attribute("value")
+    kiosk.process.send_signal(18)
+    browser.press("main .primary")
+    browser.wait_for("Done.")
+    restocks = [entry for entry in kiosk.ledger() if entry["status"] == "restocked"]
+    assert [entry["id"] for entry in restocks] == [number]
+
+    browser.open("/kiosks/k1")
+    kiosk.stop()
+    browser.wait_for("Offline", "#state")
+    browser.open("/")
+    browser.wait_for("Offline", "#kiosks")
+    browser.photograph("offline")
+    kiosk.start()
+    browser.wait_for("Online", "#kiosks")
+
+
+def test_pages_live_within_a_second_of_the_order(
+    browser: Browser, kiosk: Kiosk, panel: Client, say
+) -> None:
+    browser.log_in(path="/kiosks/k1")
+    browser.driver.execute_script("window.isTheSamePage = true")
+    delays = []
+    for _ in range(3):
+        before = time.monotonic()
+        result = panel.order("pineapple")
+        browser.wait_for(str(result["stock"]["pineapple"]), "#fruit-pineapple .number b", within=1)
+        browser.wait_for(str(result["ticket"]), "#orders", within=1)
+        delays.append(time.monotonic() - before)
+    browser.wait_for("p1", "#orders")
+    assert browser.ask("return window.isTheSamePage")
+    say(f"shown after {max(delays) * 1000:.0f} ms at most")
+    # What is being typed stays.
+    browser.type("[name='add.pineapple']", "4")
+    panel.order("pineapple")
+    eventually(lambda: after(browser, "pineapple") == "→ 6")
+
+
+def test_charts_are_what_the_report_says(
+    browser: Browser, kiosk: Kiosk, panel: Client
+) -> None:
+    for juice, quantity in [("banana", 2), ("kiwi", 1), ("mango", 1), ("mango", 9)]:
+        panel.order({"juice": juice, "quantity": quantity})
+    report = kiosk.command("report", "--json")
+    assert report.returncode == 0, report.stderr
+    sales = json.loads(report.stdout)
+    sales = sales.get("sales", sales)
+    hours = {f"{hour['hour']}:00": sum(hour["made"].values()) for hour in sales["hours"]}
+    days = [sum(day["made"].values()) for day in sales["days"]]
+    browser.log_in(path="/kiosks/k1")
+    browser.wait_for("4 glasses today", "#sales")
+    assert browser.numbers("hours") == {hour: made for hour, made in hours.items() if made}
+    assert list(browser.numbers("days").values()) == [made for made in days if made]
+    browser.photograph("kiosk")
+
+
+def test_the_virtual_panel_and_the_display(
+    make_browser: MakeBrowser, browser: Browser, kiosk: Kiosk
+) -> None:
+    wall = make_browser().log_in("vera", "/kiosks/k1/display")
+    browser.log_in(path="/kiosks/k1/panel")
+    browser.wait_for("1 left", "#juice-strawberry_banana")
+    browser.press("#juice-strawberry_banana")
+    browser.wait_for("Strawberry banana juice is ready. Enjoy!", ".message")
+    browser.wait_for("Ticket 1", ".message")
+    browser.wait_for("sold out", "#juice-strawberry_banana")
+    wall.wait_for("Strawberry banana juice is ready. Enjoy!", "#ready")
+    browser.press("#juice-strawberry_banana")
+    browser.wait_for("Not enough fruit. Update the stock?", ".message")
+    browser.press("#juice-kiwi")
+    browser.wait_for("Ticket 2", ".message")
+    browser.photograph("panel")
+    wall.wait_for("Kiwi juice is ready. Enjoy!", "#ready")
+    wall.photograph("display")
+    orders = [entry for entry in kiosk.ledger() if entry.get("source") == "order/virtual"]
+    assert [entry["status"] for entry in orders] == ["ready", "out_of_stock", "ready"]
+
+
+def test_open_and_close(browser: Browser, kiosk: Kiosk, panel: Client) -> None:
+    browser.log_in(path="/kiosks/k1")
+    browser.press("form[action$='/service'] button")
+    browser.wait_for("The kiosk is closed.")
+    browser.wait_for("Closed", "#state")
+    assert panel.order("kiwi")["reason"] == "closed"
+    browser.press("form[action$='/service'] button")
+    browser.wait_for("The kiosk is open.")
+    assert panel.order("kiwi")["status"] == "ready"
+    entries = [entry for entry in kiosk.ledger() if entry["status"] in ("open", "closed")]
+    assert [entry["source"] for entry in entries] == ["service/minji"] * 2
+
+
+def test_korean_on_a_small_dark_screen(make_browser: MakeBrowser, kiosk: Kiosk) -> None:
+    phone = make_browser(language="ko-KR", width=360, is_dark=True)
+    phone.log_in()
+    phone.wait_for("키오스크", "h1")
+    phone.photograph("phone-fleet")
+    assert phone.overflow() == 0
+    phone.open("/kiosks/k1")
+    phone.wait_for("딸기", "#fruit-strawberry")
+    phone.photograph("phone-kiosk")
+    assert phone.overflow() == 0
+    phone.press("button[value=fill]")
+    phone.wait_for("확인하기", "h1")
+    phone.photograph("phone-review")
+    assert phone.overflow() == 0
+    phone.press("main .primary")
+    phone.wait_for("완료!")
+    phone.open("/kiosks/k1/panel")
+    phone.press("#juice-mango_kiwi")
+    phone.wait_for("번호 1", ".message")
+    phone.photograph("phone-panel")
+    assert phone.overflow() == 0
+    # The switch stays on the same page.
+    phone.press("header [lang=en]")
+    phone.wait_for("What would you like?")
+
+
+def test_a_press_that_is_held_goes_on(browser: Browser, kiosk: Kiosk) -> None:
+    browser.log_in(path="/kiosks/k1")
+    button = browser.one("[aria-label='One Banana more']")
+    ActionChains(browser.driver).click_and_hold(button).perform()
+    field = browser.one("[name='add.banana']")
+    eventually(lambda: int(field.get_attribute("value")) >= 10)
+    ActionChains(browser.driver).release().perform()
+    assert after(browser, "banana") == f"→ {10 + int(field.get_attribute('value'))}"
+    # And by keyboard.
+    mango = browser.one("[aria-label='One Mango less']")
+    mango.send_keys(" ")
+    mango.send_keys("\n")
+    assert after(browser, "mango") == "→ 8"
+
+
+def test_without_scripts_everything_works_by_hand(
+    make_browser: MakeBrowser, kiosk: Kiosk
+) -> None:
+    plain = make_browser(has_scripts=False)
+    plain.log_in(path="/kiosks/k1")
+    plain.type("[name='add.kiwi']", "5")
+    plain.send("button[value=review]")
+    plain.send("main .primary")
+    assert eventually(lambda: plain.all(".notice.good"))
+    assert kiosk.stock()["kiwi"] == 15
+    plain.open("/kiosks/k1/panel")
+    plain.send("#juice-kiwi")
+    assert eventually(lambda: plain.all(".message .ticket"))
+    assert kiosk.stock()["kiwi"] == 12
+
+
+def test_a_viewer_looks_and_changes_nothing(browser: Browser, kiosk: Kiosk) -> None:
+    browser.log_in("vera", "/kiosks/k1")
+    browser.wait_for("Strawberry", "#fruit-strawberry")
+    assert browser.all("main form") == []
+    browser.photograph("viewer")
+
+
+def test_it_is_right_within_a_second_of_starting(
+    kiosk: Kiosk, panel: Client, dashboard: Dashboard, browser: Browser, say
+) -> None:
+    panel.order("strawberry_banana")
+    browser.log_in()
+    browser.wait_for("Strawberry out", "#kiosks")
+    dashboard.stop()
+    browser.one(".disconnected:not([hidden])")
+    before = time.monotonic()
+    dashboard.start()
+    # Nobody is logged in any more: it keeps nothing.
+    browser.driver.get_log("browser")
+    browser.open()
+    browser.log_in()
+    browser.wait_for("Strawberry out", "#kiosks")
+    say(f"started, logged in and shown after {time.monotonic() - before:.1f} s")
+
+
+def test_encrypted(make_dashboard: MakeDashboard, make_browser: MakeBrowser, tmp_path, kiosk) -> None:
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1",
+         "-nodes", "-keyout", tmp_path / "key.pem", "-out", tmp_path / "cert.pem", "-days", "2",
+         "-subj", "/CN=localhost"], check=True, capture_output=True,
+    )
+    files = {"certificate_file": str(tmp_path / "cert.pem"), "key_file": str(tmp_path / "key.pem")}
+    secure = make_dashboard(tls=files)
+    browser = make_browser(secure).log_in()
+    browser.wait_for("k1", "#kiosks")
+    assert {cookie["secure"] for cookie in browser.driver.get_cookies()} == {True}
+
+
+def test_users_come_and_go(dashboard: Dashboard, browser: Browser, kiosk: Kiosk) -> None:
+    listed = dashboard.command("user", "list").stdout.splitlines()
+    assert listed == ["minji operator", "vera viewer"]
+    assert (dashboard.folder / "users").stat().st_mode & 0o777 == 0o600
+    assert "strawberries" not in (dashboard.folder / "users").read_text()
+    browser.log_in("vera")
+    assert dashboard.command("user", "remove", "vera").returncode == 0
+    browser.open("/kiosks/k1")
+    browser.wait_for("Log in", "h1")
+    assert dashboard.command("user", "remove", "vera").returncode == 65
+    made = dashboard.command("user", "add", "jun", "--role", "operator", "--generate")
+    assert re.fullmatch(r"(\w{4}-){3}\w{4}\n", made.stdout), made.stderr
+    assert dashboard.command("user", "add", "jun", stdin="short\n").returncode == 65
+    assert dashboard.command("user", "add", "a/b", stdin="long-enough\n").returncode == 64

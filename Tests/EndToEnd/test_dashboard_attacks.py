@@ -1,0 +1,540 @@
+"""What somebody does who means harm, over HTTP as it is and without a browser that is well-behaved."""
+
+import json
+import re
+import resource
+import secrets
+import selectors
+import socket
+import time
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Callable, Iterator
+from urllib.parse import quote
+
+import pytest
+
+from arrivals import eventually
+from client import BASE, Client
+from conftest import MakeClient, Say
+from dashboard import PASSWORDS, Dashboard
+from kiosk import Kiosk
+from mosquitto import Mosquitto
+from visitor import SESSION, Elements, Listening, Visitor, request
+
+MakeVisitor = Callable[..., Visitor]
+
+
+@pytest.fixture(scope="module")
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mosquitto]:
+    broker = Mosquitto(tmp_path_factory.mktemp("attacks") / "broker").start()
+    yield broker
+    broker.kill()
+
+
+@contextmanager
+def running(folder: Path, broker: Mosquitto) -> Iterator[Dashboard]:
+    dashboard = Dashboard(folder, broker, {})
+    try:
+        yield dashboard.start()
+    finally:
+        dashboard.kill()
+
+
+@pytest.fixture(scope="module")
+def dashboard(tmp_path_factory: pytest.TempPathFactory, broker: Mosquitto) -> Iterator[Dashboard]:
+    """One for all who do not change who may log in."""
+    with running(tmp_path_factory.mktemp("dashboard"), broker) as dashboard:
+        yield dashboard
+
+
+@pytest.fixture
+def own_dashboard(tmp_path: Path, broker: Mosquitto) -> Iterator[Dashboard]:
+    (tmp_path / "own").mkdir()
+    with running(tmp_path / "own", broker) as dashboard:
+        yield dashboard
+
+
+@pytest.fixture(scope="module")
+def logged_in(dashboard: Dashboard) -> dict[str, str]:
+    """A session of each user: checking a password takes its time on purpose."""
+    return {
+        name: Visitor(dashboard.port).log_in(name, password).session
+        for name, password in PASSWORDS.items()
+    }
+
+
+@pytest.fixture
+def visit(dashboard: Dashboard, logged_in: dict[str, str]) -> Iterator[MakeVisitor]:
+    """Comes as a stranger, or with a name: logged in."""
+    visitors: list[Visitor] = []
+
+    def visit(name: str | None = None) -> Visitor:
+        visitors.append(Visitor(dashboard.port))
+        if name:
+            visitors[-1].cookies[SESSION] = logged_in[name]
+        return visitors[-1]
+
+    yield visit
+    for visitor in visitors:
+        visitor.close()
+
+
+def is_known(visitor: Visitor, kiosk: str = "k1") -> bool:
+    return visitor.get(f"/kiosks/{kiosk}").status == 200
+
+
+# Every form that changes something, and what it says when it is filled in.
+FORMS = {
+    "/kiosks/k1/review": {"do": "review", "add.kiwi": "1"},
+    "/kiosks/k1/restock": {"id": "attack-1", "add.kiwi": "1"},
+    "/kiosks/k1/service": {"id": "attack-2", "service": "closed"},
+    "/kiosks/k1/panel": {"id": "attack-3", "juice": "kiwi"},
+}
+
+
+@pytest.fixture
+def untouched(kiosk: Kiosk) -> Iterator[Kiosk]:
+    """A kiosk of which nothing but its first entry must have come to be in the end."""
+    yield kiosk
+    assert [entry["status"] for entry in kiosk.ledger()] == ["opened"]
+
+
+# MARK: Forms
+
+
+@pytest.mark.parametrize("path", FORMS)
+def test_a_form_without_its_proof_does_nothing(
+    untouched: Kiosk, visit: MakeVisitor, path: str
+) -> None:
+    operator, other, stranger = visit("minji"), visit("vera"), visit()
+    eventually(lambda: is_known(operator))
+    own = operator.get("/kiosks/k1").proof
+    forged = {
+        "none": {}, "empty": {"proof": ""}, "made up": {"proof": secrets.token_urlsafe(32)},
+        "another session's": {"proof": other.get("/kiosks/k1").proof},
+        "a stranger's": {"proof": stranger.get("/login").proof},
+        "cut": {"proof": own[:-1]}, "longer": {"proof": own + "A"},
+        "not base64": {"proof": "<script>"},
+        "its session itself": {"proof": operator.session},
+    }
+    for what, proof in forged.items():
+        answer = operator.post(path, **FORMS[path], **proof)
+        assert answer.status == 403, what
+    # In the address it does not count either, and no other method is one for forms.
+    assert operator.ask("POST", f"{path}?proof={own}", FORMS[path]).status == 403
+    for method in ("GET", "PUT", "DELETE", "PATCH"):
+        assert operator.ask(method, path, FORMS[path] | {"proof": own}).status in (200, 404, 405)
+    # A proof without its session.
+    stranger.cookies.clear()
+    refused = stranger.post(path, **FORMS[path], proof=own)
+    assert (refused.status, (refused.place or "").split("?")[0]) == (303, "/login")
+
+
+def test_logging_in_and_out_take_a_proof(visit: MakeVisitor) -> None:
+    stranger = visit()
+    stranger.get("/login")
+    for proof in ({}, {"proof": "made-up"}, {"proof": visit("vera").get().proof}):
+        refused = stranger.post("/login", name="minji", password=PASSWORDS["minji"], **proof)
+        assert refused.status == 403
+    operator = visit("minji")
+    assert operator.post("/logout").status == 403
+    assert "minji" in operator.get().text
+
+
+def test_a_form_that_is_huge_or_nonsense_is_refused(
+    untouched: Kiosk, visit: MakeVisitor
+) -> None:
+    operator = visit("minji")
+    eventually(lambda: is_known(operator))
+    proof = operator.get("/kiosks/k1").proof
+    for fields in (
+        {"id": "x", "add.kiwi": "1" * 100_000}, {"id": "x", "add.kiwi": "9" * 30},
+        {"id": "x", "add.kiwi": "-9223372036854775808"}, {"id": "x", "add.kiwi": "one"},
+        {"id": "x", "add.<b>": "1"}, {"id": "no id", "add.kiwi": "1"}, {"add.kiwi": "1"},
+        {"id": "x"}, {"id": "x", "set.kiwi": "1e3"},
+    ):
+        assert operator.post("/kiosks/k1/restock", proof=proof, **fields).status in (400, 413)
+        operator.close()
+    for service in ("", "Closed", "<b>"):
+        answer = operator.post("/kiosks/k1/service", proof=proof, id="x", service=service)
+        assert answer.status == 400
+
+
+def test_a_viewer_changes_nothing(untouched: Kiosk, visit: MakeVisitor) -> None:
+    viewer, operator = visit("vera"), visit("minji")
+    eventually(lambda: is_known(viewer))
+    # The right proof of the right session: only the role is missing.
+    proof = viewer.get("/kiosks/k1").proof
+    for path, fields in FORMS.items():
+        assert viewer.post(path, proof=proof, **fields).status == 403, path
+    page = viewer.get("/kiosks/k1").text
+    assert not any(f'action="{path}"' in page for path in FORMS)
+    for path in ("/kiosks/k1/review", "/kiosks/k1/service"):
+        assert f'action="{path}"' in operator.get("/kiosks/k1").text
+
+
+def test_who_restocks_is_who_is_logged_in(kiosk: Kiosk, visit: MakeVisitor) -> None:
+    operator = visit("minji")
+    eventually(lambda: is_known(operator))
+    done = operator.post(
+        "/kiosks/k1/restock", proof=operator.get("/kiosks/k1").proof, id="r1",
+        source="restock/boss", user="boss", name="boss", **{"add.kiwi": "1"},
+    )
+    assert done.status == 200
+    assert [entry.get("source") for entry in kiosk.ledger()] == [None, "restock/minji"]
+
+
+# MARK: Sessions
+
+
+def test_a_session_that_somebody_else_has_chosen_is_nobodys(visit: MakeVisitor) -> None:
+    other = visit().log_in("vera", PASSWORDS["vera"]).session
+    for chosen in (secrets.token_urlsafe(32), "x" * 5000, other):
+        victim, thief = visit(), visit()
+        victim.cookies[SESSION] = thief.cookies[SESSION] = chosen
+        before = thief.get().text
+        victim.log_in("minji", PASSWORDS["minji"])
+        assert victim.session != chosen and "minji" in victim.get().text
+        assert "minji" not in before and "minji" not in thief.get().text
+
+
+def test_a_session_ends_when_its_user_says_so(own_dashboard: Dashboard) -> None:
+    operator = Visitor(own_dashboard.port).log_in("minji", PASSWORDS["minji"])
+    thief = Visitor(own_dashboard.port)
+    thief.cookies[SESSION] = operator.session
+    assert "minji" in thief.get().text
+    assert operator.post("/logout", proof=operator.get().proof).status == 303
+    assert "minji" not in thief.get().text
+    # Whoever is taken out is out at once.
+    operator.log_in("minji", PASSWORDS["minji"])
+    assert "minji" in operator.get().text
+    assert own_dashboard.command("user", "remove", "minji").returncode == 0
+    assert "minji" not in operator.get().text
+
+
+def test_a_cookie_is_kept_from_scripts_and_other_sites(visit: MakeVisitor) -> None:
+    stranger = visit()
+    answers = [stranger.get("/login"), stranger.try_password("vera", PASSWORDS["vera"])]
+    for answer in answers:
+        cookie = answer.headers["Set-Cookie"]
+        assert re.search(r"; *HttpOnly", cookie) and re.search(r"; *SameSite=(Lax|Strict)", cookie)
+    assert re.search(r"Max-Age=\d+", cookie)
+
+
+# MARK: Passwords
+
+
+def test_a_thousand_wrong_passwords(own_dashboard: Dashboard, say: Say) -> None:
+    operator = Visitor(own_dashboard.port).log_in("minji", PASSWORDS["minji"])
+    attacker = Visitor(own_dashboard.port)
+    form = {"proof": attacker.get("/login").proof, "name": "minji"}
+    began = time.monotonic()
+    statuses = []
+    for number in range(1000):
+        # Whoever makes up where it comes from is not believed.
+        answer = attacker.ask(
+            "POST", "/login", form | {"password": f"guess{number}"},
+            **{"X-Forwarded-For": f"10.0.{number // 250}.{number % 250}"},
+        )
+        statuses.append(answer.status)
+        if number % 100 == 0:
+            asked = time.monotonic()
+            assert "minji" in operator.get().text
+            assert time.monotonic() - asked < 1
+    took = time.monotonic() - began
+    tried = statuses.count(401)
+    say(f"{tried} of 1,000 tried, in {took:.1f} s")
+    assert set(statuses) == {401, 429}
+    # One more is allowed after each minute.
+    assert 10 <= tried <= 10 + took / 60 + 1
+    assert statuses[:10] == [401] * 10
+    assert int(answer.headers["Retry-After"]) <= 61
+    # Not even the right one: nobody learns that it is.
+    assert attacker.try_password("minji", PASSWORDS["minji"]).status == 429
+    assert "minji" in operator.get().text
+
+
+def test_a_thousand_names_from_one_address(own_dashboard: Dashboard) -> None:
+    attacker = Visitor(own_dashboard.port)
+    form = {"proof": attacker.get("/login").proof, "password": "guess"}
+    statuses = [
+        attacker.ask("POST", "/login", form | {"name": f"user{number}"}).status
+        for number in range(1000)
+    ]
+    assert statuses[:10] == [401] * 10 and set(statuses[20:]) == {429}
+
+
+# MARK: Markup
+
+EVIL = [
+    "<x-evil>", "\"><x-evil onclick='x'>", "'><x-evil>", "</title></script><x-evil>",
+    "<!--", "<script>alert(1)</script>", "&lt;x-evil&gt;", "\n\ndata: <x-evil>\n\n",
+    "\u2028<x-evil>", "javascript:alert(1)", "${alert(1)}", "<svg/onload=alert(1)>",
+]
+
+
+def check_page(html: str) -> Elements:
+    """Nothing in it is an element, or does something, that was not written by the dashboard."""
+    found = Elements(html)
+    assert "x-evil" not in found.tags
+    assert not [name for name in found.attributes if name.startswith("on") or name == "style"]
+    for name in ("href", "src", "action"):
+        for value in found.attributes.get(name, set()):
+            assert value.startswith(("/", "#")) and not value.startswith("//"), value
+    assert html.count("<script") == html.count("<script src=\"/")
+    return found
+
+
+def check_headers(answer: Any) -> None:
+    policy = answer.headers["Content-Security-Policy"]
+    assert "default-src 'none'" in policy and "script-src 'self'" in policy
+    assert "unsafe" not in policy and "frame-ancestors 'none'" in policy
+    assert answer.headers["X-Content-Type-Options"] == "nosniff"
+
+
+def hostile_kiosk(client: Client, name: str, evil: str) -> None:
+    """A kiosk, or whoever has got its account, that says what the protocol lets it say."""
+    def tell(topic: str, payload: Any, retain: bool = True) -> None:
+        text = payload if isinstance(payload, str) else json.dumps(payload)
+        client.publish(f"kiosk/{name}/{topic}", text, retain)
+
+    now = "2026-11-21T09:00:00Z"
+    names = {"en": f"{evil} en", "ko": f"{evil} ko"}
+    tell("menu", {
+        "fruits": [{"id": "kiwi", "name": names, "capacity": 9}],
+        "juices": [{"id": "kiwi", "name": names, "recipe": {"kiwi": 3}}],
+    })
+    tell("stock", {"seq": 1, "at": now, "fruits": {"kiwi": 5, "mango": 2}})
+    tell("alert/kiwi", "low")
+    tell("service", "open")
+    tell("sales", {
+        "at": now, "time_zone": evil, "today": "2026-11-21", "usual": 5, "days": [],
+        "hours": [{"hour": 9, "made": {"kiwi": 3}}],
+    })
+    tell("forecast", {"at": now, "fruits": {"kiwi": {"stock": 5, "per_hour": 1, "empty_at": now}}})
+    tell("info", {"version": evil, "protocol": 1, "started_at": now})
+    tell("status", "online")
+    for seq, entry in enumerate([
+        {"status": "ready", "ticket": 7, "juice": "kiwi", "quantity": 1, "changes": {"kiwi": -3}},
+        {"status": "rejected", "reason": "closed", "juice": "kiwi", "quantity": 1},
+        {"status": "restocked", "changes": {"kiwi": 3}},
+    ]):
+        kind = "restock" if entry["status"] == "restocked" else "order"
+        panel = evil.replace("/", "|")
+        tell("events", {"seq": seq + 1, "at": now, "source": f"{kind}/{panel}"} | entry, False)
+
+
+@pytest.mark.parametrize("evil", EVIL)
+def test_what_a_kiosk_says_is_text(
+    visit: MakeVisitor, make_client: MakeClient, evil: str
+) -> None:
+    kiosk = make_client()
+    operator = visit("minji")
+    hostile_kiosk(kiosk, "k9", evil)
+    eventually(lambda: 'class="feed"' in operator.get("/kiosks/k9").text)
+    shown = " ".join(evil.split())
+    for path in ("/", "/kiosks/k9", "/kiosks/k9/panel", "/kiosks/k9/display"):
+        answer = operator.get(path)
+        assert answer.status == 200
+        check_headers(answer)
+        page = check_page(answer.text)
+        assert path.endswith("display") or shown in " ".join(page.text.split()) or path == "/"
+        live = Listening(operator, path.rstrip("/") + "/live")
+        live.read_until(b"\n\n", live.received.index(b"\r\n\r\n") + 4)
+        # What a browser puts together of the event that it gets.
+        head, _, body = live.received.partition(b"\r\n\r\n")
+        live.close()
+        for event in body.decode().split("\n\n"):
+            data = [line[6:] for line in event.splitlines() if line.startswith("data: ")]
+            check_page("\n".join(data))
+
+
+def test_what_a_kiosk_answers_is_text(visit: MakeVisitor, make_client: MakeClient) -> None:
+    evil = "\"><x-evil onclick='x'>"
+    operator = visit("minji")
+    kiosk = make_client("kiosk/k9/order/+", "kiosk/k9/restock/+")
+    hostile_kiosk(kiosk, "k9", "x")
+    eventually(lambda: is_known(operator, "k9"))
+    kiosk.client.on_message = lambda client, data, message: client.publish(
+        f"{message.topic}/result", json.dumps({
+            "id": json.loads(message.payload)["id"], "status": "rejected", "reason": "conflict",
+            "detail": evil, "message": evil, "juice": evil, "stock": {"kiwi": 4},
+        }), 1)
+    proof = operator.get("/kiosks/k9").proof
+    for path, fields in (
+        ("panel", {"juice": "kiwi"}), ("restock", {"set.kiwi": "4", "expect.kiwi": "5"}),
+    ):
+        answer = operator.post(f"/kiosks/k9/{path}", proof=proof, id="a1", **fields)
+        assert answer.status == 200
+        check_page(answer.text)
+
+
+@pytest.mark.parametrize("name", ["<x-evil>", "a b", "..", "%3Cx-evil%3E", "x" * 65])
+def test_a_kiosk_that_cannot_be_one_is_not_shown(
+    visit: MakeVisitor, make_client: MakeClient, name: str
+) -> None:
+    client = make_client()
+    viewer = visit("vera")
+    client.publish(f"kiosk/{name}/status", "online", True)
+    client.publish("kiosk/after/status", "online", True)
+    eventually(lambda: is_known(viewer, "after"))
+    page = check_page(viewer.get("/").text)
+    assert "after" in page.text and name not in page.text
+
+
+@pytest.mark.parametrize("evil", EVIL)
+def test_what_a_link_says_is_text(visit: MakeVisitor, evil: str) -> None:
+    viewer, stranger = visit("vera"), visit()
+    said = quote(evil, safe="")
+    for path in (
+        f"/?q={said}", f"/?page={said}", f"/kiosks/{said}", f"/{said}", f"/language/{said}",
+        f"/language/ko?to={said}", f"/login?to={said}",
+    ):
+        for visitor in (viewer, stranger):
+            answer = visitor.get(path)
+            check_headers(answer)
+            check_page(answer.text)
+            if answer.place:
+                assert answer.place.startswith("/") and not answer.place.startswith("//")
+
+
+@pytest.mark.parametrize("place", [
+    "//evil.example", "/\\evil.example", "https://evil.example", "/%2f/evil.example",
+    "/\r\nSet-Cookie: x=y", "javascript:alert(1)", "%2F%2Fevil.example", "/\t/evil.example",
+])
+def test_nobody_is_sent_elsewhere(visit: MakeVisitor, place: str) -> None:
+    answer = visit().get(f"/language/ko?to={quote(place, safe='')}")
+    assert answer.status == 303 and re.fullmatch(r"/([^/\\].*)?", answer.place)
+    assert "x" not in answer.cookies
+
+
+def test_who_logs_in_is_not_sent_elsewhere(visit: MakeVisitor) -> None:
+    stranger = visit()
+    form = {"name": "minji", "password": PASSWORDS["minji"], "to": "//evil.example"}
+    answer = stranger.post("/login", proof=stranger.get("/login").proof, **form)
+    assert (answer.status, answer.place) == (303, "/")
+
+
+# MARK: Numbers
+
+
+def test_numbers_that_no_kiosk_has_do_no_harm(
+    dashboard: Dashboard, visit: MakeVisitor, make_client: MakeClient
+) -> None:
+    client = make_client()
+    operator = visit("minji")
+    (low, high, now) = (-(2**63), 2**63 - 1, "2026-11-21T09:00:00Z")
+    for number, value in enumerate([low, high, 10**15, -(10**15), 10**9, 0]):
+        name = f"n{number}"
+        hostile_kiosk(client, name, "x")
+        kiwi = {"kiwi": value}
+        for topic, payload in {
+            "stock": {"seq": value, "at": now, "fruits": kiwi},
+            "menu": {
+                "fruits": [{"id": "kiwi", "name": {"en": "K"}, "capacity": value, "low": value}],
+                "juices": [{"id": "kiwi", "name": {"en": "K"}, "recipe": {"kiwi": 1}}],
+            },
+            "sales": {
+                "at": "9999-12-31T23:59:59Z", "time_zone": "Asia/Seoul", "today": "0000-01-01",
+                "usual": float(value) * 1e200, "hours": [{"hour": 9, "made": {"kiwi": 10**9}}] * 99,
+                "days": [{"day": "9999-12-31", "made": {"kiwi": 10**9}}] * 99,
+            },
+            "forecast": {"at": now, "fruits": {
+                "kiwi": {"stock": value, "per_hour": 1e300, "empty_at": "9999-12-31T23:59:59Z"},
+            }},
+        }.items():
+            client.publish(f"kiosk/{name}/{topic}", json.dumps(payload), True)
+        entry = {"seq": value, "at": now, "source": "restock/x", "status": "restocked"}
+        client.publish(f"kiosk/{name}/events", json.dumps(entry | {"changes": kiwi}))
+        eventually(lambda: is_known(operator, name))
+        proof = operator.get(f"/kiosks/{name}").proof
+        for path in ("/", f"/kiosks/{name}", f"/kiosks/{name}/panel", f"/kiosks/{name}/display"):
+            assert operator.get(path).status == 200, path
+        for fields in (
+            {"do": "fill"}, {"do": "review", "add.kiwi": "1000000000"},
+            {"do": "review", "add.kiwi": "-1000000000"}, {"do": "review", "set.kiwi": "7"},
+        ):
+            answer = operator.post(f"/kiosks/{name}/review", proof=proof, **fields)
+            assert answer.status == 200, fields
+    assert dashboard.process.poll() is None
+
+
+# MARK: Many at once
+
+LIMIT = 500
+CROWD = 10_000
+
+
+def test_ten_thousand_listeners(
+    kiosk: Kiosk, dashboard: Dashboard, visit: MakeVisitor, panel: Client, say: Say
+) -> None:
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard < CROWD + 1000:
+        pytest.skip(f"only {hard} files may be open at once here")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    operator = visit("minji")
+    eventually(lambda: is_known(operator))
+    first = Listening(operator, "/kiosks/k1/live")
+    attacker = visit("vera")
+    crowd = Crowd(attacker, "/live", CROWD)
+    say(f"{crowd.count(200)} of {CROWD:,} were let in")
+    # The first one is the operator's.
+    assert crowd.count(200) == LIMIT - 1 and crowd.count(503) == CROWD - LIMIT + 1
+    # Those who were there go on, and so do pages.
+    since = len(first.received)
+    panel.order("kiwi")
+    asked = time.monotonic()
+    first.read_until(b"data: ", since)
+    assert time.monotonic() - asked < 1
+    for _ in range(20):
+        asked = time.monotonic()
+        assert operator.get("/").status == 200
+        assert time.monotonic() - asked < 1
+    memory = memory_of(dashboard)
+    say(f"memory {memory:.0f} MB")
+    assert memory < 500
+    crowd.close()
+    # When they have gone there is room again.
+    eventually(lambda: Crowd(attacker, "/live", 1).count(200) == 1)
+    first.close()
+
+
+class Crowd:
+    """Many connections, each asking for the same and then staying."""
+
+    def __init__(self, visitor: Visitor, path: str, count: int) -> None:
+        self.statuses: dict[socket.socket, int] = {}
+        self.sockets: list[socket.socket] = []
+        text = request(visitor, path)
+        # Not more at once than the system queues.
+        for start in range(0, count, 200):
+            self._add(visitor.port, text, min(200, count - start))
+
+    def _add(self, port: int, text: bytes, count: int) -> None:
+        waiting = selectors.DefaultSelector()
+        for _ in range(count):
+            connection = socket.create_connection(("127.0.0.1", port), timeout=30)
+            connection.sendall(text)
+            self.sockets.append(connection)
+            waiting.register(connection, selectors.EVENT_READ)
+        deadline = time.monotonic() + 60
+        while waiting.get_map():
+            assert time.monotonic() < deadline, "no answer"
+            for key, _ in waiting.select(1):
+                part = key.fileobj.recv(64)
+                self.statuses[key.fileobj] = int(part.split()[1]) if part else 0
+                waiting.unregister(key.fileobj)
+
+    def count(self, status: int) -> int:
+        return list(self.statuses.values()).count(status)
+
+    def close(self) -> None:
+        for connection in self.sockets:
+            connection.close()
+
+
+def memory_of(dashboard: Dashboard) -> float:
+    """Resident, in megabytes."""
+    status = Path(f"/proc/{dashboard.process.pid}/status").read_text()
+    return int(re.search(r"VmRSS:\s+(\d+)", status)[1]) / 1000

@@ -1,0 +1,91 @@
+"""The dashboard's package, as deploy/package builds it, from its installation to its end."""
+
+import shutil
+from pathlib import Path
+
+from arrivals import eventually
+from client import Client
+from machine import InstalledBroker, Machine, later, needs_packages
+from visitor import Visitor
+
+pytestmark = needs_packages
+UNIT = "juice-dashboard"
+CONFIGURATION = "etc/juice-dashboard/dashboard.yaml"
+
+
+def wait_for_pages(machine: Machine, port: int) -> None:
+    status = f"Pages at http://127.0.0.1:{port}/"
+    eventually(lambda: machine.property("StatusText", UNIT) == status, within=30)
+
+
+def can_log_in(machine: Machine, port: int, password: str) -> bool:
+    """And sees what a kiosk tells."""
+    with machine.network():
+        visitor = Visitor(port)
+        visitor.log_in("minji", password)
+        # It may have been there before its broker, and looks for it once a minute at least.
+        eventually(lambda: "/kiosks/k7" in visitor.get().text, within=90)
+        visitor.close()
+    return True
+
+
+def test_the_dashboard_from_its_installation_to_its_end(
+    machine: Machine, tmp_path: Path
+) -> None:
+    machine.shell("apt-get install -y mosquitto /root/juice-dashboard_*.deb")
+    wait_for_pages(machine, 8080)
+    password = machine.shell("juice-dashboard user add minji --role operator --generate").strip()
+    # Root has made the file, and it is the service's.
+    users = "/var/lib/juice-dashboard/users"
+    assert machine.shell(f"stat -c '%U %G %a' {users}").split() == [UNIT, UNIT, "600"]
+    with machine.network():
+        kiosk = Client(InstalledBroker.port)
+        kiosk.publish("kiosk/k7/status", "online", retain=True)
+        kiosk.close()
+    assert can_log_in(machine, 8080, password)
+
+    # What belongs to it.
+    manual = machine.shell("apt-get install -y man-db >/dev/null; man juice-dashboard | cat")
+    assert "juice-dashboard user add" in manual and "/var/lib/juice-dashboard/users" in manual
+    machine.shell("bash -c 'source /usr/share/bash-completion/completions/juice-dashboard'")
+    machine.shell(f"systemd-analyze verify /lib/systemd/system/{UNIT}.service")
+    rights = f"grep -E '^(NoNewPrivs|Seccomp|CapEff):' /proc/$(pidof {UNIT})/status"
+    assert machine.shell(rights).split() == ["CapEff:", "0000000000000000", "NoNewPrivs:", "1",
+                                             "Seccomp:", "2"]
+    missed = f"journalctl -q -u {UNIT} --grep 'priority|permitted|denied' || true"
+    assert machine.shell(missed) == ""
+
+    # An upgrade keeps what was changed, and who may log in.
+    file = machine.root / CONFIGURATION
+    file.write_text(file.read_text().replace("  port: 8080", "  port: 8090"))
+    shutil.move(later(UNIT, tmp_path, "99.0"), machine.root / "root/new.deb")
+    process = machine.property("MainPID", UNIT)
+    machine.shell("dpkg -i /root/new.deb")
+    wait_for_pages(machine, 8090)
+    assert machine.property("MainPID", UNIT) != process
+    assert can_log_in(machine, 8090, password)
+
+    # Removed it is silent, and installed again it is as before.
+    machine.shell("apt-get remove -y juice-dashboard")
+    assert machine.property("ActiveState", UNIT) in ("inactive", "failed")
+    assert machine.run("bash", "-c", "exec 3<>/dev/tcp/127.0.0.1/8090").returncode == 1
+    assert (machine.root / CONFIGURATION).exists()
+    machine.shell("dpkg -i /root/new.deb")
+    wait_for_pages(machine, 8090)
+    assert can_log_in(machine, 8090, password)
+
+    machine.shell("apt-get purge -y juice-dashboard")
+    # What is a log, or a page that man has kept, is not the package's.
+    kept = "-not -path '/var/log/*' -not -path '/var/cache/man/*'"
+    assert machine.shell(f"find /etc /usr /var /lib /opt -name '*juice*' {kept}") == ""
+
+
+def test_a_port_that_is_taken_does_not_stop_the_installation(machine: Machine) -> None:
+    machine.shell("apt-get install -y mosquitto")
+    (machine.root / "etc/mosquitto/conf.d/taken.conf").write_text("listener 8080 127.0.0.1\n")
+    machine.shell("systemctl restart mosquitto; apt-get install -y /root/juice-dashboard_*.deb")
+    said = lambda: machine.run("journalctl", "-q", "-o", "cat", "-u", UNIT).stdout
+    eventually(lambda: "http://127.0.0.1:8080/ cannot be served" in said(), within=30)
+    # It goes on trying, and is there as soon as the port is free.
+    machine.shell("rm /etc/mosquitto/conf.d/taken.conf; systemctl restart mosquitto")
+    wait_for_pages(machine, 8080)

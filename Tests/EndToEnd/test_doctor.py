@@ -1,0 +1,808 @@
+"""What the doctor finds: each fault is made, found with its fix, mended, and not found any more."""
+
+import json
+import os
+import re
+import shlex
+import socket
+import subprocess
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, Callable, Iterator
+
+import pytest
+
+import handbook
+from arrivals import eventually
+from client import Client, retained
+from conftest import MakeBroker, MakeClient, MakeKiosk
+from door import AUDITOR, Account, Door, until
+from faults import Faults
+from kiosk import Kiosk, environment, program
+from odd_broker import OddBroker
+
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
+
+ACCOUNTS = """
+topics kiosk/k1
+controller controller
+panel panel1
+dashboard office
+"""
+LEAST = {"ok", "note"}
+
+
+class Findings(list):
+    """What `doctor --json` has found."""
+
+    def __init__(self, kiosk: Kiosk, *arguments: str, **variables: str) -> None:
+        done = kiosk.command("doctor", "--json", *arguments, **variables)
+        assert done.stdout, done.stderr
+        self.code = done.returncode
+        self.report = json.loads(done.stdout)
+        super().__init__(self.report["findings"])
+
+    def of(self, check: str, severity: str | None = None) -> list[dict[str, str]]:
+        return [one for one in self if one["check"] == check
+                and severity in (None, one["severity"])]
+
+    def one(self, check: str, severity: str, *words: str) -> dict[str, str]:
+        found = [one for one in self.of(check, severity)
+                 if all(word in str(one) for word in words)]
+        assert len(found) == 1, f"{check} {severity} {words}: {json.dumps(self, indent=1)}"
+        return found[0]
+
+    def are_fine(self) -> bool:
+        assert {one["severity"] for one in self} <= LEAST, json.dumps(self, indent=1)
+        assert self.code == 0
+        return True
+
+
+def fault(
+    kiosk: Kiosk, code: int, check: str, severity: str, *words: str, **variables: str
+) -> dict[str, str]:
+    """The one finding, which decides how the doctor ends and says what to do."""
+    found = Findings(kiosk, **variables)
+    finding = found.one(check, severity, *words)
+    assert finding["fix"] and finding["where"]
+    assert (found.code, found.report["severity"]) == (code, severity)
+    return finding
+
+
+def is_fine(kiosk: Kiosk, **variables: str) -> None:
+    Findings(kiosk, **variables).are_fine()
+
+
+# MARK: A kiosk behind the door
+
+
+@pytest.fixture(scope="module")
+def shared_door(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Door]:
+    door = Door(tmp_path_factory.mktemp("door"), ACCOUNTS).start()
+    yield door
+    door.stop()
+
+
+@pytest.fixture
+def door(shared_door: Door) -> Iterator[Door]:
+    """With nothing in it, and its access list as it is shipped."""
+    accesses = (shared_door.kiosk / "acl").read_text()
+    yield shared_door
+    shared_door.stop()
+    (shared_door.kiosk / "acl").write_text(accesses)
+    for saved in shared_door.folder.glob("mosquitto.db*"):
+        saved.unlink()
+    shared_door.start()
+
+
+def behind(door: Door, **changes: Any) -> dict[str, Any]:
+    """The `broker` section of the kiosk that the door was made for."""
+    return {
+        "host": "localhost", "port": door.local_port, "username": "controller",
+        "password_file": str(door.kiosk / "secrets/controller.password"),
+        "tls": {"ca_file": str(door.ca)},
+    } | changes
+
+
+@pytest.fixture
+def locked(door: Door, make_kiosk: MakeKiosk) -> Kiosk:
+    """Not running yet."""
+    return make_kiosk(object_with_port(door.local_port), broker=behind(door))
+
+
+def object_with_port(port: int) -> Any:
+    return type("Broker", (), {"port": port})()
+
+
+@pytest.fixture
+def come_in(door: Door) -> Iterator[Callable[..., Account]]:
+    accounts: list[Account] = []
+
+    def come_in(name: str) -> Account:
+        # Not where accounts are client ids: several of one may come.
+        accounts.append(Account(door, name, port=door.local_port))
+        return accounts[-1]
+
+    yield come_in
+    for account in accounts:
+        account.drop()
+
+
+def change_accesses(door: Door, change: Callable[[str], str]) -> None:
+    """Restarts the broker, with another access list."""
+    list_ = door.kiosk / "acl"
+    before = list_.read_text()
+    assert change(before) != before
+    list_.write_text(change(before))
+    door.stop()
+    door.start()
+
+
+def without(line: str) -> Callable[[str], str]:
+    """Of the controller's own lines, which come first."""
+    return lambda text: text.replace(f"\ntopic {line}\n", "\n", 1)
+
+
+def test_a_healthy_kiosk_gives_no_warning(
+    locked: Kiosk, faults: Faults, come_in: Callable[..., Account]
+) -> None:
+    synchronised = faults.variables | {"CLOCK_STATE": "0"}
+    before = Findings(locked, **synchronised)
+    assert before.are_fine()
+    assert "none yet" in before.one("ledger", "note")["what"]
+    # What nobody has sent yet, it cannot know to arrive.
+    assert "kiosk/k1/order/+" in before.one("rights", "note")["where"]
+
+    locked.start()
+    panel, desk = come_in("panel1"), come_in("office")
+    panel.hear("kiosk/k1/order/panel1/result")
+    desk.hear("kiosk/k1/restock/office/result", "kiosk/k1/service/office/result")
+    panel.say({"kiosk/k1/order/panel1": "kiwi"})
+    desk.say({"kiosk/k1/restock/office": '{"id":"r1","add":{"kiwi":1}}',
+              "kiosk/k1/service/office": "open"})
+    panel.wait_for("kiosk/k1/order/panel1/result", "ready")
+    desk.wait_for("kiosk/k1/restock/office/result")
+    desk.wait_for("kiosk/k1/service/office/result")
+
+    running = Findings(locked, **synchronised)
+    assert {one["severity"] for one in running} == {"ok"}, running
+    checks = [one["check"] for one in running]
+    assert set(checks) == {"configuration", "permissions", "disk", "clock", "ledger", "broker",
+                           "session", "rights", "retained"}
+    assert f"process {locked.process.pid}" in running.one("ledger", "ok")["what"]
+    text = locked.command("doctor", **synchronised)
+    assert (text.returncode, text.stderr) == (0, "")
+    *lines, summary = text.stdout.splitlines()
+    assert all(re.match("ok       [a-z]+: ", line) for line in lines)
+    assert summary == "The kiosk is healthy."
+    assert locked.stop() == 0
+    stopped = Findings(locked, **synchronised)
+    assert {one["severity"] for one in stopped} == {"ok"}, stopped
+
+
+def test_what_it_prints(make_kiosk: MakeKiosk) -> None:
+    kiosk = make_kiosk()
+    password = kiosk.folder / "password"
+    password.write_text("secret")
+    password.chmod(0o644)
+    kiosk.configure(None, {"broker": {"username": "c", "password_file": "password"}})
+    report = Findings(kiosk).report
+    assert list(report) == ["severity", "findings"] and report["severity"] == "error"
+    for finding in report["findings"]:
+        assert list(finding) == ["check", "severity", "where", "what", "fix"][:len(finding)]
+        assert len(finding) == 5 or finding["severity"] in LEAST
+        assert finding["severity"] in LEAST | {"warning", "error"}
+    text = kiosk.command("doctor")
+    assert (text.returncode, text.stderr) == (78, "")
+    assert f"error    permissions: {password}: can be read by others" in text.stdout
+    assert f"\n         fix: run: chmod 600 {password}\n" in text.stdout
+    assert text.stdout.splitlines()[-1].startswith("The kiosk needs help: 1 error")
+    assert "secret" not in text.stdout
+    wrong = kiosk.command("doctor", "--timeout", "0")
+    assert wrong.returncode == 64
+
+
+def test_a_running_kiosk_does_not_notice(
+    door: Door, locked: Kiosk, come_in: Callable[..., Account]
+) -> None:
+    locked.start()
+    auditor = come_in(AUDITOR).hear("#")
+    panel = come_in("panel1").hear("kiosk/k1/order/panel1/result")
+    before = kept(come_in)
+    since = len(locked.log)
+    doctors = [
+        subprocess.Popen([program(), "doctor", "--json", "--config", locked.config],
+                         stdout=subprocess.PIPE, env=environment())
+        for _ in range(3)
+    ]
+    count = 0
+    while count < 30 or any(doctor.poll() is None for doctor in doctors):
+        count += 1
+        panel.say({"kiosk/k1/order/panel1": f'{{"id":"a{count}","juice":"tea"}}'})
+        panel.wait_for("kiosk/k1/order/panel1/result", f'"a{count}"')
+    for doctor in doctors:
+        assert doctor.wait() == 0, doctor.stdout.read()
+        doctor.stdout.close()
+    # Nobody has heard anything but the panel, the kiosk, and what the doctors said to themselves.
+    auditor.catch_up()
+    own = re.compile(r"kiosk/k1/order/doctor-\d+/echo")
+    spoken = [message.topic for message in auditor.heard if "doctor" in message.topic]
+    assert spoken and all(own.fullmatch(topic) for topic in spoken)
+    assert not any("doctor" in message.payload.decode() for message in auditor.heard
+                   if "doctor" not in message.topic)
+    entries = locked.ledger()
+    assert [entry.get("id") for entry in entries[1:]] == [f"a{i + 1}" for i in range(count)]
+    # One line for each order that was not on the menu, and no word of a connection that was lost.
+    assert not [line for line in locked.log.since(since) if "connect" in line or "online" in line]
+    health = json.loads(kept(come_in)["kiosk/k1/health"])
+    assert health["reconnects"] == health["dropped"] == 0
+    # And nothing is left at the broker.
+    ever = {"kiosk/k1/health", "kiosk/k1/sales", "kiosk/k1/forecast", "kiosk/k1/history"}
+    after = kept(come_in)
+    assert {topic: text for topic, text in after.items() if topic not in ever} == {
+        topic: text for topic, text in before.items() if topic not in ever}
+    assert "already connected" not in door.log()
+
+
+def kept(come_in: Callable[..., Account]) -> dict[str, str]:
+    """What the broker retains now."""
+    auditor = come_in(AUDITOR).hear("#")
+    auditor.catch_up()
+    found = {m.topic: m.payload.decode() for m in auditor.heard if m.retain}
+    auditor.drop()
+    return found
+
+
+def test_a_kiosk_at_a_broker_without_a_door_is_sent_nothing(kiosk: Kiosk, panel: Client) -> None:
+    is_fine(kiosk)
+    # What a kiosk that has just gone will be given when it comes back is not touched.
+    kiosk.kill()
+    panel.publish("kiosk/k1/order/p1", "kiwi")
+    for _ in range(2):
+        Findings(kiosk)
+    kiosk.start()
+    panel.messages.first(lambda message: message.topic == "kiosk/k1/order/p1/result")
+    assert [entry["status"] for entry in kiosk.ledger()] == ["opened", "ready"]
+    assert not [line for line in kiosk.log if "rejected" in line]
+
+
+# MARK: Without a broker
+
+
+def test_configuration(make_kiosk: MakeKiosk) -> None:
+    kiosk = make_kiosk()
+    good = kiosk.config.read_text()
+    kiosk.config.write_text("kiosk: {languge: ko}\nbroker: {port: 0}\n")
+    found = Findings(kiosk)
+    assert (found.code, len(found)) == (78, 2)
+    first = found.one("configuration", "error", "languge")
+    assert f"{kiosk.config}:1:" in first["where"] and "language" in first["fix"]
+    assert f"{kiosk.config}:2:" in found.one("configuration", "error", "port")["where"]
+    kiosk.config.write_text(good)
+    is_fine(kiosk)
+    kiosk.config.chmod(0o666)
+    assert "chmod o-w" in fault(kiosk, 1, "permissions", "warning", "kiosk.yaml")["fix"]
+    kiosk.config.chmod(0o644)
+    is_fine(kiosk)
+    kiosk.config.unlink()
+    fault(kiosk, 78, "configuration", "error", "no such file")
+
+
+@pytest.mark.skipif(Path("/etc/juice-kiosk/kiosk.yaml").exists(), reason="there is one here")
+def test_no_configuration(make_kiosk: MakeKiosk, broker) -> None:
+    kiosk = make_kiosk()
+    done = kiosk.command(
+        "doctor", config=False, KIOSK_BROKER_PORT=str(broker.port),
+        KIOSK_LEDGER_PATH=str(kiosk.folder / "ledger.sqlite"))
+    assert done.returncode == 0 and "there is no configuration file" in done.stdout
+
+
+def test_a_ledger_that_cannot_be_written(make_kiosk: MakeKiosk) -> None:
+    kiosk = make_kiosk(ledger={"path": "away/ledger.sqlite"})
+    folder = kiosk.folder / "away"
+    assert f"install -d" in fault(kiosk, 78, "permissions", "error", "not there")["fix"]
+    folder.mkdir()
+    is_fine(kiosk)
+    kiosk.start()
+    kiosk.stop()
+    if os.getuid() != 0:
+        folder.chmod(0o555)
+        fault(kiosk, 78, "permissions", "error", "cannot write")
+        folder.chmod(0o755)
+        return is_fine(kiosk)
+    # As a command of the kiosk that root has run, by another name, may leave it.
+    ledger = folder / "ledger.sqlite.lock"
+    os.chown(ledger, 65534, 65534)
+    assert "chown" in fault(kiosk, 78, "permissions", "error", "ledger.sqlite.lock")["fix"]
+    os.chown(ledger, 0, 0)
+    is_fine(kiosk)
+    # As somebody else sees it.
+    for path in (kiosk.folder, folder, kiosk.config, *folder.iterdir()):
+        path.chmod(0o755)
+    for above in list(kiosk.folder.parents)[:-1]:
+        above.chmod(above.stat().st_mode | 0o011)
+    other = subprocess.run(
+        ["setpriv", "--reuid=65534", "--clear-groups", program(), "doctor", "--config",
+         kiosk.config], capture_output=True, text=True, env=environment(),
+    )
+    assert other.returncode == 78, other.stdout
+    assert "nobody cannot write there; it belongs to root" in other.stdout
+
+
+def test_disk(make_kiosk: MakeKiosk, tmp_path: Path) -> None:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    size = lambda text: subprocess.run(["mount", "-o", f"remount,size={text}", disk], check=True)
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=400m", "tmpfs", disk],
+                             capture_output=True, text=True)
+    if mounted.returncode != 0:
+        pytest.skip(f"NOT TESTED, only root may mount a small disk: {mounted.stderr.strip()}")
+    try:
+        kiosk = make_kiosk(ledger={"path": str(disk / "ledger.sqlite")})
+        is_fine(kiosk)
+        size("100m")
+        assert "104 MB" in fault(kiosk, 1, "disk", "warning", "only")["what"]
+        size("8m")
+        assert "make room" in fault(kiosk, 74, "disk", "error")["fix"]
+        size("400m")
+        is_fine(kiosk)
+        subprocess.run(["mount", "-o", "remount,nr_inodes=4", disk], check=True)
+        fault(kiosk, 74, "disk", "error")
+        subprocess.run(["mount", "-o", "remount,nr_inodes=0", disk], check=True)
+        is_fine(kiosk)
+        subprocess.run(["mount", "-o", "remount,ro", disk], check=True)
+        assert "read-only" in fault(kiosk, 78, "permissions", "error")["fix"]
+    finally:
+        subprocess.run(["umount", "-l", disk], check=True)
+
+
+def test_clock(kiosk: Kiosk, faults: Faults, tmp_path: Path) -> None:
+    kiosk.stop()
+    known = faults.variables | {"CLOCK_STATE": "0"}
+    assert Findings(kiosk, **known).one("clock", "ok", "time server")
+    unknown = Findings(kiosk, **faults.variables, CLOCK_STATE="5")
+    assert "set-ntp" in unknown.one("clock", "note")["fix"]
+    faults.set_clock(timedelta(minutes=-5))
+    assert "set-ntp" in fault(kiosk, 78, "clock", "error", "last entry", **known)["fix"]
+    faults.set_clock(timedelta(0))
+    is_fine(kiosk, **known)
+    # A machine that wakes up in 1970 has no ledger to compare with.
+    (kiosk.folder / "ledger.sqlite").unlink()
+    faults.set_clock(timedelta(days=-20000))
+    fault(kiosk, 78, "clock", "error", "built", **known)
+    faults.set_clock(timedelta(0))
+    is_fine(kiosk, **known)
+
+
+def test_ledger(kiosk: Kiosk) -> None:
+    kiosk.stop()
+    ledger = kiosk.folder / "ledger.sqlite"
+    good = ledger.read_bytes()
+    ledger.write_bytes(b"no ledger at all" * 1000)
+    assert "verify" in fault(kiosk, 65, "ledger", "error", "damaged")["fix"]
+    ledger.write_bytes(good)
+    is_fine(kiosk)
+
+
+# MARK: The way to the broker
+
+
+def test_reachability(make_kiosk: MakeKiosk, broker) -> None:
+    kiosk = make_kiosk()
+    variables = {"KIOSK_BROKER_HOST": "no-such-host.invalid"}
+    assert "broker.host" in fault(kiosk, 69, "broker", "error", "resolved", **variables)["fix"]
+    is_fine(kiosk)
+    broker.stop()
+    assert "systemctl start" in fault(kiosk, 69, "broker", "error", "nothing answers")["fix"]
+    broker.start()
+    is_fine(kiosk)
+    broker.freeze()
+    found = Findings(kiosk, "--timeout", "1")
+    assert found.code == 69 and found.one("broker", "error", "handshake")["fix"]
+
+
+def test_tls_and_login(door: Door, locked: Kiosk, tmp_path: Path) -> None:
+    def with_broker(**changes: Any) -> None:
+        locked.configure(None, {"broker": behind(door, **changes)})
+
+    other = tmp_path / "other.crt"
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=other",
+         "-keyout", tmp_path / "other.key", "-out", other], check=True, capture_output=True,
+    )
+    with_broker(tls={"ca_file": str(other)})
+    assert "ca_file" in fault(locked, 69, "broker", "error", "certificate")["fix"]
+    with_broker(tls=None)
+    locked.config.write_text(locked.config.read_text().replace('"tls": null', '"client_id": "x"'))
+    assert "broker.tls" in fault(locked, 69, "broker", "error")["fix"]
+    wrong = tmp_path / "password"
+    wrong.touch(0o600)
+    wrong.write_text("wrong")
+    with_broker(password_file=str(wrong))
+    assert "make-accounts" in fault(locked, 69, "broker", "error", "refused the login")["fix"]
+    right = behind(door)
+    del right["password_file"]
+    locked.configure(None, {"broker": right})
+    advice = fault(locked, 69, "broker", "error", "refused the login")["fix"]
+    # As where systemd reads the password.
+    variable = re.search(r"KIOSK_BROKER_PASSWORD_FILE", advice)[0]
+    is_fine(locked, **{variable: str(door.kiosk / "secrets/controller.password")})
+
+
+def test_protocol_version(make_kiosk: MakeKiosk) -> None:
+    odd = OddBroker(refusal=0x84)
+    kiosk = make_kiosk(odd)
+    assert "3.1.1" in fault(kiosk, 69, "broker", "error", "MQTT version")["fix"]
+    odd.close()
+
+
+def test_a_kiosk_that_speaks_the_old_version(make_kiosk: MakeKiosk) -> None:
+    kiosk = make_kiosk(broker={"protocol": "3.1.1"}).start()
+    found = Findings(kiosk)
+    assert found.are_fine()
+    assert "3.1.1" in found.one("broker", "ok")["what"]
+    assert found.one("rights", "ok", "may publish")
+
+
+# MARK: Rights
+
+
+def test_a_right_to_publish(door: Door, locked: Kiosk) -> None:
+    change_accesses(door, without("write kiosk/k1/menu"))
+    missing = fault(locked, 69, "rights", "error", "Not authorized")
+    assert missing["where"] == "kiosk/k1/menu"
+    assert "topic write kiosk/k1/menu" in missing["fix"] and "controller" in missing["what"]
+    change_accesses(door, without("write kiosk/k1/stock/+"))
+    both = Findings(locked)
+    assert both.one("rights", "error", "topic write kiosk/k1/stock/+")["where"].count("stock/") == 5
+    assert len(both.of("rights", "error")) == 2
+    # Nobody answers orders without this one.
+    change_accesses(door, without("write kiosk/k1/order/+/+/#"))
+    found = Findings(locked)
+    # Then its own words come round no more, and it says so instead of saying nothing.
+    assert found.code == 0
+    assert "comes round" in found.one("rights", "note", "publish")["what"]
+    change_accesses(door, lambda text: text.replace(
+        "user controller\n", "user controller\ntopic write kiosk/k1/#\ntopic read kiosk/k1/#\n"))
+    assert not Findings(locked).of("rights", "error")
+
+
+def test_more_topics_than_the_broker_takes_at_once(
+    make_broker: MakeBroker, make_kiosk: MakeKiosk
+) -> None:
+    kiosk = make_kiosk(make_broker(settings="max_inflight_messages 7"))
+    assert Findings(kiosk).one("rights", "ok", "may publish to 30 topics")
+
+
+def test_devices_of_other_makers(door: Door, locked: Kiosk) -> None:
+    configuration = json.loads(locked.config.read_text())
+    configuration["displays"] = [{"topic": "cmnd/screen/DisplayText", "text": "{stock.kiwi}"}]
+    locked.config.write_text(json.dumps(configuration))
+    rule = "topic write cmnd/screen/DisplayText"
+    assert rule in fault(locked, 69, "rights", "error", "cmnd/screen")["fix"]
+    change_accesses(door, lambda text: text.replace(
+        "user controller\n", f"user controller\n{rule}\n"))
+    is_fine(locked)
+
+
+def test_a_right_to_subscribe(door: Door, locked: Kiosk) -> None:
+    open_ = lambda text: text.replace(
+        "user controller\n", "user controller\ntopic write kiosk/k1/#\n")
+    change_accesses(door, open_)
+    allowed = Findings(locked)
+    assert allowed.are_fine()
+    # What it may send itself comes round: each right is proven.
+    assert "kiosk/k1/order/+" in allowed.one("rights", "ok", "hears")["where"]
+    assert "needs" in allowed.one("rights", "note", "kiosk/k1/order/+")["what"]
+    hidden = "topic read kiosk/k1/order/+/+/#\ntopic read kiosk/k1/restock/+"
+    change_accesses(door, lambda text: without("read kiosk/k1/order/+")(text).replace(
+        "\ntopic read kiosk/k1/#\n", f"\n{hidden}\n", 1))
+    deaf = fault(locked, 69, "rights", "error", "does not reach")
+    assert deaf["where"] == "kiosk/k1/order/+"
+    assert "topic read kiosk/k1/order/+" in deaf["fix"]
+    assert locked.command("ledger", "export").returncode != 0  # It has not made one.
+
+
+def test_what_others_send(door: Door, locked: Kiosk) -> None:
+    (block,) = handbook.run_by("test_what_others_send")
+    senders = shlex.split(block.script.split(" doctor ")[1])
+    for name in ("panel1", "office"):
+        account = {"username": name, "password_file": str(door.kiosk / f"secrets/{name}.password")}
+        file = locked.folder / f"{name}.yaml"
+        file.write_text(json.dumps({"broker": behind(door, **account)}))
+    heard = Findings(locked, *senders)
+    assert heard.are_fine()
+    all_ = "kiosk/k1/order/+, kiosk/k1/restock/+, kiosk/k1/service/+"
+    assert heard.one("rights", "ok", "hears")["where"] == all_
+    assert heard.one("rights", "ok", "panel1")["what"] == "may send order"
+    assert heard.one("rights", "ok", "office")["what"] == "may send restock, service"
+
+    # The kiosk's account may read all that is below, but not what panels send.
+    below = "topic read kiosk/k1/order/+/+/#\ntopic read kiosk/k1/status\n"
+    change_accesses(door, lambda text: without("read kiosk/k1/order/+")(text).replace(
+        "\ntopic read kiosk/k1/#\n", f"\n{below}", 1))
+    deaf = Findings(locked, *senders)
+    assert deaf.code == 69
+    found = deaf.one("rights", "error", "does not reach")
+    assert found["where"] == "kiosk/k1/order/+"
+    assert "topic read kiosk/k1/order/+" in found["fix"]
+    # A panel that may not press.
+    change_accesses(door, lambda text: text.replace("topic write kiosk/k1/order/panel1\n", "", 1))
+    dumb = Findings(locked, *senders)
+    assert "security.md" in dumb.one("rights", "error", "panel1 may send no command")["fix"]
+    (locked.folder / "panel1.yaml").write_text("broker: {prot: 1}")
+    assert Findings(locked, *senders).one("configuration", "error", "panel1.yaml")
+    # Where it would be answered, nothing is said.
+    locked.start()
+    running = Findings(locked, *senders[2:])
+    assert running.are_fine()
+    assert "stop the kiosk" in running.one("rights", "note", "--sender:")["fix"]
+    assert not [line for line in locked.log if "rejected" in line]
+
+
+def test_a_subscription_that_is_refused(make_broker: MakeBroker, make_kiosk: MakeKiosk) -> None:
+    plugin = next(Path("/usr/lib").glob("*/mosquitto_dynamic_security.so"))
+    allow = lambda kind, topic: {"acltype": kind, "topic": topic, "allow": True}
+    acls = [allow("subscribePattern", "#")]
+    rules = {
+        "defaultACLAccess": {"publishClientSend": True, "publishClientReceive": True,
+                             "subscribe": False, "unsubscribe": True},
+        "roles": [{"rolename": "all", "acls": acls}],
+        "groups": [{"groupname": "all", "roles": [{"rolename": "all"}]}],
+        "anonymousGroup": "all",
+    }
+    broker = make_broker(settings="# rules")
+    with open(broker.folder / "mosquitto.conf", "a") as configuration:
+        configuration.write(f"plugin {plugin}\nplugin_opt_config_file {broker.folder}/rules.json\n")
+
+    def restart() -> None:
+        broker.stop()
+        (broker.folder / "rules.json").write_text(json.dumps(rules))
+        broker.start()
+
+    kiosk = make_kiosk(broker)
+    acls[:] = [allow("subscribePattern", f"kiosk/k1/{rest}")
+               for rest in ("order/#", "service/+", "status")]
+    restart()
+    refused = fault(kiosk, 69, "rights", "error", "refuses")
+    assert refused["where"] == "kiosk/k1/restock/+"
+    acls.append(allow("subscribePattern", "#"))
+    restart()
+    is_fine(kiosk)
+
+
+def test_an_account_that_may_not_look_says_what_it_could_not_see(
+    door: Door, locked: Kiosk, make_kiosk: MakeKiosk
+) -> None:
+    """As the access list of an earlier version has it."""
+    change_accesses(door, without("read kiosk/k1/#"))
+    # Nor can it see that this one is online: it does nothing that could disturb one.
+    elsewhere = make_kiosk(object_with_port(door.local_port), broker=behind(door)).start()
+    found = Findings(locked)
+    assert found.are_fine()
+    assert "comes round" in found.one("rights", "note", "publish")["what"]
+    assert "topic read kiosk/k1/#" in found.one("retained", "note")["fix"]
+    assert elsewhere.stop() == 0
+    assert [line[9:] for line in elsewhere.log][-2:] == ["notice online", "notice stopped"]
+
+
+def test_a_broker_that_passes_on_at_once_is_not_tried_further(make_kiosk: MakeKiosk) -> None:
+    odd = OddBroker()
+    found = Findings(make_kiosk(odd))
+    assert "passes on at once" in found.one("rights", "note", "publish")["what"]
+    assert {topic.rpartition("/")[2] for topic, _ in odd.published} == {"echo", "offer"}
+    odd.close()
+
+
+# MARK: The session
+
+
+@pytest.mark.parametrize(
+    ("setting", "severity", "code", "word", "fix"),
+    [
+        ("max_inflight_messages 20", "warning", 1, "20 messages", "juice-kiosk.conf"),
+        ("max_qos 0", "error", 69, "QoS 1", "max_qos"),
+        ("retain_available false", "error", 69, "retains nothing", "retain_available"),
+        ("max_packet_size 1500", "error", 69, "1500 bytes", "max_packet_size"),
+    ],
+    ids=["inflight", "qos", "retain", "packet"],
+)
+def test_limits(
+    make_broker: MakeBroker, make_kiosk: MakeKiosk, setting: str, severity: str, code: int,
+    word: str, fix: str,
+) -> None:
+    broker = make_broker(settings=setting)
+    kiosk = make_kiosk(broker)
+    assert fix in fault(kiosk, code, "session", severity, word)["fix"]
+    kiosk.configure(make_broker(), {})
+    is_fine(kiosk)
+
+
+def test_a_load_that_is_too_much(make_broker: MakeBroker, make_kiosk: MakeKiosk) -> None:
+    broker = make_broker(settings="max_inflight_messages 40")
+    kiosk = make_kiosk(broker, orders={"max_per_second": 100})
+    is_fine(kiosk)
+    kiosk.start()
+    panel = Client(broker.port, "kiosk/#")
+    for number in range(9):
+        panel.order("kiwi", panel=f"p{number}")
+    panel.close()
+    fault(kiosk, 1, "session", "warning", "40 messages")
+
+
+def test_a_session_that_is_forgotten_too_soon(make_kiosk: MakeKiosk) -> None:
+    expiry = lambda seconds: b"\x11" + seconds.to_bytes(4, "big")
+    odd = OddBroker(expiry(10))
+    kiosk = make_kiosk(odd)
+    assert "max_age_seconds" in fault(kiosk, 1, "session", "warning", "10 seconds")["fix"]
+    odd.greeting = expiry(30)
+    is_fine(kiosk)
+    odd.close()
+
+
+def test_dropped_messages(make_broker: MakeBroker, make_kiosk: MakeKiosk) -> None:
+    broker = make_broker(settings="sys_interval 1")
+    kiosk = make_kiosk(broker)
+    is_fine(kiosk)
+    broker.stop()
+    configuration = broker.folder / "mosquitto.conf"
+    configuration.write_text(
+        configuration.read_text().replace("messages 10000", "messages 1"))
+    broker.start()
+    sleeper = ["mosquitto_sub", "-p", str(broker.port), "-q", "1", "-c", "-i", "sleeper"]
+    subprocess.run([*sleeper, "-t", "news", "-E"], check=True)
+    sender = Client(broker.port)
+    for number in range(9):
+        sender.publish("news", str(number))
+    sender.close()
+    dropped = Client(broker.port, "$SYS/broker/publish/messages/dropped")
+    dropped.messages.first(lambda message: int(message.text) > 0)
+    dropped.close()
+    assert "max_queued_messages" in fault(kiosk, 1, "session", "warning", "dropped")["fix"]
+
+
+def session(broker) -> list[str]:
+    return ["mosquitto_sub", "-V", "5", "-p", str(broker.port), "-i", "juice-kiosk-k1",
+            "-t", "nobody/says/anything", "-E"]
+
+
+def end_session(broker) -> None:
+    """Begins one that does not last."""
+    subprocess.run(session(broker), check=True)
+
+
+def test_another_client_with_the_same_id(broker, make_kiosk: MakeKiosk) -> None:
+    kiosk = make_kiosk()
+    is_fine(kiosk)
+    subprocess.run([*session(broker), "-c", "-x", "3600"], check=True)
+    found = fault(kiosk, 1, "session", "warning", "juice-kiosk-k1")
+    assert "client_id" in found["fix"]
+    end_session(broker)
+    is_fine(kiosk)
+    # The doctor's own question has left none behind.
+    is_fine(kiosk)
+
+
+def test_another_kiosk(broker, make_kiosk: MakeKiosk) -> None:
+    other = make_kiosk().start()
+    kiosk = make_kiosk()
+    found = fault(kiosk, 1, "session", "warning", "not with this ledger")
+    assert "kiosk.id" in found["fix"]
+    assert other.is_alive and sum("online" in line for line in other.log) == 1
+    assert not [line for line in other.log if "rejected" in line]
+    other.stop()
+    # Its session is the kiosk's own now: that this one has the same client id is the next finding.
+    assert "client_id" in fault(kiosk, 1, "session", "warning", "juice-kiosk-k1")["fix"]
+    end_session(broker)
+    is_fine(kiosk)
+
+
+def test_a_connection_that_comes_and_goes(kiosk: Kiosk, panel: Client) -> None:
+    is_fine(kiosk)
+    health = panel.messages.first(lambda message: message.topic == "kiosk/k1/health").json
+    panel.publish(
+        "kiosk/k1/health", json.dumps(health | {"reconnects": 9, "uptime": 600}), retain=True)
+    assert "client_id" in fault(kiosk, 1, "session", "warning", "9 times")["fix"]
+    panel.publish(
+        "kiosk/k1/health", json.dumps(health | {"reconnects": 9, "uptime": 6000}), retain=True)
+    is_fine(kiosk)
+
+
+def test_a_status_that_is_not_true(kiosk: Kiosk, panel: Client) -> None:
+    # Else its own status may reach the broker after ours.
+    panel.messages.first(lambda message: message.topic == "kiosk/k1/status")
+    panel.publish("kiosk/k1/status", "offline", retain=True)
+    assert "systemctl" in fault(kiosk, 1, "session", "warning", "not online")["fix"]
+    assert not [line for line in kiosk.log if "rejected" in line]
+    kiosk.stop()
+    is_fine(kiosk)
+    panel.publish("kiosk/k1/health", "", retain=True)
+    panel.publish("kiosk/k1/status", "online", retain=True)
+    assert "start the kiosk" in fault(kiosk, 1, "retained", "warning", "no kiosk runs")["fix"]
+    kiosk.start()
+    is_fine(kiosk)
+
+
+def test_where_the_account_is_the_client_id(
+    door: Door, locked: Kiosk, come_in: Callable[..., Account]
+) -> None:
+    locked.configure(None, {"broker": behind(door, port=door.port)})
+    is_fine(locked)
+    locked.start()
+    since = len(locked.log)
+    found = fault(locked, 1, "session", "warning", "takes the account for the client id")
+    assert "8884" in found["fix"]
+    # Thrown out once, it comes back to its own session and has lost nothing.
+    locked.wait_for_log(" online", since, within=30)
+    panel = come_in("panel1").hear("kiosk/k1/order/panel1/result")
+    panel.say({"kiosk/k1/order/panel1": "kiwi"})
+    panel.wait_for("kiosk/k1/order/panel1/result", "ready")
+
+
+def test_a_login_that_might_throw_the_kiosk_out_is_not_made(
+    make_broker: MakeBroker, make_kiosk: MakeKiosk
+) -> None:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(("192.0.2.1", 9))
+        except OSError:
+            pytest.skip("NOT TESTED, this machine has no network")
+        address = probe.getsockname()[0]
+    broker = make_broker(users={"controller": "right"})
+    broker.stop()
+    configuration = broker.folder / "mosquitto.conf"
+    configuration.write_text(configuration.read_text().replace(
+        f"listener {broker.port} 127.0.0.1",
+        f"listener {broker.port} 0.0.0.0\nuse_username_as_clientid true"))
+    broker.start()
+    kiosk = make_kiosk(broker, broker={
+        "host": address, "username": "controller", "password_file": "password"})
+    password = kiosk.folder / "password"
+    password.touch(mode=0o600)
+    password.write_text("right")
+    kiosk.start()
+    found = Findings(kiosk)
+    assert found.are_fine()
+    assert "--login" in found.one("broker", "note", "not tried")["fix"]
+    assert sum("online" in line for line in kiosk.log) == 1
+    thrown = Findings(kiosk, "--login")
+    assert thrown.code == 1 and thrown.one("session", "warning", "thrown")
+    kiosk.stop()
+    assert "not tried while" not in str(Findings(kiosk))
+
+
+# MARK: What is left over
+
+
+def test_retained_commands(kiosk: Kiosk, panel: Client, broker) -> None:
+    is_fine(kiosk)
+    panel.publish("kiosk/k1/order/p1", "kiwi", retain=True)
+    panel.publish("kiosk/k1/restock/desk", '{"add":{"kiwi":1}}', retain=True)
+    found = fault(kiosk, 1, "retained", "warning", "kiosk/k1/order/p1", "kiosk/k1/restock/desk")
+    # What it advises does it.
+    for clear in re.findall(r"mosquitto_pub [^;]*", found["fix"]):
+        subprocess.run(["sh", "-c", f"{clear} -p {broker.port}"], check=True)
+    is_fine(kiosk)
+
+
+def test_leftovers_of_another_menu(make_kiosk: MakeKiosk, panel: Client, broker) -> None:
+    kiosk = make_kiosk()
+    panel.publish("kiosk/k1/stock/orange", "3", retain=True)
+    panel.publish("kiosk/k1/order/p1/result", "{}", retain=True)
+    found = fault(kiosk, 1, "retained", "warning", "kiosk/k1/stock/orange", "p1/result")
+    for clear in re.findall(r"mosquitto_pub [^;]*", found["fix"]):
+        subprocess.run(["sh", "-c", f"{clear} -p {broker.port}"], check=True)
+    is_fine(kiosk)
+    # Of its own, the kiosk knows.
+    menu = {"base": "standard", "fruits": {"orange": {}},
+            "juices": {"orange": {"recipe": {"orange": 3}}}}
+    kiosk.configure(broker, {"menu": menu})
+    kiosk.start().stop()
+    is_fine(kiosk)
+    kiosk.configure(broker, {})
+    found = Findings(kiosk)
+    assert found.are_fine()
+    assert "kiosk/k1/stock/orange" in found.one("retained", "note")["where"]
+    kiosk.start().stop()
+    assert "stock/orange" not in str(Findings(kiosk))
+    assert "kiosk/k1/stock/orange" not in retained(broker.port)

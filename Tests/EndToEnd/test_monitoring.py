@@ -1,0 +1,140 @@
+"""deploy/monitoring, with Debian's exporter, promtool and the real kiosk."""
+
+import json
+import re
+import shutil
+import subprocess
+import urllib.request
+from pathlib import Path
+from typing import Iterator
+
+import pytest
+import yaml
+
+from arrivals import eventually
+from client import Client, retained
+from kiosk import ROOT, Kiosk
+from mosquitto import Mosquitto, free_port
+
+SHIPPED = ROOT / "deploy/monitoring"
+CASES = Path(__file__).with_name("alerts.test.yaml")
+SERIES = re.compile(r"\bjuice_kiosk_\w+")
+
+
+def exporter_settings() -> dict:
+    return yaml.safe_load((SHIPPED / "mqtt-exporter.yaml").read_text())
+
+
+def exported() -> set[str]:
+    return {metric["prom_name"] for metric in exporter_settings()["metrics"]}
+
+
+def rules() -> list[dict]:
+    return yaml.safe_load((SHIPPED / "alerts.yaml").read_text())["groups"][0]["rules"]
+
+
+class Exporter:
+    def __init__(self, broker: Mosquitto, folder: Path) -> None:
+        self.port = free_port()
+        config = folder / "mqtt-exporter.yaml"
+        shipped = (SHIPPED / "mqtt-exporter.yaml").read_text()
+        config.write_text(shipped.replace("localhost:1883", f"localhost:{broker.port}"))
+        with open(folder / "exporter.log", "wb") as log:
+            self.process = subprocess.Popen(
+                ["prometheus-mqtt-exporter", "-config", config, "-listen-address", "127.0.0.1",
+                 "-listen-port", str(self.port)], stdout=log, stderr=log,
+            )
+
+    def read(self) -> dict[str, float]:
+        """What Prometheus would see of kiosk k1, by the names of the series."""
+        try:
+            page = urllib.request.urlopen(f"http://127.0.0.1:{self.port}/metrics", timeout=5)
+        except OSError:
+            return {}
+        # No time: with the one of its arrival, a lost kiosk's last word would be taken for stale.
+        line = re.compile(r'(juice_kiosk_\w+)\{sensor="k1",topic="kiosk/k1/health"\} (\S+)')
+        found = map(line.fullmatch, page.read().decode().splitlines())
+        return {match[1]: float(match[2]) for match in found if match}
+
+    def stop(self) -> None:
+        self.process.kill()
+        self.process.wait()
+
+
+@pytest.fixture
+def exporter(broker: Mosquitto, tmp_path: Path) -> Iterator[Exporter]:
+    exporter = Exporter(broker, tmp_path)
+    yield exporter
+    exporter.stop()
+
+
+def test_each_number_of_health_is_exported_as_it_is(
+    broker: Mosquitto, kiosk: Kiosk, exporter: Exporter
+) -> None:
+    panel = Client(broker.port, "kiosk/#")
+    panel.order("strawberry_banana")
+    panel.order("strawberry_banana")
+    panel.order("tea")
+    panel.service("closed")
+    panel.close()
+    since = len(kiosk.log)
+    broker.stop()
+    broker.start()
+    kiosk.wait_for_log(" online", since, within=30)
+    # It counts itself back after it has said how it is; that is said each half a minute.
+    seen = eventually(
+        lambda: (found := exporter.read()).get("juice_kiosk_reconnects_total") == 1 and found,
+        within=60,
+    )
+    health = json.loads(retained(broker.port)["kiosk/k1/health"])
+    names = {
+        metric["mqtt_name"]: metric["prom_name"] for metric in exporter_settings()["metrics"]
+    }
+    assert set(names) == set(health) - {"at"}
+    health["service"] = 0
+    assert seen == {names[key]: value for key, value in health.items() if key != "at"}
+    assert seen["juice_kiosk_orders_total"] == seen["juice_kiosk_fruits_out"] == 1
+    assert seen["juice_kiosk_ledger_bytes"] > 0
+
+
+def test_each_alert_fires_for_what_it_is_for_and_for_nothing_else(tmp_path: Path) -> None:
+    for file in (SHIPPED / "alerts.yaml", CASES):
+        shutil.copy(file, tmp_path)
+    for command in (["check", "rules", "alerts.yaml"], ["test", "rules", CASES.name]):
+        done = subprocess.run(
+            ["promtool", *command], cwd=tmp_path, capture_output=True, text=True, timeout=60
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+    tested = CASES.read_text()
+    handbook = (ROOT / "deploy/docs/operations.md").read_text()
+    for rule in rules():
+        assert rule["alert"] in tested and f"`{rule['alert']}`" in handbook
+        assert {"summary", "action"} == set(rule["annotations"])
+
+
+def test_rules_and_dashboard_name_what_there_is() -> None:
+    dashboard = json.loads((SHIPPED / "grafana-dashboard.json").read_text())
+    queries = [target["expr"] for panel in dashboard["panels"] for target in panel["targets"]]
+    variables = [variable["query"] for variable in dashboard["templating"]["list"]]
+    asked = SERIES.findall(" ".join(queries) + json.dumps(variables))
+    watched = SERIES.findall(" ".join(rule["expr"] for rule in rules()))
+    assert set(asked) | set(watched) == exported()
+
+
+def test_the_dashboards_queries_can_be_read(tmp_path: Path) -> None:
+    dashboard = json.loads((SHIPPED / "grafana-dashboard.json").read_text())
+    queries = [
+        target["expr"].replace("$kiosk", ".*")
+        for panel in dashboard["panels"] for target in panel["targets"]
+    ]
+    assert len(queries) >= 13
+    # promtool reads an expression as part of a rule.
+    recorded = [{"record": f"query:{i}", "expr": query} for i, query in enumerate(queries)]
+    (tmp_path / "queries.yaml").write_text(
+        json.dumps({"groups": [{"name": "dashboard", "rules": recorded}]})
+    )
+    done = subprocess.run(
+        ["promtool", "check", "rules", "queries.yaml"], cwd=tmp_path, capture_output=True,
+        text=True, timeout=60,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr

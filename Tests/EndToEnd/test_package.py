@@ -1,0 +1,198 @@
+"""The packages, as deploy/package builds them, in a Debian with a systemd that runs.
+
+KIOSK_PACKAGES names a folder with packages that are built already.
+"""
+
+import shutil
+from pathlib import Path
+from typing import Iterator
+
+import pytest
+
+from arrivals import eventually
+from client import Client
+from conftest import MakeScene, Say
+from faults import Faults
+from kiosk import ROOT
+from machine import (
+    InstalledBroker, InstalledKiosk, Machine, later, needs_packages, wait_until_open,
+)
+from scene import FAULTS, PLENTY, Scene
+
+pytestmark = needs_packages
+INSTALL = "apt-get install -y /root/juice-kiosk_*.deb"
+CUTS = 5 * FAULTS
+# Enough fruit for a load.
+SETTINGS = f"orders: {{max_per_second: 0}}\nstock: {{initial: {PLENTY}, capacity: {PLENTY}}}\n"
+
+
+@pytest.fixture(scope="session")
+def installed(debian: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What an installation changes on that disk."""
+    machine = Machine(tmp_path_factory.mktemp("installed"), debian)
+    try:
+        machine.boot()
+        machine.shell(INSTALL)
+        machine.shell("systemctl stop juice-kiosk; rm -f /var/lib/juice-kiosk/*")
+        (machine.root / "etc/juice-kiosk/kiosk.yaml").write_text(SETTINGS)
+        machine.shut_down()
+    finally:
+        machine.close()
+    return machine.changes
+
+
+@pytest.fixture
+def kiosk(debian: Path, installed: Path, tmp_path: Path) -> Iterator[Machine]:
+    """A machine on which a kiosk runs."""
+    machine = Machine(tmp_path, installed, debian)
+    try:
+        machine.boot()
+        wait_until_open(machine)
+        yield machine
+    finally:
+        machine.close()
+
+
+@pytest.fixture
+def scene(kiosk: Machine, make_scene: MakeScene) -> Iterator[Scene]:
+    """Panels that press without pause, and are not on this machine but in its network."""
+    with kiosk.network():
+        yield make_scene(InstalledKiosk(kiosk), InstalledBroker())
+
+
+def test_install_it_edit_two_lines_and_press(machine: Machine) -> None:
+    machine.shell("apt-get install -y mosquitto /root/juice-kiosk_*.deb")
+    edit = "sed -i -e 's/^  language: en/  language: ko/' -e 's|^  time_zone: UTC|  time_zone: Asia/Seoul|'"
+    machine.shell(f"{edit} /etc/juice-kiosk/kiosk.yaml; systemctl restart mosquitto juice-kiosk")
+    wait_until_open(machine)
+    with machine.network():
+        panel = Client(InstalledBroker.port, "kiosk/#")
+        told = panel.order("strawberry_banana")
+        panel.close()
+    assert told["message"] == "딸바쥬스 나왔습니다! 맛있게 드세요!"
+    assert (told["stock"]["strawberry"], told["stock"]["banana"]) == (0, 9)
+
+
+def test_the_program_comes_with_all_that_belongs_to_it(kiosk: Machine) -> None:
+    assert "unattended juice kiosk" in kiosk.shell(
+        "apt-get install -y man-db >/dev/null; man juice-kiosk | cat"
+    )
+    kiosk.shell("bash -c 'source /usr/share/bash-completion/completions/juice-kiosk'")
+    kiosk.shell("systemd-analyze verify /lib/systemd/system/juice-kiosk.service")
+    assert kiosk.shell("stat -c '%U %a' /var/lib/juice-kiosk").split() == ["juice-kiosk", "750"]
+    rights = "grep -E '^(NoNewPrivs|Seccomp|CapEff):' /proc/$(pidof juice-kiosk)/status"
+    assert kiosk.shell(rights).split() == ["CapEff:", "0000000000000000", "NoNewPrivs:", "1",
+                                           "Seccomp:", "2"]
+    # Nothing that the hardening forbids is missed.
+    assert kiosk.shell("journalctl -q -u juice-kiosk --grep 'priority|permitted' || true"
+                       ) == ""
+
+
+def test_an_update_under_load_loses_nothing_and_keeps_what_was_changed(
+    kiosk: Machine, scene: Scene, tmp_path: Path, say: Say
+) -> None:
+    shutil.move(later("juice-kiosk", tmp_path, "99.0"), kiosk.root / "root/new.deb")
+    process = kiosk.property("MainPID")
+    scene.work()
+    kiosk.shell("dpkg -i /root/new.deb")
+    scene.work()
+    assert kiosk.shell("dpkg-query -W -f '${Version}' juice-kiosk") == "99.0"
+    assert kiosk.property("MainPID") != process
+    assert (kiosk.root / "etc/juice-kiosk/kiosk.yaml").read_text() == SETTINGS
+    say(scene.end())
+
+
+def test_a_reload_takes_a_new_file_and_leaves_a_broken_one(kiosk: Machine) -> None:
+    process, config = kiosk.property("MainPID"), kiosk.root / "etc/juice-kiosk/kiosk.yaml"
+    is_taken = "journalctl -q -u juice-kiosk --output cat --grep 'configuration is taken' || true"
+    config.write_text(SETTINGS + "menu: {base: standard, juices: {shake: {recipe: {kiwi: 1}}}}\n")
+    kiosk.shell("systemctl reload juice-kiosk")
+    eventually(lambda: kiosk.shell(is_taken) != "", within=30)
+    assert "ticket 1" in kiosk.shell("juice-kiosk order shake")
+    config.write_text(SETTINGS + "menu: {base: no}\n")
+    kiosk.shell("systemctl reload juice-kiosk", code=1)
+    assert "kiosk.yaml:3:8: menu.base: " in kiosk.shell("systemctl status juice-kiosk | cat")
+    config.write_text(SETTINGS)
+    assert "ticket 2" in kiosk.shell("juice-kiosk order kiwi")
+    eventually(lambda: kiosk.property("ActiveState") == "active", within=30)
+    assert kiosk.property("MainPID") == process
+
+
+def test_power_cuts_under_load_lose_no_juice_that_was_announced(
+    kiosk: Machine, scene: Scene, say: Say
+) -> None:
+    for _ in range(CUTS):
+        scene.work(200)
+        kiosk.cut_power()
+        kiosk.boot()
+        wait_until_open(kiosk)
+        for panel in scene.panels:
+            panel.wait_until_subscribed()
+            # What mosquitto had not saved yet nobody answers.
+            panel.ask_again()
+    scene.work(200)
+    say(f"{CUTS} cuts, {scene.end(broker_lost='presses')}")
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_the_kiosk_runs_again_when_its_archive_is_done(kiosk: Machine, fails: bool) -> None:
+    for name in ("juice-kiosk-archive.service", "juice-kiosk-archive.timer"):
+        shutil.copy(ROOT / "deploy/systemd" / name, kiosk.root / "etc/systemd/system")
+    if fails:
+        unit = kiosk.root / "etc/systemd/system/juice-kiosk-archive.service"
+        unit.write_text(unit.read_text().replace("365d", "1d"))
+    kiosk.shell("systemctl daemon-reload; systemctl enable --now juice-kiosk-archive.timer")
+    process = kiosk.property("MainPID")
+    kiosk.shell("systemctl start juice-kiosk-archive.service", code=1 if fails else 0)
+    wait_until_open(kiosk)
+    assert kiosk.property("MainPID") != process
+    result = "exit-code" if fails else "success"
+    assert kiosk.property("Result", "juice-kiosk-archive") == result
+    kiosk.shell("juice-kiosk ledger verify --archive /var/lib/juice-kiosk/archive")
+
+
+@pytest.fixture
+def watched(kiosk: Machine, faults: Faults) -> Machine:
+    """With a disk that can be made to hang, and a watchdog that waits for 15 seconds, not 90."""
+    shutil.copy(faults.variables["LD_PRELOAD"], kiosk.root / "usr/lib/faults.so")
+    folder = kiosk.root / "etc/systemd/system/juice-kiosk.service.d"
+    folder.mkdir()
+    (folder / "test.conf").write_text(
+        "[Service]\nWatchdogSec=15\nRestartSec=1\nEnvironment=LD_PRELOAD=/usr/lib/faults.so\n"
+        "Environment=FAULTS=/etc/faults\n"
+    )
+    kiosk.shell("systemctl daemon-reload; systemctl restart juice-kiosk")
+    return kiosk
+
+
+def test_a_kiosk_that_hangs_is_started_anew(watched: Machine) -> None:
+    order = watched.root / "etc/faults"
+    order.write_text("sync 0\n")
+    watched.shell("mosquitto_pub -q 1 -t kiosk/k1/order/p1 -m '{\"id\":\"a1\",\"juice\":\"kiwi\"}'")
+    # It would hang again, and at its start already.
+    eventually(lambda: watched.property("NRestarts") != "0" and (order.unlink() or True), within=60)
+    wait_until_open(watched)
+    entries = InstalledKiosk(watched).entries
+    made = lambda: [entry["id"] for entry in entries() if entry["status"] == "ready"]
+    eventually(lambda: made() == ["a1"], within=30)
+
+
+def test_a_kiosk_whose_broker_is_away_is_not(watched: Machine) -> None:
+    process = watched.property("MainPID")
+    watched.shell("systemctl stop mosquitto")
+    eventually(lambda: "cannot be reached" in watched.property("StatusText"), within=30)
+    # Signs of life for longer than the watchdog waits without any.
+    last_sign = lambda: int(watched.property("WatchdogTimestampMonotonic"))
+    start = last_sign()
+    eventually(lambda: last_sign() - start > 20_000_000, within=60)
+    assert (watched.property("NRestarts"), watched.property("MainPID")) == ("0", process)
+    watched.shell("systemctl start mosquitto")
+    wait_until_open(watched)
+
+
+def test_an_installation_does_not_wait_for_a_broker(machine: Machine) -> None:
+    machine.shell("apt-get install -y --no-install-recommends /root/juice-kiosk_*.deb")
+    assert machine.property("ActiveState") == "activating"
+    eventually(lambda: "cannot be reached" in machine.property("StatusText"), within=30)
+    machine.shell("apt-get remove -y juice-kiosk")
+    assert machine.property("ActiveState") in ("inactive", "failed")

@@ -1,0 +1,129 @@
+"""What was sold and what runs out: published, and printed from the ledger while the kiosk runs."""
+
+import json
+import os
+import pty
+import re
+import subprocess
+import unicodedata
+
+import pytest
+
+from client import BASE, Client
+from kiosk import Kiosk, environment, program
+
+
+def sold(sales: dict) -> tuple:
+    """What a report tells but for the times at which it does."""
+    return sales["today"], sales["time_zone"], sales["hours"], sales["days"]
+
+
+def report(kiosk: Kiosk) -> dict:
+    printed = kiosk.command("report", "--json")
+    assert (printed.returncode, printed.stderr) == (0, "")
+    return json.loads(printed.stdout)
+
+
+def columns(text: str) -> int:
+    return sum(2 if unicodedata.east_asian_width(letter) in "WF" else 1 for letter in text)
+
+
+def test_what_is_published_is_what_report_prints(kiosk: Kiosk, panel: Client) -> None:
+    panel.order({"juice": "kiwi", "quantity": 2})
+    panel.order("mango_kiwi")
+    for juice in ["strawberry", "tea", "{}"]:
+        panel.order(juice)
+    panel.restock({"add": {"kiwi": 5}})
+    since_then = lambda m: m.topic == f"{BASE}/forecast" and m.json["fruits"]["kiwi"]["stock"] == 8
+    forecast = panel.messages.first(since_then).json
+    sales = [m.json for m in panel.messages if m.topic == f"{BASE}/sales"][-1]
+    tally = {
+        "made": {"kiwi": 2, "mango_kiwi": 1}, "out_of_stock": {"strawberry": 1}, "rejected": {},
+        "unnamed": 1,
+    }
+    # The night may have begun between two orders, but a test run does not last for an hour.
+    assert sales["days"] == [{"day": sales["today"], **tally}]
+    assert [hour | {"hour": 0} for hour in sales["hours"]] == [{"hour": 0, **tally}]
+    assert forecast["fruits"]["mango"] == {"stock": 8}
+    printed = report(kiosk)
+    assert sold(printed["sales"]) == sold(sales)
+    assert printed["forecast"]["fruits"] == forecast["fruits"]
+
+
+def test_it_is_the_same_after_a_crash(kiosk: Kiosk, panel: Client) -> None:
+    panel.order("banana")
+    kiosk.kill()
+    before = report(kiosk)["sales"]
+    since = len(panel.messages)
+    kiosk.start()
+    again = panel.messages.first(lambda m: m.topic == f"{BASE}/sales", since).json
+    assert sold(again) == sold(before)
+
+
+def test_the_table_stands_straight_in_korean(make_kiosk, panel: Client) -> None:
+    kiosk = make_kiosk(kiosk={"language": "ko", "time_zone": "Asia/Seoul"}).start()
+    for juice in ["strawberry_banana", "strawberry_banana", "banana", "tea"]:
+        panel.order(juice)
+    text = kiosk.command("report").stdout
+    lines = text.splitlines()
+    assert lines[0].startswith(f"{BASE}  2") and lines[0].endswith("  Asia/Seoul")
+    # The line of a juice and what it says, and the same for a fruit.
+    counted = [line for line in lines if re.search(r"[쥬(].* \d+ +\d+ +\d+$", line)]
+    assert [line.split()[0] for line in counted] == ["바나나쥬스", "딸바쥬스", "(not"]
+    assert [line.split()[-3:] for line in counted] == [
+        ["1", "0", "0"], ["1", "1", "0"], ["0", "0", "1"],
+    ]
+    assert len({columns(line) for line in counted}) == 1
+    stock = [line for line in lines if "unknown: less than an hour" in line]
+    assert [line.split()[:2] for line in stock] == [
+        ["바나나", "7"], ["파인애플", "10"], ["키위", "10"], ["망고", "10"],
+    ]
+    assert len({columns(line[: line.index("unknown")]) for line in stock}) == 1
+    assert "█" * 40 in text and "\x1b" not in text
+
+
+def test_colour_is_for_terminals(kiosk: Kiosk, panel: Client) -> None:
+    panel.order("banana")
+    ours, theirs = pty.openpty()
+    shown = subprocess.Popen(
+        [program(), "report", "--config", kiosk.config], stdout=theirs, env=environment()
+    )
+    os.close(theirs)
+    text = b""
+    try:
+        while part := os.read(ours, 4096):
+            text += part
+    except OSError:  # The other end is closed: the end of it.
+        pass
+    os.close(ours)
+    assert shown.wait(10) == 0
+    assert "\x1b[32m█" in text.decode()
+
+
+def test_csv(kiosk: Kiosk, panel: Client) -> None:
+    for juice in ["kiwi", "strawberry", "tea"]:
+        panel.order(juice)
+    kiosk.command("close")
+    panel.order("kiwi")
+    lines = kiosk.command("report", "--csv").stdout.splitlines()
+    today = lines[1].split(",")[0]
+    assert lines == [
+        "day,juice,made,out_of_stock,rejected", f"{today},kiwi,1,0,1", f"{today},strawberry,0,1,0",
+        f"{today},,0,0,1",
+    ]
+
+
+@pytest.mark.parametrize("arguments", [["--days", "0"], ["--days", "31"], ["--json", "--csv"]])
+def test_what_cannot_be_is_refused(make_kiosk, arguments: list[str]) -> None:
+    assert make_kiosk().command("report", *arguments).returncode == 64
+
+
+def test_days_that_are_left_out(kiosk: Kiosk, panel: Client) -> None:
+    panel.order("kiwi")
+    shown = json.loads(kiosk.command("report", "--json", "--days", "1").stdout)["sales"]
+    assert [day["day"] for day in shown["days"]] == [shown["today"]]
+
+
+def test_without_a_ledger_it_says_so(make_kiosk) -> None:
+    refused = make_kiosk().command("report")
+    assert refused.returncode == 78 and "ledger" in refused.stderr

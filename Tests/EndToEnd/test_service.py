@@ -1,0 +1,160 @@
+"""What the service manager is told: a systemd that is made up, with the real program."""
+
+import subprocess
+from pathlib import Path
+from typing import Iterator
+
+import pytest
+
+from client import Client
+from conftest import MakeBroker, MakeKiosk
+from faults import Faults
+from kiosk import ROOT, Kiosk
+from mosquitto import Mosquitto
+from service_manager import PATIENCE, Manager
+
+UNITS = ROOT / "deploy/systemd"
+# Turns of the cycle come every second, not every five.
+ORDERS = {"max_age_seconds": 6, "max_per_second": 0}
+
+
+@pytest.fixture(params=["path", "abstract"])
+def manager(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Manager]:
+    """Of both kinds that systemd may use."""
+    is_path = request.param == "path"
+    yield Manager(str(tmp_path / "notify") if is_path else f"@kiosk-tests-{tmp_path}")
+
+
+def index(manager: Manager, line: str) -> int:
+    return manager.heard.since(0).index(line)
+
+
+def test_it_is_ready_when_orders_are_taken(
+    broker: Mosquitto, make_kiosk: MakeKiosk, manager: Manager
+) -> None:
+    kiosk = make_kiosk(orders=ORDERS)
+    panel = Client(broker.port, "kiosk/k1/status")
+    try:
+        broker.stop()
+        kiosk.launch(**manager.variables)
+        manager.wait_for("cannot be reached")
+        # Alive, and for longer than a start may take without a word.
+        for _ in range(3):
+            assert manager.lives(len(manager.heard))
+        manager.wait_for(f"EXTEND_TIMEOUT_USEC={PATIENCE * 1_000_000}")
+        assert "READY=1" not in manager.heard.since(0)
+        broker.start()
+        manager.wait_for("READY=1", within=30)
+        panel.messages.first(lambda message: message.text == "online")
+        assert index(manager, "STATUS=Connecting to the broker.") < index(manager, "READY=1")
+        assert manager.wait_for("STATUS=Open") == "STATUS=Open: orders are taken."
+    finally:
+        panel.close()
+
+
+def test_it_says_how_it_is_in_words(
+    broker: Mosquitto, make_kiosk: MakeKiosk, manager: Manager
+) -> None:
+    kiosk = make_kiosk(orders=ORDERS).start(**manager.variables)
+    desk = Client(broker.port, "kiosk/#")
+    desk.service("closed")
+    manager.wait_for("STATUS=Closed: orders are rejected.")
+    desk.service("open")
+    since = len(manager.heard)
+    manager.wait_for("STATUS=Open", index(manager, "STATUS=Closed: orders are rejected."))
+    desk.close()
+    broker.stop()
+    told = manager.wait_for("STATUS=No orders are taken, ", since)
+    assert "broker" in told and told.endswith(". Trying again.")
+    since = len(manager.heard)
+    broker.start()
+    manager.wait_for("STATUS=Open", since, within=30)
+    assert kiosk.stop() == 0
+    assert manager.heard.since(0)[-2:] == ["STATUS=Stopping.", "STOPPING=1"]
+    assert manager.heard.count(lambda line: line == "READY=1") == 1
+
+
+def test_a_kiosk_whose_broker_is_away_is_alive(
+    broker: Mosquitto, make_kiosk: MakeKiosk, manager: Manager
+) -> None:
+    make_kiosk(orders=ORDERS).start(**manager.variables)
+    broker.stop()
+    manager.wait_for("STATUS=No orders")
+    for _ in range(3):
+        assert manager.lives(len(manager.heard))
+
+
+def test_a_kiosk_whose_disk_fails_is_alive_and_says_so(
+    broker: Mosquitto, make_kiosk: MakeKiosk, manager: Manager, faults: Faults
+) -> None:
+    make_kiosk(orders=ORDERS).start(**manager.variables, **faults.variables)
+    panel = Client(broker.port, "kiosk/#")
+    faults.fail("sync", 5)
+    panel.publish("kiosk/k1/order/p1", "banana")
+    manager.wait_for("STATUS=No orders are taken, the ledger")
+    for _ in range(3):
+        assert manager.lives(len(manager.heard))
+    since = len(manager.heard)
+    faults.end()
+    manager.wait_for("STATUS=Open", since, within=60)
+    panel.close()
+
+
+def test_a_kiosk_that_hangs_is_not_alive(
+    broker: Mosquitto, make_kiosk: MakeKiosk, manager: Manager, faults: Faults
+) -> None:
+    kiosk = make_kiosk(orders=ORDERS).start(**manager.variables, **faults.variables)
+    panel = Client(broker.port, "kiosk/#")
+    assert manager.lives(len(manager.heard))
+    faults.hang("sync")
+    panel.publish("kiosk/k1/order/p1", '{"id":"a1","juice":"banana"}')
+    assert not manager.lives(len(manager.heard))
+    assert kiosk.is_alive
+    # As systemd does; nothing is lost by it.
+    kiosk.kill()
+    faults.end()
+    kiosk.start()
+    panel.messages.first(lambda m: m.topic.endswith("p1/result") and m.json["status"] == "ready")
+    panel.close()
+
+
+def test_without_a_service_manager_nothing_is_missing(make_kiosk: MakeKiosk) -> None:
+    """Nor with one that has gone."""
+    assert make_kiosk().start(NOTIFY_SOCKET="/nowhere/to/be/found").stop() == 0
+
+
+# MARK: The unit
+
+
+@pytest.mark.parametrize("program", ["juice-kiosk", "juice-dashboard"])
+def test_the_unit_is_hardened_and_without_faults(program: str, tmp_path: Path) -> None:
+    # Two things are there only once the package is installed: the program and its manual.
+    text = (UNITS / f"{program}.service").read_text().replace(f"/usr/bin/{program}", "/bin/true")
+    unit = tmp_path / f"{program}.service"
+    unit.write_text("".join(
+        line for line in text.splitlines(keepends=True) if not line.startswith("Documentation=")
+    ))
+    verified = subprocess.run(
+        ["systemd-analyze", "verify", unit], capture_output=True, text=True, timeout=60
+    )
+    assert (verified.returncode, verified.stdout + verified.stderr) == (0, "")
+    rated = subprocess.run(
+        ["systemd-analyze", "security", "--offline=yes", "--threshold=11", unit],
+        capture_output=True, text=True, timeout=60,
+    )
+    assert rated.returncode == 0, rated.stdout
+
+
+def test_the_archive_s_timer_and_unit_are_without_faults(tmp_path: Path) -> None:
+    names = ["juice-kiosk-archive.service", "juice-kiosk-archive.timer", "juice-kiosk.service"]
+    for name in names:
+        text = (UNITS / name).read_text().replace("/usr/bin/juice-kiosk", "/bin/true")
+        (tmp_path / name).write_text("".join(
+            line for line in text.splitlines(keepends=True)
+            if not line.startswith("Documentation=")
+        ))
+    verified = subprocess.run(
+        ["systemd-analyze", "verify", *(tmp_path / name for name in names[:2])],
+        capture_output=True, text=True, timeout=60,
+    )
+    assert (verified.returncode, verified.stdout + verified.stderr) == (0, "")

@@ -1,0 +1,123 @@
+import Fleet
+import JuiceMaker
+import KioskMessages
+import Testing
+
+@Suite struct FleetTests {
+  var fleet = Fleet(root: "shop/kiosk")
+  private let now = Timestamp(milliseconds: 1_795_251_600_000)
+
+  @discardableResult
+  private mutating func tell(
+    _ topic: String, _ payload: String, isRetained: Bool = true
+  ) -> KioskID? {
+    fleet.receive(
+      topic: "shop/kiosk/\(topic)", payload: Array(payload.utf8), isRetained: isRetained, at: now)
+  }
+
+  @Test mutating func aKioskIsFoundByWhatItSays() {
+    #expect(tell("k1/status", "online") == "k1")
+    #expect(tell("k1/service", "closed") == "k1")
+    #expect(tell("k2/status", "offline") == "k2")
+    #expect(fleet["k1"]?.isOnline == true)
+    #expect(fleet["k1"]?.service == .closed)
+    #expect(fleet["k2"]?.isOnline == false)
+    #expect(fleet.kiosks.count == 2)
+  }
+
+  @Test(arguments: [
+    ("k1", "online"), ("<b>/status", "online"), ("k1/status", "on fire"), ("k1/stock", "10"),
+    ("k1/stock/kiwi", "10"), ("k1/alert/ki wi", "low"), ("k1/alert/kiwi", ""), ("k1/menu", "{}"),
+    ("k1/events", "{}"),
+    ("/status", "online"), ("k1/sales", "[]"), ("k1/forecast", "1"), ("k1/health", "{}"),
+  ])
+  mutating func whatCannotBeReadChangesNothing(topic: String, payload: String) {
+    #expect(tell(topic, payload) == nil)
+    #expect(fleet.kiosks.isEmpty)
+  }
+
+  @Test mutating func otherTopicsAreNotTheFleets() {
+    #expect(
+      fleet.receive(
+        topic: "shop/kiosks/k1/status", payload: Array("online".utf8), isRetained: true, at: now)
+        == nil)
+    #expect(fleet.kiosks.isEmpty)
+  }
+
+  @Test mutating func aClearedStatusTakesAKioskAway() {
+    tell("k1/status", "online")
+    #expect(tell("k1/status", "") == "k1")
+    #expect(fleet.kiosks.isEmpty)
+  }
+
+  @Test mutating func whenItWentIsKnownOnlyIfSomebodyListened() {
+    tell("k1/status", "offline")
+    #expect(fleet["k1"]?.offlineSince == nil)
+    tell("k1/status", "online", isRetained: false)
+    tell("k1/status", "offline", isRetained: false)
+    #expect(fleet["k1"]?.offlineSince == now)
+    tell("k1/status", "online", isRetained: false)
+    #expect(fleet["k1"]?.offlineSince == nil)
+  }
+
+  @Test mutating func theMostUrgentComesFirst() {
+    let hour = Int64(3_600_000)
+    func forecast(_ hours: Int64) -> String {
+      let emptyAt = Timestamp(milliseconds: now.milliseconds + hours * hour)
+      let report = ForecastReport(
+        at: now, fruits: ["kiwi": .init(stock: 3, perHour: 1, emptyAt: emptyAt)])
+      return String(decoding: report.payload, as: UTF8.self)
+    }
+    for kiosk in ["fine-later", "fine-soon", "low", "out", "gone"] {
+      tell("\(kiosk)/status", kiosk == "gone" ? "offline" : "online")
+    }
+    tell("low/alert/kiwi", "low")
+    tell("out/alert/kiwi", "out")
+    tell("out/alert/mango", "low")
+    tell("fine-later/forecast", forecast(20))
+    tell("fine-soon/forecast", forecast(2))
+    #expect(
+      fleet.byUrgency().map(\.id) == ["gone", "out", "low", "fine-soon", "fine-later"])
+    #expect(fleet.byUrgency(matching: "FINE").map(\.id) == ["fine-soon", "fine-later"])
+    #expect(fleet.byUrgency(matching: "offline").map(\.id) == ["gone"])
+    #expect(fleet.byUrgency(matching: "mango").map(\.id) == ["out"])
+    let count = fleet.count
+    #expect((count.kiosks, count.offline, count.out, count.low) == (5, 1, 1, 1))
+  }
+
+  @Test mutating func eventsCountOnceAndTheOldestAreForgotten() throws {
+    func order(_ seq: Int) -> String {
+      let entry = LedgerEntry(
+        seq: seq, at: Timestamp(milliseconds: now.milliseconds + Int64(seq)),
+        source: Source(kind: .order, name: "p"), id: nil,
+        outcome: .ready(
+          Order(juice: "kiwi"), used: ["kiwi": 3], ticket: Ticket(day: 0, number: seq)))
+      return String(decoding: entry.payload, as: UTF8.self)
+    }
+    for seq in 1...40 { #expect(tell("k1/events", order(seq), isRetained: false) == "k1") }
+    #expect(tell("k1/events", order(40), isRetained: false) == nil)
+    let orders = try #require(fleet["k1"]?.orders)
+    #expect(orders.count == Recent.limit)
+    #expect(orders.map(\.seq) == Array((11...40).reversed()))
+  }
+
+  @Test mutating func soldTodayIsWhatTheHoursAddUpTo() {
+    var tally = SalesReport.Tally()
+    tally.made = ["kiwi": 3, "mango": 2]
+    let report = SalesReport(
+      at: now, timeZone: "Asia/Seoul", today: CivilDate(year: 2026, month: 11, day: 21),
+      hours: [.init(hour: 9, tally: tally), .init(hour: 10, tally: tally)], usual: 8)
+    tell("k1/sales", String(decoding: report.payload, as: UTF8.self))
+    #expect(fleet["k1"]?.soldToday == 10)
+    #expect(fleet["k1"]?.usuallySold == 8)
+    #expect(fleet["k1"]?.sales == report)
+  }
+
+  @Test mutating func thereIsAnEndToWhatIsKept() {
+    for number in 0..<Fleet.maximumKiosks { tell("k\(number)/status", "online") }
+    #expect(tell("one-more/status", "online") == nil)
+    #expect(tell("k1/status", "offline") == "k1")
+    let long = String(repeating: "x", count: Fleet.maximumPayload + 1)
+    #expect(tell("k1/service", long) == nil)
+  }
+}

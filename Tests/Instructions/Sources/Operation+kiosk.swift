@@ -1,0 +1,72 @@
+import Foundation
+import JuiceMaker
+import KioskController
+import KioskMessages
+import Ledger
+import MessageBroker
+
+extension Operation {
+  private static let now = Moment(
+    timestamp: Timestamp(milliseconds: 1_795_251_600_000), day: 20_778, uptime: .zero)
+
+  private static let settings: KioskSettings = {
+    let fruits = Menu.standard.fruits
+    func each(_ amount: Int) -> FruitAmounts {
+      FruitAmounts(fruits.map { (fruit: $0.id, amount: amount) })
+    }
+    var settings = KioskSettings(
+      topics: KioskTopics(root: "kiosk", kiosk: "k1"),
+      stock: .init(initial: each(1_000_000), capacities: each(1_000_000), lowMarks: each(5)),
+      version: "1")
+    settings.orders.maximumPerSecond = 0
+    return settings
+  }()
+
+  /// Orders of eight panels for all juices, as they come from the broker.
+  private static func deliveries(_ count: Int, from first: Int = 1) -> [Delivery] {
+    let juices = Menu.standard.juices
+    return (first..<first + count).map { number in
+      Delivery(
+        message: Message(
+          topic: "kiosk/k1/order/panel\(number % 8)",
+          text: #"{"id":"p\#(1_000_000 + number)","juice":"\#(juices[number % juices.count].id)"}"#),
+        packetID: UInt16(truncatingIfNeeded: number))
+    }
+  }
+
+  /// From what has arrived to what is to be written down and told.
+  static func decision(on count: Int) -> Operation {
+    var state = Ledger.State()
+    state.stock = settings.stock.initial
+    let core = KioskCore(settings: settings, state: state)
+    let door = KioskDoor(settings: settings)
+    let batch = deliveries(count)
+    return Operation(name: "decide-\(count)", units: count) {
+      var (core, door) = (core, door)
+      _ = core.decide(door.admit(batch, at: now), recalling: [:], at: now)
+    }
+  }
+
+  /// From the decision to the disk: what the kernel does is not counted.
+  static func commit(of count: Int) throws -> Operation {
+    let folder = FileManager.default.temporaryDirectory
+      .appending(path: "juice-instructions-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    let ledger = try Ledger(path: folder.appending(path: "ledger.sqlite").path)
+    // Its files live as long as they are open.
+    try FileManager.default.removeItem(at: folder)
+    if let opening = KioskCore.opening(settings: settings, state: try ledger.state(), at: now) {
+      try ledger.commit(opening)
+    }
+    var core = KioskCore(settings: settings, state: try ledger.state())
+    var door = KioskDoor(settings: settings)
+    let transactions = (0..<2).map { run in
+      let batch = deliveries(count, from: 1 + run * count)
+      return core.decide(door.admit(batch, at: now), recalling: [:], at: now).transaction
+    }
+    var next = transactions[...]
+    return Operation(name: "commit-\(count)", units: count) {
+      if let transaction = next.popFirst() { try? ledger.commit(transaction) }
+    }
+  }
+}

@@ -1,0 +1,114 @@
+import CoreMetrics
+import Foundation
+import JuiceMaker
+import KioskController
+import KioskMessages
+import MessageBroker
+import MetricsTestKit
+import Testing
+
+/// What a metrics backend is told.
+@Suite struct MetricsTests {
+  private let metrics = TestMetrics()
+  private let scene: Scene
+
+  init() throws { scene = try Scene() }
+
+  private func total(_ label: String, _ dimensions: (String, String)...) -> Int64 {
+    metrics.counterTotal(label: "juice_kiosk_\(label)", dimensions: dimensions)
+  }
+
+  private func gauge(_ label: String, _ dimensions: (String, String)...) throws -> Double? {
+    try metrics.expectGauge("juice_kiosk_\(label)", dimensions).lastValue
+  }
+
+  private func start() throws {
+    try withMetricsFactory(metrics) { try scene.startKiosk() }
+  }
+
+  @Test func ordersAndWhatBecomesOfThem() throws {
+    try start()
+    let panel = try scene.panel()
+    for payload in [
+      #"{"id":"a","juice":"strawberry_banana"}"#, #"{"id":"a","juice":"strawberry_banana"}"#,
+      "strawberry_banana", "kiwi", "tea", "{",
+    ] {
+      scene.publish(payload, to: "kiosk/k1/order/p1", by: panel)
+    }
+    scene.publish(#"{"add":{"kiwi":1}}"#, to: "kiosk/k1/restock/desk", by: panel)
+    scene.publish(#"{"add":{"kiwi":1000}}"#, to: "kiosk/k1/restock/desk", by: panel)
+    #expect(total("orders", ("status", "ready")) == 2)
+    #expect(total("orders", ("status", "out_of_stock")) == 1)
+    #expect(total("orders", ("status", "rejected")) == 2)
+    #expect(total("rejections", ("reason", "unknown_juice")) == 1)
+    #expect(total("rejections", ("reason", "malformed")) == 1)
+    #expect(total("rejections", ("reason", "exceeds_capacity")) == 1)
+    #expect(total("rejections", ("reason", "stale")) == 0)
+    #expect(total("duplicates") == 1)
+    #expect(total("restocks") == 1)
+    #expect(try gauge("stock", ("fruit", "strawberry")) == 0)
+    #expect(try gauge("stock", ("fruit", "kiwi")) == 8)
+    #expect(try gauge("stock", ("fruit", "mango")) == 10)
+  }
+
+  @Test func batchesAndTheirCommits() throws {
+    try start()
+    let panel = try scene.panel()
+    Task(executorPreference: scene.executor) { [client = panel.client] in
+      _ = try await client.publish(
+        (0..<3).map { _ in Message(topic: "kiosk/k1/order/p1", text: "banana") })
+    }
+    scene.executor.run()
+    let sizes = try metrics.expectRecorder("juice_kiosk_batch_size").values
+    #expect(sizes.reduce(0, +) == 3)
+    let commits = try metrics.expectTimer("juice_kiosk_commit_duration").values
+    #expect(commits.count == sizes.count && commits.allSatisfy { $0 > 0 && $0 < 10_000_000_000 })
+  }
+
+  @Test func whatIsMeasuredWithEachHealth() throws {
+    try start()
+    #expect(try #require(try gauge("unconfirmed_messages")) > 0)
+    scene.advance(by: .seconds(31))
+    #expect(try gauge("unconfirmed_messages") == 0)
+    let size = try #require(try gauge("ledger_bytes"))
+    #expect(size > 4_000)
+    scene.broker.cut("kiosk")
+    scene.advance(by: .seconds(5))
+    #expect(total("reconnects") == 1)
+  }
+
+  @Test func aFruitThatHasLeftTheMenuIsToldNoMore() throws {
+    try start()
+    try withMetricsFactory(metrics) {
+      try scene.reload { settings in
+        settings.menu = try Menu(
+          fruits: Menu.standard.fruits.filter { $0.id != "kiwi" },
+          juices: Menu.standard.juices.filter { $0.recipe.amounts["kiwi"] == nil })
+      }
+      scene.executor.run()
+    }
+    #expect(throws: (any Error).self) { try gauge("stock", ("fruit", "kiwi")) }
+    #expect(try gauge("stock", ("fruit", "mango")) == 10)
+  }
+
+  @Test func theHandbookListsThem() throws {
+    try start()
+    var project = URL(filePath: #filePath)
+    for _ in 1...3 { project.deleteLastPathComponent() }
+    let handbook = try String(
+      contentsOf: project.appending(path: "deploy/docs/operations.md"), encoding: .utf8)
+    let listed = handbook.split(separator: "\n").filter { $0.hasPrefix("| `juice_kiosk_") }
+      .map { String($0.split(separator: "`")[1]) }
+    let made =
+      metrics.counters.map(\.label) + metrics.recorders.map(\.label)
+      + metrics.timers.map(\.label)
+    #expect(Set(listed) == Set(made))
+  }
+
+  @Test func withoutABackendNothingIsMade() throws {
+    try scene.startKiosk()
+    let panel = try scene.panel()
+    scene.publish("banana", to: "kiosk/k1/order/p1", by: panel)
+    #expect(metrics.counters.isEmpty && metrics.recorders.isEmpty && metrics.timers.isEmpty)
+  }
+}

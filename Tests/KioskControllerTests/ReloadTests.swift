@@ -1,0 +1,277 @@
+import JuiceMaker
+import KioskController
+import KioskMessages
+import Ledger
+import MessageBroker
+import Panels
+import Testing
+
+/// Other settings while the kiosk runs.
+@Suite struct ReloadTests {
+  private let scene: Scene
+
+  init() throws { scene = try Scene() }
+
+  private func reload(_ adjust: (inout KioskSettings) throws -> Void) rethrows -> Outcome {
+    let outcome = try scene.reload(adjust)
+    scene.executor.run()
+    return outcome
+  }
+
+  /// The standard menu without kiwi, and with oranges.
+  private static func orange(_ settings: inout KioskSettings) throws {
+    let orange = Fruit(id: "orange", name: LocalizedName(english: "Orange", fallback: "orange"))
+    settings.menu = try Menu(
+      fruits: Menu.standard.fruits.filter { $0.id != "kiwi" } + [orange],
+      juices: Menu.standard.juices.filter { $0.recipe.amounts["kiwi"] == nil } + [
+        Juice(
+          id: "orange", name: LocalizedName(english: "Orange juice", fallback: "orange"),
+          recipe: try Recipe(["orange": 3]))
+      ])
+    func all(_ amount: Int) -> FruitAmounts {
+      FruitAmounts(settings.menu.fruits.map { (fruit: $0.id, amount: amount) })
+    }
+    settings.stock = KioskSettings.Stock(
+      initial: all(30), capacities: all(100), lowMarks: all(5))
+  }
+
+  private static func button(
+    _ name: String = "hall", on topic: String, debounce: Duration? = nil
+  ) -> PanelBinding {
+    PanelBinding(
+      name: name, dialect: .generic(GenericFormat(action: nil, counter: nil)), topic: topic,
+      buttons: ["press": .order(Order(juice: "banana"))], debounce: debounce)
+  }
+
+  @Test func anotherMenuIsSoldAndShown() throws {
+    try scene.startKiosk()
+    let listener = try scene.person("listener", hearing: ["kiosk/k1/events", "kiosk/k1/status"])
+    let panel = try scene.panel()
+    _ = listener.take()
+    #expect(try reload(Self.orange).now == .taken)
+    scene.publish("orange", to: "kiosk/k1/order/p1", by: panel)
+    scene.publish("kiwi", to: "kiosk/k1/order/p1", by: panel)
+    let results = try panel.takeResults()
+    #expect(results.map(\.status) == [.ready, .rejected])
+    #expect(results[0].used == ["orange": 3])
+    #expect(scene.retained("stock/orange") == "27")
+    #expect(scene.retained("juice/orange") == "9")
+    #expect(scene.retained("alert/orange") == "ok")
+    #expect(scene.retained("menu")?.contains("Orange juice") == true)
+    for topic in ["stock/kiwi", "alert/kiwi", "juice/kiwi", "juice/mango_kiwi"] {
+      #expect(scene.retained(topic) == nil)
+    }
+    // What was there stays: only the new fruit came with its initial stock.
+    #expect(scene.retained("stock/banana") == "10")
+    // Nor did anybody think that the kiosk had gone, and the events have no gap.
+    let heard = listener.take()
+    #expect(heard.filter { $0.topic == "kiosk/k1/status" }.map(\.text) == ["online"])
+    let entries = heard.filter { $0.topic == "kiosk/k1/events" }
+    #expect(
+      try entries.map { try JSON.parse($0.payload)["seq"] } == [2, 3, 4].map { .integer($0) })
+  }
+
+  @Test func aFruitThatComesBackHasTheStockThatItLeftWith() throws {
+    try scene.startKiosk()
+    let panel = try scene.panel()
+    scene.publish("kiwi", to: "kiosk/k1/order/p1", by: panel)
+    let before = scene.settings
+    #expect(try reload(Self.orange).now == .taken)
+    #expect(reload { $0 = before }.now == .taken)
+    #expect(scene.retained("stock/kiwi") == "7")
+    #expect(scene.retained("stock/orange") == nil)
+    #expect(try scene.ledger { try $0.state() }.stock["orange"] == 30)
+  }
+
+  @Test func limitsHoldFromThenOn() throws {
+    try scene.startKiosk()
+    let panel = try scene.panel()
+    #expect(
+      reload {
+        $0.orders.maximumQuantity = 1
+        $0.stock.lowMarks = ["strawberry": 10, "banana": 0, "pineapple": 0, "kiwi": 0, "mango": 0]
+      }.now == .taken)
+    scene.publish(#"{"juice":"kiwi","quantity":2}"#, to: "kiosk/k1/order/p1", by: panel)
+    #expect(try panel.takeResults().map(\.reason) == [.quantityOutOfRange])
+    #expect(scene.retained("alert/strawberry") == "low")
+    #expect(scene.retained("menu")?.contains(#""low":10"#) == true)
+  }
+
+  /// Half low is not ok again, only because the limits were read again.
+  @Test func anAlertStaysWhatItIs() throws {
+    try scene.startKiosk()
+    let panel = try scene.panel()
+    scene.publish(#"{"set":{"mango":5}}"#, to: "kiosk/k1/restock/p1", by: panel)
+    scene.publish(#"{"set":{"mango":6}}"#, to: "kiosk/k1/restock/p1", by: panel)
+    #expect(scene.retained("alert/mango") == "low")
+    #expect(reload { $0.orders.maximumQuantity = 9 }.now == .taken)
+    #expect(scene.retained("alert/mango") == "low")
+  }
+
+  @Test(arguments: [1, 2, 1024]) func inTheMidstOfALoadNothingIsLostAndNothingTwice(
+    batchLimit: Int
+  ) throws {
+    scene.batchLimit = batchLimit
+    scene.settings.stock.initial = FruitAmounts(
+      Menu.standard.fruits.map { (fruit: $0.id, amount: 90) })
+    scene.settings.orders.maximumPerSecond = 0
+    try scene.startKiosk()
+    let (panel, button) = (try scene.panel("p1"), try scene.panel("p2"))
+    let usual = scene.settings
+    var outcomes: [Outcome] = []
+    for round in 1...20 {
+      // Nobody runs before all of this is on its way.
+      let messages = (1...2).map {
+        Message(
+          topic: "kiosk/k1/order/p1", text: #"{"id":"a\#(round)-\#($0)","juice":"banana"}"#)
+      }
+      for person in [panel, button] {
+        let press = Message(topic: "kiosk/k1/order/p2", text: "pineapple")
+        let messages = person === panel ? messages : [press]
+        Task(executorPreference: scene.executor) { [client = person.client] in
+          _ = try await client.publish(messages)
+        }
+      }
+      outcomes.append(
+        try scene.reload { if round.isMultiple(of: 2) { $0 = usual } else { try Self.orange(&$0) } }
+      )
+      scene.executor.run()
+    }
+    #expect(outcomes.allSatisfy { $0.now == .taken })
+    #expect(scene.retained("stock/banana") == "10")
+    #expect(scene.retained("stock/pineapple") == "50")
+    let results = try panel.takeResults()
+    #expect(Set(results.compactMap(\.id)).count == 40)
+    #expect(results.count == 40 && results.allSatisfy { $0.status == .ready })
+    #expect(try button.takeResults().count { $0.status == .ready } == 20)
+    #expect(scene.broker.queueDepth(of: "kiosk") == 0)
+  }
+
+  @Test func panelsComeAndGoOnTheSameSession() throws {
+    scene.settings.panels = [Self.button(on: "old/button")]
+    try scene.startKiosk()
+    let person = try scene.person("person")
+    let before = scene.conditions.count
+    #expect(reload { $0.panels = [Self.button("door", on: "new/button")] }.now == .taken)
+    for topic in ["old/button", "new/button"] { scene.publish("press", to: topic, by: person) }
+    #expect(scene.retained("stock/banana") == "8")
+    scene.advance(by: .seconds(31))
+    // What is not subscribed to any more does not even arrive.
+    #expect(scene.retained("health")?.contains(#""dropped":0"#) == true)
+    #expect(
+      scene.conditions[before...].allSatisfy { if case .online = $0 { true } else { false } })
+  }
+
+  @Test func aDisplayIsToldWhatItHasToShow() throws {
+    let screen = try scene.person("screen", hearing: ["screen"])
+    try scene.startKiosk()
+    let display = Display(
+      content: .text(Push(topic: "screen", payload: try Template("Kiwi {stock.kiwi}"))))
+    #expect(reload { $0.displays = [display] }.now == .taken)
+    #expect(screen.take().map(\.text) == ["Kiwi 10"])
+  }
+
+  @Test func whatIsNotAnnouncedAnyMoreIsCleared() throws {
+    let topic = "homeassistant/switch/kiosk_k1/service/config"
+    try scene.startKiosk()
+    let news = Message(topic: topic, text: "{}", retain: true)
+    #expect(reload { $0.announcements = [news] }.now == .taken)
+    #expect(scene.broker.retained(topic)?.text == "{}")
+    #expect(reload { $0.announcements = [] }.now == .taken)
+    #expect(scene.broker.retained(topic) == nil)
+  }
+
+  @Test func aSubscriptionThatTheBrokerRefusesChangesNothing() throws {
+    scene.settings.panels = [Self.button(on: "old/button")]
+    try scene.startKiosk()
+    let person = try scene.person("person")
+    scene.broker.refuseSubscription(to: try TopicFilter("new/button"))
+    let outcome = try reload { settings in
+      try Self.orange(&settings)
+      settings.panels = [Self.button(on: "new/button")]
+      settings.orders.maximumAge = .seconds(5)
+    }
+    #expect(outcome.now == .refused(.subscriptionRefused(filter: "new/button")))
+    scene.publish("press", to: "old/button", by: person)
+    #expect(scene.retained("stock/banana") == "8")
+    #expect(scene.retained("stock/kiwi") == "10")
+    #expect(scene.retained("stock/orange") == nil)
+    #expect(try scene.ledger { try $0.state() }.stock["orange"] == nil)
+    // The next connection asks for what it has, too, and for as long as before.
+    scene.crashConnection()
+    scene.publish("press", to: "old/button", by: person)
+    scene.advance(by: .seconds(10))
+    #expect(scene.retained("status") == "online")
+    #expect(scene.retained("stock/banana") == "6")
+  }
+
+  @Test func withoutABrokerTheNextConnectionHasIt() throws {
+    scene.settings.panels = [Self.button(on: "old/button")]
+    try scene.startKiosk()
+    let person = try scene.person("person")
+    scene.broker.inject(InMemoryBroker.Fault(.before, .connect, of: "kiosk"))
+    scene.broker.cut("kiosk")
+    scene.executor.run()
+    #expect(
+      try reload {
+        try Self.orange(&$0)
+        $0.panels = [Self.button(on: "new/button")]
+      }.now == .taken)
+    scene.advance(by: .seconds(10))
+    for topic in ["old/button", "new/button"] { scene.publish("press", to: topic, by: person) }
+    #expect(scene.retained("stock/banana") == "8")
+    #expect(scene.retained("stock/orange") == "30")
+    scene.advance(by: .seconds(31))
+    #expect(scene.retained("health")?.contains(#""dropped":0"#) == true)
+  }
+
+  /// An order may be no older than the new limit, wherever it has waited.
+  @Test func aShorterAgeHoldsForTheSessionToo() throws {
+    try scene.startKiosk()
+    let panel = try scene.panel()
+    #expect(reload { $0.orders.maximumAge = .seconds(5) }.now == .taken)
+    scene.broker.stop()
+    scene.executor.run()
+    scene.broker.start()
+    scene.advance(by: .milliseconds(100))
+    scene.publish("banana", to: "kiosk/k1/order/p1", by: panel)
+    scene.crashConnection(for: .seconds(8))
+    scene.advance(by: .seconds(20))
+    #expect(scene.retained("status") == "online")
+    #expect(scene.retained("stock/banana") == "10")
+  }
+
+  @Test func aPressIsRecognisedAcrossIt() throws {
+    scene.settings.panels = [Self.button(on: "button", debounce: .seconds(10))]
+    try scene.startKiosk()
+    let person = try scene.person("person")
+    scene.publish("press", to: "button", by: person)
+    #expect(reload { $0.orders.maximumQuantity = 5 }.now == .taken)
+    scene.publish("press", to: "button", by: person)
+    #expect(scene.retained("stock/banana") == "8")
+  }
+
+  /// The press is committed, its acknowledgement lost, and the rules change before it comes again.
+  @Test func aRedeliveryIsRecognisedAcrossIt() throws {
+    try scene.startKiosk()
+    let panel = try scene.panel()
+    scene.broker.inject(InMemoryBroker.Fault(.before, .acknowledgement, of: "kiosk"))
+    scene.publish("banana", to: "kiosk/k1/order/p1", by: panel)
+    #expect(try reload(Self.orange).now == .taken)
+    scene.advance(by: .seconds(10))
+    #expect(scene.retained("status") == "online")
+    #expect(scene.retained("stock/banana") == "8")
+  }
+
+  @Test func beforeTheKioskRunsOrAfterItIsNoHarm() throws {
+    try scene.startKiosk()
+    scene.broker.stop()
+    let late = scene.reload { $0.orders.maximumQuantity = 5 }
+    scene.stopKiosk()
+    #expect(late.now == .taken || late.now == .stopped)
+  }
+}
+
+extension Message {
+  fileprivate var text: String { String(decoding: payload, as: UTF8.self) }
+}

@@ -1,0 +1,275 @@
+import Foundation
+import GRDB
+import JuiceMaker
+import KioskMessages
+import Testing
+
+@testable import Ledger
+
+@Suite struct LedgerRestoreTests {
+  private let place: TemporaryLedger
+  private let backup: String
+
+  /// With a ledger of two entries, and a backup of it.
+  init() throws {
+    place = try TemporaryLedger()
+    backup = place.folder.appending(path: "backup.sqlite").path
+    try place.write(LedgerTransaction(.opened(1, ["banana": 10]), .banana(2, ticket: 1)))
+    try place.open(readOnly: true).backUp(to: backup)
+  }
+
+  private var files: [String] {
+    get throws {
+      try FileManager.default.contentsOfDirectory(atPath: place.folder.path)
+        // Which a reader of the ledger leaves beside it.
+        .filter { !["ledger.sqlite-shm", "ledger.sqlite-wal"].contains($0) }.sorted()
+    }
+  }
+
+  private func remove(_ names: String...) throws {
+    for name in names { try FileManager.default.removeItem(at: place.folder.appending(path: name)) }
+  }
+
+  @Test func aBackupIsOneFile() throws {
+    #expect(try files == ["backup.sqlite", "ledger.sqlite", "ledger.sqlite.lock"])
+    #expect(try Ledger(path: backup, readOnly: true).verify() == 2)
+    #expect(try files == ["backup.sqlite", "ledger.sqlite", "ledger.sqlite.lock"])
+  }
+
+  @Test func aBackupOverwritesNothing() throws {
+    let error = LedgerError.cannotOpen(
+      path: backup, detail: "there is a file already; choose another name")
+    #expect(throws: error) { try place.open(readOnly: true).backUp(to: backup) }
+    #expect(throws: error) {
+      let partial = LedgerFile(path: place.folder.appending(path: "partial").path)
+      try Data().write(to: URL(filePath: partial.path))
+      try partial.publish(as: LedgerFile(path: backup))
+    }
+  }
+
+  @Test func whereThereIsNoLedgerTheBackupIsIt() throws {
+    let before = try place.open(readOnly: true).state()
+    let log = place.path + "-wal"
+    do {
+      let ledger = try place.open()
+      try ledger.commit(LedgerTransaction(.banana(3, ticket: 2)))
+      try FileManager.default.copyItem(atPath: log, toPath: log + ".saved")
+    }
+    for name in try files where name != "backup.sqlite" && !name.hasSuffix(".saved") {
+      try remove(name)
+    }
+    // Of the ledger that is gone: SQLite would take it for the new one's.
+    try? FileManager.default.removeItem(atPath: log)
+    try FileManager.default.moveItem(atPath: log + ".saved", toPath: log)
+    let restored = try Ledger.restore(from: backup, to: place.path)
+    #expect(
+      restored
+        == .init(
+          entries: 2, last: Timestamp(milliseconds: 0), kept: nil, wasThere: false))
+    #expect(try files == ["backup.sqlite", "ledger.sqlite", "ledger.sqlite.lock"])
+    #expect(try place.open().state() == before)
+    #expect(try place.open().verify() == 2)
+  }
+
+  @Test func aLedgerThatTheBackupGoesOnFromIsReplacedAndKept() throws {
+    try place.write(LedgerTransaction(.banana(3, ticket: 2)))
+    let later = place.folder.appending(path: "later.sqlite").path
+    try place.open(readOnly: true).backUp(to: later)
+    _ = try Ledger.restore(from: backup, to: place.path, replacing: true)
+    let restored = try Ledger.restore(from: later, to: place.path)
+    #expect(restored.entries == 3)
+    #expect(restored.kept == place.path + ".replaced-2")
+    #expect(try place.open().verify() == 3)
+  }
+
+  @Test func aLedgerThatNobodyHasUsedIsReplaced() throws {
+    try remove("ledger.sqlite")
+    try place.write(LedgerTransaction(.opened(1, ["kiwi": 7])))
+    #expect(try Ledger.restore(from: backup, to: place.path).kept == place.path + ".replaced-1")
+    #expect(try place.open().state().stock == ["banana": 8])
+  }
+
+  @Test func theSameEntriesAreNotRestoredAgain() throws {
+    var transaction = LedgerTransaction()
+    transaction.confirmed = 2
+    try place.write(transaction)
+    let restored = try Ledger.restore(from: backup, to: place.path)
+    #expect(restored.wasThere)
+    #expect(try place.open().state().confirmed == 2)
+  }
+
+  @Test func aNewerLedgerStaysUnlessItIsToBeReplaced() throws {
+    try place.write(
+      LedgerTransaction(
+        .banana(3, ticket: 2), .init(4, .restocked(changes: ["banana": 1]), at: 5000)))
+    let words = """
+      it is newer: it goes on for 2 entries after the backup, from 1970-01-01T00:00:00Z on, which \
+      would be forgotten
+      """
+    #expect(throws: LedgerError.notReplaced(path: place.path, words)) {
+      try Ledger.restore(from: backup, to: place.path)
+    }
+    #expect(try place.open().verify() == 4)
+    let restored = try Ledger.restore(from: backup, to: place.path, replacing: true)
+    #expect(restored.entries == 2)
+    let kept = try #require(restored.kept)
+    #expect(try Ledger(path: kept, readOnly: true).verify() == 4)
+    #expect(try place.open().verify() == 2)
+  }
+
+  @Test func anotherHistoryStaysUnlessItIsToBeReplaced() throws {
+    try remove("ledger.sqlite")
+    try place.write(
+      LedgerTransaction(.opened(1, ["banana": 10]), .init(2, .restocked(changes: ["banana": 5]))))
+    let words = "it has another history than the backup: they differ from entry 2 on"
+    #expect(throws: LedgerError.notReplaced(path: place.path, words)) {
+      try Ledger.restore(from: backup, to: place.path)
+    }
+    #expect(try place.open().state().stock == ["banana": 15])
+    _ = try Ledger.restore(from: backup, to: place.path, replacing: true)
+    #expect(try place.open().state().stock == ["banana": 8])
+  }
+
+  /// A panel that asks again must hear what it heard.
+  @Test func anotherAnswerIsAnotherHistory() throws {
+    try place.write(LedgerTransaction(.init(3, .service(.open), id: "a1", answer: "one")))
+    let later = place.folder.appending(path: "later.sqlite").path
+    try place.open(readOnly: true).backUp(to: later)
+    try place.tamper("UPDATE shape SET shape = CAST('two' AS BLOB)")
+    let words = "it has another history than the backup: they differ from entry 3 on"
+    #expect(throws: LedgerError.notReplaced(path: place.path, words)) {
+      try Ledger.restore(from: later, to: place.path)
+    }
+  }
+
+  /// The log holds what SQLite has not brought into the file yet: it must not become part of another
+  /// file, and what is kept must have it.
+  @Test func whatLiesInTheLogIsKeptWithItsLedgerOnly() throws {
+    // As a kiosk leaves it that is killed: what it wrote last is in the log only.
+    let saved = place.folder.appending(path: "saved").path
+    do {
+      let ledger = try place.open()
+      try ledger.commit(LedgerTransaction(.banana(3, ticket: 2)))
+      for end in ["", "-wal"] {
+        try FileManager.default.copyItem(atPath: place.path + end, toPath: saved + end)
+      }
+    }
+    for end in ["", "-wal"] {
+      _ = LedgerFile(path: place.path + end).exists ? try remove("ledger.sqlite" + end) : ()
+      try FileManager.default.moveItem(atPath: saved + end, toPath: place.path + end)
+    }
+    let words = """
+      it is newer: it goes on for 1 entries after the backup, from 1970-01-01T00:00:00Z on, which \
+      would be forgotten
+      """
+    #expect(throws: LedgerError.notReplaced(path: place.path, words)) {
+      try Ledger.restore(from: backup, to: place.path)
+    }
+    let restored = try Ledger.restore(from: backup, to: place.path, replacing: true)
+    #expect(try place.open().verify() == 2)
+    let kept = try #require(restored.kept)
+    #expect(try Ledger(path: kept, readOnly: true).verify() == 3)
+  }
+
+  @Test func aDamagedLedgerIsKeptAsItIs() throws {
+    let garbage = Data(repeating: 0x61, count: 10_000)
+    try garbage.write(to: URL(filePath: place.path))
+    let error = #expect(throws: LedgerError.self) {
+      try Ledger.restore(from: backup, to: place.path)
+    }
+    #expect("\(try #require(error))".contains("it cannot be compared with the backup"))
+    let restored = try Ledger.restore(from: backup, to: place.path, replacing: true)
+    #expect(try place.open().verify() == 2)
+    #expect(FileManager.default.contents(atPath: try #require(restored.kept)) == garbage)
+  }
+
+  @Test(arguments: [
+    ("UPDATE stock SET quantity = 9", "it contradicts itself: the stock of banana is 9, but"),
+    ("DELETE FROM entry WHERE seq = 1", "it contradicts itself: 1 entries are missing"),
+    ("INSERT INTO grdb_migrations VALUES ('99 more')", "was written by a newer version"),
+    ("DROP TABLE grdb_migrations", "it is not a ledger"),
+  ])
+  func aBackupThatIsNotGoodReplacesNothing(sql: String, words: String) throws {
+    let database = try DatabaseQueue(path: backup)
+    try database.write { try $0.execute(sql: sql) }
+    try database.close()
+    let before = FileManager.default.contents(atPath: place.path)
+    for replacing in [false, true] {
+      let error = #expect(throws: LedgerError.self) {
+        try Ledger.restore(from: backup, to: place.path, replacing: replacing)
+      }
+      let text = "\(try #require(error))"
+      #expect(text.contains(words) && text.contains(backup))
+    }
+    #expect(FileManager.default.contents(atPath: place.path) == before)
+    #expect(try files == ["backup.sqlite", "ledger.sqlite", "ledger.sqlite.lock"])
+  }
+
+  @Test func aBackupThatIsNotThereOrNoDatabaseReplacesNothing() throws {
+    let none = place.folder.appending(path: "none.sqlite").path
+    #expect(throws: LedgerError.self) { try Ledger.restore(from: none, to: place.path) }
+    try Data(repeating: 0x61, count: 10_000).write(to: URL(filePath: backup))
+    #expect(
+      throws: LedgerError.badBackup(
+        path: backup, detail: "it is damaged (file is not a database)")
+    ) { try Ledger.restore(from: backup, to: place.path) }
+    #expect(try place.open().verify() == 2)
+  }
+
+  @Test func noKioskMayRunMeanwhile() throws {
+    let kiosk = try place.open()
+    let process = Int(ProcessInfo.processInfo.processIdentifier)
+    #expect(throws: LedgerError.inUse(path: place.path, process: process)) {
+      try Ledger.restore(from: backup, to: place.path, replacing: true)
+    }
+    try kiosk.commit(LedgerTransaction(.banana(3, ticket: 2)))
+  }
+
+  /// What the broker would deliver again may be what the backup does not know.
+  @Test func theSessionOfTheFormerLedgerIsForgotten() throws {
+    do {
+      let ledger = try place.open()
+      ledger.beat(at: Timestamp(milliseconds: 1_795_251_600_123))
+      ledger.noteAcknowledged(through: 2)
+      try ledger.commit(LedgerTransaction(.banana(3, ticket: 2)))
+    }
+    _ = try Ledger.restore(from: backup, to: place.path, replacing: true)
+    let ledger = try place.open()
+    #expect(ledger.lastAlive == nil)
+    #expect(ledger.acknowledged == nil)
+  }
+
+  @Test func aLedgerThatGoesOnFromAnArchiveIsComparedFromThere() throws {
+    try place.tamper(
+      """
+      INSERT INTO archive (last, first, checksum) VALUES (1, 1, 0);
+      INSERT INTO carried VALUES (1, 10);
+      INSERT INTO checkpoint VALUES (1, 1, 10);
+      DELETE FROM entry WHERE seq = 1
+      """)
+    #expect(try Ledger.restore(from: backup, to: place.path).wasThere)
+    try place.write(LedgerTransaction(.banana(3, ticket: 2)))
+    let error = #expect(throws: LedgerError.self) {
+      try Ledger.restore(from: backup, to: place.path)
+    }
+    #expect("\(try #require(error))".contains("it goes on for 1 entries"))
+    // What it begins with is not in the backup.
+    try place.tamper(
+      "UPDATE archive SET last = 2; UPDATE carried SET balance = 8; DELETE FROM entry WHERE seq = 2"
+    )
+    let other = #expect(throws: LedgerError.self) {
+      try Ledger.restore(from: backup, to: place.path)
+    }
+    #expect("\(try #require(other))".contains("it goes on for 1 entries"))
+  }
+
+  @Test func aBackupOfAnEarlierVersionIsRestored() throws {
+    let old = try TemporaryLedger()
+    try old.become(version: 3)
+    let before = FileManager.default.contents(atPath: old.path)
+    let restored = try Ledger.restore(from: old.path, to: place.path, replacing: true)
+    #expect(restored.entries == 10)
+    #expect(try place.open().verify() == 10)
+    #expect(FileManager.default.contents(atPath: old.path) == before)
+  }
+}

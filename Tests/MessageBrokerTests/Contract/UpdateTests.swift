@@ -1,0 +1,87 @@
+import MessageBroker
+import Testing
+
+/// Other options on a session that stays.
+@Suite(.timeLimit(.minutes(2)))
+struct UpdateTests {
+  private func options(_ filters: String...) throws -> SessionOptions {
+    var options = SessionOptions(
+      clientID: "kiosk", subscriptions: try filters.map { try TopicFilter($0) })
+    options.lasts()
+    return options
+  }
+
+  @Test(arguments: BrokerKind.allCases)
+  func subscriptionsComeAndGo(kind: BrokerKind) async throws {
+    try await withBroker(kind) { fixture in
+      let panel = try await fixture.onlineClient("panel")
+      try await panel.publishAndConfirm(
+        ["old", "stays", "new"].map { topic in
+          Message(topic: topic, text: "retained", retain: true)
+        })
+      let kiosk = try await fixture.onlineClient("kiosk", "old", "stays") { $0.lasts() }
+      _ = try await kiosk.nextDeliveries(2)
+
+      await kiosk.update(try options("stays", "new"))
+      try await kiosk.expectUpdated()
+      // Only what is new is told what was retained.
+      #expect(try await kiosk.nextDeliveries(1).map(\.message.topic) == ["new"])
+      try await panel.publishAndConfirm(
+        ["old", "stays", "new"].map { topic in
+          Message(topic: topic, text: "live")
+        })
+      #expect(try await kiosk.nextDeliveries(2).map(\.message.topic) == ["stays", "new"])
+    }
+  }
+
+  /// Each as it comes, without a connection in between.
+  @Test(arguments: BrokerKind.allCases)
+  func aWildcardMayTakeThePlaceOfWhatItSelects(kind: BrokerKind) async throws {
+    try await withBroker(kind) { fixture in
+      let panel = try await fixture.onlineClient("panel")
+      let kiosk = try await fixture.onlineClient("kiosk", "orders/a") { $0.lasts() }
+      for filter in ["orders/+", "orders/a", "orders/#"] {
+        await kiosk.update(try options(filter))
+        try await kiosk.expectUpdated()
+        try await panel.publishAndConfirm([Message(topic: "orders/a", text: filter)])
+        #expect(try await kiosk.nextTexts(1) == [filter])
+      }
+    }
+  }
+
+  @Test(arguments: BrokerKind.allCases)
+  func withoutAConnectionTheNextOneHasThem(kind: BrokerKind) async throws {
+    try await withBroker(kind) { fixture in
+      let kiosk = try await fixture.onlineClient("kiosk", "old", "stays") { $0.lasts() }
+      try await fixture.stop()
+      try await kiosk.expectOffline()
+      await kiosk.update(try options("stays", "new"))
+      try await kiosk.expectUpdated()
+      try await fixture.restart(keepingSessions: true)
+      try await fixture.letReconnect()
+      try await kiosk.expectOnline()
+
+      let panel = try await fixture.onlineClient("panel")
+      try await panel.publishAndConfirm(
+        ["old", "stays", "new"].map { topic in
+          Message(topic: topic, text: "live")
+        })
+      #expect(try await kiosk.nextDeliveries(2).map(\.message.topic) == ["stays", "new"])
+    }
+  }
+
+  @Test(arguments: BrokerKind.allCases)
+  func aBatchInHandStaysInHand(kind: BrokerKind) async throws {
+    try await withBroker(kind) { fixture in
+      let panel = try await fixture.onlineClient("panel")
+      let kiosk = try await fixture.onlineClient("kiosk", "old") { $0.lasts() }
+      try await panel.publishAndConfirm([Message(topic: "old", text: "1")])
+      #expect(try await kiosk.nextBatch().map(\.text) == ["1"])
+      await kiosk.update(try options("new"))
+      #expect(await kiosk.settle())
+      try await kiosk.expectUpdated()
+      try await panel.publishAndConfirm([Message(topic: "new", text: "2")])
+      #expect(try await kiosk.nextTexts(1) == ["2"])
+    }
+  }
+}

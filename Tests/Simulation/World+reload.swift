@@ -1,0 +1,36 @@
+import KioskController
+import MessageBroker
+
+/// Another configuration.
+extension World {
+  func reload(_ house: House) throws {
+    // As signals do, the next one waits until this one is served.
+    guard !isReloading else { return }
+    try house.furnish(&settings)
+    auditor.file = house
+    guard let kiosk else { return }
+    guard sabotage != .ignoresReload else {
+      auditor.model.house = house
+      return
+    }
+    isReloading = true
+    // The task runs only while the executor does, on this thread.
+    nonisolated(unsafe) let world = self
+    let (client, controller, settings) = (kiosk.client, kiosk.controller, settings)
+    Task(executorPreference: executor) {
+      _ = await controller.reload(settings)
+      if world.kiosk?.client === client { world.isReloading = false }
+    }
+  }
+
+  /// What was decided in a turn was decided before the rules changed.
+  func kioskTurned(_ client: InMemoryClient, _ controller: KioskController) {
+    guard let kiosk, kiosk.client === client else { return }
+    let quantity = controller.assumeIsolated { $0.settings.orders.maximumQuantity }
+    guard let house = House.allCases.first(where: { $0.maximumQuantity == quantity }),
+      house != auditor.model.house
+    else { return }
+    auditor.read(kiosk.ledger, at: broker.now)
+    auditor.model.house = house
+  }
+}
