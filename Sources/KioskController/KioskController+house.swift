@@ -7,9 +7,11 @@ extension KioskController {
   /// Health is published this often.
   private static let healthInterval = Duration.seconds(30)
 
-  /// Until displays or those who look at the sales are to be told something; `nil`: not now.
+  /// Until displays or those who look at the sales are to be told something, or none if only orders
+  /// that are here already come first; `nil`: not now.
   var wait: Duration? {
     guard isOnline else { return nil }
+    if state.isBehind { return .zero }
     let now = clock.now().timestamp
     let salesWait = sales.wait(at: now)
     return min(displays.wait(at: now) ?? salesWait, salesWait)

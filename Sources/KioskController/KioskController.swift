@@ -21,6 +21,7 @@ package actor KioskController {
   var door: KioskDoor
   var core: KioskCore
   var feed: ResultFeed
+  var state: StateFeed
   var topics: PublishedTopics
   var displays: DisplayFeed
   var sales: SalesFeed
@@ -78,6 +79,7 @@ package actor KioskController {
     feed = ResultFeed(
       confirmed: state.confirmed,
       acknowledged: min(ledger.acknowledged ?? state.confirmed, state.seq))
+    self.state = StateFeed(told: core)
     topics = PublishedTopics(known: state.topics)
     displays = DisplayFeed(settings.displays)
     sales = SalesFeed(settings: settings)
@@ -108,6 +110,7 @@ package actor KioskController {
       } catch {
         await fail(error)
       }
+      if event == nil || state.isOverdue(at: clock.now().uptime) { await tellState() }
       observe(condition)
     }
     observe(.leaving)
@@ -181,7 +184,10 @@ package actor KioskController {
     let start = metrics.map { _ in ContinuousClock.now }
     try ledger.commit(decision.transaction)
     metrics?.committed(since: start)
-    if !decision.transaction.records.isEmpty { displays.stateChanged() }
+    if !decision.transaction.records.isEmpty {
+      state.changed(at: now.uptime)
+      displays.stateChanged()
+    }
     self.core = core
     feed.markSaved()
     ledgerWorks()
@@ -192,7 +198,7 @@ package actor KioskController {
     let isAcknowledged = await broker.settle()
     if isCurrent, isAcknowledged { ledger.noteAcknowledged(through: core.seq) }
     let events = decision.transaction.records.map { settings.topics.event($0.entry) }
-    await publish(decision.changes + events, through: core.seq, acknowledging: isCurrent)
+    await publish(events, through: core.seq, acknowledging: isCurrent)
 
     for record in decision.transaction.records {
       sales.add(record.entry)
@@ -235,26 +241,33 @@ package actor KioskController {
     // Before anybody reads that the kiosk is there: what is sent from now on must survive a crash.
     ledger.beat(at: now)
     metrics?.tell(core.stock)
-    var state = settings.topics.state(of: core, at: now) + settings.announcements
-    state.append(
+    var messages = settings.topics.state(of: core, at: now) + settings.announcements
+    messages.append(
       settings.topics.retained(
         settings.topics.info, KioskInfo(version: settings.version, startedAt: startedAt).payload))
-    state.append(health(at: now))
-    state.append(settings.topics.status(.online))
-    let current = Set(state.map(\.topic))
+    messages.append(health(at: now))
+    messages.append(settings.topics.status(.online))
+    let current = Set(messages.map(\.topic))
     let obsolete = topics.obsolete(comparedTo: current)
     if let known = topics.toRemember(current) { try ledger.setTopics(known) }
-    await publish(obsolete.map { settings.topics.retained($0, []) } + state)
+    await publish(obsolete.map { settings.topics.retained($0, []) } + messages)
+    state.published(core)
     topics.published(current, serial: feed.publishedSerial)
     sales.forget()
     await broker.settle()
   }
 
+  /// Publishes what has changed since it was told.
+  private func tellState() async {
+    guard isOnline, state.isBehind else { return }
+    await publish(state.due(core, settings.topics, at: clock.now().timestamp))
+  }
+
   /// Before what a menu brings is published by a batch that comes before the kiosk is online: a crash,
   /// or another menu, must not leave it behind.
   func rememberTopics() throws(LedgerError) {
-    let state = settings.topics.state(of: core, at: clock.now().timestamp)
-    if let known = topics.toRemember(Set(state.map(\.topic))) { try ledger.setTopics(known) }
+    let messages = settings.topics.state(of: core, at: clock.now().timestamp)
+    if let known = topics.toRemember(Set(messages.map(\.topic))) { try ledger.setTopics(known) }
   }
 
   func ledgerWorks() {
@@ -305,6 +318,7 @@ package actor KioskController {
   private func leave() async {
     hasLeft = true
     reload?.end(.stopped)
+    await tellState()
     if isOnline {
       let farewells = settings.displays.filter(\.showsStatus)
         .compactMap { core.message(for: $0, status: .offline) }

@@ -13,12 +13,20 @@ struct RequestIndex {
   /// Between the two, a request is kept for a day; in milliseconds.
   static let age: Int64 = 86_400_000
 
-  /// The newest entry under each hash.
-  private var newest: [Int: Int] = [:]
-  /// Older ones under the same hash.
-  private var older: [Int: [Int]] = [:]
-  /// What is to be forgotten, each in the place of its number: when another one comes there.
-  private var places: [(seq: Int, hash: Int)] = []
+  /// A power of two; with all kept, a bucket has one entry or none, mostly.
+  private static let buckets = 1 << 17
+
+  /// An entry, in the place of its number until another one comes there.
+  private struct Place {
+    var seq = 0
+    var hash: UInt32 = 0
+    /// The place of the next older entry in the same bucket, or -1.
+    var older: Int32 = -1
+  }
+
+  private var places: [Place] = []
+  /// The place of the newest entry in each bucket, or -1.
+  private var newest: [Int32] = []
   private let hash: (Source, Request.ID) -> Int
 
   init(hash: @escaping (Source, Request.ID) -> Int = Self.hash) { self.hash = hash }
@@ -32,28 +40,29 @@ struct RequestIndex {
 
   /// The entries that may be the request's, the newest first.
   func entries(of id: Request.ID, from source: Source) -> [Int] {
-    if newest.isEmpty { return [] }
-    let hash = hash(source, id)
-    guard let first = newest[hash] else { return [] }
-    return [first] + (older[hash] ?? []).reversed()
+    if places.isEmpty { return [] }
+    let hash = UInt32(truncatingIfNeeded: hash(source, id))
+    var entries: [Int] = []
+    var (next, newer) = (Int(newest[Self.bucket(hash)]), Int.max)
+    // A place that was given to a newer entry ends the list: what would follow is still older, and
+    // need not be kept.
+    while next >= 0, places[next].seq < newer {
+      let place = places[next]
+      if place.hash == hash { entries.append(place.seq) }
+      (next, newer) = (Int(place.older), place.seq)
+    }
+    return entries
   }
 
   /// Takes up an entry with a greater number than all before.
   mutating func insert(_ seq: Int, for id: Request.ID, from source: Source) {
-    let hash = hash(source, id)
-    let place = seq % Self.atMost
-    while places.count <= place { places.append((0, 0)) }
-    if places[place].seq > 0 { forget(places[place]) }
-    places[place] = (seq, hash)
-    if let other = newest.updateValue(seq, forKey: hash) { older[hash, default: []].append(other) }
+    if newest.isEmpty { newest = Array(repeating: -1, count: Self.buckets) }
+    let hash = UInt32(truncatingIfNeeded: hash(source, id))
+    let (place, bucket) = (seq % Self.atMost, Self.bucket(hash))
+    while places.count <= place { places.append(Place()) }
+    places[place] = Place(seq: seq, hash: hash, older: newest[bucket])
+    newest[bucket] = Int32(place)
   }
 
-  private mutating func forget(_ entry: (seq: Int, hash: Int)) {
-    if newest[entry.hash] == entry.seq {
-      newest[entry.hash] = nil
-    } else {
-      older[entry.hash]?.removeAll { $0 == entry.seq }
-      if older[entry.hash]?.isEmpty == true { older[entry.hash] = nil }
-    }
-  }
+  private static func bucket(_ hash: UInt32) -> Int { Int(hash) & (buckets - 1) }
 }

@@ -22,7 +22,8 @@ package protocol MessageBroker: Actor {
 
   /// Waits for the next event.
   ///
-  /// - Parameter timeout: how long to wait at most; `nil` waits forever.
+  /// - Parameter timeout: how long to wait at most; `nil` waits forever. What has arrived by then is
+  ///   returned, also by a timeout of zero.
   /// - Returns: `nil` after the timeout, and at once when the task has been cancelled or the
   ///   connection was ended by `disconnect()`.
   func nextEvent(timeout: Duration?) async -> BrokerEvent?

@@ -6,8 +6,14 @@ extension MosquittoBroker {
     let now = Instant.now
     advance(ready, now)
     bidFarewell(at: now)
-    answer(at: now)
+    answer(at: now, hasLooked: !mayHoldMore(ready))
     return interest
+  }
+
+  /// Whether there may be something on the socket that has come before now and was not read.
+  private func mayHoldMore(_ ready: EventLoop.Readiness) -> Bool {
+    guard case .open(let connection) = link, batch == .none, farewell == nil else { return false }
+    return !ready.isWatched || ready.canRead || connection.hasMore
   }
 
   private func advance(_ ready: EventLoop.Readiness, _ now: Instant) {

@@ -201,13 +201,15 @@ package actor MosquittoBroker: MessageBroker {
   }
 
   /// Lets the waiting call of `nextEvent` return, if there is something to return.
-  func answer(at now: Instant) {
+  ///
+  /// - Parameter hasLooked: what has come in time has been read. A timeout does not pass it over.
+  func answer(at now: Instant, hasLooked: Bool) {
     guard let (wait, continuation) = waiter else { return }
     if farewell != nil || wait.isCancelled.load(ordering: .relaxed) {
       continuation.resume(returning: nil)
     } else if let event = takeEvent() {
       continuation.resume(returning: event)
-    } else if let deadline = wait.deadline, now >= deadline {
+    } else if let deadline = wait.deadline, now >= deadline, hasLooked {
       continuation.resume(returning: nil)
     } else {
       return

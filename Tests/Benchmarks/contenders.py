@@ -117,6 +117,11 @@ class EchoWithNoDelay(Echo):
     options = ("--nodelay",)
 
 
+class EchoWithEvents(Echo):
+    name = "echo-events"
+    options = ("--nodelay", "--events")
+
+
 class EchoWithDisk(Echo):
     name = "echo-disk"
     options = ("--nodelay", "--ledger", "ledger.sqlite")
@@ -218,5 +223,7 @@ class GoMaker(Maker):
 
 CONTENDERS: dict[str, type[Contender]] = {
     contender.name: contender
-    for contender in [JuiceKiosk, Echo, EchoWithNoDelay, EchoWithDisk, PythonMaker, GoMaker]
+    for contender in [
+        JuiceKiosk, Echo, EchoWithNoDelay, EchoWithEvents, EchoWithDisk, PythonMaker, GoMaker
+    ]
 }

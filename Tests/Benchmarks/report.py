@@ -15,6 +15,7 @@ TITLES = {
     "juice-kiosk": "juice-kiosk",
     "echo": "floor: C echo",
     "echo-nodelay": "floor: C echo, NODELAY",
+    "echo-events": "floor+event: C echo, NODELAY",
     "echo-disk": "floor+disk: C echo, SQLite",
     "python": "Python paho, sqlite3",
     "go": "Go paho, SQLite",

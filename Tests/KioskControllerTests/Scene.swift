@@ -56,6 +56,9 @@ final class Scene {
 
   // MARK: The kiosk
 
+  /// Of the kiosk that runs; cancelled, it is as by SIGTERM.
+  var task: Task<Void, Never>? { kiosk?.task }
+
   /// After each turn of the cycle.
   var conditions: [KioskCondition] { observed.told.withLock(\.self) }
 
@@ -201,7 +204,7 @@ final class Scene {
 }
 
 /// Runs each job where it is asked for: what wakes somebody goes on when they are done.
-private final class AtOnce: SerialExecutor, TaskExecutor {
+final class AtOnce: SerialExecutor, TaskExecutor {
   func enqueue(_ job: consuming ExecutorJob) {
     UnownedJob(job).runSynchronously(
       isolatedTo: asUnownedSerialExecutor(), taskExecutor: asUnownedTaskExecutor())

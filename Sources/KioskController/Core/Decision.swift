@@ -2,12 +2,10 @@ package import KioskMessages
 package import Ledger
 package import MessageBroker
 
-/// What a batch comes to: first commit the transaction, then answer and settle, then tell the rest.
+/// What a batch comes to: first commit the transaction, then answer and settle.
 package struct Decision: Sendable {
   /// What somebody waits for: results, and what panels show of them.
   package private(set) var answers: [Message] = []
-  /// What is retained and has changed.
-  package private(set) var changes: [Message] = []
   package var transaction = LedgerTransaction()
   /// What was turned away at the door, for the log.
   package private(set) var rejections: [(source: Source, rejection: Rejection)] = []
@@ -28,8 +26,6 @@ package struct Decision: Sendable {
   }
 
   mutating func answer(_ messages: [Message]) { answers += messages }
-
-  mutating func report(_ messages: [Message]) { changes += messages }
 }
 
 extension Message {

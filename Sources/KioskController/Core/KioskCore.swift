@@ -141,7 +141,6 @@ package struct KioskCore: Sendable {
     }
     if service != before.service { decision.transaction.service = service }
     updateAlerts()
-    decision.report(settings.topics.changes(from: before, to: self, at: now.timestamp))
     return decision
   }
 

@@ -1,7 +1,8 @@
 // The floor: what a service written in C on libmosquitto costs if it answers and does nothing else,
-// or writes down each order in a transaction of its own and does nothing else.
+// or writes down each order in a transaction of its own and does nothing else, or tells of each order
+// in a message of its own, as the contract has it, and does nothing else.
 //
-// Usage: echo PORT [--nodelay] [--ledger FILE [--commits N]]
+// Usage: echo PORT [--nodelay] [--events] [--ledger FILE [--commits N]]
 //
 // With --commits no broker is asked: it prints the median of so many transactions, in microseconds.
 #include <mosquitto.h>
@@ -13,6 +14,7 @@
 
 static sqlite3 *database;
 static sqlite3_stmt *begin, *insert, *commit;
+static int has_events;
 
 static void fail(const char *what) {
   fprintf(stderr, "echo: %s\n", what);
@@ -95,6 +97,10 @@ static void received(
   if (database) store(message->topic, message->payload, message->payloadlen);
   snprintf(topic, sizeof topic, "%s/result", message->topic);
   mosquitto_publish(client, NULL, topic, message->payloadlen, message->payload, 1, false);
+  if (has_events) {
+    mosquitto_publish(
+        client, NULL, "kiosk/k1/event", message->payloadlen, message->payload, 1, false);
+  }
 }
 
 int main(int count, char **arguments) {
@@ -102,6 +108,7 @@ int main(int count, char **arguments) {
   setvbuf(stdout, NULL, _IOLBF, 0);
   for (int i = 2; i < count; i++) {
     if (!strcmp(arguments[i], "--nodelay")) is_nodelay = 1;
+    else if (!strcmp(arguments[i], "--events")) has_events = 1;
     else if (!strcmp(arguments[i], "--ledger") && i + 1 < count) open_ledger(arguments[++i]);
     else if (!strcmp(arguments[i], "--commits") && i + 1 < count) {
       return time_commits(atoi(arguments[i + 1]));

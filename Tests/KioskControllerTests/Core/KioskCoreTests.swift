@@ -39,7 +39,7 @@ import Testing
           + #""stock":{"banana":10,"kiwi":10,"mango":10,"pineapple":10,"strawberry":10},"#
           + #""message":"Not enough fruit. Update the stock?","seq":2}"#
       ])
-    #expect(decision.reports.isEmpty)
+    #expect(kiosk.reports.isEmpty)
     #expect(kiosk.core.counters.outOfStock == 1)
   }
 
@@ -120,7 +120,7 @@ import Testing
     #expect(try decision.reasons == [reason])
     #expect(try decision.results.map(\.detail) == [detail])
     #expect(try decision.results.map(\.seq) == [2])
-    #expect(decision.reports.isEmpty)
+    #expect(kiosk.reports.isEmpty)
     #expect(kiosk.stock == FruitAmounts(Menu.standard.fruits.map { (fruit: $0.id, amount: 10) }))
     #expect(kiosk.core.counters.rejected == 1)
     #expect(kiosk.core.counters.stale == (reason == .stale ? 1 : 0))
@@ -165,7 +165,7 @@ import Testing
     #expect(try decision.results.map(\.detail) == [detail])
     #expect(try decision.results[0].stock == kiosk.stock)
     #expect(kiosk.stock == FruitAmounts(Menu.standard.fruits.map { (fruit: $0.id, amount: 10) }))
-    #expect(decision.reports.isEmpty)
+    #expect(kiosk.reports.isEmpty)
   }
 
   @Test func ofABatchEachCommandSeesWhatTheOnesBeforeItDid() throws {

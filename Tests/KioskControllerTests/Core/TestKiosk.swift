@@ -17,6 +17,8 @@ final class TestKiosk {
   private(set) var core: KioskCore
   private(set) var door: KioskDoor
   private(set) var ledger: Ledger
+  /// What the last batch has changed of the state.
+  private(set) var changes: [Message] = []
   private let folder: URL
 
   init(
@@ -47,8 +49,10 @@ final class TestKiosk {
   func receive(_ deliveries: [Delivery]) throws -> Decision {
     let admissions = door.admit(deliveries, at: now)
     let recalled = try ledger.recall(Set(admissions.flatMap(\.repeatKeys)))
+    let before = core
     let decision = core.decide(admissions, recalling: recalled, at: now)
     try ledger.commit(decision.transaction)
+    changes = settings.topics.changes(from: before, to: core, at: now.timestamp)
     return decision
   }
 
@@ -86,6 +90,13 @@ final class TestKiosk {
   }
 
   var stock: FruitAmounts { core.juiceMaker.stock }
+
+  /// The retained topics that the last batch has changed, with their payloads, in order.
+  var reports: [String] {
+    changes.map {
+      "\($0.topic.dropFirst("kiosk/k1/".count)) \(String(decoding: $0.payload, as: UTF8.self))"
+    }
+  }
 }
 
 extension KioskSettings {
@@ -140,13 +151,6 @@ extension Decision {
 
   var statuses: [CommandResult.Status] { get throws { try results.map(\.status) } }
   var reasons: [RejectionReason?] { get throws { try results.map(\.reason) } }
-
-  /// The retained topics that are told, with their payloads, in order.
-  var reports: [String] {
-    changes.map {
-      "\($0.topic.dropFirst("kiosk/k1/".count)) \(String(decoding: $0.payload, as: UTF8.self))"
-    }
-  }
 }
 
 func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }

@@ -27,6 +27,29 @@ struct SettlementTests {
     }
   }
 
+  /// Brokers of other makes confirm a message to its sender before they pass it on.
+  @Test(arguments: BrokerKind.allCases.filter(\.deliversBeforeItConfirms))
+  func aTimeoutOfZeroPassesNothingOverThatHasArrived(kind: BrokerKind) async throws {
+    try await withBroker(kind) { fixture in
+      let panel = try await fixture.onlineClient("panel")
+      let kiosk = try await fixture.onlineClient("kiosk", "orders")
+      try await panel.publishAndConfirm([Message(topic: "orders", text: "1")])
+      for number in 2...5 {
+        _ = try await kiosk.nextBatch()
+        // While the batch is in hand.
+        try await panel.publishAndConfirm([Message(topic: "orders", text: "\(number)")])
+        await kiosk.settle()
+        guard case .deliveries(let deliveries) = await kiosk.nextEvent(timeout: .zero) else {
+          Issue.record("order \(number) was not read")
+          return
+        }
+        #expect(deliveries.map(\.text) == ["\(number)"])
+        await kiosk.settle()
+        try await panel.publishAndConfirm([Message(topic: "orders", text: "next")])
+      }
+    }
+  }
+
   /// The packet ids in hand belong to the connection that brought them: settled on the next one,
   /// they would acknowledge what was not answered.
   @Test(arguments: BrokerKind.allCases)
