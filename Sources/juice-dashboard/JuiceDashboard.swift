@@ -1,5 +1,6 @@
 import ArgumentParser
 import Dashboard
+import KioskConfiguration
 import Program
 
 @main
@@ -17,24 +18,15 @@ struct JuiceDashboard: AsyncParsableCommand {
     version: Release.version,
     subcommands: [Run.self, UserCommands.self])
 
-  /// Turns an error into a line on standard error and an exit code: nobody else does.
-  static func main() async {
-    do {
-      var command = try parseAsRoot()
-      if var command = command as? any AsyncParsableCommand {
-        try await command.run()
-      } else {
-        try command.run()
-      }
-    } catch let failure as Failure {
-      StandardError.write("juice-dashboard: \(failure.message)")
-      exit(withError: failure.status)
-    } catch {
-      exit(withError: error)
-    }
-  }
+  static func main() async { await runToTheEnd() }
 }
 
 extension Failure {
   init(_ error: UserFileError) { self = .badConfiguration("\(error)") }
 }
+
+extension DashboardConfiguration: ConfigurationFile {
+  package static let defaultPath = "/etc/juice-dashboard/dashboard.yaml"
+}
+
+typealias ConfigurationOptions = ConfigurationFileOptions<DashboardConfiguration>

@@ -31,20 +31,5 @@ struct JuiceKiosk: AsyncParsableCommand {
       Report.self, Learn.self, LedgerCommands.self, Demo.self,
     ])
 
-  /// Turns an error into a line on standard error and an exit code: nobody else does.
-  static func main() async {
-    do {
-      var command = try parseAsRoot()
-      if var command = command as? any AsyncParsableCommand {
-        try await command.run()
-      } else {
-        try command.run()
-      }
-    } catch let failure as Failure {
-      StandardError.write("juice-kiosk: \(failure.message)")
-      exit(withError: failure.status)
-    } catch {
-      exit(withError: error)
-    }
-  }
+  static func main() async { await runToTheEnd() }
 }

@@ -25,7 +25,7 @@ extension [Finding] {
       return [
         .note(
           .configuration, "built-in defaults", "there is no configuration file",
-          fix: "write one: \(ConfigurationOptions.defaultPath), or name it with --config")
+          fix: "write one: \(KioskConfiguration.defaultPath), or name it with --config")
       ]
     }
     var findings = [
