@@ -95,8 +95,8 @@ package final class Mosquitto: BrokerServer {
   private func writeConfiguration() throws {
     // `user` keeps a mosquitto that is started by root from becoming somebody who may not read here.
     var lines = [
-      "user \(NSUserName())", "per_listener_settings true", "persistence true",
-      "persistence_location \(folder.path)/", "autosave_interval 1800",
+      "user \(NSUserName())", "per_listener_settings true", "set_tcp_nodelay true",
+      "persistence true", "persistence_location \(folder.path)/", "autosave_interval 1800",
       "log_dest file \(path("log"))", "log_type all", "max_queued_messages 10000",
       "listener \(refusingPort) 127.0.0.1", "allow_anonymous false",
       "listener \(port) 127.0.0.1",

@@ -26,6 +26,12 @@ struct EventLoopTests {
       try check()
     }
 
+    /// Without a turn of the loop between the calls, since both actors share a thread.
+    func settleAndLook() async -> BrokerEvent? {
+      await broker.settle()
+      return await broker.nextEvent(timeout: .zero)
+    }
+
     /// Without a suspension between the calls, since both actors share a thread.
     func answer(_ message: Message) throws {
       try broker.assumeIsolated {
@@ -40,6 +46,22 @@ struct EventLoopTests {
       let broker = try await online(server, "echo")
       try await Client(broker).answer(Message(topic: "echo", text: "hello"))
       #expect(try await broker.nextTexts(1) == ["hello"])
+    }
+  }
+
+  /// While a batch is in hand nothing is read, so that the socket has to be looked at.
+  @Test func aTimeoutOfZeroLooksAtTheSocket() async throws {
+    try await withMosquitto { server in
+      let broker = try await online(server, "orders")
+      let panel = try await online(server, "nothing", clientID: "panel")
+      try await panel.publishAndConfirm([Message(topic: "orders", text: "1")])
+      _ = try await broker.nextBatch()
+      try await panel.publishAndConfirm([Message(topic: "orders", text: "2")])
+      guard case .deliveries(let deliveries) = await Client(broker).settleAndLook() else {
+        Issue.record("it was not read")
+        return
+      }
+      #expect(deliveries.map(\.text) == ["2"])
     }
   }
 
