@@ -1,6 +1,7 @@
 """The real program with a real broker, and everything stopped again, whatever the outcome."""
 
 import shutil
+import signal
 from pathlib import Path
 from typing import Any, Callable, Iterator
 
@@ -12,6 +13,9 @@ from kiosk import Kiosk
 from machine import Machine, packages, unpack_debian
 from mosquitto import Mosquitto
 from scene import Scene
+
+# A shell that starts us in the background has SIGINT ignored, and so would all that we start.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 MakeBroker = Callable[..., Mosquitto]
 MakeKiosk = Callable[..., Kiosk]

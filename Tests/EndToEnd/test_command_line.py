@@ -3,15 +3,14 @@
 import json
 import re
 import signal
-import subprocess
 import threading
 
 import pytest
 
-from arrivals import Arrivals
+from arrivals import PATIENCE, Arrivals
 from client import BASE
 from conftest import MakeKiosk
-from kiosk import FRUITS, Kiosk, environment, one_line, program
+from kiosk import FRUITS, Kiosk, one_line
 
 COMMANDS = ["run", "check", "doctor", "order", "restock", "open", "close", "watch", "report", "ledger", "demo"]
 
@@ -65,10 +64,7 @@ def test_close_and_open(kiosk: Kiosk) -> None:
 @pytest.mark.parametrize("as_json", [False, True])
 def test_watch(kiosk: Kiosk, panel, as_json: bool) -> None:
     shown: Arrivals[str] = Arrivals()
-    watch = subprocess.Popen(
-        [program(), "watch", "--config", kiosk.config] + ["--json"] * as_json,
-        stdout=subprocess.PIPE, text=True, env=environment(),
-    )
+    watch = kiosk.spawn("watch", *["--json"] * as_json)
     read = threading.Thread(target=lambda: [shown.add(line) for line in watch.stdout])
     read.start()
     try:
@@ -84,7 +80,7 @@ def test_watch(kiosk: Kiosk, panel, as_json: bool) -> None:
                 shown.first((line + "\n").__eq__)
     finally:
         watch.send_signal(signal.SIGINT)
-        watch.wait()
+        watch.wait(PATIENCE)
         read.join()
 
 

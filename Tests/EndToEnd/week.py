@@ -34,7 +34,7 @@ MIB = 2**20
 SETTINGS = {"stock": STOCK, "orders": {"max_age_seconds": 3600}}
 # What the kiosk remembers in memory, as it is meant to: the last requests with an id (RequestIndex),
 # each with at most so many bytes. Every second panel has ids.
-REMEMBERED, BYTES_EACH = 100_000, 160
+REMEMBERED, BYTES_EACH = 100_000, 48
 
 
 @dataclass(frozen=True)
