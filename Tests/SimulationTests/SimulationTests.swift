@@ -54,6 +54,19 @@ import Testing
         ]))
   }
 
+  /// What the new process was told of the session before is not asked again: by then the clock tells
+  /// that nobody knows how long the kiosk was away.
+  @Test func aReloadBeforeTheFirstConnectKeepsTheSession() throws {
+    let press = Sending(from: "order/p3", wish: .order(juice: "orange", quantity: 1))
+    try Simulation.run(
+      Schedule(
+        seed: 0, rules: Schedule.Rules(),
+        steps: [
+          .start, .crash(after: 0), .breakConnection(.before, .connect, skipping: 0), .start,
+          .jump(-2160), .reload(.other), .send([press]),
+        ]))
+  }
+
   /// The ledger cannot take the new fruit yet: until then the old menu is sold.
   @Test func aReloadWaitsForTheDisk() throws {
     func press(_ juice: String) -> Step {

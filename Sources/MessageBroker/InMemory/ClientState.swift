@@ -100,7 +100,10 @@ struct ClientState {
   mutating func adopt(_ options: SessionOptions) {
     former.formUnion(self.options?.subscriptions ?? [])
     former.subtract(options.subscriptions)
+    let before = self.options
     self.options = options
+    // What became of the session before this process was told at `connect`.
+    self.options?.cleanStart = before?.cleanStart ?? options.cleanStart
   }
 
   /// Nobody had to be asked.
