@@ -178,7 +178,7 @@ package actor KioskController {
     let now = clock.now()
     let admissions = door.admit(deliveries, at: now)
     var core = core
-    let recalled = try ledger.recall(admissions.lazy.flatMap(\.repeatKeys))
+    let recalled = try ledger.recall(admissions.flatMap(\.repeatKeys))
     var decision = core.decide(admissions, recalling: recalled, at: now)
     if feed.saved != feed.confirmed { decision.transaction.confirmed = feed.confirmed }
     let start = metrics.map { _ in ContinuousClock.now }

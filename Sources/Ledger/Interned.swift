@@ -16,9 +16,20 @@ struct Interned {
   /// Beyond so many bytes it forgets what it has seen.
   private static let maximumByteCount = 4 << 20
 
-  /// Hashed in one piece: an array would be hashed byte by byte.
+  /// Hashed and compared in one piece: an array would be byte by byte.
   private struct Text: Hashable {
     let bytes: [UInt8]
+
+    static func == (left: Text, right: Text) -> Bool {
+      left.bytes.withUnsafeBytes { left in
+        right.bytes.withUnsafeBytes { right in
+          guard left.count == right.count, let first = left.baseAddress,
+            let second = right.baseAddress
+          else { return left.count == right.count }
+          return memcmp(first, second, left.count) == 0
+        }
+      }
+    }
 
     func hash(into hasher: inout Hasher) {
       bytes.withUnsafeBytes { hasher.combine(bytes: $0) }

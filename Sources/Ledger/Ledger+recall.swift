@@ -6,15 +6,16 @@ package import KioskMessages
 extension Ledger {
   /// The answers that were given before to requests with these keys.
   package func recall(
-    _ keys: some Collection<RepeatKey>
+    _ keys: [RepeatKey]
   ) throws(LedgerError) -> [RepeatKey: Answer] {
     var answers: [RepeatKey: Answer] = [:]
     for key in keys {
-      answers[key] =
+      let answer =
         switch key {
         case .request(let source, let id): try answer(to: id, from: source)
         case .delivery(let fingerprint): try answer(to: fingerprint)
         }
+      if let answer { answers[key] = answer }
     }
     return answers
   }

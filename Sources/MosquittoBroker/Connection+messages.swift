@@ -1,6 +1,14 @@
 import CMosquitto
 import MessageBroker
 
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
 extension Connection {
   /// Queues a SUBSCRIBE for all filters, if there are any.
   ///
@@ -36,9 +44,12 @@ extension Connection {
   ) throws(PublishError) -> Int32 {
     let properties = Properties(message, version)
     var packetID: Int32 = 0
-    let code = mosquitto_publish_v5(
-      handle, &packetID, message.topic, Int32(clamping: message.payload.count), message.payload,
-      Int32(message.qos.rawValue), message.retain, properties.list)
+    // Not as an argument: that would be a copy.
+    let code = message.topic.withCString {
+      mosquitto_publish_v5(
+        handle, &packetID, $0, Int32(clamping: message.payload.count), message.payload,
+        Int32(message.qos.rawValue), message.retain, properties.list)
+    }
     guard code == MOSQ_ERR_SUCCESS.code else {
       throw PublishError(reason: String(cString: mosquitto_strerror(code)))
     }
@@ -54,11 +65,13 @@ struct PublishError: Error {
   static func check(
     _ message: Message, _ version: MosquittoBroker.Configuration.ProtocolVersion
   ) throws(PublishError) {
-    let topic = message.topic.utf8
-    guard (1...65_535).contains(topic.count), !topic.contains(0),
-      mosquitto_pub_topic_check(message.topic) == MOSQ_ERR_SUCCESS.code
-    else { throw PublishError(reason: "not a topic name") }
-    guard message.payload.count + topic.count <= Int(MQTT_MAX_PAYLOAD) - 5 else {
+    let length = message.topic.utf8.count
+    let isName = message.topic.withCString {
+      (1...65_535).contains(length) && strlen($0) == length
+        && mosquitto_pub_topic_check($0) == MOSQ_ERR_SUCCESS.code
+    }
+    guard isName else { throw PublishError(reason: "not a topic name") }
+    guard message.payload.count + length <= Int(MQTT_MAX_PAYLOAD) - 5 else {
       throw PublishError(reason: "too long")
     }
     if version == .v311 { return }

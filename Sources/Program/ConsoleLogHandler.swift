@@ -18,7 +18,7 @@ package struct ConsoleLogHandler: LogHandler {
   package func log(event: LogEvent) {
     // A line stays a line, and a terminal is told nothing else, whatever a panel calls itself.
     var text = event.message.description
-    if text.unicodeScalars.contains(where: \.isControl) {
+    if text.utf8.contains(where: \.mayBeginControl) {
       text = String(String.UnicodeScalarView(text.unicodeScalars.map { $0.isControl ? " " : $0 }))
     }
     if isJournal {
@@ -37,6 +37,11 @@ extension ConsoleLogHandler {
     func padded(_ number: Int32) -> String { number < 10 ? "0\(number)" : "\(number)" }
     return "\(padded(parts.tm_hour)):\(padded(parts.tm_min)):\(padded(parts.tm_sec))"
   }
+}
+
+extension UInt8 {
+  /// Whether a control character may begin with this byte in UTF-8.
+  fileprivate var mayBeginControl: Bool { self < 0x20 || self == 0x7F || self == 0xC2 }
 }
 
 extension Logger.Level {

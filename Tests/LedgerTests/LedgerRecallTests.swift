@@ -26,7 +26,7 @@ import Testing
       .request(Source(kind: .restock, name: "panel1"), "a1"), .delivery(fingerprint(1)),
     ]
     #expect(try place.open().recall(keys) == [.request(panel, "a1"): answer])
-    #expect(try place.open().recall([RepeatKey]()).isEmpty)
+    #expect(try place.open().recall([]).isEmpty)
   }
 
   @Test func anAnswerIsRecalledByItsFingerprint() throws {

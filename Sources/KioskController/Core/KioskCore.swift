@@ -89,9 +89,10 @@ package struct KioskCore: Sendable {
   package mutating func decide(
     _ admissions: [Admission], recalling recalled: [RepeatKey: Answer], at now: Moment
   ) -> Decision {
-    let before = self
+    let before = service
     var decision = Decision()
     var answered = recalled
+    answered.reserveCapacity(recalled.count + admissions.count)
     for admission in admissions {
       guard heed(admission.mark, at: now.timestamp, in: &decision) else {
         if admission.request != nil { counters.duplicates += 1 }
@@ -139,7 +140,7 @@ package struct KioskCore: Sendable {
         decision.answer(self.feedback(feedback, to: outcome, result))
       }
     }
-    if service != before.service { decision.transaction.service = service }
+    if service != before { decision.transaction.service = service }
     updateAlerts()
     return decision
   }

@@ -105,12 +105,16 @@ package struct JSONWriter {
 
   private mutating func write(_ number: Int) {
     if number < 0 { bytes.append(UInt8(ascii: "-")) }
-    let magnitude = number.magnitude
-    var power: UInt = 1
-    while magnitude / power >= 10 { power *= 10 }
-    while power > 0 {
-      bytes.append(UInt8(ascii: "0") + UInt8(magnitude / power % 10))
-      power /= 10
+    // The last digit first: to divide by ten is no division.
+    var (first, rest) = (bytes.count, number.magnitude)
+    repeat {
+      bytes.append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10))
+      rest /= 10
+    } while rest > 0
+    var last = bytes.count - 1
+    while first < last {
+      bytes.swapAt(first, last)
+      (first, last) = (first + 1, last - 1)
     }
   }
 

@@ -20,19 +20,30 @@ extension Timestamp: CustomStringConvertible {
     let date = CivilDate(daysSinceEpoch: days)
     var text: [UInt8] = []
     text.reserveCapacity(24)
-    func write(_ number: Int64, digits count: Int = 2, _ end: Unicode.Scalar) {
-      let digits = String(number).utf8
-      for _ in digits.count..<max(count, digits.count) { text.append(UInt8(ascii: "0")) }
-      text.append(contentsOf: digits)
+    func write(_ digit: Int64) {
+      text.append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: digit))
+    }
+    func write(_ number: Int64, _ end: Unicode.Scalar) {
+      write(number / 10)
+      write(number % 10)
       text.append(UInt8(ascii: end))
     }
-    write(date.year, digits: 4, "-")
+    if (1000...9999).contains(date.year) {
+      write(date.year / 1000)
+      write(date.year / 100 % 10)
+      write(date.year % 100, "-")
+    } else {
+      text.append(contentsOf: "\(date.year.padded(4))-".utf8)
+    }
     write(date.month, "-")
     write(date.day, "T")
     write(seconds / 3600, ":")
     write(seconds / 60 % 60, ":")
     write(seconds % 60, fraction == 0 ? "Z" : ".")
-    if fraction > 0 { write(fraction, digits: 3, "Z") }
+    if fraction > 0 {
+      write(fraction / 100)
+      write(fraction % 100, "Z")
+    }
     return String(decoding: text, as: UTF8.self)
   }
 }

@@ -24,16 +24,19 @@ package struct KioskTopics: Hashable, Sendable {
   /// Who sent the command on a topic; `nil` if the topic is not one for commands.
   package func source(ofCommandOn topic: String) -> Source? {
     let slash = UInt8(ascii: "/")
-    guard topic.utf8.starts(with: base.utf8) else { return nil }
-    let levels = topic.utf8.dropFirst(base.utf8.count)
-    guard levels.first == slash, let end = levels.dropFirst().firstIndex(of: slash) else {
-      return nil
+    var (topic, base) = (topic, base)
+    return topic.withUTF8 { topic in
+      guard base.withUTF8({ topic.starts(with: $0) }) else { return nil }
+      let levels = topic.dropFirst(base.utf8.count)
+      guard levels.first == slash, let end = levels.dropFirst().firstIndex(of: slash) else {
+        return nil
+      }
+      let (kind, name) = (levels[..<end].dropFirst(), levels[end...].dropFirst())
+      guard !name.contains(slash),
+        let kind = Command.Kind(rawValue: String(decoding: kind, as: UTF8.self))
+      else { return nil }
+      return Source(kind: kind, name: String(decoding: name, as: UTF8.self))
     }
-    let name = levels[end...].dropFirst()
-    guard !name.contains(slash),
-      let kind = Command.Kind(rawValue: String(Substring(levels[..<end].dropFirst())))
-    else { return nil }
-    return Source(kind: kind, name: String(Substring(name)))
   }
 
   /// The stock of one fruit, as a bare number.
@@ -129,12 +132,12 @@ extension Unicode.Scalar {
 // names that only look the same for one.
 extension Source {
   package static func == (left: Self, right: Self) -> Bool {
-    left.kind == right.kind && left.name.utf8.elementsEqual(right.name.utf8)
+    var (left, right) = (left.description, right.description)
+    return left.withUTF8 { left in right.withUTF8 { left.elementsEqual($0) } }
   }
 
   package func hash(into hasher: inout Hasher) {
-    hasher.combine(kind)
-    var name = name
-    name.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+    var description = description
+    description.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
   }
 }

@@ -48,7 +48,7 @@ final class TestKiosk {
   @discardableResult
   func receive(_ deliveries: [Delivery]) throws -> Decision {
     let admissions = door.admit(deliveries, at: now)
-    let recalled = try ledger.recall(Set(admissions.flatMap(\.repeatKeys)))
+    let recalled = try ledger.recall(admissions.flatMap(\.repeatKeys))
     let before = core
     let decision = core.decide(admissions, recalling: recalled, at: now)
     try ledger.commit(decision.transaction)
