@@ -155,6 +155,10 @@ struct Auditor {
     isSessionNew = true
   }
 
+  /// What a process has not told before its end, nobody knows afterwards: a connection on which it was
+  /// not online yet is none to the next one, which counts its absence from the last sign of life.
+  mutating func kioskEnds() { lastServing = min(lastServing, lastOnline ?? .zero) }
+
   /// Packet ids begin anew with a session. Where the broker marks what has queued as it marks what
   /// comes again (ejabberd), nobody can tell the one from the other who does not know of that.
   mutating func kioskDies() {

@@ -240,6 +240,7 @@ package final class World {
     kiosk?.task.cancel()
     executor.run()
     if let kiosk { auditor.read(kiosk.ledger, at: broker.now) }
+    auditor.kioskEnds()
     kiosk = nil
   }
 
@@ -248,6 +249,7 @@ package final class World {
     guard let kiosk else { return }
     auditor.read(kiosk.ledger, at: broker.now)
     do { try disk.crash() } catch { auditor.fail(.world, "\(error)") }
+    auditor.kioskEnds()
     auditor.kioskDies()
     broker.kill(kiosk.client)
     kiosk.task.cancel()

@@ -82,6 +82,23 @@ import Testing
         ]))
   }
 
+  /// It connects after seven seconds and dies before it is online: to the next process it was away all
+  /// the time, for longer than an order may be old. What waits then must not pour, though some of it is
+  /// young.
+  @Test func aConnectionThatWasNeverOnlineIsNoSignOfLife() throws {
+    let press = Sending(from: "order/p4", wish: .order(juice: "banana", quantity: 1))
+    try Simulation.run(
+      Schedule(
+        seed: 0, rules: Schedule.Rules(habits: .ejabberd, batchLimit: 1),
+        steps: [
+          .start, .cutKiosk, .crash(after: 5),
+          .breakConnection(.before, .connect, skipping: 0),
+          .breakConnection(.after, .connect, skipping: 0), .pass(400),
+          .breakConnection(.before, .connect, skipping: 2), .clearRetained(from: "order/p3"),
+          .pass(29_000), .send([press]),
+        ]))
+  }
+
   /// The broker has forgotten the session, so packet ids begin anew as well; and of two presses in
   /// the new one, the second bounces off one of the old.
   @Test(arguments: 1...60)
