@@ -24,18 +24,38 @@ package struct TopicFilter: Sendable, Hashable, CustomStringConvertible {
   /// Whether a topic is one that this filter selects. A filter that starts with a wildcard selects
   /// no topic that starts with `$` (4.7.2).
   package func matches(_ topic: String) -> Bool {
-    if topic.utf8.first == UInt8(ascii: "$"), text.hasPrefix("+") || text.hasPrefix("#") {
-      return false
+    var (filter, topic) = (text, topic)
+    return filter.withUTF8 { filter in topic.withUTF8 { Self.selects(filter, $0) } }
+  }
+
+  private static func selects(
+    _ filter: UnsafeBufferPointer<UInt8>, _ topic: UnsafeBufferPointer<UInt8>
+  ) -> Bool {
+    let (slash, plus, hash) = (UInt8(ascii: "/"), UInt8(ascii: "+"), UInt8(ascii: "#"))
+    let beginsWild = filter.first == plus || filter.first == hash
+    if topic.first == UInt8(ascii: "$"), beginsWild { return false }
+    var (position, end) = (0, 0)
+    // One level of both after the other.
+    while true {
+      switch position < filter.count ? filter[position] : slash {
+      case hash: return true
+      case plus:
+        position += 1
+        while end < topic.count, topic[end] != slash { end += 1 }
+      default:
+        while position < filter.count, filter[position] != slash {
+          guard end < topic.count, topic[end] == filter[position] else { return false }
+          (position, end) = (position + 1, end + 1)
+        }
+      }
+      guard position < filter.count else { return end == topic.count }
+      guard end < topic.count else {
+        // "sport/#" also selects "sport" itself (4.7.1.2).
+        return position + 2 == filter.count && filter[position + 1] == hash
+      }
+      guard topic[end] == slash else { return false }
+      (position, end) = (position + 1, end + 1)
     }
-    var filter = Levels(of: text)
-    var levels = Levels(of: topic)
-    while let expected = filter.next() {
-      // Asked before a level is taken: "sport/#" also selects "sport" itself (4.7.1.2).
-      if expected.elementsEqual("#".utf8) { return true }
-      guard let level = levels.next() else { return false }
-      guard expected.elementsEqual("+".utf8) || expected.elementsEqual(level) else { return false }
-    }
-    return levels.next() == nil
   }
 
   /// Whether there may be a topic that both select.
