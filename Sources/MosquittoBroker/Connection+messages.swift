@@ -1,14 +1,6 @@
 import CMosquitto
 import MessageBroker
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
-
 extension Connection {
   /// Queues a SUBSCRIBE for all filters, if there are any.
   ///
@@ -65,13 +57,11 @@ struct PublishError: Error {
   static func check(
     _ message: Message, _ version: MosquittoBroker.Configuration.ProtocolVersion
   ) throws(PublishError) {
-    let length = message.topic.utf8.count
-    let isName = message.topic.withCString {
-      (1...65_535).contains(length) && strlen($0) == length
-        && mosquitto_pub_topic_check($0) == MOSQ_ERR_SUCCESS.code
-    }
-    guard isName else { throw PublishError(reason: "not a topic name") }
-    guard message.payload.count + length <= Int(MQTT_MAX_PAYLOAD) - 5 else {
+    let topic = message.topic.utf8
+    guard (1...65_535).contains(topic.count), !topic.contains(0),
+      message.topic.withCString({ mosquitto_pub_topic_check($0) }) == MOSQ_ERR_SUCCESS.code
+    else { throw PublishError(reason: "not a topic name") }
+    guard message.payload.count + topic.count <= Int(MQTT_MAX_PAYLOAD) - 5 else {
       throw PublishError(reason: "too long")
     }
     if version == .v311 { return }

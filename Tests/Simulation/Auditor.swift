@@ -162,6 +162,7 @@ struct Auditor {
   /// Packet ids begin anew with a session. Where the broker marks what has queued as it marks what
   /// comes again (ejabberd), nobody can tell the one from the other who does not know of that.
   mutating func kioskDies() {
+    kioskEnds()
     if isSessionNew, rules.habits == .ejabberd { hasMissedNewSession = true }
   }
 

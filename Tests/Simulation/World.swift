@@ -249,7 +249,6 @@ package final class World {
     guard let kiosk else { return }
     auditor.read(kiosk.ledger, at: broker.now)
     do { try disk.crash() } catch { auditor.fail(.world, "\(error)") }
-    auditor.kioskEnds()
     auditor.kioskDies()
     broker.kill(kiosk.client)
     kiosk.task.cancel()

@@ -83,8 +83,8 @@ import Testing
   }
 
   /// It connects after seven seconds and dies before it is online: to the next process it was away all
-  /// the time, for longer than an order may be old. What waits then must not pour, though some of it is
-  /// young.
+  /// the time, for longer than an order may be old. What waits then is dropped, though some of it is
+  /// young, and the model must not call that a loss.
   @Test func aConnectionThatWasNeverOnlineIsNoSignOfLife() throws {
     let press = Sending(from: "order/p4", wish: .order(juice: "banana", quantity: 1))
     try Simulation.run(

@@ -28,7 +28,7 @@ extension Timestamp: CustomStringConvertible {
       write(number % 10)
       text.append(UInt8(ascii: end))
     }
-    if (1000...9999).contains(date.year) {
+    if (0...9999).contains(date.year) {
       write(date.year / 1000)
       write(date.year / 100 % 10)
       write(date.year % 100, "-")
