@@ -1,5 +1,5 @@
 /// A client's half: what has arrived and is not read yet, the batch in hand, and what is held back.
-struct ClientState {
+final class ClientState {
   /// Where a client stands with its broker.
   enum Phase {
     case idle
@@ -62,7 +62,7 @@ struct ClientState {
   private var hasConnected = false
   /// A session has begun since the client was last told that it is online.
   private var isSessionNew = false
-  private var delay = Self.firstDelay
+  private var delay = ClientState.firstDelay
   private var outage: BrokerError?
   private var unreported: [BrokerEvent] = []
 
@@ -97,7 +97,7 @@ struct ClientState {
   }
 
   /// Takes other options for the ones to go by.
-  mutating func adopt(_ options: SessionOptions) {
+  func adopt(_ options: SessionOptions) {
     former.formUnion(self.options?.subscriptions ?? [])
     former.subtract(options.subscriptions)
     let before = self.options
@@ -107,23 +107,23 @@ struct ClientState {
   }
 
   /// Nobody had to be asked.
-  mutating func updated() { unreported.append(.updated(refusal: nil)) }
+  func updated() { unreported.append(.updated(refusal: nil)) }
 
-  mutating func connected(resumed: Bool, at now: Duration) {
+  func connected(resumed: Bool, at now: Duration) {
     phase = .connected
     hasConnected = true
     if !resumed { (isSessionNew, lastServed, hasAbandoned) = (true, now, false) }
   }
 
   /// Forgets the batch in hand.
-  mutating func abandoned() {
+  func abandoned() {
     hasAbandoned = hasAbandoned || inHand != nil
     inHand = nil
   }
 
   /// The connection is gone, or did not come about. What arrived on it and was not read is lost; the
   /// batch in hand can be settled no more, though the client still has it in hand.
-  mutating func disconnected(_ reason: BrokerError, at now: Duration) {
+  func disconnected(_ reason: BrokerError, at now: Duration) {
     if isServing, !hasAbandoned { lastServed = now }
     isServing = false
     phase = .waiting(until: now + delay)
@@ -140,7 +140,7 @@ struct ClientState {
     unreported.append(.offline(reason))
   }
 
-  mutating func end() {
+  func end() {
     for case (.publishAcknowledged(let number), _) in inbox { confirmed = number }
     phase = .ended
     inbox = []
@@ -148,23 +148,23 @@ struct ClientState {
     isOpen = false
   }
 
-  mutating func receive(_ packet: Packet, at now: Duration) { inbox.append((packet, now)) }
+  func receive(_ packet: Packet, at now: Duration) { inbox.append((packet, now)) }
 
   /// Takes the batch out of the client's hand, to be acknowledged.
-  mutating func takeBatch() -> Batch {
+  func takeBatch() -> Batch {
     defer { inHand = nil }
     served()
     return inHand ?? Batch(packetIDs: [], isLost: true)
   }
 
-  private mutating func served() {
+  private func served() {
     (isServing, hasAbandoned) = (isOpen, false)
     lastServed = max(lastServed, lastRead)
   }
 
   /// Gives a running number to each QoS 1 message; dropped ones take one too, so that none is ever
   /// mistaken for confirmed.
-  mutating func number(_ messages: [Message]) -> (last: UInt64, numbered: [Numbered]) {
+  func number(_ messages: [Message]) -> (last: UInt64, numbered: [Numbered]) {
     served()
     let numbered = messages.map { message -> Numbered in
       guard message.qos == .atLeastOnce else { return (message, nil) }
@@ -175,7 +175,7 @@ struct ClientState {
   }
 
   /// Reads what has arrived, up to a batch; nothing is read while a batch is in hand.
-  mutating func nextEvent() -> BrokerEvent? {
+  func nextEvent() -> BrokerEvent? {
     if !unreported.isEmpty { return unreported.removeFirst() }
     guard inHand == nil, !inbox.isEmpty else { return nil }
     isOpen = true
@@ -208,7 +208,7 @@ struct ClientState {
     return take(deliveries)
   }
 
-  private mutating func take(_ deliveries: [Delivery]) -> BrokerEvent {
+  private func take(_ deliveries: [Delivery]) -> BrokerEvent {
     inHand = Batch(packetIDs: deliveries.map(\.packetID).filter { $0 > 0 })
     return .deliveries(deliveries)
   }

@@ -45,11 +45,11 @@ extension InMemoryBroker {
 extension InMemoryBroker {
   /// The retained message of a topic.
   package func retained(_ topic: String) -> Message? {
-    update { $0.server.retained(topic, at: $0.now) }
+    read { $0.server.retained(topic, at: $0.now) }
   }
 
   /// The topics that have a retained message, sorted.
-  package var retainedTopics: [String] { update { $0.server.retainedTopics(at: $0.now) } }
+  package var retainedTopics: [String] { read { $0.server.retainedTopics(at: $0.now) } }
 
   /// Whether there is a session for this client id, connected or not.
   package func sessionExists(_ clientID: String) -> Bool {
@@ -61,11 +61,11 @@ extension InMemoryBroker {
 
   /// Whether a client with this id is connected.
   package func isConnected(_ clientID: String) -> Bool {
-    update { $0.server.sessions[clientID]?.connection != nil }
+    read { $0.server.sessions[clientID]?.connection != nil }
   }
 
   /// How many messages a session holds, sent and unacknowledged ones included.
   package func queueDepth(of clientID: String) -> Int {
-    update { $0.server.sessions[clientID]?.depth ?? 0 }
+    read { $0.server.sessions[clientID]?.depth ?? 0 }
   }
 }

@@ -53,6 +53,11 @@ package final class InMemoryBroker: Sendable {
     return result
   }
 
+  /// Looks at the network: nobody waits for what does not change.
+  func read<Result: Sendable>(_ look: (borrowing Network) -> Result) -> Result {
+    network.withLock { look($0) }
+  }
+
   /// Changes the network, and lets those calls return, too, that the change has ended.
   private func wake(_ change: (inout Network) -> [Network.Wakeup]) {
     for wakeup in update(change) { wakeup.continuation.resume(returning: wakeup.event) }
@@ -77,10 +82,10 @@ package final class InMemoryBroker: Sendable {
 /// The clock.
 extension InMemoryBroker {
   /// The time since the broker was made.
-  package var now: Duration { update(\.now) }
+  package var now: Duration { read { $0.now } }
 
   /// When the next thing happens by itself: a timeout of `nextEvent` or an attempt to reconnect.
-  package var nextDeadline: Duration? { update(\.nextDeadline) }
+  package var nextDeadline: Duration? { read { $0.nextDeadline } }
 
   /// Lets time pass for the broker and its clients.
   ///

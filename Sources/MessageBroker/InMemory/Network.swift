@@ -139,11 +139,7 @@ struct Network {
 
   /// When the next thing happens by itself: a timeout or an attempt to reconnect.
   var nextDeadline: Duration? {
-    // By index: a client is large, and would be copied.
-    let deadlines = clients.indices.lazy.flatMap {
-      [clients[$0].waiter?.deadline, clients[$0].retryTime]
-    }
-    return deadlines.compactMap(\.self).min()
+    clients.lazy.flatMap { [$0.waiter?.deadline, $0.retryTime] }.compactMap(\.self).min()
   }
 
   /// Lets time pass, from deadline to deadline.

@@ -74,7 +74,9 @@ struct ServerState: Sendable {
   }
 
   mutating func nextDelivery(to clientID: String, at now: Duration) -> Delivery? {
-    sessions[clientID]?.nextDelivery(at: now)
+    // By index: it is asked after each step, and the value would be moved out and back.
+    guard let index = sessions.index(forKey: clientID) else { return nil }
+    return sessions.values[index].nextDelivery(at: now)
   }
 
   /// Ends a client's connection. Its session goes on for as long as it asked for; its will is
@@ -100,8 +102,8 @@ struct ServerState: Sendable {
   }
 
   mutating func forgetExpired(at now: Duration) {
-    sessions = sessions.filter { !$0.value.isExpired(at: now) }
-    retained = retained.filter { !$0.value.isExpired(at: now) }
+    for (id, session) in sessions where session.isExpired(at: now) { sessions[id] = nil }
+    for (topic, stored) in retained where stored.isExpired(at: now) { retained[topic] = nil }
   }
 
   func retainedTopics(at now: Duration) -> [String] {

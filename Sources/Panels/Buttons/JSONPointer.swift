@@ -7,7 +7,9 @@ package struct JSONPointer: Hashable, Sendable, CustomStringConvertible {
 
   /// `nil` for a text that does not start with a slash, or has a `~` without 0 or 1 behind it.
   package init?(_ text: String) {
-    guard text.hasPrefix("/"), !text.contains(/~(?![01])/) else { return nil }
+    let behindTildes = text.split(separator: "~", omittingEmptySubsequences: false).dropFirst()
+    guard text.hasPrefix("/"), behindTildes.allSatisfy({ $0.first == "0" || $0.first == "1" })
+    else { return nil }
     description = text
     // `~1` before `~0`, so that `~01` becomes `~1` and not a slash.
     tokens = text.dropFirst().split(separator: "/", omittingEmptySubsequences: false).map {

@@ -23,18 +23,30 @@ package struct Recognition: Hashable, Sendable {
   private static func candidates(
     for payload: [UInt8], on topic: String
   ) -> [(Dialect, String)] {
-    let shapes: [(Dialect, Regex<(Substring, Substring)>)] = [
-      (.shellyGen1, /(.+)\/input_event\/[0-9]+/),
-      (.shellyGen2, /(.+)\/events\/rpc/),
-      (.esphome, /(.+)\/(?:binary_sensor|event)\/[^\/]+\/state/),
-      (.tasmota, /(.+)\/(?:RESULT|BUTTON[0-9]+)/),
-    ]
-    for (dialect, shape) in shapes {
-      if let device = topic.wholeMatch(of: shape)?.output.1 { return [(dialect, String(device))] }
-    }
+    if let candidate = candidate(on: topic) { return [candidate] }
     let json = try? JSON.parse(payload)
     if case .string? = json?["action"] { return [(.zigbee2MQTT, topic)] }
     return GenericFormat(guessing: json).map { [(.generic($0), topic)] } ?? []
+  }
+
+  /// A device of a kind that tells of its presses below its own topic.
+  private static func candidate(on topic: String) -> (Dialect, String)? {
+    let levels = topic.split(separator: "/", omittingEmptySubsequences: false)
+    let dialect: Dialect
+    let length: Int
+    switch (levels.dropLast(2).last, levels.dropLast().last, levels[levels.count - 1]) {
+    case (_, "input_event", let input) where input.isNumber: (dialect, length) = (.shellyGen1, 2)
+    case (_, "events", "rpc"): (dialect, length) = (.shellyGen2, 2)
+    case ("binary_sensor", let object?, "state") where !object.isEmpty,
+      ("event", let object?, "state") where !object.isEmpty:
+      (dialect, length) = (.esphome, 3)
+    case (_, _, "RESULT"): (dialect, length) = (.tasmota, 1)
+    case (_, _, let last) where last.hasPrefix("BUTTON") && last.dropFirst(6).isNumber:
+      (dialect, length) = (.tasmota, 1)
+    default: return nil
+    }
+    let device = levels.dropLast(length).joined(separator: "/")
+    return device.isEmpty ? nil : (dialect, device)
   }
 }
 

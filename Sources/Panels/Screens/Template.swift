@@ -23,18 +23,20 @@ package struct Template: Hashable, Sendable {
   /// - Throws: `TemplateError` for a gap that nothing fills.
   package init(_ text: some StringProtocol) throws(TemplateError) {
     var parts: [Part] = []
-    var rest = Substring(text)
-    while let match = rest.firstMatch(of: /\{([a-z_]+(?:\.[A-Za-z0-9_-]+)?)\}/) {
-      if match.range.lowerBound > rest.startIndex {
-        parts.append(.text(String(rest[..<match.range.lowerBound])))
+    let pieces = Substring(text).split(separator: "{", omittingEmptySubsequences: false)
+    var literal = String(pieces[0])
+    for piece in pieces.dropFirst() {
+      let name = piece.prefix { $0 != "}" }
+      guard name.endIndex < piece.endIndex, Gap.isName(name) else {
+        literal += "{\(piece)"
+        continue
       }
-      guard let gap = Gap(match.output.1) else {
-        throw TemplateError(gap: String(match.output.0))
-      }
+      guard let gap = Gap(name) else { throw TemplateError(gap: "{\(name)}") }
+      if !literal.isEmpty { parts.append(.text(literal)) }
       parts.append(.gap(gap))
-      rest = rest[match.range.upperBound...]
+      literal = String(piece[name.endIndex...].dropFirst())
     }
-    if !rest.isEmpty { parts.append(.text(String(rest))) }
+    if !literal.isEmpty { parts.append(.text(literal)) }
     self.parts = parts
   }
 
@@ -60,6 +62,16 @@ package struct TemplateError: Error, Hashable, Sendable {
 }
 
 extension Template.Gap {
+  /// Whether it reads as the name of one, `juice` or `stock.kiwi`: what does not is text.
+  fileprivate static func isName(_ text: Substring) -> Bool {
+    let words = text.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
+    return words.allSatisfy { !$0.isEmpty }
+      && words[0].allSatisfy { $0.isASCII && $0.isLowercase || $0 == "_" }
+      && words.dropFirst().allSatisfy { id in
+        id.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber) || $0 == "_" || $0 == "-" }
+      }
+  }
+
   fileprivate init?(_ name: Substring) {
     let words = name.split(separator: ".", maxSplits: 1)
     let id = words.count == 2 ? words[1] : ""

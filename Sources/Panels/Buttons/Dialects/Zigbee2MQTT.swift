@@ -28,9 +28,18 @@ extension Signal.Press {
   fileprivate init(action: String) {
     var input: String?
     var word = action
-    if let match = action.wholeMatch(of: /([0-9]+)_(.+)/) {
-      (input, word) = (String(match.output.1), String(match.output.2))
+    let parts = action.split(separator: "_", maxSplits: 1, omittingEmptySubsequences: false)
+    if parts.count == 2, parts[0].isNumber, !parts[1].isEmpty {
+      (input, word) = (String(parts[0]), String(parts[1]))
     }
     self.init(input: input, words: word.lowercased() == "hold" ? ["long", word] : [word])
+  }
+}
+
+extension Substring {
+  /// Digits, and nothing else. Not a regular expression: Swift would build it anew for each message,
+  /// which takes fifty times as long as to match it.
+  var isNumber: Bool {
+    !isEmpty && utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
   }
 }
