@@ -249,7 +249,7 @@ package actor KioskController {
     messages.append(settings.topics.status(.online))
     let current = Set(messages.map(\.topic))
     let obsolete = topics.obsolete(comparedTo: current)
-    if let known = topics.toRemember(current) { try ledger.setTopics(known) }
+    try remember(current)
     await publish(obsolete.map { settings.topics.retained($0, []) } + messages)
     state.published(core)
     topics.published(current, serial: feed.publishedSerial)
@@ -266,8 +266,13 @@ package actor KioskController {
   /// Before what a menu brings is published by a batch that comes before the kiosk is online: a crash,
   /// or another menu, must not leave it behind.
   func rememberTopics() throws(LedgerError) {
-    let messages = settings.topics.state(of: core, at: clock.now().timestamp)
-    if let known = topics.toRemember(Set(messages.map(\.topic))) { try ledger.setTopics(known) }
+    try remember(Set(settings.topics.state(of: core, at: clock.now().timestamp).map(\.topic)))
+  }
+
+  private func remember(_ current: Set<String>) throws(LedgerError) {
+    guard let known = topics.toRemember(current) else { return }
+    try ledger.setTopics(known)
+    topics.remembered(known)
   }
 
   func ledgerWorks() {

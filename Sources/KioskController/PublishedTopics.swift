@@ -12,15 +12,16 @@ struct PublishedTopics: Sendable {
   }
 
   /// What the ledger must know before `current` is published; `nil` if it does.
-  mutating func toRemember(_ current: Set<String>) -> Set<String>? {
-    guard !current.isSubset(of: known) else { return nil }
-    known.formUnion(current)
-    return known
+  func toRemember(_ current: Set<String>) -> Set<String>? {
+    current.isSubset(of: known) ? nil : known.union(current)
   }
+
+  /// The ledger has taken it.
+  mutating func remembered(_ topics: Set<String>) { known = topics }
 
   /// Obsolete topics were cleared and `current` was published.
   mutating func published(_ current: Set<String>, serial: UInt64) {
-    if current != known { awaited = (current, serial) }
+    awaited = current == known ? nil : (current, serial)
   }
 
   /// What the ledger may forget down to, once the broker has confirmed that obsolete topics are

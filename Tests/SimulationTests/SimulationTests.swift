@@ -82,6 +82,19 @@ import Testing
         ]))
   }
 
+  /// The kiwis are back on the menu, the disk does not take that their topics hold something, and once
+  /// it works again the kiosk dies when it has published them: the next one has no kiwis.
+  @Test(arguments: 1...30)
+  func whatTheDiskDidNotTakeIsNotPublished(call: Int) throws {
+    try Simulation.run(
+      Schedule(
+        seed: 0, rules: Schedule.Rules(),
+        steps: [
+          .start, .reload(.other), .crash(after: call), .failDisk, .reload(.usual), .mendDisk,
+          .pass(70_000), .reload(.other),
+        ]))
+  }
+
   /// It connects after seven seconds and dies before it is online: to the next process it was away all
   /// the time, for longer than an order may be old. What waits then is dropped, though some of it is
   /// young, and the model must not call that a loss.
