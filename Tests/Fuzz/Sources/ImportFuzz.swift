@@ -8,7 +8,7 @@ enum ImportFuzz {
   static func records(_ bytes: [UInt8]) {
     for format in RecordFormat.allCases {
       let (records, error) = read(bytes, format, pieces: bytes.count + 1)
-      let inPieces = read(bytes, format, pieces: 3)
+      let inPieces = read(bytes, format, pieces: 13)
       expect(inPieces.records == records, "other records in pieces: \(inPieces.records)")
       expect(inPieces.error == error, "in pieces \(String(describing: inPieces.error))")
       if let error {
@@ -18,6 +18,7 @@ enum ImportFuzz {
         let lines = bytes.count { $0 == UInt8(ascii: "\n") } + 1
         expect((1...lines).contains(error.line), "line \(error.line) of \(lines)")
       }
+      if records.isEmpty { continue }
       for other in RecordFormat.allCases {
         let lines = [LedgerRecord.header(other)].compactMap(\.self) + records.map { $0.line(other) }
         let text = Array(lines.joined(separator: "\n").utf8)
