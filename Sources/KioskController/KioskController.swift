@@ -163,6 +163,8 @@ package actor KioskController {
       if failure == nil { log.warn("\(error)") }
     case .updated(let refusal):
       subscriptionsChanged(refusal)
+    case .refused(let error):
+      log.warn("\(error); `juice-kiosk doctor` names the topics")
     case .confirmed, nil:
       break
     }

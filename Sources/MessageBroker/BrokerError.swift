@@ -16,6 +16,8 @@ package enum BrokerError: Error, Hashable, Sendable {
   case connectionLost(String)
   /// Another client has connected with the same client id.
   case sessionTakenOver
+  /// The broker did not take something that was published, for the reason that it gave.
+  case publishRefused(String)
   /// The messages on these topics break a rule of the protocol or of the broker.
   case cannotPublish(topics: [String], reason: String)
 
@@ -24,7 +26,7 @@ package enum BrokerError: Error, Hashable, Sendable {
     switch self {
     case .unreachable, .connectionRefused, .connectionLost: true
     case .loginRefused, .protocolRefused, .subscriptionRefused, .tls, .sessionTakenOver,
-      .cannotPublish:
+      .publishRefused, .cannotPublish:
       false
     }
   }
@@ -49,6 +51,8 @@ extension BrokerError: CustomStringConvertible {
       "the connection to the broker was lost: \(detail)"
     case .sessionTakenOver:
       "another client has connected with the same client id: give each its own"
+    case .publishRefused(let detail):
+      "the broker did not take what was published (\(detail)): look at its ACL for this account"
     case .cannotPublish(let topics, let reason):
       "cannot publish to \(topics.joined(separator: ", ")): \(reason)"
     }

@@ -13,8 +13,10 @@ extension BrokerError {
   init(refusal: Inbox.Greeting, _ version: MosquittoBroker.Configuration.ProtocolVersion) {
     let code = version == .v5 || refusal.code > 5 ? refusal.code : 0
     let known =
-      code == 0 ? mosquitto_connack_string(refusal.code) : mosquitto_reason_string(refusal.code)
-    let detail = Self.tidy(known.map { String(cString: $0) } ?? "", refusal.reason)
+      code == 0
+      ? mosquitto_connack_string(refusal.code).map { String(cString: $0) } ?? ""
+      : Self.words(for: refusal.code)
+    let detail = Self.tidy(known, refusal.reason)
     self =
       switch (code, refusal.code) {
       case (0, 1), (Int32(MQTT_RC_UNSUPPORTED_PROTOCOL_VERSION.rawValue), _):
@@ -32,10 +34,12 @@ extension BrokerError {
     if code == MQTT_RC_SESSION_TAKEN_OVER.rawValue {
       self = .sessionTakenOver
     } else {
-      let text = mosquitto_reason_string(code).map { String(cString: $0) } ?? ""
-      self = .connectionLost("the broker ended it: \(Self.tidy(text, reason))")
+      self = .connectionLost("the broker ended it: \(Self.tidy(Self.words(for: code), reason))")
     }
   }
+
+  /// A PUBACK that refuses (MQTT 5, 3.4.2.1).
+  init(publish code: Int32) { self = .publishRefused(Self.tidy(Self.words(for: code), nil)) }
 
   /// What libmosquitto logged when TLS failed, without what only it needs to know.
   init(tlsComplaints lines: [String]) {
@@ -51,6 +55,11 @@ extension BrokerError {
     // write its CONNECT before it has heard, and a failed write is told without the alert.
     let guess = "the broker ended the TLS handshake, perhaps for want of a client certificate"
     self = .tls(details.isEmpty ? guess : details.joined(separator: "; "))
+  }
+
+  /// Of a reason code of MQTT 5.
+  static func words(for code: Int32) -> String {
+    mosquitto_reason_string(code).map { String(cString: $0) } ?? "code \(code)"
   }
 
   /// "Connection Refused: bad user name or password." -> "bad user name or password"

@@ -23,7 +23,7 @@ final class Inbox {
   var published: [Int32] = []
   /// Packet ids of QoS 2 messages that the broker has answered for; only where the log is kept.
   var heldBack: Set<Int32> = []
-  /// By packet id, why the broker did not take a message (3.4.2.1); likewise.
+  /// By packet id, why the broker did not take a message (3.4.2.1).
   var refusals: [Int32: Int32] = [:]
   /// The broker's reason for a DISCONNECT (MQTT 5), or libmosquitto's own for the connection's end.
   var farewell: (code: Int32, reason: String?)?
@@ -54,6 +54,13 @@ final class Inbox {
     return deliveries
   }
 
+  /// Hands over why the broker did not take what was published, and forgets it.
+  func takeRefusals() -> [Int32] {
+    guard !refusals.isEmpty else { return [] }
+    defer { refusals = [:] }
+    return Set(refusals.values).sorted()
+  }
+
   func listen(to handle: OpaquePointer) {
     mosquitto_user_data_set(handle, Unmanaged.passUnretained(self).toOpaque())
     mosquitto_log_callback_set(handle) { _, inbox, level, line in
@@ -78,7 +85,7 @@ final class Inbox {
     mosquitto_publish_v5_callback_set(handle) { _, inbox, packetID, code, _ in
       let inbox = Inbox.of(inbox)
       inbox.published.append(packetID)
-      if inbox.keepsLog, code >= MQTT_RC_UNSPECIFIED.rawValue { inbox.refusals[packetID] = code }
+      if code >= MQTT_RC_UNSPECIFIED.rawValue { inbox.refusals[packetID] = code }
     }
     mosquitto_disconnect_v5_callback_set(handle) { _, inbox, code, properties in
       Inbox.of(inbox).farewell = (

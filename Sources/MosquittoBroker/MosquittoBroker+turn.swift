@@ -143,6 +143,9 @@ extension MosquittoBroker {
     let inbox = connection.inbox
     for packetID in inbox.published { confirmations.acknowledged(packetID: packetID) }
     inbox.published.removeAll(keepingCapacity: true)
+    for code in inbox.takeRefusals() where reportedRefusals.insert(code).inserted {
+      events.append(.refused(BrokerError(publish: code)))
+    }
     let deliveries = inbox.takeDeliveries()
     defer {
       // Behind `online`, which is no less true for it.
@@ -202,6 +205,7 @@ extension MosquittoBroker {
     case .idle, .waiting: break
     }
     confirmations.connectionLost()
+    reportedRefusals = []
     life?.connectionLost()
     // The next connection subscribes to what was asked for.
     if update != nil { updated(refusal: nil) }

@@ -72,6 +72,8 @@ package actor MosquittoBroker: MessageBroker {
   var backoff: Backoff
   /// The reasons of this outage that have been told.
   var reportedReasons: Set<BrokerError> = []
+  /// The reasons for which this connection's broker did not take something, and that have been told.
+  var reportedRefusals: Set<Int32> = []
   private var toldConfirmed: UInt64 = 0
 
   package init(_ configuration: Configuration) {

@@ -87,8 +87,7 @@ private struct Visit {
         report.accepted.insert(topic)
         continue
       }
-      report.refusals[topic] =
-        mosquitto_reason_string(code).map { String(cString: $0) } ?? "code \(code)"
+      report.refusals[topic] = BrokerError.words(for: code)
     }
   }
 

@@ -467,6 +467,19 @@ def test_a_right_to_publish(door: Door, locked: Kiosk) -> None:
     assert not Findings(locked).of("rights", "error")
 
 
+def test_what_may_not_be_published_is_told_at_once(door: Door, locked: Kiosk) -> None:
+    change_accesses(door, without("write kiosk/k1/stock/+"))
+    locked.start()
+    line = locked.wait_for_log("did not take what was published (Not authorized)")
+    assert "`juice-kiosk doctor` names the topics" in line
+    # The controller's account sends no orders.
+    done = locked.command("order", "kiwi")
+    assert done.returncode == 69 and "(Not authorized): look at its ACL" in done.stderr
+    assert locked.stop() == 0
+    # Of five topics.
+    assert sum("did not take" in line for line in locked.log) == 1
+
+
 def test_more_topics_than_the_broker_takes_at_once(
     make_broker: MakeBroker, make_kiosk: MakeKiosk
 ) -> None:

@@ -43,7 +43,7 @@ package actor Edge: MessageBroker {
     }
     switch event {
     case .online, .deliveries, .confirmed: world.kioskIsConnected()
-    case .offline, .updated, nil: break
+    case .offline, .updated, .refused, nil: break
     }
     if case .online = event { world.kioskIsOnline() }
     world.passEdge(client)

@@ -17,7 +17,7 @@ actor Listener {
       case .online: isConnected = true
       case .offline: isConnected = false
       case .deliveries(let deliveries): heard += deliveries.map(\.message)
-      case .confirmed, .updated: break
+      case .confirmed, .updated, .refused: break
       }
       await client.settle()
     }

@@ -90,6 +90,7 @@ package final class KioskLink: Service {
       updates.everythingChanged()
     case .deliveries(let deliveries):
       receive(deliveries.map(\.message))
+    case .refused(let error): logger.warning("\(error)")
     case .confirmed, .updated: break
     }
     await broker.settle()

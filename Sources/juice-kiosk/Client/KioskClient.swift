@@ -24,7 +24,7 @@ struct KioskClient {
     while true {
       switch await broker.nextEvent(timeout: deadline - .now) {
       case .online: return
-      case .deliveries, .confirmed, .updated: await broker.settle()
+      case .deliveries, .confirmed, .updated, .refused: await broker.settle()
       case .offline(let error):
         await broker.disconnect(grace: .zero)
         throw Failure(error)
@@ -47,6 +47,7 @@ struct KioskClient {
         let results = deliveries.compactMap { try? CommandResult(payload: $0.message.payload) }
         if let result = results.first(where: { $0.id == request.id }) { return result }
       case .online: await publish(request)
+      case .refused(let error): throw Failure(error)
       case .offline, .confirmed, .updated: continue
       case nil:
         throw .tryAgain("the kiosk has not answered in time: is it running, and under this id?")

@@ -52,7 +52,7 @@ struct Learn: AsyncParsableCommand {
       case .offline(let error):
         await broker.disconnect(grace: .zero)
         throw Failure(error)
-      case .confirmed, .updated:
+      case .confirmed, .updated, .refused:
         continue
       case nil:
         await broker.disconnect(grace: .zero)

@@ -54,7 +54,7 @@ struct Listening {
       case .deliveries(let deliveries):
         heard.note(deliveries)
         await connection.settle()
-      case .confirmed, .updated: continue
+      case .confirmed, .updated, .refused: continue
       case nil:
         await connection.disconnect(grace: .zero)
         throw .unavailable("the broker has not granted the subscriptions in time")
@@ -83,7 +83,7 @@ struct Listening {
           $0.message.topic == topic && $0.message.payload == message.payload
         }
         if isHeard { return true }
-      case .confirmed, .online, .updated: break
+      case .confirmed, .online, .updated, .refused: break
       case .offline: return false
       }
       if deadline == nil, await broker.confirmed >= serial { deadline = .now + Self.patience }

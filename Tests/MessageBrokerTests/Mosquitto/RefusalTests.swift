@@ -97,6 +97,24 @@ struct RefusalTests {
     #expect(await broker.options.subscriptions.map(\.text) == ["a"])
   }
 
+  /// PUBACK with a reason code; confirmed all the same, or it would be published for ever.
+  @Test func aRefusedPublishIsToldOnce() async throws {
+    let server = try ScriptedServer([
+      [0x20, 3, 0, 0, 0], [0x40, 3, 0, 1, 0x87, 0x40, 3, 0, 2, 0x87, 0x40, 3, 0, 3, 0x97],
+    ])
+    let broker = MosquittoBroker(.loopback(server.port))
+    await broker.connect(SessionOptions(clientID: "kiosk"))
+    try await broker.expectOnline()
+    let last = try await broker.publish((1...3).map { Message(topic: "display/\($0)", text: "7") })
+    var told: [BrokerEvent] = []
+    while await broker.confirmed < last { told.append(try await broker.event()) }
+    while let event = await broker.nextEvent(timeout: .zero) { told.append(event) }
+    #expect(
+      told.filter { $0 != .confirmed } == [
+        .refused(.publishRefused("Not authorized")), .refused(.publishRefused("Quota exceeded")),
+      ])
+  }
+
   @Test(arguments: [(0x8E as UInt8, true), (0x8B, false), (0x95, false)])
   func aDisconnectTellsWhy(code: UInt8, isTakeover: Bool) async throws {
     let server = try ScriptedServer([[0x20, 3, 0, 0, 0, 0xE0, 2, code, 0]])
