@@ -66,7 +66,8 @@ struct UpdateTests {
         ["old", "stays", "new"].map { topic in
           Message(topic: topic, text: "live")
         })
-      #expect(try await kiosk.nextDeliveries(2).map(\.message.topic) == ["stays", "new"])
+      let heard = (kind.habits.endsEarlierSubscriptions ? [] : ["old"]) + ["stays", "new"]
+      #expect(try await kiosk.nextDeliveries(heard.count).map(\.message.topic) == heard)
     }
   }
 

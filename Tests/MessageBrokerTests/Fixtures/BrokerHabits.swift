@@ -12,10 +12,14 @@ struct BrokerHabits: Sendable {
   var retainedMatchWildcards = true
   /// QoS 0 messages queue for a client that is away, too, which is its right (3.1.2.4).
   var queuesQoS0 = false
+  /// UNSUBSCRIBE ends also what an earlier connection of the session has subscribed to (3.10.4).
+  var endsEarlierSubscriptions = true
   /// Sessions and their queues outlive a restart.
   var savesSessions = true
 
-  static let rabbitMQ = Self(keepsPacketIDs: false, retainedMatchWildcards: false, queuesQoS0: true)
+  static let rabbitMQ = Self(
+    keepsPacketIDs: false, retainedMatchWildcards: false, queuesQoS0: true,
+    endsEarlierSubscriptions: false)
   static let ejabberd = Self(takesFirstQueuedForSent: true, inFlight: 1, savesSessions: false)
 }
 
