@@ -179,6 +179,9 @@ package actor KioskController {
     try await resume()
     let now = clock.now()
     let admissions = door.admit(deliveries, at: now)
+    if door.redeliveries.takeNewNumbering() {
+      try ledger.forgetDeliveries(through: feed.acknowledged)
+    }
     var core = core
     let recalled = try ledger.recall(admissions.flatMap(\.repeatKeys))
     var decision = core.decide(admissions, recalling: recalled, at: now)

@@ -32,6 +32,18 @@ extension Ledger {
     try writing { try $0.execute(sql: "DELETE FROM delivery") }
   }
 
+  /// Forgets the fingerprints up to those of an entry, which the broker knows to be acknowledged.
+  package func forgetDeliveries(through seq: Int) throws(LedgerError) {
+    try writing {
+      try $0.execute(
+        sql: "DELETE FROM delivery WHERE slot <= \(Self.lastDelivery)", arguments: [seq])
+    }
+  }
+
+  /// Not simply by `seq`: a delivery that counts as one with an earlier entry came after it.
+  static let lastDelivery =
+    "(SELECT IFNULL(MAX(slot), 0) FROM delivery WHERE seq <= ? AND echo = 0)"
+
   /// Notes which retained topics hold something of this kiosk.
   package func setTopics(_ topics: Set<String>) throws(LedgerError) {
     try writing { database in

@@ -116,13 +116,9 @@ extension Ledger {
   /// came, as far as they are remembered.
   package func deliveries(after seq: Int) throws(LedgerError) -> [Fingerprint] {
     try reading { database in
-      // Not simply by `seq`: a delivery that counts as one with an earlier entry came after it.
       let rows = try database.rows(
-        """
-        SELECT packet_id, digest FROM delivery
-        WHERE slot > (SELECT IFNULL(MAX(slot), 0) FROM delivery WHERE seq <= ? AND echo = 0)
-        ORDER BY slot
-        """, [seq])
+        "SELECT packet_id, digest FROM delivery WHERE slot > \(Self.lastDelivery) ORDER BY slot",
+        [seq])
       return rows.map { Fingerprint($0) }
     }
   }

@@ -103,6 +103,13 @@ import Testing
     #expect(
       try place.open().deliveries(after: 2) == [fingerprint(8), fingerprint(3), fingerprint(9)])
     #expect(try place.open().deliveries(after: 3) == [fingerprint(9)])
+    // Nor forgotten with it.
+    let ledger = try place.open()
+    try ledger.forgetDeliveries(through: 2)
+    #expect(try ledger.deliveries(after: 0) == [fingerprint(8), fingerprint(3), fingerprint(9)])
+    #expect(try ledger.recall([.delivery(fingerprint(1)), .delivery(fingerprint(2))]).isEmpty)
+    try ledger.forgetDeliveries(through: 3)
+    #expect(try ledger.deliveries(after: 0) == [fingerprint(9)])
   }
 
   @Test func fingerprintsTellPacketTopicAndPayloadApart() {

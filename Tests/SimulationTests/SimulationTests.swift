@@ -132,6 +132,26 @@ import Testing
         ]))
   }
 
+  /// The process that begins a session dies before it hears that it is a new one. The retained press
+  /// comes with each subscription until it has the packet id of the same press in the old session.
+  @Test(arguments: 1...8)
+  func anOldPacketIDMeansNothingInANewSession(skipping: Int) throws {
+    func press(id: String? = nil, isRetained: Bool = false) -> Sending {
+      Sending(
+        from: id == nil ? "order/p3" : "order/p1", id: id,
+        wish: .order(juice: "banana", quantity: 1), isRetained: isRetained)
+    }
+    try Simulation.run(
+      Schedule(
+        seed: 0, rules: Schedule.Rules(batchLimit: 1),
+        steps: [
+          .start, .send([press(id: "a1"), press(id: "a2"), press(id: "a3"), press(), press()]),
+          .crash(after: 0), .breakConnection(.before, .publish, skipping: skipping),
+          .crash(after: 2), .loseSession, .send([press(isRetained: true)]), .start,
+          .send([press(id: "a4", isRetained: true)]),
+        ]))
+  }
+
   /// It dies with a press unread. When that has come again the connection breaks before the
   /// acknowledgement leaves, and the kiosk dies before it hears of that.
   @Test(arguments: 1...20)

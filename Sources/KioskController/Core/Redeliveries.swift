@@ -15,6 +15,7 @@ package struct Redeliveries: Sendable {
   /// one has come.
   private var numbersAnew: Bool?
   private var isPast = false
+  private var hasToldNumbering = false
 
   /// - Parameter unacknowledged: the deliveries whose acknowledgement may not have arrived, in
   ///   order.
@@ -24,6 +25,14 @@ package struct Redeliveries: Sendable {
 
   /// Whether all that can come again has: then to acknowledge what has come acknowledges everything.
   package var areOver: Bool { isPast || open.isEmpty }
+
+  /// Whether this connection has shown that packet ids mean something else than before, so that what
+  /// was acknowledged is not to be recognised by them any more. Told once.
+  mutating func takeNewNumbering() -> Bool {
+    guard numbersAnew == true, !hasToldNumbering else { return false }
+    hasToldNumbering = true
+    return true
+  }
 
   /// Under which fingerprint the ledger knows the delivery, if it has been delivered before.
   package mutating func original(of delivery: Delivery) -> Fingerprint? {

@@ -67,6 +67,18 @@ import Testing
     #expect(redeliveries.areOver == areOver)
   }
 
+  @Test(arguments: [("b7 k8", "b7!", 0), ("b7 k8", "b1! k2! b3", 1), ("", "x1", 1), ("", "x9", 0)])
+  func numbersThatBeginAnewAreToldOnce(open: String, came: String, times: Int) {
+    var redeliveries = Redeliveries(
+      unacknowledged: Delivery.list(open).compactMap { $0.map { Fingerprint($0) } })
+    var told = 0
+    for case let delivery? in Delivery.list(came) {
+      _ = redeliveries.original(of: delivery)
+      if redeliveries.takeNewNumbering() { told += 1 }
+    }
+    #expect(told == times)
+  }
+
   /// It comes with the subscription, before what comes again or after it.
   @Test func aRetainedMessageDoesNotEndThem() {
     var redeliveries = Redeliveries(unacknowledged: [Fingerprint(.order("b", packetID: 7))])
