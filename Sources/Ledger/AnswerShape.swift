@@ -34,7 +34,7 @@ struct AnswerShape: Hashable {
     shape.reserveCapacity(payload.count)
     var (position, copied) = (0, 0)
     while position < payload.count {
-      guard payload[position].isOfWord else {
+      guard payload[position].isOfIdentifier else {
         guard payload[position] < Mark.id.rawValue else {
           self.init(bytes: Array(payload), numbers: nil)
           return
@@ -43,7 +43,7 @@ struct AnswerShape: Hashable {
         continue
       }
       let start = position
-      while position < payload.count, payload[position].isOfWord { position += 1 }
+      while position < payload.count, payload[position].isOfIdentifier { position += 1 }
       guard let (mark, number) = words.mark(for: start..<position, of: payload) else { continue }
       shape += payload[copied..<start]
       shape.append(mark.rawValue)
@@ -143,18 +143,6 @@ extension LedgerEntry {
     case .ready(let order, _, _), .outOfStock(let order, _): order
     case .rejected(_, let order): order
     case .opened, .restocked, .service: nil
-    }
-  }
-}
-
-extension UInt8 {
-  /// Of what ids are made, and numbers.
-  fileprivate var isOfWord: Bool {
-    switch self {
-    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
-      UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "_"), UInt8(ascii: "-"):
-      true
-    default: false
     }
   }
 }

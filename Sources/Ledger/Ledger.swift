@@ -159,7 +159,7 @@ extension Ledger {
   package var size: Int {
     get throws(LedgerError) {
       let pages = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
-      return try reading { try Int.fetchOne($0, sql: pages) } ?? 0
+      return try reading { try $0.rows(pages).first?[0] ?? 0 }
     }
   }
 

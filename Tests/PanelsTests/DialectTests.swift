@@ -15,6 +15,9 @@ import Testing
     (#"{"action":"single","battery":100,"linkquality":87}"#, [["single"]]),
     (#"{"action":"1_hold","linkquality":87}"#, [["1_long", "1_hold", "long", "hold"]]),
     (#"{"action":"brightness_step_up"}"#, [["brightness_step_up"]]),
+    (#"{"action":"12_dial_rotate"}"#, [["12_dial_rotate", "dial_rotate"]]),
+    (#"{"action":"12_"}"#, [["12_"]]), (#"{"action":"_single"}"#, [["_single"]]),
+    (#"{"action":"a1_single"}"#, [["a1_single"]]),
     (#"{"action":""}"#, []), (#"{"action":null}"#, []), (#"{"battery":100}"#, []),
   ]) func zigbee2MQTT(payload: String, names expected: [[String]]) throws {
     let topic = "zigbee2mqtt/hallway"

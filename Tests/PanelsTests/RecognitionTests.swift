@@ -23,6 +23,9 @@ import Testing
     ),
     ("hall/binary_sensor/bell/state", "ON", .esphome, "hall", "bell"),
     ("hall/event/bell/state", #"{"event_type":"press"}"#, .esphome, "hall", "bell_press"),
+    ("a/b/BUTTON", "kiwi", .generic, "a/b/BUTTON", "kiwi"),
+    ("RESULT", "kiwi", .generic, "RESULT", "kiwi"),
+    ("event//state", "kiwi", .generic, "event//state", "kiwi"),
     ("nodered/press", "kiwi", .generic, "nodered/press", "kiwi"),
     ("acme/7/up", #"{"d":{"key":"A","n":12}}"#, .generic, "acme/7/up", "a"),
   ]) func oneForEachFamily(

@@ -15,9 +15,16 @@ import Testing
     #expect(text == "[zl1c1]Kiwi 7, 2 glasses")
   }
 
-  @Test(arguments: [#"{"seg":[{"on":true}]}"#, "{}", "{ stock.kiwi }", "{Stock.kiwi}", "{{", ""])
+  @Test(arguments: [
+    #"{"seg":[{"on":true}]}"#, "{}", "{ stock.kiwi }", "{Stock.kiwi}", "{{", "", "{stock.kiwi",
+    "{stock.}", "{.kiwi}", "{stock.a.b}", "{stock.ki wi}", "}{",
+  ])
   func otherBracesAreText(text: String) throws {
     #expect(try Template(text).fill { _ in "gap" } == text)
+  }
+
+  @Test func aGapMayFollowABrace() throws {
+    #expect(try Template("{{juice}}{a{ticket}").fill { _ in "7" } == "{7}{a7")
   }
 
   @Test(arguments: ["{stock}", "{stok.kiwi}", "a{kiosk.name}b", "{juice.kiwi}", "{alert}"])

@@ -1,3 +1,4 @@
+import JuiceMaker
 import Yams
 
 /// A YAML file as Yams composes it.
@@ -61,20 +62,11 @@ struct Document {
     for line in yaml.utf8.split(whereSeparator: { $0 == 0x0A || $0 == 0x0D }) {
       guard line.first(where: { $0 != 0x20 && $0 != 0x09 }) != UInt8(ascii: "#") else { continue }
       for (star, next) in zip(line, line.dropFirst())
-      where star == UInt8(ascii: "*") && isNameByte(next) {
+      where star == UInt8(ascii: "*") && next.isOfIdentifier {
         count += 1
       }
     }
     return count
-  }
-
-  private static func isNameByte(_ byte: UInt8) -> Bool {
-    switch byte {
-    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-      UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"):
-      true
-    default: false
-    }
   }
 }
 

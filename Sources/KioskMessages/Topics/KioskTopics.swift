@@ -95,7 +95,7 @@ package struct Source: Hashable, Sendable, CustomStringConvertible {
   /// character or one that means something in a topic filter (MQTT 4.7.1).
   package var flaw: String? {
     // Nearly every name is a short one of letters and digits.
-    if (1...64).contains(name.utf8.count), name.utf8.allSatisfy(\.isPlain) { return nil }
+    if (1...64).contains(name.utf8.count), name.utf8.allSatisfy(\.isOfIdentifier) { return nil }
     if name.isEmpty { return "the last level of the topic is empty: name the \(kind.sender) there" }
     if name.unicodeScalars.count > 64 {
       return "the name of the \(kind.sender) has more than 64 characters"
@@ -107,19 +107,6 @@ package struct Source: Hashable, Sendable, CustomStringConvertible {
       return "the name of the \(kind.sender) is one level of a topic: without /, + and #"
     }
     return nil
-  }
-}
-
-extension UInt8 {
-  /// A letter, a digit, or what joins them in an id.
-  fileprivate var isPlain: Bool {
-    switch self {
-    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-      UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"):
-      true
-    default:
-      false
-    }
   }
 }
 

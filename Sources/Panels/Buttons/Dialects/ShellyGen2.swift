@@ -35,8 +35,7 @@ enum ShellyGen2 {
 extension Identifier where Entity == Request {
   /// The beginning of the text, with what an id cannot hold replaced.
   fileprivate init?(escaping text: String) {
-    self.init(
-      String(
-        text.unicodeScalars.prefix(64).map { Request.ID(String($0)) == nil ? "_" : Character($0) }))
+    let bytes = text.utf8.prefix(64).map { $0.isOfIdentifier ? $0 : UInt8(ascii: "_") }
+    self.init(String(decoding: bytes, as: UTF8.self))
   }
 }
