@@ -11,14 +11,15 @@ import Darwin
 /// Keeps a second kiosk off a ledger, and remembers when the last one was alive and what it had
 /// acknowledged.
 ///
-/// The kernel holds the lock (flock) and drops it with the process, however that ends; the file
-/// holds the process id for whoever is turned away and the number of the entry that was acknowledged
-/// last, and its modification time is the last sign of life.
+/// The kernel holds the lock (flock) and drops it with the process, however that ends. The file holds
+/// the process id for whoever is turned away, the number of the entry that was acknowledged last, and
+/// the last sign of life. All of it is written in one call: a process that is killed leaves the note
+/// as it was or as it is to be, and no start takes the kiosk for one that never was alive.
 final class LedgerLock {
   let lastAlive: Timestamp?
   let acknowledged: Int?
   private let descriptor: Int32
-  private var beaten: Timestamp
+  private var note: Note
 
   /// - Parameter path: of the ledger; the lock lies beside it.
   init(path: String) throws(LedgerError) {
@@ -28,17 +29,16 @@ final class LedgerLock {
     }
     LedgerFile(path: path).giveToOwner(descriptor)
     let isFree = flock(descriptor, LOCK_EX | LOCK_NB) == 0
-    let content = Self.content(of: descriptor)
+    note = Note(readFrom: descriptor)
     guard isFree else {
       close(descriptor)
-      throw .inUse(path: path, process: content.numbers.first ?? nil)
+      throw .inUse(path: path, process: note.process)
     }
-    lastAlive = content.lastAlive
-    acknowledged = content.numbers.count > 1 ? content.numbers[1] : nil
+    lastAlive = note.beaten
+    acknowledged = note.acknowledged
     // A kiosk that dies before its first beat leaves the time as it found it.
-    beaten = lastAlive ?? Self.never
-    ftruncate(descriptor, 0)
-    write(process: getpid(), acknowledged: acknowledged)
+    note.process = Int(getpid())
+    note.write(to: descriptor)
   }
 
   /// Who holds the lock. A kiosk that starts in the very moment of the question would find it taken,
@@ -52,67 +52,73 @@ final class LedgerLock {
     defer { close(descriptor) }
     let isFree = flock(descriptor, LOCK_SH | LOCK_NB) == 0
     if isFree { flock(descriptor, LOCK_UN) }
-    let content = content(of: descriptor)
-    return isFree
-      ? .nobody(lastAlive: content.lastAlive) : .kiosk(process: content.numbers.first ?? nil)
+    let note = Note(readFrom: descriptor)
+    return isFree ? .nobody(lastAlive: note.beaten) : .kiosk(process: note.process)
   }
-
-  private static func content(
-    of descriptor: Int32
-  ) -> (numbers: [Int?], lastAlive: Timestamp?) {
-    var buffer = [UInt8](repeating: 0, count: 48)
-    let count = max(0, pread(descriptor, &buffer, buffer.count, 0))
-    let numbers = String(decoding: buffer[..<count], as: UTF8.self).split(separator: " ")
-      .map { Int($0) }
-    var status = stat()
-    fstat(descriptor, &status)
-    #if canImport(Darwin)
-    let modified = status.st_mtimespec
-    #else
-    let modified = status.st_mtim
-    #endif
-    let modifiedAt = Timestamp(
-      milliseconds: Int64(modified.tv_sec) * 1000 + Int64(modified.tv_nsec) / 1_000_000)
-    return (numbers, numbers.isEmpty || modifiedAt == never ? nil : modifiedAt)
-  }
-
-  /// The modification time of the file before the first beat.
-  private static let never = Timestamp(milliseconds: 0)
 
   func beat(at now: Timestamp) {
-    beaten = now
-    keepTime()
+    note.beaten = now
+    note.write(to: descriptor)
   }
 
-  func noteAcknowledged(through seq: Int) { write(process: getpid(), acknowledged: seq) }
+  func noteAcknowledged(through seq: Int) {
+    note.acknowledged = seq
+    note.write(to: descriptor)
+  }
 
   /// Forgets the process that was here before, so that the next one is the first.
   func forget() {
-    beaten = Self.never
-    ftruncate(descriptor, 0)
-    write(process: getpid(), acknowledged: nil)
-  }
-
-  /// Each number is followed by a space, so that what is left of a longer text does not count.
-  private func write(process: pid_t, acknowledged: Int?) {
-    let numbers = [Int(process), acknowledged].compactMap(\.self)
-    let text = Array(numbers.map { "\($0) " }.joined().utf8)
-    pwrite(descriptor, text, text.count, 0)
-    keepTime()
-  }
-
-  private func keepTime() {
-    let time = timespec(
-      tv_sec: Int(beaten.milliseconds / 1000),
-      tv_nsec: Int(beaten.milliseconds % 1000) * 1_000_000)
-    withUnsafePointer(to: (time, time)) { times in
-      times.withMemoryRebound(to: timespec.self, capacity: 2) { _ = futimens(descriptor, $0) }
-    }
+    (note.acknowledged, note.beaten) = (nil, nil)
+    note.write(to: descriptor)
   }
 
   deinit {
     // Not left to close(2): a child that is just being started may share the descriptor until exec.
     flock(descriptor, LOCK_UN)
     close(descriptor)
+  }
+}
+
+/// What the lock file says: three numbers, and always as many bytes.
+private struct Note {
+  var process: Int?
+  var acknowledged: Int?
+  var beaten: Timestamp?
+
+  private static let length = 64
+
+  init(readFrom descriptor: Int32) {
+    var buffer = [UInt8](repeating: 0, count: Self.length)
+    let count = max(0, pread(descriptor, &buffer, buffer.count, 0))
+    let numbers = String(decoding: buffer[..<count], as: UTF8.self).split(separator: " ")
+      .map { Int($0) }
+    process = numbers.first ?? nil
+    acknowledged = numbers.count > 1 ? numbers[1] : nil
+    if count == Self.length {
+      beaten = numbers.last?.map { Timestamp(milliseconds: Int64($0)) }
+    } else if count > 0 {
+      beaten = Self.modificationTime(of: descriptor)
+    }
+  }
+
+  func write(to descriptor: Int32) {
+    let words = [process, acknowledged, beaten.map { Int($0.milliseconds) }]
+      .map { $0.map(String.init) ?? "-" }
+    let text = Array(words.joined(separator: " ").utf8)
+    let rest = [UInt8](repeating: UInt8(ascii: " "), count: Self.length - text.count)
+    pwrite(descriptor, text + rest, Self.length, 0)
+  }
+
+  /// Where earlier versions kept the sign of life; 0 until there was one.
+  private static func modificationTime(of descriptor: Int32) -> Timestamp? {
+    var status = stat()
+    fstat(descriptor, &status)
+    #if canImport(Darwin)
+    let time = status.st_mtimespec
+    #else
+    let time = status.st_mtim
+    #endif
+    let milliseconds = Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
+    return milliseconds == 0 ? nil : Timestamp(milliseconds: milliseconds)
   }
 }

@@ -1,12 +1,15 @@
 """A kiosk that dies at any moment loses no order and makes none twice."""
 
+import json
 import os
 import random
 import signal
+import subprocess
 import time
 
 import pytest
 
+from arrivals import eventually
 from client import BASE, Client, retained
 from conftest import MakeKiosk, MakeScene, Say
 from displays import wait_for_truth
@@ -84,6 +87,30 @@ def test_a_start_takes_less_than_a_second(
     say(f"online after {elapsed * 1000:.0f} ms")
     # The goal is one; two for machines that do something else meanwhile.
     assert elapsed < 2
+
+
+@pytest.mark.parametrize("call", ["ftruncate", "pwrite64", "utimensat"])
+def test_a_kiosk_that_is_killed_as_it_starts_loses_nothing_that_waits(
+    kiosk, panel: Client, say: Say, call: str
+) -> None:
+    """Killed at each call that changes the note of who is there, until it is online."""
+    if subprocess.run(["strace", "-o", "/dev/null", "true"], capture_output=True).returncode != 0:
+        pytest.skip("NOT TESTED, nobody may trace a process here")
+    lock = kiosk.folder / "ledger.sqlite.lock"
+    for number in range(1, 100):
+        kiosk.kill()
+        panel.publish(f"{BASE}/order/p1", json.dumps({"id": f"a{number}", "juice": "banana"}))
+        since = len(kiosk.log)
+        is_online = lambda: any(line.endswith(" online") for line in kiosk.log.since(since))
+        # -D: the kiosk, not strace, is the process that is started here.
+        fault = f"inject={call}:signal=KILL:when={number}"
+        kiosk.launch("strace", "-D", "-f", "-qq", "-o", "/dev/null", "-P", lock, "-e", fault)
+        eventually(lambda: is_online() or not kiosk.is_alive)
+        if is_online():
+            break
+        kiosk.start()
+        panel.messages.first(lambda m: m.topic.endswith("/result") and m.json["id"] == f"a{number}")
+    say(f"{number - 1} kills")
 
 
 def test_a_second_kiosk_is_told_who_holds_the_ledger(kiosk) -> None:

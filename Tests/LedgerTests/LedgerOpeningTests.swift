@@ -75,11 +75,18 @@ import Testing
     #expect(try place.open().acknowledged == 98, "until there is something to note")
   }
 
-  @Test func theLockFileOfAnEarlierVersionIsUnderstood() throws {
-    try Data("12345".utf8).write(to: URL(filePath: place.path + ".lock"))
-    let ledger = try place.open()
-    #expect(ledger.acknowledged == nil)
-    #expect(ledger.lastAlive != nil)
+  /// It kept the time as that of the file, and did not remove what was left of a longer number.
+  @Test(arguments: [("12345", nil), ("12345 98 45 ", 98)])
+  func theLockFileOfAnEarlierVersionIsUnderstood(text: String, acknowledged: Int?) throws {
+    let lock = place.path + ".lock"
+    try Data(text.utf8).write(to: URL(filePath: lock))
+    let alive = Date(timeIntervalSince1970: 1_795_251_600)
+    try FileManager.default.setAttributes([.modificationDate: alive], ofItemAtPath: lock)
+    for _ in 1...2 {
+      let ledger = try place.open()
+      #expect(ledger.acknowledged == acknowledged)
+      #expect(ledger.lastAlive == Timestamp(milliseconds: 1_795_251_600_000))
+    }
   }
 
   @Test(arguments: [true, false])

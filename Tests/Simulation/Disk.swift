@@ -33,15 +33,6 @@ final class Disk {
       guard let data = FileManager.default.contents(atPath: old + suffix) else { continue }
       try data.write(to: URL(filePath: path + suffix))
     }
-    // The time of the lock is the last sign of life.
-    var status = stat()
-    guard stat(old + ".lock", &status) == 0 else { return }
-    #if canImport(Darwin)
-    let times = [status.st_atimespec, status.st_mtimespec]
-    #else
-    let times = [status.st_atim, status.st_mtim]
-    #endif
-    utimensat(AT_FDCWD, path + ".lock", times, 0)
   }
 
   /// Lets every commit fail from now on, or no more.
