@@ -32,12 +32,12 @@ extension LedgerTransaction {
   /// A delivery that counts as one with an earlier entry: its redelivery must not count either.
   package struct Echo: Hashable, Sendable {
     package let fingerprint: Fingerprint
-    /// Of the entry.
-    package let seq: Int
+    /// Of the entry; `nil` for a delivery that is known already, and has its place here.
+    package let seq: Int?
     /// How many records of the transaction it came behind.
     package let recordsBefore: Int
 
-    package init(fingerprint: Fingerprint, seq: Int, recordsBefore: Int) {
+    package init(fingerprint: Fingerprint, seq: Int? = nil, recordsBefore: Int) {
       self.fingerprint = fingerprint
       self.seq = seq
       self.recordsBefore = recordsBefore

@@ -12,7 +12,7 @@ final class LedgerWriter {
   /// The last ticket of each day, of those that the table does not have yet.
   private var tickets: [Int: Int] = [:]
   private let begin, commit, rollback: Statement
-  private let addEntry, addFruit, changeStock, addDelivery, pruneDeliveries: Statement
+  private let addEntry, addFruit, changeStock, addDelivery, moveDelivery, pruneDeliveries: Statement
   private let setService, setConfirmed, setMark, setTicket, setCheckpoint: Statement
 
   init(_ database: Database) throws {
@@ -27,6 +27,11 @@ final class LedgerWriter {
     addFruit = try statement("INSERT INTO stock (fruit, quantity) VALUES (?, 0)")
     changeStock = try statement("UPDATE stock SET quantity = quantity + ? WHERE fruit = ?")
     addDelivery = try statement("INSERT INTO delivery VALUES (NULL, ?, ?, ?, ?)")
+    moveDelivery = try statement(
+      """
+      UPDATE delivery SET slot = (SELECT MAX(slot) FROM delivery) + 1 WHERE slot =
+        (SELECT MAX(slot) FROM delivery WHERE packet_id = ? AND digest = ?)
+      """)
     pruneDeliveries = try statement("DELETE FROM delivery WHERE slot <= ?")
     setService = try statement("UPDATE kiosk SET service = ?")
     setConfirmed = try statement("UPDATE kiosk SET confirmed = ?")
@@ -72,7 +77,7 @@ final class LedgerWriter {
     // In the order in which they came: that of the deliveries matters.
     for (count, record) in records.enumerated() {
       while let echo = echoes.first, echo.recordsBefore <= count {
-        lastSlot = try add(echo.fingerprint, of: echo.seq, isEcho: true)
+        lastSlot = try add(echo) ?? lastSlot
         echoes.removeFirst()
       }
       try add(record)
@@ -83,7 +88,7 @@ final class LedgerWriter {
         changes[fruit] = (changes[fruit] ?? 0) + amount
       }
     }
-    for echo in echoes { lastSlot = try add(echo.fingerprint, of: echo.seq, isEcho: true) }
+    for echo in echoes { lastSlot = try add(echo) ?? lastSlot }
     if let lastSlot {
       pruneDeliveries.bind(1, lastSlot - Ledger.fingerprintCount)
       try pruneDeliveries.run()
@@ -141,6 +146,15 @@ final class LedgerWriter {
 
   private func number(of amounts: FruitAmounts) throws -> Int {
     try texts.number(of: JSONWriter.object { $0.members(amounts) })
+  }
+
+  /// - Returns: its slot, if it is a new one.
+  private func add(_ echo: LedgerTransaction.Echo) throws -> Int? {
+    if let seq = echo.seq { return try add(echo.fingerprint, of: seq, isEcho: true) }
+    moveDelivery.bind(1, Int(echo.fingerprint.packetID))
+    moveDelivery.bind(2, Int(truncatingIfNeeded: echo.fingerprint.digest))
+    try moveDelivery.run()
+    return nil
   }
 
   /// - Returns: its slot.

@@ -132,6 +132,43 @@ import Testing
         ]))
   }
 
+  /// A press is beyond the rate, and those behind it are made; nothing of that is acknowledged. When
+  /// it comes again it is let in, and they come behind it once more.
+  @Test func aPressThatIsLetInLaterKeepsItsPlace() throws {
+    func press(_ panel: String, _ juice: String, _ quantity: Int = 1, id: String? = nil) -> Sending
+    {
+      Sending(
+        from: "order/\(panel)", id: id, wish: .order(juice: juice, quantity: quantity))
+    }
+    func restock(_ desk: String, id: String, _ change: Sending.Change) -> Sending {
+      Sending(
+        from: "restock/\(desk)", id: id,
+        wish: .restock(fruit: "pineapple", change: change, expecting: .nothing))
+    }
+    try Simulation.run(
+      Schedule(
+        seed: 0, rules: Schedule.Rules(perSecond: 3),
+        steps: [
+          .start, .failDisk, .breakConnection(.before, .settle, skipping: 0),
+          .send([restock("shop", id: "a9", .set(0)), press("p1", "banana", id: "a10")]),
+          .send([
+            press("p1", "banana", id: "a11"), press("p2", "strawberry_banana", id: "a12"),
+            press("p1", "strawberry_banana", id: "a13"),
+          ]),
+          .send([press("p2", "mango_kiwi", id: "a14")]),
+          .send([
+            press("p2", "strawberry_banana", id: "a12"), restock("desk", id: "a15", .add(20)),
+            press("p1", "banana", id: "a11"), press("p2", "orange"),
+            press("p2", "strawberry_banana", id: "a12"), press("p2", "banana", 3, id: "a16"),
+          ]),
+          .breakConnection(.after, .delivery, skipping: 1),
+          .send([
+            press("p2", "banana", 3, id: "a16"), press("p4", "orange"),
+            press("p2", "banana", id: "a17"), press("p4", "banana"), press("p1", "banana"),
+          ]),
+        ]))
+  }
+
   /// The process that begins a session dies before it hears that it is a new one. The retained press
   /// comes with each subscription until it has the packet id of the same press in the old session.
   @Test(arguments: 1...8)

@@ -13,6 +13,8 @@ package struct Admission: Sendable {
   let key: RepeatKey?
   /// Under which this request may be recognised as a repeat itself.
   package let repeatKeys: [RepeatKey]
+  /// What is known already, and comes again behind this one.
+  var overtaken: ArraySlice<Fingerprint> = []
   /// Of the device: the request counts only if this is new.
   private(set) var mark: PanelReading.Mark?
   /// The same press again within this time is the same one.

@@ -9,10 +9,28 @@ package struct Decision: Sendable {
   package var transaction = LedgerTransaction()
   /// What was turned away at the door, for the log.
   package private(set) var rejections: [(source: Source, rejection: Rejection)] = []
+  /// Where in the transaction's echoes those are that went behind the last new delivery.
+  private var moved = 0..<0
 
   mutating func record(_ entry: LedgerEntry, answer: Answer, key: RepeatKey?) {
     transaction.records.append(.init(entry: entry, answer: answer, key: key))
     answers.append(Message(answer))
+  }
+
+  /// Deliveries stay in the order in which they come again: what is known already, and was to come
+  /// before a new one, goes behind it; once behind the last of several new ones.
+  mutating func keepOrder(behind admission: Admission) {
+    guard case .delivery = admission.key, !admission.overtaken.isEmpty else { return }
+    let isAgain = moved.count == admission.overtaken.count
+    if isAgain, moved.upperBound == transaction.echoes.count {
+      transaction.echoes.removeLast(moved.count)
+    }
+    let start = transaction.echoes.count
+    let position = transaction.records.count
+    transaction.echoes += admission.overtaken.map {
+      .init(fingerprint: $0, recordsBefore: position)
+    }
+    moved = start..<transaction.echoes.count
   }
 
   mutating func repeatAnswer(_ answer: Answer, to admission: Admission) {

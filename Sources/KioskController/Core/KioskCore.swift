@@ -125,6 +125,7 @@ package struct KioskCore: Sendable {
             .init(
               fingerprint: fingerprint, seq: original,
               recordsBefore: decision.transaction.records.count))
+          decision.keepOrder(behind: admission)
         }
         continue
       }
@@ -136,6 +137,7 @@ package struct KioskCore: Sendable {
       let answer = admission.answer(result.payload)
       if let key = admission.key { answered[key] = answer }
       decision.record(entry, answer: answer, key: admission.key)
+      decision.keepOrder(behind: admission)
       if let feedback = feedback[admission.source.name] {
         decision.answer(self.feedback(feedback, to: outcome, result))
       }

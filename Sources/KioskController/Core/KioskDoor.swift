@@ -45,7 +45,10 @@ package struct KioskDoor: Sendable {
     admissions.reserveCapacity(deliveries.count)
     for delivery in deliveries {
       let original = redeliveries.original(of: delivery)
-      let admitted = admit(delivery, repeating: original, at: now)
+      var admitted = admit(delivery, repeating: original, at: now)
+      if delivery.isRedelivery, original == nil, !redeliveries.areOver {
+        for index in admitted.indices { admitted[index].overtaken = redeliveries.overtaken }
+      }
       if admitted.isEmpty, !isExpected(delivery.message.topic) { dropped += 1 }
       admissions += admitted
     }

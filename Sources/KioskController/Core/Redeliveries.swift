@@ -23,6 +23,10 @@ package struct Redeliveries: Sendable {
     open = unacknowledged[...]
   }
 
+  /// What an unknown redelivery has come before: in the session it has its place there. It had been
+  /// turned away, or the ledger would know it.
+  var overtaken: ArraySlice<Fingerprint> { open }
+
   /// Whether all that can come again has: then to acknowledge what has come acknowledges everything.
   package var areOver: Bool { isPast || open.isEmpty }
 

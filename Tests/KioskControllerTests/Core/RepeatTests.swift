@@ -30,6 +30,21 @@ import Testing
     #expect(kiosk.core.seq == 2)
   }
 
+  /// Two were let in, and those before and between them only when all come again; and once more.
+  @Test func whatIsLetInLaterIsKnownInItsPlace() throws {
+    try kiosk.receive(.order("kiwi", packetID: 3), .order("mango", packetID: 5))
+    let all = ["banana", "pineapple", "kiwi", "banana", "mango"].enumerated().map { index, juice in
+      Delivery.order(juice, packetID: UInt16(index + 1), redelivered: true)
+    }
+    try kiosk.restart()
+    let decision = try kiosk.receive(all)
+    #expect(decision.transaction.records.count == 3)
+    #expect(decision.transaction.echoes.map(\.recordsBefore) == [2, 2, 3])
+    #expect(try kiosk.ledger.deliveries(after: 0) == all.map { Fingerprint($0) })
+    try kiosk.restart()
+    #expect(try kiosk.receive(all).transaction.isEmpty)
+  }
+
   @Test func aRepeatInTheSameBatchIsOneToo() throws {
     let decision = try kiosk.receive(.order(Self.banana), .order(Self.banana), .order(Self.banana))
     #expect(try decision.statuses == [.ready, .ready, .ready])
