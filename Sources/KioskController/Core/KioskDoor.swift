@@ -98,7 +98,7 @@ package struct KioskDoor: Sendable {
     }
   }
 
-  /// What comes again after a crash was let in once.
+  /// What comes again was let in once, or has waited long enough since it was not.
   private mutating func isWithinRate(
     _ delivery: Delivery, from source: Source, at now: Moment
   ) -> Bool {
