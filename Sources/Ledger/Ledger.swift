@@ -74,7 +74,7 @@ package final class Ledger {
   /// When a process last had this ledger open, as far as `beat` has said; `nil` if never.
   package var lastAlive: Timestamp? { lock?.lastAlive }
 
-  /// Notes that the kiosk is alive. It touches the lock file without an fsync: it outlives a crash
+  /// Notes that the kiosk is alive. It writes the lock file without an fsync: it outlives a crash
   /// of the process, and after a power cut it is too old, which is the safe side.
   package func beat(at now: Timestamp) { lock?.beat(at: now) }
 
