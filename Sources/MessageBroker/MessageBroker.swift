@@ -13,8 +13,9 @@ package protocol MessageBroker: Actor {
 
   /// Goes on with other options. The session stays, and so does the connection: what is new among the
   /// subscriptions is subscribed to, what has gone is dropped, and what stays is not touched, so that
-  /// nothing retained comes again. `cleanStart` and `absence` stay as they were at `connect`. The rest
-  /// holds from now on as far as this side decides it, and at the broker from the next connect.
+  /// nothing retained comes again. What has gone may still bring what was on its way. `cleanStart`
+  /// and `absence` stay as they were at `connect`. The rest holds from now on as far as this side
+  /// decides it, and at the broker from the next connect.
   ///
   /// What comes of it is the event `updated`; wait for it before the next call. Called after
   /// `connect`.
