@@ -31,6 +31,7 @@ extension KioskController {
   func keepHouse() async throws(LedgerError) {
     guard isOnline else { return }
     let now = clock.now().timestamp
+    // guard: a kiosk that is there goes on giving signs of life
     ledger.beat(at: now)
     aliveAt = now
     if let current = topics.confirmed(through: await broker.confirmed) {

@@ -127,7 +127,9 @@ package actor KioskController {
     SessionOptions(
       clientID: clientID,
       subscriptions: settings.subscriptions,
+      // guard: a restart within that time resumes the session
       will: settings.topics.status(.offline), cleanStart: !wasAliveRecently,
+      // guard: what queued for too long does not pour
       sessionExpiry: settings.orders.maximumAge, absence: max(absence ?? .zero, .zero),
       receiveMaximum: UInt16(clamping: Ledger.fingerprintCount))
   }
@@ -149,6 +151,7 @@ package actor KioskController {
       if isOnline, settings.hasBirth(among: deliveries) { try await publishState() }
       displays.hear(deliveries)
     case .online(let resumed):
+      // guard: a new session forgets the fingerprints of the old one
       if !resumed { isSessionNew = true }
       try await comeOnline()
     case .offline(let error):
@@ -185,8 +188,11 @@ package actor KioskController {
     var core = core
     let recalled = try ledger.recall(admissions.flatMap(\.repeatKeys))
     var decision = core.decide(admissions, recalling: recalled, at: now)
+    // guard: only what the broker has confirmed counts as told
     if feed.saved != feed.confirmed { decision.transaction.confirmed = feed.confirmed }
     let start = metrics.map { _ in ContinuousClock.now }
+    // guard: an order is acknowledged only after the commit
+    // guard: an answer leaves only after the commit
     try ledger.commit(decision.transaction)
     metrics?.committed(since: start)
     if !decision.transaction.records.isEmpty {
@@ -200,6 +206,8 @@ package actor KioskController {
     // Whoever has pressed waits for this much.
     await publish(decision.answers)
     let isCurrent = door.redeliveries.areOver
+    // guard: an order is acknowledged at all
+    // guard: only what the network has taken is noted as acknowledged
     let isAcknowledged = await broker.settle()
     if isCurrent, isAcknowledged { ledger.noteAcknowledged(through: core.seq) }
     let events = decision.transaction.records.map { settings.topics.event($0.entry) }
@@ -244,6 +252,7 @@ package actor KioskController {
   func publishState() async throws(LedgerError) {
     let now = clock.now().timestamp
     // Before anybody reads that the kiosk is there: what is sent from now on must survive a crash.
+    // guard: the first sign of life is written before online is published
     ledger.beat(at: now)
     metrics?.tell(core.stock)
     var messages = settings.topics.state(of: core, at: now) + settings.announcements
@@ -255,6 +264,7 @@ package actor KioskController {
     let current = Set(messages.map(\.topic))
     let obsolete = topics.obsolete(comparedTo: current)
     try remember(current)
+    // guard: displays are told everything on each connection
     await publish(obsolete.map { settings.topics.retained($0, []) } + messages)
     state.published(core)
     topics.published(current, serial: feed.publishedSerial)
@@ -302,6 +312,7 @@ package actor KioskController {
     }
     door.redeliveries = Redeliveries(
       unacknowledged: try ledger.deliveries(after: feed.acknowledged))
+    // guard: what was not confirmed is published again
     while published < core.seq {
       let page = try ledger.entries(after: published)
       guard let last = page.last else { break }
@@ -318,6 +329,7 @@ package actor KioskController {
   /// The ledger has failed: nothing is answered, nothing acknowledged. The broker delivers again
   /// what is in hand; until the ledger works, each connection ends here.
   private func fail(_ error: LedgerError) async {
+    // guard: what could not be committed is not acknowledged
     await broker.abandon()
     hasResumed = false
     sales.ledgerFailed()

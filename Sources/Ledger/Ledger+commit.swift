@@ -41,6 +41,7 @@ extension Ledger {
   }
 
   /// Not simply by `seq`: a delivery that counts as one with an earlier entry came after it.
+  // guard: a press that bounced tells nothing of what was acknowledged
   static let lastDelivery =
     "(SELECT IFNULL(MAX(slot), 0) FROM delivery WHERE seq <= ? AND echo = 0)"
 

@@ -34,6 +34,7 @@ extension Ledger {
     try reading { database in
       let rows = try database.rows(
         "SELECT *, \(Self.isRemembered) FROM event WHERE seq = ?", [seq])
+      // guard: answers are forgotten in their time
       guard let row = rows.first, row["remembered"] else { return nil }
       let entry = try Self.entry(row)
       return entry.source == source && entry.id == id ? try Answer(row, to: entry) : nil

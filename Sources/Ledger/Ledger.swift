@@ -130,6 +130,7 @@ extension Ledger {
     }
     let tickets = "SELECT day, number FROM ticket UNION ALL \(Self.ticketsSinceCheckpoint)"
     for row in try database.rows(tickets) {
+      // guard: the tickets of a day outlive a restart
       state.tickets[row["day"]] = row["number"]
     }
     state.topics = Set(try database.rows("SELECT topic FROM topic").map { $0["topic"] })

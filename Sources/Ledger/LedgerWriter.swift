@@ -90,6 +90,7 @@ final class LedgerWriter {
     }
     for echo in echoes { lastSlot = try add(echo) ?? lastSlot }
     if let lastSlot {
+      // guard: the fingerprints are bounded
       pruneDeliveries.bind(1, lastSlot - Ledger.fingerprintCount)
       try pruneDeliveries.run()
     }

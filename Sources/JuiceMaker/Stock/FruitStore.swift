@@ -34,6 +34,7 @@ package struct FruitStore: Sendable {
         remaining[fruit] = held - needed
       }
     }
+    // guard: a recipe is checked whole before fruit moves
     if missing.isEmpty { quantities = remaining }
     return missing
   }
@@ -50,6 +51,7 @@ package struct FruitStore: Sendable {
     let moved = FruitAmounts(
       restock.expect.filter { quantities[$0.fruit] != $0.amount }
         .map { (fruit: $0.fruit, amount: quantities[$0.fruit] ?? 0) })
+    // guard: a restock that expects another stock is refused
     guard moved.isEmpty else { return .conflict(actual: moved) }
 
     var restocked = quantities
@@ -68,6 +70,7 @@ package struct FruitStore: Sendable {
     for (fruit, quantity) in restocked {
       let held = quantities[fruit] ?? 0
       guard quantity >= 0 else { return .belowZero(fruit, held: held) }
+      // guard: a restock does not go above the capacity
       if let capacity = capacities[fruit], quantity > capacity, quantity > held {
         return .exceedsCapacity(fruit, capacity: capacity, held: held)
       }

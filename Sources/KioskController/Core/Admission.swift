@@ -44,6 +44,8 @@ package struct Admission: Sendable {
       // its id is not used up: sent unretained, it counts.
       key = delivery.packetID == 0 ? nil : RepeatKey.delivery(Fingerprint(delivery))
     }
+    // guard: the ids of senders are remembered
+    // guard: the fingerprints of deliveries are remembered
     repeatKeys = [requestKey, original.map(RepeatKey.delivery)].compactMap(\.self)
   }
 

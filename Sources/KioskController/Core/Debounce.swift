@@ -45,6 +45,7 @@ struct Debounce: Sendable {
   mutating func original(
     of order: Order, from source: Source, at now: Moment, seq: Int, window: Duration
   ) -> Int? {
+    // guard: presses that bounce are one
     guard window > .zero else { return nil }
     let press = Press(source: source, order: order)
     if let counted = presses[press], counted.isWithin(window, of: now) { return counted.seq }

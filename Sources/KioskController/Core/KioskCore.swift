@@ -45,7 +45,9 @@ package struct KioskCore: Sendable {
     service = state.service
     seq = state.seq
     tickets = state.tickets
+    // guard: the debounce outlives a restart
     debounce = Debounce(state.presses)
+    // guard: a device's counter outlives a restart
     marks = state.marks
     feedback = Dictionary(
       settings.panels.lazy.map { ($0.name, $0.feedback) }, uniquingKeysWith: { first, _ in first })
@@ -121,6 +123,7 @@ package struct KioskCore: Sendable {
       {
         counters.duplicates += 1
         if case .delivery(let fingerprint) = admission.key {
+          // guard: a delivery that the debounce swallowed is remembered
           decision.transaction.echoes.append(
             .init(
               fingerprint: fingerprint, seq: original,
@@ -159,6 +162,7 @@ package struct KioskCore: Sendable {
   ) -> Bool {
     guard let mark else { return true }
     let known = [mark.key, mark.twin].compactMap(\.self)
+    // guard: a device's counter that has not moved is no press
     guard !known.contains(where: { marks[$0] == mark.value }) else {
       if cameBackAt != nil { heardSince.insert(mark.key) }
       return false
@@ -211,11 +215,13 @@ package struct KioskCore: Sendable {
   private mutating func verdict(
     on request: Request, isRetained: Bool, at now: Moment
   ) throws(Rejection) -> (LedgerEntry.Outcome, CommandResult) {
+    // guard: a retained command is not carried out
     guard !isRetained else {
       throw Rejection(.retained, "the broker had kept this message: send commands unretained")
     }
     if let sentAt = request.sentAt {
       let (age, limit) = (now.timestamp.since(sentAt), settings.orders.maximumAge)
+      // guard: a command that is too old is not carried out
       guard age <= limit else {
         throw Rejection(
           .stale,
@@ -232,6 +238,7 @@ package struct KioskCore: Sendable {
   private mutating func make(
     _ order: Order, at now: Moment
   ) throws(Rejection) -> (LedgerEntry.Outcome, CommandResult) {
+    // guard: the closed kiosk makes nothing
     guard service == .open else { throw Rejection(.closed, "the kiosk takes no orders now") }
     guard let juice = settings.menu.juice(order.juice) else {
       throw Rejection(.unknownJuice, "there is no \(order.juice) on the menu")
@@ -245,6 +252,7 @@ package struct KioskCore: Sendable {
     case .ready(let used):
       // By day, because a clock that jumps comes back to a day that had its first tickets before.
       let ticket = Ticket(day: now.day, number: tickets[now.day, default: 0] + 1)
+      // guard: the tickets of each day are remembered
       tickets[ticket.day] = ticket.number
       var result = CommandResult(status: .ready)
       result.ticket = ticket.number

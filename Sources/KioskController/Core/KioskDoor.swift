@@ -108,6 +108,7 @@ package struct KioskDoor: Sendable {
   private mutating func answered(_ admission: Admission, at now: Moment) -> Admission {
     guard case .failure = admission.request else { return admission }
     var admission = admission
+    // guard: refusals are told so often and no more
     admission.isAnswered = refusals.admit(admission.source.kind, at: now.timestamp)
     return admission
   }

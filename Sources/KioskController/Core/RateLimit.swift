@@ -17,6 +17,7 @@ struct RateLimit<Sender: Hashable & Sendable>: Sendable {
       counts.removeAll(keepingCapacity: counts.count < 1000)
     }
     counts[sender, default: 0] += 1
+    // guard: a sender has a limit
     return counts[sender, default: 0] <= perSecond
   }
 }

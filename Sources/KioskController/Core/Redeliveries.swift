@@ -43,6 +43,7 @@ package struct Redeliveries: Sendable {
     guard delivery.packetID > 0 else { return nil }
     let isAnew = numbersAnew ?? startsAnew(with: delivery.packetID)
     numbersAnew = isAnew
+    // guard: a fingerprint counts only where the broker says DUP
     guard delivery.isRedelivery else {
       // New ones follow what comes again; retained ones come with the subscription.
       if !delivery.message.retain { isPast = true }
@@ -60,6 +61,7 @@ package struct Redeliveries: Sendable {
   /// the session, and then the order decides as well as the number, or after 65,535.
   private func startsAnew(with packetID: UInt16) -> Bool {
     let nearlyRound = UInt16.max - UInt16(clamping: Ledger.fingerprintCount)
+    // guard: on a connection that numbers anew the order decides
     return packetID == 1 && open.first.map { $0.packetID < nearlyRound } ?? true
   }
 }

@@ -37,6 +37,7 @@ package struct PanelBinding: Hashable, Sendable {
     _ payload: [UInt8], on topic: String, isRetained: Bool
   ) throws(Unreadable) -> PanelReading {
     let signal = try dialect.read(payload, on: topic, of: self.topic)
+    // guard: a message of a device that the broker kept is no press
     let presses = isRetained ? [] : signal.presses
     return PanelReading(
       requests: presses.compactMap { press in
