@@ -12,7 +12,7 @@ package actor KioskController {
   package nonisolated var unownedExecutor: UnownedSerialExecutor { broker.unownedExecutor }
 
   package internal(set) var settings: KioskSettings
-  let broker: any MessageBroker
+  let broker: any BrokerClient
   let ledger: Ledger
   let clock: KioskClock
   let startedAt: Timestamp
@@ -57,7 +57,7 @@ package actor KioskController {
   ///
   /// What it counts goes to the `MetricsFactory` that is bootstrapped by then.
   package init(
-    settings: KioskSettings, broker: any MessageBroker, ledger: sending Ledger, clock: KioskClock,
+    settings: KioskSettings, broker: any BrokerClient, ledger: sending Ledger, clock: KioskClock,
     logger: Logger
   ) throws(LedgerError) {
     let now = clock.now()

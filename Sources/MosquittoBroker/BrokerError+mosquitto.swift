@@ -10,7 +10,7 @@ extension BrokerError {
     "the broker confirms nothing of what is published")
 
   /// A CONNACK that refuses (3.1.1: 3.2.2.3; MQTT 5: 3.2.2.2).
-  init(refusal: Inbox.Greeting, _ version: MosquittoBroker.Configuration.ProtocolVersion) {
+  init(refusal: Inbox.Greeting, _ version: MosquittoClient.Configuration.ProtocolVersion) {
     let code = version == .v5 || refusal.code > 5 ? refusal.code : 0
     let known =
       code == 0

@@ -32,7 +32,7 @@ extension Connection {
   /// - Returns: its packet id, which QoS 0 messages have too, within libmosquitto.
   /// - Throws: why it breaks a rule.
   func publish(
-    _ message: Message, _ version: MosquittoBroker.Configuration.ProtocolVersion
+    _ message: Message, _ version: MosquittoClient.Configuration.ProtocolVersion
   ) throws(PublishError) -> Int32 {
     let properties = Properties(message, version)
     var packetID: Int32 = 0
@@ -55,7 +55,7 @@ struct PublishError: Error {
   /// Checks what holds for every broker: a topic name without wildcards (3.3.2.1) or U+0000, and a
   /// packet that the length field can express (2.2.3).
   static func check(
-    _ message: Message, _ version: MosquittoBroker.Configuration.ProtocolVersion
+    _ message: Message, _ version: MosquittoClient.Configuration.ProtocolVersion
   ) throws(PublishError) {
     let topic = message.topic.utf8
     guard (1...65_535).contains(topic.count), !topic.contains(0),

@@ -11,7 +11,7 @@ import Glibc
 
 extension Connection {
   func configure(
-    _ configuration: MosquittoBroker.Configuration, _ options: SessionOptions
+    _ configuration: MosquittoClient.Configuration, _ options: SessionOptions
   ) throws(BrokerError) {
     // Packets are only queued, and leave in `mosquitto_loop_write`: the PUBACK of a message, which is
     // queued before `on_message` is called (lib/handle_publish.c), waits for the settlement.
@@ -35,7 +35,7 @@ extension Connection {
   }
 
   func open(
-    _ configuration: MosquittoBroker.Configuration, _ options: SessionOptions
+    _ configuration: MosquittoClient.Configuration, _ options: SessionOptions
   ) throws(BrokerError) {
     var properties = Properties()
     if configuration.protocolVersion == .v5, options.sessionExpiry > .zero, start != .wipe {
@@ -62,7 +62,7 @@ extension Connection {
     }
   }
 
-  private func configure(_ tls: MosquittoBroker.Configuration.TLS) throws(BrokerError) {
+  private func configure(_ tls: MosquittoClient.Configuration.TLS) throws(BrokerError) {
     for file in [tls.caFile, tls.certificateFile, tls.keyFile].compactMap(\.self)
     where access(file, R_OK) != 0 {
       throw .tls("cannot read \(file): \(systemError(errno))")
@@ -78,7 +78,7 @@ extension Connection {
   }
 
   private func configure(
-    _ will: Message, _ version: MosquittoBroker.Configuration.ProtocolVersion
+    _ will: Message, _ version: MosquittoClient.Configuration.ProtocolVersion
   ) throws(BrokerError) {
     var properties = Properties(will, version)
     let code = properties.give { list in

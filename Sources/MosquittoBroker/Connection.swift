@@ -57,7 +57,7 @@ final class Connection: @unchecked Sendable {
   ///
   /// - Parameter keepsLog: for a visit, see `Inbox`.
   init(
-    _ configuration: MosquittoBroker.Configuration, _ options: SessionOptions, _ start: Start,
+    _ configuration: MosquittoClient.Configuration, _ options: SessionOptions, _ start: Start,
     keepsLog: Bool = false
   ) throws(BrokerError) {
     _ = library

@@ -16,7 +16,7 @@ struct Properties: ~Copyable {
   init() {}
 
   /// What a message carries beside its payload; 3.1.1 has nothing that could carry it.
-  init(_ message: Message, _ version: MosquittoBroker.Configuration.ProtocolVersion) {
+  init(_ message: Message, _ version: MosquittoClient.Configuration.ProtocolVersion) {
     guard version == .v5 else { return }
     if let expiry = message.expiry { add(MQTT_PROP_MESSAGE_EXPIRY_INTERVAL, expiry) }
     if let topic = message.responseTopic {

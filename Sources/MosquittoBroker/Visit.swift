@@ -9,7 +9,7 @@ import Musl
 import Glibc
 #endif
 
-extension MosquittoBroker.Configuration {
+extension MosquittoClient.Configuration {
   /// Pays a visit to the broker, over MQTT 5 whatever `protocolVersion` says.
   ///
   /// - Throws: `BrokerError`, if the broker does not let it in, or ends it.
@@ -33,7 +33,7 @@ private struct Visit {
 
   /// Connects.
   init(
-    _ configuration: MosquittoBroker.Configuration, _ visit: BrokerVisit
+    _ configuration: MosquittoClient.Configuration, _ visit: BrokerVisit
   ) throws(BrokerError) {
     var configuration = configuration
     configuration.protocolVersion = .v5

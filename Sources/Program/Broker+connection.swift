@@ -4,8 +4,8 @@ import MosquittoBroker
 
 extension KioskConfiguration.Broker {
   /// A connection to this broker, not made yet.
-  package func makeBroker() throws(Failure) -> any MessageBroker {
-    do throws(ConfigurationErrors) { return MosquittoBroker(try connection()) } catch {
+  package func makeBroker() throws(Failure) -> any BrokerClient {
+    do throws(ConfigurationErrors) { return MosquittoClient(try connection()) } catch {
       throw Failure(error)
     }
   }
@@ -16,7 +16,7 @@ extension KioskConfiguration.Broker {
   package func pay(
     _ visit: BrokerVisit, timeout: Duration
   ) async throws(Failure) -> Result<BrokerVisit.Report, BrokerError> {
-    var connection: MosquittoBroker.Configuration
+    var connection: MosquittoClient.Configuration
     do throws(ConfigurationErrors) { connection = try self.connection() } catch {
       throw Failure(error)
     }
@@ -26,13 +26,13 @@ extension KioskConfiguration.Broker {
     }
   }
 
-  private func connection() throws(ConfigurationErrors) -> MosquittoBroker.Configuration {
-    MosquittoBroker.Configuration(
+  private func connection() throws(ConfigurationErrors) -> MosquittoClient.Configuration {
+    MosquittoClient.Configuration(
       host: host, port: UInt16(clamping: port),
       protocolVersion: `protocol` == .v5 ? .v5 : .v311, username: username,
       password: try readPassword(),
       tls: tls.map { tls in
-        MosquittoBroker.Configuration.TLS(
+        MosquittoClient.Configuration.TLS(
           caFile: tls.caFile ?? Self.systemAuthorities, certificateFile: tls.certificateFile,
           keyFile: tls.keyFile)
       })

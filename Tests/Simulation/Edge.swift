@@ -5,7 +5,7 @@ package import MessageBroker
 ///
 /// What the process does after its death reaches nobody: its connection is dead, and its ledger a
 /// file that nobody will open again.
-package actor Edge: MessageBroker {
+package actor Edge: BrokerClient {
   private let client: InMemoryClient
   // The world waits for this actor's executor, which runs on the world's thread and nowhere else.
   nonisolated(unsafe) private unowned let world: World

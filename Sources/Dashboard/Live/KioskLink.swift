@@ -29,7 +29,7 @@ package final class KioskLink: Service {
   /// The panel under which the virtual one presses; `restock` and `service` go by the user's name.
   package static let virtualPanel = Source(kind: .order, name: "virtual")
 
-  private let broker: any MessageBroker
+  private let broker: any BrokerClient
   private let root: String
   private let now: @Sendable () -> Timestamp
   private let logger: Logger
@@ -38,7 +38,7 @@ package final class KioskLink: Service {
 
   /// - Parameter root: what the topics of the kiosks start with.
   package init(
-    broker: any MessageBroker, root: String, now: @escaping @Sendable () -> Timestamp,
+    broker: any BrokerClient, root: String, now: @escaping @Sendable () -> Timestamp,
     logger: Logger
   ) {
     self.broker = broker

@@ -4,7 +4,7 @@
 /// published before is dropped. While a batch is in hand `nextEvent` reads nothing: it returns only for an outage, for its
 /// timeout or for a cancellation. One call of `nextEvent` waits at a time; a second one lets the
 /// first return `nil`.
-package actor InMemoryClient: MessageBroker {
+package actor InMemoryClient: BrokerClient {
   /// Lends its executor to a client that was given none.
   private actor Home {}
 

@@ -5,7 +5,7 @@ import Program
 
 /// A panel or an operator for the length of one command: sends requests, waits for the results.
 struct KioskClient {
-  private let broker: any MessageBroker
+  private let broker: any BrokerClient
   private let topics: KioskTopics
   private let source: Source
 

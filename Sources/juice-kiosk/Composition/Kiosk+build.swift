@@ -71,5 +71,5 @@ extension Discovery {
 extension KioskConfiguration {
   var topics: KioskTopics { KioskTopics(root: kiosk.root, kiosk: kiosk.id) }
 
-  func makeBroker() throws(Failure) -> any MessageBroker { try broker.makeBroker() }
+  func makeBroker() throws(Failure) -> any BrokerClient { try broker.makeBroker() }
 }

@@ -9,7 +9,7 @@ struct Listening {
   /// Subscriptions that the broker refused.
   private(set) var refused: [TopicFilter] = []
   private(set) var heard = Heard()
-  private let broker: any MessageBroker
+  private let broker: any BrokerClient
 
   struct Heard {
     /// By topic, what the broker had kept.
@@ -33,7 +33,7 @@ struct Listening {
   /// - Parameter broker: makes a new connection.
   init(
     to filters: [TopicFilter], timeout: Duration,
-    _ makeBroker: () throws(Failure) -> any MessageBroker
+    _ makeBroker: () throws(Failure) -> any BrokerClient
   ) async throws(Failure) {
     let deadline = ContinuousClock.now + timeout
     var filters = filters

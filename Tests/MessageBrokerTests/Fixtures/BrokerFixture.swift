@@ -14,7 +14,7 @@ protocol BrokerFixture: Sendable {
 
   /// Makes a client that is not connected yet. The test connects it with this client id, and may
   /// ask for several with the same one.
-  func client(_ clientID: String) async throws -> any MessageBroker
+  func client(_ clientID: String) async throws -> any BrokerClient
 
   /// Ends the client's connection as a failing network does, without a DISCONNECT from either side,
   /// and returns when the broker has noticed. The client may connect again at once.
@@ -37,7 +37,7 @@ protocol BrokerFixture: Sendable {
   func letReconnect() async throws
 
   /// What `client.nextEvent(timeout:)` returns, while time passes by itself or is made to.
-  func nextEvent(of client: any MessageBroker, timeout: Duration) async throws -> BrokerEvent?
+  func nextEvent(of client: any BrokerClient, timeout: Duration) async throws -> BrokerEvent?
 
   /// Ends the broker and removes what it left. Called once, when the test is over.
   func tearDown() async

@@ -6,7 +6,7 @@ struct InMemoryFixture: BrokerFixture {
 
   var patience: Duration { .zero }
 
-  func client(_ clientID: String) -> any MessageBroker { broker.client() }
+  func client(_ clientID: String) -> any BrokerClient { broker.client() }
 
   func cutConnection(ofClient clientID: String) { broker.cut(clientID) }
 
@@ -24,7 +24,7 @@ struct InMemoryFixture: BrokerFixture {
     if let due = broker.nextDeadline { broker.advance(by: due - broker.now) }
   }
 
-  func nextEvent(of client: any MessageBroker, timeout: Duration) async -> BrokerEvent? {
+  func nextEvent(of client: any BrokerClient, timeout: Duration) async -> BrokerEvent? {
     await withTaskGroup(of: BrokerEvent?.self) { group in
       group.addTask { await client.nextEvent(timeout: timeout) }
       group.addTask {

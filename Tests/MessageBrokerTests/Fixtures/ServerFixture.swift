@@ -12,11 +12,11 @@ final class ServerFixture: BrokerFixture {
   }
 
   private let server: any BrokerServer
-  private let version: MosquittoBroker.Configuration.ProtocolVersion
+  private let version: MosquittoClient.Configuration.ProtocolVersion
   private let state = Mutex(State())
 
   init(
-    _ server: any BrokerServer, _ version: MosquittoBroker.Configuration.ProtocolVersion
+    _ server: any BrokerServer, _ version: MosquittoClient.Configuration.ProtocolVersion
   ) {
     self.version = version
     self.server = server
@@ -24,9 +24,9 @@ final class ServerFixture: BrokerFixture {
 
   var patience: Duration { .milliseconds(200) }
 
-  func client(_ clientID: String) throws -> any MessageBroker {
+  func client(_ clientID: String) throws -> any BrokerClient {
     let proxy = try Proxy(to: server.port)
-    var configuration = MosquittoBroker.Configuration.loopback(proxy.port, version)
+    var configuration = MosquittoClient.Configuration.loopback(proxy.port, version)
     (configuration.username, configuration.password) = (server.login?.name, server.login?.password)
     state.withLock { state in
       if state.refusesLogins {
@@ -36,7 +36,7 @@ final class ServerFixture: BrokerFixture {
       if state.isStopped { proxy.close() }
       state.proxies[clientID, default: []].append(proxy)
     }
-    return MosquittoBroker(configuration)
+    return MosquittoClient(configuration)
   }
 
   func cutConnection(ofClient clientID: String) throws {
@@ -74,7 +74,7 @@ final class ServerFixture: BrokerFixture {
   /// be back before the test has looked.
   func letReconnect() throws { for proxy in allProxies { try proxy.open() } }
 
-  func nextEvent(of client: any MessageBroker, timeout: Duration) async -> BrokerEvent? {
+  func nextEvent(of client: any BrokerClient, timeout: Duration) async -> BrokerEvent? {
     await client.nextEvent(timeout: timeout)
   }
 
@@ -86,7 +86,7 @@ final class ServerFixture: BrokerFixture {
   }
 }
 
-extension MosquittoBroker.Configuration {
+extension MosquittoClient.Configuration {
   /// A broker on this computer, with reconnects that a test can wait for.
   static func loopback(_ port: UInt16, _ version: ProtocolVersion = .v5) -> Self {
     var configuration = Self(host: "127.0.0.1", port: port, protocolVersion: version)

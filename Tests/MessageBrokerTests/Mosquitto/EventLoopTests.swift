@@ -9,9 +9,9 @@ import Testing
 struct EventLoopTests {
   /// A client on the broker's own thread.
   actor Client {
-    let broker: MosquittoBroker
+    let broker: MosquittoClient
 
-    init(_ broker: MosquittoBroker) { self.broker = broker }
+    init(_ broker: MosquittoClient) { self.broker = broker }
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { broker.unownedExecutor }
 
@@ -77,12 +77,12 @@ struct EventLoopTests {
     }
   }
 
-  @Test(arguments: [MosquittoBroker.Configuration.ProtocolVersion.v311, .v5])
+  @Test(arguments: [MosquittoClient.Configuration.ProtocolVersion.v311, .v5])
   func whatWaitedForLongerThanTheSessionLivesIsNotRead(
-    version: MosquittoBroker.Configuration.ProtocolVersion
+    version: MosquittoClient.Configuration.ProtocolVersion
   ) async throws {
     try await withMosquitto { server in
-      let broker = MosquittoBroker(.loopback(server.port, version))
+      let broker = MosquittoClient(.loopback(server.port, version))
       await broker.connect(
         SessionOptions(
           clientID: "kiosk", subscriptions: [try TopicFilter("orders")],
@@ -113,7 +113,7 @@ struct EventLoopTests {
 
   @Test func theThreadEndsWithTheBroker() async throws {
     try await withMosquitto { server in
-      weak var released: MosquittoBroker?
+      weak var released: MosquittoClient?
       do {
         let broker = try await online(server)
         released = broker
@@ -130,7 +130,7 @@ struct EventLoopTests {
     let (listener, port) = try LoopbackSocket.listenAnywhere(backlog: 0)
     let first = try LoopbackSocket.connect(to: port)
     defer { for socket in [listener, first].compactMap(\.self) { close(socket) } }
-    let broker = MosquittoBroker(.loopback(port))
+    let broker = MosquittoClient(.loopback(port))
     await broker.connect(SessionOptions(clientID: "kiosk"))
     let took = await ContinuousClock().measure { await broker.disconnect(grace: .seconds(5)) }
     #expect(took < .seconds(1))
@@ -138,8 +138,8 @@ struct EventLoopTests {
 
   private func online(
     _ server: Mosquitto, _ filters: String..., clientID: String = "kiosk"
-  ) async throws -> MosquittoBroker {
-    let broker = MosquittoBroker(.loopback(server.port))
+  ) async throws -> MosquittoClient {
+    let broker = MosquittoClient(.loopback(server.port))
     await broker.connect(
       SessionOptions(clientID: clientID, subscriptions: try filters.map(TopicFilter.init)))
     try await broker.expectOnline()

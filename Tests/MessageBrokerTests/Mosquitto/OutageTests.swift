@@ -8,7 +8,7 @@ import Testing
 struct OutageTests {
   @Test func aFrozenBrokerIsNoticedWithinTwoKeepAlives() async throws {
     try await withMosquitto { server in
-      let broker = MosquittoBroker(.loopback(server.port))
+      let broker = MosquittoClient(.loopback(server.port))
       await broker.connect(SessionOptions(clientID: "kiosk", keepAlive: 5))
       try await broker.expectOnline()
       server.freeze()
@@ -30,7 +30,7 @@ struct OutageTests {
     // CONNACK, nothing for what is published, and a PINGRESP for each PINGREQ.
     let pings = Array(repeating: [0xD0, 0] as [UInt8], count: 10)
     let server = try ScriptedServer([[0x20, 3, 0, 0, 0], []] + pings)
-    let broker = MosquittoBroker(.loopback(server.port))
+    let broker = MosquittoClient(.loopback(server.port))
     await broker.connect(SessionOptions(clientID: "kiosk", keepAlive: 5))
     try await broker.expectOnline()
     let last = try await broker.publish(
@@ -42,12 +42,12 @@ struct OutageTests {
     #expect(await broker.confirmed == 0)
   }
 
-  @Test(arguments: [MosquittoBroker.Configuration.ProtocolVersion.v311, .v5])
+  @Test(arguments: [MosquittoClient.Configuration.ProtocolVersion.v311, .v5])
   func aKilledBrokerIsComeBackTo(
-    version: MosquittoBroker.Configuration.ProtocolVersion
+    version: MosquittoClient.Configuration.ProtocolVersion
   ) async throws {
     try await withMosquitto { server in
-      let broker = MosquittoBroker(.loopback(server.port, version))
+      let broker = MosquittoClient(.loopback(server.port, version))
       await broker.connect(
         SessionOptions(
           clientID: "kiosk", subscriptions: [try TopicFilter("echo")], sessionExpiry: .seconds(60)))
@@ -68,13 +68,13 @@ struct OutageTests {
     try await withMosquitto { server in
       let proxy = try Proxy(to: server.port)
       defer { proxy.tearDown() }
-      let broker = MosquittoBroker(.loopback(proxy.port))
+      let broker = MosquittoClient(.loopback(proxy.port))
       await broker.connect(
         SessionOptions(
           clientID: "kiosk", subscriptions: [try TopicFilter("orders")], sessionExpiry: .seconds(60)
         ))
       try await broker.expectOnline()
-      let panel = MosquittoBroker(.loopback(server.port))
+      let panel = MosquittoClient(.loopback(server.port))
       await panel.connect(SessionOptions(clientID: "panel"))
       try await panel.expectOnline()
       try await panel.publish((0..<200).map { Message(topic: "orders", text: "\($0)") })

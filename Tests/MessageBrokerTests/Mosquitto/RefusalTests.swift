@@ -7,14 +7,14 @@ import Testing
 /// Each refusal is named by its cause.
 @Suite(.timeLimit(.minutes(2)))
 struct RefusalTests {
-  typealias Version = MosquittoBroker.Configuration.ProtocolVersion
+  typealias Version = MosquittoClient.Configuration.ProtocolVersion
 
   @Test(arguments: [Version.v311, .v5])
   func aWrongPasswordIsARefusedLogin(version: Version) async throws {
     try await withMosquitto {
       $0.users = ["kiosk": "right"]
     } _: { server in
-      var configuration = MosquittoBroker.Configuration.loopback(server.port, version)
+      var configuration = MosquittoClient.Configuration.loopback(server.port, version)
       configuration.username = "kiosk"
       configuration.password = "wrong"
       let reason = try await firstOutage(configuration)
@@ -23,7 +23,7 @@ struct RefusalTests {
         return
       }
       configuration.password = "right"
-      let broker = MosquittoBroker(configuration)
+      let broker = MosquittoClient(configuration)
       await broker.connect(SessionOptions(clientID: "kiosk"))
       #expect(await broker.nextEvent(timeout: nil) == .online(resumed: false))
     }
@@ -65,7 +65,7 @@ struct RefusalTests {
     let server = try ScriptedServer([
       version == .v5 ? [0x20, 3, 0, 0, 0] : [0x20, 2, 0, 0], answer,
     ])
-    let broker = MosquittoBroker(.loopback(server.port, version))
+    let broker = MosquittoClient(.loopback(server.port, version))
     await broker.connect(
       SessionOptions(
         clientID: "kiosk", subscriptions: [try TopicFilter("a"), try TopicFilter("b/#")]))
@@ -85,7 +85,7 @@ struct RefusalTests {
     let server = try ScriptedServer([
       version == .v5 ? [0x20, 3, 0, 0, 0] : [0x20, 2, 0, 0], granted, answer,
     ])
-    let broker = MosquittoBroker(.loopback(server.port, version))
+    let broker = MosquittoClient(.loopback(server.port, version))
     var options = SessionOptions(clientID: "kiosk", subscriptions: [try TopicFilter("a")])
     await broker.connect(options)
     try await broker.expectOnline()
@@ -102,7 +102,7 @@ struct RefusalTests {
     let server = try ScriptedServer([
       [0x20, 3, 0, 0, 0], [0x40, 3, 0, 1, 0x87, 0x40, 3, 0, 2, 0x87, 0x40, 3, 0, 3, 0x97],
     ])
-    let broker = MosquittoBroker(.loopback(server.port))
+    let broker = MosquittoClient(.loopback(server.port))
     await broker.connect(SessionOptions(clientID: "kiosk"))
     try await broker.expectOnline()
     let last = try await broker.publish((1...3).map { Message(topic: "display/\($0)", text: "7") })
@@ -118,7 +118,7 @@ struct RefusalTests {
   @Test(arguments: [(0x8E as UInt8, true), (0x8B, false), (0x95, false)])
   func aDisconnectTellsWhy(code: UInt8, isTakeover: Bool) async throws {
     let server = try ScriptedServer([[0x20, 3, 0, 0, 0, 0xE0, 2, code, 0]])
-    let broker = MosquittoBroker(.loopback(server.port))
+    let broker = MosquittoClient(.loopback(server.port))
     await broker.connect(SessionOptions(clientID: "kiosk"))
     try await broker.expectOnline()
     let reason = try await broker.expectOffline()
@@ -129,7 +129,7 @@ struct RefusalTests {
   }
 
   @Test func anUnknownHostIsUnreachable() async throws {
-    var configuration = MosquittoBroker.Configuration.loopback(1)
+    var configuration = MosquittoClient.Configuration.loopback(1)
     configuration.host = "no-such-host.invalid"
     let reason = try await firstOutage(configuration)
     guard case .unreachable(let detail) = reason else {
@@ -140,9 +140,9 @@ struct RefusalTests {
   }
 
   private func firstOutage(
-    _ configuration: MosquittoBroker.Configuration
+    _ configuration: MosquittoClient.Configuration
   ) async throws -> BrokerError {
-    let broker = MosquittoBroker(configuration)
+    let broker = MosquittoClient(configuration)
     await broker.connect(SessionOptions(clientID: "kiosk"))
     return try await broker.expectOffline()
   }

@@ -8,9 +8,9 @@ import Testing
 struct TLSTests {
   @Test func aTrustedCertificateIsAccepted() async throws {
     try await withSecureMosquitto { server, certificates in
-      var configuration = MosquittoBroker.Configuration.loopback(server.port)
+      var configuration = MosquittoClient.Configuration.loopback(server.port)
       configuration.tls = .init(caFile: certificates.ca)
-      let broker = MosquittoBroker(configuration)
+      let broker = MosquittoClient(configuration)
       await broker.connect(
         SessionOptions(clientID: "kiosk", subscriptions: [try TopicFilter("echo")]))
       try await broker.expectOnline()
@@ -52,11 +52,11 @@ struct TLSTests {
 
   @Test func aClientCertificateLetsIn() async throws {
     try await withSecureMosquitto(requiresClientCertificate: true) { server, certificates in
-      var configuration = MosquittoBroker.Configuration.loopback(server.port)
+      var configuration = MosquittoClient.Configuration.loopback(server.port)
       configuration.tls = .init(
         caFile: certificates.ca, certificateFile: certificates.clientCertificate,
         keyFile: certificates.clientKey)
-      let broker = MosquittoBroker(configuration)
+      let broker = MosquittoClient(configuration)
       await broker.connect(SessionOptions(clientID: "kiosk"))
       #expect(await broker.nextEvent(timeout: .seconds(10)) == .online(resumed: false))
       try await expectRefusal(server, "certificate") {
@@ -81,11 +81,11 @@ struct TLSTests {
 
   private func expectRefusal(
     _ server: Mosquitto, _ cause: String,
-    _ change: (inout MosquittoBroker.Configuration) -> Void
+    _ change: (inout MosquittoClient.Configuration) -> Void
   ) async throws {
-    var configuration = MosquittoBroker.Configuration.loopback(server.port)
+    var configuration = MosquittoClient.Configuration.loopback(server.port)
     change(&configuration)
-    let broker = MosquittoBroker(configuration)
+    let broker = MosquittoClient(configuration)
     await broker.connect(SessionOptions(clientID: "kiosk"))
     let reason = try await broker.expectOffline()
     guard case .tls(let detail) = reason else {

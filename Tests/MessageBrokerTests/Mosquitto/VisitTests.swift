@@ -11,8 +11,8 @@ struct VisitTests {
       $0.accessControl = "topic read #\ntopic write granted/+\ntopic write done"
       $0.configuration = "max_inflight_messages 7"
     } _: { server in
-      let configuration = MosquittoBroker.Configuration.loopback(server.port)
-      let listener = MosquittoBroker(configuration)
+      let configuration = MosquittoClient.Configuration.loopback(server.port)
+      let listener = MosquittoClient(configuration)
       await listener.connect(
         SessionOptions(clientID: "listener", subscriptions: [try TopicFilter("#")]))
       try await listener.expectOnline()
@@ -42,7 +42,7 @@ struct VisitTests {
         max_inflight_messages 0
         """
     } _: { server in
-      let report = try await MosquittoBroker.Configuration.loopback(server.port).pay(
+      let report = try await MosquittoClient.Configuration.loopback(server.port).pay(
         BrokerVisit(clientID: "visitor", topics: ["a"]))
       var limits = BrokerLimits()
       limits.maximumQoS = 1
@@ -56,25 +56,25 @@ struct VisitTests {
   @Test func itLeavesASessionAsItWasAndNoneBehind() async throws {
     try await withMosquitto { _ in
     } _: { server in
-      let configuration = MosquittoBroker.Configuration.loopback(server.port)
+      let configuration = MosquittoClient.Configuration.loopback(server.port)
       let visit = BrokerVisit(clientID: "kiosk", resuming: .seconds(60))
       #expect(try await configuration.pay(visit).hasResumed == false)
       #expect(try await configuration.pay(visit).hasResumed == false)
       let options = SessionOptions(
         clientID: "kiosk", subscriptions: [try TopicFilter("order")], cleanStart: false,
         sessionExpiry: .seconds(60))
-      let kiosk = MosquittoBroker(configuration)
+      let kiosk = MosquittoClient(configuration)
       await kiosk.connect(options)
       try await kiosk.expectOnline()
       await kiosk.disconnect(grace: .seconds(5))
-      let panel = MosquittoBroker(configuration)
+      let panel = MosquittoClient(configuration)
       await panel.connect(SessionOptions(clientID: "panel"))
       try await panel.expectOnline()
       let serial = try await panel.publish([Message(topic: "order", text: "kiwi")])
       await panel.settle()
       try await panel.expectConfirmed(serial)
       for _ in 1...2 { #expect(try await configuration.pay(visit).hasResumed) }
-      let again = MosquittoBroker(configuration)
+      let again = MosquittoClient(configuration)
       await again.connect(options)
       let heard = try await again.nextDeliveries(1)
       #expect(heard.map(\.message.payload) == [Array("kiwi".utf8)])
@@ -86,7 +86,7 @@ struct VisitTests {
       $0.users = ["kiosk": "right"]
     } _: { server in
       await #expect(throws: BrokerError.self) {
-        try await MosquittoBroker.Configuration.loopback(server.port).pay(
+        try await MosquittoClient.Configuration.loopback(server.port).pay(
           BrokerVisit(clientID: "visitor"))
       }
     }

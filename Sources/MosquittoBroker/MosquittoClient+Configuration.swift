@@ -1,4 +1,4 @@
-extension MosquittoBroker {
+extension MosquittoClient {
   /// Where the broker is and how to get in.
   package struct Configuration: Sendable {
     package enum ProtocolVersion: Int32, Sendable {

@@ -5,7 +5,7 @@ import Testing
 private let deadline = Duration.seconds(10)
 
 /// Waiting for events with a deadline in real time, whatever clock the broker follows.
-extension MessageBroker {
+extension BrokerClient {
   /// The next event, which must come.
   func event(_ location: SourceLocation = #_sourceLocation) async throws -> BrokerEvent {
     let event = await withTaskGroup(of: BrokerEvent?.self) { group in
@@ -122,7 +122,7 @@ extension BrokerFixture {
   func onlineClient(
     _ clientID: String, _ filters: String..., options: (inout SessionOptions) -> Void = { _ in },
     location: SourceLocation = #_sourceLocation
-  ) async throws -> any MessageBroker {
+  ) async throws -> any BrokerClient {
     let client = try await connectedClient(clientID, filters, options)
     try await client.expectOnline(location)
     return client
@@ -130,13 +130,13 @@ extension BrokerFixture {
 
   /// Makes a client that resumes the session of this id, and connects it. What the session holds
   /// may be delivered before it is online.
-  func resumedClient(_ clientID: String, _ filters: String...) async throws -> any MessageBroker {
+  func resumedClient(_ clientID: String, _ filters: String...) async throws -> any BrokerClient {
     try await connectedClient(clientID, filters) { $0.lasts() }
   }
 
   private func connectedClient(
     _ clientID: String, _ filters: [String], _ change: (inout SessionOptions) -> Void
-  ) async throws -> any MessageBroker {
+  ) async throws -> any BrokerClient {
     let client = try await client(clientID)
     var options = SessionOptions(
       clientID: clientID, subscriptions: try filters.map(TopicFilter.init))

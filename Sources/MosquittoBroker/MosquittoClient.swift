@@ -8,7 +8,7 @@ import Synchronization
 /// lives as long as this object, since it is the executor of all calls to it; after `disconnect` it
 /// waits for those only. A batch held for longer than the keep-alive time costs the connection: what
 /// would keep it alive cannot be written.
-package actor MosquittoBroker: MessageBroker {
+package actor MosquittoClient: BrokerClient {
   typealias Instant = ContinuousClock.Instant
 
   /// Where it stands with its broker.

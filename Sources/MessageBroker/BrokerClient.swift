@@ -7,7 +7,7 @@
 /// An implementation connects, subscribes and reconnects by itself, following its
 /// `SessionOptions`. It is an actor, so that a client actor which adopts its executor
 /// (`unownedExecutor`) talks to it without a thread hop.
-package protocol MessageBroker: Actor {
+package protocol BrokerClient: Actor {
   /// Starts connecting and returns; what comes of it is an event. Called once.
   func connect(_ options: SessionOptions)
 

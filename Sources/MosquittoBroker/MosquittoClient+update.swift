@@ -1,7 +1,7 @@
 package import MessageBroker
 
 /// Other options on a connection that stays.
-extension MosquittoBroker {
+extension MosquittoClient {
   package func update(_ options: SessionOptions) {
     let change = SubscriptionChange(from: self.options.subscriptions, to: options.subscriptions)
     update = Update(before: self.options, change: change)

@@ -1,7 +1,7 @@
 import MessageBroker
 
 /// The event loop's side: what happens between two waits.
-extension MosquittoBroker {
+extension MosquittoClient {
   func turn(_ ready: EventLoop.Readiness) -> EventLoop.Interest {
     let now = Instant.now
     advance(ready, now)
