@@ -70,10 +70,8 @@ let package = Package(
     .target(
       name: "MosquittoBroker", dependencies: ["MessageBroker", "CMosquitto"],
       swiftSettings: settings),
-    .systemLibrary(
-      name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
     .target(
-      name: "Ledger", dependencies: ["CZlib", "JuiceMaker", "KioskMessages", grdb, sqlite],
+      name: "Ledger", dependencies: ["JuiceMaker", "KioskMessages", grdb, sqlite],
       swiftSettings: settings),
     .target(
       name: "KioskConfiguration", dependencies: ["JuiceMaker", "KioskMessages", "Panels", yams],
@@ -189,7 +187,7 @@ if Context.environment["KIOSK_FUZZ"] != nil {
     .executableTarget(
       name: "KioskFuzz",
       dependencies: [
-        "JuiceMaker", "KioskConfiguration", "KioskMessages", "Ledger", "MessageBroker", "Panels",
+        "JuiceMaker", "KioskConfiguration", "KioskMessages", "MessageBroker", "Panels",
       ],
       path: "Tests/Fuzz/Sources", swiftSettings: settings))
 }

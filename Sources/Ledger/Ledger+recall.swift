@@ -155,3 +155,12 @@ extension Answer {
       topic: topic, correlationData: correlation.map { Array($0) }, payload: payload)
   }
 }
+
+extension Fingerprint {
+  /// A row of `delivery`.
+  fileprivate init(_ row: Row) {
+    self.init(
+      packetID: UInt16(truncatingIfNeeded: row["packet_id"] as Int),
+      digest: UInt64(bitPattern: row["digest"]))
+  }
+}

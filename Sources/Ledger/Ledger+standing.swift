@@ -37,11 +37,11 @@ extension Ledger {
     }
   }
 
-  /// Page by page, from the first entry on that neither has in an archive.
+  /// Page by page.
   func standing(to other: Ledger) throws(LedgerError) -> Standing {
     if try isUnused { return .unused }
     let (end, otherEnd) = (try last?.seq ?? 0, try other.last?.seq ?? 0)
-    var seq = max(try archived.last?.last ?? 0, try other.archived.last?.last ?? 0)
+    var seq = 0
     while true {
       let (page, otherPage) = (try entries(after: seq), try other.entries(after: seq))
       for (own, others) in zip(page, otherPage) {

@@ -11,11 +11,10 @@ extension Ledger {
     """
 
   /// Checks the whole ledger, from its first entry: SQLite's own structures, numbers without a gap,
-  /// and that the movements add up to the stock. What lies in an archive counts with what it added up
-  /// to; `verifyArchive` looks at that.
+  /// and that the movements add up to the stock.
   ///
   /// - Throws: `LedgerError` with the first thing that is wrong.
-  /// - Returns: the number of entries, without those in an archive.
+  /// - Returns: the number of entries.
   @discardableResult
   package func verify() throws(LedgerError) -> Int {
     return try reading { database in

@@ -12,14 +12,6 @@ package enum LedgerError: Error, Hashable {
   case badBackup(path: String, detail: String)
   /// A ledger that is there holds what would be lost with it.
   case notReplaced(path: String, String)
-  /// A ledger that should be new has entries.
-  case notEmpty(path: String, entries: Int)
-  /// What is to be imported is not right.
-  case badImport(file: String, RecordError)
-  /// A file that cannot be read.
-  case badFile(path: String, detail: String)
-  /// The archive is not what the ledger says of it.
-  case badArchive(path: String, detail: String)
   /// SQLite finds its own structures broken.
   case damaged(path: String, detail: String)
   /// The entries and the stock contradict each other.
@@ -72,15 +64,6 @@ extension LedgerError: CustomStringConvertible {
     case .notReplaced(let path, let detail):
       "the ledger \(path) is not replaced: \(detail). With --replace it is, and kept under another "
         + "name"
-    case .notEmpty(let path, let entries):
-      "the ledger \(path) has \(entries) entries: an import makes a new one. Move it away first, or "
-        + "choose another place"
-    case .badImport(let file, let error):
-      "\(file):\(error). Nothing has been imported"
-    case .badFile(let path, let detail):
-      "\(path): \(detail)"
-    case .badArchive(let path, let detail):
-      "the archive \(path) does not fit the ledger: \(detail)"
     case .damaged(let path, let detail):
       "the ledger \(path) is damaged (\(detail)): put a backup in its place with juice-kiosk ledger "
         + "restore --replace, which keeps this file"

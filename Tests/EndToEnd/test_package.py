@@ -134,23 +134,6 @@ def test_power_cuts_under_load_lose_no_juice_that_was_announced(
     say(f"{CUTS} cuts, {scene.end(broker_lost='presses')}")
 
 
-@pytest.mark.parametrize("fails", [False, True])
-def test_the_kiosk_runs_again_when_its_archive_is_done(kiosk: Machine, fails: bool) -> None:
-    for name in ("juice-kiosk-archive.service", "juice-kiosk-archive.timer"):
-        shutil.copy(ROOT / "deploy/systemd" / name, kiosk.root / "etc/systemd/system")
-    if fails:
-        unit = kiosk.root / "etc/systemd/system/juice-kiosk-archive.service"
-        unit.write_text(unit.read_text().replace("365d", "1d"))
-    kiosk.shell("systemctl daemon-reload; systemctl enable --now juice-kiosk-archive.timer")
-    process = kiosk.property("MainPID")
-    kiosk.shell("systemctl start juice-kiosk-archive.service", code=1 if fails else 0)
-    wait_until_open(kiosk)
-    assert kiosk.property("MainPID") != process
-    result = "exit-code" if fails else "success"
-    assert kiosk.property("Result", "juice-kiosk-archive") == result
-    kiosk.shell("juice-kiosk ledger verify --archive /var/lib/juice-kiosk/archive")
-
-
 @pytest.fixture
 def watched(kiosk: Machine, faults: Faults) -> Machine:
     """With a disk that can be made to hang, and a watchdog that waits for 15 seconds, not 90."""

@@ -44,20 +44,6 @@ import Testing
         .notReplaced(path: "/l", "it is newer"),
         "the ledger /l is not replaced: it is newer. With --replace it is, and kept under another name"
       ),
-      (
-        .notEmpty(path: "/l", entries: 7),
-        "the ledger /l has 7 entries: an import makes a new one. Move it away first, or choose another "
-          + "place"
-      ),
-      (
-        .badImport(file: "/x", RecordError("seq", "it is missing")),
-        "/x:0: seq: it is missing. Nothing has been imported"
-      ),
-      (.badFile(path: "/x", detail: "no"), "/x: no"),
-      (
-        .badArchive(path: "/a", detail: "it is damaged"),
-        "the archive /a does not fit the ledger: it is damaged"
-      ),
       (.diskFull(path: "/l"), "the disk of the ledger /l is full: make room"),
       (
         .disk(path: "/l", detail: "x"),

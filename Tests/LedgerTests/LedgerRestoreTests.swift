@@ -239,30 +239,6 @@ import Testing
     #expect(ledger.acknowledged == nil)
   }
 
-  @Test func aLedgerThatGoesOnFromAnArchiveIsComparedFromThere() throws {
-    try place.tamper(
-      """
-      INSERT INTO archive (last, first, checksum) VALUES (1, 1, 0);
-      INSERT INTO carried VALUES (1, 10);
-      INSERT INTO checkpoint VALUES (1, 1, 10);
-      DELETE FROM entry WHERE seq = 1
-      """)
-    #expect(try Ledger.restore(from: backup, to: place.path).wasThere)
-    try place.write(LedgerTransaction(.banana(3, ticket: 2)))
-    let error = #expect(throws: LedgerError.self) {
-      try Ledger.restore(from: backup, to: place.path)
-    }
-    #expect("\(try #require(error))".contains("it goes on for 1 entries"))
-    // What it begins with is not in the backup.
-    try place.tamper(
-      "UPDATE archive SET last = 2; UPDATE carried SET balance = 8; DELETE FROM entry WHERE seq = 2"
-    )
-    let other = #expect(throws: LedgerError.self) {
-      try Ledger.restore(from: backup, to: place.path)
-    }
-    #expect("\(try #require(other))".contains("it goes on for 1 entries"))
-  }
-
   @Test func aBackupOfAnEarlierVersionIsRestored() throws {
     let old = try TemporaryLedger()
     try old.become(version: 3)

@@ -8,28 +8,20 @@ extension LedgerCommands {
   struct Export: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       abstract: "Print every entry.",
-      discussion: """
-        As JSON Lines, each line as the kiosk publishes it to events, or as CSV. With --full all that \
-        the ledger holds, for import: also what was answered, the ids, and what the kiosk knows of its \
-        broker and of devices.
-        """)
+      discussion: "As JSON Lines, each line as the kiosk publishes it to events, or as CSV.")
+
+    enum Format: String, ExpressibleByArgument, CaseIterable { case jsonl, csv }
 
     @OptionGroup var options: Options
-    @Option(help: "jsonl or csv.") var format = RecordFormat.jsonl
-    @Flag(help: "All that the ledger holds.") var full = false
+    @Option(help: "How each entry is written.") var format = Format.jsonl
 
     func run() async throws {
       let ledger = try options.open()
       do throws(LedgerError) {
-        if full { try printAll(of: ledger) } else { try printEntries(of: ledger) }
+        try printEntries(of: ledger)
       } catch {
         throw Failure(error)
       }
-    }
-
-    private func printAll(of ledger: Ledger) throws(LedgerError) {
-      if let header = LedgerRecord.header(format) { StandardOutput.write(header) }
-      try ledger.export { StandardOutput.write($0.line(format)) }
     }
 
     private func printEntries(of ledger: Ledger) throws(LedgerError) {
@@ -44,35 +36,7 @@ extension LedgerCommands {
       }
     }
   }
-
-  struct Import: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(
-      abstract: "Make a ledger of what export --full has printed.",
-      discussion: """
-        Where there is none yet, or one without entries. All of the file is imported or nothing: what \
-        is wrong is told with its line and field. It may be compressed (gzip). Stop the kiosk first.
-        """)
-
-    @OptionGroup var options: Options
-    @Option(help: "jsonl or csv. Default: csv if the file's name says so, else jsonl.")
-    var format: RecordFormat?
-    @Argument(help: "The export.", completion: .file()) var file: String
-
-    func run() async throws {
-      let path = try options.file()
-      let isTable = file.hasSuffix(".csv") || file.hasSuffix(".csv.gz")
-      do throws(LedgerError) {
-        let count = try Ledger.import(
-          from: file, format: format ?? (isTable ? .csv : .jsonl), to: path)
-        StandardOutput.write("Imported \(count) entries into \(path).")
-      } catch {
-        throw Failure(error)
-      }
-    }
-  }
 }
-
-extension RecordFormat: ExpressibleByArgument {}
 
 extension LedgerEntry {
   fileprivate static let csvHeader =
@@ -98,5 +62,16 @@ extension LedgerEntry {
       amounts(changes),
     ]
     return fields.map(\.csvField).joined(separator: ",")
+  }
+}
+
+extension String {
+  /// As RFC 4180 has it. By bytes: to a `String`, a quote and a combining character are one.
+  fileprivate var csvField: String {
+    let special = Array(",\"\r\n".utf8)
+    guard utf8.contains(where: special.contains) else { return self }
+    let quote = UInt8(ascii: "\"")
+    let doubled = utf8.flatMap { $0 == quote ? [quote, quote] : [$0] }
+    return String(decoding: [quote] + doubled + [quote], as: UTF8.self)
   }
 }

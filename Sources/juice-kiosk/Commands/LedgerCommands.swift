@@ -8,9 +8,9 @@ import Program
 struct LedgerCommands: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "ledger", abstract: "Look at the ledger, check it, save it, put it back.",
-    discussion: "While the kiosk runs you may export, verify and backup; for the others, stop it.",
+    discussion: "While the kiosk runs you may export, verify and backup; to restore, stop it.",
     subcommands: [
-      Export.self, Verify.self, Backup.self, Restore.self, Import.self, Archive.self,
+      Export.self, Verify.self, Backup.self, Restore.self,
     ])
 
   struct Options: ParsableArguments {
@@ -36,35 +36,20 @@ struct LedgerCommands: AsyncParsableCommand {
   struct Verify: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       abstract: "Check the whole ledger, from its first entry.",
-      discussion: """
-        Exits 0 if no number is missing and the entries add up to the stock. Entries in an archive \
-        count with what they added up to, unless --archive says where they are.
-        """)
+      discussion: "Exits 0 if no number is missing and the entries add up to the stock.")
 
     @OptionGroup var options: Options
-    @Option(
-      help: ArgumentHelp("Check the files of the archive too.", valueName: "directory"),
-      completion: .directory)
-    var archive: String?
 
     func run() async throws {
       let ledger = try options.open()
       do throws(LedgerError) {
-        let archived = try ledger.archived
-        let before = archived.last?.last ?? 0
-        if let archive { _ = try ledger.verifyArchive(in: archive) }
-        let count = try ledger.verify() + before
-        let words =
-          before == 0
-          ? "" : ", \(before) of them in \(archived.count) files of the archive\(unseen)"
+        let count = try ledger.verify()
         StandardOutput.write(
-          "The ledger is good: \(count) entries\(words), and they add up to the stock.")
+          "The ledger is good: \(count) entries, and they add up to the stock.")
       } catch {
         throw Failure(error)
       }
     }
-
-    private var unseen: String { archive == nil ? " (not looked at: see --archive)" : "" }
   }
 
   struct Backup: AsyncParsableCommand {

@@ -8,8 +8,7 @@ extension Failure {
     switch error {
     case .inUse: self = .tryAgain("\(error)")
     case .cannotOpen: self = .badConfiguration("\(error)")
-    case .badArchive, .badBackup, .badFile, .badImport, .damaged, .doesNotAddUp, .newer, .notEmpty,
-      .notReplaced, .unknownFruit, .unreadable:
+    case .badBackup, .damaged, .doesNotAddUp, .newer, .notReplaced, .unknownFruit, .unreadable:
       self = .badData("\(error)")
     case .diskFull, .disk: self = Failure(status: ExitCode(74), message: "\(error)")
     }

@@ -7,7 +7,7 @@ import MessageBroker
 /// beyond not to crash.
 enum FuzzTarget: String, CaseIterable {
   case order, restock, service, topic, source, json, result, report, entry, menu, timestamp, filter
-  case configuration, panel, learn, template, `import`
+  case configuration, panel, learn, template
 
   var check: ([UInt8]) -> Void {
     switch self {
@@ -27,7 +27,6 @@ enum FuzzTarget: String, CaseIterable {
     case .panel: PanelFuzz.panel
     case .learn: PanelFuzz.learn
     case .template: PanelFuzz.template
-    case .import: ImportFuzz.records
     }
   }
 
