@@ -19,8 +19,6 @@ package struct DashboardConfiguration: Sendable, Equatable {
   /// `nil`: not encrypted.
   package var tls: TLS?
   package var broker = KioskConfiguration.Broker()
-  /// What is called by a name that is not the present one: one line for each.
-  package private(set) var warnings: [ConfigurationError] = []
 
   /// All defaults.
   package init() {}
@@ -45,7 +43,7 @@ package struct DashboardConfiguration: Sendable, Equatable {
     yaml: String, file: String, environment: [String: String] = [:]
   ) throws(ConfigurationErrors) -> Self {
     var configuration = Self()
-    configuration.warnings = try Document.read(yaml, file: file, environment: environment) {
+    try Document.read(yaml, file: file, environment: environment) {
       configuration.read(&$0)
     }
     return configuration

@@ -52,8 +52,6 @@ package struct KioskConfiguration: Sendable, Equatable {
   package var panels: [PanelBinding] = []
   /// The screens, and the lamps of the panels.
   package var displays: [Display] = []
-  /// What is called by a name that is not the present one: one line for each.
-  package private(set) var warnings: [ConfigurationError] = []
 
   /// All defaults.
   package init() {}
@@ -77,16 +75,8 @@ package struct KioskConfiguration: Sendable, Equatable {
   package static func parse(
     yaml: String, file: String, environment: [String: String] = [:]
   ) throws(ConfigurationErrors) -> Self {
-    try parse(yaml: yaml, file: file, environment: environment, renames: Renames.all)
-  }
-
-  static func parse(
-    yaml: String, file: String, environment: [String: String] = [:], renames: [Renames.Rename]
-  ) throws(ConfigurationErrors) -> Self {
     var configuration = Self()
-    configuration.warnings = try Document.read(
-      yaml, file: file, environment: environment, renames: renames
-    ) { configuration.read(&$0) }
+    try Document.read(yaml, file: file, environment: environment) { configuration.read(&$0) }
     return configuration
   }
 

@@ -84,23 +84,18 @@ extension Document {
 
   /// Lets `read` ask for what it knows, and throws everything that is wrong, unknown keys and
   /// variables too.
-  ///
-  /// - Returns: what is called by an old name.
   static func read(
     _ yaml: String, file: String, environment: [String: String],
-    renames: [Renames.Rename] = Renames.all, _ read: (inout Section) -> Void
-  ) throws(ConfigurationErrors) -> [ConfigurationError] {
+    _ read: (inout Section) -> Void
+  ) throws(ConfigurationErrors) {
     let reading = Reading(file: file, environment: environment)
     if let document = Document.compose(yaml, reading: reading) {
-      reading.rename(renames)
-      let node = document.root.map { Renames.apply(renames, to: $0, reading) }
-      var root = Section(node, at: .file(file), reading: reading)
+      var root = Section(document.root, at: .file(file), reading: reading)
       read(&root)
       root.reportUnknownKeys()
       reading.reportUnknownVariables()
     }
     guard reading.errors.isEmpty else { throw ConfigurationErrors(reading) }
-    return reading.warnings.sorted { $0.place < $1.place }
   }
 }
 

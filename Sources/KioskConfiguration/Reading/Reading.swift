@@ -4,12 +4,10 @@ final class Reading {
   let file: String
   /// Of the configuration file, with the last slash: what relative paths in it are relative to.
   let folder: String
-  private var environment: [String: String]
+  private let environment: [String: String]
   /// The paths of all keys that a variable may override.
   private(set) var settings: [[String]] = []
   private(set) var errors: [ConfigurationError] = []
-  /// What is right, and will not be for ever.
-  private(set) var warnings: [ConfigurationError] = []
 
   /// Variables of the program that are not about the configuration.
   private static let otherVariables: Set = ["KIOSK_LOG_LEVEL"]
@@ -24,14 +22,6 @@ final class Reading {
     _ complaint: Complaint, at place: ConfigurationError.Place, path: [String] = []
   ) {
     errors.append(ConfigurationError(complaint, at: place, path: path))
-  }
-
-  func warn(_ complaint: Complaint, at place: ConfigurationError.Place, path: [String]) {
-    warnings.append(ConfigurationError(complaint, at: place, path: path))
-  }
-
-  func rename(_ renames: [Renames.Rename]) {
-    environment = Renames.apply(renames, to: environment, self)
   }
 
   /// The value that stands above what the file says for `path`; `broker.port` is

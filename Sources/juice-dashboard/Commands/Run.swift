@@ -21,7 +21,6 @@ struct Run: AsyncParsableCommand {
   func run() async throws {
     let configuration = try options.load()
     let logger = try logging.makeLogger("juice-dashboard")
-    for warning in configuration.warnings { logger.warning("\(warning)") }
     let settings = DashboardSettings(configuration)
     let users = UserFile(path: configuration.usersFile)
     do throws(UserFileError) {

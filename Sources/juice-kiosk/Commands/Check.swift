@@ -22,7 +22,6 @@ struct Check: AsyncParsableCommand {
 
   func run() async throws {
     let configuration = try options.load()
-    for warning in configuration.warnings { StandardError.write("juice-kiosk: \(warning)") }
     let settings = KioskSettings(configuration)
     StandardOutput.write(
       """

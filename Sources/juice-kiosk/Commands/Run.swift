@@ -27,7 +27,6 @@ struct Run: AsyncParsableCommand {
     let hangups = await UnixSignalsSequence(trapping: .sighup)
     let configuration = try options.load()
     let logger = try logging.makeLogger("juice-kiosk")
-    for warning in configuration.warnings { logger.warning("\(warning)") }
     let broker = configuration.broker
     logger.notice(
       "juice-kiosk \(Release.version): kiosk \(configuration.kiosk.id), broker \(broker.host):\(broker.port), ledger \(configuration.ledger.path)"

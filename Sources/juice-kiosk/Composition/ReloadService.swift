@@ -31,7 +31,6 @@ struct ReloadService: Service {
         logger.error("the new configuration is not taken: \(problems.first ?? "")\(more)")
       }
       manager?.endReload()
-      ProgramText.unmap()
     }
   }
 
@@ -39,7 +38,6 @@ struct ReloadService: Service {
     after running: KioskConfiguration
   ) async throws(Failure) -> KioskConfiguration {
     let configuration = try options.load()
-    for warning in configuration.warnings { logger.warning("\(warning)") }
     let fixed = configuration.changesForRestart(from: running)
     guard fixed.isEmpty else {
       throw .badConfiguration(
