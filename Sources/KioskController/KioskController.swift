@@ -36,6 +36,10 @@ package actor KioskController {
   private(set) var hasLeft = false
   /// When this process last was.
   var aliveAt: Timestamp?
+  /// There is a connection, and its subscriptions are granted.
+  private var isConnected = false
+  /// What the ledger remembers of earlier connections has been looked up for this one.
+  private var hasLookedBack = false
   /// Whether results and events of earlier connections are on their way on this one.
   private(set) var hasResumed = false
   /// The ledger remembers deliveries of an earlier session: under the same packet ids come others now.
@@ -153,12 +157,12 @@ package actor KioskController {
     case .online(let resumed):
       // guard: a new session forgets the fingerprints of the old one
       if !resumed { isSessionNew = true }
-      try await comeOnline()
+      isConnected = true
     case .offline(let error):
-      isOnline = false
+      (isConnected, isOnline) = (false, false)
       outage = error
-      hasResumed = false
-      feed.connectionLost()
+      (hasLookedBack, hasResumed) = (false, false)
+      feed.connectionLost(isOurs: failure != nil)
       // What was written may not have arrived.
       ledger.noteAcknowledged(through: feed.acknowledged)
       topics.connectionLost()
@@ -171,6 +175,7 @@ package actor KioskController {
     case .confirmed, nil:
       break
     }
+    if isConnected, !isOnline { try await comeOnline() }
     try await takeOver()
     try await keepHouse()
     try await showDisplays()
@@ -203,15 +208,18 @@ package actor KioskController {
     feed.markSaved()
     ledgerWorks()
 
-    // Whoever has pressed waits for this much.
-    await publish(decision.answers)
+    // Whoever has pressed waits for this much. While an entry is on trial nothing else is published:
+    // the new ones have their turn behind it.
+    if hasResumed { await publish(decision.answers) }
     let isCurrent = door.redeliveries.areOver
     // guard: an order is acknowledged at all
     // guard: only what the network has taken is noted as acknowledged
     let isAcknowledged = await broker.settle()
     if isCurrent, isAcknowledged { ledger.noteAcknowledged(through: core.seq) }
-    let events = decision.transaction.records.map { settings.topics.event($0.entry) }
-    await publish(events, through: core.seq, acknowledging: isCurrent)
+    if hasResumed {
+      let events = decision.transaction.records.map { settings.topics.event($0.entry) }
+      await publish(events, through: core.seq, acknowledging: isCurrent)
+    }
 
     for record in decision.transaction.records {
       sales.add(record.entry)
@@ -239,6 +247,10 @@ package actor KioskController {
 
   private func comeOnline() async throws(LedgerError) {
     try await resume()
+    guard hasResumed else {
+      await broker.settle()
+      return
+    }
     if !wasAliveRecently { core.cameBack(at: clock.now().timestamp) }
     try await publishState()
     isOnline = true
@@ -300,18 +312,12 @@ package actor KioskController {
     if isSessionNew { try ledger.forgetDeliveries() }
     isSessionNew = false
     guard !hasResumed else { return }
-    if failure != nil {
-      core = KioskCore(settings: settings, state: try ledger.state(), counters: core.counters)
-      // A full disk can still be read: who cannot write is not online.
-      try saveConfirmation(always: true)
-    }
-    try rememberTopics()
+    if !hasLookedBack { try lookBack() }
+    if let trial = feed.trial { return try await resumeAlone(trial) }
     var published = max(feed.confirmed, core.seq - Self.resumed)
     if published > feed.confirmed {
       log.warn("the broker confirms nothing: entries up to #\(published) are not published again")
     }
-    door.redeliveries = Redeliveries(
-      unacknowledged: try ledger.deliveries(after: feed.acknowledged))
     // guard: what was not confirmed is published again
     while published < core.seq {
       let page = try ledger.entries(after: published)
@@ -326,12 +332,46 @@ package actor KioskController {
     hasResumed = true
   }
 
+  /// Asks the ledger what may come again on a new connection.
+  private func lookBack() throws(LedgerError) {
+    if failure != nil {
+      core = KioskCore(settings: settings, state: try ledger.state(), counters: core.counters)
+      // A full disk can still be read: who cannot write is not online.
+      try saveConfirmation(always: true)
+    }
+    try rememberTopics()
+    door.redeliveries = Redeliveries(
+      unacknowledged: try ledger.deliveries(after: feed.acknowledged))
+    hasLookedBack = true
+  }
+
+  /// Publishes the first entry under suspicion, and nothing else until it is confirmed. If the
+  /// connection ends nevertheless, the next one has the answer on the sender's plain topic, and the one
+  /// after that only the event, which has nothing that a sender could choose.
+  private func resumeAlone(_ trial: Int) async throws(LedgerError) {
+    guard !feed.isWaiting, let (entry, answer) = try ledger.entries(after: feed.confirmed).first
+    else { return }
+    var messages = [settings.topics.event(entry)]
+    if let answer = answer?.repeated, let source = entry.source {
+      switch trial {
+      case 0: messages.insert(Message(answer), at: 0)
+      case 1:
+        messages.insert(
+          Message(topic: settings.topics.result(for: source), payload: answer.payload), at: 0)
+      case 2:
+        log.warn("the answer to #\(entry.seq) is given up: it ends each connection it is sent on")
+      default: break
+      }
+    }
+    await publish(messages, through: entry.seq)
+  }
+
   /// The ledger has failed: nothing is answered, nothing acknowledged. The broker delivers again
   /// what is in hand; until the ledger works, each connection ends here.
   private func fail(_ error: LedgerError) async {
     // guard: what could not be committed is not acknowledged
     await broker.abandon()
-    hasResumed = false
+    (isConnected, hasLookedBack, hasResumed) = (false, false, false)
     sales.ledgerFailed()
     if error != failure { log.fail("\(error). Trying again until it works") }
     failure = error

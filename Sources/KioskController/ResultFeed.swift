@@ -9,6 +9,10 @@ import MessageBroker
 ///
 /// Answers follow the acknowledgements of their orders. So the PUBACK for an answer proves that the
 /// broker has the acknowledgement, too, unless the answer was only published again.
+///
+/// One message can end each connection that it is published on (mosquitto does that to a topic of
+/// more than 200 levels). So what was on its way when two connections in a row ended is under
+/// suspicion: from then on one entry is published at a time, until all of it is confirmed.
 struct ResultFeed: Sendable {
   /// The broker has everything up to this entry.
   private(set) var confirmed: Int
@@ -19,6 +23,10 @@ struct ResultFeed: Sendable {
   private var inFlight: [Publication] = []
   private(set) var publishedSerial: UInt64 = 0
   private var confirmedSerial: UInt64 = 0
+  /// So many connections in a row have ended with the first unconfirmed entry on its way.
+  private var losses = 0
+  /// The last entry that was on its way on one of them.
+  private var lastSuspect = 0
 
   private struct Publication {
     let serial: UInt64
@@ -34,6 +42,13 @@ struct ResultFeed: Sendable {
 
   /// QoS 1 messages of whatever kind that the broker has not confirmed.
   var depth: Int { Int(clamping: publishedSerial - min(confirmedSerial, publishedSerial)) }
+
+  /// How often the first unconfirmed entry was published alone, and the connection ended; `nil` as
+  /// long as no entry is under suspicion.
+  var trial: Int? { losses >= 2 ? losses - 2 : nil }
+
+  /// Whether an entry is on its way.
+  var isWaiting: Bool { !inFlight.isEmpty }
 
   /// - Parameters:
   ///   - seq: everything up to this entry is on its way.
@@ -53,10 +68,17 @@ struct ResultFeed: Sendable {
     confirmed = inFlight[count - 1].seq
     if let last = inFlight[..<count].last(where: \.acknowledges) { acknowledged = last.seq }
     inFlight.removeFirst(count)
+    losses = losses >= 2 && confirmed < lastSuspect ? 2 : 0
   }
 
   /// What is on its way will not be confirmed any more.
-  mutating func connectionLost() {
+  ///
+  /// - Parameter isOurs: the kiosk itself has ended the connection, whatever was on its way.
+  mutating func connectionLost(isOurs: Bool = false) {
+    if !isOurs, let last = inFlight.last {
+      losses += 1
+      lastSuspect = max(lastSuspect, last.seq)
+    }
     inFlight = []
     confirmedSerial = publishedSerial
   }

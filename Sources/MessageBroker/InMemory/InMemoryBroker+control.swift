@@ -29,6 +29,12 @@ extension InMemoryBroker {
     update { _ = $0.server.refusedPublishes.insert(filter) }
   }
 
+  /// Ends from now on the connection of whoever publishes to the topics that the filter selects, as
+  /// mosquitto does for a topic of more than 200 levels, and RabbitMQ for one that is not allowed.
+  package func endConnections(publishingTo filter: TopicFilter) {
+    update { _ = $0.server.fatalPublishes.insert(filter) }
+  }
+
   /// Stops the broker: connections are lost, wills published, and attempts to connect fail.
   package func stop() { update { $0.stop() } }
 

@@ -222,6 +222,9 @@ struct Network {
   private mutating func write(_ messages: [ClientState.Numbered], from client: Int) {
     for (message, number) in messages {
       if strike(.before, .publish, client) || connectedID(of: client) == nil { return }
+      if server.fatalPublishes.contains(where: { $0.matches(message.topic) }) {
+        return lose(client, .connectionLost("the broker does not bear what was published"))
+      }
       server.publish(message, at: now)
       deliver()
       if strike(.after, .publish, client) { return }

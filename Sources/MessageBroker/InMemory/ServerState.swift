@@ -6,6 +6,7 @@ struct ServerState: Sendable {
   var refusesLogins = false
   var refusedSubscriptions: Set<TopicFilter> = []
   var refusedPublishes: Set<TopicFilter> = []
+  var fatalPublishes: Set<TopicFilter> = []
   private(set) var sessions: [String: ServerSession] = [:]
   private var retained: [String: StoredMessage] = [:]
 

@@ -54,6 +54,33 @@ import Testing
     #expect(feed.confirmed == 13)
   }
 
+  @Test mutating func whatWasOnItsWayWhenTwoConnectionsInARowEndedIsTriedAlone() {
+    for losses in 0..<2 {
+      #expect(feed.trial == nil)
+      feed.published(through: 13, serial: UInt64(4 + losses))
+      feed.connectionLost()
+    }
+    #expect(feed.trial == 0)
+    feed.published(through: 11, serial: 6)
+    #expect(feed.isWaiting)
+    feed.connectionLost()
+    #expect(feed.trial == 1)
+    feed.published(through: 11, serial: 7)
+    feed.confirm(through: 7)
+    #expect(feed.trial == 0)
+    feed.published(through: 13, serial: 8)
+    feed.confirm(through: 8)
+    #expect(feed.trial == nil)
+  }
+
+  @Test mutating func aConnectionThatTheKioskHasEndedPutsNothingUnderSuspicion() {
+    for serial in 4..<8 {
+      feed.published(through: 13, serial: UInt64(serial))
+      feed.connectionLost(isOurs: true)
+    }
+    #expect(feed.trial == nil)
+  }
+
   @Test mutating func theAnswerToAnOrderProvesThatItIsAcknowledged() {
     feed.published(through: 12, serial: 4, acknowledging: true)
     #expect(feed.acknowledged == 9)
