@@ -43,7 +43,12 @@ class Auditor:
 
         last = judge_ledger(sorted_out())
         for panel in panels:
-            judge_panel(panel, own[f"order/{panel.name}"], broker_lost)
+            most = panel.pressed
+            if panel.repeats:
+                # It was cut off, and the broker may have had what it sent again. A broker that has
+                # lost presses may have gone back to others, and delivered them again.
+                most = self.broker.presses(panel.name, with_repeats=broker_lost == "presses")
+            judge_panel(panel, own[f"order/{panel.name}"], broker_lost, most)
         wait_for_truth(self.kiosk, self.broker)
         if broker_lost == "nothing":
             self.events.messages.first(lambda message: message.json["seq"] == last)
@@ -75,7 +80,10 @@ def judge_ledger(ledger: Iterable[dict]) -> int:
     return number
 
 
-def judge_panel(panel: BusyPanel, ledger: list[dict], broker_lost: str) -> None:
+def judge_panel(
+    panel: BusyPanel, ledger: list[dict], broker_lost: str, most: int | None = None
+) -> None:
+    """`most`: so many presses the broker has had of the panel, if not each one once."""
     assert panel.contradictions == [], panel.contradictions[0]
     own = [entry for entry in ledger if entry.get("source") == f"order/{panel.name}"]
     by_seq = {entry["seq"]: entry for entry in own}
@@ -89,6 +97,7 @@ def judge_panel(panel: BusyPanel, ledger: list[dict], broker_lost: str) -> None:
         return
     # Without an id a panel that was cut off sends a new order, not an old one again.
     least = 0 if broker_lost == "presses" else panel.pressed
-    assert least <= len(own) <= panel.sent, f"{panel.name}: {len(own)} of {panel.pressed}"
+    most = panel.pressed if most is None else most
+    assert least <= len(own) <= most, f"{panel.name}: {len(own)} made of {least} to {most}"
     if broker_lost == "nothing":
         assert len(panel.answers) == len(own)

@@ -2,13 +2,17 @@
 
 import os
 import pwd
+import re
 import shutil
 import signal
 import socket
 import subprocess
+import uuid
 from pathlib import Path
+from typing import Iterator
 
 from arrivals import eventually
+from client import BASE, Client
 
 PROGRAM = shutil.which("mosquitto", path=os.environ["PATH"] + ":/usr/sbin:/usr/local/sbin")
 
@@ -27,11 +31,13 @@ def is_listening(port: int) -> bool:
 class Mosquitto:
     def __init__(
         self, folder: Path, persistence: bool = True, users: dict[str, str] | None = None,
-        settings: str = "",
+        settings: str = "", counts: bool = False,
     ) -> None:
+        """`counts`: what comes in, for `presses`."""
         self.folder = folder
         self.port = free_port()
         self.process: subprocess.Popen | None = None
+        self.counts = counts
         folder.mkdir()
         lines = [
             f"listener {self.port} 127.0.0.1",
@@ -43,6 +49,7 @@ class Mosquitto:
             "max_queued_messages 10000",
             "max_inflight_messages 1024",
             "set_tcp_nodelay true",
+            "log_type all" if counts else "",
             settings,
         ]
         if users:
@@ -55,9 +62,16 @@ class Mosquitto:
 
     def start(self) -> "Mosquitto":
         with open(self.folder / "log", "ab") as log:
-            self.process = subprocess.Popen(
-                [PROGRAM, "-c", self.folder / "mosquitto.conf"], stdout=log, stderr=log
-            )
+            if self.counts:
+                # Without each packet of the kiosk, and each that leaves for the first time.
+                noise = r" Sending (PUBACK|PUBLISH to \S+ \(d0)| Received (PUBACK|PUBLISH from juice-)"
+                self.sieve = subprocess.Popen(
+                    ["grep", "--line-buffered", "-v", "-E", noise], stdin=subprocess.PIPE, stdout=log
+                )
+            with self.sieve.stdin if self.counts else log as output:
+                self.process = subprocess.Popen(
+                    [PROGRAM, "-c", self.folder / "mosquitto.conf"], stdout=output, stderr=output
+                )
         eventually(lambda: is_listening(self.port))
         return self
 
@@ -66,9 +80,30 @@ class Mosquitto:
             self.process.send_signal(sign)
             self.process.wait(10)
             self.process = None
+            if self.counts:
+                self.sieve.wait(10)
 
     def kill(self) -> None:
         self.stop(signal.SIGKILL)
 
     def freeze(self) -> None:
         self.process.send_signal(signal.SIGSTOP)
+
+    def presses(self, panel: str, with_repeats: bool) -> int:
+        """How many it has had of a panel, those included that the panel sent again.
+
+        `with_repeats`: and those that the broker itself delivered again.
+        """
+        assert self.counts
+        last = f"last-{uuid.uuid4()}"
+        Client(self.port, name=last).close()
+        # What came before it is written when it is.
+        eventually(lambda: any(f" as {last} " in line for line in self._log()))
+        had = re.compile(rf"Received PUBLISH from .*'{BASE}/order/{panel}'")
+        repeated = re.compile(rf"Sending PUBLISH to .* \(d1.*'{BASE}/order/{panel}'")
+        counted = [had, repeated] if with_repeats else [had]
+        return sum(any(each.search(line) for each in counted) for line in self._log())
+
+    def _log(self) -> Iterator[str]:
+        with open(self.folder / "log") as log:
+            yield from log

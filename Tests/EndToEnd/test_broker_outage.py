@@ -18,7 +18,7 @@ def test_the_kiosk_comes_back_and_nothing_is_made_twice(
     make_broker: MakeBroker, make_kiosk: MakeKiosk, make_scene: MakeScene, say: Say, sign: int,
     persistence: bool, version: str,
 ) -> None:
-    broker = make_broker(persistence=persistence)
+    broker = make_broker(persistence=persistence, counts=True)
     kiosk = make_kiosk(broker, broker={"protocol": version}, stock=STOCK).start()
     scene = make_scene(kiosk, broker, version)
     for since in scene.rounds(FAULTS):

@@ -103,7 +103,9 @@ class Week:
     def __init__(self, folder: Path, orders: int) -> None:
         self.orders = orders
         # As deploy/mosquitto/juice-kiosk.conf has it: what it forgets when it is killed is not long ago.
-        self.broker = Mosquitto(folder / "broker", settings="autosave_interval 5").start()
+        self.broker = Mosquitto(
+            folder / "broker", settings="autosave_interval 5", counts=True
+        ).start()
         (folder / "kiosk").mkdir()
         self.kiosk = Kiosk(folder / "kiosk", self.broker, SETTINGS)
         self.samples: list[Sample] = []
