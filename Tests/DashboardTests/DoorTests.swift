@@ -6,13 +6,13 @@ import Testing
 
 @Suite struct DoorTests {
   @Test func aPasswordIsKnownAgain() throws {
-    let hash = try PasswordHash(of: "딸기쥬스 please")
+    let hash = try PasswordHash(of: "딸기쥬스 please", cost: .small)
     let again = try #require(PasswordHash(hash.description))
     #expect(again == hash)
     #expect(again.matches("딸기쥬스 please"))
     #expect(!again.matches("딸기쥬스 pleasE"))
     #expect(!again.matches(""))
-    #expect(try PasswordHash(of: "딸기쥬스 please").description != hash.description)
+    #expect(try PasswordHash(of: "딸기쥬스 please", cost: .small).description != hash.description)
     #expect(!hash.description.contains("please"))
   }
 
@@ -42,7 +42,9 @@ import Testing
   }
 
   @Test func aSessionEnds() throws {
-    let (sessions, user, now) = (Sessions(), try User.test("minji", .viewer), Sessions.Instant.now)
+    let (sessions, user, now) = (
+      Sessions(), try User.test("minji", .viewer), Sessions.Instant.start
+    )
     let token = sessions.begin(for: user, at: now)
     #expect(token.utf8.count == 43)
     #expect(sessions.user(of: token, at: now) == user)
@@ -52,7 +54,9 @@ import Testing
   }
 
   @Test func onlySoManySessionsAreKept() throws {
-    let (sessions, user, now) = (Sessions(), try User.test("minji", .viewer), Sessions.Instant.now)
+    let (sessions, user, now) = (
+      Sessions(), try User.test("minji", .viewer), Sessions.Instant.start
+    )
     let tokens = (0...Sessions.maximum).map { second in
       sessions.begin(for: user, at: now + .seconds(second))
     }
@@ -72,7 +76,7 @@ import Testing
   }
 
   @Test func tooManyWrongPasswordsHaveToWait() {
-    let (failures, now) = (FailedLogins(places: 1 << 16), FailedLogins.Instant.now)
+    let (failures, now) = (FailedLogins(places: 1 << 16), FailedLogins.Instant.start)
     for _ in 0..<FailedLogins.limit {
       #expect(failures.wait(for: "minji", at: now) == nil)
       failures.count("minji", at: now)

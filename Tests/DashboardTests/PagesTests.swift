@@ -44,6 +44,16 @@ import Testing
     }
   }
 
+  @Test func aSessionEndsByItself() async throws {
+    try await Scene.run { scene in
+      try await scene.comeIn("minji")
+      scene.pass(Sessions.life - .seconds(1))
+      #expect(try await scene.get("/kiosks/k1").status == .ok)
+      scene.pass(.seconds(1))
+      #expect(try await scene.get("/kiosks/k1").status == .seeOther)
+    }
+  }
+
   @Test func aFormWithoutProofDoesNothing() async throws {
     try await Scene.run { scene in
       try await scene.comeIn("minji")
@@ -157,6 +167,8 @@ import Testing
       let answer = try await scene.logIn("minji")
       #expect(answer.status == .tooManyRequests)
       #expect(answer.headers[.retryAfter] != nil)
+      scene.pass(FailedLogins.pause)
+      #expect(try await scene.logIn("minji").status == .seeOther)
     }
   }
 }

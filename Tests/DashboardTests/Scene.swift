@@ -22,11 +22,20 @@ final class Scene: Sendable {
   private let broker: InMemoryClient
   private let cookie = Mutex("")
   private let said = Mutex<Int64>(0)
+  private let clock: Clock
 
-  private init(dashboard: Dashboard, client: any TestClientProtocol, broker: InMemoryClient) {
+  /// The time by which sessions end and passwords may be tried: it stands still until it is told.
+  private final class Clock: Sendable {
+    let now = Mutex(ContinuousClock.Instant.start)
+  }
+
+  private init(
+    dashboard: Dashboard, client: any TestClientProtocol, broker: InMemoryClient, clock: Clock
+  ) {
     self.dashboard = dashboard
     self.client = client
     self.broker = broker
+    self.clock = clock
   }
 
   static func run(_ body: @Sendable @escaping (Scene) async throws -> Void) async throws {
@@ -35,13 +44,19 @@ final class Scene: Sendable {
       try users.update { $0 = [minji.name: minji, vera.name: vera] }
       let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
       let (network, time) = (InMemoryBroker(), Timestamp(milliseconds: 1_795_251_600_000))
-      let link = KioskLink(broker: network.client(), root: "kiosk", now: { time }, logger: logger)
-      let dashboard = Dashboard(settings: DashboardSettings(port: 0), users: users, link: link)
+      // A test that is held up still gets the answer that it waits for.
+      let link = KioskLink(
+        broker: network.client(), root: "kiosk", now: { time }, patience: .seconds(600),
+        logger: logger)
+      let clock = Clock()
+      let dashboard = Dashboard(
+        settings: DashboardSettings(port: 0), users: users, link: link, cost: .small,
+        now: { clock.now.withLock { $0 } })
       let running = Task { await link.run() }
       defer { running.cancel() }
       let kiosk = network.client()
       try await dashboard.application(logger: logger).test(.router) { client in
-        let scene = Scene(dashboard: dashboard, client: client, broker: kiosk)
+        let scene = Scene(dashboard: dashboard, client: client, broker: kiosk, clock: clock)
         try await scene.open()
         try await body(scene)
       }
@@ -97,6 +112,8 @@ final class Scene: Sendable {
     }
     throw Refusal.notFound
   }
+
+  func pass(_ time: Duration) { clock.now.withLock { $0 += time } }
 
   // MARK: A browser
 

@@ -9,7 +9,17 @@ extension User {
     User(name: name, role: role, password: try hash.get())
   }
 
-  private static let hash = Result { try PasswordHash(of: "strawberries") }
+  private static let hash = Result { try PasswordHash(of: "strawberries", cost: .small) }
+}
+
+extension PasswordHash.Cost {
+  /// The least that a file of users may ask for: milliseconds in a debug build.
+  static let small = Self(rounds: 1 << 10, blockSize: 1, parallelism: 1)
+}
+
+extension ContinuousClock.Instant {
+  /// When every test begins.
+  static let start = now
 }
 
 /// Lends `body` a file of users that is not there yet.

@@ -17,7 +17,7 @@ final class FailedLogins: Sendable {
   }
 
   /// How long somebody has to wait before the next attempt; `nil`: not at all.
-  func wait(for key: String, at now: Instant = .now) -> Duration? {
+  func wait(for key: String, at now: Instant) -> Duration? {
     places.withLock { places in
       guard let clear = places[place(of: key, in: places.count)] else { return nil }
       let wait = clear - now - Self.pause * (Self.limit - 1)
@@ -25,7 +25,7 @@ final class FailedLogins: Sendable {
     }
   }
 
-  func count(_ key: String, at now: Instant = .now) {
+  func count(_ key: String, at now: Instant) {
     places.withLock { places in
       let place = place(of: key, in: places.count)
       places[place] = max(places[place] ?? now, now) + Self.pause

@@ -26,7 +26,7 @@ final class Sessions: Sendable {
   }
 
   /// Begins a session under a token that nobody has seen before.
-  func begin(for user: User, at now: Instant = .now) -> String {
+  func begin(for user: User, at now: Instant) -> String {
     let token = Self.makeToken()
     sessions.withLock { sessions in
       if sessions.count >= Self.maximum {
@@ -42,7 +42,7 @@ final class Sessions: Sendable {
     return token
   }
 
-  func user(of token: String, at now: Instant = .now) -> User? {
+  func user(of token: String, at now: Instant) -> User? {
     sessions.withLock { sessions in
       guard let session = sessions[token], session.expires > now else {
         sessions[token] = nil

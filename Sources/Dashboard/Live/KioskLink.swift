@@ -32,18 +32,22 @@ package final class KioskLink: Service {
   private let broker: any BrokerClient
   private let root: String
   private let now: @Sendable () -> Timestamp
+  private let patience: Duration
   private let logger: Logger
   private let state: Mutex<State>
   let updates = LiveUpdates()
 
-  /// - Parameter root: what the topics of the kiosks start with.
+  /// - Parameters:
+  ///   - root: what the topics of the kiosks start with.
+  ///   - patience: how long a command waits for its result.
   package init(
     broker: any BrokerClient, root: String, now: @escaping @Sendable () -> Timestamp,
-    logger: Logger
+    patience: Duration = .seconds(5), logger: Logger
   ) {
     self.broker = broker
     self.root = root
     self.now = now
+    self.patience = patience
     self.logger = logger
     state = Mutex(State(fleet: Fleet(root: root)))
   }
@@ -119,8 +123,7 @@ package final class KioskLink: Service {
   /// - Parameter id: the same for every attempt of one command: then it is done once.
   /// - Returns: `nil` if there was no answer in time. The command may still be on its way, or done.
   package func send(
-    _ command: Command, to kiosk: KioskID, as source: Source, id: Request.ID,
-    timeout: Duration = .seconds(5)
+    _ command: Command, to kiosk: KioskID, as source: Source, id: Request.ID
   ) async -> CommandResult? {
     let topics = KioskTopics(root: root, kiosk: kiosk)
     let message = Message(
@@ -145,7 +148,7 @@ package final class KioskLink: Service {
     return await withTaskGroup(of: CommandResult?.self) { group in
       group.addTask { await answers.first { _ in true } }
       group.addTask {
-        try? await Task.sleep(for: timeout)
+        try? await Task.sleep(for: self.patience)
         return nil
       }
       defer { group.cancelAll() }

@@ -13,7 +13,8 @@ extension Dashboard {
       let form = try await request.form(from: visit, sessions)
       let place = Self.place((form["to"] ?? "")[...])
       let user = try await door.user(
-        name: form["name"] ?? "", password: form["password"] ?? "", from: visit.address)
+        name: form["name"] ?? "", password: form["password"] ?? "", from: visit.address,
+        at: now())
       guard let user else {
         visit.logger.notice("a wrong name or password, from \(visit.address)")
         return LoginPage.page(
@@ -26,7 +27,7 @@ extension Dashboard {
       var response = Response.redirect(to: place, type: .normal)
       response.setCookie(
         settings.cookie(
-          Doorkeeper.sessionCookie, sessions.begin(for: user),
+          Doorkeeper.sessionCookie, sessions.begin(for: user, at: now()),
           life: Int(Sessions.life.components.seconds)))
       return response
     }

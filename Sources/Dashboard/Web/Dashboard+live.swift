@@ -13,7 +13,7 @@ extension Dashboard {
     parts: @escaping @Sendable () throws -> [LivePart]
   ) throws -> Response {
     guard let signals = link.updates.subscribe(to: interest) else { throw Refusal.tooManyPages }
-    let doorkeeper = Doorkeeper(settings: settings, sessions: sessions, users: users)
+    let doorkeeper = doorkeeper
     let body = ResponseBody { writer in
       try await request.body.consumeWithCancellationOnInboundClose { _ in
         var shown: Set<LivePart> = []

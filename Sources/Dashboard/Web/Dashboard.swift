@@ -15,12 +15,25 @@ package struct Dashboard: Sendable {
   let link: KioskLink
   let sessions = Sessions()
   let door: PasswordDoor
+  let now: @Sendable () -> ContinuousClock.Instant
 
-  package init(settings: DashboardSettings, users: UserFile, link: KioskLink) {
+  /// - Parameters:
+  ///   - cost: what it takes to refuse a name that nobody has: as much as for the others.
+  ///   - now: when sessions begin and end, and passwords are tried.
+  package init(
+    settings: DashboardSettings, users: UserFile, link: KioskLink,
+    cost: PasswordHash.Cost = .standard,
+    now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
+  ) {
     self.settings = settings
     self.users = users
     self.link = link
-    door = PasswordDoor(users: users)
+    door = PasswordDoor(users: users, cost: cost)
+    self.now = now
+  }
+
+  var doorkeeper: Doorkeeper {
+    Doorkeeper(settings: settings, sessions: sessions, users: users, now: now)
   }
 
   /// What has to run. They are shut down one by one from the last: open pages are let go before
@@ -54,7 +67,7 @@ package struct Dashboard: Sendable {
 
   func router() -> Router<Visit> {
     let router = Router(context: Visit.self)
-    router.add(middleware: Doorkeeper(settings: settings, sessions: sessions, users: users))
+    router.add(middleware: doorkeeper)
     for asset in Asset.all {
       router.get(RouterPath(asset.path)) { _, _ in asset.response }
     }

@@ -10,6 +10,7 @@ struct Doorkeeper: RouterMiddleware {
   let settings: DashboardSettings
   let sessions: Sessions
   let users: UserFile
+  let now: @Sendable () -> ContinuousClock.Instant
 
   func handle(
     _ request: Request, context: Visit, next: (Request, Visit) async throws -> Response
@@ -45,7 +46,7 @@ struct Doorkeeper: RouterMiddleware {
 
   /// Whoever is logged in, and is still in the file as at the login.
   func user(of token: String) -> User? {
-    guard let user = sessions.user(of: token) else { return nil }
+    guard let user = sessions.user(of: token, at: now()) else { return nil }
     guard let users = try? users.users(), users[user.name] == user else {
       sessions.end(token)
       return nil

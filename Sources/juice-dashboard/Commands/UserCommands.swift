@@ -33,7 +33,8 @@ struct UserCommands: AsyncParsableCommand {
     func run() async throws {
       let file = UserFile(path: try options.load().usersFile)
       let password = generate ? Self.madeUp : try Self.read()
-      let user = User(name: name, role: role, password: try PasswordHash(of: password))
+      let user = User(
+        name: name, role: role, password: try PasswordHash(of: password, cost: .standard))
       do throws(UserFileError) {
         try file.update { $0[name] = user }
       } catch {
