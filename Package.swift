@@ -160,6 +160,14 @@ let package = Package(
       name: "KioskConfigurationTests",
       dependencies: ["JuiceMaker", "KioskMessages", "KioskConfiguration", "Panels"],
       swiftSettings: settings),
+    .target(
+      name: "FuzzTargets",
+      dependencies: [
+        "JuiceMaker", "KioskConfiguration", "KioskMessages", "MessageBroker", "Panels",
+      ],
+      path: "Tests/Fuzz/Targets", swiftSettings: settings),
+    .testTarget(
+      name: "FuzzCorpusTests", dependencies: ["FuzzTargets"], swiftSettings: settings),
     .testTarget(
       name: "FleetTests", dependencies: ["Fleet", "JuiceMaker", "KioskMessages"],
       swiftSettings: settings),
@@ -185,9 +193,6 @@ let package = Package(
 if Context.environment["KIOSK_FUZZ"] != nil {
   package.targets.append(
     .executableTarget(
-      name: "KioskFuzz",
-      dependencies: [
-        "JuiceMaker", "KioskConfiguration", "KioskMessages", "MessageBroker", "Panels",
-      ],
-      path: "Tests/Fuzz/Sources", swiftSettings: settings))
+      name: "KioskFuzz", dependencies: ["FuzzTargets"], path: "Tests/Fuzz/Sources",
+      swiftSettings: settings))
 }

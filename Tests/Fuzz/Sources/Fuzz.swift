@@ -1,4 +1,5 @@
 import Foundation
+import FuzzTargets
 
 /// One executable for all targets; the environment variable `FUZZ_TARGET` names the one to run.
 ///
@@ -34,10 +35,3 @@ private func runFuzzer(
   _ arguments: UnsafeMutablePointer<UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?>,
   _ test: @convention(c) (UnsafePointer<UInt8>?, Int) -> Int32
 ) -> Int32
-
-/// Ends the process as libFuzzer expects of a finding: it keeps the input and prints the stack.
-func expect(_ isTrue: Bool, _ problem: @autoclosure () -> String) {
-  guard !isTrue else { return }
-  FileHandle.standardError.write(Data("BROKEN PROMISE: \(problem())\n".utf8))
-  abort()
-}

@@ -5,11 +5,14 @@ import MessageBroker
 
 /// The decoders that input from the network or from a file reaches, and what each of them promises
 /// beyond not to crash.
-enum FuzzTarget: String, CaseIterable {
+package enum FuzzTarget: String, CaseIterable, Sendable {
   case order, restock, service, topic, source, json, result, report, entry, menu, timestamp, filter
   case configuration, panel, learn, template
 
-  var check: ([UInt8]) -> Void {
+  /// The folder of its inputs in the corpus.
+  package var corpus: String { self == .learn ? Self.panel.rawValue : rawValue }
+
+  package var check: ([UInt8]) -> Void {
     switch self {
     case .order: { Self.request($0, .order) }
     case .restock: { Self.request($0, .restock) }
