@@ -239,7 +239,7 @@ package actor KioskController {
       let serial = try await broker.publish(messages)
       feed.published(through: seq ?? 0, serial: serial, acknowledging: acknowledging)
     } catch {
-      log.warn("\(error)")
+      log.unpublished(error, at: clock.now().timestamp)
     }
   }
 

@@ -6,12 +6,18 @@ import MessageBroker
 /// What a kiosk owner reads: a line for each order, and never a flood.
 struct KioskLog: Sendable {
   private let logger: Logger
-  private var rejections: [RejectionReason: Rejections] = [:]
+  private var told: [Subject: Line] = [:]
 
-  /// Rejections for one reason are told at most this often.
+  /// One subject is told at most this often.
   private static let interval = Duration.seconds(60)
 
-  private struct Rejections {
+  /// What senders can make happen as often as they like.
+  private enum Subject: Hashable {
+    case rejected(RejectionReason)
+    case unpublished
+  }
+
+  private struct Line {
     var toldAt: Timestamp
     var untold = 0
   }
@@ -45,19 +51,26 @@ struct KioskLog: Sendable {
   mutating func rejected(
     _ reason: RejectionReason, from source: Source?, detail: String?, at now: Timestamp
   ) {
-    func line() -> String {
-      "\(source?.description ?? "kiosk"): rejected, \(reason.rawValue)"
-        + (detail.map { ": \($0)" } ?? "")
-    }
-    if var told = rejections[reason], (.zero..<Self.interval).contains(now.since(told.toldAt)) {
-      told.untold += 1
-      rejections[reason] = told
-      logger.debug("\(line())")
+    let who = source?.description.prefix(100) ?? "kiosk"
+    let why = reason.rawValue + (detail.map { ": \($0)" } ?? "")
+    warn("\(who): rejected, \(why)", about: .rejected(reason), at: now)
+  }
+
+  mutating func unpublished(_ error: BrokerError, at now: Timestamp) {
+    warn("\(error)", about: .unpublished, at: now)
+  }
+
+  private mutating func warn(
+    _ text: @autoclosure () -> String, about subject: Subject, at now: Timestamp
+  ) {
+    if let line = told[subject], (.zero..<Self.interval).contains(now.since(line.toldAt)) {
+      told[subject]?.untold += 1
+      logger.debug("\(text())")
       return
     }
-    let untold = rejections[reason]?.untold ?? 0
+    let untold = told[subject]?.untold ?? 0
     let more = untold > 0 ? " (and \(untold) more for this reason since the last such line)" : ""
-    rejections[reason] = Rejections(toldAt: now)
-    logger.warning("\(line())\(more)")
+    told[subject] = Line(toldAt: now)
+    logger.warning("\(text())\(more)")
   }
 }

@@ -54,7 +54,7 @@ extension BrokerError: CustomStringConvertible {
     case .publishRefused(let detail):
       "the broker did not take what was published (\(detail)): look at its ACL for this account"
     case .cannotPublish(let topics, let reason):
-      "cannot publish to \(topics.joined(separator: ", ")): \(reason)"
+      "cannot publish to \(topics.prefix(3).map { $0.prefix(100) }.joined(separator: ", ")): \(reason)"
     }
   }
 }
