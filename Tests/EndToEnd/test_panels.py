@@ -51,7 +51,9 @@ def esphome(entity: str, payload: str, means: tuple[str, int] | str | None = Non
     return Heard(f"bench/{entity}/state", payload, means, retain=True)
 
 
-def shelly2(component: str, event: str, ts: float, means: tuple[str, int] | str | None = None):
+def shelly2(
+    component: str, event: str, ts: float, means: tuple[str, int] | str | None = None, **more: int
+):
     return Heard(
         "shellyplusi4-a8032ab12345/events/rpc",
         json.dumps({
@@ -59,7 +61,7 @@ def shelly2(component: str, event: str, ts: float, means: tuple[str, int] | str 
             "method": "NotifyEvent",
             "params": {
                 "ts": ts,
-                "events": [{"component": component, "id": 0, "event": event, "ts": ts}],
+                "events": [{"component": component, "id": 0, "event": event, "ts": ts, **more}],
             },
         }), means,
     )
@@ -81,6 +83,7 @@ RECORDINGS = {
         Heard("stat/counter_button/POWER1", "ON"),
         Heard("stat/counter_button/RESULT", '{"Button1":{"Action":"single"}}', ("kiwi", 1)),
         Heard("stat/counter_button/BUTTON2", '{"ACTION":"SINGLE"}', ("mango", 2)),
+        Heard("stat/counter_button/BUTTON2", '{"Button2":{"Action":"SINGLE"}}', ("mango", 2)),
         Heard("stat/counter_button/RESULT", '{"BUTTON1":{"ACTION":"HOLD"}}', "closed"),
         Heard("stat/counter_button/RESULT", '{"Button1":{"Action":"CLEAR"}}'),
     ], ghost=Heard("stat/counter_button/RESULT", '{"Button1":{"Action":"SINGLE"}}')),
@@ -100,7 +103,12 @@ RECORDINGS = {
               '{"src":"x","method":"NotifyStatus","params":{"ts":1.5,"input:0":{"state":true}}}'),
         shelly2("input:0", "single_push", 1643540082.66),
         shelly2("input:0", "single_push", 1643540099.07, ("kiwi", 1)),
-        shelly2("input:3", "long_push", 1643540100.0, "closed"),
+        # A BLU RC Button 4 at this Shelly.
+        shelly2("bthomedevice:200", "single_push", 1731931521.19, ("kiwi", 1), idx=0),
+        shelly2("bthomesensor:203", "single_push", 1731931521.19),
+        shelly2("bthomedevice:200", "single_push", 1731931522.2, ("mango", 1), idx=1),
+        shelly2("bthomedevice:200", "single_push", 1731931523.3, idx=2),
+        shelly2("input:3", "long_push", 1731931600.0, "closed"),
     ]),
     "esphome": Recording([
         esphome("binary_sensor/kiwi_button", "OFF"),

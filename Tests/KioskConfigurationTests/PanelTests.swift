@@ -119,6 +119,11 @@ import Testing
       "k.yaml:1:53: panels.1.buttons: no shelly_gen1 says 'singel'; did you mean 'single'?"
     ),
     (
+      "panels: [{name: p, device: shelly_gen2, topic: s, buttons: {200_single: kiwi}}]",
+      "k.yaml:1:51: panels.1.buttons: no shelly_gen2 says '200_single'; known here: "
+        + "single, single_push, double, double_push, triple, triple_push, long, long_push"
+    ),
+    (
       "panels: [{name: p, device: shelly_gen1, topic: s/x/input_event/0, buttons: {single: kiwi}}]",
       "k.yaml:1:41: panels.1.topic: holds /input_event/0, which every device of the kind has; write s/x"
     ),

@@ -40,6 +40,16 @@ import Testing
       "RESULT", #"{"Button1":{"Action":"SINGLE"},"Button2":{"Action":"DOUBLE"}}"#,
       [["1_single", "single"], ["2_double", "double"]]
     ),
+    // SetOption4 1: the command is the topic (arendst/Tasmota #23574; support_button_v4.ino,
+    // MqttButtonTopic).
+    ("BUTTON1", #"{"Button1":{"Action":"SINGLE"}}"#, [["1_single", "single"]]),
+    ("BUTTON1", #"{"Button1":{"Action":"CLEAR"}}"#, []),
+    ("BUTTON1T", #"{"TRIG":"SINGLE"}"#, []), ("BUTTONDEBOUNCE", #"{"ButtonDebounce":50}"#, []),
+    ("BUTTON", "10", []),
+    // SetOption114 1 (tasmota.github.io/docs/Buttons-and-Switches/#setoption114).
+    ("RESULT", #"{"Switch1":{"Action":"ON"}}"#, [["switch1_on"]]),
+    ("SWITCH2", #"{"Switch2":{"Action":"HOLD"}}"#, [["switch2_long", "switch2_hold"]]),
+    ("RESULT", #"{"Switch1":"OFF"}"#, []),
   ]) func tasmota(level: String, payload: String, names expected: [[String]]) throws {
     #expect(try names(.tasmota, "stat/hall", "stat/hall/\(level)", payload) == expected)
   }
@@ -79,6 +89,52 @@ import Testing
     let status =
       #"{"src":"x","method":"NotifyStatus","params":{"ts":1.5,"input:0":{"state":true}}}"#
     #expect(try names(.shellyGen2, "x", "x/events/rpc", status) == [])
+  }
+
+  /// shelly-api-docs.shelly.cloud/gen2/DynamicComponents/BTHome/BTHomeDevice and .../BTHomeSensor;
+  /// `idx` from 0 on: bieniu/ha-shellies-discovery-gen2 #712 (BLU RC Button 4).
+  @Test(arguments: [
+    (
+      #""component":"bthomedevice:200","id":200,"idx":1"#,
+      [
+        "bthomedevice:200_1_single", "bthomedevice:200_1_single_push", "bthomedevice:200_single",
+        "bthomedevice:200_single_push", "single", "single_push",
+      ]
+    ),
+    (
+      #""component":"bthomedevice:200","id":200"#,
+      ["bthomedevice:200_single", "bthomedevice:200_single_push", "single", "single_push"]
+    ),
+    (
+      #""component":"button:200","id":200"#,
+      ["button:200_single", "button:200_single_push", "single", "single_push"]
+    ),
+    // It says the push of its device once more.
+    (
+      #""component":"bthomesensor:203","id":203"#,
+      ["bthomesensor:203_single", "bthomesensor:203_single_push"]
+    ),
+    (
+      #""component":"input:0","id":0"#,
+      ["0_single", "0_single_push", "single", "single_push"]
+    ),
+  ]) func whichButtonOfAShellyGen2(component: String, names expected: [String]) throws {
+    let payload =
+      #"{"src":"s","dst":"s/events","method":"NotifyEvent","params":{"ts":1.5,"events":[{"#
+      + component + #","event":"single_push","ts":1731931521.19}]}}"#
+    #expect(try names(.shellyGen2, "s", "s/events/rpc", payload) == [expected])
+  }
+
+  /// Combinations of buttons are possible (.../docs-ble/Devices/wall_us).
+  @Test func twoKeysAtOnceAreTwoPresses() throws {
+    let key = { (index: Int) in
+      #"{"component":"bthomedevice:200","id":200,"event":"single_push","idx":\#(index),"ts":1.5}"#
+    }
+    let payload = #"{"method":"NotifyEvent","params":{"events":[\#(key(0)),\#(key(1))]}}"#
+    let presses = try Dialect.shellyGen2.read(
+      Array(payload.utf8), on: "s/events/rpc", of: "s"
+    ).presses
+    #expect(Set(presses.map(\.id)).count == 2)
   }
 
   @Test func esphome() throws {

@@ -16,7 +16,7 @@ extension Dialect {
   /// What stands behind the topic of a device.
   private var commonEnding: Regex<Substring> {
     switch self {
-    case .tasmota: /\/(?:RESULT|BUTTON[0-9]*)$/
+    case .tasmota: /\/(?:RESULT|(?:BUTTON|SWITCH)[0-9]*)$/
     case .shellyGen1: /\/input_event.*/
     case .shellyGen2: /\/(?:events|rpc).*/
     case .esphome: /\/(?:binary_sensor|event)\/.*/
@@ -27,7 +27,16 @@ extension Dialect {
   /// Whether a device of the kind can say a word: `single`, `1_single`.
   package func knows(_ word: String) -> Bool {
     guard let words else { return true }
-    return words.contains(word.replacing(/^[0-9]+_/, with: ""))
+    return words.contains(word.replacing(button, with: ""))
+  }
+
+  /// What says in a word which button it was.
+  private var button: Regex<Substring> {
+    switch self {
+    // Inputs of the device itself count from 0, and other components from 200.
+    case .shellyGen2: /^(?:[0-9]{1,2}|[a-z]+:[0-9]+(?:_[0-9]+)?)_/
+    default: /^[0-9]+_/
+    }
   }
 
   /// All that a device of the kind can say; `nil` if its owner chooses the words.

@@ -24,10 +24,18 @@ package struct Signal: Hashable, Sendable {
     /// - Parameters:
     ///   - input: which button of the device; `nil` if it has one only.
     ///   - words: what was done to it, our word before the device's.
-    package init(input: String? = nil, words: [String], id: Request.ID? = nil) {
+    init(input: String? = nil, words: [String], id: Request.ID? = nil) {
+      self.init(inputs: input.map { [$0] } ?? [], words: words, id: id)
+    }
+
+    /// - Parameters:
+    ///   - inputs: what the button is called, the most exact name first.
+    ///   - wordsAlone: whether the press may be bound without saying of which button.
+    init(inputs: [String], words: [String], wordsAlone: Bool = true, id: Request.ID? = nil) {
       let words = words.map { $0.lowercased() }.filter { !$0.isEmpty }
-      let exact = input.map { input in words.map { "\(input.lowercased())_\($0)" } }
-      names = (exact ?? []) + words
+      names =
+        inputs.flatMap { input in words.map { "\(input.lowercased())_\($0)" } }
+        + (wordsAlone ? words : [])
       self.id = id
     }
   }

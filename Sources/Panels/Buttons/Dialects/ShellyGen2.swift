@@ -5,7 +5,11 @@ import KioskMessages
 /// (shelly-api-docs.shelly.cloud/gen2/General/Notifications), for Gen2 and later.
 ///
 /// `btn_down` and `btn_up` come beside each press, and firmware 1.1.0 said everything twice: what
-/// belongs together has the same component, event and `ts`.
+/// belongs together has the same component, key, event and `ts`.
+///
+/// At a gateway for Bluetooth, a device is a component (`bthomedevice:200`), and `idx` says which of
+/// its keys it was, from 0 on; a key may have a component of its own as well (`bthomesensor:203`),
+/// which says each push once more (.../gen2/DynamicComponents/BTHome).
 enum ShellyGen2 {
   static func read(_ payload: [UInt8]) throws(Unreadable) -> Signal {
     let json = try JSON.object(payload)
@@ -25,11 +29,24 @@ enum ShellyGen2 {
     guard case .string(let event)? = json["event"], event.hasSuffix(push),
       case .string(let component)? = json["component"]
     else { return nil }
+    let button = json["idx"]?.word.map { "\(component)_\($0)" } ?? component
     return Signal.Press(
-      input: component.split(separator: ":").last.map(String.init),
+      inputs: inputs(component, button),
       words: [String(event.dropLast(push.count)), event],
-      id: time?.word.flatMap { Request.ID(escaping: "\($0)-\(component)-\(event)") })
+      wordsAlone: !component.hasPrefix(sensor),
+      id: time?.word.flatMap { Request.ID(escaping: "\($0)-\(button)-\(event)") })
   }
+
+  /// Only an input of the device itself is known by its number: each kind of component counts from
+  /// 0 or from 200.
+  private static func inputs(_ component: String, _ button: String) -> [String] {
+    if component.hasPrefix(input) { return [String(component.dropFirst(input.count))] }
+    return button == component ? [component] : [button, component]
+  }
+
+  private static let input = "input:"
+  /// What says the pushes of another component once more.
+  package static let sensor = "bthomesensor:"
 }
 
 extension Identifier where Entity == Request {
