@@ -6,12 +6,10 @@ ghosts and all. Whatever happens in between, they yield the presses that a perso
 
 import json
 import re
-import time
 from dataclasses import dataclass, field
 
 import pytest
 
-from arrivals import PATIENCE
 from client import Client
 from conftest import MakeClient, MakeKiosk
 from kiosk import ROOT, Kiosk
@@ -198,22 +196,6 @@ def test_a_recording_yields_the_presses_that_were_made(
     assert made(kiosk) == [message.means for message in recording.messages if message.means]
 
 
-def test_a_second_press_counts_once_the_radio_is_quiet(
-    make_kiosk: MakeKiosk, panel: Client
-) -> None:
-    kiosk = example(make_kiosk(), "zigbee2mqtt").start()
-    result = "kiosk/k1/order/hallway/result"
-    deadline = time.monotonic() + PATIENCE
-    while sum(each.topic == result for each in panel.messages) < 2:
-        assert time.monotonic() < deadline
-        panel.publish("zigbee2mqtt/hallway_button", '{"action":"single"}')
-        panel.order("nothing", "behind")
-    moments = [entry["at"] for entry in kiosk.ledger() if entry.get("source") == "order/hallway"]
-    assert len(moments) == 2
-    seconds = [int(at[14:16]) * 60 + float(at[17:].rstrip("Z")) for at in moments]
-    assert (seconds[1] - seconds[0]) % 3600 >= 1
-
-
 def test_a_panel_shows_what_becomes_of_its_orders(
     make_kiosk: MakeKiosk, make_client: MakeClient
 ) -> None:
@@ -269,6 +251,9 @@ def test_learn_prints_what_binds_the_button_that_was_pressed(
     pasted, complaints = learn.communicate(timeout=30)
     assert learn.returncode == 0, complaints
     add(kiosk, pasted).start()
+    if "event_cnt" in press.payload:
+        # The first event of a Shelly may be of yesterday.
+        device.publish(press.topic, shelly("S", 3).payload)
     device.client.publish(press.topic, press.payload, 0)
     device.messages.first(lambda each: each.topic == "kiosk/k1/order/panel1/result")
     assert [entry["source"] for entry in kiosk.ledger()[1:]] == ["order/panel1"]

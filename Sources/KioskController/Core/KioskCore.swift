@@ -23,7 +23,7 @@ package struct KioskCore: Sendable {
   private var marks: [String: String]
   /// When the kiosk came back from so long an absence that what happened in it must not count.
   private var cameBackAt: Timestamp?
-  /// Of which marks something was heard since.
+  /// The marks of devices that say their last event over and over, of which something was heard since.
   private var heardSince: Set<String> = []
   private let feedback: [String: Feedback]
   package var counters: KioskHealth.Counters
@@ -162,21 +162,32 @@ package struct KioskCore: Sendable {
   ) -> Bool {
     guard let mark else { return true }
     let known = [mark.key, mark.twin].compactMap(\.self)
+    let isFirst = marks[mark.key] == nil
     // guard: a device's counter that has not moved is no press
     guard !known.contains(where: { marks[$0] == mark.value }) else {
-      if cameBackAt != nil { heardSince.insert(mark.key) }
+      if mark.repetition != nil { heardSince.insert(mark.key) }
+      if isFirst { remember(mark, in: &decision) }
       return false
     }
-    let isNew = marks[mark.key] == nil
-    // A device that makes up names for its counters does not fill the memory.
-    guard !isNew || marks.count < Self.maximumMarks else { return false }
+    guard remember(mark, in: &decision) else { return false }
+    guard let repetition = mark.repetition else { return true }
+    // Of what is said over and over, the first that the kiosk hears may be hours old: ever, or since
+    // it was away.
+    let isFirstSince = heardSince.insert(mark.key).inserted
+    guard !isFirst else { return false }
+    guard let cameBackAt, now.isWithin(repetition, of: cameBackAt) else { return true }
+    return !isFirstSince
+  }
+
+  /// A device that makes up names for its counters does not fill the memory.
+  @discardableResult
+  private mutating func remember(
+    _ mark: PanelReading.Mark, in decision: inout Decision
+  ) -> Bool {
+    guard marks[mark.key] != nil || marks.count < Self.maximumMarks else { return false }
     marks[mark.key] = mark.value
     decision.transaction.marks[mark.key] = mark.value
-    // What a device says first may be what happened while the kiosk was away.
-    guard let repetition = mark.repetition, let cameBackAt, !isNew,
-      now.isWithin(repetition, of: cameBackAt)
-    else { return true }
-    return !heardSince.insert(mark.key).inserted
+    return true
   }
 
   static let maximumMarks = 10_000

@@ -34,90 +34,6 @@ import Testing
       packetID: packetID, isRedelivery: redelivered)
   }
 
-  @Test(arguments: [false, true]) func shellysRepeatTwentyTimesOverMakesOneJuice(
-    restarting: Bool
-  ) throws {
-    let kiosk = try Self.kiosk(.shellyGen1, "shellies/s1")
-    let topic = "shellies/s1/input_event/0"
-    for count in [65_534, 65_535, 0, 1] {
-      for _ in 0..<20 {
-        try kiosk.receive(message(topic, #"{"event":"S","event_cnt":\#(count)}"#))
-        kiosk.pass(.seconds(30))
-        if restarting { try kiosk.restart() }
-      }
-    }
-    #expect(kiosk.stock["banana"] == 2)
-    #expect(kiosk.core.counters.orders == (restarting ? 0 : 4))
-  }
-
-  @Test func aShellyThatWasSwitchedOffCountsFromTheStart() throws {
-    let kiosk = try Self.kiosk(.shellyGen1, "shellies/s1")
-    let topic = "shellies/s1/input_event/0"
-    for _ in 0..<3 {
-      try kiosk.receive(message(topic, #"{"event":"","event_cnt":0}"#))
-      try kiosk.receive(message(topic, #"{"event":"S","event_cnt":1}"#))
-      try kiosk.restart()
-      try kiosk.receive(message(topic, #"{"event":"S","event_cnt":1}"#))
-    }
-    #expect(kiosk.stock["banana"] == 4)
-  }
-
-  @Test(arguments: [false, true])
-  func aShellyThatWasPressedWhileTheKioskWasLongAwayPoursNothing(reloading: Bool) throws {
-    let kiosk = try Self.kiosk(.shellyGen1, "shellies/s1")
-    func event(_ count: Int) -> Delivery {
-      message("shellies/s1/input_event/0", #"{"event":"S","event_cnt":\#(count)}"#)
-    }
-    try kiosk.receive(event(1))
-    kiosk.pass(.seconds(3600))
-    try kiosk.restart(late: true)
-    if reloading { try kiosk.reload() }
-    kiosk.pass(.seconds(20))
-    try kiosk.receive(event(2))
-    #expect(kiosk.stock["banana"] == 8)
-    if reloading { try kiosk.reload() }
-    // It has said now what happened before: all else is news.
-    try kiosk.receive(event(3))
-    #expect(kiosk.stock["banana"] == 6)
-    try kiosk.restart(late: true)
-    try kiosk.receive(event(3), event(4))
-    #expect(kiosk.stock["banana"] == 4)
-    try kiosk.restart(late: true)
-    kiosk.pass(.seconds(36))
-    try kiosk.receive(event(5))
-    #expect(kiosk.stock["banana"] == 2)
-  }
-
-  @Test func eachInputHasACountOfItsOwn() throws {
-    let kiosk = try Self.kiosk(.shellyGen1, "shellies/s1")
-    try kiosk.receive(
-      message("shellies/s1/input_event/0", #"{"event":"S","event_cnt":7}"#),
-      message("shellies/s1/input_event/1", #"{"event":"S","event_cnt":7}"#))
-    #expect(kiosk.stock["banana"] == 6)
-  }
-
-  @Test func whatTheBrokerKeptIsNoPressAndMarksTheCount() throws {
-    let kiosk = try Self.kiosk(.shellyGen1, "shellies/s1")
-    let topic = "shellies/s1/input_event/0"
-    try kiosk.receive(message(topic, #"{"event":"S","event_cnt":7}"#, retain: true))
-    try kiosk.receive(message(topic, #"{"event":"S","event_cnt":7}"#))
-    #expect(kiosk.stock["banana"] == 10)
-    try kiosk.receive(message(topic, #"{"event":"S","event_cnt":8}"#))
-    #expect(kiosk.stock["banana"] == 8)
-  }
-
-  @Test func anOldCountThatTheBrokerKeptIsNoNewPress() throws {
-    let kiosk = try Self.kiosk(.shellyGen1, "shellies/s1")
-    let topic = "shellies/s1/input_event/0"
-    let kept = message(topic, #"{"event":"S","event_cnt":7}"#, retain: true)
-    try kiosk.receive(kept, message(topic, #"{"event":"S","event_cnt":8}"#))
-    for _ in 0..<3 {
-      try kiosk.restart()
-      try kiosk.receive(kept, message(topic, #"{"event":"S","event_cnt":8}"#))
-    }
-    #expect(kiosk.stock["banana"] == 8)
-  }
-
   @Test func firmwareThatFiresTwiceCountsOnce() throws {
     let kiosk = try Self.kiosk(.shellyGen2, "i4")
     func event(_ time: String) -> Delivery {
@@ -195,20 +111,6 @@ import Testing
     try kiosk.restart()
     try kiosk.receive(message("stat/hall/RESULT", press, packetID: 5, redelivered: true))
     #expect(kiosk.stock["banana"] == 8)
-  }
-
-  @Test func aCountThatWasCommittedIsNotTakenBackByARedelivery() throws {
-    let kiosk = try Self.kiosk(.shellyGen1, "shellies/s1")
-    func event(_ count: Int, redelivered: Bool = false) -> Delivery {
-      message(
-        "shellies/s1/input_event/0", #"{"event":"S","event_cnt":\#(count)}"#,
-        packetID: UInt16(count), redelivered: redelivered)
-    }
-    try kiosk.receive(event(4), event(5))
-    try kiosk.restart()
-    try kiosk.receive(event(4, redelivered: true), event(5, redelivered: true))
-    try kiosk.receive(event(5))
-    #expect(kiosk.stock["banana"] == 6)
   }
 
   @Test func aButtonMayOrderSeveralOrCloseTheKiosk() throws {
