@@ -9,6 +9,7 @@ extension Auditor {
       fail(.lost, "message \(number) did not count")
     }
     pending = []
+    quietAt.append(now)
     if let seq = unanswered.min() { fail(.answer, "entry \(seq) was never answered") }
     if lastEvent != seq { fail(.events, "the last event is \(lastEvent), the last entry \(seq)") }
     guard isDisplayConnected else { return }
@@ -44,20 +45,32 @@ extension Auditor {
     return !message.isExcused && !isDebounced(message) && !mayBeBeyondRate(sending)
   }
 
-  /// Whether a press of the same button counted a moment before.
+  /// Whether a press of the same button counted a moment before, or was one with another itself: the
+  /// window slides.
   func isDebounced(_ message: Sent) -> Bool {
     guard rules.debounce > 0, message.sending.id == nil, case .order = message.sending.wish else {
       return false
     }
-    return entries.values.contains { entry in
-      let other = sent[entry.number].sending
-      return other.id == nil && other.from == message.sending.from
-        && other.wish == message.sending.wish
-        && (entry.seenAt > message.at - .milliseconds(rules.debounce)
-          // Over a restart the wall clock measures the window: set back, it may show the same moment
-          // again.
-          || lastJump.map { $0 >= entry.seenAt } ?? false)
+    var swallowed: [Sent] = []
+    for (number, other) in sent.enumerated() where message.isSamePress(as: other) {
+      let hasCounted = other.seq.map { entries[$0]?.number == number } ?? false
+      if !hasCounted, follows(other, swallowed) { swallowed.append(other) }
     }
+    return follows(message, swallowed)
+  }
+
+  private func follows(_ message: Sent, _ swallowed: [Sent]) -> Bool {
+    let start = message.at - .milliseconds(rules.debounce)
+    // Until then, all that was sent had arrived.
+    let quiet = quietAt.last { $0 <= start } ?? .zero
+    return swallowed.contains { $0.at >= quiet && $0.at <= message.at }
+      || entries.values.contains { entry in
+        message.isSamePress(as: sent[entry.number])
+          && (entry.seenAt > start
+            // Over a restart the wall clock measures the window: set back, it may show the same moment
+            // again.
+            || lastJump.map { $0 >= entry.seenAt } ?? false)
+      }
   }
 
   /// - Parameter fingerprints: how many the ledger remembers.
@@ -65,5 +78,12 @@ extension Auditor {
     if fingerprints > Ledger.fingerprintCount {
       fail(.memory, "the ledger remembers \(fingerprints) deliveries")
     }
+  }
+}
+
+extension Auditor.Sent {
+  fileprivate func isSamePress(as other: Self) -> Bool {
+    other.sending.id == nil && other.sending.from == sending.from
+      && other.sending.wish == sending.wish
   }
 }

@@ -25,6 +25,8 @@ struct Auditor {
   var sent: [Sent] = []
   /// The numbers of those that are not settled yet.
   var pending: Set<Int> = []
+  /// When nothing was on its way.
+  var quietAt: [Duration] = []
   /// Under each sender and id, the entry that counts.
   var counted: [Identity: Int] = [:]
   var entries: [Int: Entry] = [:]

@@ -132,6 +132,16 @@ import Testing
         ]))
   }
 
+  /// The window slides, also where the broker keeps the presses for a while.
+  @Test func aButtonThatIsHeldIsPressedOnce() throws {
+    let press = Sending(from: "order/p3", wish: .order(juice: "kiwi", quantity: 1))
+    let held = (0..<6).flatMap { _ in [Step.send([press]), .pass(250)] }
+    try Simulation.run(
+      Schedule(
+        seed: 0, rules: Schedule.Rules(debounce: 300),
+        steps: [.start] + held + [.pass(1000)] + held + [.crash(after: 0), .start] + held))
+  }
+
   /// A press is beyond the rate, and those behind it are made; nothing of that is acknowledged. When
   /// it comes again it is let in, and they come behind it once more.
   @Test func aPressThatIsLetInLaterKeepsItsPlace() throws {

@@ -71,9 +71,11 @@ package struct Admission: Sendable {
 
   /// A message of a bound device, or one of the presses in it.
   ///
-  /// - Parameter original: under which the delivery is known if it comes again.
+  /// - Parameters:
+  ///   - debounce: of this press; `nil`: the kiosk's.
+  ///   - original: under which the delivery is known if it comes again.
   init(
-    _ request: Result<Request, Rejection>?, from source: Source, of panel: PanelBinding,
+    _ request: Result<Request, Rejection>?, from source: Source, debounce: Duration?,
     mark: PanelReading.Mark?, on delivery: Delivery, repeating original: Fingerprint?,
     settings: KioskSettings, isWithinRate: Bool
   ) {
@@ -81,7 +83,7 @@ package struct Admission: Sendable {
       isWithinRate ? request : request?.refusedByRate, from: source, on: delivery,
       repeating: original, resultTopic: settings.topics.result(for: source))
     self.mark = mark
-    debounce = panel.debounce ?? settings.orders.debounce
+    self.debounce = debounce ?? settings.orders.debounce
   }
 
   func answer(_ payload: [UInt8]) -> Answer {

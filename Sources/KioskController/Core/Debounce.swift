@@ -16,9 +16,10 @@ struct Debounce: Sendable {
   }
 
   private struct Counted {
-    let at: Timestamp
+    /// When it was said last.
+    var at: Timestamp
     /// `nil` of a press before this process: then only the wall clock tells.
-    let uptime: Duration?
+    var uptime: Duration?
     let seq: Int
     let window: Duration
 
@@ -41,14 +42,19 @@ struct Debounce: Sendable {
 
   /// The entry of the press that this one repeats; `nil` if this one counts, as entry `seq`.
   ///
-  /// - Parameter window: from the last press that counted; zero: every press counts.
+  /// - Parameter window: from the last press, whether it counted or not, so that a button that is
+  ///   held and says so over and over is pressed once; zero: every press counts.
   mutating func original(
     of order: Order, from source: Source, at now: Moment, seq: Int, window: Duration
   ) -> Int? {
     // guard: presses that bounce are one
     guard window > .zero else { return nil }
     let press = Press(source: source, order: order)
-    if let counted = presses[press], counted.isWithin(window, of: now) { return counted.seq }
+    if var counted = presses[press], counted.isWithin(window, of: now) {
+      (counted.at, counted.uptime) = (now.timestamp, now.uptime)
+      presses[press] = counted
+      return counted.seq
+    }
     if presses.count >= limit {
       presses = presses.filter { $0.value.isWithin($0.value.window, of: now) }
       limit = max(1000, presses.count * 2)

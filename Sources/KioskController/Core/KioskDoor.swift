@@ -75,12 +75,13 @@ package struct KioskDoor: Sendable {
     repeating original: Fingerprint?, at now: Moment
   ) -> [Admission] {
     func admission(
-      _ request: Result<Request, Rejection>?, from source: Source, mark: PanelReading.Mark? = nil
+      _ request: Result<Request, Rejection>?, from source: Source, debounce: Duration? = nil,
+      mark: PanelReading.Mark? = nil
     ) -> Admission {
       let isWithinRate = request == nil || isWithinRate(delivery, from: source, at: now)
       return answered(
         Admission(
-          request, from: source, of: panel, mark: mark, on: delivery, repeating: original,
+          request, from: source, debounce: debounce, mark: mark, on: delivery, repeating: original,
           settings: settings, isWithinRate: isWithinRate), at: now)
     }
     let itself = Source(kind: .order, name: panel.name)
@@ -89,7 +90,8 @@ package struct KioskDoor: Sendable {
       let reading = try panel.read(message.payload, on: topic, isRetained: message.retain)
       guard reading.requests.isEmpty else {
         return reading.requests.map {
-          admission(.success($0.request), from: $0.source, mark: reading.mark)
+          admission(
+            .success($0.request), from: $0.source, debounce: $0.debounce, mark: reading.mark)
         }
       }
       return reading.mark.map { [admission(nil, from: itself, mark: $0)] } ?? []

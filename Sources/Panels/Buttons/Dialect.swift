@@ -54,6 +54,15 @@ package enum Dialect: Hashable, Sendable {
     // Repeats arrive within the same second (Zigbee2MQTT #298, #5909, #26374).
     self == .zigbee2MQTT ? .seconds(1) : nil
   }
+
+  /// That a button is held is said over and over: by Hue once in 0.8 s (Zigbee2MQTT #26270), and one
+  /// message may be lost by radio.
+  func debounce(of press: Signal.Press, usually window: Duration?) -> Duration? {
+    guard self == .zigbee2MQTT, let name = press.names.last, name.hasSuffix("hold") else {
+      return window
+    }
+    return max(window ?? .zero, .seconds(2))
+  }
 }
 
 extension Dialect {

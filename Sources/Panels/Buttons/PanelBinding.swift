@@ -9,7 +9,7 @@ package struct PanelBinding: Hashable, Sendable {
   package var topic: String
   /// By the name of a press, in lower case.
   package var buttons: [String: Command]
-  /// The same press again within this time is the same one; `nil`: as usual.
+  /// The same press again within this time of the last is the same one; `nil`: as usual.
   package var debounce: Duration?
   package var feedback: Feedback
 
@@ -44,7 +44,8 @@ package struct PanelBinding: Hashable, Sendable {
         press.names.lazy.compactMap { buttons[$0] }.first.map { command in
           let source = Source(kind: command.kind, name: name)
           return PanelReading.Asked(
-            source: source, request: Request(id: press.id, command: command))
+            source: source, request: Request(id: press.id, command: command),
+            debounce: dialect.debounce(of: press, usually: debounce))
         }
       },
       mark: signal.mark.map { PanelReading.Mark($0, of: name, isRetained: isRetained) })
@@ -59,6 +60,8 @@ package struct PanelReading: Hashable, Sendable {
   package struct Asked: Hashable, Sendable {
     package let source: Source
     package let request: Request
+    /// The same press again within this time is the same one; `nil`: as the kiosk has it.
+    package let debounce: Duration?
   }
 
   /// What to remember of a message, so that the same one again is known.

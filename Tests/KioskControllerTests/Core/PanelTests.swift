@@ -66,6 +66,33 @@ import Testing
     #expect(kiosk.stock["banana"] == 6)
   }
 
+  /// A Hue dimmer switch says once in 0.8 s that a button is held (Koenkk/zigbee2mqtt #26270), others
+  /// once in a second; one message may be lost by radio.
+  @Test(arguments: [[800, 805, 794, 1600, 798], [1000, 1000, 1000, 1000, 1000]])
+  func whatIsHeldIsOnePress(milliseconds: [Int]) throws {
+    var settings = KioskSettings.test()
+    settings.panels = [
+      PanelBinding(
+        name: "hall", dialect: .zigbee2MQTT, topic: "zigbee/hue_switch01",
+        buttons: ["on_hold": .order(Order(juice: "banana"))])
+    ]
+    let kiosk = try TestKiosk(settings: settings)
+    func say(_ action: String) -> Delivery {
+      message("zigbee/hue_switch01", #"{"action":"\#(action)","battery":100,"counter":1}"#)
+    }
+    for _ in 0..<2 {
+      try kiosk.receive(say("on_press"))
+      kiosk.pass(.milliseconds(798))
+      for pause in milliseconds {
+        try kiosk.receive(say("on_hold"))
+        kiosk.pass(.milliseconds(pause))
+      }
+      try kiosk.receive(say("on_hold_release"))
+      kiosk.pass(.seconds(3))
+    }
+    #expect(kiosk.stock["banana"] == 6)
+  }
+
   @Test func tasmotasOtherResultsAreNotPresses() throws {
     let kiosk = try Self.kiosk(.tasmota, "stat/hall")
     let press = #"{"Button1":{"Action":"SINGLE"}}"#
