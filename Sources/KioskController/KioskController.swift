@@ -135,7 +135,7 @@ package actor KioskController {
       will: settings.topics.status(.offline), cleanStart: !wasAliveRecently,
       // guard: what queued for too long does not pour
       sessionExpiry: settings.orders.maximumAge, absence: max(absence ?? .zero, .zero),
-      receiveMaximum: UInt16(clamping: Ledger.fingerprintCount))
+      receiveMaximum: UInt16(clamping: Ledger.fingerprintCount), limits: .commands)
   }
 
   /// What queued while the kiosk was away for longer than an order may be old must not pour.

@@ -25,8 +25,8 @@ package protocol BrokerClient: Actor {
   ///
   /// - Parameter timeout: how long to wait at most; `nil` waits forever. What has arrived by then is
   ///   returned, also by a timeout of zero.
-  /// - Returns: `nil` after the timeout, and at once when the task has been cancelled or the
-  ///   connection was ended by `disconnect()`.
+  /// - Returns: `nil` after the timeout, or when the task has been cancelled and nothing has arrived; and
+  ///   when the connection was ended by `disconnect()`.
   func nextEvent(timeout: Duration?) async -> BrokerEvent?
 
   /// Puts messages on their way, in order, behind those of earlier calls.
@@ -60,9 +60,11 @@ package protocol BrokerClient: Actor {
   /// attempted after the usual delay.
   func abandon()
 
-  /// Ends the session in good order: what was published is written out and confirmed, as far as
-  /// that works within `grace`, then the client takes its leave, and the will is not published.
-  /// A batch in hand that is not settled stays unacknowledged.
+  /// Ends the session in good order: what was published is written out and confirmed, then the client
+  /// takes its leave, and the will is not published. Where that does not work within `grace`, the
+  /// connection is dropped and the will speaks.
+  ///
+  /// A batch in hand that is not settled stays unacknowledged, and what was published since is lost.
   func disconnect(grace: Duration) async
 }
 
@@ -88,16 +90,33 @@ package enum BrokerEvent: Sendable, Equatable {
 
 /// A message as it arrived, with what its protocol tells about the delivery.
 package struct Delivery: Sendable, Equatable {
+  /// What was too large for the client's `MessageLimits`.
+  package enum Excess: String, Sendable, CaseIterable {
+    case topic
+    case payload
+    case responseTopic = "response topic"
+    case correlationData = "correlation data"
+    case userProperties = "user properties"
+  }
+
+  /// If there is an `excess`, only as much of it as its limits allow: topic and payload are cut off,
+  /// so that the one may look like another topic and the other like another command. A response
+  /// topic and correlation data that are too large are missing.
   package let message: Message
   /// From 1 for QoS 1; 0 for QoS 0, which has none.
   package let packetID: UInt16
   /// The broker has marked it as one that it may have delivered before (DUP), and it arrived in a
   /// session that was resumed.
   package let isRedelivery: Bool
+  /// The first thing that was too large. Such a message is not to be carried out.
+  package let excess: Excess?
 
-  package init(message: Message, packetID: UInt16 = 0, isRedelivery: Bool = false) {
+  package init(
+    message: Message, packetID: UInt16 = 0, isRedelivery: Bool = false, excess: Excess? = nil
+  ) {
     self.message = message
     self.packetID = packetID
     self.isRedelivery = isRedelivery
+    self.excess = excess
   }
 }

@@ -24,11 +24,13 @@ package struct SessionOptions: Sendable {
   package var absence: Duration
   /// How many QoS 1 deliveries may be on their way to the client unacknowledged; bounds a batch.
   package var receiveMaximum: UInt16
+  /// What may come in with one message.
+  package var limits: MessageLimits
 
   package init(
     clientID: String, subscriptions: [TopicFilter] = [], will: Message? = nil,
     keepAlive: UInt16 = 10, cleanStart: Bool = true, sessionExpiry: Duration = .zero,
-    absence: Duration = .zero, receiveMaximum: UInt16 = 1024
+    absence: Duration = .zero, receiveMaximum: UInt16 = 1024, limits: MessageLimits = .reports
   ) {
     self.clientID = clientID
     self.subscriptions = subscriptions
@@ -38,5 +40,6 @@ package struct SessionOptions: Sendable {
     self.sessionExpiry = sessionExpiry
     self.absence = absence
     self.receiveMaximum = receiveMaximum
+    self.limits = limits
   }
 }

@@ -44,6 +44,9 @@ extension Connection {
       properties.add(
         MQTT_PROP_SESSION_EXPIRY_INTERVAL, UInt32(clamping: seconds + (rest > 0 ? 1 : 0)))
     }
+    if configuration.protocolVersion == .v5 {
+      properties.add(MQTT_PROP_MAXIMUM_PACKET_SIZE, UInt32(clamping: options.limits.packet))
+    }
     errno = 0
     let code = mosquitto_connect_bind_v5(
       handle, configuration.host, Int32(configuration.port), Int32(keepAlive), nil,

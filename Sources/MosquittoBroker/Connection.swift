@@ -66,7 +66,7 @@ final class Connection: @unchecked Sendable {
     }
     self.start = start
     self.handle = handle
-    inbox = Inbox(clientID: options.clientID, keepsLog: keepsLog)
+    inbox = Inbox(clientID: options.clientID, limits: options.limits, keepsLog: keepsLog)
     usesTLS = configuration.tls != nil
     keepAlive = max(options.keepAlive, 5)
     deadline = .now + configuration.connectTimeout
@@ -110,7 +110,7 @@ final class Connection: @unchecked Sendable {
       // EAGAIN alone proves nothing: the library writes a byte for each packet that it queues into a
       // socket pair nobody reads here, and that fills up (`packet__queue`).
       if inbox.count == before, isEmpty || !isGreeted { return }
-    } while inbox.deliveries.count < limit && inbox.payloadBytes < Self.batchBytes
+    } while inbox.deliveries.count < limit && inbox.bytes < Self.batchBytes
     hasMore = true
   }
 

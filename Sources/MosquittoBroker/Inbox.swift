@@ -1,6 +1,14 @@
 import CMosquitto
 import MessageBroker
 
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
 /// What libmosquitto's callbacks have told, until the C call that made them has returned.
 ///
 /// The callbacks only copy: one that called back into the actor would trap on exclusivity, and the
@@ -18,7 +26,8 @@ final class Inbox {
   /// more for a refusal (3.9.3).
   var granted: [(packetID: Int32, levels: [Int32])] = []
   var deliveries: [Delivery] = []
-  var payloadBytes = 0
+  /// Of the deliveries, with topic and properties, as they came.
+  var bytes = 0
   /// Packet ids of what the broker has acknowledged, or what was written with QoS 0.
   var published: [Int32] = []
   /// Packet ids of QoS 2 messages that the broker has answered for; only where the log is kept.
@@ -33,10 +42,12 @@ final class Inbox {
   private let heldBackLine: String
   /// Reads all that libmosquitto logs, for a visit.
   private let keepsLog: Bool
+  private let limits: MessageLimits
   private var isDuplicate = false
   private var isResumed = false
 
-  init(clientID: String, keepsLog: Bool = false) {
+  init(clientID: String, limits: MessageLimits, keepsLog: Bool = false) {
+    self.limits = limits
     publishLine = "Client \(clientID) received PUBLISH (d"
     heldBackLine = "Client \(clientID) received PUBREC (Mid: "
     self.keepsLog = keepsLog
@@ -50,7 +61,7 @@ final class Inbox {
 
   /// Hands over the deliveries and keeps nothing of them.
   func takeDeliveries() -> [Delivery] {
-    defer { (deliveries, payloadBytes) = ([], 0) }
+    defer { (deliveries, bytes) = ([], 0) }
     return deliveries
   }
 
@@ -105,18 +116,31 @@ final class Inbox {
   }
 
   private func received(_ message: mosquitto_message, _ properties: OpaquePointer?) {
+    let topic = UnsafeRawBufferPointer(start: message.topic, count: strlen(message.topic))
     let payload = UnsafeRawBufferPointer(start: message.payload, count: Int(message.payloadlen))
-    payloadBytes += payload.count
+    let responseTopic = ReceivedProperties.text(properties, MQTT_PROP_RESPONSE_TOPIC)
+    let correlationData = ReceivedProperties.bytes(properties, MQTT_PROP_CORRELATION_DATA)
+    var sizes = MessageSizes()
+    (sizes.topic, sizes.topicLevels) = MessageSizes.measure(topic)
+    sizes.payload = payload.count
+    if let responseTopic {
+      (sizes.responseTopic, sizes.responseTopicLevels) = MessageSizes.measure(responseTopic.utf8)
+    }
+    sizes.correlationData = correlationData?.count ?? 0
+    sizes.userProperties = ReceivedProperties.userProperties(properties, upTo: limits.packet)
+    bytes += sizes.packet
+    let excess = limits.excess(of: sizes)
+    let copy = Message(
+      topic: String(decoding: topic.prefix(limits.topic), as: UTF8.self),
+      payload: Array(payload.prefix(limits.payload)),
+      qos: message.qos == 0 ? .atMostOnce : .atLeastOnce, retain: message.retain,
+      expiry: ReceivedProperties.number(properties, MQTT_PROP_MESSAGE_EXPIRY_INTERVAL),
+      responseTopic: responseTopic, correlationData: correlationData)
     deliveries.append(
       Delivery(
-        message: Message(
-          topic: String(cString: message.topic), payload: Array(payload),
-          qos: message.qos == 0 ? .atMostOnce : .atLeastOnce, retain: message.retain,
-          expiry: ReceivedProperties.number(properties, MQTT_PROP_MESSAGE_EXPIRY_INTERVAL),
-          responseTopic: ReceivedProperties.text(properties, MQTT_PROP_RESPONSE_TOPIC),
-          correlationData: ReceivedProperties.bytes(properties, MQTT_PROP_CORRELATION_DATA)),
+        message: excess == nil ? copy : limits.cut(copy),
         packetID: UInt16(truncatingIfNeeded: message.mid),
-        isRedelivery: isDuplicate && isResumed))
+        isRedelivery: isDuplicate && isResumed, excess: excess))
     isDuplicate = false
   }
 

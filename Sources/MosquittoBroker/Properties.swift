@@ -83,6 +83,23 @@ enum ReceivedProperties {
     defer { free(bytes) }
     return Array(UnsafeRawBufferPointer(start: bytes, count: Int(count)))
   }
+
+  /// How many bytes all user properties have in the packet (3.3.2.3.7), counted up to a bound.
+  static func userProperties(_ list: OpaquePointer?, upTo bound: Int) -> Int {
+    guard list != nil else { return 0 }
+    var (bytes, next) = (0, list)
+    while bytes <= bound {
+      var name: UnsafeMutablePointer<CChar>?
+      var value: UnsafeMutablePointer<CChar>?
+      next = mosquitto_property_read_string_pair(
+        next, Int32(MQTT_PROP_USER_PROPERTY.rawValue), &name, &value, bytes > 0)
+      guard next != nil, let name, let value else { break }
+      bytes += 5 + strlen(name) + strlen(value)
+      free(name)
+      free(value)
+    }
+    return bytes
+  }
 }
 
 extension BrokerLimits {

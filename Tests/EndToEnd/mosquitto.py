@@ -49,6 +49,7 @@ class Mosquitto:
             "max_queued_messages 10000",
             "max_inflight_messages 1024",
             "set_tcp_nodelay true",
+            "max_packet_size 1048576",
             "log_type all" if counts else "",
             settings,
         ]

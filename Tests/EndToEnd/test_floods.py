@@ -11,9 +11,11 @@ from pathlib import Path
 from typing import Iterator
 
 import pytest
+from paho.mqtt.packettypes import PacketTypes
+from paho.mqtt.properties import Properties
 
 from client import BASE, Client
-from conftest import MakeKiosk, Say
+from conftest import MakeBroker, MakeKiosk, Say
 from displays import wait_for_truth
 from kiosk import Kiosk
 from mosquitto import Mosquitto
@@ -156,3 +158,34 @@ def test_ten_thousand_panels_with_one_press_each(broker, kiosk: Kiosk, say: Say)
     assert peak(kiosk) < MEMORY
     assert refusals(kiosk) == []
     wait_for_truth(kiosk, broker)
+
+
+@pytest.mark.parametrize("version", ["5", "3.1.1"])
+def test_large_packets_cost_no_memory(
+    make_broker: MakeBroker, make_kiosk: MakeKiosk, say: Say, version: str
+) -> None:
+    """On MQTT 5 the kiosk itself tells the broker what is too large for it, which here takes all."""
+    limit = "max_packet_size 268435455" if version == "5" else ""
+    broker = make_broker(settings=limit)
+    kiosk = make_kiosk(broker, broker={"protocol": version}, stock=STOCK).start()
+    panels = Client(broker.port, f"{BASE}/order/+/result")
+    try:
+        sent = []
+        for number in range(3000):
+            properties = Properties(PacketTypes.PUBLISH)
+            # Every second one is larger than a packet may be.
+            properties.UserProperty = ("x", "y" * (65_000 if number % 2 else 60_000))
+            sent.append(
+                panels.client.publish(f"{BASE}/order/p", b"kiwi", 1, properties=properties)
+            )
+        for message in sent:
+            message.wait_for_publish(30)
+        assert panels.order("kiwi", panel="other")["status"] == "ready"
+        large = Client(broker.port, protocol="3.1.1")
+        large.client.publish(f"{BASE}/order/p", bytes(200_000_000), 1).wait_for_publish(30)
+        large.close()
+        assert panels.order("kiwi", panel="other")["status"] == "ready"
+        say(f"peak {peak(kiosk)} MB")
+        assert peak(kiosk) < MEMORY
+    finally:
+        panels.close()

@@ -29,8 +29,8 @@ EVERYWHERE = [
     (b'{"id":"' + b"a" * 65 + b'"}', "malformed"),
     (b'{"id":7}', "malformed"),
     (b"x" * 4097, "too_large"),
-    (b"{" + b" " * (1 << 20) + b"}", "too_large"),
-    (b"\x00" * (1 << 20), "too_large"),
+    (b"{" + b" " * 60_000 + b"}", "too_large"),
+    (b"\x00" * 60_000, "too_large"),
 ]
 QUANTITIES = [
     ("1e400", "malformed"), ("-0", "quantity_out_of_range"), ("1.5", "malformed"),
@@ -121,6 +121,40 @@ def test_each_gets_its_reason_and_nothing_moves(
     assert len(told) <= 2 * len({reason for _, reason in CASES[kind]})
     assert all(len(line) < 300 for line in told)
     assert sender.order("banana")["status"] == "ready"
+
+
+@pytest.mark.parametrize(
+    "kind, payload", [("order", ORDER), ("restock", RESTOCK), ("service", SERVICE)]
+)
+@pytest.mark.parametrize(
+    "properties", [
+        {"ResponseTopic": f"{BASE}/order/hostile/" + "/" * 205},
+        {"ResponseTopic": f"{BASE}/order/hostile/" + "x" * 60_000},
+        {"ResponseTopic": f"{BASE}/order/hostile/" + "x" * 257},
+        {"CorrelationData": b"x" * 60_000},
+        {"CorrelationData": b"x" * 257},
+        {"UserProperty": [("x", "y" * 60_000)]},
+        {"UserProperty": [("", "")] * 12_000},
+        {"ResponseTopic": "x" * 20_000, "CorrelationData": b"x" * 20_000,
+         "UserProperty": [("x" * 10_000, "y" * 10_000)]},
+    ], ids=["levels", "response topic", "just too long", "correlation data", "just too much",
+            "user property", "user properties", "all"],
+)
+def test_properties_that_are_too_large(
+    kiosk: Kiosk, panel: Client, properties: dict, kind: str, payload: str
+) -> None:
+    result = panel.ask(f"{kind}/hostile", payload, **properties)
+    assert result.json["reason"] == "too_large"
+    assert result.correlation is None or len(result.correlation) <= 256
+    assert_unmoved(kiosk)
+
+
+def test_a_packet_that_is_too_large_is_never_heard_of(kiosk: Kiosk, panel: Client) -> None:
+    panel.publish(f"{BASE}/order/p1", b"x" * 70_000)
+    panel.publish(f"{BASE}/order/p1", b"banana", UserProperty=[("x", "y" * 35_000)] * 2)
+    panel.publish(f"{BASE}/order/{'x' * 600}", b"banana")
+    assert panel.order("banana")["status"] == "ready"
+    assert len([m for m in panel.messages if m.topic.endswith("/result")]) == 1
 
 
 def test_a_flood_is_no_flood_of_log_lines(kiosk: Kiosk, panel: Client) -> None:

@@ -59,6 +59,7 @@ package struct Admission: Sendable {
     let message = delivery.message
     let request = Result { () throws(Rejection) in
       if let flaw = source.flaw { throw Rejection(.malformed, flaw) }
+      if let rejection = delivery.rejection { throw rejection }
       return try Request(kind: source.kind, payload: message.payload)
     }
     self.init(
@@ -88,6 +89,13 @@ package struct Admission: Sendable {
 
   func answer(_ payload: [UInt8]) -> Answer {
     Answer(topic: resultTopic, correlationData: correlationData, payload: payload)
+  }
+}
+
+extension Delivery {
+  /// Of what was too large.
+  var rejection: Rejection? {
+    excess.map { Rejection(.tooLarge, "the \($0.rawValue) is too large") }
   }
 }
 

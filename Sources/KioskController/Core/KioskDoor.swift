@@ -49,7 +49,9 @@ package struct KioskDoor: Sendable {
       if delivery.isRedelivery, original == nil, !redeliveries.areOver {
         for index in admitted.indices { admitted[index].overtaken = redeliveries.overtaken }
       }
-      if admitted.isEmpty, !isExpected(delivery.message.topic) { dropped += 1 }
+      if admitted.isEmpty, delivery.excess != nil || !isExpected(delivery.message.topic) {
+        dropped += 1
+      }
       admissions += admitted
     }
     return admissions
@@ -59,6 +61,8 @@ package struct KioskDoor: Sendable {
     _ delivery: Delivery, repeating original: Fingerprint?, at now: Moment
   ) -> [Admission] {
     let topic = delivery.message.topic
+    // Whose it is cannot be said.
+    if delivery.excess == .topic { return [] }
     guard let source = settings.topics.source(ofCommandOn: topic) else {
       return panels.panels(hearing: topic).flatMap { panel in
         admit(delivery, on: topic, of: panel, repeating: original, at: now)
@@ -86,6 +90,7 @@ package struct KioskDoor: Sendable {
     }
     let itself = Source(kind: .order, name: panel.name)
     let message = delivery.message
+    if let rejection = delivery.rejection { return [admission(.failure(rejection), from: itself)] }
     do throws(Unreadable) {
       let reading = try panel.read(message.payload, on: topic, isRetained: message.retain)
       guard reading.requests.isEmpty else {

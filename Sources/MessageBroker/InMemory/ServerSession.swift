@@ -15,6 +15,7 @@ struct ServerSession: Sendable {
   private var expiresAt: Duration?
   private var expiry: Duration = .zero
   private var window = 1
+  private var limits = MessageLimits.reports
   private var isResumed = false
   private var lastPacketID: UInt16 = 0
   private var unacknowledged: [Outgoing] = []
@@ -34,6 +35,7 @@ struct ServerSession: Sendable {
     expiry = options.sessionExpiry
     expiresAt = nil
     window = min(max(1, Int(options.receiveMaximum)), habits.inFlightLimit)
+    limits = options.limits
     isResumed = resumed
     guard habits.packetIDsRestart else { return }
     lastPacketID = 0
@@ -74,8 +76,8 @@ struct ServerSession: Sendable {
   /// client takes (receive maximum, 3.1.2.11.3) are unacknowledged.
   mutating func nextDelivery(at now: Duration) -> Delivery? {
     guard connection != nil else { return nil }
-    while let first = repeats.first, first.stored.isExpired(at: now) { repeats.removeFirst() }
-    while let first = queue.first, first.stored.isExpired(at: now) { queue.removeFirst() }
+    while let first = repeats.first, isLost(first, at: now) { repeats.removeFirst() }
+    while let first = queue.first, isLost(first, at: now) { queue.removeFirst() }
     guard var next = repeats.first ?? queue.first else { return nil }
     if next.stored.qos == .atLeastOnce {
       guard unacknowledged.count < window else { return nil }
@@ -83,9 +85,16 @@ struct ServerSession: Sendable {
       unacknowledged.append(next)
     }
     if repeats.isEmpty { queue.removeFirst() } else { repeats.removeFirst() }
+    let message = next.stored.message(retain: next.retain, at: now)
+    let excess = limits.excess(of: next.stored.sizes)
     return Delivery(
-      message: next.stored.message(retain: next.retain, at: now), packetID: next.packetID ?? 0,
-      isRedelivery: next.isDuplicate && isResumed)
+      message: excess == nil ? message : limits.cut(message), packetID: next.packetID ?? 0,
+      isRedelivery: next.isDuplicate && isResumed, excess: excess)
+  }
+
+  /// Nobody waits for it any more, or the client takes no packet of its size (3.1.2.11.4).
+  private func isLost(_ message: Outgoing, at now: Duration) -> Bool {
+    message.stored.isExpired(at: now) || message.stored.sizes.packet > limits.packet
   }
 
   mutating func acknowledge(_ packetID: UInt16) {

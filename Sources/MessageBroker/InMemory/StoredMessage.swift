@@ -2,9 +2,11 @@
 struct StoredMessage: Sendable {
   private let message: Message
   private let expiresAt: Duration?
+  let sizes: MessageSizes
 
   init(_ message: Message, at now: Duration) {
     self.message = message
+    sizes = MessageSizes(message)
     expiresAt = message.expiry.map { now + .seconds($0) }
   }
 
