@@ -221,8 +221,12 @@ extension MosquittoClient {
       let isOver = now >= farewell.deadline
       if !farewell.hasLeft {
         let isDone = confirmations.isComplete && (batch != .none || !connection.wantsWrite)
-        guard isDone || isOver else { return }
-        self.farewell?.hasLeft = connection.leave(acknowledging: batch == .none)
+        guard isDone || isOver || isHoldingBack else { return }
+        // A DISCONNECT keeps the will from being published (3.14.4). Where what was to be said instead
+        // has not arrived, the will says it.
+        if confirmations.isComplete {
+          self.farewell?.hasLeft = connection.leave(acknowledging: batch == .none)
+        }
       }
       if self.farewell?.hasLeft == true, !isOver { return }
     }

@@ -63,6 +63,8 @@ package actor MosquittoClient: BrokerClient {
   var isSessionNew = false
   var link = Link.idle
   var batch = Batch.none
+  /// Something was published that leaves with the settlement of the batch.
+  var isHoldingBack = false
   /// Which read the batch, and alone can acknowledge it.
   weak var batchConnection: Connection?
   var events: [BrokerEvent] = []
@@ -100,8 +102,9 @@ package actor MosquittoClient: BrokerClient {
   }
 
   package func nextEvent(timeout: Duration?) async -> BrokerEvent? {
-    if farewell != nil || Task.isCancelled { return nil }
+    if farewell != nil { return nil }
     if let event = takeEvent() { return event }
+    if Task.isCancelled { return nil }
     // A turn sees the waiter, its cancellation and its deadline: none needs a task of its own.
     let wait = Wait(until: timeout.map { .now + $0 })
     return await withTaskCancellationHandler {
@@ -144,6 +147,7 @@ package actor MosquittoClient: BrokerClient {
   package func settle() -> Bool {
     guard batch == .inHand else { return false }
     batch = .none
+    isHoldingBack = false
     life?.served()
     guard farewell == nil, case .open(let connection) = link else { return false }
     do throws(BrokerError) {
@@ -185,6 +189,7 @@ package actor MosquittoClient: BrokerClient {
       confirmations.dropped()
       return
     }
+    if batch != .none { isHoldingBack = true }
     let packetID = try connection.publish(message, version)
     if isCounted { confirmations.published(packetID: packetID) }
   }
@@ -207,10 +212,12 @@ package actor MosquittoClient: BrokerClient {
   /// - Parameter hasLooked: what has come in time has been read. A timeout does not pass it over.
   func answer(at now: Instant, hasLooked: Bool) {
     guard let (wait, continuation) = waiter else { return }
-    if farewell != nil || wait.isCancelled.load(ordering: .relaxed) {
+    if farewell != nil {
       continuation.resume(returning: nil)
     } else if let event = takeEvent() {
       continuation.resume(returning: event)
+    } else if wait.isCancelled.load(ordering: .relaxed) {
+      continuation.resume(returning: nil)
     } else if let deadline = wait.deadline, now >= deadline, hasLooked {
       continuation.resume(returning: nil)
     } else {

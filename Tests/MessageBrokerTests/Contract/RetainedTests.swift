@@ -93,6 +93,23 @@ struct RetainedTests {
     }
   }
 
+  /// A farewell would keep the will from being published, though what it was to say is not either.
+  @Test(arguments: BrokerKind.allCases)
+  func theWillSpeaksWhereTheLastWordsAreHeldBack(kind: BrokerKind) async throws {
+    try await withBroker(kind) { fixture in
+      let display = try await fixture.onlineClient("display", "status")
+      let panel = try await fixture.onlineClient("panel")
+      let kiosk = try await fixture.onlineClient("kiosk", "orders") {
+        $0.will = Message(topic: "status", text: "offline")
+      }
+      try await panel.publishAndConfirm([Message(topic: "orders", text: "order")])
+      _ = try await kiosk.nextBatch()
+      try await kiosk.publish([Message(topic: "status", text: "held back")])
+      await kiosk.disconnect(grace: .seconds(5))
+      #expect(try await display.nextTexts(1) == ["offline"])
+    }
+  }
+
   @Test(arguments: BrokerKind.allCases)
   func aFarewellDoesNot(kind: BrokerKind) async throws {
     try await withBroker(kind) { fixture in
