@@ -128,7 +128,7 @@ package actor KioskController {
   }
 
   func sessionOptions(clientID: String, _ settings: KioskSettings) -> SessionOptions {
-    SessionOptions(
+    var options = SessionOptions(
       clientID: clientID,
       subscriptions: settings.subscriptions,
       // guard: a restart within that time resumes the session
@@ -136,6 +136,8 @@ package actor KioskController {
       // guard: what queued for too long does not pour
       sessionExpiry: settings.orders.maximumAge, absence: max(absence ?? .zero, .zero),
       receiveMaximum: UInt16(clamping: Ledger.fingerprintCount), limits: .commands)
+    options.retainAsPublished = Set(settings.commandFilters)
+    return options
   }
 
   /// What queued while the kiosk was away for longer than an order may be old must not pour.

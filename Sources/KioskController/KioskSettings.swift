@@ -82,10 +82,15 @@ extension KioskSettings {
 
   /// What the kiosk subscribes to, each once.
   package var subscriptions: [TopicFilter] {
-    var seen: Set<String> = []
-    return (topics.commandFilters + panels.flatMap(\.filters) + birthTopics)
-      .filter { seen.insert($0).inserted }.compactMap { try? TopicFilter($0) }
+    var seen: Set<TopicFilter> = []
+    return
+      (commandFilters + (panels.flatMap(\.filters) + birthTopics).map(TopicFilter.init(unchecked:)))
+      .filter { seen.insert($0).inserted }
   }
+
+  /// Where a retained command is to be known for one, through a bridge too. Devices may retain what they
+  /// say.
+  var commandFilters: [TopicFilter] { topics.commandFilters.map(TopicFilter.init(unchecked:)) }
 
   var birthTopics: [String] { births.map(\.topic) + displays.compactMap { $0.birth?.topic } }
 

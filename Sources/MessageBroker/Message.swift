@@ -3,7 +3,8 @@ package struct Message: Sendable, Hashable {
   package var topic: String
   package var payload: [UInt8]
   package var qos: QoS
-  /// Published: the broker keeps it for later subscribers. Received: it was kept, and is no news.
+  /// Published: the broker keeps it for later subscribers. Received: it was kept, and is no news; but see
+  /// `SessionOptions.retainAsPublished`.
   package var retain: Bool
   /// In seconds; MQTT 5 only, ignored on 3.1.1. Received: what is left of it.
   package var expiry: UInt32?

@@ -4,6 +4,9 @@ package struct SessionOptions: Sendable {
   package var clientID: String
   /// What to subscribe to after every connect, all with QoS 1.
   package var subscriptions: [TopicFilter]
+  /// Those of them that tell of each message whether it was published to be retained (MQTT 5, 3.8.3.1).
+  /// Of the others news has no such flag, only what the broker had kept has.
+  package var retainAsPublished: Set<TopicFilter> = []
   /// Published by the broker when the connection is lost without a farewell.
   package var will: Message?
   /// The broker probes a silent connection after this long; in seconds, 5 or more.

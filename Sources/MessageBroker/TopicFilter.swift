@@ -4,6 +4,18 @@ package struct TopicFilter: Sendable, Hashable, CustomStringConvertible {
 
   /// - Throws: `TopicFilterError` with what is wrong.
   package init(_ text: String) throws(TopicFilterError) {
+    try Self.check(text)
+    self.text = text
+  }
+
+  /// Takes any text, such as one from a configuration. To subscribe to what is no filter is refused like
+  /// what the broker refuses, by name (`BrokerError.subscriptionRefused`).
+  package init(unchecked text: String) { self.text = text }
+
+  /// Whether the text is a topic filter.
+  package var isValid: Bool { (try? Self.check(text)) != nil }
+
+  private static func check(_ text: String) throws(TopicFilterError) {
     guard !text.isEmpty else { throw .empty }
     guard text.utf8.count <= 65_535 else { throw .tooLong }
     guard !text.utf8.contains(0) else { throw .nullCharacter }
@@ -16,7 +28,6 @@ package struct TopicFilter: Sendable, Hashable, CustomStringConvertible {
     for (index, level) in levels.dropLast().enumerated() where level.elementsEqual("#".utf8) {
       throw .hashNotLast(index + 1)
     }
-    self.text = text
   }
 
   package var description: String { text }

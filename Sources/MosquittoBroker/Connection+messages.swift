@@ -4,16 +4,17 @@ import MessageBroker
 extension Connection {
   /// Queues a SUBSCRIBE for all filters, if there are any.
   ///
+  /// - Parameter options: of MQTT 5 (3.8.3.1). None: retained messages are sent at each subscribe, and
+  ///   without their flag when they are news.
   /// - Returns: its packet id.
   @discardableResult
-  func subscribe(to filters: [TopicFilter]) -> Int32? {
+  func subscribe(to filters: [TopicFilter], options: mqtt5_sub_options? = nil) -> Int32? {
     guard !filters.isEmpty else { return nil }
     var packetID: Int32 = 0
     withCStrings(filters.map(\.text)) { filters in
-      // No options: retained messages are sent at each subscribe, and without their flag when they
-      // are news (MQTT 5, 3.8.3.1).
       _ = mosquitto_subscribe_multiple(
-        handle, &packetID, Int32(filters.count), filters.baseAddress, 1, 0, nil)
+        handle, &packetID, Int32(filters.count), filters.baseAddress, 1,
+        options.map { Int32($0.rawValue) } ?? 0, nil)
     }
     return packetID
   }

@@ -42,8 +42,10 @@ final class Connection: @unchecked Sendable {
   private(set) var isGreeted = false
   /// Since when all subscriptions are granted.
   var onlineSince: ContinuousClock.Instant?
-  /// The SUBSCRIBE that is not answered yet.
-  var subscription: (packetID: Int32?, filters: [TopicFilter])?
+  /// The SUBSCRIBEs that are not answered yet.
+  var subscriptions: [(packetID: Int32, filters: [TopicFilter])] = []
+  /// What the broker has refused of those that were sent together.
+  var refusedFilter: TopicFilter?
   /// When the next step of the handshake, or the answer to a SUBSCRIBE, is overdue.
   var deadline: ContinuousClock.Instant
   var nextMisc: ContinuousClock.Instant
@@ -84,7 +86,7 @@ final class Connection: @unchecked Sendable {
   }
 
   /// Whether the broker owes an answer on which it depends how things go on.
-  var isAwaited: Bool { onlineSince == nil || subscription != nil }
+  var isAwaited: Bool { onlineSince == nil || !subscriptions.isEmpty }
 
   var wantsWrite: Bool { mosquitto_want_write(handle) }
 

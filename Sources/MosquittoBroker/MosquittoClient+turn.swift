@@ -166,16 +166,15 @@ extension MosquittoClient {
         isSessionNew = true
         life?.startedClean(at: now)
       }
-      greeted(connection, at: now)
+      try greeted(connection, at: now)
     }
     defer { inbox.granted.removeAll() }
-    for (packetID, levels) in inbox.granted
-    where packetID == connection.subscription?.packetID {
-      try subscriptionAnswered(connection, levels, now)
+    for (packetID, levels) in inbox.granted {
+      try subscriptionAnswered(connection, packetID, levels, now)
     }
   }
 
-  private func greeted(_ connection: Connection, at now: Instant) {
+  private func greeted(_ connection: Connection, at now: Instant) throws(BrokerError) {
     if connection.start == .wipe {
       _ = connection.leave(acknowledging: true)
       startConnecting(at: now)
@@ -183,7 +182,7 @@ extension MosquittoClient {
       online(connection, at: now)
     } else {
       connection.unsubscribe(from: Array(former.subtracting(options.subscriptions)))
-      subscribe(connection, to: options.subscriptions, at: now)
+      try subscribe(connection, to: options.subscriptions, at: now)
     }
   }
 

@@ -98,3 +98,24 @@ def test_what_happens_while_the_line_is_away_arrives_later(
     finally:
         if desk:
             desk.close()
+
+
+def test_a_retained_restock_is_never_applied(centre: Mosquitto, kiosk: Kiosk) -> None:
+    """A bridge hands on what is retained each time that it connects, as if it were news."""
+    desk = office(centre)
+    refused = lambda: desk.messages.count(
+        lambda m: m.topic == f"{BASE}/restock/head-office/result" and m.json["reason"] == "retained"
+    )
+    try:
+        desk.messages.first(lambda m: (m.topic, m.text) == (f"{BASE}/bridge", "1"))
+        desk.publish(f"{BASE}/restock/head-office", '{"add":{"kiwi":5}}', retain=True)
+        desk.messages.until(lambda: refused() == 1)
+        for times in (2, 3):
+            centre.stop()
+            centre.start()
+            desk.wait_until_subscribed()
+            desk.messages.until(lambda: refused() >= times, within=30)
+        assert [entry["status"] for entry in kiosk.ledger()[1:]] == ["rejected"] * refused()
+        assert kiosk.stock()["kiwi"] == 10
+    finally:
+        desk.close()

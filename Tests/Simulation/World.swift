@@ -308,7 +308,7 @@ package final class World {
   ) -> Person {
     let listener = Listener(broker.client(on: executor))
     let options = SessionOptions(
-      clientID: name, subscriptions: topics.compactMap { try? TopicFilter("kiosk/k1/\($0)") })
+      clientID: name, subscriptions: topics.map { TopicFilter(unchecked: "kiosk/k1/\($0)") })
     return Person(
       listener: listener,
       task: Task(executorPreference: executor) { await listener.run(options) })

@@ -71,7 +71,7 @@ package final class KioskLink: Service {
     await broker.connect(
       SessionOptions(
         clientID: "juice-dashboard-\(UInt32.random(in: 0 ... .max))",
-        subscriptions: filters.compactMap { try? TopicFilter($0) }))
+        subscriptions: filters.map(TopicFilter.init(unchecked:))))
     await cancelWhenGracefulShutdown {
       while let event = await self.broker.nextEvent(timeout: nil) { await self.handle(event) }
     }

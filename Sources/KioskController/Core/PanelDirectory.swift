@@ -21,7 +21,7 @@ struct PanelDirectory: Sendable {
           exact[filter, default: []].append(index)
           continue
         }
-        if let filter = try? TopicFilter(filter) { patterns.append((filter, index)) }
+        patterns.append((TopicFilter(unchecked: filter), index))
       }
     }
   }

@@ -34,7 +34,7 @@ struct Network {
     clients[client].adopt(options)
     guard let clientID = connectedID(of: client) else { return clients[client].updated() }
     let change = SubscriptionChange(from: before.subscriptions, to: options.subscriptions)
-    if let filter = change.added.first(where: server.refusedSubscriptions.contains) {
+    if let filter = change.added.first(where: server.refuses) {
       clients[client].options = before
       let refusal = BrokerError.subscriptionRefused(filter: filter.text)
       return clients[client].receive(.updated(refusal: refusal), at: now)
@@ -42,7 +42,7 @@ struct Network {
     server.unsubscribe(clientID, from: change.droppedFirst + change.droppedLast)
     clients[client].receive(.updated(refusal: nil), at: now)
     // None is refused.
-    try? server.subscribe(clientID, to: change.added, at: now)
+    try? server.subscribe(clientID, to: change.added, options, at: now)
   }
 
   mutating func publish(_ messages: [Message], by client: Int) -> UInt64 {
@@ -214,7 +214,7 @@ struct Network {
     deliver()
     do {
       server.unsubscribe(options.clientID, from: clients[client].former)
-      try server.subscribe(options.clientID, to: options.subscriptions, at: now)
+      try server.subscribe(options.clientID, to: options.subscriptions, options, at: now)
       clients[client].receive(.subscriptionsGranted, at: now)
     } catch {
       server.close(options.clientID, farewell: true, at: now)

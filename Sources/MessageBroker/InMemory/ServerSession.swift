@@ -10,7 +10,8 @@ struct ServerSession: Sendable {
 
   /// Which client is connected; `nil` while the session waits for it.
   private(set) var connection: Int?
-  private(set) var subscriptions: Set<TopicFilter> = []
+  /// Each with whether it wants the retain flag as it was published.
+  private(set) var subscriptions: [TopicFilter: Bool] = [:]
   private(set) var will: Message?
   private var expiresAt: Duration?
   private var expiry: Duration = .zero
@@ -53,12 +54,23 @@ struct ServerSession: Sendable {
     queue.removeAll { $0.stored.qos == .atMostOnce }
   }
 
-  mutating func subscribe(to filter: TopicFilter) { subscriptions.insert(filter) }
+  mutating func subscribe(to filter: TopicFilter, retainAsPublished: Bool) {
+    subscriptions[filter] = retainAsPublished
+  }
 
   /// What is queued already is delivered all the same (MQTT 5, 3.10.4).
-  mutating func unsubscribe(from filter: TopicFilter) { subscriptions.remove(filter) }
+  mutating func unsubscribe(from filter: TopicFilter) { subscriptions[filter] = nil }
 
-  func subscribes(to topic: String) -> Bool { subscriptions.contains { $0.matches(topic) } }
+  /// Queues a message that the session subscribes to, once. It is news, and so not marked as retained
+  /// unless that was asked for (3.3.1.3).
+  mutating func receive(
+    _ message: StoredMessage, limit: Int, habits: InMemoryBroker.Habits
+  ) {
+    let matches = subscriptions.filter { $0.key.matches(message.topic) }
+    guard !matches.isEmpty else { return }
+    let retain = message.isRetained && matches.values.contains(true)
+    enqueue(message, retain: retain, limit: limit, habits: habits)
+  }
 
   /// Takes a message in for delivery. QoS 0 is not kept for an absent client, and a full queue
   /// drops the newest message, as mosquitto does (`max_queued_messages`).

@@ -38,13 +38,12 @@ struct ServerState: Sendable {
   /// Subscribes, and queues the retained messages that each filter selects: every SUBSCRIBE brings
   /// them again, also for a subscription that was there already (3.8.4).
   mutating func subscribe(
-    _ clientID: String, to filters: [TopicFilter], at now: Duration
+    _ clientID: String, to filters: [TopicFilter], _ options: SessionOptions, at now: Duration
   ) throws(BrokerError) {
     for filter in filters {
-      if refusedSubscriptions.contains(filter) {
-        throw .subscriptionRefused(filter: filter.text)
-      }
-      sessions[clientID]?.subscribe(to: filter)
+      if refuses(filter) { throw .subscriptionRefused(filter: filter.text) }
+      sessions[clientID]?.subscribe(
+        to: filter, retainAsPublished: options.retainAsPublished.contains(filter))
       for topic in retainedTopics(at: now) where filter.matches(topic) {
         guard let message = retained[topic] else { continue }
         sessions[clientID]?.enqueue(message, retain: true, limit: queueLimit, habits: habits)
@@ -52,21 +51,23 @@ struct ServerState: Sendable {
     }
   }
 
+  func refuses(_ filter: TopicFilter) -> Bool {
+    !filter.isValid || refusedSubscriptions.contains(filter)
+  }
+
   mutating func unsubscribe(_ clientID: String, from filters: some Sequence<TopicFilter>) {
     for filter in filters { sessions[clientID]?.unsubscribe(from: filter) }
   }
 
-  /// Keeps the message if it is to be retained, and queues it for every session that subscribes,
-  /// where it is news and so not marked as retained (3.3.1.3).
+  /// Keeps the message if it is to be retained, and queues it for every session that subscribes.
   ///
   /// Like mosquitto it drops without a word what the publisher's account may not publish.
   mutating func publish(_ message: Message, at now: Duration) {
     if refusedPublishes.contains(where: { $0.matches(message.topic) }) { return }
     let stored = StoredMessage(message, at: now)
     if message.retain { retained[message.topic] = message.payload.isEmpty ? nil : stored }
-    for index in sessions.values.indices
-    where sessions.values[index].subscribes(to: message.topic) {
-      sessions.values[index].enqueue(stored, limit: queueLimit, habits: habits)
+    for index in sessions.values.indices {
+      sessions.values[index].receive(stored, limit: queueLimit, habits: habits)
     }
   }
 

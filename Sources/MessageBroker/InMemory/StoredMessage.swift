@@ -12,6 +12,8 @@ struct StoredMessage: Sendable {
 
   var topic: String { message.topic }
   var qos: QoS { message.qos }
+  /// It was published to be retained.
+  var isRetained: Bool { message.retain }
 
   func isExpired(at now: Duration) -> Bool { expiresAt.map { $0 <= now } ?? false }
 

@@ -92,6 +92,6 @@ extension SessionOptions {
   static func forCommand(_ purpose: String, hearing topics: [String]) -> SessionOptions {
     SessionOptions(
       clientID: "juice-kiosk-\(purpose)-\(UInt32.random(in: 0 ... .max))",
-      subscriptions: topics.compactMap { try? TopicFilter($0) })
+      subscriptions: topics.map(TopicFilter.init(unchecked:)))
   }
 }

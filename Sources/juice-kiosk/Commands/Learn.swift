@@ -72,7 +72,7 @@ private struct Lesson {
 
   init(_ configuration: KioskConfiguration) {
     topics = configuration.topics
-    bound = configuration.panels.flatMap(\.filters).compactMap { try? TopicFilter($0) }
+    bound = configuration.panels.flatMap(\.filters).map(TopicFilter.init(unchecked:))
     juice = configuration.menu.juices.first?.id.text ?? "kiwi"
   }
 

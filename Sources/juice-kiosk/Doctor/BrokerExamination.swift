@@ -108,7 +108,7 @@ struct BrokerExamination {
   private func listen() async throws(Failure) -> Listening {
     let more = [
       "\(settings.topics.base)/#", BrokerStatistics.dropped, BrokerStatistics.version,
-    ].compactMap { try? TopicFilter($0) }
+    ].map(TopicFilter.init(unchecked:))
     do throws(Failure) { return try await listen(to: settings.subscriptions + more) } catch {
       // There are brokers that end the connection for a subscription that they do not like.
       return try await listen(to: settings.subscriptions)

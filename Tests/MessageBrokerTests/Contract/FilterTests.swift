@@ -31,4 +31,30 @@ struct FilterTests {
       #expect(deliveries.map(\.message.topic) == example.selected + ["the/very/last/one"])
     }
   }
+
+  /// Nothing is left out without a word.
+  @Test(arguments: BrokerKind.allCases, ["", "a/#/b", "a+b", "a\0"])
+  func whatIsNoFilterIsRefusedByName(kind: BrokerKind, text: String) async throws {
+    try await withBroker(kind) { fixture in
+      let kiosk = try await fixture.client("kiosk")
+      var options = SessionOptions(clientID: "kiosk", subscriptions: [try TopicFilter("a")])
+      options.subscriptions.append(TopicFilter(unchecked: text))
+      await kiosk.connect(options)
+      #expect(try await kiosk.expectOffline() == .subscriptionRefused(filter: text))
+    }
+  }
+
+  @Test(arguments: BrokerKind.allCases)
+  func anUpdateToWhatIsNoFilterIsRefusedByName(kind: BrokerKind) async throws {
+    try await withBroker(kind) { fixture in
+      let kiosk = try await fixture.onlineClient("kiosk", "a")
+      await kiosk.update(
+        SessionOptions(clientID: "kiosk", subscriptions: [TopicFilter(unchecked: "a/#/b")]))
+      #expect(
+        try await kiosk.event() == .updated(refusal: .subscriptionRefused(filter: "a/#/b")))
+      let panel = try await fixture.onlineClient("panel")
+      try await panel.publishAndConfirm([Message(topic: "a", text: "order")])
+      #expect(try await kiosk.nextTexts(1) == ["order"])
+    }
+  }
 }

@@ -31,6 +31,25 @@ struct RetainedTests {
     }
   }
 
+  /// Through a bridge a retained command comes as news, each time that the bridge connects.
+  @Test(arguments: BrokerKind.allCases.filter(\.speaksVersion5))
+  func theFlagComesAsPublishedWhereThatIsAskedFor(kind: BrokerKind) async throws {
+    try await withBroker(kind) { fixture in
+      let kiosk = try await fixture.onlineClient("kiosk", "restock/+", "device") {
+        $0.retainAsPublished = [TopicFilter(unchecked: "restock/+")]
+      }
+      let panel = try await fixture.onlineClient("panel")
+      try await panel.publishAndConfirm([
+        Message(topic: "restock/office", text: "1", retain: true),
+        Message(topic: "restock/office", text: "2"),
+        Message(topic: "device", text: "3", retain: true),
+      ])
+      let deliveries = try await kiosk.nextDeliveries(3)
+      #expect(deliveries.map(\.text) == ["1", "2", "3"])
+      #expect(deliveries.map(\.message.retain) == [true, false, false])
+    }
+  }
+
   @Test(arguments: BrokerKind.allCases)
   func anEmptyPayloadClearsIt(kind: BrokerKind) async throws {
     try await withBroker(kind) { fixture in

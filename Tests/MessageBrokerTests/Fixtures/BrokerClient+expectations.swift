@@ -139,7 +139,7 @@ extension BrokerFixture {
   ) async throws -> any BrokerClient {
     let client = try await client(clientID)
     var options = SessionOptions(
-      clientID: clientID, subscriptions: try filters.map(TopicFilter.init))
+      clientID: clientID, subscriptions: try filters.map { try TopicFilter($0) })
     change(&options)
     await client.connect(options)
     return client

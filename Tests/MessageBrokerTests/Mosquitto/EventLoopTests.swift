@@ -141,7 +141,7 @@ struct EventLoopTests {
   ) async throws -> MosquittoClient {
     let broker = MosquittoClient(.loopback(server.port))
     await broker.connect(
-      SessionOptions(clientID: clientID, subscriptions: try filters.map(TopicFilter.init)))
+      SessionOptions(clientID: clientID, subscriptions: try filters.map { try TopicFilter($0) }))
     try await broker.expectOnline()
     return broker
   }
