@@ -94,6 +94,11 @@ class BusyPanel(Client):
         with self._changed:
             assert self._changed.wait_for(lambda: self.accepted >= self.pressed, 30), self.name
 
+    def end(self) -> None:
+        """Leaves everything as it is."""
+        self._stop_pressing()
+        self.close()
+
     def _stop_pressing(self) -> None:
         self._is_over = True
         self._window.release()

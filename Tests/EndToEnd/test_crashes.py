@@ -13,8 +13,10 @@ from arrivals import eventually
 from client import BASE, Client, retained
 from conftest import MakeKiosk, MakeScene, Say
 from displays import wait_for_truth
+from load import BusyPanel
 from scene import STOCK
 
+STOPS = int(os.environ.get("KIOSK_STOPS", "5"))
 KILLS = int(os.environ.get("KIOSK_KILLS", "30"))
 
 
@@ -42,6 +44,26 @@ def test_no_order_is_lost_and_none_made_twice(
         # Who is asked to stop must be there to hear it; a killer waits for nothing.
         kiosk.start() if sign == signal.SIGTERM else kiosk.launch()
     say(f"{times} ends, {scene.end()}")
+
+
+@pytest.mark.parametrize("version", ["5", "3.1.1"])
+def test_a_kiosk_that_is_stopped_under_load_is_offline(
+    broker, make_kiosk: MakeKiosk, version: str
+) -> None:
+    """Whatever it was about to read: nobody is shown `online` by a kiosk that is off."""
+    kiosk = make_kiosk(
+        broker={"protocol": version}, stock=STOCK, orders={"max_per_second": 0}
+    ).start()
+    panels = [BusyPanel(broker.port, f"busy{number}", True, version) for number in range(4)]
+    try:
+        for stop in range(STOPS):
+            panels[stop % 4].wait_for_answers(1 + stop % 50)
+            assert kiosk.stop() == 0
+            assert retained(broker.port, f"{BASE}/status")[f"{BASE}/status"] == "offline", stop
+            kiosk.start()
+    finally:
+        for panel in panels:
+            panel.end()
 
 
 @pytest.mark.parametrize("sign", [signal.SIGTERM, signal.SIGINT])
