@@ -71,7 +71,11 @@ let package = Package(
       name: "MosquittoBroker", dependencies: ["MessageBroker", "CMosquitto"],
       swiftSettings: settings),
     .target(
-      name: "Ledger", dependencies: ["JuiceMaker", "KioskMessages", grdb, sqlite],
+      name: "KioskCore", dependencies: ["JuiceMaker", "KioskMessages", "MessageBroker", "Panels"],
+      swiftSettings: settings),
+    .target(
+      name: "Ledger",
+      dependencies: ["JuiceMaker", "KioskCore", "KioskMessages", grdb, sqlite],
       swiftSettings: settings),
     .target(
       name: "KioskConfiguration", dependencies: ["JuiceMaker", "KioskMessages", "Panels", yams],
@@ -79,7 +83,8 @@ let package = Package(
     .target(
       name: "KioskController",
       dependencies: [
-        "JuiceMaker", "KioskMessages", "MessageBroker", "Ledger", "Panels", logging, metrics,
+        "JuiceMaker", "KioskCore", "KioskMessages", "MessageBroker", "Ledger", "Panels", logging,
+        metrics,
       ],
       swiftSettings: settings),
     .target(
@@ -92,7 +97,7 @@ let package = Package(
     .executableTarget(
       name: "juice-kiosk",
       dependencies: [
-        "JuiceMaker", "KioskMessages", "MessageBroker", "Ledger", "KioskConfiguration",
+        "JuiceMaker", "KioskCore", "KioskMessages", "MessageBroker", "Ledger", "KioskConfiguration",
         "KioskController", "Panels", "HomeAssistant", "Program", argumentParser, lifecycle,
         logging, subprocess, unixSignals,
       ],
@@ -122,7 +127,8 @@ let package = Package(
     .target(
       name: "Simulation",
       dependencies: [
-        "JuiceMaker", "KioskMessages", "MessageBroker", "Ledger", "KioskController", grdb, logging,
+        "JuiceMaker", "KioskCore", "KioskMessages", "MessageBroker", "Ledger", "KioskController",
+        grdb, logging,
       ],
       path: "Tests/Simulation", swiftSettings: settings),
     .executableTarget(
@@ -131,7 +137,7 @@ let package = Package(
     .executableTarget(
       name: "count-instructions",
       dependencies: [
-        "JuiceMaker", "KioskMessages", "MessageBroker", "Ledger", "Panels", "KioskController",
+        "JuiceMaker", "KioskCore", "KioskMessages", "MessageBroker", "Ledger", "Panels",
       ],
       path: "Tests/Instructions/Sources", swiftSettings: settings),
     .testTarget(
@@ -153,7 +159,14 @@ let package = Package(
       dependencies: ["MessageBroker", "MosquittoBroker", "KioskTestSupport"],
       swiftSettings: settings),
     .testTarget(
-      name: "LedgerTests", dependencies: ["JuiceMaker", "KioskMessages", "Ledger", grdb],
+      name: "KioskCoreTests",
+      dependencies: [
+        "JuiceMaker", "KioskCore", "KioskMessages", "Ledger", "MessageBroker", "Panels",
+      ],
+      swiftSettings: settings),
+    .testTarget(
+      name: "LedgerTests",
+      dependencies: ["JuiceMaker", "KioskCore", "KioskMessages", "Ledger", grdb],
       exclude: ["Version1.sql", "Version2.sql", "Version3.sql", "Version4.sql"],
       swiftSettings: settings),
     .testTarget(
@@ -182,8 +195,8 @@ let package = Package(
     .testTarget(
       name: "KioskControllerTests",
       dependencies: [
-        "JuiceMaker", "KioskMessages", "MessageBroker", "Ledger", "Panels", "KioskController",
-        logging, metrics, metricsTestKit,
+        "JuiceMaker", "KioskCore", "KioskMessages", "MessageBroker", "Ledger", "Panels",
+        "KioskController", logging, metrics, metricsTestKit,
       ],
       swiftSettings: settings),
   ]

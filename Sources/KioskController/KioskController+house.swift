@@ -1,3 +1,4 @@
+import KioskCore
 import KioskMessages
 import Ledger
 import MessageBroker

@@ -1,3 +1,4 @@
+package import KioskCore
 import KioskMessages
 import Ledger
 package import MessageBroker
@@ -58,7 +59,7 @@ extension KioskController {
   func takeOver() async throws(LedgerError) {
     guard let reload, reload.isGranted else { return }
     var state = try ledger.state()
-    let opening = KioskCore.opening(settings: reload.settings, state: state, at: clock.now())
+    let opening = Kiosk.opening(settings: reload.settings, state: state, at: clock.now())
     if let opening {
       try ledger.commit(opening)
       state = try ledger.state()

@@ -1,3 +1,4 @@
+package import KioskCore
 import KioskMessages
 package import Ledger
 package import Logging
@@ -19,7 +20,7 @@ package actor KioskController {
   var log: KioskLog
 
   var door: KioskDoor
-  var core: KioskCore
+  var core: Kiosk
   var feed: ResultFeed
   var state: StateFeed
   var topics: PublishedTopics
@@ -67,7 +68,7 @@ package actor KioskController {
     let now = clock.now()
     var log = KioskLog(logger: logger)
     var state = try ledger.state()
-    if let opening = KioskCore.opening(settings: settings, state: state, at: now) {
+    if let opening = Kiosk.opening(settings: settings, state: state, at: now) {
       try ledger.commit(opening)
       for record in opening.records { log.entry(record.entry) }
       state = try ledger.state()
@@ -79,7 +80,7 @@ package actor KioskController {
     self.log = log
     startedAt = now.timestamp
     door = KioskDoor(settings: settings)
-    core = KioskCore(settings: settings, state: state)
+    core = Kiosk(settings: settings, state: state)
     feed = ResultFeed(
       confirmed: state.confirmed,
       acknowledged: min(ledger.acknowledged ?? state.confirmed, state.seq))
@@ -135,7 +136,7 @@ package actor KioskController {
       will: settings.topics.status(.offline), cleanStart: !wasAliveRecently,
       // guard: what queued for too long does not pour
       sessionExpiry: settings.orders.maximumAge, absence: max(absence ?? .zero, .zero),
-      receiveMaximum: UInt16(clamping: Ledger.fingerprintCount), limits: .commands)
+      receiveMaximum: UInt16(clamping: Fingerprint.kept), limits: .commands)
     options.retainAsPublished = Set(settings.commandFilters)
     return options
   }
@@ -337,7 +338,7 @@ package actor KioskController {
   /// Asks the ledger what may come again on a new connection.
   private func lookBack() throws(LedgerError) {
     if failure != nil {
-      core = KioskCore(settings: settings, state: try ledger.state(), counters: core.counters)
+      core = Kiosk(settings: settings, state: try ledger.state(), counters: core.counters)
       // A full disk can still be read: who cannot write is not online.
       try saveConfirmation(always: true)
     }

@@ -1,5 +1,4 @@
 import KioskMessages
-import Ledger
 import Logging
 import MessageBroker
 

@@ -1,5 +1,6 @@
 import CoreMetrics
 import JuiceMaker
+import KioskCore
 import KioskMessages
 import Ledger
 
@@ -48,7 +49,7 @@ struct KioskMetrics: Sendable {
     commit.recordNanoseconds(seconds * 1_000_000_000 + attoseconds / 1_000_000_000)
   }
 
-  mutating func cycled(_ deliveries: Int, _ decision: Decision, _ core: KioskCore) {
+  mutating func cycled(_ deliveries: Int, _ decision: Decision, _ core: Kiosk) {
     batch.record(deliveries)
     for record in decision.transaction.records {
       if record.entry.source?.kind == .order { orders[record.entry.status]?.increment() }

@@ -1,5 +1,4 @@
 import KioskMessages
-import Ledger
 import MessageBroker
 
 /// Results and events on their way: up to which ledger entry the broker has them.

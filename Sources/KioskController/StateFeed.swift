@@ -1,3 +1,4 @@
+import KioskCore
 import KioskMessages
 import MessageBroker
 
@@ -9,11 +10,11 @@ struct StateFeed: Sendable {
   /// The state is not behind for longer, however many orders come.
   private static let longestDelay = Duration.milliseconds(50)
 
-  private var told: KioskCore
+  private var told: Kiosk
   /// When it became another than the one that was told, by the clock that nobody sets.
   private var changedAt: Duration?
 
-  init(told: KioskCore) { self.told = told }
+  init(told: Kiosk) { self.told = told }
 
   var isBehind: Bool { changedAt != nil }
 
@@ -24,10 +25,10 @@ struct StateFeed: Sendable {
   /// The state may be another.
   mutating func changed(at uptime: Duration) { changedAt = changedAt ?? uptime }
 
-  mutating func published(_ core: KioskCore) { (told, changedAt) = (core, nil) }
+  mutating func published(_ core: Kiosk) { (told, changedAt) = (core, nil) }
 
   /// What is to be told now, which counts as told.
-  mutating func due(_ core: KioskCore, _ topics: KioskTopics, at now: Timestamp) -> [Message] {
+  mutating func due(_ core: Kiosk, _ topics: KioskTopics, at now: Timestamp) -> [Message] {
     defer { published(core) }
     return topics.changes(from: told, to: core, at: now)
   }

@@ -1,9 +1,7 @@
 import GRDB
+package import KioskCore
 
 extension Ledger {
-  /// How many fingerprints are kept: the most deliveries that a broker may have unacknowledged.
-  package static let fingerprintCount = 1024
-
   /// Writes a transaction; when it returns, the disk has it.
   ///
   /// - Throws: `LedgerError`; nothing of the transaction has happened then, or, after an I/O error

@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import JuiceMaker
+package import KioskCore
 package import KioskMessages
 
 extension Ledger {

@@ -1,5 +1,6 @@
 import GRDB
-package import JuiceMaker
+import JuiceMaker
+package import KioskCore
 package import KioskMessages
 
 /// The durable record of one kiosk: an SQLite file that only ever grows by whole transactions.
@@ -88,39 +89,10 @@ package final class Ledger {
 }
 
 extension Ledger {
-  /// What a kiosk starts from.
-  package struct State: Hashable, Sendable {
-    /// The number of the last entry; 0 in a new ledger.
-    package var seq = 0
-    /// Every fruit that the ledger has ever held.
-    package var stock: FruitAmounts = [:]
-    package var service: ServiceState = .open
-    /// The last ticket number of each day, the days counted from 1970-01-01.
-    package var tickets: [Int: Int] = [:]
-    /// The entry up to which the broker has confirmed results and events.
-    package var confirmed = 0
-    /// The retained topics that were published and not cleared since.
-    package var topics: Set<String> = []
-    /// The last value of each counter, and the state of each contact, of the devices that have some.
-    package var marks: [String: String] = [:]
-    /// The last orders without an id, the oldest first: a bouncing button may press again.
-    package var presses: [Press] = []
+  package func state() throws(LedgerError) -> LedgerState { try reading { try Self.state(in: $0) } }
 
-    package struct Press: Hashable, Sendable {
-      package let source: Source
-      package let order: Order
-      package let at: Timestamp
-      /// Of the entry.
-      package let seq: Int
-    }
-
-    package init() {}
-  }
-
-  package func state() throws(LedgerError) -> State { try reading { try Self.state(in: $0) } }
-
-  static func state(in database: Database) throws -> State {
-    var state = State()
+  static func state(in database: Database) throws -> LedgerState {
+    var state = LedgerState()
     let kiosk = try database.rows("SELECT confirmed, service FROM kiosk").first
     state.confirmed = kiosk?["confirmed"] ?? 0
     state.service = (kiosk?["service"]).flatMap(ServiceState.init(rawValue:)) ?? .open
@@ -137,7 +109,7 @@ extension Ledger {
     for row in try database.rows("SELECT key, value FROM mark") {
       state.marks[row["key"]] = row["value"]
     }
-    state.presses = try database.rows(Self.lastPresses).compactMap(State.Press.init)
+    state.presses = try database.rows(Self.lastPresses).compactMap(LedgerState.Press.init)
     return state
   }
 
@@ -191,7 +163,7 @@ extension Database {
   }
 }
 
-extension Ledger.State.Press {
+extension LedgerState.Press {
   fileprivate init?(_ row: Row) {
     guard let source = Source(row["source"] as String), let juice = Juice.ID(row["juice"] as String)
     else { return nil }

@@ -1,5 +1,6 @@
 import GRDB
 import JuiceMaker
+import KioskCore
 import KioskMessages
 
 /// Writes transactions: a row for each entry, and what the batch has changed once for all of them.
@@ -91,7 +92,7 @@ final class LedgerWriter {
     for echo in echoes { lastSlot = try add(echo) ?? lastSlot }
     if let lastSlot {
       // guard: the fingerprints are bounded
-      pruneDeliveries.bind(1, lastSlot - Ledger.fingerprintCount)
+      pruneDeliveries.bind(1, lastSlot - Fingerprint.kept)
       try pruneDeliveries.run()
     }
     for (fruit, amount) in changes {

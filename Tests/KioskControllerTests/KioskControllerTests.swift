@@ -1,5 +1,6 @@
 import JuiceMaker
 import KioskController
+import KioskCore
 import KioskMessages
 import Ledger
 import MessageBroker

@@ -2,6 +2,7 @@ import CoreMetrics
 import Foundation
 import JuiceMaker
 import KioskController
+import KioskCore
 import KioskMessages
 import MessageBroker
 import MetricsTestKit

@@ -1,4 +1,5 @@
 import KioskController
+import KioskCore
 import KioskMessages
 import Ledger
 import MessageBroker

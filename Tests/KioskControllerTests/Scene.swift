@@ -1,6 +1,7 @@
 import Foundation
 import JuiceMaker
 import KioskController
+import KioskCore
 import KioskMessages
 import Ledger
 import Logging

@@ -1,4 +1,5 @@
 import JuiceMaker
+import KioskCore
 import KioskMessages
 import Ledger
 import Testing

@@ -1,5 +1,6 @@
 import GRDB
 import JuiceMaker
+import KioskCore
 import KioskMessages
 import Testing
 

@@ -1,4 +1,5 @@
 import JuiceMaker
+import KioskCore
 import KioskMessages
 import Testing
 
@@ -47,7 +48,7 @@ import Testing
   @Test func ofSeveralAnswersToOneFingerprintTheNewestIsRecalled() throws {
     let ledger = try place.open()
     // In the ring's first slot lies the newest.
-    for seq in 1...Ledger.fingerprintCount {
+    for seq in 1...Fingerprint.kept {
       let key = seq % 100 == 50 ? fingerprint(1) : fingerprint(2, "\(seq)")
       try ledger.commit(
         LedgerTransaction(.init(seq, .service(.open), answer: "\(seq)", key: .delivery(key))))

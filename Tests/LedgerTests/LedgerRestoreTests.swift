@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import JuiceMaker
+import KioskCore
 import KioskMessages
 import Testing
 

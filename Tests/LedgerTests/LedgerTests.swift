@@ -1,5 +1,6 @@
 import GRDB
 import JuiceMaker
+import KioskCore
 import KioskMessages
 import Testing
 
@@ -12,7 +13,7 @@ import Testing
 
   @Test func aNewLedgerIsEmptyAndOpen() throws {
     let ledger = try place.open()
-    #expect(try ledger.state() == Ledger.State())
+    #expect(try ledger.state() == LedgerState())
     #expect(try ledger.state().service == .open)
     #expect(try ledger.entries(after: 0).isEmpty)
     #expect(try ledger.verify() == 0)
@@ -56,7 +57,7 @@ import Testing
     transaction.service = .closed
     try place.write(transaction)
 
-    var expected = Ledger.State()
+    var expected = LedgerState()
     expected.seq = 4
     expected.stock = ["banana": 7, "kiwi": 5]
     expected.service = .closed

@@ -1,4 +1,5 @@
 import JuiceMaker
+import KioskCore
 import KioskMessages
 import Ledger
 
@@ -75,7 +76,7 @@ extension Auditor {
 
   /// - Parameter fingerprints: how many the ledger remembers.
   mutating func check(fingerprints: Int) {
-    if fingerprints > Ledger.fingerprintCount {
+    if fingerprints > Fingerprint.kept {
       fail(.memory, "the ledger remembers \(fingerprints) deliveries")
     }
   }

@@ -1,5 +1,6 @@
 import JuiceMaker
 import KioskController
+import KioskCore
 
 /// What a configuration says of menu and limits; written twice, for the kiosk and for the model.
 package enum House: CaseIterable, Sendable {

@@ -1,3 +1,4 @@
+import KioskCore
 package import MessageBroker
 
 /// Everything that happens to one kiosk, from its first start to the end: made from a seed, the

@@ -1,3 +1,4 @@
+import KioskCore
 package import MessageBroker
 
 /// One thing that happens in the world.

@@ -1,6 +1,7 @@
 import Foundation
 import JuiceMaker
 import KioskController
+import KioskCore
 import KioskMessages
 import Ledger
 
@@ -28,7 +29,7 @@ extension World {
     do {
       let ledger = try Ledger(path: file.path)
       let rules = Schedule.Rules()
-      let opening = KioskCore.opening(
+      let opening = Kiosk.opening(
         settings: try settings(rules), state: try ledger.state(),
         at: Moment(timestamp: Timestamp(milliseconds: 0), day: 0, uptime: .zero))
       if let opening { try ledger.commit(opening) }

@@ -1,6 +1,7 @@
 import Foundation
 import JuiceMaker
 import KioskController
+import KioskCore
 import KioskMessages
 import Ledger
 import Logging
@@ -141,7 +142,7 @@ package final class World {
       return auditor.fail(.recovery, "the kiosk does not come back")
     }
     auditor.checkState(kiosk.ledger)
-    if auditor.seq > Ledger.fingerprintCount {
+    if auditor.seq > Fingerprint.kept {
       auditor.check(fingerprints: try disk.count("delivery"))
     }
   }

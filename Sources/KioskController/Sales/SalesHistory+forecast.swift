@@ -1,4 +1,5 @@
 package import JuiceMaker
+import KioskCore
 package import KioskMessages
 
 extension SalesHistory {

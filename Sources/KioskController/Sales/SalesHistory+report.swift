@@ -1,4 +1,5 @@
 import Foundation
+import KioskCore
 package import KioskMessages
 
 extension SalesHistory {

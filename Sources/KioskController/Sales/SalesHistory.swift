@@ -1,4 +1,5 @@
 package import JuiceMaker
+package import KioskCore
 package import KioskMessages
 package import Ledger
 

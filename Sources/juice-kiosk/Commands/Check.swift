@@ -3,6 +3,7 @@ import Foundation
 import JuiceMaker
 import KioskConfiguration
 import KioskController
+import KioskCore
 import KioskMessages
 import Panels
 import Program

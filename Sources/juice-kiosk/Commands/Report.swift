@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import KioskConfiguration
 import KioskController
+import KioskCore
 import KioskMessages
 import Ledger
 import Program
@@ -61,7 +62,7 @@ struct Report: AsyncParsableCommand {
       var history = SalesHistory(
         menu: settings.menu, wall: settings.wall, through: state.seq, at: now)
       while !history.isComplete { try history.read(ledger) }
-      let stock = KioskCore(settings: settings, state: state).stock
+      let stock = Kiosk(settings: settings, state: state).stock
       return (history.report(at: now), history.forecast(stock: stock, at: now))
     } catch {
       throw Failure(error)

@@ -3,6 +3,7 @@ import HomeAssistant
 import JuiceMaker
 import KioskConfiguration
 import KioskController
+import KioskCore
 import KioskMessages
 import Ledger
 import Logging

@@ -1,5 +1,6 @@
 import KioskConfiguration
 import KioskController
+import KioskCore
 import Logging
 import Program
 import ServiceLifecycle

@@ -1,6 +1,7 @@
 import JuiceMaker
 import KioskConfiguration
 import KioskController
+import KioskCore
 import KioskMessages
 
 /// What was sold, as bars, and how long the fruit lasts.

@@ -1,5 +1,6 @@
 import KioskConfiguration
 import KioskController
+import KioskCore
 import KioskMessages
 import MessageBroker
 import Program

@@ -1,6 +1,7 @@
 import Foundation
 import KioskConfiguration
 import KioskController
+import KioskCore
 import KioskMessages
 import MessageBroker
 import Program

@@ -1,4 +1,5 @@
 import KioskController
+import KioskCore
 import KioskMessages
 
 /// What the broker keeps and should not.

@@ -1,6 +1,6 @@
 import Foundation
 import JuiceMaker
-import KioskController
+import KioskCore
 import KioskMessages
 import Ledger
 import MessageBroker
@@ -36,9 +36,9 @@ extension Operation {
 
   /// From what has arrived to what is to be written down and told.
   static func decision(on count: Int) -> Operation {
-    var state = Ledger.State()
+    var state = LedgerState()
     state.stock = settings.stock.initial
-    let core = KioskCore(settings: settings, state: state)
+    let core = Kiosk(settings: settings, state: state)
     let door = KioskDoor(settings: settings)
     let batch = deliveries(count)
     return Operation(name: "decide-\(count)", units: count) {
@@ -55,10 +55,10 @@ extension Operation {
     let ledger = try Ledger(path: folder.appending(path: "ledger.sqlite").path)
     // Its files live as long as they are open.
     try FileManager.default.removeItem(at: folder)
-    if let opening = KioskCore.opening(settings: settings, state: try ledger.state(), at: now) {
+    if let opening = Kiosk.opening(settings: settings, state: try ledger.state(), at: now) {
       try ledger.commit(opening)
     }
-    var core = KioskCore(settings: settings, state: try ledger.state())
+    var core = Kiosk(settings: settings, state: try ledger.state())
     var door = KioskDoor(settings: settings)
     let transactions = (0..<2).map { run in
       let batch = deliveries(count, from: 1 + run * count)

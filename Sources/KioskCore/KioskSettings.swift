@@ -90,13 +90,13 @@ extension KioskSettings {
 
   /// Where a retained command is to be known for one, through a bridge too. Devices may retain what they
   /// say.
-  var commandFilters: [TopicFilter] { topics.commandFilters.map(TopicFilter.init(unchecked:)) }
+  package var commandFilters: [TopicFilter] { topics.commandFilters.map(TopicFilter.init(unchecked:)) }
 
   var birthTopics: [String] { births.map(\.topic) + displays.compactMap { $0.birth?.topic } }
 
   /// Whether somebody has come back now: what the broker has kept is older than this connection,
   /// which has begun with all that is retained.
-  func hasBirth(among deliveries: [Delivery]) -> Bool {
+  package func hasBirth(among deliveries: [Delivery]) -> Bool {
     !births.isEmpty
       && deliveries.contains { delivery in
         let message = delivery.message

@@ -1,5 +1,4 @@
 package import KioskMessages
-package import Ledger
 package import MessageBroker
 
 /// What a batch comes to: first commit the transaction, then answer and settle.
@@ -55,7 +54,7 @@ extension Message {
 
 extension Answer {
   /// The answer again, to a sender who may have it already.
-  var repeated: Answer {
+  package var repeated: Answer {
     Answer(
       topic: topic, correlationData: correlationData, payload: CommandResult.repeating(payload))
   }

@@ -1,4 +1,3 @@
-package import Ledger
 package import MessageBroker
 
 /// Tells which deliveries on one connection repeat earlier ones that the ledger has.
@@ -32,7 +31,7 @@ package struct Redeliveries: Sendable {
 
   /// Whether this connection has shown that packet ids mean something else than before, so that what
   /// was acknowledged is not to be recognised by them any more. Told once.
-  mutating func takeNewNumbering() -> Bool {
+  package mutating func takeNewNumbering() -> Bool {
     guard numbersAnew == true, !hasToldNumbering else { return false }
     hasToldNumbering = true
     return true
@@ -60,16 +59,8 @@ package struct Redeliveries: Sendable {
   /// A broker that counts on begins a connection with 1 only where it takes up the first message of
   /// the session, and then the order decides as well as the number, or after 65,535.
   private func startsAnew(with packetID: UInt16) -> Bool {
-    let nearlyRound = UInt16.max - UInt16(clamping: Ledger.fingerprintCount)
+    let nearlyRound = UInt16.max - UInt16(clamping: Fingerprint.kept)
     // guard: on a connection that numbers anew the order decides
     return packetID == 1 && open.first.map { $0.packetID < nearlyRound } ?? true
-  }
-}
-
-extension Fingerprint {
-  init(_ delivery: Delivery) {
-    self.init(
-      packetID: delivery.packetID, topic: delivery.message.topic,
-      payload: delivery.message.payload)
   }
 }

@@ -5,7 +5,7 @@ import MessageBroker
 import Panels
 import Testing
 
-@testable import KioskController
+@testable import KioskCore
 
 /// Devices with topics of their own: what they repeat and what they leave over counts as one press,
 /// also when the kiosk dies in between.
@@ -192,6 +192,6 @@ import Testing
     let kiosk = try TestKiosk(settings: settings)
     let deliveries = (0..<10_100).map { message("acme/\($0)", #"{"a":"y","n":1}"#) }
     try kiosk.receive(deliveries)
-    #expect(try kiosk.ledger.state().marks.count == KioskCore.maximumMarks)
+    #expect(try kiosk.ledger.state().marks.count == Kiosk.maximumMarks)
   }
 }

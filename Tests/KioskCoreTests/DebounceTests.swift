@@ -3,7 +3,7 @@ import KioskMessages
 import MessageBroker
 import Testing
 
-@testable import KioskController
+@testable import KioskCore
 
 @Suite struct DebounceTests {
   private let kiosk: TestKiosk

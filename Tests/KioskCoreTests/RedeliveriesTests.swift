@@ -1,8 +1,7 @@
-import Ledger
 import MessageBroker
 import Testing
 
-@testable import KioskController
+@testable import KioskCore
 
 /// Orders go by a letter for what they carry and their packet id: `b7`.
 @Suite struct RedeliveriesTests {

@@ -1,5 +1,4 @@
-import KioskMessages
-import Ledger
+package import KioskMessages
 
 /// Takes presses of one button that follow each other too quickly for one press: a radio that
 /// repeats, a contact that bounces. What it remembers is gone with the window.
@@ -30,7 +29,7 @@ struct Debounce: Sendable {
   }
 
   /// - Parameter presses: that have counted so far, as the ledger knows them.
-  init(_ presses: [Ledger.State.Press] = []) {
+  init(_ presses: [LedgerState.Press] = []) {
     for press in presses {
       self.presses[Press(source: press.source, order: press.order)] = Counted(
         at: press.at, uptime: nil, seq: press.seq, window: Self.longestWindow)
@@ -68,7 +67,7 @@ struct Debounce: Sendable {
 extension Timestamp {
   /// Whether it is no more than a duration after an earlier one. A clock that was set back makes
   /// nobody wait.
-  func isWithin(_ duration: Duration, of earlier: Timestamp) -> Bool {
+  package func isWithin(_ duration: Duration, of earlier: Timestamp) -> Bool {
     (.zero..<duration).contains(since(earlier))
   }
 }

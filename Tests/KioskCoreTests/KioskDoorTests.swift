@@ -4,7 +4,7 @@ import Ledger
 import MessageBroker
 import Testing
 
-@testable import KioskController
+@testable import KioskCore
 
 @Suite struct KioskDoorTests {
   private let kiosk: TestKiosk

@@ -4,7 +4,7 @@ import Ledger
 import MessageBroker
 import Testing
 
-@testable import KioskController
+@testable import KioskCore
 
 /// What displays are told, and what becomes of them when the menu changes.
 @Suite struct PublicationTests {
@@ -100,7 +100,7 @@ import Testing
   @Test func aFruitThatIsNewToTheLedgerStartsWithItsStock() throws {
     let settings = KioskSettings.test(menu: try menu(["kiwi", "orange", "lime"]))
     let opening = try #require(
-      KioskCore.opening(settings: settings, state: try kiosk.ledger.state(), at: kiosk.now))
+      Kiosk.opening(settings: settings, state: try kiosk.ledger.state(), at: kiosk.now))
     #expect(
       opening.records.map(\.entry) == [
         LedgerEntry(
@@ -111,14 +111,14 @@ import Testing
     try kiosk.ledger.commit(opening)
     let state = try kiosk.ledger.state()
     #expect(state.stock["orange"] == 10)
-    #expect(KioskCore.opening(settings: settings, state: state, at: kiosk.now) == nil)
+    #expect(Kiosk.opening(settings: settings, state: state, at: kiosk.now) == nil)
     #expect(try kiosk.ledger.verify() == 2)
   }
 
   @Test func aFruitThatLeftTheMenuIsKeptInTheLedgerButNotTold() throws {
     try kiosk.receive(.order("kiwi"))
     let settings = KioskSettings.test(menu: try menu(["banana"]))
-    var core = KioskCore(settings: settings, state: try kiosk.ledger.state())
+    var core = Kiosk(settings: settings, state: try kiosk.ledger.state())
     #expect(core.juiceMaker.stock == ["banana": 10])
     var door = KioskDoor(settings: settings)
     let decision = core.decide(
@@ -131,21 +131,15 @@ import Testing
     #expect(kiosk.stock["kiwi"] == 7)
   }
 
-  @Test func topicsThatLeftTheMenuAreCleared() throws {
+  @Test func whatLeftTheMenuIsNotToldAnyMore() throws {
     func topics(_ fruits: [Fruit.ID]) throws -> Set<String> {
       let settings = KioskSettings.test(menu: try menu(fruits))
-      let core = KioskCore(settings: settings, state: try kiosk.ledger.state())
+      let core = Kiosk(settings: settings, state: try kiosk.ledger.state())
       return Set(settings.topics.state(of: core, at: kiosk.now.timestamp).map(\.topic))
     }
-    let (old, new) = (try topics(["kiwi", "mango"]), try topics(["mango"]))
-    var published = PublishedTopics(known: old)
     #expect(
-      published.obsolete(comparedTo: new) == [
+      try topics(["kiwi", "mango"]).subtracting(topics(["mango"])) == [
         "kiosk/k1/alert/kiwi", "kiosk/k1/juice/kiwi", "kiosk/k1/stock/kiwi",
       ])
-    #expect(published.toRemember(new) == nil)
-    published.published(new, serial: 9)
-    #expect(published.confirmed(through: 9) == new)
-    #expect(published.obsolete(comparedTo: new).isEmpty)
   }
 }

@@ -1,11 +1,11 @@
 import JuiceMaker
-import KioskMessages
-import MessageBroker
+package import KioskMessages
+package import MessageBroker
 
 // The retained topics that show the kiosk's state.
 extension KioskTopics {
   /// All of them.
-  func state(of core: KioskCore, at now: Timestamp) -> [Message] {
+  package func state(of core: Kiosk, at now: Timestamp) -> [Message] {
     var messages = [retained(menu, core.settings.menuReport.payload), service(core.service)]
     for (fruit, quantity) in core.juiceMaker.stock {
       messages.append(stock(of: fruit, quantity))
@@ -19,7 +19,7 @@ extension KioskTopics {
   }
 
   /// Those that another state changes.
-  func changes(from before: KioskCore, to after: KioskCore, at now: Timestamp) -> [Message] {
+  package func changes(from before: Kiosk, to after: Kiosk, at now: Timestamp) -> [Message] {
     var messages: [Message] = []
     if after.service != before.service { messages.append(service(after.service)) }
     let stockBefore = before.juiceMaker.stock
@@ -55,20 +55,22 @@ extension KioskTopics {
     Message(topic: servings(of: juice), text: String(count), retain: true)
   }
 
-  private func report(_ core: KioskCore, at now: Timestamp) -> Message {
+  private func report(_ core: Kiosk, at now: Timestamp) -> Message {
     let report = StockReport(seq: core.seq, at: now, fruits: core.juiceMaker.stock)
     return retained(stock, report.payload)
   }
 
-  func retained(_ topic: String, _ payload: [UInt8]) -> Message {
+  package func retained(_ topic: String, _ payload: [UInt8]) -> Message {
     Message(topic: topic, payload: payload, retain: true)
   }
 }
 
 extension KioskTopics {
-  func status(_ status: KioskStatus) -> Message {
+  package func status(_ status: KioskStatus) -> Message {
     Message(topic: self.status, text: status.rawValue, retain: true)
   }
 
-  func event(_ entry: LedgerEntry) -> Message { Message(topic: events, payload: entry.payload) }
+  package func event(_ entry: LedgerEntry) -> Message {
+    Message(topic: events, payload: entry.payload)
+  }
 }

@@ -1,6 +1,5 @@
 package import JuiceMaker
 package import KioskMessages
-package import Ledger
 import Panels
 
 /// The kiosk's mind: a batch of deliveries in, one decision out.
@@ -8,12 +7,12 @@ import Panels
 /// It reads no clock, opens no file and awaits nothing: what it needs to know comes in. It changes
 /// with each decision; if a decision cannot be committed, throw it away and start again from the
 /// ledger's state.
-package struct KioskCore: Sendable {
-  let settings: KioskSettings
-  private(set) var juiceMaker: JuiceMaker
+package struct Kiosk: Sendable {
+  package let settings: KioskSettings
+  package private(set) var juiceMaker: JuiceMaker
   package var stock: FruitAmounts { juiceMaker.stock }
-  private(set) var service: ServiceState
-  private(set) var alerts: [Fruit.ID: StockAlert] = [:]
+  package private(set) var service: ServiceState
+  package private(set) var alerts: [Fruit.ID: StockAlert] = [:]
   /// The number of the last entry.
   package private(set) var seq: Int
   /// The last ticket number of each day.
@@ -32,7 +31,7 @@ package struct KioskCore: Sendable {
   ///   - state: what the ledger holds.
   ///   - counters: go on from an earlier core of the same process.
   package init(
-    settings: KioskSettings, state: Ledger.State, counters: KioskHealth.Counters = .init()
+    settings: KioskSettings, state: LedgerState, counters: KioskHealth.Counters = .init()
   ) {
     self.settings = settings
     let held = settings.menu.fruits.compactMap { fruit in
@@ -59,8 +58,8 @@ package struct KioskCore: Sendable {
   /// it.
   ///
   /// - Parameter state: what the ledger holds.
-  mutating func adopt(_ settings: KioskSettings, state: Ledger.State) {
-    var next = KioskCore(settings: settings, state: state, counters: counters)
+  package mutating func adopt(_ settings: KioskSettings, state: LedgerState) {
+    var next = Kiosk(settings: settings, state: state, counters: counters)
     next.debounce = debounce
     (next.cameBackAt, next.heardSince) = (cameBackAt, heardSince)
     next.alerts = alerts.filter { next.stock[$0.key] != nil }
@@ -70,7 +69,7 @@ package struct KioskCore: Sendable {
 
   /// The entry that takes fruits into the ledger which it does not hold yet; `nil` if it holds all.
   package static func opening(
-    settings: KioskSettings, state: Ledger.State, at now: Moment
+    settings: KioskSettings, state: LedgerState, at now: Moment
   ) -> LedgerTransaction? {
     let new = settings.menu.fruits.filter { state.stock[$0.id] == nil }
     guard !new.isEmpty else { return nil }

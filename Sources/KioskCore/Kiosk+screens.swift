@@ -1,10 +1,10 @@
 import JuiceMaker
-import KioskMessages
-import MessageBroker
-import Panels
+package import KioskMessages
+package import MessageBroker
+package import Panels
 
 // What the kiosk tells devices that do not know its topics.
-extension KioskCore {
+extension Kiosk {
   /// What a panel hears about an order of its own.
   func feedback(
     _ feedback: Feedback, to outcome: LedgerEntry.Outcome, _ result: CommandResult
@@ -41,7 +41,7 @@ extension KioskCore {
   }
 
   /// What a display has to show.
-  func message(for display: Display, status: KioskStatus = .online) -> Message? {
+  package func message(for display: Display, status: KioskStatus = .online) -> Message? {
     let push = display.push(
       filling: { value(of: $0, status: status) },
       servings: { (try? juiceMaker.servings(of: $0)) ?? 0 })

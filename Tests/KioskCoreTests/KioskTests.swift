@@ -4,9 +4,9 @@ import Ledger
 import MessageBroker
 import Testing
 
-@testable import KioskController
+@testable import KioskCore
 
-@Suite struct KioskCoreTests {
+@Suite struct KioskTests {
   private let kiosk: TestKiosk
 
   init() throws { kiosk = try TestKiosk() }

@@ -7,7 +7,7 @@ package struct LedgerTransaction: Hashable, Sendable {
   /// The entry up to which the broker has confirmed results and events.
   package var confirmed: Int?
   package var service: ServiceState?
-  /// What devices count by, by key; see `Ledger.State`.
+  /// What devices count by, by key; see `LedgerState`.
   package var marks: [String: String] = [:]
 
   package init() {}
@@ -64,26 +64,4 @@ package enum RepeatKey: Hashable, Sendable {
   case request(Source, Request.ID)
   /// For a button that cannot count: holds only for a redelivery in a resumed session.
   case delivery(Fingerprint)
-}
-
-/// A delivery, recognised by the packet id that the broker gave it and by what it carried.
-package struct Fingerprint: Hashable, Sendable {
-  package let packetID: UInt16
-  package let digest: UInt64
-
-  init(packetID: UInt16, digest: UInt64) {
-    self.packetID = packetID
-    self.digest = digest
-  }
-
-  package init(packetID: UInt16, topic: String, payload: [UInt8]) {
-    // FNV-1a: stable across processes, which `Hasher` is not. A topic contains no zero byte, so
-    // one ends it.
-    var digest: UInt64 = 0xcbf2_9ce4_8422_2325
-    func mix(_ byte: UInt8) { digest = (digest ^ UInt64(byte)) &* 0x100_0000_01b3 }
-    topic.utf8.forEach(mix)
-    mix(0)
-    payload.forEach(mix)
-    self.init(packetID: packetID, digest: digest)
-  }
 }

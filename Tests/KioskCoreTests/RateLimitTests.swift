@@ -3,7 +3,7 @@ import KioskMessages
 import MessageBroker
 import Testing
 
-@testable import KioskController
+@testable import KioskCore
 
 @Suite struct RateLimitTests {
   private let panel = Source(kind: .order, name: "p1")

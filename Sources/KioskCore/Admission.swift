@@ -1,5 +1,4 @@
 package import KioskMessages
-package import Ledger
 import MessageBroker
 import Panels
 

@@ -4,7 +4,7 @@ import MessageBroker
 import Panels
 import Testing
 
-@testable import KioskController
+@testable import KioskCore
 
 /// A Shelly of generation 1 says its last event again every 30 seconds, however old it is, and counts
 /// from 0 when it is switched on (shelly-api-docs.shelly.cloud/gen1, "MQTT", `mqtt_update_period`).

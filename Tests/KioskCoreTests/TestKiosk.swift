@@ -5,7 +5,7 @@ import Ledger
 import MessageBroker
 import Testing
 
-@testable import KioskController
+@testable import KioskCore
 
 /// A kiosk without a broker: what arrives is decided and committed as the controller does it.
 final class TestKiosk {
@@ -14,7 +14,7 @@ final class TestKiosk {
 
   let settings: KioskSettings
   private(set) var now = Moment(timestamp: TestKiosk.start, day: 20_778, uptime: .zero)
-  private(set) var core: KioskCore
+  private(set) var core: Kiosk
   private(set) var door: KioskDoor
   private(set) var ledger: Ledger
   /// What the last batch has changed of the state.
@@ -32,10 +32,10 @@ final class TestKiosk {
     var opening = settings
     if let stock { opening.stock.initial = stock }
     let state = try ledger.state()
-    if let transaction = KioskCore.opening(settings: opening, state: state, at: now) {
+    if let transaction = Kiosk.opening(settings: opening, state: state, at: now) {
       try ledger.commit(transaction)
     }
-    core = KioskCore(settings: settings, state: try ledger.state())
+    core = Kiosk(settings: settings, state: try ledger.state())
     door = KioskDoor(settings: settings)
   }
 
@@ -62,7 +62,7 @@ final class TestKiosk {
   ///   - acknowledged: the entry up to which the broker has its acknowledgements.
   ///   - late: after longer than an order may be old.
   func restart(acknowledged: Int = 0, late: Bool = false) throws {
-    core = KioskCore(settings: settings, state: try ledger.state())
+    core = Kiosk(settings: settings, state: try ledger.state())
     door = KioskDoor(settings: settings)
     door.redeliveries = Redeliveries(unacknowledged: try ledger.deliveries(after: acknowledged))
     if late { core.cameBack(at: now.timestamp) }

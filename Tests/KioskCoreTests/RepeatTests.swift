@@ -4,7 +4,7 @@ import Ledger
 import MessageBroker
 import Testing
 
-@testable import KioskController
+@testable import KioskCore
 
 @Suite struct RepeatTests {
   private let kiosk: TestKiosk

@@ -1,5 +1,4 @@
 import KioskMessages
-import Ledger
 package import MessageBroker
 import Panels
 
@@ -33,7 +32,7 @@ package struct KioskDoor: Sendable {
   }
 
   /// Goes on under other rules. Who sends too much is counted anew.
-  mutating func adopt(_ settings: KioskSettings) {
+  package mutating func adopt(_ settings: KioskSettings) {
     var next = KioskDoor(settings: settings)
     next.dropped = dropped
     next.redeliveries = redeliveries
