@@ -2,26 +2,24 @@ import CMosquitto
 import MessageBroker
 
 extension Connection {
-  /// Queues a SUBSCRIBE for all filters, if there are any.
+  /// Queues a SUBSCRIBE.
   ///
-  /// - Parameter options: of MQTT 5 (3.8.3.1). None: retained messages are sent at each subscribe, and
-  ///   without their flag when they are news.
-  /// - Returns: its packet id.
-  @discardableResult
-  func subscribe(to filters: [TopicFilter], options: mqtt5_sub_options? = nil) -> Int32? {
-    guard !filters.isEmpty else { return nil }
+  /// - Parameters:
+  ///   - number: by which the session knows it.
+  ///   - retainAsPublished: an option of MQTT 5 (3.8.3.1). Without any, retained messages are sent at
+  ///     each subscribe, and without their flag when they are news.
+  func subscribe(to filters: [TopicFilter], number: Int, retainAsPublished: Bool) {
+    let options = retainAsPublished ? Int32(MQTT_SUB_OPT_RETAIN_AS_PUBLISHED.rawValue) : 0
     var packetID: Int32 = 0
     withCStrings(filters.map(\.text)) { filters in
       _ = mosquitto_subscribe_multiple(
-        handle, &packetID, Int32(filters.count), filters.baseAddress, 1,
-        options.map { Int32($0.rawValue) } ?? 0, nil)
+        handle, &packetID, Int32(filters.count), filters.baseAddress, 1, options, nil)
     }
-    return packetID
+    subscriptions[packetID] = number
   }
 
-  /// Queues an UNSUBSCRIBE for all filters, if there are any.
+  /// Queues an UNSUBSCRIBE.
   func unsubscribe(from filters: [TopicFilter]) {
-    guard !filters.isEmpty else { return }
     withCStrings(filters.map(\.text)) { filters in
       _ = mosquitto_unsubscribe_multiple(
         handle, nil, Int32(filters.count), filters.baseAddress, nil)

@@ -19,35 +19,18 @@ private let library: Int32 = mosquitto_lib_init()
 /// Sendable because one thread at a time has it: the `Connector`'s, until its mutex hands the
 /// connection over, and then the event loop's. The last reference closes and frees it.
 final class Connection: @unchecked Sendable {
-  enum Start {
-    /// Goes on with the session, or begins one that outlives the connection.
-    case resume
-    /// Begins a session without anything from before.
-    case clean
-    /// Only ends the session that the broker holds, so that the next connection begins one which
-    /// lasts. 3.1.1 has one flag for a clean start and for a session that ends with its connection
-    /// (3.1.2.4); and of an MQTT 5 session that started clean mosquitto 2.0.11 saves nothing.
-    case wipe
-  }
-
   /// More than this is not read into one batch, however small its messages or few.
   static let batchBytes = 8 << 20
 
-  let start: Start
+  let start: Session.Start
   let inbox: Inbox
   let handle: OpaquePointer
   let usesTLS: Bool
   let keepAlive: UInt16
   /// The broker has accepted the connection.
   private(set) var isGreeted = false
-  /// Since when all subscriptions are granted.
-  var onlineSince: ContinuousClock.Instant?
-  /// The SUBSCRIBEs that are not answered yet.
-  var subscriptions: [(packetID: Int32, filters: [TopicFilter])] = []
-  /// What the broker has refused of those that were sent together.
-  var refusedFilter: TopicFilter?
-  /// When the next step of the handshake, or the answer to a SUBSCRIBE, is overdue.
-  var deadline: ContinuousClock.Instant
+  /// The numbers of the SUBSCRIBEs that are not answered yet, by packet id.
+  var subscriptions: [Int32: Int] = [:]
   var nextMisc: ContinuousClock.Instant
   /// The last read stopped before the socket was known to be empty.
   private(set) var hasMore = false
@@ -59,7 +42,8 @@ final class Connection: @unchecked Sendable {
   ///
   /// - Parameter keepsLog: for a visit, see `Inbox`.
   init(
-    _ configuration: MosquittoClient.Configuration, _ options: SessionOptions, _ start: Start,
+    _ configuration: MosquittoClient.Configuration, _ options: SessionOptions,
+    _ start: Session.Start,
     keepsLog: Bool = false
   ) throws(BrokerError) {
     _ = library
@@ -71,7 +55,6 @@ final class Connection: @unchecked Sendable {
     inbox = Inbox(clientID: options.clientID, limits: options.limits, keepsLog: keepsLog)
     usesTLS = configuration.tls != nil
     keepAlive = max(options.keepAlive, 5)
-    deadline = .now + configuration.connectTimeout
     nextMisc = .now + .seconds(1)
     inbox.listen(to: handle)
     try configure(configuration, options)
@@ -84,9 +67,6 @@ final class Connection: @unchecked Sendable {
     let socket = mosquitto_socket(handle)
     return socket < 0 ? nil : socket
   }
-
-  /// Whether the broker owes an answer on which it depends how things go on.
-  var isAwaited: Bool { onlineSince == nil || !subscriptions.isEmpty }
 
   var wantsWrite: Bool { mosquitto_want_write(handle) }
 

@@ -65,6 +65,19 @@ final class Inbox {
     return deliveries
   }
 
+  /// Hands over the answer to the CONNECT.
+  func takeGreeting() -> Greeting? {
+    defer { greeting = nil }
+    return greeting
+  }
+
+  /// Hands over the answers to each SUBSCRIBE.
+  func takeGranted() -> [(packetID: Int32, levels: [Int32])] {
+    guard !granted.isEmpty else { return [] }
+    defer { granted = [] }
+    return granted
+  }
+
   /// Hands over why the broker did not take what was published, and forgets it.
   func takeRefusals() -> [Int32] {
     guard !refusals.isEmpty else { return [] }

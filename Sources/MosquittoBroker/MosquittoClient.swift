@@ -1,7 +1,7 @@
 package import MessageBroker
 import Synchronization
 
-/// A connection to a real broker, over libmosquitto.
+/// A connection to a real broker: does over libmosquitto what its `Session` says.
 ///
 /// It is its own event loop: one thread that reads the socket, hands over a batch, runs the jobs of
 /// the actors that adopt `unownedExecutor`, and writes only when no batch is in hand. The thread
@@ -11,22 +11,11 @@ import Synchronization
 package actor MosquittoClient: BrokerClient {
   typealias Instant = ContinuousClock.Instant
 
-  /// Where it stands with its broker.
+  /// What there is of a connection.
   enum Link {
-    /// Not asked to connect, or at the end.
-    case idle
-    case waiting(until: Instant)
-    case connecting(Connector, until: Instant)
-    case open(Connection)
-  }
-
-  /// The deliveries read last.
-  enum Batch {
     case none
-    /// Read, and an event that nobody has taken yet.
-    case queued
-    /// The client's, until it settles.
-    case inHand
+    case connecting(Connector)
+    case open(Connection)
   }
 
   /// A call of `nextEvent` that has not returned yet.
@@ -37,50 +26,21 @@ package actor MosquittoClient: BrokerClient {
     init(until deadline: Instant?) { self.deadline = deadline }
   }
 
-  /// A `disconnect` under way.
-  struct Farewell {
-    let deadline: Instant
-    /// The DISCONNECT is out, and the broker's end of the connection is waited for.
-    var hasLeft = false
-    var callers: [CheckedContinuation<Void, Never>]
-  }
-
-  /// An `update` under way.
-  struct Update {
-    let before: SessionOptions
-    let change: SubscriptionChange
-  }
-
   let configuration: Configuration
   nonisolated let loop = EventLoop()
-  var options = SessionOptions(clientID: "")
-  /// What was subscribed to once, and may be in a session that is resumed.
-  var former: Set<TopicFilter> = []
-  /// An `update` under way.
-  var update: Update?
-  var life: SessionLife?
-  /// A session has begun since the client was last told that it is online.
-  var isSessionNew = false
-  var link = Link.idle
-  var batch = Batch.none
-  /// Something was published that leaves with the settlement of the batch.
-  var isHoldingBack = false
-  /// Which read the batch, and alone can acknowledge it.
-  weak var batchConnection: Connection?
-  var events: [BrokerEvent] = []
+  var session: Session
+  var link = Link.none
   var waiter: (wait: Wait, continuation: CheckedContinuation<BrokerEvent?, Never>)?
-  var confirmations = Confirmations()
-  var farewell: Farewell?
-  var backoff: Backoff
-  /// The reasons of this outage that have been told.
-  var reportedReasons: Set<BrokerError> = []
-  /// The reasons for which this connection's broker did not take something, and that have been told.
-  var reportedRefusals: Set<Int32> = []
-  private var toldConfirmed: UInt64 = 0
+  /// Callers of `disconnect`.
+  var leavers: [CheckedContinuation<Void, Never>] = []
+  /// From which the session counts. `ContinuousClock` is CLOCK_BOOTTIME on Linux.
+  private let origin = Instant.now
 
   package init(_ configuration: Configuration) {
     self.configuration = configuration
-    backoff = Backoff(configuration.reconnectDelays)
+    session = Session(
+      broker: configuration.host, connectTimeout: configuration.connectTimeout,
+      delays: configuration.reconnectDelays, chance: { Double.random(in: 0...1) })
     // Weak, so that the thread ends with the last reference to the broker.
     loop.start { [weak self] ready in
       guard let self else { return nil }
@@ -94,17 +54,21 @@ package actor MosquittoClient: BrokerClient {
     loop.asUnownedSerialExecutor()
   }
 
+  /// As the session counts.
+  func time(_ instant: Instant = .now) -> Session.Instant { origin.duration(to: instant) }
+
+  func instant(_ time: Session.Instant) -> Instant { origin + time }
+
   package func connect(_ options: SessionOptions) {
-    guard case .idle = link, life == nil, farewell == nil else { return }
-    self.options = options
-    life = SessionLife(options, at: .now)
-    link = .waiting(until: .now)
+    perform(session.connect(options, at: time()))
+  }
+
+  package func update(_ options: SessionOptions) {
+    perform(session.update(options, at: time()))
   }
 
   package func nextEvent(timeout: Duration?) async -> BrokerEvent? {
-    if farewell != nil { return nil }
-    if let event = takeEvent() { return event }
-    if Task.isCancelled { return nil }
+    if let event = session.answer(isCancelled: Task.isCancelled, isDue: false) { return event }
     // A turn sees the waiter, its cancellation and its deadline: none needs a task of its own.
     let wait = Wait(until: timeout.map { .now + $0 })
     return await withTaskCancellationHandler {
@@ -126,103 +90,101 @@ package actor MosquittoClient: BrokerClient {
 
   @discardableResult
   package func publish(_ messages: [Message]) throws(BrokerError) -> UInt64 {
-    life?.served()
     var refused: [String] = []
     var reason = ""
+    let now = time()
     for message in messages {
       do throws(PublishError) {
-        try publish(message)
+        try publish(message, at: now)
       } catch {
         refused.append(message.topic)
         reason = error.reason
       }
     }
     guard refused.isEmpty else { throw .cannotPublish(topics: refused, reason: reason) }
-    return confirmations.last
+    return session.lastPublished
   }
 
-  package var confirmed: UInt64 { confirmations.confirmed }
+  private func publish(_ message: Message, at now: Session.Instant) throws(PublishError) {
+    let version = configuration.protocolVersion
+    try PublishError.check(message, version)
+    perform(session.willPublish(at: now))
+    let isCounted = message.qos == .atLeastOnce
+    guard case .open(let connection) = link, session.mayPublish else {
+      if isCounted { session.dropped() }
+      return
+    }
+    let packetID = try connection.publish(message, version)
+    session.published(packetID: isCounted ? packetID : nil, at: now)
+  }
+
+  package var confirmed: UInt64 { session.confirmed }
 
   @discardableResult
   package func settle() -> Bool {
-    guard batch == .inHand else { return false }
-    batch = .none
-    isHoldingBack = false
-    life?.served()
-    guard farewell == nil, case .open(let connection) = link else { return false }
+    guard session.settle(), case .open(let connection) = link else { return false }
     do throws(BrokerError) {
       if connection.wantsWrite { try connection.write() }
-      return connection === batchConnection && !connection.wantsWrite
+      return session.acknowledges && !connection.wantsWrite
     } catch {
-      lose(error, at: .now)
+      perform(session.lost(error, at: time()))
       return false
     }
   }
 
-  package func abandon() {
-    if batch != .none { life?.abandoned() }
-    batch = .none
-    events.removeAll { if case .deliveries = $0 { true } else { false } }
-    guard case .open = link else { return }
-    lose(.connectionLost("the client has given it up"), at: .now)
-  }
+  package func abandon() { perform(session.abandon(at: time())) }
 
   package func disconnect(grace: Duration) async {
-    if farewell != nil, case .idle = link { return }
     await withCheckedContinuation { caller in
-      if farewell == nil { farewell = Farewell(deadline: .now + grace, callers: []) }
-      farewell?.callers.append(caller)
+      leavers.append(caller)
+      perform(session.disconnect(grace: grace, isWritten: isWritten, at: time()))
     }
   }
 
-  private func publish(_ message: Message) throws(PublishError) {
-    let version = configuration.protocolVersion
-    try PublishError.check(message, version)
-    let isCounted = message.qos == .atLeastOnce
-    guard case .open(let connection) = link, connection.isGreeted, farewell == nil else {
-      if isCounted { confirmations.dropped() }
-      return
-    }
-    // What is published again on the next connection has another chance.
-    if confirmations.isFull {
-      lose(.confirmsNothing, at: .now)
-      confirmations.dropped()
-      return
-    }
-    if batch != .none { isHoldingBack = true }
-    let packetID = try connection.publish(message, version)
-    if isCounted { confirmations.published(packetID: packetID) }
+  /// All that was queued has left.
+  var isWritten: Bool {
+    if case .open(let connection) = link { !connection.wantsWrite } else { true }
+  }
+}
+
+extension MosquittoClient {
+  /// Does what the session says.
+  func perform(_ actions: [Session.Action]) {
+    for action in actions { perform(action) }
   }
 
-  /// The next event, and in hand if it is a batch.
-  private func takeEvent() -> BrokerEvent? {
-    if !events.isEmpty {
-      toldConfirmed = confirmed
-      let event = events.removeFirst()
-      if case .deliveries = event { batch = .inHand }
-      return event
+  private func perform(_ action: Session.Action) {
+    switch (action, link) {
+    case (.connect(let start), _):
+      drop()
+      link = .connecting(connector(start))
+    case (.subscribe(let number, let filters, let retainAsPublished), .open(let connection)):
+      connection.subscribe(
+        to: filters, number: number,
+        retainAsPublished: retainAsPublished && configuration.protocolVersion == .v5)
+    case (.unsubscribe(let filters), .open(let connection)):
+      connection.unsubscribe(from: filters)
+    case (.leave(let acknowledging), .open(let connection)):
+      if !connection.leave(acknowledging: acknowledging) { perform(session.closed()) }
+    case (.drop, _): drop()
+    case (.end, _):
+      for caller in leavers { caller.resume() }
+      leavers = []
+    case (.subscribe, _), (.unsubscribe, _), (.leave, _): break
     }
-    guard confirmed > toldConfirmed else { return nil }
-    toldConfirmed = confirmed
-    return .confirmed
   }
 
-  /// Lets the waiting call of `nextEvent` return, if there is something to return.
-  ///
-  /// - Parameter hasLooked: what has come in time has been read. A timeout does not pass it over.
-  func answer(at now: Instant, hasLooked: Bool) {
-    guard let (wait, continuation) = waiter else { return }
-    if farewell != nil {
-      continuation.resume(returning: nil)
-    } else if let event = takeEvent() {
-      continuation.resume(returning: event)
-    } else if wait.isCancelled.load(ordering: .relaxed) {
-      continuation.resume(returning: nil)
-    } else if let deadline = wait.deadline, now >= deadline, hasLooked {
-      continuation.resume(returning: nil)
-    } else {
-      return
+  private func drop() {
+    if case .connecting(let connector) = link { connector.abandon() }
+    link = .none
+  }
+
+  private func connector(_ start: Session.Start) -> Connector {
+    let options = session.options
+    return Connector { [configuration] () throws(BrokerError) -> Connection in
+      try Connection(configuration, options, start)
+    } done: { [loop] in
+      loop.wake()
     }
-    waiter = nil
   }
 }

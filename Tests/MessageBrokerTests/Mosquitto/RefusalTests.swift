@@ -94,7 +94,7 @@ struct RefusalTests {
     #expect(
       await broker.nextEvent(timeout: .seconds(10))
         == .updated(refusal: .subscriptionRefused(filter: "c/#")))
-    #expect(await broker.options.subscriptions.map(\.text) == ["a"])
+    #expect(await broker.session.options.subscriptions.map(\.text) == ["a"])
   }
 
   /// PUBACK with a reason code; confirmed all the same, or it would be published for ever.

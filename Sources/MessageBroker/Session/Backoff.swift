@@ -1,17 +1,19 @@
 /// How long to wait before the next attempt to connect: exponential, with full jitter, so that a
 /// house full of clients does not come back to a restarted broker in step.
-struct Backoff {
+struct Backoff: Sendable {
   private let limits: ClosedRange<Duration>
+  private let chance: @Sendable () -> Double
   private var ceiling: Duration
 
-  init(_ limits: ClosedRange<Duration>) {
+  init(_ limits: ClosedRange<Duration>, chance: @escaping @Sendable () -> Double) {
     self.limits = limits
+    self.chance = chance
     ceiling = limits.lowerBound
   }
 
   mutating func next() -> Duration {
     defer { ceiling = min(ceiling * 2, limits.upperBound) }
-    return ceiling * Double.random(in: 0...1)
+    return ceiling * chance()
   }
 
   /// A connection that lasted longer than the wait before it starts over; one that did not counts

@@ -1,10 +1,8 @@
-import MessageBroker
-
 /// Keeps the rule of `SessionOptions.sessionExpiry` on the client's side.
 ///
-/// The clock is `ContinuousClock`, CLOCK_BOOTTIME on Linux: a computer that was asleep was away.
-struct SessionLife {
-  typealias Instant = ContinuousClock.Instant
+/// Its times go on while the computer sleeps: one that was asleep was away.
+struct SessionLife: Sendable {
+  typealias Instant = Session.Instant
 
   var expiry: Duration
   private(set) var mustStartClean: Bool

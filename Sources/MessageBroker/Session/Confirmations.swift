@@ -1,8 +1,8 @@
 /// Which of the messages published with QoS 1 the broker has acknowledged.
 ///
 /// Packet ids begin anew with each connection and are used again; running numbers are not.
-struct Confirmations {
-  typealias Instant = ContinuousClock.Instant
+struct Confirmations: Sendable {
+  typealias Instant = Session.Instant
 
   /// Half of the packet ids that there are (2.2.1): libmosquitto looks through all that wait for each
   /// one more.
@@ -14,7 +14,7 @@ struct Confirmations {
   private(set) var confirmed: UInt64 = 0
   private var numbers: [Int32: UInt64] = [:]
   /// Since when nothing is confirmed, though something waits for it.
-  private var waitingSince = Instant.now
+  private var waitingSince = Instant.zero
   /// The numbers that wait, in order, from `head` on.
   private var waiting: [UInt64] = []
   private var head = 0
@@ -32,17 +32,17 @@ struct Confirmations {
     !isComplete && now - waitingSince > limit
   }
 
-  mutating func published(packetID: Int32) {
+  mutating func published(packetID: Int32, at now: Instant) {
     last += 1
-    if isComplete { waitingSince = .now }
+    if isComplete { waitingSince = now }
     numbers[packetID] = last
     waiting.append(last)
   }
 
   /// An unknown packet id is a QoS 0 message's, which libmosquitto reports too once it is written.
-  mutating func acknowledged(packetID: Int32) {
+  mutating func acknowledged(packetID: Int32, at now: Instant) {
     guard let number = numbers.removeValue(forKey: packetID) else { return }
-    waitingSince = .now
+    waitingSince = now
     if number == waiting[head] { confirmNext() } else { early.insert(number) }
     while !early.isEmpty, early.remove(waiting[head]) != nil { confirmNext() }
     if head > 1024 || head == waiting.count {

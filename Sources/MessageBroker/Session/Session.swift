@@ -1,0 +1,508 @@
+/// Every rule of a client's session with its broker, as a value: it does no I/O and reads no clock.
+///
+/// Its hands, whoever has the connection, tell it what happens. They do the actions that it returns,
+/// in order, and hand over its events. Times count from any moment, and go on while the computer
+/// sleeps.
+package struct Session: Sendable {
+  package typealias Instant = Duration
+
+  /// What the hands are to do.
+  package enum Action: Sendable, Equatable {
+    /// Try to connect, in place of the connection or the attempt that there is.
+    case connect(Start)
+    /// Queue a SUBSCRIBE, whose answer is told to `granted` with this number. On MQTT 5 with the option
+    /// that is named (3.8.3.1).
+    case subscribe(Int, [TopicFilter], retainAsPublished: Bool)
+    /// Queue an UNSUBSCRIBE.
+    case unsubscribe([TopicFilter])
+    /// Send a DISCONNECT, behind what is queued or ahead of it; tell `closed` when the broker has closed
+    /// the connection, or at once if that cannot be seen.
+    case leave(acknowledging: Bool)
+    /// Close the connection or give up the attempt, without a word.
+    case drop
+    /// Let the callers of `disconnect` return.
+    case end
+  }
+
+  /// How a connection begins.
+  package enum Start: Sendable {
+    /// Goes on with the session, or begins one that outlives the connection.
+    case resume
+    /// Begins a session without anything from before.
+    case clean
+    /// Only ends the session that the broker holds, so that the next connection begins one which
+    /// lasts. 3.1.1 has one flag for a clean start and for a session that ends with its connection
+    /// (3.1.2.4); and of an MQTT 5 session that started clean mosquitto 2.0.11 saves nothing.
+    case wipe
+  }
+
+  /// Where it stands with its broker.
+  enum Link: Sendable, Equatable {
+    /// Not asked to connect, or at the end.
+    case idle
+    case waiting(until: Instant)
+    case connecting(until: Instant)
+    /// The CONNECT is not answered yet.
+    case opening(until: Instant)
+    /// The first SUBSCRIBE is not answered yet.
+    case subscribing
+    case online(since: Instant)
+    /// The DISCONNECT is out.
+    case leaving
+  }
+
+  /// The deliveries read last.
+  enum Batch: Sendable {
+    case none
+    /// An event that nobody has taken yet.
+    case queued
+    /// The client's, until it settles.
+    case inHand
+  }
+
+  /// An `update` under way.
+  struct Update: Sendable {
+    let before: SessionOptions
+    let change: SubscriptionChange
+  }
+
+  private let broker: String
+  private let connectTimeout: Duration
+  package private(set) var options = SessionOptions(clientID: "")
+  private var life: SessionLife?
+  private var link = Link.idle
+  /// Of the connection, or of the attempt to make one.
+  package private(set) var start = Start.clean
+  /// How many connections there were.
+  private var connection = 0
+  private var backoff: Backoff
+
+  /// What was subscribed to once, and may be in a session that is resumed.
+  private var former: Set<TopicFilter> = []
+  /// The SUBSCRIBEs that are not answered yet, by number.
+  private var pending: [Int: [TopicFilter]] = [:]
+  private var subscribes = 0
+  /// When their answers are overdue.
+  private var answersUntil = Instant.zero
+  /// What the broker has refused of those that were sent together.
+  private var refusedFilter: TopicFilter?
+  private var update: Update?
+  /// A session has begun since the client was last told that it is online.
+  private var isSessionNew = false
+
+  private var events: [BrokerEvent] = []
+  private var batch = Batch.none
+  /// Which connection has brought the batch, and alone can acknowledge it.
+  private var batchConnection = 0
+  /// Something was published that leaves with the settlement of the batch.
+  private var isHoldingBack = false
+  private var confirmations = Confirmations()
+  private var toldConfirmed: UInt64 = 0
+  /// The reasons of this outage that have been told.
+  private var reportedReasons: Set<BrokerError> = []
+  /// Why this connection's broker did not take something, as far as it has been told.
+  private var reportedRefusals: Set<BrokerError> = []
+  /// Until when a `disconnect` may take.
+  private var farewell: Instant?
+
+  /// - Parameters:
+  ///   - broker: for people, as in `127.0.0.1`.
+  ///   - connectTimeout: how long a connection may take, and then again MQTT's handshake.
+  ///   - delays: the longest wait before the second attempt to connect, and before the last ones.
+  ///   - chance: from 0 to 1, of which part of the longest wait is waited for; asked each time.
+  package init(
+    broker: String, connectTimeout: Duration, delays: ClosedRange<Duration>,
+    chance: @escaping @Sendable () -> Double
+  ) {
+    self.broker = broker
+    self.connectTimeout = connectTimeout
+    backoff = Backoff(delays, chance: chance)
+  }
+}
+
+// MARK: What the client asks for
+
+extension Session {
+  package mutating func connect(_ options: SessionOptions, at now: Instant) -> [Action] {
+    guard link == .idle, life == nil, farewell == nil else { return [] }
+    self.options = options
+    life = SessionLife(options, at: now)
+    return startConnecting(at: now)
+  }
+
+  package mutating func update(_ options: SessionOptions, at now: Instant) -> [Action] {
+    let change = SubscriptionChange(from: self.options.subscriptions, to: options.subscriptions)
+    update = Update(before: self.options, change: change)
+    former.formUnion(self.options.subscriptions + options.subscriptions)
+    adopt(options)
+    switch link {
+    case .online where farewell == nil: return changeSubscriptions(at: now)
+    // Not before it is known what comes of the subscriptions that were asked for last.
+    case .subscribing where farewell == nil: return []
+    case .idle, .waiting, .connecting, .opening, .subscribing, .online, .leaving:
+      updated(refusal: nil)
+      return []
+    }
+  }
+
+  /// The next event, and in hand if it is a batch.
+  package mutating func takeEvent() -> BrokerEvent? {
+    if hasLeft { return nil }
+    if !events.isEmpty {
+      toldConfirmed = confirmed
+      let event = events.removeFirst()
+      if case .deliveries = event { batch = .inHand }
+      return event
+    }
+    guard confirmed > toldConfirmed else { return nil }
+    toldConfirmed = confirmed
+    return .confirmed
+  }
+
+  /// What a call that waits for an event returns; `nil` if it is to go on waiting.
+  ///
+  /// What has been read is handed over to a call that is cancelled, too: it could not be settled
+  /// otherwise, and nothing be said any more.
+  package mutating func answer(isCancelled: Bool, isDue: Bool) -> BrokerEvent?? {
+    if hasLeft { return .some(nil) }
+    if let event = takeEvent() { return event }
+    return isCancelled || isDue ? .some(nil) : nil
+  }
+
+  /// Before a message is published; then `mayPublish` says whether it can be.
+  package mutating func willPublish(at now: Instant) -> [Action] {
+    life?.served()
+    // What is published again on the next connection has another chance.
+    return confirmations.isFull ? lost(.confirmsNothing, at: now) : []
+  }
+
+  /// Whether what is published now can go on its way. What cannot is to be told to `dropped`.
+  package var mayPublish: Bool { isGreeted && farewell == nil && !confirmations.isFull }
+
+  /// - Parameter packetID: of a message with QoS 1.
+  package mutating func published(packetID: Int32?, at now: Instant) {
+    if batch != .none { isHoldingBack = true }
+    if let packetID { confirmations.published(packetID: packetID, at: now) }
+  }
+
+  /// Counts a message with QoS 1 that is dropped, so that it is never taken for a confirmed one.
+  package mutating func dropped() { confirmations.dropped() }
+
+  /// The running number of the last message so far that was published with QoS 1.
+  package var lastPublished: UInt64 { confirmations.last }
+
+  /// The running number up to which the broker has acknowledged what was published.
+  package var confirmed: UInt64 { confirmations.confirmed }
+
+  /// - Returns: whether there was a batch in hand, so that what is queued is to be written now.
+  package mutating func settle() -> Bool {
+    guard batch == .inHand else { return false }
+    batch = .none
+    isHoldingBack = false
+    life?.served()
+    return farewell == nil && hasConnection
+  }
+
+  /// Whether the connection is the one that has brought the batch settled last.
+  package var acknowledges: Bool { hasConnection && batchConnection == connection }
+
+  package mutating func abandon(at now: Instant) -> [Action] {
+    if batch != .none { life?.abandoned() }
+    batch = .none
+    isHoldingBack = false
+    events.removeAll { if case .deliveries = $0 { true } else { false } }
+    return hasConnection ? lost(.connectionLost("the client has given it up"), at: now) : []
+  }
+
+  /// - Parameter isWritten: all that was queued has left.
+  package mutating func disconnect(
+    grace: Duration, isWritten: Bool, at now: Instant
+  ) -> [Action] {
+    if farewell == nil { farewell = now + grace }
+    return bidFarewell(isWritten: isWritten, at: now)
+  }
+}
+
+// MARK: What the hands ask
+
+extension Session {
+  /// Nothing is read while a batch is in hand. On the way out acknowledgements still are.
+  package var mayRead: Bool { hasConnection && (batch == .none || farewell != nil) }
+
+  /// What is queued may leave: no acknowledgement of a batch in hand is among it.
+  package var mayWrite: Bool { hasConnection && link != .leaving && batch == .none }
+
+  package var isLeaving: Bool { link == .leaving }
+
+  /// `disconnect` was called.
+  package var hasLeft: Bool { farewell != nil }
+
+  /// The broker has let the client in.
+  package var isGreeted: Bool {
+    switch link {
+    case .subscribing, .online: true
+    case .idle, .waiting, .connecting, .opening, .leaving: false
+    }
+  }
+
+  /// When `tick` is to be called at the latest.
+  package var deadline: Instant? {
+    let own: Instant? =
+      switch link {
+      case .idle, .leaving: nil
+      case .waiting(let until), .connecting(let until): until
+      case .opening(let until): batch == .none ? until : nil
+      case .subscribing, .online: batch == .none && !pending.isEmpty ? answersUntil : nil
+      }
+    return [own, link == .idle ? nil : farewell].compactMap(\.self).min()
+  }
+
+  /// A wait for the socket is to be no longer, so that sleep can be told from waiting.
+  package var longestWait: Duration { life?.longestWait ?? .seconds(1) }
+
+  private var hasConnection: Bool {
+    switch link {
+    case .opening, .subscribing, .online, .leaving: true
+    case .idle, .waiting, .connecting: false
+    }
+  }
+
+  package func hasReceived(since then: Instant) -> Bool {
+    life?.hasReceived(since: then) ?? false
+  }
+}
+
+// MARK: What the hands tell
+
+extension Session {
+  /// Lets happen what is due.
+  ///
+  /// - Parameter isWritten: all that was queued has left.
+  package mutating func tick(isWritten: Bool, at now: Instant) -> [Action] {
+    switch link {
+    case .waiting(let until) where now >= until: return startConnecting(at: now)
+    case .connecting(let until) where now >= until:
+      return lost(.unreachable("\(broker) does not answer"), at: now)
+    case .opening(let until) where now >= until && batch == .none:
+      return lost(.unreachable("\(broker) does not finish the MQTT handshake"), at: now)
+    case .subscribing, .online:
+      guard !pending.isEmpty, batch == .none, now >= answersUntil else { break }
+      return lost(.unreachable("\(broker) does not finish the MQTT handshake"), at: now)
+    case .idle, .waiting, .connecting, .opening, .leaving: break
+    }
+    return bidFarewell(isWritten: isWritten, at: now)
+  }
+
+  /// The attempt has made a connection; the CONNECT is queued.
+  package mutating func connected(at now: Instant) -> [Action] {
+    // To connect has taken its time: what could be resumed then may be too old by now.
+    if start == .resume, life?.mayResume(at: now) == false { return startConnecting(at: now) }
+    link = .opening(until: now + connectTimeout)
+    life?.looked(at: now)
+    return []
+  }
+
+  /// - Parameter refusal: why the broker does not let the client in.
+  package mutating func greeted(
+    resumed: Bool, refusal: BrokerError?, at now: Instant
+  ) -> [Action] {
+    if let refusal { return lost(refusal, at: now) }
+    if !resumed {
+      isSessionNew = true
+      life?.startedClean(at: now)
+    }
+    if start == .wipe { return [.leave(acknowledging: true)] + startConnecting(at: now) }
+    link = .subscribing
+    let outdated = former.subtracting(options.subscriptions)
+    let drop: [Action] = outdated.isEmpty ? [] : [.unsubscribe(Array(outdated))]
+    guard !options.subscriptions.isEmpty else { return drop + online(at: now) }
+    return drop + subscribe(to: options.subscriptions, at: now)
+  }
+
+  /// A SUBSCRIBE is answered.
+  ///
+  /// - Parameter levels: of QoS, one for each filter. QoS 0 instead of 1 is a refusal too: deliveries
+  ///   could be lost.
+  package mutating func granted(
+    _ number: Int, _ levels: [Int32], at now: Instant
+  ) -> [Action] {
+    guard let filters = pending.removeValue(forKey: number) else { return [] }
+    refusedFilter = refusedFilter ?? zip(filters, levels).first { $0.1 != 1 }?.0
+    guard pending.isEmpty else { return [] }
+    let refusal = refusedFilter.map { BrokerError.subscriptionRefused(filter: $0.text) }
+    if case .subscribing = link {
+      return refusal.map { lost($0, at: now) } ?? online(at: now)
+    }
+    guard let update else { return [] }
+    if let refusal { return withdraw(update, refusal, at: now) }
+    updated(refusal: nil)
+    return update.change.droppedLast.isEmpty ? [] : [.unsubscribe(update.change.droppedLast)]
+  }
+
+  /// Before something is read: nothing that is older than the session may be.
+  package mutating func willRead(at now: Instant) -> [Action] {
+    let isTooOld: Bool
+    if case .opening = link, start == .resume {
+      isTooOld = life?.overslept(at: now) == true || life?.mayResume(at: now) == false
+    } else {
+      isTooOld = life?.overslept(at: now) == true
+    }
+    guard isTooOld else { return [] }
+    return lost(.connectionLost("nothing was read for longer than the session may live"), at: now)
+  }
+
+  /// After something was read.
+  ///
+  /// - Parameters:
+  ///   - now: when it was begun.
+  ///   - end: when it was done.
+  package mutating func didRead(at now: Instant, until end: Instant) {
+    life?.received(at: now)
+    life?.looked(at: end)
+  }
+
+  /// The socket was empty.
+  package mutating func looked(at now: Instant) { life?.looked(at: now) }
+
+  /// Deliveries have been read, at least one. They come behind what was told before.
+  package mutating func received(_ deliveries: [Delivery]) {
+    // The outage is over for a client that hears from its broker, online or not yet.
+    reportedReasons = []
+    events.append(.deliveries(deliveries))
+    batch = .queued
+    batchConnection = connection
+  }
+
+  /// The broker has answered for a message. An unknown packet id is that of a message with QoS 0, which
+  /// libmosquitto reports too once it is written.
+  package mutating func acknowledged(packetID: Int32, at now: Instant) {
+    confirmations.acknowledged(packetID: packetID, at: now)
+  }
+
+  /// The broker has not taken something.
+  package mutating func refused(_ reason: BrokerError) {
+    if reportedRefusals.insert(reason).inserted { events.append(.refused(reason)) }
+  }
+
+  /// The broker answers to a PINGREQ; what is published may as well be lost.
+  package mutating func probed(at now: Instant) -> [Action] {
+    let limit = Duration.seconds(2 * Int(max(options.keepAlive, 5)))
+    guard confirmations.isStalled(at: now, for: limit) else { return [] }
+    return lost(.confirmsNothing, at: now)
+  }
+
+  /// The connection is gone, or none has come about. What it has read can be acknowledged no more.
+  package mutating func lost(_ reason: BrokerError, at now: Instant) -> [Action] {
+    if case .online(let since) = link { backoff.connectionEnded(after: now - since) }
+    confirmations.connectionLost()
+    reportedRefusals = []
+    pending = [:]
+    life?.connectionLost()
+    // The next connection subscribes to what was asked for.
+    if update != nil { updated(refusal: nil) }
+    if reportedReasons.insert(reason).inserted { events.append(.offline(reason)) }
+    guard farewell == nil else { return end() }
+    link = .waiting(until: now + backoff.next())
+    return [.drop]
+  }
+
+  /// After the DISCONNECT the connection is closed.
+  package mutating func closed() -> [Action] { link == .leaving ? end() : [] }
+}
+
+// MARK: Within
+
+extension Session {
+  private mutating func startConnecting(at now: Instant) -> [Action] {
+    let mayResume = life?.mayResume(at: now) ?? false
+    start = options.sessionExpiry == .zero ? .clean : mayResume ? .resume : .wipe
+    link = .connecting(until: now + connectTimeout)
+    connection += 1
+    pending = [:]
+    return [.connect(start)]
+  }
+
+  private mutating func online(at now: Instant) -> [Action] {
+    link = .online(since: now)
+    life?.online(at: now)
+    reportedReasons = []
+    events.append(.online(resumed: !isSessionNew))
+    isSessionNew = false
+    return update == nil ? [] : changeSubscriptions(at: now)
+  }
+
+  private mutating func adopt(_ options: SessionOptions) {
+    self.options = options
+    life?.expiry = options.sessionExpiry
+  }
+
+  private mutating func subscribe(to filters: [TopicFilter], at now: Instant) -> [Action] {
+    refusedFilter = nil
+    // Nothing is left out without a word.
+    if let filter = filters.first(where: { !$0.isValid }) {
+      let refusal = BrokerError.subscriptionRefused(filter: filter.text)
+      return update.map { withdraw($0, refusal, at: now) } ?? lost(refusal, at: now)
+    }
+    answersUntil = now + connectTimeout
+    let isFlagged = { [options] in options.retainAsPublished.contains($0) }
+    let groups = [(filters.filter { !isFlagged($0) }, false), (filters.filter(isFlagged), true)]
+    return groups.filter { !$0.0.isEmpty }.map { filters, isFlagged in
+      subscribes += 1
+      pending[subscribes] = filters
+      return .subscribe(subscribes, filters, retainAsPublished: isFlagged)
+    }
+  }
+
+  /// What is dropped first leaves in one packet train with what is added: in between, nobody else is
+  /// served.
+  private mutating func changeSubscriptions(at now: Instant) -> [Action] {
+    guard let change = update?.change else { return [] }
+    let first: [Action] = change.droppedFirst.isEmpty ? [] : [.unsubscribe(change.droppedFirst)]
+    if !change.added.isEmpty { return first + subscribe(to: change.added, at: now) }
+    updated(refusal: nil)
+    return first + (change.droppedLast.isEmpty ? [] : [.unsubscribe(change.droppedLast)])
+  }
+
+  /// Goes back to the options before an update.
+  private mutating func withdraw(
+    _ update: Update, _ refusal: BrokerError, at now: Instant
+  ) -> [Action] {
+    adopt(update.before)
+    updated(refusal: refusal)
+    let added = update.change.added.filter(\.isValid)
+    let dropped = update.change.droppedFirst
+    let back = dropped.isEmpty ? [] : subscribe(to: dropped, at: now)
+    return (added.isEmpty ? [] : [.unsubscribe(added)]) + back
+  }
+
+  private mutating func updated(refusal: BrokerError?) {
+    update = nil
+    events.append(.updated(refusal: refusal))
+  }
+
+  /// Takes leave when all is confirmed, and ends when the broker has closed the connection or the grace
+  /// is over.
+  private mutating func bidFarewell(isWritten: Bool, at now: Instant) -> [Action] {
+    guard let farewell, link != .idle else { return farewell == nil ? [] : [.end] }
+    let isOver = now >= farewell
+    if link == .leaving { return isOver ? end() : [] }
+    guard isGreeted else { return end() }
+    if confirmations.isComplete, isWritten || batch != .none || isOver {
+      link = .leaving
+      return [.leave(acknowledging: batch == .none)]
+    }
+    // A DISCONNECT keeps the will from being published (3.14.4). Where what was to be said instead has
+    // not arrived, and what a batch holds back cannot, the will says it.
+    return isOver || isHoldingBack ? end() : []
+  }
+
+  private mutating func end() -> [Action] {
+    link = .idle
+    return [.drop, .end]
+  }
+}
+
+extension BrokerError {
+  static let confirmsNothing = BrokerError.connectionLost(
+    "the broker confirms nothing of what is published")
+}

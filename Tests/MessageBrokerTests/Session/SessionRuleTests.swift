@@ -1,0 +1,439 @@
+import Testing
+
+@testable import MessageBroker
+
+/// Every rule of a session, one line an expectation. Times are in seconds.
+@Suite struct SessionRuleTests {
+  static let a = TopicFilter(unchecked: "a")
+  static let b = TopicFilter(unchecked: "b")
+  static let order = Delivery(message: Message(topic: "a", text: "order"), packetID: 1)
+  static let gone = BrokerError.connectionLost("gone")
+
+  /// One that is asked to connect at 0, and waits 1 s, 2 s, 4 s and so on between attempts.
+  private func connecting(
+    _ change: (inout SessionOptions) -> Void = { _ in }
+  ) -> Session {
+    var session = Session(
+      broker: "host", connectTimeout: .seconds(10), delays: .seconds(1) ... .seconds(60),
+      chance: { 1 })
+    _ = session.connect(options(change), at: .zero)
+    return session
+  }
+
+  private func options(_ change: (inout SessionOptions) -> Void = { _ in }) -> SessionOptions {
+    var options = SessionOptions(clientID: "kiosk", subscriptions: [Self.a])
+    change(&options)
+    return options
+  }
+
+  /// One that is online since 0, its first event taken.
+  private func online(
+    _ change: (inout SessionOptions) -> Void = { _ in }
+  ) -> Session {
+    var session = connecting(change)
+    _ = session.connected(at: .zero)
+    _ = session.greeted(resumed: false, refusal: nil, at: .zero)
+    _ = session.granted(1, [1], at: .zero)
+    _ = session.takeEvent()
+    return session
+  }
+
+  // MARK: Connecting
+
+  @Test func aSessionComesOnline() {
+    var session = Session(
+      broker: "host", connectTimeout: .seconds(10), delays: .seconds(1) ... .seconds(60),
+      chance: { 1 })
+    #expect(session.deadline == nil)
+    #expect(session.connect(options(), at: .zero) == [.connect(.clean)])
+    #expect(session.connect(options(), at: .zero) == [])
+    #expect(session.connected(at: .seconds(1)) == [])
+    #expect(!session.mayPublish)
+    #expect(
+      session.greeted(resumed: false, refusal: nil, at: .seconds(2))
+        == [.subscribe(1, [Self.a], retainAsPublished: false)])
+    #expect(session.mayPublish)
+    #expect(session.takeEvent() == nil)
+    #expect(session.granted(1, [1], at: .seconds(3)) == [])
+    #expect(session.takeEvent() == .online(resumed: false))
+    #expect(session.takeEvent() == nil)
+    #expect(session.deadline == nil)
+  }
+
+  @Test func withoutSubscriptionsItIsOnlineAtOnce() {
+    var session = connecting { $0.subscriptions = [] }
+    _ = session.connected(at: .zero)
+    #expect(session.greeted(resumed: false, refusal: nil, at: .zero) == [])
+    #expect(session.takeEvent() == .online(resumed: false))
+  }
+
+  @Test func subscriptionsThatWantTheFlagAsPublishedGoApart() {
+    var session = connecting {
+      $0.subscriptions = [Self.a, Self.b]
+      $0.retainAsPublished = [Self.b]
+    }
+    _ = session.connected(at: .zero)
+    #expect(
+      session.greeted(resumed: false, refusal: nil, at: .zero) == [
+        .subscribe(1, [Self.a], retainAsPublished: false),
+        .subscribe(2, [Self.b], retainAsPublished: true),
+      ])
+    #expect(session.granted(1, [1], at: .zero) == [])
+    #expect(session.takeEvent() == nil)
+    #expect(session.granted(2, [1], at: .zero) == [])
+    #expect(session.takeEvent() == .online(resumed: false))
+  }
+
+  @Test(arguments: [0, 2, 128])
+  func whatIsNotGrantedWithQoS1IsRefused(level: Int32) {
+    var session = connecting { $0.subscriptions = [Self.a, Self.b] }
+    _ = session.connected(at: .zero)
+    _ = session.greeted(resumed: false, refusal: nil, at: .zero)
+    #expect(session.granted(1, [1, level], at: .zero) == [.drop])
+    #expect(session.takeEvent() == .offline(.subscriptionRefused(filter: "b")))
+    #expect(session.deadline == .seconds(1))
+  }
+
+  @Test func whatIsNoFilterIsRefusedUnasked() {
+    var session = connecting { $0.subscriptions.append(TopicFilter(unchecked: "#/a")) }
+    _ = session.connected(at: .zero)
+    #expect(session.greeted(resumed: false, refusal: nil, at: .zero) == [.drop])
+    #expect(session.takeEvent() == .offline(.subscriptionRefused(filter: "#/a")))
+  }
+
+  @Test func aBrokerThatRefusesIsTriedAgain() {
+    var session = connecting()
+    _ = session.connected(at: .zero)
+    let refusal = BrokerError.loginRefused("no")
+    #expect(session.greeted(resumed: false, refusal: refusal, at: .zero) == [.drop])
+    #expect(session.takeEvent() == .offline(refusal))
+    #expect(session.tick(isWritten: true, at: .milliseconds(999)) == [])
+    #expect(session.tick(isWritten: true, at: .seconds(1)) == [.connect(.clean)])
+  }
+
+  @Test func eachStepHasItsTime() {
+    var session = connecting()
+    #expect(session.deadline == .seconds(10))
+    #expect(session.tick(isWritten: true, at: .seconds(9)) == [])
+    _ = session.connected(at: .seconds(9))
+    #expect(session.deadline == .seconds(19))
+    _ = session.greeted(resumed: false, refusal: nil, at: .seconds(18))
+    #expect(session.deadline == .seconds(28))
+    #expect(session.tick(isWritten: true, at: .seconds(28)) == [.drop])
+    #expect(
+      session.takeEvent() == .offline(.unreachable("host does not finish the MQTT handshake")))
+  }
+
+  @Test func theWaitDoublesUpToTheLongest() {
+    var session = connecting()
+    var now = Duration.zero
+    for wait in [1, 2, 4, 8, 16, 32, 60, 60] {
+      #expect(session.lost(Self.gone, at: now) == [.drop])
+      #expect(session.deadline == now + .seconds(wait))
+      now += .seconds(wait)
+      #expect(session.tick(isWritten: true, at: now) == [.connect(.clean)])
+    }
+    #expect(session.takeEvent() == .offline(Self.gone))
+    #expect(session.takeEvent() == nil, "it is told once")
+  }
+
+  /// (how long the connection lasted, the wait after it)
+  @Test(arguments: [(1, 2), (2, 2), (3, 1)])
+  func aConnectionThatLastsStartsTheWaitAnew(lasted: Int, wait: Int) {
+    var session = connecting()
+    _ = session.lost(Self.gone, at: .zero)
+    _ = session.tick(isWritten: true, at: .seconds(1))
+    _ = session.connected(at: .seconds(1))
+    _ = session.greeted(resumed: false, refusal: nil, at: .seconds(1))
+    _ = session.granted(1, [1], at: .seconds(1))
+    _ = session.lost(Self.gone, at: .seconds(1 + lasted))
+    #expect(session.deadline == .seconds(1 + lasted + wait))
+  }
+
+  // MARK: Resuming
+
+  /// (seconds since the last sign of life before the start, whether it asks for a clean start, how it
+  /// connects)
+  @Test(arguments: [
+    (0, false, Session.Start.resume), (30, false, .resume), (31, false, .wipe), (0, true, .wipe),
+  ])
+  func howTheFirstConnectionBegins(absence: Int, cleanStart: Bool, start: Session.Start) {
+    var session = Session(
+      broker: "host", connectTimeout: .seconds(10), delays: .seconds(1) ... .seconds(60),
+      chance: { 1 })
+    let options = options {
+      $0.sessionExpiry = .seconds(30)
+      $0.absence = .seconds(absence)
+      $0.cleanStart = cleanStart
+    }
+    #expect(session.connect(options, at: .seconds(100)) == [.connect(start)])
+  }
+
+  @Test func aSessionIsWipedOnAConnectionOfItsOwn() {
+    var session = connecting { $0.sessionExpiry = .seconds(30) }
+    _ = session.connected(at: .zero)
+    #expect(
+      session.greeted(resumed: false, refusal: nil, at: .zero)
+        == [.leave(acknowledging: true), .connect(.resume)])
+  }
+
+  /// (seconds that the connection took, whether the session is resumed after all)
+  @Test(arguments: [(30, true), (31, false)])
+  func whatIsTooOldByThenIsNotResumed(took: Int, resumes: Bool) {
+    var session = connecting {
+      $0.sessionExpiry = .seconds(30)
+      $0.cleanStart = false
+    }
+    #expect(session.connected(at: .seconds(took)) == (resumes ? [] : [.connect(.wipe)]))
+  }
+
+  /// (when something was read while it was online, when the connection was lost, how the next begins)
+  @Test(arguments: [(0, 10, Session.Start.resume), (100, 110, .resume), (0, 31, .wipe)])
+  func theSessionLivesAsLongAsItIsServed(read: Int, lost: Int, start: Session.Start) {
+    var session = online {
+      $0.sessionExpiry = .seconds(30)
+      $0.cleanStart = false
+    }
+    session.didRead(at: .seconds(read), until: .seconds(read))
+    _ = session.lost(Self.gone, at: .seconds(lost))
+    #expect(session.tick(isWritten: true, at: .seconds(lost + 1)) == [.connect(start)])
+  }
+
+  @Test func whatSleptReadsNothing() {
+    var session = online { $0.sessionExpiry = .seconds(30) }
+    session.looked(at: .seconds(5))
+    #expect(session.willRead(at: .seconds(35)) == [])
+    #expect(session.willRead(at: .seconds(36)) == [.drop])
+    #expect(session.tick(isWritten: true, at: .seconds(37)) == [.connect(.wipe)])
+  }
+
+  @Test func whoAbandonsServesNobody() {
+    var session = online {
+      $0.sessionExpiry = .seconds(30)
+      $0.cleanStart = false
+    }
+    session.received([Self.order])
+    session.didRead(at: .seconds(20), until: .seconds(20))
+    _ = session.takeEvent()
+    #expect(session.abandon(at: .seconds(21)) == [.drop])
+    #expect(session.tick(isWritten: true, at: .seconds(22)) == [.connect(.resume)])
+    _ = session.connected(at: .seconds(22))
+    _ = session.greeted(resumed: true, refusal: nil, at: .seconds(22))
+    session.didRead(at: .seconds(40), until: .seconds(40))
+    _ = session.lost(Self.gone, at: .seconds(50))
+    #expect(session.tick(isWritten: true, at: .seconds(60)) == [.connect(.wipe)])
+  }
+
+  // MARK: Batches
+
+  @Test func oneBatchIsInHandAtATime() {
+    var session = online()
+    #expect((session.mayRead, session.mayWrite) == (true, true))
+    session.received([Self.order])
+    #expect((session.mayRead, session.mayWrite) == (false, false))
+    #expect(session.settle() == false, "nobody has it yet")
+    #expect(session.takeEvent() == .deliveries([Self.order]))
+    #expect((session.mayRead, session.mayWrite) == (false, false))
+    #expect(session.settle() == true)
+    #expect(session.acknowledges)
+    #expect((session.mayRead, session.mayWrite) == (true, true))
+    #expect(session.settle() == false)
+  }
+
+  @Test func aBatchOfALostConnectionIsNotAcknowledged() {
+    var session = online()
+    session.received([Self.order])
+    _ = session.takeEvent()
+    _ = session.lost(Self.gone, at: .zero)
+    _ = session.tick(isWritten: true, at: .seconds(1))
+    _ = session.connected(at: .seconds(1))
+    #expect(!session.mayRead)
+    #expect(session.settle() == true)
+    #expect(!session.acknowledges)
+    #expect(session.mayRead)
+  }
+
+  @Test func anAbandonedBatchIsForgotten() {
+    var session = online()
+    session.received([Self.order])
+    #expect(session.abandon(at: .zero) == [.drop])
+    #expect(session.takeEvent() == .offline(.connectionLost("the client has given it up")))
+    #expect(session.takeEvent() == nil)
+  }
+
+  @Test func whatWasReadIsHandedToACallThatIsCancelled() {
+    var session = online()
+    session.received([Self.order])
+    #expect(session.answer(isCancelled: true, isDue: false) == .some(.deliveries([Self.order])))
+    #expect(session.answer(isCancelled: true, isDue: false) == .some(nil))
+    #expect(session.answer(isCancelled: false, isDue: true) == .some(nil))
+    #expect(session.answer(isCancelled: false, isDue: false) == nil)
+  }
+
+  // MARK: Publishing
+
+  @Test func confirmationsAreTold() {
+    var session = online()
+    for packetID in 1...3 { session.published(packetID: Int32(packetID), at: .zero) }
+    #expect(session.lastPublished == 3)
+    session.acknowledged(packetID: 2, at: .zero)
+    #expect((session.confirmed, session.takeEvent()) == (0, nil))
+    session.acknowledged(packetID: 1, at: .zero)
+    #expect((session.confirmed, session.takeEvent()) == (2, .confirmed))
+    #expect(session.takeEvent() == nil)
+    session.acknowledged(packetID: 7, at: .zero)
+    session.acknowledged(packetID: 3, at: .zero)
+    #expect((session.confirmed, session.takeEvent()) == (3, .confirmed))
+  }
+
+  @Test func whatIsDroppedIsNeverConfirmed() {
+    var session = online()
+    session.dropped()
+    session.published(packetID: 1, at: .zero)
+    session.acknowledged(packetID: 1, at: .zero)
+    #expect((session.lastPublished, session.confirmed) == (2, 2))
+    session.published(packetID: 2, at: .zero)
+    _ = session.lost(Self.gone, at: .zero)
+    session.acknowledged(packetID: 2, at: .zero)
+    #expect((session.lastPublished, session.confirmed) == (3, 2))
+  }
+
+  @Test func aRefusalIsToldOncePerConnection() {
+    var session = online()
+    let refusal = BrokerError.publishRefused("not authorized")
+    session.refused(refusal)
+    session.refused(refusal)
+    #expect(session.takeEvent() == .refused(refusal))
+    #expect(session.takeEvent() == nil)
+  }
+
+  /// (seconds without a confirmation, whether the connection is given up)
+  @Test(arguments: [(20, false), (21, true)])
+  func aBrokerThatConfirmsNothingIsLeft(seconds: Int, isLost: Bool) {
+    var session = online()
+    session.published(packetID: 1, at: .zero)
+    #expect(session.probed(at: .seconds(seconds)) == (isLost ? [.drop] : []))
+  }
+
+  @Test func moreThanPacketIDsCanTellIsTooMuch() {
+    var session = online()
+    for packetID in 1...Int32(Confirmations.limit) {
+      session.published(packetID: packetID, at: .zero)
+    }
+    #expect(!session.mayPublish)
+    #expect(session.willPublish(at: .zero) == [.drop])
+    #expect(session.willPublish(at: .zero) == [])
+  }
+
+  // MARK: Other options
+
+  @Test func anUpdateTouchesOnlyWhatChanges() {
+    var session = online()
+    #expect(
+      session.update(options { $0.subscriptions = [Self.a, Self.b] }, at: .zero)
+        == [.subscribe(2, [Self.b], retainAsPublished: false)])
+    #expect(session.takeEvent() == nil)
+    #expect(session.granted(2, [1], at: .zero) == [])
+    #expect(session.takeEvent() == .updated(refusal: nil))
+    #expect(
+      session.update(options { $0.subscriptions = [Self.b] }, at: .zero)
+        == [.unsubscribe([Self.a])])
+    #expect(session.takeEvent() == .updated(refusal: nil))
+  }
+
+  @Test func whatOverlapsIsDroppedFirstAndComesBackWithARefusal() {
+    let all = TopicFilter(unchecked: "#")
+    var session = online()
+    #expect(
+      session.update(options { $0.subscriptions = [all] }, at: .zero)
+        == [.unsubscribe([Self.a]), .subscribe(2, [all], retainAsPublished: false)])
+    #expect(
+      session.granted(2, [128], at: .zero)
+        == [.unsubscribe([all]), .subscribe(3, [Self.a], retainAsPublished: false)])
+    #expect(session.takeEvent() == .updated(refusal: .subscriptionRefused(filter: "#")))
+    #expect(session.options.subscriptions == [Self.a])
+  }
+
+  @Test func anUpdateWithoutAConnectionHoldsAtOnce() {
+    var session = connecting()
+    #expect(session.update(options { $0.subscriptions = [Self.b] }, at: .zero) == [])
+    #expect(session.takeEvent() == .updated(refusal: nil))
+    _ = session.connected(at: .zero)
+    #expect(
+      session.greeted(resumed: true, refusal: nil, at: .zero)
+        == [.unsubscribe([Self.a]), .subscribe(1, [Self.b], retainAsPublished: false)])
+  }
+
+  @Test func anUpdateWaitsForWhatWasAskedForBefore() {
+    var session = connecting()
+    _ = session.connected(at: .zero)
+    _ = session.greeted(resumed: false, refusal: nil, at: .zero)
+    #expect(session.update(options { $0.subscriptions = [Self.a, Self.b] }, at: .zero) == [])
+    #expect(
+      session.granted(1, [1], at: .zero) == [.subscribe(2, [Self.b], retainAsPublished: false)])
+    #expect(session.takeEvent() == .online(resumed: false))
+    _ = session.granted(2, [1], at: .zero)
+    #expect(session.takeEvent() == .updated(refusal: nil))
+  }
+
+  @Test func anUpdateEndsWithItsConnection() {
+    var session = online()
+    _ = session.update(options { $0.subscriptions = [Self.b] }, at: .zero)
+    _ = session.lost(Self.gone, at: .zero)
+    #expect(session.takeEvent() == .updated(refusal: nil))
+    #expect(session.takeEvent() == .offline(Self.gone))
+  }
+
+  // MARK: Leaving
+
+  @Test func aFarewellEndsWhenTheBrokerHasClosedTheConnection() {
+    var session = online()
+    #expect(
+      session.disconnect(grace: .seconds(5), isWritten: true, at: .zero)
+        == [.leave(acknowledging: true)])
+    #expect(session.isLeaving)
+    #expect(session.answer(isCancelled: false, isDue: false) == .some(nil))
+    #expect(session.closed() == [.drop, .end])
+    #expect(session.closed() == [])
+    #expect(session.disconnect(grace: .seconds(5), isWritten: true, at: .zero) == [.end])
+  }
+
+  @Test func aFarewellWaitsForTheLastConfirmation() {
+    var session = online()
+    session.published(packetID: 1, at: .zero)
+    #expect(session.disconnect(grace: .seconds(5), isWritten: false, at: .zero) == [])
+    #expect(session.deadline == .seconds(5))
+    session.acknowledged(packetID: 1, at: .zero)
+    #expect(session.tick(isWritten: false, at: .seconds(1)) == [])
+    #expect(session.tick(isWritten: true, at: .seconds(1)) == [.leave(acknowledging: true)])
+    #expect(session.tick(isWritten: true, at: .seconds(5)) == [.drop, .end])
+  }
+
+  @Test func withoutTheLastConfirmationTheWillSpeaks() {
+    var session = online()
+    session.published(packetID: 1, at: .zero)
+    _ = session.disconnect(grace: .seconds(5), isWritten: true, at: .zero)
+    #expect(session.tick(isWritten: true, at: .seconds(5)) == [.drop, .end])
+  }
+
+  @Test func whereTheLastWordsAreHeldBackTheWillSpeaks() {
+    var session = online()
+    session.received([Self.order])
+    session.published(packetID: 1, at: .zero)
+    #expect(session.disconnect(grace: .seconds(5), isWritten: false, at: .zero) == [.drop, .end])
+  }
+
+  @Test func aBatchInHandIsLeftUnacknowledged() {
+    var session = online()
+    session.received([Self.order])
+    #expect(
+      session.disconnect(grace: .seconds(5), isWritten: false, at: .zero)
+        == [.leave(acknowledging: false)])
+  }
+
+  @Test func withoutAConnectionThereIsNoFarewell() {
+    var session = connecting()
+    #expect(session.disconnect(grace: .seconds(5), isWritten: true, at: .zero) == [.drop, .end])
+    #expect(session.deadline == nil)
+  }
+}
