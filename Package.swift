@@ -196,7 +196,7 @@ let package = Package(
       name: "KioskControllerTests",
       dependencies: [
         "JuiceMaker", "KioskCore", "KioskMessages", "MessageBroker", "Ledger", "Panels",
-        "KioskController", logging, metrics, metricsTestKit,
+        "KioskController", grdb, logging, metrics, metricsTestKit,
       ],
       swiftSettings: settings),
   ]

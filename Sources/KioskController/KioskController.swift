@@ -193,21 +193,11 @@ package actor KioskController {
     if door.redeliveries.takeNewNumbering() {
       try ledger.forgetDeliveries(through: feed.acknowledged)
     }
-    var core = core
-    let recalled = try ledger.recall(admissions.flatMap(\.repeatKeys))
-    var decision = core.decide(admissions, recalling: recalled, at: now)
-    // guard: only what the broker has confirmed counts as told
-    if feed.saved != feed.confirmed { decision.transaction.confirmed = feed.confirmed }
-    let start = metrics.map { _ in ContinuousClock.now }
-    // guard: an order is acknowledged only after the commit
-    // guard: an answer leaves only after the commit
-    try ledger.commit(decision.transaction)
-    metrics?.committed(since: start)
+    let decision = try commit(admissions, at: now)
     if !decision.transaction.records.isEmpty {
       state.changed(at: now.uptime)
       displays.stateChanged()
     }
-    self.core = core
     feed.markSaved()
     ledgerWorks()
 
@@ -232,6 +222,41 @@ package actor KioskController {
       log.rejected(rejection.reason, from: source, detail: rejection.detail, at: now.timestamp)
     }
     metrics?.cycled(deliveries.count, decision, core)
+  }
+
+  /// Decides on a batch and commits it. A batch that the ledger can never hold is taken apart, and
+  /// what is to blame is turned away.
+  private func commit(
+    _ admissions: [Admission], at now: Moment
+  ) throws(LedgerError) -> Decision {
+    do {
+      return try commitTogether(admissions, at: now)
+    } catch {
+      guard error.blamesTransaction else { throw error }
+      guard let only = admissions.first, admissions.count == 1 else {
+        var decision = Decision()
+        for admission in admissions { decision.append(try commit([admission], at: now)) }
+        return decision
+      }
+      return core.turnAway(unrecordable: only, "\(error)")
+    }
+  }
+
+  private func commitTogether(
+    _ admissions: [Admission], at now: Moment
+  ) throws(LedgerError) -> Decision {
+    var core = core
+    let recalled = try ledger.recall(admissions.flatMap(\.repeatKeys))
+    var decision = core.decide(admissions, recalling: recalled, at: now)
+    // guard: only what the broker has confirmed counts as told
+    if feed.saved != feed.confirmed { decision.transaction.confirmed = feed.confirmed }
+    let start = metrics.map { _ in ContinuousClock.now }
+    // guard: an order is acknowledged only after the commit
+    // guard: an answer leaves only after the commit
+    try ledger.commit(decision.transaction)
+    metrics?.committed(since: start)
+    self.core = core
+    return decision
   }
 
   func publish(

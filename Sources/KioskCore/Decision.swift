@@ -11,6 +11,9 @@ package struct Decision: Sendable {
   /// Where in the transaction's echoes those are that went behind the last new delivery.
   private var moved = 0..<0
 
+  /// Nothing came in.
+  package init() {}
+
   mutating func record(_ entry: LedgerEntry, answer: Answer, key: RepeatKey?) {
     transaction.records.append(.init(entry: entry, answer: answer, key: key))
     answers.append(Message(answer))
@@ -43,6 +46,13 @@ package struct Decision: Sendable {
   }
 
   mutating func answer(_ messages: [Message]) { answers += messages }
+
+  /// What was decided, and committed, behind this.
+  package mutating func append(_ other: Decision) {
+    answers += other.answers
+    transaction.records += other.transaction.records
+    rejections += other.rejections
+  }
 }
 
 extension Message {

@@ -149,6 +149,17 @@ package struct Kiosk: Sendable {
     return decision
   }
 
+  /// What cannot be recorded has not happened.
+  ///
+  /// - Parameter detail: why it cannot.
+  package mutating func turnAway(unrecordable admission: Admission, _ detail: String) -> Decision {
+    var decision = Decision()
+    counters.rejected += 1
+    let request = try? admission.request?.get()
+    decision.turnAway(admission, Rejection(.notRecorded, detail, id: request?.id))
+    return decision
+  }
+
   /// The kiosk was away for longer than an order may be old.
   package mutating func cameBack(at now: Timestamp) {
     cameBackAt = now

@@ -20,6 +20,8 @@ package enum LedgerError: Error, Hashable {
   case diskFull(path: String)
   /// The disk does not take or give what it should.
   case disk(path: String, detail: String)
+  /// The schema does not allow what a transaction writes, or it is larger than SQLite takes.
+  case notAllowed(String)
   /// An entry moves a fruit that the ledger does not hold.
   case unknownFruit(String)
   /// An entry whose columns contradict each other.
@@ -40,10 +42,22 @@ package enum LedgerError: Error, Hashable {
       case .SQLITE_FULL: throw .diskFull(path: path)
       case .SQLITE_CANTOPEN, .SQLITE_PERM, .SQLITE_AUTH:
         throw .cannotOpen(path: path, detail: detail)
+      case .SQLITE_CONSTRAINT, .SQLITE_TOOBIG, .SQLITE_MISMATCH, .SQLITE_RANGE:
+        throw .notAllowed(detail)
       default: throw .disk(path: path, detail: detail)
       }
     } catch {
       throw .disk(path: path, detail: "\(error)")
+    }
+  }
+}
+
+extension LedgerError {
+  /// Whether what was to be written is to blame: it fails each time, and something else would not.
+  package var blamesTransaction: Bool {
+    switch self {
+    case .notAllowed, .unknownFruit: true
+    default: false
     }
   }
 }
@@ -74,6 +88,8 @@ extension LedgerError: CustomStringConvertible {
       "the disk of the ledger \(path) is full: make room"
     case .disk(let path, let detail):
       "the ledger \(path) cannot be read or written: \(detail). Check the disk"
+    case .notAllowed(let detail):
+      "the ledger cannot hold this: \(detail)"
     case .unknownFruit(let fruit):
       "the ledger does not hold \(fruit)"
     case .unreadable(let seq):

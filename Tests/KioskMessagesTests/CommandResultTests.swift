@@ -77,6 +77,7 @@ import Testing
       RejectionReason.allCases.map(\.rawValue) == [
         "unknown_juice", "unknown_fruit", "malformed", "too_large", "quantity_out_of_range",
         "stale", "retained", "rate_limited", "closed", "conflict", "exceeds_capacity", "below_zero",
+        "not_recorded",
       ])
   }
 

@@ -16,6 +16,7 @@ extension RejectionReason {
     case .conflict: language("the stock has moved on", "그사이 재고가 바뀌었어요")
     case .exceedsCapacity: language("more than there is room for", "최대 수량 초과")
     case .belowZero: language("less than nothing", "0보다 적은 수량")
+    case .notRecorded: language("the ledger could not hold it", "기록할 수 없는 명령")
     }
   }
 }

@@ -24,6 +24,8 @@ package enum RejectionReason: String, Error, CaseIterable, Hashable, Sendable {
   case exceedsCapacity = "exceeds_capacity"
   /// The stock would go below zero.
   case belowZero = "below_zero"
+  /// The ledger cannot hold what the command would write there.
+  case notRecorded = "not_recorded"
 }
 
 /// A rejection, with words for whoever looks for the fault.

@@ -8,7 +8,8 @@ extension Failure {
     switch error {
     case .inUse: self = .tryAgain("\(error)")
     case .cannotOpen: self = .badConfiguration("\(error)")
-    case .badBackup, .damaged, .doesNotAddUp, .newer, .notReplaced, .unknownFruit, .unreadable:
+    case .badBackup, .damaged, .doesNotAddUp, .newer, .notAllowed, .notReplaced,
+      .unknownFruit, .unreadable:
       self = .badData("\(error)")
     case .diskFull, .disk: self = Failure(status: ExitCode(74), message: "\(error)")
     }
