@@ -90,7 +90,9 @@ extension KioskSettings {
 
   /// Where a retained command is to be known for one, through a bridge too. Devices may retain what they
   /// say.
-  package var commandFilters: [TopicFilter] { topics.commandFilters.map(TopicFilter.init(unchecked:)) }
+  package var commandFilters: [TopicFilter] {
+    topics.commandFilters.map(TopicFilter.init(unchecked:))
+  }
 
   var birthTopics: [String] { births.map(\.topic) + displays.compactMap { $0.birth?.topic } }
 
