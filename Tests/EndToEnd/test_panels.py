@@ -65,6 +65,12 @@ def shelly2(
     )
 
 
+def theengs(packet: int, one: int, two: int, means: tuple[str, int] | str | None = None):
+    payload = {"model_id": "SBBT-004CEU/US", "packet": packet, "batt": 100,
+               "button1": one, "button2": two, "button3": 0, "button4": 0}
+    return Heard("home/TheengsGateway/BTtoMQTT/38398F71EEFF", json.dumps(payload), means)
+
+
 RECORDINGS = {
     "zigbee2mqtt": Recording([
         zigbee("single", ("kiwi", 1)),
@@ -124,6 +130,11 @@ RECORDINGS = {
         Heard("acme/7/event", '{"data":{"button":{"code":"A1"},"seq":17}}', ("kiwi", 1)),
         Heard("acme/7/event", '{"data":{"button":{"code":"A1"},"seq":17}}'),
         Heard("acme/8/event", '{"data":{"button":{"code":"A2"},"seq":17}}', ("mango", 2)),
+        Heard("gateway/remotes", '{"id":"3","click":"single"}', ("kiwi", 1)),
+        Heard("gateway/remotes", '{"id":"4","click":"single"}', ("mango", 1)),
+        Heard("gateway/remotes", '{"id":"5","click":"single"}'),
+        theengs(29, 1, 0, ("kiwi", 1)), theengs(29, 1, 0), theengs(30, 0, 1, ("mango", 1)),
+        theengs(31, 0, 0),
         Heard("acme/7/event", '{"data":{"uptime":9}}'),
         Heard("acme/7/event", '{"data":{"button":{"code":"A1"},"seq":17}}'),
     ]),

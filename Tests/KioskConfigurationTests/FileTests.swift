@@ -103,4 +103,15 @@ import Testing
     #expect(configuration.stock.initial["orange"] == 30)
     #expect(configuration.stock.capacities["kiwi"] == 100)
   }
+
+  @Test func theExamplesForDevicesAreRead() throws {
+    let page = try String(contentsOfFile: project("deploy/docs/devices.md"), encoding: .utf8)
+    let blocks = page.matches(of: /(?ms)^```yaml\n((?:panels|displays):.*?)^```/).map { $0.1 }
+    #expect(blocks.count >= 5)
+    for block in blocks { #expect(errors(String(block)) == []) }
+    let listing = try String(contentsOfFile: project("config/kiosk.yaml"), encoding: .utf8)
+    let panel = listing.matches(of: /(?m)^#(   (?:- |  ).*)$/).map { $0.1 }.joined(separator: "\n")
+    #expect(panel.contains("key: /button"))
+    #expect(errors("panels:\n\(panel)\n") == [])
+  }
 }

@@ -48,9 +48,10 @@ import Testing
     let configuration = try parse(
       """
       panels:
-        - {name: p, device: generic, topic: acme/+/up, action: /d/key, counter: /d/n, buttons: {"1": kiwi}}
+        - {name: p, device: generic, topic: acme/+/up, action: /d/do, key: /d/key, counter: /d/n, buttons: {1_on: kiwi}}
       """)
-    let format = GenericFormat(action: JSONPointer("/d/key"), counter: JSONPointer("/d/n"))
+    let format = GenericFormat(
+      action: JSONPointer("/d/do"), key: JSONPointer("/d/key"), counter: JSONPointer("/d/n"))
     #expect(configuration.panels.map(\.dialect) == [.generic(format)])
     #expect(configuration.panels.map(\.topic) == ["acme/+/up"])
   }
@@ -160,6 +161,10 @@ import Testing
     (
       "panels: [{name: p, device: generic, action: d/key, topic: a, buttons: {single: kiwi}}]",
       "k.yaml:1:37: panels.1.action: 'd/key' is no place in a JSON text; write it like '/event/action'"
+    ),
+    (
+      "panels: [{name: p, device: generic, key: /key, topic: a, buttons: {a: kiwi}}]",
+      "k.yaml:1:37: panels.1.key: says nothing without 'action'; write where the press is"
     ),
     (
       "panels: [{name: p, device: tasmota, action: /a, topic: stat/a, buttons: {single: kiwi}}]",

@@ -14,8 +14,8 @@ import Panels
 ///     feedback: ...                        # see `FeedbackReader`
 /// ```
 ///
-/// `action` and `counter` say where a generic device's press and its counter are (RFC 6901); without
-/// `action` the whole payload is the press.
+/// `action`, `key` and `counter` say where a generic device's press, its button and its counter are
+/// (RFC 6901); without `action` the whole payload is the press.
 struct PanelReader {
   private(set) var panels: [PanelBinding] = []
   /// What the panels show of the juices.
@@ -24,8 +24,8 @@ struct PanelReader {
   private let maxQuantity: Int
   /// What the kiosk's own topics start with.
   private let base: String
-  /// The topics of the panels so far: which of them a wildcard takes in as well.
-  private var filters: [(filter: FilterLevels, panel: String, isGeneric: Bool)] = []
+  /// Where the panels so far listen.
+  private var bound: [BoundTopics] = []
 
   /// - Parameter base: what the kiosk's own topics start with.
   init(_ root: inout Section, menu: Menu, maxQuantity: Int, base: String) {
@@ -61,12 +61,19 @@ struct PanelReader {
     case .shellyGen1: .shellyGen1
     case .shellyGen2: .shellyGen2
     case .esphome: .esphome
-    case .generic:
-      .generic(
-        GenericFormat(
-          action: section.read("action", .jsonPointer),
-          counter: section.read("counter", .jsonPointer)))
+    case .generic: .generic(readFormat(&section))
     }
+  }
+
+  private func readFormat(_ section: inout Section) -> GenericFormat {
+    let format = GenericFormat(
+      action: section.read("action", .jsonPointer), key: section.read("key", .jsonPointer),
+      counter: section.read("counter", .jsonPointer))
+    if format.key != nil, !section.has("action") {
+      section.report(
+        Complaint("says nothing without 'action'", hint: "write where the press is"), at: "key")
+    }
+    return format
   }
 
   private func readButtons(_ section: inout Section) -> [String: Command] {
@@ -109,46 +116,28 @@ struct PanelReader {
   }
 
   private mutating func checkTopic(_ panel: PanelBinding, _ section: Section) {
-    let own = panel.filters.map { FilterLevels($0) }
-    let isGeneric = panel.dialect.name == .generic
-    defer { filters += own.map { ($0, panel.name, isGeneric) } }
+    let own = BoundTopics(of: panel)
+    defer { bound.append(own) }
     let kiosk = FilterLevels("\(base)/#")
-    if own.contains(where: { $0.overlaps(kiosk) }) {
+    if own.filters.contains(where: { $0.overlaps(kiosk) }) {
       section.report(
         Complaint(
           "takes in the kiosk's own topics below \(base)", hint: "bind the device's"), at: "topic")
     }
-    if let other = panels.first(where: { $0.hears(panel) }) {
+    if let other = bound.first(where: { $0.hearsPresses(of: own) }) {
       return section.report(
         Complaint(
-          "panel \(other.name.quoted) hears the same presses", hint: "bind each press once"),
+          "panel \(other.panel.name.quoted) hears the same presses", hint: "bind each press once"),
         at: "topic")
     }
-    for filter in own {
-      let other = filters.first {
-        (isGeneric || $0.isGeneric) && $0.filter != filter && $0.filter.overlaps(filter)
-      }
-      guard let other else { continue }
+    for other in bound {
+      guard let filter = own.overlap(with: other) else { continue }
       section.report(
         Complaint(
-          "takes in \(other.filter) of panel \(other.panel.quoted)",
+          "takes in \(filter) of panel \(other.panel.name.quoted)",
           hint: "a broker may send such messages twice: bind one topic, or the same filter"),
         at: "topic")
     }
-  }
-}
-
-extension PanelBinding {
-  /// Whether one press could count for both.
-  fileprivate func hears(_ other: PanelBinding) -> Bool {
-    // Zigbee2MQTT says each press on two topics.
-    let topics = [topic, topic + "/action"]
-    if dialect == .zigbee2MQTT, other.dialect == .zigbee2MQTT,
-      topics.contains(other.topic) || other.topic + "/action" == topic
-    {
-      return true
-    }
-    return topic == other.topic && !Set(buttons.keys).isDisjoint(with: other.buttons.keys)
   }
 }
 

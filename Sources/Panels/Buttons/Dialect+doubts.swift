@@ -1,4 +1,4 @@
-// What can be told of a binding before anybody presses: why it could never fire.
+// What can be told of a binding before anybody presses: why it could never fire, or would fire twice.
 extension Dialect {
   /// What is wrong with the topic of a device, and what to do; `nil` if nothing is.
   package func flaw(of topic: String) -> (problem: String, hint: String)? {
@@ -27,16 +27,7 @@ extension Dialect {
   /// Whether a device of the kind can say a word: `single`, `1_single`.
   package func knows(_ word: String) -> Bool {
     guard let words else { return true }
-    return words.contains(word.replacing(button, with: ""))
-  }
-
-  /// What says in a word which button it was.
-  private var button: Regex<Substring> {
-    switch self {
-    // Inputs of the device itself count from 0, and other components from 200.
-    case .shellyGen2: /^(?:[0-9]{1,2}|[a-z]+:[0-9]+(?:_[0-9]+)?)_/
-    default: /^[0-9]+_/
-    }
+    return words.contains(String(parts(of: word).action))
   }
 
   /// All that a device of the kind can say; `nil` if its owner chooses the words.
@@ -46,5 +37,81 @@ extension Dialect {
     case .shellyGen2: ShellyGen2.words
     case .zigbee2MQTT, .tasmota, .esphome, .generic: nil
     }
+  }
+
+  /// The topic filters under which a device says its presses once more, in another form.
+  ///
+  /// - Parameters:
+  ///   - topic: the device's own.
+  ///   - words: the presses that are bound.
+  package func echoes(of topic: String, saying words: some Sequence<String>) -> [String] {
+    switch self {
+    // Beside the whole state, each of its members (#32015).
+    case .zigbee2MQTT where topic.hasSuffix("/action"): [String(topic.dropLast("/action".count))]
+    case .zigbee2MQTT: ["\(topic)/action"]
+    case .generic(let format) where !topic.hasSuffix("#"):
+      format.action.map { ["\(topic)\($0)"] } ?? []
+    // The state of the contact (shelly-api-docs.shelly.cloud/gen1, "MQTT").
+    case .shellyGen1:
+      Set(words.map { parts(of: $0).button ?? "+" }).sorted().flatMap {
+        ["\(topic)/input/\($0)", "\(topic)/longpush/\($0)"]
+      }
+    // .../gen2/ComponentsAndServices/Mqtt, "Generic status update".
+    case .shellyGen2: ["\(topic)/status/+"]
+    case .tasmota, .esphome, .generic: []
+    }
+  }
+
+  /// Whether one press can have both names.
+  package func canBeOne(_ word: String, _ other: String) -> Bool {
+    switch self {
+    case .esphome:
+      // An object id may hold what looks like an event.
+      let (one, another) = (word.withoutPress, other.withoutPress)
+      return one == another || one.hasSuffix("_\(another)") || another.hasSuffix("_\(one)")
+        || [word, other].contains("press")
+    case .generic(let format):
+      guard format.key != nil else { return word == other }
+      return word == other || word.hasSuffix("_\(other)") || other.hasSuffix("_\(word)")
+    case .zigbee2MQTT, .tasmota, .shellyGen1, .shellyGen2:
+      let (one, another) = (parts(of: word), parts(of: other))
+      guard meaning(of: one.action) == meaning(of: another.action) else { return false }
+      guard let button = one.button, let second = another.button else {
+        // It has a full name only (see `Tasmota`).
+        return ![one.button, another.button].contains { $0?.hasPrefix("switch") ?? false }
+      }
+      return button == second || button.hasPrefix("\(second)_") || second.hasPrefix("\(button)_")
+    }
+  }
+
+  /// Which button, and what was done to it.
+  private func parts(of word: String) -> (button: String?, action: Substring) {
+    let button: Regex<(Substring, Substring)> =
+      switch self {
+      // Inputs of the device itself count from 0, and other components from 200.
+      case .shellyGen2: /^([0-9]{1,2}|[a-z]+:[0-9]+(?:_[0-9]+)?)_/
+      case .tasmota: /^((?:switch)?[0-9]+)_/
+      default: /^([0-9]+)_/
+      }
+    guard let match = word.firstMatch(of: button) else { return (nil, word[...]) }
+    return (String(match.1), word[match.range.upperBound...])
+  }
+
+  /// Our word for a device's.
+  private func meaning(of action: Substring) -> String {
+    switch (self, action) {
+    case (.shellyGen1, _): ShellyGen1.ourWord[action.uppercased()] ?? String(action)
+    case (.shellyGen2, _): String(action.replacing(ShellyGen2.push, with: ""))
+    case (.tasmota, "quad"): "quadruple"
+    case (.tasmota, "penta"): "quintuple"
+    case (.tasmota, "hold"), (.zigbee2MQTT, "hold"): "long"
+    default: String(action)
+    }
+  }
+}
+
+extension String {
+  fileprivate var withoutPress: Substring {
+    hasSuffix("_press") ? dropLast("_press".count) : self[...]
   }
 }

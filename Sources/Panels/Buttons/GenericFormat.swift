@@ -4,11 +4,16 @@ import KioskMessages
 package struct GenericFormat: Hashable, Sendable {
   /// The member that names the press; `nil`: the whole payload does.
   package var action: JSONPointer?
+  /// The member that says of which button; `nil`: the action does, or there is one only.
+  package var key: JSONPointer?
   /// A counter or a timestamp: another for each press, the same when a press is said again.
   package var counter: JSONPointer?
 
-  package init(action: JSONPointer? = nil, counter: JSONPointer? = nil) {
+  package init(
+    action: JSONPointer? = nil, key: JSONPointer? = nil, counter: JSONPointer? = nil
+  ) {
     self.action = action
+    self.key = key
     self.counter = counter
   }
 
@@ -22,16 +27,22 @@ package struct GenericFormat: Hashable, Sendable {
     guard let value = action.map({ json[$0] }) ?? json, let word = value.word, !word.isEmpty else {
       return Signal()
     }
-    let press = try press(word)
+    var input: String?
+    if let key {
+      guard let word = json[key]?.word, !word.isEmpty else { return Signal() }
+      input = word.filter { !$0.isNewline }
+    }
+    let press = try press(word, of: input)
     guard let counter else { return Signal(presses: [press]) }
     guard let count = json[counter]?.word else {
       throw Unreadable("there is no counter at \(counter)")
     }
-    return Signal(presses: [press], mark: Signal.Mark(.counter, key: topic, value: count))
+    let place = input.map { "\(topic) \($0)" } ?? topic
+    return Signal(presses: [press], mark: Signal.Mark(.counter, key: place, value: count))
   }
 
-  private func press(_ word: String?) throws(Unreadable) -> Signal.Press {
+  private func press(_ word: String?, of input: String? = nil) throws(Unreadable) -> Signal.Press {
     guard let word else { throw Unreadable("the text is not valid UTF-8") }
-    return Signal.Press(words: [word.filter { !$0.isNewline }])
+    return Signal.Press(input: input, words: [word.filter { !$0.isNewline }])
   }
 }

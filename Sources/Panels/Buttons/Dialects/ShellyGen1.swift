@@ -22,7 +22,7 @@ enum ShellyGen1 {
     return Signal(presses: [press], mark: mark)
   }
 
-  private static let ourWord = [
+  static let ourWord = [
     "S": "single", "SS": "double", "SSS": "triple", "L": "long", "SL": "short_long",
     "LS": "long_short",
   ]

@@ -21,7 +21,7 @@ enum ShellyGen2 {
       presses: events.compactMap { press($0, at: $0["ts"] ?? parameters["ts"]) })
   }
 
-  private static let push = "_push"
+  static let push = "_push"
   /// What can be done to a button.
   static let words = ["single", "double", "triple", "long"].flatMap { [$0, $0 + push] }
 

@@ -1,0 +1,62 @@
+import Panels
+
+/// Where the presses of a panel come, and where its device says them once more.
+struct BoundTopics {
+  let panel: PanelBinding
+  let filters: [FilterLevels]
+  private let echoes: [FilterLevels]
+
+  init(of panel: PanelBinding) {
+    self.panel = panel
+    filters = panel.filters.map { FilterLevels($0) }
+    echoes = panel.dialect.echoes(of: panel.topic, saying: panel.buttons.keys).map {
+      FilterLevels($0)
+    }
+  }
+
+  /// Whether one press could count for both.
+  func hearsPresses(of other: BoundTopics) -> Bool {
+    if repeats(other) || other.repeats(self) { return true }
+    switch (panel.dialect, other.panel.dialect) {
+    case (.generic(let format), .generic(let another)):
+      return panel.topic == other.panel.topic && format.action == another.action
+        && sharesAWord(with: other)
+    case (.generic, _), (_, .generic):
+      return filters.contains(where: other.filters.contains)
+    case (let dialect, let another):
+      return dialect == another && panel.topic == other.panel.topic && sharesAWord(with: other)
+    }
+  }
+
+  /// A filter of the other that takes in topics of this one, and is not the same.
+  func overlap(with other: BoundTopics) -> FilterLevels? {
+    guard [panel, other.panel].contains(where: \.isGeneric) else { return nil }
+    return other.filters.first { filter in
+      filters.contains { $0 != filter && $0.overlaps(filter) }
+    }
+  }
+
+  /// Whether the device says its presses once more where the other listens.
+  private func repeats(_ other: BoundTopics) -> Bool {
+    switch (panel.dialect, other.panel.dialect) {
+    // What stands in the JSON comes as a bare word.
+    case (.generic, .generic(let format)) where format.action != nil: return false
+    case (_, .generic), (.generic, .zigbee2MQTT), (.zigbee2MQTT, .zigbee2MQTT): break
+    // No other device is on such topics.
+    default: return false
+    }
+    return echoes.contains { echo in other.filters.contains { $0.overlaps(echo) } }
+  }
+
+  private func sharesAWord(with other: BoundTopics) -> Bool {
+    panel.buttons.keys.contains { word in
+      other.panel.buttons.keys.contains {
+        panel.dialect.canBeOne(word, $0) || other.panel.dialect.canBeOne(word, $0)
+      }
+    }
+  }
+}
+
+extension PanelBinding {
+  fileprivate var isGeneric: Bool { dialect.name == .generic }
+}
