@@ -20,13 +20,13 @@ extension Ledger {
   /// pours again that the backup does not know.
   ///
   /// - Parameters:
-  ///   - backup: a ledger of this version or of an earlier one; it is not changed.
+  ///   - backup: a ledger of this version or of an earlier one.
   ///   - path: of the kiosk's ledger.
   ///   - replacing: even if that has entries which the backup does not have.
   /// - Throws: `LedgerError`: `inUse` while a kiosk runs, `badBackup`, and `notReplaced` where entries
   ///   would be lost. Nothing has changed then.
   package static func restore(
-    from backup: String, to path: String, replacing: Bool = false
+    from backup: BackupFile, to path: String, replacing: Bool = false
   ) throws(LedgerError) -> Restoration {
     let lock = try LedgerLock(path: path)
     defer { withExtendedLifetime(lock) {} }
@@ -52,20 +52,21 @@ extension Ledger {
 
   /// A copy of a backup, brought up to date and found right.
   private static func checked(
-    _ backup: String, as copy: LedgerFile
+    _ backup: BackupFile, as copy: LedgerFile
   ) throws(LedgerError) -> (Ledger, entries: Int) {
+    try backup.copy(to: copy)
     var configuration = Configuration()
     configuration.readonly = true
     do throws(LedgerError) {
-      try LedgerError.catching(backup) {
-        let database = try DatabaseQueue(path: backup, configuration: configuration)
-        _ = try LedgerSchema.isCurrent(database, path: backup)
-        try Self.copy(database, to: copy.path)
+      try LedgerError.catching(backup.path) {
+        let database = try DatabaseQueue(path: copy.path, configuration: configuration)
+        _ = try LedgerSchema.isCurrent(database, path: backup.path)
+        try database.close()
       }
       let ledger = try Ledger(path: copy.path)
       return (ledger, try ledger.verify())
     } catch {
-      throw error.of(backup)
+      throw error.of(backup.path)
     }
   }
 

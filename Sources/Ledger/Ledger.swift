@@ -30,6 +30,7 @@ package final class Ledger {
   ///   entries do not add up to the stock.
   package init(path: String, readOnly: Bool = false) throws(LedgerError) {
     self.path = path
+    try LedgerFile(path: path).refuseLinks()
     lock = readOnly ? nil : try LedgerLock(path: path)
     var configuration = Configuration()
     configuration.readonly = readOnly

@@ -1,18 +1,32 @@
 import Foundation
 
 /// A ledger on the disk: the database, and what SQLite keeps beside it.
-struct LedgerFile {
+struct LedgerFile: Sendable {
   let path: String
 
   /// Beside the database: what is not in it yet (SQLite's log), and an index of that.
   private var log: String { path + "-wal" }
   private var index: String { path + "-shm" }
 
+  private var parts: [String] { [path, log, index, path + "-journal", path + ".lock"] }
+
   var exists: Bool { access(path, F_OK) == 0 }
 
   /// Removes the file and all that belongs to it.
   func remove() {
-    for file in [path, log, index, path + "-journal", path + ".lock"] { unlink(file) }
+    for file in parts { unlink(file) }
+  }
+
+  static let isLink = "it is a symbolic link; put the file itself there"
+
+  /// A link in place of a file would be somebody else's idea of where the ledger is.
+  func refuseLinks() throws(LedgerError) {
+    for file in parts {
+      var status = stat()
+      if lstat(file, &status) == 0, status.st_mode & S_IFMT == S_IFLNK {
+        throw .cannotOpen(path: file, detail: Self.isLink)
+      }
+    }
   }
 
   /// Gives a finished file its name, under which there must be none yet. What has the name is whole,
@@ -35,12 +49,11 @@ struct LedgerFile {
   /// At each moment one of the two is there as a whole. The other one's log must be empty, unless it
   /// is damaged: with its log it would become part of this one (it goes by the name alone).
   ///
-  /// - Parameter keeping: if not, the other one is gone afterwards.
   /// - Returns: where the other one is kept; `nil` if there was none.
-  func replace(_ other: LedgerFile, keeping: Bool = true) throws(LedgerError) -> String? {
-    try inheritRights(from: other)
+  func replace(_ other: LedgerFile) throws(LedgerError) -> String? {
+    inheritRights(from: other)
     try sync()
-    let kept = keeping && other.exists ? try other.keepAside() : nil
+    let kept = other.exists ? try other.keepAside() : nil
     unlink(other.log)
     unlink(other.index)
     // The log must be gone on the disk before the database is another one.
@@ -63,25 +76,9 @@ struct LedgerFile {
     return path
   }
 
-  /// Whoever restores as root leaves a file that the kiosk's user may write.
-  private func inheritRights(from other: LedgerFile) throws(LedgerError) {
+  private func inheritRights(from other: LedgerFile) {
     var status = stat()
-    if stat(other.path, &status) == 0 {
-      chmod(path, status.st_mode & 0o777)
-    } else {
-      guard stat(other.folder, &status) == 0 else { throw failure(at: other.folder) }
-      chmod(path, 0o640)
-    }
-    guard geteuid() == 0 else { return }
-    guard chown(path, status.st_uid, status.st_gid) == 0 else { throw failure(at: path) }
-  }
-
-  /// Whoever comes as root does not lock out the kiosk's user, who owns the folder.
-  func giveToOwner(_ descriptor: Int32) {
-    var status = stat()
-    if geteuid() == 0, stat(folder, &status) == 0 {
-      _ = fchown(descriptor, status.st_uid, status.st_gid)
-    }
+    chmod(path, stat(other.path, &status) == 0 ? status.st_mode & 0o777 : 0o640)
   }
 
   private var folder: String { URL(filePath: path).deletingLastPathComponent().path }
@@ -92,7 +89,7 @@ struct LedgerFile {
   func syncFolder() throws(LedgerError) { try Self.sync(folder) }
 
   static func sync(_ path: String) throws(LedgerError) {
-    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    let descriptor = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
     guard descriptor >= 0 else { throw failure(at: path) }
     defer { close(descriptor) }
     guard fsync(descriptor) == 0 else { throw failure(at: path) }

@@ -23,11 +23,11 @@ final class LedgerLock {
 
   /// - Parameter path: of the ledger; the lock lies beside it.
   init(path: String) throws(LedgerError) {
-    descriptor = open(path + ".lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o640)
+    try LedgerFile(path: path).refuseLinks()
+    descriptor = open(path + ".lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o640)
     guard descriptor >= 0 else {
       throw .cannotOpen(path: path, detail: String(cString: strerror(errno)))
     }
-    LedgerFile(path: path).giveToOwner(descriptor)
     let isFree = flock(descriptor, LOCK_EX | LOCK_NB) == 0
     note = Note(readFrom: descriptor)
     guard isFree else {
@@ -44,7 +44,8 @@ final class LedgerLock {
   /// Who holds the lock. A kiosk that starts in the very moment of the question would find it taken,
   /// and start again; to ask any other way is not portable.
   static func occupant(of path: String) throws(LedgerError) -> Ledger.Occupant {
-    let descriptor = open(path + ".lock", O_RDONLY | O_CLOEXEC)
+    try LedgerFile(path: path).refuseLinks()
+    let descriptor = open(path + ".lock", O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
     guard descriptor >= 0 else {
       if errno == ENOENT { return .nobody(lastAlive: nil) }
       throw .cannotOpen(path: path, detail: String(cString: strerror(errno)))

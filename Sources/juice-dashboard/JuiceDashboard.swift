@@ -18,7 +18,7 @@ struct JuiceDashboard: AsyncParsableCommand {
     version: Release.version,
     subcommands: [Run.self, UserCommands.self])
 
-  static func main() async { await runToTheEnd() }
+  static func main() { runToTheEnd() }
 }
 
 extension Failure {

@@ -31,5 +31,5 @@ struct JuiceKiosk: AsyncParsableCommand {
       Report.self, Learn.self, LedgerCommands.self, Demo.self,
     ])
 
-  static func main() async { await runToTheEnd() }
+  static func main() { runToTheEnd() }
 }

@@ -313,7 +313,7 @@ def test_a_ledger_that_cannot_be_written(make_kiosk: MakeKiosk) -> None:
     # As a command of the kiosk that root has run, by another name, may leave it.
     ledger = folder / "ledger.sqlite.lock"
     os.chown(ledger, 65534, 65534)
-    assert "chown" in fault(kiosk, 78, "permissions", "error", "ledger.sqlite.lock")["fix"]
+    assert f"rm {ledger}" in fault(kiosk, 78, "permissions", "error", "ledger.sqlite.lock")["fix"]
     os.chown(ledger, 0, 0)
     is_fine(kiosk)
     # As somebody else sees it.

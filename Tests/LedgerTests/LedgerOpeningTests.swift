@@ -33,6 +33,25 @@ import Testing
     #expect(try place.open().lastAlive == alive)
   }
 
+  @Test(arguments: ["", "-wal", "-shm", "-journal", ".lock"])
+  func aLinkInPlaceOfTheLedgerOrOfWhatBelongsToItIsRefused(suffix: String) throws {
+    do { _ = try place.open() }
+    let (file, target) = (place.path + suffix, place.path + ".elsewhere")
+    if suffix.isEmpty {
+      try FileManager.default.moveItem(atPath: file, toPath: target)
+    } else {
+      try? FileManager.default.removeItem(atPath: file)
+    }
+    try FileManager.default.createSymbolicLink(atPath: file, withDestinationPath: target)
+    let before = FileManager.default.contents(atPath: target)
+    let error = LedgerError.cannotOpen(
+      path: file, detail: "it is a symbolic link; put the file itself there")
+    #expect(throws: error) { try place.open() }
+    #expect(throws: error) { try place.open(readOnly: true) }
+    #expect(throws: error) { try Ledger.occupant(of: place.path) }
+    #expect(FileManager.default.contents(atPath: target) == before)
+  }
+
   @Test func aLedgerThatWasClosedMayBeOpenedAgain() throws {
     do { _ = try place.open() }
     #expect(throws: Never.self) { try place.open() }

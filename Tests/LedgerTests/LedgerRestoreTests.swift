@@ -31,6 +31,13 @@ import Testing
     for name in names { try FileManager.default.removeItem(at: place.folder.appending(path: name)) }
   }
 
+  private func restore(
+    from backup: String, replacing: Bool = false
+  ) throws -> Ledger.Restoration {
+    try Ledger.restore(
+      from: try BackupFile(path: backup), to: place.path, replacing: replacing)
+  }
+
   @Test func aBackupIsOneFile() throws {
     #expect(try files == ["backup.sqlite", "ledger.sqlite", "ledger.sqlite.lock"])
     #expect(try Ledger(path: backup, readOnly: true).verify() == 2)
@@ -62,7 +69,7 @@ import Testing
     // Of the ledger that is gone: SQLite would take it for the new one's.
     try? FileManager.default.removeItem(atPath: log)
     try FileManager.default.moveItem(atPath: log + ".saved", toPath: log)
-    let restored = try Ledger.restore(from: backup, to: place.path)
+    let restored = try restore(from: backup)
     #expect(
       restored
         == .init(
@@ -76,8 +83,8 @@ import Testing
     try place.write(LedgerTransaction(.banana(3, ticket: 2)))
     let later = place.folder.appending(path: "later.sqlite").path
     try place.open(readOnly: true).backUp(to: later)
-    _ = try Ledger.restore(from: backup, to: place.path, replacing: true)
-    let restored = try Ledger.restore(from: later, to: place.path)
+    _ = try restore(from: backup, replacing: true)
+    let restored = try restore(from: later)
     #expect(restored.entries == 3)
     #expect(restored.kept == place.path + ".replaced-2")
     #expect(try place.open().verify() == 3)
@@ -86,7 +93,7 @@ import Testing
   @Test func aLedgerThatNobodyHasUsedIsReplaced() throws {
     try remove("ledger.sqlite")
     try place.write(LedgerTransaction(.opened(1, ["kiwi": 7])))
-    #expect(try Ledger.restore(from: backup, to: place.path).kept == place.path + ".replaced-1")
+    #expect(try restore(from: backup).kept == place.path + ".replaced-1")
     #expect(try place.open().state().stock == ["banana": 8])
   }
 
@@ -94,7 +101,7 @@ import Testing
     var transaction = LedgerTransaction()
     transaction.confirmed = 2
     try place.write(transaction)
-    let restored = try Ledger.restore(from: backup, to: place.path)
+    let restored = try restore(from: backup)
     #expect(restored.wasThere)
     #expect(try place.open().state().confirmed == 2)
   }
@@ -108,10 +115,10 @@ import Testing
       would be forgotten
       """
     #expect(throws: LedgerError.notReplaced(path: place.path, words)) {
-      try Ledger.restore(from: backup, to: place.path)
+      try restore(from: backup)
     }
     #expect(try place.open().verify() == 4)
-    let restored = try Ledger.restore(from: backup, to: place.path, replacing: true)
+    let restored = try restore(from: backup, replacing: true)
     #expect(restored.entries == 2)
     let kept = try #require(restored.kept)
     #expect(try Ledger(path: kept, readOnly: true).verify() == 4)
@@ -124,10 +131,10 @@ import Testing
       LedgerTransaction(.opened(1, ["banana": 10]), .init(2, .restocked(changes: ["banana": 5]))))
     let words = "it has another history than the backup: they differ from entry 2 on"
     #expect(throws: LedgerError.notReplaced(path: place.path, words)) {
-      try Ledger.restore(from: backup, to: place.path)
+      try restore(from: backup)
     }
     #expect(try place.open().state().stock == ["banana": 15])
-    _ = try Ledger.restore(from: backup, to: place.path, replacing: true)
+    _ = try restore(from: backup, replacing: true)
     #expect(try place.open().state().stock == ["banana": 8])
   }
 
@@ -139,7 +146,7 @@ import Testing
     try place.tamper("UPDATE shape SET shape = CAST('two' AS BLOB)")
     let words = "it has another history than the backup: they differ from entry 3 on"
     #expect(throws: LedgerError.notReplaced(path: place.path, words)) {
-      try Ledger.restore(from: later, to: place.path)
+      try restore(from: later)
     }
   }
 
@@ -164,9 +171,9 @@ import Testing
       would be forgotten
       """
     #expect(throws: LedgerError.notReplaced(path: place.path, words)) {
-      try Ledger.restore(from: backup, to: place.path)
+      try restore(from: backup)
     }
-    let restored = try Ledger.restore(from: backup, to: place.path, replacing: true)
+    let restored = try restore(from: backup, replacing: true)
     #expect(try place.open().verify() == 2)
     let kept = try #require(restored.kept)
     #expect(try Ledger(path: kept, readOnly: true).verify() == 3)
@@ -176,10 +183,10 @@ import Testing
     let garbage = Data(repeating: 0x61, count: 10_000)
     try garbage.write(to: URL(filePath: place.path))
     let error = #expect(throws: LedgerError.self) {
-      try Ledger.restore(from: backup, to: place.path)
+      try restore(from: backup)
     }
     #expect("\(try #require(error))".contains("it cannot be compared with the backup"))
-    let restored = try Ledger.restore(from: backup, to: place.path, replacing: true)
+    let restored = try restore(from: backup, replacing: true)
     #expect(try place.open().verify() == 2)
     #expect(FileManager.default.contents(atPath: try #require(restored.kept)) == garbage)
   }
@@ -197,7 +204,7 @@ import Testing
     let before = FileManager.default.contents(atPath: place.path)
     for replacing in [false, true] {
       let error = #expect(throws: LedgerError.self) {
-        try Ledger.restore(from: backup, to: place.path, replacing: replacing)
+        try restore(from: backup, replacing: replacing)
       }
       let text = "\(try #require(error))"
       #expect(text.contains(words) && text.contains(backup))
@@ -208,20 +215,38 @@ import Testing
 
   @Test func aBackupThatIsNotThereOrNoDatabaseReplacesNothing() throws {
     let none = place.folder.appending(path: "none.sqlite").path
-    #expect(throws: LedgerError.self) { try Ledger.restore(from: none, to: place.path) }
+    func expectBad(_ detail: String, at path: String) {
+      #expect(throws: LedgerError.badBackup(path: path, detail: detail)) {
+        try restore(from: path)
+      }
+    }
+    expectBad("No such file or directory", at: none)
+    expectBad("it is no file", at: place.folder.path)
+    try FileManager.default.createSymbolicLink(atPath: none, withDestinationPath: backup)
+    expectBad("it is a symbolic link; put the file itself there", at: none)
     try Data(repeating: 0x61, count: 10_000).write(to: URL(filePath: backup))
     #expect(
       throws: LedgerError.badBackup(
         path: backup, detail: "it is damaged (file is not a database)")
-    ) { try Ledger.restore(from: backup, to: place.path) }
+    ) { try restore(from: backup) }
     #expect(try place.open().verify() == 2)
+  }
+
+  @Test func aLedgerInUseIsNoBackup() throws {
+    let other = try TemporaryLedger()
+    let kiosk = try other.open()
+    let detail = "a kiosk uses it; make a copy of it with juice-kiosk ledger backup"
+    #expect(throws: LedgerError.badBackup(path: other.path, detail: detail)) {
+      try restore(from: other.path, replacing: true)
+    }
+    #expect(try kiosk.verify() == 0)
   }
 
   @Test func noKioskMayRunMeanwhile() throws {
     let kiosk = try place.open()
     let process = Int(ProcessInfo.processInfo.processIdentifier)
     #expect(throws: LedgerError.inUse(path: place.path, process: process)) {
-      try Ledger.restore(from: backup, to: place.path, replacing: true)
+      try restore(from: backup, replacing: true)
     }
     try kiosk.commit(LedgerTransaction(.banana(3, ticket: 2)))
   }
@@ -234,7 +259,7 @@ import Testing
       ledger.noteAcknowledged(through: 2)
       try ledger.commit(LedgerTransaction(.banana(3, ticket: 2)))
     }
-    _ = try Ledger.restore(from: backup, to: place.path, replacing: true)
+    _ = try restore(from: backup, replacing: true)
     let ledger = try place.open()
     #expect(ledger.lastAlive == nil)
     #expect(ledger.acknowledged == nil)
@@ -244,7 +269,7 @@ import Testing
     let old = try TemporaryLedger()
     try old.become(version: 3)
     let before = FileManager.default.contents(atPath: old.path)
-    let restored = try Ledger.restore(from: old.path, to: place.path, replacing: true)
+    let restored = try restore(from: old.path, replacing: true)
     #expect(restored.entries == 10)
     #expect(try place.open().verify() == 10)
     #expect(FileManager.default.contents(atPath: old.path) == before)

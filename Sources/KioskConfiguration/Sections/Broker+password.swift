@@ -5,6 +5,7 @@ extension KioskConfiguration.Broker {
   /// - Throws: that the file is not there, is empty, or can be read by others than its owner. No
   ///   message holds what is in the file.
   package func readPassword() throws(ConfigurationErrors) -> String? {
+    if let keptPassword { return keptPassword }
     guard let passwordFile else { return nil }
     do throws(Complaint) {
       // MQTT gives the length of a password two bytes (3.1.3.6).
@@ -19,5 +20,10 @@ extension KioskConfiguration.Broker {
           hint: error.hint)
       ])
     }
+  }
+
+  /// Reads the password for when the file may not be read any more.
+  package mutating func keepPassword() throws(ConfigurationErrors) {
+    keptPassword = try readPassword()
   }
 }

@@ -8,6 +8,8 @@ extension KioskConfiguration {
     package var username: String?
     /// See `readPassword()`.
     package var passwordFile: String?
+    /// See `keepPassword()`.
+    var keptPassword: String?
     /// `nil` for a connection that is not encrypted.
     package var tls: TLS?
 

@@ -5,13 +5,13 @@ import JuiceMaker
 import KioskConfiguration
 import Program
 
-struct UserCommands: AsyncParsableCommand {
+struct UserCommands: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "user", abstract: "Say who may log in.",
     discussion: "A change counts at once: who is removed or gets a new password is logged out.",
     subcommands: [Add.self, Remove.self, List.self])
 
-  struct Add: AsyncParsableCommand {
+  struct Add: ParsableCommand {
     static let configuration = CommandConfiguration(
       abstract: "Add a user, or change the password and the role of one.",
       discussion: """
@@ -30,8 +30,8 @@ struct UserCommands: AsyncParsableCommand {
 
     @OptionGroup var options: ConfigurationOptions
 
-    func run() async throws {
-      let file = UserFile(path: try options.load().usersFile)
+    func run() throws {
+      let file = try options.userFile()
       let password = generate ? Self.madeUp : try Self.read()
       let user = User(
         name: name, role: role, password: try PasswordHash(of: password, cost: .standard))
@@ -79,7 +79,7 @@ struct UserCommands: AsyncParsableCommand {
     }
   }
 
-  struct Remove: AsyncParsableCommand {
+  struct Remove: ParsableCommand {
     static let configuration = CommandConfiguration(abstract: "Remove a user.")
 
     @Argument(transform: userName)
@@ -87,8 +87,8 @@ struct UserCommands: AsyncParsableCommand {
 
     @OptionGroup var options: ConfigurationOptions
 
-    func run() async throws {
-      let file = UserFile(path: try options.load().usersFile)
+    func run() throws {
+      let file = try options.userFile()
       var isThere = false
       do throws(UserFileError) {
         try file.update { isThere = $0.removeValue(forKey: name) != nil }
@@ -99,13 +99,13 @@ struct UserCommands: AsyncParsableCommand {
     }
   }
 
-  struct List: AsyncParsableCommand {
+  struct List: ParsableCommand {
     static let configuration = CommandConfiguration(abstract: "List the users and their roles.")
 
     @OptionGroup var options: ConfigurationOptions
 
-    func run() async throws {
-      let file = UserFile(path: try options.load().usersFile)
+    func run() throws {
+      let file = try options.userFile()
       do throws(UserFileError) {
         let users = try file.users().values
         for user in users.sorted(by: { $0.name < $1.name }) {
@@ -119,6 +119,15 @@ struct UserCommands: AsyncParsableCommand {
 }
 
 extension User.Role: ExpressibleByArgument {}
+
+extension ConfigurationOptions {
+  /// As root, for its folder's owner.
+  fileprivate func userFile() throws(Failure) -> UserFile {
+    let path = try load().usersFile
+    try FolderOwner(ofFolderOf: path).become()
+    return UserFile(path: path)
+  }
+}
 
 private func userName(_ text: String) throws -> User.Name {
   guard let name = User.Name(text) else {

@@ -3,7 +3,7 @@ import KioskConfiguration
 import KioskMessages
 import Program
 
-struct Doctor: AsyncParsableCommand {
+struct Doctor: CommandWithPrelude {
   static let configuration = CommandConfiguration(
     abstract: "Look for everything that could keep the kiosk from working.",
     discussion: """
@@ -45,38 +45,49 @@ struct Doctor: AsyncParsableCommand {
     guard (1...600).contains(timeout) else { throw ValidationError("--timeout is 1 to 600.") }
   }
 
-  func run() async throws {
-    let findings = try await findings()
-    if json {
-      StandardOutput.write(String(decoding: findings.payload, as: UTF8.self))
-    } else {
-      StandardOutput.write(
-        findings.lines(color: StandardOutput.isTerminal).joined(separator: "\n"))
+  func begin() throws -> @Sendable () async throws -> Void {
+    let (local, examination) = try lookAround()
+    return { [json] in
+      let findings = local + (try await examination?.findings() ?? [])
+      if json {
+        StandardOutput.write(String(decoding: findings.payload, as: UTF8.self))
+      } else {
+        StandardOutput.write(
+          findings.lines(color: StandardOutput.isTerminal).joined(separator: "\n"))
+      }
+      guard findings.status == .success else { throw findings.status }
     }
-    guard findings.status == .success else { throw findings.status }
   }
 
-  private func findings() async throws -> [Finding] {
-    let configuration: KioskConfiguration
+  /// What can be seen without a broker; and how to ask that, if there is any point in it.
+  private func lookAround() throws -> ([Finding], BrokerExamination?) {
+    var configuration: KioskConfiguration
     var senders: [KioskConfiguration] = []
     do throws(ConfigurationErrors) {
       configuration = try options.read()
       for file in sender { senders.append(try .load(path: file)) }
     } catch {
-      return .configuration(error)
+      return (.configuration(error), nil)
     }
     let path = configuration.ledger.path
+    let password: [Finding] = .password(configuration.broker)
+    var findings: [Finding] = .configuration(configuration, file: options.file) + password
+    // What only root may read is read now: what follows is for the ledger's owner to ask. A password
+    // that cannot be read is a finding, of the account or of its login.
+    try? configuration.broker.keepPassword()
+    for index in senders.indices { try? senders[index].broker.keepPassword() }
+    do throws(Failure) { try FolderOwner(ofFolderOf: path).become() } catch {
+      return (findings + [.error(.permissions, path, error.message, fix: "what it says")], nil)
+    }
     var ledger = LedgerView()
     let ledgerFindings = ledger.read(path)
     let clock = MachineClock.current
-    let password: [Finding] = .password(configuration.broker)
-    var findings: [Finding] = .configuration(configuration, file: options.file) + password
     findings += .folder(of: path) + .disk(of: path)
     findings += .clock(clock, last: ledger.lastEntry) + ledgerFindings
-    guard !password.contains(where: { $0.severity == .error }) else { return findings }
+    guard !password.contains(where: { $0.severity == .error }) else { return (findings, nil) }
     let examination = BrokerExamination(
       configuration, ledger: ledger, now: clock.now, timeout: .seconds(timeout),
       logsInAnyway: login, senders: senders)
-    return findings + (try await examination.findings())
+    return (findings, examination)
   }
 }

@@ -5,7 +5,7 @@ import Ledger
 import Program
 
 extension LedgerCommands {
-  struct Export: AsyncParsableCommand {
+  struct Export: ParsableCommand {
     static let configuration = CommandConfiguration(
       abstract: "Print every entry.",
       discussion: "As JSON Lines, each line as the kiosk publishes it to events, or as CSV.")
@@ -15,7 +15,7 @@ extension LedgerCommands {
     @OptionGroup var options: Options
     @Option(help: "How each entry is written.") var format = Format.jsonl
 
-    func run() async throws {
+    func run() throws {
       let ledger = try options.open()
       do throws(LedgerError) {
         try printEntries(of: ledger)

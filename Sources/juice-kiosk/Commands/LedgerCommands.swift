@@ -5,7 +5,7 @@ import KioskMessages
 import Ledger
 import Program
 
-struct LedgerCommands: AsyncParsableCommand {
+struct LedgerCommands: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "ledger", abstract: "Look at the ledger, check it, save it, put it back.",
     discussion: "While the kiosk runs you may export, verify and backup; to restore, stop it.",
@@ -27,20 +27,21 @@ struct LedgerCommands: AsyncParsableCommand {
 
     func open() throws(Failure) -> Ledger {
       let path = try file()
+      try FolderOwner(ofFolderOf: path).become()
       do throws(LedgerError) { return try Ledger(path: path, readOnly: true) } catch {
         throw Failure(error)
       }
     }
   }
 
-  struct Verify: AsyncParsableCommand {
+  struct Verify: ParsableCommand {
     static let configuration = CommandConfiguration(
       abstract: "Check the whole ledger, from its first entry.",
       discussion: "Exits 0 if no number is missing and the entries add up to the stock.")
 
     @OptionGroup var options: Options
 
-    func run() async throws {
+    func run() throws {
       let ledger = try options.open()
       do throws(LedgerError) {
         let count = try ledger.verify()
@@ -49,24 +50,6 @@ struct LedgerCommands: AsyncParsableCommand {
       } catch {
         throw Failure(error)
       }
-    }
-  }
-
-  struct Backup: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(
-      abstract: "Copy the ledger into a new file, while the kiosk goes on.")
-
-    @OptionGroup var options: Options
-    @Argument(help: "Where to; must not be there yet.", completion: .file()) var file: String
-
-    func run() async throws {
-      let ledger = try options.open()
-      do throws(LedgerError) {
-        try ledger.backUp(to: file)
-      } catch {
-        throw Failure(error)
-      }
-      StandardOutput.write("Saved to \(file).")
     }
   }
 }

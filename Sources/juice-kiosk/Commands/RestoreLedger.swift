@@ -3,7 +3,7 @@ import Ledger
 import Program
 
 extension LedgerCommands {
-  struct Restore: AsyncParsableCommand {
+  struct Restore: ParsableCommand {
     static let configuration = CommandConfiguration(
       abstract: "Put a backup in the place of the ledger.",
       discussion: """
@@ -18,10 +18,16 @@ extension LedgerCommands {
     var replace = false
     @Argument(help: "The backup.", completion: .file()) var file: String
 
-    func run() async throws {
+    func run() throws {
       let path = try options.file()
-      do throws(LedgerError) {
-        let restored = try Ledger.restore(from: file, to: path, replacing: replace)
+      let owner = try FolderOwner(ofFolderOf: path)
+      // What lies where only root may read is opened before; what the owner could have replaced, after.
+      let isHis = try FolderOwner(ofFolderOf: file).user == owner.user
+      do {
+        let early = isHis ? nil : try BackupFile(path: file)
+        try owner.become()
+        let restored = try Ledger.restore(
+          from: try early ?? BackupFile(path: file), to: path, replacing: replace)
         let last = restored.last.map { ", the last of \($0)" } ?? ""
         if restored.wasThere {
           StandardOutput.write(
@@ -32,7 +38,7 @@ extension LedgerCommands {
         if let kept = restored.kept {
           StandardOutput.write("The ledger that was there is kept as \(kept).")
         }
-      } catch {
+      } catch let error as LedgerError {
         throw Failure(error)
       }
     }

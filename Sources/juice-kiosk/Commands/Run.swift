@@ -1,4 +1,5 @@
 import ArgumentParser
+import Foundation
 import JuiceMaker
 import KioskConfiguration
 import KioskController
@@ -7,7 +8,7 @@ import Program
 import ServiceLifecycle
 import UnixSignals
 
-struct Run: AsyncParsableCommand {
+struct Run: CommandWithPrelude {
   static let configuration = CommandConfiguration(
     abstract: "Run the kiosk.",
     discussion: """
@@ -22,10 +23,17 @@ struct Run: AsyncParsableCommand {
   @OptionGroup var options: ConfigurationOptions
   @OptionGroup var logging: LogOptions
 
-  func run() async throws {
-    // First of all: until then a SIGHUP ends the program.
-    let hangups = await UnixSignalsSequence(trapping: .sighup)
+  func begin() throws -> @Sendable () async throws -> Void {
+    // Until it is trapped a SIGHUP would end the program; what it asks for is just being done.
+    signal(SIGHUP, SIG_IGN)
     let configuration = try options.load()
+    // Root becomes the ledger's owner, who reads the password, and the configuration at each reload.
+    try FolderOwner(ofFolderOf: configuration.ledger.path).become()
+    return { try await serve(configuration) }
+  }
+
+  private func serve(_ configuration: KioskConfiguration) async throws {
+    let hangups = await UnixSignalsSequence(trapping: .sighup)
     let logger = try logging.makeLogger("juice-kiosk")
     let broker = configuration.broker
     logger.notice(

@@ -56,7 +56,7 @@ extension [Finding] {
     }
   }
 
-  /// The ledger's folder and files: whether the kiosk can write them, whoever asks.
+  /// The ledger's folder and files: whether the kiosk can write them.
   static func folder(of ledger: String) -> [Finding] {
     let folder = NSString(string: ledger).deletingLastPathComponent
     guard let rights = FileRights(folder) else {
@@ -69,14 +69,18 @@ extension [Finding] {
     let files = ["", "-wal", "-shm", ".lock"].compactMap { suffix in
       FileRights(ledger + suffix).map { (path: ledger + suffix, rights: $0) }
     }
-    // Root may do everything, but the kiosk is not root: it is whoever owns the folder.
-    if geteuid() == 0, let stranger = files.first(where: { $0.rights.owner != rights.owner }) {
+    // The kiosk is whoever owns the folder.
+    if let stranger = files.first(where: { $0.rights.owner != rights.owner }) {
       return [
         .error(
           .permissions, stranger.path,
-          "belongs to \(stranger.rights.ownerName), but the folder to \(rights.ownerName): the "
-            + "kiosk cannot write it",
-          fix: "run: chown --reference=\(folder) \(ledger)*")
+          "belongs to \(stranger.rights.ownerName), but the folder to \(rights.ownerName), who is "
+            + "the kiosk: it may not write the file",
+          fix: stranger.path.hasSuffix(".lock")
+            ? "stop the kiosk, and run: rm \(stranger.path)"
+            : "stop the kiosk, and run as root: away=$(mktemp -d /var/backups/ledger-XXXXXX) && "
+              + "mv \(ledger)* $away/ && juice-kiosk ledger restore --path \(ledger) "
+              + "$away/\(NSString(string: ledger).lastPathComponent)")
       ]
     }
     if let closed = ([(folder, rights)] + files.map { ($0.path, $0.rights) })
@@ -85,7 +89,7 @@ extension [Finding] {
       return [
         .error(
           .permissions, closed.0,
-          "\(FileRights.name(of: geteuid())) cannot write there; it belongs to "
+          "\(FolderOwner.name(of: geteuid())) cannot write there; it belongs to "
             + "\(closed.1.ownerName)",
           fix: "run the doctor as the kiosk's user or as root; if that says the same, run: "
             + "chmod u+w \(closed.0), or see why the disk is mounted read-only")

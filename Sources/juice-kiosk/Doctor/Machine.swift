@@ -1,5 +1,6 @@
 import Foundation
 import KioskMessages
+import Program
 
 // What the machine says of itself.
 
@@ -68,9 +69,5 @@ struct FileRights {
     isWritable = access(path, W_OK) == 0
   }
 
-  var ownerName: String { Self.name(of: owner) }
-
-  static func name(of user: UInt32) -> String {
-    getpwuid(user).map { String(cString: $0.pointee.pw_name) } ?? "\(user)"
-  }
+  var ownerName: String { FolderOwner.name(of: owner) }
 }

@@ -1,0 +1,41 @@
+import Foundation
+
+/// A backup that is to be restored, open. So root can open what only root may read, and then become
+/// the owner of the ledger's folder.
+package final class BackupFile {
+  let path: String
+  private let parts: [(suffix: String, file: FileHandle)]
+
+  /// - Throws: `LedgerError.badBackup`: it is not there, may not be read, is a link, or is in use.
+  package init(path: String) throws(LedgerError) {
+    self.path = path
+    var parts: [(String, FileHandle)] = []
+    // What a kiosk that was killed has left in SQLite's log belongs to it.
+    for suffix in ["", "-wal"] {
+      let descriptor = open(path + suffix, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+      guard descriptor >= 0 else {
+        if suffix == "-wal", errno == ENOENT { continue }
+        let detail = errno == ELOOP ? LedgerFile.isLink : String(cString: strerror(errno))
+        throw .badBackup(path: path + suffix, detail: detail)
+      }
+      parts.append((suffix, FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)))
+      var status = stat()
+      guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+        throw .badBackup(path: path + suffix, detail: "it is no file")
+      }
+    }
+    self.parts = parts
+    guard case .nobody = try Ledger.occupant(of: path) else {
+      throw .badBackup(
+        path: path, detail: "a kiosk uses it; make a copy of it with juice-kiosk ledger backup")
+    }
+  }
+
+  /// Copies it as it is to where nothing is yet.
+  func copy(to copy: LedgerFile) throws(LedgerError) {
+    for (suffix, file) in parts {
+      let writer = try FileWriter(path: copy.path + suffix)
+      try FileWriter.copy(file.fileDescriptor, named: path + suffix, to: writer.write)
+    }
+  }
+}

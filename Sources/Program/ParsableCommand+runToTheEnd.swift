@@ -1,0 +1,56 @@
+package import ArgumentParser
+import Dispatch
+
+/// A command that begins while the program has one thread only. It can become another user there, and
+/// every later thread is his: to change the user of threads that exist already is up to the C library,
+/// and glibc passes over the one that Dispatch has retired, the main thread of an async `main`.
+package protocol CommandWithPrelude: AsyncParsableCommand {
+  /// - Returns: the rest.
+  func begin() throws -> @Sendable () async throws -> Void
+}
+
+extension CommandWithPrelude {
+  package func run() async throws { try await begin()() }
+}
+
+extension ParsableCommand {
+  /// Runs the command that was asked for, and turns an error into a line on standard error and an
+  /// exit code: nobody else does.
+  package static func runToTheEnd() -> Never {
+    do {
+      var command = try parseAsRoot()
+      switch command {
+      case let command as any CommandWithPrelude: go(on: try command.begin())
+      case is any AsyncParsableCommand:
+        go {
+          // Parsed once more: a command may not change threads.
+          var command = try parseAsRoot() as? any AsyncParsableCommand
+          try await command?.run()
+        }
+      default:
+        try command.run()
+        exit()
+      }
+    } catch {
+      end(error)
+    }
+  }
+
+  private static func go(on rest: @escaping @Sendable () async throws -> Void) -> Never {
+    Task {
+      do {
+        try await rest()
+        exit()
+      } catch {
+        end(error)
+      }
+    }
+    dispatchMain()
+  }
+
+  private static func end(_ error: any Error) -> Never {
+    guard let failure = error as? Failure else { exit(withError: error) }
+    StandardError.write("\(configuration.commandName ?? _commandName): \(failure.message)")
+    exit(withError: failure.status)
+  }
+}
