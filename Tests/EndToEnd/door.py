@@ -161,6 +161,8 @@ class Account:
         self.heard: list[mqtt.MQTTMessage] = []
         self._changed = threading.Condition()
         self._answered: set[int] = set()
+        # Of the latest subscription, for each topic the QoS, or why not.
+        self.granted: list[int] = []
         self._codes: list[int] = []
         self.is_gone = threading.Event()
         self.name = name
@@ -168,7 +170,7 @@ class Account:
         client.on_connect = lambda _c, _d, _f, code, _p: self._note(self._codes.append, code.value)
         client.on_message = lambda _c, _d, message: self._note(self.heard.append, message)
         client.on_publish = lambda _c, _d, mid: self._note(self._answered.add, mid)
-        client.on_subscribe = lambda _c, _d, mid, *_: self._note(self._answered.add, mid)
+        client.on_subscribe = lambda _c, _d, mid, codes, _p: self._subscribed(mid, codes)
         client.on_disconnect = lambda *_: self._note(lambda _: self.is_gone.set(), None)
         client.max_inflight_messages_set(1000)
         if name is not None:
@@ -194,6 +196,10 @@ class Account:
         with self._changed:
             note(what)
             self._changed.notify_all()
+
+    def _subscribed(self, mid: int, codes: list[mqtt.ReasonCodes]) -> None:
+        self.granted = [code.value for code in codes]
+        self._note(self._answered.add, mid)
 
     def _wait(self, is_true: Callable[[], Any]) -> None:
         with self._changed:

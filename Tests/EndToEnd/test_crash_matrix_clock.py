@@ -4,8 +4,8 @@ from datetime import datetime, timedelta, timezone
 
 import pytest
 
-from client import Client
-from conftest import MakeKiosk, MakeScene, Say
+from client import BASE, Client
+from conftest import MakeClient, MakeKiosk, MakeScene, Say
 from displays import wait_for_truth
 from faults import Faults
 from scene import STOCK
@@ -33,13 +33,15 @@ def test_orders_go_on_whatever_the_clock_says(
 
 @pytest.mark.parametrize("offset", [hours(-1), hours(24)], ids=["back", "ahead"])
 def test_a_kiosk_that_starts_with_another_time_makes_nothing_twice(
-    broker, faults: Faults, make_kiosk: MakeKiosk, make_scene: MakeScene, say: Say,
-    offset: timedelta,
+    broker, faults: Faults, make_kiosk: MakeKiosk, make_scene: MakeScene, make_client: MakeClient,
+    say: Say, offset: timedelta,
 ) -> None:
     kiosk = make_kiosk(stock=STOCK).start(**faults.variables)
     scene = make_scene(kiosk, broker)
     scene.work()
     kiosk.kill()
+    late = make_client(f"{BASE}/order/late/result")
+    late.publish(f"{BASE}/order/late", "banana")
     faults.set_clock(offset)
     kiosk.start(**faults.variables)
     # How long it was away nobody can tell: what waited for it is gone, and nothing late is made.
@@ -47,6 +49,7 @@ def test_a_kiosk_that_starts_with_another_time_makes_nothing_twice(
         panel.ask_again()
     scene.panels[0].wait_for_answers(10)
     say(scene.end(broker_lost="presses"))
+    assert "order/late" not in {entry.get("source") for entry in kiosk.ledger()}
 
 
 def test_an_order_that_says_when_is_refused_while_the_clock_is_ahead(

@@ -133,6 +133,7 @@ def test_what_waits_for_too_long_does_not_pour_when_the_disk_works_again(
     faults.fail("write", errno.ENOSPC)
     panel.publish(f"{BASE}/order/p1", "banana")
     kiosk.wait_for_log("is full: make room. Trying again")
+    panel.messages.first(lambda m: (m.topic, m.text) == (f"{BASE}/status", "offline"))
     end = time.monotonic() + maximum_age + 1
     # The wait is what is tested: nothing happens at its end.
     eventually(lambda: time.monotonic() > end, within=maximum_age + 5)

@@ -1,5 +1,6 @@
 """Nobody gets in who does not hold the right account, and no account can do more than its role."""
 
+import bisect
 import json
 import os
 import re
@@ -215,6 +216,37 @@ def test_nobody_comes_in_without_an_account(come_in: Callable[..., Account], doo
             with pytest.raises(Refused, match="code|Not authorized"):
                 come_in(name, password=password, port=port)
         come_in("panel1", port=port)
+
+
+def test_whoever_comes_with_the_same_account_throws_the_one_before_out(
+    come_in: Callable[..., Account], door: Door
+) -> None:
+    first = come_in("panel1", client_id="one")
+    come_in("panel1", client_id="another")
+    assert first.is_gone.wait(PATIENCE)
+    # On the broker's own machine an account may come twice.
+    first = come_in("controller", port=door.local_port, client_id="one")
+    come_in("controller", port=door.local_port, client_id="another")
+    first.catch_up()
+
+
+def test_what_the_page_says_of_mosquitto_itself(
+    auditor: Account, come_in: Callable[..., Account], door: Door
+) -> None:
+    page = (ROOT / "deploy/docs/security.md").read_text()
+    command = re.search("^mosquitto_pub .*$", page, re.M)[0]
+    here = command.replace("/etc/mosquitto/kiosk/ca.crt", str(door.ca)).replace("8883", f"{door.port}")
+    assert here.count(str(door.folder)) == 1 and f"-p {door.port} " in here
+    refused = subprocess.run(here.split(), capture_output=True, text=True, timeout=PATIENCE)
+    assert refused.returncode != 0 and "not authorised" in refused.stderr
+    # With an account that may not: a success, and nothing has come.
+    login = ["-u", "window", "-P", door.password("window")]
+    assert subprocess.run([*here.split(), *login], timeout=PATIENCE).returncode == 0
+    window = come_in("window").hear("kiosk/k1/events")
+    assert window.granted == [1]
+    come_in("panel1").say({"kiosk/k1/order/panel1": "a press"})
+    auditor.wait_for("kiosk/k1/order/panel1", "a press")
+    assert "kiwi" not in auditor.texts()
 
 
 def test_what_is_not_encrypted_is_not_answered(door: Door) -> None:
@@ -705,6 +737,31 @@ def test_an_authority_is_never_made_anew(tmp_path: Path) -> None:
             capture_output=True, text=True, check=True,
         )
         assert "does match" in checked.stdout
+
+
+def test_certificates_are_valid_for_as_long_as_the_page_says(tmp_path: Path) -> None:
+    (tmp_path / "accounts").write_text(ACCOUNTS)
+
+    def days_left(name: str) -> int:
+        is_valid = lambda days: subprocess.run(
+            ["openssl", "x509", "-in", tmp_path / name, "-noout", "-checkend", f"{days * 86400}"],
+            capture_output=True,
+        ).returncode == 0
+        return bisect.bisect_left(range(10_000), True, key=lambda days: not is_valid(days))
+
+    assert make_accounts(tmp_path).returncode == 0
+    assert (days_left("server.crt"), days_left("ca.crt")) == (825, 3650)
+    # In its last month it is made anew, before it not.
+    for days, expected in [(32, 32), (29, 825)]:
+        subprocess.run(
+            ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1",
+             "-nodes", "-keyout", "server.key", "-out", "server.crt", "-CA", "ca.crt", "-CAkey",
+             "authority/ca.key", "-subj", "/CN=x", "-days", f"{days}", "-addext",
+             "subjectAltName=DNS:localhost,IP:127.0.0.1"],
+            cwd=tmp_path, check=True, capture_output=True,
+        )
+        assert make_accounts(tmp_path).returncode == 0
+        assert days_left("server.crt") == expected
 
 
 @pytest.mark.parametrize(
