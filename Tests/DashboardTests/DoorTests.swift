@@ -41,6 +41,23 @@ import Testing
     }
   }
 
+  @Test func twoWhoChangeTheFileAtOnceBothDo() async throws {
+    try await withUserFile { file in
+      let users = try (0..<40).map { try User.test(try #require(User.Name("u\($0)")), .viewer) }
+      await withTaskGroup { group in
+        for user in users {
+          // As the command does: one that knows nothing of the others.
+          group.addTask {
+            #expect(throws: Never.self) {
+              try UserFile(path: file.path).update { $0[user.name] = user }
+            }
+          }
+        }
+      }
+      #expect(try file.users().count == users.count)
+    }
+  }
+
   @Test func aSessionEnds() throws {
     let (sessions, user, now) = (
       Sessions(), try User.test("minji", .viewer), Sessions.Instant.start

@@ -24,7 +24,8 @@ extension ContinuousClock.Instant {
 
 /// Lends `body` a file of users that is not there yet.
 func withUserFile<Value>(_ body: (UserFile) async throws -> Value) async throws -> Value {
-  let path = URL.temporaryDirectory.appending(path: "users-\(UUID().uuidString)").path()
-  defer { unlink(path) }
-  return try await body(UserFile(path: path))
+  let folder = URL.temporaryDirectory.appending(path: UUID().uuidString)
+  try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
+  defer { try? FileManager.default.removeItem(at: folder) }
+  return try await body(UserFile(path: folder.appending(path: "users").path()))
 }

@@ -57,11 +57,18 @@ package final class UserFile: Sendable {
     return users
   }
 
-  /// Changes the file, whole or not at all. Root changes it for whom it belongs to: the owner of the
-  /// file, or else of its folder, who is the dashboard's own user.
+  /// Changes the file, whole or not at all, one change after the other. Root changes it for whom it
+  /// belongs to: the owner of the file, or else of its folder, who is the dashboard's own user.
   package func update(
     _ change: (inout [User.Name: User]) -> Void
   ) throws(UserFileError) {
+    // The folder is locked, since the file is replaced by another each time.
+    let lock = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard lock >= 0 else { throw UserFileError(folder, String(cString: strerror(errno))) }
+    defer { close(lock) }
+    while flock(lock, LOCK_EX) != 0 {
+      guard errno == EINTR else { throw UserFileError(folder, String(cString: strerror(errno))) }
+    }
     var users = try users()
     change(&users)
     let text = users.values.sorted { $0.name < $1.name }.map { "\($0.line)\n" }.joined()
