@@ -12,7 +12,6 @@ let settings: [SwiftSetting] = [
 
 let argumentParser = Target.Dependency.product(
   name: "ArgumentParser", package: "swift-argument-parser")
-let crypto = Target.Dependency.product(name: "CryptoExtras", package: "swift-crypto")
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
 let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
 let hummingbird = Target.Dependency.product(name: "Hummingbird", package: "hummingbird")
@@ -43,7 +42,6 @@ let package = Package(
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
-    .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
     .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
     .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
@@ -105,10 +103,13 @@ let package = Package(
     .target(
       name: "Fleet", dependencies: ["JuiceMaker", "KioskMessages"],
       swiftSettings: settings),
+    .systemLibrary(
+      name: "CLibcrypto", pkgConfig: "libcrypto",
+      providers: [.apt(["libssl-dev"]), .brew(["openssl@3"])]),
     .target(
       name: "Dashboard",
       dependencies: [
-        "Fleet", "JuiceMaker", "KioskMessages", "MessageBroker", crypto, httpTypes,
+        "Fleet", "JuiceMaker", "KioskMessages", "MessageBroker", "CLibcrypto", httpTypes,
         hummingbird, hummingbirdCore, hummingbirdTLS, lifecycle, logging, nioCore, nioSSL,
       ],
       resources: [

@@ -11,7 +11,7 @@ actor PasswordDoor {
 
   init(users: UserFile, cost: PasswordHash.Cost) {
     self.users = users
-    nobody = try? PasswordHash(of: Sessions.makeToken(), cost: cost)
+    nobody = try? PasswordHash(of: Seal.makeToken(), cost: cost)
   }
 
   /// - Returns: `nil` if the name or the password is wrong.

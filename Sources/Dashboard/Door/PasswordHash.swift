@@ -1,5 +1,4 @@
-import Crypto
-import CryptoExtras
+import CLibcrypto
 import Foundation
 
 /// A password as it may be kept: scrypt with a salt of its own (RFC 7914), in one word:
@@ -16,42 +15,39 @@ package struct PasswordHash: Sendable, Hashable, CustomStringConvertible {
     package static let standard = Self(rounds: 1 << 15, blockSize: 8, parallelism: 3)
   }
 
-  private let cost: Cost
-  private let salt: Data
-  private let key: Data
-
   /// In bytes: nobody types more, and hashing more only costs time.
   package static let maximumPassword = 1024
+  private static let keySize = 32
 
-  package init(of password: String, cost: Cost) throws {
-    var generator = SystemRandomNumberGenerator()
-    let salt = Data((0..<16).map { _ in UInt8.random(in: .min ... .max, using: &generator) })
-    try self.init(password, cost: cost, salt: salt)
+  private let cost: Cost
+  private let salt: [UInt8]
+  private let key: [UInt8]
+
+  private init(cost: Cost, salt: [UInt8], key: [UInt8]) {
+    (self.cost, self.salt, self.key) = (cost, salt, key)
   }
 
-  private init(_ password: String, cost: Cost, salt: Data) throws {
-    (self.cost, self.salt) = (cost, salt)
-    key = try KDF.Scrypt.deriveKey(
-      from: Data(password.utf8), salt: salt, outputByteCount: 32, rounds: cost.rounds,
-      blockSize: cost.blockSize, parallelism: cost.parallelism
-    ).withUnsafeBytes { Data($0) }
+  /// - Throws: `PasswordHashError` if there is not enough memory.
+  package init(of password: String, cost: Cost) throws(PasswordHashError) {
+    let salt = Self.random(16)
+    self.init(cost: cost, salt: salt, key: try cost.key(of: password, salt: salt))
+  }
+
+  private static func random(_ count: Int) -> [UInt8] {
+    (0..<count).map { _ in UInt8.random(in: .min ... .max) }
   }
 
   /// Whether it is the password of this hash; the time tells nothing about how much of it is right.
   package func matches(_ password: String) -> Bool {
     guard password.utf8.count <= Self.maximumPassword,
-      let other = try? Self(password, cost: cost, salt: salt)
+      let other = try? cost.key(of: password, salt: salt)
     else { return false }
-    // Compares under a key that is drawn anew: equal codes, equal keys.
-    let secret = SymmetricKey(size: .bits256)
-    return HMAC<SHA256>.isValidAuthenticationCode(
-      Data(HMAC<SHA256>.authenticationCode(for: key, using: secret)),
-      authenticating: other.key, using: secret)
+    return CRYPTO_memcmp(key, other, Self.keySize) == 0
   }
 
   package var description: String {
     "scrypt:\(cost.rounds):\(cost.blockSize):\(cost.parallelism):"
-      + "\(salt.base64EncodedString()):\(key.base64EncodedString())"
+      + "\(Data(salt).base64EncodedString()):\(Data(key).base64EncodedString())"
   }
 
   /// Reads what `description` has written; `nil` for anything else, or for what would take too much
@@ -64,9 +60,33 @@ package struct PasswordHash: Sendable, Hashable, CustomStringConvertible {
       (1 << 10...1 << 20).contains(rounds), rounds.nonzeroBitCount == 1,
       (1...16).contains(blockSize), (1...16).contains(parallelism),
       let salt = Data(base64Encoded: parts[4]), salt.count >= 8,
-      let key = Data(base64Encoded: parts[5]), key.count == 32
+      let key = Data(base64Encoded: parts[5]), key.count == Self.keySize
     else { return nil }
-    cost = Cost(rounds: rounds, blockSize: blockSize, parallelism: parallelism)
-    (self.salt, self.key) = (salt, key)
+    let cost = Cost(rounds: rounds, blockSize: blockSize, parallelism: parallelism)
+    self.init(cost: cost, salt: Array(salt), key: Array(key))
+  }
+}
+
+/// A password cannot be hashed.
+package struct PasswordHashError: Error, CustomStringConvertible {
+  package let description: String
+}
+
+extension PasswordHash.Cost {
+  fileprivate func key(of password: String, salt: [UInt8]) throws(PasswordHashError) -> [UInt8] {
+    // What libcrypto counts itself; above 32 MiB it asks for a word.
+    let memory = 128 * blockSize * (rounds + parallelism + 2)
+    let password = Array(password.utf8)
+    var key = [UInt8](repeating: 0, count: PasswordHash.keySize)
+    let isDone = password.withUnsafeBytes { password in
+      EVP_PBE_scrypt(
+        password.baseAddress, password.count, salt, salt.count, UInt64(rounds), UInt64(blockSize),
+        UInt64(parallelism), UInt64(memory), &key, key.count)
+    }
+    guard isDone == 1 else {
+      throw PasswordHashError(
+        description: "hashing a password takes \(memory >> 20) MiB of memory, which are not there")
+    }
+    return key
   }
 }

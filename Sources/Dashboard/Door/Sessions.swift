@@ -1,5 +1,3 @@
-import Crypto
-import Foundation
 import Synchronization
 
 /// Who is logged in. A session is known by a random token in a cookie, ends by itself, and with the
@@ -18,16 +16,11 @@ final class Sessions: Sendable {
   static let maximum = 1_000
 
   private let sessions = Mutex<[String: Session]>([:])
-  private let key = SymmetricKey(size: .bits256)
-
-  /// A token that nobody can guess: 256 bits.
-  static func makeToken() -> String {
-    SymmetricKey(size: .bits256).withUnsafeBytes { Data($0) }.base64URL
-  }
+  private let seal = Seal()
 
   /// Begins a session under a token that nobody has seen before.
   func begin(for user: User, at now: Instant) -> String {
-    let token = Self.makeToken()
+    let token = Seal.makeToken()
     sessions.withLock { sessions in
       if sessions.count >= Self.maximum {
         sessions = sessions.filter { $0.value.expires > now }
@@ -58,27 +51,7 @@ final class Sessions: Sendable {
 
   /// What a form must bring back to show that it is ours, from a browser with this token. A browser
   /// that is not logged in has a token too, which is nobody's session.
-  func proof(for token: String) -> String {
-    Data(HMAC<SHA256>.authenticationCode(for: Data(token.utf8), using: key)).base64URL
-  }
+  func proof(for token: String) -> String { seal.code(for: token) }
 
-  func isValid(proof: String, for token: String) -> Bool {
-    guard let code = Data(base64URL: proof) else { return false }
-    return HMAC<SHA256>.isValidAuthenticationCode(
-      code, authenticating: Data(token.utf8), using: key)
-  }
-}
-
-extension Data {
-  /// RFC 4648, 5, without padding: good for a cookie and for a form as it is.
-  fileprivate var base64URL: String {
-    base64EncodedString().filter { $0 != "=" }
-      .replacing("+", with: "-").replacing("/", with: "_")
-  }
-
-  fileprivate init?(base64URL text: String) {
-    let padding = String(repeating: "=", count: (4 - text.utf8.count % 4) % 4)
-    self.init(
-      base64Encoded: text.replacing("-", with: "+").replacing("_", with: "/") + padding)
-  }
+  func isValid(proof: String, for token: String) -> Bool { seal.isValid(proof, for: token) }
 }

@@ -6,26 +6,9 @@ import Synchronization
 ///
 /// A change of the file counts at once: who is removed, or gets another password or role, is out.
 package final class UserFile: Sendable {
-  /// What a change of the file changes.
-  private struct Version: Equatable {
-    let seconds: Int
-    let nanoseconds: Int
-    let inode: UInt64
-    let size: Int64
-
-    init(_ status: stat) {
-      #if canImport(Darwin)
-      let modified = status.st_mtimespec
-      #else
-      let modified = status.st_mtim
-      #endif
-      (seconds, nanoseconds) = (Int(modified.tv_sec), Int(modified.tv_nsec))
-      (inode, size) = (UInt64(status.st_ino), Int64(status.st_size))
-    }
-  }
-
   package let path: String
-  private let known = Mutex<(version: Version, users: [User.Name: User])?>(nil)
+  /// What was read last, and whom it named.
+  private let known = Mutex<(data: Data, users: [User.Name: User])?>(nil)
 
   package init(path: String) { self.path = path }
 
@@ -33,18 +16,21 @@ package final class UserFile: Sendable {
   ///
   /// - Throws: `UserFileError` that says which line is wrong, or that others may read it.
   package func users() throws(UserFileError) -> [User.Name: User] {
-    var status = stat()
-    guard stat(path, &status) == 0 else {
-      guard errno == ENOENT else { throw UserFileError(path, String(cString: strerror(errno))) }
+    let data: Data
+    do {
+      data = try Data(contentsOf: URL(filePath: path))
+    } catch CocoaError.fileReadNoSuchFile {
       return [:]
+    } catch {
+      throw UserFileError(path, "cannot be read: \(error.localizedDescription)")
     }
-    let version = Version(status)
-    if let known = known.withLock({ $0 }), known.version == version { return known.users }
-    guard status.st_mode & (S_IRWXG | S_IRWXO) == 0 else {
+    if let users = known.withLock({ $0?.data == data ? $0?.users : nil }) { return users }
+    guard let permissions = Self.attribute(.posixPermissions, of: path), permissions & 0o077 == 0
+    else {
       throw UserFileError(path, "others than its owner may use it; run: chmod 600 \(path)")
     }
-    guard let text = try? String(contentsOfFile: path, encoding: .utf8) else {
-      throw UserFileError(path, "cannot be read")
+    guard let text = String(data: data, encoding: .utf8) else {
+      throw UserFileError(path, "is no text in UTF-8")
     }
     var users: [User.Name: User] = [:]
     for (number, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated()
@@ -53,7 +39,7 @@ package final class UserFile: Sendable {
         throw UserFileError("\(path):\(number + 1)", "this is no user; a line is: name role hash")
       }
     }
-    known.withLock { $0 = (version, users) }
+    known.withLock { $0 = (data, users) }
     return users
   }
 
@@ -78,9 +64,11 @@ package final class UserFile: Sendable {
     let descriptor = open(new, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else { throw UserFileError(new, String(cString: strerror(errno))) }
     let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
-    var owned = stat()
-    if geteuid() == 0, stat(path, &owned) == 0 || stat(folder, &owned) == 0 {
-      fchown(descriptor, owned.st_uid, owned.st_gid)
+    let owned = FileManager.default.fileExists(atPath: path) ? path : folder
+    if geteuid() == 0, let owner = Self.attribute(.ownerAccountID, of: owned),
+      let group = Self.attribute(.groupOwnerAccountID, of: owned)
+    {
+      fchown(descriptor, owner, group)
     }
     do {
       try file.write(contentsOf: Data(text.utf8))
@@ -102,6 +90,13 @@ package struct UserFileError: Error, CustomStringConvertible {
 }
 
 extension UserFile {
+  /// Of what a link leads to. (NIO brings along a `struct stat` of its own, which hides that of libc.)
+  private static func attribute(_ key: FileAttributeKey, of path: String) -> UInt32? {
+    let place = URL(filePath: path).resolvingSymlinksInPath().path(percentEncoded: false)
+    let attributes = try? FileManager.default.attributesOfItem(atPath: place)
+    return (attributes?[key] as? NSNumber)?.uint32Value
+  }
+
   private var folder: String {
     let folder = path.split(separator: "/", omittingEmptySubsequences: false).dropLast()
     return folder.isEmpty ? "." : folder.joined(separator: "/") + "/"

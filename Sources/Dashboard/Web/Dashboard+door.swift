@@ -35,7 +35,7 @@ extension Dashboard {
       _ = try await request.form(from: visit, sessions)
       sessions.end(visit.token)
       var response = Response.redirect(to: "/login", type: .normal)
-      response.setCookie(settings.cookie(Doorkeeper.sessionCookie, Sessions.makeToken()))
+      response.setCookie(settings.cookie(Doorkeeper.sessionCookie, Seal.makeToken()))
       return response
     }
     router.get("language/:language") { request, visit in

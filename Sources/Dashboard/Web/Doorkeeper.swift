@@ -24,7 +24,7 @@ struct Doorkeeper: RouterMiddleware {
     }
     let token = request.cookies[Self.sessionCookie]?.value ?? ""
     // Made up by somebody else it is nobody's session, and no longer than ours are.
-    visit.token = token.isEmpty || token.utf8.count > 64 ? Sessions.makeToken() : token
+    visit.token = token.isEmpty || token.utf8.count > 64 ? Seal.makeToken() : token
     visit.user = user(of: visit.token)
     visit.proof = sessions.proof(for: visit.token)
     visit.language =
