@@ -92,19 +92,64 @@ import Testing
     #expect(!Sessions().isValid(proof: proof, for: "token"))
   }
 
-  @Test func tooManyWrongPasswordsHaveToWait() {
-    let (failures, now) = (FailedLogins(places: 1 << 16), FailedLogins.Instant.start)
-    for _ in 0..<FailedLogins.limit {
-      #expect(failures.wait(for: "minji", at: now) == nil)
-      failures.count("minji", at: now)
+  @Test func aDeviceCookieIsGoodForOneUserAndPassword() throws {
+    let minji = try User.test("minji", .operator)
+    let cookie = DeviceCookie.make(for: minji)
+    let device = try #require(DeviceCookie.device(cookie, of: minji))
+    #expect(DeviceCookie.device(DeviceCookie.make(for: minji), of: minji) != device)
+    let vera = User(name: "vera", role: .viewer, password: minji.password)
+    let changed = User(
+      name: "minji", role: .operator, password: try PasswordHash(of: "other", cost: .small))
+    for other in [vera, changed] { #expect(DeviceCookie.device(cookie, of: other) == nil) }
+    for other in [
+      nil, "", ".", "\(device).", "\(cookie).", "x\(cookie)", String(repeating: "x", count: 9999),
+    ] {
+      #expect(DeviceCookie.device(other, of: minji) == nil)
     }
-    #expect(failures.wait(for: "minji", at: now) == FailedLogins.pause)
-    #expect(failures.wait(for: "vera", at: now) == nil)
-    #expect(failures.wait(for: "minji", at: now + FailedLogins.pause) == nil)
-    failures.count("minji", at: now + FailedLogins.pause)
-    #expect(failures.wait(for: "minji", at: now + FailedLogins.pause) != nil)
-    failures.forgive("minji")
-    #expect(failures.wait(for: "minji", at: now) == nil)
+  }
+
+  @Test(arguments: [
+    ("192.0.2.1", "192.0.2.1"), ("::ffff:192.0.2.1", "192.0.2.1"),
+    ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::9"), ("unknown", "unknown"),
+  ])
+  func whoHasANetworkIsOne(address: String, same: String) {
+    #expect(AddressBlock(address) == AddressBlock(same))
+    for other in ["192.0.2.2", "2001:db8:1:3::9", "::1", ""] {
+      #expect(AddressBlock(address) != AddressBlock(other))
+    }
+  }
+
+  @Test func passwordsAreHashedBesideTheThreadsForPages() async throws {
+    // More of them than there are such threads.
+    let queues = (0...ProcessInfo.processInfo.activeProcessorCount).map { number in
+      PasswordQueue(label: "\(number)")
+    }
+    let page = DispatchSemaphore(value: 0)
+    try await withThrowingTaskGroup { group in
+      for queue in queues {
+        group.addTask {
+          let outcome = try await queue.run { page.wait(timeout: .now() + 60) }
+          #expect(outcome == .success)
+        }
+      }
+      group.addTask {
+        for _ in queues { page.signal() }
+      }
+      try await group.waitForAll()
+    }
+  }
+
+  @Test func onlySoManyPasswordsWait() async throws {
+    let (queue, isOver) = (PasswordQueue(label: "test"), DispatchSemaphore(value: 0))
+    await withTaskGroup(of: Bool.self) { group in
+      for _ in 0...PasswordQueue.limit {
+        group.addTask { (try? await queue.run { isOver.wait(timeout: .now() + 60) }) == nil }
+      }
+      #expect(await group.next() == true, "one too many, and the only one that is answered yet")
+      for _ in 0..<PasswordQueue.limit { isOver.signal() }
+      for await isRefused in group { #expect(!isRefused) }
+    }
+    #expect(try await queue.run { 7 } == 7)
   }
 
   @Test(arguments: [

@@ -161,7 +161,7 @@ import Testing
   @Test func wrongPasswordsAreThrottled() async throws {
     try await Scene.run { scene in
       scene.session = try #require(try await scene.get("/login").session)
-      for _ in 0..<FailedLogins.limit {
+      for _ in 0..<10 {
         #expect(try await scene.logIn("minji", "wrong-password").status == .unauthorized)
       }
       let answer = try await scene.logIn("minji")
@@ -169,6 +169,53 @@ import Testing
       #expect(answer.headers[.retryAfter] != nil)
       scene.pass(FailedLogins.pause)
       #expect(try await scene.logIn("minji").status == .seeOther)
+    }
+  }
+
+  @Test func whoGuessesElsewhereLocksNobodyOut() async throws {
+    try await Scene.run(DashboardSettings(port: 0, isBehindProxy: true)) { scene in
+      scene.session = try #require(try await scene.get("/login").session)
+      for _ in 0..<10 {
+        let guess = try await scene.logIn("minji", "guess", from: "192.0.2.1")
+        #expect(guess.status == .unauthorized)
+      }
+      #expect(try await scene.logIn("minji", from: "192.0.2.1").status == .tooManyRequests)
+      #expect(try await scene.logIn("minji", from: "198.51.100.7").status == .seeOther)
+    }
+  }
+
+  /// Many who guess at once wear out what strangers may try, wherever they come from; a browser that
+  /// has been here is not one of them.
+  @Test func aBrowserThatHasLoggedInKeepsItsWayIn() async throws {
+    try await Scene.run(DashboardSettings(port: 0, isBehindProxy: true)) { scene in
+      let thief = try #require(try await scene.get("/login").session)
+      try await scene.comeIn("minji", from: "192.0.2.1")
+      #expect(try await scene.post("/logout", "proof=\(scene.proof)").status == .seeOther)
+      let owner = scene.cookieJar
+      scene.cookieJar = [Doorkeeper.sessionCookie: thief]
+      var statuses: [HTTPResponse.Status] = []
+      for number in 1...120 {
+        statuses.append(
+          try await scene.logIn("minji", "guess", from: "203.0.113.\(number)").status)
+      }
+      #expect(statuses.filter { $0 == .unauthorized }.count == 100)
+      #expect(Set(statuses.suffix(20)) == [.tooManyRequests])
+      // The right one does not help a stranger.
+      #expect(try await scene.logIn("minji", from: "198.51.100.7").status == .tooManyRequests)
+      // From anywhere, and from where a guesser is as well.
+      scene.cookieJar = owner
+      try await scene.comeIn("minji", from: "203.0.113.7")
+      #expect(try await scene.get("/kiosks/k1").status == .ok)
+    }
+  }
+
+  @Test func aKnownBrowserDoesNotGuessForEver() async throws {
+    try await Scene.run { scene in
+      try await scene.comeIn("minji")
+      for _ in 0..<10 {
+        #expect(try await scene.logIn("minji", "guess").status == .unauthorized)
+      }
+      #expect(try await scene.logIn("minji").status == .tooManyRequests)
     }
   }
 }

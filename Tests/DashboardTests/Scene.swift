@@ -20,7 +20,7 @@ final class Scene: Sendable {
   let dashboard: Dashboard
   private let client: any TestClientProtocol
   private let broker: InMemoryClient
-  private let cookie = Mutex("")
+  private let cookies = Mutex<[String: String]>([:])
   private let said = Mutex<Int64>(0)
   private let clock: Clock
 
@@ -38,7 +38,10 @@ final class Scene: Sendable {
     self.clock = clock
   }
 
-  static func run(_ body: @Sendable @escaping (Scene) async throws -> Void) async throws {
+  static func run(
+    _ settings: DashboardSettings = DashboardSettings(port: 0),
+    _ body: @Sendable @escaping (Scene) async throws -> Void
+  ) async throws {
     try await withUserFile { users in
       let (minji, vera) = (try User.test("minji", .operator), try User.test("vera", .viewer))
       try users.update { $0 = [minji.name: minji, vera.name: vera] }
@@ -50,7 +53,7 @@ final class Scene: Sendable {
         logger: logger)
       let clock = Clock()
       let dashboard = Dashboard(
-        settings: DashboardSettings(port: 0), users: users, link: link, cost: .small,
+        settings: settings, users: users, link: link, cost: .small,
         now: { clock.now.withLock { $0 } })
       let running = Task { await link.run() }
       defer { running.cancel() }
@@ -118,32 +121,48 @@ final class Scene: Sendable {
   // MARK: A browser
 
   var session: String {
-    get { cookie.withLock { $0 } }
-    set { cookie.withLock { $0 = newValue } }
+    get { cookies.withLock { $0[Doorkeeper.sessionCookie] ?? "" } }
+    set { cookies.withLock { $0[Doorkeeper.sessionCookie] = newValue } }
+  }
+
+  /// What the browser keeps; other cookies are another browser.
+  var cookieJar: [String: String] {
+    get { cookies.withLock { $0 } }
+    set { cookies.withLock { $0 = newValue } }
   }
 
   /// What the forms of this session bring back.
   var proof: String { dashboard.sessions.proof(for: session) }
 
   func get(_ path: String) async throws -> TestResponse {
-    try await client.execute(
-      uri: path, method: .get, headers: [.cookie: "juice_session=\(session)"])
+    try await client.execute(uri: path, method: .get, headers: headers)
   }
 
-  func post(_ path: String, _ body: String) async throws -> TestResponse {
+  /// - Parameter address: what a proxy says of who asks.
+  func post(_ path: String, _ body: String, from address: String = "") async throws -> TestResponse
+  {
     try await client.execute(
-      uri: path, method: .post, headers: [.cookie: "juice_session=\(session)"],
+      uri: path, method: .post, headers: headers + [.forwardedFor: address],
       body: ByteBuffer(string: body))
   }
 
-  func logIn(_ name: String, _ password: String = "strawberries") async throws -> TestResponse {
-    try await post("/login", "proof=\(proof)&name=\(name)&password=\(password)&to=/")
+  func logIn(
+    _ name: String, _ password: String = "strawberries", from address: String = ""
+  ) async throws -> TestResponse {
+    try await post(
+      "/login", "proof=\(proof)&name=\(name)&password=\(password)&to=/", from: address)
   }
 
-  /// Logs in, and keeps the session.
-  func comeIn(_ name: String) async throws {
-    session = try #require(try await get("/login").session)
-    session = try #require(try await logIn(name).session)
+  /// Logs in, and keeps the cookies.
+  func comeIn(_ name: String, from address: String = "") async throws {
+    session = try await get("/login").session ?? session
+    let answer = try await logIn(name, from: address)
+    #expect(answer.status == .seeOther)
+    cookies.withLock { $0.merge(answer.cookies) { $1 } }
+  }
+
+  private var headers: HTTPFields {
+    [.cookie: cookies.withLock { $0.map { "\($0)=\($1)" }.joined(separator: "; ") }]
   }
 }
 
@@ -151,10 +170,14 @@ extension TestResponse {
   var text: String { String(buffer: body) }
 
   /// The session that it gives to the browser.
-  var session: String? {
-    headers[.setCookie].flatMap { cookie in
-      cookie.split(separator: ";").first.map { String($0.dropFirst("juice_session=".count)) }
+  var session: String? { cookies[Doorkeeper.sessionCookie] }
+
+  var cookies: [String: String] {
+    let pairs = headers[values: .setCookie].compactMap { cookie -> (String, String)? in
+      let pair = cookie.prefix { $0 != ";" }.split(separator: "=", maxSplits: 1)
+      return pair.count == 2 ? (String(pair[0]), String(pair[1])) : nil
     }
+    return Dictionary(pairs) { $1 }
   }
 }
 

@@ -38,11 +38,14 @@ class Answer:
 class Visitor:
     """Keeps cookies, and follows no redirect by itself."""
 
-    def __init__(self, port: int, **headers: str) -> None:
+    def __init__(self, port: int, address: str = "127.0.0.1", **headers: str) -> None:
+        """From another address of this machine, if asked: Linux has all of 127.0.0.0/8."""
         self.port = port
         self.cookies: dict[str, str] = {}
         self.headers = headers
-        self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
+        self.connection = http.client.HTTPConnection(
+            "127.0.0.1", port, timeout=PATIENCE, source_address=(address, 0)
+        )
 
     def close(self) -> None:
         self.connection.close()

@@ -1,45 +1,40 @@
-import Synchronization
-
 /// How often somebody has been wrong lately. The memory is a fixed table: whoever makes up names or
 /// addresses fills it no further, and only shares a place in it with others.
-final class FailedLogins: Sendable {
+struct FailedLogins {
   typealias Instant = ContinuousClock.Instant
 
-  /// So many in a row; one more is allowed after each `pause`.
-  static let limit = 10
+  /// Between two attempts of somebody who has used up the `limit`.
   static let pause = Duration.seconds(60)
 
+  /// So many wrong passwords in a row; one more is allowed after each `pause`.
+  let limit: Int
   /// Until when each place has to wait to be as good as new.
-  private let places: Mutex<[Instant?]>
+  private var places: [Instant?]
 
-  init(places: Int = 4096) {
-    self.places = Mutex(Array(repeating: nil, count: places))
+  init(limit: Int, places: Int) {
+    self.limit = limit
+    self.places = Array(repeating: nil, count: places)
   }
 
   /// How long somebody has to wait before the next attempt; `nil`: not at all.
   func wait(for key: String, at now: Instant) -> Duration? {
-    places.withLock { places in
-      guard let clear = places[place(of: key, in: places.count)] else { return nil }
-      let wait = clear - now - Self.pause * (Self.limit - 1)
-      return wait > .zero ? wait : nil
-    }
+    guard let clear = places[place(of: key)] else { return nil }
+    let wait = clear - now - Self.pause * (limit - 1)
+    return wait > .zero ? wait : nil
   }
 
-  func count(_ key: String, at now: Instant) {
-    places.withLock { places in
-      let place = place(of: key, in: places.count)
-      places[place] = max(places[place] ?? now, now) + Self.pause
-    }
+  mutating func count(_ key: String, at now: Instant) {
+    let place = place(of: key)
+    places[place] = max(places[place] ?? now, now) + Self.pause
   }
 
-  func forgive(_ key: String) {
-    places.withLock { places in places[place(of: key, in: places.count)] = nil }
-  }
+  /// The attempt that was counted last was right.
+  mutating func takeBack(_ key: String) { places[place(of: key)]? -= Self.pause }
 
   /// The seed of `Hasher` is another in each process: nobody can choose whom to share with.
-  private func place(of key: String, in count: Int) -> Int {
+  private func place(of key: String) -> Int {
     var hasher = Hasher()
     hasher.combine(key)
-    return Int(UInt(bitPattern: hasher.finalize()) % UInt(count))
+    return Int(UInt(bitPattern: hasher.finalize()) % UInt(places.count))
   }
 }

@@ -1,36 +1,47 @@
 import JuiceMaker
+import Synchronization
 
-/// Checks passwords, one at a time and not too often: hashing takes time and memory on purpose, and
-/// nobody shall make the dashboard spend more of it than it has.
-actor PasswordDoor {
+/// Checks passwords: not too often, and only a few at a time, because each takes time and memory on
+/// purpose.
+final class PasswordDoor: Sendable {
   private let users: UserFile
-  private let byName = FailedLogins()
-  private let byAddress = FailedLogins()
+  private let throttle = Mutex(LoginThrottle())
+  private let strangers = PasswordQueue(label: "passwords of strangers")
+  /// Strangers keep nobody waiting who has been here before.
+  private let known = PasswordQueue(label: "passwords of known browsers")
   /// For names that nobody has: they take as long as the others.
-  private let nobody: PasswordHash?
+  private let nobody: PasswordHash
 
   init(users: UserFile, cost: PasswordHash.Cost) {
     self.users = users
-    nobody = try? PasswordHash(of: Seal.makeToken(), cost: cost)
+    nobody = .ofNothing(cost: cost)
   }
 
+  /// - Parameter deviceCookie: the browser's cookie of that name, if it has one.
   /// - Returns: `nil` if the name or the password is wrong.
-  /// - Throws: `Refusal.tooManyLogins`, or what is wrong with the file of users.
+  /// - Throws: `Refusal.tooManyLogins` or `.busy`, or what is wrong with the file of users.
   func user(
-    name: String, password: String, from address: String, at now: ContinuousClock.Instant
+    name: String, password: String, from origin: AddressBlock, at now: ContinuousClock.Instant,
+    deviceCookie: (String) -> String?
   ) async throws -> User? {
-    let name = User.Name(name)
-    let key = name?.text ?? ""
-    if let wait = byName.wait(for: key, at: now) ?? byAddress.wait(for: address, at: now) {
+    let user = try User.Name(name).flatMap { try users.users()[$0] }
+    let device = user.flatMap { user in
+      DeviceCookie.device(deviceCookie(DeviceCookie.name(for: user.name)), of: user)
+    }
+    let attempt = LoginThrottle.Attempt(name: name, origin: origin, device: device)
+    if let wait = throttle.withLock({ $0.begin(attempt, at: now) }) {
       throw Refusal.tooManyLogins(wait)
     }
-    let user = try name.flatMap { try users.users()[$0] }
-    guard let hash = user?.password ?? nobody, hash.matches(password), let user else {
-      byName.count(key, at: now)
-      byAddress.count(address, at: now)
-      return nil
+    let hash = user?.password ?? nobody
+    let isRight: Bool
+    do throws(Refusal) {
+      isRight = try await (device == nil ? strangers : known).run { hash.matches(password) }
+    } catch {
+      throttle.withLock { $0.takeBack(attempt) }
+      throw error
     }
-    byName.forgive(key)
+    guard isRight else { return nil }
+    throttle.withLock { $0.takeBack(attempt) }
     return user
   }
 }

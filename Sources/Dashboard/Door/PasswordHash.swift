@@ -33,6 +33,11 @@ package struct PasswordHash: Sendable, Hashable, CustomStringConvertible {
     self.init(cost: cost, salt: salt, key: try cost.key(of: password, salt: salt))
   }
 
+  /// What no password matches, and takes as long to find out.
+  static func ofNothing(cost: Cost) -> Self {
+    Self(cost: cost, salt: random(16), key: random(keySize))
+  }
+
   private static func random(_ count: Int) -> [UInt8] {
     (0..<count).map { _ in UInt8.random(in: .min ... .max) }
   }

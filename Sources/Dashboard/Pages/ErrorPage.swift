@@ -11,11 +11,7 @@ enum ErrorPage {
     case let refusal as Refusal:
       let (status, english, korean) = words(for: refusal)
       var response = page(visit, status, visit.language(english, korean)).response(visit)
-      if case .tooManyLogins(let wait) = refusal {
-        response.headers[.retryAfter] = String(wait.components.seconds + 1)
-      } else if case .tooManyPages = refusal {
-        response.headers[.retryAfter] = "30"
-      }
+      response.headers[.retryAfter] = refusal.wait.map { String($0) }
       return response
     case let error as any HTTPResponseError:
       let text = visit.language(
@@ -59,11 +55,28 @@ enum ErrorPage {
         .tooManyRequests, "Too many wrong passwords. Wait a minute, then try again.",
         "비밀번호를 너무 많이 틀렸어요. 1분 뒤에 다시 시도해 주세요."
       )
+    case .busy:
+      (
+        .serviceUnavailable, "Too many people are logging in. Try again in a few seconds.",
+        "로그인하는 사람이 너무 많아요. 잠시 뒤에 다시 시도해 주세요."
+      )
     case .tooManyPages:
       (
         .serviceUnavailable, "Too many pages are open. Reload this one by hand.",
         "열려 있는 페이지가 너무 많아요. 직접 새로 고쳐 주세요."
       )
+    }
+  }
+}
+
+extension Refusal {
+  /// In how many seconds it may be worth another try.
+  fileprivate var wait: Int64? {
+    switch self {
+    case .tooManyLogins(let wait): wait.components.seconds + 1
+    case .busy: 5
+    case .tooManyPages: 30
+    default: nil
     }
   }
 }

@@ -13,8 +13,8 @@ extension Dashboard {
       let form = try await request.form(from: visit, sessions)
       let place = Self.place((form["to"] ?? "")[...])
       let user = try await door.user(
-        name: form["name"] ?? "", password: form["password"] ?? "", from: visit.address,
-        at: now())
+        name: form["name"] ?? "", password: form["password"] ?? "",
+        from: AddressBlock(visit.address), at: now(), deviceCookie: { request.cookies[$0]?.value })
       guard let user else {
         visit.logger.notice("a wrong name or password, from \(visit.address)")
         return LoginPage.page(
@@ -29,6 +29,10 @@ extension Dashboard {
         settings.cookie(
           Doorkeeper.sessionCookie, sessions.begin(for: user, at: now()),
           life: Int(Sessions.life.components.seconds)))
+      response.setCookie(
+        settings.cookie(
+          DeviceCookie.name(for: user.name), DeviceCookie.make(for: user),
+          life: DeviceCookie.life))
       return response
     }
     router.post("logout") { request, visit in

@@ -47,5 +47,7 @@ enum Refusal: Error {
   /// A form that says something that none of ours can say.
   case badForm
   case tooManyLogins(Duration)
+  /// So many log in at once that one more would have to wait for too long.
+  case busy
   case tooManyPages
 }

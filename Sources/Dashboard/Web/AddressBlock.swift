@@ -1,0 +1,22 @@
+import Foundation
+
+/// What one subscriber has of the network: an IPv4 address, or the 64 bits of an IPv6 address behind
+/// which nobody else is (RFC 6177). Whoever has a whole network is still one.
+struct AddressBlock: Hashable, Sendable, CustomStringConvertible {
+  let description: String
+
+  /// - Parameter address: as a socket or a proxy tells it; what is no address stands for itself.
+  init(_ address: String) {
+    var bytes = [UInt8](repeating: 0, count: 16)
+    guard inet_pton(AF_INET6, address, &bytes) == 1 else {
+      description = address
+      return
+    }
+    // An IPv4 address, as a socket for both kinds tells it: ::ffff:192.0.2.1 (RFC 4291, 2.5.5.2).
+    let isIPv4 = bytes.starts(with: [UInt8](repeating: 0, count: 10) + [0xFF, 0xFF])
+    description =
+      isIPv4
+      ? bytes.suffix(4).map { String($0) }.joined(separator: ".")
+      : bytes.prefix(8).map { String($0, radix: 16) }.joined(separator: ".") + "/64"
+  }
+}
