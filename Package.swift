@@ -167,8 +167,7 @@ let package = Package(
       swiftSettings: settings),
     .testTarget(
       name: "LedgerTests",
-      dependencies: ["JuiceMaker", "KioskCore", "KioskMessages", "Ledger", grdb],
-      exclude: ["Version1.sql", "Version2.sql", "Version3.sql", "Version4.sql"],
+      dependencies: ["JuiceMaker", "KioskCore", "KioskMessages", "Ledger", grdb, sqlite],
       swiftSettings: settings),
     .testTarget(
       name: "KioskConfigurationTests",

@@ -193,7 +193,9 @@ package actor KioskController {
     if door.redeliveries.takeNewNumbering() {
       try ledger.forgetDeliveries(through: feed.acknowledged)
     }
-    let decision = try commit(admissions, at: now)
+    // What comes again has been counted.
+    let new = deliveries.count { $0.packetID > 0 && !$0.isRedelivery }
+    let decision = try commit(admissions, counting: new, at: now)
     if !decision.transaction.records.isEmpty {
       state.changed(at: now.uptime)
       displays.stateChanged()
@@ -226,13 +228,15 @@ package actor KioskController {
 
   /// Decides on a batch and commits it. A batch that the ledger can never hold is taken apart, and
   /// what is to blame is turned away.
+  ///
+  /// - Parameter deliveries: how many new ones the batch has, whatever they were.
   private func commit(
-    _ admissions: [Admission], at now: Moment
+    _ admissions: [Admission], counting deliveries: Int = 0, at now: Moment
   ) throws(LedgerError) -> Decision {
     do {
-      return try commitTogether(admissions, at: now)
+      return try commitTogether(admissions, counting: deliveries, at: now)
     } catch {
-      guard error.blamesTransaction else { throw error }
+      guard error.remedy == .setAside else { throw error }
       guard let only = admissions.first, admissions.count == 1 else {
         var decision = Decision()
         for admission in admissions { decision.append(try commit([admission], at: now)) }
@@ -243,13 +247,14 @@ package actor KioskController {
   }
 
   private func commitTogether(
-    _ admissions: [Admission], at now: Moment
+    _ admissions: [Admission], counting deliveries: Int, at now: Moment
   ) throws(LedgerError) -> Decision {
     var core = core
     let recalled = try ledger.recall(admissions.flatMap(\.repeatKeys))
     var decision = core.decide(admissions, recalling: recalled, at: now)
     // guard: only what the broker has confirmed counts as told
     if feed.saved != feed.confirmed { decision.transaction.confirmed = feed.confirmed }
+    decision.transaction.deliveries = deliveries
     let start = metrics.map { _ in ContinuousClock.now }
     // guard: an order is acknowledged only after the commit
     // guard: an answer leaves only after the commit
@@ -348,14 +353,14 @@ package actor KioskController {
     }
     // guard: what was not confirmed is published again
     while published < core.seq {
-      let page = try ledger.entries(after: published)
+      let page = try ledger.rows(after: published)
       guard let last = page.last else { break }
-      let messages = page.flatMap { entry, answer in
-        let repeated = answer.map { Message($0.repeated) }
-        return [repeated, settings.topics.event(entry)].compactMap(\.self)
+      let messages = page.flatMap { row, reply in
+        [settings.topics.answerAgain(row, to: reply), settings.topics.event(row.entry)]
+          .compactMap(\.self)
       }
-      await publish(messages, through: last.entry.seq)
-      published = last.entry.seq
+      await publish(messages, through: last.row.entry.seq)
+      published = last.row.entry.seq
     }
     hasResumed = true
   }
@@ -377,21 +382,19 @@ package actor KioskController {
   /// connection ends nevertheless, the next one has the answer on the sender's plain topic, and the one
   /// after that only the event, which has nothing that a sender could choose.
   private func resumeAlone(_ trial: Int) async throws(LedgerError) {
-    guard !feed.isWaiting, let (entry, answer) = try ledger.entries(after: feed.confirmed).first
+    guard !feed.isWaiting, let (row, reply) = try ledger.rows(after: feed.confirmed, limit: 1).first
     else { return }
-    var messages = [settings.topics.event(entry)]
-    if let answer = answer?.repeated, let source = entry.source {
+    let seq = row.entry.seq
+    var messages = [settings.topics.event(row.entry)]
+    let plain = reply.map { Reply(topic: nil, correlationData: $0.correlationData) }
+    if let answer = settings.topics.answerAgain(row, to: trial == 0 ? reply : plain) {
       switch trial {
-      case 0: messages.insert(Message(answer), at: 0)
-      case 1:
-        messages.insert(
-          Message(topic: settings.topics.result(for: source), payload: answer.payload), at: 0)
-      case 2:
-        log.warn("the answer to #\(entry.seq) is given up: it ends each connection it is sent on")
+      case 0, 1: messages.insert(answer, at: 0)
+      case 2: log.warn("the answer to #\(seq) is given up: it ends each connection it is sent on")
       default: break
       }
     }
-    await publish(messages, through: entry.seq)
+    await publish(messages, through: seq)
   }
 
   /// The ledger has failed: nothing is answered, nothing acknowledged. The broker delivers again

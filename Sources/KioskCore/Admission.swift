@@ -1,5 +1,5 @@
 package import KioskMessages
-import MessageBroker
+package import MessageBroker
 import Panels
 
 /// A delivery that asks something of the kiosk, read but not yet decided on.
@@ -20,17 +20,18 @@ package struct Admission: Sendable {
   private(set) var debounce = Duration.zero
   /// Whether the sender is told; what is carried out always is.
   var isAnswered = true
-  private let resultTopic: String
-  private var correlationData: [UInt8]?
+  /// How the sender has asked for its answer; `nil`: it has not.
+  private(set) var reply: Reply?
+  private let usualTopic: String
 
   private init(
     _ request: Result<Request, Rejection>?, from source: Source, on delivery: Delivery,
-    repeating original: Fingerprint?, resultTopic: String
+    repeating original: Fingerprint?, answeredOn usualTopic: String
   ) {
     self.source = source
     self.request = request
     isRetained = delivery.message.retain
-    self.resultTopic = resultTopic
+    self.usualTopic = usualTopic
     guard case .success(let admitted) = request else {
       (key, repeatKeys) = (nil, [])
       return
@@ -63,9 +64,11 @@ package struct Admission: Sendable {
     }
     self.init(
       isWithinRate ? request : request.refusedByRate, from: source, on: delivery,
-      repeating: original,
-      resultTopic: settings.topics.resultTopic(for: source, asking: message.responseTopic))
-    correlationData = message.correlationData
+      repeating: original, answeredOn: settings.topics.result(for: source))
+    let topic = settings.topics.responseTopic(of: source, asking: message.responseTopic)
+    if topic != nil || message.correlationData != nil {
+      reply = Reply(topic: topic, correlationData: message.correlationData)
+    }
     debounce = settings.orders.debounce
   }
 
@@ -81,13 +84,15 @@ package struct Admission: Sendable {
   ) {
     self.init(
       isWithinRate ? request : request?.refusedByRate, from: source, on: delivery,
-      repeating: original, resultTopic: settings.topics.result(for: source))
+      repeating: original, answeredOn: settings.topics.result(for: source))
     self.mark = mark
     self.debounce = debounce ?? settings.orders.debounce
   }
 
-  func answer(_ payload: [UInt8]) -> Answer {
-    Answer(topic: resultTopic, correlationData: correlationData, payload: payload)
+  func answer(_ result: CommandResult) -> Message {
+    Message(
+      topic: reply?.topic ?? usualTopic, payload: result.payload,
+      correlationData: reply?.correlationData)
   }
 }
 
@@ -99,13 +104,23 @@ extension Delivery {
 }
 
 extension KioskTopics {
-  /// Where the answer goes: a response topic counts only below the sender's own topic, so that
-  /// nobody makes the kiosk write where they may not write themselves.
-  fileprivate func resultTopic(for source: Source, asking responseTopic: String?) -> String {
-    guard let responseTopic, responseTopic.utf8.starts(with: (command(from: source) + "/").utf8),
-      !responseTopic.utf8.contains(where: { $0 == UInt8(ascii: "+") || $0 == UInt8(ascii: "#") })
-    else { return result(for: source) }
-    return responseTopic
+  /// A response topic counts only below the sender's own topic, so that nobody makes the kiosk write
+  /// where they may not write themselves.
+  fileprivate func responseTopic(of source: Source, asking topic: String?) -> String? {
+    guard let topic, topic.utf8.starts(with: (command(from: source) + "/").utf8),
+      !topic.utf8.contains(where: { $0 == UInt8(ascii: "+") || $0 == UInt8(ascii: "#") })
+    else { return nil }
+    return topic
+  }
+
+  /// The answer to a row's sender once more, since it may not have arrived; `nil` if nobody asked.
+  package func answerAgain(_ row: LedgerRow, to reply: Reply?) -> Message? {
+    guard let source = row.entry.source else { return nil }
+    var result = row.result
+    result.isDuplicate = true
+    return Message(
+      topic: reply?.topic ?? self.result(for: source), payload: result.payload,
+      correlationData: reply?.correlationData)
   }
 }
 

@@ -14,9 +14,9 @@ package struct Decision: Sendable {
   /// Nothing came in.
   package init() {}
 
-  mutating func record(_ entry: LedgerEntry, answer: Answer, key: RepeatKey?) {
-    transaction.records.append(.init(entry: entry, answer: answer, key: key))
-    answers.append(Message(answer))
+  mutating func record(_ row: LedgerRow, answering admission: Admission) {
+    transaction.records.append(.init(row, key: admission.key, reply: admission.reply))
+    answers.append(admission.answer(row.result))
   }
 
   /// Deliveries stay in the order in which they come again: what is known already, and was to come
@@ -35,14 +35,16 @@ package struct Decision: Sendable {
     moved = start..<transaction.echoes.count
   }
 
-  mutating func repeatAnswer(_ answer: Answer, to admission: Admission) {
-    answers.append(Message(admission.answer(answer.repeated.payload)))
+  mutating func repeatAnswer(_ row: LedgerRow, to admission: Admission) {
+    var result = row.result
+    result.isDuplicate = true
+    answers.append(admission.answer(result))
   }
 
   mutating func turnAway(_ admission: Admission, _ rejection: Rejection) {
     rejections.append((admission.source, rejection))
     guard admission.isAnswered else { return }
-    answers.append(Message(admission.answer(CommandResult(rejection).payload)))
+    answers.append(admission.answer(CommandResult(rejection)))
   }
 
   mutating func answer(_ messages: [Message]) { answers += messages }
@@ -52,20 +54,5 @@ package struct Decision: Sendable {
     answers += other.answers
     transaction.records += other.transaction.records
     rejections += other.rejections
-  }
-}
-
-extension Message {
-  package init(_ answer: Answer) {
-    self.init(
-      topic: answer.topic, payload: answer.payload, correlationData: answer.correlationData)
-  }
-}
-
-extension Answer {
-  /// The answer again, to a sender who may have it already.
-  package var repeated: Answer {
-    Answer(
-      topic: topic, correlationData: correlationData, payload: CommandResult.repeating(payload))
   }
 }

@@ -6,11 +6,9 @@ package import Panels
 // What the kiosk tells devices that do not know its topics.
 extension Kiosk {
   /// What a panel hears about an order of its own.
-  func feedback(
-    _ feedback: Feedback, to outcome: LedgerEntry.Outcome, _ result: CommandResult
-  ) -> [Message] {
+  func feedback(_ feedback: Feedback, to row: LedgerRow) -> [Message] {
     let push: Push? =
-      switch outcome {
+      switch row.entry.outcome {
       case .ready: feedback.ready
       case .outOfStock: feedback.outOfStock
       case .rejected: feedback.rejected
@@ -19,10 +17,10 @@ extension Kiosk {
     guard let push else { return [] }
     let text = push.payload.fill { gap in
       switch gap {
-      case .juice: result.juice?.text
-      case .quantity: result.quantity.map(String.init)
-      case .ticket: result.ticket.map(String.init)
-      case .message: result.message
+      case .juice: row.entry.outcome.order?.juice.text
+      case .quantity: row.entry.outcome.order.map { String($0.quantity) }
+      case .ticket: row.entry.ticket.map { String($0.number) }
+      case .message: row.message
       case .stock, .alert, .servings, .kioskStatus: value(of: gap)
       }
     }

@@ -77,18 +77,19 @@ package struct Kiosk: Sendable {
     var transaction = LedgerTransaction()
     transaction.records = [
       .init(
-        entry: LedgerEntry(
-          seq: state.seq + 1, at: now.timestamp, source: nil, id: nil,
-          outcome: .opened(FruitAmounts(amounts))))
+        LedgerRow(
+          LedgerEntry(
+            seq: state.seq + 1, at: now.timestamp, source: nil, id: nil,
+            outcome: .opened(FruitAmounts(amounts)))))
     ]
     return transaction
   }
 
   /// What each command comes to, in the order in which they came.
   ///
-  /// - Parameter recalled: the answers that the ledger remembers for the keys of the admissions.
+  /// - Parameter recalled: the rows that the ledger remembers for the keys of the admissions.
   package mutating func decide(
-    _ admissions: [Admission], recalling recalled: [RepeatKey: Answer], at now: Moment
+    _ admissions: [Admission], recalling recalled: [RepeatKey: LedgerRow], at now: Moment
   ) -> Decision {
     let before = service
     var decision = Decision()
@@ -110,9 +111,9 @@ package struct Kiosk: Sendable {
       case .success(let admitted):
         request = admitted
       }
-      if let answer = admission.repeatKeys.lazy.compactMap({ answered[$0] }).first {
+      if let row = admission.repeatKeys.lazy.compactMap({ answered[$0] }).first {
         counters.duplicates += 1
-        decision.repeatAnswer(answer, to: admission)
+        decision.repeatAnswer(row, to: admission)
         continue
       }
       if case .order(let order) = request.command, request.id == nil, !admission.isRetained,
@@ -132,16 +133,14 @@ package struct Kiosk: Sendable {
         continue
       }
       seq += 1
-      let (outcome, result) = carryOut(request, isRetained: admission.isRetained, at: now)
-      count(outcome)
-      let entry = LedgerEntry(
-        seq: seq, at: now.timestamp, source: admission.source, id: request.id, outcome: outcome)
-      let answer = admission.answer(result.payload)
-      if let key = admission.key { answered[key] = answer }
-      decision.record(entry, answer: answer, key: admission.key)
+      let row = carryOut(
+        request, from: admission.source, isRetained: admission.isRetained, at: now)
+      count(row.entry.outcome)
+      if let key = admission.key { answered[key] = row }
+      decision.record(row, answering: admission)
       decision.keepOrder(behind: admission)
       if let feedback = feedback[admission.source.name] {
-        decision.answer(self.feedback(feedback, to: outcome, result))
+        decision.answer(self.feedback(feedback, to: row))
       }
     }
     if service != before { decision.transaction.service = service }
@@ -203,39 +202,42 @@ package struct Kiosk: Sendable {
   static let maximumMarks = 10_000
 
   private mutating func carryOut(
-    _ request: Request, isRetained: Bool, at now: Moment
-  ) -> (LedgerEntry.Outcome, CommandResult) {
-    var outcome: LedgerEntry.Outcome
-    var result: CommandResult
+    _ request: Request, from source: Source, isRetained: Bool, at now: Moment
+  ) -> LedgerRow {
+    let outcome: LedgerEntry.Outcome
+    var detail: String?
     do throws(Rejection) {
-      (outcome, result) = try verdict(on: request, isRetained: isRetained, at: now)
+      outcome = try verdict(on: request, isRetained: isRetained, at: now)
     } catch {
       var rejected: Order?
-      if case .order(let order) = request.command, order.quantity > 0 { rejected = order }
+      if case .order(let order) = request.command { rejected = order }
       outcome = .rejected(error.reason, order: rejected)
-      result = CommandResult(error)
-      if error.reason == .closed {
-        result.message = CustomerMessage.closed(in: settings.language)
+      detail = error.detail
+    }
+    var stock: FruitAmounts?
+    if source.kind != .service { stock = juiceMaker.stock }
+    return LedgerRow(
+      LedgerEntry(
+        seq: seq, at: now.timestamp, source: source, id: request.id, outcome: outcome),
+      stock: stock, detail: detail, message: message(about: outcome))
+  }
+
+  /// What the customer reads.
+  private func message(about outcome: LedgerEntry.Outcome) -> String? {
+    switch outcome {
+    case .ready(let order, _, _):
+      settings.menu.juice(order.juice).map {
+        CustomerMessage.ready($0.name, in: settings.language)
       }
+    case .outOfStock: CustomerMessage.outOfStock(in: settings.language)
+    case .rejected(.closed, _): CustomerMessage.closed(in: settings.language)
+    case .opened, .restocked, .service, .rejected: nil
     }
-    result.id = request.id
-    result.seq = seq
-    switch request.command {
-    case .order(let order):
-      result.juice = order.juice
-      result.quantity = order.quantity
-      result.stock = juiceMaker.stock
-    case .restock:
-      result.stock = juiceMaker.stock
-    case .service:
-      break
-    }
-    return (outcome, result)
   }
 
   private mutating func verdict(
     on request: Request, isRetained: Bool, at now: Moment
-  ) throws(Rejection) -> (LedgerEntry.Outcome, CommandResult) {
+  ) throws(Rejection) -> LedgerEntry.Outcome {
     // guard: a retained command is not carried out
     guard !isRetained else {
       throw Rejection(.retained, "the broker had kept this message: send commands unretained")
@@ -252,16 +254,18 @@ package struct Kiosk: Sendable {
     switch request.command {
     case .order(let order): return try make(order, at: now)
     case .restock(let restock): return try apply(restock)
-    case .service(let state): return change(to: state)
+    case .service(let state):
+      service = state
+      return .service(state)
     }
   }
 
   private mutating func make(
     _ order: Order, at now: Moment
-  ) throws(Rejection) -> (LedgerEntry.Outcome, CommandResult) {
+  ) throws(Rejection) -> LedgerEntry.Outcome {
     // guard: the closed kiosk makes nothing
     guard service == .open else { throw Rejection(.closed, "the kiosk takes no orders now") }
-    guard let juice = settings.menu.juice(order.juice) else {
+    guard settings.menu.juice(order.juice) != nil else {
       throw Rejection(.unknownJuice, "there is no \(order.juice) on the menu")
     }
     guard (1...settings.orders.maximumQuantity).contains(order.quantity) else {
@@ -275,16 +279,9 @@ package struct Kiosk: Sendable {
       let ticket = Ticket(day: now.day, number: tickets[now.day, default: 0] + 1)
       // guard: the tickets of each day are remembered
       tickets[ticket.day] = ticket.number
-      var result = CommandResult(status: .ready)
-      result.ticket = ticket.number
-      result.used = used
-      result.message = CustomerMessage.ready(juice.name, in: settings.language)
-      return (.ready(order, used: used, ticket: ticket), result)
+      return .ready(order, used: used, ticket: ticket)
     case .outOfStock(let missing):
-      var result = CommandResult(status: .outOfStock)
-      result.missing = missing
-      result.message = CustomerMessage.outOfStock(in: settings.language)
-      return (.outOfStock(order, missing: missing), result)
+      return .outOfStock(order, missing: missing)
     case nil:
       throw Rejection(.unknownJuice, "there is no \(order.juice) on the menu")
     }
@@ -292,10 +289,10 @@ package struct Kiosk: Sendable {
 
   private mutating func apply(
     _ restock: Restock
-  ) throws(Rejection) -> (LedgerEntry.Outcome, CommandResult) {
+  ) throws(Rejection) -> LedgerEntry.Outcome {
     switch juiceMaker.restock(restock) {
     case .applied(let changes):
-      return (.restocked(changes: changes), CommandResult(status: .applied))
+      return .restocked(changes: changes)
     case .conflict(let actual):
       throw Rejection(.conflict, "the stock has moved on: \(actual)")
     case .exceedsCapacity(let fruit, let capacity, let held):
@@ -306,13 +303,6 @@ package struct Kiosk: Sendable {
     case .unknownFruit(let fruit):
       throw Rejection(.unknownFruit, "this kiosk keeps no \(fruit)")
     }
-  }
-
-  private mutating func change(to state: ServiceState) -> (LedgerEntry.Outcome, CommandResult) {
-    service = state
-    var result = CommandResult(status: .applied)
-    result.service = state
-    return (.service(state), result)
   }
 
   private mutating func count(_ outcome: LedgerEntry.Outcome) {

@@ -9,22 +9,30 @@ package struct LedgerTransaction: Hashable, Sendable {
   package var service: ServiceState?
   /// What devices count by, by key; see `LedgerState`.
   package var marks: [String: String] = [:]
+  /// How many messages the broker has delivered that wait for an acknowledgement, since the last
+  /// transaction: by them fingerprints are forgotten, whether they added a record or not.
+  package var deliveries = 0
 
   package init() {}
 
-  package var isEmpty: Bool { self == LedgerTransaction() }
+  /// Whether there is nothing to write. Deliveries alone are only counted.
+  package var isEmpty: Bool {
+    records.isEmpty && echoes.isEmpty && confirmed == nil && service == nil && marks.isEmpty
+  }
 
-  /// An entry, what its sender is told, and how a repetition of its request is recognised.
+  /// A row, how a repetition of its request is recognised, and where its answer goes.
   package struct Record: Hashable, Sendable {
-    package let entry: LedgerEntry
-    package let answer: Answer?
+    package let row: LedgerRow
     package let key: RepeatKey?
+    package let reply: Reply?
 
-    package init(entry: LedgerEntry, answer: Answer? = nil, key: RepeatKey? = nil) {
-      self.entry = entry
-      self.answer = answer
+    package init(_ row: LedgerRow, key: RepeatKey? = nil, reply: Reply? = nil) {
+      self.row = row
       self.key = key
+      self.reply = reply
     }
+
+    package var entry: LedgerEntry { row.entry }
   }
 }
 
@@ -45,16 +53,15 @@ extension LedgerTransaction {
   }
 }
 
-/// An answer as it went out.
-package struct Answer: Hashable, Sendable {
-  package let topic: String
+/// How a sender asked for its answer by MQTT 5 (4.10): kept until the broker has the answer.
+package struct Reply: Hashable, Sendable {
+  /// `nil`: the sender's usual topic for results.
+  package let topic: String?
   package let correlationData: [UInt8]?
-  package let payload: [UInt8]
 
-  package init(topic: String, correlationData: [UInt8]? = nil, payload: [UInt8]) {
+  package init(topic: String?, correlationData: [UInt8]? = nil) {
     self.topic = topic
     self.correlationData = correlationData
-    self.payload = payload
   }
 }
 

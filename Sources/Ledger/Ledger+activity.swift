@@ -1,5 +1,6 @@
 import GRDB
 package import JuiceMaker
+import KioskCore
 package import KioskMessages
 
 extension Ledger {
@@ -74,7 +75,7 @@ extension Ledger {
       }
       activity.orders = try database.rows(Self.orders, page).compactMap(Activity.Orders.init)
       activity.used = try database.rows(Self.used, page).compactMap(Activity.Used.init)
-      activity.services = try database.rows(Self.services, page).map { try Self.entry($0) }
+      activity.services = try database.rows(Self.services, page).map { try LedgerRow($0).entry }
       return activity
     }
   }
@@ -84,27 +85,25 @@ extension Ledger {
 
   // What was rejected may have asked for any number: only what was made is added up.
   private static let orders = """
-    SELECT quarter, status, text.text AS juice, count, glasses FROM
-      (SELECT \(quarter) AS quarter, status, juice, COUNT(*) AS count,
-        SUM(quantity) FILTER (WHERE status = 'ready') AS glasses
-      FROM entry
-      WHERE \(page) AND (status IN ('ready', 'out_of_stock') OR (status = 'rejected'
-        AND (SELECT text FROM text WHERE id = source) GLOB 'order/*'))
-      GROUP BY quarter, status, juice)
-    LEFT JOIN text ON text.id = juice
+    SELECT \(quarter) AS quarter, status, juice, COUNT(*) AS count,
+      SUM(quantity) FILTER (WHERE status = 'ready') AS glasses
+    FROM entry
+    WHERE \(page) AND (status IN ('ready', 'out_of_stock')
+      OR (status = 'rejected' AND source GLOB 'order/*'))
+    GROUP BY quarter, status, juice
     """
 
   private static let used = """
-    SELECT quarter, key AS fruit, -SUM(count * value) AS amount FROM
-      (SELECT \(quarter) AS quarter, moved, COUNT(*) AS count
+    SELECT quarter, key AS fruit, SUM(count * value) AS amount FROM
+      (SELECT \(quarter) AS quarter, used, COUNT(*) AS count
       FROM entry WHERE \(page) AND status = 'ready'
-      GROUP BY quarter, moved)
-    JOIN text ON text.id = moved, json_each(text.text)
+      GROUP BY quarter, used),
+      json_each(used)
     GROUP BY quarter, fruit
     """
 
   private static let services = """
-    SELECT * FROM event WHERE \(page) AND status IN ('restocked', 'open', 'closed')
+    SELECT * FROM entry WHERE \(page) AND status IN ('restocked', 'open', 'closed')
     ORDER BY seq DESC LIMIT \(HistoryReport.limit)
     """
 }

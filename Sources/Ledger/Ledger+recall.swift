@@ -1,62 +1,52 @@
-import Foundation
 import GRDB
 import JuiceMaker
 package import KioskCore
-package import KioskMessages
+import KioskMessages
 
 extension Ledger {
-  /// The answers that were given before to requests with these keys.
-  package func recall(
-    _ keys: [RepeatKey]
-  ) throws(LedgerError) -> [RepeatKey: Answer] {
-    var answers: [RepeatKey: Answer] = [:]
+  /// The rows that requests with these keys came to before.
+  package func recall(_ keys: [RepeatKey]) throws(LedgerError) -> [RepeatKey: LedgerRow] {
+    var rows: [RepeatKey: LedgerRow] = [:]
     for key in keys {
-      let answer =
+      let row =
         switch key {
-        case .request(let source, let id): try answer(to: id, from: source)
-        case .delivery(let fingerprint): try answer(to: fingerprint)
+        case .request(let source, let id): try row(of: id, from: source)
+        case .delivery(let fingerprint): try row(of: fingerprint)
         }
-      if let answer { answers[key] = answer }
+      if let row { rows[key] = row }
     }
-    return answers
+    return rows
   }
 
-  private func answer(to id: Request.ID, from source: Source) throws(LedgerError) -> Answer? {
-    for seq in try knownRequests().entries(of: id, from: source) {
-      if let answer = try answer(to: id, from: source, in: seq) { return answer }
+  private func row(of id: Request.ID, from source: Source) throws(LedgerError) -> LedgerRow? {
+    for seq in try knownRequests().entries(Self.hash(source, id)) {
+      if let row = try row(of: id, from: source, in: seq) { return row }
     }
     return nil
   }
 
-  /// What an entry answered, if it did to this request, and if that is not to be forgotten.
-  private func answer(
-    to id: Request.ID, from source: Source, in seq: Int
-  ) throws(LedgerError) -> Answer? {
+  /// What is in an entry, if it is this request's, and not to be forgotten.
+  private func row(
+    of id: Request.ID, from source: Source, in seq: Int
+  ) throws(LedgerError) -> LedgerRow? {
     try reading { database in
-      let rows = try database.rows(
-        "SELECT *, \(Self.isRemembered) FROM event WHERE seq = ?", [seq])
       // guard: answers are forgotten in their time
-      guard let row = rows.first, row["remembered"] else { return nil }
-      let entry = try Self.entry(row)
-      return entry.source == source && entry.id == id ? try Answer(row, to: entry) : nil
+      let isKnown = "seq > (SELECT MAX(seq) FROM entry) - \(RequestIndex.kept)"
+      let rows = try database.rows("SELECT * FROM entry WHERE seq = ? AND \(isKnown)", [seq])
+      guard let row = rows.first else { return nil }
+      let known = try LedgerRow(row)
+      return known.entry.source == source && known.entry.id == id ? known : nil
     }
   }
 
-  private static let isRemembered = """
-    (SELECT event.seq > last.seq - \(RequestIndex.kept)
-        OR (event.seq > last.seq - \(RequestIndex.atMost)
-          AND event.at >= last.at - \(RequestIndex.age))
-      FROM entry AS last ORDER BY last.seq DESC LIMIT 1) AS remembered
-    """
-
-  private func answer(to fingerprint: Fingerprint) throws(LedgerError) -> Answer? {
+  private func row(of fingerprint: Fingerprint) throws(LedgerError) -> LedgerRow? {
     try reading { database in
       let rows = try database.rows(
         """
-        SELECT event.* FROM delivery JOIN event USING (seq)
+        SELECT entry.* FROM delivery JOIN entry USING (seq)
         WHERE packet_id = ? AND digest = ? ORDER BY seq DESC LIMIT 1
         """, [Int(fingerprint.packetID), Int64(bitPattern: fingerprint.digest)])
-      return try rows.first.flatMap { try Answer($0, to: try Self.entry($0)) }
+      return try rows.first.map { try LedgerRow($0) }
     }
   }
 
@@ -71,23 +61,27 @@ extension Ledger {
   private func readRequests() throws(LedgerError) -> RequestIndex {
     try reading { database in
       // What was retained has not used up its id.
-      let statement = try Statement(
-        """
-        SELECT seq, source, text, request FROM entry JOIN text ON text.id = source
-        WHERE seq > (SELECT MAX(seq) FROM entry) - \(RequestIndex.atMost)
-          AND request IS NOT NULL AND shape IS NOT NULL
-          AND reason IS NOT '\(RejectionReason.retained.rawValue)'
-        ORDER BY seq
-        """, on: database)
+      let statement = try database.makeStatement(
+        sql: """
+          SELECT seq, source, id FROM entry
+          WHERE seq > (SELECT MAX(seq) FROM entry) - \(RequestIndex.kept)
+            AND source IS NOT NULL AND id IS NOT NULL
+            AND reason IS NOT '\(RejectionReason.retained.rawValue)'
+          ORDER BY seq
+          """)
       var index = RequestIndex()
-      var sources: [Int: Source] = [:]
-      while try statement.next() {
-        let source = sources[statement.integer(1)] ?? Source(statement.text(2))
-        sources[statement.integer(1)] = source
-        guard let source, let id = Request.ID(statement.text(3)) else { continue }
-        index.insert(statement.integer(0), for: id, from: source)
+      while try statement.next(on: database) {
+        index.insert(
+          statement.integer(0), RequestIndex.hash(statement.text(1), statement.text(2)))
       }
       return index
+    }
+  }
+
+  private static func hash(_ source: Source, _ id: Request.ID) -> UInt32 {
+    var (source, id) = (source.description, id.text)
+    return source.withUTF8 { source in
+      id.withUTF8 { RequestIndex.hash(UnsafeRawBufferPointer(source), UnsafeRawBufferPointer($0)) }
     }
   }
 
@@ -97,20 +91,20 @@ extension Ledger {
   func index(_ records: [LedgerTransaction.Record]) throws(LedgerError) {
     _ = try knownRequests()
     for record in records {
-      guard case .request(let source, let id) = record.key, record.answer != nil else { continue }
-      let others = requests?.entries(of: id, from: source) ?? []
-      for seq in others {
+      guard case .request(let source, let id) = record.key else { continue }
+      let hash = Self.hash(source, id)
+      for seq in requests?.entries(hash) ?? [] {
         let isKnown =
           if let other = records.first(where: { $0.entry.seq == seq }) {
             other.key == record.key
           } else {
-            try answer(to: id, from: source, in: seq) != nil
+            try row(of: id, from: source, in: seq) != nil
           }
         if isKnown {
-          throw .disk(path: path, detail: "\(source) \(id) has been answered already")
+          throw .notAllowed("\(source) \(id) has been answered already")
         }
       }
-      requests?.insert(record.entry.seq, for: id, from: source)
+      requests?.insert(record.entry.seq, hash)
     }
   }
 
@@ -119,49 +113,30 @@ extension Ledger {
   package func deliveries(after seq: Int) throws(LedgerError) -> [Fingerprint] {
     try reading { database in
       let rows = try database.rows(
-        "SELECT packet_id, digest FROM delivery WHERE slot > \(Self.lastDelivery) ORDER BY slot",
-        [seq])
+        """
+        SELECT packet_id, digest FROM delivery WHERE number > \(Self.lastDelivery)
+        ORDER BY number
+        """, [seq])
       return rows.map { Fingerprint($0) }
     }
   }
 
-  /// Entries in the order of their numbers, each with what was answered.
+  /// Rows in the order of their numbers, each with how its sender asked for an answer that the broker
+  /// does not have yet.
   ///
   /// - Parameters:
   ///   - seq: the entries after this one.
   ///   - limit: at most so many.
-  package func entries(
+  package func rows(
     after seq: Int, limit: Int = 1000
-  ) throws(LedgerError) -> [(entry: LedgerEntry, answer: Answer?)] {
+  ) throws(LedgerError) -> [(row: LedgerRow, reply: Reply?)] {
     try reading { database in
       let rows = try database.rows(
-        "SELECT * FROM event WHERE seq > ? ORDER BY seq LIMIT ?", [seq, limit])
-      return try rows.map { row in
-        let entry = try Self.entry(row)
-        return (entry, try Answer(row, to: entry))
-      }
+        """
+        SELECT entry.*, reply.seq AS asked, topic, correlation FROM entry LEFT JOIN reply USING (seq)
+        WHERE entry.seq > ? ORDER BY entry.seq LIMIT ?
+        """, [seq, limit])
+      return try rows.map { (try LedgerRow($0), Reply($0)) }
     }
-  }
-}
-
-extension Answer {
-  /// - Throws: `LedgerError.unreadable` if it is not one that this entry can have.
-  init?(_ row: Row, to entry: LedgerEntry) throws(LedgerError) {
-    guard let topic = row["topic"] as String?, let bytes = row["shape"] as Data? else { return nil }
-    let numbers = row["numbers"] as Data?
-    let shape = AnswerShape(bytes: Array(bytes), numbers: numbers.map { Array($0) })
-    guard let payload = shape.payload(to: entry) else { throw .unreadable(entry.seq) }
-    let correlation = row["correlation"] as Data?
-    self.init(
-      topic: topic, correlationData: correlation.map { Array($0) }, payload: payload)
-  }
-}
-
-extension Fingerprint {
-  /// A row of `delivery`.
-  fileprivate init(_ row: Row) {
-    self.init(
-      packetID: UInt16(truncatingIfNeeded: row["packet_id"] as Int),
-      digest: UInt64(bitPattern: row["digest"]))
   }
 }

@@ -60,7 +60,7 @@ extension Ledger {
     do throws(LedgerError) {
       try LedgerError.catching(backup.path) {
         let database = try DatabaseQueue(path: copy.path, configuration: configuration)
-        _ = try LedgerSchema.isCurrent(database, path: backup.path)
+        try LedgerSchema.check(database, path: backup.path)
         try database.close()
       }
       let ledger = try Ledger(path: copy.path)

@@ -1,4 +1,5 @@
 import GRDB
+import KioskCore
 import KioskMessages
 
 extension Ledger {
@@ -43,12 +44,12 @@ extension Ledger {
     let (end, otherEnd) = (try last?.seq ?? 0, try other.last?.seq ?? 0)
     var seq = 0
     while true {
-      let (page, otherPage) = (try entries(after: seq), try other.entries(after: seq))
+      let (page, otherPage) = (try rows(after: seq), try other.rows(after: seq))
       for (own, others) in zip(page, otherPage) {
-        guard own.entry == others.entry, own.answer == others.answer else {
-          return .apart(from: min(own.entry.seq, others.entry.seq))
+        guard own.row == others.row else {
+          return .apart(from: min(own.row.entry.seq, others.row.entry.seq))
         }
-        seq = own.entry.seq
+        seq = own.row.entry.seq
       }
       guard page.count == otherPage.count, !page.isEmpty else { break }
     }
@@ -56,7 +57,7 @@ extension Ledger {
     if seq > min(end, otherEnd) { return .apart(from: min(end, otherEnd) + 1) }
     if end == otherEnd { return .same }
     if end < otherEnd { return .behind }
-    let next = try entries(after: seq, limit: 1).first?.entry
+    let next = try rows(after: seq, limit: 1).first?.row.entry
     return .ahead(by: end - otherEnd, since: next?.at ?? Timestamp(milliseconds: 0))
   }
 
@@ -72,8 +73,8 @@ extension Ledger {
   var last: LedgerEntry? {
     get throws(LedgerError) {
       try reading { database in
-        try Row.fetchOne(database, sql: "SELECT * FROM event ORDER BY seq DESC LIMIT 1")
-          .map { try Self.entry($0) }
+        try Row.fetchOne(database, sql: "SELECT * FROM entry ORDER BY seq DESC LIMIT 1")
+          .map { try LedgerRow($0).entry }
       }
     }
   }

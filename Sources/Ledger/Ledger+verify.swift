@@ -7,11 +7,12 @@ extension Ledger {
 
   /// Sets it behind the last entry.
   static let checkpoint = """
-    INSERT OR REPLACE INTO checkpoint SELECT id, (SELECT MAX(seq) FROM entry), quantity FROM stock
+    INSERT OR REPLACE INTO checkpoint
+    SELECT fruit, (SELECT MAX(seq) FROM entry), quantity FROM stock
     """
 
   /// Checks the whole ledger, from its first entry: SQLite's own structures, numbers without a gap,
-  /// and that the movements add up to the stock.
+  /// and that what came and went adds up to the stock.
   ///
   /// - Throws: `LedgerError` with the first thing that is wrong.
   /// - Returns: the number of entries.
@@ -56,9 +57,11 @@ extension Ledger {
   private static func checkBalances(
     _ database: Database, path: String, from origin: Origin
   ) throws {
-    let (point, table) = origin == .start ? ("last", "archive") : ("seq", "checkpoint")
-    let balances = origin == .start ? "carried" : "checkpoint"
-    let start = try Int.fetchOne(database, sql: "SELECT MAX(\(point)) FROM \(table)") ?? 0
+    let start =
+      switch origin {
+      case .start: 0
+      case .checkpoint: try Int.fetchOne(database, sql: "SELECT MAX(seq) FROM checkpoint") ?? 0
+      }
     let numbering = try Row.fetchOne(
       database, sql: "SELECT COUNT(*), IFNULL(MAX(seq), ?1) FROM entry WHERE seq > ?1",
       arguments: [start])
@@ -66,26 +69,42 @@ extension Ledger {
       throw LedgerError.doesNotAddUp(
         path: path, detail: "\(last - start - count) entries are missing after entry \(start)")
     }
-    let wrong = try Row.fetchOne(
-      database,
-      sql: """
-        SELECT stock.fruit, quantity,
-          IFNULL((SELECT balance FROM \(balances) WHERE fruit = id AND ?1 > 0), 0)
-            + IFNULL(moved.amount, 0) AS sum
-        FROM stock LEFT JOIN
-          (SELECT key AS fruit, SUM(value * count) AS amount
-            FROM (SELECT moved, COUNT(*) AS count FROM entry
-                WHERE seq > ?1 AND moved IS NOT NULL GROUP BY moved)
-              JOIN text ON text.id = moved, json_each(text)
-            GROUP BY key) AS moved
-          ON moved.fruit = stock.fruit
-        WHERE sum <> quantity LIMIT 1
-        """, arguments: [start])
-    if let wrong {
+    if let wrong = try Row.fetchOne(database, sql: wrongBalance, arguments: [start]) {
       throw LedgerError.doesNotAddUp(
         path: path,
         detail: "the stock of \(wrong["fruit"] as String) is \(wrong["quantity"] as Int), "
           + "but its entries add up to \(wrong["sum"] as Int)")
     }
+    if let wrong = try Row.fetchOne(database, sql: wrongStock) {
+      throw LedgerError.doesNotAddUp(
+        path: path,
+        detail: "the stock of \(wrong["fruit"] as String) is \(wrong["quantity"] as Int), "
+          + "but entry \(wrong["seq"] as Int) says \(wrong["told"] as Int)")
+    }
   }
+
+  /// A stock that is not what there was at the start, and what has come and gone since.
+  private static let wrongBalance = """
+    SELECT stock.fruit, stock.quantity,
+      IFNULL((SELECT quantity FROM checkpoint WHERE fruit = stock.fruit AND ?1 > 0), 0)
+        + IFNULL(moved.amount, 0) AS sum
+    FROM stock LEFT JOIN
+      (SELECT key AS fruit, SUM(value * count) AS amount
+        FROM (SELECT changes AS amounts, COUNT(*) AS count FROM entry
+            WHERE seq > ?1 AND changes IS NOT NULL GROUP BY changes
+          UNION ALL SELECT used, -COUNT(*) FROM entry
+            WHERE seq > ?1 AND used IS NOT NULL GROUP BY used),
+          json_each(amounts)
+        GROUP BY key) AS moved
+      USING (fruit)
+    WHERE sum <> stock.quantity LIMIT 1
+    """
+
+  /// A stock that is not the one which the last entry has told, if that has told any.
+  private static let wrongStock = """
+    SELECT seq, fruit, quantity, value AS told
+    FROM (SELECT seq, stock AS amounts FROM entry ORDER BY seq DESC LIMIT 1),
+      json_each(amounts) JOIN stock ON fruit = key
+    WHERE quantity <> value LIMIT 1
+    """
 }

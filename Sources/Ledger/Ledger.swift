@@ -19,13 +19,14 @@ package final class Ledger {
   /// What is remembered of the file, so that an order need not read it; `nil`: it has to be read.
   var writer: LedgerWriter?
   var requests: RequestIndex?
+  /// How many deliveries have come since the last transaction.
+  var uncounted = 0
 
   /// Opens the ledger, and creates it where there is none.
   ///
   /// - Parameters:
   ///   - path: of the SQLite file. Its folder must exist.
-  ///   - readOnly: for a look at the ledger while a kiosk may be using it, also one of an earlier
-  ///     version.
+  ///   - readOnly: for a look at the ledger while a kiosk may be using it.
   /// - Throws: `LedgerError`: held by another process, made by a newer version, damaged, or its
   ///   entries do not add up to the stock.
   package init(path: String, readOnly: Bool = false) throws(LedgerError) {
@@ -41,7 +42,10 @@ package final class Ledger {
       try DatabaseQueue(path: path, configuration: configuration)
     }
     database = try LedgerError.catching(path) {
-      if readOnly { return try Self.readable(file, path: path) }
+      if readOnly {
+        try LedgerSchema.check(file, path: path)
+        return file
+      }
       // Not in `prepareDatabase`: GRDB says NORMAL after that, when it turns on WAL
       // (Database.setUpWALMode).
       try file.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = FULL") }
@@ -52,17 +56,6 @@ package final class Ledger {
       return file
     }
     if !readOnly { try verifySinceCheckpoint() }
-  }
-
-  /// A ledger of an earlier version is read from a copy that is brought up to date, and gone
-  /// afterwards: the kiosk that uses it may be of that version.
-  private static func readable(_ file: DatabaseQueue, path: String) throws -> DatabaseQueue {
-    if try LedgerSchema.isCurrent(file, path: path) { return file }
-    // Without a name it is a file that SQLite removes (sqlite.org/inmemorydb.html, temporary).
-    let copy = try DatabaseQueue(path: "")
-    try file.backup(to: copy)
-    try LedgerSchema.migrate(copy, path: path)
-    return copy
   }
 
   /// Brings everything into the file; nothing may be asked of the ledger then.
@@ -122,9 +115,9 @@ extension Ledger {
 
   /// More than anybody presses within the longest time that a button may bounce.
   private static let lastPresses = """
-    SELECT source, juice, quantity, at, seq FROM event
+    SELECT source, juice, quantity, at, seq FROM entry
     WHERE seq > (SELECT MAX(seq) FROM entry) - 1000
-      AND request IS NULL AND source IS NOT NULL AND juice IS NOT NULL
+      AND id IS NULL AND source IS NOT NULL AND juice IS NOT NULL
       AND reason IS NOT '\(RejectionReason.retained.rawValue)'
     ORDER BY seq
     """

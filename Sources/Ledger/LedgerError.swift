@@ -38,6 +38,9 @@ package enum LedgerError: Error, Hashable {
     } catch let error as DatabaseError {
       let detail = error.message ?? error.resultCode.description
       switch error.resultCode {
+      // A trigger is none of ours: tests break the disk with one.
+      case .SQLITE_CONSTRAINT where error.extendedResultCode == .SQLITE_CONSTRAINT_TRIGGER:
+        throw .disk(path: path, detail: detail)
       case .SQLITE_CORRUPT, .SQLITE_NOTADB: throw .damaged(path: path, detail: detail)
       case .SQLITE_FULL: throw .diskFull(path: path)
       case .SQLITE_CANTOPEN, .SQLITE_PERM, .SQLITE_AUTH:
@@ -53,11 +56,22 @@ package enum LedgerError: Error, Hashable {
 }
 
 extension LedgerError {
-  /// Whether what was to be written is to blame: it fails each time, and something else would not.
-  package var blamesTransaction: Bool {
+  /// What helps.
+  package enum Remedy: Sendable {
+    /// It may work later, or as soon as somebody makes room: nothing else is wrong.
+    case tryAgain
+    /// No trying helps: somebody has to look at the file.
+    case callSomebody
+    /// What was to be written cannot be, everything else can: take the deliveries one by one, and
+    /// leave out the bad one.
+    case setAside
+  }
+
+  package var remedy: Remedy {
     switch self {
-    case .notAllowed, .unknownFruit: true
-    default: false
+    case .diskFull, .disk, .inUse, .cannotOpen: .tryAgain
+    case .notAllowed, .unknownFruit: .setAside
+    default: .callSomebody
     }
   }
 }

@@ -95,11 +95,7 @@ private struct Note {
       .map { Int($0) }
     process = numbers.first ?? nil
     acknowledged = numbers.count > 1 ? numbers[1] : nil
-    if count == Self.length {
-      beaten = numbers.last?.map { Timestamp(milliseconds: Int64($0)) }
-    } else if count > 0 {
-      beaten = Self.modificationTime(of: descriptor)
-    }
+    beaten = numbers.count > 2 ? numbers[2].map { Timestamp(milliseconds: Int64($0)) } : nil
   }
 
   func write(to descriptor: Int32) {
@@ -108,18 +104,5 @@ private struct Note {
     let text = Array(words.joined(separator: " ").utf8)
     let rest = [UInt8](repeating: UInt8(ascii: " "), count: Self.length - text.count)
     pwrite(descriptor, text + rest, Self.length, 0)
-  }
-
-  /// Where earlier versions kept the sign of life; 0 until there was one.
-  private static func modificationTime(of descriptor: Int32) -> Timestamp? {
-    var status = stat()
-    fstat(descriptor, &status)
-    #if canImport(Darwin)
-    let time = status.st_mtimespec
-    #else
-    let time = status.st_mtim
-    #endif
-    let milliseconds = Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
-    return milliseconds == 0 ? nil : Timestamp(milliseconds: milliseconds)
   }
 }

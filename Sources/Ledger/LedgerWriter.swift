@@ -8,177 +8,231 @@ import KioskMessages
 /// It remembers what it has written. If a transaction fails that may be wrong: begin with another
 /// one.
 final class LedgerWriter {
-  private var texts: Interned
-  private var shapes: Interned
   /// The last ticket of each day, of those that the table does not have yet.
   private var tickets: [Int: Int] = [:]
+  /// How many deliveries have come, and the number of the last one that is kept; 0: none is.
+  private var (deliveries, lastKept) = (0, 0)
+  /// Whether there may be fingerprints.
+  var keepsDeliveries: Bool { lastKept > 0 }
+  /// The last entry whose sender's wishes are kept; 0: none are.
+  private var lastReply = 0
   private let begin, commit, rollback: Statement
-  private let addEntry, addFruit, changeStock, addDelivery, moveDelivery, pruneDeliveries: Statement
-  private let setService, setConfirmed, setMark, setTicket, setCheckpoint: Statement
+  private let addEntry, addFruit, changeStock, addReply, removeReplies: Statement
+  private let addDelivery, moveDelivery, pruneDeliveries: Statement
+  private let setService, setConfirmed, setDeliveries, setMark, setTicket, setCheckpoint: Statement
+
+  /// So many entries at most wait for the broker to confirm their answers.
+  static let unconfirmed = 10_000
 
   init(_ database: Database) throws {
-    texts = try Interned(.text, in: database)
-    shapes = try Interned(.shape, in: database)
-    func statement(_ sql: String) throws -> Statement { try Statement(sql, on: database) }
-    begin = try statement("BEGIN IMMEDIATE")
-    commit = try statement("COMMIT")
-    rollback = try statement("ROLLBACK")
-    addEntry = try statement(
-      "INSERT INTO entry VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
-    addFruit = try statement("INSERT INTO stock (fruit, quantity) VALUES (?, 0)")
-    changeStock = try statement("UPDATE stock SET quantity = quantity + ? WHERE fruit = ?")
-    addDelivery = try statement("INSERT INTO delivery VALUES (NULL, ?, ?, ?, ?)")
-    moveDelivery = try statement(
-      """
-      UPDATE delivery SET slot = (SELECT MAX(slot) FROM delivery) + 1 WHERE slot =
-        (SELECT MAX(slot) FROM delivery WHERE packet_id = ? AND digest = ?)
-      """)
-    pruneDeliveries = try statement("DELETE FROM delivery WHERE slot <= ?")
-    setService = try statement("UPDATE kiosk SET service = ?")
-    setConfirmed = try statement("UPDATE kiosk SET confirmed = ?")
-    setMark = try statement("INSERT OR REPLACE INTO mark VALUES (?, ?)")
-    setTicket = try statement("INSERT OR REPLACE INTO ticket VALUES (?, ?)")
-    setCheckpoint = try statement(Ledger.checkpoint)
+    begin = try database.makeStatement(sql: "BEGIN IMMEDIATE")
+    commit = try database.makeStatement(sql: "COMMIT")
+    rollback = try database.makeStatement(sql: "ROLLBACK")
+    addEntry = try database.makeStatement(
+      sql: "INSERT INTO entry VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
+    addFruit = try database.makeStatement(sql: "INSERT INTO stock VALUES (?, 0)")
+    changeStock = try database.makeStatement(
+      sql: "UPDATE stock SET quantity = quantity + ? WHERE fruit = ?")
+    addReply = try database.makeStatement(sql: "INSERT INTO reply VALUES (?, ?, ?)")
+    removeReplies = try database.makeStatement(sql: "DELETE FROM reply WHERE seq <= ?")
+    addDelivery = try database.makeStatement(sql: "INSERT INTO delivery VALUES (?, ?, ?, ?, ?)")
+    moveDelivery = try database.makeStatement(
+      sql: """
+        UPDATE delivery SET number = ? WHERE number =
+          (SELECT MAX(number) FROM delivery WHERE packet_id = ? AND digest = ?)
+        """)
+    pruneDeliveries = try database.makeStatement(sql: "DELETE FROM delivery WHERE number <= ?")
+    setService = try database.makeStatement(sql: "UPDATE kiosk SET service = ?")
+    setConfirmed = try database.makeStatement(sql: "UPDATE kiosk SET confirmed = ?")
+    setDeliveries = try database.makeStatement(sql: "UPDATE kiosk SET deliveries = ?")
+    setMark = try database.makeStatement(sql: "INSERT OR REPLACE INTO mark VALUES (?, ?)")
+    setTicket = try database.makeStatement(sql: "INSERT OR REPLACE INTO ticket VALUES (?, ?)")
+    setCheckpoint = try database.makeStatement(sql: Ledger.checkpoint)
     for row in try Row.fetchAll(database, sql: Ledger.ticketsSinceCheckpoint) {
       tickets[row["day"]] = row["number"]
     }
+    deliveries = try Int.fetchOne(database, sql: "SELECT deliveries FROM kiosk") ?? 0
+    lastKept = try Int.fetchOne(database, sql: "SELECT MAX(number) FROM delivery") ?? 0
+    lastReply = try Int.fetchOne(database, sql: "SELECT MAX(seq) FROM reply") ?? 0
   }
 
-  func write(_ transaction: LedgerTransaction) throws {
-    try begin.run()
+  /// - Parameter count: of deliveries that came since the last transaction.
+  func write(_ transaction: LedgerTransaction, deliveries count: Int, on database: Database) throws
+  {
+    try begin.run(on: database)
     do {
-      try add(transaction.records, transaction.echoes)
+      try add(transaction.records, on: database)
+      try add(transaction, deliveries: count, on: database)
       if let service = transaction.service {
-        setService.bind(1, service.rawValue)
-        try setService.run()
+        try setService.bind(1, service.rawValue)
+        try setService.run(on: database)
       }
       if let confirmed = transaction.confirmed {
-        setConfirmed.bind(1, confirmed)
-        try setConfirmed.run()
+        try setConfirmed.bind(1, confirmed)
+        try setConfirmed.run(on: database)
+        try forgetReplies(through: confirmed, on: database)
       }
       for (key, value) in transaction.marks {
-        setMark.bind(1, key)
-        setMark.bind(2, value)
-        try setMark.run()
+        try setMark.bind(1, key)
+        try setMark.bind(2, value)
+        try setMark.run(on: database)
       }
-      try commit.run()
+      try commit.run(on: database)
     } catch {
       // Some errors have rolled back already.
-      _ = try? rollback.run()
+      _ = try? rollback.run(on: database)
       throw error
     }
   }
 
-  private func add(
-    _ records: [LedgerTransaction.Record], _ echoes: [LedgerTransaction.Echo]
-  ) throws {
-    var echoes = echoes[...]
+  // MARK: Entries
+
+  private func add(_ records: [LedgerTransaction.Record], on database: Database) throws {
+    guard let first = records.first?.entry.seq, let last = records.last?.entry.seq else { return }
     var changes: FruitAmounts = [:]
-    var lastSlot: Int?
-    // In the order in which they came: that of the deliveries matters.
-    for (count, record) in records.enumerated() {
-      while let echo = echoes.first, echo.recordsBefore <= count {
-        lastSlot = try add(echo) ?? lastSlot
-        echoes.removeFirst()
-      }
-      try add(record)
-      if case .delivery(let fingerprint) = record.key {
-        lastSlot = try add(fingerprint, of: record.entry.seq)
-      }
+    for record in records {
+      try add(record, on: database)
       for (fruit, amount) in record.entry.changes {
         changes[fruit] = (changes[fruit] ?? 0) + amount
       }
     }
-    for echo in echoes { lastSlot = try add(echo) ?? lastSlot }
-    if let lastSlot {
-      // guard: the fingerprints are bounded
-      pruneDeliveries.bind(1, lastSlot - Fingerprint.kept)
-      try pruneDeliveries.run()
-    }
     for (fruit, amount) in changes {
-      changeStock.bind(1, amount)
-      changeStock.bind(2, fruit.text)
-      guard try changeStock.run() == 1 else { throw LedgerError.unknownFruit(fruit.text) }
-    }
-    if let first = records.first?.entry.seq, let last = records.last?.entry.seq {
-      try moveCheckpoint(from: first, to: last)
-    }
-  }
-
-  private func add(_ record: LedgerTransaction.Record) throws {
-    let entry = record.entry
-    let ticket = entry.ticket
-    var reason: RejectionReason?
-    var missing: FruitAmounts?
-    switch entry.outcome {
-    case .outOfStock(_, let short): missing = short
-    case .rejected(let why, _): reason = why
-    case .opened(let amounts):
-      for (fruit, _) in amounts {
-        addFruit.bind(1, fruit.text)
-        try addFruit.run()
+      try changeStock.bind(1, amount)
+      try changeStock.bind(2, fruit.text)
+      guard try changeStock.run(on: database) == 1 else {
+        throw LedgerError.unknownFruit(fruit.text)
       }
-    case .ready, .restocked, .service: break
     }
-    if let ticket { tickets[ticket.day] = ticket.number }
-    let changes = entry.changes
-    let shape = record.answer.map { AnswerShape(of: $0.payload, without: .init(entry)) }
-    addEntry.bind(1, entry.seq)
-    addEntry.bind(2, Int(entry.at.milliseconds))
-    addEntry.bind(3, try number(of: entry.source?.description))
-    addEntry.bind(4, entry.id?.text)
-    addEntry.bind(5, entry.status.rawValue)
-    addEntry.bind(6, try number(of: entry.order?.juice.text))
-    addEntry.bind(7, entry.order?.quantity)
-    addEntry.bind(8, ticket?.day)
-    addEntry.bind(9, ticket?.number)
-    addEntry.bind(10, reason?.rawValue)
-    addEntry.bind(11, try changes.isEmpty ? nil : number(of: changes))
-    addEntry.bind(12, try missing.map { try number(of: $0) })
-    addEntry.bind(13, try number(of: record.answer?.topic))
-    addEntry.bind(14, record.answer?.correlationData)
-    addEntry.bind(15, try shape.map { try shapes.number(of: $0.bytes) })
-    addEntry.bind(16, shape?.numbers)
-    try addEntry.run()
+    guard (first - 1) / Ledger.checkpointInterval != last / Ledger.checkpointInterval else {
+      return
+    }
+    try moveCheckpoint(on: database)
+    try forgetReplies(through: last - Self.unconfirmed, on: database)
   }
 
-  private func number(of text: String?) throws -> Int? {
-    try text.map { try texts.number(of: Array($0.utf8)) }
+  private func add(_ record: LedgerTransaction.Record, on database: Database) throws {
+    let (entry, row) = (record.entry, record.row)
+    var reason: RejectionReason?
+    var used: FruitAmounts?
+    var missing: FruitAmounts?
+    var changes: FruitAmounts?
+    switch entry.outcome {
+    case .ready(_, let amounts, let ticket):
+      used = amounts
+      tickets[ticket.day] = ticket.number
+    case .outOfStock(_, let amounts): missing = amounts
+    case .restocked(let amounts): changes = amounts
+    case .rejected(let why, _): reason = why
+    case .service: break
+    case .opened(let amounts):
+      changes = amounts
+      for (fruit, _) in amounts {
+        try addFruit.bind(1, fruit.text)
+        try addFruit.run(on: database)
+      }
+    }
+    try addEntry.bind(1, entry.seq)
+    try addEntry.bind(2, Int(entry.at.milliseconds))
+    try addEntry.bind(3, entry.source?.description)
+    try addEntry.bind(4, entry.id?.text)
+    try addEntry.bind(5, entry.status.rawValue)
+    try addEntry.bind(6, entry.outcome.order?.juice.text)
+    try addEntry.bind(7, entry.outcome.order?.quantity)
+    try addEntry.bind(8, entry.ticket?.number)
+    try addEntry.bind(9, entry.ticket?.day)
+    try addEntry.bind(10, text: used?.json)
+    try addEntry.bind(11, text: missing?.json)
+    try addEntry.bind(12, text: changes?.json)
+    try addEntry.bind(13, text: row.stock?.json)
+    try addEntry.bind(14, reason?.rawValue)
+    try addEntry.bind(15, row.detail)
+    try addEntry.bind(16, row.message)
+    try addEntry.run(on: database)
+    if let reply = record.reply {
+      try addReply.bind(1, entry.seq)
+      try addReply.bind(2, reply.topic)
+      try addReply.bind(3, reply.correlationData)
+      try addReply.run(on: database)
+      lastReply = entry.seq
+    }
   }
 
-  private func number(of amounts: FruitAmounts) throws -> Int {
-    try texts.number(of: JSONWriter.object { $0.members(amounts) })
-  }
-
-  /// - Returns: its slot, if it is a new one.
-  private func add(_ echo: LedgerTransaction.Echo) throws -> Int? {
-    if let seq = echo.seq { return try add(echo.fingerprint, of: seq, isEcho: true) }
-    moveDelivery.bind(1, Int(echo.fingerprint.packetID))
-    moveDelivery.bind(2, Int(truncatingIfNeeded: echo.fingerprint.digest))
-    try moveDelivery.run()
-    return nil
-  }
-
-  /// - Returns: its slot.
-  private func add(_ fingerprint: Fingerprint, of seq: Int, isEcho: Bool = false) throws -> Int {
-    addDelivery.bind(1, Int(fingerprint.packetID))
-    addDelivery.bind(2, Int(truncatingIfNeeded: fingerprint.digest))
-    addDelivery.bind(3, seq)
-    addDelivery.bind(4, isEcho ? 1 : 0)
-    try addDelivery.run()
-    return addDelivery.insertedRowID
+  private func forgetReplies(through seq: Int, on database: Database) throws {
+    guard lastReply > 0 else { return }
+    try removeReplies.bind(1, seq)
+    try removeReplies.run(on: database)
+    if lastReply <= seq { lastReply = 0 }
   }
 
   /// Now and then, so that the next start has little to add up.
-  private func moveCheckpoint(from first: Int, to last: Int) throws {
-    let interval = Ledger.checkpointInterval
-    guard (first - 1) / interval != last / interval else { return }
+  private func moveCheckpoint(on database: Database) throws {
     for (day, number) in tickets {
-      setTicket.bind(1, day)
-      setTicket.bind(2, number)
-      try setTicket.run()
+      try setTicket.bind(1, day)
+      try setTicket.bind(2, number)
+      try setTicket.run(on: database)
     }
     tickets = [:]
-    try setCheckpoint.run()
+    try setCheckpoint.run(on: database)
   }
+
+  // MARK: Deliveries
+
+  /// Adds the fingerprints in the order in which they came, and forgets those after which so many
+  /// deliveries have come that they are acknowledged.
+  private func add(
+    _ transaction: LedgerTransaction, deliveries count: Int, on database: Database
+  ) throws {
+    var kept: [(fingerprint: Fingerprint, seq: Int?, isEcho: Bool)] = []
+    var echoes = transaction.echoes[...]
+    for (index, record) in transaction.records.enumerated() {
+      while let echo = echoes.first, echo.recordsBefore <= index {
+        kept.append((echo.fingerprint, echo.seq, true))
+        echoes.removeFirst()
+      }
+      if case .delivery(let fingerprint) = record.key {
+        kept.append((fingerprint, record.entry.seq, false))
+      }
+    }
+    kept += echoes.map { ($0.fingerprint, $0.seq, true) }
+    deliveries += max(count, kept.count)
+    guard !kept.isEmpty || lastKept > 0 else { return }
+    // Where others came between them is not known: as if those had come first.
+    for (number, delivery) in zip((deliveries - kept.count + 1)..., kept) {
+      try add(delivery, as: number, on: database)
+      lastKept = number
+    }
+    // guard: the fingerprints are bounded
+    let forgotten = deliveries - Fingerprint.kept
+    try pruneDeliveries.bind(1, forgotten)
+    try pruneDeliveries.run(on: database)
+    if lastKept <= forgotten { lastKept = 0 }
+    try setDeliveries.bind(1, deliveries)
+    try setDeliveries.run(on: database)
+  }
+
+  private func add(
+    _ delivery: (fingerprint: Fingerprint, seq: Int?, isEcho: Bool), as number: Int,
+    on database: Database
+  ) throws {
+    let (packetID, digest) = (
+      Int(delivery.fingerprint.packetID), Int(truncatingIfNeeded: delivery.fingerprint.digest)
+    )
+    guard let seq = delivery.seq else {
+      try moveDelivery.bind(1, number)
+      try moveDelivery.bind(2, packetID)
+      try moveDelivery.bind(3, digest)
+      try moveDelivery.run(on: database)
+      return
+    }
+    try addDelivery.bind(1, number)
+    try addDelivery.bind(2, packetID)
+    try addDelivery.bind(3, digest)
+    try addDelivery.bind(4, seq)
+    try addDelivery.bind(5, delivery.isEcho ? 1 : 0)
+    try addDelivery.run(on: database)
+  }
+}
+
+extension FruitAmounts {
+  var json: [UInt8] { JSONWriter.object { $0.members(self) } }
 }

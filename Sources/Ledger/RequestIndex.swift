@@ -1,17 +1,11 @@
-import KioskMessages
-
 /// Where to look for the requests with an id that the ledger has answered last: found without the
 /// disk, since nearly every request is new.
 ///
 /// It knows hashes only, so what it tells has to be compared. In memory, because on the disk it
 /// would be an index in the order of ids: a page to write for nearly each order.
 struct RequestIndex {
-  /// The newest requests are kept whatever their age, so that a clock that jumps forgets nothing.
-  static let kept = 10_000
-  /// No more than this are kept, whatever their age.
-  static let atMost = 100_000
-  /// Between the two, a request is kept for a day; in milliseconds.
-  static let age: Int64 = 86_400_000
+  /// The ids of so many entries are known: of the last ones, however old they are.
+  static let kept = 100_000
 
   /// A power of two; with all kept, a bucket has one entry or none, mostly.
   private static let buckets = 1 << 17
@@ -27,21 +21,18 @@ struct RequestIndex {
   private var places: [Place] = []
   /// The place of the newest entry in each bucket, or -1.
   private var newest: [Int32] = []
-  private let hash: (Source, Request.ID) -> Int
 
-  init(hash: @escaping (Source, Request.ID) -> Int = Self.hash) { self.hash = hash }
-
-  private static func hash(_ source: Source, _ id: Request.ID) -> Int {
+  /// Of a request's source and id, in UTF-8.
+  static func hash(_ source: UnsafeRawBufferPointer, _ id: UnsafeRawBufferPointer) -> UInt32 {
     var hasher = Hasher()
-    hasher.combine(source)
-    hasher.combine(id)
-    return hasher.finalize()
+    hasher.combine(bytes: source)
+    hasher.combine(bytes: id)
+    return UInt32(truncatingIfNeeded: hasher.finalize())
   }
 
-  /// The entries that may be the request's, the newest first.
-  func entries(of id: Request.ID, from source: Source) -> [Int] {
+  /// The entries with a hash, the newest first.
+  func entries(_ hash: UInt32) -> [Int] {
     if places.isEmpty { return [] }
-    let hash = UInt32(truncatingIfNeeded: hash(source, id))
     var entries: [Int] = []
     var (next, newer) = (Int(newest[Self.bucket(hash)]), Int.max)
     // A place that was given to a newer entry ends the list: what would follow is still older, and
@@ -55,10 +46,9 @@ struct RequestIndex {
   }
 
   /// Takes up an entry with a greater number than all before.
-  mutating func insert(_ seq: Int, for id: Request.ID, from source: Source) {
+  mutating func insert(_ seq: Int, _ hash: UInt32) {
     if newest.isEmpty { newest = Array(repeating: -1, count: Self.buckets) }
-    let hash = UInt32(truncatingIfNeeded: hash(source, id))
-    let (place, bucket) = (seq % Self.atMost, Self.bucket(hash))
+    let (place, bucket) = (seq % Self.kept, Self.bucket(hash))
     while places.count <= place { places.append(Place()) }
     places[place] = Place(seq: seq, hash: hash, older: newest[bucket])
     newest[bucket] = Int32(place)

@@ -18,8 +18,8 @@ import Testing
     try DatabaseQueue(path: scene.ledgerPath).write { database in
       try database.execute(
         sql: """
-          CREATE TRIGGER refuse BEFORE INSERT ON entry WHEN NEW.request = 'bad'
-          BEGIN SELECT RAISE(ABORT, 'no such entry'); END
+          CREATE TRIGGER refuse BEFORE INSERT ON entry WHEN NEW.id = 'bad'
+          BEGIN UPDATE stock SET quantity = -1; END
           """)
     }
   }

@@ -107,7 +107,7 @@ import Testing
           seq: 2, at: TestKiosk.start, source: nil, id: nil,
           outcome: .opened(["lime": 10, "orange": 10]))
       ])
-    #expect(opening.records.allSatisfy { $0.answer == nil && $0.key == nil })
+    #expect(opening.records.allSatisfy { $0.reply == nil && $0.key == nil })
     try kiosk.ledger.commit(opening)
     let state = try kiosk.ledger.state()
     #expect(state.stock["orange"] == 10)

@@ -22,7 +22,7 @@ import Testing
       let again = try kiosk.receive(.order(Self.banana, packetID: packetID))
       #expect(again.answers.map(\.topic) == first.answers.map(\.topic))
       #expect(
-        again.answers.map(\.payload) == first.answers.map { CommandResult.repeating($0.payload) })
+        again.answers.map(\.payload) == first.answers.map { marked($0.payload) })
       #expect(again.transaction.isEmpty)
       #expect(kiosk.reports.isEmpty)
     }
@@ -86,7 +86,7 @@ import Testing
     let before = kiosk.stock
     let again = try kiosk.receive(delivery)
     #expect(
-      again.answers.map(\.payload) == first.answers.map { CommandResult.repeating($0.payload) })
+      again.answers.map(\.payload) == first.answers.map { marked($0.payload) })
     #expect(kiosk.stock == before)
     #expect(kiosk.core.service == .open)
   }
@@ -115,9 +115,22 @@ import Testing
       .order("banana", packetID: 7, redelivered: true),
       .order("kiwi", packetID: 8, redelivered: true))
     #expect(
-      again.answers.map(\.payload) == first.answers.map { CommandResult.repeating($0.payload) })
+      again.answers.map(\.payload) == first.answers.map { marked($0.payload) })
     #expect(again.transaction.isEmpty)
     #expect(kiosk.stock["banana"] == 8)
+  }
+
+  /// A broker's packet ids come round after 65,535 deliveries, whatever they were.
+  @Test func aPressWithThePacketIDOfLongAgoIsAnOrder() throws {
+    try kiosk.receive(.order("banana", packetID: 7))
+    for count in 0..<4 {
+      kiosk.pass(.seconds(1))
+      try kiosk.receive(
+        (0..<256).map { .service(#"{"id":"n\#(count)-\#($0)","service":"open"}"#, packetID: 8) })
+    }
+    try kiosk.restart()
+    let press = try kiosk.receive(.order("banana", packetID: 7, redelivered: true))
+    #expect(try press.results.map(\.ticket) == [2])
   }
 
   @Test(
@@ -185,4 +198,9 @@ import Testing
     #expect(try copy.results.map(\.isDuplicate) == [true])
     #expect(kiosk.stock["banana"] == 8)
   }
+}
+
+/// A result as it is told again.
+private func marked(_ payload: [UInt8]) -> [UInt8] {
+  payload.dropLast() + #","duplicate":true}"#.utf8
 }

@@ -50,7 +50,8 @@ final class TestKiosk {
     let admissions = door.admit(deliveries, at: now)
     let recalled = try ledger.recall(admissions.flatMap(\.repeatKeys))
     let before = core
-    let decision = core.decide(admissions, recalling: recalled, at: now)
+    var decision = core.decide(admissions, recalling: recalled, at: now)
+    decision.transaction.deliveries = deliveries.count { $0.packetID > 0 && !$0.isRedelivery }
     try ledger.commit(decision.transaction)
     changes = settings.topics.changes(from: before, to: core, at: now.timestamp)
     return decision

@@ -1,4 +1,5 @@
 import GRDB
+import GRDBSQLite
 import JuiceMaker
 import KioskCore
 import KioskMessages
@@ -38,7 +39,7 @@ import Testing
       .init(3, .ready(Order(juice: "kiwi"), used: ["kiwi": 3], ticket: Ticket(day: 7, number: 0))),
       // The same request twice.
       .init(
-        3, .service(.closed), id: "a1", answer: "again",
+        3, .service(.closed), id: "a1", message: "again",
         key: .request(panel, "a1")),
     ] as [LedgerTransaction.Record])
   func aTransactionIsCommittedWholeOrNotAtAll(second: LedgerTransaction.Record) throws {
@@ -49,15 +50,15 @@ import Testing
         2,
         .ready(
           Order(juice: "banana"), used: ["banana": 2], ticket: Ticket(day: 7, number: 1)),
-        id: "a1", answer: "ready", key: .request(panel, "a1")),
+        id: "a1", message: "ready", key: .request(panel, "a1")),
       second)
     transaction.records.insert(
-      .init(4, .service(.open), answer: "open", key: .delivery(fingerprint)), at: 1)
+      .init(4, .service(.open), message: "open", key: .delivery(fingerprint)), at: 1)
     transaction.service = .closed
     transaction.confirmed = 1
     #expect(throws: LedgerError.self) { try ledger.commit(transaction) }
     #expect(try ledger.state() == before)
-    #expect(try ledger.entries(after: 1).isEmpty)
+    #expect(try ledger.rows(after: 1).isEmpty)
     #expect(try ledger.recall([.request(panel, "a1"), .delivery(fingerprint)]).isEmpty)
     #expect(try ledger.verify() == 1)
   }
@@ -69,24 +70,38 @@ import Testing
   }
 
   @Test func aBrokenRuleIsToldInSQLitesWords() {
-    #expect(
-      throws: LedgerError.disk(path: place.path, detail: "CHECK constraint failed: quantity >= 0")
-    ) { try ledger.commit(LedgerTransaction(.init(2, .restocked(changes: ["kiwi": -4])))) }
+    let error = LedgerError.notAllowed("CHECK constraint failed: quantity >= 0")
+    #expect(throws: error) {
+      try ledger.commit(LedgerTransaction(.init(2, .restocked(changes: ["kiwi": -4]))))
+    }
+    #expect(error.remedy == .setAside)
+  }
+
+  @Test func whatIsTooLargeIsSetAside() throws {
+    try ledger.database.read { database in
+      _ = sqlite3_limit(database.sqliteConnection, SQLITE_LIMIT_LENGTH, 1000)
+    }
+    let message = String(repeating: "x", count: 2000)
+    let error = #expect(throws: LedgerError.self) {
+      try ledger.commit(LedgerTransaction(.init(2, .service(.closed), message: message)))
+    }
+    #expect(error?.remedy == .setAside)
+    try ledger.commit(LedgerTransaction(.init(2, .service(.closed))))
   }
 
   @Test func aFullDiskIsToldAndForgetsNothing() throws {
     try ledger.database.write { database in
       try database.execute(sql: "PRAGMA max_page_count = 1")
     }
-    let answer = String(repeating: "x", count: 1_000_000)
+    let message = String(repeating: "x", count: 1_000_000)
     #expect(throws: LedgerError.diskFull(path: place.path)) {
-      try ledger.commit(LedgerTransaction(.init(2, .service(.closed), answer: answer)))
+      try ledger.commit(LedgerTransaction(.init(2, .service(.closed), message: message)))
     }
     #expect(try ledger.state().seq == 1)
     try ledger.database.write { database in
       try database.execute(sql: "PRAGMA max_page_count = 1000000")
     }
-    try ledger.commit(LedgerTransaction(.init(2, .service(.closed), answer: answer)))
+    try ledger.commit(LedgerTransaction(.init(2, .service(.closed), message: message)))
     #expect(try ledger.verify() == 2)
   }
 }

@@ -49,10 +49,34 @@ import Testing
         .disk(path: "/l", detail: "x"),
         "the ledger /l cannot be read or written: x. Check the disk"
       ),
+      (.notAllowed("x"), "the ledger cannot hold this: x"),
       (.unknownFruit("kiwi"), "the ledger does not hold kiwi"),
       (.unreadable(7), "entry 7 of the ledger cannot be read: run juice-kiosk ledger verify"),
     ] as [(LedgerError, String)])
   func eachErrorSaysWhatToDo(error: LedgerError, text: String) {
     #expect("\(error)" == text)
+  }
+
+  @Test(
+    arguments: [
+      (.SQLITE_FULL, .tryAgain), (.SQLITE_IOERR, .tryAgain), (.SQLITE_IOERR_FSYNC, .tryAgain),
+      (.SQLITE_BUSY, .tryAgain), (.SQLITE_CANTOPEN, .tryAgain), (.SQLITE_READONLY, .tryAgain),
+      (.SQLITE_CORRUPT, .callSomebody), (.SQLITE_NOTADB, .callSomebody),
+      (.SQLITE_CONSTRAINT, .setAside), (.SQLITE_CONSTRAINT_CHECK, .setAside),
+      (.SQLITE_TOOBIG, .setAside),
+    ] as [(ResultCode, LedgerError.Remedy)])
+  func whatHelpsDependsOnTheError(code: ResultCode, remedy: LedgerError.Remedy) {
+    let error = #expect(throws: LedgerError.self) {
+      try LedgerError.catching("/l") { throw DatabaseError(resultCode: code) }
+    }
+    #expect(error?.remedy == remedy)
+  }
+
+  @Test func aLedgerThatContradictsItselfIsForSomebodyToSee() {
+    let errors: [LedgerError] = [
+      .newer(path: "/l"), .doesNotAddUp(path: "/l", detail: ""), .unreadable(7),
+    ]
+    #expect(errors.allSatisfy { $0.remedy == .callSomebody })
+    #expect(LedgerError.unknownFruit("kiwi").remedy == .setAside)
   }
 }

@@ -95,42 +95,11 @@ import Testing
     #expect(try place.open().acknowledged == 98, "until there is something to note")
   }
 
-  /// It kept the time as that of the file, and did not remove what was left of a longer number.
-  @Test(arguments: [("12345", nil), ("12345 98 45 ", 98)])
-  func theLockFileOfAnEarlierVersionIsUnderstood(text: String, acknowledged: Int?) throws {
-    let lock = place.path + ".lock"
-    try Data(text.utf8).write(to: URL(filePath: lock))
-    let alive = Date(timeIntervalSince1970: 1_795_251_600)
-    try FileManager.default.setAttributes([.modificationDate: alive], ofItemAtPath: lock)
-    for _ in 1...2 {
-      let ledger = try place.open()
-      #expect(ledger.acknowledged == acknowledged)
-      #expect(ledger.lastAlive == Timestamp(milliseconds: 1_795_251_600_000))
-    }
-  }
-
   @Test(arguments: [true, false])
   func aLedgerOfALaterVersionIsRefused(readOnly: Bool) throws {
     do { _ = try place.open() }
     try place.tamper("INSERT INTO grdb_migrations VALUES ('3 something new')")
     #expect(throws: LedgerError.newer(path: place.path)) { try place.open(readOnly: readOnly) }
-  }
-
-  @Test func aLedgerOfTheFirstVersionKnowsTheTicketsOfEachDay() throws {
-    try place.write(
-      LedgerTransaction(.opened(1, ["banana": 10]), .banana(2, ticket: 1), .banana(3, ticket: 2)))
-    try place.tamper(
-      """
-      DROP TABLE ticket;
-      CREATE TABLE ticket (
-        only INTEGER PRIMARY KEY CHECK (only = 1), day INTEGER NOT NULL, number INTEGER NOT NULL
-      ) STRICT;
-      INSERT INTO ticket VALUES (1, 7, 2);
-      DELETE FROM grdb_migrations WHERE identifier LIKE '2 %';
-      """)
-    #expect(try place.open(readOnly: true).state().tickets == [7: 2])
-    #expect(try place.open().state().tickets == [7: 2])
-    #expect(try place.open(readOnly: true).verify() == 3)
   }
 
   @Test func aFolderThatIsNotThereIsNamed() {

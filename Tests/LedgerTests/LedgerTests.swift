@@ -15,7 +15,7 @@ import Testing
     let ledger = try place.open()
     #expect(try ledger.state() == LedgerState())
     #expect(try ledger.state().service == .open)
-    #expect(try ledger.entries(after: 0).isEmpty)
+    #expect(try ledger.rows(after: 0).isEmpty)
     #expect(try ledger.verify() == 0)
     #expect(ledger.lastAlive == nil)
   }
@@ -107,14 +107,15 @@ import Testing
       .init(seq, outcome, at: -1, source: nil),
       .init(
         seq + 1, .service(.open), at: 1_795_251_600_007,
-        source: Source(kind: .service, name: "주문 1"), id: "a-1_B", answer: "{}"),
+        source: Source(kind: .service, name: "주문 1"), id: "a-1_B", message: "{}",
+        reply: Reply(topic: "a/b", correlationData: [0, 255])),
     ]
     var transaction = LedgerTransaction()
     transaction.records = records
     try ledger.commit(transaction)
-    let page = try ledger.entries(after: seq - 1)
-    #expect(page.map(\.entry) == records.map(\.entry))
-    #expect(page.map(\.answer) == records.map(\.answer))
+    let page = try ledger.rows(after: seq - 1)
+    #expect(page.map(\.row) == records.map(\.row))
+    #expect(page.map(\.reply) == records.map(\.reply))
   }
 
   @Test func everyReasonIsReadAsItWasWritten() throws {
@@ -122,8 +123,89 @@ import Testing
     for (index, reason) in RejectionReason.allCases.enumerated() {
       try ledger.commit(LedgerTransaction(.init(index + 1, .rejected(reason, order: nil))))
     }
-    let outcomes = try ledger.entries(after: 0).map(\.entry.outcome)
+    let outcomes = try ledger.rows(after: 0).map(\.row.entry.outcome)
     #expect(outcomes == RejectionReason.allCases.map { .rejected($0, order: nil) })
+  }
+
+  @Test func howAnAnswerIsAskedForIsKnownUntilTheBrokerHasIt() throws {
+    let (topic, data) = (Reply(topic: "a/b"), Reply(topic: nil, correlationData: []))
+    try place.write(
+      LedgerTransaction(
+        .init(1, .service(.open), reply: topic), .init(2, .service(.open)),
+        .init(3, .service(.open), reply: data)))
+    #expect(try place.open().rows(after: 0).map(\.reply) == [topic, nil, data])
+    var transaction = LedgerTransaction()
+    transaction.confirmed = 2
+    try place.write(transaction)
+    #expect(try place.open().rows(after: 0).map(\.reply) == [nil, nil, data])
+    let ledger = try place.open()
+    for seq in 4...6 {
+      transaction = LedgerTransaction(.init(seq, .service(.open), reply: topic))
+      transaction.confirmed = seq - 1
+      try ledger.commit(transaction)
+      #expect(try place.count("reply") == 1)
+    }
+  }
+
+  /// A broker that confirms nothing.
+  @Test func howManyAnswersAreAskedForIsBounded() throws {
+    let ledger = try place.open()
+    var transaction = LedgerTransaction()
+    transaction.records = (1...10_050).map { .init($0, .service(.open), reply: Reply(topic: "a")) }
+    try ledger.commit(transaction)
+    #expect(try place.count("reply") == 10_000)
+  }
+
+  @Test func aRefusedOrderTakesLittleRoomWhateverItsProperties() throws {
+    let ledger = try place.open()
+    let reply = Reply(
+      topic: String(repeating: "t", count: 256),
+      correlationData: Array(repeating: 7, count: 256))
+    func refuse(_ range: ClosedRange<Int>) throws {
+      var transaction = LedgerTransaction()
+      transaction.records = range.map { seq in
+        let id = Request.ID("p\(1_000_000 + seq)")
+        return .init(
+          LedgerRow(
+            LedgerEntry(
+              seq: seq, at: Timestamp(milliseconds: 1_795_251_600_000), source: panel, id: id,
+              outcome: .rejected(.unknownJuice, order: Order(juice: "durian_jackfruit"))),
+            stock: ["banana": 10, "kiwi": 10, "mango": 10, "pineapple": 10, "strawberry": 10],
+            detail: "there is no durian_jackfruit on the menu"),
+          reply: reply)
+      }
+      transaction.confirmed = range.lowerBound - 1
+      try ledger.commit(transaction)
+    }
+    // What waits for the broker has its room from then on.
+    for batch in 0..<5 { try refuse(batch * 20 + 1...batch * 20 + 20) }
+    let before = try ledger.size
+    for batch in 5..<25 { try refuse(batch * 20 + 1...batch * 20 + 20) }
+    let size = try ledger.size - before
+    #expect(size / 400 < 300, "\(size) bytes for 400 refused orders")
+  }
+
+  @Test func aNumberThatSomebodyMadeUpIsOnlyInItsEntry() throws {
+    let tables = [
+      "stock", "checkpoint", "ticket", "kiosk", "reply", "delivery", "mark", "topic",
+    ]
+    let ledger = try place.open()
+    let before = try tables.map { try place.count($0) }
+    for seq in 1...100 {
+      let order = Order(juice: "kiwi", quantity: -1_000_000 * seq)
+      try ledger.commit(
+        LedgerTransaction(.init(seq, .rejected(.quantityOutOfRange, order: order))))
+    }
+    #expect(try tables.map { try place.count($0) } == before)
+    let names = try ledger.database.read { database in
+      try String.fetchSet(
+        database,
+        sql: """
+          SELECT name FROM sqlite_schema WHERE type = 'table' AND name <> 'grdb_migrations'
+            AND name NOT LIKE 'sqlite_%'
+          """)
+    }
+    #expect(names == Set(tables + ["entry"]))
   }
 
   @Test func entriesComeInPages() throws {
@@ -131,10 +213,10 @@ import Testing
     var transaction = LedgerTransaction()
     transaction.records = (1...25).map { .init($0, .service(.open)) }
     try ledger.commit(transaction)
-    #expect(try ledger.entries(after: 0, limit: 10).map(\.entry.seq) == Array(1...10))
-    #expect(try ledger.entries(after: 10, limit: 10).map(\.entry.seq) == Array(11...20))
-    #expect(try ledger.entries(after: 20, limit: 10).map(\.entry.seq) == Array(21...25))
-    #expect(try ledger.entries(after: 25).isEmpty)
+    #expect(try ledger.rows(after: 0, limit: 10).map(\.row.entry.seq) == Array(1...10))
+    #expect(try ledger.rows(after: 10, limit: 10).map(\.row.entry.seq) == Array(11...20))
+    #expect(try ledger.rows(after: 20, limit: 10).map(\.row.entry.seq) == Array(21...25))
+    #expect(try ledger.rows(after: 25).isEmpty)
   }
 
   @Test func publishedTopicsAreRemembered() throws {

@@ -1,39 +1,41 @@
-import JuiceMaker
-import KioskMessages
 import Testing
 
 @testable import Ledger
 
 @Suite struct RequestIndexTests {
+  private func hash(_ source: String, _ id: String) -> UInt32 {
+    Array(source.utf8).withUnsafeBytes { source in
+      Array(id.utf8).withUnsafeBytes { RequestIndex.hash(source, $0) }
+    }
+  }
+
   @Test func theNewestEntryOfARequestComesFirst() {
     var index = RequestIndex()
-    index.insert(1, for: "a1", from: panel)
-    index.insert(2, for: "a2", from: panel)
-    index.insert(7, for: "a1", from: panel)
-    #expect(index.entries(of: "a1", from: panel) == [7, 1])
-    #expect(index.entries(of: "a2", from: panel) == [2])
-    #expect(index.entries(of: "a3", from: panel).isEmpty)
-    #expect(index.entries(of: "a1", from: Source(kind: .restock, name: "panel1")).isEmpty)
+    index.insert(1, hash("order/p1", "a1"))
+    index.insert(2, hash("order/p1", "a2"))
+    index.insert(7, hash("order/p1", "a1"))
+    #expect(index.entries(hash("order/p1", "a1")) == [7, 1])
+    #expect(index.entries(hash("order/p1", "a2")) == [2])
+    #expect(index.entries(hash("order/p1", "a3")).isEmpty)
+    #expect(index.entries(hash("restock/p1", "a1")).isEmpty)
   }
 
   @Test func requestsWithOneHashAreAllFound() {
-    var index = RequestIndex { _, _ in 1 }
-    for (seq, id) in zip(1..., ["a1", "a2", "a3"] as [Request.ID]) {
-      index.insert(seq, for: id, from: panel)
-    }
-    #expect(index.entries(of: "b", from: panel) == [3, 2, 1])
+    var index = RequestIndex()
+    for seq in 1...3 { index.insert(seq, 1) }
+    #expect(index.entries(1) == [3, 2, 1])
     // In the place of the second: with it goes what is older, too.
-    index.insert(RequestIndex.atMost + 2, for: "a1", from: panel)
-    #expect(index.entries(of: "b", from: panel) == [RequestIndex.atMost + 2, 3])
+    index.insert(RequestIndex.kept + 2, 1)
+    #expect(index.entries(1) == [RequestIndex.kept + 2, 3])
   }
 
   @Test func anEntryIsForgottenWhenItsPlaceIsNeeded() {
     var index = RequestIndex()
-    index.insert(5, for: "a1", from: panel)
-    index.insert(6, for: "a2", from: panel)
+    index.insert(5, 1)
+    index.insert(6, 2)
     // Nothing with an id came for so long: what is older still goes when its place is taken.
-    index.insert(5 + 3 * RequestIndex.atMost, for: "a3", from: panel)
-    #expect(index.entries(of: "a1", from: panel).isEmpty)
-    #expect(index.entries(of: "a2", from: panel) == [6])
+    index.insert(5 + 3 * RequestIndex.kept, 3)
+    #expect(index.entries(1).isEmpty)
+    #expect(index.entries(2) == [6])
   }
 }

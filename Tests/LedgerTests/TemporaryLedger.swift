@@ -34,14 +34,6 @@ final class TemporaryLedger {
     try database.close()
   }
 
-  /// Becomes a ledger as an earlier version has written it: in the words of
-  /// `sqlite3 ledger.sqlite .dump`.
-  func become(version: Int) throws {
-    let dump = URL(filePath: #filePath).deletingLastPathComponent()
-      .appending(path: "Version\(version).sql")
-    try tamper(String(contentsOf: dump, encoding: .utf8))
-  }
-
   func count(_ table: String) throws -> Int {
     var configuration = Configuration()
     configuration.readonly = true
@@ -62,14 +54,15 @@ extension LedgerTransaction {
 extension LedgerTransaction.Record {
   init(
     _ seq: Int, _ outcome: LedgerEntry.Outcome, at milliseconds: Int64 = 0,
-    source: Source? = panel, id: Request.ID? = nil, answer text: String? = nil,
-    key: RepeatKey? = nil
+    source: Source? = panel, id: Request.ID? = nil, message: String? = nil, key: RepeatKey? = nil,
+    reply: Reply? = nil
   ) {
     self.init(
-      entry: LedgerEntry(
-        seq: seq, at: Timestamp(milliseconds: milliseconds), source: source, id: id,
-        outcome: outcome),
-      answer: text.map { Answer(topic: "result", payload: Array($0.utf8)) }, key: key)
+      LedgerRow(
+        LedgerEntry(
+          seq: seq, at: Timestamp(milliseconds: milliseconds), source: source, id: id,
+          outcome: outcome), message: message),
+      key: key, reply: reply)
   }
 
   static func opened(_ seq: Int, _ stock: FruitAmounts) -> Self {

@@ -196,8 +196,8 @@ struct Auditor {
 
   mutating func read(_ ledger: Ledger, at now: Duration) {
     do {
-      for (entry, answer) in try ledger.entries(after: seq, limit: .max) {
-        check(entry, answer, at: now)
+      for (row, reply) in try ledger.rows(after: seq, limit: .max) {
+        check(row.entry, reply, at: now)
       }
     } catch {
       fail(.ledger, "\(error)")
@@ -218,7 +218,7 @@ struct Auditor {
     }
   }
 
-  private mutating func check(_ entry: LedgerEntry, _ answer: Answer?, at now: Duration) {
+  private mutating func check(_ entry: LedgerEntry, _ reply: Reply?, at now: Duration) {
     guard entry.seq == seq + 1 else {
       return fail(.ledger, "after entry \(seq) comes \(entry.seq)")
     }
@@ -228,7 +228,7 @@ struct Auditor {
       if !model.open(fruits, by: file) { fail(.decision, "entry \(seq) opens \(fruits)") }
       return
     }
-    guard let number = answer.flatMap({ Self.number($0.correlationData) }),
+    guard let number = reply.flatMap({ Self.number($0.correlationData) }),
       sent.indices.contains(number)
     else { return fail(.ledger, "entry \(seq) has no message") }
     let message = sent[number]

@@ -27,11 +27,12 @@ extension World {
   /// What was decided in a turn was decided before the rules changed.
   func kioskTurned(_ client: InMemoryClient, _ controller: KioskController) {
     guard let kiosk, kiosk.client === client else { return }
+    // What a message's sender asked for is known until the next turn.
+    if hasWork { auditor.read(kiosk.ledger, at: broker.now) }
     let quantity = controller.assumeIsolated { $0.settings.orders.maximumQuantity }
     guard let house = House.allCases.first(where: { $0.maximumQuantity == quantity }),
       house != auditor.model.house
     else { return }
-    auditor.read(kiosk.ledger, at: broker.now)
     auditor.model.house = house
   }
 }

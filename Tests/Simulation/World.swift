@@ -37,7 +37,7 @@ package final class World {
   var isReloading = false
   private var crashIn: Int?
   /// The kiosk was given something that may have become ledger entries.
-  private var hasWork = false
+  private(set) var hasWork = false
   private var isDiskFailing = false
   private var isBrokerRunning = true
   private var people: Person

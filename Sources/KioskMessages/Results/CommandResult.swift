@@ -63,11 +63,6 @@ extension CommandResult {
     }
   }
 
-  /// The payload of a result that was given before, marked as a repetition.
-  package static func repeating(_ payload: [UInt8]) -> [UInt8] {
-    payload.dropLast() + #","duplicate":true}"#.utf8
-  }
-
   /// - Throws: `JSONError` if it is not a result; unknown members are ignored.
   package init(payload: [UInt8]) throws(JSONError) {
     let json = try JSON.parse(payload)

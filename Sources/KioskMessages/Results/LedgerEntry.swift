@@ -27,6 +27,19 @@ package struct LedgerEntry: Hashable, Sendable {
     case service(ServiceState)
     /// - Parameter order: what was ordered, if it was an order.
     case rejected(RejectionReason, order: Order?)
+
+    /// What was ordered, if it was an order.
+    package var order: Order? {
+      switch self {
+      case .ready(let order, _, _), .outOfStock(let order, _): order
+      case .rejected(_, let order): order
+      case .opened, .restocked, .service: nil
+      }
+    }
+  }
+
+  package var ticket: Ticket? {
+    if case .ready(_, _, let ticket) = outcome { ticket } else { nil }
   }
 
   /// What the entry has done to the stock.

@@ -1,5 +1,6 @@
 import ArgumentParser
 import JuiceMaker
+import KioskCore
 import KioskMessages
 import Ledger
 import Program
@@ -27,12 +28,12 @@ extension LedgerCommands {
     private func printEntries(of ledger: Ledger) throws(LedgerError) {
       if format == .csv { StandardOutput.write(LedgerEntry.csvHeader) }
       var last = 0
-      while case let page = try ledger.entries(after: last), let final = page.last {
-        for (entry, _) in page {
+      while case let page = try ledger.rows(after: last), let final = page.last {
+        for entry in page.map(\.row.entry) {
           StandardOutput.write(
             format == .csv ? entry.csv : String(decoding: entry.payload, as: UTF8.self))
         }
-        last = final.entry.seq
+        last = final.row.entry.seq
       }
     }
   }

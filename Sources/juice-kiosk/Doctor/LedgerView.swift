@@ -42,9 +42,9 @@ struct LedgerView {
       let ledger = try Ledger(path: path, readOnly: true)
       let state = try ledger.state()
       topics = state.topics
-      for (entry, _) in try ledger.entries(after: state.seq - Self.recent, limit: Self.recent) {
-        lastEntry = max(entry.at, lastEntry ?? entry.at)
-        if let source = entry.source { heard[source] = entry.at }
+      for (row, _) in try ledger.rows(after: state.seq - Self.recent, limit: Self.recent) {
+        lastEntry = max(row.entry.at, lastEntry ?? row.entry.at)
+        if let source = row.entry.source { heard[source] = row.entry.at }
       }
       return [.ok(.ledger, path, "\(state.seq) entries; \(occupantText)")]
     } catch {

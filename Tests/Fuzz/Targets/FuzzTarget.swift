@@ -117,7 +117,7 @@ package enum FuzzTarget: String, CaseIterable, Sendable {
     guard !result.isDuplicate else { return }
     var repeated = result
     repeated.isDuplicate = true
-    let repetition = try? CommandResult(payload: CommandResult.repeating(result.payload))
+    let repetition = try? CommandResult(payload: repeated.payload)
     expect(repetition == repeated, "repeated as \(String(describing: repetition))")
   }
 

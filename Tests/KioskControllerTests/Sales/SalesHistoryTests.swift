@@ -158,7 +158,7 @@ struct Shop {
     #expect(shop.entries.count > 5000)
     let ledger = try Ledger(path: folder.appending(path: "ledger.sqlite").path())
     var transaction = LedgerTransaction()
-    transaction.records = shop.entries.map { LedgerTransaction.Record(entry: $0) }
+    transaction.records = shop.entries.map { LedgerTransaction.Record(LedgerRow($0)) }
     try ledger.commit(transaction)
 
     var history = SalesHistory(

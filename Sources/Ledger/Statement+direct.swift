@@ -1,0 +1,94 @@
+import GRDB
+import GRDBSQLite
+
+// GRDB's statements, bound and stepped without GRDB: it takes each argument through a box and each
+// execution past its observers. For what is on an order's path.
+extension Statement {
+  /// Binds the parameter at `index`, counted from 1. It stays bound until it is bound again.
+  func bind(_ index: Int32, _ value: Int?) throws {
+    try check(
+      value.map { sqlite3_bind_int64(sqliteStatement, index, Int64($0)) }
+        ?? sqlite3_bind_null(sqliteStatement, index))
+  }
+
+  func bind(_ index: Int32, _ text: String?) throws {
+    guard var text else { return try check(sqlite3_bind_null(sqliteStatement, index)) }
+    try text.withUTF8 { try bind(index, text: UnsafeRawBufferPointer($0)) }
+  }
+
+  /// - Parameter text: in UTF-8.
+  func bind(_ index: Int32, text: [UInt8]?) throws {
+    guard let text else { return try check(sqlite3_bind_null(sqliteStatement, index)) }
+    try text.withUnsafeBytes { try bind(index, text: $0) }
+  }
+
+  /// By length: a C string would end at a zero byte.
+  private func bind(_ index: Int32, text: UnsafeRawBufferPointer) throws {
+    // A pointer to nothing would make it NULL.
+    let start = text.bindMemory(to: CChar.self).baseAddress
+    try withUnsafePointer(to: CChar(0)) { empty in
+      try check(
+        sqlite3_bind_text(
+          sqliteStatement, index, start ?? empty, Int32(clamping: text.count), Self.transient))
+    }
+  }
+
+  func bind(_ index: Int32, _ bytes: [UInt8]?) throws {
+    switch bytes {
+    case nil: try check(sqlite3_bind_null(sqliteStatement, index))
+    case []: try check(sqlite3_bind_zeroblob(sqliteStatement, index, 0))
+    case let bytes?:
+      try check(
+        sqlite3_bind_blob(
+          sqliteStatement, index, bytes, Int32(clamping: bytes.count), Self.transient))
+    }
+  }
+
+  /// What is too large is not bound, and would be written as NULL.
+  private func check(_ code: Int32) throws {
+    if code != SQLITE_OK { throw DatabaseError(resultCode: ResultCode(rawValue: code)) }
+  }
+
+  /// Runs a statement that returns no rows.
+  ///
+  /// - Returns: how many rows it has changed.
+  @discardableResult
+  func run(on database: Database) throws -> Int {
+    let code = sqlite3_step(sqliteStatement)
+    let failure = code == SQLITE_DONE ? nil : Self.error(code, database)
+    sqlite3_reset(sqliteStatement)
+    if let failure { throw failure }
+    return Int(sqlite3_changes(database.sqliteConnection))
+  }
+
+  /// Goes to the next row of a statement that returns some.
+  ///
+  /// - Returns: whether there is one. If not, the statement is ready to be run again.
+  func next(on database: Database) throws -> Bool {
+    let code = sqlite3_step(sqliteStatement)
+    if code == SQLITE_ROW { return true }
+    let failure = code == SQLITE_DONE ? nil : Self.error(code, database)
+    sqlite3_reset(sqliteStatement)
+    if let failure { throw failure }
+    return false
+  }
+
+  /// In the column at `index`, counted from 0; 0 for NULL.
+  func integer(_ index: Int32) -> Int { Int(sqlite3_column_int64(sqliteStatement, index)) }
+
+  /// The bytes of a text, as long as the statement stays on its row; empty for NULL.
+  func text(_ index: Int32) -> UnsafeRawBufferPointer {
+    UnsafeRawBufferPointer(
+      start: sqlite3_column_text(sqliteStatement, index),
+      count: Int(sqlite3_column_bytes(sqliteStatement, index)))
+  }
+
+  private static func error(_ code: Int32, _ database: Database) -> DatabaseError {
+    DatabaseError(
+      resultCode: ResultCode(rawValue: code),
+      message: database.sqliteConnection.map { String(cString: sqlite3_errmsg($0)) })
+  }
+
+  /// SQLite makes a copy: what is bound need not live on.
+  private static let transient = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
+}
