@@ -48,7 +48,8 @@ struct Doctor: CommandWithPrelude {
   func begin() throws -> @Sendable () async throws -> Void {
     let (local, examination) = try lookAround()
     return { [json] in
-      let findings = local + (try await examination?.findings() ?? [])
+      var findings = local
+      if let examination { findings += try await examination.findings() }
       if json {
         StandardOutput.write(String(decoding: findings.payload, as: UTF8.self))
       } else {
