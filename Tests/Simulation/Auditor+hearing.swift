@@ -34,7 +34,9 @@ extension Auditor {
     guard let result = try? CommandResult(payload: message.payload) else {
       return fail(.answer, "no result: \(answer)")
     }
-    guard let number = Self.number(message.correlationData), sent.indices.contains(number),
+    // Where two connections in a row have ended, it comes on the plain topic, as a repetition.
+    let plain = result.isDuplicate ? result.seq.flatMap { entries[$0]?.number } : nil
+    guard let number = Self.number(message.correlationData) ?? plain, sent.indices.contains(number),
       message.topic == "kiosk/k1/\(sent[number].sending.from)/result"
     else { return fail(.answer, "nobody asked for \(answer)") }
     guard let seq = result.seq else { return hearTurnedAway(number, result) }

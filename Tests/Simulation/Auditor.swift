@@ -236,8 +236,9 @@ struct Auditor {
     trace.append("entry \(seq) for message \(number): \(outcome)")
     guard entry.source?.description == message.sending.from, entry.id?.text == message.sending.id
     else { return fail(.ledger, "entry \(seq) is not what message \(number) asked for") }
-    let wasRetained = message.sending.isRetained && outcome == .rejected("retained")
-    if !wasRetained { count(number, as: outcome) }
+    // It is told each time that it comes, and never carried out.
+    let wasRetained = message.sending.isRetained
+    if wasRetained { pending.remove(number) } else { count(number, as: outcome) }
     let expected = model.decide(
       message.sending, sentAt: message.sentAt, expected: message.expected,
       wasRetained: wasRetained, at: entry.at.milliseconds)
