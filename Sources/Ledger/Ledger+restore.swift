@@ -28,7 +28,7 @@ extension Ledger {
   package static func restore(
     from backup: BackupFile, to path: String, replacing: Bool = false
   ) throws(LedgerError) -> Restoration {
-    let lock = try LedgerLock(path: path)
+    let lock = try LedgerLock(path: path, clock: .current)
     defer { withExtendedLifetime(lock) {} }
     let file = LedgerFile(path: path)
     let copy = LedgerFile(path: path + ".restoring")

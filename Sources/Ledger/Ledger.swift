@@ -27,12 +27,15 @@ package final class Ledger {
   /// - Parameters:
   ///   - path: of the SQLite file. Its folder must exist.
   ///   - readOnly: for a look at the ledger while a kiosk may be using it.
+  ///   - clock: tells whether the system was off since the last sign of life.
   /// - Throws: `LedgerError`: held by another process, made by a newer version, damaged, or its
   ///   entries do not add up to the stock.
-  package init(path: String, readOnly: Bool = false) throws(LedgerError) {
+  package init(
+    path: String, readOnly: Bool = false, clock: SystemClock = .current
+  ) throws(LedgerError) {
     self.path = path
     try LedgerFile(path: path).refuseLinks()
-    lock = readOnly ? nil : try LedgerLock(path: path)
+    lock = readOnly ? nil : try LedgerLock(path: path, clock: clock)
     var configuration = Configuration()
     configuration.readonly = readOnly
     configuration.label = "ledger"
@@ -66,7 +69,8 @@ package final class Ledger {
 
   // MARK: Being alive
 
-  /// When a process last had this ledger open, as far as `beat` has said; `nil` if never.
+  /// When a process last had this ledger open, as far as `beat` has said; `nil` if never, or if the
+  /// system was off since and cannot tell for how long.
   package var lastAlive: Timestamp? { lock?.lastAlive }
 
   /// Notes that the kiosk is alive. It writes the lock file without an fsync: it outlives a crash

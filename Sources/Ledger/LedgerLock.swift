@@ -19,10 +19,12 @@ final class LedgerLock {
   let lastAlive: Timestamp?
   let acknowledged: Int?
   private let descriptor: Int32
+  private let clock: SystemClock
   private var note: Note
 
   /// - Parameter path: of the ledger; the lock lies beside it.
-  init(path: String) throws(LedgerError) {
+  init(path: String, clock: SystemClock) throws(LedgerError) {
+    self.clock = clock
     try LedgerFile(path: path).refuseLinks()
     descriptor = open(path + ".lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o640)
     guard descriptor >= 0 else {
@@ -34,7 +36,9 @@ final class LedgerLock {
       close(descriptor)
       throw .inUse(path: path, process: note.process)
     }
-    lastAlive = note.beaten
+    // Less than it was: the system has been off.
+    let wasOff = note.uptime.map { clock.uptime() < $0 } ?? false
+    lastAlive = wasOff && !clock.knowsTheTime ? nil : note.beaten
     acknowledged = note.acknowledged
     // A kiosk that dies before its first beat leaves the time as it found it.
     note.process = Int(getpid())
@@ -59,6 +63,7 @@ final class LedgerLock {
 
   func beat(at now: Timestamp) {
     note.beaten = now
+    note.uptime = clock.uptime()
     note.write(to: descriptor)
   }
 
@@ -80,11 +85,13 @@ final class LedgerLock {
   }
 }
 
-/// What the lock file says: three numbers, and always as many bytes.
+/// What the lock file says: four numbers, and always as many bytes.
 private struct Note {
   var process: Int?
   var acknowledged: Int?
   var beaten: Timestamp?
+  /// How long the system had run by then.
+  var uptime: Duration?
 
   private static let length = 64
 
@@ -96,11 +103,15 @@ private struct Note {
     process = numbers.first ?? nil
     acknowledged = numbers.count > 1 ? numbers[1] : nil
     beaten = numbers.count > 2 ? numbers[2].map { Timestamp(milliseconds: Int64($0)) } : nil
+    uptime = numbers.count > 3 ? numbers[3].map { .seconds($0) } : nil
   }
 
   func write(to descriptor: Int32) {
-    let words = [process, acknowledged, beaten.map { Int($0.milliseconds) }]
-      .map { $0.map(String.init) ?? "-" }
+    let numbers = [
+      process, acknowledged, beaten.map { Int($0.milliseconds) },
+      uptime.map { Int($0.components.seconds) },
+    ]
+    let words = numbers.map { $0.map(String.init) ?? "-" }
     let text = Array(words.joined(separator: " ").utf8)
     let rest = [UInt8](repeating: UInt8(ascii: " "), count: Self.length - text.count)
     pwrite(descriptor, text + rest, Self.length, 0)

@@ -63,6 +63,23 @@ import Testing
     #expect(try place.open().lastAlive == alive)
   }
 
+  /// A Raspberry Pi that was shut down goes on with the time that it had then.
+  @Test(arguments: [
+    // (seconds since the start of the system, does it know the time, is the sign of life one)
+    (20, false, false), (20, true, true), (7_000, false, true),
+  ])
+  func aSignOfLifeFromBeforeTheSystemWasOffCountsOnlyIfItKnowsTheTime(
+    uptime: Int, knowsTheTime: Bool, counts: Bool
+  ) throws {
+    let alive = Timestamp(milliseconds: 1_795_251_600_123)
+    do {
+      let clock = SystemClock(knowsTheTime: knowsTheTime) { .seconds(6_000) }
+      try Ledger(path: place.path, clock: clock).beat(at: alive)
+    }
+    let clock = SystemClock(knowsTheTime: knowsTheTime) { .seconds(uptime) }
+    #expect(try Ledger(path: place.path, clock: clock).lastAlive == (counts ? alive : nil))
+  }
+
   /// A kiosk that starts and dies before it beats has read nothing of what waits for it: its start
   /// must not make the next one resume a session that is too old.
   @Test func openingIsNoSignOfLife() throws {
