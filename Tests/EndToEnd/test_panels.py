@@ -244,27 +244,85 @@ def test_esphomes_sensors_can_read_every_number(kiosk: Kiosk, make_client: MakeC
     assert display.messages and all(number.fullmatch(each.payload) for each in display.messages)
 
 
-@pytest.mark.parametrize("press", [
-    zigbee("single"), Heard("stat/x/RESULT", '{"Button1":{"Action":"SINGLE"}}'), shelly("S", 4),
-    shelly2("input:0", "single_push", 1643540082.66),
-    Heard("bench/event/bell/state", '{"event_type":"single"}'),
-    Heard("bench/binary_sensor/bell/state", "ON"), Heard("nodered/press", "kiwi"),
-    Heard("acme/7/event", '{"data":{"action":"A1","counter":17}}'),
-], ids=lambda press: press.topic)
+# What a house says when nobody presses a button.
+QUIET_HOUSE = [
+    Heard("shellies/shellybutton1-A4CF12F45301/online", "true"),
+    Heard("shellies/shelly1-8CAAB54B98DF/relay/0", "on"),
+    Heard("shellies/shelly1-8CAAB54B98DF/input/0", "0"),
+    Heard("shellies/shellyix3-98CDAC24A1B2/input_event/1", '{"event":"SSS","event_cnt":4}'),
+    Heard("bench/debug", "\x1b[0;36m[D][binary_sensor:036]: 'Door': Sending state ON\x1b[0m"),
+    Heard("bench/status", "online"), Heard("bench/sensor/room/state", "21.5"),
+    Heard("tele/plug/LWT", "Online"), Heard("stat/plug/RESULT", '{"POWER":"ON"}'),
+    Heard("zigbee2mqtt/plug", '{"state":"ON","power":3.1,"linkquality":120}'),
+    Heard("zigbee2mqtt/bridge/state", '{"state":"online"}'),
+]
+
+
+@pytest.mark.parametrize("presses", [
+    [zigbee("single")], [Heard("stat/x/RESULT", '{"Button1":{"Action":"SINGLE"}}')],
+    [Heard("stat/x/BUTTON1", '{"Button1":{"Action":"SINGLE"}}')],
+    [Heard("stat/x/RESULT", '{"Switch1":{"Action":"ON"}}')],
+    # A Shelly on mains: the contact, then the event.
+    [Heard("shellies/shellyix3-98CDAC24A1B2/input/0", "1"),
+     Heard("shellies/shellyix3-98CDAC24A1B2/input/0", "0"), shelly("S", 5)],
+    [shelly2("input:0", "single_push", 1643540082.66)],
+    [shelly2("bthomedevice:200", "single_push", 1731931521.19, idx=1)],
+    [Heard("bench/event/bell/state", '{"event_type":"single"}')],
+    [Heard("bench/binary_sensor/bell/state", "ON")], [Heard("nodered/press", "kiwi")],
+    [Heard("acme/7/event", '{"data":{"button":{"code":"A1"},"seq":17}}')],
+    [theengs(29, 1, 0)],
+    [Heard("tele/rf/RESULT", '{"Time":"2020-05-27T18:59:06","RfReceived":'
+           '{"Data":"0x7028D2","Bits":24,"Protocol":1,"Pulse":238}}')],
+], ids=lambda presses: presses[-1].topic)
 def test_learn_prints_what_binds_the_button_that_was_pressed(
-    press: Heard, make_kiosk: MakeKiosk, make_client: MakeClient
+    presses: list[Heard], make_kiosk: MakeKiosk, make_client: MakeClient
 ) -> None:
     kiosk = make_kiosk()
     device = make_client("kiosk/k1/order/#")
     learn = kiosk.spawn("learn", "--timeout", "20")
     assert "Press" in learn.stderr.readline()
-    device.client.publish(press.topic, press.payload, 0)
+    for message in QUIET_HOUSE + presses:
+        device.client.publish(message.topic, message.payload, 0)
     pasted, complaints = learn.communicate(timeout=30)
     assert learn.returncode == 0, complaints
     add(kiosk, pasted).start()
+    press = presses[-1]
     if "event_cnt" in press.payload:
         # The first event of a Shelly may be of yesterday.
-        device.publish(press.topic, shelly("S", 3).payload)
+        device.publish(press.topic, shelly("S", 4).payload)
     device.client.publish(press.topic, press.payload, 0)
     device.messages.first(lambda each: each.topic == "kiosk/k1/order/panel1/result")
     assert [entry["source"] for entry in kiosk.ledger()[1:]] == ["order/panel1"]
+
+
+def test_learn_waits_for_more_than_an_event_that_may_be_old(
+    make_kiosk: MakeKiosk, make_client: MakeClient
+) -> None:
+    kiosk = make_kiosk()
+    device = make_client()
+    learn = kiosk.spawn("learn", "--timeout", "20")
+    assert "Press" in learn.stderr.readline()
+    device.publish(shelly("S", 4).topic, shelly("S", 4).payload)
+    assert "0_single" in learn.stderr.readline()
+    device.publish(shelly("S", 4).topic, shelly("L", 5).payload)
+    pasted, _ = learn.communicate(timeout=30)
+    assert "0_long" in pasted and "device: shelly_gen1" in pasted
+
+
+def test_learn_prints_nothing_that_a_device_could_mean(
+    make_kiosk: MakeKiosk, make_client: MakeClient
+) -> None:
+    """Whoever may publish must not write the configuration of who pastes it."""
+    kiosk = make_kiosk()
+    device = make_client()
+    learn = kiosk.spawn("learn", "--timeout", "20", "--count", "2")
+    assert "Press" in learn.stderr.readline()
+    for action in ["x\nbroker: {host: evil}\n#", 'y\r\u2028"}\nbroker: {host: evil}\x1b[2J']:
+        device.publish(f"zigbee2mqtt/{action[0]}", json.dumps({"action": action, "linkquality": 9}))
+    device.publish("zigbee2mqtt/long", json.dumps({"action": "z" * 65, "linkquality": 9}))
+    pasted, _ = learn.communicate(timeout=30)
+    assert not re.search(r"[^\x20-\x7e\n]", pasted)
+    for line in pasted.splitlines():
+        assert re.match(r"# |panels:$|  - name: panel|    (device|topic|buttons): ", line), line
+    checked = add(kiosk, pasted).command("check")
+    assert checked.returncode == 0, checked.stderr

@@ -45,10 +45,41 @@ import Testing
     #expect(Recognition(Array(payload.utf8), on: topic) == nil)
   }
 
-  @Test func aLineBreakIsNotFolded() throws {
-    let recognition = try #require(Recognition(Array("kiwi".utf8), on: "a\n\"b"))
-    let yaml = recognition.yaml(name: "p", juice: "kiwi")
-    #expect(yaml.contains(#"topic: "a\U0000000a\U00000022b""#))
+  /// Whoever may publish must not write the configuration of who pastes it.
+  @Test(arguments: [
+    "\n", "\r", "\u{85}", "\u{2028}", "\u{1B}", "\u{202E}", "\u{FEFF}", "\u{FFFF}",
+  ])
+  func whatCannotBeSeenIsWrittenInDigits(text: String) throws {
+    let escaped = text.utf16.map { #"\u"# + String(Int($0) + 0x10000, radix: 16).suffix(4) }
+      .joined()
+    let payload = #"{"action":"x\#(escaped)broker: {host: evil}","linkquality":9}"#
+    let recognition = try #require(
+      Recognition(Array(payload.utf8), on: "z/\(text)broker: {host: evil}"))
+    let digits = text.unicodeScalars.map {
+      #"\U"# + String(Int64($0.value) + 0x1_0000_0000, radix: 16).suffix(8)
+    }.joined()
+    #expect(
+      recognition.summary
+        == #""x\#(digits)broker: {host: evil}" on "z/\#(digits)broker: {host: evil}""#)
+    #expect(
+      recognition.yaml(name: "p", juice: "kiwi") == """
+        panels:
+          - name: p
+            device: zigbee2mqtt
+            topic: "z/\(digits)broker: {host: evil}"
+            buttons: {"x\(digits)broker: {host: evil}": kiwi}
+        """)
+  }
+
+  @Test func whatIsTooLongIsNotLearned() {
+    func isLearned(_ action: String, on topic: String) -> Bool {
+      Recognition(Array(#"{"action":"\#(action)","linkquality":9}"#.utf8), on: topic) != nil
+    }
+    #expect(isLearned(String(repeating: "x", count: 64), on: String(repeating: "t", count: 256)))
+    #expect(!isLearned(String(repeating: "x", count: 65), on: "t"))
+    #expect(!isLearned("x", on: String(repeating: "t", count: 257)))
+    let key = String(repeating: "k", count: 300)
+    #expect(Recognition(Array(#"{"\#(key)":{"click":"x"}}"#.utf8), on: "t") == nil)
   }
 
   @Test func printsWhatToPaste() throws {
@@ -59,10 +90,10 @@ import Testing
         panels:
           - name: panel1
             device: generic
-            topic: 'acme/7 up'
+            topic: "acme/7 up"
             action: /d/key
             counter: /d/cnt
-            buttons: {'yes': kiwi}
+            buttons: {"yes": kiwi}
         """)
   }
 }

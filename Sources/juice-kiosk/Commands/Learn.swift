@@ -38,16 +38,31 @@ struct Learn: AsyncParsableCommand {
     let configuration = try options.load()
     let broker = try configuration.makeBroker()
     await broker.connect(.forCommand("learn", hearing: [topic]))
-    let deadline = ContinuousClock.now + .seconds(timeout)
-    var lesson = Lesson(configuration)
-    while lesson.learned < count {
-      switch await broker.nextEvent(timeout: deadline - .now) {
+    let clock = ContinuousClock()
+    let start = clock.now
+    var lesson = Lesson(at: .zero)
+    var sheet = Sheet(configuration)
+    while sheet.count < count {
+      let now = clock.now - start
+      let wait = min(lesson.due ?? .seconds(timeout), .seconds(timeout)) - now
+      switch await broker.nextEvent(timeout: max(wait, .zero)) {
       case .online:
+        lesson = Lesson(at: clock.now - start)
         StandardError.write("Press the button, once. (Ctrl-C ends this.)")
       case .deliveries(let deliveries):
         await broker.settle()
-        for delivery in deliveries where lesson.learned < count {
-          if let text = lesson.take(delivery.message) { StandardOutput.write(text) }
+        let now = clock.now - start
+        for message in deliveries.map(\.message) where sheet.count < count {
+          // What the broker had kept was not pressed now.
+          guard !message.retain, sheet.isOfDevice(message.topic) else { continue }
+          switch lesson.hear(message.payload, on: message.topic, at: now) {
+          case .nothing: continue
+          case .press(let recognition): sheet.print(recognition)
+          case .doubt(let recognition):
+            StandardError.write(
+              "\(recognition.summary): an event that may be old, and is said again and again. "
+                + "If this is your button, press it once more.")
+          }
         }
       case .offline(let error):
         await broker.disconnect(grace: .zero)
@@ -55,42 +70,48 @@ struct Learn: AsyncParsableCommand {
       case .confirmed, .updated, .refused:
         continue
       case nil:
+        let now = clock.now - start
+        if let recognition = lesson.settle(at: now) { sheet.print(recognition) }
+        guard now >= .seconds(timeout), sheet.count < count else { continue }
         await broker.disconnect(grace: .zero)
-        throw Failure.tryAgain("no press was heard: is the device at this broker?")
+        guard let recognition = lesson.remaining else {
+          throw Failure.tryAgain("no press was heard: is the device at this broker?")
+        }
+        return sheet.print(recognition, note: "; it may be an old one")
       }
     }
     await broker.disconnect(grace: .seconds(1))
   }
 }
 
-/// Which devices have been heard so far.
-private struct Lesson {
+/// What is printed, to be pasted into the configuration.
+private struct Sheet {
   private let topics: KioskTopics
   private let bound: [TopicFilter]
   private let juice: String
-  private var heard: Set<String> = []
+  private var names: Set<String>
+  private(set) var count = 0
 
   init(_ configuration: KioskConfiguration) {
     topics = configuration.topics
-    bound = configuration.panels.flatMap(\.filters).map(TopicFilter.init(unchecked:))
+    bound = configuration.panels.flatMap(\.filters).compactMap { try? TopicFilter($0) }
     juice = configuration.menu.juices.first?.id.text ?? "kiwi"
+    names = Set(configuration.panels.map(\.name))
   }
 
-  var learned: Int { heard.count }
+  /// The kiosk's own topics, and Home Assistant's, are no device's.
+  func isOfDevice(_ topic: String) -> Bool {
+    !topic.hasPrefix(topics.base + "/") && !topic.hasPrefix("homeassistant/")
+  }
 
-  /// What to print about a message; `nil` if it is no press of a device that is new here.
-  mutating func take(_ message: Message) -> String? {
-    // What the broker had kept was not pressed now, and Home Assistant's topics are no device's.
-    guard !message.retain, !message.topic.hasPrefix(topics.base + "/"),
-      !message.topic.hasPrefix("homeassistant/"),
-      let recognition = Recognition(message.payload, on: message.topic),
-      heard.insert(recognition.topic).inserted
-    else { return nil }
-    let known = bound.contains { $0.matches(message.topic) }
-    return """
-      # \(recognition.press.names.first ?? "") on \(message.topic)\
-      \(known ? " (a panel of the configuration hears it already)" : "")
-      \(recognition.yaml(name: "panel\(learned)", juice: juice))
-      """
+  mutating func print(_ recognition: Recognition, note: String = "") {
+    let isKnown = bound.contains { $0.matches(recognition.heardOn) }
+    let known = isKnown ? "; a panel of the configuration hears it already" : ""
+    let name = (1...).lazy.map { "panel\($0)" }.first { !names.contains($0) } ?? ""
+    names.insert(name)
+    StandardOutput.write("# \(recognition.summary)\(known)\(note)")
+    if count == 0 { StandardOutput.write("panels:") }
+    StandardOutput.write(recognition.entry(name: name, juice: juice))
+    count += 1
   }
 }

@@ -10,7 +10,9 @@ enum PanelFuzz {
     (.shellyGen1, "shellies/b"), (.shellyGen2, "b"), (.esphome, "b"),
     (.generic(GenericFormat()), "g/b"),
     (
-      .generic(GenericFormat(action: JSONPointer("/d/0/a"), counter: JSONPointer("/n"))), "g/b"
+      .generic(
+        GenericFormat(
+          action: JSONPointer("/d/0/a"), key: JSONPointer("/k"), counter: JSONPointer("/n"))), "g/b"
     ),
   ]
 
@@ -19,8 +21,23 @@ enum PanelFuzz {
   static func panel(_ bytes: [UInt8]) {
     guard let (topic, payload) = message(bytes) else { return }
     for (dialect, device) in devices { read(payload, on: topic, of: device, dialect) }
+    lesson(payload, on: topic)
     guard let recognition = Recognition(payload, on: topic) else { return }
     expect(!recognition.press.names.isEmpty, "a press without a name")
+  }
+
+  /// What a lesson believes can be named, and what it keeps comes to an end.
+  private static func lesson(_ payload: [UInt8], on topic: String) {
+    var lesson = Lesson(at: .zero)
+    for second in [0, 1, 40] {
+      switch lesson.hear(payload, on: topic, at: .seconds(second)) {
+      case .press(let recognition), .doubt(let recognition):
+        expect(!recognition.press.names.isEmpty, "a press without a name")
+      case .nothing: break
+      }
+    }
+    _ = lesson.settle(at: .seconds(60))
+    expect(lesson.due == nil, "something is kept for ever")
   }
 
   /// What is printed to be pasted binds the press that was made, or is refused in words.
@@ -29,6 +46,15 @@ enum PanelFuzz {
       !recognition.topic.contains(where: { "+#".contains($0) })
     else { return }
     let yaml = recognition.yaml(name: "panel1", juice: "kiwi")
+    let isOneLine = ([recognition.summary] + yaml.split(separator: "\n").map(String.init))
+      .allSatisfy {
+        $0.unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value != 0x7F }
+      }
+    expect(isOneLine, "a control character: \(recognition.summary), \(yaml)")
+    for line in yaml.split(separator: "\n") {
+      let isOurs = ["panels:", "  - name: ", "    "].contains { line.hasPrefix($0) }
+      expect(isOurs, "a line of the device's own: \(line)")
+    }
     guard let configuration = try? KioskConfiguration.parse(yaml: yaml, file: "k.yaml") else {
       return
     }

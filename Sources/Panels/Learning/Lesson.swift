@@ -1,0 +1,117 @@
+/// Tells the press of a new button from what else is said while somebody presses it.
+///
+/// What only a button says is believed at once. Any other word is kept for a while, because most
+/// devices say a press in more than one way, and not the best one first.
+package struct Lesson: Sendable {
+  private let start: Duration
+  private var learned: [Recognition] = []
+  private var guesses: [(recognition: Recognition, at: Duration)] = []
+  /// The last count of each topic of a device that says its last event over and over.
+  private var counts: [String: String] = [:]
+  /// When the contact of such a device was closed, by topic.
+  private var contacts: [String: Duration] = [:]
+  private var doubts: [Recognition] = []
+
+  /// A long press is told when it is over, up to three seconds after the contact.
+  private static let patience = Duration.seconds(3)
+  /// Devices do not have more topics; somebody who makes them up does not fill the memory.
+  private static let maximumTopics = 1000
+
+  /// - Parameter start: when listening began.
+  package init(at start: Duration) { self.start = start }
+
+  package enum Heard: Hashable, Sendable {
+    case nothing
+    case press(Recognition)
+    /// It may be a press, or one of yesterday that is said again.
+    case doubt(Recognition)
+  }
+
+  /// What a message that was not kept by the broker comes to.
+  package mutating func hear(_ payload: [UInt8], on topic: String, at now: Duration) -> Heard {
+    noteContact(payload, on: topic, at: now)
+    guard let recognition = Recognition(payload, on: topic) else {
+      // A device that was just switched on says an event without a name.
+      if topic.contains(Self.event), counts.count < Self.maximumTopics { counts[topic] = "" }
+      return .nothing
+    }
+    guard !learned.contains(where: { $0.covers(recognition) }) else { return .nothing }
+    if let mark = recognition.mark, mark.kind == .repeatedCounter {
+      guard let isNew = isNew(mark, of: recognition, at: now) else { return .nothing }
+      guard isNew else {
+        doubts.append(recognition)
+        return .doubt(recognition)
+      }
+    }
+    guard recognition.certainty == .sure else {
+      if guesses.count < Self.maximumTopics { guesses.append((recognition, now)) }
+      return .nothing
+    }
+    return .press(learn(recognition))
+  }
+
+  /// When to `settle`; `nil`: nothing is kept.
+  package var due: Duration? { guesses.first.map { $0.at + Self.patience } }
+
+  /// The likeliest of what was kept for long enough.
+  package mutating func settle(at now: Duration) -> Recognition? {
+    guard let due, now >= due else { return nil }
+    let best = guesses.map(\.recognition).reduce(guesses[0].recognition) {
+      $0.certainty < $1.certainty ? $1 : $0
+    }
+    return learn(best)
+  }
+
+  /// At the end: what may have been pressed, if it is one device.
+  package var remaining: Recognition? { Set(doubts.map(\.topic)).count == 1 ? doubts.last : nil }
+
+  private mutating func learn(_ recognition: Recognition) -> Recognition {
+    guesses = []
+    doubts.removeAll { recognition.covers($0) }
+    learned.append(recognition)
+    return recognition
+  }
+
+  /// How much is remembered.
+  var size: Int { guesses.count + counts.count + contacts.count + doubts.count }
+
+  // MARK: Devices that say their last event over and over
+
+  private static let event = "/input_event/"
+
+  /// Whether an event was made just now; `nil` if it was said before.
+  private mutating func isNew(
+    _ mark: Signal.Mark, of recognition: Recognition, at now: Duration
+  ) -> Bool? {
+    let topic = recognition.heardOn
+    let last = counts[topic]
+    guard last != mark.value else { return nil }
+    guard last != nil || counts.count < Self.maximumTopics else { return nil }
+    counts[topic] = mark.value
+    // All that are awake have said theirs.
+    if last != nil || now - start >= ShellyGen1.repetition { return true }
+    return contacts[topic].map { now - $0 <= Self.patience } ?? false
+  }
+
+  /// A mains device says the contact before the event: `input/0` `1`
+  /// (shelly-api-docs.shelly.cloud/gen1, "MQTT").
+  private mutating func noteContact(_ payload: [UInt8], on topic: String, at now: Duration) {
+    guard payload == [UInt8(ascii: "1")], topic.contains("/input/") else { return }
+    if contacts.count >= Self.maximumTopics {
+      contacts = contacts.filter { now - $0.value <= Self.patience }
+    }
+    guard contacts.count < Self.maximumTopics else { return }
+    contacts[topic.replacing("/input/", with: Self.event)] = now
+  }
+}
+
+extension Recognition {
+  /// Whether a panel for this one hears the other, too, or would hear the same press.
+  fileprivate func covers(_ other: Recognition) -> Bool {
+    switch dialect {
+    case .generic: dialect == other.dialect && topic == other.topic
+    case .zigbee2MQTT: [topic, "\(topic)/action"].contains(other.heardOn)
+    case .tasmota, .shellyGen1, .shellyGen2, .esphome: other.heardOn.hasPrefix("\(topic)/")
+    }
+  }
+}
