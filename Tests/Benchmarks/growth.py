@@ -215,6 +215,6 @@ def figures(measured: list[dict], memory: list[dict]) -> list[Figure]:
                    [second * 1000 for second in values(million, "start")], 100, unit=" ms"),
             Figure("memory after 1,000,000 orders made", made[:1], 24, unit=" MiB"),
             Figure(f"memory after {largest:,} orders made", made[-1:], 24, unit=" MiB"),
-            Figure("disk per order, entries and indexes", [kept(tables)], 150, unit=" bytes"),
+            Figure("disk per order, entries and indexes", [kept(tables)], 250, unit=" bytes"),
         ]
     return [figure for figure in found if figure.values]

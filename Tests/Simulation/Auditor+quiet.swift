@@ -42,6 +42,8 @@ extension Auditor {
   private func mustCount(_ message: Sent) -> Bool {
     let sending = message.sending
     if case .junk = sending.wish { return false }
+    // It stays retained on its way (MQTT 5, Retain As Published), and is refused.
+    if sending.isRetained { return false }
     if let id = sending.id, counted[Identity(from: sending.from, id: id)] != nil { return false }
     return !message.isExcused && !isDebounced(message) && !mayBeBeyondRate(sending)
   }

@@ -33,6 +33,7 @@ extension World {
     guard let house = House.allCases.first(where: { $0.maximumQuantity == quantity }),
       house != auditor.model.house
     else { return }
+    auditor.read(kiosk.ledger, at: broker.now)
     auditor.model.house = house
   }
 }
