@@ -130,7 +130,7 @@ class World:
         self.folder = Path(tempfile.mkdtemp(prefix="hostile-"))
         lines = [f"{role} {name}" for name, role in ACCOUNTS.items()]
         accounts = "\n".join(["topics kiosk/k1", "panel panel2", *lines])
-        self.door = Door(self.folder / "door", accounts).start()
+        self.door = Door(self.folder / "door", accounts)
         broker = {
             "port": self.door.local_port, "protocol": version, "username": "controller",
             "password_file": str(self.door.kiosk / "secrets/controller.password"),
@@ -140,13 +140,17 @@ class World:
         self.kiosk = Kiosk(self.folder / "kiosk", None, {
             "broker": broker, "stock": STOCK, "home_assistant": {"enabled": True},
         })
+        self.senders: dict[str, Connection] = {}
+        self.peak = 0
+
+    def start(self) -> "World":
+        self.door.start()
         self.kiosk.start()
         self.echo = Echo(self.door, self.kiosk.folder)
         self.other = Other(self.door)
-        self.senders: dict[str, Connection] = {}
-        self.peak = 0
         self.began = time.monotonic()
         self.first = self.last = (self.other.press(), self._ledger_size())
+        return self
 
     def close(self) -> None:
         self.kiosk.kill()
@@ -283,7 +287,7 @@ def found(version: str, messages: list[Publish], at_once: bool) -> str:
     """What these packets alone lead to; nothing, if all is well."""
     world = World(version)
     try:
-        world.attack(messages, at_once)
+        world.start().attack(messages, at_once)
         world.look()
         world.end()
     except Finding as finding:
@@ -362,6 +366,7 @@ def run(version: str, seeds: range) -> bool:
     sent: list[int] = []
     world = World(version)
     try:
+        world.start()
         for batch in batches(seeds):
             sent += batch
             world.attack(list(map(hostile, batch)), at_once=len(batch) > BATCH)
