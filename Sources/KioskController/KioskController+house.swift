@@ -52,6 +52,17 @@ extension KioskController {
     feed.markSaved()
   }
 
+  /// Each reason is logged once for a connection.
+  func noteRefusals(_ topics: [String: String]) {
+    let known = refusals.reasons.count
+    for (topic, reason) in refusals.note(topics) {
+      let error = BrokerError.publishRefused(topic: topic, reason: reason)
+      log.warn("\(error); `juice-kiosk doctor` names every topic")
+    }
+    // Now, and not in half a minute.
+    if refusals.reasons.count > known { healthAt = nil }
+  }
+
   func health(at now: Timestamp) -> Message {
     healthAt = now
     var counters = core.counters
@@ -63,7 +74,7 @@ extension KioskController {
       at: now, uptime: Int(now.since(startedAt).components.seconds), counters: counters,
       memory: ProcessMemory.resident, queue: feed.depth, service: core.service,
       low: core.alerts.values.count { $0 == .low }, out: core.alerts.values.count { $0 == .out },
-      ledger: size)
+      ledger: size, refused: refusals.reasons)
     return settings.topics.retained(settings.topics.health, health.payload)
   }
 }

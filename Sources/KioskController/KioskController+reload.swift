@@ -83,6 +83,8 @@ extension KioskController {
         entries.map(settings.topics.event), through: core.seq,
         acknowledging: door.redeliveries.areOver)
     }
+    // What the broker has refused may be allowed by now.
+    refusals = Refusals()
     if isOnline { try await publishState() }
   }
 }

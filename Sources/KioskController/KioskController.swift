@@ -51,6 +51,7 @@ package actor KioskController {
   /// Why the kiosk is not online, as far as it is known.
   private var outage: BrokerError?
   var healthAt: Timestamp?
+  var refusals = Refusals()
 
   /// A turn of the cycle comes at least this often, whatever happens or does not.
   private static let longestTurn = Duration.seconds(10)
@@ -173,8 +174,8 @@ package actor KioskController {
       if failure == nil { log.warn("\(error)") }
     case .updated(let refusal):
       subscriptionsChanged(refusal)
-    case .refused(let error):
-      log.warn("\(error); `juice-kiosk doctor` names the topics")
+    case .refused(let topics):
+      noteRefusals(topics)
     case .confirmed, nil:
       break
     }
@@ -279,6 +280,7 @@ package actor KioskController {
   // MARK: Coming and going
 
   private func comeOnline() async throws(LedgerError) {
+    refusals = Refusals()
     try await resume()
     guard hasResumed else {
       await broker.settle()

@@ -80,9 +80,9 @@ package enum BrokerEvent: Sendable, Equatable {
   /// What `update` was asked for holds; or the broker refused a subscription, and all is as before.
   /// Without a connection nobody is asked, and the next connect shows.
   case updated(refusal: BrokerError?)
-  /// The broker did not take something that was published, and nobody will hear it; it counts as
-  /// confirmed. Sent once for each reason and connection. MQTT 3.1.1 has no word for it.
-  case refused(BrokerError)
+  /// The broker did not take what was published to these topics, and nobody will hear it; it counts as
+  /// confirmed. By topic, with the reason; `Session.mostRefusals` at most. MQTT 3.1.1 has no word for it.
+  case refused([String: String])
   /// There is no connection; the next attempt follows by itself. Sent once for each outage and each
   /// new reason, not for each failed attempt.
   case offline(BrokerError)

@@ -17,7 +17,7 @@ package enum BrokerError: Error, Hashable, Sendable {
   /// Another client has connected with the same client id.
   case sessionTakenOver
   /// The broker did not take something that was published, for the reason that it gave.
-  case publishRefused(String)
+  case publishRefused(topic: String, reason: String)
   /// The messages on these topics break a rule of the protocol or of the broker.
   case cannotPublish(topics: [String], reason: String)
 
@@ -51,8 +51,9 @@ extension BrokerError: CustomStringConvertible {
       "the connection to the broker was lost: \(detail)"
     case .sessionTakenOver:
       "another client has connected with the same client id: give each its own"
-    case .publishRefused(let detail):
-      "the broker did not take what was published (\(detail)): look at its ACL for this account"
+    case .publishRefused(let topic, let reason):
+      "the broker did not take what was published to \(topic) (\(reason)): look at its ACL for this "
+        + "account"
     case .cannotPublish(let topics, let reason):
       "cannot publish to \(topics.prefix(3).map { $0.prefix(100) }.joined(separator: ", ")): \(reason)"
     }

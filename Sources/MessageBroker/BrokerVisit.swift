@@ -6,16 +6,10 @@ package struct BrokerVisit: Sendable {
   /// Goes on with the session of this client id if there is one, and lets it live for so long after
   /// the visit. `nil` begins a session that ends with the visit.
   package var resuming: Duration?
-  /// Where to try to publish, with QoS 2 and never to the end: a broker that keeps such a message to
-  /// itself until the sender releases it, as mosquitto does, tells whether it would take it, and
-  /// nobody hears of it. But a broker may also pass it on at once (4.3.3 leaves it both ways), so
-  /// find that out first on a topic where nobody listens.
-  package var topics: [String]
 
-  package init(clientID: String, resuming: Duration? = nil, topics: [String] = []) {
+  package init(clientID: String, resuming: Duration? = nil) {
     self.clientID = clientID
     self.resuming = resuming
-    self.topics = topics
   }
 
   /// What came of it.
@@ -23,10 +17,6 @@ package struct BrokerVisit: Sendable {
     /// There was a session of this client id.
     package var hasResumed = false
     package var limits = BrokerLimits()
-    /// By topic, why the broker takes nothing there.
-    package var refusals: [String: String] = [:]
-    /// Topics on which the broker would take a message.
-    package var accepted: Set<String> = []
 
     package init() {}
   }

@@ -36,9 +36,6 @@ extension BrokerError {
     }
   }
 
-  /// A PUBACK that refuses (MQTT 5, 3.4.2.1).
-  init(publish code: Int32) { self = .publishRefused(Self.tidy(Self.words(for: code), nil)) }
-
   /// What libmosquitto logged when TLS failed, without what only it needs to know.
   init(tlsComplaints lines: [String]) {
     var details: [String] = []

@@ -39,12 +39,9 @@ final class Connection: @unchecked Sendable {
 
   /// Resolves the name, connects and loads the certificates; blocks meanwhile. The CONNECT is queued
   /// and leaves with the first `write`.
-  ///
-  /// - Parameter keepsLog: for a visit, see `Inbox`.
   init(
     _ configuration: MosquittoClient.Configuration, _ options: SessionOptions,
-    _ start: Session.Start,
-    keepsLog: Bool = false
+    _ start: Session.Start
   ) throws(BrokerError) {
     _ = library
     guard let handle = mosquitto_new(options.clientID, start != .resume, nil) else {
@@ -52,7 +49,7 @@ final class Connection: @unchecked Sendable {
     }
     self.start = start
     self.handle = handle
-    inbox = Inbox(clientID: options.clientID, limits: options.limits, keepsLog: keepsLog)
+    inbox = Inbox(clientID: options.clientID, limits: options.limits)
     usesTLS = configuration.tls != nil
     keepAlive = max(options.keepAlive, 5)
     nextMisc = .now + .seconds(1)

@@ -30,8 +30,6 @@ final class Inbox {
   var bytes = 0
   /// Packet ids of what the broker has acknowledged, or what was written with QoS 0.
   var published: [Int32] = []
-  /// Packet ids of QoS 2 messages that the broker has answered for; only where the log is kept.
-  var heldBack: Set<Int32> = []
   /// By packet id, why the broker did not take a message (3.4.2.1).
   var refusals: [Int32: Int32] = [:]
   /// The broker's reason for a DISCONNECT (MQTT 5), or libmosquitto's own for the connection's end.
@@ -39,24 +37,18 @@ final class Inbox {
   /// Lines that libmosquitto logged as errors: the only place where it tells why TLS failed.
   var complaints: [String] = []
   private let publishLine: String
-  private let heldBackLine: String
-  /// Reads all that libmosquitto logs, for a visit.
-  private let keepsLog: Bool
   private let limits: MessageLimits
   private var isDuplicate = false
   private var isResumed = false
 
-  init(clientID: String, limits: MessageLimits, keepsLog: Bool = false) {
+  init(clientID: String, limits: MessageLimits) {
     self.limits = limits
     publishLine = "Client \(clientID) received PUBLISH (d"
-    heldBackLine = "Client \(clientID) received PUBREC (Mid: "
-    self.keepsLog = keepsLog
   }
 
   /// How many packets have told something. PINGRESP alone does not.
   var count: Int {
-    deliveries.count + published.count + heldBack.count + (greeting == nil ? 0 : 1)
-      + granted.count
+    deliveries.count + published.count + (greeting == nil ? 0 : 1) + granted.count
   }
 
   /// Hands over the deliveries and keeps nothing of them.
@@ -78,13 +70,6 @@ final class Inbox {
     return granted
   }
 
-  /// Hands over why the broker did not take what was published, and forgets it.
-  func takeRefusals() -> [Int32] {
-    guard !refusals.isEmpty else { return [] }
-    defer { refusals = [:] }
-    return Set(refusals.values).sorted()
-  }
-
   func listen(to handle: OpaquePointer) {
     mosquitto_user_data_set(handle, Unmanaged.passUnretained(self).toOpaque())
     mosquitto_log_callback_set(handle) { _, inbox, level, line in
@@ -100,7 +85,7 @@ final class Inbox {
         limits: BrokerLimits(properties))
       // DUP means something in a resumed session only, and the lines are not for nothing: libmosquitto
       // allocates and formats one for each packet that it reads or queues.
-      if !inbox.isResumed, !inbox.keepsLog { mosquitto_log_callback_set(handle, nil) }
+      if !inbox.isResumed { mosquitto_log_callback_set(handle, nil) }
     }
     mosquitto_subscribe_v5_callback_set(handle) { _, inbox, packetID, count, granted, _ in
       let levels = Array(UnsafeBufferPointer(start: granted, count: Int(count)))
@@ -160,13 +145,6 @@ final class Inbox {
   private func logged(_ level: Int32, _ line: UnsafePointer<CChar>) {
     if level == MOSQ_LOG_ERR {
       complaints.append(String(cString: line))
-    } else if keepsLog {
-      // Of a QoS 2 message no callback tells that the broker has it (`handle__pubrec`).
-      let line = String(cString: line)
-      guard line.hasPrefix(heldBackLine),
-        let packetID = Int32(line.dropFirst(heldBackLine.count).dropLast())
-      else { return }
-      heldBack.insert(packetID)
     } else if level == MOSQ_LOG_DEBUG, isResumed {
       // `mosquitto_message` has no DUP; a line logged before the callback has it, and nothing of a
       // sender's comes first in it. A line for the PUBACK comes between (lib/handle_publish.c).

@@ -103,7 +103,11 @@ extension MosquittoClient {
   }
 
   private func takeAcknowledgements(_ inbox: Inbox, at now: Session.Instant) {
-    for packetID in inbox.published { session.acknowledged(packetID: packetID, at: now) }
+    for packetID in inbox.published {
+      let refusal = inbox.refusals.removeValue(forKey: packetID)
+      session.acknowledged(
+        packetID: packetID, refusal: refusal.map(BrokerError.words(for:)), at: now)
+    }
     inbox.published.removeAll(keepingCapacity: true)
   }
 
@@ -111,7 +115,6 @@ extension MosquittoClient {
   private func digest(_ connection: Connection, at now: Session.Instant) {
     let inbox = connection.inbox
     takeAcknowledgements(inbox, at: now)
-    for code in inbox.takeRefusals() { session.refused(BrokerError(publish: code)) }
     let deliveries = inbox.takeDeliveries()
     if let greeting = inbox.takeGreeting() {
       let version = configuration.protocolVersion

@@ -115,7 +115,7 @@ package actor MosquittoClient: BrokerClient {
       return
     }
     let packetID = try connection.publish(message, version)
-    session.published(packetID: isCounted ? packetID : nil, at: now)
+    session.published(packetID: isCounted ? packetID : nil, on: message.topic, at: now)
   }
 
   package var confirmed: UInt64 { session.confirmed }

@@ -43,64 +43,33 @@ private struct Visit {
       clientID: visit.clientID, cleanStart: visit.resuming == nil,
       sessionExpiry: visit.resuming ?? .zero)
     connection = try Connection(
-      configuration, options, visit.resuming == nil ? .clean : .resume, keepsLog: true)
+      configuration, options, visit.resuming == nil ? .clean : .resume)
     let inbox = connection.inbox
-    try exchange(writing: true) { inbox.greeting != nil }
+    try exchange { inbox.greeting != nil }
     if let greeting = inbox.greeting, greeting.code != 0 {
       throw BrokerError(refusal: greeting, .v5)
     }
   }
 
-  func report() throws(BrokerError) -> BrokerVisit.Report {
+  func report() -> BrokerVisit.Report {
     var report = BrokerVisit.Report()
     guard let greeting = connection.inbox.greeting else { return report }
     report.hasResumed = greeting.resumesSession
     report.limits = greeting.limits
     // A session of somebody else's is left as it was, and what the broker delivers into it
     // unacknowledged; one that has begun with the visit ends with it.
-    if visit.resuming == nil {
-      try tryPublishing(into: &report)
-    } else if !greeting.resumesSession {
-      connection.endSession()
-    }
+    if visit.resuming != nil, !greeting.resumesSession { connection.endSession() }
     return report
   }
 
-  /// From here on nothing more is written: libmosquitto has queued a PUBREL behind each PUBREC.
-  private func tryPublishing(into report: inout BrokerVisit.Report) throws(BrokerError) {
-    // More than the broker takes at once would wait for those that never end.
-    let topics = visit.topics.prefix(min(report.limits.receiveMaximum, 100))
-    guard report.limits.maximumQoS == 2, !topics.isEmpty else { return }
-    var topicByID: [Int32: String] = [:]
-    for topic in topics {
-      if let packetID = connection.offer(on: topic) { topicByID[packetID] = topic }
-    }
-    let inbox = connection.inbox
-    while connection.wantsWrite {
-      try connection.write()
-      if connection.wantsWrite { wait(for: POLLOUT, until: .now + .seconds(1)) }
-    }
-    let count = topicByID.count
-    try exchange(writing: false) { inbox.heldBack.count >= count }
-    for (packetID, topic) in topicByID where inbox.heldBack.contains(packetID) {
-      guard let code = inbox.refusals[packetID] else {
-        report.accepted.insert(topic)
-        continue
-      }
-      report.refusals[topic] = BrokerError.words(for: code)
-    }
-  }
-
-  private func exchange(
-    writing: Bool, until isDone: () -> Bool
-  ) throws(BrokerError) {
+  private func exchange(until isDone: () -> Bool) throws(BrokerError) {
     let deadline = ContinuousClock.now + patience
     while !isDone() {
       guard .now < deadline else {
         throw .unreachable("it does not go on with the MQTT handshake")
       }
-      if writing, connection.wantsWrite { try connection.write() }
-      wait(for: writing && connection.waitsForRoom ? POLLIN | POLLOUT : POLLIN, until: deadline)
+      if connection.wantsWrite { try connection.write() }
+      wait(for: connection.waitsForRoom ? POLLIN | POLLOUT : POLLIN, until: deadline)
       try connection.read(upTo: .max)
     }
   }
@@ -113,18 +82,6 @@ private struct Visit {
 }
 
 extension Connection {
-  /// Queues a message of QoS 2, not retained, that nobody is meant to hear.
-  ///
-  /// - Returns: its packet id; `nil` if it cannot be published at all.
-  fileprivate func offer(on topic: String) -> Int32? {
-    var packetID: Int32 = 0
-    let code = mosquitto_publish_v5(
-      handle, &packetID, topic, Int32(Self.offer.count), Self.offer, 2, false, nil)
-    return code == MOSQ_ERR_SUCCESS.code ? packetID : nil
-  }
-
-  private static let offer = Array("juice-kiosk doctor: please ignore".utf8)
-
   /// Takes leave, and the session with it (MQTT 5, 3.14.2.2.2).
   fileprivate func endSession() {
     var properties = Properties()

@@ -10,13 +10,11 @@ def packet(kind: int, body: bytes) -> bytes:
 
 
 class OddBroker:
-    """`greeting`: the properties of its CONNACK. It passes a QoS 2 message on before its sender has
-    released it, as MQTT allows (4.3.3), and refuses a login with `refusal`."""
+    """`greeting`: the properties of its CONNACK. It refuses a login with `refusal`."""
 
     def __init__(self, greeting: bytes = b"", refusal: int = 0) -> None:
         self.greeting, self.refusal = greeting, refusal
         self.listeners: list[socket.socket] = []
-        self.published: list[tuple[str, int]] = []
         self._server = socket.create_server(("127.0.0.1", 0))
         self.port = self._server.getsockname()[1]
         threading.Thread(target=self._accept, daemon=True).start()
@@ -62,9 +60,7 @@ class OddBroker:
             self.listeners.append(client)
         elif kind >> 4 == 3:
             length = int.from_bytes(body[:2], "big")
-            qos = kind >> 1 & 3
-            self.published.append((body[2:2 + length].decode(), qos))
             identifier, text = body[2 + length:4 + length], body[5 + length:]
             for listener in self.listeners:
                 listener.sendall(packet(0x30, body[:2 + length] + b"\0" + text))
-            client.sendall(packet({1: 0x40, 2: 0x50}[qos], identifier + b"\0"))
+            client.sendall(packet(0x40, identifier + b"\0"))

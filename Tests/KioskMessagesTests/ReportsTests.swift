@@ -84,6 +84,15 @@ import Testing
         + #""service":"closed","low":2,"out":1\#(ledger)}"#)
   }
 
+  @Test func healthNamesWhatTheBrokerHasRefused() {
+    let health = KioskHealth(
+      at: at, uptime: 60, counters: .init(), memory: nil, queue: 0, service: .open, low: 0, out: 0,
+      ledger: nil, refused: ["kiosk/k1/stock/kiwi": "Not authorized", "kiosk/k1/menu": "\"no\""])
+    let refused =
+      #""refused":{"kiosk/k1/menu":"\"no\"","kiosk/k1/stock/kiwi":"Not authorized"}}"#
+    #expect(String(decoding: health.payload, as: UTF8.self).hasSuffix(refused))
+  }
+
   @Test func theInfoTellsVersionAndProtocol() {
     #expect(
       String(decoding: KioskInfo(version: "1.2.3", startedAt: at).payload, as: UTF8.self)

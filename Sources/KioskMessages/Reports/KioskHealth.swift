@@ -14,10 +14,12 @@ package struct KioskHealth: Hashable, Sendable {
   package var out: Int
   /// Size of the ledger, in bytes; `nil` while it cannot be read.
   package var ledger: Int?
+  /// By topic, why the broker has not taken what the kiosk published there.
+  package var refused: [String: String]
 
   package init(
     at: Timestamp, uptime: Int, counters: Counters, memory: Int?, queue: Int, service: ServiceState,
-    low: Int, out: Int, ledger: Int?
+    low: Int, out: Int, ledger: Int?, refused: [String: String] = [:]
   ) {
     self.at = at
     self.uptime = uptime
@@ -28,6 +30,7 @@ package struct KioskHealth: Hashable, Sendable {
     self.low = low
     self.out = out
     self.ledger = ledger
+    self.refused = refused
   }
 
   /// Counted since the process started.
@@ -66,6 +69,12 @@ package struct KioskHealth: Hashable, Sendable {
       json.member("low", low)
       json.member("out", out)
       if let ledger { json.member("ledger", ledger) }
+      guard !refused.isEmpty else { return }
+      json.member(named: "refused") { json in
+        for (topic, reason) in refused.sorted(by: { $0.key < $1.key }) {
+          json.member(named: topic, reason)
+        }
+      }
     }
   }
 }

@@ -12,7 +12,7 @@ struct Confirmations: Sendable {
   private(set) var last: UInt64 = 0
   /// The running number up to which all of this connection's are acknowledged.
   private(set) var confirmed: UInt64 = 0
-  private var numbers: [Int32: UInt64] = [:]
+  private var pending: [Int32: (number: UInt64, topic: String)] = [:]
   /// Since when nothing is confirmed, though something waits for it.
   private var waitingSince = Instant.zero
   /// The numbers that wait, in order, from `head` on.
@@ -21,8 +21,8 @@ struct Confirmations: Sendable {
   /// Acknowledged before one that came earlier.
   private var early: Set<UInt64> = []
 
-  var isComplete: Bool { numbers.isEmpty }
-  var isFull: Bool { numbers.count >= Self.limit }
+  var isComplete: Bool { pending.isEmpty }
+  var isFull: Bool { pending.count >= Self.limit }
 
   /// Counts a message that is dropped, so that it is never taken for a confirmed one.
   mutating func dropped() { last += 1 }
@@ -32,16 +32,18 @@ struct Confirmations: Sendable {
     !isComplete && now - waitingSince > limit
   }
 
-  mutating func published(packetID: Int32, at now: Instant) {
+  mutating func published(packetID: Int32, on topic: String, at now: Instant) {
     last += 1
     if isComplete { waitingSince = now }
-    numbers[packetID] = last
+    pending[packetID] = (last, topic)
     waiting.append(last)
   }
 
   /// An unknown packet id is a QoS 0 message's, which libmosquitto reports too once it is written.
-  mutating func acknowledged(packetID: Int32, at now: Instant) {
-    guard let number = numbers.removeValue(forKey: packetID) else { return }
+  ///
+  /// - Returns: where the message was published.
+  mutating func acknowledged(packetID: Int32, at now: Instant) -> String? {
+    guard let (number, topic) = pending.removeValue(forKey: packetID) else { return nil }
     waitingSince = now
     if number == waiting[head] { confirmNext() } else { early.insert(number) }
     while !early.isEmpty, early.remove(waiting[head]) != nil { confirmNext() }
@@ -49,6 +51,7 @@ struct Confirmations: Sendable {
       waiting.removeFirst(head)
       head = 0
     }
+    return topic
   }
 
   private mutating func confirmNext() {
@@ -57,7 +60,7 @@ struct Confirmations: Sendable {
   }
 
   mutating func connectionLost() {
-    numbers.removeAll()
+    pending.removeAll()
     waiting.removeAll()
     early.removeAll()
     head = 0

@@ -100,8 +100,8 @@ package struct Session: Sendable {
   private var toldConfirmed: UInt64 = 0
   /// The reasons of this outage that have been told.
   private var reportedReasons: Set<BrokerError> = []
-  /// Why this connection's broker did not take something, as far as it has been told.
-  private var reportedRefusals: Set<BrokerError> = []
+  /// By topic, why this connection's broker did not take something; still to be told.
+  private var refusals: [String: String] = [:]
   /// Until when a `disconnect` may take.
   private var farewell: Instant?
 
@@ -154,10 +154,17 @@ extension Session {
       if case .deliveries = event { batch = .inHand }
       return event
     }
+    guard refusals.isEmpty else {
+      defer { (refusals, toldConfirmed) = ([:], confirmed) }
+      return .refused(refusals)
+    }
     guard confirmed > toldConfirmed else { return nil }
     toldConfirmed = confirmed
     return .confirmed
   }
+
+  /// More topics are not told at once.
+  package static let mostRefusals = 100
 
   /// What a call that waits for an event returns; `nil` if it is to go on waiting.
   ///
@@ -180,9 +187,9 @@ extension Session {
   package var mayPublish: Bool { isGreeted && farewell == nil && !confirmations.isFull }
 
   /// - Parameter packetID: of a message with QoS 1.
-  package mutating func published(packetID: Int32?, at now: Instant) {
+  package mutating func published(packetID: Int32?, on topic: String, at now: Instant) {
     if batch != .none { isHoldingBack = true }
-    if let packetID { confirmations.published(packetID: packetID, at: now) }
+    if let packetID { confirmations.published(packetID: packetID, on: topic, at: now) }
   }
 
   /// Counts a message with QoS 1 that is dropped, so that it is never taken for a confirmed one.
@@ -375,13 +382,12 @@ extension Session {
 
   /// The broker has answered for a message. An unknown packet id is that of a message with QoS 0, which
   /// libmosquitto reports too once it is written.
-  package mutating func acknowledged(packetID: Int32, at now: Instant) {
-    confirmations.acknowledged(packetID: packetID, at: now)
-  }
-
-  /// The broker has not taken something.
-  package mutating func refused(_ reason: BrokerError) {
-    if reportedRefusals.insert(reason).inserted { events.append(.refused(reason)) }
+  ///
+  /// - Parameter refusal: why it has not taken the message.
+  package mutating func acknowledged(packetID: Int32, refusal: String? = nil, at now: Instant) {
+    let topic = confirmations.acknowledged(packetID: packetID, at: now)
+    guard let topic, let refusal, refusals.count < Self.mostRefusals else { return }
+    refusals[topic] = refusal
   }
 
   /// The broker answers to a PINGREQ; what is published may as well be lost.
@@ -395,7 +401,7 @@ extension Session {
   package mutating func lost(_ reason: BrokerError, at now: Instant) -> [Action] {
     if case .online(let since) = link { backoff.connectionEnded(after: now - since) }
     confirmations.connectionLost()
-    reportedRefusals = []
+    refusals = [:]
     pending = [:]
     life?.connectionLost()
     // The next connection subscribes to what was asked for.

@@ -47,7 +47,9 @@ struct KioskClient {
         let results = deliveries.compactMap { try? CommandResult(payload: $0.message.payload) }
         if let result = results.first(where: { $0.id == request.id }) { return result }
       case .online: await publish(request)
-      case .refused(let error): throw Failure(error)
+      case .refused(let topics):
+        guard let (topic, reason) = topics.first else { continue }
+        throw Failure(.publishRefused(topic: topic, reason: reason))
       case .offline, .confirmed, .updated: continue
       case nil:
         throw .tryAgain("the kiosk has not answered in time: is it running, and under this id?")

@@ -7,20 +7,26 @@ import Program
 
 // Whether commands arrive, tried with what is none, where nobody is who would answer.
 extension BrokerExamination {
-  /// Notes in `trial` which kinds of commands do not arrive.
+  /// Notes in `rights` which kinds of commands do not arrive.
   func tryCommands(
-    _ trial: inout RightsTrial, _ listening: inout Listening
+    _ rights: inout RightsCheck, _ listening: inout Listening
   ) async throws(Failure) -> [Finding] {
-    for kind in trial.mayCommand {
+    for kind in Command.Kind.allCases {
       let topic = topic(of: kind, from: "doctor-\(number)")
-      if await !listening.hearsItself(on: topic, saying: Self.words) { trial.deaf.insert(kind) }
+      switch await listening.hears(on: topic, saying: Self.words) {
+      case .all: rights.mayCommand.append(kind)
+      case .nothing:
+        // By 3.1.1 a broker does not say that it has refused it.
+        guard rights.isVersion5 else { break }
+        rights.mayCommand.append(kind)
+        rights.deaf.insert(kind)
+      case .refusal: break
+      }
     }
-    // Where a right cannot be tried without being heard, the broker's answer is not to be had.
-    guard trial.isPossible else { return [] }
     var findings: [Finding] = []
     for sender in senders {
       do throws(Failure) {
-        findings += try await tryCommands(of: sender, &trial, &listening)
+        findings += try await tryCommands(of: sender, &rights, &listening)
       } catch {
         findings.append(
           .error(
@@ -32,19 +38,17 @@ extension BrokerExamination {
   }
 
   private func tryCommands(
-    of sender: KioskConfiguration, _ trial: inout RightsTrial, _ listening: inout Listening
+    of sender: KioskConfiguration, _ rights: inout RightsCheck, _ listening: inout Listening
   ) async throws(Failure) -> [Finding] {
     // By the door, an account sends under its own name.
     let name = sender.broker.username ?? "doctor-\(number)"
+    var allowed: [Command.Kind] = []
     let topics = Command.Kind.allCases.map { topic(of: $0, from: name) }
-    let visit = BrokerVisit(clientID: clientID + "-sender", topics: topics)
-    let report: BrokerVisit.Report
-    switch try await sender.broker.pay(visit, timeout: timeout) {
-    case .success(let found): report = found
-    case .failure(let error): throw Failure(error)
-    }
-    let allowed = Command.Kind.allCases.filter {
-      report.accepted.contains(topic(of: $0, from: name))
+    let answers = try await listening.hears(
+      sender, on: topics, saying: Self.words, timeout: timeout)
+    for (kind, answer) in zip(Command.Kind.allCases, answers) where answer != .refusal {
+      allowed.append(kind)
+      if answer == .nothing, sender.broker.protocol == .v5 { rights.deaf.insert(kind) }
     }
     guard !allowed.isEmpty else {
       return [
@@ -52,11 +56,6 @@ extension BrokerExamination {
           .rights, topics.listed, "\(name) may send no command",
           fix: "give it a role that may (security.md), or name another account with --sender")
       ]
-    }
-    for kind in allowed {
-      let isHeard = try await listening.hears(
-        sender, on: topic(of: kind, from: name), saying: Self.words, timeout: timeout)
-      if !isHeard { trial.deaf.insert(kind) }
     }
     return [
       .ok(.rights, name, "may send \(allowed.map(\.rawValue).joined(separator: ", "))")

@@ -150,28 +150,14 @@ struct BrokerExamination {
     var listening = listening
     let source = Source(kind: .order, name: "doctor-\(number)")
     let words = settings.topics.command(from: source) + "/echo"
-    let offer = settings.topics.command(from: source) + "/offer"
-    let hearsItself = await listening.hearsItself(on: words, saying: Self.words)
-
-    var trial = RightsTrial(settings: settings, account: broker.username)
-    trial.limits = limits
-    trial.hearsItself = hearsItself
-    if hearsItself, limits?.maximumQoS == 2, try await accepts([offer]).contains(offer) {
-      let comesRound = await listening.hearsItself(on: words, saying: "\(Self.words) again")
-      trial.holdsBack = comesRound && !listening.heard.topics.contains(offer)
-    }
-    // Nobody reads on while visits are paid: at a busy kiosk too much would queue for it.
-    await listening.end()
-    var heard = listening.heard
-    let refused = listening.refused
-    if trial.isPossible { try await tryRights(&trial) }
-    let isDeserted = isDeserted(heard, isWhole: hearsItself)
+    var rights = RightsCheck(
+      settings: settings, account: broker.username, isVersion5: broker.protocol == .v5,
+      ledger: ledger, now: now)
+    rights.hearsItself = await listening.hears(on: words, saying: Self.words) == .all
     var findings: [Finding] = []
-    if isDeserted, !trial.mayCommand.isEmpty || !senders.isEmpty {
-      listening = try await listen(to: settings.subscriptions.filter { !refused.contains($0) })
-      findings += try await tryCommands(&trial, &listening)
-      await listening.end()
-      heard.topics.formUnion(listening.heard.topics)
+    let isDeserted = isDeserted(listening.heard, isWhole: rights.hearsItself)
+    if isDeserted {
+      findings += try await tryCommands(&rights, &listening)
     } else if !senders.isEmpty {
       findings.append(
         .note(
@@ -180,35 +166,20 @@ struct BrokerExamination {
             "stop the kiosk, and ask again after \(settings.orders.maximumAge.components.seconds * 2) "
             + "seconds"))
     }
-    findings += trial.publishing()
-    findings += trial.subscribing(heard: heard.topics, refused: refused, ledger: ledger)
+    await listening.end()
+    let heard = listening.heard
+    findings += rights.publishing(heard)
+    findings += rights.subscribing(heard: heard.topics, refused: listening.refused)
     findings += SessionCheck(
       settings: settings, broker: broker, ledger: ledger, now: now, limits: limits, heard: heard
     ).findings()
     if isDeserted { findings += try await namesakes() }
     findings += Leftovers(settings: settings, ledger: ledger).findings(
-      heard.retained, isWhole: hearsItself)
+      heard.retained, isWhole: rights.hearsItself)
     return findings
   }
 
   static let words = "juice-kiosk doctor: please ignore"
-
-  /// In as many visits as the broker takes messages at once.
-  private func tryRights(_ trial: inout RightsTrial) async throws(Failure) {
-    var rest = trial.topics[...]
-    while !rest.isEmpty {
-      let chunk = Array(rest.prefix(min(trial.limits?.receiveMaximum ?? 1, 50)))
-      rest = rest.dropFirst(chunk.count)
-      switch try await pay(BrokerVisit(clientID: clientID, topics: chunk)) {
-      case .success(let report):
-        trial.accepted.formUnion(report.accepted)
-        trial.refusals.merge(report.refusals) { first, _ in first }
-      case .failure(let error):
-        trial.failure = error
-        return
-      }
-    }
-  }
 
   /// Whether nobody would answer a command, now or later, and nobody's session is in use.
   ///
@@ -236,14 +207,6 @@ struct BrokerExamination {
           + "lives: another client has the same id, or had until a moment ago; this question has interrupted it once",
         fix: "give each its own broker.client_id; only one of a moved kiosk's machines may run")
     ]
-  }
-
-  private func accepts(_ topics: [String]) async throws(Failure) -> Set<String> {
-    guard
-      case .success(let report) = try await pay(
-        BrokerVisit(clientID: clientID, topics: topics))
-    else { return [] }
-    return report.accepted
   }
 
   /// One for all visits: the next ends what the last one has left.

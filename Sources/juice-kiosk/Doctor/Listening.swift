@@ -63,18 +63,25 @@ struct Listening {
     broker = connection
   }
 
+  /// What comes of a message.
+  enum Echo {
+    case all, nothing
+    /// The broker has not taken it, and says so.
+    case refusal
+  }
+
   /// Publishes, not retained, and waits for it to come round. Whatever the broker had to deliver
   /// before is here when it has.
-  mutating func hearsItself(on topic: String, saying text: String) async -> Bool {
+  mutating func hears(on topic: String, saying text: String) async -> Echo {
     let message = Message(topic: topic, text: text)
-    guard let serial = try? await broker.publish([message]) else { return false }
+    guard let serial = try? await broker.publish([message]) else { return .nothing }
     await broker.settle()
     var deadline: ContinuousClock.Instant?
     while true {
       let now = ContinuousClock.now
       // Long enough for a broker that is slow to answer at all.
       let timeout = deadline.map { $0 - now } ?? .seconds(10)
-      guard let event = await broker.nextEvent(timeout: timeout) else { return false }
+      guard let event = await broker.nextEvent(timeout: timeout) else { return .nothing }
       switch event {
       case .deliveries(let deliveries):
         heard.note(deliveries)
@@ -82,41 +89,85 @@ struct Listening {
         let isHeard = deliveries.contains {
           $0.message.topic == topic && $0.message.payload == message.payload
         }
-        if isHeard { return true }
-      case .confirmed, .online, .updated, .refused: break
-      case .offline: return false
+        if isHeard { return .all }
+      case .refused(let topics): if topics[topic] != nil { return .refusal }
+      case .confirmed, .online, .updated: break
+      case .offline: return .nothing
       }
       if deadline == nil, await broker.confirmed >= serial { deadline = .now + Self.patience }
     }
   }
 
   /// Lets somebody else publish, not retained, and waits for it to arrive.
+  ///
+  /// - Returns: what came of it, on each topic.
   mutating func hears(
-    _ sender: KioskConfiguration, on topic: String, saying text: String, timeout: Duration
-  ) async throws(Failure) -> Bool {
+    _ sender: KioskConfiguration, on topics: [String], saying text: String, timeout: Duration
+  ) async throws(Failure) -> [Echo] {
     let voice = try sender.makeBroker()
     await voice.connect(.forCommand("doctor-sender", hearing: []))
-    switch await voice.nextEvent(timeout: timeout) {
-    case .online: break
-    case .offline(let error):
+    let refused: Set<String>
+    do throws(Failure) {
+      refused = try await Self.say(text, on: topics, by: voice, timeout: timeout)
+    } catch {
       await voice.disconnect(grace: .zero)
-      throw Failure(error)
-    default:
-      await voice.disconnect(grace: .zero)
-      throw .unavailable("the broker has not answered in time")
+      throw error
     }
-    _ = try? await voice.publish([Message(topic: topic, text: text)])
-    await voice.settle()
-    // Returns when the broker has it.
     await voice.disconnect(grace: timeout)
     let deadline = ContinuousClock.now + Self.patience
-    while !heard.topics.contains(topic) {
-      guard let event = await broker.nextEvent(timeout: deadline - .now) else { return false }
+    while !heard.topics.union(refused).isSuperset(of: topics) {
+      guard let event = await broker.nextEvent(timeout: deadline - .now) else { break }
       if case .deliveries(let deliveries) = event { heard.note(deliveries) }
       await broker.settle()
     }
-    return true
+    return topics.map {
+      heard.topics.contains($0) ? .all : refused.contains($0) ? .refusal : .nothing
+    }
+  }
+
+  /// Returns when the broker has answered for everything.
+  ///
+  /// - Returns: the topics on which it has taken nothing.
+  private static func say(
+    _ text: String, on topics: [String], by voice: any BrokerClient, timeout: Duration
+  ) async throws(Failure) -> Set<String> {
+    let deadline = ContinuousClock.now + timeout
+    var refused: Set<String> = []
+    var serial: UInt64?
+    while true {
+      if let serial, await voice.confirmed >= serial {
+        if case .refused(let topics) = await voice.nextEvent(timeout: .zero) {
+          refused.formUnion(topics.keys)
+        }
+        return refused
+      }
+      switch await voice.nextEvent(timeout: deadline - .now) {
+      case .online:
+        serial = try? await voice.publish(topics.map { Message(topic: $0, text: text) })
+        await voice.settle()
+      case .refused(let topics): refused.formUnion(topics.keys)
+      case .deliveries, .confirmed, .updated: await voice.settle()
+      case .offline(let error): throw Failure(error)
+      case nil: throw .unavailable("the broker has not answered in time")
+      }
+    }
   }
 
   func end() async { await broker.disconnect(grace: .seconds(1)) }
+}
+
+extension Listening.Heard {
+  /// What the kiosk says of itself.
+  func health(_ topics: KioskTopics) -> (at: Timestamp, refused: [String: String])? {
+    guard let payload = retained[topics.health], let health = try? JSON.parse(payload),
+      case .string(let text) = health["at"], let at = Timestamp(text)
+    else { return nil }
+    var refused: [String: String] = [:]
+    if case .object(let members) = health["refused"] {
+      for member in members {
+        if case .string(let reason) = member.value { refused[member.key] = reason }
+      }
+    }
+    return (at, refused)
+  }
 }

@@ -18,6 +18,13 @@ struct Right: Hashable {
 }
 
 extension KioskSettings {
+  /// A line of mosquitto's access list that allows the kiosk to publish to a topic.
+  func rule(for topic: String) -> String {
+    if let right = rights.first(where: { $0.topic == topic }) { return right.rule }
+    let kind = Command.Kind.allCases.first { topic.hasPrefix("\(topics.base)/\($0.rawValue)/") }
+    return "topic write " + (kind.map { "\(topics.base)/\($0.rawValue)/+/+/#" } ?? topic)
+  }
+
   /// Everything that the kiosk publishes, with `doctor` for whom it answers.
   var rights: [Right] {
     let base = topics.base

@@ -274,7 +274,7 @@ import Testing
 
   @Test func confirmationsAreTold() {
     var session = online()
-    for packetID in 1...3 { session.published(packetID: Int32(packetID), at: .zero) }
+    for packetID in 1...3 { session.published(packetID: Int32(packetID), on: "t", at: .zero) }
     #expect(session.lastPublished == 3)
     session.acknowledged(packetID: 2, at: .zero)
     #expect((session.confirmed, session.takeEvent()) == (0, nil))
@@ -289,21 +289,41 @@ import Testing
   @Test func whatIsDroppedIsNeverConfirmed() {
     var session = online()
     session.dropped()
-    session.published(packetID: 1, at: .zero)
+    session.published(packetID: 1, on: "t", at: .zero)
     session.acknowledged(packetID: 1, at: .zero)
     #expect((session.lastPublished, session.confirmed) == (2, 2))
-    session.published(packetID: 2, at: .zero)
+    session.published(packetID: 2, on: "t", at: .zero)
     _ = session.lost(Self.gone, at: .zero)
     session.acknowledged(packetID: 2, at: .zero)
     #expect((session.lastPublished, session.confirmed) == (3, 2))
   }
 
-  @Test func aRefusalIsToldOncePerConnection() {
+  @Test func refusalsAreToldWithTheirTopicsOnceForAll() {
     var session = online()
-    let refusal = BrokerError.publishRefused("not authorized")
-    session.refused(refusal)
-    session.refused(refusal)
-    #expect(session.takeEvent() == .refused(refusal))
+    for (packetID, topic) in [(1, "a"), (2, "b"), (3, "a"), (4, "c")] as [(Int32, String)] {
+      session.published(packetID: packetID, on: topic, at: .zero)
+    }
+    for packetID in 1...3 as ClosedRange<Int32> {
+      session.acknowledged(packetID: packetID, refusal: "not authorized", at: .zero)
+    }
+    session.acknowledged(packetID: 9, refusal: "of a message with QoS 0", at: .zero)
+    #expect(session.takeEvent() == .refused(["a": "not authorized", "b": "not authorized"]))
+    #expect(session.takeEvent() == nil)
+    session.acknowledged(packetID: 4, at: .zero)
+    #expect(session.takeEvent() == .confirmed)
+  }
+
+  @Test func refusalsWithoutEndAreToldInPortions() {
+    var session = online()
+    for packetID in 1...(Int32(Session.mostRefusals) + 1) {
+      session.published(packetID: packetID, on: "\(packetID)", at: .zero)
+      session.acknowledged(packetID: packetID, refusal: "no", at: .zero)
+    }
+    guard case .refused(let topics) = session.takeEvent() else {
+      Issue.record("nothing is told")
+      return
+    }
+    #expect(topics.count == Session.mostRefusals)
     #expect(session.takeEvent() == nil)
   }
 
@@ -311,14 +331,14 @@ import Testing
   @Test(arguments: [(20, false), (21, true)])
   func aBrokerThatConfirmsNothingIsLeft(seconds: Int, isLost: Bool) {
     var session = online()
-    session.published(packetID: 1, at: .zero)
+    session.published(packetID: 1, on: "t", at: .zero)
     #expect(session.probed(at: .seconds(seconds)) == (isLost ? [.drop] : []))
   }
 
   @Test func moreThanPacketIDsCanTellIsTooMuch() {
     var session = online()
     for packetID in 1...Int32(Confirmations.limit) {
-      session.published(packetID: packetID, at: .zero)
+      session.published(packetID: packetID, on: "t", at: .zero)
     }
     #expect(!session.mayPublish)
     #expect(session.willPublish(at: .zero) == [.drop])
@@ -400,7 +420,7 @@ import Testing
 
   @Test func aFarewellWaitsForTheLastConfirmation() {
     var session = online()
-    session.published(packetID: 1, at: .zero)
+    session.published(packetID: 1, on: "t", at: .zero)
     #expect(session.disconnect(grace: .seconds(5), isWritten: false, at: .zero) == [])
     #expect(session.deadline == .seconds(5))
     session.acknowledged(packetID: 1, at: .zero)
@@ -411,7 +431,7 @@ import Testing
 
   @Test func withoutTheLastConfirmationTheWillSpeaks() {
     var session = online()
-    session.published(packetID: 1, at: .zero)
+    session.published(packetID: 1, on: "t", at: .zero)
     _ = session.disconnect(grace: .seconds(5), isWritten: true, at: .zero)
     #expect(session.tick(isWritten: true, at: .seconds(5)) == [.drop, .end])
   }
@@ -419,7 +439,7 @@ import Testing
   @Test func whereTheLastWordsAreHeldBackTheWillSpeaks() {
     var session = online()
     session.received([Self.order])
-    session.published(packetID: 1, at: .zero)
+    session.published(packetID: 1, on: "t", at: .zero)
     #expect(session.disconnect(grace: .seconds(5), isWritten: false, at: .zero) == [.drop, .end])
   }
 
