@@ -26,6 +26,8 @@ let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let metrics = Target.Dependency.product(name: "CoreMetrics", package: "swift-metrics")
 let metricsTestKit = Target.Dependency.product(name: "MetricsTestKit", package: "swift-metrics")
 let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
+let nioEmbedded = Target.Dependency.product(name: "NIOEmbedded", package: "swift-nio")
+let nioHTTPTypes = Target.Dependency.product(name: "NIOHTTPTypes", package: "swift-nio-extras")
 let nioSSL = Target.Dependency.product(name: "NIOSSL", package: "swift-nio-ssl")
 let subprocess = Target.Dependency.product(name: "Subprocess", package: "swift-subprocess")
 let unixSignals = Target.Dependency.product(
@@ -46,6 +48,7 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
     .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
     .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
+    .package(url: "https://github.com/apple/swift-nio-extras", from: "1.34.1"),
     .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.2"),
     .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
     .package(
@@ -110,7 +113,8 @@ let package = Package(
       name: "Dashboard",
       dependencies: [
         "Fleet", "JuiceMaker", "KioskMessages", "MessageBroker", "CLibcrypto", httpTypes,
-        hummingbird, hummingbirdCore, hummingbirdTLS, lifecycle, logging, nioCore, nioSSL,
+        hummingbird, hummingbirdCore, hummingbirdTLS, lifecycle, logging, nioCore, nioHTTPTypes,
+        nioSSL,
       ],
       resources: [
         .embedInCode("Assets/icon.svg"), .embedInCode("Assets/script.js"),
@@ -188,8 +192,7 @@ let package = Package(
       name: "DashboardTests",
       dependencies: [
         "Dashboard", "Fleet", "JuiceMaker", "KioskMessages", "MessageBroker", httpTypes,
-        hummingbird,
-        hummingbirdTesting, logging, nioCore,
+        hummingbird, hummingbirdTesting, logging, nioCore, nioEmbedded, nioHTTPTypes,
       ],
       swiftSettings: settings),
     .testTarget(

@@ -466,27 +466,132 @@ def test_numbers_that_no_kiosk_has_do_no_harm(
     assert dashboard.process.poll() is None
 
 
+# MARK: Those who do not get on
+
+# A request has 15 seconds, and one after it that is only a beginning as many.
+DEADLINE = 15
+HEAD = b"POST /login HTTP/1.1\r\nHost: k\r\nContent-Length: 60000\r\n"
+
+
+def test_whoever_drips_is_cut(dashboard: Dashboard, visit: MakeVisitor, say: Say) -> None:
+    viewer = visit("vera")
+    beginnings = {
+        "says nothing": (b"", b""), "a head": (HEAD, b"x"), "a body": (HEAD + b"\r\n", b"x"),
+        "a body of pieces": (
+            HEAD.replace(b"Content-Length: 60000", b"Transfer-Encoding: chunked") + b"\r\n",
+            b"1\r\nx\r\n",
+        ),
+        "a body of nobody": (HEAD.replace(b"/login", b"/nowhere") + b"\r\n", b"x"),
+        "another after one": (request(viewer, "/") + HEAD + b"\r\n", b"x"),
+    }
+    open_for = {}
+    connections = {}
+    for what, (beginning, drip) in beginnings.items():
+        connection = socket.create_connection(("127.0.0.1", dashboard.port))
+        connection.sendall(beginning)
+        connection.setblocking(False)
+        connections[connection] = (what, drip)
+    began = time.monotonic()
+    while connections:
+        assert time.monotonic() - began < 4 * DEADLINE, [what for what, _ in connections.values()]
+        asked = time.monotonic()
+        assert viewer.get("/").status == 200
+        assert time.monotonic() - asked < 1
+        for connection, (what, drip) in list(connections.items()):
+            try:
+                connection.send(drip)
+                while connection.recv(65536):
+                    pass
+                is_cut = True
+            except BlockingIOError:
+                is_cut = False
+            except ConnectionError:
+                is_cut = True
+            if is_cut:
+                open_for[what] = time.monotonic() - began
+                del connections[connection]
+                connection.close()
+        time.sleep(0.25)
+    say(", ".join(f"{what}: {took:.0f} s" for what, took in open_for.items()))
+    # Nobody is cut who may still get on.
+    assert min(open_for.values()) > DEADLINE - 5
+
+
 # MARK: Many at once
 
-LIMIT = 500
+# Of one address, and of all; and of these, those that are kept up to date.
+LIMIT_OF_ONE, LIMIT, LIVE = 100, 1000, 500
 CROWD = 10_000
 
 
-def test_ten_thousand_listeners(
-    kiosk: Kiosk, dashboard: Dashboard, visit: MakeVisitor, panel: Client, say: Say
-) -> None:
+@pytest.fixture
+def many_files() -> None:
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if hard < CROWD + 1000:
+    if hard < CROWD + 2000:
         pytest.skip(f"only {hard} files may be open at once here")
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+def test_a_flood_of_connections(
+    many_files: None, dashboard: Dashboard, visit: MakeVisitor, say: Say
+) -> None:
+    operator = visit("minji")
+    assert operator.get("/").status == 200
+    flood = [open_connection(dashboard.port, "127.0.0.2") for _ in range(2000)]
+    # Whoever comes from elsewhere is served, on new connections, too.
+    for _ in range(20):
+        operator.close()
+        asked = time.monotonic()
+        assert operator.get("/").status == 200
+        assert time.monotonic() - asked < 1
+    eventually(lambda: sum(is_open(connection) for connection in flood) <= LIMIT_OF_ONE)
+    dashboard.log.first(lambda line: "127.0.0.2 has 100 connections" in line)
+    for connection in flood:
+        connection.close()
+    # From many addresses they take it all, until they are cut because they say nothing.
+    flood = [
+        open_connection(dashboard.port, f"127.0.1.{number // 90}") for number in range(LIMIT + 200)
+    ]
+    asked = time.monotonic()
+    fresh = Visitor(dashboard.port)
+    fresh.connection.timeout = 4 * DEADLINE
+    assert fresh.get("/login").status == 200
+    say(f"a visitor waited for {time.monotonic() - asked:.0f} s")
+    for connection in flood:
+        connection.close()
+
+
+def open_connection(port: int, address: str) -> socket.socket:
+    return socket.create_connection(("127.0.0.1", port), 30, source_address=(address, 0))
+
+
+def is_open(connection: socket.socket) -> bool:
+    connection.setblocking(False)
+    try:
+        return connection.recv(1) != b""
+    except BlockingIOError:
+        return True
+    except ConnectionError:
+        return False
+
+
+def test_ten_thousand_listeners(
+    many_files: None, kiosk: Kiosk, dashboard: Dashboard, visit: MakeVisitor, panel: Client,
+    say: Say,
+) -> None:
     operator = visit("minji")
     eventually(lambda: is_known(operator))
     first = Listening(operator, "/kiosks/k1/live")
     attacker = visit("vera")
-    crowd = Crowd(attacker, "/live", CROWD)
-    say(f"{crowd.count(200)} of {CROWD:,} were let in")
+    crowd = Crowd(attacker, "/live")
+    for number in range(6):
+        crowd.add(LIMIT_OF_ONE, f"127.0.2.{number}")
     # The first one is the operator's.
-    assert crowd.count(200) == LIMIT - 1 and crowd.count(503) == CROWD - LIMIT + 1
+    assert crowd.count(200) == LIVE - 1
+    assert crowd.count(503) == 6 * LIMIT_OF_ONE - LIVE + 1
+    crowd.add(CROWD - 6 * LIMIT_OF_ONE, "127.0.2.6")
+    say(f"{crowd.count(200)} of {CROWD:,} were let in, {crowd.count(0):,} not even heard")
+    assert crowd.count(200) == LIVE - 1
     # Those who were there go on, and so do pages.
     since = len(first.received)
     panel.order("kiwi")
@@ -502,33 +607,47 @@ def test_ten_thousand_listeners(
     assert memory < 500
     crowd.close()
     # When they have gone there is room again.
-    eventually(lambda: Crowd(attacker, "/live", 1).count(200) == 1)
+    def is_let_in() -> bool:
+        one = Crowd(attacker, "/live")
+        one.add(1, "127.0.0.1")
+        return one.count(200) == 1
+
+    eventually(is_let_in)
     first.close()
 
 
 class Crowd:
     """Many connections, each asking for the same and then staying."""
 
-    def __init__(self, visitor: Visitor, path: str, count: int) -> None:
+    def __init__(self, visitor: Visitor, path: str) -> None:
+        self.port = visitor.port
+        self.text = request(visitor, path)
+        # 0: closed without an answer.
         self.statuses: dict[socket.socket, int] = {}
-        self.sockets: list[socket.socket] = []
-        text = request(visitor, path)
+
+    def add(self, count: int, address: str) -> None:
         # Not more at once than the system queues.
         for start in range(0, count, 200):
-            self._add(visitor.port, text, min(200, count - start))
+            self._add(min(200, count - start), address)
 
-    def _add(self, port: int, text: bytes, count: int) -> None:
+    def _add(self, count: int, address: str) -> None:
         waiting = selectors.DefaultSelector()
         for _ in range(count):
-            connection = socket.create_connection(("127.0.0.1", port), timeout=30)
-            connection.sendall(text)
-            self.sockets.append(connection)
+            connection = open_connection(self.port, address)
+            self.statuses[connection] = 0
+            try:
+                connection.sendall(self.text)
+            except ConnectionError:
+                continue
             waiting.register(connection, selectors.EVENT_READ)
         deadline = time.monotonic() + 60
         while waiting.get_map():
             assert time.monotonic() < deadline, "no answer"
             for key, _ in waiting.select(1):
-                part = key.fileobj.recv(64)
+                try:
+                    part = key.fileobj.recv(64)
+                except ConnectionError:
+                    part = b""
                 self.statuses[key.fileobj] = int(part.split()[1]) if part else 0
                 waiting.unregister(key.fileobj)
 
@@ -536,7 +655,7 @@ class Crowd:
         return list(self.statuses.values()).count(status)
 
     def close(self) -> None:
-        for connection in self.sockets:
+        for connection in self.statuses:
             connection.close()
 
 

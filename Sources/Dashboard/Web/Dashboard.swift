@@ -5,6 +5,7 @@ import HummingbirdTLS
 import JuiceMaker
 import KioskMessages
 package import Logging
+import NIOCore
 import NIOSSL
 package import ServiceLifecycle
 
@@ -49,10 +50,15 @@ package struct Dashboard: Sendable {
   package func application(
     logger: Logger, onListening: @escaping @Sendable (Int) -> Void = { _ in }
   ) throws -> some ApplicationProtocol {
-    // A browser that says nothing for a minute is not kept; one that reads live updates is.
+    // Behind a proxy all connections are the proxy's.
+    let limit = settings.isBehindProxy ? nil : ConnectionLimit(logger: logger)
     let plain = HTTPServerBuilder.http1(
       configuration: .init(
-        idleTimeout: .seconds(60),
+        additionalChannelHandlers: [
+          IdleStateHandler(writeTimeout: RequestDeadline.patience), RequestDeadline(),
+        ] + (limit.map { [ConnectionLimit.Handler($0)] } ?? []),
+        // For whoever says nothing, or does not come to the end of a head.
+        idleTimeout: RequestDeadline.limit,
         httpDecoderConfiguration: .init(
           maxHeaderFieldSize: 8 << 10, maxHeaderListSize: 16 << 10, maxHeaderFieldCount: 64)))
     let server = try settings.tls.map { tls in
@@ -61,7 +67,9 @@ package struct Dashboard: Sendable {
     return Application(
       router: router(), server: server ?? plain,
       configuration: ApplicationConfiguration(
-        address: .hostname(settings.host, port: settings.port), backlog: 1024),
+        address: .hostname(settings.host, port: settings.port), backlog: 1024,
+        // One more waits until another has gone. Half of them may be for live updates.
+        availableConnectionsDelegate: .maximum(2 * LiveUpdates.maximum, logger: logger)),
       onServerRunning: { onListening($0.localAddress?.port ?? 0) }, logger: logger)
   }
 

@@ -1,0 +1,42 @@
+import HTTPTypes
+import NIOCore
+import NIOHTTPTypes
+
+/// Closes a connection on which a request does not arrive, or an answer is not taken.
+///
+/// The server's own idle timeout is for whoever says nothing, or does not come to the end of the head;
+/// but it begins anew with each byte of a body. It needs an `IdleStateHandler` before it for answers.
+final class RequestDeadline: ChannelInboundHandler, RemovableChannelHandler {
+  typealias InboundIn = HTTPRequestPart
+
+  /// From the end of the head to that of the body. Live updates come after it.
+  static let limit = TimeAmount.seconds(15)
+  /// How long the other end may take nothing of what it has asked for. A page with live updates is
+  /// sent something each 15 seconds.
+  static let patience = TimeAmount.minutes(2)
+
+  private var deadline: Scheduled<Void>?
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    switch unwrapInboundIn(data) {
+    case .head:
+      deadline?.cancel()
+      deadline = context.eventLoop.assumeIsolated().scheduleTask(in: Self.limit) {
+        context.close(promise: nil)
+      }
+    case .body: break
+    case .end: deadline?.cancel()
+    }
+    context.fireChannelRead(data)
+  }
+
+  func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+    if case IdleStateHandler.IdleStateEvent.write = event {
+      context.close(promise: nil)
+    } else {
+      context.fireUserInboundEventTriggered(event)
+    }
+  }
+
+  func handlerRemoved(context: ChannelHandlerContext) { deadline?.cancel() }
+}
