@@ -380,19 +380,20 @@ package actor KioskController {
     hasLookedBack = true
   }
 
-  /// Publishes the first entry under suspicion, and nothing else until it is confirmed. If the
-  /// connection ends nevertheless, the next one has the answer on the sender's plain topic, and the one
-  /// after that only the event, which has nothing that a sender could choose.
+  /// Publishes the first entry under suspicion, and nothing else until it is confirmed: twice as its
+  /// sender has asked, then on the sender's plain topic, then only the event, which has nothing that a
+  /// sender could choose. A bad network ends connections, too, but not so many in a row with the same
+  /// entry on its way.
   private func resumeAlone(_ trial: Int) async throws(LedgerError) {
     guard !feed.isWaiting, let (row, reply) = try ledger.rows(after: feed.confirmed, limit: 1).first
     else { return }
     let seq = row.entry.seq
     var messages = [settings.topics.event(row.entry)]
     let plain = reply.map { Reply(topic: nil, correlationData: $0.correlationData) }
-    if let answer = settings.topics.answerAgain(row, to: trial == 0 ? reply : plain) {
+    if let answer = settings.topics.answerAgain(row, to: trial < 2 ? reply : plain) {
       switch trial {
-      case 0, 1: messages.insert(answer, at: 0)
-      case 2: log.warn("the answer to #\(seq) is given up: it ends each connection it is sent on")
+      case 0..<6: messages.insert(answer, at: 0)
+      case 6: log.warn("the answer to #\(seq) is given up: it ends each connection it is sent on")
       default: break
       }
     }
