@@ -153,11 +153,11 @@ import Testing
   }
 
   @Test(arguments: [
-    ("/", "/"), ("/kiosks/k1", "/kiosks/k1"), ("%2Fkiosks%2Fk1", "/kiosks/k1"), ("", "/"),
-    ("//evil.example", "/"), ("/%2Fevil.example", "/"), ("https://evil.example", "/"),
-    ("/\\evil.example", "/"), ("/%0d%0aSet-Cookie: a=b", "/"), ("kiosks", "/"),
+    ("/", "/"), ("/kiosks/k1", "/kiosks/k1"), ("/?q=a%26b", "/?q=a%26b"), ("", "/"),
+    ("//evil.example", "/"), ("%2F%2Fevil.example", "/"), ("https://evil.example", "/"),
+    ("/\\evil.example", "/"), ("/\r\nSet-Cookie: a=b", "/"), ("kiosks", "/"),
   ])
   func nobodyIsSentElsewhere(link: String, place: String) {
-    #expect(Dashboard.place(link[...]) == place)
+    #expect(Dashboard.place(link) == place)
   }
 }

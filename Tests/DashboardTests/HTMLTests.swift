@@ -20,6 +20,15 @@ import Testing
 
   @Test(
     arguments: [
+      ("q=a+b%26c", "a b&c"), ("x=1&q=%EB%94%B8", "딸"), ("q=", ""), ("q", nil), ("", nil),
+      ("q=%FF", "\u{FFFD}"), ("q=%ZZ", nil), ("q=1&q=2", nil), ("q[a]=1", nil),
+    ] as [(String, String?)])
+  func aFormIsReadOrEmpty(text: String, value: String?) {
+    #expect(Form(text)["q"] == value)
+  }
+
+  @Test(
+    arguments: [
       ("", .english), ("ko", .korean), ("ko-KR,ko;q=0.9,en;q=0.8", .korean),
       ("en-US,en;q=0.9,ko;q=0.8", .english), ("fr, ko;q=0.5, en;q=0.4", .korean),
       ("ko;q=0, en;q=0.1", .english), ("de", .english), ("en;q=x,ko;q=0.1", .korean),

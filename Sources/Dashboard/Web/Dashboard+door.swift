@@ -1,4 +1,3 @@
-import Foundation
 import Hummingbird
 import JuiceMaker
 import Logging
@@ -7,11 +6,11 @@ extension Dashboard {
   /// Logging in and out, and the language.
   func addDoor(to router: Router<Visit>) {
     router.get("login") { request, visit in
-      LoginPage.page(visit, to: Self.place(request.uri.queryParameters["to"])).response(visit)
+      LoginPage.page(visit, to: Self.place(Form(request.uri.query ?? "")["to"])).response(visit)
     }
     router.post("login") { request, visit in
       let form = try await request.form(from: visit, sessions)
-      let place = Self.place((form["to"] ?? "")[...])
+      let place = Self.place(form["to"])
       let user = try await door.user(
         name: form["name"] ?? "", password: form["password"] ?? "",
         from: AddressBlock(visit.address), at: now(), deviceCookie: { request.cookies[$0]?.value })
@@ -48,7 +47,7 @@ extension Dashboard {
           .flatMap(Language.init(rawValue:))
       else { throw Refusal.notFound }
       var response = Response.redirect(
-        to: Self.place(request.uri.queryParameters["to"]), type: .normal)
+        to: Self.place(Form(request.uri.query ?? "")["to"]), type: .normal)
       response.setCookie(
         settings.cookie(Doorkeeper.languageCookie, language.rawValue, life: 365 * 86_400))
       return response
@@ -56,8 +55,8 @@ extension Dashboard {
   }
 
   /// Where to go on: a page of ours, and nowhere else, whatever a link says.
-  static func place(_ text: Substring?) -> String {
-    let place = (text ?? "").removingPercentEncoding ?? ""
+  static func place(_ text: String?) -> String {
+    let place = text ?? ""
     let isOurs =
       place.hasPrefix("/") && !place.hasPrefix("//")
       && place.utf8.allSatisfy { (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "\\") }

@@ -1,4 +1,3 @@
-import Foundation
 import Hummingbird
 import JuiceMaker
 
@@ -7,19 +6,11 @@ struct Form: Sendable {
   /// No form of ours is longer; in bytes.
   static let maximumSize = 1 << 16
 
-  private var fields: [String: String] = [:]
+  private let fields: [String: String]
 
-  /// Reads `application/x-www-form-urlencoded`; what is no text is left out, and of a field that
-  /// comes twice the first stands.
-  init(_ text: some StringProtocol) {
-    for pair in text.split(separator: "&") {
-      let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-        .map { String($0).replacing("+", with: " ").removingPercentEncoding }
-      guard let name = parts.first ?? nil, let value = parts.count > 1 ? parts[1] : "" else {
-        continue
-      }
-      if fields[name] == nil { fields[name] = value }
-    }
+  /// Reads `application/x-www-form-urlencoded`; what is none, or has a field twice, has no fields.
+  init(_ text: String) {
+    fields = (try? URLEncodedFormDecoder().decode([String: String].self, from: text)) ?? [:]
   }
 
   subscript(name: String) -> String? { fields[name] }
