@@ -407,7 +407,12 @@ package actor KioskController {
     await broker.abandon()
     (isConnected, hasLookedBack, hasResumed) = (false, false, false)
     sales.ledgerFailed()
-    if error != failure { log.fail("\(error). Trying again until it works") }
+    if error != failure {
+      let outlook =
+        error.remedy == .callSomebody
+        ? "No trying helps: somebody has to look" : "Trying again until it works"
+      log.fail("\(error). \(outlook)")
+    }
     failure = error
   }
 
