@@ -23,12 +23,18 @@ package enum Command {
     }
   }
 
-  /// Signals a process of ours and waits for its end.
+  /// Signals a process of ours until it ends: a mosquitto that has just begun to listen forgets a
+  /// SIGTERM (`main` sets `run` after it has set the handlers that clear it).
   package static func end(_ pid: pid_t, with signal: Int32) {
-    kill(pid, signal)
-    // A stopped process takes a signal only once it goes on.
-    kill(pid, SIGCONT)
-    while waitpid(pid, nil, 0) < 0, errno == EINTR {}
+    while true {
+      kill(pid, signal)
+      // A stopped process takes a signal only once it goes on.
+      kill(pid, SIGCONT)
+      for _ in 0..<100 {
+        if waitpid(pid, nil, WNOHANG) != 0 { return }
+        usleep(10_000)
+      }
+    }
   }
 
   package static func spawn(_ arguments: [String], output: String) throws -> pid_t {
