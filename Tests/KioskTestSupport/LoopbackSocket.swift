@@ -70,7 +70,7 @@ package enum LoopbackSocket {
   }
 
   package static func waitUntilListening(
-    on port: UInt16, within limit: Duration = .seconds(10)
+    on port: UInt16, within limit: Duration = .seconds(60)
   ) throws {
     let deadline = ContinuousClock.now + limit
     while ContinuousClock.now < deadline {

@@ -2,7 +2,7 @@ import Foundation
 
 /// Waits for something outside that nothing but asking tells about.
 package func waitUntil(_ what: String, _ isTrue: () -> Bool) throws {
-  let deadline = ContinuousClock.now + .seconds(10)
+  let deadline = ContinuousClock.now + .seconds(60)
   while !isTrue() {
     guard ContinuousClock.now < deadline else {
       throw TestSupportError(description: "waited in vain until \(what)")

@@ -2,7 +2,7 @@ import MessageBroker
 import Testing
 
 /// Outages, and how a client comes back from each by itself.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.fewAtATime, .timeLimit(.minutes(10)))
 struct ConnectionTests {
   @Test(arguments: BrokerKind.allCases)
   func aClientReconnectsAndSubscribesAgain(kind: BrokerKind) async throws {

@@ -2,7 +2,7 @@ import MessageBroker
 import Testing
 
 /// What may come in with one message.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.fewAtATime, .timeLimit(.minutes(10)))
 struct LimitTests {
   static let limits = {
     var limits = MessageLimits.commands

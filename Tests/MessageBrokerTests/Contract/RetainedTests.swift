@@ -2,7 +2,7 @@ import MessageBroker
 import Testing
 
 /// Retained messages (MQTT 3.3.1.3) and wills (3.1.2.5).
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.fewAtATime, .timeLimit(.minutes(10)))
 struct RetainedTests {
   @Test(arguments: BrokerKind.allCases)
   func theLastRetainedMessageComesWithTheSubscription(kind: BrokerKind) async throws {

@@ -2,7 +2,7 @@ import MessageBroker
 import Testing
 
 /// What a session keeps while its client is away, and for how long (MQTT 4.1).
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.fewAtATime, .timeLimit(.minutes(10)))
 struct SessionTests {
   @Test(arguments: BrokerKind.allCases)
   func aResumedSessionDeliversWhatCameMeanwhile(kind: BrokerKind) async throws {

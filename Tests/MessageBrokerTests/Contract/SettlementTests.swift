@@ -2,7 +2,7 @@ import MessageBroker
 import Testing
 
 /// One batch in hand, and nothing acknowledged or written before it is settled.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.fewAtATime, .timeLimit(.minutes(10)))
 struct SettlementTests {
   @Test(arguments: BrokerKind.allCases)
   func whatWasNotSettledComesAgain(kind: BrokerKind) async throws {

@@ -2,7 +2,7 @@ import MessageBroker
 import Testing
 
 /// Other options on a session that stays.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.fewAtATime, .timeLimit(.minutes(10)))
 struct UpdateTests {
   private func options(_ filters: String...) throws -> SessionOptions {
     var options = SessionOptions(

@@ -91,6 +91,8 @@ extension MosquittoClient.Configuration {
   static func loopback(_ port: UInt16, _ version: ProtocolVersion = .v5) -> Self {
     var configuration = Self(host: "127.0.0.1", port: port, protocolVersion: version)
     configuration.reconnectDelays = .milliseconds(20) ... .milliseconds(200)
+    // A busy machine is no broker that does not answer.
+    configuration.connectTimeout = .seconds(60)
     return configuration
   }
 }

@@ -2,7 +2,7 @@ import MessageBroker
 import Testing
 
 /// A connection that breaks at each step of the cycle, and what the client and the others see of it.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.fewAtATime, .timeLimit(.minutes(10)))
 struct FaultTests {
   private typealias Fault = InMemoryBroker.Fault
 

@@ -3,7 +3,7 @@ import Testing
 @testable import MessageBroker
 
 /// What the contract leaves open and the fake decides: bounds, the clock, and other brokers' habits.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.fewAtATime, .timeLimit(.minutes(10)))
 struct InMemoryBrokerTests {
   @Test func aFullQueueDropsTheNewest() async throws {
     let fixture = InMemoryFixture(broker: InMemoryBroker(queueLimit: 2))

@@ -5,7 +5,7 @@ import MosquittoBroker
 import Testing
 
 /// The thread, and what depends on when it runs.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.fewAtATime, .timeLimit(.minutes(10)))
 struct EventLoopTests {
   /// A client on the broker's own thread.
   actor Client {

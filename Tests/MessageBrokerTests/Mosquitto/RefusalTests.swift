@@ -5,9 +5,11 @@ import Testing
 @testable import MosquittoBroker
 
 /// Each refusal is named by its cause.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.fewAtATime, .timeLimit(.minutes(10)))
 struct RefusalTests {
   typealias Version = MosquittoClient.Configuration.ProtocolVersion
+  /// The script has no answer to a PINGREQ, which a busy machine may get to first.
+  static let noPings: UInt16 = 3600
 
   @Test(arguments: [Version.v311, .v5])
   func aWrongPasswordIsARefusedLogin(version: Version) async throws {
@@ -68,12 +70,12 @@ struct RefusalTests {
     let broker = MosquittoClient(.loopback(server.port, version))
     await broker.connect(
       SessionOptions(
-        clientID: "kiosk", subscriptions: [try TopicFilter("a"), try TopicFilter("b/#")]))
-    #expect(
-      await broker.nextEvent(timeout: .seconds(10))
-        == .offline(.subscriptionRefused(filter: "b/#")))
+        clientID: "kiosk", subscriptions: [try TopicFilter("a"), try TopicFilter("b/#")],
+        keepAlive: Self.noPings))
+    #expect(try await broker.event() == .offline(.subscriptionRefused(filter: "b/#")))
     // Told once, though each attempt fails the same way.
-    #expect(await broker.nextEvent(timeout: .milliseconds(300)) == nil)
+    let again = await broker.nextEvent(timeout: .milliseconds(300))
+    #expect(again == nil)
   }
 
   /// The session goes on, and later connections ask for what was there.
@@ -86,14 +88,14 @@ struct RefusalTests {
       version == .v5 ? [0x20, 3, 0, 0, 0] : [0x20, 2, 0, 0], granted, answer,
     ])
     let broker = MosquittoClient(.loopback(server.port, version))
-    var options = SessionOptions(clientID: "kiosk", subscriptions: [try TopicFilter("a")])
+    var options = SessionOptions(
+      clientID: "kiosk", subscriptions: [try TopicFilter("a")], keepAlive: Self.noPings)
     await broker.connect(options)
     try await broker.expectOnline()
     options.subscriptions = [try TopicFilter("a"), try TopicFilter("b"), try TopicFilter("c/#")]
     await broker.update(options)
-    #expect(
-      await broker.nextEvent(timeout: .seconds(10))
-        == .updated(refusal: .subscriptionRefused(filter: "c/#")))
+    let answer = try await broker.event()
+    #expect(answer == .updated(refusal: .subscriptionRefused(filter: "c/#")))
     #expect(await broker.session.options.subscriptions.map(\.text) == ["a"])
   }
 
@@ -103,7 +105,7 @@ struct RefusalTests {
       [0x20, 3, 0, 0, 0], [0x40, 3, 0, 1, 0x87, 0x40, 2, 0, 2, 0x40, 3, 0, 3, 0x97],
     ])
     let broker = MosquittoClient(.loopback(server.port))
-    await broker.connect(SessionOptions(clientID: "kiosk"))
+    await broker.connect(SessionOptions(clientID: "kiosk", keepAlive: Self.noPings))
     try await broker.expectOnline()
     let last = try await broker.publish((1...3).map { Message(topic: "display/\($0)", text: "7") })
     var told: [String: String] = [:]

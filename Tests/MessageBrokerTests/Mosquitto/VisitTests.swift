@@ -4,7 +4,7 @@ import MosquittoBroker
 import Testing
 
 /// What a visit finds out, and that nobody notices it.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.fewAtATime, .timeLimit(.minutes(10)))
 struct VisitTests {
   @Test func itTellsTheLimits() async throws {
     try await withMosquitto {
