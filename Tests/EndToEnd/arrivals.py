@@ -7,7 +7,7 @@ from typing import Callable, Generic, Iterator, TypeVar
 T = TypeVar("T")
 R = TypeVar("R")
 
-PATIENCE = 10.0
+PATIENCE = 60.0
 
 
 class Arrivals(Generic[T]):

@@ -58,7 +58,7 @@ class Dashboard:
     def command(self, *arguments: str, stdin: str = "") -> subprocess.CompletedProcess:
         return subprocess.run(
             [program(), *arguments, "--config", self.config], input=stdin, text=True,
-            capture_output=True, timeout=60, env=environment(),
+            capture_output=True, timeout=120, env=environment(),
         )
 
     def add_user(self, name: str, role: str) -> None:

@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parents[2]
 SHIPPED = ROOT / "deploy/mosquitto"
 MOSQUITTO = shutil.which("mosquitto", path=os.environ["PATH"] + ":/usr/sbin:/usr/local/sbin")
 # Nothing here takes as long; a machine may be slow.
-PATIENCE = 20
+PATIENCE = 60
 # Sees and says everything, so that a test knows what has passed the door.
 AUDITOR, AUDITOR_PASSWORD = "auditor", "auditor-of-the-tests"
 

@@ -131,7 +131,7 @@ class HomeAssistant:
             data=None if body is None else json.dumps(body).encode(),
             headers={"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"},
         )
-        with urllib.request.urlopen(request, timeout=30) as response:
+        with urllib.request.urlopen(request, timeout=PATIENCE) as response:
             content = response.read().decode()
             is_json = response.headers.get_content_type() == "application/json"
             return json.loads(content) if is_json else content

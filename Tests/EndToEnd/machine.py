@@ -54,12 +54,11 @@ class Machine:
                  f"--machine=kiosk-{os.getpid()}"],
                 stdin=subprocess.DEVNULL, stdout=console, stderr=console,
             )
-        self.leader = eventually(self._find_leader, within=30)
+        self.leader = eventually(self._find_leader)
         # 'degraded' is up too: a container has no hardware to set up.
         eventually(
             lambda: self.run("systemctl", "is-system-running").stdout.strip()
             in ("running", "degraded"),
-            within=60,
         )
         return self
 

@@ -4,7 +4,7 @@ import os
 import time
 from typing import Iterator
 
-from arrivals import eventually
+from arrivals import PATIENCE, eventually
 from auditor import Auditor
 from client import Client
 from kiosk import Kiosk
@@ -38,7 +38,7 @@ class Scene:
             panel.close()
         self.auditor.close()
 
-    def work(self, answers: int = 10, within: float = 20) -> None:
+    def work(self, answers: int = 10, within: float = PATIENCE) -> None:
         """Returns when every panel has heard so many more answers."""
         for panel in self.panels:
             panel.wait_for_answers(answers, within)
@@ -51,7 +51,7 @@ class Scene:
         """
         for number in range(count):
             if number:
-                self.kiosk.wait_for_log(" online", since, within=60)
+                self.kiosk.wait_for_log(" online", since)
                 end = time.monotonic() + 2.2
                 eventually(lambda: time.monotonic() > end)
             self.work()

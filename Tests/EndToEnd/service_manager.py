@@ -26,7 +26,7 @@ class Manager:
             for line in datagram.decode().split("\n"):
                 self.heard.add(line)
 
-    def wait_for(self, text: str, since: int = 0, within: float = 10) -> str:
+    def wait_for(self, text: str, since: int = 0, within: float = 60) -> str:
         return self.heard.first(lambda line: text in line, since, within)
 
     def lives(self, since: int, within: float = PATIENCE) -> bool:

@@ -94,7 +94,7 @@ def test_what_happens_while_the_line_is_away_arrives_later(
             m.json["seq"] for m in desk.messages
             if m.topic == f"{BASE}/events" and m.json["status"] == "ready"
         ]
-        desk.messages.until(lambda: len(set(made())) == 3, within=30)
+        desk.messages.until(lambda: len(set(made())) == 3)
     finally:
         if desk:
             desk.close()
@@ -114,7 +114,7 @@ def test_a_retained_restock_is_never_applied(centre: Mosquitto, kiosk: Kiosk) ->
             centre.stop()
             centre.start()
             desk.wait_until_subscribed()
-            desk.messages.until(lambda: refused() >= times, within=30)
+            desk.messages.until(lambda: refused() >= times)
         assert [entry["status"] for entry in kiosk.ledger()[1:]] == ["rejected"] * refused()
         assert kiosk.stock()["kiwi"] == 10
     finally:

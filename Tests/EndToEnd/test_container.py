@@ -60,7 +60,7 @@ class Container:
         self.machine.shell(
             f"setsid {self.user} {self.entry} {self.command} </dev/null >/root/log 2>&1 &"
         )
-        eventually(self.is_healthy, within=30)
+        eventually(self.is_healthy)
 
     def is_healthy(self) -> bool:
         return self.machine.run("sh", "-c", self.check).returncode == 0

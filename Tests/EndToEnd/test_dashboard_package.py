@@ -15,7 +15,7 @@ CONFIGURATION = "etc/juice-dashboard/dashboard.yaml"
 
 def wait_for_pages(machine: Machine, port: int) -> None:
     status = f"Pages at http://127.0.0.1:{port}/"
-    eventually(lambda: machine.property("StatusText", UNIT) == status, within=30)
+    eventually(lambda: machine.property("StatusText", UNIT) == status)
 
 
 def can_log_in(machine: Machine, port: int, password: str) -> bool:
@@ -85,7 +85,7 @@ def test_a_port_that_is_taken_does_not_stop_the_installation(machine: Machine) -
     (machine.root / "etc/mosquitto/conf.d/taken.conf").write_text("listener 8080 127.0.0.1\n")
     machine.shell("systemctl restart mosquitto; apt-get install -y /root/juice-dashboard_*.deb")
     said = lambda: machine.run("journalctl", "-q", "-o", "cat", "-u", UNIT).stdout
-    eventually(lambda: "http://127.0.0.1:8080/ cannot be served" in said(), within=30)
+    eventually(lambda: "http://127.0.0.1:8080/ cannot be served" in said())
     # It goes on trying, and is there as soon as the port is free.
     machine.shell("rm /etc/mosquitto/conf.d/taken.conf; systemctl restart mosquitto")
     wait_for_pages(machine, 8080)

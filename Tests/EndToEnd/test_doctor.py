@@ -776,7 +776,7 @@ def test_where_the_account_is_the_client_id(
     found = fault(locked, 1, "session", "warning", "takes the account for the client id")
     assert "8884" in found["fix"]
     # Thrown out once, it comes back to its own session and has lost nothing.
-    locked.wait_for_log(" online", since, within=30)
+    locked.wait_for_log(" online", since)
     panel = come_in("panel1").hear("kiosk/k1/order/panel1/result")
     panel.say({"kiosk/k1/order/panel1": "kiwi"})
     panel.wait_for("kiosk/k1/order/panel1/result", "ready")

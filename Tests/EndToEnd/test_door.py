@@ -404,7 +404,7 @@ class Controller:
     def command(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess:
         return subprocess.run(
             [program(), *arguments, "--config", self.config], capture_output=True, text=True,
-            timeout=60, env=without_ours() | environment,
+            timeout=120, env=without_ours() | environment,
         )
 
 

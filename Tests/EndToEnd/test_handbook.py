@@ -59,7 +59,7 @@ def kiosk_is_open(machine: Machine) -> None:
 
 def reload_is_taken(machine: Machine) -> None:
     said = lambda: machine.run("journalctl", "-q", "-o", "cat", "-u", "juice-kiosk").stdout
-    eventually(lambda: "the new configuration is taken" in said(), within=30)
+    eventually(lambda: "the new configuration is taken" in said())
 
 
 def dashboard_is_there(machine: Machine) -> None:
@@ -69,7 +69,7 @@ def dashboard_is_there(machine: Machine) -> None:
 
 def dashboard_sees_the_kiosk(machine: Machine) -> None:
     eventually(lambda: "online" in machine.run(
-        "journalctl", "-q", "-o", "cat", "-u", "juice-dashboard").stdout.splitlines()[-1], within=30)
+        "journalctl", "-q", "-o", "cat", "-u", "juice-dashboard").stdout.splitlines()[-1])
 
 
 def alerts_are_watched(machine: Machine) -> None:
@@ -96,7 +96,7 @@ def nothing_is_left(machine: Machine) -> None:
 
 def broker_stops(machine: Machine) -> None:
     machine.shell("systemctl stop mosquitto")
-    eventually(lambda: "cannot be reached" in machine.property("StatusText"), within=30)
+    eventually(lambda: "cannot be reached" in machine.property("StatusText"))
 
 
 def configuration_gets_a_mistake(machine: Machine) -> None:
@@ -111,4 +111,4 @@ def mistake_is_mended(machine: Machine) -> None:
 def password_changes_at_the_broker(machine: Machine) -> None:
     machine.shell("/usr/share/juice-kiosk/mosquitto/make-accounts --new-password controller")
     machine.shell("systemctl reload mosquitto")
-    eventually(lambda: "refused the login" in machine.property("StatusText"), within=60)
+    eventually(lambda: "refused the login" in machine.property("StatusText"))

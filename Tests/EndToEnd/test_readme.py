@@ -64,7 +64,7 @@ class Copy:
     def run(self, *options: str) -> int:
         """Starts deploy/run, and returns the port of its broker."""
         self.kiosk = Command(" ".join(["deploy/run", *options]), self.folder)
-        self.kiosk.printed.first(lambda line: "Ctrl-C stops it" in line, within=30)
+        self.kiosk.printed.first(lambda line: "Ctrl-C stops it" in line)
         return int(re.search(r"port: (\d+)", (self.folder / ".kiosk/kiosk.yaml").read_text())[1])
 
     def processes(self) -> list[str]:
@@ -178,7 +178,7 @@ def test_the_readme(copy: Copy, tmp_path: Path) -> None:
             continue
         done = subprocess.run(
             ["bash", "-euo", "pipefail", "-c", block.script], cwd=copy.folder, text=True,
-            capture_output=True, timeout=60, env=environment(**variables),
+            capture_output=True, timeout=120, env=environment(**variables),
         )
         where = f"README.md:{block.line}:\n{block.script}\n"
         assert done.returncode == 0, where + done.stdout + done.stderr

@@ -135,7 +135,7 @@ class Week:
         since = len(self.kiosk.log)
         self.kiosk.configure(self.broker, SETTINGS | {"orders": limits})
         self.kiosk.process.send_signal(signal.SIGHUP)
-        self.kiosk.wait_for_log("the new configuration is taken", since, within=60)
+        self.kiosk.wait_for_log("the new configuration is taken", since)
 
     def broker_restart(self, scene: Scene) -> None:
         self._broker_ends(scene, signal.SIGTERM)
@@ -147,7 +147,7 @@ class Week:
         since, started = len(self.kiosk.log), time.monotonic()
         self.broker.stop(sign)
         self.broker.start()
-        self.kiosk.wait_for_log(" online", since, within=60)
+        self.kiosk.wait_for_log(" online", since)
         for panel in scene.panels:
             panel.wait_until_subscribed()
             panel.ask_again()
