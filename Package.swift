@@ -130,8 +130,12 @@ let package = Package(
       swiftSettings: settings),
 
     .target(
+      name: "InMemoryBroker", dependencies: ["MessageBroker"], path: "Tests/InMemoryBroker",
+      swiftSettings: settings),
+    .target(
       name: "Simulation",
       dependencies: [
+        "InMemoryBroker",
         "JuiceMaker", "KioskCore", "KioskMessages", "MessageBroker", "Ledger", "KioskController",
         grdb, logging,
       ],
@@ -146,7 +150,7 @@ let package = Package(
       ],
       path: "Tests/Instructions/Sources", swiftSettings: settings),
     .testTarget(
-      name: "SimulationTests", dependencies: ["MessageBroker", "Simulation"],
+      name: "SimulationTests", dependencies: ["InMemoryBroker", "MessageBroker", "Simulation"],
       swiftSettings: settings),
     .target(name: "KioskTestSupport", path: "Tests/KioskTestSupport", swiftSettings: settings),
     .testTarget(name: "JuiceMakerTests", dependencies: ["JuiceMaker"], swiftSettings: settings),
@@ -161,7 +165,7 @@ let package = Package(
       swiftSettings: settings),
     .testTarget(
       name: "MessageBrokerTests",
-      dependencies: ["MessageBroker", "MosquittoBroker", "KioskTestSupport"],
+      dependencies: ["InMemoryBroker", "MessageBroker", "MosquittoBroker", "KioskTestSupport"],
       swiftSettings: settings),
     .testTarget(
       name: "KioskCoreTests",
@@ -191,6 +195,7 @@ let package = Package(
     .testTarget(
       name: "DashboardTests",
       dependencies: [
+        "InMemoryBroker",
         "Dashboard", "Fleet", "JuiceMaker", "KioskMessages", "MessageBroker", httpTypes,
         hummingbird, hummingbirdTesting, logging, nioCore, nioEmbedded, nioHTTPTypes,
       ],
@@ -198,6 +203,7 @@ let package = Package(
     .testTarget(
       name: "KioskControllerTests",
       dependencies: [
+        "InMemoryBroker",
         "JuiceMaker", "KioskCore", "KioskMessages", "MessageBroker", "Ledger", "Panels",
         "KioskController", grdb, logging, metrics, metricsTestKit,
       ],

@@ -3,6 +3,7 @@ import Foundation
 import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
+import InMemoryBroker
 import JuiceMaker
 import KioskMessages
 import Logging

@@ -3,6 +3,7 @@ import Foundation
 import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
+import InMemoryBroker
 import JuiceMaker
 import KioskMessages
 import Logging
@@ -19,7 +20,7 @@ final class Scene: Sendable {
   let now = Timestamp(milliseconds: 1_795_251_600_000)
   let dashboard: Dashboard
   private let client: any TestClientProtocol
-  private let broker: InMemoryClient
+  private let broker: MemoryClient
   private let cookies = Mutex<[String: String]>([:])
   private let said = Mutex<Int64>(0)
   private let clock: Clock
@@ -30,7 +31,7 @@ final class Scene: Sendable {
   }
 
   private init(
-    dashboard: Dashboard, client: any TestClientProtocol, broker: InMemoryClient, clock: Clock
+    dashboard: Dashboard, client: any TestClientProtocol, broker: MemoryClient, clock: Clock
   ) {
     self.dashboard = dashboard
     self.client = client
@@ -46,7 +47,7 @@ final class Scene: Sendable {
       let (minji, vera) = (try User.test("minji", .operator), try User.test("vera", .viewer))
       try users.update { $0 = [minji.name: minji, vera.name: vera] }
       let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-      let (network, time) = (InMemoryBroker(), Timestamp(milliseconds: 1_795_251_600_000))
+      let (network, time) = (MemoryBroker(), Timestamp(milliseconds: 1_795_251_600_000))
       // A test that is held up still gets the answer that it waits for.
       let link = KioskLink(
         broker: network.client(), root: "kiosk", now: { time }, patience: .seconds(600),

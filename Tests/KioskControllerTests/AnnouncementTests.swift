@@ -1,3 +1,4 @@
+import InMemoryBroker
 import KioskController
 import KioskCore
 import KioskMessages

@@ -1,3 +1,4 @@
+import InMemoryBroker
 import JuiceMaker
 import KioskController
 import KioskCore
@@ -50,13 +51,13 @@ import Testing
   }
 
   @Test(
-    arguments: [InMemoryBroker.Fault.Moment.before, .after], InMemoryBroker.Fault.Step.allCases)
+    arguments: [MemoryBroker.Fault.Moment.before, .after], MemoryBroker.Fault.Step.allCases)
   func aConnectionThatBreaksAtAnyStepNeitherLosesNorDoublesAPress(
-    moment: InMemoryBroker.Fault.Moment, step: InMemoryBroker.Fault.Step
+    moment: MemoryBroker.Fault.Moment, step: MemoryBroker.Fault.Step
   ) throws {
     try scene.startKiosk()
     let panel = try scene.panel()
-    scene.broker.inject(InMemoryBroker.Fault(moment, step, of: "kiosk"))
+    scene.broker.inject(MemoryBroker.Fault(moment, step, of: "kiosk"))
     scene.publish("banana", to: "kiosk/k1/order/p1", by: panel)
     scene.broker.cut("kiosk")
     scene.advance(by: .seconds(10))
@@ -65,13 +66,13 @@ import Testing
   }
 
   @Test(
-    arguments: [InMemoryBroker.Fault.Moment.before, .after], InMemoryBroker.Fault.Step.allCases)
+    arguments: [MemoryBroker.Fault.Moment.before, .after], MemoryBroker.Fault.Step.allCases)
   func aCrashAtAnyStepNeitherLosesNorDoublesAPress(
-    moment: InMemoryBroker.Fault.Moment, step: InMemoryBroker.Fault.Step
+    moment: MemoryBroker.Fault.Moment, step: MemoryBroker.Fault.Step
   ) throws {
     try scene.startKiosk()
     let panel = try scene.panel()
-    scene.broker.inject(InMemoryBroker.Fault(moment, step, of: "kiosk"))
+    scene.broker.inject(MemoryBroker.Fault(moment, step, of: "kiosk"))
     scene.publish("banana", to: "kiosk/k1/order/p1", by: panel)
     scene.publish(#"{"id":"a","juice":"banana"}"#, to: "kiosk/k1/order/p1", by: panel)
     scene.crashKiosk()
@@ -89,7 +90,7 @@ import Testing
     scene.publish("banana", to: "kiosk/k1/order/p1", by: panel)
     scene.broker.dropSession(of: "kiosk")
     scene.advance(by: .seconds(5))
-    scene.broker.inject(InMemoryBroker.Fault(.before, .delivery, of: "kiosk"))
+    scene.broker.inject(MemoryBroker.Fault(.before, .delivery, of: "kiosk"))
     scene.publish("banana", to: "kiosk/k1/order/p1", by: panel)
     scene.advance(by: .seconds(5))
     #expect(scene.retained("stock/banana") == "6")

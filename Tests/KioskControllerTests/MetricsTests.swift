@@ -1,5 +1,6 @@
 import CoreMetrics
 import Foundation
+import InMemoryBroker
 import JuiceMaker
 import KioskController
 import KioskCore

@@ -1,3 +1,4 @@
+import InMemoryBroker
 import KioskController
 import KioskCore
 import KioskMessages
@@ -12,10 +13,10 @@ import Testing
   /// A new press waits when the kiosk comes back, with the bytes of the old one and, where packet ids
   /// start anew, with its number.
   @Test(
-    arguments: InMemoryBroker.Habits.allCases,
-    [InMemoryBroker.Fault.Moment.before, .after])
+    arguments: MemoryBroker.Habits.allCases,
+    [MemoryBroker.Fault.Moment.before, .after])
   func anOldPressIsKnownAndANewOneIsMade(
-    habits: InMemoryBroker.Habits, moment: InMemoryBroker.Fault.Moment
+    habits: MemoryBroker.Habits, moment: MemoryBroker.Fault.Moment
   ) throws {
     for dies in [false, true] {
       let scene = try Scene(habits: habits)
@@ -36,9 +37,9 @@ import Testing
   /// The old press is acknowledged, and its answer never confirmed; a new one with the same bytes has
   /// been sent to the kiosk when it dies, and not read. Where packet ids start anew, only the note
   /// tells that it is new.
-  @Test(arguments: InMemoryBroker.Habits.allCases, [false, true])
+  @Test(arguments: MemoryBroker.Habits.allCases, [false, true])
   func anUnreadPressIsMadeIfTheOldOneIsKnownToBeAcknowledged(
-    habits: InMemoryBroker.Habits, isNoted: Bool
+    habits: MemoryBroker.Habits, isNoted: Bool
   ) throws {
     let scene = try Scene(habits: habits)
     try scene.startKiosk()
@@ -58,8 +59,8 @@ import Testing
 
   /// The same in one process: it has acknowledged the old press, and dies before it hears that the
   /// answer has arrived.
-  @Test(arguments: InMemoryBroker.Habits.allCases)
-  func whatWasAcknowledgedIsNotedBeforeItIsConfirmed(habits: InMemoryBroker.Habits) throws {
+  @Test(arguments: MemoryBroker.Habits.allCases)
+  func whatWasAcknowledgedIsNotedBeforeItIsConfirmed(habits: MemoryBroker.Habits) throws {
     let scene = try Scene(habits: habits)
     let panel = try scene.panel()
     scene.batchLimit = 1

@@ -1,3 +1,4 @@
+import InMemoryBroker
 import JuiceMaker
 import KioskController
 import KioskCore
@@ -210,7 +211,7 @@ import Testing
     scene.settings.panels = [Self.button(on: "old/button")]
     try scene.startKiosk()
     let person = try scene.person("person")
-    scene.broker.inject(InMemoryBroker.Fault(.before, .connect, of: "kiosk"))
+    scene.broker.inject(MemoryBroker.Fault(.before, .connect, of: "kiosk"))
     scene.broker.cut("kiosk")
     scene.executor.run()
     #expect(
@@ -256,7 +257,7 @@ import Testing
   @Test func aRedeliveryIsRecognisedAcrossIt() throws {
     try scene.startKiosk()
     let panel = try scene.panel()
-    scene.broker.inject(InMemoryBroker.Fault(.before, .acknowledgement, of: "kiosk"))
+    scene.broker.inject(MemoryBroker.Fault(.before, .acknowledgement, of: "kiosk"))
     scene.publish("banana", to: "kiosk/k1/order/p1", by: panel)
     #expect(try reload(Self.orange).now == .taken)
     scene.advance(by: .seconds(10))

@@ -1,4 +1,5 @@
 import Foundation
+import InMemoryBroker
 import JuiceMaker
 import KioskController
 import KioskCore
@@ -11,21 +12,21 @@ import Synchronization
 /// A kiosk with its broker and its people, all on one executor and one clock: the same calls make
 /// the same schedule.
 final class Scene {
-  let broker: InMemoryBroker
+  let broker: MemoryBroker
   let executor = ManualExecutor()
   var settings: KioskSettings
   /// Of the next kiosk: how many deliveries it reads at once.
   var batchLimit: Int?
   let topics: KioskTopics
   private let folder: URL
-  private var kiosk: (client: InMemoryClient, controller: KioskController, task: Task<Void, Never>)?
+  private var kiosk: (client: MemoryClient, controller: KioskController, task: Task<Void, Never>)?
   private var witness: Person?
   private let observed = Observer()
 
   init(
-    habits: InMemoryBroker.Habits = .mosquitto, _ adjust: (inout KioskSettings) -> Void = { _ in }
+    habits: MemoryBroker.Habits = .mosquitto, _ adjust: (inout KioskSettings) -> Void = { _ in }
   ) throws {
-    broker = InMemoryBroker(habits: habits)
+    broker = MemoryBroker(habits: habits)
     topics = KioskTopics(root: "kiosk", kiosk: "k1")
     func all(_ amount: Int) -> FruitAmounts {
       FruitAmounts(Menu.standard.fruits.map { (fruit: $0.id, amount: amount) })
@@ -49,7 +50,7 @@ final class Scene {
   var ledgerPath: String { folder.appending(path: "ledger.sqlite").path() }
 
   /// The world's clock: 2026-11-21T09:00:00Z and what has passed on the broker's.
-  static func now(_ broker: InMemoryBroker) -> Timestamp {
+  static func now(_ broker: MemoryBroker) -> Timestamp {
     let (seconds, attoseconds) = broker.now.components
     return Timestamp(
       milliseconds: 1_795_251_600_000 + seconds * 1000 + attoseconds / 1_000_000_000_000_000)
@@ -229,11 +230,11 @@ private final class Observer: Sendable {
 
 /// Somebody with a connection to the broker, and all that they have heard.
 final class Person {
-  let client: InMemoryClient
+  let client: MemoryClient
   let inbox = SharedInbox()
   var task: Task<Void, Never>?
 
-  init(client: InMemoryClient) { self.client = client }
+  init(client: MemoryClient) { self.client = client }
 
   deinit { task?.cancel() }
 

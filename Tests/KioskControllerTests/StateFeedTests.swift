@@ -1,3 +1,4 @@
+import InMemoryBroker
 import JuiceMaker
 import KioskCore
 import KioskMessages

@@ -1,4 +1,5 @@
 import GRDB
+import InMemoryBroker
 import JuiceMaker
 import KioskController
 import KioskCore

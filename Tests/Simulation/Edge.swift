@@ -1,3 +1,4 @@
+import InMemoryBroker
 package import MessageBroker
 
 /// Where the kiosk's process ends and the world begins: each of its dealings with the broker passes
@@ -6,13 +7,13 @@ package import MessageBroker
 /// What the process does after its death reaches nobody: its connection is dead, and its ledger a
 /// file that nobody will open again.
 package actor Edge: BrokerClient {
-  private let client: InMemoryClient
+  private let client: MemoryClient
   // The world waits for this actor's executor, which runs on the world's thread and nowhere else.
   nonisolated(unsafe) private unowned let world: World
 
   package nonisolated var unownedExecutor: UnownedSerialExecutor { client.unownedExecutor }
 
-  init(_ client: InMemoryClient, of world: World) {
+  init(_ client: MemoryClient, of world: World) {
     self.client = client
     self.world = world
   }

@@ -1,14 +1,15 @@
+import InMemoryBroker
 import MessageBroker
 
 /// Somebody with a connection to the broker: hears what was subscribed to, and may send.
 actor Listener {
-  nonisolated let client: InMemoryClient
+  nonisolated let client: MemoryClient
   nonisolated var unownedExecutor: UnownedSerialExecutor { client.unownedExecutor }
   // Read between two runs of the executor, on the same thread.
   nonisolated(unsafe) private(set) var heard: [Message] = []
   nonisolated(unsafe) private(set) var isConnected = false
 
-  init(_ client: InMemoryClient) { self.client = client }
+  init(_ client: MemoryClient) { self.client = client }
 
   func run(_ options: SessionOptions) async {
     await client.connect(options)

@@ -1,5 +1,5 @@
+package import InMemoryBroker
 import KioskCore
-package import MessageBroker
 
 /// Everything that happens to one kiosk, from its first start to the end: made from a seed, the
 /// same for ever.
@@ -10,7 +10,7 @@ package struct Schedule: Sendable {
 
   /// The house in which it happens.
   package struct Rules: Sendable {
-    package var habits: InMemoryBroker.Habits
+    package var habits: MemoryBroker.Habits
     /// In milliseconds.
     package var debounce: Int
     /// Commands of one sender in a second; 0: no limit.
@@ -19,7 +19,7 @@ package struct Schedule: Sendable {
     package var batchLimit: Int
 
     package init(
-      habits: InMemoryBroker.Habits = .mosquitto, debounce: Int = 0, perSecond: Int = 0,
+      habits: MemoryBroker.Habits = .mosquitto, debounce: Int = 0, perSecond: Int = 0,
       batchLimit: Int = 1024
     ) {
       self.habits = habits
@@ -30,7 +30,7 @@ package struct Schedule: Sendable {
   }
 
   /// The brokers whose peculiarities are simulated.
-  static let habits: [InMemoryBroker.Habits] = [.mosquitto, .ejabberd]
+  static let habits: [MemoryBroker.Habits] = [.mosquitto, .ejabberd]
 
   package init(seed: UInt64) {
     var maker = Maker(random: Random(seed: seed))
@@ -97,8 +97,8 @@ private struct Maker {
       case 1: return .cutDisplay
       default:
         return .breakConnection(
-          random.pick(InMemoryBroker.Fault.Moment.allCases),
-          random.pick(InMemoryBroker.Fault.Step.allCases), skipping: random.below(6))
+          random.pick(MemoryBroker.Fault.Moment.allCases),
+          random.pick(MemoryBroker.Fault.Step.allCases), skipping: random.below(6))
       }
     case .process:
       switch random.below(8) {

@@ -1,5 +1,5 @@
+package import InMemoryBroker
 import KioskCore
-package import MessageBroker
 
 /// One thing that happens in the world.
 package enum Step: Hashable, Sendable {
@@ -14,7 +14,7 @@ package enum Step: Hashable, Sendable {
   case cutKiosk
   case cutDisplay
   /// The kiosk's connection will break at a step of its work.
-  case breakConnection(InMemoryBroker.Fault.Moment, InMemoryBroker.Fault.Step, skipping: Int)
+  case breakConnection(MemoryBroker.Fault.Moment, MemoryBroker.Fault.Step, skipping: Int)
   /// The kiosk's process dies after so many more dealings with its connection; 0: now.
   case crash(after: Int)
   case start
@@ -25,7 +25,7 @@ package enum Step: Hashable, Sendable {
   case loseSession
   case stopBroker
   case saveBroker
-  case startBroker(InMemoryBroker.Memory)
+  case startBroker(MemoryBroker.Memory)
   /// From now on the disk refuses what is written to the ledger.
   case failDisk
   case mendDisk

@@ -1,4 +1,5 @@
 import Foundation
+import InMemoryBroker
 import JuiceMaker
 import KioskController
 import KioskCore
@@ -27,7 +28,7 @@ package final class World {
   let sabotage: Sabotage?
   private let rules: Schedule.Rules
   var settings: KioskSettings
-  let broker: InMemoryBroker
+  let broker: MemoryBroker
   let executor = ManualExecutor()
   private let clock = Clock()
   private let disk: Disk
@@ -44,7 +45,7 @@ package final class World {
   private var display: Person
 
   struct Process {
-    let client: InMemoryClient
+    let client: MemoryClient
     let controller: KioskController
     /// The process's own, which is not at work whenever the world looks.
     let ledger: Ledger
@@ -64,7 +65,7 @@ package final class World {
 
     func set(ahead seconds: Int) { offset.withLock { $0 += Int64(seconds) * 1000 } }
 
-    func now(_ broker: InMemoryBroker) -> Int64 {
+    func now(_ broker: MemoryBroker) -> Int64 {
       offset.withLock(\.self) + broker.now.milliseconds
     }
   }
@@ -73,7 +74,7 @@ package final class World {
     self.rules = rules
     self.sabotage = sabotage
     settings = try Self.settings(rules)
-    broker = InMemoryBroker(habits: rules.habits, queueLimit: 10_000)
+    broker = MemoryBroker(habits: rules.habits, queueLimit: 10_000)
     disk = try Disk(ledger: try Self.newLedger.get())
     auditor = Auditor(rules: rules)
     people = Self.person("people", hearing: Auditor.heard, broker, executor)
@@ -110,7 +111,7 @@ package final class World {
     case .cutKiosk: broker.cut(kioskID)
     case .cutDisplay: broker.cut("display")
     case .breakConnection(let moment, let step, let skipping):
-      broker.inject(InMemoryBroker.Fault(moment, step, of: kioskID, skipping: skipping))
+      broker.inject(MemoryBroker.Fault(moment, step, of: kioskID, skipping: skipping))
     case .crash(let count):
       if count == 0 { die() } else { crashIn = count }
     case .start: try start()
@@ -264,7 +265,7 @@ package final class World {
 
   // MARK: What the kiosk's edge tells
 
-  func passEdge(_ client: InMemoryClient) {
+  func passEdge(_ client: MemoryClient) {
     guard let count = crashIn, kiosk?.client === client else { return }
     crashIn = count - 1
     if count == 1 { die() }
@@ -276,7 +277,7 @@ package final class World {
 
   func kioskIsOnline() { auditor.kioskIsOnline(at: broker.now) }
 
-  func kioskGivesUp(_ client: InMemoryClient) {
+  func kioskGivesUp(_ client: MemoryClient) {
     guard kiosk?.client === client, !isDiskFailing else { return }
     auditor.fail(.ledger, "it does not take what was decided, and the disk works")
   }
@@ -295,7 +296,7 @@ package final class World {
   }
 
   /// People are there before the kiosk comes back, so that they hear all that it says.
-  private func startBroker(_ memory: InMemoryBroker.Memory) {
+  private func startBroker(_ memory: MemoryBroker.Memory) {
     guard !isBrokerRunning else { return }
     isBrokerRunning = true
     broker.start(remembering: memory)
@@ -305,7 +306,7 @@ package final class World {
   }
 
   private static func person(
-    _ name: String, hearing topics: [String], _ broker: InMemoryBroker, _ executor: ManualExecutor
+    _ name: String, hearing topics: [String], _ broker: MemoryBroker, _ executor: ManualExecutor
   ) -> Person {
     let listener = Listener(broker.client(on: executor))
     let options = SessionOptions(

@@ -1,3 +1,4 @@
+import InMemoryBroker
 import MessageBroker
 import Simulation
 import Testing

@@ -264,6 +264,9 @@ extension Session {
     return [own, link == .idle ? nil : farewell].compactMap(\.self).min()
   }
 
+  /// When the next attempt to connect is due, if one is.
+  package var retryTime: Instant? { if case .waiting(let until) = link { until } else { nil } }
+
   /// A wait for the socket is to be no longer, so that sleep can be told from waiting.
   package var longestWait: Duration { life?.longestWait ?? .seconds(1) }
 
@@ -408,7 +411,7 @@ extension Session {
     if update != nil { updated(refusal: nil) }
     if reportedReasons.insert(reason).inserted { events.append(.offline(reason)) }
     guard farewell == nil else { return end() }
-    link = .waiting(until: now + backoff.next())
+    link = .waiting(until: now + delay())
     return [.drop]
   }
 
@@ -435,6 +438,12 @@ extension Session {
     events.append(.online(resumed: !isSessionNew))
     isSessionNew = false
     return update == nil ? [] : changeSubscriptions(at: now)
+  }
+
+  /// Until the next attempt: so short that a few come before what waits in the session is too old.
+  private mutating func delay() -> Duration {
+    let delay = backoff.next()
+    return options.sessionExpiry > .zero ? min(delay, options.sessionExpiry / 4) : delay
   }
 
   private mutating func adopt(_ options: SessionOptions) {

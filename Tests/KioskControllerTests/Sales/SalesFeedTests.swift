@@ -1,3 +1,4 @@
+import InMemoryBroker
 import JuiceMaker
 import KioskController
 import KioskCore

@@ -1,4 +1,5 @@
 import Foundation
+import InMemoryBroker
 import KioskTestSupport
 import MessageBroker
 import MosquittoBroker
@@ -90,7 +91,9 @@ enum BrokerKind: CaseIterable, Sendable, CustomTestStringConvertible {
 
   func fixture() async throws -> any BrokerFixture {
     switch self {
-    case .inMemory: InMemoryFixture()
+    case .inMemory:
+      InMemoryFixture(
+        broker: MemoryBroker(reconnectDelays: .milliseconds(20) ... .milliseconds(200)))
     case .mosquittoV311: try ServerFixture(Mosquitto(), .v311)
     case .mosquittoV5: try ServerFixture(Mosquitto(), .v5)
     case .rabbitMQ: try ServerFixture(OtherBroker(.rabbitMQ), .v311)

@@ -1,8 +1,9 @@
+import InMemoryBroker
 import MessageBroker
 
 /// The fake: nothing takes time, and time passes only when told to.
 struct InMemoryFixture: BrokerFixture {
-  var broker = InMemoryBroker()
+  var broker = MemoryBroker()
 
   var patience: Duration { .zero }
 

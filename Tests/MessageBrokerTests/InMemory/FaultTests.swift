@@ -1,10 +1,11 @@
+import InMemoryBroker
 import MessageBroker
 import Testing
 
 /// A connection that breaks at each step of the cycle, and what the client and the others see of it.
 @Suite(.fewAtATime, .timeLimit(.minutes(10)))
 struct FaultTests {
-  private typealias Fault = InMemoryBroker.Fault
+  private typealias Fault = MemoryBroker.Fault
 
   /// A kiosk with one order in hand and its answer held back; what is settled of it, and what is not.
   @Test(arguments: [
@@ -19,8 +20,7 @@ struct FaultTests {
     (Fault(.before, .publish, of: "kiosk", skipping: 1), comesAgain: false, answers: 1),
     (Fault(.after, .settle, of: "kiosk"), comesAgain: false, answers: 2),
   ])
-  func eachStepOfTheCycle(fault: InMemoryBroker.Fault, comesAgain: Bool, answers: Int) async throws
-  {
+  func eachStepOfTheCycle(fault: MemoryBroker.Fault, comesAgain: Bool, answers: Int) async throws {
     let fixture = InMemoryFixture()
     let broker = fixture.broker
     let kiosk = try await fixture.onlineClient("kiosk", "orders") { $0.lasts() }
@@ -59,7 +59,7 @@ struct FaultTests {
   }
 
   @Test(arguments: Fault.Moment.allCases)
-  func aConnectThatBreaks(moment: InMemoryBroker.Fault.Moment) async throws {
+  func aConnectThatBreaks(moment: MemoryBroker.Fault.Moment) async throws {
     let fixture = InMemoryFixture()
     fixture.broker.inject(Fault(moment, .connect, of: "kiosk"))
     let kiosk = fixture.client("kiosk")
@@ -170,7 +170,7 @@ struct FaultTests {
   }
 
   @Test func aPayloadThatTheBrokerDoesNotTakeCannotBePublished() async throws {
-    let broker = InMemoryBroker(maximumPayload: 4)
+    let broker = MemoryBroker(maximumPayload: 4)
     let client = broker.client()
     await client.connect(SessionOptions(clientID: "kiosk"))
     try await client.expectOnline()

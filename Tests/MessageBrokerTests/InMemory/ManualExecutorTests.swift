@@ -1,3 +1,4 @@
+import InMemoryBroker
 import MessageBroker
 import Synchronization
 import Testing
@@ -16,7 +17,7 @@ struct ManualExecutorTests {
     func simulate() throws -> [String] {
       let record = Record()
       let executor = ManualExecutor()
-      let broker = InMemoryBroker()
+      let broker = MemoryBroker()
       let kiosk = broker.client(on: executor)
       let panel = broker.client(on: executor)
       let orders = try TopicFilter("orders")
@@ -61,7 +62,7 @@ struct ManualExecutorTests {
   /// Timeouts at one moment wake the clients in the order in which these were made.
   @Test func jobsRunInTheirOrder() {
     let executor = ManualExecutor()
-    let broker = InMemoryBroker()
+    let broker = MemoryBroker()
     let record = Record()
     for number in 1...5 {
       let client = broker.client(on: executor)
@@ -79,7 +80,7 @@ struct ManualExecutorTests {
 
   @Test func aCancellationEndsAWaitingCall() async {
     let executor = ManualExecutor()
-    let client = InMemoryBroker().client(on: executor)
+    let client = MemoryBroker().client(on: executor)
     let record = Record()
     let task = Task(executorPreference: executor) {
       record.add("waits")
@@ -95,7 +96,7 @@ struct ManualExecutorTests {
 
   @Test func nothingRunsByItself() async {
     let executor = ManualExecutor()
-    let client = InMemoryBroker().client(on: executor)
+    let client = MemoryBroker().client(on: executor)
     let record = Record()
     let task = Task(executorPreference: executor) {
       _ = await client.confirmed

@@ -1,4 +1,5 @@
 import Foundation
+import InMemoryBroker
 import KioskTestSupport
 import MessageBroker
 import MosquittoBroker

@@ -1,3 +1,4 @@
+import InMemoryBroker
 import KioskTestSupport
 import MessageBroker
 import Testing

@@ -137,6 +137,18 @@ import Testing
     #expect(session.takeEvent() == nil, "it is told once")
   }
 
+  /// However often the client gives a connection up, some attempts come while its session lives.
+  @Test func theWaitIsAQuarterOfTheSessionsLifeAtMost() {
+    var session = connecting { $0.sessionExpiry = .seconds(30) }
+    var now = Duration.zero
+    for milliseconds in [1000, 2000, 4000, 7500, 7500] {
+      _ = session.lost(Self.gone, at: now)
+      #expect(session.deadline == now + .milliseconds(milliseconds))
+      now += .milliseconds(milliseconds)
+      _ = session.tick(isWritten: true, at: now)
+    }
+  }
+
   /// (how long the connection lasted, the wait after it)
   @Test(arguments: [(1, 2), (2, 2), (3, 1)])
   func aConnectionThatLastsStartsTheWaitAnew(lasted: Int, wait: Int) {

@@ -1,20 +1,22 @@
-/// A client of an `InMemoryBroker`.
+package import MessageBroker
+
+/// A client of a `MemoryBroker`.
 ///
 /// It takes a connection for established when `nextEvent` has returned something from it; what is
-/// published before is dropped. While a batch is in hand `nextEvent` reads nothing: it returns only for an outage, for its
-/// timeout or for a cancellation. One call of `nextEvent` waits at a time; a second one lets the
-/// first return `nil`.
-package actor InMemoryClient: BrokerClient {
+/// published before is dropped. While a batch is in hand `nextEvent` reads nothing: it returns only
+/// for an outage, for its timeout or for a cancellation. One call of `nextEvent` waits at a time; a
+/// second one lets the first return `nil`.
+package actor MemoryClient: BrokerClient {
   /// Lends its executor to a client that was given none.
   private actor Home {}
 
   nonisolated let number: Int
-  private nonisolated let broker: InMemoryBroker
+  private nonisolated let broker: MemoryBroker
   private nonisolated let executor: (any SerialExecutor)?
   private nonisolated let home = Home()
   private var waits = 0
 
-  init(_ number: Int, of broker: InMemoryBroker, on executor: (any SerialExecutor)?) {
+  init(_ number: Int, of broker: MemoryBroker, on executor: (any SerialExecutor)?) {
     self.number = number
     self.broker = broker
     self.executor = executor
@@ -60,7 +62,7 @@ package actor InMemoryClient: BrokerClient {
     return last
   }
 
-  package var confirmed: UInt64 { broker.update { $0.clients[number].confirmed } }
+  package var confirmed: UInt64 { broker.update { $0.clients[number].session.confirmed } }
 
   @discardableResult
   package func settle() -> Bool { broker.update { $0.settle(number) } }
@@ -71,7 +73,7 @@ package actor InMemoryClient: BrokerClient {
   package func disconnect(grace: Duration) async { broker.update { $0.disconnect(number) } }
 }
 
-extension InMemoryBroker {
+extension MemoryBroker {
   /// Whether the message has a topic name (4.7.3, no wildcards: 3.3.2.1) and is not too long.
   fileprivate func permits(_ message: Message) -> Bool {
     let topic = message.topic.utf8

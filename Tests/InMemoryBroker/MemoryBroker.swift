@@ -1,3 +1,4 @@
+import MessageBroker
 import Synchronization
 
 /// An MQTT 5 broker in memory, for tests and simulations: several clients, a clock that moves only
@@ -5,7 +6,7 @@ import Synchronization
 ///
 /// Nothing takes time: what a client writes has reached the others when the call returns.
 /// Keep-alive, will delay and QoS 2 are left out.
-package final class InMemoryBroker: Sendable {
+package final class MemoryBroker: Sendable {
   /// What a broker that starts again still knows.
   package enum Memory: Sendable {
     /// Sessions, their queues, and retained messages.
@@ -16,6 +17,7 @@ package final class InMemoryBroker: Sendable {
   }
 
   let maximumPayload: Int
+  private let reconnectDelays: ClosedRange<Duration>
   private let network: Mutex<Network>
 
   /// - Parameters:
@@ -24,10 +26,14 @@ package final class InMemoryBroker: Sendable {
   ///     newest.
   ///   - maximumPayload: in bytes; a longer one cannot be published. By default what the length of a
   ///     packet can tell (MQTT 2.1.4).
+  ///   - reconnectDelays: how long its clients wait before the second attempt to connect, and before the
+  ///     last ones.
   package init(
-    habits: Habits = .mosquitto, queueLimit: Int = 1_000, maximumPayload: Int = 268_435_455
+    habits: Habits = .mosquitto, queueLimit: Int = 1_000, maximumPayload: Int = 268_435_455,
+    reconnectDelays: ClosedRange<Duration> = .seconds(1) ... .seconds(60)
   ) {
     self.maximumPayload = maximumPayload
+    self.reconnectDelays = reconnectDelays
     network = Mutex(Network(server: ServerState(habits: habits, queueLimit: queueLimit)))
   }
 
@@ -39,9 +45,11 @@ package final class InMemoryBroker: Sendable {
   ///     by default.
   package func client(
     on executor: (any SerialExecutor)? = nil, batchLimit: Int? = nil
-  ) -> InMemoryClient {
-    let number = update { $0.addClient(batchLimit: batchLimit) }
-    return InMemoryClient(number, of: self, on: executor)
+  ) -> MemoryClient {
+    let number = update { [reconnectDelays] network in
+      network.add(ClientState(reconnectDelays: reconnectDelays, batchLimit: batchLimit))
+    }
+    return MemoryClient(number, of: self, on: executor)
   }
 
   /// Changes the network, then lets each call of `nextEvent` return that has something to return.
@@ -80,7 +88,7 @@ package final class InMemoryBroker: Sendable {
 }
 
 /// The clock.
-extension InMemoryBroker {
+extension MemoryBroker {
   /// The time since the broker was made.
   package var now: Duration { read { $0.now } }
 

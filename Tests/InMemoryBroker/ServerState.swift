@@ -1,7 +1,9 @@
+import MessageBroker
+
 /// The broker's half: sessions, retained messages and what it refuses. It knows no clients, only
 /// their numbers; what it wants to send is fetched with `nextDelivery(to:at:)`.
 struct ServerState: Sendable {
-  let habits: InMemoryBroker.Habits
+  let habits: MemoryBroker.Habits
   let queueLimit: Int
   var refusesLogins = false
   var refusedSubscriptions: Set<TopicFilter> = []
@@ -10,7 +12,7 @@ struct ServerState: Sendable {
   private(set) var sessions: [String: ServerSession] = [:]
   private var retained: [String: StoredMessage] = [:]
 
-  init(habits: InMemoryBroker.Habits, queueLimit: Int) {
+  init(habits: MemoryBroker.Habits, queueLimit: Int) {
     self.habits = habits
     self.queueLimit = queueLimit
   }
@@ -37,22 +39,20 @@ struct ServerState: Sendable {
 
   /// Subscribes, and queues the retained messages that each filter selects: every SUBSCRIBE brings
   /// them again, also for a subscription that was there already (3.8.4).
+  ///
+  /// - Returns: the QoS that is granted to each filter, or 128 for a refusal (3.9.3).
   mutating func subscribe(
-    _ clientID: String, to filters: [TopicFilter], _ options: SessionOptions, at now: Duration
-  ) throws(BrokerError) {
-    for filter in filters {
-      if refuses(filter) { throw .subscriptionRefused(filter: filter.text) }
-      sessions[clientID]?.subscribe(
-        to: filter, retainAsPublished: options.retainAsPublished.contains(filter))
+    _ clientID: String, to filters: [TopicFilter], retainAsPublished: Bool, at now: Duration
+  ) -> [Int32] {
+    filters.map { filter in
+      if refusedSubscriptions.contains(filter) { return 128 }
+      sessions[clientID]?.subscribe(to: filter, retainAsPublished: retainAsPublished)
       for topic in retainedTopics(at: now) where filter.matches(topic) {
         guard let message = retained[topic] else { continue }
         sessions[clientID]?.enqueue(message, retain: true, limit: queueLimit, habits: habits)
       }
+      return 1
     }
-  }
-
-  func refuses(_ filter: TopicFilter) -> Bool {
-    !filter.isValid || refusedSubscriptions.contains(filter)
   }
 
   mutating func unsubscribe(_ clientID: String, from filters: some Sequence<TopicFilter>) {

@@ -1,5 +1,7 @@
+package import MessageBroker
+
 /// What goes wrong, on demand.
-extension InMemoryBroker {
+extension MemoryBroker {
   /// Lets the connection break at one step of a client's work, once. Several faults of one kind
   /// happen one after the other.
   package func inject(_ fault: Fault) { update { $0.faults.append(fault) } }
@@ -10,7 +12,7 @@ extension InMemoryBroker {
 
   /// Ends a client as `kill -9` ends its process: the broker sees the connection break, and nothing
   /// that the object is asked to do from now on has any effect.
-  package func kill(_ client: InMemoryClient) { update { $0.kill(client.number) } }
+  package func kill(_ client: MemoryClient) { update { $0.kill(client.number) } }
 
   /// Loses a client's session, as an operator or a failing disk does; cuts the connection first.
   package func dropSession(of clientID: String) { update { $0.dropSession(of: clientID) } }
@@ -48,7 +50,7 @@ extension InMemoryBroker {
 }
 
 /// What a test may look at.
-extension InMemoryBroker {
+extension MemoryBroker {
   /// The retained message of a topic.
   package func retained(_ topic: String) -> Message? {
     read { $0.server.retained(topic, at: $0.now) }

@@ -1,4 +1,4 @@
-extension InMemoryBroker {
+extension MemoryBroker {
   /// A connection that breaks at one step of a client's work, and at no other.
   package struct Fault: Sendable, Hashable {
     /// What a client and its broker do to each other, in the order of the cycle.

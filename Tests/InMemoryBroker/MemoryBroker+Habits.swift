@@ -1,4 +1,4 @@
-extension InMemoryBroker {
+extension MemoryBroker {
   /// Where brokers differ within the standard, or beside it: each was run to see it.
   package enum Habits: Sendable, CaseIterable {
     /// Packet ids count on from connection to connection, and a redelivery keeps its own (4.4).

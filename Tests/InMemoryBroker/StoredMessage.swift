@@ -1,3 +1,5 @@
+import MessageBroker
+
 /// A message in the broker's keeping, with the moment when it expires.
 struct StoredMessage: Sendable {
   private let message: Message

@@ -1,3 +1,5 @@
+import MessageBroker
+
 /// What a broker keeps for one client id (MQTT 4.1): subscriptions, and what is still to deliver.
 struct ServerSession: Sendable {
   /// A message on its way to the client.
@@ -29,7 +31,7 @@ struct ServerSession: Sendable {
   func isExpired(at now: Duration) -> Bool { expiresAt.map { $0 <= now } ?? false }
 
   mutating func open(
-    _ options: SessionOptions, by client: Int, resumed: Bool, habits: InMemoryBroker.Habits
+    _ options: SessionOptions, by client: Int, resumed: Bool, habits: MemoryBroker.Habits
   ) {
     connection = client
     will = options.will
@@ -64,7 +66,7 @@ struct ServerSession: Sendable {
   /// Queues a message that the session subscribes to, once. It is news, and so not marked as retained
   /// unless that was asked for (3.3.1.3).
   mutating func receive(
-    _ message: StoredMessage, limit: Int, habits: InMemoryBroker.Habits
+    _ message: StoredMessage, limit: Int, habits: MemoryBroker.Habits
   ) {
     let matches = subscriptions.filter { $0.key.matches(message.topic) }
     guard !matches.isEmpty else { return }
@@ -75,7 +77,7 @@ struct ServerSession: Sendable {
   /// Takes a message in for delivery. QoS 0 is not kept for an absent client, and a full queue
   /// drops the newest message, as mosquitto does (`max_queued_messages`).
   mutating func enqueue(
-    _ message: StoredMessage, retain: Bool = false, limit: Int, habits: InMemoryBroker.Habits
+    _ message: StoredMessage, retain: Bool = false, limit: Int, habits: MemoryBroker.Habits
   ) {
     let isAway = connection == nil
     guard queue.count < limit, !(isAway && message.qos == .atMostOnce) else { return }
