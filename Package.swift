@@ -79,7 +79,8 @@ let package = Package(
       dependencies: ["JuiceMaker", "KioskCore", "KioskMessages", grdb, sqlite],
       swiftSettings: settings),
     .target(
-      name: "KioskConfiguration", dependencies: ["JuiceMaker", "KioskMessages", "Panels", yams],
+      name: "KioskConfiguration",
+      dependencies: ["JuiceMaker", "KioskCore", "KioskMessages", "Panels", yams],
       swiftSettings: settings),
     .target(
       name: "KioskController",
@@ -179,12 +180,12 @@ let package = Package(
       swiftSettings: settings),
     .testTarget(
       name: "KioskConfigurationTests",
-      dependencies: ["JuiceMaker", "KioskMessages", "KioskConfiguration", "Panels"],
+      dependencies: ["JuiceMaker", "KioskMessages", "KioskConfiguration", "KioskCore", "Panels"],
       swiftSettings: settings),
     .target(
       name: "FuzzTargets",
       dependencies: [
-        "JuiceMaker", "KioskConfiguration", "KioskMessages", "MessageBroker", "Panels",
+        "JuiceMaker", "KioskConfiguration", "KioskCore", "KioskMessages", "MessageBroker", "Panels",
       ],
       path: "Tests/Fuzz/Targets", swiftSettings: settings),
     .testTarget(

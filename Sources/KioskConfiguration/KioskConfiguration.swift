@@ -1,4 +1,5 @@
 package import JuiceMaker
+package import KioskCore
 package import Panels
 
 /// What the owner of a kiosk has decided, read from one YAML file; strictly, or not at all.
@@ -44,9 +45,10 @@ package import Panels
 package struct KioskConfiguration: Sendable, Equatable {
   package var kiosk = Kiosk()
   package var broker = Broker()
-  package var ledger = Ledger()
-  package var stock = Stock(of: .standard)
-  package var orders = Orders()
+  /// Where the durable record is.
+  package var ledgerPath = "/var/lib/juice-kiosk/ledger.sqlite"
+  package var stock = KioskSettings.Stock(of: .standard)
+  package var orders = KioskSettings.Orders()
   package var homeAssistant = HomeAssistant()
   package var menu = Menu.standard
   package var panels: [PanelBinding] = []
@@ -83,14 +85,14 @@ package struct KioskConfiguration: Sendable, Equatable {
   mutating func read(_ root: inout Section) {
     kiosk = root.section("kiosk") { Kiosk(&$0) }
     broker = root.section("broker") { Broker(&$0, clientID: "juice-kiosk-\(kiosk.id)") }
-    ledger = root.section("ledger") { Ledger(&$0) }
-    orders = root.section("orders") { Orders(&$0) }
+    root.section("ledger") { $0.read("path", .path, into: &ledgerPath) }
+    orders = root.section("orders") { KioskSettings.Orders(&$0) }
     homeAssistant = root.section("home_assistant") { HomeAssistant(&$0, kiosk: kiosk) }
     let menuReader = MenuReader(&root)
     menu = menuReader.menu
-    stock = root.section("stock") { Stock(&$0, fruits: menuReader.fruits.map(\.id)) }
+    stock = root.section("stock") { KioskSettings.Stock(&$0, fruits: menuReader.fruits.map(\.id)) }
     let panelReader = PanelReader(
-      &root, menu: menu, maxQuantity: orders.maxQuantity, base: "\(kiosk.root)/\(kiosk.id)")
+      &root, menu: menu, maxQuantity: orders.maximumQuantity, base: "\(kiosk.root)/\(kiosk.id)")
     panels = panelReader.panels
     displays = DisplayReader(&root, menu: menu).displays + panelReader.lamps
   }

@@ -37,7 +37,7 @@ package struct KioskSettings: Sendable {
   }
 
   /// Numbers for every fruit of the menu.
-  package struct Stock: Sendable {
+  package struct Stock: Sendable, Equatable {
     /// What a fruit that is new to the ledger starts with.
     package var initial: FruitAmounts
     /// The most that a restock may leave.
@@ -52,7 +52,7 @@ package struct KioskSettings: Sendable {
     }
   }
 
-  package struct Orders: Sendable {
+  package struct Orders: Sendable, Equatable {
     /// A command that is older is not carried out; nor is what waited for longer while the kiosk
     /// was away.
     package var maximumAge: Duration

@@ -1,5 +1,6 @@
 import Foundation
 import JuiceMaker
+import KioskCore
 import Testing
 
 @testable import KioskConfiguration
@@ -36,7 +37,7 @@ import Testing
     tls.certificateFile = "conf/kiosk.crt"
     tls.keyFile = "conf/keys/kiosk.key"
     expected.broker.tls = tls
-    expected.ledger.path = "conf/ledger.sqlite"
+    expected.ledgerPath = "conf/ledger.sqlite"
     expected.stock.initial = [
       "strawberry": 20, "banana": 7, "pineapple": 7, "kiwi": 7, "mango": 7,
     ]
@@ -46,10 +47,10 @@ import Testing
     expected.stock.lowMarks = [
       "strawberry": 0, "banana": 0, "pineapple": 0, "kiwi": 0, "mango": 0,
     ]
-    expected.orders.maxAge = .seconds(60)
-    expected.orders.maxQuantity = 3
+    expected.orders.maximumAge = .seconds(60)
+    expected.orders.maximumQuantity = 3
     expected.orders.debounce = .milliseconds(250)
-    expected.orders.maxPerSecond = nil
+    expected.orders.maximumPerSecond = 0
     expected.homeAssistant.isEnabled = true
     expected.homeAssistant.prefix = "ha/discovery"
     expected.homeAssistant.form = .device

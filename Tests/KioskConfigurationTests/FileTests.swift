@@ -1,5 +1,6 @@
 import Foundation
 import JuiceMaker
+import KioskCore
 import Testing
 
 @testable import KioskConfiguration

@@ -1,34 +1,23 @@
 package import JuiceMaker
+package import KioskCore
 
-extension KioskConfiguration {
-  /// How much of each fruit of the menu.
-  package struct Stock: Sendable, Equatable {
-    /// In a new ledger; at most the capacity.
-    package var initial: FruitAmounts
-    /// The most that a restock may leave.
-    package var capacities: FruitAmounts
-    /// At and below this a stock is called low; at most the capacity.
-    package var lowMarks: FruitAmounts
-
-    /// The defaults for a menu.
-    package init(of menu: Menu) {
-      let fruits = menu.fruits.map(\.id)
-      initial = FruitAmounts(Amounts.initial, of: fruits)
-      capacities = FruitAmounts(Amounts.capacity, of: fruits)
-      lowMarks = FruitAmounts(Amounts.low, of: fruits)
-    }
+extension KioskSettings.Stock {
+  /// The defaults for a menu.
+  package init(of menu: Menu) {
+    let fruits = menu.fruits.map(\.id)
+    self.init(
+      initial: FruitAmounts(Amounts.initial, of: fruits),
+      capacities: FruitAmounts(Amounts.capacity, of: fruits),
+      lowMarks: FruitAmounts(Amounts.low, of: fruits))
   }
-}
 
-extension KioskConfiguration.Stock {
   init(_ section: inout Section, fruits: [Fruit.ID]) {
     let soFar = section.reading.errors.count
     let initial = Amounts(&section, "initial", default: Amounts.initial, of: fruits)
     let capacity = Amounts(&section, "capacity", default: Amounts.capacity, of: fruits)
     let low = Amounts(&section, "low", default: Amounts.low, of: fruits)
-    self.initial = initial.amounts
-    capacities = capacity.amounts
-    lowMarks = low.amounts
+    self.init(
+      initial: initial.amounts, capacities: capacity.amounts, lowMarks: low.amounts)
     // Where an amount is wrong, its default contradicts others for no good reason.
     guard section.reading.errors.count == soFar else { return }
     for amounts in [initial, low] { amounts.check(atMost: capacity, in: section) }

@@ -31,7 +31,7 @@ struct Check: AsyncParsableCommand {
       \(configuration.kiosk.timeZone.identifier)
         broker  \(configuration.broker.host):\(configuration.broker.port)\
       \(configuration.broker.tls == nil ? "" : " with TLS")
-        ledger  \(configuration.ledger.path)
+        ledger  \(configuration.ledgerPath)
         fruits  \(settings.menu.fruits.map(\.id.text).joined(separator: ", "))
         juices  \(settings.menu.juices.map(\.id.text).joined(separator: ", "))
       """)

@@ -41,7 +41,7 @@ private struct Demonstration: Service {
         var configuration = KioskConfiguration()
         configuration.kiosk.language = language
         configuration.broker.port = port
-        configuration.ledger.path = folder.appending(path: "ledger.sqlite").path()
+        configuration.ledgerPath = folder.appending(path: "ledger.sqlite").path()
         let controller = try KioskController.build(configuration, logger: logger)
         try await withThrowingTaskGroup { group in
           group.addTask { [configuration] in

@@ -70,7 +70,7 @@ struct Doctor: CommandWithPrelude {
     } catch {
       return (.configuration(error), nil)
     }
-    let path = configuration.ledger.path
+    let path = configuration.ledgerPath
     let password: [Finding] = .password(configuration.broker)
     var findings: [Finding] = .configuration(configuration, file: options.file) + password
     // What only root may read is read now: what follows is for the ledger's owner to ask. A password

@@ -22,7 +22,7 @@ struct LedgerCommands: ParsableCommand {
     var path: String?
 
     func file() throws(Failure) -> String {
-      if let path { path } else { try configuration.load().ledger.path }
+      if let path { path } else { try configuration.load().ledgerPath }
     }
 
     func open() throws(Failure) -> Ledger {

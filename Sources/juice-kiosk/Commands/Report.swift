@@ -35,7 +35,7 @@ struct Report: AsyncParsableCommand {
 
   func run() async throws {
     let configuration = try options.load()
-    var (sales, forecast) = try read(KioskSettings(configuration), configuration.ledger.path)
+    var (sales, forecast) = try read(KioskSettings(configuration), configuration.ledgerPath)
     let first = sales.today.daysSinceEpoch - Int64(days) + 1
     sales.days.removeAll { $0.day.daysSinceEpoch < first }
     if json {

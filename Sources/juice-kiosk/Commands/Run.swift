@@ -28,7 +28,7 @@ struct Run: CommandWithPrelude {
     signal(SIGHUP, SIG_IGN)
     let configuration = try options.load()
     // Root becomes the ledger's owner, who reads the password, and the configuration at each reload.
-    try FolderOwner(ofFolderOf: configuration.ledger.path).become()
+    try FolderOwner(ofFolderOf: configuration.ledgerPath).become()
     return { try await serve(configuration) }
   }
 
@@ -37,7 +37,7 @@ struct Run: CommandWithPrelude {
     let logger = try logging.makeLogger("juice-kiosk")
     let broker = configuration.broker
     logger.notice(
-      "juice-kiosk \(Release.version): kiosk \(configuration.kiosk.id), broker \(broker.host):\(broker.port), ledger \(configuration.ledger.path)"
+      "juice-kiosk \(Release.version): kiosk \(configuration.kiosk.id), broker \(broker.host):\(broker.port), ledger \(configuration.ledgerPath)"
     )
     let controller = try KioskController.build(configuration, logger: logger)
     let manager = ServiceManager()

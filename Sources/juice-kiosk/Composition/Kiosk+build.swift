@@ -19,7 +19,7 @@ extension KioskController {
   ) throws(Failure) -> KioskController {
     let broker = try configuration.makeBroker()
     do throws(LedgerError) {
-      let ledger = try Ledger(path: configuration.ledger.path)
+      let ledger = try Ledger(path: configuration.ledgerPath)
       let settings = KioskSettings(configuration, retainedTopics: try ledger.state().topics)
       return try KioskController(
         settings: settings, broker: broker, ledger: ledger,
@@ -36,14 +36,7 @@ extension KioskSettings {
     self.init(
       topics: configuration.topics, language: configuration.kiosk.language,
       wall: WallClock(timeZone: configuration.kiosk.timeZone), menu: configuration.menu,
-      stock: Stock(
-        initial: configuration.stock.initial, capacities: configuration.stock.capacities,
-        lowMarks: configuration.stock.lowMarks),
-      orders: Orders(
-        maximumAge: configuration.orders.maxAge, maximumQuantity: configuration.orders.maxQuantity,
-        debounce: configuration.orders.debounce,
-        maximumPerSecond: configuration.orders.maxPerSecond ?? 0),
-      version: Release.version)
+      stock: configuration.stock, orders: configuration.orders, version: Release.version)
     panels = configuration.panels
     displays = configuration.displays
     if let discovery = Discovery(configuration, retainedTopics: retainedTopics) {

@@ -1,5 +1,6 @@
 import JuiceMaker
 import KioskConfiguration
+import KioskCore
 import KioskMessages
 import MessageBroker
 
