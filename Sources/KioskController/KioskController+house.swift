@@ -45,11 +45,11 @@ extension KioskController {
   }
 
   func saveConfirmation(always: Bool = false) throws(LedgerError) {
-    guard always || feed.saved != feed.confirmed else { return }
+    guard let confirmed = always ? settlement.confirmed : settlement.unsaved else { return }
     var transaction = LedgerTransaction()
-    transaction.confirmed = feed.confirmed
+    transaction.confirmed = confirmed
     try ledger.commit(transaction)
-    feed.markSaved()
+    settlement.hasSaved()
   }
 
   /// Each reason is logged once for a connection.
@@ -69,10 +69,10 @@ extension KioskController {
     counters.reconnects = max(0, reconnects)
     counters.dropped = door.dropped
     let size = try? ledger.size
-    metrics?.measured(unconfirmed: feed.depth, ledger: size)
+    metrics?.measured(unconfirmed: settlement.depth, ledger: size)
     let health = KioskHealth(
       at: now, uptime: Int(now.since(startedAt).components.seconds), counters: counters,
-      memory: ProcessMemory.resident, queue: feed.depth, service: core.service,
+      memory: ProcessMemory.resident, queue: settlement.depth, service: core.service,
       low: core.alerts.values.count { $0 == .low }, out: core.alerts.values.count { $0 == .out },
       ledger: size, refused: refusals.reasons)
     return settings.topics.retained(settings.topics.health, health.payload)

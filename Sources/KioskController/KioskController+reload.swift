@@ -77,11 +77,9 @@ extension KioskController {
     let entries = opening?.records.map(\.entry) ?? []
     for entry in entries { log.entry(entry) }
     // On another connection all that is not confirmed is published.
-    if hasResumed {
+    if settlement.isCaughtUp {
       try rememberTopics()
-      await publish(
-        entries.map(settings.topics.event), through: core.seq,
-        acknowledging: door.redeliveries.areOver)
+      await publish(entries.map(settings.topics.event), through: core.seq)
     }
     // What the broker has refused may be allowed by now.
     refusals = Refusals()

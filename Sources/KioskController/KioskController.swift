@@ -21,7 +21,7 @@ package actor KioskController {
 
   var door: KioskDoor
   var core: Kiosk
-  var feed: ResultFeed
+  var settlement: Settlement
   var state: StateFeed
   var topics: PublishedTopics
   var displays: DisplayFeed
@@ -39,12 +39,6 @@ package actor KioskController {
   var aliveAt: Timestamp?
   /// There is a connection, and its subscriptions are granted.
   private var isConnected = false
-  /// What the ledger remembers of earlier connections has been looked up for this one.
-  private var hasLookedBack = false
-  /// Whether results and events of earlier connections are on their way on this one.
-  private(set) var hasResumed = false
-  /// The ledger remembers deliveries of an earlier session: under the same packet ids come others now.
-  private var isSessionNew = false
   /// Why the last commit failed: what the core believes may not be what is written. While there is
   /// one, connections that come and go are a consequence, and not told.
   private var failure: LedgerError?
@@ -82,9 +76,7 @@ package actor KioskController {
     startedAt = now.timestamp
     door = KioskDoor(settings: settings)
     core = Kiosk(settings: settings, state: state)
-    feed = ResultFeed(
-      confirmed: state.confirmed,
-      acknowledged: min(ledger.acknowledged ?? state.confirmed, state.seq))
+    settlement = Settlement(state, noted: ledger.acknowledged)
     self.state = StateFeed(told: core)
     topics = PublishedTopics(known: state.topics)
     displays = DisplayFeed(settings.displays)
@@ -110,7 +102,7 @@ package actor KioskController {
       // Often enough that the last sign of life is never much older than the kiosk's death.
       let beat = min(settings.orders.maximumAge / 6, Self.longestTurn)
       let event = await broker.nextEvent(timeout: min(beat, wait ?? beat))
-      feed.confirm(through: await broker.confirmed)
+      settlement.confirm(through: await broker.confirmed)
       do throws(LedgerError) {
         try await handle(event)
       } catch {
@@ -160,15 +152,14 @@ package actor KioskController {
       displays.hear(deliveries)
     case .online(let resumed):
       // guard: a new session forgets the fingerprints of the old one
-      if !resumed { isSessionNew = true }
+      if !resumed { settlement.sessionBegan() }
       isConnected = true
     case .offline(let error):
       (isConnected, isOnline) = (false, false)
       outage = error
-      (hasLookedBack, hasResumed) = (false, false)
-      feed.connectionLost(isOurs: failure != nil)
+      settlement.connectionLost(isOurs: failure != nil)
       // What was written may not have arrived.
-      ledger.noteAcknowledged(through: feed.acknowledged)
+      ledger.noteAcknowledged(through: settlement.acknowledged)
       topics.connectionLost()
       displays.connectionLost()
       if failure == nil { log.warn("\(error)") }
@@ -190,10 +181,8 @@ package actor KioskController {
   private func cycle(_ deliveries: [Delivery]) async throws(LedgerError) {
     try await resume()
     let now = clock.now()
-    let admissions = door.admit(deliveries, at: now)
-    if door.redeliveries.takeNewNumbering() {
-      try ledger.forgetDeliveries(through: feed.acknowledged)
-    }
+    let admissions = door.admit(deliveries, recognisedBy: &settlement, at: now)
+    try forgetDeliveries()
     // What comes again has been counted.
     let new = deliveries.count { $0.packetID > 0 && !$0.isRedelivery }
     let decision = try commit(admissions, counting: new, at: now)
@@ -201,20 +190,18 @@ package actor KioskController {
       state.changed(at: now.uptime)
       displays.stateChanged()
     }
-    feed.markSaved()
     ledgerWorks()
 
     // Whoever has pressed waits for this much. While an entry is on trial nothing else is published:
     // the new ones have their turn behind it.
-    if hasResumed { await publish(decision.answers) }
-    let isCurrent = door.redeliveries.areOver
+    if settlement.isCaughtUp { await publish(decision.answers) }
     // guard: an order is acknowledged at all
     // guard: only what the network has taken is noted as acknowledged
     let isAcknowledged = await broker.settle()
-    if isCurrent, isAcknowledged { ledger.noteAcknowledged(through: core.seq) }
-    if hasResumed {
+    if isAcknowledged, settlement.isOver { ledger.noteAcknowledged(through: core.seq) }
+    if settlement.isCaughtUp {
       let events = decision.transaction.records.map { settings.topics.event($0.entry) }
-      await publish(events, through: core.seq, acknowledging: isCurrent)
+      await publish(events, through: core.seq)
     }
 
     for record in decision.transaction.records {
@@ -254,24 +241,24 @@ package actor KioskController {
     let recalled = try ledger.recall(admissions.flatMap(\.repeatKeys))
     var decision = core.decide(admissions, recalling: recalled, at: now)
     // guard: only what the broker has confirmed counts as told
-    if feed.saved != feed.confirmed { decision.transaction.confirmed = feed.confirmed }
+    decision.transaction.confirmed = settlement.unsaved
     decision.transaction.deliveries = deliveries
     let start = metrics.map { _ in ContinuousClock.now }
     // guard: an order is acknowledged only after the commit
     // guard: an answer leaves only after the commit
     try ledger.commit(decision.transaction)
     metrics?.committed(since: start)
+    settlement.hasSaved()
     self.core = core
     return decision
   }
 
-  func publish(
-    _ messages: [Message], through seq: Int? = nil, acknowledging: Bool = false
-  ) async {
+  /// - Parameter seq: all entries up to this one are told then; 0: the messages are about none.
+  func publish(_ messages: [Message], through seq: Int = 0) async {
     guard !messages.isEmpty else { return }
     do {
       let serial = try await broker.publish(messages)
-      feed.published(through: seq ?? 0, serial: serial, acknowledging: acknowledging)
+      settlement.published(through: seq, serial: serial)
     } catch {
       log.unpublished(error, at: clock.now().timestamp)
     }
@@ -282,7 +269,7 @@ package actor KioskController {
   private func comeOnline() async throws(LedgerError) {
     refusals = Refusals()
     try await resume()
-    guard hasResumed else {
+    guard settlement.isCaughtUp else {
       await broker.settle()
       return
     }
@@ -314,7 +301,7 @@ package actor KioskController {
     // guard: displays are told everything on each connection
     await publish(obsolete.map { settings.topics.retained($0, []) } + messages)
     state.published(core)
-    topics.published(current, serial: feed.publishedSerial)
+    topics.published(current, serial: settlement.lastSerial)
     sales.forget()
     await broker.settle()
   }
@@ -344,13 +331,15 @@ package actor KioskController {
 
   /// Publishes again what the broker has not confirmed on earlier connections.
   private func resume() async throws(LedgerError) {
-    if isSessionNew { try ledger.forgetDeliveries() }
-    isSessionNew = false
-    guard !hasResumed else { return }
-    if !hasLookedBack { try lookBack() }
-    if let trial = feed.trial { return try await resumeAlone(trial) }
-    var published = max(feed.confirmed, core.seq - Self.resumed)
-    if published > feed.confirmed {
+    try forgetDeliveries()
+    switch settlement.stage {
+    case .fresh: try lookBack()
+    case .lookedBack: break
+    case .caughtUp: return
+    }
+    if let trial = settlement.trial { return try await resumeAlone(trial) }
+    var published = max(settlement.confirmed, core.seq - Self.resumed)
+    if published > settlement.confirmed {
       log.warn("the broker confirms nothing: entries up to #\(published) are not published again")
     }
     // guard: what was not confirmed is published again
@@ -364,7 +353,7 @@ package actor KioskController {
       await publish(messages, through: last.row.entry.seq)
       published = last.row.entry.seq
     }
-    hasResumed = true
+    settlement.caughtUp()
   }
 
   /// Asks the ledger what may come again on a new connection.
@@ -375,29 +364,34 @@ package actor KioskController {
       try saveConfirmation(always: true)
     }
     try rememberTopics()
-    door.redeliveries = Redeliveries(
-      unacknowledged: try ledger.deliveries(after: feed.acknowledged))
-    hasLookedBack = true
+    settlement.lookedBack(
+      unacknowledged: try ledger.deliveries(after: settlement.acknowledged))
   }
 
-  /// Publishes the first entry under suspicion, and nothing else until it is confirmed: twice as its
-  /// sender has asked, then on the sender's plain topic, then only the event, which has nothing that a
-  /// sender could choose. A bad network ends connections, too, but not so many in a row with the same
-  /// entry on its way.
-  private func resumeAlone(_ trial: Int) async throws(LedgerError) {
-    guard !feed.isWaiting, let (row, reply) = try ledger.rows(after: feed.confirmed, limit: 1).first
+  private func forgetDeliveries() throws(LedgerError) {
+    guard let seq = settlement.forgettable else { return }
+    try ledger.forgetDeliveries(through: seq)
+    settlement.hasForgotten()
+  }
+
+  /// Publishes the first entry under suspicion, and nothing else until it is confirmed.
+  private func resumeAlone(_ trial: Settlement.Trial) async throws(LedgerError) {
+    guard !settlement.isWaiting,
+      let (row, reply) = try ledger.rows(after: settlement.confirmed, limit: 1).first
     else { return }
     let seq = row.entry.seq
-    var messages = [settings.topics.event(row.entry)]
-    let plain = reply.map { Reply(topic: nil, correlationData: $0.correlationData) }
-    if let answer = settings.topics.answerAgain(row, to: trial < 2 ? reply : plain) {
-      switch trial {
-      case 0..<6: messages.insert(answer, at: 0)
-      case 6: log.warn("the answer to #\(seq) is given up: it ends each connection it is sent on")
-      default: break
-      }
+    var answer: Message?
+    switch trial {
+    case .asAsked:
+      answer = settings.topics.answerAgain(row, to: reply)
+    case .onUsualTopic:
+      let plain = reply.map { Reply(topic: nil, correlationData: $0.correlationData) }
+      answer = settings.topics.answerAgain(row, to: plain)
+    case .withoutAnswer(let isFirst):
+      guard isFirst, row.entry.source != nil else { break }
+      log.warn("the answer to #\(seq) is given up: it ends each connection it is sent on")
     }
-    await publish(messages, through: seq)
+    await publish([answer, settings.topics.event(row.entry)].compactMap(\.self), through: seq)
   }
 
   /// The ledger has failed: nothing is answered, nothing acknowledged. The broker delivers again
@@ -405,7 +399,8 @@ package actor KioskController {
   private func fail(_ error: LedgerError) async {
     // guard: what could not be committed is not acknowledged
     await broker.abandon()
-    (isConnected, hasLookedBack, hasResumed) = (false, false, false)
+    isConnected = false
+    settlement.ledgerFailed()
     sales.ledgerFailed()
     if error != failure {
       let outlook =
@@ -426,7 +421,7 @@ package actor KioskController {
       await publish([settings.topics.status(.offline)] + farewells)
     }
     await broker.disconnect(grace: .milliseconds(1500))
-    feed.confirm(through: await broker.confirmed)
+    settlement.confirm(through: await broker.confirmed)
     try? saveConfirmation()
     log.note("stopped")
   }

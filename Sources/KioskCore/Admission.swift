@@ -12,8 +12,8 @@ package struct Admission: Sendable {
   let key: RepeatKey?
   /// Under which this request may be recognised as a repeat itself.
   package let repeatKeys: [RepeatKey]
-  /// What is known already, and comes again behind this one.
-  var overtaken: ArraySlice<Fingerprint> = []
+  /// See `Settlement.Recognition`.
+  let overtaken: ArraySlice<Fingerprint>
   /// Of the device: the request counts only if this is new.
   private(set) var mark: PanelReading.Mark?
   /// The same press again within this time is the same one.
@@ -26,12 +26,13 @@ package struct Admission: Sendable {
 
   private init(
     _ request: Result<Request, Rejection>?, from source: Source, on delivery: Delivery,
-    repeating original: Fingerprint?, answeredOn usualTopic: String
+    recognised recognition: Settlement.Recognition, answeredOn usualTopic: String
   ) {
     self.source = source
     self.request = request
     isRetained = delivery.message.retain
     self.usualTopic = usualTopic
+    overtaken = recognition.overtaken
     guard case .success(let admitted) = request else {
       (key, repeatKeys) = (nil, [])
       return
@@ -46,14 +47,14 @@ package struct Admission: Sendable {
     }
     // guard: the ids of senders are remembered
     // guard: the fingerprints of deliveries are remembered
-    repeatKeys = [requestKey, original.map(RepeatKey.delivery)].compactMap(\.self)
+    repeatKeys = [requestKey, recognition.original.map(RepeatKey.delivery)].compactMap(\.self)
   }
 
   /// A command on the kiosk's own topics.
   ///
-  /// - Parameter original: under which the delivery is known if it comes again.
+  /// - Parameter recognition: whether the delivery has come before.
   init(
-    command delivery: Delivery, from source: Source, repeating original: Fingerprint?,
+    command delivery: Delivery, from source: Source, recognised recognition: Settlement.Recognition,
     settings: KioskSettings, isWithinRate: Bool
   ) {
     let message = delivery.message
@@ -64,7 +65,7 @@ package struct Admission: Sendable {
     }
     self.init(
       isWithinRate ? request : request.refusedByRate, from: source, on: delivery,
-      repeating: original, answeredOn: settings.topics.result(for: source))
+      recognised: recognition, answeredOn: settings.topics.result(for: source))
     let topic = settings.topics.responseTopic(of: source, asking: message.responseTopic)
     if topic != nil || message.correlationData != nil {
       reply = Reply(topic: topic, correlationData: message.correlationData)
@@ -76,15 +77,15 @@ package struct Admission: Sendable {
   ///
   /// - Parameters:
   ///   - debounce: of this press; `nil`: the kiosk's.
-  ///   - original: under which the delivery is known if it comes again.
+  ///   - recognition: whether the delivery has come before.
   init(
     _ request: Result<Request, Rejection>?, from source: Source, debounce: Duration?,
-    mark: PanelReading.Mark?, on delivery: Delivery, repeating original: Fingerprint?,
-    settings: KioskSettings, isWithinRate: Bool
+    mark: PanelReading.Mark?, on delivery: Delivery,
+    recognised recognition: Settlement.Recognition, settings: KioskSettings, isWithinRate: Bool
   ) {
     self.init(
       isWithinRate ? request : request?.refusedByRate, from: source, on: delivery,
-      repeating: original, answeredOn: settings.topics.result(for: source))
+      recognised: recognition, answeredOn: settings.topics.result(for: source))
     self.mark = mark
     self.debounce = debounce ?? settings.orders.debounce
   }

@@ -8,31 +8,21 @@ package struct Decision: Sendable {
   package var transaction = LedgerTransaction()
   /// What was turned away at the door, for the log.
   package private(set) var rejections: [(source: Source, rejection: Rejection)] = []
-  /// Where in the transaction's echoes those are that went behind the last new delivery.
-  private var moved = 0..<0
 
   /// Nothing came in.
   package init() {}
 
   mutating func record(_ row: LedgerRow, answering admission: Admission) {
-    transaction.records.append(.init(row, key: admission.key, reply: admission.reply))
+    transaction.append(
+      .init(row, key: admission.key, reply: admission.reply), overtaking: admission.overtaken)
     answers.append(admission.answer(row.result))
   }
 
-  /// Deliveries stay in the order in which they come again: what is known already, and was to come
-  /// before a new one, goes behind it; once behind the last of several new ones.
-  mutating func keepOrder(behind admission: Admission) {
-    guard case .delivery = admission.key, !admission.overtaken.isEmpty else { return }
-    let isAgain = moved.count == admission.overtaken.count
-    if isAgain, moved.upperBound == transaction.echoes.count {
-      transaction.echoes.removeLast(moved.count)
-    }
-    let start = transaction.echoes.count
-    let position = transaction.records.count
-    transaction.echoes += admission.overtaken.map {
-      .init(fingerprint: $0, recordsBefore: position)
-    }
-    moved = start..<transaction.echoes.count
+  /// It counts as one with an earlier entry, and so must its redelivery.
+  mutating func repeatEntry(_ seq: Int, for admission: Admission, acknowledgedWith other: Int) {
+    guard case .delivery(let fingerprint) = admission.key else { return }
+    transaction.keep(
+      fingerprint, as: seq, acknowledgedWith: other, overtaking: admission.overtaken)
   }
 
   mutating func repeatAnswer(_ row: LedgerRow, to admission: Admission) {

@@ -122,14 +122,10 @@ package struct Kiosk: Sendable {
           window: admission.debounce)
       {
         counters.duplicates += 1
-        if case .delivery(let fingerprint) = admission.key {
-          // guard: a delivery that the debounce swallowed is remembered
-          decision.transaction.echoes.append(
-            .init(
-              fingerprint: fingerprint, seq: original,
-              recordsBefore: decision.transaction.records.count))
-          decision.keepOrder(behind: admission)
-        }
+        // It came after the entry that it repeats, so it is acknowledged with the next one.
+        // guard: a delivery that the debounce swallowed is remembered
+        // guard: a press that bounced tells nothing of what was acknowledged
+        decision.repeatEntry(original, for: admission, acknowledgedWith: seq + 1)
         continue
       }
       seq += 1
@@ -138,7 +134,6 @@ package struct Kiosk: Sendable {
       count(row.entry.outcome)
       if let key = admission.key { answered[key] = row }
       decision.record(row, answering: admission)
-      decision.keepOrder(behind: admission)
       if let feedback = feedback[admission.source.name] {
         decision.answer(self.feedback(feedback, to: row))
       }

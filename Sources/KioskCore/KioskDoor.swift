@@ -9,8 +9,6 @@ import Panels
 package struct KioskDoor: Sendable {
   /// Messages that were no command and get no answer.
   package private(set) var dropped = 0
-  /// What may come again on this connection.
-  package var redeliveries = Redeliveries()
   private var settings: KioskSettings
   private var panels: PanelDirectory
   /// Topics on which somebody says that they are back, which is no command and not dropped.
@@ -35,19 +33,17 @@ package struct KioskDoor: Sendable {
   package mutating func adopt(_ settings: KioskSettings) {
     var next = KioskDoor(settings: settings)
     next.dropped = dropped
-    next.redeliveries = redeliveries
     self = next
   }
 
-  package mutating func admit(_ deliveries: [Delivery], at now: Moment) -> [Admission] {
+  /// - Parameter settlement: knows which of the deliveries have come before.
+  package mutating func admit(
+    _ deliveries: [Delivery], recognisedBy settlement: inout Settlement, at now: Moment
+  ) -> [Admission] {
     var admissions: [Admission] = []
     admissions.reserveCapacity(deliveries.count)
     for delivery in deliveries {
-      let original = redeliveries.original(of: delivery)
-      var admitted = admit(delivery, repeating: original, at: now)
-      if delivery.isRedelivery, original == nil, !redeliveries.areOver {
-        for index in admitted.indices { admitted[index].overtaken = redeliveries.overtaken }
-      }
+      let admitted = admit(delivery, recognised: settlement.recognise(delivery), at: now)
       if admitted.isEmpty, delivery.excess != nil || !isExpected(delivery.message.topic) {
         dropped += 1
       }
@@ -57,25 +53,25 @@ package struct KioskDoor: Sendable {
   }
 
   private mutating func admit(
-    _ delivery: Delivery, repeating original: Fingerprint?, at now: Moment
+    _ delivery: Delivery, recognised recognition: Settlement.Recognition, at now: Moment
   ) -> [Admission] {
     let topic = delivery.message.topic
     // Whose it is cannot be said.
     if delivery.excess == .topic { return [] }
     guard let source = settings.topics.source(ofCommandOn: topic) else {
       return panels.panels(hearing: topic).flatMap { panel in
-        admit(delivery, on: topic, of: panel, repeating: original, at: now)
+        admit(delivery, on: topic, of: panel, recognised: recognition, at: now)
       }
     }
     let admission = Admission(
-      command: delivery, from: source, repeating: original, settings: settings,
+      command: delivery, from: source, recognised: recognition, settings: settings,
       isWithinRate: isWithinRate(delivery, from: source, at: now))
     return [answered(admission, at: now)]
   }
 
   private mutating func admit(
     _ delivery: Delivery, on topic: String, of panel: PanelBinding,
-    repeating original: Fingerprint?, at now: Moment
+    recognised recognition: Settlement.Recognition, at now: Moment
   ) -> [Admission] {
     func admission(
       _ request: Result<Request, Rejection>?, from source: Source, debounce: Duration? = nil,
@@ -84,8 +80,8 @@ package struct KioskDoor: Sendable {
       let isWithinRate = request == nil || isWithinRate(delivery, from: source, at: now)
       return answered(
         Admission(
-          request, from: source, debounce: debounce, mark: mark, on: delivery, repeating: original,
-          settings: settings, isWithinRate: isWithinRate), at: now)
+          request, from: source, debounce: debounce, mark: mark, on: delivery,
+          recognised: recognition, settings: settings, isWithinRate: isWithinRate), at: now)
     }
     let itself = Source(kind: .order, name: panel.name)
     let message = delivery.message

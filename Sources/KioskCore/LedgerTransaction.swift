@@ -3,7 +3,8 @@ package import KioskMessages
 /// What one batch adds to the ledger: all of it or nothing.
 package struct LedgerTransaction: Hashable, Sendable {
   package var records: [Record] = []
-  package var echoes: [Echo] = []
+  /// The deliveries that are to be recognised when they come again, in the order in which they would.
+  package private(set) var kept: [KeptDelivery] = []
   /// The entry up to which the broker has confirmed results and events.
   package var confirmed: Int?
   package var service: ServiceState?
@@ -17,7 +18,7 @@ package struct LedgerTransaction: Hashable, Sendable {
 
   /// Whether there is nothing to write. Deliveries alone are only counted.
   package var isEmpty: Bool {
-    records.isEmpty && echoes.isEmpty && confirmed == nil && service == nil && marks.isEmpty
+    records.isEmpty && kept.isEmpty && confirmed == nil && service == nil && marks.isEmpty
   }
 
   /// A row, how a repetition of its request is recognised, and where its answer goes.
@@ -37,18 +38,38 @@ package struct LedgerTransaction: Hashable, Sendable {
 }
 
 extension LedgerTransaction {
-  /// A delivery that counts as one with an earlier entry: its redelivery must not count either.
-  package struct Echo: Hashable, Sendable {
+  /// A delivery without a sender's id.
+  package struct KeptDelivery: Hashable, Sendable {
     package let fingerprint: Fingerprint
-    /// Of the entry; `nil` for a delivery that is known already, and has its place here.
-    package let seq: Int?
-    /// How many records of the transaction it came behind.
-    package let recordsBefore: Int
+    /// What it came to; `nil`: the ledger keeps the delivery already, and only its place is new.
+    package let entry: Int?
+    /// It is acknowledged once the delivery of this entry is.
+    package let acknowledgedWith: Int
+  }
 
-    package init(fingerprint: Fingerprint, seq: Int? = nil, recordsBefore: Int) {
-      self.fingerprint = fingerprint
-      self.seq = seq
-      self.recordsBefore = recordsBefore
+  /// Adds a record, and the delivery that it came from if a repetition is recognised by that.
+  package mutating func append(_ record: Record, overtaking overtaken: ArraySlice<Fingerprint> = [])
+  {
+    records.append(record)
+    guard case .delivery(let fingerprint) = record.key else { return }
+    let seq = record.entry.seq
+    keep(fingerprint, as: seq, acknowledgedWith: seq, overtaking: overtaken)
+  }
+
+  /// - Parameters:
+  ///   - entry: what the delivery came to.
+  ///   - other: the delivery is acknowledged once the delivery of this entry is.
+  ///   - overtaken: kept deliveries that the broker will send again behind this one. Those that the
+  ///     transaction has put behind an earlier one move on.
+  package mutating func keep(
+    _ fingerprint: Fingerprint, as entry: Int, acknowledgedWith other: Int,
+    overtaking overtaken: ArraySlice<Fingerprint> = []
+  ) {
+    let last = kept.suffix(overtaken.count)
+    if last.allSatisfy({ $0.entry == nil }) { kept.removeLast(last.count) }
+    kept.append(KeptDelivery(fingerprint: fingerprint, entry: entry, acknowledgedWith: other))
+    for fingerprint in overtaken {
+      kept.append(KeptDelivery(fingerprint: fingerprint, entry: nil, acknowledgedWith: other))
     }
   }
 }

@@ -35,25 +35,14 @@ extension Ledger {
     uncounted = 0
   }
 
-  /// Forgets the fingerprints: nothing that an earlier session delivered will come again.
-  package func forgetDeliveries() throws(LedgerError) {
-    writer = nil
-    try writing { try $0.execute(sql: "DELETE FROM delivery") }
-  }
-
-  /// Forgets the fingerprints up to those of an entry, which the broker knows to be acknowledged.
-  package func forgetDeliveries(through seq: Int) throws(LedgerError) {
+  /// Forgets the deliveries that are acknowledged with this entry's, or all of them.
+  package func forgetDeliveries(through seq: Int = .max) throws(LedgerError) {
     writer = nil
     try writing {
       try $0.execute(
-        sql: "DELETE FROM delivery WHERE number <= \(Self.lastDelivery)", arguments: [seq])
+        sql: "DELETE FROM delivery WHERE acknowledged_with <= ?", arguments: [seq])
     }
   }
-
-  /// Not simply by `seq`: a delivery that counts as one with an earlier entry came after it.
-  // guard: a press that bounced tells nothing of what was acknowledged
-  static let lastDelivery =
-    "(SELECT IFNULL(MAX(number), 0) FROM delivery WHERE seq <= ? AND echo = 0)"
 
   /// Notes which retained topics hold something of this kiosk.
   package func setTopics(_ topics: Set<String>) throws(LedgerError) {

@@ -108,13 +108,13 @@ extension Ledger {
     }
   }
 
-  /// The deliveries without an id that came after those of an entry, in the order in which they
-  /// came, as far as they are remembered.
+  /// The deliveries without an id that are not acknowledged with this entry's, in the order in which
+  /// they would come again, as far as they are kept.
   package func deliveries(after seq: Int) throws(LedgerError) -> [Fingerprint] {
     try reading { database in
       let rows = try database.rows(
         """
-        SELECT packet_id, digest FROM delivery WHERE number > \(Self.lastDelivery)
+        SELECT packet_id, digest FROM delivery WHERE acknowledged_with > ?
         ORDER BY number
         """, [seq])
       return rows.map { Fingerprint($0) }

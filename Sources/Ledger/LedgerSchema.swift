@@ -99,13 +99,13 @@ enum LedgerSchema {
       correlation BLOB
     ) STRICT;
 
-    -- The fingerprints of deliveries without an id that may come again, as they came.
+    -- The fingerprints of deliveries without an id, in the order in which they would come again.
     CREATE TABLE delivery (
       number INTEGER PRIMARY KEY,       -- as in `kiosk`
       packet_id INTEGER NOT NULL,
       digest INTEGER NOT NULL,          -- of topic and payload
       seq INTEGER NOT NULL REFERENCES entry,
-      echo INTEGER NOT NULL             -- 1: it counted as one with the entry, which came earlier
+      acknowledged_with INTEGER NOT NULL  -- the entry: its own, or the one after a press that bounced
     ) STRICT;
 
     -- By which a device's next message shows whether it is the last one again.

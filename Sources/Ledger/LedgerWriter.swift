@@ -35,10 +35,14 @@ final class LedgerWriter {
       sql: "UPDATE stock SET quantity = quantity + ? WHERE fruit = ?")
     addReply = try database.makeStatement(sql: "INSERT INTO reply VALUES (?, ?, ?)")
     removeReplies = try database.makeStatement(sql: "DELETE FROM reply WHERE seq <= ?")
-    addDelivery = try database.makeStatement(sql: "INSERT INTO delivery VALUES (?, ?, ?, ?, ?)")
+    addDelivery = try database.makeStatement(
+      sql: """
+        INSERT INTO delivery (number, acknowledged_with, packet_id, digest, seq)
+        VALUES (?, ?, ?, ?, ?)
+        """)
     moveDelivery = try database.makeStatement(
       sql: """
-        UPDATE delivery SET number = ? WHERE number =
+        UPDATE delivery SET number = ?, acknowledged_with = ? WHERE number =
           (SELECT MAX(number) FROM delivery WHERE packet_id = ? AND digest = ?)
         """)
     pruneDeliveries = try database.makeStatement(sql: "DELETE FROM delivery WHERE number <= ?")
@@ -62,7 +66,7 @@ final class LedgerWriter {
     try begin.run(on: database)
     do {
       try add(transaction.records, on: database)
-      try add(transaction, deliveries: count, on: database)
+      try add(transaction.kept, deliveries: count, on: database)
       if let service = transaction.service {
         try setService.bind(1, service.rawValue)
         try setService.run(on: database)
@@ -177,23 +181,11 @@ final class LedgerWriter {
 
   // MARK: Deliveries
 
-  /// Adds the fingerprints in the order in which they came, and forgets those after which so many
-  /// deliveries have come that they are acknowledged.
+  /// Adds those that are kept, and forgets the ones after which so many have come that they are
+  /// acknowledged.
   private func add(
-    _ transaction: LedgerTransaction, deliveries count: Int, on database: Database
+    _ kept: [LedgerTransaction.KeptDelivery], deliveries count: Int, on database: Database
   ) throws {
-    var kept: [(fingerprint: Fingerprint, seq: Int?, isEcho: Bool)] = []
-    var echoes = transaction.echoes[...]
-    for (index, record) in transaction.records.enumerated() {
-      while let echo = echoes.first, echo.recordsBefore <= index {
-        kept.append((echo.fingerprint, echo.seq, true))
-        echoes.removeFirst()
-      }
-      if case .delivery(let fingerprint) = record.key {
-        kept.append((fingerprint, record.entry.seq, false))
-      }
-    }
-    kept += echoes.map { ($0.fingerprint, $0.seq, true) }
     deliveries += max(count, kept.count)
     guard !kept.isEmpty || lastKept > 0 else { return }
     // Where others came between them is not known: as if those had come first.
@@ -211,25 +203,16 @@ final class LedgerWriter {
   }
 
   private func add(
-    _ delivery: (fingerprint: Fingerprint, seq: Int?, isEcho: Bool), as number: Int,
-    on database: Database
+    _ delivery: LedgerTransaction.KeptDelivery, as number: Int, on database: Database
   ) throws {
-    let (packetID, digest) = (
-      Int(delivery.fingerprint.packetID), Int(truncatingIfNeeded: delivery.fingerprint.digest)
-    )
-    guard let seq = delivery.seq else {
-      try moveDelivery.bind(1, number)
-      try moveDelivery.bind(2, packetID)
-      try moveDelivery.bind(3, digest)
-      try moveDelivery.run(on: database)
-      return
-    }
-    try addDelivery.bind(1, number)
-    try addDelivery.bind(2, packetID)
-    try addDelivery.bind(3, digest)
-    try addDelivery.bind(4, seq)
-    try addDelivery.bind(5, delivery.isEcho ? 1 : 0)
-    try addDelivery.run(on: database)
+    let fingerprint = delivery.fingerprint
+    let statement = delivery.entry == nil ? moveDelivery : addDelivery
+    try statement.bind(1, number)
+    try statement.bind(2, delivery.acknowledgedWith)
+    try statement.bind(3, Int(fingerprint.packetID))
+    try statement.bind(4, Int(truncatingIfNeeded: fingerprint.digest))
+    if let entry = delivery.entry { try statement.bind(5, entry) }
+    try statement.run(on: database)
   }
 }
 

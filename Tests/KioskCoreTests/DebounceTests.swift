@@ -78,6 +78,17 @@ import Testing
     #expect(kiosk.stock["banana"] == 8)
   }
 
+  /// It comes again alone, from a broker that numbers anew.
+  @Test func aBouncedPressIsNotAcknowledgedWithTheOneThatItRepeats() throws {
+    try kiosk.receive(.order("banana", packetID: 1))
+    try kiosk.receive(.order("banana", packetID: 2))
+    try kiosk.restart(acknowledged: kiosk.core.seq)
+    kiosk.pass(.seconds(5))
+    let again = try kiosk.receive(.order("banana", packetID: 1, redelivered: true))
+    #expect(try again.results.map(\.ticket) == [1])
+    #expect(kiosk.stock["banana"] == 8)
+  }
+
   @Test func aRestartDoesNotOpenTheWindow() throws {
     try kiosk.receive(.order("banana"))
     try kiosk.restart()

@@ -120,9 +120,11 @@ import Testing
     let settings = KioskSettings.test(menu: try menu(["banana"]))
     var core = Kiosk(settings: settings, state: try kiosk.ledger.state())
     #expect(core.juiceMaker.stock == ["banana": 10])
-    var door = KioskDoor(settings: settings)
+    var (door, settlement) = (KioskDoor(settings: settings), Settlement())
     let decision = core.decide(
-      door.admit([.order("kiwi"), .restock(#"{"add":{"kiwi":1}}"#)], at: kiosk.now),
+      door.admit(
+        [.order("kiwi"), .restock(#"{"add":{"kiwi":1}}"#)], recognisedBy: &settlement, at: kiosk.now
+      ),
       recalling: [:], at: kiosk.now)
     #expect(try decision.reasons == [.unknownJuice, .unknownFruit])
     try kiosk.ledger.commit(decision.transaction)

@@ -39,7 +39,7 @@ import Testing
     try kiosk.restart()
     let decision = try kiosk.receive(all)
     #expect(decision.transaction.records.count == 3)
-    #expect(decision.transaction.echoes.map(\.recordsBefore) == [2, 2, 3])
+    #expect(decision.transaction.kept.map(\.entry) == [4, 5, nil, 6, nil])
     #expect(try kiosk.ledger.deliveries(after: 0) == all.map { Fingerprint($0) })
     try kiosk.restart()
     #expect(try kiosk.receive(all).transaction.isEmpty)
@@ -149,9 +149,11 @@ import Testing
 
   @Test func whatWasNeverCommittedIsMadeWhenItComesAgain() throws {
     var lost = kiosk.core
-    var door = kiosk.door
+    var (door, settlement) = (kiosk.door, kiosk.settlement)
     _ = lost.decide(
-      door.admit([.order("banana", packetID: 7)], at: kiosk.now), recalling: [:], at: kiosk.now)
+      door.admit(
+        [.order("banana", packetID: 7)], recognisedBy: &settlement, at: kiosk.now),
+      recalling: [:], at: kiosk.now)
     try kiosk.restart()
     let decision = try kiosk.receive(.order("banana", packetID: 7, redelivered: true))
     #expect(try decision.results.map(\.ticket) == [1])

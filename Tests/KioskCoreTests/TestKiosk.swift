@@ -16,6 +16,7 @@ final class TestKiosk {
   private(set) var now = Moment(timestamp: TestKiosk.start, day: 20_778, uptime: .zero)
   private(set) var core: Kiosk
   private(set) var door: KioskDoor
+  private(set) var settlement = Settlement()
   private(set) var ledger: Ledger
   /// What the last batch has changed of the state.
   private(set) var changes: [Message] = []
@@ -47,7 +48,7 @@ final class TestKiosk {
 
   @discardableResult
   func receive(_ deliveries: [Delivery]) throws -> Decision {
-    let admissions = door.admit(deliveries, at: now)
+    let admissions = door.admit(deliveries, recognisedBy: &settlement, at: now)
     let recalled = try ledger.recall(admissions.flatMap(\.repeatKeys))
     let before = core
     var decision = core.decide(admissions, recalling: recalled, at: now)
@@ -65,7 +66,8 @@ final class TestKiosk {
   func restart(acknowledged: Int = 0, late: Bool = false) throws {
     core = Kiosk(settings: settings, state: try ledger.state())
     door = KioskDoor(settings: settings)
-    door.redeliveries = Redeliveries(unacknowledged: try ledger.deliveries(after: acknowledged))
+    settlement = Settlement()
+    settlement.lookedBack(unacknowledged: try ledger.deliveries(after: acknowledged))
     if late { core.cameBack(at: now.timestamp) }
   }
 

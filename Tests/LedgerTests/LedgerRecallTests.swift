@@ -59,8 +59,8 @@ import Testing
   @Test func theLastFingerprintsAreKept() throws {
     let ledger = try place.open()
     var transaction = LedgerTransaction()
-    transaction.records = (1...1100).map { seq in
-      .init(seq, .service(.open), key: .delivery(fingerprint(UInt16(seq))))
+    for seq in 1...1100 {
+      transaction.append(.init(seq, .service(.open), key: .delivery(fingerprint(UInt16(seq)))))
     }
     try ledger.commit(transaction)
     #expect(try place.count("delivery") == 1024)
@@ -121,10 +121,10 @@ import Testing
     }
     var transaction = LedgerTransaction(records[0], records[1])
     try place.write(transaction)
-    transaction = LedgerTransaction(records[2])
-    transaction.echoes = [0, 1].map {
-      .init(fingerprint: fingerprint(UInt16(8 + $0)), seq: 1, recordsBefore: $0)
-    }
+    transaction = LedgerTransaction()
+    transaction.keep(fingerprint(8), as: 1, acknowledgedWith: 3)
+    transaction.append(records[2])
+    transaction.keep(fingerprint(9), as: 1, acknowledgedWith: 4)
     try place.write(transaction)
     #expect(
       try place.open().deliveries(after: 2) == [fingerprint(8), fingerprint(3), fingerprint(9)])

@@ -47,7 +47,7 @@ let panel = Source(kind: .order, name: "panel1")
 extension LedgerTransaction {
   init(_ records: Record...) {
     self.init()
-    self.records = records
+    for record in records { append(record) }
   }
 }
 

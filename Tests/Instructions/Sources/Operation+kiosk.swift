@@ -42,8 +42,9 @@ extension Operation {
     let door = KioskDoor(settings: settings)
     let batch = deliveries(count)
     return Operation(name: "decide-\(count)", units: count) {
-      var (core, door) = (core, door)
-      _ = core.decide(door.admit(batch, at: now), recalling: [:], at: now)
+      var (core, door, settlement) = (core, door, Settlement())
+      _ = core.decide(
+        door.admit(batch, recognisedBy: &settlement, at: now), recalling: [:], at: now)
     }
   }
 
@@ -59,10 +60,11 @@ extension Operation {
       try ledger.commit(opening)
     }
     var core = Kiosk(settings: settings, state: try ledger.state())
-    var door = KioskDoor(settings: settings)
+    var (door, settlement) = (KioskDoor(settings: settings), Settlement())
     let transactions = (0..<2).map { run in
       let batch = deliveries(count, from: 1 + run * count)
-      return core.decide(door.admit(batch, at: now), recalling: [:], at: now).transaction
+      let admissions = door.admit(batch, recognisedBy: &settlement, at: now)
+      return core.decide(admissions, recalling: [:], at: now).transaction
     }
     var next = transactions[...]
     return Operation(name: "commit-\(count)", units: count) {
