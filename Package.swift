@@ -58,13 +58,14 @@ let package = Package(
     .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.2"),
   ],
   targets: [
-    .target(name: "JuiceMaker", swiftSettings: settings),
-    .target(name: "KioskMessages", dependencies: ["JuiceMaker"], swiftSettings: settings),
+    .target(name: "JuiceDomain", swiftSettings: settings),
+    .target(name: "KioskMessages", dependencies: ["JuiceDomain"], swiftSettings: settings),
     .target(
-      name: "HomeAssistant", dependencies: ["JuiceMaker", "KioskMessages"], swiftSettings: settings),
+      name: "HomeAssistant", dependencies: ["JuiceDomain", "KioskMessages"], swiftSettings: settings
+    ),
     .target(name: "MessageBroker", swiftSettings: settings),
     .target(
-      name: "Panels", dependencies: ["JuiceMaker", "KioskMessages"], swiftSettings: settings),
+      name: "Panels", dependencies: ["JuiceDomain", "KioskMessages"], swiftSettings: settings),
     .systemLibrary(
       name: "CMosquitto", pkgConfig: "libmosquitto",
       providers: [.apt(["libmosquitto-dev"]), .brew(["mosquitto"])]),
@@ -72,40 +73,41 @@ let package = Package(
       name: "MosquittoBroker", dependencies: ["MessageBroker", "CMosquitto"],
       swiftSettings: settings),
     .target(
-      name: "KioskCore", dependencies: ["JuiceMaker", "KioskMessages", "MessageBroker", "Panels"],
+      name: "KioskCore", dependencies: ["JuiceDomain", "KioskMessages", "MessageBroker", "Panels"],
       swiftSettings: settings),
     .target(
       name: "Ledger",
-      dependencies: ["JuiceMaker", "KioskCore", "KioskMessages", grdb, sqlite],
+      dependencies: ["JuiceDomain", "KioskCore", "KioskMessages", grdb, sqlite],
       swiftSettings: settings),
     .target(
-      name: "KioskConfiguration",
-      dependencies: ["JuiceMaker", "KioskCore", "KioskMessages", "Panels", yams],
+      name: "ConfigurationFiles",
+      dependencies: ["JuiceDomain", "KioskCore", "KioskMessages", "Panels", yams],
       swiftSettings: settings),
     .target(
       name: "KioskController",
       dependencies: [
-        "JuiceMaker", "KioskCore", "KioskMessages", "MessageBroker", "Ledger", "Panels", logging,
+        "JuiceDomain", "KioskCore", "KioskMessages", "MessageBroker", "Ledger", "Panels", logging,
         metrics,
       ],
       swiftSettings: settings),
     .target(
       name: "Program",
       dependencies: [
-        "KioskConfiguration", "KioskMessages", "MessageBroker", "MosquittoBroker", argumentParser,
+        "ConfigurationFiles", "KioskMessages", "MessageBroker", "MosquittoBroker", argumentParser,
         lifecycle, logging, unixSignals,
       ],
       swiftSettings: settings),
     .executableTarget(
       name: "juice-kiosk",
       dependencies: [
-        "JuiceMaker", "KioskCore", "KioskMessages", "MessageBroker", "Ledger", "KioskConfiguration",
+        "JuiceDomain", "KioskCore", "KioskMessages", "MessageBroker", "Ledger",
+        "ConfigurationFiles",
         "KioskController", "Panels", "HomeAssistant", "Program", argumentParser, lifecycle,
         logging, subprocess, unixSignals,
       ],
       swiftSettings: settings),
     .target(
-      name: "Fleet", dependencies: ["JuiceMaker", "KioskMessages"],
+      name: "Fleet", dependencies: ["JuiceDomain", "KioskMessages"],
       swiftSettings: settings),
     .systemLibrary(
       name: "CLibcrypto", pkgConfig: "libcrypto",
@@ -113,7 +115,7 @@ let package = Package(
     .target(
       name: "Dashboard",
       dependencies: [
-        "Fleet", "JuiceMaker", "KioskMessages", "MessageBroker", "CLibcrypto", httpTypes,
+        "Fleet", "JuiceDomain", "KioskMessages", "MessageBroker", "CLibcrypto", httpTypes,
         hummingbird, hummingbirdCore, hummingbirdTLS, lifecycle, logging, nioCore, nioHTTPTypes,
         nioSSL,
       ],
@@ -125,7 +127,7 @@ let package = Package(
     .executableTarget(
       name: "juice-dashboard",
       dependencies: [
-        "Dashboard", "JuiceMaker", "KioskConfiguration", "KioskMessages", "Program",
+        "Dashboard", "JuiceDomain", "ConfigurationFiles", "KioskMessages", "Program",
         argumentParser, lifecycle, logging,
       ],
       swiftSettings: settings),
@@ -137,7 +139,7 @@ let package = Package(
       name: "Simulation",
       dependencies: [
         "InMemoryBroker",
-        "JuiceMaker", "KioskCore", "KioskMessages", "MessageBroker", "Ledger", "KioskController",
+        "JuiceDomain", "KioskCore", "KioskMessages", "MessageBroker", "Ledger", "KioskController",
         grdb, logging,
       ],
       path: "Tests/Simulation", swiftSettings: settings),
@@ -147,22 +149,22 @@ let package = Package(
     .executableTarget(
       name: "count-instructions",
       dependencies: [
-        "JuiceMaker", "KioskCore", "KioskMessages", "MessageBroker", "Ledger", "Panels",
+        "JuiceDomain", "KioskCore", "KioskMessages", "MessageBroker", "Ledger", "Panels",
       ],
       path: "Tests/Instructions/Sources", swiftSettings: settings),
     .testTarget(
       name: "SimulationTests", dependencies: ["InMemoryBroker", "MessageBroker", "Simulation"],
       swiftSettings: settings),
     .target(name: "KioskTestSupport", path: "Tests/KioskTestSupport", swiftSettings: settings),
-    .testTarget(name: "JuiceMakerTests", dependencies: ["JuiceMaker"], swiftSettings: settings),
+    .testTarget(name: "JuiceDomainTests", dependencies: ["JuiceDomain"], swiftSettings: settings),
     .testTarget(
-      name: "KioskMessagesTests", dependencies: ["JuiceMaker", "KioskMessages"],
+      name: "KioskMessagesTests", dependencies: ["JuiceDomain", "KioskMessages"],
       swiftSettings: settings),
     .testTarget(
-      name: "PanelsTests", dependencies: ["JuiceMaker", "KioskMessages", "Panels"],
+      name: "PanelsTests", dependencies: ["JuiceDomain", "KioskMessages", "Panels"],
       swiftSettings: settings),
     .testTarget(
-      name: "HomeAssistantTests", dependencies: ["JuiceMaker", "KioskMessages", "HomeAssistant"],
+      name: "HomeAssistantTests", dependencies: ["JuiceDomain", "KioskMessages", "HomeAssistant"],
       swiftSettings: settings),
     .testTarget(
       name: "MessageBrokerTests",
@@ -171,33 +173,34 @@ let package = Package(
     .testTarget(
       name: "KioskCoreTests",
       dependencies: [
-        "JuiceMaker", "KioskCore", "KioskMessages", "Ledger", "MessageBroker", "Panels",
+        "JuiceDomain", "KioskCore", "KioskMessages", "Ledger", "MessageBroker", "Panels",
       ],
       swiftSettings: settings),
     .testTarget(
       name: "LedgerTests",
-      dependencies: ["JuiceMaker", "KioskCore", "KioskMessages", "Ledger", grdb, sqlite],
+      dependencies: ["JuiceDomain", "KioskCore", "KioskMessages", "Ledger", grdb, sqlite],
       swiftSettings: settings),
     .testTarget(
-      name: "KioskConfigurationTests",
-      dependencies: ["JuiceMaker", "KioskMessages", "KioskConfiguration", "KioskCore", "Panels"],
+      name: "ConfigurationFilesTests",
+      dependencies: ["JuiceDomain", "KioskMessages", "ConfigurationFiles", "KioskCore", "Panels"],
       swiftSettings: settings),
     .target(
       name: "FuzzTargets",
       dependencies: [
-        "JuiceMaker", "KioskConfiguration", "KioskCore", "KioskMessages", "MessageBroker", "Panels",
+        "JuiceDomain", "ConfigurationFiles", "KioskCore", "KioskMessages", "MessageBroker",
+        "Panels",
       ],
       path: "Tests/Fuzz/Targets", swiftSettings: settings),
     .testTarget(
       name: "FuzzCorpusTests", dependencies: ["FuzzTargets"], swiftSettings: settings),
     .testTarget(
-      name: "FleetTests", dependencies: ["Fleet", "JuiceMaker", "KioskMessages"],
+      name: "FleetTests", dependencies: ["Fleet", "JuiceDomain", "KioskMessages"],
       swiftSettings: settings),
     .testTarget(
       name: "DashboardTests",
       dependencies: [
         "InMemoryBroker",
-        "Dashboard", "Fleet", "JuiceMaker", "KioskMessages", "MessageBroker", httpTypes,
+        "Dashboard", "Fleet", "JuiceDomain", "KioskMessages", "MessageBroker", httpTypes,
         hummingbird, hummingbirdTesting, logging, nioCore, nioEmbedded, nioHTTPTypes,
       ],
       swiftSettings: settings),
@@ -205,7 +208,7 @@ let package = Package(
       name: "KioskControllerTests",
       dependencies: [
         "InMemoryBroker",
-        "JuiceMaker", "KioskCore", "KioskMessages", "MessageBroker", "Ledger", "Panels",
+        "JuiceDomain", "KioskCore", "KioskMessages", "MessageBroker", "Ledger", "Panels",
         "KioskController", grdb, logging, metrics, metricsTestKit,
       ],
       swiftSettings: settings),

@@ -1,4 +1,4 @@
-package import JuiceMaker
+package import JuiceDomain
 package import KioskMessages
 
 /// How soon somebody should look after a kiosk; the most urgent is the least.
@@ -38,7 +38,7 @@ extension KioskState {
   }
 }
 
-extension Fleet {
+extension KioskFleet {
   /// How many kiosks are in each state.
   package struct Count: Hashable, Sendable {
     package var kiosks = 0

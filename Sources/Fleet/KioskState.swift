@@ -1,4 +1,4 @@
-package import JuiceMaker
+package import JuiceDomain
 package import KioskMessages
 
 /// What is known of one kiosk; `nil` for what it has not told yet.

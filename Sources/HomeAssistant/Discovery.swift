@@ -1,4 +1,4 @@
-package import JuiceMaker
+package import JuiceDomain
 package import KioskMessages
 
 /// What Home Assistant is told about a kiosk, so that it shows there by itself: MQTT discovery.

@@ -1,5 +1,5 @@
 import CoreMetrics
-import JuiceMaker
+import JuiceDomain
 import KioskCore
 import KioskMessages
 import Ledger

@@ -1,4 +1,4 @@
-import JuiceMaker
+import JuiceDomain
 package import KioskMessages
 package import MessageBroker
 package import Panels

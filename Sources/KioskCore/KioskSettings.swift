@@ -1,4 +1,4 @@
-package import JuiceMaker
+package import JuiceDomain
 package import KioskMessages
 package import MessageBroker
 package import Panels

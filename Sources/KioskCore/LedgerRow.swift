@@ -1,4 +1,4 @@
-package import JuiceMaker
+package import JuiceDomain
 package import KioskMessages
 
 /// A row of the ledger: an entry, and what else its answer says.

@@ -1,4 +1,4 @@
-package import JuiceMaker
+package import JuiceDomain
 package import KioskMessages
 
 /// What a kiosk starts from.

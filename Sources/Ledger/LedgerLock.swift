@@ -47,7 +47,7 @@ final class LedgerLock {
 
   /// Who holds the lock. A kiosk that starts in the very moment of the question would find it taken,
   /// and start again; to ask any other way is not portable.
-  static func occupant(of path: String) throws(LedgerError) -> Ledger.Occupant {
+  static func occupant(of path: String) throws(LedgerError) -> KioskLedger.Occupant {
     try LedgerFile(path: path).refuseLinks()
     let descriptor = open(path + ".lock", O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
     guard descriptor >= 0 else {

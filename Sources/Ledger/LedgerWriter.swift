@@ -1,5 +1,5 @@
 import GRDB
-import JuiceMaker
+import JuiceDomain
 import KioskCore
 import KioskMessages
 
@@ -51,8 +51,8 @@ final class LedgerWriter {
     setDeliveries = try database.makeStatement(sql: "UPDATE kiosk SET deliveries = ?")
     setMark = try database.makeStatement(sql: "INSERT OR REPLACE INTO mark VALUES (?, ?)")
     setTicket = try database.makeStatement(sql: "INSERT OR REPLACE INTO ticket VALUES (?, ?)")
-    setCheckpoint = try database.makeStatement(sql: Ledger.checkpoint)
-    for row in try Row.fetchAll(database, sql: Ledger.ticketsSinceCheckpoint) {
+    setCheckpoint = try database.makeStatement(sql: KioskLedger.checkpoint)
+    for row in try Row.fetchAll(database, sql: KioskLedger.ticketsSinceCheckpoint) {
       tickets[row["day"]] = row["number"]
     }
     deliveries = try Int.fetchOne(database, sql: "SELECT deliveries FROM kiosk") ?? 0
@@ -107,7 +107,8 @@ final class LedgerWriter {
         throw LedgerError.unknownFruit(fruit.text)
       }
     }
-    guard (first - 1) / Ledger.checkpointInterval != last / Ledger.checkpointInterval else {
+    guard (first - 1) / KioskLedger.checkpointInterval != last / KioskLedger.checkpointInterval
+    else {
       return
     }
     try moveCheckpoint(on: database)

@@ -1,4 +1,4 @@
-package import KioskConfiguration
+package import ConfigurationFiles
 package import MessageBroker
 import MosquittoBroker
 

@@ -1,6 +1,6 @@
 package import ArgumentParser
+package import ConfigurationFiles
 import Foundation
-package import KioskConfiguration
 
 /// What a program's configuration file is read into.
 package protocol ConfigurationFile {

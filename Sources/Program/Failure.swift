@@ -1,5 +1,5 @@
 package import ArgumentParser
-package import KioskConfiguration
+package import ConfigurationFiles
 package import MessageBroker
 
 /// An end that is not success: a sentence for the person, a code for the script (sysexits.h).

@@ -1,6 +1,6 @@
 import ArgumentParser
+import ConfigurationFiles
 import Dashboard
-import KioskConfiguration
 import Program
 
 @main

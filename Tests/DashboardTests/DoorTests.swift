@@ -1,5 +1,5 @@
 import Foundation
-import JuiceMaker
+import JuiceDomain
 import Testing
 
 @testable import Dashboard
@@ -158,6 +158,6 @@ import Testing
     ("/\\evil.example", "/"), ("/\r\nSet-Cookie: a=b", "/"), ("kiosks", "/"),
   ])
   func nobodyIsSentElsewhere(link: String, place: String) {
-    #expect(Dashboard.place(link) == place)
+    #expect(DashboardServer.place(link) == place)
   }
 }

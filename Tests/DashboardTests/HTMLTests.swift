@@ -1,4 +1,4 @@
-import JuiceMaker
+import JuiceDomain
 import Testing
 
 @testable import Dashboard

@@ -4,7 +4,7 @@ import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
 import InMemoryBroker
-import JuiceMaker
+import JuiceDomain
 import KioskMessages
 import Logging
 import MessageBroker

@@ -4,7 +4,7 @@ import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
 import InMemoryBroker
-import JuiceMaker
+import JuiceDomain
 import KioskMessages
 import Logging
 import MessageBroker
@@ -18,7 +18,7 @@ import Testing
 /// menu, of which the test plays the part.
 final class Scene: Sendable {
   let now = Timestamp(milliseconds: 1_795_251_600_000)
-  let dashboard: Dashboard
+  let dashboard: DashboardServer
   private let client: any TestClientProtocol
   private let broker: MemoryClient
   private let cookies = Mutex<[String: String]>([:])
@@ -31,7 +31,7 @@ final class Scene: Sendable {
   }
 
   private init(
-    dashboard: Dashboard, client: any TestClientProtocol, broker: MemoryClient, clock: Clock
+    dashboard: DashboardServer, client: any TestClientProtocol, broker: MemoryClient, clock: Clock
   ) {
     self.dashboard = dashboard
     self.client = client
@@ -53,7 +53,7 @@ final class Scene: Sendable {
         broker: network.client(), root: "kiosk", now: { time }, patience: .seconds(600),
         logger: logger)
       let clock = Clock()
-      let dashboard = Dashboard(
+      let dashboard = DashboardServer(
         settings: settings, users: users, link: link, cost: .small,
         now: { clock.now.withLock { $0 } })
       let running = Task { await link.run() }

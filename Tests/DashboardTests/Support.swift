@@ -1,5 +1,5 @@
 import Foundation
-import JuiceMaker
+import JuiceDomain
 
 @testable import Dashboard
 

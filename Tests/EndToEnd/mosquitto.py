@@ -78,11 +78,19 @@ class Mosquitto:
 
     def stop(self, sign: int = signal.SIGTERM) -> None:
         if self.process:
-            self.process.send_signal(sign)
-            self.process.wait(10)
+            eventually(lambda: self._ends_by(sign))
             self.process = None
             if self.counts:
                 self.sieve.wait(10)
+
+    def _ends_by(self, sign: int) -> bool:
+        """One that has just begun to listen forgets the signal, and is sent it again."""
+        self.process.send_signal(sign)
+        try:
+            self.process.wait(1)
+        except subprocess.TimeoutExpired:
+            return False
+        return True
 
     def kill(self) -> None:
         self.stop(signal.SIGKILL)

@@ -20,8 +20,8 @@ def test_our_own_sources_pass() -> None:
 @pytest.mark.parametrize(
     ("target", "line"),
     [
-        ("JuiceMaker", "import KioskMessages"),
-        ("JuiceMaker", "import Foundation"),
+        ("JuiceDomain", "import KioskMessages"),
+        ("JuiceDomain", "import Foundation"),
         ("KioskController", "import MosquittoBroker"),
         ("KioskController", "package import CMosquitto"),
         ("KioskController", "@testable import GRDB"),
@@ -31,7 +31,7 @@ def test_our_own_sources_pass() -> None:
         ("Ledger", "import MessageBroker"),
         ("Ledger", "import KioskController"),
         ("Ledger", "import CoreMetrics"),
-        ("Newcomer", "import JuiceMaker"),
+        ("Newcomer", "import JuiceDomain"),
     ],
 )
 def test_a_forbidden_import_is_found(tmp_path: pathlib.Path, target: str, line: str) -> None:

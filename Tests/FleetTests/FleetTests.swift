@@ -1,10 +1,10 @@
 import Fleet
-import JuiceMaker
+import JuiceDomain
 import KioskMessages
 import Testing
 
 @Suite struct FleetTests {
-  var fleet = Fleet(root: "shop/kiosk")
+  var fleet = KioskFleet(root: "shop/kiosk")
   private let now = Timestamp(milliseconds: 1_795_251_600_000)
 
   @discardableResult
@@ -114,10 +114,10 @@ import Testing
   }
 
   @Test mutating func thereIsAnEndToWhatIsKept() {
-    for number in 0..<Fleet.maximumKiosks { tell("k\(number)/status", "online") }
+    for number in 0..<KioskFleet.maximumKiosks { tell("k\(number)/status", "online") }
     #expect(tell("one-more/status", "online") == nil)
     #expect(tell("k1/status", "offline") == "k1")
-    let long = String(repeating: "x", count: Fleet.maximumPayload + 1)
+    let long = String(repeating: "x", count: KioskFleet.maximumPayload + 1)
     #expect(tell("k1/service", long) == nil)
   }
 }

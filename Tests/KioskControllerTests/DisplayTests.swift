@@ -1,5 +1,5 @@
 import InMemoryBroker
-import JuiceMaker
+import JuiceDomain
 import KioskCore
 import KioskMessages
 import MessageBroker

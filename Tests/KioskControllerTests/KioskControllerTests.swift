@@ -1,5 +1,5 @@
 import InMemoryBroker
-import JuiceMaker
+import JuiceDomain
 import KioskController
 import KioskCore
 import KioskMessages

@@ -1,7 +1,7 @@
 import CoreMetrics
 import Foundation
 import InMemoryBroker
-import JuiceMaker
+import JuiceDomain
 import KioskController
 import KioskCore
 import KioskMessages

@@ -50,7 +50,7 @@ import Testing
     scene.broker.inject(.init(.before, .delivery, of: "kiosk"))
     scene.publish("banana", to: Self.order, by: panel)
     scene.crashKiosk()
-    if isNoted { try Ledger(path: scene.ledgerPath).noteAcknowledged(through: 2) }
+    if isNoted { try KioskLedger(path: scene.ledgerPath).noteAcknowledged(through: 2) }
     try scene.startKiosk()
     // If nothing tells, it is taken for the old one: rather one too few than one too many.
     let isMade = isNoted || habits != .rabbitMQ
@@ -90,7 +90,7 @@ import Testing
   /// Somebody has put another ledger in the place of the one that the lock file knew.
   @Test func aNoteOfWhatTheLedgerDoesNotHaveTellsNothing() throws {
     let scene = try Scene(habits: .rabbitMQ)
-    try Ledger(path: scene.ledgerPath).noteAcknowledged(through: 100)
+    try KioskLedger(path: scene.ledgerPath).noteAcknowledged(through: 100)
     try scene.startKiosk()
     let panel = try scene.panel()
     scene.broker.inject(.init(.before, .acknowledgement, of: "kiosk"))

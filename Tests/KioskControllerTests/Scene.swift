@@ -1,6 +1,6 @@
 import Foundation
 import InMemoryBroker
-import JuiceMaker
+import JuiceDomain
 import KioskController
 import KioskCore
 import KioskMessages
@@ -19,7 +19,7 @@ final class Scene {
   var batchLimit: Int?
   let topics: KioskTopics
   private let folder: URL
-  private var kiosk: (client: MemoryClient, controller: KioskController, task: Task<Void, Never>)?
+  private var kiosk: (client: MemoryClient, controller: Controller, task: Task<Void, Never>)?
   private var witness: Person?
   private let observed = Observer()
 
@@ -79,8 +79,8 @@ final class Scene {
       return Moment(
         timestamp: now, day: Int(now.milliseconds / 86_400_000), uptime: broker.now)
     }
-    let controller = try KioskController(
-      settings: settings, broker: client, ledger: Ledger(path: ledgerPath), clock: clock,
+    let controller = try Controller(
+      settings: settings, broker: client, ledger: KioskLedger(path: ledgerPath), clock: clock,
       logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
     let task = Task(executorPreference: executor) { [observed] in
       await controller.run(clientID: "kiosk") { condition in
@@ -200,8 +200,8 @@ final class Scene {
   }
 
   /// Looks into the ledger, as another process may.
-  func ledger<Value>(_ read: (Ledger) throws -> Value) throws -> Value {
-    try read(try Ledger(path: ledgerPath, readOnly: true))
+  func ledger<Value>(_ read: (KioskLedger) throws -> Value) throws -> Value {
+    try read(try KioskLedger(path: ledgerPath, readOnly: true))
   }
 }
 
@@ -218,10 +218,10 @@ final class AtOnce: SerialExecutor, TaskExecutor {
 }
 
 final class Outcome: Sendable {
-  fileprivate let result = Mutex<KioskController.ReloadOutcome?>(nil)
+  fileprivate let result = Mutex<Controller.ReloadOutcome?>(nil)
 
   /// `nil` as long as nothing has.
-  var now: KioskController.ReloadOutcome? { result.withLock(\.self) }
+  var now: Controller.ReloadOutcome? { result.withLock(\.self) }
 }
 
 private final class Observer: Sendable {

@@ -1,6 +1,6 @@
 import GRDB
 import InMemoryBroker
-import JuiceMaker
+import JuiceDomain
 import KioskController
 import KioskCore
 import KioskMessages

@@ -1,5 +1,5 @@
 import Foundation
-import JuiceMaker
+import JuiceDomain
 import KioskMessages
 import Ledger
 import MessageBroker
@@ -17,7 +17,7 @@ final class TestKiosk {
   private(set) var core: Kiosk
   private(set) var door: KioskDoor
   private(set) var settlement = Settlement()
-  private(set) var ledger: Ledger
+  private(set) var ledger: KioskLedger
   /// What the last batch has changed of the state.
   private(set) var changes: [Message] = []
   private let folder: URL
@@ -29,7 +29,7 @@ final class TestKiosk {
     folder = FileManager.default.temporaryDirectory
       .appending(path: "core-tests-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    ledger = try Ledger(path: folder.appending(path: "ledger.sqlite").path)
+    ledger = try KioskLedger(path: folder.appending(path: "ledger.sqlite").path)
     var opening = settings
     if let stock { opening.stock.initial = stock }
     let state = try ledger.state()

@@ -1,4 +1,4 @@
-import JuiceMaker
+import JuiceDomain
 import KioskMessages
 import Testing
 

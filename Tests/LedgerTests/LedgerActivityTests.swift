@@ -1,4 +1,4 @@
-import JuiceMaker
+import JuiceDomain
 import KioskCore
 import KioskMessages
 import Ledger
@@ -13,7 +13,7 @@ import Testing
 
   private func activity(
     through seq: Int, limit: Int = 100, since milliseconds: Int64 = 0
-  ) throws -> Ledger.Activity {
+  ) throws -> KioskLedger.Activity {
     try place.open(readOnly: true)
       .activity(through: seq, limit: limit, since: Timestamp(milliseconds: milliseconds))
   }
@@ -108,6 +108,6 @@ import Testing
     #expect(recent.orders.map(\.glasses) == [2])
     #expect(recent.used.map(\.amount) == [6])
     #expect(recent.span == Timestamp(milliseconds: 1000)...Timestamp(milliseconds: 2000))
-    #expect(try activity(through: 4, since: 2001) == Ledger.Activity(before: 0))
+    #expect(try activity(through: 4, since: 2001) == KioskLedger.Activity(before: 0))
   }
 }

@@ -1,6 +1,6 @@
 import GRDB
 import GRDBSQLite
-import JuiceMaker
+import JuiceDomain
 import KioskCore
 import KioskMessages
 import Testing
@@ -9,7 +9,7 @@ import Testing
 
 @Suite struct LedgerCommitTests {
   private let place: TemporaryLedger
-  private let ledger: Ledger
+  private let ledger: KioskLedger
 
   init() throws {
     place = try TemporaryLedger()

@@ -1,6 +1,6 @@
 import Foundation
 import GRDB
-import JuiceMaker
+import JuiceDomain
 import KioskCore
 import KioskMessages
 import Testing
@@ -20,16 +20,16 @@ import Testing
   }
 
   @Test func whoHasItOpenCanBeAskedWithoutChangingAnything() throws {
-    #expect(try Ledger.occupant(of: place.path) == .nobody(lastAlive: nil))
+    #expect(try KioskLedger.occupant(of: place.path) == .nobody(lastAlive: nil))
     #expect(!FileManager.default.fileExists(atPath: place.path + ".lock"))
     let alive = Timestamp(milliseconds: 1_795_251_600_123)
     do {
       let ledger = try place.open()
       ledger.beat(at: alive)
       let process = Int(ProcessInfo.processInfo.processIdentifier)
-      #expect(try Ledger.occupant(of: place.path) == .kiosk(process: process))
+      #expect(try KioskLedger.occupant(of: place.path) == .kiosk(process: process))
     }
-    #expect(try Ledger.occupant(of: place.path) == .nobody(lastAlive: alive))
+    #expect(try KioskLedger.occupant(of: place.path) == .nobody(lastAlive: alive))
     #expect(try place.open().lastAlive == alive)
   }
 
@@ -48,7 +48,7 @@ import Testing
       path: file, detail: "it is a symbolic link; put the file itself there")
     #expect(throws: error) { try place.open() }
     #expect(throws: error) { try place.open(readOnly: true) }
-    #expect(throws: error) { try Ledger.occupant(of: place.path) }
+    #expect(throws: error) { try KioskLedger.occupant(of: place.path) }
     #expect(FileManager.default.contents(atPath: target) == before)
   }
 
@@ -74,10 +74,10 @@ import Testing
     let alive = Timestamp(milliseconds: 1_795_251_600_123)
     do {
       let clock = SystemClock(knowsTheTime: knowsTheTime) { .seconds(6_000) }
-      try Ledger(path: place.path, clock: clock).beat(at: alive)
+      try KioskLedger(path: place.path, clock: clock).beat(at: alive)
     }
     let clock = SystemClock(knowsTheTime: knowsTheTime) { .seconds(uptime) }
-    #expect(try Ledger(path: place.path, clock: clock).lastAlive == (counts ? alive : nil))
+    #expect(try KioskLedger(path: place.path, clock: clock).lastAlive == (counts ? alive : nil))
   }
 
   /// A kiosk that starts and dies before it beats has read nothing of what waits for it: its start
@@ -122,7 +122,7 @@ import Testing
   @Test func aFolderThatIsNotThereIsNamed() {
     let path = place.folder.appending(path: "none/ledger.sqlite").path
     #expect(throws: LedgerError.cannotOpen(path: path, detail: "No such file or directory")) {
-      try Ledger(path: path)
+      try KioskLedger(path: path)
     }
   }
 

@@ -1,4 +1,4 @@
-import JuiceMaker
+import JuiceDomain
 import KioskCore
 import KioskMessages
 import Testing

@@ -1,6 +1,6 @@
 import Foundation
 import GRDB
-import JuiceMaker
+import JuiceDomain
 import KioskCore
 import KioskMessages
 import Testing
@@ -33,14 +33,14 @@ import Testing
 
   private func restore(
     from backup: String, replacing: Bool = false
-  ) throws -> Ledger.Restoration {
-    try Ledger.restore(
+  ) throws -> KioskLedger.Restoration {
+    try KioskLedger.restore(
       from: try BackupFile(path: backup), to: place.path, replacing: replacing)
   }
 
   @Test func aBackupIsOneFile() throws {
     #expect(try files == ["backup.sqlite", "ledger.sqlite", "ledger.sqlite.lock"])
-    #expect(try Ledger(path: backup, readOnly: true).verify() == 2)
+    #expect(try KioskLedger(path: backup, readOnly: true).verify() == 2)
     #expect(try files == ["backup.sqlite", "ledger.sqlite", "ledger.sqlite.lock"])
   }
 
@@ -121,7 +121,7 @@ import Testing
     let restored = try restore(from: backup, replacing: true)
     #expect(restored.entries == 2)
     let kept = try #require(restored.kept)
-    #expect(try Ledger(path: kept, readOnly: true).verify() == 4)
+    #expect(try KioskLedger(path: kept, readOnly: true).verify() == 4)
     #expect(try place.open().verify() == 2)
   }
 
@@ -176,7 +176,7 @@ import Testing
     let restored = try restore(from: backup, replacing: true)
     #expect(try place.open().verify() == 2)
     let kept = try #require(restored.kept)
-    #expect(try Ledger(path: kept, readOnly: true).verify() == 3)
+    #expect(try KioskLedger(path: kept, readOnly: true).verify() == 3)
   }
 
   @Test func aDamagedLedgerIsKeptAsItIs() throws {

@@ -1,5 +1,5 @@
 import GRDB
-import JuiceMaker
+import JuiceDomain
 import KioskCore
 import KioskMessages
 import Testing

@@ -1,6 +1,6 @@
 import Foundation
 import GRDB
-import JuiceMaker
+import JuiceDomain
 import KioskCore
 import KioskMessages
 import Testing

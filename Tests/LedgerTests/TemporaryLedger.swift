@@ -1,6 +1,6 @@
 import Foundation
 import GRDB
-import JuiceMaker
+import JuiceDomain
 import KioskCore
 import KioskMessages
 import Ledger
@@ -18,8 +18,8 @@ final class TemporaryLedger {
 
   deinit { try? FileManager.default.removeItem(at: folder) }
 
-  func open(readOnly: Bool = false) throws(LedgerError) -> Ledger {
-    try Ledger(path: path, readOnly: readOnly)
+  func open(readOnly: Bool = false) throws(LedgerError) -> KioskLedger {
+    try KioskLedger(path: path, readOnly: readOnly)
   }
 
   /// Opens the ledger, commits, and closes it again.

@@ -1,11 +1,11 @@
-import JuiceMaker
+import JuiceDomain
 import KioskCore
 import KioskMessages
 import Ledger
 
 // What must be true when nothing is on its way.
 extension Auditor {
-  mutating func checkQuiet(_ ledger: Ledger, at now: Duration) {
+  mutating func checkQuiet(_ ledger: KioskLedger, at now: Duration) {
     for number in pending.sorted() where mustCount(sent[number]) {
       fail(.lost, "message \(number) did not count")
     }

@@ -1,5 +1,5 @@
 import InMemoryBroker
-import JuiceMaker
+import JuiceDomain
 import KioskCore
 import KioskMessages
 import Ledger
@@ -195,7 +195,7 @@ struct Auditor {
 
   // MARK: What the ledger holds
 
-  mutating func read(_ ledger: Ledger, at now: Duration) {
+  mutating func read(_ ledger: KioskLedger, at now: Duration) {
     do {
       for (row, reply) in try ledger.rows(after: seq, limit: .max) {
         check(row.entry, reply, at: now)
@@ -206,7 +206,7 @@ struct Auditor {
   }
 
   /// What a start begins with.
-  mutating func checkState(_ ledger: Ledger) {
+  mutating func checkState(_ ledger: KioskLedger) {
     do {
       let state = try ledger.state()
       let stock = Dictionary(uniqueKeysWithValues: state.stock.map { ($0.fruit.text, $0.amount) })

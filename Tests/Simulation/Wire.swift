@@ -1,4 +1,4 @@
-import JuiceMaker
+import JuiceDomain
 import KioskMessages
 
 // Between what people mean and what goes over the wire.

@@ -1,5 +1,5 @@
 import Foundation
-import JuiceMaker
+import JuiceDomain
 import KioskController
 import KioskCore
 import KioskMessages
@@ -27,7 +27,7 @@ extension World {
     defer { try? FileManager.default.removeItem(at: folder) }
     let file = folder.appending(path: "ledger.sqlite")
     do {
-      let ledger = try Ledger(path: file.path)
+      let ledger = try KioskLedger(path: file.path)
       let rules = Schedule.Rules()
       let opening = Kiosk.opening(
         settings: try settings(rules), state: try ledger.state(),

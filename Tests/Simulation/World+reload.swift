@@ -26,7 +26,7 @@ extension World {
   }
 
   /// What was decided in a turn was decided before the rules changed.
-  func kioskTurned(_ client: MemoryClient, _ controller: KioskController) {
+  func kioskTurned(_ client: MemoryClient, _ controller: Controller) {
     guard let kiosk, kiosk.client === client else { return }
     // What a message's sender asked for is known until the next turn.
     if hasWork { auditor.read(kiosk.ledger, at: broker.now) }

@@ -1,6 +1,6 @@
 import Foundation
 import InMemoryBroker
-import JuiceMaker
+import JuiceDomain
 import KioskController
 import KioskCore
 import KioskMessages
@@ -46,9 +46,9 @@ package final class World {
 
   struct Process {
     let client: MemoryClient
-    let controller: KioskController
+    let controller: Controller
     /// The process's own, which is not at work whenever the world looks.
-    let ledger: Ledger
+    let ledger: KioskLedger
     let task: Task<Void, Never>
   }
 
@@ -212,15 +212,15 @@ package final class World {
     let client = broker.client(on: executor, batchLimit: rules.batchLimit)
     // The process gets them, and uses them only while the executor runs, on this thread.
     nonisolated(unsafe) let world = self
-    nonisolated(unsafe) let ledger = try Ledger(path: disk.path)
+    nonisolated(unsafe) let ledger = try KioskLedger(path: disk.path)
     let clock = KioskClock { [clock, broker] in
       let now = clock.now(broker)
       let day = (Double(now) / 86_400_000).rounded(.down)
       return Moment(timestamp: Timestamp(milliseconds: now), day: Int(day), uptime: broker.now)
     }
-    let controller: KioskController
+    let controller: Controller
     do {
-      controller = try KioskController(
+      controller = try Controller(
         settings: settings, broker: Edge(client, of: world), ledger: ledger, clock: clock,
         logger: Logger(label: "simulation") { _ in SwiftLogNoOpLogHandler() })
     } catch  where isDiskFailing {

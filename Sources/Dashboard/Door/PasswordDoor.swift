@@ -1,4 +1,4 @@
-import JuiceMaker
+import JuiceDomain
 import Synchronization
 
 /// Checks passwords: not too often, and only a few at a time, because each takes time and memory on

@@ -1,4 +1,4 @@
-package import JuiceMaker
+package import JuiceDomain
 
 /// Somebody who may log in.
 package struct User: Sendable, Hashable {

@@ -1,5 +1,5 @@
 import Foundation
-import JuiceMaker
+import JuiceDomain
 import Synchronization
 
 /// The file of those who may log in: a line for each, `<name> <role> <hash>`.

@@ -1,5 +1,5 @@
 package import Fleet
-package import JuiceMaker
+package import JuiceDomain
 package import KioskMessages
 package import Logging
 package import MessageBroker
@@ -19,7 +19,7 @@ package final class KioskLink: Service {
   }
 
   fileprivate struct State: Sendable {
-    var fleet: Fleet
+    var fleet: KioskFleet
     var offline: BrokerError?
     var isOnline = false
     var pending: [Key: [Int: Pending]] = [:]
@@ -49,10 +49,10 @@ package final class KioskLink: Service {
     self.now = now
     self.patience = patience
     self.logger = logger
-    state = Mutex(State(fleet: Fleet(root: root)))
+    state = Mutex(State(fleet: KioskFleet(root: root)))
   }
 
-  package var fleet: Fleet { state.withLock { $0.fleet } }
+  package var fleet: KioskFleet { state.withLock { $0.fleet } }
 
   /// What stands between the dashboard and its broker; `nil` if nothing does.
   var trouble: String? {
@@ -65,7 +65,7 @@ package final class KioskLink: Service {
 
   package func run() async {
     let filters =
-      Fleet.filters(root: root)
+      KioskFleet.filters(root: root)
       + ["restock/+", "service/+", "\(Self.virtualPanel)"]
       .map { "\(root)/+/\($0)/result" }
     await broker.connect(

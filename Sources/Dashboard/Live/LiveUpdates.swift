@@ -1,4 +1,4 @@
-import JuiceMaker
+import JuiceDomain
 import ServiceLifecycle
 import Synchronization
 

@@ -3,7 +3,7 @@ import Hummingbird
 import Logging
 
 enum ErrorPage {
-  static func response(to error: any Error, _ visit: Visit, logger: Logger) -> Response {
+  static func response(to error: any Error, _ visit: PageContext, logger: Logger) -> Response {
     switch error {
     case Refusal.loggedOut:
       guard visit.place != "/" else { return LoginPage.page(visit, to: "/").response(visit) }
@@ -26,7 +26,9 @@ enum ErrorPage {
     }
   }
 
-  private static func page(_ visit: Visit, _ status: HTTPResponse.Status, _ text: String) -> Page {
+  private static func page(_ visit: PageContext, _ status: HTTPResponse.Status, _ text: String)
+    -> Page
+  {
     Page(
       title: text,
       body: """

@@ -1,5 +1,5 @@
 import Fleet
-import JuiceMaker
+import JuiceDomain
 import KioskMessages
 
 /// Every kiosk, the most urgent first.
@@ -7,7 +7,7 @@ struct FleetPage {
   /// More are on further pages: what is on one screen has to stay quick.
   static let kiosksPerPage = 100
 
-  let fleet: Fleet
+  let fleet: KioskFleet
   let trouble: String?
   let now: Timestamp
   let language: Language
@@ -98,7 +98,7 @@ struct FleetPage {
       case .fine: "good"
       }
     let dry: HTML? = kiosk.nextToRunDry.map { next in
-      let moment = Moment(nil, now: now, language)
+      let moment = LocalTime(nil, now: now, language)
       return """
         <span class="fact"><span class="key">\(language("Next out", "다음 품절"))</span>
         \(kiosk.name(of: next.fruit, language)) \(moment.distance(next.at))</span>

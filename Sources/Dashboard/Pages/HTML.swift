@@ -1,4 +1,4 @@
-import JuiceMaker
+import JuiceDomain
 
 /// Markup. Only what stands as a literal in the source is taken as it is: every value that is
 /// interpolated is escaped, unless it is `HTML` itself.

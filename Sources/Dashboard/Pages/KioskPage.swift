@@ -1,5 +1,5 @@
 import Fleet
-import JuiceMaker
+import JuiceDomain
 import KioskMessages
 
 /// One kiosk: what is there, what sells, who has restocked, and how to restock.
@@ -7,10 +7,10 @@ struct KioskPage {
   let kiosk: KioskState
   let trouble: String?
   let now: Timestamp
-  let visit: Visit
+  let visit: PageContext
 
   var language: Language { visit.language }
-  var moment: Moment { Moment(kiosk.sales?.timeZone, now: now, language) }
+  var moment: LocalTime { LocalTime(kiosk.sales?.timeZone, now: now, language) }
 
   /// - Parameter notice: what has just been done.
   func page(notice: HTML? = nil) -> Page {

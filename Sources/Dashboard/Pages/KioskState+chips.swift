@@ -1,5 +1,5 @@
 import Fleet
-import JuiceMaker
+import JuiceDomain
 import KioskMessages
 
 extension KioskState {
@@ -18,7 +18,7 @@ extension KioskState {
       chips.append("<span class=\"chip good\">\(language("Online", "온라인"))</span>")
     } else {
       let since = (offlineSince ?? lastWord).map {
-        " · \(Moment(nil, now: now, language).distance($0))"
+        " · \(LocalTime(nil, now: now, language).distance($0))"
       }
       chips.append("<span class=\"chip bad\">\(language("Offline", "오프라인"))\(since ?? "")</span>")
     }

@@ -1,4 +1,4 @@
-import JuiceMaker
+import JuiceDomain
 
 extension Language {
   /// The one of the two that is in this language: translations stand side by side, where they are

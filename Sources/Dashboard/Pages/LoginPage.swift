@@ -4,7 +4,7 @@ import Hummingbird
 enum LoginPage {
   /// - Parameter problem: why the last attempt has failed.
   static func page(
-    _ visit: Visit, to place: String, problem: String? = nil,
+    _ visit: PageContext, to place: String, problem: String? = nil,
     status: HTTPResponse.Status = .ok
   ) -> Page {
     let language = visit.language

@@ -1,6 +1,6 @@
 import HTTPTypes
 import Hummingbird
-import JuiceMaker
+import JuiceDomain
 
 /// A whole page.
 struct Page {
@@ -12,13 +12,13 @@ struct Page {
   /// Without the bar at the top: for a screen on a wall.
   var isBare = false
 
-  func response(_ visit: Visit) -> Response {
+  func response(_ visit: PageContext) -> Response {
     Response(
       status: status, headers: [.contentType: "text/html; charset=utf-8"],
       body: ResponseBody(byteBuffer: ByteBuffer(string: html(visit).text)))
   }
 
-  private func html(_ visit: Visit) -> HTML {
+  private func html(_ visit: PageContext) -> HTML {
     let language = visit.language
     let liveAttribute: HTML = live.map { " data-live=\"\($0)\"" } ?? ""
     return """
@@ -47,7 +47,7 @@ struct Page {
       """
   }
 
-  private func bar(_ visit: Visit) -> HTML {
+  private func bar(_ visit: PageContext) -> HTML {
     let language = visit.language
     let other = language == .english ? Language.korean : .english
     let user: HTML? = visit.user.map { user in

@@ -1,5 +1,5 @@
 import Fleet
-import JuiceMaker
+import JuiceDomain
 import KioskMessages
 
 /// A panel of buttons in the browser: to try things out, and as a spare when a button breaks.
@@ -7,7 +7,7 @@ struct PanelPage {
   let kiosk: KioskState
   let trouble: String?
   let now: Timestamp
-  let visit: Visit
+  let visit: PageContext
 
   private var language: Language { visit.language }
 

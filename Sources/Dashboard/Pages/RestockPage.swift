@@ -1,11 +1,11 @@
 import Fleet
-import JuiceMaker
+import JuiceDomain
 import KioskMessages
 
 /// A restock before it is sent, and what became of it.
 struct RestockPage {
   let kiosk: KioskState
-  let visit: Visit
+  let visit: PageContext
 
   private var language: Language { visit.language }
 

@@ -1,13 +1,13 @@
 import Fleet
-import JuiceMaker
+import JuiceDomain
 import KioskMessages
 
 /// What has sold: today by hour, and the last days by day.
 struct SalesCharts {
   private let kiosk: KioskState
-  private let moment: Moment
+  private let moment: LocalTime
 
-  init(_ kiosk: KioskState, _ moment: Moment) {
+  init(_ kiosk: KioskState, _ moment: LocalTime) {
     self.kiosk = kiosk
     self.moment = moment
   }

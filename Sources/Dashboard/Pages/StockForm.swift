@@ -1,12 +1,12 @@
 import Fleet
-import JuiceMaker
+import JuiceDomain
 import KioskMessages
 
 /// The stock as bars, each with its stepper; a viewer sees only the bars.
 struct StockForm {
   let kiosk: KioskState
   let now: Timestamp
-  let visit: Visit
+  let visit: PageContext
 
   private var language: Language { visit.language }
 
@@ -96,7 +96,7 @@ struct StockForm {
   private func outlook(_ fruit: Fruit.ID) -> String {
     guard let outlook = kiosk.forecast?.fruits[fruit], outlook.stock > 0 else { return "" }
     if let emptyAt = outlook.emptyAt {
-      let distance = Moment(nil, now: now, language).distance(emptyAt)
+      let distance = LocalTime(nil, now: now, language).distance(emptyAt)
       return language("runs out \(distance)", "\(distance) 품절 예상")
     }
     guard outlook.perHour != nil else {

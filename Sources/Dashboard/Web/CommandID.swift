@@ -1,4 +1,4 @@
-import JuiceMaker
+import JuiceDomain
 import KioskMessages
 
 /// The id of a command to a kiosk. (Hummingbird calls something else a request.)

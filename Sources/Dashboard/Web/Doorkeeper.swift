@@ -1,6 +1,6 @@
 import HTTPTypes
 import Hummingbird
-import JuiceMaker
+import JuiceDomain
 
 /// Knows who asks, and lets nothing out without the headers that keep a page to itself.
 struct Doorkeeper: RouterMiddleware {
@@ -13,7 +13,7 @@ struct Doorkeeper: RouterMiddleware {
   let now: @Sendable () -> ContinuousClock.Instant
 
   func handle(
-    _ request: Request, context: Visit, next: (Request, Visit) async throws -> Response
+    _ request: Request, context: PageContext, next: (Request, PageContext) async throws -> Response
   ) async throws -> Response {
     var visit = context
     visit.place = request.uri.string

@@ -1,5 +1,5 @@
 import Hummingbird
-import JuiceMaker
+import JuiceDomain
 
 /// The fields of a form that was sent, or of a query.
 struct Form: Sendable {
@@ -37,7 +37,7 @@ struct Form: Sendable {
 
 extension Request {
   /// The form that this request brings, if it is from a page of ours.
-  func form(from visit: Visit, _ sessions: Sessions) async throws -> Form {
+  func form(from visit: PageContext, _ sessions: Sessions) async throws -> Form {
     let buffer = try await body.collect(upTo: Form.maximumSize)
     let form = Form(String(buffer: buffer))
     guard let proof = form["proof"], sessions.isValid(proof: proof, for: visit.token) else {

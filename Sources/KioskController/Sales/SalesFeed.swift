@@ -1,4 +1,4 @@
-import JuiceMaker
+import JuiceDomain
 import KioskCore
 import KioskMessages
 import Ledger
@@ -63,7 +63,7 @@ struct SalesFeed: Sendable {
   ///
   /// - Parameter core: what the ledger's last entry has come to.
   mutating func due(
-    at now: Timestamp, reading ledger: Ledger, core: Kiosk
+    at now: Timestamp, reading ledger: KioskLedger, core: Kiosk
   ) throws(LedgerError) -> [Message] {
     guard wait(at: now) == .zero else { return [] }
     if history?.today != settings.wall.day(at: now) {

@@ -1,4 +1,4 @@
-package import JuiceMaker
+package import JuiceDomain
 import KioskCore
 package import KioskMessages
 

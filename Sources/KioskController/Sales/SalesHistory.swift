@@ -1,4 +1,4 @@
-package import JuiceMaker
+package import JuiceDomain
 package import KioskCore
 package import KioskMessages
 package import Ledger
@@ -45,7 +45,7 @@ package struct SalesHistory: Sendable {
   private static let page = 500
 
   /// Reads on, from the newest entries to the oldest.
-  package mutating func read(_ ledger: Ledger) throws(LedgerError) {
+  package mutating func read(_ ledger: KioskLedger) throws(LedgerError) {
     guard !isComplete else { return }
     let activity = try ledger.activity(through: unread, limit: Self.page, since: start)
     // Clocks jump, but not for a whole page: what lies before one that is too old is too old.

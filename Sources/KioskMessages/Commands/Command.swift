@@ -1,4 +1,4 @@
-package import JuiceMaker
+package import JuiceDomain
 
 /// What somebody wants of the kiosk.
 package enum Command: Hashable, Sendable {

@@ -1,4 +1,4 @@
-import JuiceMaker
+import JuiceDomain
 
 extension Request {
   /// The most bytes that a command may have.

@@ -1,4 +1,4 @@
-package import JuiceMaker
+package import JuiceDomain
 
 extension Request {
   /// The payload that says this request.

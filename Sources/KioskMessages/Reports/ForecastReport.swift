@@ -1,4 +1,4 @@
-package import JuiceMaker
+package import JuiceDomain
 
 /// How fast each fruit goes, and when it will be gone.
 package struct ForecastReport: Hashable, Sendable {

@@ -1,4 +1,4 @@
-package import JuiceMaker
+package import JuiceDomain
 
 /// The menu as others hear it: names in every language, recipes, and how much of each fruit there
 /// may be.

@@ -1,4 +1,4 @@
-import JuiceMaker
+import JuiceDomain
 
 extension SalesReport {
   package var payload: [UInt8] {

@@ -1,4 +1,4 @@
-package import JuiceMaker
+package import JuiceDomain
 
 /// What a kiosk has sold: today by hour, and the last days by day, on the kiosk's own calendar.
 ///

@@ -1,4 +1,4 @@
-package import JuiceMaker
+package import JuiceDomain
 
 /// The whole stock as displays and dashboards hear it.
 package struct StockReport: Hashable, Sendable {

@@ -1,4 +1,4 @@
-package import JuiceMaker
+package import JuiceDomain
 
 /// What a sender is told of its command.
 package struct CommandResult: Hashable, Sendable {

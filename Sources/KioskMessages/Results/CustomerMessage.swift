@@ -1,4 +1,4 @@
-package import JuiceMaker
+package import JuiceDomain
 
 /// What the customer reads, in the words of the original Juice Maker.
 package enum CustomerMessage {

@@ -1,4 +1,4 @@
-import JuiceMaker
+import JuiceDomain
 
 extension LedgerEntry {
   /// - Throws: `JSONError` if it is not an entry as `payload` writes it; unknown members are ignored.

@@ -1,4 +1,4 @@
-package import JuiceMaker
+package import JuiceDomain
 
 /// One line of the ledger: what was decided, once and for all. It is what `events` publishes.
 package struct LedgerEntry: Hashable, Sendable {

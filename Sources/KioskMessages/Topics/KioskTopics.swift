@@ -1,4 +1,4 @@
-package import JuiceMaker
+package import JuiceDomain
 
 /// Where a kiosk listens and speaks: every topic below `<root>/<kiosk>`.
 package struct KioskTopics: Hashable, Sendable {

@@ -1,4 +1,4 @@
-package import JuiceMaker
+package import JuiceDomain
 
 /// Something that the kiosk pushes to a device: a topic, and what to say there.
 package struct Push: Hashable, Sendable {

@@ -1,4 +1,4 @@
-package import JuiceMaker
+package import JuiceDomain
 
 /// A text with gaps for what the kiosk knows: `Kiwi {stock.kiwi}`.
 ///

@@ -1,7 +1,7 @@
 import ArgumentParser
+import ConfigurationFiles
 import Dashboard
 import Foundation
-import KioskConfiguration
 import KioskMessages
 import Logging
 import Program
@@ -41,7 +41,7 @@ struct Run: AsyncParsableCommand {
     let link = KioskLink(
       broker: try configuration.broker.makeBroker(), root: configuration.root,
       now: { Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1000)) }, logger: logger)
-    let dashboard = Dashboard(settings: settings, users: users, link: link)
+    let dashboard = DashboardServer(settings: settings, users: users, link: link)
     // The server's own lines are about connections, which no kiosk owner asks for.
     var quiet = logger
     quiet.logLevel = max(logger.logLevel, .warning)

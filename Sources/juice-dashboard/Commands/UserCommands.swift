@@ -1,8 +1,8 @@
 import ArgumentParser
+import ConfigurationFiles
 import Dashboard
 import Foundation
-import JuiceMaker
-import KioskConfiguration
+import JuiceDomain
 import Program
 
 struct UserCommands: ParsableCommand {

@@ -1,7 +1,7 @@
 import ArgumentParser
+import ConfigurationFiles
 import Foundation
-import JuiceMaker
-import KioskConfiguration
+import JuiceDomain
 import KioskController
 import KioskCore
 import KioskMessages

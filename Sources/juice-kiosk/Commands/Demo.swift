@@ -1,7 +1,7 @@
 import ArgumentParser
+import ConfigurationFiles
 import Foundation
-import JuiceMaker
-import KioskConfiguration
+import JuiceDomain
 import KioskController
 import KioskMessages
 import Logging
@@ -42,7 +42,7 @@ private struct Demonstration: Service {
         configuration.kiosk.language = language
         configuration.broker.port = port
         configuration.ledgerPath = folder.appending(path: "ledger.sqlite").path()
-        let controller = try KioskController.build(configuration, logger: logger)
+        let controller = try Controller.build(configuration, logger: logger)
         try await withThrowingTaskGroup { group in
           group.addTask { [configuration] in
             await controller.run(clientID: configuration.broker.clientID)

@@ -1,5 +1,5 @@
 import ArgumentParser
-import KioskConfiguration
+import ConfigurationFiles
 import KioskMessages
 import Program
 

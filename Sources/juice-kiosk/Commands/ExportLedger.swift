@@ -1,5 +1,5 @@
 import ArgumentParser
-import JuiceMaker
+import JuiceDomain
 import KioskCore
 import KioskMessages
 import Ledger
@@ -25,7 +25,7 @@ extension LedgerCommands {
       }
     }
 
-    private func printEntries(of ledger: Ledger) throws(LedgerError) {
+    private func printEntries(of ledger: KioskLedger) throws(LedgerError) {
       if format == .csv { StandardOutput.write(LedgerEntry.csvHeader) }
       var last = 0
       while case let page = try ledger.rows(after: last), let final = page.last {

@@ -1,6 +1,6 @@
 import ArgumentParser
-import JuiceMaker
-import KioskConfiguration
+import ConfigurationFiles
+import JuiceDomain
 import KioskMessages
 import MessageBroker
 import Panels

@@ -1,6 +1,6 @@
 import ArgumentParser
-import JuiceMaker
-import KioskConfiguration
+import ConfigurationFiles
+import JuiceDomain
 import KioskMessages
 import Ledger
 import Program
@@ -25,10 +25,10 @@ struct LedgerCommands: ParsableCommand {
       if let path { path } else { try configuration.load().ledgerPath }
     }
 
-    func open() throws(Failure) -> Ledger {
+    func open() throws(Failure) -> KioskLedger {
       let path = try file()
       try FolderOwner(ofFolderOf: path).become()
-      do throws(LedgerError) { return try Ledger(path: path, readOnly: true) } catch {
+      do throws(LedgerError) { return try KioskLedger(path: path, readOnly: true) } catch {
         throw Failure(error)
       }
     }

@@ -1,6 +1,6 @@
 import ArgumentParser
+import ConfigurationFiles
 import Foundation
-import KioskConfiguration
 import KioskController
 import KioskCore
 import KioskMessages
@@ -56,7 +56,7 @@ struct Report: AsyncParsableCommand {
     _ settings: KioskSettings, _ path: String
   ) throws(Failure) -> (SalesReport, ForecastReport) {
     do throws(LedgerError) {
-      let ledger = try Ledger(path: path, readOnly: true)
+      let ledger = try KioskLedger(path: path, readOnly: true)
       let state = try ledger.state()
       let now = KioskClock.system(wall: settings.wall).now().timestamp
       var history = SalesHistory(

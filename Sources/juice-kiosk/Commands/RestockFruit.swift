@@ -1,5 +1,5 @@
 import ArgumentParser
-import JuiceMaker
+import JuiceDomain
 import KioskMessages
 
 struct RestockFruit: AsyncParsableCommand {

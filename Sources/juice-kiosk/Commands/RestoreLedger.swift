@@ -26,7 +26,7 @@ extension LedgerCommands {
       do {
         let early = isHis ? nil : try BackupFile(path: file)
         try owner.become()
-        let restored = try Ledger.restore(
+        let restored = try KioskLedger.restore(
           from: try early ?? BackupFile(path: file), to: path, replacing: replace)
         let last = restored.last.map { ", the last of \($0)" } ?? ""
         if restored.wasThere {

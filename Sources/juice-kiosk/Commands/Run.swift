@@ -1,7 +1,7 @@
 import ArgumentParser
+import ConfigurationFiles
 import Foundation
-import JuiceMaker
-import KioskConfiguration
+import JuiceDomain
 import KioskController
 import Logging
 import Program
@@ -39,7 +39,7 @@ struct Run: CommandWithPrelude {
     logger.notice(
       "juice-kiosk \(Release.version): kiosk \(configuration.kiosk.id), broker \(broker.host):\(broker.port), ledger \(configuration.ledgerPath)"
     )
-    let controller = try KioskController.build(configuration, logger: logger)
+    let controller = try Controller.build(configuration, logger: logger)
     let manager = ServiceManager()
     let kiosk = KioskService(
       controller: controller, clientID: broker.clientID, manager: manager)

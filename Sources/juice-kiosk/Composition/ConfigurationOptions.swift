@@ -1,4 +1,4 @@
-import KioskConfiguration
+import ConfigurationFiles
 import Program
 
 extension KioskConfiguration: ConfigurationFile {

@@ -1,7 +1,7 @@
+import ConfigurationFiles
 import Foundation
 import HomeAssistant
-import JuiceMaker
-import KioskConfiguration
+import JuiceDomain
 import KioskController
 import KioskCore
 import KioskMessages
@@ -13,15 +13,15 @@ import Program
 
 // The composition root: here, and only here, configuration becomes components.
 
-extension KioskController {
+extension Controller {
   static func build(
     _ configuration: KioskConfiguration, logger: Logger
-  ) throws(Failure) -> KioskController {
+  ) throws(Failure) -> Controller {
     let broker = try configuration.makeBroker()
     do throws(LedgerError) {
-      let ledger = try Ledger(path: configuration.ledgerPath)
+      let ledger = try KioskLedger(path: configuration.ledgerPath)
       let settings = KioskSettings(configuration, retainedTopics: try ledger.state().topics)
-      return try KioskController(
+      return try Controller(
         settings: settings, broker: broker, ledger: ledger,
         clock: .system(wall: settings.wall), logger: logger)
     } catch {

@@ -3,7 +3,7 @@ import ServiceLifecycle
 
 /// The controller as a service: a shutdown lets it finish the batch in hand and say goodbye.
 struct KioskService: Service {
-  let controller: KioskController
+  let controller: Controller
   let clientID: String
   let manager: ServiceManager?
 

@@ -1,4 +1,4 @@
-import KioskConfiguration
+import ConfigurationFiles
 import KioskController
 import KioskCore
 import Logging
@@ -12,7 +12,7 @@ struct ReloadService: Service {
   let options: ConfigurationOptions
   /// With which the kiosk was started.
   let configuration: KioskConfiguration
-  let controller: KioskController
+  let controller: Controller
   let manager: ServiceManager?
   let logger: Logger
   /// Trapped since the program's start.

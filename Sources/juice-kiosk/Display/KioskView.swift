@@ -1,4 +1,4 @@
-import JuiceMaker
+import JuiceDomain
 import KioskMessages
 
 /// A kiosk as its retained topics show it: what any display can know.

@@ -1,5 +1,5 @@
-import JuiceMaker
-import KioskConfiguration
+import ConfigurationFiles
+import JuiceDomain
 import KioskController
 import KioskCore
 import KioskMessages

@@ -1,5 +1,5 @@
+import ConfigurationFiles
 import Foundation
-import KioskConfiguration
 import KioskController
 import KioskCore
 import KioskMessages

@@ -1,6 +1,6 @@
 import ArgumentParser
+import ConfigurationFiles
 import Foundation
-import KioskConfiguration
 import KioskMessages
 import Ledger
 import Program

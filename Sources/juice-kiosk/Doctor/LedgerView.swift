@@ -1,5 +1,5 @@
 import Foundation
-import JuiceMaker
+import JuiceDomain
 import KioskCore
 import KioskMessages
 import Ledger
@@ -7,7 +7,7 @@ import Program
 
 /// What the ledger tells the doctor: who has it, and what came in last.
 struct LedgerView {
-  var occupant = Ledger.Occupant.nobody(lastAlive: nil)
+  var occupant = KioskLedger.Occupant.nobody(lastAlive: nil)
   /// Retained topics that the kiosk knows it has published.
   var topics: Set<String> = []
   var lastEntry: Timestamp?
@@ -35,11 +35,11 @@ struct LedgerView {
   /// Reads the ledger, and says what it is like.
   mutating func read(_ path: String) -> [Finding] {
     do throws(LedgerError) {
-      occupant = try Ledger.occupant(of: path)
+      occupant = try KioskLedger.occupant(of: path)
       guard FileManager.default.fileExists(atPath: path) else {
         return [.note(.ledger, path, "there is none yet: the kiosk makes it when it first starts")]
       }
-      let ledger = try Ledger(path: path, readOnly: true)
+      let ledger = try KioskLedger(path: path, readOnly: true)
       let state = try ledger.state()
       topics = state.topics
       for (row, _) in try ledger.rows(after: state.seq - Self.recent, limit: Self.recent) {

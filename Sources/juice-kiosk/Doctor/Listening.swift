@@ -1,4 +1,4 @@
-import KioskConfiguration
+import ConfigurationFiles
 import KioskMessages
 import MessageBroker
 import Program

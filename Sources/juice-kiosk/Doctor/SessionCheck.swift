@@ -1,4 +1,4 @@
-import KioskConfiguration
+import ConfigurationFiles
 import KioskController
 import KioskCore
 import KioskMessages

@@ -1,5 +1,5 @@
-import JuiceMaker
-import KioskConfiguration
+import ConfigurationFiles
+import JuiceDomain
 import KioskCore
 import KioskMessages
 import MessageBroker

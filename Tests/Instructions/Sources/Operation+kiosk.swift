@@ -1,5 +1,5 @@
 import Foundation
-import JuiceMaker
+import JuiceDomain
 import KioskCore
 import KioskMessages
 import Ledger
@@ -53,7 +53,7 @@ extension Operation {
     let folder = FileManager.default.temporaryDirectory
       .appending(path: "juice-instructions-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    let ledger = try Ledger(path: folder.appending(path: "ledger.sqlite").path)
+    let ledger = try KioskLedger(path: folder.appending(path: "ledger.sqlite").path)
     // Its files live as long as they are open.
     try FileManager.default.removeItem(at: folder)
     if let opening = Kiosk.opening(settings: settings, state: try ledger.state(), at: now) {

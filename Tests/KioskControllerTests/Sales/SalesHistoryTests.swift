@@ -1,5 +1,5 @@
 import Foundation
-import JuiceMaker
+import JuiceDomain
 import KioskController
 import KioskCore
 import KioskMessages
@@ -156,7 +156,7 @@ struct Shop {
       time += 599_000
     }
     #expect(shop.entries.count > 5000)
-    let ledger = try Ledger(path: folder.appending(path: "ledger.sqlite").path())
+    let ledger = try KioskLedger(path: folder.appending(path: "ledger.sqlite").path())
     var transaction = LedgerTransaction()
     transaction.records = shop.entries.map { LedgerTransaction.Record(LedgerRow($0)) }
     try ledger.commit(transaction)

@@ -1,4 +1,4 @@
-import JuiceMaker
+import JuiceDomain
 import KioskMessages
 
 /// `<id>/events/rpc`, a `NotifyEvent` with an array of events

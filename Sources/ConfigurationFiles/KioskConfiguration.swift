@@ -1,0 +1,99 @@
+package import JuiceDomain
+package import KioskCore
+package import Panels
+
+/// What the owner of a kiosk has decided, read from one YAML file; strictly, or not at all.
+///
+/// Every key may be left out. Each but those of the menu, of lists and the amounts of a single fruit may be
+/// overridden by an environment variable: `broker.tls.ca_file` by `KIOSK_BROKER_TLS_CA_FILE`.
+///
+/// - `kiosk.id` (identifier, `k1`): names the kiosk in topics.
+/// - `kiosk.root` (topic levels, `kiosk`): what all topics start with.
+/// - `kiosk.language` (`en` or `ko`, `en`): what customers read.
+/// - `kiosk.time_zone` (IANA name, `UTC`): when the tickets of the day start again from 1.
+/// - `broker.host` (text, `127.0.0.1`): name or address of the MQTT broker.
+/// - `broker.port` (1...65535, `1883`, with TLS `8883`)
+/// - `broker.protocol` (`5` or `3.1.1`, `5`): version of MQTT.
+/// - `broker.client_id` (text, `juice-kiosk-` and the id): names the session at the broker.
+/// - `broker.username` (text, none): the account at the broker.
+/// - `broker.password_file` (path, none): holds the account's password, see `readPassword()`.
+/// - `broker.tls` (section, none): encrypts the connection; `{}` trusts what the system trusts.
+/// - `broker.tls.ca_file` (path, none): trusts this authority only.
+/// - `broker.tls.certificate_file`, `broker.tls.key_file` (paths, none): the kiosk's own
+///   certificate, for a broker that asks for one; only both together.
+/// - `ledger.path` (path, `/var/lib/juice-kiosk/ledger.sqlite`): the durable record.
+/// - `stock.initial` (0...1000000000, `10`): stock of a new ledger; for all fruits, or per fruit as
+///   `{strawberry: 20, default: 10}`. At most the capacity.
+/// - `stock.capacity` (likewise, `100`): the most that a restock may leave.
+/// - `stock.low` (likewise, `5`): at and below this the stock is called low. At most the capacity.
+/// - `orders.max_age_seconds` (1...86400, `30`): an order that is older pours nothing.
+/// - `orders.max_quantity` (1...1000, `10`): glasses in one order.
+/// - `orders.debounce_milliseconds` (0...60000, `0`): a panel's same press again within this time
+///   counts as the same one.
+/// - `orders.max_per_second` (0...100000, `50`): orders of one panel; `0` for no limit.
+/// - `home_assistant.enabled` (`true` or `false`, `false`): shows the kiosk in Home Assistant.
+/// - `home_assistant.prefix` (topic levels, `homeassistant`): of its discovery; not among the
+///   kiosk's own topics.
+/// - `home_assistant.form` (`components` or `device`, `components`): a message for each entity, or
+///   one for all (Home Assistant 2024.11 or later).
+/// - `home_assistant.account` (identifier, `homeassistant`): its account at the broker.
+/// - `menu` (section, the built-in menu): see `MenuReader`.
+/// - `menu.base` (`none` or `standard`, `none`): what `fruits` and `juices` are added to.
+/// - `menu.fruits`, `menu.juices` (by id, none)
+/// - `panels` (list, none): buttons of other makers, see `PanelReader`.
+/// - `displays` (list, none): screens that have to be told, see `DisplayReader`.
+package struct KioskConfiguration: Sendable, Equatable {
+  package var kiosk = Kiosk()
+  package var broker = Broker()
+  /// Where the durable record is.
+  package var ledgerPath = "/var/lib/juice-kiosk/ledger.sqlite"
+  package var stock = KioskSettings.Stock(of: .standard)
+  package var orders = KioskSettings.Orders()
+  package var homeAssistant = HomeAssistant()
+  package var menu = Menu.standard
+  package var panels: [PanelBinding] = []
+  /// The screens, and the lamps of the panels.
+  package var displays: [Display] = []
+
+  /// All defaults.
+  package init() {}
+
+  /// Reads the file.
+  ///
+  /// - Parameter environment: the variables of the process; those that start with `KIOSK_` override
+  ///   what the file says.
+  /// - Throws: everything that is wrong. A YAML that cannot be read as such, or has a key twice, hides
+  ///   what else is wrong.
+  package static func load(
+    path: String, environment: [String: String] = [:]
+  ) throws(ConfigurationErrors) -> Self {
+    try parse(yaml: try Document.text(of: path), file: path, environment: environment)
+  }
+
+  /// Reads what a file says.
+  ///
+  /// - Parameter file: its path, for messages and for the relative paths in it.
+  /// - Throws: as `load(path:environment:)`.
+  package static func parse(
+    yaml: String, file: String, environment: [String: String] = [:]
+  ) throws(ConfigurationErrors) -> Self {
+    var configuration = Self()
+    try Document.read(yaml, file: file, environment: environment) { configuration.read(&$0) }
+    return configuration
+  }
+
+  mutating func read(_ root: inout Section) {
+    kiosk = root.section("kiosk") { Kiosk(&$0) }
+    broker = root.section("broker") { Broker(&$0, clientID: "juice-kiosk-\(kiosk.id)") }
+    root.section("ledger") { $0.read("path", .path, into: &ledgerPath) }
+    orders = root.section("orders") { KioskSettings.Orders(&$0) }
+    homeAssistant = root.section("home_assistant") { HomeAssistant(&$0, kiosk: kiosk) }
+    let menuReader = MenuReader(&root)
+    menu = menuReader.menu
+    stock = root.section("stock") { KioskSettings.Stock(&$0, fruits: menuReader.fruits.map(\.id)) }
+    let panelReader = PanelReader(
+      &root, menu: menu, maxQuantity: orders.maximumQuantity, base: "\(kiosk.root)/\(kiosk.id)")
+    panels = panelReader.panels
+    displays = DisplayReader(&root, menu: menu).displays + panelReader.lamps
+  }
+}

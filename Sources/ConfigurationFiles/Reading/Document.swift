@@ -1,0 +1,106 @@
+import JuiceDomain
+import Yams
+
+/// A YAML file as Yams composes it.
+struct Document {
+  /// A thousand panels take a tenth of this.
+  static let maximumSize = 1 << 20
+
+  /// `nil` for an empty file.
+  let root: Node?
+
+  /// `nil`, and a report, for what is not YAML.
+  static func compose(_ yaml: String, reading: Reading) -> Document? {
+    func fail(_ complaint: Complaint, _ mark: Mark?) -> Document? {
+      let place = mark.map {
+        ConfigurationError.Place.line($0.line, column: $0.column, file: reading.file)
+      }
+      reading.report(complaint, at: place ?? .file(reading.file))
+      return nil
+    }
+    guard yaml.utf8.count <= maximumSize else {
+      return fail(Complaint("is larger than \(maximumSize) bytes"), nil)
+    }
+    guard aliases(in: yaml) <= maximumAliases else {
+      let complaint = Complaint(
+        "more than \(maximumAliases) aliases (*name) are not read", hint: "write the values out")
+      return fail(complaint, nil)
+    }
+    do {
+      return Document(root: try Parser(yaml: yaml, encoding: .utf8).singleRoot())
+    } catch let error as YamlError {
+      switch error {
+      case .scanner(let context, let problem, let mark, _),
+        .parser(let context, let problem, let mark, _),
+        .composer(let context, let problem, let mark, _):
+        let problem = [context?.text, problem].compactMap(\.self).joined(separator: ", ")
+        return fail(Complaint("this is not YAML: \(problem)", hint: Self.hint(problem)), mark)
+      case .duplicatedKeysInMapping(let keys, let context):
+        for key in keys { _ = fail(.duplicateKey(key), context.mark) }
+        return nil
+      case .reader(let problem, _, _, _):
+        return fail(Complaint("this is not YAML: \(problem)"), nil)
+      default:
+        return fail(Complaint("this is not YAML"), nil)
+      }
+    } catch {
+      return fail(Complaint("cannot be read as YAML"), nil)
+    }
+  }
+
+  private static func hint(_ problem: String) -> String? {
+    problem.contains("cannot start any token") ? "indent with spaces, not with tabs" : nil
+  }
+
+  /// Yams compares the keys of a mapping when it composes one, and a key that is an alias of a list
+  /// of aliases of lists... takes forever to compare. Eight aliases multiply a file by 20 at most.
+  private static let maximumAliases = 8
+
+  /// How many aliases the text may have, at most: `*name` where a value can start.
+  private static func aliases(in yaml: String) -> Int {
+    var count = 0
+    for line in yaml.utf8.split(whereSeparator: { $0 == 0x0A || $0 == 0x0D }) {
+      guard line.first(where: { $0 != 0x20 && $0 != 0x09 }) != UInt8(ascii: "#") else { continue }
+      for (star, next) in zip(line, line.dropFirst())
+      where star == UInt8(ascii: "*") && next.isOfIdentifier {
+        count += 1
+      }
+    }
+    return count
+  }
+}
+
+extension Document {
+  /// The text of a configuration file.
+  static func text(of path: String) throws(ConfigurationErrors) -> String {
+    do throws(Complaint) {
+      return try TextFile.read(path, upTo: maximumSize)
+    } catch {
+      let reading = Reading(file: path, environment: [:])
+      reading.report(error, at: .file(path))
+      throw ConfigurationErrors(reading)
+    }
+  }
+
+  /// Lets `read` ask for what it knows, and throws everything that is wrong, unknown keys and
+  /// variables too.
+  static func read(
+    _ yaml: String, file: String, environment: [String: String],
+    _ read: (inout Section) -> Void
+  ) throws(ConfigurationErrors) {
+    let reading = Reading(file: file, environment: environment)
+    if let document = Document.compose(yaml, reading: reading) {
+      var root = Section(document.root, at: .file(file), reading: reading)
+      read(&root)
+      root.reportUnknownKeys()
+      reading.reportUnknownVariables()
+    }
+    guard reading.errors.isEmpty else { throw ConfigurationErrors(reading) }
+  }
+}
+
+extension ConfigurationErrors {
+  fileprivate init(_ reading: Reading) {
+    errors = reading.errors.sorted { $0.place < $1.place }
+  }
+}

@@ -1,0 +1,127 @@
+import Foundation
+import JuiceDomain
+
+/// How a value is written, and what it becomes.
+struct Format<Value>: Sendable {
+  let read: @Sendable (Scalar) throws(Complaint) -> Value
+
+  init(_ read: @escaping @Sendable (Scalar) throws(Complaint) -> Value) {
+    self.read = read
+  }
+}
+
+extension Format where Value == Int {
+  static func integer(_ range: ClosedRange<Int>) -> Self {
+    Format { scalar throws(Complaint) in try scalar.integer(in: range) }
+  }
+}
+
+extension Format where Value == Bool {
+  static let boolean = Format { scalar throws(Complaint) in try scalar.boolean() }
+}
+
+extension Format where Value == Duration {
+  static func seconds(_ range: ClosedRange<Int>) -> Self {
+    Format { scalar throws(Complaint) in .seconds(try scalar.integer(in: range)) }
+  }
+
+  static func milliseconds(_ range: ClosedRange<Int>) -> Self {
+    Format { scalar throws(Complaint) in .milliseconds(try scalar.integer(in: range)) }
+  }
+}
+
+extension Format where Value == String {
+  /// Anything to be seen on one line.
+  static let text = Format { scalar throws(Complaint) in
+    let text = try scalar.string()
+    guard text.contains(where: { !$0.isWhitespace }) else { throw Complaint("must not be empty") }
+    guard !text.unicodeScalars.contains(where: \.isControl) else {
+      throw Complaint("must be one line without control characters")
+    }
+    guard text.utf8.count <= 1024 else { throw Complaint("must not be longer than 1024 bytes") }
+    return text
+  }
+
+  /// A host's name or address, without the rest of a URL.
+  static let host = Format { scalar throws(Complaint) in
+    let host = try text.read(scalar)
+    guard !host.contains(where: { $0 == "/" || $0 == "@" || $0.isWhitespace }) else {
+      throw Complaint(
+        "\(host.quoted) is not a host", hint: "write its name or address only, like 'broker.local'")
+    }
+    // More colons make an IPv6 address.
+    guard host.count(where: { $0 == ":" }) != 1 else {
+      throw Complaint("\(host.quoted) holds a port", hint: "write that under 'port'")
+    }
+    return host
+  }
+
+  /// A file, absolute or relative to the folder of the configuration file; given by a variable,
+  /// relative to where the kiosk was started.
+  static let path = Format { scalar throws(Complaint) in
+    let path = try text.read(scalar)
+    guard !path.hasPrefix("~") else {
+      throw Complaint("'~' is not expanded here", hint: "write the whole path")
+    }
+    return path.hasPrefix("/") ? path : scalar.folder + path
+  }
+
+  /// One or several levels of a topic (MQTT 4.7): no wildcard, and no `$` at the start, which is
+  /// the broker's own.
+  static let topic = Format { scalar throws(Complaint) in
+    let topic = try text.read(scalar)
+    // By Unicode scalars, as brokers look for it: to a `String`, a wildcard and a combining character
+    // after it are one that is no wildcard.
+    if let wildcard = topic.unicodeScalars.first(where: { $0 == "+" || $0 == "#" }) {
+      throw Complaint("must not hold the wildcard '\(wildcard)'")
+    }
+    guard topic.unicodeScalars.first != "$" else {
+      throw Complaint("must not start with '$'", hint: "such topics belong to the broker")
+    }
+    let levels = topic.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+    guard !levels.contains(where: \.isEmpty) else {
+      throw Complaint("\(topic.quoted) has an empty level", hint: "write it like 'shop/kiosk'")
+    }
+    return topic
+  }
+}
+
+extension Format {
+  static func identifier<Entity>() -> Self where Value == Identifier<Entity> {
+    Format { scalar throws(Complaint) in
+      let text = try scalar.string()
+      guard let identifier = Identifier<Entity>(text) else {
+        throw Complaint(
+          "\(text.quoted) cannot be an id", hint: "use 1 to 64 of the letters A-Z a-z 0-9 _ -")
+      }
+      return identifier
+    }
+  }
+
+  /// One of the enum's raw values, in quotes or not.
+  static func choice() -> Self
+  where Value: CaseIterable & RawRepresentable<String> & SendableMetatype {
+    Format { scalar throws(Complaint) in
+      if let value = Value(rawValue: scalar.text) { return value }
+      let choices = Value.allCases.map(\.rawValue)
+      throw Complaint(
+        "must be \(choices.joined(separator: " or ")), not \(scalar.text.quoted)")
+    }
+  }
+}
+
+extension Format where Value == TimeZone {
+  /// A name of the IANA time zone database.
+  static let timeZone = Format { scalar throws(Complaint) in
+    let name = try scalar.string()
+    guard let zone = TimeZone(identifier: name) else {
+      let known = TimeZone.knownTimeZoneIdentifiers
+      // A city alone is what people try first.
+      let city = known.first { $0.lowercased().hasSuffix("/" + name.lowercased()) }
+      let hint = city.map { "did you mean '\($0)'?" }
+      throw Complaint(
+        "there is no time zone \(name.quoted)", hint: hint ?? "write it like 'Asia/Seoul' or 'UTC'")
+    }
+    return zone
+  }
+}

@@ -1,0 +1,95 @@
+import JuiceDomain
+import Panels
+
+/// Reads `displays`: what to push to screens that cannot ask.
+///
+/// ```yaml
+/// displays:
+///   - topic: cmnd/hall/DisplayText
+///     text: "[zl1c1]Kiwi {stock.kiwi}"     # gaps: see `Template`
+///     retain: false
+///     birth: {topic: tele/hall/LWT, payload: Online}   # the screen is there again
+///     max_per_second: 2
+/// ```
+struct DisplayReader {
+  private(set) var displays: [Display] = []
+
+  init(_ root: inout Section, menu: Menu) {
+    root.list("displays") { section in
+      let soFar = section.reading.errors.count
+      let topic = section.require("topic", .topic)
+      let text = section.require("text", .template(of: menu, isOfResult: false))
+      let retain = section.read("retain", .truth) ?? false
+      let birth = Birth(&section)
+      let rate = section.read("max_per_second", .integer(1...100))
+      guard let topic, let text, section.reading.errors.count == soFar else { return }
+      displays.append(
+        Display(
+          content: .text(Push(topic: topic, payload: text)), retain: retain, birth: birth,
+          maximumPerSecond: rate ?? Display.usualMaximumPerSecond))
+    }
+  }
+}
+
+/// Reads the `feedback` of a panel: what it shows of its orders, and of the juices.
+///
+/// ```yaml
+/// feedback:
+///   ready: {topic: cmnd/hall/Buzzer, payload: "1"}        # also out_of_stock, rejected
+///   juices:
+///     kiwi: {available: {topic: cmnd/hall/Power1, payload: "ON"}, sold_out: {...}}
+///   birth: {topic: tele/hall/LWT, payload: Online}
+/// ```
+struct FeedbackReader {
+  private(set) var feedback = Feedback()
+  private(set) var lamps: [Display] = []
+
+  init(_ root: inout Section, menu: Menu) {
+    root.section("feedback") { section in
+      feedback.ready = Push(&section, "ready", menu: menu)
+      feedback.outOfStock = Push(&section, "out_of_stock", menu: menu)
+      feedback.rejected = Push(&section, "rejected", menu: menu)
+      let birth = Birth(&section)
+      section.section("juices", unknown: "there is no such juice") { section in
+        for juice in menu.juices.map(\.id) where section.has(juice.text) {
+          section.section(juice.text) { section in
+            let available = Push(&section, "available", menu: menu, isOfResult: false)
+            let soldOut = Push(&section, "sold_out", menu: menu, isOfResult: false)
+            lamps.append(
+              Display(
+                content: .availability(juice, available: available, soldOut: soldOut), birth: birth)
+            )
+          }
+        }
+      }
+    }
+  }
+}
+
+extension Push {
+  fileprivate init?(
+    _ section: inout Section, _ key: String, menu: Menu, isOfResult: Bool = true
+  ) {
+    let isThere = section.has(key)
+    let (topic, payload) = section.section(key) { section in
+      isThere
+        ? (
+          section.require("topic", .topic),
+          section.require("payload", .template(of: menu, isOfResult: isOfResult))
+        ) : (nil, nil)
+    }
+    guard let topic, let payload else { return nil }
+    self.init(topic: topic, payload: payload)
+  }
+}
+
+extension Birth {
+  fileprivate init?(_ section: inout Section) {
+    let isThere = section.has("birth")
+    let (topic, payload) = section.section("birth") { section in
+      isThere ? (section.require("topic", .topic), section.require("payload", .text)) : (nil, nil)
+    }
+    guard let topic, let payload else { return nil }
+    self.init(topic: topic, payload: payload)
+  }
+}

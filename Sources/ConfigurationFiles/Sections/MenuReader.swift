@@ -1,0 +1,135 @@
+import JuiceDomain
+
+/// Reads `menu`: what to sell.
+///
+/// ```yaml
+/// menu:
+///   base: standard        # adds to the built-in menu; an id of it is replaced where it stands
+///   fruits:
+///     orange: {en: Orange, ko: 오렌지}      # or one name for all languages, `orange: Orange`
+///   juices:
+///     orange: {en: Orange juice, ko: 오렌지쥬스, recipe: {orange: 3}}
+/// ```
+///
+/// Without a base these fruits and juices are the whole menu; with no key at all it is the built-in
+/// one.
+struct MenuReader {
+  /// All that could be read, even where the menu as a whole is wrong.
+  private(set) var fruits: [Fruit] = []
+  private var juices: [Juice] = []
+  /// The built-in one where `menu` is wrong.
+  private(set) var menu = Menu.standard
+
+  /// What a menu starts from.
+  private enum Base: String, CaseIterable {
+    case none
+    case standard
+  }
+
+  init(_ root: inout Section) {
+    let soFar = root.reading.errors.count
+    root.section("menu", hasVariables: false) { read(&$0) }
+    guard root.reading.errors.count == soFar else { return }
+    do throws(MenuError) {
+      menu = try Menu(fruits: fruits, juices: juices)
+    } catch {
+      root.report(Complaint("\(error.flaw)"), at: "menu")
+    }
+  }
+
+  private mutating func read(_ section: inout Section) {
+    let base = section.read("base", .choice()) ?? (section.keys.isEmpty ? Base.standard : .none)
+    if base == .standard {
+      fruits = Menu.standard.fruits
+      juices = Menu.standard.juices
+    }
+    section.section("fruits") { section in
+      for key in section.keys {
+        if let fruit = Fruit(&section, key) { fruits.replaceOrAppend(fruit) }
+      }
+    }
+    section.section("juices") { section in
+      for key in section.keys {
+        if let juice = Juice(&section, key, fruits: fruits) { juices.replaceOrAppend(juice) }
+      }
+    }
+  }
+}
+
+extension Fruit {
+  fileprivate init?(_ section: inout Section, _ key: String) {
+    let name =
+      if section.isSection(key) {
+        section.section(key) { LocalizedName(&$0, fallback: key) }
+      } else {
+        section.read(key, .text).map { LocalizedName(fallback: $0) }
+      }
+    guard key != "default" else {
+      section.report(
+        Complaint("no fruit can have this id: 'stock' uses it for all others"), at: key)
+      return nil
+    }
+    guard let id = ID(section, key) else { return nil }
+    // One without a name stays, so that a recipe with it is not wrong as well.
+    self.init(id: id, name: name ?? LocalizedName(fallback: key))
+  }
+}
+
+extension Juice {
+  fileprivate init?(_ section: inout Section, _ key: String, fruits: [Fruit]) {
+    let (name, recipe) = section.section(key) { section in
+      (LocalizedName(&section, fallback: key), Recipe(&section, "recipe", fruits: fruits))
+    }
+    guard let id = ID(section, key), let recipe else { return nil }
+    self.init(id: id, name: name, recipe: recipe)
+  }
+}
+
+extension LocalizedName {
+  fileprivate init(_ section: inout Section, fallback: String) {
+    self.init(
+      english: section.read(Language.english.rawValue, .text),
+      korean: section.read(Language.korean.rawValue, .text), fallback: fallback)
+  }
+}
+
+extension Recipe {
+  fileprivate init?(_ section: inout Section, _ key: String, fruits: [Fruit]) {
+    let soFar = section.reading.errors.count
+    let amounts = section.section(key, unknown: "the menu has no such fruit") { section in
+      FruitAmounts(
+        fruits.compactMap { fruit in
+          section.read(fruit.id.text, .integer(1...1_000_000_000)).map { (fruit.id, $0) }
+        })
+    }
+    guard section.reading.errors.count == soFar else { return nil }
+    do throws(MenuError.Flaw) {
+      try self.init(amounts)
+    } catch {
+      section.report(Complaint("\(error)"), at: key)
+      return nil
+    }
+  }
+}
+
+extension Identifier {
+  /// The id that a key of the section is.
+  fileprivate init?(_ section: Section, _ key: String) {
+    do throws(Complaint) {
+      self = try Format<Self>.identifier().read(Scalar(variable: key))
+    } catch {
+      section.report(error, at: key)
+      return nil
+    }
+  }
+}
+
+extension Array where Element: Identifiable {
+  fileprivate mutating func replaceOrAppend(_ element: Element) {
+    if let index = firstIndex(where: { $0.id == element.id }) {
+      self[index] = element
+    } else {
+      append(element)
+    }
+  }
+}

@@ -1,0 +1,69 @@
+import Foundation
+import JuiceDomain
+import KioskMessages
+
+/// Times as people say them, on the clock of a kiosk.
+struct LocalTime: Sendable {
+  let zone: TimeZone
+  let now: Timestamp
+  let language: Language
+
+  init(_ zone: String?, now: Timestamp, _ language: Language) {
+    self.zone = zone.flatMap { TimeZone(identifier: $0) } ?? .gmt
+    self.now = now
+    self.language = language
+  }
+
+  /// `14:05`, with the day if it is another than today.
+  func text(_ time: Timestamp) -> String {
+    let (day, minute) = local(time)
+    let clock = "\(pad(minute / 60)):\(pad(minute % 60))"
+    if day == local(now).day { return clock }
+    return "\(self.day(CivilDate(daysSinceEpoch: day))) \(clock)"
+  }
+
+  func html(_ time: Timestamp) -> HTML {
+    "<time datetime=\"\(time.description)\">\(text(time))</time>"
+  }
+
+  /// `Nov 21`
+  func day(_ date: CivilDate) -> String {
+    let month = Int(date.month)
+    let names = [
+      "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+    ]
+    let name = names.indices.contains(month - 1) ? names[month - 1] : ""
+    return language("\(name) \(date.day)", "\(month)월 \(date.day)일")
+  }
+
+  /// `in 3 h 20 min`, `3 h 20 min ago`.
+  func distance(_ time: Timestamp) -> String {
+    let minutes = Int(
+      clamping: (time.milliseconds / 60_000).subtractingReportingOverflow(
+        now.milliseconds / 60_000
+      ).partialValue)
+    let (size, isPast) = (Int(clamping: minutes.magnitude), minutes < 0)
+    if size == 0 { return language("now", "지금") }
+    let length: String
+    switch size {
+    case ..<60: length = language("\(size) min", "\(size)분")
+    case ..<(24 * 60) where size % 60 == 0 || size >= 10 * 60:
+      length = language("\(size / 60) h", "\(size / 60)시간")
+    case ..<(24 * 60):
+      length = language("\(size / 60) h \(size % 60) min", "\(size / 60)시간 \(size % 60)분")
+    case ..<(48 * 60): length = language("1 day", "1일")
+    default: length = language("\(size / (24 * 60)) days", "\(size / (24 * 60))일")
+    }
+    return isPast
+      ? language("\(length) ago", "\(length) 전") : language("in \(length)", "\(length) 후")
+  }
+
+  private func local(_ time: Timestamp) -> (day: Int64, minute: Int64) {
+    let date = Date(timeIntervalSince1970: Double(time.milliseconds) / 1000)
+    let seconds = time.milliseconds / 1000 + Int64(zone.secondsFromGMT(for: date))
+    let day = seconds >= 0 ? seconds / 86_400 : (seconds - 86_399) / 86_400
+    return (day, (seconds - day * 86_400) / 60)
+  }
+
+  private func pad(_ number: Int64) -> String { number < 10 ? "0\(number)" : "\(number)" }
+}

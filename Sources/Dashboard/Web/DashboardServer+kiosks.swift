@@ -1,0 +1,125 @@
+import Fleet
+import Hummingbird
+import JuiceDomain
+import KioskMessages
+
+extension DashboardServer {
+  func addFleet(to router: RouterGroup<PageContext>) {
+    router.get("/") { request, visit in
+      fleetPage(request, visit).page().response(visit)
+    }
+    router.get("live") { request, visit in
+      try live(request, visit, interest: .fleet, pause: .seconds(1)) {
+        fleetPage(request, visit).liveParts
+      }
+    }
+  }
+
+  private func fleetPage(_ request: Request, _ visit: PageContext) -> FleetPage {
+    let query = Form(request.uri.query ?? "")
+    return FleetPage(
+      fleet: link.fleet, trouble: link.trouble, now: link.time, language: visit.language,
+      filter: query["q"] ?? "", number: query["page"].flatMap { Int($0) } ?? 1)
+  }
+
+  /// - Parameter router: below the path of a kiosk.
+  func addKiosk(to router: RouterGroup<PageContext>) {
+    router.get { _, visit in try kioskPage(visit).page().response(visit) }
+    router.get("live") { request, visit in
+      try live(request, visit, interest: .kiosk(visit.kioskID())) {
+        try kioskPage(visit).liveParts
+      }
+    }
+    router.post("review") { request, visit in
+      let form = try await request.form(from: visit, sessions)
+      let kiosk = try kiosk(visit)
+      let restock =
+        form["do"] == "fill" ? kiosk.fillingAll : try kiosk.restock(form)
+      return RestockPage(kiosk: kiosk, visit: visit).review(restock, id: .random).response(visit)
+    }
+    router.post("restock") { request, visit in
+      let form = try await request.form(from: visit, sessions)
+      let restock = Restock(
+        add: try form.amounts("add."), set: try form.amounts("set."),
+        expect: try form.amounts("expect."))
+      guard let id = form["id"].flatMap({ CommandID($0) }),
+        !restock.add.isEmpty || !restock.set.isEmpty
+      else { throw Refusal.badForm }
+      let result = try await send(.restock(restock), .restock, visit, id: id)
+      return RestockPage(kiosk: try kiosk(visit), visit: visit)
+        .outcome(result, of: restock, id: id).response(visit)
+    }
+    router.post("service") { request, visit in
+      let form = try await request.form(from: visit, sessions)
+      guard let id = form["id"].flatMap({ CommandID($0) }),
+        let service = form["service"].flatMap(ServiceState.init(rawValue:))
+      else { throw Refusal.badForm }
+      let result = try await send(.service(service), .service, visit, id: id)
+      return try kioskPage(visit).page(notice: visit.notice(result, of: service)).response(visit)
+    }
+  }
+
+  /// - Throws: `Refusal.notFound` if nobody knows the kiosk.
+  func kiosk(_ visit: PageContext) throws -> KioskState {
+    guard let kiosk = link.fleet[try visit.kioskID()] else { throw Refusal.notFound }
+    return kiosk
+  }
+
+  private func kioskPage(_ visit: PageContext) throws -> KioskPage {
+    KioskPage(kiosk: try kiosk(visit), trouble: link.trouble, now: link.time, visit: visit)
+  }
+
+  /// Sends a command in the name of the user, which the ledger then knows.
+  private func send(
+    _ command: Command, _ kind: Command.Kind, _ visit: PageContext, id: CommandID
+  ) async throws -> CommandResult? {
+    guard let user = visit.user else { throw Refusal.loggedOut }
+    let kiosk = try kiosk(visit).id
+    return await link.send(
+      command, to: kiosk, as: Source(kind: kind, name: user.name.text), id: id)
+  }
+}
+
+extension KioskState {
+  /// As much of each fruit as there is room for.
+  fileprivate var fillingAll: Restock {
+    let room = (menu?.menu.fruits ?? []).compactMap { fruit -> FruitAmounts.Element? in
+      guard let capacity = menu?.capacities[fruit.id], let held = stock?.fruits[fruit.id],
+        capacity > held
+      else { return nil }
+      return (fruit.id, capacity - held)
+    }
+    return Restock(add: FruitAmounts(room))
+  }
+
+  /// What the form of the kiosk's page asks for. A number that was counted stands only for as long
+  /// as the stock is what it is now.
+  fileprivate func restock(_ form: Form) throws(Refusal) -> Restock {
+    let set = try form.amounts("set.")
+    let add = FruitAmounts(
+      try form.amounts("add.", isChange: true).filter { set[$0.fruit] == nil })
+    let expect = set.compactMap { fruit, _ -> FruitAmounts.Element? in
+      stock?.fruits[fruit].map { (fruit, $0) }
+    }
+    return Restock(add: add, set: set, expect: FruitAmounts(expect))
+  }
+}
+
+extension PageContext {
+  fileprivate func notice(_ result: CommandResult?, of service: ServiceState) -> HTML {
+    switch (result?.status, result?.reason) {
+    case (.applied, _):
+      let text =
+        service == .open
+        ? language("The kiosk is open.", "영업을 시작했어요.")
+        : language("The kiosk is closed.", "영업을 종료했어요.")
+      return "<p class=\"notice good\" role=\"status\">\(text)</p>"
+    case (_, let reason?):
+      return "<p class=\"notice bad\" role=\"alert\">\(reason.words(language))</p>"
+    default:
+      let text = language(
+        "No answer yet. It may have been done or not: try again.", "아직 응답이 없어요. 다시 시도해 주세요.")
+      return "<p class=\"notice warn\" role=\"alert\">\(text)</p>"
+    }
+  }
+}

@@ -1,0 +1,47 @@
+import HTTPTypes
+import Hummingbird
+import NIOCore
+
+extension DashboardServer {
+  /// Sends the parts of a page that have changed, as Server-Sent Events, for as long as the page is
+  /// open and its user logged in.
+  ///
+  /// - Parameter pause: between two events, so that a busy kiosk does not keep browsers busy.
+  func live(
+    _ request: Request, _ visit: PageContext, interest: LiveUpdates.Interest,
+    pause: Duration = .milliseconds(200),
+    parts: @escaping @Sendable () throws -> [LivePart]
+  ) throws -> Response {
+    guard let signals = link.updates.subscribe(to: interest) else { throw Refusal.tooManyPages }
+    let doorkeeper = doorkeeper
+    let body = ResponseBody { writer in
+      try await request.body.consumeWithCancellationOnInboundClose { _ in
+        var shown: Set<LivePart> = []
+        for await _ in signals {
+          guard doorkeeper.user(of: visit.token) == visit.user else { break }
+          let parts = try parts()
+          let changed = parts.filter { !shown.contains($0) }
+          shown = Set(parts)
+          try await writer.write(ByteBuffer(string: Self.event(changed)))
+          try await Task.sleep(for: pause)
+        }
+      }
+      try await writer.finish(nil)
+    }
+    return Response(
+      status: .ok,
+      // nginx would hold back what it has not collected a page of.
+      headers: [.contentType: "text/event-stream", .accelBuffering: "no"], body: body)
+  }
+
+  /// A comment if there is nothing to say.
+  private static func event(_ parts: [LivePart]) -> String {
+    guard !parts.isEmpty else { return ":\n\n" }
+    let lines = parts.flatMap { $0.html.text.split(whereSeparator: \.isNewline) }
+    return lines.map { "data: \($0)\n" }.joined() + "\n"
+  }
+}
+
+extension HTTPField.Name {
+  fileprivate static let accelBuffering = Self.named("X-Accel-Buffering")
+}

@@ -1,0 +1,80 @@
+import KioskCore
+import KioskMessages
+import Ledger
+import MessageBroker
+
+/// Housekeeping: what has its time after the orders.
+extension Controller {
+  /// Health is published this often.
+  private static let healthInterval = Duration.seconds(30)
+
+  /// Until displays or those who look at the sales are to be told something, or none if only orders
+  /// that are here already come first; `nil`: not now.
+  var wait: Duration? {
+    guard isOnline else { return nil }
+    if state.isBehind { return .zero }
+    let now = clock.now().timestamp
+    let salesWait = sales.wait(at: now)
+    return min(displays.wait(at: now) ?? salesWait, salesWait)
+  }
+
+  /// After the orders have been answered: nobody waits for it.
+  func showDisplays() async throws(LedgerError) {
+    guard isOnline else { return }
+    let now = clock.now().timestamp
+    var messages = displays.due(at: now) { core.message(for: $0) }
+    messages += try sales.due(at: now, reading: ledger, core: core)
+    guard !messages.isEmpty else { return }
+    await publish(messages)
+    await broker.settle()
+  }
+
+  func keepHouse() async throws(LedgerError) {
+    guard isOnline else { return }
+    let now = clock.now().timestamp
+    // guard: a kiosk that is there goes on giving signs of life
+    ledger.beat(at: now)
+    aliveAt = now
+    if let current = topics.confirmed(through: await broker.confirmed) {
+      try ledger.setTopics(current)
+    }
+    if let healthAt, (.zero..<Self.healthInterval).contains(now.since(healthAt)) { return }
+    try saveConfirmation()
+    await publish([health(at: now)])
+    await broker.settle()
+  }
+
+  func saveConfirmation(always: Bool = false) throws(LedgerError) {
+    guard let confirmed = always ? settlement.confirmed : settlement.unsaved else { return }
+    var transaction = LedgerTransaction()
+    transaction.confirmed = confirmed
+    try ledger.commit(transaction)
+    settlement.hasSaved()
+  }
+
+  /// Each reason is logged once for a connection.
+  func noteRefusals(_ topics: [String: String]) {
+    let known = refusals.reasons.count
+    for (topic, reason) in refusals.note(topics) {
+      let error = BrokerError.publishRefused(topic: topic, reason: reason)
+      log.warn("\(error); `juice-kiosk doctor` names every topic")
+    }
+    // Now, and not in half a minute.
+    if refusals.reasons.count > known { healthAt = nil }
+  }
+
+  func health(at now: Timestamp) -> Message {
+    healthAt = now
+    var counters = core.counters
+    counters.reconnects = max(0, reconnects)
+    counters.dropped = door.dropped
+    let size = try? ledger.size
+    metrics?.measured(unconfirmed: settlement.depth, ledger: size)
+    let health = KioskHealth(
+      at: now, uptime: Int(now.since(startedAt).components.seconds), counters: counters,
+      memory: ProcessMemory.resident, queue: settlement.depth, service: core.service,
+      low: core.alerts.values.count { $0 == .low }, out: core.alerts.values.count { $0 == .out },
+      ledger: size, refused: refusals.reasons)
+    return settings.topics.retained(settings.topics.health, health.payload)
+  }
+}

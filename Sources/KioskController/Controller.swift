@@ -1,0 +1,429 @@
+package import KioskCore
+import KioskMessages
+package import Ledger
+package import Logging
+package import MessageBroker
+import Panels
+
+/// Drives the cycle: read, decide, commit, answer, acknowledge.
+///
+/// It lives on its broker's executor, so that an order passes from the socket to the disk and back
+/// without changing threads.
+package actor Controller {
+  package nonisolated var unownedExecutor: UnownedSerialExecutor { broker.unownedExecutor }
+
+  package internal(set) var settings: KioskSettings
+  let broker: any BrokerClient
+  let ledger: KioskLedger
+  let clock: KioskClock
+  let startedAt: Timestamp
+  var log: KioskLog
+
+  var door: KioskDoor
+  var core: Kiosk
+  var settlement: Settlement
+  var state: StateFeed
+  var topics: PublishedTopics
+  var displays: DisplayFeed
+  var sales: SalesFeed
+  /// Of the session; `nil` before there is one.
+  private(set) var clientID: String?
+  /// `nil` if nobody wants to know.
+  var metrics: KioskMetrics?
+  /// Settings that are to be taken over.
+  var reload: Reload?
+  private(set) var reconnects = -1
+  private(set) var isOnline = false
+  private(set) var hasLeft = false
+  /// When this process last was.
+  var aliveAt: Timestamp?
+  /// There is a connection, and its subscriptions are granted.
+  private var isConnected = false
+  /// Why the last commit failed: what the core believes may not be what is written. While there is
+  /// one, connections that come and go are a consequence, and not told.
+  private var failure: LedgerError?
+  /// Why the kiosk is not online, as far as it is known.
+  private var outage: BrokerError?
+  var healthAt: Timestamp?
+  var refusals = Refusals()
+
+  /// A turn of the cycle comes at least this often, whatever happens or does not.
+  private static let longestTurn = Duration.seconds(10)
+  /// So many entries at most are published again. More do not stay unconfirmed where a broker
+  /// confirms at all, and all at once they would be more than may be on their way.
+  private static let resumed = 10_000
+
+  /// - Throws: `LedgerError` if the ledger cannot be read, or not take the fruits that are new.
+  ///
+  /// What it counts goes to the `MetricsFactory` that is bootstrapped by then.
+  package init(
+    settings: KioskSettings, broker: any BrokerClient, ledger: sending KioskLedger,
+    clock: KioskClock,
+    logger: Logger
+  ) throws(LedgerError) {
+    let now = clock.now()
+    var log = KioskLog(logger: logger)
+    var state = try ledger.state()
+    if let opening = Kiosk.opening(settings: settings, state: state, at: now) {
+      try ledger.commit(opening)
+      for record in opening.records { log.entry(record.entry) }
+      state = try ledger.state()
+    }
+    self.settings = settings
+    self.broker = broker
+    self.ledger = ledger
+    self.clock = clock
+    self.log = log
+    startedAt = now.timestamp
+    door = KioskDoor(settings: settings)
+    core = Kiosk(settings: settings, state: state)
+    settlement = Settlement(state, noted: ledger.acknowledged)
+    self.state = StateFeed(told: core)
+    topics = PublishedTopics(known: state.topics)
+    displays = DisplayFeed(settings.displays)
+    sales = SalesFeed(settings: settings)
+    metrics = KioskMetrics(of: settings.menu)
+  }
+
+  /// Runs the kiosk until the task is cancelled, then takes its leave: within two seconds it has
+  /// published `offline` and disconnected.
+  ///
+  /// - Parameters:
+  ///   - clientID: of the kiosk's session with the broker.
+  ///   - observe: is called after each turn of the cycle, every 10 seconds at least: when no more
+  ///     calls come, something hangs.
+  package func run(
+    clientID: String, observe: @Sendable (KioskCondition) -> Void = { _ in }
+  ) async {
+    observe(condition)
+    await broker.connect(sessionOptions(clientID: clientID, settings))
+    self.clientID = clientID
+    if let reload { await broker.update(sessionOptions(clientID: clientID, reload.settings)) }
+    while !Task.isCancelled {
+      // Often enough that the last sign of life is never much older than the kiosk's death.
+      let beat = min(settings.orders.maximumAge / 6, Self.longestTurn)
+      let event = await broker.nextEvent(timeout: min(beat, wait ?? beat))
+      settlement.confirm(through: await broker.confirmed)
+      do throws(LedgerError) {
+        try await handle(event)
+      } catch {
+        await fail(error)
+      }
+      if event == nil || state.isOverdue(at: clock.now().uptime) { await tellState() }
+      observe(condition)
+    }
+    observe(.leaving)
+    await leave()
+  }
+
+  private var condition: KioskCondition {
+    if let failure { return .failing(failure) }
+    if isOnline { return .online(core.service) }
+    return outage.map { .offline($0) } ?? .connecting
+  }
+
+  func sessionOptions(clientID: String, _ settings: KioskSettings) -> SessionOptions {
+    var options = SessionOptions(
+      clientID: clientID,
+      subscriptions: settings.subscriptions,
+      // guard: a restart within that time resumes the session
+      will: settings.topics.status(.offline), cleanStart: !wasAliveRecently,
+      // guard: what queued for too long does not pour
+      sessionExpiry: settings.orders.maximumAge, absence: max(absence ?? .zero, .zero),
+      receiveMaximum: UInt16(clamping: Fingerprint.kept), limits: .commands)
+    options.retainAsPublished = Set(settings.commandFilters)
+    return options
+  }
+
+  /// What queued while the kiosk was away for longer than an order may be old must not pour.
+  private var wasAliveRecently: Bool {
+    absence.map { (.zero...settings.orders.maximumAge).contains($0) } ?? false
+  }
+
+  /// Since the kiosk was online, by a clock that may have been set since; `nil` if it never was.
+  private var absence: Duration? {
+    (aliveAt ?? ledger.lastAlive).map { clock.now().timestamp.since($0) }
+  }
+
+  private func handle(_ event: BrokerEvent?) async throws(LedgerError) {
+    switch event {
+    case .deliveries(let deliveries):
+      try await cycle(deliveries)
+      if isOnline, settings.hasBirth(among: deliveries) { try await publishState() }
+      displays.hear(deliveries)
+    case .online(let resumed):
+      // guard: a new session forgets the fingerprints of the old one
+      if !resumed { settlement.sessionBegan() }
+      isConnected = true
+    case .offline(let error):
+      (isConnected, isOnline) = (false, false)
+      outage = error
+      settlement.connectionLost(isOurs: failure != nil)
+      // What was written may not have arrived.
+      ledger.noteAcknowledged(through: settlement.acknowledged)
+      topics.connectionLost()
+      displays.connectionLost()
+      if failure == nil { log.warn("\(error)") }
+    case .updated(let refusal):
+      subscriptionsChanged(refusal)
+    case .refused(let topics):
+      noteRefusals(topics)
+    case .confirmed, nil:
+      break
+    }
+    if isConnected, !isOnline { try await comeOnline() }
+    try await takeOver()
+    try await keepHouse()
+    try await showDisplays()
+  }
+
+  // MARK: The cycle
+
+  private func cycle(_ deliveries: [Delivery]) async throws(LedgerError) {
+    try await resume()
+    let now = clock.now()
+    let admissions = door.admit(deliveries, recognisedBy: &settlement, at: now)
+    try forgetDeliveries()
+    // What comes again has been counted.
+    let new = deliveries.count { $0.packetID > 0 && !$0.isRedelivery }
+    let decision = try commit(admissions, counting: new, at: now)
+    if !decision.transaction.records.isEmpty {
+      state.changed(at: now.uptime)
+      displays.stateChanged()
+    }
+    ledgerWorks()
+
+    // Whoever has pressed waits for this much. While an entry is on trial nothing else is published:
+    // the new ones have their turn behind it.
+    if settlement.isCaughtUp { await publish(decision.answers) }
+    // guard: an order is acknowledged at all
+    // guard: only what the network has taken is noted as acknowledged
+    let isAcknowledged = await broker.settle()
+    if isAcknowledged, settlement.isOver { ledger.noteAcknowledged(through: core.seq) }
+    if settlement.isCaughtUp {
+      let events = decision.transaction.records.map { settings.topics.event($0.entry) }
+      await publish(events, through: core.seq)
+    }
+
+    for record in decision.transaction.records {
+      sales.add(record.entry)
+      log.entry(record.entry)
+    }
+    for (source, rejection) in decision.rejections {
+      log.rejected(rejection.reason, from: source, detail: rejection.detail, at: now.timestamp)
+    }
+    metrics?.cycled(deliveries.count, decision, core)
+  }
+
+  /// Decides on a batch and commits it. A batch that the ledger can never hold is taken apart, and
+  /// what is to blame is turned away.
+  ///
+  /// - Parameter deliveries: how many new ones the batch has, whatever they were.
+  private func commit(
+    _ admissions: [Admission], counting deliveries: Int = 0, at now: Moment
+  ) throws(LedgerError) -> Decision {
+    do {
+      return try commitTogether(admissions, counting: deliveries, at: now)
+    } catch {
+      guard error.remedy == .setAside else { throw error }
+      guard let only = admissions.first, admissions.count == 1 else {
+        var decision = Decision()
+        for admission in admissions { decision.append(try commit([admission], at: now)) }
+        return decision
+      }
+      return core.turnAway(unrecordable: only, "\(error)")
+    }
+  }
+
+  private func commitTogether(
+    _ admissions: [Admission], counting deliveries: Int, at now: Moment
+  ) throws(LedgerError) -> Decision {
+    var core = core
+    let recalled = try ledger.recall(admissions.flatMap(\.repeatKeys))
+    var decision = core.decide(admissions, recalling: recalled, at: now)
+    // guard: only what the broker has confirmed counts as told
+    decision.transaction.confirmed = settlement.unsaved
+    decision.transaction.deliveries = deliveries
+    let start = metrics.map { _ in ContinuousClock.now }
+    // guard: an order is acknowledged only after the commit
+    // guard: an answer leaves only after the commit
+    try ledger.commit(decision.transaction)
+    metrics?.committed(since: start)
+    settlement.hasSaved()
+    self.core = core
+    return decision
+  }
+
+  /// - Parameter seq: all entries up to this one are told then; 0: the messages are about none.
+  func publish(_ messages: [Message], through seq: Int = 0) async {
+    guard !messages.isEmpty else { return }
+    do {
+      let serial = try await broker.publish(messages)
+      settlement.published(through: seq, serial: serial)
+    } catch {
+      log.unpublished(error, at: clock.now().timestamp)
+    }
+  }
+
+  // MARK: Coming and going
+
+  private func comeOnline() async throws(LedgerError) {
+    refusals = Refusals()
+    try await resume()
+    guard settlement.isCaughtUp else {
+      await broker.settle()
+      return
+    }
+    if !wasAliveRecently { core.cameBack(at: clock.now().timestamp) }
+    try await publishState()
+    isOnline = true
+    reconnects += 1
+    if reconnects > 0 { metrics?.reconnected() }
+    ledgerWorks()
+    log.note("online")
+  }
+
+  /// Publishes all that is retained, and clears what is not any more.
+  func publishState() async throws(LedgerError) {
+    let now = clock.now().timestamp
+    // Before anybody reads that the kiosk is there: what is sent from now on must survive a crash.
+    // guard: the first sign of life is written before online is published
+    ledger.beat(at: now)
+    metrics?.tell(core.stock)
+    var messages = settings.topics.state(of: core, at: now) + settings.announcements
+    messages.append(
+      settings.topics.retained(
+        settings.topics.info, KioskInfo(version: settings.version, startedAt: startedAt).payload))
+    messages.append(health(at: now))
+    messages.append(settings.topics.status(.online))
+    let current = Set(messages.map(\.topic))
+    let obsolete = topics.obsolete(comparedTo: current)
+    try remember(current)
+    // guard: displays are told everything on each connection
+    await publish(obsolete.map { settings.topics.retained($0, []) } + messages)
+    state.published(core)
+    topics.published(current, serial: settlement.lastSerial)
+    sales.forget()
+    await broker.settle()
+  }
+
+  /// Publishes what has changed since it was told.
+  private func tellState() async {
+    guard isOnline, state.isBehind else { return }
+    await publish(state.due(core, settings.topics, at: clock.now().timestamp))
+  }
+
+  /// Before what a menu brings is published by a batch that comes before the kiosk is online: a crash,
+  /// or another menu, must not leave it behind.
+  func rememberTopics() throws(LedgerError) {
+    try remember(Set(settings.topics.state(of: core, at: clock.now().timestamp).map(\.topic)))
+  }
+
+  private func remember(_ current: Set<String>) throws(LedgerError) {
+    guard let known = topics.toRemember(current) else { return }
+    try ledger.setTopics(known)
+    topics.remembered(known)
+  }
+
+  func ledgerWorks() {
+    if failure != nil { log.note("the ledger works again") }
+    failure = nil
+  }
+
+  /// Publishes again what the broker has not confirmed on earlier connections.
+  private func resume() async throws(LedgerError) {
+    try forgetDeliveries()
+    switch settlement.stage {
+    case .fresh: try lookBack()
+    case .lookedBack: break
+    case .caughtUp: return
+    }
+    if let trial = settlement.trial { return try await resumeAlone(trial) }
+    var published = max(settlement.confirmed, core.seq - Self.resumed)
+    if published > settlement.confirmed {
+      log.warn("the broker confirms nothing: entries up to #\(published) are not published again")
+    }
+    // guard: what was not confirmed is published again
+    while published < core.seq {
+      let page = try ledger.rows(after: published)
+      guard let last = page.last else { break }
+      let messages = page.flatMap { row, reply in
+        [settings.topics.answerAgain(row, to: reply), settings.topics.event(row.entry)]
+          .compactMap(\.self)
+      }
+      await publish(messages, through: last.row.entry.seq)
+      published = last.row.entry.seq
+    }
+    settlement.caughtUp()
+  }
+
+  /// Asks the ledger what may come again on a new connection.
+  private func lookBack() throws(LedgerError) {
+    if failure != nil {
+      core = Kiosk(settings: settings, state: try ledger.state(), counters: core.counters)
+      // A full disk can still be read: who cannot write is not online.
+      try saveConfirmation(always: true)
+    }
+    try rememberTopics()
+    settlement.lookedBack(
+      unacknowledged: try ledger.deliveries(after: settlement.acknowledged))
+  }
+
+  private func forgetDeliveries() throws(LedgerError) {
+    guard let seq = settlement.forgettable else { return }
+    try ledger.forgetDeliveries(through: seq)
+    settlement.hasForgotten()
+  }
+
+  /// Publishes the first entry under suspicion, and nothing else until it is confirmed.
+  private func resumeAlone(_ trial: Settlement.Trial) async throws(LedgerError) {
+    guard !settlement.isWaiting,
+      let (row, reply) = try ledger.rows(after: settlement.confirmed, limit: 1).first
+    else { return }
+    let seq = row.entry.seq
+    var answer: Message?
+    switch trial {
+    case .asAsked:
+      answer = settings.topics.answerAgain(row, to: reply)
+    case .onUsualTopic:
+      let plain = reply.map { Reply(topic: nil, correlationData: $0.correlationData) }
+      answer = settings.topics.answerAgain(row, to: plain)
+    case .withoutAnswer(let isFirst):
+      guard isFirst, row.entry.source != nil else { break }
+      log.warn("the answer to #\(seq) is given up: it ends each connection it is sent on")
+    }
+    await publish([answer, settings.topics.event(row.entry)].compactMap(\.self), through: seq)
+  }
+
+  /// The ledger has failed: nothing is answered, nothing acknowledged. The broker delivers again
+  /// what is in hand; until the ledger works, each connection ends here.
+  private func fail(_ error: LedgerError) async {
+    // guard: what could not be committed is not acknowledged
+    await broker.abandon()
+    isConnected = false
+    settlement.ledgerFailed()
+    sales.ledgerFailed()
+    if error != failure {
+      let outlook =
+        error.remedy == .callSomebody
+        ? "No trying helps: somebody has to look" : "Trying again until it works"
+      log.fail("\(error). \(outlook)")
+    }
+    failure = error
+  }
+
+  private func leave() async {
+    hasLeft = true
+    reload?.end(.stopped)
+    await tellState()
+    if isOnline {
+      let farewells = settings.displays.filter(\.showsStatus)
+        .compactMap { core.message(for: $0, status: .offline) }
+      await publish([settings.topics.status(.offline)] + farewells)
+    }
+    await broker.disconnect(grace: .milliseconds(1500))
+    settlement.confirm(through: await broker.confirmed)
+    try? saveConfirmation()
+    log.note("stopped")
+  }
+}

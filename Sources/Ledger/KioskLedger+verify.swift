@@ -1,0 +1,110 @@
+import GRDB
+import JuiceDomain
+
+extension KioskLedger {
+  /// A checkpoint is moved forward once this many entries lie behind it.
+  static let checkpointInterval = 10_000
+
+  /// Sets it behind the last entry.
+  static let checkpoint = """
+    INSERT OR REPLACE INTO checkpoint
+    SELECT fruit, (SELECT MAX(seq) FROM entry), quantity FROM stock
+    """
+
+  /// Checks the whole ledger, from its first entry: SQLite's own structures, numbers without a gap,
+  /// and that what came and went adds up to the stock.
+  ///
+  /// - Throws: `LedgerError` with the first thing that is wrong.
+  /// - Returns: the number of entries.
+  @discardableResult
+  package func verify() throws(LedgerError) -> Int {
+    return try reading { database in
+      let report = try String.fetchAll(database, sql: "PRAGMA integrity_check")
+      guard report == ["ok"] else {
+        throw LedgerError.damaged(path: path, detail: report.prefix(3).joined(separator: "; "))
+      }
+      try Self.checkBalances(database, path: path, from: .start)
+      try Self.checkBalances(database, path: path, from: .checkpoint)
+      if let lost = try Row.fetchOne(database, sql: "PRAGMA foreign_key_check") {
+        let (table, parent): (String, String) = (lost["table"], lost["parent"])
+        throw LedgerError.doesNotAddUp(
+          path: path, detail: "there is a row of \(table) without its \(parent)")
+      }
+      return try Int.fetchOne(database, sql: "SELECT COUNT(*) FROM entry") ?? 0
+    }
+  }
+
+  /// What opening checks: everything after the last point up to which the ledger was found right,
+  /// so that years of orders do not hold up a start.
+  func verifySinceCheckpoint() throws(LedgerError) {
+    let isDue = try reading { database in
+      try Self.checkBalances(database, path: path, from: .checkpoint)
+      return try Bool.fetchOne(
+        database,
+        sql: "SELECT MAX(seq) > ? + (SELECT IFNULL(MAX(seq), 0) FROM checkpoint) FROM entry",
+        arguments: [Self.checkpointInterval]) ?? false
+    }
+    if isDue { try writing { try Self.moveCheckpoint(in: $0) } }
+  }
+
+  static func moveCheckpoint(in database: Database) throws {
+    try database.execute(
+      sql: "INSERT OR REPLACE INTO ticket \(ticketsSinceCheckpoint); \(checkpoint)")
+  }
+
+  private enum Origin { case start, checkpoint }
+
+  private static func checkBalances(
+    _ database: Database, path: String, from origin: Origin
+  ) throws {
+    let start =
+      switch origin {
+      case .start: 0
+      case .checkpoint: try Int.fetchOne(database, sql: "SELECT MAX(seq) FROM checkpoint") ?? 0
+      }
+    let numbering = try Row.fetchOne(
+      database, sql: "SELECT COUNT(*), IFNULL(MAX(seq), ?1) FROM entry WHERE seq > ?1",
+      arguments: [start])
+    if let count = numbering?[0] as Int?, let last = numbering?[1] as Int?, last - start != count {
+      throw LedgerError.doesNotAddUp(
+        path: path, detail: "\(last - start - count) entries are missing after entry \(start)")
+    }
+    if let wrong = try Row.fetchOne(database, sql: wrongBalance, arguments: [start]) {
+      throw LedgerError.doesNotAddUp(
+        path: path,
+        detail: "the stock of \(wrong["fruit"] as String) is \(wrong["quantity"] as Int), "
+          + "but its entries add up to \(wrong["sum"] as Int)")
+    }
+    if let wrong = try Row.fetchOne(database, sql: wrongStock) {
+      throw LedgerError.doesNotAddUp(
+        path: path,
+        detail: "the stock of \(wrong["fruit"] as String) is \(wrong["quantity"] as Int), "
+          + "but entry \(wrong["seq"] as Int) says \(wrong["told"] as Int)")
+    }
+  }
+
+  /// A stock that is not what there was at the start, and what has come and gone since.
+  private static let wrongBalance = """
+    SELECT stock.fruit, stock.quantity,
+      IFNULL((SELECT quantity FROM checkpoint WHERE fruit = stock.fruit AND ?1 > 0), 0)
+        + IFNULL(moved.amount, 0) AS sum
+    FROM stock LEFT JOIN
+      (SELECT key AS fruit, SUM(value * count) AS amount
+        FROM (SELECT changes AS amounts, COUNT(*) AS count FROM entry
+            WHERE seq > ?1 AND changes IS NOT NULL GROUP BY changes
+          UNION ALL SELECT used, -COUNT(*) FROM entry
+            WHERE seq > ?1 AND used IS NOT NULL GROUP BY used),
+          json_each(amounts)
+        GROUP BY key) AS moved
+      USING (fruit)
+    WHERE sum <> stock.quantity LIMIT 1
+    """
+
+  /// A stock that is not the one which the last entry has told, if that has told any.
+  private static let wrongStock = """
+    SELECT seq, fruit, quantity, value AS told
+    FROM (SELECT seq, stock AS amounts FROM entry ORDER BY seq DESC LIMIT 1),
+      json_each(amounts) JOIN stock ON fruit = key
+    WHERE quantity <> value LIMIT 1
+    """
+}

@@ -1,0 +1,118 @@
+import Foundation
+import JuiceDomain
+import KioskCore
+import Testing
+
+@testable import ConfigurationFiles
+
+@Suite struct FileTests {
+  private func loadErrors(_ path: String) -> [String] {
+    do throws(ConfigurationErrors) {
+      _ = try KioskConfiguration.load(path: path)
+      return []
+    } catch {
+      return error.errors.map(\.description)
+    }
+  }
+
+  @Test func whatCannotBeReadIsSaid() throws {
+    try withFolder { folder in
+      let path = folder.path(percentEncoded: false)
+      #expect(
+        loadErrors(path + "/a") == [
+          "\(path)/a: there is no such file; check the path and its spelling"
+        ])
+      #expect(loadErrors(path) == ["\(path): is a folder; name the file in it"])
+      #expect(loadErrors("/dev/null") == ["/dev/null: is not an ordinary file"])
+      try Data([0x61, 0xFF]).write(to: folder.appending(path: "latin"))
+      #expect(loadErrors(path + "/latin") == ["\(path)/latin: is not UTF-8 text; save it as UTF-8"])
+      try Data(repeating: 0x23, count: 2_000_000).write(to: folder.appending(path: "large"))
+      #expect(loadErrors(path + "/large") == ["\(path)/large: is larger than 1048576 bytes"])
+      try Data().write(to: folder.appending(path: "empty"))
+      #expect(loadErrors(path + "/empty") == [])
+    }
+  }
+
+  @Test(arguments: [
+    ("a: [1", "k.yaml:2:1: this is not YAML: while parsing a flow sequence, "),
+    ("kiosk:\n\tid: a", "k.yaml:2:1: this is not YAML: while scanning for the next token, "),
+    ("kiosk: *a", "k.yaml:1:8: this is not YAML: found undefined alias"),
+    ("a: 1\n---\nb: 1", "k.yaml:2:1: this is not YAML: expected a single document"),
+    ("a: \u{1}", "k.yaml: this is not YAML: control characters are not allowed"),
+    (
+      String(repeating: "[", count: 5_000),
+      "k.yaml:1:1: this is not YAML: while parsing, Maximum nesting level"
+    ),
+    (String(repeating: "- ", count: 5_000), "k.yaml:1:"),
+    (String(repeating: "{a: ", count: 5_000), "k.yaml:1:"),
+    (String(repeating: "? ", count: 5_000), "k.yaml:1:"),
+  ])
+  func whatIsNotYAML(yaml: String, start: String) throws {
+    let errors = errors(yaml)
+    #expect(errors.count == 1)
+    #expect(errors.first?.hasPrefix(start) == true, "\(errors)")
+  }
+
+  @Test(.timeLimit(.minutes(1))) func anAliasBombIsRefused() {
+    var yaml = "a0: &a0 [x, x, x, x, x, x, x, x, x]\n"
+    for level in 1...12 {
+      let alias = "*a\(level - 1)"
+      yaml +=
+        "a\(level): &a\(level) [\(Array(repeating: alias, count: 9).joined(separator: ","))]\n"
+    }
+    #expect(
+      errors(yaml + "? *a12\n: 1") == [
+        "k.yaml: more than 8 aliases (*name) are not read; write the values out"
+      ])
+  }
+
+  // MARK: The files that come with the kiosk
+
+  @Test func theListingIsTheDefaults() throws {
+    #expect(try KioskConfiguration.load(path: project("config/kiosk.yaml")) == KioskConfiguration())
+  }
+
+  /// With every '#' before a key taken away, the listing is a whole configuration.
+  @Test func theListingHasEveryKey() throws {
+    let text = try String(contentsOfFile: project("config/kiosk.yaml"), encoding: .utf8)
+    let yaml = text.replacing(/(?m)^( *)#([a-z_]+:)/) { "\($0.1)\($0.2)" }
+    var expected = KioskConfiguration()
+    expected.broker.username = "controller"
+    expected.broker.passwordFile = "/etc/juice-kiosk/password"
+    var tls = KioskConfiguration.TLS()
+    tls.caFile = "config/ca.crt"
+    tls.certificateFile = "config/kiosk.crt"
+    tls.keyFile = "config/kiosk.key"
+    expected.broker.tls = tls
+    #expect(
+      try KioskConfiguration.parse(yaml: yaml, file: "config/kiosk.yaml") == expected)
+
+    let source = project("Sources/ConfigurationFiles/KioskConfiguration.swift")
+    let docstring = try String(contentsOfFile: source, encoding: .utf8)
+    #expect(KioskConfiguration.settings.isEmpty == false)
+    for path in KioskConfiguration.settings {
+      let key = path.joined(separator: ".")
+      #expect(yaml.contains(try Regex("(?m)^ *\(path[path.count - 1]):")), "\(key)")
+      #expect(docstring.contains("`\(key)`"), "\(key)")
+    }
+  }
+
+  @Test func theExampleMenuIsRead() throws {
+    let configuration = try KioskConfiguration.load(path: project("config/menu.yaml"))
+    #expect(configuration.menu.juices.count == Menu.standard.juices.count + 2)
+    #expect(configuration.menu.juice("orange")?.name[.korean] == "오렌지쥬스")
+    #expect(configuration.stock.initial["orange"] == 30)
+    #expect(configuration.stock.capacities["kiwi"] == 100)
+  }
+
+  @Test func theExamplesForDevicesAreRead() throws {
+    let page = try String(contentsOfFile: project("deploy/docs/devices.md"), encoding: .utf8)
+    let blocks = page.matches(of: /(?ms)^```yaml\n((?:panels|displays):.*?)^```/).map { $0.1 }
+    #expect(blocks.count >= 5)
+    for block in blocks { #expect(errors(String(block)) == []) }
+    let listing = try String(contentsOfFile: project("config/kiosk.yaml"), encoding: .utf8)
+    let panel = listing.matches(of: /(?m)^#(   (?:- |  ).*)$/).map { $0.1 }.joined(separator: "\n")
+    #expect(panel.contains("key: /button"))
+    #expect(errors("panels:\n\(panel)\n") == [])
+  }
+}

@@ -1,0 +1,106 @@
+import Testing
+
+@testable import JuiceDomain
+
+@Suite struct JuiceMakerTests {
+  private var juiceMaker = JuiceMaker(menu: .standard, store: FruitStore(quantities: fresh))
+
+  /// The stock of a kiosk that nobody has used.
+  private static let fresh = FruitAmounts(
+    Menu.standard.fruits.map { (fruit: $0.id, amount: 10) })
+
+  @Test(
+    arguments: [
+      ("banana", ["banana": 2], ["banana": 8]),
+      ("kiwi", ["kiwi": 3], ["kiwi": 7]),
+      ("pineapple", ["pineapple": 2], ["pineapple": 8]),
+      ("strawberry_banana", ["strawberry": 10, "banana": 1], ["strawberry": 0, "banana": 9]),
+      ("mango", ["mango": 3], ["mango": 7]),
+      ("mango_kiwi", ["mango": 2, "kiwi": 1], ["mango": 8, "kiwi": 9]),
+    ] as [(Juice.ID, FruitAmounts, FruitAmounts)])
+  mutating func aRecipeTakesItsFruitAndNoOther(
+    juice: Juice.ID, used: FruitAmounts, left: FruitAmounts
+  ) throws {
+    #expect(try juiceMaker.make(juice) == .ready(used: used))
+    var expected = Self.fresh
+    for (fruit, amount) in left { expected[fruit] = amount }
+    #expect(juiceMaker.stock == expected)
+  }
+
+  @Test mutating func strawberryJuiceTakesMoreThanAFreshKioskHas() throws {
+    #expect(try juiceMaker.make("strawberry") == .outOfStock(missing: ["strawberry": 6]))
+    #expect(juiceMaker.stock == Self.fresh)
+    #expect(
+      juiceMaker.restock(Restock(add: ["strawberry": 6])) == .applied(changes: ["strawberry": 6]))
+    #expect(try juiceMaker.make("strawberry") == .ready(used: ["strawberry": 16]))
+    #expect(juiceMaker.stock["strawberry"] == 0)
+  }
+
+  @Test mutating func aShortRecipeMovesNoFruit() throws {
+    _ = try juiceMaker.make("strawberry_banana")
+    let before = juiceMaker.stock
+    #expect(before["strawberry"] == 0)
+    #expect(before["banana"] == 9)
+    #expect(try juiceMaker.make("strawberry_banana") == .outOfStock(missing: ["strawberry": 10]))
+    #expect(juiceMaker.stock == before)
+  }
+
+  @Test mutating func everyShortFruitIsNamed() throws {
+    _ = juiceMaker.restock(Restock(set: ["mango": 1, "kiwi": 0]))
+    #expect(try juiceMaker.make("mango_kiwi") == .outOfStock(missing: ["mango": 1, "kiwi": 1]))
+  }
+
+  @Test mutating func severalGlassesAreMadeTogetherOrNotAtAll() throws {
+    #expect(try juiceMaker.servings(of: "mango_kiwi") == 5)
+    _ = juiceMaker.restock(Restock(set: ["mango": 8]))
+    #expect(try juiceMaker.make("mango_kiwi", quantity: 5) == .outOfStock(missing: ["mango": 2]))
+    #expect(juiceMaker.stock["mango"] == 8)
+    #expect(juiceMaker.stock["kiwi"] == 10)
+    #expect(
+      try juiceMaker.make("mango_kiwi", quantity: 4) == .ready(used: ["mango": 8, "kiwi": 4]))
+    #expect(juiceMaker.stock["mango"] == 0)
+    #expect(juiceMaker.stock["kiwi"] == 6)
+  }
+
+  @Test(arguments: [Int.max, Int.max / 2 + 1, Int.max / 3 + 1])
+  mutating func moreGlassesThanCanBeCountedAreOutOfStock(quantity: Int) throws {
+    #expect(
+      try juiceMaker.make("mango", quantity: quantity) == .outOfStock(missing: ["mango": .max - 10])
+    )
+    #expect(juiceMaker.stock == Self.fresh)
+  }
+
+  @Test mutating func anUnknownJuiceIsAnError() {
+    #expect(throws: UnknownJuice(id: "orange")) { try juiceMaker.make("orange") }
+    #expect(throws: UnknownJuice(id: "orange")) { try juiceMaker.servings(of: "orange") }
+    #expect(juiceMaker.stock == Self.fresh)
+  }
+
+  @Test func servingsFollowTheMenuAndTheScarcestFruit() throws {
+    #expect(juiceMaker.servings.map(\.juice) == Menu.standard.juices.map(\.id))
+    #expect(juiceMaker.servings.map(\.count) == [0, 5, 3, 5, 1, 3, 5])
+    for (juice, count) in juiceMaker.servings {
+      #expect(try juiceMaker.servings(of: juice) == count)
+    }
+  }
+
+  @Test mutating func servingsAreAsManyAsCanBeMade() throws {
+    for (juice, count) in juiceMaker.servings where count > 0 {
+      var (enough, tooMany) = (juiceMaker, juiceMaker)
+      guard case .ready = try enough.make(juice, quantity: count) else {
+        Issue.record("\(count) of \(juice) cannot be made")
+        continue
+      }
+      guard case .outOfStock = try tooMany.make(juice, quantity: count + 1) else {
+        Issue.record("\(count + 1) of \(juice) can be made")
+        continue
+      }
+    }
+  }
+
+  @Test func aJuiceWhoseFruitIsNotHeldHasNoServings() throws {
+    var empty = JuiceMaker(menu: .standard, store: FruitStore(quantities: [:]))
+    #expect(empty.servings.allSatisfy { $0.count == 0 })
+    #expect(try empty.make("kiwi", quantity: 2) == .outOfStock(missing: ["kiwi": 6]))
+  }
+}
