@@ -17,12 +17,17 @@ extension Failure {
 
   /// What a result comes to that is neither `ready` nor `applied`.
   init?(_ result: CommandResult) {
-    switch (result.status, result.reason) {
-    case (.ready, _), (.applied, _): return nil
-    case (.outOfStock, _), (_, .closed), (_, .conflict), (_, .rateLimited), (_, .stale):
-      self = .tryAgain(result.summary)
-    case (.rejected, _):
-      self = .badData(result.summary)
+    switch result.status {
+    case .ready, .applied: return nil
+    case .outOfStock: self = .tryAgain(result.summary)
+    case .rejected:
+      switch result.reason {
+      case .closed, .conflict, .rateLimited, .stale:
+        self = .tryAgain(result.summary)
+      case .unknownJuice, .unknownFruit, .malformed, .tooLarge, .quantityOutOfRange, .retained,
+        .exceedsCapacity, .belowZero, .notRecorded, nil:
+        self = .badData(result.summary)
+      }
     }
   }
 }
