@@ -1,3 +1,4 @@
+import Foundation
 import JuiceDomain
 import KioskMessages
 import Testing
@@ -73,13 +74,15 @@ import Testing
     #expect(try CommandResult(payload: result.payload).reason == reason)
   }
 
-  @Test func theReasonsAreThoseOfTheContract() {
-    #expect(
-      RejectionReason.allCases.map(\.rawValue) == [
-        "unknown_juice", "unknown_fruit", "malformed", "too_large", "quantity_out_of_range",
-        "stale", "retained", "rate_limited", "closed", "conflict", "exceeds_capacity", "below_zero",
-        "not_recorded",
-      ])
+  @Test func theReasonsAreThoseOfTheReadme() throws {
+    var project = URL(filePath: #filePath)
+    for _ in 1...3 { project.deleteLastPathComponent() }
+    let readme = try String(contentsOf: project.appending(path: "README.md"), encoding: .utf8)
+    let table = try #require(readme.firstMatch(of: /\| reason \|.*\n((?:\|.*\n)+)/)).1
+    let listed = table.matches(of: /(?m)^\| (.*?) \|/).flatMap { row in
+      row.1.matches(of: /`(\w+)`/).map { String($0.1) }
+    }
+    #expect(listed == RejectionReason.allCases.map(\.rawValue))
   }
 
   @Test(arguments: ["", "{}", "[]", #"{"status":"done"}"#, #"{"status":1}"#, #"{"status":"ready""#])
