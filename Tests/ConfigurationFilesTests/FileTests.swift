@@ -1,6 +1,7 @@
 import Foundation
 import JuiceDomain
 import KioskCore
+import Panels
 import Testing
 
 @testable import ConfigurationFiles
@@ -114,5 +115,19 @@ import Testing
     let panel = listing.matches(of: /(?m)^#(   (?:- |  ).*)$/).map { $0.1 }.joined(separator: "\n")
     #expect(panel.contains("key: /button"))
     #expect(errors("panels:\n\(panel)\n") == [])
+  }
+
+  @Test(arguments: Dialect.Name.allCases)
+  func everyDialectHasAnExampleAndARowOfTheTable(dialect: Dialect.Name) throws {
+    let examples = try FileManager.default.contentsOfDirectory(atPath: project("config/panels"))
+    let panels = try examples.flatMap {
+      try KioskConfiguration.load(path: project("config/panels/\($0)")).panels
+    }
+    #expect(panels.contains { $0.dialect.name == dialect })
+    let page = try String(contentsOfFile: project("deploy/docs/devices.md"), encoding: .utf8)
+    #expect(page.contains("| `\(dialect.rawValue)` |"))
+    let listing = try String(contentsOfFile: project("config/kiosk.yaml"), encoding: .utf8)
+    let choices = try #require(listing.firstMatch(of: /device: generic +# or (.*)/)).1
+    #expect("generic, \(choices)".split(separator: ", ").contains { $0 == dialect.rawValue })
   }
 }

@@ -3,9 +3,9 @@ import Testing
 
 /// One press is enough to know a device.
 @Suite struct RecognitionTests {
-  @Test(arguments: [
+  private static let families: [(String, String, Dialect.Name, String, String)] = [
     (
-      "zigbee2mqtt/hallway", #"{"action":"single","linkquality":87}"#, Dialect.Name.zigbee2mqtt,
+      "zigbee2mqtt/hallway", #"{"action":"single","linkquality":87}"#, .zigbee2mqtt,
       "zigbee2mqtt/hallway", "single"
     ),
     (
@@ -28,13 +28,20 @@ import Testing
     ("event//state", "kiwi", .generic, "event//state", "kiwi"),
     ("nodered/press", "kiwi", .generic, "nodered/press", "kiwi"),
     ("acme/7/up", #"{"d":{"key":"A","n":12}}"#, .generic, "acme/7/up", "a"),
-  ]) func oneForEachFamily(
+  ]
+
+  @Test(arguments: families)
+  func oneForEachFamily(
     topic: String, payload: String, name: Dialect.Name, device: String, press: String
   ) throws {
     let recognition = try #require(Recognition(Array(payload.utf8), on: topic))
     #expect(recognition.dialect.name == name)
     #expect(recognition.topic == device)
     #expect(recognition.press.names.first == press)
+  }
+
+  @Test func everyFamilyIsRecognised() {
+    #expect(Set(Self.families.map(\.2)) == Set(Dialect.Name.allCases))
   }
 
   @Test(arguments: [

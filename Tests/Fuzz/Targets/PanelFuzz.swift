@@ -5,16 +5,23 @@ import Panels
 
 /// What devices of other makers send, and what is written down about them.
 enum PanelFuzz {
-  private static let devices: [(dialect: Dialect, topic: String)] = [
-    (.zigbee2MQTT, "z/b"), (.zigbee2MQTT, "z/b/action"), (.tasmota, "stat/b"),
-    (.shellyGen1, "shellies/b"), (.shellyGen2, "b"), (.esphome, "b"),
-    (.generic(GenericFormat()), "g/b"),
-    (
-      .generic(
+  private static let devices = Dialect.Name.allCases.flatMap { devices(of: $0) }
+
+  private static func devices(of name: Dialect.Name) -> [(dialect: Dialect, topic: String)] {
+    switch name {
+    case .zigbee2mqtt: [(.zigbee2MQTT, "z/b"), (.zigbee2MQTT, "z/b/action")]
+    case .tasmota: [(.tasmota, "stat/b")]
+    case .shellyGen1: [(.shellyGen1, "shellies/b")]
+    case .shellyGen2: [(.shellyGen2, "b")]
+    case .esphome: [(.esphome, "b")]
+    case .generic:
+      [
+        GenericFormat(),
         GenericFormat(
-          action: JSONPointer("/d/0/a"), key: JSONPointer("/k"), counter: JSONPointer("/n"))), "g/b"
-    ),
-  ]
+          action: JSONPointer("/d/0/a"), key: JSONPointer("/k"), counter: JSONPointer("/n")),
+      ].map { (.generic($0), "g/b") }
+    }
+  }
 
   /// Whatever a device says, each press of it can be named, and is the same press when it is read
   /// again; what was kept is never a press.
