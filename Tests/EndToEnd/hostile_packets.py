@@ -10,6 +10,7 @@ from random import Random
 from typing import Any
 
 from door import SHIPPED
+from kiosk import FRUITS, RECIPES
 from packets import PUBLISH, Properties, Publish, packet, text, variable
 
 BASE = "kiosk/k1"
@@ -18,8 +19,6 @@ ACCOUNTS = {
     "panel1": "panel", "office": "dashboard", "homeassistant": "homeassistant",
     "window": "display", "nagios": "monitor", "controller": "controller",
 }
-JUICES = ["strawberry", "banana", "kiwi", "pineapple", "strawberry_banana", "mango", "mango_kiwi"]
-FRUITS = ["strawberry", "banana", "pineapple", "kiwi", "mango"]
 # Around the limits of the kiosk and those of the protocol; levels, around mosquitto's 200.
 LENGTHS = [0, 1, 2, 64, 65, 255, 256, 257, 1000, 4095, 4096, 4097, 20_000, 65_534, 65_535]
 LEVELS = [1, 2, 5, 10, 100, 195, 197, 198, 199, 200, 201, 205, 1000, 30_000]
@@ -171,7 +170,7 @@ class Maker:
         return self.service() if b"/service/" in topic else self.order()
 
     def order(self) -> bytes:
-        juice = self.random.choice([*JUICES, "tea", f"t{self.random.random()}", "x" * 64, "x" * 65])
+        juice = self.random.choice([*RECIPES, "tea", f"t{self.random.random()}", "x" * 64, "x" * 65])
         if self.chance(0.2):
             return juice.encode()
         return self.command({"juice": f'"{juice}"', "quantity": self.number(1, 10)})

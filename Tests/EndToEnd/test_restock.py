@@ -5,6 +5,7 @@ import pytest
 from client import BASE
 from conftest import MakeClient, MakeKiosk
 from displays import wait_for_truth
+from kiosk import FRUITS, RECIPES
 
 
 def test_fruit_is_added_set_and_taken_away(kiosk, broker, panel) -> None:
@@ -92,7 +93,8 @@ def test_the_whole_stock_the_menu_and_the_info_are_there(kiosk, broker, panel) -
     panel.messages.first(lambda m: m.topic == f"{BASE}/menu")
     last = {message.topic: message for message in panel.messages}
     menu = last[f"{BASE}/menu"].json
-    assert len(menu["fruits"]) == 5 and len(menu["juices"]) == 7
+    assert [fruit["id"] for fruit in menu["fruits"]] == FRUITS
+    assert {juice["id"]: juice["recipe"] for juice in menu["juices"]} == RECIPES
     assert all((fruit["capacity"], fruit["low"]) == (100, 5) for fruit in menu["fruits"])
     assert {"en": "Kiwi juice", "ko": "키위쥬스"} in [juice["name"] for juice in menu["juices"]]
     assert last[f"{BASE}/info"].json["protocol"] == 1
