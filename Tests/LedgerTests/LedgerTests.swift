@@ -208,6 +208,15 @@ import Testing
     #expect(names == Set(tables + ["entry"]))
   }
 
+  /// Whoever adds a column to the one adds it to the other.
+  @Test func theLogShowsEveryColumnOfAnEntry() throws {
+    let database = try place.open().database
+    let (entry, log) = try database.read {
+      (Set(try $0.columns(in: "entry").map(\.name)), Set(try $0.columns(in: "log").map(\.name)))
+    }
+    #expect(entry.symmetricDifference(log) == ["at", "time", "day"])
+  }
+
   @Test func entriesComeInPages() throws {
     let ledger = try place.open()
     var transaction = LedgerTransaction()
