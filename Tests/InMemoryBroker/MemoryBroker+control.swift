@@ -72,6 +72,9 @@ extension MemoryBroker {
     read { $0.server.sessions[clientID]?.connection != nil }
   }
 
+  /// How many connections of a client id have broken.
+  package func losses(of clientID: String) -> Int { read { $0.losses[clientID] ?? 0 } }
+
   /// How many messages a session holds, sent and unacknowledged ones included.
   package func queueDepth(of clientID: String) -> Int {
     read { $0.server.sessions[clientID]?.depth ?? 0 }

@@ -12,6 +12,8 @@ struct Network {
   var server: ServerState
   var faults: [MemoryBroker.Fault] = []
   private(set) var clients: [ClientState] = []
+  /// How many connections of each client id have ended otherwise than by its farewell.
+  private(set) var losses: [String: Int] = [:]
   private var isRunning = true
   private var saved: ServerState?
 
@@ -349,6 +351,7 @@ struct Network {
   }
 
   private mutating func breakOff(_ client: Int, _ reason: BrokerError) {
+    losses[clients[client].session.options.clientID, default: 0] += 1
     hangUp(client, farewell: false)
     perform(client, clients[client].session.lost(reason, at: now))
   }

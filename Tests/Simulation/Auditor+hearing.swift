@@ -70,6 +70,20 @@ extension Auditor {
     unanswered.remove(seq)
   }
 
+  /// An answer that was on its way on each of so many connections that broke may be given up, with a
+  /// line in the log: once or twice with others, and six times alone.
+  ///
+  /// - Parameter losses: how many connections of the kiosk have broken.
+  mutating func read(log line: String, losses: Int) {
+    let words = line.split(separator: " ")
+    guard line.contains(" is given up: "), let seq = Int(words[3].dropFirst()) else { return }
+    guard let entry = entries[seq], losses - sent[entry.number].losses > 6 else {
+      return fail(.answer, "the answer to entry \(seq) was given up too early")
+    }
+    trace.append("the answer to entry \(seq) is given up")
+    unanswered.remove(seq)
+  }
+
   /// What was turned away at the door is in no ledger, and may be sent again with the same id.
   private mutating func hearTurnedAway(_ number: Int, _ result: CommandResult) {
     pending.remove(number)

@@ -56,6 +56,8 @@ struct Auditor {
     let sentAt: Int64?
     let expected: Int?
     let at: Duration
+    /// How many connections of the kiosk had broken by then.
+    let losses: Int
     /// The broker has taken it in for the kiosk's session.
     var isTaken = false
     /// The session, or the time in which it may count, is over.
@@ -88,8 +90,9 @@ struct Auditor {
   /// - Parameters:
   ///   - wallClock: in milliseconds since 1970.
   ///   - now: on the clock that nobody sets.
+  ///   - losses: how many connections of the kiosk have broken.
   mutating func prepare(
-    _ sending: Sending, topic: String, wallClock: Int64, at now: Duration
+    _ sending: Sending, topic: String, wallClock: Int64, at now: Duration, losses: Int
   ) -> Message {
     var expected: Int?
     if case .restock(let fruit, _, let expecting) = sending.wish, let shown = model.stock[fruit] {
@@ -101,7 +104,7 @@ struct Auditor {
     }
     let sentAt = sending.sentAgo.map { wallClock - Int64($0) * 1000 }
     sent.append(
-      Sent(sending: sending, sentAt: sentAt, expected: expected, at: now))
+      Sent(sending: sending, sentAt: sentAt, expected: expected, at: now, losses: losses))
     return Message(
       topic: topic, payload: Array(sending.payload(sentAt: sentAt, expected: expected).utf8),
       retain: sending.isRetained, correlationData: Array(String(sent.count - 1).utf8))

@@ -191,7 +191,8 @@ package final class World {
     guard people.listener.isConnected else { return }
     let messages = sendings.map {
       auditor.prepare(
-        $0, topic: "kiosk/k1/\($0.from)", wallClock: clock.now(broker), at: broker.now)
+        $0, topic: "kiosk/k1/\($0.from)", wallClock: clock.now(broker), at: broker.now,
+        losses: broker.losses(of: kioskID))
     }
     nonisolated(unsafe) let world = self
     Task(executorPreference: executor) { [listener = people.listener] in
@@ -222,7 +223,7 @@ package final class World {
     do {
       controller = try Controller(
         settings: settings, broker: Edge(client, of: world), ledger: ledger, clock: clock,
-        logger: Logger(label: "simulation") { _ in SwiftLogNoOpLogHandler() })
+        logger: logger())
     } catch  where isDiskFailing {
       // It cannot write down a fruit that is new, and is started again later.
       return
@@ -235,6 +236,15 @@ package final class World {
     auditor.checkState(ledger)
     isReloading = false
     kiosk = Process(client: client, controller: controller, ledger: ledger, task: task)
+  }
+
+  private func logger() -> Logger {
+    let reader = LogReader(world: self)
+    return Logger(label: "simulation") { _ in reader }
+  }
+
+  func read(log line: String) {
+    auditor.read(log: line, losses: broker.losses(of: kioskID))
   }
 
   private func stop() {

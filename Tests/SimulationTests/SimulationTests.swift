@@ -68,6 +68,20 @@ import Testing
         ]))
   }
 
+  /// Each connection breaks while the entry is on its way: in the end only the others are answered.
+  @Test func anAnswerThatEndsEachConnectionIsGivenUp() throws {
+    func press(_ juice: String) -> Step {
+      .send([Sending(from: "order/p3", wish: .order(juice: juice, quantity: 1))])
+    }
+    let breaks = Array(
+      repeating: Step.breakConnection(.before, .publish, skipping: 0), count: 9)
+    let trace = try Simulation.run(
+      Schedule(
+        seed: 0, rules: Schedule.Rules(),
+        steps: [.start] + breaks + [press("kiwi"), .pass(60_000), press("banana")]))
+    #expect(trace.contains { $0.contains("the answer to entry 2 is given up") })
+  }
+
   /// The ledger cannot take the new fruit yet: until then the old menu is sold.
   @Test func aReloadWaitsForTheDisk() throws {
     func press(_ juice: String) -> Step {

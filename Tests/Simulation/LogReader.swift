@@ -1,0 +1,18 @@
+import Logging
+
+/// Gives the world to read what the kiosk logs, on the one thread of the simulation.
+struct LogReader: LogHandler {
+  nonisolated(unsafe) unowned let world: World
+
+  init(world: World) { self.world = world }
+
+  var logLevel = Logger.Level.notice
+  var metadata = Logger.Metadata()
+
+  subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+    get { metadata[key] }
+    set { metadata[key] = newValue }
+  }
+
+  func log(event: LogEvent) { world.read(log: "\(event.message)") }
+}
