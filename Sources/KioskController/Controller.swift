@@ -41,7 +41,7 @@ package actor Controller {
   private var isConnected = false
   /// Why the last commit failed: what the core believes may not be what is written. While there is
   /// one, connections that come and go are a consequence, and not told.
-  private var failure: LedgerError?
+  private(set) var failure: LedgerError?
   /// Why the kiosk is not online, as far as it is known.
   private var outage: BrokerError?
   var healthAt: Timestamp?
@@ -49,9 +49,6 @@ package actor Controller {
 
   /// A turn of the cycle comes at least this often, whatever happens or does not.
   private static let longestTurn = Duration.seconds(10)
-  /// So many entries at most are published again. More do not stay unconfirmed where a broker
-  /// confirms at all, and all at once they would be more than may be on their way.
-  private static let resumed = 10_000
 
   /// - Throws: `LedgerError` if the ledger cannot be read, or not take the fruits that are new.
   ///
@@ -328,71 +325,6 @@ package actor Controller {
   func ledgerWorks() {
     if failure != nil { log.note("the ledger works again") }
     failure = nil
-  }
-
-  /// Publishes again what the broker has not confirmed on earlier connections.
-  private func resume() async throws(LedgerError) {
-    try forgetDeliveries()
-    switch settlement.stage {
-    case .fresh: try lookBack()
-    case .lookedBack: break
-    case .caughtUp: return
-    }
-    if let trial = settlement.trial { return try await resumeAlone(trial) }
-    var published = max(settlement.confirmed, core.seq - Self.resumed)
-    if published > settlement.confirmed {
-      log.warn("the broker confirms nothing: entries up to #\(published) are not published again")
-    }
-    // guard: what was not confirmed is published again
-    while published < core.seq {
-      let page = try ledger.rows(after: published)
-      guard let last = page.last else { break }
-      let messages = page.flatMap { row, reply in
-        [settings.topics.answerAgain(row, to: reply), settings.topics.event(row.entry)]
-          .compactMap(\.self)
-      }
-      await publish(messages, through: last.row.entry.seq)
-      published = last.row.entry.seq
-    }
-    settlement.caughtUp()
-  }
-
-  /// Asks the ledger what may come again on a new connection.
-  private func lookBack() throws(LedgerError) {
-    if failure != nil {
-      core = Kiosk(settings: settings, state: try ledger.state(), counters: core.counters)
-      // A full disk can still be read: who cannot write is not online.
-      try saveConfirmation(always: true)
-    }
-    try rememberTopics()
-    settlement.lookedBack(
-      unacknowledged: try ledger.deliveries(after: settlement.acknowledged))
-  }
-
-  private func forgetDeliveries() throws(LedgerError) {
-    guard let seq = settlement.forgettable else { return }
-    try ledger.forgetDeliveries(through: seq)
-    settlement.hasForgotten()
-  }
-
-  /// Publishes the first entry under suspicion, and nothing else until it is confirmed.
-  private func resumeAlone(_ trial: Settlement.Trial) async throws(LedgerError) {
-    guard !settlement.isWaiting,
-      let (row, reply) = try ledger.rows(after: settlement.confirmed, limit: 1).first
-    else { return }
-    let seq = row.entry.seq
-    var answer: Message?
-    switch trial {
-    case .asAsked:
-      answer = settings.topics.answerAgain(row, to: reply)
-    case .onUsualTopic:
-      let plain = reply.map { Reply(topic: nil, correlationData: $0.correlationData) }
-      answer = settings.topics.answerAgain(row, to: plain)
-    case .withoutAnswer(let isFirst):
-      guard isFirst, row.entry.source != nil else { break }
-      log.warn("the answer to #\(seq) is given up: it ends each connection it is sent on")
-    }
-    await publish([answer, settings.topics.event(row.entry)].compactMap(\.self), through: seq)
   }
 
   /// The ledger has failed: nothing is answered, nothing acknowledged. The broker delivers again
