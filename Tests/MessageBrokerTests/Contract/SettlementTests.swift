@@ -27,8 +27,9 @@ struct SettlementTests {
     }
   }
 
-  /// Brokers of other makes confirm a message to its sender before they pass it on.
-  @Test(arguments: BrokerKind.allCases.filter(\.deliversBeforeItConfirms))
+  /// Before a real client stands a proxy here, which may pass an order on after its confirmation:
+  /// `EventLoopTests` tries mosquitto without one.
+  @Test(arguments: BrokerKind.allCases.filter { $0 == .inMemory })
   func aTimeoutOfZeroPassesNothingOverThatHasArrived(kind: BrokerKind) async throws {
     try await withBroker(kind) { fixture in
       let panel = try await fixture.onlineClient("panel")
@@ -39,8 +40,9 @@ struct SettlementTests {
         // While the batch is in hand.
         try await panel.publishAndConfirm([Message(topic: "orders", text: "\(number)")])
         await kiosk.settle()
-        guard case .deliveries(let deliveries) = await kiosk.nextEvent(timeout: .zero) else {
-          Issue.record("order \(number) was not read")
+        let event = await kiosk.nextEvent(timeout: .zero)
+        guard case .deliveries(let deliveries) = event else {
+          Issue.record("order \(number) was not read, but \(event as Any)")
           return
         }
         #expect(deliveries.map(\.text) == ["\(number)"])

@@ -73,14 +73,6 @@ enum BrokerKind: CaseIterable, Sendable, CustomTestStringConvertible {
     }
   }
 
-  /// Whether who hears that its message is taken knows that it has gone to those who were there.
-  var deliversBeforeItConfirms: Bool {
-    switch self {
-    case .inMemory, .mosquittoV311, .mosquittoV5: true
-    case .rabbitMQ, .ejabberdV311, .ejabberdV5: false
-    }
-  }
-
   /// Whether message expiry, response topics and reasons given by the broker reach a client.
   var speaksVersion5: Bool {
     switch self {
