@@ -51,18 +51,32 @@ struct EventLoopTests {
   }
 
   /// While a batch is in hand nothing is read, so that the socket has to be looked at.
-  @Test func aTimeoutOfZeroLooksAtTheSocket() async throws {
+  @Test(arguments: [MosquittoClient.Configuration.ProtocolVersion.v311, .v5], [false, true])
+  func aTimeoutOfZeroLooksAtTheSocket(
+    version: MosquittoClient.Configuration.ProtocolVersion, isOnItsThread: Bool
+  ) async throws {
     try await withMosquitto { server in
-      let broker = try await online(server, "orders")
-      let panel = try await online(server, "nothing", clientID: "panel")
-      try await panel.publishAndConfirm([Message(topic: "orders", text: "1")])
-      _ = try await broker.nextBatch()
-      try await panel.publishAndConfirm([Message(topic: "orders", text: "2")])
-      guard case .deliveries(let deliveries) = await Client(broker).settleAndLook() else {
-        Issue.record("it was not read")
-        return
+      let broker = try await online(server, "orders", version: version)
+      let panel = try await online(server, "nothing", clientID: "panel", version: version)
+      try await panel.publishAndConfirm([Message(topic: "orders", text: "next")])
+      for number in 1...4 {
+        _ = try await broker.nextBatch()
+        try await panel.publishAndConfirm([Message(topic: "orders", text: "\(number)")])
+        var event: BrokerEvent?
+        if isOnItsThread {
+          event = await Client(broker).settleAndLook()
+        } else {
+          await broker.settle()
+          event = await broker.nextEvent(timeout: .zero)
+        }
+        guard case .deliveries(let deliveries) = event else {
+          Issue.record("order \(number) was not read, but \(event as Any)")
+          return
+        }
+        #expect(deliveries.map(\.text) == ["\(number)"])
+        await broker.settle()
+        try await panel.publishAndConfirm([Message(topic: "orders", text: "next")])
       }
-      #expect(deliveries.map(\.text) == ["2"])
     }
   }
 
@@ -138,9 +152,10 @@ struct EventLoopTests {
   }
 
   private func online(
-    _ server: Mosquitto, _ filters: String..., clientID: String = "kiosk"
+    _ server: Mosquitto, _ filters: String..., clientID: String = "kiosk",
+    version: MosquittoClient.Configuration.ProtocolVersion = .v5
   ) async throws -> MosquittoClient {
-    let broker = MosquittoClient(.loopback(server.port))
+    let broker = MosquittoClient(.loopback(server.port, version))
     await broker.connect(
       SessionOptions(clientID: clientID, subscriptions: try filters.map { try TopicFilter($0) }))
     try await broker.expectOnline()
