@@ -41,6 +41,7 @@ package import Panels
 /// - `menu.base` (`none` or `standard`, `none`): what `fruits` and `juices` are added to.
 /// - `menu.fruits`, `menu.juices` (by id, none)
 /// - `panels` (list, none): buttons of other makers, see `PanelReader`.
+/// - `machines` (list, none): that make the juices, see `MachineReader`.
 /// - `displays` (list, none): screens that have to be told, see `DisplayReader`.
 package struct KioskConfiguration: Sendable, Equatable {
   package var kiosk = Kiosk()
@@ -52,6 +53,7 @@ package struct KioskConfiguration: Sendable, Equatable {
   package var homeAssistant = HomeAssistant()
   package var menu = Menu.standard
   package var panels: [PanelBinding] = []
+  package var machines: [KioskSettings.Machine] = []
   /// The screens, and the lamps of the panels.
   package var displays: [Display] = []
 
@@ -94,6 +96,7 @@ package struct KioskConfiguration: Sendable, Equatable {
     let panelReader = PanelReader(
       &root, menu: menu, maxQuantity: orders.maximumQuantity, base: "\(kiosk.root)/\(kiosk.id)")
     panels = panelReader.panels
+    machines = MachineReader(&root, menu: menu).machines
     displays = DisplayReader(&root, menu: menu).displays + panelReader.lamps
   }
 }

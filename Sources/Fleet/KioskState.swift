@@ -84,8 +84,11 @@ package struct KioskState: Sendable, Identifiable {
       guard let entry = try? LedgerEntry(payload: payload) else { return false }
       heard(at: entry.at)
       switch entry.outcome {
-      case .ready, .outOfStock, .rejected(_, order: .some): return orders.add(entry)
-      case .restocked, .service: return services.add(entry)
+      case .ready, .outOfStock, .rejected(_, order: .some), .made, .failed, .returned:
+        return orders.add(entry)
+      case .restocked, .service, .decided: return services.add(entry)
+      // Whoever shows the machines shows it there.
+      case .accepted: return false
       case .opened, .rejected: return false
       }
     default: return false

@@ -25,6 +25,14 @@ package struct JuiceMaker: Sendable {
     return .ready(used: juice.recipe.amounts.times(quantity))
   }
 
+  /// Takes fruit for a juice that is made once more, or none.
+  ///
+  /// - Returns: what is missing.
+  package mutating func take(_ amounts: FruitAmounts) -> FruitAmounts { store.take(amounts) }
+
+  /// Puts back what a juice that was not made has not used.
+  package mutating func giveBack(_ amounts: FruitAmounts) { store.giveBack(amounts) }
+
   package mutating func restock(_ restock: Restock) -> RestockOutcome {
     store.apply(restock)
   }

@@ -14,8 +14,14 @@ extension Controller {
     guard isOnline else { return nil }
     if state.isBehind { return .zero }
     let now = clock.now().timestamp
-    let salesWait = sales.wait(at: now)
-    return min(displays.wait(at: now) ?? salesWait, salesWait)
+    return [sales.wait(at: now), displays.wait(at: now), core.jobs.wait(at: clock.now())]
+      .compactMap(\.self).min()
+  }
+
+  /// What the time has brought for machines.
+  func keepTime() async throws(LedgerError) {
+    guard isOnline, core.jobs.wait(at: clock.now()) == .zero else { return }
+    try await cycle([])
   }
 
   /// After the orders have been answered: nobody waits for it.

@@ -27,8 +27,10 @@ extension Controller {
       let page = try ledger.rows(after: published)
       guard let last = page.last else { break }
       let messages = page.flatMap { row, reply in
-        [settings.topics.answerAgain(row, to: reply), settings.topics.event(row.entry)]
-          .compactMap(\.self)
+        [
+          settings.topics.answer(row, to: reply, isRepeated: true),
+          settings.topics.event(row.entry),
+        ].compactMap(\.self)
       }
       await publish(messages, through: last.row.entry.seq)
       published = last.row.entry.seq
@@ -63,10 +65,10 @@ extension Controller {
     var answer: Message?
     switch trial {
     case .asAsked:
-      answer = settings.topics.answerAgain(row, to: reply)
+      answer = settings.topics.answer(row, to: reply, isRepeated: true)
     case .onUsualTopic:
       let plain = reply.map { Reply(topic: nil, correlationData: $0.correlationData) }
-      answer = settings.topics.answerAgain(row, to: plain)
+      answer = settings.topics.answer(row, to: plain, isRepeated: true)
     case .withoutAnswer(let isFirst):
       guard isFirst, row.entry.source != nil else { break }
       log.warn("the answer to #\(seq) is given up: it ends each connection it is sent on")

@@ -156,6 +156,7 @@ package actor Controller {
       (isConnected, isOnline) = (false, false)
       outage = error
       settlement.connectionLost(isOurs: failure != nil)
+      core.connectionLost()
       // What was written may not have arrived.
       ledger.noteAcknowledged(through: settlement.acknowledged)
       topics.connectionLost()
@@ -170,13 +171,14 @@ package actor Controller {
     }
     if isConnected, !isOnline { try await comeOnline() }
     try await takeOver()
+    try await keepTime()
     try await keepHouse()
     try await showDisplays()
   }
 
   // MARK: The cycle
 
-  private func cycle(_ deliveries: [Delivery]) async throws(LedgerError) {
+  func cycle(_ deliveries: [Delivery]) async throws(LedgerError) {
     try await resume()
     let now = clock.now()
     let admissions = door.admit(deliveries, recognisedBy: &settlement, at: now)
@@ -184,7 +186,7 @@ package actor Controller {
     // What comes again has been counted.
     let new = deliveries.count { $0.packetID > 0 && !$0.isRedelivery }
     let decision = try commit(admissions, counting: new, at: now)
-    if !decision.transaction.records.isEmpty {
+    if !decision.transaction.records.isEmpty || decision.showsMachines {
       state.changed(at: now.uptime)
       displays.stateChanged()
     }
@@ -192,7 +194,10 @@ package actor Controller {
 
     // Whoever has pressed waits for this much. While an entry is on trial nothing else is published:
     // the new ones have their turn behind it.
-    if settlement.isCaughtUp { await publish(decision.answers) }
+    if settlement.isCaughtUp {
+      // guard: a machine is told only what is committed
+      await publish(decision.answers + core.messagesForMachines(at: now))
+    }
     // guard: an order is acknowledged at all
     // guard: only what the network has taken is noted as acknowledged
     let isAcknowledged = await broker.settle()

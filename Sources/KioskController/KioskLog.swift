@@ -35,6 +35,17 @@ struct KioskLog: Sendable {
     case .ready(let order, _, let ticket):
       logger.info(
         "#\(entry.seq) \(who): \(order.quantity) \(order.juice) ready, ticket \(ticket.number)")
+    case .accepted(let order, _, let ticket, let machine, _):
+      logger.info(
+        "#\(entry.seq) \(who): \(order.quantity) \(order.juice) for \(machine), ticket \(ticket.number)"
+      )
+    case .made(let end):
+      logger.info("#\(entry.seq) \(end.machine): job \(end.job) done, ticket \(end.ticket.number)")
+    case .failed(let end, let reason, _), .returned(let end, let reason, _):
+      logger.warning(
+        "#\(entry.seq) \(end.machine): job \(end.job) \(entry.status.rawValue), \(reason)")
+    case .decided(let verdict, let job, _):
+      logger.info("#\(entry.seq) \(who): job \(job) \(verdict.rawValue)")
     case .outOfStock(let order, let missing):
       logger.info(
         "#\(entry.seq) \(who): \(order.quantity) \(order.juice) out of stock, missing \(missing)")

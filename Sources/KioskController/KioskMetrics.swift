@@ -24,7 +24,7 @@ struct KioskMetrics: Sendable {
   /// - Returns: `nil` if no backend is there.
   init?(of menu: Menu) {
     if MetricsSystem.factory is NOOPMetricsHandler { return nil }
-    orders = Self.each([.ready, .outOfStock, .rejected]) {
+    orders = Self.each([.ready, .made, .failed, .returned, .outOfStock, .rejected]) {
       Counter(label: "juice_kiosk_orders", dimensions: [("status", $0.rawValue)])
     }
     rejections = Self.each(RejectionReason.allCases) {
@@ -56,7 +56,7 @@ struct KioskMetrics: Sendable {
       switch record.entry.outcome {
       case .restocked: restocks.increment()
       case .rejected(let reason, _): rejections[reason]?.increment()
-      case .opened, .ready, .outOfStock, .service: break
+      default: break
       }
     }
     for (source, rejection) in decision.rejections {

@@ -1,3 +1,4 @@
+import JuiceDomain
 package import KioskMessages
 package import MessageBroker
 import Panels
@@ -73,6 +74,17 @@ package struct Admission: Sendable {
     debounce = settings.orders.debounce
   }
 
+  /// What a machine says of itself.
+  init(
+    status: Result<Request, Rejection>, of machine: MachineID, on delivery: Delivery,
+    recognised recognition: Settlement.Recognition, settings: KioskSettings
+  ) {
+    let source = Source(kind: .made, name: machine.text)
+    self.init(
+      status, from: source, on: delivery, recognised: recognition,
+      answeredOn: settings.topics.result(for: source))
+  }
+
   /// A message of a bound device, or one of the presses in it.
   ///
   /// - Parameters:
@@ -114,11 +126,15 @@ extension KioskTopics {
     return topic
   }
 
-  /// The answer to a row's sender once more, since it may not have arrived; `nil` if nobody asked.
-  package func answerAgain(_ row: LedgerRow, to reply: Reply?) -> Message? {
+  /// The answer to a row's sender; `nil` if nobody asked.
+  ///
+  /// - Parameter isRepeated: it may have arrived before.
+  package func answer(
+    _ row: LedgerRow, to reply: Reply?, isRepeated: Bool = false
+  ) -> Message? {
     guard let source = row.entry.source else { return nil }
     var result = row.result
-    result.isDuplicate = true
+    result.isDuplicate = isRepeated
     return Message(
       topic: reply?.topic ?? self.result(for: source), payload: result.payload,
       correlationData: reply?.correlationData)

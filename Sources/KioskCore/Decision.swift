@@ -9,6 +9,9 @@ package struct Decision: Sendable {
   /// What was turned away at the door, for the log.
   package private(set) var rejections: [(source: Source, rejection: Rejection)] = []
 
+  /// Whether a machine, or its jobs, are to be shown otherwise than before.
+  package var showsMachines = false
+
   /// Nothing came in.
   package init() {}
 
@@ -16,6 +19,12 @@ package struct Decision: Sendable {
     transaction.append(
       .init(row, key: admission.key, reply: admission.reply), overtaking: admission.overtaken)
     answers.append(admission.answer(row.result))
+  }
+
+  /// What became of an order that was accepted.
+  mutating func record(_ row: LedgerRow, answering reply: Reply?, on topics: KioskTopics) {
+    transaction.records.append(.init(row, reply: reply))
+    if let answer = topics.answer(row, to: reply) { answers.append(answer) }
   }
 
   /// It counts as one with an earlier entry, and so must its redelivery.
@@ -44,5 +53,6 @@ package struct Decision: Sendable {
     answers += other.answers
     transaction.records += other.transaction.records
     rejections += other.rejections
+    showsMachines = showsMachines || other.showsMachines
   }
 }

@@ -9,10 +9,10 @@ extension Kiosk {
   func feedback(_ feedback: Feedback, to row: LedgerRow) -> [Message] {
     let push: Push? =
       switch row.entry.outcome {
-      case .ready: feedback.ready
+      case .ready, .made: feedback.ready
       case .outOfStock: feedback.outOfStock
-      case .rejected: feedback.rejected
-      case .opened, .restocked, .service: nil
+      case .rejected, .failed, .returned: feedback.rejected
+      case .accepted, .opened, .restocked, .service, .decided: nil
       }
     guard let push else { return [] }
     let text = push.payload.fill { gap in
@@ -32,7 +32,7 @@ extension Kiosk {
     switch gap {
     case .stock(let fruit): juiceMaker.stock[fruit].map(String.init)
     case .alert(let fruit): alerts[fruit]?.rawValue
-    case .servings(let juice): (try? juiceMaker.servings(of: juice)).map(String.init)
+    case .servings(let juice): servings(of: juice).map(String.init)
     case .kioskStatus: status.rawValue
     case .juice, .quantity, .ticket, .message: nil
     }
@@ -42,7 +42,7 @@ extension Kiosk {
   package func message(for display: Display, status: KioskStatus = .online) -> Message? {
     let push = display.push(
       filling: { value(of: $0, status: status) },
-      servings: { (try? juiceMaker.servings(of: $0)) ?? 0 })
+      servings: { servings(of: $0) ?? 0 })
     return push.map { Message(topic: $0.topic, text: $0.payload, retain: display.retain) }
   }
 }

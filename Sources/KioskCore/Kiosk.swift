@@ -9,12 +9,13 @@ import Panels
 /// ledger's state.
 package struct Kiosk: Sendable {
   package let settings: KioskSettings
-  package private(set) var juiceMaker: JuiceMaker
+  package internal(set) var juiceMaker: JuiceMaker
   package var stock: FruitAmounts { juiceMaker.stock }
   package private(set) var service: ServiceState
   package private(set) var alerts: [Fruit.ID: StockAlert] = [:]
   /// The number of the last entry.
-  package private(set) var seq: Int
+  package internal(set) var seq: Int
+  package internal(set) var jobs: Jobs
   /// The last ticket number of each day.
   private var tickets: [Int: Int]
   private var debounce: Debounce
@@ -48,6 +49,7 @@ package struct Kiosk: Sendable {
     debounce = Debounce(state.presses)
     // guard: a device's counter outlives a restart
     marks = state.marks
+    jobs = Jobs(settings, state: state)
     feedback = Dictionary(
       settings.panels.lazy.map { ($0.name, $0.feedback) }, uniquingKeysWith: { first, _ in first })
     self.counters = counters
@@ -61,6 +63,7 @@ package struct Kiosk: Sendable {
   package mutating func adopt(_ settings: KioskSettings, state: LedgerState) {
     var next = Kiosk(settings: settings, state: state, counters: counters)
     next.debounce = debounce
+    next.jobs.adopt(jobs)
     (next.cameBackAt, next.heardSince) = (cameBackAt, heardSince)
     next.alerts = alerts.filter { next.stock[$0.key] != nil }
     next.updateAlerts()
@@ -92,6 +95,7 @@ package struct Kiosk: Sendable {
     _ admissions: [Admission], recalling recalled: [RepeatKey: LedgerRow], at now: Moment
   ) -> Decision {
     let before = service
+    let reportsBefore = settings.machines.isEmpty && jobs.open.isEmpty ? nil : jobs.reports
     var decision = Decision()
     var answered = recalled
     answered.reserveCapacity(recalled.count + admissions.count)
@@ -111,9 +115,12 @@ package struct Kiosk: Sendable {
       case .success(let admitted):
         request = admitted
       }
+      if hear(request.command, in: admission, at: now, for: &decision) { continue }
       if let row = admission.repeatKeys.lazy.compactMap({ answered[$0] }).first {
         counters.duplicates += 1
-        decision.repeatAnswer(row, to: admission)
+        // The batch itself may have brought a later answer.
+        let last = decision.transaction.records.last { $0.entry.outcome.end?.job == row.entry.seq }
+        decision.repeatAnswer(last?.row ?? row, to: admission)
         continue
       }
       if case .order(let order) = request.command, request.id == nil, !admission.isRetained,
@@ -134,13 +141,32 @@ package struct Kiosk: Sendable {
       count(row.entry.outcome)
       if let key = admission.key { answered[key] = row }
       decision.record(row, answering: admission)
-      if let feedback = feedback[admission.source.name] {
-        decision.answer(self.feedback(feedback, to: row))
+      tellPanel(of: row, in: &decision)
+      if case .accepted(let order, let used, let ticket, let machine, _) = row.entry.outcome {
+        let job = Job(
+          seq: seq, number: seq, machine: machine, order: order, ticket: ticket, used: used,
+          source: admission.source, id: request.id, at: now.timestamp, state: .queued,
+          reply: admission.reply)
+        jobs.add(job)
+        decision.transaction.jobs[seq] = .some(job)
       }
+      if case .job(let decided) = request.command {
+        carryOut(decided, in: row.entry, at: now, in: &decision)
+      }
+    }
+    if let reportsBefore {
+      keepTime(at: now, in: &decision)
+      decision.showsMachines = !jobs.reports.elementsEqual(reportsBefore, by: ==)
     }
     if service != before { decision.transaction.service = service }
     updateAlerts()
     return decision
+  }
+
+  /// What a device that knows no topics hears of its own order.
+  mutating func tellPanel(of row: LedgerRow, in decision: inout Decision) {
+    guard let source = row.entry.source, let feedback = feedback[source.name] else { return }
+    decision.answer(self.feedback(feedback, to: row))
   }
 
   /// What cannot be recorded has not happened.
@@ -210,7 +236,7 @@ package struct Kiosk: Sendable {
       detail = error.detail
     }
     var stock: FruitAmounts?
-    if source.kind != .service { stock = juiceMaker.stock }
+    if source.kind != .service, source.kind != .job { stock = juiceMaker.stock }
     return LedgerRow(
       LedgerEntry(
         seq: seq, at: now.timestamp, source: source, id: request.id, outcome: outcome),
@@ -218,15 +244,17 @@ package struct Kiosk: Sendable {
   }
 
   /// What the customer reads.
-  private func message(about outcome: LedgerEntry.Outcome) -> String? {
-    switch outcome {
-    case .ready(let order, _, _):
-      settings.menu.juice(order.juice).map {
-        CustomerMessage.ready($0.name, in: settings.language)
-      }
+  func message(about outcome: LedgerEntry.Outcome) -> String? {
+    let name = outcome.order.flatMap { settings.menu.juice($0.juice)?.name }
+    return switch outcome {
+    case .ready, .made: name.map { CustomerMessage.ready($0, in: settings.language) }
+    case .accepted(_, _, let ticket, _, _):
+      name.map { CustomerMessage.accepted($0, ticket: ticket.number, in: settings.language) }
+    case .failed, .returned: name.map { CustomerMessage.failed($0, in: settings.language) }
+    case .rejected(.machineDown, _): CustomerMessage.machineDown(in: settings.language)
     case .outOfStock: CustomerMessage.outOfStock(in: settings.language)
     case .rejected(.closed, _): CustomerMessage.closed(in: settings.language)
-    case .opened, .restocked, .service, .rejected: nil
+    case .opened, .restocked, .service, .rejected, .decided: nil
     }
   }
 
@@ -252,6 +280,9 @@ package struct Kiosk: Sendable {
     case .service(let state):
       service = state
       return .service(state)
+    case .job(let decision): return try verdict(on: decision)
+    case .made, .machine:
+      throw Rejection(.malformed, "a machine says this on its own topics")
     }
   }
 
@@ -268,13 +299,20 @@ package struct Kiosk: Sendable {
         .quantityOutOfRange,
         "an order is for 1 to \(settings.orders.maximumQuantity), not for \(order.quantity)")
     }
+    let (isNeeded, machine) = jobs.assignment(of: order.juice)
+    // guard: a machine that cannot work gets no orders
+    guard machine != nil || !isNeeded else {
+      throw Rejection(.machineDown, "no machine that makes \(order.juice) works now")
+    }
     switch try? juiceMaker.make(order.juice, quantity: order.quantity) {
     case .ready(let used):
       // By day, because a clock that jumps comes back to a day that had its first tickets before.
       let ticket = Ticket(day: now.day, number: tickets[now.day, default: 0] + 1)
       // guard: the tickets of each day are remembered
       tickets[ticket.day] = ticket.number
-      return .ready(order, used: used, ticket: ticket)
+      guard let machine else { return .ready(order, used: used, ticket: ticket) }
+      return .accepted(
+        order, used: used, ticket: ticket, machine: machine, place: jobs.count(of: machine) + 1)
     case .outOfStock(let missing):
       return .outOfStock(order, missing: missing)
     case nil:
@@ -300,15 +338,16 @@ package struct Kiosk: Sendable {
     }
   }
 
-  private mutating func count(_ outcome: LedgerEntry.Outcome) {
+  mutating func count(_ outcome: LedgerEntry.Outcome) {
     switch outcome {
-    case .ready: counters.orders += 1
+    case .ready, .made: counters.orders += 1
+    case .failed, .returned: counters.failed += 1
     case .outOfStock: counters.outOfStock += 1
     case .restocked: counters.restocks += 1
     case .rejected(let reason, _):
       counters.rejected += 1
       if reason == .stale { counters.stale += 1 }
-    case .opened, .service: break
+    case .opened, .service, .accepted, .decided: break
     }
   }
 

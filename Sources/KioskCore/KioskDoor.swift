@@ -13,6 +13,8 @@ package struct KioskDoor: Sendable {
   private var panels: PanelDirectory
   /// Topics on which somebody says that they are back, which is no command and not dropped.
   private var birthTopics: Set<String>
+  /// By the topics on which they say how they are.
+  private var machines: [String: MachineID]
   private var rate: RateLimit<Source>
   /// Of all senders together, and for each kind of command, so that the desk is told what is wrong
   /// with a restock whatever the panels do.
@@ -26,6 +28,9 @@ package struct KioskDoor: Sendable {
     self.settings = settings
     panels = PanelDirectory(settings.panels)
     birthTopics = Set(settings.birthTopics)
+    machines = Dictionary(
+      settings.machines.map { (settings.topics.status(of: $0.name), $0.name) },
+      uniquingKeysWith: { first, _ in first })
     rate = RateLimit(perSecond: settings.orders.maximumPerSecond)
   }
 
@@ -59,6 +64,12 @@ package struct KioskDoor: Sendable {
     // Whose it is cannot be said.
     if delivery.excess == .topic { return [] }
     guard let source = settings.topics.source(ofCommandOn: topic) else {
+      if let machine = machines[topic] {
+        let admission = Admission(
+          status: delivery.machineStatus, of: machine, on: delivery, recognised: recognition,
+          settings: settings)
+        return [answered(admission, at: now)]
+      }
       return panels.panels(hearing: topic).flatMap { panel in
         admit(delivery, on: topic, of: panel, recognised: recognition, at: now)
       }
@@ -117,5 +128,18 @@ package struct KioskDoor: Sendable {
 
   private mutating func isExpected(_ topic: String) -> Bool {
     birthTopics.contains(topic) || !panels.panels(hearing: topic).isEmpty
+  }
+}
+
+extension Delivery {
+  /// What a machine says of itself. A status that was cleared says nothing: as if it were away.
+  fileprivate var machineStatus: Result<Request, Rejection> {
+    if let rejection { return .failure(rejection) }
+    let text = String(decoding: message.payload, as: UTF8.self)
+    guard let status = MachineStatus(text.isEmpty ? "offline" : text) else {
+      return .failure(
+        Rejection(.malformed, "a machine is online, offline, or in fault: and why"))
+    }
+    return .success(Request(command: .machine(status)))
   }
 }

@@ -15,6 +15,8 @@ package struct KioskSettings: Sendable {
   /// Devices that speak topics of their own.
   package var panels: [PanelBinding] = []
   package var displays: [Display] = []
+  /// Those that make the juices; none: a juice is ready when its order is committed.
+  package var machines: [Machine] = []
   /// Retained beside the kiosk's own state: what others know it by.
   package var announcements: [Message] = []
   /// Who wants to hear all that is retained again when they have come back.
@@ -76,6 +78,38 @@ package struct KioskSettings: Sendable {
 }
 
 extension KioskSettings {
+  package struct Machine: Sendable, Equatable {
+    package var name: MachineID
+    /// What it makes; `nil`: all that is on the menu.
+    package var juices: Set<Juice.ID>?
+    /// Jobs that it takes at a time.
+    package var atOnce: Int
+    /// Within which it says that it has begun, and that it is done.
+    package var startLimit, finishLimit: Duration
+    /// Whether the fruit of a failed job is still there, if the machine does not say.
+    package var returnsFruit: Bool
+
+    package init(
+      name: MachineID, juices: Set<Juice.ID>? = nil, atOnce: Int = 1,
+      startLimit: Duration = .seconds(15), finishLimit: Duration = .seconds(120),
+      returnsFruit: Bool = true
+    ) {
+      self.name = name
+      self.juices = juices
+      self.atOnce = atOnce
+      self.startLimit = startLimit
+      self.finishLimit = finishLimit
+      self.returnsFruit = returnsFruit
+    }
+
+    package func makes(_ juice: Juice.ID) -> Bool { juices?.contains(juice) ?? true }
+  }
+
+  /// What the kiosk takes; jobs only if there are machines.
+  package var commandKinds: [Command.Kind] {
+    machines.isEmpty ? [.order, .restock, .service] : Command.Kind.allCases
+  }
+
   package var menuReport: MenuReport {
     MenuReport(menu: menu, capacities: stock.capacities, lowMarks: stock.lowMarks)
   }
@@ -84,14 +118,16 @@ extension KioskSettings {
   package var subscriptions: [TopicFilter] {
     var seen: Set<TopicFilter> = []
     return
-      (commandFilters + (panels.flatMap(\.filters) + birthTopics).map(TopicFilter.init(unchecked:)))
+      (commandFilters
+      + (machines.map { topics.status(of: $0.name) } + panels.flatMap(\.filters) + birthTopics).map(
+        TopicFilter.init(unchecked:)))
       .filter { seen.insert($0).inserted }
   }
 
   /// Where a retained command is to be known for one, through a bridge too. Devices may retain what they
   /// say.
   package var commandFilters: [TopicFilter] {
-    topics.commandFilters.map(TopicFilter.init(unchecked:))
+    commandKinds.map { TopicFilter(unchecked: topics.filter(for: $0)) }
   }
 
   var birthTopics: [String] { births.map(\.topic) + displays.compactMap { $0.birth?.topic } }

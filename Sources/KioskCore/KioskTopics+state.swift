@@ -11,8 +11,11 @@ extension KioskTopics {
       messages.append(stock(of: fruit, quantity))
       messages.append(alert(for: fruit, core.alerts[fruit] ?? .ok))
     }
-    for (juice, count) in core.juiceMaker.servings {
+    for (juice, count) in core.servings {
       messages.append(servings(of: juice, count))
+    }
+    for (machine, report) in core.jobs.reports {
+      messages.append(retained(self.report(of: machine), report.payload))
     }
     messages.append(report(core, at: now))
     return messages
@@ -22,20 +25,26 @@ extension KioskTopics {
   package func changes(from before: Kiosk, to after: Kiosk, at now: Timestamp) -> [Message] {
     var messages: [Message] = []
     if after.service != before.service { messages.append(service(after.service)) }
+    if !after.settings.machines.isEmpty {
+      for (old, new) in zip(before.jobs.reports, after.jobs.reports) where old.report != new.report
+      {
+        messages.append(retained(report(of: new.machine), new.report.payload))
+      }
+    }
     let stockBefore = before.juiceMaker.stock
     let changed = after.juiceMaker.stock.filter { stockBefore[$0.fruit] != $0.amount }
-    guard !changed.isEmpty else { return messages }
+    guard !changed.isEmpty || !after.settings.machines.isEmpty else { return messages }
     for (fruit, quantity) in changed {
       messages.append(stock(of: fruit, quantity))
       if let alert = after.alerts[fruit], alert != before.alerts[fruit] {
         messages.append(self.alert(for: fruit, alert))
       }
     }
-    for (old, new) in zip(before.juiceMaker.servings, after.juiceMaker.servings)
+    for (old, new) in zip(before.servings, after.servings)
     where old.count != new.count {
       messages.append(servings(of: new.juice, new.count))
     }
-    messages.append(report(after, at: now))
+    if !changed.isEmpty { messages.append(report(after, at: now)) }
     return messages
   }
 

@@ -28,6 +28,21 @@ package struct LedgerRow: Hashable, Sendable {
       result.status = .ready
       result.ticket = ticket.number
       result.used = used
+    case .accepted(_, let used, let ticket, let machine, let place):
+      result.status = .accepted
+      result.ticket = ticket.number
+      result.place = place
+      result.machine = machine
+      result.used = used
+    case .made(let end):
+      result.status = .ready
+      result.ticket = end.ticket.number
+      result.machine = end.machine
+    case .failed(let end, let reason, _), .returned(let end, let reason, _):
+      result.status = .failed
+      result.ticket = end.ticket.number
+      result.machine = end.machine
+      result.failure = reason
     case .outOfStock(_, let missing):
       result.status = .outOfStock
       result.missing = missing
@@ -36,7 +51,7 @@ package struct LedgerRow: Hashable, Sendable {
       result.reason = reason
     case .service(let state):
       result.service = state
-    case .opened, .restocked:
+    case .opened, .restocked, .decided:
       break
     }
     result.id = entry.id

@@ -19,6 +19,10 @@ package struct LedgerState: Hashable, Sendable {
   /// The last orders without an id, the oldest first: a bouncing button may press again.
   package var presses: [Press] = []
 
+  /// The open jobs, in the order in which they were accepted.
+  package var jobs: [Job] = []
+  package var machines: [MachineID: MachineRecord] = [:]
+
   package struct Press: Hashable, Sendable {
     package let source: Source
     package let order: Order

@@ -10,6 +10,9 @@ package struct LedgerTransaction: Hashable, Sendable {
   package var service: ServiceState?
   /// What devices count by, by key; see `LedgerState`.
   package var marks: [String: String] = [:]
+  /// Jobs that are another now, by the entry of their order; `nil`: they are over.
+  package var jobs: [Int: Job?] = [:]
+  package var machines: [MachineID: MachineRecord] = [:]
   /// How many messages the broker has delivered that wait for an acknowledgement, since the last
   /// transaction: by them fingerprints are forgotten, whether they added a record or not.
   package var deliveries = 0
@@ -19,6 +22,7 @@ package struct LedgerTransaction: Hashable, Sendable {
   /// Whether there is nothing to write. Deliveries alone are only counted.
   package var isEmpty: Bool {
     records.isEmpty && kept.isEmpty && confirmed == nil && service == nil && marks.isEmpty
+      && jobs.isEmpty && machines.isEmpty
   }
 
   /// A row, how a repetition of its request is recognised, and where its answer goes.

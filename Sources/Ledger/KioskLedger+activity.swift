@@ -86,19 +86,21 @@ extension KioskLedger {
   // What was rejected may have asked for any number: only what was made is added up.
   private static let orders = """
     SELECT \(quarter) AS quarter, status, juice, COUNT(*) AS count,
-      SUM(quantity) FILTER (WHERE status = 'ready') AS glasses
+      SUM(quantity) FILTER (WHERE status IN ('ready', 'made')) AS glasses
     FROM entry
-    WHERE \(page) AND (status IN ('ready', 'out_of_stock')
+    WHERE \(page) AND (status IN ('ready', 'made', 'out_of_stock')
       OR (status = 'rejected' AND source GLOB 'order/*'))
     GROUP BY quarter, status, juice
     """
 
   private static let used = """
     SELECT quarter, key AS fruit, SUM(count * value) AS amount FROM
-      (SELECT \(quarter) AS quarter, used, COUNT(*) AS count
-      FROM entry WHERE \(page) AND status = 'ready'
-      GROUP BY quarter, used),
-      json_each(used)
+      (SELECT \(quarter) AS quarter, used AS amounts, COUNT(*) AS count
+        FROM entry WHERE \(page) AND used IS NOT NULL GROUP BY quarter, used
+      UNION ALL SELECT \(quarter), changes, -COUNT(*)
+        FROM entry WHERE \(page) AND status IN ('failed', 'returned')
+        GROUP BY 1, changes),
+      json_each(amounts)
     GROUP BY quarter, fruit
     """
 

@@ -13,7 +13,7 @@ extension KioskLedger {
         case .request(let source, let id): try row(of: id, from: source)
         case .delivery(let fingerprint): try row(of: fingerprint)
         }
-      if let row { rows[key] = row }
+      if let row { rows[key] = try end(of: row) ?? row }
     }
     return rows
   }
@@ -50,6 +50,16 @@ extension KioskLedger {
     }
   }
 
+  /// What became of an accepted order; `nil` if it is open, or was none.
+  private func end(of row: LedgerRow) throws(LedgerError) -> LedgerRow? {
+    guard case .accepted = row.entry.outcome else { return nil }
+    return try reading { database in
+      try database.rows(
+        "SELECT * FROM entry WHERE job = ? AND machine IS NOT NULL", [row.entry.seq]
+      ).first.map { try LedgerRow($0) }
+    }
+  }
+
   // MARK: Known requests
 
   private func knownRequests() throws(LedgerError) -> RequestIndex {
@@ -67,6 +77,7 @@ extension KioskLedger {
           WHERE seq > (SELECT MAX(seq) FROM entry) - \(RequestIndex.kept)
             AND source IS NOT NULL AND id IS NOT NULL
             AND reason IS NOT '\(RejectionReason.retained.rawValue)'
+            AND (job IS NULL OR machine IS NULL)
           ORDER BY seq
           """)
       var index = RequestIndex()

@@ -42,6 +42,27 @@ extension LedgerEntry.Outcome {
       guard let order, let used, let day = row["day"] as Int?, let number = row["ticket"] as Int?
       else { return nil }
       self = .ready(order, used: used, ticket: Ticket(day: day, number: number))
+    case .accepted:
+      guard let order, let used, let day = row["day"] as Int?, let number = row["ticket"] as Int?,
+        let machine = (row["machine"] as String?).flatMap({ MachineID($0) }),
+        let place = row["place"] as Int?
+      else { return nil }
+      self = .accepted(
+        order, used: used, ticket: Ticket(day: day, number: number), machine: machine, place: place)
+    case .made:
+      guard let end = JobEnd(row, order) else { return nil }
+      self = .made(end)
+    case .failed:
+      guard let end = JobEnd(row, order), let reason = row["reason"] as String? else { return nil }
+      self = .failed(end, reason: reason, changes: changes ?? [:])
+    case .returned:
+      guard let end = JobEnd(row, order), let reason = row["reason"] as String? else { return nil }
+      self = .returned(end, reason: reason, changes: changes ?? [:])
+    case .poured, .again, .giveBack:
+      guard let job = row["job"] as Int?,
+        let verdict = (row["status"] as String?).flatMap(JobDecision.Verdict.init(rawValue:))
+      else { return nil }
+      self = .decided(verdict, job: job, used: used ?? [:])
     case .outOfStock:
       guard let order, let missing else { return nil }
       self = .outOfStock(order, missing: missing)
@@ -52,6 +73,38 @@ extension LedgerEntry.Outcome {
       self = .rejected(reason, order: order)
     case nil: return nil
     }
+  }
+}
+
+extension JobEnd {
+  fileprivate init?(_ row: Row, _ order: Order?) {
+    guard let order, let day = row["day"] as Int?, let number = row["ticket"] as Int?,
+      let job = row["job"] as Int?,
+      let machine = (row["machine"] as String?).flatMap({ MachineID($0) })
+    else { return nil }
+    self.init(
+      job: job, machine: machine, order: order, ticket: Ticket(day: day, number: number))
+  }
+}
+
+extension Job {
+  /// A row of `job`, with the entry of its order.
+  ///
+  /// - Throws: `LedgerError.unreadable`.
+  init(_ row: Row) throws(LedgerError) {
+    let entry = try LedgerRow(row).entry
+    guard case .accepted(let order, let used, let ticket, let machine, _) = entry.outcome,
+      let source = entry.source,
+      let state = (row["state"] as String?).flatMap(JobState.init(rawValue:))
+    else { throw .unreadable(entry.seq) }
+    let topic: String? = row["topic"]
+    let correlation = (row["correlation"] as Data?).map { Array($0) }
+    self.init(
+      seq: entry.seq, number: row["number"], machine: machine, order: order, ticket: ticket,
+      used: used, source: source, id: entry.id, at: Timestamp(milliseconds: row["begun"]),
+      state: state,
+      reply: topic == nil && correlation == nil
+        ? nil : Reply(topic: topic, correlationData: correlation))
   }
 }
 

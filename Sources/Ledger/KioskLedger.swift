@@ -107,6 +107,13 @@ extension KioskLedger {
     for row in try database.rows("SELECT key, value FROM mark") {
       state.marks[row["key"]] = row["value"]
     }
+    state.jobs = try database.rows(Self.openJobs).map { try Job($0) }
+    for row in try database.rows("SELECT name, status, failures FROM machine") {
+      guard let name = MachineID(row["name"] as String),
+        let status = MachineStatus(row["status"] as String)
+      else { continue }
+      state.machines[name] = MachineRecord(status: status, failures: row["failures"])
+    }
     state.presses = try database.rows(Self.lastPresses).compactMap(LedgerState.Press.init)
     return state
   }
@@ -117,11 +124,17 @@ extension KioskLedger {
     WHERE seq > (SELECT IFNULL(MAX(seq), 0) FROM checkpoint) AND day IS NOT NULL GROUP BY day
     """
 
+  private static let openJobs = """
+    SELECT entry.*, job.number, job.state, job.topic, job.correlation,
+      (SELECT at FROM entry WHERE seq = job.number) AS begun
+    FROM job JOIN entry USING (seq) ORDER BY job.seq
+    """
+
   /// More than anybody presses within the longest time that a button may bounce.
   private static let lastPresses = """
     SELECT source, juice, quantity, at, seq FROM entry
     WHERE seq > (SELECT MAX(seq) FROM entry) - 1000
-      AND id IS NULL AND source IS NOT NULL AND juice IS NOT NULL
+      AND id IS NULL AND job IS NULL AND source IS NOT NULL AND juice IS NOT NULL
       AND reason IS NOT '\(RejectionReason.retained.rawValue)'
     ORDER BY seq
     """

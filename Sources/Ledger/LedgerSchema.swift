@@ -47,22 +47,40 @@ enum LedgerSchema {
       reason TEXT,           -- of a rejection
       detail TEXT,           -- the same in words
       message TEXT,          -- for the customer
+      machine TEXT,          -- that is to make the juice, or was
+      place INTEGER,         -- in its queue
+      job INTEGER REFERENCES entry,  -- the accepted order that this is about
       -- A list of more than two after IN would be a table that SQLite fills for each row.
       CHECK (status = 'opened' OR status = 'ready' OR status = 'out_of_stock'
-        OR status = 'restocked' OR status = 'open' OR status = 'closed' OR status = 'rejected'),
-      CHECK ((status = 'rejected') = (reason IS NOT NULL)),
-      CHECK ((status = 'ready') = (ticket IS NOT NULL AND day IS NOT NULL AND used IS NOT NULL)),
+        OR status = 'restocked' OR status = 'open' OR status = 'closed' OR status = 'rejected'
+        OR status = 'accepted' OR status = 'made' OR status = 'failed' OR status = 'returned'
+        OR status = 'poured' OR status = 'again' OR status = 'give_back'),
+      CHECK ((status = 'rejected' OR status = 'failed' OR status = 'returned')
+        = (reason IS NOT NULL)),
+      CHECK ((status = 'ready' OR status = 'accepted' OR status = 'again') = (used IS NOT NULL)),
       CHECK ((status = 'out_of_stock') = (missing IS NOT NULL)),
-      CHECK ((status = 'opened' OR status = 'restocked') = (changes IS NOT NULL)),
+      CHECK ((status = 'opened' OR status = 'restocked' OR status = 'failed'
+        OR status = 'returned') = (changes IS NOT NULL)),
+      CHECK ((status = 'ready' OR machine IS NOT NULL)
+        = (ticket IS NOT NULL AND day IS NOT NULL AND juice IS NOT NULL)),
+      CHECK ((status = 'accepted' OR status = 'made' OR status = 'failed' OR status = 'returned')
+        = (machine IS NOT NULL)),
+      CHECK ((status = 'accepted') = (place IS NOT NULL)),
+      CHECK ((status = 'made' OR status = 'failed' OR status = 'returned' OR status = 'poured'
+        OR status = 'again' OR status = 'give_back') = (job IS NOT NULL)),
       CHECK ((juice IS NULL) = (quantity IS NULL)),
       CHECK ((status <> 'ready' AND status <> 'out_of_stock')
         OR (juice IS NOT NULL AND quantity > 0))
     ) STRICT;
 
+    -- What became of each accepted order.
+    CREATE INDEX job_end ON entry (job) WHERE job IS NOT NULL;
+
     -- The same to be looked at: with the time in words.
     CREATE VIEW log AS
     SELECT seq, strftime('%Y-%m-%dT%H:%M:%fZ', at / 1000.0, 'unixepoch') AS time, source, id, status,
-      juice, quantity, ticket, used, missing, changes, stock, reason, detail, message
+      juice, quantity, ticket, used, missing, changes, stock, reason, detail, message, machine,
+      place, job
     FROM entry;
 
     -- What is there now: what all entries add up to.
@@ -91,6 +109,23 @@ enum LedgerSchema {
       deliveries INTEGER NOT NULL       -- that came so far
     ) STRICT;
     INSERT INTO kiosk VALUES (1, 'open', 0, 0);
+
+    -- Accepted orders that are not made yet.
+    CREATE TABLE job (
+      seq INTEGER PRIMARY KEY REFERENCES entry,   -- the order
+      number INTEGER NOT NULL REFERENCES entry,   -- of the job: the order, or the decision to make it again
+      state TEXT NOT NULL CHECK (state = 'queued' OR state = 'sent' OR state = 'started'
+        OR state = 'missing' OR state = 'asked'),
+      topic TEXT,                                 -- how the sender has asked for its answers
+      correlation BLOB
+    ) STRICT;
+
+    -- What machines have said of themselves, and how many jobs in a row have failed.
+    CREATE TABLE machine (
+      name TEXT PRIMARY KEY,
+      status TEXT NOT NULL,
+      failures INTEGER NOT NULL
+    ) STRICT, WITHOUT ROWID;
 
     -- How MQTT 5 senders have asked for answers that the broker does not have yet.
     CREATE TABLE reply (

@@ -19,6 +19,7 @@ final class LedgerWriter {
   private let begin, commit, rollback: Statement
   private let addEntry, addFruit, changeStock, addReply, removeReplies: Statement
   private let addDelivery, moveDelivery, pruneDeliveries: Statement
+  private let setJob, removeJob, setMachine: Statement
   private let setService, setConfirmed, setDeliveries, setMark, setTicket, setCheckpoint: Statement
 
   /// So many entries at most wait for the broker to confirm their answers.
@@ -29,7 +30,7 @@ final class LedgerWriter {
     commit = try database.makeStatement(sql: "COMMIT")
     rollback = try database.makeStatement(sql: "ROLLBACK")
     addEntry = try database.makeStatement(
-      sql: "INSERT INTO entry VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
+      sql: "INSERT INTO entry VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
     addFruit = try database.makeStatement(sql: "INSERT INTO stock VALUES (?, 0)")
     changeStock = try database.makeStatement(
       sql: "UPDATE stock SET quantity = quantity + ? WHERE fruit = ?")
@@ -46,6 +47,10 @@ final class LedgerWriter {
           (SELECT MAX(number) FROM delivery WHERE packet_id = ? AND digest = ?)
         """)
     pruneDeliveries = try database.makeStatement(sql: "DELETE FROM delivery WHERE number <= ?")
+    setJob = try database.makeStatement(
+      sql: "INSERT OR REPLACE INTO job VALUES (?, ?, ?, ?, ?)")
+    removeJob = try database.makeStatement(sql: "DELETE FROM job WHERE seq = ?")
+    setMachine = try database.makeStatement(sql: "INSERT OR REPLACE INTO machine VALUES (?, ?, ?)")
     setService = try database.makeStatement(sql: "UPDATE kiosk SET service = ?")
     setConfirmed = try database.makeStatement(sql: "UPDATE kiosk SET confirmed = ?")
     setDeliveries = try database.makeStatement(sql: "UPDATE kiosk SET deliveries = ?")
@@ -67,6 +72,13 @@ final class LedgerWriter {
     do {
       try add(transaction.records, on: database)
       try add(transaction.kept, deliveries: count, on: database)
+      for (seq, job) in transaction.jobs { try set(job, of: seq, on: database) }
+      for (name, machine) in transaction.machines {
+        try setMachine.bind(1, name.text)
+        try setMachine.bind(2, machine.status.text)
+        try setMachine.bind(3, machine.failures)
+        try setMachine.run(on: database)
+      }
       if let service = transaction.service {
         try setService.bind(1, service.rawValue)
         try setService.run(on: database)
@@ -117,17 +129,28 @@ final class LedgerWriter {
 
   private func add(_ record: LedgerTransaction.Record, on database: Database) throws {
     let (entry, row) = (record.entry, record.row)
-    var reason: RejectionReason?
     var used: FruitAmounts?
     var missing: FruitAmounts?
     var changes: FruitAmounts?
+    var why: String?
+    var (machine, place, job): (MachineID?, Int?, Int?) = (nil, nil, nil)
     switch entry.outcome {
     case .ready(_, let amounts, let ticket):
       used = amounts
       tickets[ticket.day] = ticket.number
     case .outOfStock(_, let amounts): missing = amounts
     case .restocked(let amounts): changes = amounts
-    case .rejected(let why, _): reason = why
+    case .rejected(let reason, _): why = reason.rawValue
+    case .accepted(_, let amounts, let ticket, let maker, let position):
+      (used, machine, place) = (amounts, maker, position)
+      tickets[ticket.day] = ticket.number
+    case .made(let end):
+      (machine, job) = (end.machine, end.job)
+    case .failed(let end, let reason, let amounts), .returned(let end, let reason, let amounts):
+      (machine, job, why, changes) = (end.machine, end.job, reason, amounts)
+    case .decided(let verdict, let order, let amounts):
+      job = order
+      if verdict == .again { used = amounts }
     case .service: break
     case .opened(let amounts):
       changes = amounts
@@ -149,9 +172,12 @@ final class LedgerWriter {
     try addEntry.bind(11, text: missing?.json)
     try addEntry.bind(12, text: changes?.json)
     try addEntry.bind(13, text: row.stock?.json)
-    try addEntry.bind(14, reason?.rawValue)
+    try addEntry.bind(14, why)
     try addEntry.bind(15, row.detail)
     try addEntry.bind(16, row.message)
+    try addEntry.bind(17, machine?.text)
+    try addEntry.bind(18, place)
+    try addEntry.bind(19, job)
     try addEntry.run(on: database)
     if let reply = record.reply {
       try addReply.bind(1, entry.seq)
@@ -160,6 +186,20 @@ final class LedgerWriter {
       try addReply.run(on: database)
       lastReply = entry.seq
     }
+  }
+
+  private func set(_ job: Job?, of seq: Int, on database: Database) throws {
+    guard let job else {
+      try removeJob.bind(1, seq)
+      try removeJob.run(on: database)
+      return
+    }
+    try setJob.bind(1, seq)
+    try setJob.bind(2, job.number)
+    try setJob.bind(3, job.state.rawValue)
+    try setJob.bind(4, job.reply?.topic)
+    try setJob.bind(5, job.reply?.correlationData)
+    try setJob.run(on: database)
   }
 
   private func forgetReplies(through seq: Int, on database: Database) throws {

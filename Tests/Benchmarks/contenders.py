@@ -1,5 +1,6 @@
 """Who is measured: how each is started, what it says it has done, and that this is so."""
 
+import os
 import re
 import signal
 import sqlite3
@@ -169,7 +170,7 @@ class JuiceKiosk(Shop):
         self.kiosk = Kiosk(folder, broker, stock | settings)
 
     def command(self) -> list[Any]:
-        return [program(), "run", "--config", self.kiosk.config]
+        return [self.kiosk.program or program(), "run", "--config", self.kiosk.config]
 
     def last(self) -> int:
         return self.rows("SELECT MAX(seq) FROM entry")[0][0]
@@ -190,6 +191,16 @@ class JuiceKiosk(Shop):
     def check(self, count: int) -> None:
         super().check(count)
         self.kiosk.verify()
+
+
+class KioskBefore(JuiceKiosk):
+    """The version before, whose program the environment names: only measured if that is there."""
+
+    name = "before"
+
+    def __init__(self, folder: Path, broker: Mosquitto, **settings: dict) -> None:
+        super().__init__(folder, broker, **settings)
+        self.kiosk.program = os.environ["KIOSK_BEFORE"]
 
 
 class Maker(Shop):
@@ -224,6 +235,6 @@ class GoMaker(Maker):
 CONTENDERS: dict[str, type[Contender]] = {
     contender.name: contender
     for contender in [
-        JuiceKiosk, Echo, EchoWithNoDelay, EchoWithEvents, EchoWithDisk, PythonMaker, GoMaker
+        JuiceKiosk, KioskBefore, Echo, EchoWithNoDelay, EchoWithEvents, EchoWithDisk, PythonMaker, GoMaker
     ]
 }

@@ -70,6 +70,13 @@ def figures(results: Results, counted: Iterable[dict]) -> list[Figure]:
             return kiosk["throughput"] / python["throughput"] if kiosk and python else None
         return results.ratios(ratio)
 
+    def against_before(key: str, in_flight: int) -> list[float]:
+        def ratio(turn: int) -> float | None:
+            kiosk = results.cell(turn, "juice-kiosk", in_flight)
+            before = results.cell(turn, "before", in_flight)
+            return kiosk[key] / before[key] if kiosk and before else None
+        return results.ratios(ratio)
+
     found = [
         Figure("throughput at 64 in flight, of the echo's", against_floor("throughput", 64), 1,
                is_least=True),
@@ -82,6 +89,13 @@ def figures(results: Results, counted: Iterable[dict]) -> list[Figure]:
         Figure("throughput at 64 in flight, of Python's", against_python(""), 6, is_least=True),
         Figure("the same with each sync 5 ms slower", against_python(", slow disk"), 35,
                is_least=True),
+        Figure("throughput at 64 in flight, of the version before", against_before("throughput", 64),
+               1, is_least=True),
+        Figure("throughput at 512 in flight, of the version before",
+               against_before("throughput", 512), 1, is_least=True),
+        Figure("p50 with one in flight, of the version before", against_before("p50", 1), 1),
+        Figure("CPU per order at 64 in flight, of the version before", against_before("cpu", 64), 1),
+        Figure("memory, of the version before", against_before("memory", 0), 1),
         Figure("syncs per order at 64 in flight",
                [c["syncs"] for c in counted if c["contender"] == "juice-kiosk"], 0.05),
     ]

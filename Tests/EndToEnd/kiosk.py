@@ -54,6 +54,8 @@ class Kiosk:
         self.folder = folder
         self.config = folder / "kiosk.yaml"
         self.log: Arrivals[str] = Arrivals()
+        #: The one under test if none is set.
+        self.program: str | None = None
         self.process: subprocess.Popen | None = None
         self.spawned: subprocess.Popen | None = None
         self.configure(broker, settings)
@@ -74,7 +76,7 @@ class Kiosk:
     def launch(self, *under: str | Path, **variables: str) -> None:
         """`under`: a program that runs this one, as a tracer does."""
         self.process = subprocess.Popen(
-            [*under, program(), "run", "--config", self.config], stdin=subprocess.DEVNULL,
+            [*under, self.program or program(), "run", "--config", self.config], stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
             env=environment(**variables),
         )
@@ -121,7 +123,7 @@ class Kiosk:
         self, *arguments: str, config: bool = True, stdin: str = "", within: float = 120,
         **variables: str,
     ) -> subprocess.CompletedProcess:
-        line = [program(), *arguments]
+        line = [self.program or program(), *arguments]
         if config:
             line += ["--config", str(self.config)]
         return subprocess.run(
@@ -132,7 +134,7 @@ class Kiosk:
     def spawn(self, *arguments: str) -> subprocess.Popen:
         """A command that goes on; the kiosk's own process is another."""
         self.spawned = subprocess.Popen(
-            [program(), *arguments, "--config", self.config], stdin=subprocess.DEVNULL,
+            [self.program or program(), *arguments, "--config", self.config], stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment(),
         )
         return self.spawned
@@ -142,7 +144,7 @@ class Kiosk:
 
     def entries(self) -> Iterator[dict]:
         """Of the ledger, one by one: there may be a million."""
-        line = [program(), "ledger", "export", "--config", self.config]
+        line = [self.program or program(), "ledger", "export", "--config", self.config]
         with subprocess.Popen(
             line, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, env=environment()
         ) as exported:

@@ -58,6 +58,9 @@ final class TestKiosk {
     return decision
   }
 
+  /// What machines are told now.
+  func messagesForMachines() -> [Message] { core.messagesForMachines(at: now) }
+
   /// The process dies and starts again.
   ///
   /// - Parameters:

@@ -28,7 +28,15 @@ import Testing
 
   @Test func theTopicsAreThoseOfTheContract() {
     #expect(
-      topics.commandFilters == ["kiosk/k1/order/+", "kiosk/k1/restock/+", "kiosk/k1/service/+"])
+      Command.Kind.allCases.map(topics.filter) == [
+        "kiosk/k1/order/+", "kiosk/k1/restock/+", "kiosk/k1/service/+", "kiosk/k1/job/+",
+        "kiosk/k1/made/+",
+      ])
+    #expect(topics.make(by: "bar") == "kiosk/k1/make/bar")
+    #expect(topics.cancel(by: "bar") == "kiosk/k1/make/bar/cancel")
+    #expect(topics.made(by: "bar") == "kiosk/k1/made/bar")
+    #expect(topics.report(of: "bar") == "kiosk/k1/machine/bar")
+    #expect(topics.status(of: "bar") == "kiosk/k1/machine/bar/status")
     #expect(topics.command(from: panel) == "kiosk/k1/order/panel1")
     #expect(topics.result(for: panel) == "kiosk/k1/order/panel1/result")
     #expect(topics.stock(of: "kiwi") == "kiosk/k1/stock/kiwi")

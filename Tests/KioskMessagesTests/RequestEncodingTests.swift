@@ -20,15 +20,27 @@ import Testing
     (Request(command: .restock(Restock(set: ["mango": 30]))), #"{"set":{"mango":30}}"#),
     (Request(id: "s1", command: .service(.closed)), #"{"id":"s1","service":"closed"}"#),
     (Request(command: .service(.open)), #"{"service":"open"}"#),
+    (
+      Request(id: "d1", command: .job(JobDecision(job: 12, verdict: .giveBack))),
+      #"{"id":"d1","job":12,"decision":"give_back"}"#
+    ),
+    (
+      Request(command: .job(JobDecision(job: 12, verdict: .again, used: ["kiwi": 1]))),
+      #"{"job":12,"decision":"again","used":{"kiwi":1}}"#
+    ),
+    (
+      Request(command: .made(MachineAnswer(job: 12, status: .done))),
+      #"{"job":12,"status":"done"}"#
+    ),
+    (
+      Request(
+        command: .made(
+          MachineAnswer(job: 12, status: .failed(reason: "jam", used: ["kiwi": 1])))),
+      #"{"job":12,"status":"failed","reason":"jam","used":{"kiwi":1}}"#
+    ),
   ])
   func aRequestIsReadAsItIsWritten(request: Request, payload: String) throws {
     #expect(String(decoding: request.payload, as: UTF8.self) == payload)
-    let kind: Command.Kind =
-      switch request.command {
-      case .order: .order
-      case .restock: .restock
-      case .service: .service
-      }
-    #expect(try Request(kind: kind, payload: request.payload) == request)
+    #expect(try Request(kind: request.command.kind, payload: request.payload) == request)
   }
 }

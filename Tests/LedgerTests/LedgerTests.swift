@@ -187,7 +187,8 @@ import Testing
 
   @Test func aNumberThatSomebodyMadeUpIsOnlyInItsEntry() throws {
     let tables = [
-      "stock", "checkpoint", "ticket", "kiosk", "reply", "delivery", "mark", "topic",
+      "stock", "checkpoint", "ticket", "kiosk", "reply", "delivery", "mark", "topic", "job",
+      "machine",
     ]
     let ledger = try place.open()
     let before = try tables.map { try place.count($0) }

@@ -37,6 +37,8 @@ extension Model.Outcome {
     case .restocked(let changes): self = .restocked([String: Int](changes))
     case .service(let state): self = .service(isOpen: state == .open)
     case .rejected(let reason, _): self = .rejected(reason.rawValue)
+    // There is no machine in this world: whatever comes of one is not expected.
+    case .accepted, .made, .failed, .returned, .decided: self = .rejected("a machine")
     }
   }
 }

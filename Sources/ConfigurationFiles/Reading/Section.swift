@@ -151,6 +151,28 @@ struct Section {
     }
   }
 
+  /// Reads a list of single values; `nil` if it is absent or wrong.
+  mutating func list<Value>(_ key: String, of format: Format<Value>) -> [Value]? {
+    known.append(key)
+    guard let node = entries[key]?.node else { return nil }
+    guard case .sequence(let elements) = node, elements.count <= Self.maximumElements else {
+      report(
+        Complaint("must be a list", hint: "write it like '[a, b]'"), at: key)
+      return nil
+    }
+    return elements.compactMap { element in
+      do throws(Complaint) {
+        guard case .scalar(let scalar) = element else {
+          throw Complaint("must be a list of single values")
+        }
+        return try format.read(Scalar(scalar, folder: reading.folder))
+      } catch {
+        report(error, at: key)
+        return nil
+      }
+    }
+  }
+
   /// Reads a key that must be there; `nil`, and a report, if it is not.
   mutating func require<Value>(_ key: String, _ format: Format<Value>) -> Value? {
     let value = read(key, format)

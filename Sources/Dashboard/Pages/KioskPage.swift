@@ -109,6 +109,20 @@ struct KioskPage {
       switch entry.outcome {
       case .ready(let order, _, let ticket):
         ("good", "<b class=\"ticket\">\(ticket.number)</b>", juice(order))
+      case .accepted(let order, _, let ticket, _, _):
+        (
+          "", "<b class=\"ticket\">\(ticket.number)</b>",
+          "\(juice(order)) · \(language("being made", "만드는 중"))"
+        )
+      case .made(let end):
+        ("good", "<b class=\"ticket\">\(end.ticket.number)</b>", juice(end.order))
+      case .failed(let end, let reason, _), .returned(let end, let reason, _):
+        (
+          "bad", "<b class=\"ticket\">\(end.ticket.number)</b>",
+          "\(juice(end.order)) · \(language("not made", "만들지 못함")): \(reason)"
+        )
+      case .decided(let verdict, let job, _):
+        ("", "", "\(language("Job", "작업")) #\(job): \(verdict.words(language))")
       case .outOfStock(let order, _):
         (
           "warn", "<b class=\"ticket\">–</b>",

@@ -16,7 +16,20 @@ extension RejectionReason {
     case .conflict: language("the stock has moved on", "그사이 재고가 바뀌었어요")
     case .exceedsCapacity: language("more than there is room for", "최대 수량 초과")
     case .belowZero: language("less than nothing", "0보다 적은 수량")
+    case .machineDown: language("the machine is out of order", "기계 고장")
+    case .unknownMachine: language("the kiosk has no such machine", "키오스크에 없는 기계")
+    case .notAsked: language("nobody is asked about this job", "결정을 기다리지 않는 작업")
     case .notRecorded: language("the ledger could not hold it", "기록할 수 없는 명령")
+    }
+  }
+}
+
+extension JobDecision.Verdict {
+  func words(_ language: Language) -> String {
+    switch self {
+    case .poured: language("poured", "나감")
+    case .again: language("to be made again", "다시 만들기")
+    case .giveBack: language("given back", "재료 반환")
     }
   }
 }

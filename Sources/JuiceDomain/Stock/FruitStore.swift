@@ -39,6 +39,14 @@ package struct FruitStore: Sendable {
     return missing
   }
 
+  /// Puts back what was taken and not used, whatever the capacity: it was there before. What the
+  /// store does not hold any more stays outside.
+  mutating func giveBack(_ amounts: FruitAmounts) {
+    for (fruit, amount) in amounts {
+      if let held = quantities[fruit] { quantities[fruit] = held + amount }
+    }
+  }
+
   /// Applies the restock as one step for all fruits, or changes nothing.
   ///
   /// A fruit above its capacity may still be lowered: a capacity that was reduced later does not

@@ -70,6 +70,12 @@ package struct SalesHistory: Sendable {
     case .ready(let order, let used, _):
       count(.ready, of: order.juice, orders: 1, glasses: order.quantity, in: hour)
       use(used, in: hour)
+    case .accepted(_, let used, _, _, _), .decided(_, _, let used):
+      use(used, in: hour)
+    case .made(let end):
+      count(.made, of: end.order.juice, orders: 1, glasses: end.order.quantity, in: hour)
+    case .failed(_, _, let changes), .returned(_, _, let changes):
+      use(changes.times(-1), in: hour)
     case .outOfStock(let order, _):
       count(.outOfStock, of: order.juice, orders: 1, glasses: 0, in: hour)
     case .rejected(_, let order) where entry.source?.kind == .order:
@@ -97,7 +103,8 @@ package struct SalesHistory: Sendable {
   ) {
     guard days.contains(WallClock.day(of: hour)) else { return }
     switch (status, juice) {
-    case (.ready, let juice?): hours[hour, default: Hour()].sales.made[juice, default: 0] += glasses
+    case (.ready, let juice?), (.made, let juice?):
+      hours[hour, default: Hour()].sales.made[juice, default: 0] += glasses
     case (.outOfStock, let juice?):
       hours[hour, default: Hour()].sales.outOfStock[juice, default: 0] += orders
     case (.rejected, let juice?) where menu.juice(juice) != nil:

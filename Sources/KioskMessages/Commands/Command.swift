@@ -5,12 +5,35 @@ package enum Command: Hashable, Sendable {
   case order(Order)
   case restock(Restock)
   case service(ServiceState)
+  /// Of a person, about a job.
+  case job(JobDecision)
+  /// Of a machine, about a job.
+  case made(MachineAnswer)
+  /// Of a machine, about itself.
+  case machine(MachineStatus)
 
   package enum Kind: String, CaseIterable, Sendable {
-    case order, restock, service
+    case order, restock, service, job, made
 
     /// What a sender of this kind is called.
-    package var sender: String { self == .order ? "panel" : "source" }
+    package var sender: String {
+      switch self {
+      case .order: "panel"
+      case .made: "machine"
+      case .restock, .service, .job: "source"
+      }
+    }
+  }
+
+  /// On which topic it comes. What a machine says of itself comes on another, and counts as its.
+  package var kind: Kind {
+    switch self {
+    case .order: .order
+    case .restock: .restock
+    case .service: .service
+    case .job: .job
+    case .made, .machine: .made
+    }
   }
 }
 

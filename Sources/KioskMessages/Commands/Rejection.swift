@@ -24,6 +24,12 @@ package enum RejectionReason: String, Error, CaseIterable, Hashable, Sendable {
   case exceedsCapacity = "exceeds_capacity"
   /// The stock would go below zero.
   case belowZero = "below_zero"
+  /// Each machine that makes the juice is away, in fault, or has failed too often.
+  case machineDown = "machine_down"
+  /// The kiosk has no such machine.
+  case unknownMachine = "unknown_machine"
+  /// No job with this number waits for a person.
+  case notAsked = "not_asked"
   /// The ledger cannot hold what the command would write there.
   case notRecorded = "not_recorded"
 }

@@ -16,7 +16,7 @@ extension Request {
       throw Rejection(
         .tooLarge, "\(payload.count) bytes; a command has at most \(Self.maximumPayload)")
     }
-    if payload.first(where: { !$0.isWhitespace }) != UInt8(ascii: "{"), kind != .restock {
+    if payload.first(where: { !$0.isWhitespace }) != UInt8(ascii: "{"), kind.mayBeText {
       self.init(command: try Command(kind: kind, text: payload))
       return
     }
@@ -37,6 +37,11 @@ extension Request {
       throw Rejection(error.reason, error.detail, id: id)
     }
   }
+}
+
+extension Command.Kind {
+  /// Whether a word alone says all.
+  fileprivate var mayBeText: Bool { self == .order || self == .service }
 }
 
 extension Command {
@@ -81,6 +86,15 @@ extension Command {
         throw Rejection(.malformed, "service is neither open nor closed")
       }
       self = .service(state)
+    case .job:
+      let job = try json.job()
+      let text = try json.string("decision", required: "poured, again or give_back")
+      guard let verdict = JobDecision.Verdict(rawValue: text) else {
+        throw Rejection(.malformed, "decision is neither poured, again nor give_back")
+      }
+      self = .job(JobDecision(job: job, verdict: verdict, used: try json.used()))
+    case .made:
+      self = .made(MachineAnswer(job: try json.job(), status: try json.machineStatus()))
     }
   }
 }
@@ -126,6 +140,38 @@ extension JSON {
     case let value?:
       throw Rejection(.malformed, "quantity is \(value.kind); a whole number is expected")
     }
+  }
+
+  fileprivate func job() throws(Rejection) -> Int {
+    switch present("job") {
+    case .integer(let job): return job
+    case nil: throw Rejection(.malformed, "job is missing: its number")
+    case let value?:
+      throw Rejection(.malformed, "job is \(value.kind); a whole number is expected")
+    }
+  }
+
+  fileprivate func machineStatus() throws(Rejection) -> MachineAnswer.Status {
+    let words = "started, done, failed, cancelled or unknown"
+    switch try string("status", required: words) {
+    case "started": return .started
+    case "done": return .done
+    case "cancelled": return .cancelled
+    case "unknown": return .unknown
+    case "failed":
+      var reason: String?
+      if case .string(let text) = present("reason") { reason = text.asReason }
+      return .failed(
+        reason: reason.flatMap { $0.isEmpty ? nil : $0 } ?? "failed",
+        used: try used())
+    default: throw Rejection(.malformed, "status is not one of \(words)")
+    }
+  }
+
+  fileprivate func used() throws(Rejection) -> FruitAmounts? {
+    guard present("used") != nil else { return nil }
+    let used: FruitAmounts = try amounts("used")
+    return used
   }
 
   fileprivate func amounts(_ key: String) throws(Rejection) -> FruitAmounts {

@@ -3,7 +3,8 @@ package import JuiceDomain
 extension Request {
   /// The payload that says this request.
   package var payload: [UInt8] {
-    JSONWriter.object { json in
+    if case .machine(let status) = command { return Array(status.text.utf8) }
+    return JSONWriter.object { json in
       if let id { json.member("id", id.text) }
       switch command {
       case .order(let order):
@@ -15,6 +16,13 @@ extension Request {
         if !restock.expect.isEmpty { json.member("expect", restock.expect) }
       case .service(let state):
         json.member("service", state.rawValue)
+      case .job(let decision):
+        json.member("job", decision.job)
+        json.member("decision", decision.verdict.rawValue)
+        if let used = decision.used { json.member("used", used) }
+      case .made(let answer):
+        json.members(answer)
+      case .machine: break
       }
       if let sentAt { json.member("sent_at", sentAt.description) }
     }

@@ -43,6 +43,11 @@ package struct JSONWriter {
     writeArray(texts) { $0.write($1) }
   }
 
+  package mutating func member(_ key: StaticString, _ numbers: [Int]) {
+    writeKey(key)
+    writeArray(numbers) { $0.write($1) }
+  }
+
   /// An array of objects, one for each element.
   package mutating func member<Element>(
     _ key: StaticString, _ elements: some Sequence<Element>,

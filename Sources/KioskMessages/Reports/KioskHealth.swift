@@ -39,6 +39,8 @@ package struct KioskHealth: Hashable, Sendable {
     package var orders = 0
     /// Orders for which there was too little fruit.
     package var outOfStock = 0
+    /// Accepted orders that were not made.
+    package var failed = 0
     package var restocks = 0
     package var duplicates = 0
     package var stale = 0
@@ -57,6 +59,7 @@ package struct KioskHealth: Hashable, Sendable {
       json.member("uptime", uptime)
       json.member("orders", counters.orders)
       json.member("out_of_stock", counters.outOfStock)
+      json.member("failed", counters.failed)
       json.member("restocks", counters.restocks)
       json.member("duplicates", counters.duplicates)
       json.member("stale", counters.stale)

@@ -3,8 +3,12 @@ package import JuiceDomain
 /// What a sender is told of its command.
 package struct CommandResult: Hashable, Sendable {
   package enum Status: String, Sendable {
+    /// A machine is to make the juice; `ready` or `failed` follows.
+    case accepted
     /// The juice is made.
     case ready
+    /// The juice was not made; fruit that is still there was given back. `failure` tells why.
+    case failed
     /// Too little fruit; nothing has moved.
     case outOfStock = "out_of_stock"
     /// The restock or the service command is done.
@@ -19,12 +23,17 @@ package struct CommandResult: Hashable, Sendable {
   package var ticket: Int?
   package var juice: Juice.ID?
   package var quantity: Int?
+  /// In the queue of the machine, from 1.
+  package var place: Int?
+  package var machine: MachineID?
   package var used: FruitAmounts?
   package var missing: FruitAmounts?
   package var service: ServiceState?
   /// The stock after the command.
   package var stock: FruitAmounts?
   package var reason: RejectionReason?
+  /// Why a machine has not made it: its own word, `waited_too_long` or `given_back`.
+  package var failure: String?
   package var detail: String?
   /// For the customer, in the kiosk's language.
   package var message: String?
@@ -51,11 +60,14 @@ extension CommandResult {
       if let ticket { json.member("ticket", ticket) }
       if let juice { json.member("juice", juice.text) }
       if let quantity { json.member("quantity", quantity) }
+      if let place { json.member("place", place) }
+      if let machine { json.member("machine", machine.text) }
       if let used { json.member("used", used) }
       if let missing { json.member("missing", missing) }
       if let service { json.member("service", service.rawValue) }
       if let stock { json.member("stock", stock) }
       if let reason { json.member("reason", reason.rawValue) }
+      if let failure { json.member("reason", failure) }
       if let detail { json.member("detail", detail) }
       if let message { json.member("message", message) }
       if let seq { json.member("seq", seq) }
@@ -74,11 +86,14 @@ extension CommandResult {
     ticket = json.integer("ticket")
     juice = json.text("juice").flatMap { Juice.ID($0) }
     quantity = json.integer("quantity")
+    place = json.integer("place")
+    machine = json.text("machine").flatMap { MachineID($0) }
     used = json.amounts("used")
     missing = json.amounts("missing")
     service = json.text("service").flatMap(ServiceState.init(rawValue:))
     stock = json.amounts("stock")
     reason = json.text("reason").flatMap(RejectionReason.init(rawValue:))
+    if status == .failed { failure = json.text("reason")?.asReason }
     detail = json.text("detail")
     message = json.text("message")
     seq = json.integer("seq")

@@ -9,6 +9,29 @@ package enum CustomerMessage {
     }
   }
 
+  package static func accepted(
+    _ juice: LocalizedName, ticket: Int, in language: Language
+  ) -> String {
+    switch language {
+    case .english: "\(juice[language]) is being made. Your number is \(ticket)."
+    case .korean: "\(juice[language]) 만들고 있습니다. 번호는 \(ticket)번입니다."
+    }
+  }
+
+  package static func failed(_ juice: LocalizedName, in language: Language) -> String {
+    switch language {
+    case .english: "Sorry, \(juice[language]) could not be made."
+    case .korean: "죄송합니다. \(juice[language]) 만들지 못했습니다."
+    }
+  }
+
+  package static func machineDown(in language: Language) -> String {
+    switch language {
+    case .english: "The machine is out of order."
+    case .korean: "기계가 고장 났습니다."
+    }
+  }
+
   package static func outOfStock(in language: Language) -> String {
     switch language {
     case .english: "Not enough fruit. Update the stock?"

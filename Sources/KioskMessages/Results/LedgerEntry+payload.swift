@@ -21,6 +21,7 @@ extension LedgerEntry {
 extension LedgerEntry.Outcome {
   fileprivate init?(_ status: LedgerEntry.Status, _ json: JSON) {
     let changes = json.amounts("changes") ?? [:]
+    var used: FruitAmounts { FruitAmounts(changes.map { (fruit: $0.fruit, amount: -$0.amount) }) }
     switch status {
     case .opened: self = .opened(changes)
     case .restocked: self = .restocked(changes: changes)
@@ -28,9 +29,28 @@ extension LedgerEntry.Outcome {
     case .closed: self = .service(.closed)
     case .ready:
       guard let order = Order(json), let ticket = json.integer("ticket") else { return nil }
-      let used = changes.lazy.map { (fruit: $0.fruit, amount: -$0.amount) }
-      self = .ready(
-        order, used: FruitAmounts(used), ticket: Ticket(day: 0, number: ticket))
+      self = .ready(order, used: used, ticket: Ticket(day: 0, number: ticket))
+    case .accepted:
+      guard let order = Order(json), let ticket = json.integer("ticket"),
+        let machine = json.text("machine").flatMap({ MachineID($0) }),
+        let place = json.integer("place")
+      else { return nil }
+      self = .accepted(
+        order, used: used, ticket: Ticket(day: 0, number: ticket), machine: machine, place: place)
+    case .made:
+      guard let end = JobEnd(json) else { return nil }
+      self = .made(end)
+    case .failed, .returned:
+      guard let end = JobEnd(json), let reason = json.text("reason")?.asReason else { return nil }
+      self =
+        status == .failed
+        ? .failed(end, reason: reason, changes: changes)
+        : .returned(end, reason: reason, changes: changes)
+    case .poured, .again, .giveBack:
+      guard let job = json.integer("job"),
+        let verdict = JobDecision.Verdict(rawValue: status.rawValue)
+      else { return nil }
+      self = .decided(verdict, job: job, used: used)
     case .outOfStock:
       guard let order = Order(json), let missing = json.amounts("missing") else { return nil }
       self = .outOfStock(order, missing: missing)
@@ -40,6 +60,16 @@ extension LedgerEntry.Outcome {
       }
       self = .rejected(reason, order: Order(json))
     }
+  }
+}
+
+extension JobEnd {
+  fileprivate init?(_ json: JSON) {
+    guard let job = json.integer("job"), let order = Order(json),
+      let ticket = json.integer("ticket"),
+      let machine = json.text("machine").flatMap({ MachineID($0) })
+    else { return nil }
+    self.init(job: job, machine: machine, order: order, ticket: Ticket(day: 0, number: ticket))
   }
 }
 

@@ -25,6 +25,15 @@ package struct LedgerEntry: Hashable, Sendable {
     case outOfStock(Order, missing: FruitAmounts)
     case restocked(changes: FruitAmounts)
     case service(ServiceState)
+    /// A machine is to make it: a job with the number of this entry.
+    case accepted(Order, used: FruitAmounts, ticket: Ticket, machine: MachineID, place: Int)
+    case made(JobEnd)
+    /// - Parameter changes: the fruit that is back.
+    case failed(JobEnd, reason: String, changes: FruitAmounts)
+    /// No machine has begun it, or a person has said that nothing was poured.
+    case returned(JobEnd, reason: String, changes: FruitAmounts)
+    /// A person has decided what becomes of a job; `used` is the fruit that this has cost.
+    case decided(JobDecision.Verdict, job: Int, used: FruitAmounts)
     /// - Parameter order: what was ordered, if it was an order.
     case rejected(RejectionReason, order: Order?)
 
@@ -32,23 +41,59 @@ package struct LedgerEntry: Hashable, Sendable {
     package var order: Order? {
       switch self {
       case .ready(let order, _, _), .outOfStock(let order, _): order
+      case .accepted(let order, _, _, _, _): order
+      case .made(let end), .failed(let end, _, _), .returned(let end, _, _): end.order
       case .rejected(_, let order): order
-      case .opened, .restocked, .service: nil
+      case .opened, .restocked, .service, .decided: nil
+      }
+    }
+
+    /// The job that has come to an end.
+    package var end: JobEnd? {
+      switch self {
+      case .made(let end), .failed(let end, _, _), .returned(let end, _, _): end
+      default: nil
       }
     }
   }
 
   package var ticket: Ticket? {
-    if case .ready(_, _, let ticket) = outcome { ticket } else { nil }
+    switch outcome {
+    case .ready(_, _, let ticket), .accepted(_, _, let ticket, _, _): ticket
+    default: outcome.end?.ticket
+    }
   }
 
   /// What the entry has done to the stock.
+  package var changes: FruitAmounts { outcome.changes }
+}
+
+extension LedgerEntry.Outcome {
+  /// What it has done to the stock.
   package var changes: FruitAmounts {
-    switch outcome {
+    switch self {
     case .opened(let amounts), .restocked(let amounts): amounts
-    case .ready(_, let used, _): used.times(-1)
-    case .outOfStock, .service, .rejected: [:]
+    case .ready(_, let used, _), .accepted(_, let used, _, _, _), .decided(_, _, let used):
+      used.times(-1)
+    case .failed(_, _, let changes), .returned(_, _, let changes): changes
+    case .outOfStock, .service, .rejected, .made: [:]
     }
+  }
+}
+
+/// What an entry says of the order whose job it ends: source and id are the order's, too.
+package struct JobEnd: Hashable, Sendable {
+  /// The entry of the order.
+  package let job: Int
+  package let machine: MachineID
+  package let order: Order
+  package let ticket: Ticket
+
+  package init(job: Int, machine: MachineID, order: Order, ticket: Ticket) {
+    self.job = job
+    self.machine = machine
+    self.order = order
+    self.ticket = ticket
   }
 }
 
@@ -68,6 +113,9 @@ extension LedgerEntry {
   /// The status under which an entry goes by its outcome.
   package enum Status: String, Sendable {
     case opened, ready, restocked, open, closed, rejected
+    case accepted, made, failed, returned
+    case poured, again
+    case giveBack = "give_back"
     case outOfStock = "out_of_stock"
   }
 
@@ -79,6 +127,13 @@ extension LedgerEntry {
     case .restocked: .restocked
     case .service(.open): .open
     case .service(.closed): .closed
+    case .accepted: .accepted
+    case .made: .made
+    case .failed: .failed
+    case .returned: .returned
+    case .decided(.poured, _, _): .poured
+    case .decided(.again, _, _): .again
+    case .decided(.giveBack, _, _): .giveBack
     case .rejected: .rejected
     }
   }
@@ -103,11 +158,30 @@ extension JSONWriter {
     case .rejected(let reason, let order):
       member("reason", reason.rawValue)
       if let order { member(order) }
+    case .accepted(let order, _, let ticket, let machine, let place):
+      member("ticket", ticket.number)
+      member(order)
+      member("machine", machine.text)
+      member("place", place)
+    case .made(let end):
+      member(end)
+    case .failed(let end, let reason, _), .returned(let end, let reason, _):
+      member(end)
+      member("reason", reason)
+    case .decided(_, let job, _):
+      member("job", job)
     case .opened, .restocked, .service:
       break
     }
     let changes = entry.changes
     if !changes.isEmpty { member("changes", changes) }
+  }
+
+  private mutating func member(_ end: JobEnd) {
+    member("job", end.job)
+    member("ticket", end.ticket.number)
+    member(end.order)
+    member("machine", end.machine.text)
   }
 
   fileprivate mutating func member(_ order: Order) {

@@ -10,10 +10,8 @@ package struct KioskTopics: Hashable, Sendable {
     base = "\(root)/\(kiosk)"
   }
 
-  /// The filters under which the controller hears every command.
-  package var commandFilters: [String] {
-    Command.Kind.allCases.map { "\(base)/\($0.rawValue)/+" }
-  }
+  /// The filter under which the controller hears every command of a kind.
+  package func filter(for kind: Command.Kind) -> String { "\(base)/\(kind.rawValue)/+" }
 
   /// The topic to which `source` sends its commands.
   package func command(from source: Source) -> String { "\(base)/\(source.description)" }
@@ -63,6 +61,16 @@ package struct KioskTopics: Hashable, Sendable {
   package var forecast: String { "\(base)/forecast" }
   /// A `HistoryReport`.
   package var history: String { "\(base)/history" }
+  /// What a machine is to make: a `MachineOrder`.
+  package func make(by machine: MachineID) -> String { "\(base)/make/\(machine)" }
+  /// What a machine is not to begin.
+  package func cancel(by machine: MachineID) -> String { "\(base)/make/\(machine)/cancel" }
+  /// What a machine has made: a `MachineAnswer`.
+  package func made(by machine: MachineID) -> String { "\(base)/made/\(machine)" }
+  /// A `MachineReport`.
+  package func report(of machine: MachineID) -> String { "\(base)/machine/\(machine)" }
+  /// A `MachineStatus`.
+  package func status(of machine: MachineID) -> String { "\(base)/machine/\(machine)/status" }
   /// Every `LedgerEntry`, as it is made.
   package var events: String { "\(base)/events" }
 }

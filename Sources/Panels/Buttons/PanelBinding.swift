@@ -91,14 +91,3 @@ extension PanelReading.Mark {
     }
   }
 }
-
-extension Command {
-  /// On which topic it comes.
-  package var kind: Kind {
-    switch self {
-    case .order: .order
-    case .restock: .restock
-    case .service: .service
-    }
-  }
-}

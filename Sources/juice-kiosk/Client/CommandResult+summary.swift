@@ -7,6 +7,10 @@ extension CommandResult {
     var parts: [String] = []
     switch status {
     case .ready: parts.append(message ?? "ready")
+    case .accepted: parts.append(message ?? "accepted")
+    case .failed:
+      parts.append(message ?? "failed")
+      if let failure { parts.append(failure) }
     case .outOfStock: parts.append(message ?? "out of stock")
     case .applied: parts.append("done")
     case .rejected: parts.append("rejected (\(reason?.rawValue ?? "no reason given"))")

@@ -41,7 +41,7 @@ extension LedgerCommands {
 
 extension LedgerEntry {
   fileprivate static let csvHeader =
-    "seq,at,source,id,status,juice,quantity,ticket,reason,missing,changes"
+    "seq,at,source,id,status,juice,quantity,ticket,reason,missing,changes,machine,job"
 
   /// RFC 4180, with amounts as `banana 1; kiwi 2`.
   fileprivate var csv: String {
@@ -49,18 +49,27 @@ extension LedgerEntry {
       (amounts ?? [:]).map { "\($0.fruit) \($0.amount)" }.joined(separator: "; ")
     }
     var (order, ticket): (Order?, Ticket?)
-    var (reason, missing): (RejectionReason?, FruitAmounts?)
+    var (reason, missing): (String?, FruitAmounts?)
+    var (machine, job): (MachineID?, Int?)
     switch outcome {
     case .ready(let made, _, let given): (order, ticket) = (made, given)
     case .outOfStock(let wanted, let short): (order, missing) = (wanted, short)
-    case .rejected(let why, let wanted): (reason, order) = (why, wanted)
+    case .rejected(let why, let wanted): (reason, order) = (why.rawValue, wanted)
+    case .accepted(let wanted, _, let given, let maker, _):
+      (order, ticket, machine) = (wanted, given, maker)
+    case .made(let end):
+      (order, ticket, machine, job) = (end.order, end.ticket, end.machine, end.job)
+    case .failed(let end, let why, _), .returned(let end, let why, _):
+      (order, ticket, machine, job) = (end.order, end.ticket, end.machine, end.job)
+      reason = why
+    case .decided(_, let order, _): job = order
     case .opened, .restocked, .service: break
     }
     let fields: [String] = [
       "\(seq)", "\(at)", source?.description ?? "", id?.text ?? "", status.rawValue,
       order?.juice.text ?? "", order.map { "\($0.quantity)" } ?? "",
-      ticket.map { "\($0.number)" } ?? "", reason?.rawValue ?? "", amounts(missing),
-      amounts(changes),
+      ticket.map { "\($0.number)" } ?? "", reason ?? "", amounts(missing),
+      amounts(changes), machine?.text ?? "", job.map { "\($0)" } ?? "",
     ]
     return fields.map(\.csvField).joined(separator: ",")
   }

@@ -18,14 +18,14 @@ extension Failure {
   /// What a result comes to that is neither `ready` nor `applied`.
   init?(_ result: CommandResult) {
     switch result.status {
-    case .ready, .applied: return nil
-    case .outOfStock: self = .tryAgain(result.summary)
+    case .ready, .accepted, .applied: return nil
+    case .outOfStock, .failed: self = .tryAgain(result.summary)
     case .rejected:
       switch result.reason {
-      case .closed, .conflict, .rateLimited, .stale:
+      case .closed, .conflict, .rateLimited, .stale, .machineDown:
         self = .tryAgain(result.summary)
       case .unknownJuice, .unknownFruit, .malformed, .tooLarge, .quantityOutOfRange, .retained,
-        .exceedsCapacity, .belowZero, .notRecorded, nil:
+        .exceedsCapacity, .belowZero, .notRecorded, .unknownMachine, .notAsked, nil:
         self = .badData(result.summary)
       }
     }

@@ -38,6 +38,7 @@ extension KioskSettings {
       wall: WallClock(timeZone: configuration.kiosk.timeZone), menu: configuration.menu,
       stock: configuration.stock, orders: configuration.orders, version: Release.version)
     panels = configuration.panels
+    machines = configuration.machines
     displays = configuration.displays
     if let discovery = Discovery(configuration, retainedTopics: retainedTopics) {
       announcements += discovery.messages.map {

@@ -11,7 +11,7 @@ extension BrokerExamination {
   func tryCommands(
     _ rights: inout RightsCheck, _ listening: inout Listening
   ) async throws(Failure) -> [Finding] {
-    for kind in Command.Kind.allCases {
+    for kind in settings.commandKinds {
       let topic = topic(of: kind, from: "doctor-\(number)")
       switch await listening.hears(on: topic, saying: Self.words) {
       case .all: rights.mayCommand.append(kind)
@@ -43,10 +43,10 @@ extension BrokerExamination {
     // By the door, an account sends under its own name.
     let name = sender.broker.username ?? "doctor-\(number)"
     var allowed: [Command.Kind] = []
-    let topics = Command.Kind.allCases.map { topic(of: $0, from: name) }
+    let topics = settings.commandKinds.map { topic(of: $0, from: name) }
     let answers = try await listening.hears(
       sender, on: topics, saying: Self.words, timeout: timeout)
-    for (kind, answer) in zip(Command.Kind.allCases, answers) where answer != .refusal {
+    for (kind, answer) in zip(settings.commandKinds, answers) where answer != .refusal {
       allowed.append(kind)
       if answer == .nothing, sender.broker.protocol == .v5 { rights.deaf.insert(kind) }
     }

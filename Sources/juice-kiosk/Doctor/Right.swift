@@ -21,7 +21,7 @@ extension KioskSettings {
   /// A line of mosquitto's access list that allows the kiosk to publish to a topic.
   func rule(for topic: String) -> String {
     if let right = rights.first(where: { $0.topic == topic }) { return right.rule }
-    let kind = Command.Kind.allCases.first { topic.hasPrefix("\(topics.base)/\($0.rawValue)/") }
+    let kind = commandKinds.first { topic.hasPrefix("\(topics.base)/\($0.rawValue)/") }
     return "topic write " + (kind.map { "\(topics.base)/\($0.rawValue)/+/+/#" } ?? topic)
   }
 
@@ -32,7 +32,7 @@ extension KioskSettings {
       topics.menu, topics.stock, topics.service, topics.status, topics.info, topics.health,
       topics.sales, topics.forecast, topics.history, topics.events,
     ].map { Right($0) }
-    for kind in Command.Kind.allCases {
+    for kind in commandKinds {
       let source = Source(kind: kind, name: "doctor")
       rights.append(
         Right(topics.result(for: source), rule: "\(base)/\(kind.rawValue)/+/+/#"))
@@ -44,6 +44,11 @@ extension KioskSettings {
     for juice in menu.juices.map(\.id) {
       rights.append(Right(topics.servings(of: juice), rule: "\(base)/juice/+"))
     }
+    for machine in machines.map(\.name) {
+      rights.append(Right(topics.make(by: machine), rule: "\(base)/make/+"))
+      rights.append(Right(topics.cancel(by: machine), rule: "\(base)/make/+/cancel"))
+      rights.append(Right(topics.report(of: machine), rule: "\(base)/machine/+"))
+    }
     rights += announcements.map { Right($0.topic) }
     rights += (displays.flatMap(\.pushes) + panels.flatMap(\.pushes)).map { Right($0.topic) }
     var seen: Set<Right> = []
@@ -54,9 +59,9 @@ extension KioskSettings {
   var stateTopics: Set<String> {
     Set(rights.map(\.topic)).subtracting(
       [topics.events]
-        + Command.Kind.allCases.map {
+        + commandKinds.map {
           topics.result(for: Source(kind: $0, name: "doctor"))
-        })
+        } + machines.flatMap { [topics.make(by: $0.name), topics.cancel(by: $0.name)] })
   }
 
   /// Bytes of the longest message that is known beforehand, with its topic.

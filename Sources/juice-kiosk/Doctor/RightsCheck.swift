@@ -79,7 +79,7 @@ struct RightsCheck {
     var proven: [String] = []
     var unseen: [String] = []
     for filter in settings.subscriptions {
-      let kind = Command.Kind.allCases.first {
+      let kind = settings.commandKinds.first {
         filter.text == "\(settings.topics.base)/\($0.rawValue)/+"
       }
       if refused.contains(filter) {

@@ -1,0 +1,177 @@
+import JuiceDomain
+import KioskMessages
+package import MessageBroker
+
+// What becomes of an order that a machine is to make.
+extension Kiosk {
+  /// A machine may have said something.
+  ///
+  /// - Returns: whether that is dealt with.
+  mutating func hear(
+    _ command: Command, in admission: Admission, at now: Moment, for decision: inout Decision
+  ) -> Bool {
+    guard admission.source.kind == .made else { return false }
+    let name = admission.source.name
+    guard let machine = MachineID(name), jobs.has(machine) else {
+      counters.rejected += 1
+      decision.turnAway(
+        admission, Rejection(.unknownMachine, "the configuration has no machine \(name)"))
+      return true
+    }
+    switch command {
+    case .machine(let status):
+      let record = jobs.hear(status, from: machine, isRetained: admission.isRetained)
+      if let record { decision.transaction.machines[machine] = record }
+      return true
+    case .made(let answer):
+      if admission.isRetained { return false }
+      // What has ended is over, whatever else is said of it.
+      // guard: a machine answers for its own jobs only
+      guard let job = jobs.job(number: answer.job, of: machine), job.state != .queued else {
+        return true
+      }
+      let record = jobs.hear(answer, from: machine)
+      if let record { decision.transaction.machines[machine] = record }
+      apply(answer.status, to: job, at: now, in: &decision)
+      return true
+    default: return false
+    }
+  }
+
+  private mutating func apply(
+    _ status: MachineAnswer.Status, to job: Job, at now: Moment, in decision: inout Decision
+  ) {
+    switch (status, job.state) {
+    case (.started, .sent), (.started, .missing): set(job, to: .started, at: now, in: &decision)
+    case (.done, _): end(job, .made(job.end), at: now, in: &decision)
+    case (.failed(let reason, let used), _):
+      let left = job.used.less(lost(job, saying: used))
+      end(job, .failed(job.end, reason: reason, changes: left), at: now, in: &decision)
+    case (.cancelled, .sent), (.cancelled, .missing):
+      giveBack(job.used, of: job, "waited_too_long", at: now, in: &decision)
+    // It said before that it had begun.
+    case (.cancelled, .started), (.unknown, .sent), (.unknown, .started), (.unknown, .missing):
+      set(job, to: .asked, at: now, in: &decision)
+    case (.started, _), (.cancelled, _), (.unknown, _): break
+    }
+  }
+
+  private mutating func set(
+    _ job: Job, to state: JobState, at now: Moment?, in decision: inout Decision
+  ) {
+    decision.transaction.jobs[job.seq] = .some(jobs.set(job, to: state, heardAt: now?.uptime))
+  }
+
+  /// The fruit of an attempt that is gone.
+  private func lost(_ job: Job, saying used: FruitAmounts?) -> FruitAmounts {
+    if let used { return job.used.less(job.used.less(used)) }
+    let machine = settings.machines.first { $0.name == job.machine }
+    return machine?.returnsFruit == false ? job.used : [:]
+  }
+
+  /// What a person has decided comes to.
+  mutating func verdict(on decided: JobDecision) throws(Rejection) -> LedgerEntry.Outcome {
+    guard let job = jobs.undecided(decided.job) else {
+      throw Rejection(.notAsked, "no job \(decided.job) waits for a person")
+    }
+    var used: FruitAmounts = [:]
+    if decided.verdict == .again {
+      used = lost(job, saying: decided.used)
+      let missing = juiceMaker.take(used)
+      guard missing.isEmpty else {
+        throw Rejection(.conflict, "the fruit for another attempt is missing: \(missing)")
+      }
+    }
+    return .decided(decided.verdict, job: decided.job, used: used)
+  }
+
+  /// Does what the entry of a decision says.
+  mutating func carryOut(
+    _ decided: JobDecision, in entry: LedgerEntry, at now: Moment, in decision: inout Decision
+  ) {
+    guard case .decided = entry.outcome, let job = jobs.undecided(decided.job) else { return }
+    switch decided.verdict {
+    case .poured: end(job, .made(job.end), at: now, in: &decision)
+    case .giveBack:
+      let left = job.used.less(lost(job, saying: decided.used))
+      giveBack(left, of: job, "given_back", at: now, in: &decision)
+    case .again:
+      var again = job
+      // guard: what is made again has a new number
+      (again.number, again.at, again.state) = (entry.seq, entry.at, .queued)
+      jobs.replace(again)
+      decision.transaction.jobs[job.seq] = .some(again)
+    }
+  }
+
+  private mutating func giveBack(
+    _ fruit: FruitAmounts, of job: Job, _ reason: String, at now: Moment,
+    in decision: inout Decision
+  ) {
+    end(job, .returned(job.end, reason: reason, changes: fruit), at: now, in: &decision)
+  }
+
+  /// The entry says all that its answer says: source and id are those of the order.
+  private mutating func end(
+    _ job: Job, _ outcome: LedgerEntry.Outcome, at now: Moment, in decision: inout Decision
+  ) {
+    var isMade = false
+    if case .made = outcome { isMade = true }
+    jobs.remove(job, isMade: isMade)
+    juiceMaker.giveBack(outcome.changes)
+    seq += 1
+    let entry = LedgerEntry(
+      seq: seq, at: now.timestamp, source: job.source, id: job.id, outcome: outcome)
+    let row = LedgerRow(entry, stock: juiceMaker.stock, message: message(about: outcome))
+    count(outcome)
+    decision.record(row, answering: job.reply, on: settings.topics)
+    tellPanel(of: row, in: &decision)
+    decision.transaction.jobs[job.seq] = .some(nil)
+  }
+
+  /// What the time has changed, and the jobs whose turn has come.
+  mutating func keepTime(at now: Moment, in decision: inout Decision) {
+    let overdue = jobs.overdue(at: now)
+    for job in overdue.waiting {
+      giveBack(job.used, of: job, "waited_too_long", at: now, in: &decision)
+    }
+    for job in overdue.missing { set(job, to: .missing, at: nil, in: &decision) }
+    for job in overdue.begun { set(job, to: .asked, at: nil, in: &decision) }
+    for job in jobs.dispatch(at: now.timestamp) { decision.transaction.jobs[job.seq] = .some(job) }
+  }
+
+  /// What was on its way may not have arrived.
+  package mutating func connectionLost() { jobs.connectionLost() }
+
+  /// What machines are to be told, once what they are told of is committed.
+  package mutating func messagesForMachines(at now: Moment) -> [Message] {
+    jobs.messages(at: now, menu: settings.menu).map { machine, job, order in
+      order.map { Message(topic: settings.topics.make(by: machine), payload: $0.payload) }
+        ?? Message(
+          topic: settings.topics.cancel(by: machine), payload: MachineOrder.cancel(job))
+    }
+  }
+
+  /// How many glasses can be made now of each juice: none where no machine is there to make it.
+  var servings: [(juice: Juice.ID, count: Int)] {
+    juiceMaker.servings.map { ($0.juice, isMakeable($0.juice) ? $0.count : 0) }
+  }
+
+  func servings(of juice: Juice.ID) -> Int? {
+    (try? juiceMaker.servings(of: juice)).map { isMakeable(juice) ? $0 : 0 }
+  }
+
+  private func isMakeable(_ juice: Juice.ID) -> Bool {
+    let assignment = jobs.assignment(of: juice)
+    return !assignment.isNeeded || assignment.machine != nil
+  }
+}
+
+extension FruitAmounts {
+  /// What is left of it; never below zero.
+  fileprivate func less(_ used: FruitAmounts) -> FruitAmounts {
+    FruitAmounts(
+      map { (fruit: $0.fruit, amount: Swift.max(0, $0.amount - Swift.max(0, used[$0.fruit] ?? 0))) }
+        .filter { $0.amount > 0 })
+  }
+}
