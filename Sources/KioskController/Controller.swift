@@ -185,6 +185,7 @@ package actor Controller {
     try forgetDeliveries()
     // What comes again has been counted.
     let new = deliveries.count { $0.packetID > 0 && !$0.isRedelivery }
+    // guard: a machine is told only what is committed
     let decision = try commit(admissions, counting: new, at: now)
     if !decision.transaction.records.isEmpty || decision.showsMachines {
       state.changed(at: now.uptime)
@@ -195,7 +196,6 @@ package actor Controller {
     // Whoever has pressed waits for this much. While an entry is on trial nothing else is published:
     // the new ones have their turn behind it.
     if settlement.isCaughtUp {
-      // guard: a machine is told only what is committed
       await publish(decision.answers + core.messagesForMachines(at: now))
     }
     // guard: an order is acknowledged at all
