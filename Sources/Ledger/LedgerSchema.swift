@@ -50,27 +50,32 @@ enum LedgerSchema {
       machine TEXT,          -- that is to make the juice, or was
       place INTEGER,         -- in its queue
       job INTEGER REFERENCES entry,  -- the accepted order that this is about
-      -- A list of more than two after IN would be a table that SQLite fills for each row.
-      CHECK (status = 'opened' OR status = 'ready' OR status = 'out_of_stock'
-        OR status = 'restocked' OR status = 'open' OR status = 'closed' OR status = 'rejected'
-        OR status = 'accepted' OR status = 'made' OR status = 'failed' OR status = 'returned'
-        OR status = 'poured' OR status = 'again' OR status = 'give_back'),
-      CHECK ((status = 'rejected' OR status = 'failed' OR status = 'returned')
-        = (reason IS NOT NULL)),
-      CHECK ((status = 'ready' OR status = 'accepted' OR status = 'again') = (used IS NOT NULL)),
-      CHECK ((status = 'out_of_stock') = (missing IS NOT NULL)),
-      CHECK ((status = 'opened' OR status = 'restocked' OR status = 'failed'
-        OR status = 'returned') = (changes IS NOT NULL)),
-      CHECK ((status = 'ready' OR machine IS NOT NULL)
-        = (ticket IS NOT NULL AND day IS NOT NULL AND juice IS NOT NULL)),
-      CHECK ((status = 'accepted' OR status = 'made' OR status = 'failed' OR status = 'returned')
-        = (machine IS NOT NULL)),
-      CHECK ((status = 'accepted') = (place IS NOT NULL)),
-      CHECK ((status = 'made' OR status = 'failed' OR status = 'returned' OR status = 'poured'
-        OR status = 'again' OR status = 'give_back') = (job IS NOT NULL)),
-      CHECK ((juice IS NULL) = (quantity IS NULL)),
-      CHECK ((status <> 'ready' AND status <> 'out_of_stock')
-        OR (juice IS NOT NULL AND quantity > 0))
+      -- What belongs to each status, the most frequent first.
+      CHECK (CASE status
+        WHEN 'ready' THEN juice IS NOT NULL AND quantity > 0 AND ticket IS NOT NULL
+          AND day IS NOT NULL AND used IS NOT NULL
+        WHEN 'out_of_stock' THEN juice IS NOT NULL AND quantity > 0 AND missing IS NOT NULL
+        WHEN 'accepted' THEN juice IS NOT NULL AND quantity > 0 AND ticket IS NOT NULL
+          AND day IS NOT NULL AND used IS NOT NULL AND machine IS NOT NULL AND place > 0
+        WHEN 'made' THEN machine IS NOT NULL AND job IS NOT NULL AND ticket IS NOT NULL
+          AND day IS NOT NULL
+        WHEN 'failed' THEN machine IS NOT NULL AND job IS NOT NULL AND ticket IS NOT NULL
+          AND day IS NOT NULL AND reason IS NOT NULL AND changes IS NOT NULL
+        WHEN 'returned' THEN machine IS NOT NULL AND job IS NOT NULL AND ticket IS NOT NULL
+          AND day IS NOT NULL AND reason IS NOT NULL AND changes IS NOT NULL
+        WHEN 'rejected' THEN reason IS NOT NULL
+        WHEN 'opened' THEN changes IS NOT NULL
+        WHEN 'restocked' THEN changes IS NOT NULL
+        WHEN 'open' THEN 1
+        WHEN 'closed' THEN 1
+        WHEN 'poured' THEN job IS NOT NULL
+        WHEN 'again' THEN job IS NOT NULL AND used IS NOT NULL
+        WHEN 'give_back' THEN job IS NOT NULL
+        ELSE 0 END),
+      -- What moves fruit says so, and nothing else does.
+      CHECK (used IS NULL OR status = 'ready' OR status = 'accepted' OR status = 'again'),
+      CHECK (changes IS NULL OR status <> 'ready' AND status <> 'accepted'),
+      CHECK ((juice IS NULL) = (quantity IS NULL))
     ) STRICT;
 
     -- What became of each accepted order.

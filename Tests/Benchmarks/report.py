@@ -12,6 +12,7 @@ from comparison import IN_FLIGHT, SYNC_MILLISECONDS
 from goals import Figure, Results
 
 TITLES = {
+    "before": "the version before",
     "juice-kiosk": "juice-kiosk",
     "echo": "floor: C echo",
     "echo-nodelay": "floor: C echo, NODELAY",

@@ -25,13 +25,14 @@ package struct LedgerEntry: Hashable, Sendable {
     case outOfStock(Order, missing: FruitAmounts)
     case restocked(changes: FruitAmounts)
     case service(ServiceState)
+    // Apart from the others, which are smaller: each entry is copied many times.
     /// A machine is to make it: a job with the number of this entry.
-    case accepted(Order, used: FruitAmounts, ticket: Ticket, machine: MachineID, place: Int)
-    case made(JobEnd)
+    indirect case accepted(Order, used: FruitAmounts, ticket: Ticket, machine: MachineID, place: Int)
+    indirect case made(JobEnd)
     /// - Parameter changes: the fruit that is back.
-    case failed(JobEnd, reason: String, changes: FruitAmounts)
+    indirect case failed(JobEnd, reason: String, changes: FruitAmounts)
     /// No machine has begun it, or a person has said that nothing was poured.
-    case returned(JobEnd, reason: String, changes: FruitAmounts)
+    indirect case returned(JobEnd, reason: String, changes: FruitAmounts)
     /// A person has decided what becomes of a job; `used` is the fruit that this has cost.
     case decided(JobDecision.Verdict, job: Int, used: FruitAmounts)
     /// - Parameter order: what was ordered, if it was an order.
