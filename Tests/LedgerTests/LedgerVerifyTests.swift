@@ -76,7 +76,7 @@ import Testing
     let rules = try DatabaseQueue(path: place.path).read {
       try String.fetchOne($0, sql: "SELECT sql FROM sqlite_schema WHERE name = 'entry'")
     }
-    #expect(rules?.contains("status = 'restocked' OR status = 'open'") == true)
+    #expect(rules?.contains("CASE status") == true)
     #expect(rules?.contains("status IN") == false)
   }
 

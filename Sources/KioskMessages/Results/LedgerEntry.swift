@@ -27,7 +27,8 @@ package struct LedgerEntry: Hashable, Sendable {
     case service(ServiceState)
     // Apart from the others, which are smaller: each entry is copied many times.
     /// A machine is to make it: a job with the number of this entry.
-    indirect case accepted(Order, used: FruitAmounts, ticket: Ticket, machine: MachineID, place: Int)
+    indirect case accepted(
+      Order, used: FruitAmounts, ticket: Ticket, machine: MachineID, place: Int)
     indirect case made(JobEnd)
     /// - Parameter changes: the fruit that is back.
     indirect case failed(JobEnd, reason: String, changes: FruitAmounts)
