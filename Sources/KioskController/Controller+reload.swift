@@ -15,7 +15,7 @@ extension Controller {
   }
 
   struct Reload {
-    let settings: KioskSettings
+    var settings: KioskSettings
     let outcome: AsyncStream<ReloadOutcome>.Continuation
     /// The broker has granted what is new among the subscriptions.
     var isGranted = false
@@ -40,6 +40,7 @@ extension Controller {
   package func reload(_ settings: KioskSettings) async -> ReloadOutcome {
     guard !hasLeft else { return .stopped }
     let (outcomes, outcome) = AsyncStream.makeStream(of: ReloadOutcome.self)
+    let settings = settings.keepingMachines(of: core.jobs.open)
     reload = Reload(settings: settings, outcome: outcome)
     if let clientID { await broker.update(sessionOptions(clientID: clientID, settings)) }
     for await outcome in outcomes { return outcome }
@@ -57,15 +58,23 @@ extension Controller {
 
   /// Takes settings over whose subscriptions are granted.
   func takeOver() async throws(LedgerError) {
-    guard let reload, reload.isGranted else { return }
+    guard var reload, reload.isGranted else { return }
     var state = try ledger.state()
+    let settings = reload.settings.keepingMachines(of: state.jobs)
+    guard settings.machines == reload.settings.machines else {
+      // It has got a job while the broker was asked.
+      (reload.settings, reload.isGranted) = (settings, false)
+      self.reload = reload
+      if let clientID { await broker.update(sessionOptions(clientID: clientID, settings)) }
+      return
+    }
     let opening = Kiosk.opening(settings: reload.settings, state: state, at: clock.now())
     if let opening {
       try ledger.commit(opening)
       state = try ledger.state()
       ledgerWorks()
     }
-    settings = reload.settings
+    self.settings = settings
     core.adopt(settings, state: state)
     door.adopt(settings)
     metrics?.adopt(settings.menu)

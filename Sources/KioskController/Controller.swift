@@ -66,6 +66,7 @@ package actor Controller {
       for record in opening.records { log.entry(record.entry) }
       state = try ledger.state()
     }
+    let settings = settings.keepingMachines(of: state.jobs)
     self.settings = settings
     self.broker = broker
     self.ledger = ledger

@@ -105,6 +105,16 @@ extension KioskSettings {
     package func makes(_ juice: Juice.ID) -> Bool { juices?.contains(juice) ?? true }
   }
 
+  /// With the machines that left the configuration while they had jobs: they get no others, but may
+  /// say what became of these, or a person may.
+  package func keepingMachines(of jobs: [Job]) -> Self {
+    var settings = self
+    for name in jobs.map(\.machine) where !settings.machines.contains(where: { $0.name == name }) {
+      settings.machines.append(Machine(name: name, juices: [], atOnce: 0))
+    }
+    return settings
+  }
+
   /// What the kiosk takes; jobs only if there are machines.
   package var commandKinds: [Command.Kind] {
     machines.isEmpty ? [.order, .restock, .service] : Command.Kind.allCases

@@ -135,6 +135,35 @@ import Testing
     #expect(configuration.stock.initial == ["apple": 10, "no": 3])
   }
 
+  // MARK: Machines
+
+  @Test func everyKeyOfAMachineIsRead() throws {
+    let machines = try parse(
+      """
+      machines:
+        - {name: bar}
+        - name: arm
+          juices: [kiwi, mango]
+          at_once: 2
+          start_seconds: 5
+          finish_seconds: 60
+          on_failure: keep
+      """
+    ).machines
+    #expect(
+      machines == [
+        KioskSettings.Machine(name: "bar"),
+        KioskSettings.Machine(
+          name: "arm", juices: ["kiwi", "mango"], atOnce: 2, startLimit: .seconds(5),
+          finishLimit: .seconds(60), returnsFruit: false),
+      ])
+    #expect(machines[0].returnsFruit && machines[0].makes("strawberry"))
+  }
+
+  @Test(arguments: ["machines:", "machines: []"]) func thereMayBeNone(yaml: String) throws {
+    #expect(try parse(yaml).machines == [])
+  }
+
   // MARK: The environment
 
   @Test func variablesOverrideTheFile() throws {

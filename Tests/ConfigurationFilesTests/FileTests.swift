@@ -112,9 +112,20 @@ import Testing
     #expect(blocks.count >= 5)
     for block in blocks { #expect(errors(String(block)) == []) }
     let listing = try String(contentsOfFile: project("config/kiosk.yaml"), encoding: .utf8)
-    let panel = listing.matches(of: /(?m)^#(   (?:- |  ).*)$/).map { $0.1 }.joined(separator: "\n")
-    #expect(panel.contains("key: /button"))
-    #expect(errors("panels:\n\(panel)\n") == [])
+    for (section, key) in [("panels", "key: /button"), ("machines", "at_once: 1")] {
+      let example = listing.matches(of: /(?m)^#(   (?:- |  ).*)\n|^(\w+): \[\]$/)
+        .prefix { $0.2.map { $0 != section } ?? true }.reversed()
+        .prefix { $0.1 != nil }.reversed().compactMap { $0.1 }.joined(separator: "\n")
+      #expect(example.contains(key))
+      #expect(errors("\(section):\n\(example)\n") == [])
+    }
+  }
+
+  @Test func theExamplesOfMachinesAreRead() throws {
+    let page = try String(contentsOfFile: project("deploy/docs/machines.md"), encoding: .utf8)
+    let blocks = page.matches(of: /(?ms)^```yaml\n(machines:.*?)^```/).map { $0.1 }
+    #expect(!blocks.isEmpty)
+    for block in blocks { #expect(errors(String(block)) == []) }
   }
 
   @Test(arguments: Dialect.Name.allCases)

@@ -258,6 +258,50 @@ import Testing
     #expect(errors.count == 1 && errors[0].hasSuffix(": " + message), "\(errors)")
   }
 
+  @Test(arguments: [
+    ("bar", "machines: must be a list of at most 10000, each starting with '- '"),
+    ("[bar]", "machines.1: must hold keys, each on a line of its own like 'key: value'"),
+    ("[{juices: [kiwi]}]", "machines.1.name: is missing"),
+    (
+      "[{name: bar, juices: [kiwis]}]",
+      "machines.1.juices: there is no juice 'kiwis' on the menu; did you mean 'kiwi'?"
+    ),
+    (
+      "[{name: a/b}]",
+      "machines.1.name: 'a/b' cannot be an id; use 1 to 64 of the letters A-Z a-z 0-9 _ -"
+    ),
+    ("[{name: bar}, {name: bar}]", "machines.2.name: there is a machine of this name already"),
+    (
+      "[{name: bar, juices: []}]",
+      "machines.1.juices: names no juice; leave it out for all that are on the menu"
+    ),
+    ("[{name: bar, juices: kiwi}]", "machines.1.juices: must be a list; write it like '[a, b]'"),
+    (
+      "[{name: bar, at_once: 0}]",
+      "machines.1.at_once: must be a whole number from 1 to 100, not 0"
+    ),
+    (
+      "[{name: bar, start_seconds: 3601}]",
+      "machines.1.start_seconds: must be a whole number from 1 to 3600, not 3601"
+    ),
+    (
+      "[{name: bar, finish_seconds: 0}]",
+      "machines.1.finish_seconds: must be a whole number from 1 to 86400, not 0"
+    ),
+    (
+      "[{name: bar, on_failure: throw}]",
+      "machines.1.on_failure: must be return or keep, not 'throw'"
+    ),
+    (
+      "[{name: bar, onfailure: keep}]",
+      "machines.1.onfailure: there is no such key; did you mean 'on_failure'?"
+    ),
+  ])
+  func machines(yaml: String, message: String) {
+    let errors = errors("machines: \(yaml)")
+    #expect(errors.count == 1 && errors[0].hasSuffix(": " + message), "\(errors)")
+  }
+
   @Test func oneErrorIsNotReportedAsSeveral() {
     let yaml = """
       menu: {fruits: {a: [1]}, juices: {a: {recipe: {a: 1}}}}

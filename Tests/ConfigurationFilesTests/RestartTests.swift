@@ -34,6 +34,7 @@ import Testing
         menu: {base: standard, juices: {shake: {recipe: {kiwi: 1}}}}
         panels: [{name: a, device: tasmota, topic: a, buttons: {single: kiwi}}]
         displays: [{topic: d, text: "{stock.kiwi}"}]
+        machines: [{name: bar}]
         """, file: "k.yaml")
     #expect(new.changesForRestart(from: KioskConfiguration()) == [])
   }

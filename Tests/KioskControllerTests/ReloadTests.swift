@@ -183,6 +183,74 @@ import Testing
     #expect(scene.broker.retained(topic) == nil)
   }
 
+  // MARK: Machines
+
+  private static let bar = KioskSettings.Machine(name: "bar", juices: ["banana"])
+
+  /// A kiosk with a machine that is online, and a person who is the machine.
+  private func startWithABar() throws -> Person {
+    scene.settings.machines = [Self.bar]
+    try scene.startKiosk()
+    let bar = try scene.person("bar", hearing: ["kiosk/k1/make/bar/#"])
+    scene.publish("online", to: "kiosk/k1/machine/bar/status", by: bar, retain: true)
+    return bar
+  }
+
+  @Test func aMachineThatIsNewGetsItsJobs() throws {
+    try scene.startKiosk()
+    let panel = try scene.panel()
+    let bar = try scene.person("bar", hearing: ["kiosk/k1/make/bar/#"])
+    #expect(reload { $0.machines = [Self.bar] }.now == .taken)
+    #expect(scene.retained("juice/banana") == "0")
+    scene.publish("online", to: "kiosk/k1/machine/bar/status", by: bar, retain: true)
+    #expect(scene.retained("juice/banana") == "5")
+    #expect(scene.retained("machine/bar")?.contains(#""state":"idle""#) == true)
+    scene.publish("banana", to: "kiosk/k1/order/p1", by: panel)
+    scene.publish(#"{"job":2,"status":"done"}"#, to: "kiosk/k1/made/bar", by: bar)
+    #expect(try panel.takeResults().map(\.status) == [.accepted, .ready])
+    #expect(bar.take().map(\.topic) == ["kiosk/k1/make/bar"])
+  }
+
+  @Test(arguments: [false, true])
+  func aMachineThatHasLeftEndsWhatItHas(byRestart: Bool) throws {
+    let bar = try startWithABar()
+    let panel = try scene.panel()
+    for _ in 1...2 { scene.publish("banana", to: "kiosk/k1/order/p1", by: panel) }
+    scene.publish(#"{"job":2,"status":"started"}"#, to: "kiosk/k1/made/bar", by: bar)
+    #expect(try panel.takeResults().map(\.status) == [.accepted, .accepted])
+    if byRestart {
+      scene.crashKiosk()
+      scene.settings.machines = []
+      try scene.startKiosk()
+    } else {
+      #expect(reload { $0.machines = [] }.now == .taken)
+    }
+    // Others go on without it.
+    scene.publish("banana", to: "kiosk/k1/order/p1", by: panel)
+    #expect(try panel.takeResults().map(\.status) == [.ready])
+    scene.publish(#"{"job":2,"status":"done"}"#, to: "kiosk/k1/made/bar", by: bar)
+    #expect(try panel.takeResults().map(\.status) == [.ready])
+    // It gets no other.
+    #expect(bar.take().filter { $0.topic == "kiosk/k1/make/bar" }.count == 1)
+    scene.advance(by: .seconds(31))
+    #expect(try panel.takeResults().map(\.failure) == ["waited_too_long"])
+    #expect(scene.retained("stock/banana") == "6")
+    #expect(reload { $0.orders.maximumQuantity = 9 }.now == .taken)
+    #expect(scene.retained("machine/bar") == nil)
+  }
+
+  @Test func aPersonDecidesOnAJobOfAMachineThatHasLeft() throws {
+    let bar = try startWithABar()
+    let panel = try scene.panel()
+    scene.publish("banana", to: "kiosk/k1/order/p1", by: panel)
+    scene.publish(#"{"job":2,"status":"unknown"}"#, to: "kiosk/k1/made/bar", by: bar)
+    #expect(reload { $0.machines = [] }.now == .taken)
+    #expect(scene.retained("machine/bar")?.contains(#""state":"asked""#) == true)
+    scene.publish(#"{"job":2,"decision":"give_back"}"#, to: "kiosk/k1/job/desk", by: panel)
+    #expect(try panel.takeResults().map(\.status) == [.accepted, .failed])
+    #expect(scene.retained("stock/banana") == "10")
+  }
+
   @Test func aSubscriptionThatTheBrokerRefusesChangesNothing() throws {
     scene.settings.panels = [Self.button(on: "old/button")]
     try scene.startKiosk()

@@ -26,6 +26,11 @@ struct MachineReader {
       let name: MachineID? = section.require("name", .identifier())
       var machine = KioskSettings.Machine(name: name ?? "machine")
       machine.juices = section.list("juices", of: .juice(of: menu)).map { Set($0) }
+      if machine.juices == [], section.reading.errors.count == soFar {
+        section.report(
+          Complaint("names no juice", hint: "leave it out for all that are on the menu"),
+          at: "juices")
+      }
       section.read("at_once", .integer(1...100), into: &machine.atOnce)
       section.read("start_seconds", .seconds(1...3_600), into: &machine.startLimit)
       section.read("finish_seconds", .seconds(1...86_400), into: &machine.finishLimit)

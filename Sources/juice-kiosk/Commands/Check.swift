@@ -39,6 +39,12 @@ struct Check: AsyncParsableCommand {
       let buttons = panel.buttons.keys.sorted().joined(separator: ", ")
       StandardOutput.write("  panel   \(panel.name): \(buttons) on \(panel.topic)")
     }
+    for machine in configuration.machines {
+      // In the menu's order.
+      let juices = settings.menu.juices.map(\.id).filter(machine.makes)
+      let list = machine.juices == nil ? "every juice" : juices.map(\.text).joined(separator: ", ")
+      StandardOutput.write("  machine \(machine.name): \(list)")
+    }
     guard connect else { return }
     // As a panel of its own, so that a running kiosk keeps its session.
     let client = try await KioskClient(
