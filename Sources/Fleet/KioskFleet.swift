@@ -25,7 +25,8 @@ package struct KioskFleet: Sendable {
   /// What the kiosks below `root` say that a fleet is made of, as topic filters.
   package static func filters(root: String) -> [String] {
     [
-      "status", "service", "stock", "alert/+", "menu", "info", "health", "sales", "forecast",
+      "status", "service", "stock", "alert/+", "machine/+", "menu", "info", "health", "sales",
+      "forecast",
       "history", "events",
     ]
     .map { "\(root)/+/\($0)" }

@@ -5,6 +5,8 @@ package import KioskMessages
 package enum Urgency: Int, Comparable, Sendable {
   /// It is not there.
   case offline
+  /// A machine does not work, or a job waits for a person.
+  case machine
   /// A fruit is gone.
   case out
   /// A fruit is low.
@@ -17,6 +19,7 @@ package enum Urgency: Int, Comparable, Sendable {
 extension KioskState {
   package var urgency: Urgency {
     if !isOnline { return .offline }
+    if needsSomebody { return .machine }
     let alerts = alerts.values
     return alerts.contains(.out) ? .out : alerts.contains(.low) ? .low : .fine
   }
@@ -43,6 +46,9 @@ extension KioskFleet {
   package struct Count: Hashable, Sendable {
     package var kiosks = 0
     package var offline = 0
+    /// Of those that are there.
+    package var inNeed = 0
+    package var withMachines = 0
     package var out = 0
     package var low = 0
     package var soldToday = 0
@@ -52,8 +58,10 @@ extension KioskFleet {
     kiosks.values.reduce(into: Count()) { count, kiosk in
       count.kiosks += 1
       count.soldToday += kiosk.soldToday ?? 0
+      if !kiosk.machines.isEmpty { count.withMachines += 1 }
       switch kiosk.urgency {
       case .offline: count.offline += 1
+      case .machine: count.inNeed += 1
       case .out: count.out += 1
       case .low: count.low += 1
       case .fine: break
@@ -79,6 +87,11 @@ extension KioskFleet {
 extension KioskState {
   fileprivate func isDescribed(by text: String) -> Bool {
     if text == (isOnline ? KioskStatus.online : .offline).rawValue || text == service?.rawValue {
+      return true
+    }
+    let troubled = machines.filter(\.value.needsSomebody).keys
+    if !troubled.isEmpty, text == "machine" || troubled.contains(where: { $0.text.contains(text) })
+    {
       return true
     }
     return alerts.contains { fruit, alert in

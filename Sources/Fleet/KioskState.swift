@@ -12,6 +12,7 @@ package struct KioskState: Sendable, Identifiable {
   package private(set) var service: ServiceState?
   package private(set) var stock: StockReport?
   package private(set) var alerts: [Fruit.ID: StockAlert] = [:]
+  package private(set) var machines: [MachineID: MachineReport] = [:]
   package private(set) var menu: MenuReport?
   package private(set) var forecast: ForecastReport?
   package private(set) var soldToday: Int?
@@ -23,6 +24,9 @@ package struct KioskState: Sendable, Identifiable {
   package private(set) var orders = Recent()
   /// Restocks, openings and closings; the latest first.
   package private(set) var services = Recent()
+
+  /// So many machines of one kiosk are kept at most.
+  package static let maximumMachines = 20
 
   init(id: KioskID) { self.id = id }
 
@@ -54,6 +58,13 @@ package struct KioskState: Sendable, Identifiable {
       // An alert that is cleared is forgotten; one that nobody knew is no news.
       guard alerts[fruit] != nil || (alert != nil && alerts.count < 1_000) else { return false }
       alerts[fruit] = alert
+    case ("machine", 2):
+      guard let last = topic.last, let machine = MachineID(last) else { return false }
+      if payload.isEmpty { return machines.removeValue(forKey: machine) != nil }
+      guard machines[machine] != nil || machines.count < Self.maximumMachines,
+        let report = try? MachineReport(payload: payload)
+      else { return false }
+      machines[machine] = report
     case ("menu", 1):
       guard let menu else { return false }
       self.menu = menu
@@ -87,9 +98,8 @@ package struct KioskState: Sendable, Identifiable {
       case .ready, .outOfStock, .rejected(_, order: .some), .made, .failed, .returned:
         return orders.add(entry)
       case .restocked, .service, .decided: return services.add(entry)
-      // Whoever shows the machines shows it there.
-      case .accepted: return false
-      case .opened, .rejected: return false
+      // Of an order that was accepted the machine's report tells.
+      case .accepted, .opened, .rejected: return false
       }
     default: return false
     }

@@ -59,8 +59,8 @@ import Testing
     try await Scene.run { scene in
       try await scene.comeIn("minji")
       for proof in ["", "proof=", "proof=AAAA", "proof=\(Sessions().proof(for: scene.session))"] {
-        for path in ["restock", "review", "service", "panel"] {
-          let body = "\(proof)&id=r1&add.kiwi=5&service=closed&juice=kiwi"
+        for path in ["restock", "review", "service", "panel", "job"] {
+          let body = "\(proof)&id=r1&add.kiwi=5&service=closed&juice=kiwi&decision=poured.7"
           #expect(try await scene.post("/kiosks/k1/\(path)", body).status == .forbidden)
         }
         #expect(try await scene.post("/logout", proof).status == .forbidden)
@@ -77,9 +77,10 @@ import Testing
       let page = try await scene.get("/kiosks/k1").text
       #expect(page.contains("Kiwi"))
       #expect(!page.contains("/kiosks/k1/review"))
-      for path in ["restock", "review", "service", "panel"] {
+      for path in ["restock", "review", "service", "panel", "job"] {
         let answer = try await scene.post(
-          "/kiosks/k1/\(path)", "proof=\(scene.proof)&id=r1&add.kiwi=5&service=closed&juice=kiwi")
+          "/kiosks/k1/\(path)",
+          "proof=\(scene.proof)&id=r1&add.kiwi=5&service=closed&juice=kiwi&decision=poured.7")
         #expect(answer.status == .forbidden)
       }
     }

@@ -73,7 +73,7 @@ final class Scene: Sendable {
     await broker.connect(
       SessionOptions(
         clientID: "kiosk",
-        subscriptions: try ["restock", "service", "order"].map {
+        subscriptions: try ["restock", "service", "order", "job"].map {
           try TopicFilter("kiosk/k1/\($0)/+")
         }))
     while case .online? = await broker.nextEvent(timeout: nil) { break }

@@ -67,7 +67,8 @@ class Kiosk:
             "orders": {"max_per_second": 0},
         }
         for section, values in settings.items():
-            configuration[section] = configuration.get(section, {}) | values
+            is_list = isinstance(values, list)
+            configuration[section] = values if is_list else configuration.get(section, {}) | values
         # JSON is YAML.
         self.config.write_text(json.dumps(configuration, indent=2, ensure_ascii=False))
 

@@ -257,6 +257,154 @@ def test_the_virtual_panel_and_the_display(
     assert [entry["status"] for entry in orders] == ["ready", "out_of_stock", "ready"]
 
 
+# MARK: Machines
+
+
+class Bar:
+    """A machine that does what the test says, and the kiosk that it belongs to."""
+
+    def __init__(self, kiosk: Kiosk, client: Client) -> None:
+        self.kiosk, self.client = kiosk, client
+        self.job = 0
+        self.tell("online")
+
+    def tell(self, status: str) -> None:
+        self.client.publish("kiosk/k1/machine/bar/status", status, retain=True)
+
+    def next_job(self) -> int:
+        """Waits for it."""
+        self.job = self.client.messages.first(
+            lambda message: message.topic == "kiosk/k1/make/bar"
+            and message.json["job"] > self.job
+        ).json["job"]
+        return self.job
+
+    def say(self, status: str, **more: object) -> None:
+        answer = {"job": self.job, "status": status} | more
+        self.client.publish("kiosk/k1/made/bar", json.dumps(answer))
+
+
+@pytest.fixture
+def bar(make_kiosk: MakeKiosk, make_client) -> Bar:
+    machine = {"name": "bar", "juices": ["kiwi", "mango"]}
+    return Bar(make_kiosk(machines=[machine]).start(), make_client("kiosk/k1/#"))
+
+
+def test_a_juice_is_made_before_all_eyes(make_browser: MakeBrowser, bar: Bar) -> None:
+    wall = make_browser().log_in("vera", "/kiosks/k1/display")
+    page = make_browser().log_in("vera", "/kiosks/k1")
+    page.wait_for("waiting for orders", "#machines")
+    browser = make_browser().log_in(path="/kiosks/k1/panel")
+    browser.press("#juice-kiwi")
+    browser.wait_for("Ticket 1", ".message")
+    first = bar.next_job()
+    browser.wait_for("You are next.", ".message")
+    bar.say("started")
+    browser.wait_for("It is being made now.", ".message")
+    wall.wait_for("1", ".making .now")
+    page.wait_for("making juice", "#machines")
+    browser.press("#juice-mango")
+    browser.wait_for("1 before you.", ".message")
+    page.wait_for("1 waiting", "#machines")
+    for shown, name in [(browser, "panel"), (wall, "display"), (page, "kiosk")]:
+        shown.photograph(f"making-{name}")
+    bar.say("done")
+    assert bar.next_job() > first
+    wall.wait_for("1", ".board .good li")
+    bar.say("started")
+    browser.wait_for("It is being made now.", ".message")
+    bar.say("failed", reason="jam <b>", used={"mango": 1})
+    browser.wait_for("Sorry, Mango juice could not be made. (jam <b>)", ".message")
+    page.wait_for("not made: jam <b>", "#orders")
+    # What no machine makes is ready at once.
+    browser.press("#juice-banana")
+    browser.wait_for("Banana juice is ready. Enjoy!", ".message")
+    wall.wait_for("3", ".board .good li")
+    assert bar.kiosk.stock()["mango"] == 9
+
+
+def test_a_person_decides_what_no_machine_knows(make_browser: MakeBrowser, bar: Bar) -> None:
+    viewer = make_browser().log_in("vera", "/kiosks/k1")
+    browser = make_browser().log_in(path="/kiosks/k1")
+    for verdict, outcome in [("again", "made"), ("give_back", "returned"), ("poured", "made")]:
+        bar.client.order({"id": verdict, "juice": "kiwi"}, "p7")
+        job = bar.next_job()
+        bar.say("started")
+        bar.say("unknown")
+        viewer.wait_for("Waiting for a person", "#decisions")
+        assert viewer.all("main form, main [name=decision]") == []
+        browser.press(f"#{verdict}-{job}")
+        browser.wait_for(f"Job {job}:", ".notice.good")
+        if verdict == "again":
+            assert bar.next_job() > job
+            bar.say("started")
+            bar.say("done")
+        eventually(lambda: bar.kiosk.ledger()[-1]["status"] == outcome)
+        eventually(lambda: browser.text("#decisions") == "" == viewer.text("#decisions"))
+    decisions = [entry for entry in bar.kiosk.ledger() if entry.get("source") == "job/minji"]
+    assert [entry["status"] for entry in decisions] == ["again", "give_back", "poured"]
+    assert bar.kiosk.stock()["kiwi"] == 10 - 3 - 3
+    browser.wait_for("given back", "#history")
+    bar.kiosk.verify()
+
+
+def test_a_machine_that_is_down_shows(make_browser: MakeBrowser, bar: Bar) -> None:
+    browser = make_browser().log_in()
+    panel = make_browser().log_in(path="/kiosks/k1/panel")
+    panel.wait_for("3 left", "#juice-kiwi")
+    bar.tell("fault: no cups")
+    browser.wait_for("bar: out of order", "#kiosks")
+    browser.wait_for("Needs somebody", "#count")
+    browser.photograph("machine-down-fleet")
+    panel.wait_for("machine out of order", "#juice-kiwi")
+    panel.press("#juice-kiwi")
+    panel.wait_for("The machine is out of order.", ".message")
+    browser.open("/kiosks/k1")
+    browser.wait_for("no cups", "#machines")
+    bar.tell("online")
+    browser.wait_for("waiting for orders", "#machines")
+    panel.wait_for("3 left", "#juice-kiwi")
+
+
+def test_machines_in_korean_on_a_small_dark_screen(make_browser: MakeBrowser, bar: Bar) -> None:
+    phone = make_browser(language="ko-KR", width=360, is_dark=True)
+    phone.log_in(path="/kiosks/k1/panel")
+    for _ in range(2):
+        phone.press("#juice-kiwi")
+        phone.wait_for("번호", ".message")
+        eventually(lambda: phone.all(".message[aria-busy]") == [])
+    phone.wait_for("번호 2", ".message")
+    bar.next_job()
+    bar.say("started")
+    phone.wait_for("앞에 1건이 있어요.", ".message")
+    phone.photograph("phone-making-panel")
+    assert phone.overflow() == 0
+    phone.open("/kiosks/k1/display")
+    phone.wait_for("만드는 중", ".board")
+    phone.photograph("phone-making-display")
+    assert phone.overflow() == 0
+    bar.say("unknown")
+    phone.open("/kiosks/k1")
+    phone.wait_for("사람의 확인이 필요해요", "#decisions")
+    phone.photograph("phone-decisions")
+    assert phone.overflow() == 0
+    phone.press("#decisions button")
+    phone.wait_for("나감", ".notice.good")
+
+
+def test_without_scripts_a_machine_is_no_mystery(make_browser: MakeBrowser, bar: Bar) -> None:
+    plain = make_browser(has_scripts=False).log_in(path="/kiosks/k1/panel")
+    plain.send("#juice-kiwi")
+    assert eventually(lambda: plain.all(".message .steps"))
+    job = bar.next_job()
+    bar.say("started")
+    bar.say("unknown")
+    eventually(lambda: plain.open("/kiosks/k1").all(f"#poured-{job}"))
+    plain.send(f"#poured-{job}")
+    assert eventually(lambda: plain.all(".notice.good"))
+    eventually(lambda: bar.kiosk.ledger()[-1]["status"] == "made")
+
+
 def test_open_and_close(browser: Browser, kiosk: Kiosk, panel: Client) -> None:
     browser.log_in(path="/kiosks/k1")
     browser.press("form[action$='/service'] button")

@@ -90,6 +90,7 @@ FORMS = {
     "/kiosks/k1/restock": {"id": "attack-1", "add.kiwi": "1"},
     "/kiosks/k1/service": {"id": "attack-2", "service": "closed"},
     "/kiosks/k1/panel": {"id": "attack-3", "juice": "kiwi"},
+    "/kiosks/k1/job": {"id": "attack-4", "decision": "give_back.1"},
 }
 
 
@@ -159,6 +160,10 @@ def test_a_form_that_is_huge_or_nonsense_is_refused(
     for service in ("", "Closed", "<b>"):
         answer = operator.post("/kiosks/k1/service", proof=proof, id="x", service=service)
         assert answer.status == 400
+    for decision in ("", "poured", "poured.", "poured.1e3", "drunk.1", "poured.1.2", "poured.\n1",
+                     "poured." + "9" * 30, "<b>.1"):
+        answer = operator.post("/kiosks/k1/job", proof=proof, id="x", decision=decision)
+        assert answer.status == 400, decision
 
 
 def test_a_viewer_changes_nothing(untouched: Kiosk, visit: MakeVisitor) -> None:
@@ -320,11 +325,21 @@ def hostile_kiosk(client: Client, name: str, evil: str) -> None:
     })
     tell("forecast", {"at": now, "fruits": {"kiwi": {"stock": 5, "per_hour": 1, "empty_at": now}}})
     tell("info", {"version": evil, "protocol": 1, "started_at": now})
+    tell("machine/bar", {
+        "state": "fault", "reason": evil, "queue": 1, "ready": [7, evil], "jobs": [
+            {"job": 100 + number, "ticket": number, "juice": "kiwi", "quantity": 1,
+             "state": state, "at": now}
+            for number, state in enumerate(("queued", "started", "asked", evil))
+        ] + [{"job": evil}, evil],
+    })
     tell("status", "online")
+    ended = {"job": 90, "ticket": 8, "juice": "kiwi", "quantity": 1, "machine": "bar"}
     for seq, entry in enumerate([
         {"status": "ready", "ticket": 7, "juice": "kiwi", "quantity": 1, "changes": {"kiwi": -3}},
         {"status": "rejected", "reason": "closed", "juice": "kiwi", "quantity": 1},
         {"status": "restocked", "changes": {"kiwi": 3}},
+        {"status": "failed", "reason": evil} | ended,
+        {"status": "returned", "reason": evil} | ended | {"job": 91},
     ]):
         kind = "restock" if entry["status"] == "restocked" else "order"
         panel = evil.replace("/", "|")
@@ -359,7 +374,7 @@ def test_what_a_kiosk_says_is_text(
 def test_what_a_kiosk_answers_is_text(visit: MakeVisitor, make_client: MakeClient) -> None:
     evil = "\"><x-evil onclick='x'>"
     operator = visit("minji")
-    kiosk = make_client("kiosk/k9/order/+", "kiosk/k9/restock/+")
+    kiosk = make_client("kiosk/k9/order/+", "kiosk/k9/restock/+", "kiosk/k9/job/+")
     hostile_kiosk(kiosk, "k9", "x")
     eventually(lambda: is_known(operator, "k9"))
     kiosk.client.on_message = lambda client, data, message: client.publish(
@@ -370,6 +385,7 @@ def test_what_a_kiosk_answers_is_text(visit: MakeVisitor, make_client: MakeClien
     proof = operator.get("/kiosks/k9").proof
     for path, fields in (
         ("panel", {"juice": "kiwi"}), ("restock", {"set.kiwi": "4", "expect.kiwi": "5"}),
+        ("job", {"decision": "poured.102"}),
     ):
         answer = operator.post(f"/kiosks/k9/{path}", proof=proof, id="a1", **fields)
         assert answer.status == 200
@@ -451,6 +467,14 @@ def test_numbers_that_no_kiosk_has_do_no_harm(
             }},
         }.items():
             client.publish(f"kiosk/{name}/{topic}", json.dumps(payload), True)
+        job = {"job": value, "ticket": value, "juice": "kiwi", "quantity": value, "at": now}
+        client.publish(f"kiosk/{name}/machine/bar", json.dumps({
+            "state": "busy", "queue": value, "ready": [value] * 99, "jobs": [
+                job | {"state": state} for state in ("queued", "started", "asked") * 33
+            ],
+        }), True)
+        ended = {"seq": value, "at": now, "status": "made", "machine": "bar"}
+        client.publish(f"kiosk/{name}/events", json.dumps(ended | job | {"at": now}))
         entry = {"seq": value, "at": now, "source": "restock/x", "status": "restocked"}
         client.publish(f"kiosk/{name}/events", json.dumps(entry | {"changes": kiwi}))
         eventually(lambda: is_known(operator, name))

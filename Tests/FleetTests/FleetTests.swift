@@ -29,6 +29,8 @@ import Testing
     ("k1", "online"), ("<b>/status", "online"), ("k1/status", "on fire"), ("k1/stock", "10"),
     ("k1/stock/kiwi", "10"), ("k1/alert/ki wi", "low"), ("k1/alert/kiwi", ""), ("k1/menu", "{}"),
     ("k1/events", "{}"),
+    ("k1/machine/bar", "{}"), ("k1/machine/b ar", #"{"state":"idle","queue":0}"#),
+    ("k1/machine/bar", ""), ("k1/machine/bar/status", "online"),
     ("/status", "online"), ("k1/sales", "[]"), ("k1/forecast", "1"), ("k1/health", "{}"),
   ])
   mutating func whatCannotBeReadChangesNothing(topic: String, payload: String) {
@@ -83,6 +85,76 @@ import Testing
     #expect(fleet.byUrgency(matching: "mango").map(\.id) == ["out"])
     let count = fleet.count
     #expect((count.kiosks, count.offline, count.out, count.low) == (5, 1, 1, 1))
+  }
+
+  /// - Returns: what a machine that makes kiwi juice tells.
+  private func report(
+    _ state: MachineReport.State, _ jobs: [(ticket: Int, state: JobState)] = [], ready: [Int] = []
+  ) -> String {
+    let report = MachineReport(
+      state: state, reason: "no cups", queue: 0, juices: ["kiwi"],
+      jobs: jobs.map {
+        MachineReport.Job(
+          job: 100 + $0.ticket, ticket: $0.ticket, juice: "kiwi", quantity: 1, state: $0.state,
+          at: now)
+      }, ready: ready)
+    return String(decoding: report.payload, as: UTF8.self)
+  }
+
+  @Test mutating func aMachineThatNeedsSomebodyComesBeforeAFruitThatIsOut() {
+    for kiosk in ["out", "broken", "asking", "fine", "away"] {
+      tell("\(kiosk)/status", kiosk == "away" ? "offline" : "online")
+    }
+    tell("out/alert/kiwi", "out")
+    #expect(tell("broken/machine/bar", report(.fault)) == "broken")
+    tell("asking/machine/bar", report(.idle, [(7, .asked), (8, .queued)]))
+    tell("fine/machine/bar", report(.busy, [(1, .started)]))
+    #expect(fleet.byUrgency().map(\.id) == ["away", "asking", "broken", "out", "fine"])
+    #expect(fleet.byUrgency(matching: "machine").map(\.id) == ["asking", "broken"])
+    #expect(fleet.byUrgency(matching: "BAR").map(\.id) == ["asking", "broken"])
+    #expect((fleet.count.inNeed, fleet.count.withMachines) == (2, 3))
+    #expect(fleet["asking"]?.undecidedJobs.map(\.job.ticket) == [7])
+    #expect(fleet["broken"]?.machines["bar"]?.reason == "no cups")
+    // A machine that has left the configuration is forgotten.
+    #expect(tell("broken/machine/bar", "") == "broken")
+    #expect(fleet["broken"]?.urgency == .fine)
+  }
+
+  @Test mutating func aJuiceNeedsOneMachineThatWorks() {
+    tell("k1/machine/bar", report(.offline))
+    #expect(fleet["k1"]?.isMakeable("kiwi") == false)
+    #expect(fleet["k1"]?.isMakeable("mango") == true)
+    tell("k1/machine/other", report(.busy))
+    #expect(fleet["k1"]?.isMakeable("kiwi") == true)
+  }
+
+  @Test mutating func whatIsReadyIsToldOnceTheLatestFirst() {
+    tell("k1/machine/bar", report(.idle, ready: [42, 40]))
+    let end = JobEnd(
+      job: 3, machine: "bar", order: Order(juice: "kiwi"), ticket: Ticket(day: 0, number: 42))
+    for (seq, outcome) in [
+      (9, LedgerEntry.Outcome.made(end)),
+      (10, .ready(Order(juice: "mango"), used: [:], ticket: Ticket(day: 0, number: 43))),
+      (11, .failed(end, reason: "jam", changes: [:])),
+    ] {
+      let entry = LedgerEntry(seq: seq, at: now, source: nil, id: nil, outcome: outcome)
+      tell("k1/events", String(decoding: entry.payload, as: UTF8.self), isRetained: false)
+    }
+    #expect(fleet["k1"]?.readyTickets == [43, 42, 40])
+  }
+
+  @Test mutating func thereIsAnEndToWhatIsKeptOfMachines() {
+    for number in 0..<KioskState.maximumMachines { tell("k1/machine/m\(number)", report(.idle)) }
+    #expect(tell("k1/machine/one-more", report(.idle)) == nil)
+    #expect(tell("k1/machine/m1", report(.busy)) == "k1")
+    let jobs = (1...100).map { (ticket: $0, state: JobState.queued) }
+    let long = report(.fault, jobs, ready: Array(1...100))
+      .replacing("no cups", with: String(repeating: "é", count: 1_000))
+    tell("k1/machine/m1", long)
+    let kept = fleet["k1"]?.machines["m1"]
+    #expect(kept?.jobs.count == MachineReport.limit)
+    #expect(kept?.ready.count == MachineReport.shownTickets)
+    #expect(kept?.reason?.unicodeScalars.count == 64)
   }
 
   @Test mutating func eventsCountOnceAndTheOldestAreForgotten() throws {

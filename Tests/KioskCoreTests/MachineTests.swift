@@ -362,12 +362,15 @@ import Testing
     try kiosk.receive(.order("kiwi"))
     #expect(
       kiosk.reports.first
-        == #"machine/bar {"state":"busy","queue":0,"job":2,"ticket":1,"jobs":[{"job":2,"ticket":1,"#
+        == #"machine/bar {"state":"busy","queue":0,"juices":["banana","kiwi"],"#
+        + #""job":2,"ticket":1,"jobs":[{"job":2,"ticket":1,"#
         + #""juice":"kiwi","quantity":1,"state":"sent","at":"2026-11-21T09:00:00Z"}],"ready":[]}"#
     )
     try kiosk.receive(.made(#"{"job":2,"status":"done"}"#))
     #expect(
-      kiosk.reports == [#"machine/bar {"state":"idle","queue":0,"jobs":[],"ready":[1]}"#])
+      kiosk.reports == [
+        #"machine/bar {"state":"idle","queue":0,"juices":["banana","kiwi"],"jobs":[],"ready":[1]}"#
+      ])
   }
 }
 

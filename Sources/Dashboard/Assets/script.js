@@ -39,6 +39,8 @@ const listen = (address) => {
   document.addEventListener("visibilitychange", () => (document.hidden ? close() : open()));
   addEventListener("pagehide", close);
   addEventListener("pageshow", (event) => { if (event.persisted) open(); });
+  // What an answer has brought to the page may be behind what was sent before.
+  addEventListener("answered", open);
   open();
 };
 
@@ -106,6 +108,7 @@ const press = async (form, button) => {
     const page = new DOMParser().parseFromString(await response.text(), "text/html");
     const answer = page.querySelector(".message") ?? page.querySelector("main");
     message.replaceChildren(...answer.childNodes);
+    if (message.querySelector("[id]")) dispatchEvent(new Event("answered"));
     // Another press is another order.
     const id = page.querySelector("[data-inline] [name=id]");
     if (id) form.elements.id.value = id.value;

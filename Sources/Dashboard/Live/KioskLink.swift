@@ -26,7 +26,7 @@ package final class KioskLink: Service {
     var calls = 0
   }
 
-  /// The panel under which the virtual one presses; `restock` and `service` go by the user's name.
+  /// The panel under which the virtual one presses; `restock`, `service` and `job` go by the user's name.
   package static let virtualPanel = Source(kind: .order, name: "virtual")
 
   private let broker: any BrokerClient
@@ -66,7 +66,7 @@ package final class KioskLink: Service {
   package func run() async {
     let filters =
       KioskFleet.filters(root: root)
-      + ["restock/+", "service/+", "\(Self.virtualPanel)"]
+      + ["restock/+", "service/+", "job/+", "\(Self.virtualPanel)"]
       .map { "\(root)/+/\($0)/result" }
     await broker.connect(
       SessionOptions(

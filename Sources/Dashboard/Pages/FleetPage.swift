@@ -31,7 +31,7 @@ struct FleetPage {
         \(parts.map(\.html))
         <form class="filter" role="search">
         <input type="search" name="q" value="\(filter)" aria-label="\(find)" \
-        placeholder="\(language("Name, fruit, low, out, offline, closed", "이름, 과일, low, out, offline, closed"))">
+        placeholder="\(language("Name, fruit, machine, low, out, offline, closed", "이름, 과일, machine, low, out, offline, closed"))">
         <button>\(find)</button>
         </form>
         \(list.html)
@@ -53,6 +53,8 @@ struct FleetPage {
         """
         \(tile(language("Kiosks", "키오스크"), count.kiosks, ""))
         \(tile(language("Offline", "오프라인"), count.offline, "bad"))
+        \(count.withMachines > 0
+          ? tile(language("Needs somebody", "확인 필요"), count.inNeed, "bad") : .empty)
         \(tile(language("Out of a fruit", "과일 품절"), count.out, "bad"))
         \(tile(language("Low", "부족"), count.low, "warn"))
         \(tile(language("Sold today", "오늘 판매"), count.soldToday, ""))
@@ -93,7 +95,7 @@ struct FleetPage {
   private func row(_ kiosk: KioskState) -> HTML {
     let style: HTML =
       switch kiosk.urgency {
-      case .offline, .out: "bad"
+      case .offline, .machine, .out: "bad"
       case .low: "warn"
       case .fine: "good"
       }

@@ -24,6 +24,7 @@ struct KioskPage {
         <h1>\(kiosk.id)</h1>
         \(state.html)
         </div>
+        \(cards.form)\(cards.decisions.html)
         <div class="columns">
         <div class="column">
         \(StockForm(kiosk: kiosk, now: now, visit: visit).html)
@@ -33,6 +34,7 @@ struct KioskPage {
         </section>
         </div>
         <div class="column">
+        \(cards.machines.html)
         <section class="card">
         <h2>\(language("Live orders", "실시간 주문"))</h2>
         \(orders.html)
@@ -52,9 +54,14 @@ struct KioskPage {
   }
 
   var liveParts: [LivePart] {
-    [Notices.broker(trouble, language), state, orders, history, sales, service]
+    [
+      Notices.broker(trouble, language), state, cards.decisions, cards.machines, orders, history,
+      sales, service,
+    ]
       + StockForm(kiosk: kiosk, now: now, visit: visit).liveParts
   }
+
+  private var cards: MachineCards { MachineCards(kiosk: kiosk, moment: moment, visit: visit) }
 
   private var state: LivePart {
     LivePart("state", class: "chips", "\(kiosk.chips(language, now: now))")
@@ -119,7 +126,7 @@ struct KioskPage {
       case .failed(let end, let reason, _), .returned(let end, let reason, _):
         (
           "bad", "<b class=\"ticket\">\(end.ticket.number)</b>",
-          "\(juice(end.order)) · \(language("not made", "만들지 못함")): \(reason)"
+          "\(juice(end.order)) · \(language("not made", "만들지 못함")): \(language.failure(reason))"
         )
       case .decided(let verdict, let job, _):
         ("", "", "\(language("Job", "작업")) #\(job): \(verdict.words(language))")

@@ -22,6 +22,7 @@ extension KioskState {
       }
       chips.append("<span class=\"chip bad\">\(language("Offline", "오프라인"))\(since ?? "")</span>")
     }
+    chips += machineChips(language)
     if service == .closed {
       chips.append("<span class=\"chip warn\">\(language("Closed", "영업 종료"))</span>")
     }
@@ -32,6 +33,23 @@ extension KioskState {
     for fruit in fruits(.low) {
       chips.append(
         "<span class=\"chip warn\">\(name(of: fruit, language)) \(language("low", "부족"))</span>")
+    }
+    return chips
+  }
+
+  /// What is wrong with its machines, as far as it is there to tell.
+  private func machineChips(_ language: Language) -> [HTML] {
+    guard isOnline else { return [] }
+    var chips: [HTML] = machineReports.compactMap { machine, report in
+      guard report.state.isProblem else { return nil }
+      return "<span class=\"chip bad\">\(machine): \(report.state.words(language))</span>"
+    }
+    let waiting = undecidedJobs.count
+    if waiting > 0 {
+      let text = language(
+        waiting == 1 ? "1 order waits for a person" : "\(waiting) orders wait for a person",
+        "확인 필요 \(waiting)건")
+      chips.append("<span class=\"chip bad\">\(text)</span>")
     }
     return chips
   }

@@ -23,13 +23,3 @@ extension RejectionReason {
     }
   }
 }
-
-extension JobDecision.Verdict {
-  func words(_ language: Language) -> String {
-    switch self {
-    case .poured: language("poured", "나감")
-    case .again: language("to be made again", "다시 만들기")
-    case .giveBack: language("given back", "재료 반환")
-    }
-  }
-}

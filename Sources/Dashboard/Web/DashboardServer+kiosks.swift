@@ -49,6 +49,15 @@ extension DashboardServer {
       return RestockPage(kiosk: try kiosk(visit), visit: visit)
         .outcome(result, of: restock, id: id).response(visit)
     }
+    router.post("job") { request, visit in
+      let form = try await request.form(from: visit, sessions)
+      guard let id = form["id"].flatMap({ CommandID($0) }),
+        let decision = form["decision"].flatMap({ JobDecision(field: $0) })
+      else { throw Refusal.badForm }
+      let result = try await send(.job(decision), .job, visit, id: id)
+      let notice = try visit.notice(result, of: decision, id: id, at: visit.kioskID())
+      return try kioskPage(visit).page(notice: notice).response(visit)
+    }
     router.post("service") { request, visit in
       let form = try await request.form(from: visit, sessions)
       guard let id = form["id"].flatMap({ CommandID($0) }),
@@ -102,6 +111,17 @@ extension KioskState {
       stock?.fruits[fruit].map { (fruit, $0) }
     }
     return Restock(add: add, set: set, expect: FruitAmounts(expect))
+  }
+}
+
+extension JobDecision {
+  /// What a button says: `poured.1234`.
+  fileprivate init?(field: String) {
+    let parts = field.split(separator: ".", omittingEmptySubsequences: false)
+    guard parts.count == 2, let verdict = Verdict(rawValue: String(parts[0])),
+      let job = Int(parts[1])
+    else { return nil }
+    self.init(job: job, verdict: verdict)
   }
 }
 

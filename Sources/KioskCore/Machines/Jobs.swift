@@ -1,5 +1,5 @@
 import JuiceDomain
-import KioskMessages
+package import KioskMessages
 
 /// The open jobs of a kiosk, and the machines that are to do them.
 ///
@@ -265,11 +265,12 @@ package struct Jobs: Sendable {
 
   // MARK: What displays show
 
-  var reports: [(machine: MachineID, report: MachineReport)] {
-    settings.map { ($0.name, report(of: $0.name)) }
+  package var reports: [(machine: MachineID, report: MachineReport)] {
+    settings.map { ($0.name, report(of: $0)) }
   }
 
-  private func report(of machine: MachineID) -> MachineReport {
+  private func report(of settings: KioskSettings.Machine) -> MachineReport {
+    let machine = settings.name
     let own = open.filter { $0.machine == machine }
     var reason: String?
     var state = MachineReport.State.unknown
@@ -286,6 +287,7 @@ package struct Jobs: Sendable {
     }
     return MachineReport(
       state: state, reason: reason, queue: own.count { $0.state == .queued },
+      juices: settings.juices?.sorted(),
       jobs: own.prefix(MachineReport.limit).map {
         MachineReport.Job(
           job: $0.seq, ticket: $0.ticket.number, juice: $0.order.juice,

@@ -8,6 +8,8 @@ package struct MachineReport: Hashable, Sendable {
   package var reason: String?
   /// The orders that wait until the machine takes them.
   package var queue: Int
+  /// What it makes; `nil`: all that is on the menu.
+  package var juices: [Juice.ID]?
   /// What it has in hand, what waits for it, and what waits for a person; at most `limit`.
   package var jobs: [Job]
   /// The tickets of the juices that it has made last, the latest first; at most `shownTickets`.
@@ -15,6 +17,7 @@ package struct MachineReport: Hashable, Sendable {
 
   package static let limit = 20
   package static let shownTickets = 5
+  private static let maximumJuices = 1_000
 
   package enum State: String, Hashable, Sendable {
     case idle, busy, offline, fault
@@ -50,10 +53,14 @@ package struct MachineReport: Hashable, Sendable {
     }
   }
 
-  package init(state: State, reason: String? = nil, queue: Int, jobs: [Job], ready: [Int]) {
+  package init(
+    state: State, reason: String? = nil, queue: Int, juices: [Juice.ID]? = nil, jobs: [Job],
+    ready: [Int]
+  ) {
     self.state = state
     self.reason = reason
     self.queue = queue
+    self.juices = juices
     self.jobs = jobs
     self.ready = ready
   }
@@ -62,6 +69,13 @@ package struct MachineReport: Hashable, Sendable {
   package var current: Job? {
     jobs.first { $0.state == .started } ?? jobs.first { $0.state == .sent }
   }
+
+  /// Whether somebody has to look after the machine, or to decide about a job.
+  package var needsSomebody: Bool {
+    state.isProblem || jobs.contains(where: \.state.waitsForPerson)
+  }
+
+  package func makes(_ juice: Juice.ID) -> Bool { juices?.contains(juice) ?? true }
 }
 
 /// How far a job has come.
@@ -87,6 +101,7 @@ extension MachineReport {
       json.member("state", state.rawValue)
       if let reason { json.member("reason", reason) }
       json.member("queue", queue)
+      if let juices { json.member("juices", juices.map(\.text)) }
       if let current {
         json.member("job", current.job)
         json.member("ticket", current.ticket)
@@ -110,7 +125,10 @@ extension MachineReport {
       let queue = json.integer("queue")
     else { throw JSONError(offset: 0, problem: "state or queue is missing") }
     self.init(
-      state: state, reason: json.text("reason"), queue: queue,
+      state: state, reason: json.text("reason")?.asReason, queue: queue,
+      juices: json.elements("juices")?.prefix(Self.maximumJuices).compactMap {
+        if case .string(let juice) = $0 { Juice.ID(juice) } else { nil }
+      },
       jobs: (json.elements("jobs") ?? []).prefix(Self.limit).compactMap(Job.init),
       ready: (json.elements("ready") ?? []).prefix(Self.shownTickets).compactMap {
         if case .integer(let ticket) = $0 { ticket } else { nil }
