@@ -5,10 +5,10 @@ extension Discovery {
   var entities: [Entity] {
     menu.fruits.flatMap { entities(of: $0.id, $0.name) }
       + menu.juices.flatMap { entities(of: $0.id, $0.name) }
-      + [service, orders] + [refill].compactMap(\.self) + diagnostics
+      + machines.flatMap(entities) + [service, orders] + [refill].compactMap(\.self) + diagnostics
   }
 
-  /// Of what has been on the menu, and is not any more.
+  /// Of what has been in the configuration, and is not any more.
   var formerEntities: [Entity] {
     func departed<Thing>(_ topic: (Identifier<Thing>) -> String) -> [Identifier<Thing>] {
       retainedTopics.compactMap { retained in
@@ -22,6 +22,7 @@ extension Discovery {
     former.capacities = FruitAmounts(fruits.map { (fruit: $0, amount: 1) })
     return fruits.flatMap { former.entities(of: $0, LocalizedName(fallback: $0.text)) }
       + juices.flatMap { former.entities(of: $0, LocalizedName(fallback: $0.text)) }
+      + departed(topics.report).filter { !machines.contains($0) }.flatMap(entities)
   }
 
   // MARK: Fruits
@@ -93,6 +94,45 @@ extension Discovery {
     ]
   }
 
+  // MARK: Machines
+
+  private func entities(of machine: MachineID) -> [Entity] {
+    let topic = topics.report(of: machine)
+    return [
+      Entity(.sensor, "machine_\(machine)", text("Machine \(machine)", "기계 \(machine)")) { json in
+        json.member("state_topic", topic)
+        json.member("value_template", "{{ value_json.state }}")
+        json.member("device_class", "enum")
+        json.member("icon", "mdi:blender")
+      },
+      Entity(.sensor, "queue_\(machine)", text("\(machine) queue", "\(machine) 대기")) { json in
+        json.member("state_topic", topic)
+        json.member("value_template", "{{ value_json.queue }}")
+        json.member("state_class", "measurement")
+        json.member("icon", "mdi:tray-full")
+      },
+      Entity(
+        .binarySensor, "problem_\(machine)", text("\(machine) problem", "\(machine) 문제")
+      ) { json in
+        json.member("state_topic", topic)
+        json.member(
+          "value_template",
+          "{{ 'OFF' if value_json.state in ['idle', 'busy'] and not (\(Self.asked)) else 'ON' }}")
+        json.member("json_attributes_topic", topic)
+        json.member(
+          "json_attributes_template",
+          "{{ {'state': value_json.state, 'reason': value_json.reason | default(''),"
+            + " 'waiting_for_a_person': \(Self.asked)} | to_json }}")
+        json.member("device_class", "problem")
+      },
+    ]
+  }
+
+  /// The tickets about which a person has to decide.
+  private static let asked =
+    "value_json.jobs | selectattr('state', 'in', ['missing', 'asked'])"
+    + " | map(attribute='ticket') | list"
+
   // MARK: The kiosk
 
   private var service: Entity {
@@ -113,7 +153,9 @@ extension Discovery {
         "value_template",
         "{% if value_json.juice is defined %}"
           + "{{ dict(value_json, event_type=value_json.status) | to_json }}{% endif %}")
-      let types: [LedgerEntry.Status] = [.ready, .outOfStock, .rejected]
+      let types: [LedgerEntry.Status] = [
+        .ready, .outOfStock, .rejected, .accepted, .made, .failed, .returned,
+      ]
       json.member("event_types", types.map(\.rawValue))
       json.member("icon", "mdi:cup")
     }
@@ -125,6 +167,7 @@ extension Discovery {
     let counters = [
       ("orders", text("Orders made", "완료된 주문")),
       ("out_of_stock", text("Orders out of stock", "재료가 모자란 주문")),
+      ("failed", text("Orders that failed", "실패한 주문")),
       ("restocks", text("Restocks", "재고 수정 횟수")),
       ("duplicates", text("Duplicates", "중복된 명령")),
       ("stale", text("Stale commands", "늦게 온 명령")),

@@ -23,6 +23,7 @@ package struct Discovery: Sendable {
   package var language: Language
   package var menu: Menu
   package var capacities: FruitAmounts
+  package var machines: [MachineID]
   /// What the kiosk has retained so far: in it is what has left the menu.
   package var retainedTopics: Set<String> = []
   /// Of the kiosk's program.
@@ -31,7 +32,8 @@ package struct Discovery: Sendable {
   package init(
     prefix: String = "homeassistant", form: Form = .components, account: String = "homeassistant",
     topics: KioskTopics, language: Language, menu: Menu,
-    capacities: FruitAmounts, retainedTopics: Set<String> = [], version: String
+    capacities: FruitAmounts, machines: [MachineID] = [], retainedTopics: Set<String> = [],
+    version: String
   ) {
     self.prefix = prefix
     self.form = form
@@ -40,6 +42,7 @@ package struct Discovery: Sendable {
     self.language = language
     self.menu = menu
     self.capacities = capacities
+    self.machines = machines
     self.retainedTopics = retainedTopics
     self.version = version
   }

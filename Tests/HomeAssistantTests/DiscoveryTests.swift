@@ -53,7 +53,9 @@ import Testing
       at: Timestamp(milliseconds: 0), uptime: 0, counters: KioskHealth.Counters(), memory: 1,
       queue: 0, service: .open, low: 0, out: 0, ledger: 0)
     guard case .object(let members) = try JSON.parse(health.payload) else { return [] }
-    let others: Set = ["at", "uptime", "service", "low", "out", "ledger"]
+    let others: Set = [
+      "at", "uptime", "service", "low", "out", "machines_down", "undecided", "ledger",
+    ]
     return members.map(\.key).filter { !others.contains($0) }
   }
 
@@ -107,7 +109,25 @@ import Testing
     #expect(event["state_topic"] == .string("kiosk/k1/events"))
     #expect(
       event["event_types"]
-        == .array([.string("ready"), .string("out_of_stock"), .string("rejected")]))
+        == .array(
+          ["ready", "out_of_stock", "rejected", "accepted", "made", "failed", "returned"]
+            .map(JSON.string)))
+  }
+
+  @Test mutating func aMachineIsWatched() throws {
+    #expect(try messages(discovery)["sensor/kiosk_k1/machine_bar/config"] == nil)
+    discovery.machines = ["bar"]
+    for entity in ["sensor/machine_bar", "sensor/queue_bar", "binary_sensor/problem_bar"] {
+      #expect(try config(entity)["state_topic"] == .string("kiosk/k1/machine/bar"))
+    }
+    #expect(
+      try config("sensor/machine_bar")["value_template"] == .string("{{ value_json.state }}"))
+    #expect(try config("sensor/queue_bar")["state_class"] == .string("measurement"))
+    let problem = try config("binary_sensor/problem_bar")
+    #expect(problem["device_class"] == .string("problem"))
+    #expect(problem["json_attributes_topic"] == .string("kiosk/k1/machine/bar"))
+    discovery.language = .korean
+    #expect(try config("sensor/machine_bar")["name"] == .string("기계 bar"))
   }
 
   // MARK: Commands
@@ -236,6 +256,7 @@ import Testing
     discovery.retainedTopics = [
       "kiosk/k1/stock", "kiosk/k1/stock/kiwi", "kiosk/k1/stock/lime", "kiosk/k1/alert/lime",
       "kiosk/k1/juice/mojito", "kiosk/k1/juice/kiwi", "kiosk/k2/stock/plum",
+      "kiosk/k1/machine/arm",
     ]
     let after = try components(discovery)
     #expect(after.prefix(before.count).elementsEqual(before))
@@ -248,7 +269,8 @@ import Testing
       removals == [
         "stock_lime": only("sensor"), "set_lime": only("number"),
         "alert_lime": only("binary_sensor"), "order_mojito": only("button"),
-        "servings_mojito": only("sensor"),
+        "servings_mojito": only("sensor"), "machine_arm": only("sensor"),
+        "queue_arm": only("sensor"), "problem_arm": only("binary_sensor"),
       ])
   }
 

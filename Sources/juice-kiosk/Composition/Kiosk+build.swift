@@ -58,7 +58,8 @@ extension Discovery {
       prefix: homeAssistant.prefix, form: homeAssistant.form == .device ? .device : .components,
       account: homeAssistant.account.text, topics: configuration.topics,
       language: configuration.kiosk.language, menu: configuration.menu,
-      capacities: configuration.stock.capacities, retainedTopics: retainedTopics,
+      capacities: configuration.stock.capacities,
+      machines: configuration.machines.map(\.name), retainedTopics: retainedTopics,
       version: Release.version)
   }
 }
