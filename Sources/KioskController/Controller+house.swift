@@ -80,6 +80,8 @@ extension Controller {
       at: now, uptime: Int(now.since(startedAt).components.seconds), counters: counters,
       memory: ProcessMemory.resident, queue: settlement.depth, service: core.service,
       low: core.alerts.values.count { $0 == .low }, out: core.alerts.values.count { $0 == .out },
+      machinesDown: core.jobs.reports.count(where: \.report.state.isProblem),
+      undecided: core.jobs.open.count(where: \.state.waitsForPerson),
       ledger: size, refused: refusals.reasons)
     return settings.topics.retained(settings.topics.health, health.payload)
   }

@@ -80,7 +80,7 @@ package actor Controller {
     topics = PublishedTopics(known: state.topics)
     displays = DisplayFeed(settings.displays)
     sales = SalesFeed(settings: settings)
-    metrics = KioskMetrics(of: settings.menu)
+    metrics = KioskMetrics(of: core)
   }
 
   /// Runs the kiosk until the task is cancelled, then takes its leave: within two seconds it has
@@ -292,7 +292,7 @@ package actor Controller {
     // Before anybody reads that the kiosk is there: what is sent from now on must survive a crash.
     // guard: the first sign of life is written before online is published
     ledger.beat(at: now)
-    metrics?.tell(core.stock)
+    metrics?.tell(core)
     var messages = settings.topics.state(of: core, at: now) + settings.announcements
     messages.append(
       settings.topics.retained(

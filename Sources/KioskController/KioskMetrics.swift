@@ -17,20 +17,22 @@ struct KioskMetrics: Sendable {
   private let commit = Timer(label: "juice_kiosk_commit_duration")
   private let unconfirmed = Gauge(label: "juice_kiosk_unconfirmed_messages")
   private let ledger = Gauge(label: "juice_kiosk_ledger_bytes")
+  private var machines: MachineMetrics
   private var stock: [Fruit.ID: Gauge] = [:]
   /// Of the duplicates, how many are told.
   private var toldDuplicates = 0
 
   /// - Returns: `nil` if no backend is there.
-  init?(of menu: Menu) {
+  init?(of core: Kiosk) {
     if MetricsSystem.factory is NOOPMetricsHandler { return nil }
+    machines = MachineMetrics(core.jobs)
     orders = Self.each([.ready, .made, .failed, .returned, .outOfStock, .rejected]) {
       Counter(label: "juice_kiosk_orders", dimensions: [("status", $0.rawValue)])
     }
     rejections = Self.each(RejectionReason.allCases) {
       Counter(label: "juice_kiosk_rejections", dimensions: [("reason", $0.rawValue)])
     }
-    adopt(menu)
+    adopt(core.settings.menu)
   }
 
   /// A fruit that has left the menu is told no more.
@@ -58,6 +60,7 @@ struct KioskMetrics: Sendable {
       case .rejected(let reason, _): rejections[reason]?.increment()
       default: break
       }
+      machines.count(record.entry)
     }
     for (source, rejection) in decision.rejections {
       if source.kind == .order { orders[.rejected]?.increment() }
@@ -65,11 +68,12 @@ struct KioskMetrics: Sendable {
     }
     duplicates.increment(by: core.counters.duplicates - toldDuplicates)
     toldDuplicates = core.counters.duplicates
-    if !decision.transaction.records.isEmpty { tell(core.stock) }
+    if !decision.transaction.records.isEmpty || decision.showsMachines { tell(core) }
   }
 
-  func tell(_ amounts: FruitAmounts) {
-    for (fruit, amount) in amounts { stock[fruit]?.record(amount) }
+  mutating func tell(_ core: Kiosk) {
+    for (fruit, amount) in core.stock { stock[fruit]?.record(amount) }
+    machines.tell(core.jobs)
   }
 
   func reconnected() { reconnects.increment() }

@@ -93,8 +93,65 @@ import Testing
     #expect(try gauge("stock", ("fruit", "mango")) == 10)
   }
 
-  @Test func theHandbookListsThem() throws {
+  // MARK: Machines
+
+  /// A kiosk whose machine is there, and what the machine says.
+  private func startWithMachine() throws -> Person {
+    scene.settings.machines = [KioskSettings.Machine(name: "bar")]
+    let machine = try scene.person("bar", hearing: ["kiosk/k1/make/bar"])
     try start()
+    scene.publish("online", to: "kiosk/k1/machine/bar/status", by: machine)
+    return machine
+  }
+
+  private func nextJob(of machine: Person) throws -> Int {
+    try MachineOrder(payload: #require(machine.take().last).payload).job
+  }
+
+  private func say(_ answer: MachineAnswer, by machine: Person) {
+    scene.publish(
+      String(decoding: answer.payload, as: UTF8.self), to: "kiosk/k1/made/bar", by: machine)
+  }
+
+  @Test func fromThePressToTheCup() throws {
+    let machine = try startWithMachine()
+    #expect(try gauge("machine_up", ("machine", "bar")) == 1)
+    scene.publish("kiwi", to: "kiosk/k1/order/p1", by: machine)
+    #expect(try gauge("jobs", ("state", "sent")) == 1)
+    let job = try nextJob(of: machine)
+    say(MachineAnswer(job: job, status: .started), by: machine)
+    #expect(try gauge("jobs", ("state", "started")) == 1)
+    scene.advance(by: .seconds(9))
+    say(MachineAnswer(job: job, status: .done), by: machine)
+    let cups = try metrics.expectTimer("juice_kiosk_cup_duration").values
+    #expect(cups == [9_000_000_000])
+    #expect(try gauge("jobs", ("state", "started")) == 0)
+    #expect(total("orders", ("status", "made")) == 1)
+    scene.publish("fault: jam", to: "kiosk/k1/machine/bar/status", by: machine)
+    #expect(try gauge("machine_up", ("machine", "bar")) == 0)
+  }
+
+  @Test func aMachineThatMakesUpReasonsDoesNotMakeUpSeries() throws {
+    let machine = try startWithMachine()
+    scene.publish(
+      #"{"add":{"kiwi":90}}"#, to: "kiosk/k1/restock/desk", by: machine)
+    for number in 1...25 {
+      // Each comes back, and is given another try.
+      scene.publish("offline", to: "kiosk/k1/machine/bar/status", by: machine)
+      scene.publish("online", to: "kiosk/k1/machine/bar/status", by: machine)
+      scene.publish("kiwi", to: "kiosk/k1/order/p1", by: machine)
+      let job = try nextJob(of: machine)
+      say(
+        MachineAnswer(job: job, status: .failed(reason: "jam \(number)", used: [:])), by: machine)
+    }
+    #expect(total("failures", ("reason", "jam 1")) == 1)
+    #expect(total("failures", ("reason", "other")) == 5)
+    let series = metrics.counters.filter { $0.label == "juice_kiosk_failures" }
+    #expect(series.count == 23)
+  }
+
+  @Test func theHandbookListsThem() throws {
+    _ = try startWithMachine()
     var project = URL(filePath: #filePath)
     for _ in 1...3 { project.deleteLastPathComponent() }
     let handbook = try String(

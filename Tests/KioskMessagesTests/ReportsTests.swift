@@ -76,12 +76,12 @@ import Testing
     (counters.reconnects, counters.dropped, counters.failed) = (7, 8, 9)
     let health = KioskHealth(
       at: at, uptime: 60, counters: counters, memory: memory, queue: 9, service: .closed, low: 2,
-      out: 1, ledger: memory.map { $0 * 4 })
+      out: 1, machinesDown: 10, undecided: 11, ledger: memory.map { $0 * 4 })
     #expect(
       String(decoding: health.payload, as: UTF8.self)
         == #"{"at":"2026-11-21T09:00:00Z","uptime":60,"orders":1,"out_of_stock":2,"failed":9,"restocks":3,"#
         + #""duplicates":4,"stale":5,"rejected":6,"reconnects":7,"dropped":8,\#(member)"queue":9,"#
-        + #""service":"closed","low":2,"out":1\#(ledger)}"#)
+        + #""service":"closed","low":2,"out":1,"machines_down":10,"undecided":11\#(ledger)}"#)
   }
 
   @Test func healthNamesWhatTheBrokerHasRefused() {

@@ -12,6 +12,9 @@ package struct KioskHealth: Hashable, Sendable {
   /// How many fruits are low, and how many are out.
   package var low: Int
   package var out: Int
+  /// How many machines do not work, and how many jobs wait for a person.
+  package var machinesDown: Int
+  package var undecided: Int
   /// Size of the ledger, in bytes; `nil` while it cannot be read.
   package var ledger: Int?
   /// By topic, why the broker has not taken what the kiosk published there.
@@ -19,7 +22,8 @@ package struct KioskHealth: Hashable, Sendable {
 
   package init(
     at: Timestamp, uptime: Int, counters: Counters, memory: Int?, queue: Int, service: ServiceState,
-    low: Int, out: Int, ledger: Int?, refused: [String: String] = [:]
+    low: Int, out: Int, machinesDown: Int = 0, undecided: Int = 0, ledger: Int?,
+    refused: [String: String] = [:]
   ) {
     self.at = at
     self.uptime = uptime
@@ -29,6 +33,8 @@ package struct KioskHealth: Hashable, Sendable {
     self.service = service
     self.low = low
     self.out = out
+    self.machinesDown = machinesDown
+    self.undecided = undecided
     self.ledger = ledger
     self.refused = refused
   }
@@ -71,6 +77,8 @@ package struct KioskHealth: Hashable, Sendable {
       json.member("service", service.rawValue)
       json.member("low", low)
       json.member("out", out)
+      json.member("machines_down", machinesDown)
+      json.member("undecided", undecided)
       if let ledger { json.member("ledger", ledger) }
       guard !refused.isEmpty else { return }
       json.member(named: "refused") { json in
