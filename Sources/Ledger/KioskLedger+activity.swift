@@ -10,7 +10,7 @@ extension KioskLedger {
     package var orders: [Orders] = []
     /// Fruit that the orders of a quarter of an hour have used.
     package var used: [Used] = []
-    /// The last restocks, openings and closings, the latest first.
+    /// The last restocks, openings, closings and decisions about jobs, the latest first.
     package var services: [LedgerEntry] = []
     /// When the first and the last thing happened; `nil`: nothing did, in the time asked for.
     package var span: ClosedRange<Timestamp>?
@@ -105,7 +105,8 @@ extension KioskLedger {
     """
 
   private static let services = """
-    SELECT * FROM entry WHERE \(page) AND status IN ('restocked', 'open', 'closed')
+    SELECT * FROM entry WHERE \(page) AND status IN
+      ('restocked', 'open', 'closed', 'poured', 'again', 'give_back')
     ORDER BY seq DESC LIMIT \(HistoryReport.limit)
     """
 }

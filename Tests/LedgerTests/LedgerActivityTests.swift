@@ -79,13 +79,18 @@ import Testing
 
   @Test func restocksAreToldTheLatestFirst() throws {
     let restocked = LedgerEntry.Outcome.restocked(changes: ["banana": 1])
+    let decided = LedgerEntry.Outcome.decided(.poured, job: 3, used: [:])
     try place.write(
       LedgerTransaction(
         .opened(1, ["banana": 50]), .init(2, restocked), .banana(3, ticket: 1),
-        .init(4, .service(.closed)), .init(5, .service(.open)), .init(6, restocked)))
-    let page = try activity(through: 5)
-    #expect(page.services.map(\.seq) == [5, 4, 2])
-    #expect(page.services.map(\.outcome) == [.service(.open), .service(.closed), restocked])
+        .init(4, .service(.closed)), .init(5, .service(.open)), .init(6, decided),
+        .init(7, restocked)))
+    let page = try activity(through: 6)
+    #expect(page.services.map(\.seq) == [6, 5, 4, 2])
+    #expect(
+      page.services.map(\.outcome) == [
+        decided, .service(.open), .service(.closed), restocked,
+      ])
   }
 
   @Test func aPageHasNoMoreThanItsEntries() throws {

@@ -14,7 +14,7 @@ package struct SalesHistory: Sendable {
   /// Counted from 1970-01-01.
   package let today: Int
   private(set) var hours: [Int: Hour] = [:]
-  /// The last restocks, openings and closings, the latest first.
+  /// The last restocks, openings, closings and decisions about jobs, the latest first.
   private(set) var services: [LedgerEntry] = []
   /// The first thing that is known; `nil` if nothing is.
   private(set) var beginning: Timestamp?
@@ -70,8 +70,11 @@ package struct SalesHistory: Sendable {
     case .ready(let order, let used, _):
       count(.ready, of: order.juice, orders: 1, glasses: order.quantity, in: hour)
       use(used, in: hour)
-    case .accepted(_, let used, _, _, _), .decided(_, _, let used):
+    case .accepted(_, let used, _, _, _):
       use(used, in: hour)
+    case .decided(_, _, let used):
+      use(used, in: hour)
+      serve(entry)
     case .made(let end):
       count(.made, of: end.order.juice, orders: 1, glasses: end.order.quantity, in: hour)
     case .failed(_, _, let changes), .returned(_, _, let changes):
@@ -81,11 +84,15 @@ package struct SalesHistory: Sendable {
     case .rejected(_, let order) where entry.source?.kind == .order:
       count(.rejected, of: order?.juice, orders: 1, glasses: 0, in: hour)
     case .restocked, .service:
-      services.insert(entry, at: 0)
-      services = Array(services.prefix(HistoryReport.limit))
+      serve(entry)
     case .rejected, .opened:
       break
     }
+  }
+
+  private mutating func serve(_ entry: LedgerEntry) {
+    services.insert(entry, at: 0)
+    services = Array(services.prefix(HistoryReport.limit))
   }
 
   /// Not later than the first of the days: a day is longer than any time zone is away from UTC.

@@ -1,4 +1,4 @@
-/// Who has restocked the kiosk lately, opened it, and closed it.
+/// Who has restocked the kiosk lately, opened and closed it, and decided about jobs.
 package struct HistoryReport: Hashable, Sendable {
   /// So many entries are told at most.
   package static let limit = 30

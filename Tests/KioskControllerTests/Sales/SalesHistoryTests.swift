@@ -146,10 +146,20 @@ struct Shop {
     let source = Source(kind: .order, name: "p1")
     while time < shop.now.milliseconds {
       let at = Timestamp(milliseconds: time).description
-      switch time / 599_000 % 7 {
+      let ticket = Ticket(day: 0, number: shop.entries.count + 1)
+      let (order, seq) = (Order(juice: "kiwi", quantity: 2), shop.entries.count)
+      let end = JobEnd(job: seq, machine: "bar", order: order, ticket: ticket)
+      switch time / 599_000 % 13 {
       case 0: try shop.add(.outOfStock(Order(juice: "mango"), missing: ["mango": 1]), at: at)
       case 1: try shop.add(.rejected(.unknownJuice, order: Order(juice: "tea")), at: at)
       case 3: try shop.add(.restocked(changes: ["kiwi": 1]), at: at)
+      case 4:
+        try shop.add(
+          .accepted(order, used: ["kiwi": 6], ticket: ticket, machine: "bar", place: 1), at: at)
+      case 5: try shop.add(.made(end), at: at)
+      case 6: try shop.add(.failed(end, reason: "jam", changes: ["kiwi": 4]), at: at)
+      case 7: try shop.add(.returned(end, reason: "given_back", changes: ["kiwi": 6]), at: at)
+      case 8: try shop.add(.decided(.again, job: seq, used: ["kiwi": 2]), at: at)
       case 2: try shop.add(.rejected(.closed, order: Order(juice: "kiwi")), at: at, by: source)
       default: try shop.sell(1, at: at)
       }
