@@ -78,6 +78,12 @@ def test_watch(kiosk: Kiosk, panel, as_json: bool) -> None:
         else:
             for line in ("strawberry 0", "strawberry alert out", "banana 9"):
                 shown.first((line + "\n").__eq__)
+            report = {"state": "fault", "reason": "no cups", "queue": 2, "ready": [], "jobs": [{
+                "job": 9, "ticket": 4, "juice": "kiwi", "quantity": 1, "state": "asked",
+                "at": "2026-11-21T09:00:00Z",
+            }]}
+            panel.publish(f"{BASE}/machine/bar", json.dumps(report))
+            shown.first("bar fault: no cups, 2 waiting, ask somebody about 4\n".__eq__)
     finally:
         watch.send_signal(signal.SIGINT)
         watch.wait(PATIENCE)

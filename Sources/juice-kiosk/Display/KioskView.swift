@@ -9,6 +9,7 @@ struct KioskView {
   private(set) var stock: [String: String] = [:]
   private(set) var alerts: [String: String] = [:]
   private(set) var servings: [String: String] = [:]
+  private var machines: [String: MachineReport] = [:]
   private var fruits = MenuList()
   private var juices = MenuList()
   private let language: Language
@@ -20,7 +21,9 @@ struct KioskView {
 
   /// What a display subscribes to.
   static func filters(of topics: KioskTopics) -> [String] {
-    ["stock/+", "juice/+", "alert/+", "menu", "service", "status"].map { "\(topics.base)/\($0)" }
+    ["stock/+", "juice/+", "alert/+", "machine/+", "menu", "service", "status"].map {
+      "\(topics.base)/\($0)"
+    }
   }
 
   /// Takes in a message.
@@ -37,6 +40,11 @@ struct KioskView {
     case ("alert", 2): return change(\.alerts[levels[1]], to: text, called: "\(levels[1]) alert")
     case ("juice", 2):
       return change(\.servings[levels[1]], to: text, called: "\(levels[1]) servings")
+    case ("machine", 2):
+      let report = try? MachineReport(payload: payload)
+      guard machines[levels[1]] != report else { return nil }
+      machines[levels[1]] = report
+      return "\(levels[1]) \(report?.summary ?? "gone")"
     case ("menu", 1):
       readMenu(payload)
       return nil
@@ -100,7 +108,26 @@ extension KioskView {
           + count.padded(to: 5, left: true).painted(count == "0" ? .red : .green, if: color)
           + "  \(name)")
     }
+    if !machines.isEmpty { lines.append("") }
+    for (name, report) in machines.sorted(by: { $0.key < $1.key }) {
+      lines.append(
+        "  \(name.padded(to: 20)) "
+          + report.summary.painted(report.needsSomebody ? .red : .green, if: color))
+    }
     return lines
+  }
+}
+
+extension MachineReport {
+  /// `busy: ticket 42, 2 waiting`
+  fileprivate var summary: String {
+    let undecided = jobs.filter(\.state.waitsForPerson).map { "\($0.ticket)" }
+    let facts = [
+      reason, current.map { "ticket \($0.ticket)" }, queue > 0 ? "\(queue) waiting" : nil,
+      undecided.isEmpty ? nil : "ask somebody about \(undecided.joined(separator: ", "))",
+    ].compactMap(\.self)
+    return ([state.rawValue] + (facts.isEmpty ? [] : [facts.joined(separator: ", ")]))
+      .joined(separator: ": ")
   }
 }
 
