@@ -1,0 +1,99 @@
+// Stands in for ESPHome around the lambdas of config/machines/esphome.yaml, which esphome.py puts where
+// GLOBALS and LAMBDAS are named. A line in is what happens; a line out what the device does.
+#include <array>
+#include <cstdint>
+#include <cstdio>
+#include <fstream>
+#include <iostream>
+#include <map>
+#include <sstream>
+#include <string>
+
+#include "juice_machine.h"
+
+#define id(name) name
+#define LAMBDA(name, ...) auto name(__VA_ARGS__)
+
+namespace switch_ {
+struct Switch {
+  void turn_on() {}
+  void turn_off() {}
+};
+}  // namespace switch_
+
+// The payload, in which no name is there twice.
+struct JsonObjectConst {
+  std::map<std::string, int> *numbers;
+  int number;
+  JsonObjectConst operator[](const char *name) const { return {numbers, (*numbers)[name]}; }
+  template <typename Number> operator Number() const { return Number(number); }
+};
+
+// The flash: what is saved is there only after sync(), and not if it is worn out.
+static std::string file;
+static uint32_t pending;
+static bool is_worn = false;
+
+struct ESPPreferenceObject {
+  bool load(uint32_t *value) { return bool(std::ifstream(file) >> *value); }
+  bool save(const uint32_t *value) {
+    pending = *value;
+    return true;
+  }
+};
+
+struct {
+  template <typename Value> ESPPreferenceObject make_preference(uint32_t) { return {}; }
+  bool sync() { return !is_worn && bool(std::ofstream(file) << pending << std::flush); }
+} static preferences, *global_preferences = &preferences;
+
+struct {
+  void publish(const std::string &topic, const std::string &payload, int qos, bool retain) {
+    printf("publish %s %d %d %s\n", topic.c_str(), qos, retain, payload.c_str());
+  }
+} static broker;
+
+struct {
+  bool state = false;
+} static empty;
+
+static switch_::Switch pumps_[5], *pump0 = pumps_, *pump1 = pumps_ + 1, *pump2 = pumps_ + 2,
+                                  *pump3 = pumps_ + 3, *pump4 = pumps_ + 4;
+
+struct Pour {
+  void execute();
+} static pour;
+
+GLOBALS
+
+void Pour::execute() {
+  std::ifstream written(file);
+  printf("pour %s", std::string(std::istreambuf_iterator<char>(written), {}).c_str());
+  for (int time : milliseconds) printf(" %d", time);
+  printf("\n");
+}
+
+LAMBDAS
+
+int main(int, char **arguments) {
+  file = arguments[1];
+  on_boot();
+  std::string line, word;
+  while (std::getline(std::cin, line)) {
+    std::istringstream words(line);
+    std::map<std::string, int> numbers;
+    words >> word;
+    std::string name;
+    for (int number; words >> name >> number;) numbers[name] = number;
+    if (word == "make") on_make({&numbers, 0});
+    if (word == "cancel") on_cancel({&numbers, 0});
+    if (word == "end") on_end();
+    if (word == "stop") on_stop(name);
+    if (word == "empty") empty.state = numbers["is"];
+    if (word == "wear") is_worn = numbers["is"];
+    if (word == "forget") on_forget();
+    if (word == "status") broker.publish("status", status(), 1, true);
+    printf(".\n");
+    fflush(stdout);
+  }
+}

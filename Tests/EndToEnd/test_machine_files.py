@@ -1,0 +1,237 @@
+"""The machines of config/machines, without their devices: the four rules, and a juice of a real kiosk.
+
+esphome.py compiles the code of esphome.yaml; tasmota.py runs the rules of tasmota.txt. Neither has ever
+been a device, and deploy/docs/machines.md says so.
+"""
+
+import json
+from pathlib import Path
+from typing import Iterator
+
+import pytest
+
+import esphome
+from client import BASE
+from conftest import MakeClient, MakeKiosk
+from esphome import ESPHome
+from tasmota import Tasmota
+
+Device = ESPHome | Tasmota
+
+
+@pytest.fixture(params=["esphome", "tasmota"])
+def device(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Device]:
+    device = ESPHome(tmp_path) if request.param == "esphome" else Tasmota()
+    yield device
+    device.close()
+
+
+class Asking:
+    """Says to a device what a kiosk says, and keeps what it answers."""
+
+    def __init__(self, device: Device) -> None:
+        self.device = device
+
+    def make(self, job: int, quantity: int = 1) -> list[str]:
+        order = {"job": job, "ticket": 1, "juice": "kiwi", "quantity": quantity,
+                 "recipe": {"kiwi": 3}}
+        return self.answers(self.device.hear(self.device.topics[0], order), job)
+
+    def cancel(self, job: int) -> list[str]:
+        return self.answers(self.device.hear(self.device.topics[1], {"job": job}), job)
+
+    def finish(self, job: int) -> list[str]:
+        return self.answers(self.device.finish(), job)
+
+    def answers(self, published: list[tuple[str, str, bool]], job: int) -> list[str]:
+        answers = [json.loads(payload) for _, payload, _ in published]
+        assert {topic for topic, _, _ in published} <= {f"{BASE}/made/{self.device.name}"}
+        assert not any(retain for _, _, retain in published)
+        assert all(answer["job"] == job for answer in answers)
+        # The same twice says no more than once.
+        return list(dict.fromkeys(answer["status"] for answer in answers))
+
+
+def test_the_four_rules(device: Device) -> None:
+    kiosk = Asking(device)
+    assert kiosk.make(5) == ["started"]
+    assert kiosk.make(5) == kiosk.cancel(5) == ["started"]
+    assert kiosk.finish(5) == ["done"]
+    assert kiosk.make(5) == kiosk.cancel(5) == ["done"]
+    assert kiosk.make(4) == kiosk.cancel(4) == ["unknown"]
+    assert kiosk.cancel(7) == ["cancelled"]
+    assert kiosk.make(7) == ["cancelled"]
+    assert device.begun == 1
+    assert kiosk.make(8) == ["started"]
+    device.cut_power()
+    assert kiosk.make(8) == kiosk.cancel(8) == ["unknown"]
+    assert kiosk.make(7) == ["unknown"]
+    assert device.begun == 2
+    assert kiosk.make(12) == ["started"]
+    assert kiosk.finish(12) == ["done"]
+
+
+def test_a_cancellation_in_the_middle_of_another_job(device: Device) -> None:
+    kiosk = Asking(device)
+    assert kiosk.make(5) == ["started"]
+    assert kiosk.cancel(9) == ["cancelled"]
+    assert kiosk.finish(5) == ["done"]
+    assert kiosk.make(9) == ["cancelled"]
+    assert device.begun == 1
+
+
+def test_the_number_is_in_flash_before_the_pumps_start(device: Device) -> None:
+    kiosk = Asking(device)
+    kiosk.make(16_777_215)
+    assert int(device.poured[-1][0 if isinstance(device, ESPHome) else 1]) == 16_777_215
+
+
+def test_it_pours_what_the_recipe_says(tmp_path: Path) -> None:
+    device = ESPHome(tmp_path)
+    device.hear(device.topics[0], {"job": 1, "quantity": 2, "recipe": {"kiwi": 1, "mango": 2}})
+    # Strawberry, banana, pineapple, kiwi, mango.
+    assert device.poured == [(1, [0, 0, 0, 3000, 6000])]
+    device.close()
+    pump = Tasmota()
+    Asking(pump).make(1, quantity=3)
+    assert pump.poured == [(24, "1")] and pump.is_on
+    pump.finish()
+    assert not pump.is_on
+
+
+# MARK: ESPHome
+
+@pytest.fixture
+def esp32(tmp_path: Path) -> Iterator[ESPHome]:
+    device = ESPHome(tmp_path)
+    yield device
+    device.close()
+
+
+def test_a_flash_that_takes_nothing_pours_nothing(esp32: ESPHome) -> None:
+    kiosk = Asking(esp32)
+    esp32.tell("wear is 1")
+    assert kiosk.make(5) == kiosk.cancel(5) == []
+    assert esp32.begun == 0
+    esp32.tell("wear is 0")
+    assert kiosk.make(5) == ["started"]
+
+
+def test_a_busy_machine_leaves_the_next_job_to_the_kiosk(esp32: ESPHome) -> None:
+    kiosk = Asking(esp32)
+    kiosk.make(5)
+    assert kiosk.make(6) == []
+    assert kiosk.finish(5) == ["done"]
+    assert kiosk.make(6) == ["started"]
+    assert esp32.begun == 2
+
+
+def test_an_empty_bottle_is_a_fault_and_a_failure(esp32: ESPHome) -> None:
+    kiosk = Asking(esp32)
+    assert esp32.connect() == [(f"{BASE}/machine/bar/status", "online", True)]
+    kiosk.make(5)
+    esp32.tell("empty is 1")
+    ended = esp32.tell("stop bottle_empty")
+    assert json.loads(ended[0][1]) == {"job": 5, "status": "failed", "reason": "bottle_empty"}
+    assert json.loads(esp32.hear(esp32.topics[1], {"job": 5})[0][1])["reason"] == "bottle_empty"
+    assert esp32.connect()[0][1] == "fault: bottle empty"
+    # What is over is told; nothing is begun.
+    assert kiosk.make(5) == ["failed"]
+    assert kiosk.make(6) == []
+    esp32.tell("empty is 0")
+    assert kiosk.make(6) == ["started"]
+
+
+def test_numbers_that_have_gone_back_are_forgotten_by_hand(esp32: ESPHome) -> None:
+    kiosk = Asking(esp32)
+    kiosk.make(5000)
+    esp32.tell("forget")
+    assert kiosk.make(2) == ["unknown"]
+    kiosk.finish(5000)
+    esp32.tell("forget")
+    esp32.cut_power()
+    assert kiosk.make(2) == ["started"]
+
+
+def test_it_says_what_the_contract_asks_for() -> None:
+    """Beyond the code: sessions that keep nothing, and a last will."""
+    mqtt = esphome.yaml.load(esphome.FILE.read_text(), esphome.Loader)["mqtt"]
+    topic = "${base}/machine/${machine}/status"
+    assert mqtt["clean_session"] is True and mqtt["birth_message"] is None
+    for message in (mqtt["will_message"], mqtt["shutdown_message"]):
+        assert message == {"topic": topic, "payload": "offline", "qos": 1, "retain": True}
+    assert [each["qos"] for each in mqtt["on_json_message"]] == [1, 1]
+
+
+# MARK: Tasmota
+
+@pytest.mark.parametrize("steps", range(6))
+@pytest.mark.parametrize("kind", ["make", "cancel"])
+def test_power_is_cut_after_each_command_of_a_rule(kind: str, steps: int) -> None:
+    device = Tasmota()
+    kiosk = Asking(device)
+    kiosk.make(5)
+    kiosk.finish(5)
+    order = {"job": 6, "quantity": 1}
+    device.arrive(device.topics[0 if kind == "make" else 1], order)
+    device.run(steps)
+    heard = [json.loads(payload)["status"] for _, payload, _ in device.published]
+    begun = device.begun
+    device.cut_power()
+    answers = kiosk.make(6)
+    if begun == 2 or "cancelled" in heard:
+        assert answers == ["unknown"]
+    assert device.begun == 2 if answers == ["started"] else device.begun == begun
+
+
+def test_the_same_message_twice_before_a_command_has_run() -> None:
+    device = Tasmota()
+    for _ in range(3):
+        device.arrive(device.topics[0], {"job": 6, "quantity": 1})
+    assert {json.loads(payload)["status"] for _, payload, _ in device.take()} == {"started"}
+    assert device.begun == 1
+
+
+def test_a_cancellation_is_none_of_the_orders() -> None:
+    """Tasmota hears make/pump/cancel on make/pump too."""
+    device = Tasmota()
+    device.connect()
+    device.hear(device.topics[1], {"job": 6})
+    assert device.begun == 0
+
+
+def test_numbers_that_a_float_cannot_tell_apart_pour_nothing() -> None:
+    device = Tasmota()
+    kiosk = Asking(device)
+    assert kiosk.make(16_777_216) == ["started"]
+    kiosk.finish(16_777_216)
+    assert kiosk.make(16_777_217) == []
+    assert device.begun == 1
+
+
+# MARK: With a kiosk
+
+def test_a_juice_of_a_real_kiosk(
+    device: Device, make_kiosk: MakeKiosk, make_client: MakeClient
+) -> None:
+    """The topics are those of the program, whatever the files say."""
+    machine = {"name": device.name, "juices": [device.juice], "start_seconds": 60}
+    make_kiosk(machines=[machine]).start()
+    panel = make_client(f"{BASE}/order/p1/result", f"{BASE}/juice/{device.juice}")
+    client = make_client(*device.topics)
+
+    def publish(messages: list[tuple[str, str, bool]]) -> None:
+        for topic, payload, retain in messages:
+            client.publish(topic, payload, retain)
+
+    publish(device.connect())
+    panel.messages.first(lambda message: message.topic.endswith(device.juice) and message.text != "0")
+    accepted = panel.order({"id": "a1", "juice": device.juice, "quantity": device.quantity})
+    assert (accepted["status"], accepted["machine"]) == ("accepted", device.name)
+    order = client.messages.first(lambda message: message.topic == device.topics[0])
+    publish(device.hear(order.topic, order.json))
+    publish(device.finish())
+    ready = panel.messages.first(
+        lambda message: message.topic.endswith("result") and message.json["status"] == "ready")
+    assert ready.json["id"] == "a1"
+    assert device.begun == 1
