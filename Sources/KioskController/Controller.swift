@@ -186,6 +186,8 @@ package actor Controller {
     try forgetDeliveries()
     // What comes again has been counted.
     let new = deliveries.count { $0.packetID > 0 && !$0.isRedelivery }
+    // guard: an order is acknowledged only after the commit
+    // guard: an answer leaves only after the commit
     // guard: a machine is told only what is committed
     let decision = try commit(admissions, counting: new, at: now)
     if !decision.transaction.records.isEmpty || decision.showsMachines {
@@ -248,8 +250,6 @@ package actor Controller {
     decision.transaction.confirmed = settlement.unsaved
     decision.transaction.deliveries = deliveries
     let start = metrics.map { _ in ContinuousClock.now }
-    // guard: an order is acknowledged only after the commit
-    // guard: an answer leaves only after the commit
     try ledger.commit(decision.transaction)
     metrics?.committed(since: start)
     settlement.hasSaved()

@@ -111,11 +111,12 @@ package struct KioskDoor: Sendable {
     }
   }
 
-  /// What comes again was let in once, or has waited long enough since it was not.
+  /// What comes again was let in once, or has waited long enough since it was not. What a machine
+  /// says of its jobs is not to be lost.
   private mutating func isWithinRate(
     _ delivery: Delivery, from source: Source, at now: Moment
   ) -> Bool {
-    delivery.isRedelivery || rate.admit(source, at: now.timestamp)
+    delivery.isRedelivery || source.kind == .made || rate.admit(source, at: now.timestamp)
   }
 
   private mutating func answered(_ admission: Admission, at now: Moment) -> Admission {

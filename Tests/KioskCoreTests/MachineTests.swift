@@ -340,6 +340,16 @@ import Testing
     #expect(decision.answers.map(\.topic) == ["kiosk/k1/made/bar/result"])
   }
 
+  @Test func aMachineMaySayMoreThanAPanel() throws {
+    var settings = kiosk.settings
+    settings.orders.maximumPerSecond = 1
+    let kiosk = try TestKiosk(settings: settings)
+    try kiosk.receive(.status("online"), .order("kiwi"))
+    let said = try kiosk.receive(
+      .made(#"{"job":2,"status":"started"}"#), .made(#"{"job":2,"status":"done"}"#))
+    #expect(try said.statuses == [.ready])
+  }
+
   @Test func aMachineThatNobodyKnowsIsTold() throws {
     let decision = try kiosk.receive(.made(#"{"job":2,"status":"done"}"#, by: "elsewhere"))
     #expect(try decision.reasons == [.unknownMachine])
