@@ -15,7 +15,7 @@ import pytest
 
 import handbook
 from arrivals import eventually
-from client import Client, retained
+from client import BASE, Client, retained
 from conftest import MakeBroker, MakeClient, MakeKiosk
 from door import AUDITOR, Account, Door, until
 from faults import Faults
@@ -849,3 +849,37 @@ def test_leftovers_of_another_menu(make_kiosk: MakeKiosk, panel: Client, broker)
     kiosk.start().stop()
     assert "stock/orange" not in str(Findings(kiosk))
     assert "kiosk/k1/stock/orange" not in retained(broker.port)
+
+
+# MARK: Machines
+
+
+def test_machines(make_kiosk: MakeKiosk, panel: Client, broker) -> None:
+    kiosk = make_kiosk(machines=[{"name": "bar", "juices": ["kiwi"]}]).start()
+    fault(kiosk, 1, "machines", "warning", "nothing was ever heard", "write kiosk/k1/machine/bar/status")
+
+    def say(status: str) -> None:
+        panel.publish(f"{BASE}/machine/bar/status", status, retain=True)
+
+    say("offline")
+    fault(kiosk, 1, "machines", "warning", "is offline")
+    say("fault: no cups")
+    fault(kiosk, 1, "machines", "warning", "no cups")
+    say("Online")
+    fault(kiosk, 1, "machines", "warning", "no status: Online")
+    say("online")
+    state = lambda word: eventually(
+        lambda: word in retained(broker.port).get(f"{BASE}/machine/bar", ""))
+    state('"idle"')
+    is_fine(kiosk)
+    for number in range(3):
+        accepted = panel.order({"id": f"a{number}", "juice": "kiwi"})
+        panel.publish(
+            f"{BASE}/made/bar", json.dumps({"job": accepted["seq"], "status": "failed"}))
+    state('"failing"')
+    fault(kiosk, 1, "machines", "warning", "failed three times")
+    say("online")
+    accepted = panel.order({"id": "a3", "juice": "kiwi"})
+    panel.publish(f"{BASE}/made/bar", json.dumps({"job": accepted["seq"], "status": "unknown"}))
+    state('"asked"')
+    fault(kiosk, 1, "machines", "warning", f"job {accepted['seq']}", "waits for a person")

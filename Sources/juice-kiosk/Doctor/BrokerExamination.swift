@@ -176,7 +176,7 @@ struct BrokerExamination {
     if isDeserted { findings += try await namesakes() }
     findings += Leftovers(settings: settings, ledger: ledger).findings(
       heard.retained, isWhole: rights.hearsItself)
-    return findings
+    return findings + MachinesCheck(settings: settings, heard: heard).findings()
   }
 
   static let words = "juice-kiosk doctor: please ignore"

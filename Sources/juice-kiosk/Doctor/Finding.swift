@@ -5,7 +5,8 @@ import KioskMessages
 struct Finding {
   /// What was looked at, in the order of the checks.
   enum Check: String {
-    case configuration, permissions, disk, clock, ledger, broker, rights, session, retained
+    case configuration, permissions, disk, clock, ledger
+    case broker, rights, session, retained, machines
   }
 
   enum Severity: Int, Comparable {
@@ -67,7 +68,7 @@ struct Finding {
   ) -> Finding {
     let usual: ExitCode =
       switch check {
-      case .broker, .session, .rights, .retained: ExitCode(69)
+      case .broker, .session, .rights, .retained, .machines: ExitCode(69)
       case .disk: ExitCode(74)
       case .ledger: ExitCode(65)
       case .configuration, .permissions, .clock: ExitCode(78)

@@ -11,7 +11,9 @@ struct Leftovers {
   ///   - retained: by topic.
   ///   - isWhole: everything that the account may read has come.
   func findings(_ retained: [String: [UInt8]], isWhole: Bool) -> [Finding] {
-    let expected = settings.stateTopics
+    // What machines say of themselves is theirs to keep.
+    let expected = settings.stateTopics.union(
+      settings.machines.map { settings.topics.status(of: $0.name) })
     var commands: [String] = []
     var forgotten: [String] = []
     var unknown: [String] = []
