@@ -40,7 +40,8 @@ extension KioskState {
       }
     }
     // Machines tell of those, too, that were made before anybody listened here.
+    let earlier = machineReports.flatMap(\.report.ready).sorted(by: >)
     var seen: Set<Int> = []
-    return (told + machineReports.flatMap(\.report.ready)).filter { seen.insert($0).inserted }
+    return (told + earlier).filter { seen.insert($0).inserted }
   }
 }

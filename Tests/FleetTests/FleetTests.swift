@@ -129,7 +129,8 @@ import Testing
   }
 
   @Test mutating func whatIsReadyIsToldOnceTheLatestFirst() {
-    tell("k1/machine/bar", report(.idle, ready: [42, 40]))
+    tell("k1/machine/bar", report(.idle, ready: [42, 39]))
+    tell("k1/machine/other", report(.idle, ready: [40]))
     let end = JobEnd(
       job: 3, machine: "bar", order: Order(juice: "kiwi"), ticket: Ticket(day: 0, number: 42))
     for (seq, outcome) in [
@@ -140,7 +141,7 @@ import Testing
       let entry = LedgerEntry(seq: seq, at: now, source: nil, id: nil, outcome: outcome)
       tell("k1/events", String(decoding: entry.payload, as: UTF8.self), isRetained: false)
     }
-    #expect(fleet["k1"]?.readyTickets == [43, 42, 40])
+    #expect(fleet["k1"]?.readyTickets == [43, 42, 40, 39])
   }
 
   @Test mutating func thereIsAnEndToWhatIsKeptOfMachines() {
