@@ -217,6 +217,7 @@ package actor Controller {
     for (source, rejection) in decision.rejections {
       log.rejected(rejection.reason, from: source, detail: rejection.detail, at: now.timestamp)
     }
+    if decision.showsMachines { log.machines(core.jobs.reports, at: now.timestamp) }
     metrics?.cycled(deliveries.count, decision, core)
   }
 

@@ -6,6 +6,8 @@ import MessageBroker
 struct KioskLog: Sendable {
   private let logger: Logger
   private var told: [Subject: Line] = [:]
+  /// What is wrong with machines, as it was told.
+  private var problems: [MachineID: MachineReport.State] = [:]
 
   /// One subject is told at most this often.
   private static let interval = Duration.seconds(60)
@@ -14,6 +16,7 @@ struct KioskLog: Sendable {
   private enum Subject: Hashable {
     case rejected(RejectionReason)
     case unpublished
+    case machine(MachineID)
   }
 
   private struct Line {
@@ -58,6 +61,22 @@ struct KioskLog: Sendable {
     }
   }
 
+  /// Says of each machine when it stops working, and when it works again.
+  mutating func machines(
+    _ reports: [(machine: MachineID, report: MachineReport)], at now: Timestamp
+  ) {
+    for (machine, report) in reports {
+      let state = report.state.isProblem ? report.state : nil
+      // What is not heard of yet is told by its orders.
+      guard state != .unknown, problems[machine] != state else { continue }
+      let reason = report.reason.map { ": \($0)" } ?? ""
+      let isTold = warn(
+        "machine \(machine) \(state.map { "is \($0.rawValue)\(reason)" } ?? "works again")",
+        about: .machine(machine), at: now)
+      if isTold { problems[machine] = state }
+    }
+  }
+
   mutating func rejected(
     _ reason: RejectionReason, from source: Source?, detail: String?, at now: Timestamp
   ) {
@@ -70,17 +89,20 @@ struct KioskLog: Sendable {
     warn("\(error)", about: .unpublished, at: now)
   }
 
+  /// - Returns: whether it is told, and not only counted.
+  @discardableResult
   private mutating func warn(
     _ text: @autoclosure () -> String, about subject: Subject, at now: Timestamp
-  ) {
+  ) -> Bool {
     if let line = told[subject], (.zero..<Self.interval).contains(now.since(line.toldAt)) {
       told[subject]?.untold += 1
       logger.debug("\(text())")
-      return
+      return false
     }
     let untold = told[subject]?.untold ?? 0
     let more = untold > 0 ? " (and \(untold) more for this reason since the last such line)" : ""
     told[subject] = Line(toldAt: now)
     logger.warning("\(text())\(more)")
+    return true
   }
 }

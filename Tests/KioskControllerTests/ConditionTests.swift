@@ -48,6 +48,8 @@ import Testing
     scene.advance(by: .seconds(65))
     #expect(monitor.take().count == 2)
     let health = try #require(scene.retained("health"))
-    #expect(health.contains(#""service":"open","low":0,"out":0,"ledger":"#))
+    #expect(
+      health.contains(
+        #""service":"open","low":0,"out":0,"machines_down":0,"undecided":0,"ledger":"#))
   }
 }

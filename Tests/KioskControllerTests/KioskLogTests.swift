@@ -1,3 +1,4 @@
+import JuiceDomain
 import KioskMessages
 import Logging
 import MessageBroker
@@ -26,6 +27,28 @@ import Testing
     #expect(lines.told.count == 2)
     #expect(lines.told.allSatisfy { $0.utf8.count < 500 })
     #expect(lines.told.last?.contains("and 59 more") == true)
+  }
+
+  @Test mutating func aMachineIsToldOfWhenItStopsWorking() {
+    func told(_ state: MachineReport.State, reason: String? = nil, second: Int64) {
+      let report = MachineReport(
+        state: state, reason: reason, queue: 0, juices: [], jobs: [], ready: [])
+      log.machines([("bar", report)], at: Timestamp(milliseconds: second * 1000))
+    }
+    told(.unknown, second: 0)
+    told(.idle, second: 1)
+    told(.fault, reason: "no cups", second: 2)
+    told(.fault, reason: "no cups", second: 3)
+    // One that comes and goes is told of once a minute.
+    for second in Int64(4)..<60 {
+      told(second.isMultiple(of: 2) ? .offline : .busy, second: second)
+    }
+    told(.idle, second: 70)
+    #expect(
+      lines.told == [
+        "machine bar is fault: no cups",
+        "machine bar works again (and 56 more for this reason since the last such line)",
+      ])
   }
 
   @Test mutating func aLongNameIsCut() {
