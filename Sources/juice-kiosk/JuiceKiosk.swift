@@ -23,12 +23,13 @@ struct JuiceKiosk: AsyncParsableCommand {
         74  the ledger's disk is full or fails
         75  not now (out of stock, closed, a conflict, no answer in time): try again
         78  the configuration is wrong
+        79  machine: the power cut that was asked for
       """,
     version: Release.version,
     subcommands: [
-      Run.self, Check.self, Doctor.self, OrderJuice.self, RestockFruit.self, Open.self, Close.self,
-      Watch.self,
-      Report.self, Learn.self, LedgerCommands.self, Demo.self,
+      Run.self, Check.self, Doctor.self, OrderJuice.self, RestockFruit.self, DecideJob.self,
+      Open.self, Close.self, Watch.self, Report.self, Learn.self, LedgerCommands.self,
+      RunMachine.self, Demo.self,
     ])
 
   static func main() { runToTheEnd() }

@@ -48,7 +48,7 @@ def make_kiosk(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[MakeK
     """A kiosk that is configured but does not run yet; `broker` is its broker by default."""
     kiosks: list[Kiosk] = []
 
-    def make(broker: Mosquitto | None = None, /, **settings: dict) -> Kiosk:
+    def make(broker: Mosquitto | None = None, /, **settings: Any) -> Kiosk:
         folder = tmp_path / f"kiosk{len(kiosks)}"
         folder.mkdir()
         kiosks.append(Kiosk(folder, broker or request.getfixturevalue("broker"), settings))

@@ -50,7 +50,7 @@ def one_line(text: str) -> str:
 
 
 class Kiosk:
-    def __init__(self, folder: Path, broker: Mosquitto | None, settings: dict[str, dict]) -> None:
+    def __init__(self, folder: Path, broker: Mosquitto | None, settings: dict[str, Any]) -> None:
         self.folder = folder
         self.config = folder / "kiosk.yaml"
         self.log: Arrivals[str] = Arrivals()

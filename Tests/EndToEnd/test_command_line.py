@@ -12,7 +12,10 @@ from client import BASE
 from conftest import MakeKiosk
 from kiosk import FRUITS, Kiosk, one_line
 
-COMMANDS = ["run", "check", "doctor", "order", "restock", "open", "close", "watch", "report", "ledger", "demo"]
+COMMANDS = [
+    "run", "check", "doctor", "order", "restock", "job", "open", "close", "watch", "report", "ledger",
+    "machine", "demo",
+]
 
 
 def test_help_and_version(make_kiosk: MakeKiosk) -> None:
@@ -108,8 +111,10 @@ def test_ledger(kiosk: Kiosk, panel) -> None:
         "opened", "ready", "out_of_stock", "restocked", "rejected",
     ]
     table = kiosk.command("ledger", "export", "--format", "csv").stdout.splitlines()
-    assert table[0] == "seq,at,source,id,status,juice,quantity,ticket,reason,missing,changes"
-    rows = [line.split(",") for line in table[1:]]
+    assert table[0] == (
+        "seq,at,source,id,status,juice,quantity,ticket,reason,missing,changes,machine,job"
+    )
+    rows = [line.removesuffix(",,").split(",") for line in table[1:]]
     assert [row[:1] + row[2:] for row in rows] == [
         ["1", "", "", "opened", "", "", "", "", "",
          "; ".join(f"{fruit} 10" for fruit in sorted(FRUITS))],

@@ -19,6 +19,10 @@ from kiosk import Kiosk, one_line
         ["restock", "kiwi=1", "--as", "+"],
         ["order", "banana", "--id", "a/b"], ["order", "banana", "--timeout", "0"],
         ["run", "--log-level", "loud"], ["ledger", "export", "--format", "pdf"],
+        ["job", "1"], ["job", "one", "poured"], ["job", "1", "drunk"],
+        ["job", "1", "again", "--used", "kiwi"], ["machine"], ["machine", "a/b", "--memory", "x"],
+        ["machine", "bar", "--memory", "x", "--manual", "--fail-every", "2"],
+        ["machine", "bar", "--memory", "x", "--power-cut-at", "101"],
     ],
     ids=" ".join,
 )

@@ -116,6 +116,8 @@ def test_what_deploy_run_prints_works(copy: Copy, sign: int | None) -> None:
         eventually(lambda: start("press a button").wait() == 0 and len(heard.printed))
         watch.printed.first("strawberry 0".__eq__)
         assert json.loads(heard.printed.since(0)[0])["juice"] == "strawberry_banana"
+        heard.printed.first(lambda line: '"ready"' in line)
+        copy.kiosk.printed.first(lambda line: re.fullmatch(r"job \d+: done", line))
     finally:
         heard.kill()
         watch.kill()

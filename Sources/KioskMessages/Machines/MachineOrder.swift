@@ -34,14 +34,19 @@ package struct MachineOrder: Hashable, Sendable {
     }
   }
 
+  /// No kiosk takes an order for more glasses.
+  private static let maximumQuantity = 1_000
+
   /// - Throws: `JSONError` if it is not what `payload` writes.
   package init(payload: [UInt8]) throws(JSONError) {
     let json = try JSON.parse(payload)
     guard let job = json.integer("job"), let ticket = json.integer("ticket"),
       let juice = json.text("juice").flatMap({ Juice.ID($0) }),
-      let quantity = json.integer("quantity"), let recipe = json.amounts("recipe")
+      let quantity = json.integer("quantity"), (1...Self.maximumQuantity).contains(quantity),
+      let recipe = json.amounts("recipe")
     else {
-      throw JSONError(offset: 0, problem: "job, ticket, juice, quantity or recipe is missing")
+      throw JSONError(
+        offset: 0, problem: "job, ticket, juice, quantity or recipe is missing or out of range")
     }
     self.init(job: job, ticket: ticket, juice: juice, quantity: quantity, recipe: recipe)
   }
@@ -50,5 +55,13 @@ package struct MachineOrder: Hashable, Sendable {
   /// it says what became of it.
   package static func cancel(_ job: Int) -> [UInt8] {
     JSONWriter.object { $0.member("job", job) }
+  }
+
+  /// Reads what `cancel` writes.
+  package static func cancelled(_ payload: [UInt8]) throws(JSONError) -> Int {
+    guard let job = try JSON.parse(payload).integer("job") else {
+      throw JSONError(offset: 0, problem: "job is missing")
+    }
+    return job
   }
 }

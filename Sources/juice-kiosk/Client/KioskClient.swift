@@ -35,9 +35,14 @@ struct KioskClient {
     }
   }
 
-  /// Sends a request and waits for its result; sends it again, under the same id, if the connection
-  /// is lost in between.
-  func send(_ request: Request, timeout: Duration) async throws(Failure) -> CommandResult {
+  /// Sends a request and waits for its result, which a machine may have to come to first; sends it
+  /// again, under the same id, if the connection is lost in between.
+  ///
+  /// - Parameter accepted: hears that a machine is to make it.
+  func send(
+    _ request: Request, timeout: Duration, accepted: (CommandResult) -> Void = { _ in }
+  ) async throws(Failure) -> CommandResult {
+    var isAccepted = false
     let deadline = ContinuousClock.now + timeout
     await publish(request)
     while true {
@@ -45,12 +50,19 @@ struct KioskClient {
       case .deliveries(let deliveries):
         await broker.settle()
         let results = deliveries.compactMap { try? CommandResult(payload: $0.message.payload) }
-        if let result = results.first(where: { $0.id == request.id }) { return result }
+        guard let result = results.last(where: { $0.id == request.id }) else { continue }
+        guard result.status == .accepted else { return result }
+        if !isAccepted { accepted(result) }
+        isAccepted = true
       case .online: await publish(request)
       case .refused(let topics):
         guard let (topic, reason) = topics.first else { continue }
         throw Failure(.publishRefused(topic: topic, reason: reason))
       case .offline, .confirmed, .updated: continue
+      case nil where isAccepted:
+        let id = request.id.map { " --id \($0)" } ?? ""
+        throw .tryAgain(
+          "the machine is not done yet: ask again with\(id), or wait longer: --timeout")
       case nil:
         throw .tryAgain("the kiosk has not answered in time: is it running, and under this id?")
       }

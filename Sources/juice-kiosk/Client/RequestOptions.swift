@@ -40,7 +40,9 @@ struct RequestOptions: ParsableArguments {
       try configuration.load(), as: source, timeout: .seconds(timeout))
     let result: CommandResult
     do {
-      result = try await client.send(request, timeout: .seconds(timeout))
+      result = try await client.send(request, timeout: .seconds(timeout)) { accepted in
+        if !json { StandardOutput.write(accepted.summary) }
+      }
     } catch {
       await client.disconnect()
       throw error

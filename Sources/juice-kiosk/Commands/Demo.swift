@@ -71,7 +71,7 @@ private struct DemoPanel {
     let desk = try await KioskClient(
       configuration, as: Source(kind: .restock, name: "demo"), timeout: Self.patience)
     StandardOutput.write(welcome)
-    for await line in Self.lines {
+    for await line in Keyboard.lines {
       let press = line.trimmingCharacters(in: .whitespaces)
       if press == "quit" { break }
       if press.isEmpty { continue }
@@ -109,15 +109,5 @@ private struct DemoPanel {
     let request = Request(id: Request.ID(UUID().uuidString), command: command)
     let result = try await client.send(request, timeout: Self.patience)
     StandardOutput.write("> " + result.summary)
-  }
-
-  /// What is typed, read on a thread of its own: none of the pool's is held up by a person.
-  private static var lines: AsyncStream<String> {
-    AsyncStream { lines in
-      Thread.detachNewThread {
-        while let line = readLine() { lines.yield(line) }
-        lines.finish()
-      }
-    }
   }
 }

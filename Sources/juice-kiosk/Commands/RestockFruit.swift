@@ -17,14 +17,18 @@ struct RestockFruit: AsyncParsableCommand {
     help: ArgumentHelp(
       "Only if so many of this fruit are there now; may be given several times.",
       valueName: "fruit=N"))
-  var expect: [String] = []
+  var expect: [FruitNumber] = []
 
   @OptionGroup var request: RequestOptions
 
   func run() async throws {
     var (add, set): (FruitAmounts, FruitAmounts) = ([:], [:])
     for change in changes {
-      let (fruit, number) = try Self.parse(change)
+      guard let parsed = FruitNumber(argument: change) else {
+        throw ValidationError(
+          "\(change) is not of the form strawberry=+20, kiwi=-1 or mango=30.")
+      }
+      let (fruit, number) = (parsed.fruit, parsed.number)
       guard add[fruit] == nil, set[fruit] == nil else {
         throw ValidationError("\(fruit) is named twice.")
       }
@@ -34,20 +38,7 @@ struct RestockFruit: AsyncParsableCommand {
         set[fruit] = number
       }
     }
-    var expected: FruitAmounts = [:]
-    for expectation in expect {
-      let (fruit, number) = try Self.parse(expectation)
-      expected[fruit] = number
-    }
     try await request.send(
-      .restock(Restock(add: add, set: set, expect: expected)), of: .restock)
-  }
-
-  private static func parse(_ text: String) throws(ValidationError) -> (Fruit.ID, Int) {
-    let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-    guard parts.count == 2, let fruit = Fruit.ID(parts[0]), let number = Int(parts[1]) else {
-      throw ValidationError("\(text) is not of the form strawberry=+20, kiwi=-1 or mango=30.")
-    }
-    return (fruit, number)
+      .restock(Restock(add: add, set: set, expect: FruitAmounts(expect))), of: .restock)
   }
 }

@@ -1,0 +1,248 @@
+import ConfigurationFiles
+import Foundation
+import JuiceDomain
+import KioskMessages
+import MessageBroker
+import Program
+
+/// A machine with a clock, a keyboard and a screen instead of pumps: does what `MachineFirmware` says.
+actor TerminalMachine {
+  struct Settings: Sendable {
+    var name: MachineID
+    var atOnce = 1
+    /// How long a glass takes; `nil`: until a person says that it is done.
+    var glass: Duration?
+    /// Every so manieth pour fails; 0: none.
+    var failEvery = 0
+    /// Where in each pour the power goes, in percent.
+    var powerCutAt: Int?
+    var hasBars = false
+  }
+
+  /// The exit code of a power cut.
+  static let powerCut: Int32 = 79
+
+  private struct Pour {
+    enum Turn { case done, jam, powerCut }
+
+    let order: MachineOrder
+    let begun: ContinuousClock.Instant
+    /// When it takes a turn, and which; `nil`: a person says.
+    let turn: (at: ContinuousClock.Instant, kind: Turn)?
+    /// How long all of it takes.
+    let length: Duration
+  }
+
+  private let settings: Settings
+  private let topics: KioskTopics
+  private let kiosk: KioskID
+  private let memory: MachineMemory
+  private let log: PourLog?
+  private let broker: any BrokerClient
+  private var firmware: MachineFirmware
+  private var status = MachineStatus.online
+  private var pours: [Pour] = []
+  private var pourCount = 0
+  private var wasOnline = false
+  private var screen: PourScreen
+
+  init(
+    _ settings: Settings, _ configuration: KioskConfiguration, memory: MachineMemory,
+    log: PourLog?
+  ) throws(Failure) {
+    self.settings = settings
+    self.memory = memory
+    self.log = log
+    topics = configuration.topics
+    kiosk = configuration.kiosk.id
+    broker = try configuration.makeBroker()
+    firmware = MachineFirmware(last: memory.last, atOnce: settings.atOnce)
+    screen = PourScreen(isLive: settings.hasBars)
+  }
+
+  /// Until the task is cancelled; then what is in hand has failed.
+  func run() async throws(Failure) {
+    let name = settings.name
+    let result = topics.result(for: Source(kind: .made, name: name.text))
+    let listening = [topics.make(by: name), topics.cancel(by: name), result]
+    await broker.connect(
+      SessionOptions(
+        clientID: "juice-machine-\(kiosk)-\(name)",
+        subscriptions: listening.map(TopicFilter.init(unchecked:)), will: message(.offline),
+        limits: .commands))
+    while !Task.isCancelled {
+      switch await broker.nextEvent(timeout: wait) {
+      case .deliveries(let deliveries):
+        try await perform(deliveries.flatMap { hear($0) })
+      case .online:
+        wasOnline = true
+        screen.tell("\(name) is \(status.text); its last job was \(firmware.last)")
+        await publish([message(status)])
+      case .offline(let error):
+        guard wasOnline || error.isTransient, error != .sessionTakenOver else {
+          throw Failure(error)
+        }
+        screen.tell("\(error); waiting for it")
+      case .refused(let topics):
+        for (topic, reason) in topics { screen.tell("the broker refuses \(topic): \(reason)") }
+      case .confirmed, .updated, nil: break
+      }
+      try await takeTurns()
+      screen.draw(pours.map { bar(of: $0) })
+    }
+    await leave()
+  }
+
+  private func leave() async {
+    for pour in pours { try? await end(pour, .failed(reason: "stopped", used: nil)) }
+    await publish([message(.offline)])
+    await broker.disconnect(grace: .seconds(1))
+  }
+
+  // MARK: What it hears
+
+  private func hear(_ delivery: Delivery) -> [MachineFirmware.Action] {
+    let message = delivery.message
+    guard delivery.excess == nil, !message.retain else {
+      let excess = delivery.excess.map { "the \($0.rawValue) is too large" }
+      let flaw = excess ?? "the broker had kept it"
+      screen.tell("passed over \(message.topic): \(flaw)")
+      return []
+    }
+    do throws(JSONError) {
+      switch message.topic {
+      case topics.make(by: settings.name):
+        return firmware.make(try MachineOrder(payload: message.payload))
+      case topics.cancel(by: settings.name):
+        return firmware.cancel(try MachineOrder.cancelled(message.payload))
+      default:
+        screen.tell("the kiosk says: \(try CommandResult(payload: message.payload).summary)")
+      }
+    } catch {
+      screen.tell("passed over \(message.topic): \(error)")
+    }
+    return []
+  }
+
+  private func perform(_ actions: [MachineFirmware.Action]) async throws(Failure) {
+    var messages: [Message] = []
+    for action in actions {
+      switch action {
+      case .remember(let job): try memory.remember(job)
+      case .begin(let order): try begin(order)
+      case .say(let answer):
+        messages.append(Message(topic: topics.made(by: settings.name), payload: answer.payload))
+        if answer.status != .started { screen.tell("job \(answer.job): \(answer.words)") }
+      }
+    }
+    await publish(messages)
+  }
+
+  // MARK: What it makes
+
+  private func begin(_ order: MachineOrder) throws(Failure) {
+    pourCount += 1
+    let now = ContinuousClock.now
+    let length = (settings.glass ?? .zero) * order.quantity
+    var turn = (at: now + length, kind: Pour.Turn.done)
+    if let percent = settings.powerCutAt {
+      turn = (now + length * percent / 100, .powerCut)
+    } else if settings.failEvery > 0, pourCount.isMultiple(of: settings.failEvery) {
+      turn = (now + length / 2, .jam)
+    }
+    try log?.begins(order)
+    pours.append(
+      Pour(
+        order: order, begun: now, turn: settings.glass == nil ? nil : turn, length: length))
+    let hint = settings.glass == nil ? "; Enter when it is done" : ""
+    screen.tell("job \(order.job), ticket \(order.ticket): \(order.words)\(hint)")
+  }
+
+  /// Until something happens by itself, or the bars have grown; `nil`: until somebody says something.
+  private var wait: Duration? {
+    let next = pours.compactMap(\.turn?.at).min().map { max($0 - .now, .zero) }
+    return screen.isLive ? next.map { min($0, .milliseconds(100)) } : next
+  }
+
+  private func takeTurns() async throws(Failure) {
+    let now = ContinuousClock.now
+    for pour in pours {
+      guard let turn = pour.turn, turn.at <= now else { continue }
+      switch turn.kind {
+      case .done: try await end(pour, .done)
+      case .jam: try await end(pour, .failed(reason: "jam", used: pour.order.half))
+      case .powerCut:
+        screen.tell("job \(pour.order.job): the power is cut")
+        // Nobody takes leave.
+        _exit(Self.powerCut)
+      }
+    }
+  }
+
+  private func end(_ pour: Pour, _ status: MachineAnswer.Status) async throws(Failure) {
+    guard let index = pours.firstIndex(where: { $0.order.job == pour.order.job }) else { return }
+    pours.remove(at: index)
+    try log?.ends(pour.order, status)
+    try await perform(firmware.finish(pour.order.job, status))
+  }
+
+  // MARK: What a person types
+
+  func type(_ line: String) async throws(Failure) {
+    switch MachineLine(line) {
+    case .ends(let job, let status):
+      guard let pour = pours.first(where: { job == nil || $0.order.job == job }) else {
+        return screen.tell(job.map { "job \($0) is not in hand" } ?? "nothing is in hand")
+      }
+      try await end(pour, status)
+    case .status(let status):
+      self.status = status
+      firmware.isInFault = status != .online
+      screen.tell("\(settings.name) is \(status.text)")
+      await publish([message(status)])
+    case nil: screen.tell(MachineLine.help)
+    }
+  }
+
+  // MARK: What it says
+
+  private func message(_ status: MachineStatus) -> Message {
+    Message(topic: topics.status(of: settings.name), text: status.text, retain: true)
+  }
+
+  private func publish(_ messages: [Message]) async {
+    do throws(BrokerError) { try await broker.publish(messages) } catch {
+      screen.tell("\(error)")
+    }
+    await broker.settle()
+  }
+
+  private func bar(of pour: Pour) -> String {
+    let part =
+      pour.length > .zero ? min(1, (ContinuousClock.now - pour.begun) / pour.length) : 1
+    let cells = Int(part * 24)
+    return "job \(pour.order.job)".padded(to: 10) + pour.order.words.padded(to: 26)
+      + String(repeating: "█", count: cells) + String(repeating: "░", count: 24 - cells)
+      + "\(Int(part * 100))%".padded(to: 5, left: true)
+  }
+}
+
+extension MachineOrder {
+  fileprivate var words: String { "\(quantity) \(juice)" }
+
+  /// What is used up in the middle of it.
+  fileprivate var half: FruitAmounts {
+    FruitAmounts(recipe.times(quantity).map { (fruit: $0.fruit, amount: ($0.amount + 1) / 2) })
+  }
+}
+
+extension MachineAnswer {
+  fileprivate var words: String {
+    switch status {
+    case .failed(let reason, let used):
+      "failed, \(reason)" + (used.map { "; used \($0)" } ?? "")
+    case .unknown: "unknown: it was begun, or passed over, before the power came back"
+    case .started, .done, .cancelled: status.name
+    }
+  }
+}
