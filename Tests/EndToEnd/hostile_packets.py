@@ -17,7 +17,7 @@ BASE = "kiosk/k1"
 # An account of each role.
 ACCOUNTS = {
     "panel1": "panel", "office": "dashboard", "homeassistant": "homeassistant",
-    "window": "display", "nagios": "monitor", "controller": "controller",
+    "window": "display", "nagios": "monitor", "controller": "controller", "bar": "machine",
 }
 # Around the limits of the kiosk and those of the protocol; levels, around mosquitto's 200.
 LENGTHS = [0, 1, 2, 64, 65, 255, 256, 257, 1000, 4095, 4096, 4097, 20_000, 65_534, 65_535]
@@ -41,7 +41,7 @@ class Maker:
     def __init__(self, seed: int) -> None:
         self.random = Random(seed)
         # Who may not send anything that the kiosk hears sends little.
-        self.account = self.random.choices(list(ACCOUNTS), [8, 4, 3, 1, 1, 1])[0]
+        self.account = self.random.choices(list(ACCOUNTS), [8, 4, 3, 1, 1, 1, 2])[0]
         # A part that no broker passes on keeps the others from the kiosk: most have none.
         self.is_broken = self.chance(0.2)
 

@@ -12,7 +12,7 @@ from mosquitto import Mosquitto
 
 SHIPPED = ROOT / "deploy/mosquitto/bridge.conf"
 PASSES = ["stock", "stock/kiwi", "juice/kiwi", "menu", "alert/kiwi", "service", "status", "info",
-          "health", "sales", "forecast", "history"]
+          "health", "sales", "forecast", "history", "machine/bar"]
 
 
 def bridge(centre: Mosquitto) -> str:
@@ -34,7 +34,7 @@ def shop(centre: Mosquitto, make_broker: MakeBroker) -> Mosquitto:
 
 @pytest.fixture
 def kiosk(shop: Mosquitto, make_kiosk: MakeKiosk) -> Kiosk:
-    return make_kiosk(shop).start()
+    return make_kiosk(shop, machines=[{"name": "bar", "juices": ["mango"]}]).start()
 
 
 def office(centre: Mosquitto) -> Client:
@@ -50,6 +50,8 @@ def test_head_office_sees_the_shop_and_restocks_it(centre: Mosquitto, kiosk: Kio
         assert desk.ask("restock/head-office", '{"add":{"kiwi":5}}').json["status"] == "applied"
         desk.messages.first(lambda m: (m.topic, m.text) == (f"{BASE}/stock/kiwi", "15"))
         assert desk.ask("service/head-office", "closed").json["status"] == "applied"
+        decided = desk.ask("job/head-office", '{"job":7,"decision":"poured"}').json
+        assert decided["reason"] == "not_asked"
     finally:
         desk.close()
 
