@@ -1,0 +1,336 @@
+"""Juices that a machine makes: the machine in the terminal, customers, and a judge with its pour log."""
+
+import json
+import random
+import signal
+import subprocess
+import threading
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any, Callable
+
+from arrivals import PATIENCE, Arrivals, eventually
+from client import BASE, Client
+from kiosk import RECIPES, Kiosk, environment, program
+
+FINAL = {"ready", "failed", "rejected", "out_of_stock"}
+Amounts = dict[str, int]
+
+
+class TerminalMachine:
+    """`juice-kiosk machine`, and what may be known of it from outside."""
+
+    def __init__(self, kiosk: Kiosk, name: str = "bar") -> None:
+        self.kiosk = kiosk
+        self.name = name
+        self.pour_log = kiosk.folder / f"pours-{name}"
+        self.memory = kiosk.folder / f"machine-{name}.last"
+        self.said: Arrivals[str] = Arrivals()
+        self.process: subprocess.Popen | None = None
+        #: So many lines the pour log had when it was started last.
+        self.lines_before = 0
+
+    def launch(self, *options: str) -> "TerminalMachine":
+        self.lines_before = len(self.log())
+        self.process = subprocess.Popen(
+            [program(), "machine", self.name, "--pour-log", self.pour_log, "--config",
+             self.kiosk.config, *options],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            env=environment(),
+        )
+        threading.Thread(target=self._read, args=[self.process.stdout], daemon=True).start()
+        return self
+
+    def start(self, *options: str) -> "TerminalMachine":
+        since = len(self.said)
+        self.launch(*options)
+        self.said.first(lambda line: " its last job was " in line, since)
+        return self
+
+    def _read(self, lines: Any) -> None:
+        with lines:
+            for line in lines:
+                self.said.add(line.rstrip("\n"))
+
+    def type(self, line: str = "") -> None:
+        self.process.stdin.write(line + "\n")
+        self.process.stdin.flush()
+
+    def wait(self) -> int:
+        process, self.process = self.process, None
+        code = process.wait(PATIENCE)
+        process.stdin.close()
+        return code
+
+    def stop(self, sign: int = signal.SIGTERM) -> int:
+        self.process.send_signal(sign)
+        return self.wait()
+
+    def kill(self) -> None:
+        if self.process:
+            self.stop(signal.SIGKILL)
+
+    def log(self) -> list[dict]:
+        """What was poured, line by line."""
+        if not self.pour_log.exists():
+            return []
+        return [json.loads(line) for line in self.pour_log.read_text().splitlines()]
+
+
+class Watcher(Client):
+    """Hears all that the kiosk says."""
+
+    def __init__(self, port: int) -> None:
+        super().__init__(port, "kiosk/#")
+
+    def report(self, machine: str = "bar") -> dict:
+        """The latest of a machine."""
+        told = [m for m in self.messages if m.topic == f"{BASE}/machine/{machine}"]
+        return told[-1].json if told else {"jobs": []}
+
+    def wait_for_state(self, state: str, machine: str = "bar") -> dict:
+        self.messages.until(lambda: self.report(machine).get("state") == state)
+        return self.report(machine)
+
+    def wait_for_jobs(self, *states: str) -> list[dict]:
+        """Until the jobs of the machine are in these states; of those that it has, or waits for."""
+        jobs = lambda: self.report()["jobs"]
+        self.messages.until(lambda: [job["state"] for job in jobs()] == list(states))
+        return jobs()
+
+    def results(self, number: str) -> list[dict]:
+        heard = [m.json for m in self.messages if m.topic.endswith("/result")]
+        return [result for result in heard if result.get("id") == number]
+
+    def result(self, number: str, *statuses: str) -> dict:
+        """Waits until an order with this id is answered so."""
+        found = lambda: [r for r in self.results(number) if r["status"] in statuses]
+        return self.messages.until(found)[-1]
+
+
+class Customers(Client):
+    """One panel with so many orders under way, each until it is made or was not."""
+
+    def __init__(self, port: int, name: str, window: int = 4) -> None:
+        self.name = name
+        self.orders: dict[str, str] = {}
+        self.accepted: dict[str, dict] = {}
+        self.ends: dict[str, dict] = {}
+        self.contradictions: list[tuple[dict, dict]] = []
+        self.window = window
+        self.changed = threading.Condition()
+        self.is_over = False
+        self.chance = random.Random(name)
+        super().__init__(port, f"{BASE}/order/{name}/result", name=f"customers-{name}")
+        self.thread = threading.Thread(target=self._press, daemon=True)
+        self.thread.start()
+
+    def _press(self) -> None:
+        while True:
+            with self.changed:
+                has_room = lambda: self.is_over or len(self.orders) < len(self.ends) + self.window
+                self.changed.wait_for(has_room)
+                if self.is_over:
+                    return
+                number = f"{self.name}-{len(self.orders)}"
+                self.orders[number] = self.chance.choice(list(RECIPES))
+                is_down = any(end.get("reason") == "machine_down" for end in
+                              list(self.ends.values())[-1:])
+                if is_down:
+                    # While nobody makes anything there is no rush.
+                    self.changed.wait(0.1)
+            self._send(number)
+
+    def _send(self, number: str) -> None:
+        order = json.dumps({"id": number, "juice": self.orders[number]})
+        self.client.publish(f"{BASE}/order/{self.name}", order, 1)
+
+    def received(self, message: Any) -> None:
+        result = json.loads(message.payload)
+        number = result["id"]
+        with self.changed:
+            known = self.ends if result["status"] in FINAL else self.accepted
+            before = known.setdefault(number, result)
+            if before | {"duplicate": True} != result | {"duplicate": True}:
+                self.contradictions.append((before, result))
+            self.changed.notify_all()
+
+    def wait_for_ends(self, more: int, meanwhile: Callable[[], None]) -> None:
+        """Until so many more have ended. What a broker has lost is asked for again."""
+        wanted = len(self.ends) + more
+        deadline = time.monotonic() + PATIENCE
+        while True:
+            with self.changed:
+                if self.changed.wait_for(lambda: len(self.ends) >= wanted, 0.5):
+                    return
+            assert time.monotonic() < deadline, self.name
+            self.ask_again()
+            meanwhile()
+
+    def stop(self) -> None:
+        with self.changed:
+            self.is_over = True
+            self.changed.notify_all()
+        self.thread.join()
+
+    def ask_again(self) -> bool:
+        """Sends again what has not ended; returns whether there was any."""
+        with self.changed:
+            open_ones = [number for number in self.orders if number not in self.ends]
+        for number in open_ones:
+            self._send(number)
+        return bool(open_ones)
+
+
+class Person:
+    """Decides about what no machine can say, by the pour log."""
+
+    def __init__(
+        self, machine: TerminalMachine, watcher: Watcher, unmade: Callable[[], str]
+    ) -> None:
+        """`unmade`: what is to become of a juice that was not poured to the end."""
+        self.machine = machine
+        self.watcher = watcher
+        self.unmade = unmade
+        self.decisions: Counter[str] = Counter()
+        self.count = 0
+
+    def decide(self, within: float = PATIENCE) -> None:
+        """About each that is asked now and was begun, if it was, by a machine that is dead."""
+        log = self.machine.log()
+        for job in self.watcher.report()["jobs"]:
+            if job["state"] != "asked":
+                continue
+            number = self.current_number(job["job"])
+            lines = [line for line in log if line["job"] == number]
+            if len(lines) == 1 and lines[0] not in log[: self.machine.lines_before]:
+                continue
+            decision: dict[str, Any] = {"job": job["job"]}
+            end = lines[-1] if len(lines) == 2 else {}
+            if end.get("status") == "done":
+                decision |= {"decision": "poured"}
+            else:
+                # What was begun and cut off is thrown away.
+                used = {fruit: n * job["quantity"] for fruit, n in RECIPES[job["juice"]].items()}
+                decision |= {
+                    "decision": self.unmade(),
+                    "used": end.get("used", used if lines else dict.fromkeys(used, 0)),
+                }
+            self._say(decision, within)
+
+    def current_number(self, job: int) -> int:
+        """The order's, or that of the latest decision to make it again."""
+        again = [entry["seq"] for entry in self.machine.kiosk.entries()
+                 if entry["status"] == "again" and entry["job"] == job]
+        return again[-1] if again else job
+
+    def _say(self, decision: dict, within: float) -> None:
+        self.count += 1
+        number = f"d{self.count}"
+        deadline = time.monotonic() + within
+        while time.monotonic() < deadline:
+            self.watcher.publish(f"{BASE}/job/person", json.dumps(decision | {"id": number}))
+            try:
+                self.watcher.messages.until(lambda: self.watcher.results(number), 2)
+                self.decisions[decision["decision"]] += 1
+                return
+            except TimeoutError:
+                # A broker that was killed has lost it; the id makes it count once.
+                continue
+        raise TimeoutError(f"nobody has heard {decision}")
+
+
+def judge(kiosk: Kiosk, log: list[dict], initial: int = 10) -> Counter[str]:
+    """Nothing poured twice, nothing lost, each fruit accounted for; all by the ledger and the pour log.
+
+    `initial`: of each fruit. Returns how many orders ended in each way.
+    """
+    kiosk.verify()
+    begun: Counter[int] = Counter()
+    ended: dict[int, dict] = {}
+    for line in log:
+        if line["pour"] == "begins":
+            begun[line["job"]] += 1
+        else:
+            assert line["job"] not in ended and begun[line["job"]] == 1, line
+            ended[line["job"]] = line
+    assert not begun or max(begun.values()) == 1, begun.most_common(1)
+
+    ledger = kiosk.ledger()
+    orders = {entry["seq"]: entry for entry in ledger if entry["status"] == "accepted"}
+    numbers = {seq: [seq] for seq in orders}
+    ends: dict[int, dict] = {}
+    gone: Counter[str] = Counter()
+    # What a person said is gone for nothing, by the number of the attempt.
+    thrown: dict[int, Amounts] = {}
+    stock: Counter[str] = Counter()
+    for entry in ledger:
+        stock.update(entry.get("changes", {}))
+        job = entry.get("job")
+        if entry["status"] == "again":
+            thrown[numbers[job][-1]] = negative(entry.get("changes", {}))
+            numbers[job].append(entry["seq"])
+        elif entry["status"] in ("made", "failed", "returned"):
+            assert job not in ends, f"{job} ended twice"
+            ends[job] = entry
+    assert set(ends) == set(orders), set(orders) - set(ends)
+    assert set(begun) <= {number for each in numbers.values() for number in each}
+
+    for seq, order in orders.items():
+        recipe = {f: n * order["quantity"] for f, n in RECIPES[order["juice"]].items()}
+        assert negative(order["changes"]) == recipe
+        *earlier, last = numbers[seq]
+        for number in earlier:
+            assert ended.get(number, {}).get("status") != "done", f"{seq} was poured already"
+            gone.update(thrown[number])
+        end, pour = ends[seq], ended.get(last, {})
+        back = end.get("changes", {})
+        if end["status"] == "made":
+            assert pour.get("status") == "done", (end, pour)
+            assert not back
+            gone.update(recipe)
+            continue
+        assert pour.get("status") != "done", (end, pour)
+        used = subtract(recipe, back)
+        gone.update(used)
+        if end["status"] == "failed":
+            assert (pour["status"], pour["reason"]) == ("failed", end["reason"]), (end, pour)
+            assert pour["used"] == used
+        elif end["reason"] == "waited_too_long":
+            assert last not in begun and not used
+        else:
+            assert end["reason"] == "given_back"
+            assert used == ((pour.get("used") or recipe) if last in begun else {})
+    assert stock == Counter({fruit: initial - gone[fruit] for fruit in stock})
+    return Counter(f"{end['status']} {end.get('reason', '')}".strip() for end in ends.values())
+
+
+def judge_answers(kiosk: Kiosk, panels: list[Customers]) -> None:
+    """Each order is answered to its end, and as the ledger has it."""
+    by_seq = {entry["seq"]: entry for entry in kiosk.entries()}
+    orders = {seq: entry for seq, entry in by_seq.items() if entry["status"] == "accepted"}
+    heard = 0
+    for panel in panels:
+        assert panel.contradictions == [], panel.contradictions[0]
+        assert set(panel.ends) == set(panel.orders)
+        for number, told in panel.ends.items():
+            entry = by_seq[told["seq"]]
+            assert (entry["id"], entry["juice"]) == (number, panel.orders[number])
+            assert entry["status"] == {"ready": "made"}.get(told["status"], entry["status"])
+            if "job" in entry:
+                heard += 1
+                assert told["ticket"] == orders[entry["job"]]["ticket"]
+                assert told["status"] == ("ready" if entry["status"] == "made" else "failed")
+        for number, told in panel.accepted.items():
+            assert orders[told["seq"]]["id"] == number
+    assert heard == len(orders)
+
+
+def negative(amounts: Amounts) -> Amounts:
+    return {fruit: -amount for fruit, amount in amounts.items() if amount}
+
+
+def subtract(amounts: Amounts, less: Amounts) -> Amounts:
+    rest = {fruit: amount - less.get(fruit, 0) for fruit, amount in amounts.items()}
+    return {fruit: amount for fruit, amount in rest.items() if amount}

@@ -1,0 +1,427 @@
+"""A juice that a machine makes is poured once, or given back once, or waits for a person."""
+
+import os
+import pty
+import random
+import signal
+import subprocess
+import time
+from typing import Any, Callable, Iterator
+
+import pytest
+
+from arrivals import PATIENCE, eventually
+from client import BASE
+from conftest import MakeBroker, MakeKiosk, Say
+from kiosk import Kiosk, environment, one_line, program
+from pouring import Customers, Person, TerminalMachine, Watcher, judge, judge_answers
+
+KILLS = int(os.environ.get("KIOSK_KILLS", "30"))
+BAR = {"name": "bar", "start_seconds": 2, "finish_seconds": 60}
+
+
+@pytest.fixture
+def kiosk(make_kiosk: MakeKiosk) -> Kiosk:
+    return make_kiosk(machines=[BAR]).start()
+
+
+@pytest.fixture
+def make_machine() -> Iterator[Callable[[Kiosk], TerminalMachine]]:
+    machines: list[TerminalMachine] = []
+
+    def make(kiosk: Kiosk) -> TerminalMachine:
+        machines.append(TerminalMachine(kiosk))
+        return machines[-1]
+
+    yield make
+    for machine in machines:
+        machine.kill()
+
+
+@pytest.fixture
+def bar(kiosk: Kiosk, make_machine: Callable[[Kiosk], TerminalMachine]) -> TerminalMachine:
+    """Not running yet."""
+    return make_machine(kiosk)
+
+
+@pytest.fixture
+def watcher(broker) -> Iterator[Watcher]:
+    watcher = Watcher(broker.port)
+    yield watcher
+    watcher.close()
+
+
+def order(watcher: Watcher, number: str, juice: str = "kiwi", **more: Any) -> dict:
+    """Returns the first answer."""
+    return watcher.order({"id": number, "juice": juice} | more)
+
+
+def pours(machine: TerminalMachine) -> list[tuple[str, int, str | None]]:
+    return [(line["pour"], line["job"], line.get("status")) for line in machine.log()]
+
+
+def statuses(kiosk: Kiosk) -> list[str]:
+    return [entry["status"] for entry in kiosk.ledger()[1:]]
+
+
+# MARK: The way of an order
+
+
+def test_an_order_is_accepted_made_and_ready(
+    kiosk: Kiosk, bar: TerminalMachine, watcher: Watcher
+) -> None:
+    assert order(watcher, "a0")["reason"] == "machine_down"
+    bar.start("--seconds", "0.2")
+    watcher.wait_for_state("idle")
+    accepted = order(watcher, "a1", quantity=2)
+    assert (accepted["status"], accepted["place"], accepted["machine"]) == ("accepted", 1, "bar")
+    assert accepted["used"] == {"kiwi": 6} and accepted["stock"]["kiwi"] == 4
+    ready = watcher.result("a1", "ready")
+    assert (ready["ticket"], ready["stock"]) == (accepted["ticket"], accepted["stock"])
+    assert watcher.wait_for_state("idle")["ready"] == [accepted["ticket"]]
+    assert statuses(kiosk) == ["rejected", "accepted", "made"]
+    job = accepted["seq"]
+    assert pours(bar) == [("begins", job, None), ("ends", job, "done")]
+    assert int(bar.memory.read_text()) == job
+    # The last answer again.
+    assert order(watcher, "a1", quantity=2) == ready | {"duplicate": True}
+    assert bar.stop() == 0
+    watcher.wait_for_state("offline")
+    assert order(watcher, "a2")["reason"] == "machine_down"
+    kiosk.verify()
+
+
+def test_the_command_waits_for_the_machine(kiosk: Kiosk, bar: TerminalMachine) -> None:
+    bar.start("--seconds", "0.2")
+    eventually(lambda: kiosk.command("order", "kiwi").returncode == 0)
+    made = kiosk.command("order", "kiwi", "--json")
+    assert (made.returncode, '"ready"' in made.stdout) == (0, True)
+    bar.stop()
+    bar.start("--manual")
+    late = kiosk.command("order", "banana", "--id", "b1", "--timeout", "1")
+    assert late.returncode == 75 and late.stdout.startswith("Banana juice is being made.")
+    assert "ask again with --id b1" in one_line(late.stderr)
+
+
+def test_a_jam_gives_back_what_was_not_used(
+    kiosk: Kiosk, bar: TerminalMachine, watcher: Watcher
+) -> None:
+    bar.start("--seconds", "0.1", "--fail-every", "1")
+    watcher.wait_for_state("idle")
+    order(watcher, "a1", "mango_kiwi", quantity=2)
+    failed = watcher.result("a1", "failed")
+    assert (failed["reason"], failed["message"]) == ("jam", "Sorry, Mango kiwi juice could not be made.")
+    assert (failed["stock"]["mango"], failed["stock"]["kiwi"]) == (8, 9)
+    assert bar.log()[-1]["used"] == {"mango": 2, "kiwi": 1}
+    kiosk.verify()
+
+
+def test_three_failures_close_a_machine_and_a_success_opens_it(
+    kiosk: Kiosk, bar: TerminalMachine, watcher: Watcher
+) -> None:
+    bar.start("--seconds", "0", "--fail-every", "1")
+    watcher.wait_for_state("idle")
+    for number in ("a1", "a2", "a3"):
+        assert order(watcher, number, "banana")["status"] == "accepted"
+        watcher.result(number, "failed")
+    watcher.wait_for_state("failing")
+    watcher.messages.first(lambda m: (m.topic, m.text) == (f"{BASE}/juice/banana", "0"))
+    assert order(watcher, "a4", "banana")["reason"] == "machine_down"
+    # Coming back, it has one try.
+    bar.stop()
+    bar.start("--seconds", "0", "--fail-every", "1")
+    watcher.wait_for_state("idle")
+    order(watcher, "a5", "banana")
+    watcher.result("a5", "failed")
+    watcher.wait_for_state("failing")
+    bar.stop()
+    bar.start("--seconds", "0")
+    watcher.wait_for_state("idle")
+    order(watcher, "a6", "banana")
+    watcher.result("a6", "ready")
+    kiosk.verify()
+
+
+# MARK: A power cut
+
+
+@pytest.mark.parametrize(
+    ("decision", "status", "kiwi"),
+    [(["poured"], "ready", 7), (["give-back", "--used", "kiwi=1"], "failed", 9), (["again"], "ready", 7)],
+    ids=["poured", "give-back", "again"],
+)
+def test_a_power_cut_in_mid_pour_is_asked_and_never_poured_by_itself(
+    kiosk: Kiosk, bar: TerminalMachine, watcher: Watcher, decision: list[str], status: str, kiwi: int
+) -> None:
+    bar.start("--seconds", "0.2", "--power-cut-at", "50")
+    watcher.wait_for_state("idle")
+    job = order(watcher, "a1")["seq"]
+    assert bar.wait() == 79
+    bar.start("--seconds", "0")
+    [asked] = watcher.wait_for_jobs("asked")
+    assert asked["job"] == job and pours(bar) == [("begins", job, None)]
+    # Nobody else has to wait for that.
+    order(watcher, "a2", "banana")
+    watcher.result("a2", "ready")
+    assert kiosk.command("job", str(job), *decision).returncode == 0
+    assert watcher.result("a1", status)["stock"]["kiwi"] == kiwi
+    begun = [number for pour, number, _ in pours(bar) if pour == "begins"]
+    assert len(set(begun)) == len(begun) == (3 if decision == ["again"] else 2)
+    twice = kiosk.command("job", str(job), "poured")
+    assert twice.returncode == 65 and "not_asked" in one_line(twice.stderr)
+    kiosk.verify()
+
+
+# MARK: Time
+
+
+def test_what_waits_too_long_is_given_back_and_what_was_begun_is_not(
+    make_kiosk: MakeKiosk, make_machine: Callable[[Kiosk], TerminalMachine], watcher: Watcher
+) -> None:
+    # The machine is given two at a time, and takes one: the second is cancelled there, the third here.
+    kiosk = make_kiosk(
+        machines=[BAR | {"at_once": 2, "start_seconds": 1}], orders={"max_age_seconds": 2}
+    ).start()
+    bar = make_machine(kiosk).start("--manual")
+    watcher.wait_for_state("idle")
+    begun, second, third = [order(watcher, number)["seq"] for number in ("a1", "a2", "a3")]
+    for number in ("a2", "a3"):
+        assert watcher.result(number, "failed")["reason"] == "waited_too_long"
+    bar.said.first(f"job {second}: cancelled".__eq__)
+    bar.type()
+    assert watcher.result("a1", "ready")["stock"]["kiwi"] == 7
+    assert [number for _, number, _ in pours(bar)] == [begun, begun]
+    assert third > second
+    kiosk.verify()
+
+
+def test_a_cancellation_that_crosses_a_start_loses(
+    make_kiosk: MakeKiosk, make_machine: Callable[[Kiosk], TerminalMachine], watcher: Watcher
+) -> None:
+    kiosk = make_kiosk(
+        machines=[BAR | {"start_seconds": 1}], orders={"max_age_seconds": 2}
+    ).start()
+    bar = make_machine(kiosk).start("--seconds", "0")
+    watcher.wait_for_state("idle")
+    bar.process.send_signal(signal.SIGSTOP)
+    order(watcher, "a1")
+    watcher.wait_for_jobs("missing")
+    bar.process.send_signal(signal.SIGCONT)
+    watcher.result("a1", "ready")
+    watcher.wait_for_state("idle")
+    assert statuses(kiosk) == ["accepted", "made"]
+
+
+# MARK: A person
+
+
+def test_a_person_with_a_keyboard(kiosk: Kiosk, bar: TerminalMachine, watcher: Watcher) -> None:
+    bar.start("--manual")
+    watcher.wait_for_state("idle")
+    bar.type()
+    bar.said.first("nothing is in hand".__eq__)
+    bar.type("hello")
+    bar.said.first(lambda line: line.startswith("Enter: done."))
+    order(watcher, "a1")
+    watcher.wait_for_jobs("started")
+    bar.type()
+    watcher.result("a1", "ready")
+    watcher.wait_for_state("idle")
+    order(watcher, "a2")
+    [job] = watcher.wait_for_jobs("started")
+    bar.type("99")
+    bar.said.first("job 99 is not in hand".__eq__)
+    bar.type(f"{job['job']} failed no cups kiwi=1")
+    failed = watcher.result("a2", "failed")
+    assert (failed["reason"], failed["stock"]["kiwi"]) == ("no cups", 6)
+    bar.type("fault no cups")
+    assert watcher.wait_for_state("fault")["reason"] == "no cups"
+    assert order(watcher, "a3")["reason"] == "machine_down"
+    bar.type("online")
+    watcher.wait_for_state("idle")
+    order(watcher, "a4")
+    watcher.wait_for_jobs("started")
+    # The end of the input is a farewell: what is in hand has failed.
+    bar.process.stdin.close()
+    assert watcher.result("a4", "failed")["reason"] == "stopped"
+    assert bar.process.wait(PATIENCE) == 0
+    watcher.wait_for_state("offline")
+
+
+def test_a_machine_survives_what_it_cannot_read(
+    kiosk: Kiosk, bar: TerminalMachine, watcher: Watcher
+) -> None:
+    bar.start("--seconds", "0")
+    watcher.wait_for_state("idle")
+    job = '{"job":%s,"ticket":1,"juice":"kiwi","quantity":%s,"recipe":{"kiwi":3}}'
+    for payload in ["", "{}", "kiwi", "[" * 5_000, b"\xff\xfe", job % (2, 0), job % (2, 10**9),
+                    job % (10**30, 1), job % ('"2"', 1), '{"job":2}\x1b[2J']:
+        since = len(bar.said)
+        watcher.publish(f"{BASE}/make/bar", payload)
+        told = bar.said.first(lambda line: f"passed over {BASE}/make/bar" in line, since)
+        assert "\x1b" not in told
+    watcher.publish(f"{BASE}/make/bar/cancel", "cancel")
+    bar.said.first(lambda line: f"passed over {BASE}/make/bar/cancel" in line)
+    watcher.publish(f"{BASE}/make/bar", job % (2, 1), retain=True)
+    watcher.messages.first(lambda m: m.topic == f"{BASE}/made/bar" and m.json["status"] == "done")
+    bar.stop()
+    # What the broker has kept is nobody's order.
+    watcher.publish(f"{BASE}/make/bar", job % (3, 1), retain=True)
+    bar.start("--seconds", "0")
+    bar.said.first(lambda line: line.endswith("the broker had kept it"))
+    assert [number for _, number, _ in pours(bar)] == [2, 2]
+    watcher.publish(f"{BASE}/made/bar/result", '{"status":"rejected","reason":"malformed"}')
+    bar.said.first("the kiosk says: rejected (malformed)".__eq__)
+
+
+def test_a_machine_that_cannot_begin_says_why(kiosk: Kiosk, bar: TerminalMachine) -> None:
+    bar.start()
+    second = kiosk.command("machine", "bar")
+    assert second.returncode == 75 and "runs already" in one_line(second.stderr)
+    unknown = kiosk.command("machine", "blender")
+    assert unknown.returncode == 78 and "it has bar" in one_line(unknown.stderr)
+    bar.stop()
+    bar.memory.write_text("apples\n")
+    damaged = kiosk.command("machine", "bar")
+    assert damaged.returncode == 65 and "holds no number" in one_line(damaged.stderr)
+    nowhere = kiosk.command("machine", "bar", "--memory", "nowhere/last")
+    assert nowhere.returncode == 78 and "nowhere" in one_line(nowhere.stderr)
+    bar.memory.unlink()
+    bar.memory.symlink_to(kiosk.config)
+    assert kiosk.command("machine", "bar").returncode == 78
+
+
+def test_progress_bars_on_a_terminal(kiosk: Kiosk, watcher: Watcher) -> None:
+    ours, theirs = pty.openpty()
+    machine = subprocess.Popen(
+        [program(), "machine", "bar", "--seconds", "0.5", "--config", kiosk.config],
+        stdin=theirs, stdout=theirs, env=environment(),
+    )
+    try:
+        watcher.wait_for_state("idle")
+        order(watcher, "a1")
+        watcher.result("a1", "ready")
+    finally:
+        machine.terminate()
+        machine.wait(PATIENCE)
+        os.close(theirs)
+    shown = os.read(ours, 1 << 16).decode()
+    os.close(ours)
+    assert "█░" in shown and "\x1b[1F\x1b[J" in shown and "job 2: done" in shown
+
+
+# MARK: Restarts
+
+
+@pytest.mark.parametrize("step", ["queued", "begun", "ended"])
+@pytest.mark.parametrize(
+    "ends", [("kiosk",), ("broker",), ("machine",), ("kiosk", "broker"), ("broker", "machine"),
+             ("machine", "kiosk"), ("kiosk", "broker", "machine")], ids="+".join,
+)
+def test_whoever_ends_at_whatever_step_comes_back(
+    broker, kiosk: Kiosk, bar: TerminalMachine, watcher: Watcher, ends: tuple[str, ...], step: str
+) -> None:
+    """Two orders: one that the machine has in hand, and one that waits in the kiosk."""
+    bar.start("--manual")
+    watcher.wait_for_state("idle")
+    if step == "queued":
+        # The machine never hears of them.
+        bar.process.send_signal(signal.SIGSTOP)
+    first, _ = [order(watcher, number)["seq"] for number in ("a1", "a2")]
+    if step == "queued":
+        watcher.wait_for_jobs("sent", "queued")
+    else:
+        watcher.wait_for_jobs("started", "queued")
+    if step == "ended" and "kiosk" in ends:
+        kiosk.kill()
+    if step == "ended" and "broker" in ends:
+        broker.kill()
+    if step == "ended":
+        bar.type()
+        eventually(lambda: ("ends", first, "done") in pours(bar))
+    since = len(kiosk.log)
+    for end, killed in {"kiosk": kiosk, "broker": broker, "machine": bar}.items():
+        if end in ends and killed.process:
+            killed.kill()
+    if "broker" in ends:
+        broker.start()
+    if "kiosk" in ends:
+        kiosk.start()
+    elif "broker" in ends:
+        kiosk.wait_for_log(" online", since)
+    if "machine" in ends:
+        bar.start("--manual")
+    else:
+        bar.process.send_signal(signal.SIGCONT)
+    watcher.wait_until_subscribed()
+
+    person = Person(bar, watcher, unmade=lambda: "again")
+
+    def are_ready() -> bool:
+        begun = [line["job"] for line in bar.log()[bar.lines_before:] if line["pour"] == "begins"]
+        for job in begun:
+            if ("ends", job, "done") not in pours(bar):
+                bar.type()
+                eventually(lambda: ("ends", job, "done") in pours(bar))
+        person.decide()
+        return [order(watcher, number)["status"] for number in ("a1", "a2")] == ["ready"] * 2
+
+    eventually(are_ready)
+    assert judge(kiosk, bar.log()) == {"made": 2}
+    assert person.count <= ("machine" in ends)
+
+
+# MARK: Kills
+
+
+@pytest.mark.parametrize("version", ["5", "3.1.1"])
+def test_whatever_is_killed_nothing_is_poured_twice_and_nothing_is_lost(
+    make_broker: MakeBroker, make_kiosk: MakeKiosk,
+    make_machine: Callable[[Kiosk], TerminalMachine], say: Say, version: str,
+) -> None:
+    initial = 1_000_000
+    broker = make_broker()
+    kiosk = make_kiosk(
+        broker, broker={"protocol": version}, machines=[BAR | {"at_once": 2}],
+        stock={"initial": initial, "capacity": 2 * initial},
+    ).start()
+    bar = make_machine(kiosk)
+    options = ["--seconds", "0.1", "--fail-every", "7", "--at-once", "2"]
+    bar.start(*options)
+    watcher = Watcher(broker.port)
+    panels = [Customers(broker.port, f"p{number}") for number in range(3)]
+    chance = random.Random(time.time_ns())
+    person = Person(bar, watcher, unmade=lambda: chance.choice(["again", "give_back"]))
+    kills = {"kiosk": 0, "broker": 0, "machine": 0}
+    try:
+        while sum(kills.values()) < KILLS:
+            panels[chance.randrange(3)].wait_for_ends(chance.randrange(4), person.decide)
+            victims = chance.sample(list(kills), chance.choice([1, 1, 1, 2, 3]))
+            for victim in victims:
+                kills[victim] += 1
+                {"kiosk": kiosk, "broker": broker, "machine": bar}[victim].kill()
+            chance.shuffle(victims)
+            for victim in victims:
+                if victim == "kiosk":
+                    kiosk.launch()
+                elif victim == "broker":
+                    broker.start()
+                else:
+                    bar.launch(*options)
+            if "broker" in victims:
+                for client in [watcher, *panels]:
+                    client.wait_until_subscribed()
+            person.decide()
+        for panel in panels:
+            panel.stop()
+        for panel in panels:
+            panel.wait_for_ends(len(panel.orders) - len(panel.ends), person.decide)
+        ends = judge(kiosk, bar.log(), initial)
+        judge_answers(kiosk, panels)
+        watcher.messages.until(lambda: watcher.report()["jobs"] == [])
+    finally:
+        for client in [watcher, *panels]:
+            client.close()
+    pressed = sum(len(panel.orders) for panel in panels)
+    begun = sum(line["pour"] == "begins" for line in bar.log())
+    say(f"{kills}, {pressed} orders, {begun} pours, {dict(ends)}, a person: {dict(person.decisions)}")
