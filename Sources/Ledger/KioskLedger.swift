@@ -127,7 +127,7 @@ extension KioskLedger {
   private static let openJobs = """
     SELECT entry.*, job.number, job.state, job.topic, job.correlation,
       (SELECT at FROM entry WHERE seq = job.number) AS begun
-    FROM job JOIN entry USING (seq) ORDER BY job.seq
+    FROM job JOIN entry USING (seq) ORDER BY job.number
     """
 
   /// More than anybody presses within the longest time that a button may bounce.

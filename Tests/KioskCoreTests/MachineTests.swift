@@ -292,6 +292,24 @@ import Testing
     try kiosk.ledger.verify()
   }
 
+  @Test func whatIsMadeAgainIsBehindEveryLowerNumber() throws {
+    // The machine has 3 in hand; 4 waits, then what was 2 waits as 5.
+    try kiosk.receive(.order("banana"), .order("banana"), .order("banana"))
+    try kiosk.receive(
+      .made(#"{"job":2,"status":"unknown"}"#), .made(#"{"job":3,"status":"started"}"#))
+    try kiosk.receive(.job(#"{"job":2,"decision":"again"}"#))
+    _ = kiosk.orders
+    #expect(kiosk.core.jobs.open.map(\.number) == [3, 4, 5])
+    try kiosk.restart()
+    #expect(kiosk.core.jobs.open.map(\.number) == [3, 4, 5])
+    _ = kiosk.orders
+    try kiosk.receive(.made(#"{"job":3,"status":"done"}"#))
+    #expect(
+      kiosk.orders == [
+        #"make/bar {"job":4,"ticket":3,"juice":"banana","quantity":1,"recipe":{"banana":2}}"#
+      ])
+  }
+
   @Test func whatIsMissingForAnotherAttemptIsSaid() throws {
     try leaveToAPerson()
     try kiosk.receive(.restock(#"{"set":{"kiwi":0}}"#))

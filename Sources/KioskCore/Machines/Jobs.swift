@@ -13,7 +13,7 @@ package import KioskMessages
 package struct Jobs: Sendable {
   private let settings: [KioskSettings.Machine]
   private let maximumAge: Duration
-  /// In the order in which they were accepted.
+  /// In the order of their numbers.
   package private(set) var open: [Job]
   private var records: [MachineID: MachineRecord]
   /// What this process knows beside that; gone with it.
@@ -129,15 +129,17 @@ package struct Jobs: Sendable {
   mutating func set(_ job: Job, to state: JobState, heardAt uptime: Duration? = nil) -> Job {
     var job = job
     job.state = state
-    replace(job)
+    if let index = open.firstIndex(where: { $0.seq == job.seq }) { open[index] = job }
     watches[job.seq] = uptime.map { Watch(since: $0, askedAt: $0) }
     return job
   }
 
-  mutating func replace(_ job: Job) {
-    guard let index = open.firstIndex(where: { $0.seq == job.seq }) else { return }
-    open[index] = job
+  /// It is made once more, under its new number.
+  mutating func makeAgain(_ job: Job) {
+    // A machine begins no number below one that it has begun: it goes behind all that wait.
+    open.removeAll { $0.seq == job.seq }
     watches[job.seq] = nil
+    open.append(job)
   }
 
   mutating func remove(_ job: Job, isMade: Bool) {

@@ -99,7 +99,7 @@ extension Kiosk {
       var again = job
       // guard: what is made again has a new number
       (again.number, again.at, again.state) = (entry.seq, entry.at, .queued)
-      jobs.replace(again)
+      jobs.makeAgain(again)
       decision.transaction.jobs[job.seq] = .some(again)
     }
   }
