@@ -11,6 +11,7 @@ from typing import Iterator
 import pytest
 
 import dashboard
+from arrivals import eventually
 from conftest import MakeBroker, MakeKiosk
 from kiosk import Kiosk, environment, one_line, program
 
@@ -130,6 +131,25 @@ def test_a_link_in_place_of_the_ledger_is_refused_and_leads_nowhere(
         (place.theirs / part).unlink()
         place.ledger.write_bytes(ledger)
         os.chown(place.ledger, THEM, THEM)
+
+
+def test_a_machine_remembers_as_the_owner_of_the_folder(place: Place) -> None:
+    memory, log = place.theirs / "bar.last", place.theirs / "pours"
+    machine = ["machine", "bar", "--memory", str(memory), "--pour-log", str(log)]
+    process = place.kiosk.spawn(*machine)
+    eventually(log.exists)
+    process.kill()
+    process.wait()
+    place.judge_theirs()
+    for file in (memory, log):
+        file.unlink()
+        place.plant(file.name)
+        refused = place.run(*machine)
+        assert refused.returncode == 78 and str(file) in refused.stderr
+        place.judge()
+        file.unlink()
+    apart = place.run("machine", "bar", "--memory", str(memory), "--pour-log", f"{place.ours}/pours")
+    assert apart.returncode == 78 and "another user's folder" in apart.stderr
 
 
 @pytest.mark.parametrize("part", ["ledger.sqlite.restoring", "ledger.sqlite.restoring-wal",
