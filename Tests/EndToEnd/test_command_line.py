@@ -94,10 +94,13 @@ def test_watch(kiosk: Kiosk, panel, as_json: bool) -> None:
 
 
 def test_check(make_kiosk: MakeKiosk) -> None:
-    kiosk = make_kiosk(kiosk={"id": "shop", "language": "ko", "time_zone": "Asia/Seoul"})
+    kiosk = make_kiosk(
+        kiosk={"id": "shop", "language": "ko", "time_zone": "Asia/Seoul"},
+        machines=[{"name": "bar"}, {"name": "arm", "juices": ["mango", "kiwi"]}])
     good = kiosk.command("check", "--connect")
     assert (good.returncode, good.stderr) == (0, "")
-    for word in ("kiosk/shop", "Asia/Seoul", "strawberry_banana", "The broker can be reached"):
+    for word in ("kiosk/shop", "Asia/Seoul", "strawberry_banana", "machine bar: every juice",
+                 "machine arm: kiwi, mango", "The broker can be reached"):
         assert word in good.stdout
 
 

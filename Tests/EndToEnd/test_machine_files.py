@@ -5,12 +5,15 @@ been a device, and deploy/docs/machines.md says so.
 """
 
 import json
+import threading
 from pathlib import Path
 from typing import Iterator
 
+import paho.mqtt.client as paho
 import pytest
 
 import esphome
+from arrivals import PATIENCE, Arrivals
 from client import BASE
 from conftest import MakeClient, MakeKiosk
 from esphome import ESPHome
@@ -235,3 +238,33 @@ def test_a_juice_of_a_real_kiosk(
         lambda message: message.topic.endswith("result") and message.json["status"] == "ready")
     assert ready.json["id"] == "a1"
     assert device.begun == 1
+
+
+def test_what_a_broker_keeps_for_a_machine_that_is_away_grows_too_old(
+    make_kiosk: MakeKiosk, make_client: MakeClient, broker
+) -> None:
+    """A machine with a session that keeps messages, against the contract."""
+    machine = {"name": "bar", "start_seconds": 3}
+    make_kiosk(machines=[machine], orders={"max_age_seconds": 1}).start()
+    panel = make_client(f"{BASE}/order/p1/result", f"{BASE}/machine/bar")
+    panel.publish(f"{BASE}/machine/bar/status", "online")
+    panel.messages.first(lambda message: '"idle"' in message.text)
+    machine = paho.Client("bar", clean_session=False)
+    heard: Arrivals[str] = Arrivals()
+    machine.on_message = lambda client, data, message: heard.add(message.topic)
+    subscribed = threading.Event()
+    machine.on_connect = lambda *_: machine.subscribe(f"{BASE}/make/bar/#", 1)
+    machine.on_subscribe = lambda *_: subscribed.set()
+    machine.connect("127.0.0.1", broker.port)
+    machine.loop_start()
+    assert subscribed.wait(PATIENCE)
+    machine.disconnect()
+    machine.loop_stop()
+    accepted = panel.order({"id": "a1", "juice": "kiwi"})
+    panel.messages.first(lambda message: '"missing"' in message.text)
+    machine.connect("127.0.0.1", broker.port)
+    machine.loop_start()
+    panel.publish(f"{BASE}/make/bar/end", "")
+    heard.first(lambda topic: topic.endswith("/end"))
+    machine.loop_stop()
+    assert list(heard) == [f"{BASE}/make/bar/cancel", f"{BASE}/make/bar/end"], accepted

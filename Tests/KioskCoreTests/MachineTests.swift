@@ -207,6 +207,17 @@ import Testing
     #expect(kiosk.stock["kiwi"] == 10)
   }
 
+  /// A person may have given it back when the machine returns to what the broker has kept for it.
+  @Test func whatIsToBeMadeExpiresWithItsOrder() throws {
+    try kiosk.receive(.order("kiwi"))
+    #expect(kiosk.messagesForMachines().map(\.expiry) == [30])
+    kiosk.pass(.milliseconds(29_500))
+    #expect(kiosk.messagesForMachines().map(\.expiry) == [1])
+    kiosk.pass(.seconds(31))
+    try kiosk.receive()
+    #expect(kiosk.messagesForMachines().map(\.expiry) == [nil])
+  }
+
   @Test func aCancellationThatCrossesAStartLoses() throws {
     try kiosk.receive(.order("kiwi"))
     kiosk.pass(.seconds(31))

@@ -233,8 +233,8 @@ package struct Jobs: Sendable {
   /// What machines are to be told now, which counts as told.
   mutating func messages(
     at now: Moment, menu: Menu
-  ) -> [(machine: MachineID, job: Int, order: MachineOrder?)] {
-    var messages: [(machine: MachineID, job: Int, order: MachineOrder?)] = []
+  ) -> [(machine: MachineID, job: Int, order: MachineOrder?, rest: Duration)] {
+    var messages: [(machine: MachineID, job: Int, order: MachineOrder?, rest: Duration)] = []
     for job in open where job.state != .queued {
       // Who is away is told when it comes back.
       guard let machine = self[job.machine], records[job.machine]?.status != .offline else {
@@ -255,7 +255,7 @@ package struct Jobs: Sendable {
           quantity: job.order.quantity,
           recipe: menu.juice(job.order.juice)?.recipe.amounts ?? [:])
       }
-      messages.append((job.machine, job.number, order))
+      messages.append((job.machine, job.number, order, maximumAge - now.timestamp.since(job.at)))
     }
     return messages
   }

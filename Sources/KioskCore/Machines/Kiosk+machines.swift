@@ -145,10 +145,15 @@ extension Kiosk {
 
   /// What machines are to be told, once what they are told of is committed.
   package mutating func messagesForMachines(at now: Moment) -> [Message] {
-    jobs.messages(at: now, menu: settings.menu).map { machine, job, order in
-      order.map { Message(topic: settings.topics.make(by: machine), payload: $0.payload) }
-        ?? Message(
+    jobs.messages(at: now, menu: settings.menu).map { machine, job, order, rest in
+      guard let order else {
+        return Message(
           topic: settings.topics.cancel(by: machine), payload: MachineOrder.cancel(job))
+      }
+      // What a broker keeps for a machine that is away may be given back before it returns.
+      return Message(
+        topic: settings.topics.make(by: machine), payload: order.payload,
+        expiry: UInt32(clamping: max(1, rest.components.seconds)))
     }
   }
 
