@@ -24,6 +24,7 @@ topics kiosk/k1
 controller controller
 panel panel1
 homeassistant homeassistant
+machine bar
 """
 
 
@@ -120,7 +121,7 @@ def entities(fruits: list[str] = FRUITS, juices: list[str] = list(RECIPES)) -> s
     for juice in juices:
         found |= {f"button.kiosk_k1_order_{juice}", f"sensor.kiosk_k1_servings_{juice}"}
     for key in [
-        "orders", "out_of_stock", "restocks", "duplicates", "stale", "rejected", "reconnects",
+        "orders", "out_of_stock", "failed", "restocks", "duplicates", "stale", "rejected", "reconnects",
         "dropped", "memory", "queue", "started_at",
     ]:
         found.add(f"sensor.kiosk_k1_diagnostic_{key}")
@@ -281,6 +282,42 @@ def test_a_restart_of_home_assistant_brings_everything_back(
     heard = [message.topic for message in auditor.heard]
     assert heard.index("homeassistant/status") < heard.index(topic)
     auditor.wait_for("kiosk/k1/stock/kiwi", stock)
+
+
+def test_a_machine_is_watched(kiosk: ShownKiosk, home: HomeAssistant, door: Door) -> None:
+    kiosk.start_with(machines=[{"name": "bar"}])
+    bar = Account(door, "bar").hear("kiosk/k1/make/bar")
+    bar.say({"kiosk/k1/machine/bar/status": "online"}, retain=True)
+    home.wait_for("sensor.kiosk_k1_machine_bar", "idle")
+    home.wait_for("binary_sensor.kiosk_k1_problem_bar", "off")
+    home.call("button.press", "button.kiosk_k1_refill")
+    home.wait_for("sensor.kiosk_k1_stock_kiwi", "100")
+    for _ in range(2):
+        home.call("button.press", "button.kiosk_k1_order_kiwi")
+    home.wait_for("sensor.kiosk_k1_machine_bar", "busy")
+    home.wait_for("sensor.kiosk_k1_queue_bar", "1")
+    assert event(home)["attributes"]["event_type"] == "accepted"
+
+    def say(status: str, seq: int, **more: str) -> None:
+        bar.wait_for("kiosk/k1/make/bar", f'"job":{seq}')
+        bar.say({"kiosk/k1/made/bar": json.dumps({"job": seq, "status": status} | more)})
+
+    jobs = [entry["seq"] for entry in kiosk.ledger() if entry["status"] == "accepted"]
+    say("failed", jobs[-2], reason="jam")
+    home.until(lambda: event(home)["attributes"]["event_type"] == "failed")
+    assert event(home)["attributes"]["reason"] == "jam"
+    say("unknown", jobs[-1])
+    ticket = kiosk.last_entry()["ticket"] + 1
+    home.until(
+        lambda: home.wait_for("binary_sensor.kiosk_k1_problem_bar", "on")["attributes"].get(
+            "waiting_for_a_person") == [ticket]
+    )
+    bar.say({"kiosk/k1/machine/bar/status": "fault: no cups"}, retain=True)
+    home.until(
+        lambda: home.wait_for("binary_sensor.kiosk_k1_problem_bar", "on")["attributes"]["reason"]
+        == "no cups"
+    )
+    bar.drop()
 
 
 def test_what_leaves_the_kiosk_leaves_home_assistant(
