@@ -17,7 +17,8 @@ struct MachinesCheck {
       Finding.warning(
         .machines, settings.topics.report(of: machine),
         "job \(job.job), with ticket \(job.ticket), waits for a person: nobody knows what became of it",
-        fix: "look at the machine, and decide in the dashboard: poured, pour again, or give back")
+        fix: "look at the machine, and decide in the dashboard or with juice-kiosk job \(job.job): "
+          + "poured, again or give-back")
     }
     return [status(of: machine, report)] + undecided
   }
