@@ -16,7 +16,7 @@ from conftest import MakeBroker, MakeKiosk, Say
 from kiosk import Kiosk, environment, one_line, program
 from pouring import Customers, Person, TerminalMachine, Watcher, judge, judge_answers
 
-KILLS = int(os.environ.get("KIOSK_KILLS", "30"))
+KILLS = int(os.environ.get("KIOSK_KILLS", "10"))
 BAR = {"name": "bar", "start_seconds": 2, "finish_seconds": 60}
 
 

@@ -41,7 +41,9 @@ struct RunMachine: CommandWithPrelude {
   @Option(help: ArgumentHelp("How many jobs it takes at a time.", valueName: "number"))
   var atOnce = 1
 
-  @Option(help: ArgumentHelp("Every so manieth juice fails in the middle.", valueName: "number"))
+  @Option(
+    help: ArgumentHelp(
+      "Of so many juices the last fails in the middle, with a jam.", valueName: "number"))
   var failEvery = 0
 
   @Option(

@@ -12,7 +12,7 @@ actor TerminalMachine {
     var atOnce = 1
     /// How long a glass takes; `nil`: until a person says that it is done.
     var glass: Duration?
-    /// Every so manieth pour fails; 0: none.
+    /// Of so many pours the last fails; 0: none does.
     var failEvery = 0
     /// Where in each pour the power goes, in percent.
     var powerCutAt: Int?
