@@ -218,6 +218,33 @@ import Testing
     #expect(kiosk.messagesForMachines().map(\.expiry) == [nil])
   }
 
+  /// Who is away is not asked: the kiosk was busy asking until the job was too old.
+  @Test func aMachineThatIsAwayIsWaitedFor() throws {
+    try kiosk.receive(.order("kiwi"))
+    #expect(kiosk.orders.count == 1)
+    try kiosk.receive(.status("offline"))
+    #expect(kiosk.core.jobs.wait(at: kiosk.now) == .seconds(15))
+    kiosk.pass(.seconds(15))
+    try kiosk.receive()
+    #expect(kiosk.orders.isEmpty)
+    #expect(kiosk.core.jobs.wait(at: kiosk.now) == .milliseconds(15_001))
+    kiosk.pass(.milliseconds(15_001))
+    try kiosk.receive()
+    #expect(kiosk.core.jobs.open.map(\.state) == [.missing])
+  }
+
+  /// A person was quicker.
+  @Test func aMachineThatAnswersOfWhatIsOverIsNotSilent() throws {
+    try kiosk.receive(.order("kiwi"))
+    try kiosk.receive(.made(#"{"job":2,"status":"started"}"#))
+    kiosk.pass(.seconds(60))
+    try kiosk.receive()
+    try kiosk.receive(.job(#"{"job":2,"decision":"poured"}"#))
+    #expect(kiosk.report.state == .silent)
+    try kiosk.receive(.made(#"{"job":2,"status":"done"}"#))
+    #expect(kiosk.report.state == .idle)
+  }
+
   @Test func aCancellationThatCrossesAStartLoses() throws {
     try kiosk.receive(.order("kiwi"))
     kiosk.pass(.seconds(31))

@@ -108,11 +108,13 @@ package struct Jobs: Sendable {
     open.first { $0.seq == seq && $0.state.waitsForPerson }
   }
 
+  /// It answers, though it may be of a job that is over.
+  mutating func hears(_ machine: MachineID) { silent.remove(machine) }
+
   /// The machine has said something of a job.
   ///
   /// - Returns: its record, if that is another one now.
   mutating func hear(_ answer: MachineAnswer, from machine: MachineID) -> MachineRecord? {
-    silent.remove(machine)
     guard let before = records[machine] else { return nil }
     var record = before
     switch answer.status {
@@ -210,24 +212,20 @@ package struct Jobs: Sendable {
   /// Until the time changes something, or a machine is to be told something; `nil`: until somebody
   /// says something.
   package func wait(at now: Moment) -> Duration? {
-    let waits = open.compactMap { job -> Duration? in
-      let age = maximumAge - now.timestamp.since(job.at) + .milliseconds(1)
-      if job.state == .queued { return age }
-      let isAway = records[job.machine]?.status == .offline || !has(job.machine)
-      guard let watch = watches[job.seq], let askedAt = watch.askedAt else {
-        // Who is away is not asked, but waited for.
-        if !isAway { return .zero }
-        guard let limit = limit(of: job) else { return nil }
-        let since = watches[job.seq]?.since ?? now.uptime
-        let rest = since + limit - now.uptime
-        return rest > .zero ? rest : max(age, .zero)
-      }
-      guard let limit = limit(of: job) else { return nil }
-      let rest = watch.since + limit - now.uptime
-      if rest > .zero { return rest }
-      return max(askedAt + limit - now.uptime, .zero)
-    }
-    return waits.min().map { max($0, .zero) }
+    open.compactMap { wait(for: $0, at: now) }.min().map { max($0, .zero) }
+  }
+
+  private func wait(for job: Job, at now: Moment) -> Duration? {
+    let age = maximumAge - now.timestamp.since(job.at) + .milliseconds(1)
+    if job.state == .queued { return age }
+    guard let watch = watches[job.seq] else { return .zero }
+    let isAway = records[job.machine]?.status == .offline || !has(job.machine)
+    if !isAway, watch.askedAt == nil { return .zero }
+    guard let limit = limit(of: job) else { return nil }
+    let rest = watch.since + limit - now.uptime
+    if rest > .zero || job.state == .started { return rest }
+    // Who is away is not asked again, but waited for.
+    return isAway ? age : (watch.askedAt ?? now.uptime) + limit - now.uptime
   }
 
   /// What machines are to be told now, which counts as told.

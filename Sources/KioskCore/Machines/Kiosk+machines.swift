@@ -25,6 +25,7 @@ extension Kiosk {
       return true
     case .made(let answer):
       if admission.isRetained { return false }
+      jobs.hears(machine)
       // What has ended is over, whatever else is said of it.
       // guard: a machine answers for its own jobs only
       guard let job = jobs.job(number: answer.job, of: machine), job.state != .queued else {
