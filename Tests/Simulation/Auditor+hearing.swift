@@ -53,6 +53,9 @@ extension Auditor {
         fail(.lost, "message \(number) is taken for message \(entry.number), entry \(seq)")
       }
       if !result.isDuplicate { fail(.answer, "not marked as a repetition: \(answer)") }
+      if isBehind(seq, for: number) {
+        fail(.answer, "message \(number) was not told what became of job \(seq)")
+      }
       if sent[number].seq == nil { sent[number].seq = seq }
       pending.remove(number)
     }

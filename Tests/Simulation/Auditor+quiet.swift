@@ -17,11 +17,12 @@ extension Auditor {
     var expected = ["status": "online", "service": model.isOpen ? "open" : "closed"]
     for (fruit, amount) in model.shown { expected["stock/\(fruit)"] = String(amount) }
     for juice in model.house.recipes.keys {
-      expected["juice/\(juice)"] = String(model.servings(of: juice))
+      expected["juice/\(juice)"] = String(isMade(juice) ? model.servings(of: juice) : 0)
     }
     for (topic, value) in expected.sorted(by: { $0.key < $1.key }) where display[topic] != value {
       fail(.display, "\(topic) shows \(display[topic] ?? "nothing"), and not \(value)")
     }
+    checkMachines()
     let report = display["stock"].flatMap { try? StockReport(payload: Array($0.utf8)) }
     let fruits = report?.fruits.map { ($0.fruit.text, $0.amount) } ?? []
     if Dictionary(uniqueKeysWithValues: fruits) != model.shown {
@@ -31,6 +32,7 @@ extension Auditor {
     guard !hasBrokerGoneBack else { return }
     let menu =
       model.house.fruits.map { "stock/\($0)" } + model.house.recipes.keys.map { "juice/\($0)" }
+      + rules.makers.map { "machine/\($0.name)" }
     for (topic, value) in display.sorted(by: { $0.key < $1.key })
     where topic.contains("/") && !value.isEmpty && !menu.contains(topic) {
       fail(.display, "\(topic) shows \(value), and is not on the menu")
@@ -68,7 +70,7 @@ extension Auditor {
     let quiet = quietAt.last { $0 <= start } ?? .zero
     return swallowed.contains { $0.at >= quiet && $0.at <= message.at }
       || entries.values.contains { entry in
-        message.isSamePress(as: sent[entry.number])
+        !entry.isEnd && message.isSamePress(as: sent[entry.number])
           && (entry.seenAt > start
             // Over a restart the wall clock measures the window: set back, it may show the same moment
             // again.

@@ -12,9 +12,11 @@ import MessageBroker
 /// message it stems from, also where two presses have the same bytes.
 struct Auditor {
   /// The topics of answers, below `kiosk/k1`.
-  static let heard = ["order/+/result", "restock/+/result", "service/+/result", "events", "status"]
+  static let heard = [
+    "order/+/result", "restock/+/result", "service/+/result", "job/+/result", "events", "status",
+  ]
   /// What a display reads.
-  static let shown = ["stock/+", "stock", "juice/+", "service", "status"]
+  static let shown = ["stock/+", "stock", "juice/+", "service", "status", "machine/+"]
 
   private(set) var violation: Violation?
   var isOnline = false
@@ -36,6 +38,7 @@ struct Auditor {
   var display: [String: String] = [:]
   var isDisplayConnected = false
   var trace: [String] = []
+  var shop = Workshop()
 
   /// The kiosk's next connection need not find what has queued until then.
   private var mayForget = false
@@ -54,6 +57,7 @@ struct Auditor {
   struct Sent {
     let sending: Sending
     let sentAt: Int64?
+    /// By what the sender goes: the stock of a fruit, or the number of a job.
     let expected: Int?
     let at: Duration
     /// How many connections of the kiosk had broken by then.
@@ -71,6 +75,8 @@ struct Auditor {
     let seenAt: Duration
     let outcome: Model.Outcome
     let stock: [String: Int]
+    /// It ends the job of an order, which came before.
+    var isEnd = false
     var answer: [UInt8]?
   }
 
@@ -102,6 +108,7 @@ struct Auditor {
       case .somethingElse: expected = shown + 1
       }
     }
+    if case .decide(_, let pick, _) = sending.wish { expected = job(pick) }
     let sentAt = sending.sentAgo.map { wallClock - Int64($0) * 1000 }
     sent.append(
       Sent(sending: sending, sentAt: sentAt, expected: expected, at: now, losses: losses))
@@ -198,11 +205,13 @@ struct Auditor {
 
   // MARK: What the ledger holds
 
-  mutating func read(_ ledger: KioskLedger, at now: Duration) {
+  mutating func read(_ ledger: KioskLedger, at now: Duration, wallClock: Int64) {
     do {
+      noteSilence(at: now)
       for (row, reply) in try ledger.rows(after: seq, limit: .max) {
         check(row.entry, reply, at: now)
       }
+      if rules.machines > 0 { compare(try ledger.state(), at: now, wallClock: wallClock) }
     } catch {
       fail(.ledger, "\(error)")
     }
@@ -240,18 +249,27 @@ struct Auditor {
     trace.append("entry \(seq) for message \(number): \(outcome)")
     guard entry.source?.description == message.sending.from, entry.id?.text == message.sending.id
     else { return fail(.ledger, "entry \(seq) is not what message \(number) asked for") }
+    if entry.outcome.end != nil {
+      checkEnd(entry, outcome, of: number, at: now)
+      model.apply(outcome)
+      entries[seq] = Entry(
+        number: number, seenAt: now, outcome: outcome, stock: model.shown, isEnd: true)
+      unanswered.insert(seq)
+      return
+    }
     // It is told each time that it comes, and never carried out.
     let wasRetained = message.sending.isRetained
     if wasRetained { pending.remove(number) } else { count(number, as: outcome) }
-    let expected = model.decide(
-      message.sending, sentAt: message.sentAt, expected: message.expected,
-      wasRetained: wasRetained, at: entry.at.milliseconds)
+    let expected = model.outcomes(
+      of: message.sending, sentAt: message.sentAt, expected: message.expected,
+      wasRetained: wasRetained, with: work(for: message), at: entry.at.milliseconds)
     if !expected.contains(outcome) {
       fail(.decision, "message \(number) became \(outcome), it should have been \(expected)")
     }
+    model.apply(outcome)
+    follow(entry, outcome, at: now)
     entries[seq] = Entry(
-      number: number, seenAt: now, outcome: outcome,
-      stock: model.shown, answer: nil)
+      number: number, seenAt: now, outcome: outcome, stock: model.shown)
     unanswered.insert(seq)
   }
 

@@ -31,8 +31,10 @@ package actor Edge: BrokerClient {
   }
 
   package func nextEvent(timeout: Duration?) async -> BrokerEvent? {
+    world.kioskWaits(client)
     var event = await client.nextEvent(timeout: timeout)
     if case .deliveries(let deliveries) = event {
+      if world.kiosk?.client === client { world.auditor.kioskGets(deliveries) }
       world.kioskHasWork()
       switch world.sabotage {
       case .acknowledgesEarly: await client.settle()
@@ -53,6 +55,7 @@ package actor Edge: BrokerClient {
 
   package func publish(_ messages: [Message]) throws(BrokerError) -> UInt64 {
     world.passEdge(client)
+    world.kioskPublishes(messages, client)
     let result = client.assumeIsolated { client in
       Result { () throws(BrokerError) in try client.publish(messages) }
     }
@@ -71,6 +74,7 @@ package actor Edge: BrokerClient {
 
   package func abandon() {
     world.kioskGivesUp(client)
+    if world.kiosk?.client === client { world.auditor.batchIsLost() }
     world.passEdge(client)
     client.assumeIsolated { $0.abandon() }
     world.passEdge(client)

@@ -7,6 +7,11 @@ struct Model {
 
   enum Outcome: Hashable, CustomStringConvertible {
     case ready(used: [String: Int], day: Int, ticket: Int)
+    case accepted(used: [String: Int], day: Int, ticket: Int, machine: String, place: Int)
+    case made(job: Int)
+    case failed(job: Int, reason: String, changes: [String: Int])
+    case returned(job: Int, reason: String, changes: [String: Int])
+    case decided(String, job: Int, used: [String: Int])
     case outOfStock(missing: [String: Int])
     /// Fruits that are new.
     case opened([String: Int])
@@ -21,6 +26,15 @@ struct Model {
       return switch self {
       case .ready(let used, let day, let ticket):
         "ready, ticket \(ticket) of day \(day), used \(text(used))"
+      case .accepted(let used, let day, let ticket, let machine, let place):
+        "accepted by \(machine), place \(place), ticket \(ticket) of day \(day), used \(text(used))"
+      case .made(let job): "job \(job) is made"
+      case .failed(let job, let reason, let changes):
+        "job \(job) has failed, \(reason): \(text(changes))"
+      case .returned(let job, let reason, let changes):
+        "job \(job) is returned, \(reason): \(text(changes))"
+      case .decided(let verdict, let job, let used):
+        "of job \(job) somebody says \(verdict), used \(text(used))"
       case .outOfStock(let missing): "out of stock, missing \(text(missing))"
       case .opened(let fruits): "opened \(text(fruits))"
       case .restocked(let changes): "restocked \(text(changes))"
@@ -28,6 +42,20 @@ struct Model {
       case .rejected(let reason): "rejected, \(reason)"
       }
     }
+  }
+
+  /// What is known of machines when a command is decided on.
+  struct Work {
+    /// Whether a machine makes the juice that is ordered.
+    var isNeeded = false
+    /// The machines that may take the order, each with the places in its queue.
+    var places: [String: ClosedRange<Int>] = [:]
+    /// None of them may be able to work.
+    var mayBeDown = false
+    /// Whether the job may wait for a person, and may not.
+    var (mayBeAsked, mayNotBeAsked) = (false, true)
+    /// What another attempt costs.
+    var cost: [String: Int] = [:]
   }
 
   /// The rules of now.
@@ -60,8 +88,9 @@ struct Model {
 
   /// What may become of a command that is decided on at `now`, in milliseconds since 1970: one thing,
   /// or, where several rules forbid it, a rejection for one of these reasons.
-  mutating func decide(
-    _ sending: Sending, sentAt: Int64?, expected: Int?, wasRetained: Bool, at now: Int64
+  func outcomes(
+    of sending: Sending, sentAt: Int64?, expected: Int?, wasRetained: Bool, with work: Work,
+    at now: Int64
   ) -> [Outcome] {
     var reasons: [String] = []
     if wasRetained { reasons.append("retained") }
@@ -73,6 +102,15 @@ struct Model {
       if !(1...house.maximumQuantity).contains(quantity) { reasons.append("quantity_out_of_range") }
       if house.recipes[juice] == nil { reasons.append("unknown_juice") }
       outcome = order(juice, max(1, quantity), at: now)
+      if work.isNeeded { return reasons.map { .rejected($0) } + accepted(outcome, reasons, work) }
+    case .decide(let verdict, _, _):
+      let isShort = work.cost.contains { $0.value > shown[$0.key, default: 0] }
+      let isAgain = verdict == "again"
+      if work.mayNotBeAsked { reasons.append("not_asked") }
+      if work.mayBeAsked, isAgain, isShort { reasons.append("conflict") }
+      outcome = .decided(verdict, job: expected ?? 0, used: isAgain ? work.cost : [:])
+      let isForbidden = reasons.contains { $0 != "not_asked" } || !work.mayBeAsked
+      return reasons.map { .rejected($0) } + (isForbidden ? [] : [outcome])
     case .restock(let fruit, let change, _):
       let held = shown[fruit]
       if held == nil { reasons.append("unknown_fruit") }
@@ -92,9 +130,20 @@ struct Model {
       reasons.append("malformed")
       outcome = .rejected("malformed")
     }
-    guard reasons.isEmpty else { return reasons.map { .rejected($0) } }
-    apply(outcome)
-    return [outcome]
+    return reasons.isEmpty ? [outcome] : reasons.map { .rejected($0) }
+  }
+
+  /// What becomes of an order for a juice that machines make.
+  private func accepted(_ outcome: Outcome, _ reasons: [String], _ work: Work) -> [Outcome] {
+    let down: [Outcome] = work.mayBeDown ? [.rejected("machine_down")] : []
+    guard reasons.isEmpty, !work.places.isEmpty else { return down }
+    guard case .ready(let used, let day, let ticket) = outcome else { return down + [outcome] }
+    return down
+      + work.places.flatMap { machine, places in
+        places.map {
+          .accepted(used: used, day: day, ticket: ticket, machine: machine, place: $0)
+        }
+      }
   }
 
   private func order(_ juice: String, _ quantity: Int, at now: Int64) -> Outcome {
@@ -106,16 +155,18 @@ struct Model {
     return .ready(used: needed, day: day, ticket: made[day, default: 0] + 1)
   }
 
-  private mutating func apply(_ outcome: Outcome) {
+  mutating func apply(_ outcome: Outcome) {
     switch outcome {
-    case .ready(let used, let day, let ticket):
+    case .ready(let used, let day, let ticket), .accepted(let used, let day, let ticket, _, _):
       for (fruit, amount) in used { stock[fruit, default: 0] -= amount }
       made[day] = ticket
-    case .restocked(let changes):
+    case .decided(_, _, let used):
+      for (fruit, amount) in used { stock[fruit, default: 0] -= amount }
+    case .restocked(let changes), .failed(_, _, let changes), .returned(_, _, let changes):
       for (fruit, amount) in changes { stock[fruit, default: 0] += amount }
     case .service(let isOpen):
       self.isOpen = isOpen
-    case .opened, .outOfStock, .rejected:
+    case .opened, .outOfStock, .rejected, .made:
       break
     }
   }

@@ -17,16 +17,24 @@ package struct Schedule: Sendable {
     package var perSecond: Int
     /// How many deliveries make a batch at most.
     package var batchLimit: Int
+    /// How many machines make juices.
+    package var machines: Int
 
     package init(
       habits: MemoryBroker.Habits = .mosquitto, debounce: Int = 0, perSecond: Int = 0,
-      batchLimit: Int = 1024
+      batchLimit: Int = 1024, machines: Int = 0
     ) {
       self.habits = habits
       self.debounce = debounce
       self.perSecond = perSecond
       self.batchLimit = batchLimit
+      self.machines = machines
     }
+
+    /// Whether what is sent to a machine waits for it at the broker.
+    var keepsSession: Bool { machines % 2 == 0 }
+
+    var makers: [MachineConfiguration] { Array(MachineConfiguration.all.prefix(machines)) }
   }
 
   /// The brokers whose peculiarities are simulated.
@@ -49,6 +57,7 @@ extension Schedule {
   var title: String {
     var title = "Seed \(seed), \(rules.habits), batches of \(rules.batchLimit)"
     if rules.debounce > 0 { title += ", debounce \(rules.debounce) ms" }
+    if rules.machines > 0 { title += ", machines: \(rules.machines)" }
     if rules.perSecond > 0 { title += ", \(rules.perSecond) per second" }
     return title
   }
@@ -61,9 +70,10 @@ private struct Maker {
   private let troubles: [Trouble]
   private var ids = 0
   private var recent: [Sending] = []
+  private var machines = 0
 
   private enum Trouble: CaseIterable {
-    case network, process, broker, disk, clock, junk, reload
+    case network, process, broker, disk, clock, junk, reload, machine
   }
 
   init(random: Random) {
@@ -73,9 +83,10 @@ private struct Maker {
   }
 
   mutating func rules() -> Schedule.Rules {
-    Schedule.Rules(
+    machines = random.pick([0, 0, 1, 2, 3])
+    return Schedule.Rules(
       habits: random.pick(Schedule.habits), debounce: random.pick([0, 0, 300]),
-      perSecond: random.pick([0, 0, 3]), batchLimit: random.pick([1, 2, 1024]))
+      perSecond: random.pick([0, 0, 3]), batchLimit: random.pick([1, 2, 1024]), machines: machines)
   }
 
   mutating func step() -> Step {
@@ -115,6 +126,8 @@ private struct Maker {
         return .startBroker(random.pick([.everything, .everything, .lastSave, .nothing]))
       }
     case .disk: return random.oneIn(3) ? .failDisk : .mendDisk
+    case .machine:
+      return machines == 0 ? .start : .machine(random.below(machines), event())
     case .reload: return .reload(random.pick(House.allCases))
     case .clock:
       return .jump(random.pick([-1, 1, -40, 40]) * random.pick([1, 1, 90, 2_160, 15_120]))
@@ -131,12 +144,43 @@ private struct Maker {
     }
   }
 
+  private mutating func event() -> Step.MachineEvent {
+    switch random.below(12) {
+    case 0: return .powerOff
+    case 1...3: return .powerOn
+    case 4: return .cut
+    case 5:
+      return .breakConnection(
+        random.pick(MemoryBroker.Fault.Moment.allCases),
+        random.pick(MemoryBroker.Fault.Step.allCases), skipping: random.below(3))
+    case 6: return .fault(random.oneIn(2) ? "no cups" : nil)
+    case 7:
+      return random.oneIn(3)
+        ? .eraseFlash
+        : .babble(
+          random.pick(["started", "done", "failed", "cancelled", "unknown"]), of: random.below(4))
+    case 8, 9: return .trouble(.crash(random.pick(Machine.Moment.allCases)))
+    default:
+      return .trouble(
+        random.pick([
+          .fails(tellsUsed: true), .fails(tellsUsed: false), .fails(tellsUsed: false), .stalls,
+          .liesDone, .liesCancelled, .repeats, .isLate,
+        ]))
+    }
+  }
+
   private mutating func sending() -> Sending {
     if let again = recent.last, random.oneIn(6) {
       return random.oneIn(2) ? again : random.pick(recent)
     }
     var sending: Sending
-    switch random.below(10) {
+    switch random.below(machines > 0 ? 12 : 10) {
+    case 10, 11:
+      sending = Sending(
+        from: "job/desk",
+        wish: .decide(
+          random.pick(["poured", "again", "give_back"]), pick: random.below(4),
+          used: random.pick([nil, nil, 0, 1, 50])))
     case 0:
       sending = Sending(from: "service/desk", wish: .service(isOpen: !random.oneIn(3)))
     case 1, 2:

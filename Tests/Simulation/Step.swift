@@ -31,6 +31,18 @@ package enum Step: Hashable, Sendable {
   case mendDisk
   /// What was retained on this sender's topic is cleared.
   case clearRetained(from: String)
+  /// Something happens to the machine of this number, from 0.
+  case machine(Int, MachineEvent)
+
+  package enum MachineEvent: Hashable, Sendable {
+    case powerOff, powerOn, cut, eraseFlash
+    /// Why it cannot work; `nil`: it can.
+    case fault(String?)
+    case breakConnection(MemoryBroker.Fault.Moment, MemoryBroker.Fault.Step, skipping: Int)
+    /// It says so of the entry that came so many before the last one.
+    case babble(String, of: Int)
+    case trouble(Machine.Trouble)
+  }
 }
 
 /// A message that somebody sends to the kiosk.
@@ -39,6 +51,8 @@ package struct Sending: Hashable, Sendable {
     case order(juice: String, quantity: Int)
     case restock(fruit: String, change: Change, expecting: Expectation)
     case service(isOpen: Bool)
+    /// About a job that displays show, or would; `used` is of each fruit of the order.
+    case decide(String, pick: Int, used: Int?)
     /// No command at all.
     case junk(String)
   }
@@ -92,6 +106,8 @@ extension Step: CustomStringConvertible {
     case .startBroker(let memory): "the broker starts, remembering \(memory)"
     case .failDisk: "the disk fails"
     case .mendDisk: "the disk works again"
+    case .machine(let number, let event):
+      "machine \(MachineConfiguration.all[number].name): \(event)"
     case .clearRetained(let from): "what \(from) has retained is cleared"
     }
   }
@@ -106,6 +122,8 @@ extension Sending: CustomStringConvertible {
       text += "\(fruit) \(amount < 0 ? "" : "+")\(amount)"
     case .restock(let fruit, .set(let amount), _): text += "\(fruit) = \(amount)"
     case .service(let isOpen): text += isOpen ? "open" : "closed"
+    case .decide(let verdict, let pick, let used):
+      text += "\(verdict), job \(pick)\(used.map { ", used \($0)" } ?? "")"
     case .junk(let junk): text += "junk \(junk)"
     }
     if case .restock(_, _, let expecting) = wish, expecting != .nothing {

@@ -16,6 +16,9 @@ extension Sending {
       members += [#""juice":"\#(juice)""#, #""quantity":\#(quantity)"#]
     case .service(let isOpen):
       members.append(#""service":"\#(isOpen ? "open" : "closed")""#)
+    case .decide(let verdict, _, let used):
+      members += [#""job":\#(expected ?? 0)"#, #""decision":"\#(verdict)""#]
+      if let used { members.append(#""used":{"kiwi":\#(used),"banana":\#(used)}"#) }
     case .restock(let fruit, let change, _):
       switch change {
       case .add(let amount): members.append(#""add":{"\#(fruit)":\#(amount)}"#)
@@ -37,8 +40,17 @@ extension Model.Outcome {
     case .restocked(let changes): self = .restocked([String: Int](changes))
     case .service(let state): self = .service(isOpen: state == .open)
     case .rejected(let reason, _): self = .rejected(reason.rawValue)
-    // There is no machine in this world: whatever comes of one is not expected.
-    case .accepted, .made, .failed, .returned, .decided: self = .rejected("a machine")
+    case .accepted(_, let used, let ticket, let machine, let place):
+      self = .accepted(
+        used: [String: Int](used), day: ticket.day, ticket: ticket.number, machine: machine.text,
+        place: place)
+    case .made(let end): self = .made(job: end.job)
+    case .failed(let end, let reason, let changes):
+      self = .failed(job: end.job, reason: reason, changes: [String: Int](changes))
+    case .returned(let end, let reason, let changes):
+      self = .returned(job: end.job, reason: reason, changes: [String: Int](changes))
+    case .decided(let verdict, let job, let used):
+      self = .decided(verdict.rawValue, job: job, used: [String: Int](used))
     }
   }
 }
@@ -53,6 +65,13 @@ extension CommandResult {
         && self.used.map { [String: Int]($0) } == used
     case .outOfStock(let missing):
       return status == .outOfStock && self.missing.map { [String: Int]($0) } == missing
+    case .accepted(let used, _, let ticket, let machine, let place):
+      return status == .accepted && self.ticket == ticket && self.machine?.text == machine
+        && self.place == place && self.used.map { [String: Int]($0) } == used
+    case .made: return status == .ready
+    case .failed(_, let reason, _), .returned(_, let reason, _):
+      return status == .failed && failure == reason
+    case .decided: return status == .applied
     case .opened: return false
     case .restocked: return status == .applied && self.stock != nil
     case .service(let isOpen):

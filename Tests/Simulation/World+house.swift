@@ -15,6 +15,7 @@ extension World {
         maximumAge: .seconds(Model.maximumAge), debounce: .milliseconds(rules.debounce),
         maximumPerSecond: rules.perSecond),
       version: "simulation")
+    settings.machines = rules.makers.map(\.settings)
     try House.usual.furnish(&settings)
     return settings
   }

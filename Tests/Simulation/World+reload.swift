@@ -26,15 +26,21 @@ extension World {
   }
 
   /// What was decided in a turn was decided before the rules changed.
-  func kioskTurned(_ client: MemoryClient, _ controller: Controller) {
+  func kioskTurned(_ client: MemoryClient) {
     guard let kiosk, kiosk.client === client else { return }
     // What a message's sender asked for is known until the next turn.
-    if hasWork { auditor.read(kiosk.ledger, at: broker.now) }
-    let quantity = controller.assumeIsolated { $0.settings.orders.maximumQuantity }
+    if hasWork { read(kiosk.ledger) }
+    auditor.batchIsOver()
+    noteHouse(kiosk)
+  }
+
+  /// What the kiosk does from now on, it does by the rules that it has now.
+  func noteHouse(_ kiosk: Process) {
+    let quantity = kiosk.controller.assumeIsolated { $0.settings.orders.maximumQuantity }
     guard let house = House.allCases.first(where: { $0.maximumQuantity == quantity }),
       house != auditor.model.house
     else { return }
-    auditor.read(kiosk.ledger, at: broker.now)
+    read(kiosk.ledger)
     auditor.model.house = house
   }
 }

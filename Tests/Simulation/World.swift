@@ -42,6 +42,8 @@ package final class World {
   private var isDiskFailing = false
   private var isBrokerRunning = true
   private var people: Person
+  private var turns: (at: Duration, count: Int) = (.zero, 0)
+  let machines: [Machine]
   private var display: Person
 
   struct Process {
@@ -79,6 +81,10 @@ package final class World {
     auditor = Auditor(rules: rules)
     people = Self.person("people", hearing: Auditor.heard, broker, executor)
     display = Self.person("display", hearing: Auditor.shown, broker, executor)
+    machines = rules.makers.enumerated().map { [broker, executor] in
+      Machine($1.name, keepsSession: rules.keepsSession, broker, executor)
+    }
+    for machine in machines { machine.powerOn() }
     executor.run()
   }
 
@@ -86,6 +92,7 @@ package final class World {
   package func close() {
     kiosk?.task.cancel()
     for person in [people, display] { person.task.cancel() }
+    for machine in machines { machine.powerOff() }
     executor.run()
     disk.remove()
   }
@@ -123,6 +130,8 @@ package final class World {
     case .startBroker(let memory): startBroker(memory)
     case .failDisk: try failDisk(true)
     case .mendDisk: try failDisk(false)
+    case .machine(let number, let event):
+      if machines.indices.contains(number) { perform(event, on: machines[number]) }
     case .clearRetained(let from):
       send([Sending(from: from, wish: .junk(""), isRetained: true)])
     }
@@ -135,13 +144,15 @@ package final class World {
     crashIn = nil
     try failDisk(false)
     if !isBrokerRunning { startBroker(.everything) }
-    for _ in 0..<20 where !isQuiet && violation == nil {
+    for machine in machines { mend(machine) }
+    for _ in 0..<20 where (!isQuiet || auditor.hasUnsettledJobs) && violation == nil {
       try perform(.start)
       try perform(.pass(30_000))
     }
     guard isQuiet, let kiosk else {
       return auditor.fail(.recovery, "the kiosk does not come back")
     }
+    try decideOnAllThatWaits()
     auditor.checkState(kiosk.ledger)
     if auditor.seq > Fingerprint.kept {
       auditor.check(fingerprints: try disk.count("delivery"))
@@ -152,6 +163,7 @@ package final class World {
     executor.run()
     observe()
     if isQuiet, let kiosk { auditor.checkQuiet(kiosk.ledger, at: broker.now) }
+    auditor.checkPours(of: machines)
   }
 
   private func pass(_ duration: Duration) {
@@ -168,7 +180,7 @@ package final class World {
   private func observe() {
     if let kiosk {
       noteConnection()
-      if hasWork { auditor.read(kiosk.ledger, at: broker.now) }
+      if hasWork { read(kiosk.ledger) }
       hasWork = false
     }
     if !broker.sessionExists(kioskID) { auditor.sessionIsGone() }
@@ -176,12 +188,16 @@ package final class World {
     auditor.hear(people.listener.take(), at: broker.now)
   }
 
+  func read(_ ledger: KioskLedger) {
+    auditor.read(ledger, at: broker.now, wallClock: clock.now(broker))
+  }
+
   private func noteConnection() {
     if broker.isConnected(kioskID) { kioskIsConnected() }
   }
 
   /// Nothing is on its way, and nothing stands in the way.
-  private var isQuiet: Bool {
+  var isQuiet: Bool {
     kiosk != nil && !isDiskFailing && !isReloading && broker.isConnected(kioskID)
       && auditor.isOnline
       && broker.queueDepth(of: kioskID) == 0
@@ -229,10 +245,10 @@ package final class World {
       return
     }
     let task = Task(executorPreference: executor) {
-      await controller.run(clientID: kioskID) { _ in world.kioskTurned(client, controller) }
+      await controller.run(clientID: kioskID) { _ in world.kioskTurned(client) }
     }
     auditor.model.house = auditor.file
-    auditor.read(ledger, at: broker.now)
+    read(ledger)
     auditor.checkState(ledger)
     isReloading = false
     kiosk = Process(client: client, controller: controller, ledger: ledger, task: task)
@@ -251,7 +267,7 @@ package final class World {
     crashIn = nil
     kiosk?.task.cancel()
     executor.run()
-    if let kiosk { auditor.read(kiosk.ledger, at: broker.now) }
+    if let kiosk { read(kiosk.ledger) }
     auditor.kioskEnds()
     kiosk = nil
   }
@@ -259,7 +275,9 @@ package final class World {
   private func die() {
     crashIn = nil
     guard let kiosk else { return }
-    auditor.read(kiosk.ledger, at: broker.now)
+    // What it had in hand may be committed, or not.
+    auditor.batchIsLost()
+    read(kiosk.ledger)
     do { try disk.crash() } catch { auditor.fail(.world, "\(error)") }
     auditor.kioskDies()
     broker.kill(kiosk.client)
@@ -293,6 +311,25 @@ package final class World {
   }
 
   func kioskHasWork() { hasWork = true }
+
+  /// A kiosk that asks for the next event over and over would hang the simulation.
+  func kioskWaits(_ client: MemoryClient) {
+    turns = turns.at == broker.now ? (turns.at, turns.count + 1) : (broker.now, 0)
+    guard turns.count > 5_000, kiosk?.client === client else { return }
+    auditor.fail(.recovery, "the kiosk is busy with nothing")
+    die()
+  }
+
+  func kioskPublishes(_ messages: [Message], _ client: MemoryClient) {
+    guard rules.machines > 0, let kiosk, kiosk.client === client else { return }
+    hasWork = true
+    // What waits may be given back in the turn that takes other rules over.
+    noteHouse(kiosk)
+    let orders = messages.filter { $0.topic.hasPrefix("kiosk/k1/make/") }
+    guard !orders.isEmpty else { return }
+    read(kiosk.ledger)
+    for order in orders { auditor.check(order, wallClock: clock.now(broker)) }
+  }
 
   func kioskStartsClean() { auditor.kioskStartsClean(at: broker.now) }
 

@@ -243,7 +243,7 @@ import Testing
     }
     let failure = try #require(found)
     #expect(failure.violation.rule == rule)
-    #expect(failure.schedule.steps.count <= 5)
+    #expect(failure.schedule.steps.count <= 7)
     #expect(
       failure.description.contains("deploy/test --simulate 1 --seed \(failure.schedule.seed)"))
   }

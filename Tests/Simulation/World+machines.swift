@@ -1,0 +1,53 @@
+import InMemoryBroker
+import KioskMessages
+
+// What happens to machines.
+extension World {
+  func perform(_ event: Step.MachineEvent, on machine: Machine) {
+    switch event {
+    case .powerOff: machine.powerOff()
+    case .powerOn: machine.powerOn()
+    case .cut: broker.cut(machine.clientID)
+    case .eraseFlash: machine.eraseFlash()
+    case .fault(let fault): setFault(fault, of: machine)
+    case .breakConnection(let moment, let step, let skipping):
+      broker.inject(MemoryBroker.Fault(moment, step, of: machine.clientID, skipping: skipping))
+    case .babble(let status, let distance):
+      machine.lies()
+      tell(machine) { [seq = auditor.seq] in
+        await $0.babble(Board.Answer(job: seq - distance, status: status))
+      }
+    case .trouble(let trouble): machine.expect(trouble)
+    }
+  }
+
+  func mend(_ machine: Machine) {
+    machine.becomesWell()
+    machine.powerOff()
+    machine.powerOn()
+  }
+
+  private func setFault(_ fault: String?, of machine: Machine) {
+    machine.setFault(fault)
+    tell(machine) { await $0.faultChanged() }
+  }
+
+  private func tell(_ machine: Machine, _ what: @escaping @Sendable (Board) async -> Void) {
+    guard let board = machine.board else { return }
+    Task(executorPreference: executor) { await what(board) }
+    executor.run()
+  }
+
+  /// Each accepted order is over then.
+  func decideOnAllThatWaits() throws {
+    for number in 0..<auditor.openJobs.count where violation == nil {
+      let verdict = number % 2 == 0 ? "poured" : "give_back"
+      try perform(
+        .send([Sending(from: "job/closing", wish: .decide(verdict, pick: 0, used: nil))]))
+      try perform(.pass(1_000))
+    }
+    if let job = auditor.openJobs.first {
+      auditor.fail(.recovery, "job \(job.seq) is \(job.state), and does not end")
+    }
+  }
+}
