@@ -215,6 +215,7 @@ package struct Settlement: Sendable {
   ///
   /// A bad network ends connections, too, but hardly eight in a row with the same entry on its way.
   package var trial: Trial? {
+    // guard: what ends each connection is tried alone
     switch losses {
     case ..<2: nil
     case 2..<4: .asAsked

@@ -38,6 +38,7 @@ final class LedgerLock {
     }
     // Less than it was: the system has been off.
     let wasOff = note.uptime.map { clock.uptime() < $0 } ?? false
+    // guard: a clock that stood still tells nothing of an absence
     lastAlive = wasOff && !clock.knowsTheTime ? nil : note.beaten
     acknowledged = note.acknowledged
     // A kiosk that dies before its first beat leaves the time as it found it.
