@@ -6,6 +6,9 @@ extension MemoryBroker {
   /// happen one after the other.
   package func inject(_ fault: Fault) { update { $0.faults.append(fault) } }
 
+  /// Of those that were injected none will happen any more.
+  package func removeFaults() { update { $0.faults = [] } }
+
   /// Ends the connection of a client as a failing network does. Its will is published, and it tries
   /// again after the usual delay.
   package func cut(_ clientID: String) { update { $0.cut(clientID) } }
