@@ -27,7 +27,7 @@ extension Auditor {
   // MARK: What the kiosk hears
 
   mutating func kioskGets(_ deliveries: [Delivery]) {
-    shop.inHand = []
+    (shop.lost, shop.inHand) = ([], [])
     for message in deliveries.map(\.message) {
       let levels = message.topic.split(separator: "/").map(String.init)
       if levels.count == 5, levels[2] == "machine" {
@@ -50,7 +50,7 @@ extension Auditor {
   }
 
   /// It is not known to be committed.
-  mutating func batchIsLost() { shop.inHand = [] }
+  mutating func batchIsLost() { (shop.lost, shop.inHand) = (shop.inHand, []) }
 
   mutating func batchIsOver() { shop.inHand = [] }
 
@@ -82,7 +82,7 @@ extension Auditor {
   }
 
   private func isSpokenOf(_ job: Workshop.Job) -> Bool {
-    shop.inHand.contains {
+    isInHand {
       if case .answer(_, let said) = $0 { said.job == job.number } else { false }
     }
   }
@@ -94,7 +94,7 @@ extension Auditor {
   }
 
   private func isInHand(_ matches: (Workshop.Saying) -> Bool) -> Bool {
-    shop.inHand.contains(where: matches)
+    (shop.inHand + shop.lost).contains(where: matches)
   }
 
   private func mayWork(_ machine: String) -> Bool {
@@ -115,7 +115,7 @@ extension Auditor {
 
   private func mayBeDown(_ machine: String) -> Bool {
     guard let record = shop.records[machine], record.status == .online else { return true }
-    let failures = shop.inHand.count {
+    let failures = (shop.inHand + shop.lost).count {
       if case .answer(let answer, let to) = $0 {
         to.machine == machine && answer.status == "failed"
       } else {

@@ -11,6 +11,8 @@ struct Workshop {
   var said: [Said: [Answer]] = [:]
   /// The batch that the kiosk has in hand.
   var inHand: [Saying] = []
+  /// What a batch said that may have been committed when the kiosk died.
+  var lost: [Saying] = []
   /// How jobs have ended since it has had that, by their last number.
   var endedInHand: [Int: String] = [:]
   /// They may count as silent.
