@@ -457,23 +457,22 @@ extension Delivery {
   fileprivate static func made(
     _ payload: String, by machine: String = "bar", retain: Bool = false
   ) -> Delivery {
-    Delivery(
-      message: Message(
-        topic: "kiosk/k1/made/\(machine)", payload: Array(payload.utf8), retain: retain),
-      packetID: 0)
+    message(payload, on: "made/\(machine)", retain: retain)
   }
 
   fileprivate static func status(
     _ payload: String, of machine: String = "bar", retain: Bool = false
   ) -> Delivery {
-    Delivery(
-      message: Message(
-        topic: "kiosk/k1/machine/\(machine)/status", payload: Array(payload.utf8), retain: retain),
-      packetID: 0)
+    message(payload, on: "machine/\(machine)/status", retain: retain)
   }
 
-  fileprivate static func job(_ payload: String) -> Delivery {
+  fileprivate static func job(_ payload: String) -> Delivery { message(payload, on: "job/desk") }
+
+  private static func message(
+    _ payload: String, on topic: String, retain: Bool = false
+  ) -> Delivery {
     Delivery(
-      message: Message(topic: "kiosk/k1/job/desk", payload: Array(payload.utf8)), packetID: 0)
+      message: Message(topic: "kiosk/k1/\(topic)", payload: Array(payload.utf8), retain: retain),
+      packetID: 0)
   }
 }

@@ -24,6 +24,10 @@ package struct SalesHistory: Sendable {
   struct Hour: Sendable {
     var sales = SalesReport.Tally()
     var used: FruitAmounts = [:]
+
+    mutating func use(_ amounts: FruitAmounts) {
+      for (fruit, amount) in amounts { used[fruit] = (used[fruit] ?? 0) + amount }
+    }
   }
 
   /// - Parameter seq: the last entry of the ledger; later ones are to be added.
@@ -123,8 +127,6 @@ package struct SalesHistory: Sendable {
 
   private mutating func use(_ amounts: FruitAmounts, in hour: Int) {
     guard days.contains(WallClock.day(of: hour)) else { return }
-    for (fruit, amount) in amounts {
-      hours[hour, default: Hour()].used[fruit] = (hours[hour]?.used[fruit] ?? 0) + amount
-    }
+    hours[hour, default: Hour()].use(amounts)
   }
 }
