@@ -19,7 +19,8 @@ from selenium.webdriver.remote.webelement import WebElement
 
 from arrivals import PATIENCE, Arrivals, eventually
 from kiosk import ROOT, environment
-from mosquitto import Mosquitto, free_port
+from mosquitto import Mosquitto
+from ports import free_port
 
 T = TypeVar("T")
 

@@ -17,6 +17,8 @@ import paho.mqtt.client as mqtt
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
+from ports import free_port, is_listening
+
 ROOT = Path(__file__).resolve().parents[2]
 SHIPPED = ROOT / "deploy/mosquitto"
 MOSQUITTO = shutil.which("mosquitto", path=os.environ["PATH"] + ":/usr/sbin:/usr/local/sbin")
@@ -32,12 +34,6 @@ def until(is_true: Callable[[], bool], what: str) -> None:
     while not is_true():
         assert time.monotonic() < deadline, f"waited in vain until {what}"
         time.sleep(0.005)
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def make_accounts(folder: Path, *options: str, **environment: str) -> subprocess.CompletedProcess:
@@ -103,11 +99,8 @@ class Door:
         return self
 
     def is_open(self) -> bool:
-        def answers(port: int) -> bool:
-            with socket.socket() as probe:
-                return probe.connect_ex(("127.0.0.1", port)) == 0
-
-        return all(answers(port) for port in [self.port, self.local_port])
+        assert self.process.poll() is None, (self.folder / "output").read_text() + self.log()
+        return all(is_listening(port) for port in [self.port, self.local_port])
 
     def reload(self) -> None:
         self.process.send_signal(signal.SIGHUP)

@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from arrivals import eventually
-from door import Door, free_port
+from door import Door
+from ports import free_port
 
 # It starts in some seconds; a machine may be slow.
 PATIENCE = 60.0

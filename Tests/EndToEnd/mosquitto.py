@@ -5,7 +5,6 @@ import pwd
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import uuid
 from pathlib import Path
@@ -13,19 +12,9 @@ from typing import Iterator
 
 from arrivals import eventually
 from client import BASE, Client
+from ports import free_port, is_listening
 
 PROGRAM = shutil.which("mosquitto", path=os.environ["PATH"] + ":/usr/sbin:/usr/local/sbin")
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
-def is_listening(port: int) -> bool:
-    with socket.socket() as probe:
-        return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
 class Mosquitto:

@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 from arrivals import eventually
-from mosquitto import free_port, is_listening
+from ports import free_port, is_listening
 
 START = Path(__file__).resolve().parents[1] / "other-broker"
 

@@ -4,7 +4,7 @@ import selectors
 import socket
 import threading
 
-from mosquitto import free_port
+from ports import free_port
 
 PUBACK = 4
 

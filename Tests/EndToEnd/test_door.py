@@ -16,10 +16,10 @@ from typing import Any, Callable, Iterator
 import pytest
 
 from door import (
-    AUDITOR, PATIENCE, ROOT, SHIPPED, Account, Door, Refused, free_port,
+    AUDITOR, PATIENCE, ROOT, SHIPPED, Account, Door, Refused,
     make_accounts, table, until,
 )
-from mosquitto import is_listening
+from ports import free_port, is_listening
 
 # paho 1.6.1 and this test ask for TLS versions that Python would like to forget.
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")

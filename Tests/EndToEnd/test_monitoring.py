@@ -14,7 +14,8 @@ import yaml
 from arrivals import eventually
 from client import Client, retained
 from kiosk import ROOT, Kiosk
-from mosquitto import Mosquitto, free_port
+from mosquitto import Mosquitto
+from ports import free_port
 
 SHIPPED = ROOT / "deploy/monitoring"
 CASES = Path(__file__).with_name("alerts.test.yaml")

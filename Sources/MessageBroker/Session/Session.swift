@@ -3,7 +3,7 @@
 /// Its hands, whoever has the connection, tell it what happens. They do the actions that it returns,
 /// in order, and hand over its events. Times count from any moment, and go on while the computer
 /// sleeps.
-package struct Session: Sendable {
+package struct Session: ~Copyable, Sendable {
   package typealias Instant = Duration
 
   /// Where it stands with its broker.

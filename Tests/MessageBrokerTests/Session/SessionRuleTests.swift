@@ -48,11 +48,11 @@ import Testing
     #expect(session.connect(options(), at: .zero) == [.connect(.clean)])
     #expect(session.connect(options(), at: .zero) == [])
     #expect(session.connected(at: .seconds(1)) == [])
-    #expect(!session.mayPublish)
+    #expect(session.mayPublish == false)
     #expect(
       session.greeted(resumed: false, refusal: nil, at: .seconds(2))
         == [.subscribe(1, [Self.a], retainAsPublished: false)])
-    #expect(session.mayPublish)
+    #expect(session.mayPublish == true)
     #expect(session.takeEvent() == nil)
     #expect(session.granted(1, [1], at: .seconds(3)) == [])
     #expect(session.takeEvent() == .online(resumed: false))
@@ -247,7 +247,7 @@ import Testing
     #expect(session.takeEvent() == .deliveries([Self.order]))
     #expect((session.mayRead, session.mayWrite) == (false, false))
     #expect(session.settle() == true)
-    #expect(session.acknowledges)
+    #expect(session.acknowledges == true)
     #expect((session.mayRead, session.mayWrite) == (true, true))
     #expect(session.settle() == false)
   }
@@ -259,10 +259,10 @@ import Testing
     _ = session.lost(Self.gone, at: .zero)
     _ = session.tick(isWritten: true, at: .seconds(1))
     _ = session.connected(at: .seconds(1))
-    #expect(!session.mayRead)
+    #expect(session.mayRead == false)
     #expect(session.settle() == true)
-    #expect(!session.acknowledges)
-    #expect(session.mayRead)
+    #expect(session.acknowledges == false)
+    #expect(session.mayRead == true)
   }
 
   @Test func anAbandonedBatchIsForgotten() {
@@ -352,7 +352,7 @@ import Testing
     for packetID in 1...Int32(Confirmations.limit) {
       session.published(packetID: packetID, on: "t", at: .zero)
     }
-    #expect(!session.mayPublish)
+    #expect(session.mayPublish == false)
     #expect(session.willPublish(at: .zero) == [.drop])
     #expect(session.willPublish(at: .zero) == [])
   }
@@ -423,7 +423,7 @@ import Testing
     #expect(
       session.disconnect(grace: .seconds(5), isWritten: true, at: .zero)
         == [.leave(acknowledging: true)])
-    #expect(session.isLeaving)
+    #expect(session.isLeaving == true)
     #expect(session.answer(isCancelled: false, isDue: false) == .some(nil))
     #expect(session.closed() == [.drop, .end])
     #expect(session.closed() == [])
