@@ -37,7 +37,7 @@ extension SalesHistory {
       }
       report.fruits[fruit] = ForecastReport.Outlook(
         stock: amount, perHour: (expected(steps[0]) * 100).rounded() / 100,
-        emptyAt: empty(amount, at: now, steps, expected))
+        emptyAt: empty(amount, at: now, steps, expected), use: use(steps, expected))
     }
     return report
   }
@@ -81,6 +81,21 @@ extension SalesHistory {
       return Timestamp(milliseconds: (now.milliseconds / 60_000 + Int64(minutes)) * 60_000)
     }
     return nil
+  }
+
+  /// In each six hours of the steps, rounded to tenths.
+  private func use(_ steps: [Step], _ expected: (Step) -> Double) -> [Double] {
+    let length = Double(ForecastReport.Outlook.pieceLength) / 3_600_000
+    var use = Array(repeating: 0.0, count: ForecastReport.Outlook.pieceCount)
+    for step in steps {
+      let perHour = expected(step)
+      // An hour of the wall may lie in two pieces.
+      for piece in use.indices {
+        let (start, end) = (Double(piece) * length, Double(piece + 1) * length)
+        use[piece] += perHour * max(0, min(end, step.ahead + step.length) - max(start, step.ahead))
+      }
+    }
+    return use.map { ($0 * 10).rounded() / 10 }
   }
 
   private func used(_ fruit: Fruit.ID, in hour: Int) -> Int { hours[hour]?.used[fruit] ?? 0 }

@@ -28,6 +28,12 @@ package struct JSONWriter {
     bytes.append(contentsOf: "\(value)".utf8)
   }
 
+  /// - Parameter numbers: finite.
+  package mutating func member(_ key: StaticString, _ numbers: [Double]) {
+    writeKey(key)
+    writeArray(numbers) { $0.bytes.append(contentsOf: "\($1)".utf8) }
+  }
+
   package mutating func member(_ key: StaticString, _ value: Bool) {
     writeKey(key)
     bytes.append(contentsOf: (value ? "true" : "false").utf8)

@@ -31,7 +31,7 @@ extension SalesReport {
     }
     self.init(
       at: at, timeZone: timeZone, today: today, hours: hours.compactMap(\.self),
-      days: days.compactMap(\.self), usual: json.amount("usual"))
+      days: days.compactMap(\.self), usual: json["usual"]?.decimal)
   }
 }
 

@@ -127,8 +127,8 @@ extension JSON {
   }
 
   /// A number of whatever kind, from 0 to a billion.
-  func amount(_ key: String) -> Double? {
-    switch self[key] {
+  var decimal: Double? {
+    switch self {
     case .integer(let integer) where (0...1_000_000_000).contains(integer): Double(integer)
     case .number(let number) where (0...1e9).contains(number): number
     default: nil

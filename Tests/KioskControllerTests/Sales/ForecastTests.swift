@@ -25,10 +25,10 @@ import Testing
     try shop.open(at: "2026-11-21T01:00:00Z")
     try shop.sell(4, at: "2026-11-21T02:30:00Z")
     // 12 kiwis in two hours.
-    #expect(
-      try shop.outlook(stock: 15)
-        == ForecastReport.Outlook(
-          stock: 15, perHour: 6, emptyAt: time("2026-11-21T05:30:00Z")))
+    let outlook = try shop.outlook(stock: 15)
+    #expect(outlook.perHour == 6)
+    #expect(outlook.use.first == 36)
+    #expect(outlook.emptyAt == (try time("2026-11-21T05:30:00Z")))
   }
 
   @Test func onlyTheLastThreeHoursAreRecent() throws {
@@ -43,14 +43,18 @@ import Testing
   @Test func whatNobodyOrdersIsNeverGone() throws {
     var shop = shop
     try shop.open(at: "2026-11-20T03:00:00Z")
-    #expect(try shop.outlook(stock: 1) == ForecastReport.Outlook(stock: 1, perHour: 0))
+    let nothing = Array(repeating: 0.0, count: ForecastReport.Outlook.pieceCount)
+    #expect(
+      try shop.outlook(stock: 1) == ForecastReport.Outlook(stock: 1, perHour: 0, use: nothing))
   }
 
   @Test func whatIsGoneIsNotGoingToBe() throws {
     var shop = shop
     try shop.open(at: "2026-11-20T03:00:00Z")
     try shop.sell(3, at: "2026-11-21T00:00:00Z")
-    #expect(try shop.outlook(stock: 0) == ForecastReport.Outlook(stock: 0, perHour: 3))
+    let outlook = try shop.outlook(stock: 0)
+    #expect(outlook.perHour == 3)
+    #expect(outlook.emptyAt == nil)
   }
 
   @Test func whatLastsLongerThanAWeekHasNoEnd() throws {
@@ -77,6 +81,15 @@ import Testing
     // 240 in four weeks, beside which the three hours before, without any, weigh 3/5 by then: 40 at
     // 240/4.6 an hour take 46 minutes.
     #expect(try shop.outlook(stock: 40).emptyAt == time("2026-11-21T05:46:00Z"))
+  }
+
+  @Test func useIsToldForEachSixHoursOfTheWeek() throws {
+    let shop = try regular()
+    let nothing = Array(repeating: 0.0, count: 26)
+    #expect(try shop.outlook(stock: 1).use == [52.2, 0] + nothing)
+    // At 14:30, half of the hour lies ahead, and the other half a week later.
+    let halfPast = try time("2026-11-21T05:30:00Z")
+    #expect(try shop.outlook(stock: 0, at: halfPast).use == [24, 0] + nothing.dropLast() + [22.4])
   }
 
   @Test func theLastHoursWeighAsMuchAsAWeekAndFade() throws {

@@ -47,8 +47,8 @@ struct Shop {
 
   var report: SalesReport { history.report(at: now) }
 
-  func outlook(stock: Int) throws -> ForecastReport.Outlook {
-    try #require(history.forecast(stock: ["kiwi": stock], at: now).fruits["kiwi"])
+  func outlook(stock: Int, at time: Timestamp? = nil) throws -> ForecastReport.Outlook {
+    try #require(history.forecast(stock: ["kiwi": stock], at: time ?? now).fruits["kiwi"])
   }
 }
 
