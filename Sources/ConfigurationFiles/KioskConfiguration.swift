@@ -8,6 +8,9 @@ package import Panels
 /// overridden by an environment variable: `broker.tls.ca_file` by `KIOSK_BROKER_TLS_CA_FILE`.
 ///
 /// - `kiosk.id` (identifier, `k1`): names the kiosk in topics.
+/// - `kiosk.name` (text of at most 64 characters, or one per language as `{en: ..., ko: ...}`, none):
+///   what people call the kiosk.
+/// - `kiosk.place` (text of at most 200 characters, none): where it stands.
 /// - `kiosk.root` (topic levels, `kiosk`): what all topics start with.
 /// - `kiosk.language` (`en` or `ko`, `en`): what customers read.
 /// - `kiosk.time_zone` (IANA name, `UTC`): when the tickets of the day start again from 1.

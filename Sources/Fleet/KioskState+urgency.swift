@@ -69,22 +69,38 @@ extension KioskFleet {
     }
   }
 
-  /// The kiosks that match, the most urgent first; among equals the one that runs dry next.
+  /// The kiosks that match, the most urgent first; among equals the one that runs dry next, then by
+  /// name.
   ///
-  /// - Parameter text: a part of the id, of the name of a fruit that is short, or of a state.
-  package func byUrgency(matching text: String = "") -> [KioskState] {
+  /// - Parameters:
+  ///   - text: a part of the id, of the name, of the place, of the name of a fruit that is short, or
+  ///     of a state.
+  ///   - language: in which names are compared.
+  package func byUrgency(
+    matching text: String = "", in language: Language = .english
+  ) -> [KioskState] {
     let text = text.lowercased()
     return kiosks.values
-      .filter { text.isEmpty || $0.id.text.lowercased().contains(text) || $0.isDescribed(by: text) }
-      .map { (kiosk: $0, urgency: $0.urgency, dry: $0.nextToRunDry?.at.milliseconds ?? .max) }
+      .filter { text.isEmpty || $0.isCalled(text) || $0.isDescribed(by: text) }
+      .map {
+        (
+          kiosk: $0, urgency: $0.urgency, dry: $0.nextToRunDry?.at.milliseconds ?? .max,
+          title: $0.title(language)
+        )
+      }
       .sorted {
-        ($0.urgency, $0.dry, $0.kiosk.id) < ($1.urgency, $1.dry, $1.kiosk.id)
+        ($0.urgency, $0.dry, $0.title, $0.kiosk.id) < ($1.urgency, $1.dry, $1.title, $1.kiosk.id)
       }
       .map(\.kiosk)
   }
 }
 
 extension KioskState {
+  fileprivate func isCalled(_ text: String) -> Bool {
+    id.text.lowercased().contains(text) || place?.lowercased().contains(text) == true
+      || name?.contains(text) == true
+  }
+
   fileprivate func isDescribed(by text: String) -> Bool {
     if text == (isOnline ? KioskStatus.online : .offline).rawValue || text == service?.rawValue {
       return true
@@ -98,9 +114,13 @@ extension KioskState {
       guard alert != .ok else { return false }
       if alert.rawValue == text || fruit.text.contains(text) { return true }
       let name = menu?.menu.fruits.first { $0.id == fruit }?.name
-      return name.map { name in
-        Language.allCases.contains { name[$0].lowercased().contains(text) }
-      } ?? false
+      return name?.contains(text) == true
     }
+  }
+}
+
+extension LocalizedName {
+  fileprivate func contains(_ text: String) -> Bool {
+    Language.allCases.contains { self[$0].lowercased().contains(text) }
   }
 }

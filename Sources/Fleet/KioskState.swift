@@ -4,6 +4,8 @@ package import KioskMessages
 /// What is known of one kiosk; `nil` for what it has not told yet.
 package struct KioskState: Sendable, Identifiable {
   package let id: KioskID
+  package private(set) var name: LocalizedName?
+  package private(set) var place: String?
   package private(set) var status: KioskStatus?
   /// When it was heard to have gone; `nil` if that was before anybody listened here.
   package private(set) var offlineSince: Timestamp?
@@ -29,6 +31,9 @@ package struct KioskState: Sendable, Identifiable {
   package static let maximumMachines = 20
 
   init(id: KioskID) { self.id = id }
+
+  /// What people call it: its name, or its id.
+  package func title(_ language: Language) -> String { name?[language] ?? id.text }
 
   package var sales: SalesReport? { try? SalesReport(payload: salesPayload) }
 
@@ -76,8 +81,9 @@ package struct KioskState: Sendable, Identifiable {
       guard let at = Timestamp(member: "at", of: payload) else { return false }
       heard(at: at)
     case ("info", 1):
-      guard let at = Timestamp(member: "started_at", of: payload) else { return false }
-      heard(at: at)
+      guard let info = try? KioskInfo(payload: payload) else { return false }
+      (name, place) = (info.name, info.place)
+      heard(at: info.startedAt)
     case ("sales", 1):
       guard let sales = try? SalesReport(payload: payload) else { return false }
       salesPayload = payload

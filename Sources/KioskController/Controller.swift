@@ -297,7 +297,7 @@ package actor Controller {
     var messages = settings.topics.state(of: core, at: now) + settings.announcements
     messages.append(
       settings.topics.retained(
-        settings.topics.info, KioskInfo(version: settings.version, startedAt: startedAt).payload))
+        settings.topics.info, settings.info(startedAt: startedAt).payload))
     messages.append(health(at: now))
     messages.append(settings.topics.status(.online))
     let current = Set(messages.map(\.topic))

@@ -6,6 +6,9 @@ package import Panels
 /// What makes one kiosk different from another, checked and complete.
 package struct KioskSettings: Sendable {
   package var topics: KioskTopics
+  /// What people call the kiosk, and where it stands.
+  package var name: LocalizedName?
+  package var place: String?
   package var language: Language
   /// For the day's sales.
   package var wall: WallClock
@@ -118,6 +121,10 @@ extension KioskSettings {
   /// What the kiosk takes; jobs only if there are machines.
   package var commandKinds: [Command.Kind] {
     machines.isEmpty ? [.order, .restock, .service] : Command.Kind.allCases
+  }
+
+  package func info(startedAt: Timestamp) -> KioskInfo {
+    KioskInfo(version: version, startedAt: startedAt, name: name, place: place)
   }
 
   package var menuReport: MenuReport {

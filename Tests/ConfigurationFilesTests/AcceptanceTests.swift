@@ -23,6 +23,8 @@ import Testing
   @Test func everyKeyIsRead() throws {
     var expected = KioskConfiguration()
     expected.kiosk.id = "shop-1"
+    expected.kiosk.name = LocalizedName(english: "City hall", korean: "시청", fallback: "City hall")
+    expected.kiosk.place = "1 Main Street"
     expected.kiosk.root = "seoul/juice"
     expected.kiosk.language = .korean
     expected.kiosk.timeZone = try #require(TimeZone(identifier: "Asia/Seoul"))
@@ -56,7 +58,9 @@ import Testing
     expected.homeAssistant.form = .device
     expected.homeAssistant.account = "ha"
     let yaml = """
-      kiosk: {id: shop-1, root: seoul/juice, language: ko, time_zone: Asia/Seoul}
+      kiosk:
+        {id: shop-1, root: seoul/juice, language: ko, time_zone: Asia/Seoul, place: 1 Main Street,
+         name: {en: City hall, ko: 시청}}
       broker:
         host: '::1'
         port: 8884
@@ -71,6 +75,22 @@ import Testing
       home_assistant: {enabled: true, prefix: ha/discovery, form: device, account: ha}
       """
     #expect(try parse(yaml, file: "conf/kiosk.yaml") == expected)
+  }
+
+  @Test func aNameMayBeTheSameInAllLanguages() throws {
+    #expect(try parse("kiosk: {name: 시청}").kiosk.name?[.english] == "시청")
+    #expect(try parse("kiosk: {name: {ko: 시청}}").kiosk.name?[.english] == "시청")
+    let variables = ["KIOSK_KIOSK_NAME": "Harbour", "KIOSK_KIOSK_PLACE": "Pier 7"]
+    let kiosk = try parse("kiosk: {name: {ko: 시청}}", environment: variables).kiosk
+    #expect(kiosk.name?[.korean] == "Harbour")
+    #expect(kiosk.place == "Pier 7")
+  }
+
+  @Test func aNameHasUpTo64Characters() throws {
+    let name = String(repeating: "쥬", count: 64)
+    #expect(try parse("kiosk: {name: \(name)}").kiosk.name?[.korean] == name)
+    let place = String(repeating: "쥬", count: 200)
+    #expect(try parse("kiosk: {place: \(place)}").kiosk.place == place)
   }
 
   @Test(
@@ -110,18 +130,24 @@ import Testing
       """
       menu:
         base: standard
-        fruits: {orange: {en: Orange, ko: 오렌지}}
+        fruits: {orange: {en: Orange, ko: 오렌지, crate: 12}, kiwi: {crate: 30}, mango: Mangue}
         juices:
           orange: {en: Orange juice, ko: 오렌지쥬스, recipe: {orange: 3, mango: 1}}
           banana: {recipe: {banana: 1}}
+          kiwi: {en: Green juice}
       """
     ).menu
+    #expect(menu.fruits.map(\.crate) == [nil, nil, nil, 30, nil, 12])
+    #expect(menu.fruits[3].name == Menu.standard.fruits[3].name)
+    #expect(menu.fruits[4].name[.korean] == "Mangue")
     #expect(menu.fruits.map(\.id) == Menu.standard.fruits.map(\.id) + ["orange"])
     #expect(menu.juices.map(\.id) == Menu.standard.juices.map(\.id) + ["orange"])
     #expect(menu.juice("orange")?.name[.korean] == "오렌지쥬스")
     #expect(menu.juice("orange")?.recipe.amounts == ["orange": 3, "mango": 1])
     #expect(menu.juice("banana")?.recipe.amounts == ["banana": 1])
-    #expect(menu.juice("banana")?.name[.english] == "banana")
+    #expect(menu.juice("banana")?.name[.korean] == "바나나쥬스")
+    #expect(menu.juice("kiwi")?.name[.korean] == "Green juice")
+    #expect(menu.juice("kiwi")?.recipe.amounts == ["kiwi": 3])
   }
 
   @Test func aMenuReplacesTheBuiltInOneAndItsStock() throws {

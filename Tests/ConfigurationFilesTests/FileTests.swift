@@ -78,6 +78,8 @@ import Testing
     let text = try String(contentsOfFile: project("config/kiosk.yaml"), encoding: .utf8)
     let yaml = text.replacing(/(?m)^( *)#([a-z_]+:)/) { "\($0.1)\($0.2)" }
     var expected = KioskConfiguration()
+    expected.kiosk.name = LocalizedName(fallback: "City hall")
+    expected.kiosk.place = "1 Main Street"
     expected.broker.username = "controller"
     expected.broker.passwordFile = "/etc/juice-kiosk/password"
     var tls = KioskConfiguration.TLS()
@@ -102,6 +104,7 @@ import Testing
     let configuration = try KioskConfiguration.load(path: project("config/menu.yaml"))
     #expect(configuration.menu.juices.count == Menu.standard.juices.count + 2)
     #expect(configuration.menu.juice("orange")?.name[.korean] == "오렌지쥬스")
+    #expect(configuration.menu.fruits.last?.crate == 12)
     #expect(configuration.stock.initial["orange"] == 30)
     #expect(configuration.stock.capacities["kiwi"] == 100)
   }

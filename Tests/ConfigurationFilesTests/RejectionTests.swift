@@ -92,6 +92,35 @@ import Testing
         + "put it in quotes: \"no\""
     ),
     (
+      "kiosk: {name: [City hall]}",
+      "k.yaml:1:9: kiosk.name: must be a single value, not a list or keys of its own"
+    ),
+    (
+      "kiosk: {name: {}}",
+      "k.yaml:1:9: kiosk.name: has no language; write it like '{en: City hall}'"
+    ),
+    (
+      "kiosk: {name: {kr: 시청}}",
+      "k.yaml:1:16: kiosk.name.kr: there is no such key; did you mean 'ko'?"
+    ),
+    (
+      "kiosk: {name: {en: \(String(repeating: "a", count: 65))}}",
+      "k.yaml:1:16: kiosk.name.en: must not be longer than 64 characters"
+    ),
+    (
+      "kiosk: {name: \"a\\u202Eb\"}",
+      "k.yaml:1:9: kiosk.name: must be one line without control characters"
+    ),
+    (
+      "kiosk: {place: \(String(repeating: "쥬", count: 201))}",
+      "k.yaml:1:9: kiosk.place: must not be longer than 200 characters"
+    ),
+    (
+      "kiosk: {place: 37.566}",
+      "k.yaml:1:9: kiosk.place: must be text, but YAML takes '37.566' for a number; "
+        + "put it in quotes: \"37.566\""
+    ),
+    (
       "broker: {username: 0755}",
       "k.yaml:1:10: broker.username: must be text, but YAML takes '0755' for a number; "
         + "put it in quotes: \"0755\""
@@ -247,6 +276,14 @@ import Testing
     (
       "{base: standard, fruits: {default: Any}}",
       "menu.fruits.default: no fruit can have this id: 'stock' uses it for all others"
+    ),
+    (
+      "{base: standard, fruits: {kiwi: {crate: 0}}}",
+      "menu.fruits.kiwi.crate: must be a whole number from 1 to 10000, not 0"
+    ),
+    (
+      "{base: standard, juices: {kiwi: {recipe: {}}}}",
+      "menu.juices.kiwi.recipe: the recipe is empty; name at least one fruit"
     ),
     (
       "{base: standard, fruits: {a: {kr: A}}}",

@@ -32,6 +32,7 @@ import Testing
     ("k1/machine/bar", "{}"), ("k1/machine/b ar", #"{"state":"idle","queue":0}"#),
     ("k1/machine/bar", ""), ("k1/machine/bar/status", "online"),
     ("/status", "online"), ("k1/sales", "[]"), ("k1/forecast", "1"), ("k1/health", "{}"),
+    ("k1/info", "{}"), ("k1/info", #"{"name":{"en":"City hall"}}"#),
   ])
   mutating func whatCannotBeReadChangesNothing(topic: String, payload: String) {
     #expect(tell(topic, payload) == nil)
@@ -85,6 +86,33 @@ import Testing
     #expect(fleet.byUrgency(matching: "mango").map(\.id) == ["out"])
     let count = fleet.count
     #expect((count.kiosks, count.offline, count.out, count.low) == (5, 1, 1, 1))
+  }
+
+  private mutating func call(
+    _ kiosk: String, _ english: String?, _ korean: String?, at place: String?
+  ) {
+    let name = english.map { LocalizedName(english: $0, korean: korean, fallback: $0) }
+    let info = KioskInfo(version: "1", startedAt: now, name: name, place: place)
+    tell("\(kiosk)/info", String(decoding: info.payload, as: UTF8.self))
+  }
+
+  @Test mutating func aKioskIsSortedAndFoundByNameAndPlace() {
+    for kiosk in ["k1", "k2", "k3", "k4"] { tell("\(kiosk)/status", "online") }
+    call("k1", "Town hall", "시청", at: "1 Main Street")
+    call("k3", "Harbour", "항구", at: "Pier 7")
+    #expect(fleet.byUrgency().map(\.id) == ["k3", "k1", "k2", "k4"])
+    #expect(fleet.byUrgency(in: .korean).map(\.id) == ["k2", "k4", "k1", "k3"])
+    #expect(fleet.byUrgency(matching: "hArb").map(\.id) == ["k3"])
+    #expect(fleet.byUrgency(matching: "시청").map(\.id) == ["k1"])
+    #expect(fleet.byUrgency(matching: "main street").map(\.id) == ["k1"])
+    #expect(fleet.byUrgency(matching: "K2").map(\.id) == ["k2"])
+    #expect(fleet["k1"]?.title(.korean) == "시청")
+    #expect(fleet["k2"]?.title(.korean) == "k2")
+    #expect(fleet["k3"]?.place == "Pier 7")
+    // Whoever has taken the name out of the configuration is called by the id again.
+    call("k3", nil, nil, at: nil)
+    #expect(fleet["k3"]?.title(.english) == "k3")
+    #expect(fleet["k3"]?.place == nil)
   }
 
   /// - Returns: what a machine that makes kiwi juice tells.

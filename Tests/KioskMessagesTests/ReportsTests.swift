@@ -32,7 +32,10 @@ import Testing
 
   @Test func theMenuHasNamesRecipesAndMarks() throws {
     let menu = try Menu(
-      fruits: [Fruit(id: "kiwi", name: LocalizedName(english: "Kiwi", korean: "키위", fallback: ""))],
+      fruits: [
+        Fruit(
+          id: "kiwi", name: LocalizedName(english: "Kiwi", korean: "키위", fallback: ""), crate: 30)
+      ],
       juices: [
         Juice(
           id: "kiwi", name: LocalizedName(english: "Kiwi juice", fallback: ""),
@@ -41,9 +44,11 @@ import Testing
     let report = MenuReport(menu: menu, capacities: ["kiwi": 100], lowMarks: ["kiwi": 5])
     #expect(
       String(decoding: report.payload, as: UTF8.self)
-        == #"{"fruits":[{"id":"kiwi","name":{"en":"Kiwi","ko":"키위"},"capacity":100,"low":5}],"#
+        == #"{"fruits":[{"id":"kiwi","name":{"en":"Kiwi","ko":"키위"},"capacity":100,"low":5,"#
+        + #""crate":30}],"#
         + #""juices":[{"id":"kiwi","name":{"en":"Kiwi juice","ko":"Kiwi juice"},"#
         + #""recipe":{"kiwi":3}}]}"#)
+    #expect(try MenuReport(payload: report.payload).menu.fruits.first?.crate == 30)
   }
 
   @Test func theMenuIsReadAsItIsWritten() throws {
@@ -54,6 +59,13 @@ import Testing
     #expect(read.capacities == report.capacities)
     #expect(read.lowMarks == report.lowMarks)
     #expect(read.menu.juices.map(\.recipe) == Menu.standard.juices.map(\.recipe))
+  }
+
+  @Test(arguments: ["0", "-1", "10001", "1.5", "\"12\"", "[]"])
+  func whatIsNoCrateIsLeftOut(crate: String) throws {
+    let payload =
+      #"{"fruits":[{"id":"kiwi","crate":\#(crate)}],"juices":[{"id":"kiwi","recipe":{"kiwi":3}}]}"#
+    #expect(try MenuReport(payload: Array(payload.utf8)).menu.fruits.map(\.crate) == [nil])
   }
 
   @Test(arguments: [
@@ -91,11 +103,5 @@ import Testing
     let refused =
       #""refused":{"kiosk/k1/menu":"\"no\"","kiosk/k1/stock/kiwi":"Not authorized"}}"#
     #expect(String(decoding: health.payload, as: UTF8.self).hasSuffix(refused))
-  }
-
-  @Test func theInfoTellsVersionAndProtocol() {
-    #expect(
-      String(decoding: KioskInfo(version: "1.2.3", startedAt: at).payload, as: UTF8.self)
-        == #"{"version":"1.2.3","protocol":1,"started_at":"2026-11-21T09:00:00Z"}"#)
   }
 }

@@ -42,6 +42,19 @@ extension Format where Value == String {
     return text
   }
 
+  /// Likewise, for people to read.
+  ///
+  /// - Parameter limit: in Unicode scalars; a `Character` has no bound.
+  static func text(upTo limit: Int) -> Self {
+    Format { scalar throws(Complaint) in
+      let text = try text.read(scalar)
+      guard text.unicodeScalars.count <= limit else {
+        throw Complaint("must not be longer than \(limit) characters")
+      }
+      return text
+    }
+  }
+
   /// A host's name or address, without the rest of a URL.
   static let host = Format { scalar throws(Complaint) in
     let host = try text.read(scalar)

@@ -4,9 +4,9 @@ import JuiceDomain
 ///
 /// ```yaml
 /// menu:
-///   base: standard        # adds to the built-in menu; an id of it is replaced where it stands
+///   base: standard        # adds to the built-in menu; of an id of it what is left out stays
 ///   fruits:
-///     orange: {en: Orange, ko: 오렌지}      # or one name for all languages, `orange: Orange`
+///     orange: {en: Orange, ko: 오렌지, crate: 12}   # or one name and no more, `orange: Orange`
 ///   juices:
 ///     orange: {en: Orange juice, ko: 오렌지쥬스, recipe: {orange: 3}}
 /// ```
@@ -45,25 +45,31 @@ struct MenuReader {
     }
     section.section("fruits") { section in
       for key in section.keys {
-        if let fruit = Fruit(&section, key) { fruits.replaceOrAppend(fruit) }
+        let base = fruits.first { $0.id.text == key }
+        if let fruit = Fruit(&section, key, base) { fruits.replaceOrAppend(fruit) }
       }
     }
     section.section("juices") { section in
       for key in section.keys {
-        if let juice = Juice(&section, key, fruits: fruits) { juices.replaceOrAppend(juice) }
+        let base = juices.first { $0.id.text == key }
+        if let juice = Juice(&section, key, base, fruits: fruits) { juices.replaceOrAppend(juice) }
       }
     }
   }
 }
 
 extension Fruit {
-  fileprivate init?(_ section: inout Section, _ key: String) {
-    let name =
-      if section.isSection(key) {
-        section.section(key) { LocalizedName(&$0, fallback: key) }
-      } else {
-        section.read(key, .text).map { LocalizedName(fallback: $0) }
+  /// - Parameter base: of this id in the menu that this one is added to.
+  fileprivate init?(_ section: inout Section, _ key: String, _ base: Fruit?) {
+    var (name, crate) = (base?.name, base?.crate)
+    if section.isSection(key) {
+      section.section(key) { section in
+        name = LocalizedName(&section, fallback: key) ?? name
+        section.read("crate", .integer(Fruit.crates), into: &crate)
       }
+    } else if let text = section.read(key, .text) {
+      name = LocalizedName(fallback: text)
+    }
     guard key != "default" else {
       section.report(
         Complaint("no fruit can have this id: 'stock' uses it for all others"), at: key)
@@ -71,30 +77,39 @@ extension Fruit {
     }
     guard let id = ID(section, key) else { return nil }
     // One without a name stays, so that a recipe with it is not wrong as well.
-    self.init(id: id, name: name ?? LocalizedName(fallback: key))
+    self.init(id: id, name: name ?? LocalizedName(fallback: key), crate: crate)
   }
 }
 
 extension Juice {
-  fileprivate init?(_ section: inout Section, _ key: String, fruits: [Fruit]) {
+  /// - Parameter base: of this id in the menu that this one is added to.
+  fileprivate init?(_ section: inout Section, _ key: String, _ base: Juice?, fruits: [Fruit]) {
     let (name, recipe) = section.section(key) { section in
-      (LocalizedName(&section, fallback: key), Recipe(&section, "recipe", fruits: fruits))
+      (
+        LocalizedName(&section, fallback: key),
+        Recipe(&section, "recipe", base?.recipe, fruits: fruits)
+      )
     }
     guard let id = ID(section, key), let recipe else { return nil }
-    self.init(id: id, name: name, recipe: recipe)
+    self.init(
+      id: id, name: name ?? base?.name ?? LocalizedName(fallback: key), recipe: recipe)
   }
 }
 
 extension LocalizedName {
-  fileprivate init(_ section: inout Section, fallback: String) {
-    self.init(
-      english: section.read(Language.english.rawValue, .text),
-      korean: section.read(Language.korean.rawValue, .text), fallback: fallback)
+  /// `nil` if there is a name in no language.
+  fileprivate init?(_ section: inout Section, fallback: String) {
+    let english = section.read(Language.english.rawValue, .text)
+    let korean = section.read(Language.korean.rawValue, .text)
+    guard english != nil || korean != nil else { return nil }
+    self.init(english: english, korean: korean, fallback: fallback)
   }
 }
 
 extension Recipe {
-  fileprivate init?(_ section: inout Section, _ key: String, fruits: [Fruit]) {
+  fileprivate init?(
+    _ section: inout Section, _ key: String, _ base: Recipe?, fruits: [Fruit]
+  ) {
     let soFar = section.reading.errors.count
     let amounts = section.section(key, unknown: "the menu has no such fruit") { section in
       FruitAmounts(
@@ -103,6 +118,10 @@ extension Recipe {
         })
     }
     guard section.reading.errors.count == soFar else { return nil }
+    if let base, !section.has(key) {
+      self = base
+      return
+    }
     do throws(MenuError.Flaw) {
       try self.init(amounts)
     } catch {

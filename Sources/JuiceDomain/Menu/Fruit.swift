@@ -4,9 +4,14 @@ package struct Fruit: Hashable, Sendable, Identifiable {
 
   package let id: ID
   package let name: LocalizedName
+  /// How many pieces come in a crate, 1 or more; `nil` if it is bought by the piece.
+  package let crate: Int?
 
-  package init(id: ID, name: LocalizedName) {
+  package init(id: ID, name: LocalizedName, crate: Int? = nil) {
     self.id = id
     self.name = name
+    self.crate = crate
   }
+
+  package static let crates = 1...10_000
 }

@@ -89,25 +89,3 @@ package struct KioskHealth: Hashable, Sendable {
     }
   }
 }
-
-/// What a kiosk is: said once after each start.
-package struct KioskInfo: Hashable, Sendable {
-  package let version: String
-  package let startedAt: Timestamp
-
-  /// The version of the topics and payloads.
-  package static let protocolVersion = 1
-
-  package init(version: String, startedAt: Timestamp) {
-    self.version = version
-    self.startedAt = startedAt
-  }
-
-  package var payload: [UInt8] {
-    JSONWriter.object { json in
-      json.member("version", version)
-      json.member("protocol", Self.protocolVersion)
-      json.member("started_at", startedAt.description)
-    }
-  }
-}

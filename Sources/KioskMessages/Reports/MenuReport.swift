@@ -22,6 +22,7 @@ package struct MenuReport: Hashable, Sendable {
         json.member("name", fruit.name)
         if let capacity = capacities[fruit.id] { json.member("capacity", capacity) }
         if let low = lowMarks[fruit.id] { json.member("low", low) }
+        if let crate = fruit.crate { json.member("crate", crate) }
       }
       json.member("juices", menu.juices) { json, juice in
         json.member("id", juice.id.text)
@@ -49,7 +50,7 @@ package struct MenuReport: Hashable, Sendable {
 }
 
 extension JSONWriter {
-  fileprivate mutating func member(_ key: StaticString, _ name: LocalizedName) {
+  mutating func member(_ key: StaticString, _ name: LocalizedName) {
     member(key) { json in
       json.member("en", name[.english])
       json.member("ko", name[.korean])
@@ -62,7 +63,8 @@ extension Fruit {
     guard let id = json.text("id").flatMap({ Fruit.ID($0) }) else {
       throw JSONError(offset: 0, problem: "a fruit has no id")
     }
-    self.init(id: id, name: LocalizedName(json["name"], fallback: id.text))
+    let crate = json.integer("crate").flatMap { Self.crates.contains($0) ? $0 : nil }
+    self.init(id: id, name: LocalizedName(json["name"], fallback: id.text), crate: crate)
   }
 }
 

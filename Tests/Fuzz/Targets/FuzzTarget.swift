@@ -135,6 +135,10 @@ package enum FuzzTarget: String, CaseIterable, Sendable {
       let again = try? HistoryReport(payload: report.payload)
       expect(again == report, "\(report) is read back as \(String(describing: again))")
     }
+    if let info = try? KioskInfo(payload: payload) {
+      let again = try? KioskInfo(payload: info.payload)
+      expect(again?.payload == info.payload, "\(info) is read back differently")
+    }
     if let report = try? ForecastReport(payload: payload) {
       let again = try? ForecastReport(payload: report.payload)
       expect(again == report, "\(report) is read back as \(String(describing: again))")
