@@ -6,6 +6,7 @@
 /// - `dashboard.port` (1...65535, `8080`)
 /// - `dashboard.users_file` (path, `/var/lib/juice-dashboard/users`): who may log in; written by
 ///   `juice-dashboard user`.
+/// - `dashboard.state_folder` (path, `/var/lib/juice-dashboard`): what the dashboard keeps itself.
 /// - `dashboard.behind_proxy` (`true` or `false`, `false`): a proxy does the encryption and tells in
 ///   `X-Forwarded-For` who asks.
 /// - `dashboard.tls.certificate_file`, `dashboard.tls.key_file` (paths, none): encrypts by itself.
@@ -15,6 +16,7 @@ package struct DashboardConfiguration: Sendable, Equatable {
   package var host = "127.0.0.1"
   package var port = 8080
   package var usersFile = "/var/lib/juice-dashboard/users"
+  package var stateFolder = "/var/lib/juice-dashboard"
   package var isBehindProxy = false
   /// `nil`: not encrypted.
   package var tls: TLS?
@@ -55,6 +57,7 @@ package struct DashboardConfiguration: Sendable, Equatable {
       section.read("host", .host, into: &host)
       section.read("port", .integer(1...65535), into: &port)
       section.read("users_file", .path, into: &usersFile)
+      section.read("state_folder", .path, into: &stateFolder)
       section.read("behind_proxy", .boolean, into: &isBehindProxy)
       tls = section.section("tls") { TLS(&$0) }
       if section.has("tls"), tls == nil {

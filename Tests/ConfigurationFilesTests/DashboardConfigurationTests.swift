@@ -27,8 +27,8 @@ import Testing
   @Test func everyKeyIsRead() throws {
     let yaml = """
       dashboard:
-        {root: seoul/juice, host: 0.0.0.0, port: 8443, users_file: users, behind_proxy: true,
-         tls: {certificate_file: a.crt, key_file: /b.key}}
+        {root: seoul/juice, host: 0.0.0.0, port: 8443, users_file: users, state_folder: state,
+         behind_proxy: true, tls: {certificate_file: a.crt, key_file: /b.key}}
       broker: {host: broker.local, username: dashboard}
       """
     let configuration = try parse(yaml, environment: ["KIOSK_DASHBOARD_PORT": "9000"])
@@ -36,6 +36,7 @@ import Testing
     #expect(configuration.host == "0.0.0.0")
     #expect(configuration.port == 9000)
     #expect(configuration.usersFile == "conf/users")
+    #expect(configuration.stateFolder == "conf/state")
     #expect(configuration.isBehindProxy)
     #expect(configuration.tls == .init(certificateFile: "conf/a.crt", keyFile: "/b.key"))
     #expect(configuration.broker.host == "broker.local")

@@ -49,7 +49,7 @@ class Dashboard:
         self.process: subprocess.Popen | None = None
         self.scheme = "https" if "tls" in settings else "http"
         configuration = {
-            "dashboard": {"port": self.port, "users_file": "users"} | settings,
+            "dashboard": {"port": self.port, "users_file": "users", "state_folder": "state"} | settings,
             "broker": {"host": "127.0.0.1", "port": broker.port},
         }
         self.config.write_text(json.dumps(configuration))

@@ -1,0 +1,74 @@
+package import Foundation
+
+/// Where the dashboard keeps what is its own: small files, which nobody else may read.
+///
+/// Whoever writes a file is the only one who writes it at that time.
+package struct StateFolder: Sendable {
+  package let path: String
+
+  /// - Parameter path: of a folder; it is made with the first file.
+  package init(path: String) { self.path = path }
+
+  /// - Parameters:
+  ///   - name: below the folder: `troubles.json`, `rounds/a1.json`.
+  ///   - limit: in bytes; what is larger is not read.
+  /// - Returns: `nil` if there is no such file.
+  package func read(_ name: String, upTo limit: Int) throws(StateError) -> Data? {
+    let place = place(of: name)
+    let descriptor = open(place, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+    guard descriptor >= 0 else {
+      guard errno == ENOENT else { throw StateError(place) }
+      return nil
+    }
+    let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+    let data: Data
+    do {
+      data = try file.read(upToCount: limit + 1) ?? Data()
+    } catch {
+      throw StateError(place, "cannot be read: \(error.localizedDescription)")
+    }
+    guard data.count <= limit else { throw StateError(place, "is larger than \(limit) bytes") }
+    return data
+  }
+
+  /// Writes a file, whole or not at all; when this returns, it is on the disk.
+  package func write(_ name: String, _ data: Data) throws(StateError) {
+    let place = place(of: name)
+    let folder = String(place[..<(place.lastIndex(of: "/") ?? place.startIndex)])
+    do {
+      try FileManager.default.createDirectory(
+        atPath: folder, withIntermediateDirectories: true,
+        attributes: [.posixPermissions: 0o700])
+    } catch {
+      throw StateError(folder, "cannot be made: \(error.localizedDescription)")
+    }
+    let new = "\(place).new"
+    unlink(new)
+    let descriptor = open(new, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+    guard descriptor >= 0 else { throw StateError(new) }
+    let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+    do {
+      try file.write(contentsOf: data)
+      try file.synchronize()
+    } catch {
+      throw StateError(new, "cannot be written: \(error.localizedDescription)")
+    }
+    guard rename(new, place) == 0 else { throw StateError(place) }
+    // Only then its new name outlives a power cut.
+    let parent = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    defer { close(parent) }
+    guard parent >= 0, fsync(parent) == 0 else { throw StateError(folder) }
+  }
+
+  private func place(of name: String) -> String { "\(path)/\(name)" }
+}
+
+/// What is wrong with a file that the dashboard keeps.
+package struct StateError: Error, CustomStringConvertible {
+  package let description: String
+
+  /// As the last call of the system has said.
+  fileprivate init(_ place: String) { self.init(place, String(cString: strerror(errno))) }
+
+  fileprivate init(_ place: String, _ problem: String) { description = "\(place): \(problem)" }
+}
