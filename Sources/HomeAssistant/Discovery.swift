@@ -20,6 +20,8 @@ package struct Discovery: Sendable {
   /// it sends commands to.
   package var account: String
   package var topics: KioskTopics
+  /// What people call the kiosk.
+  package var name: LocalizedName?
   package var language: Language
   package var menu: Menu
   package var capacities: FruitAmounts
@@ -31,7 +33,7 @@ package struct Discovery: Sendable {
 
   package init(
     prefix: String = "homeassistant", form: Form = .components, account: String = "homeassistant",
-    topics: KioskTopics, language: Language, menu: Menu,
+    topics: KioskTopics, name: LocalizedName? = nil, language: Language, menu: Menu,
     capacities: FruitAmounts, machines: [MachineID] = [], retainedTopics: Set<String> = [],
     version: String
   ) {
@@ -39,6 +41,7 @@ package struct Discovery: Sendable {
     self.form = form
     self.account = account
     self.topics = topics
+    self.name = name
     self.language = language
     self.menu = menu
     self.capacities = capacities
@@ -92,7 +95,8 @@ package struct Discovery: Sendable {
   private func describeDevice(in json: inout JSONWriter) {
     json.member("device") { json in
       json.member("identifiers", [node])
-      json.member("name", text("Juice kiosk \(kiosk)", "쥬스 키오스크 \(kiosk)"))
+      json.member(
+        "name", name?[language] ?? text("Juice kiosk \(kiosk)", "쥬스 키오스크 \(kiosk)"))
       json.member("manufacturer", "Juice Kiosk")
       json.member("model", "juice-kiosk")
       json.member("sw_version", version)

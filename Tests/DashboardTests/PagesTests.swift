@@ -122,6 +122,27 @@ import Testing
     }
   }
 
+  @Test func aKioskIsCalledByItsName() async throws {
+    try await Scene.run { scene in
+      let name = LocalizedName(english: "City hall", korean: "시청", fallback: "City hall")
+      let info = KioskInfo(version: "1", startedAt: scene.now, name: name, place: "1 Main Street")
+      try await scene.kiosk("info", info.payload)
+      try await scene.comeIn("minji")
+      let pages = ["/kiosks/k1", "/kiosks/k1/panel", "/kiosks/k1/display"]
+      for path in pages {
+        let page = try await scene.get(path).text
+        #expect(page.firstMatch(of: /<title>.*City hall.*<\/title>/) != nil, "\(path)")
+      }
+      #expect(try await scene.get("/kiosks/k1").text.contains("k1 · 1 Main Street"))
+      #expect(try await scene.get("/?q=main").text.contains(">City hall"))
+      #expect(try await scene.get("/?q=harbour").text.contains("No kiosk matches."))
+      let review = try await scene.post(
+        "/kiosks/k1/review", "proof=\(scene.proof)&do=review&add.kiwi=1"
+      ).text
+      #expect(review.contains("← City hall"))
+    }
+  }
+
   @Test func whatAKioskSaysIsNeverMarkup() async throws {
     try await Scene.run { scene in
       let evil = "<img src=x onerror=alert(1)>\"'"
@@ -135,6 +156,8 @@ import Testing
         seq: 2, at: scene.now, source: Source(kind: .order, name: evil), id: nil,
         outcome: .ready(Order(juice: "kiwi"), used: ["kiwi": 1], ticket: Ticket(day: 0, number: 1)))
       try await scene.kiosk("events", entry.payload, retain: false)
+      let info = KioskInfo(version: evil, startedAt: scene.now, name: name, place: evil)
+      try await scene.kiosk("info", info.payload)
       try await scene.comeIn("minji")
       for path in [
         "/", "/?q=\(evil.percentEncoded)", "/kiosks/k1", "/kiosks/k1/panel", "/kiosks/k1/display",

@@ -93,6 +93,24 @@ def test_watch(kiosk: Kiosk, panel, as_json: bool) -> None:
         read.join()
 
 
+def test_a_kiosk_is_called_by_its_name(make_kiosk: MakeKiosk) -> None:
+    kiosk = make_kiosk(
+        kiosk={"name": {"en": "City hall", "ko": "시청"}, "place": "1 Main Street"}).start()
+    assert "kiosk k1 (City hall, 1 Main Street), broker" in next(iter(kiosk.log))
+    assert "City hall, 1 Main Street" in kiosk.command("check").stdout
+    assert "City hall, 1 Main Street" in kiosk.command("report").stdout.splitlines()[0]
+    shown: Arrivals[str] = Arrivals()
+    watch = kiosk.spawn("watch")
+    read = threading.Thread(target=lambda: [shown.add(line) for line in watch.stdout])
+    read.start()
+    try:
+        shown.first("City hall, 1 Main Street\n".__eq__)
+    finally:
+        watch.send_signal(signal.SIGINT)
+        watch.wait(PATIENCE)
+        read.join()
+
+
 def test_check(make_kiosk: MakeKiosk) -> None:
     kiosk = make_kiosk(
         kiosk={"id": "shop", "language": "ko", "time_zone": "Asia/Seoul"},

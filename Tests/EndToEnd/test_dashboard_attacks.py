@@ -324,7 +324,9 @@ def hostile_kiosk(client: Client, name: str, evil: str) -> None:
         "hours": [{"hour": 9, "made": {"kiwi": 3}}],
     })
     tell("forecast", {"at": now, "fruits": {"kiwi": {"stock": 5, "per_hour": 1, "empty_at": now}}})
-    tell("info", {"version": evil, "protocol": 1, "started_at": now})
+    tell("info", {
+        "version": evil, "protocol": 1, "started_at": now, "name": names, "place": f"{evil} place",
+    })
     tell("machine/bar", {
         "state": "fault", "reason": evil, "queue": 1, "ready": [7, evil], "jobs": [
             {"job": 100 + number, "ticket": number, "juice": "kiwi", "quantity": 1,

@@ -25,6 +25,15 @@ import Testing
     return try #require(try messages(discovery)["\(levels[0])/kiosk_k1/\(levels[1])/config"])
   }
 
+  @Test mutating func theDeviceIsCalledAsTheKioskIs() throws {
+    discovery.name = LocalizedName(english: "City hall", korean: "시청", fallback: "City hall")
+    for json in try messages(discovery).values {
+      #expect(json["device"]?["name"] == .string("City hall"))
+    }
+    discovery.language = .korean
+    #expect(try config("switch/service")["device"]?["name"] == .string("시청"))
+  }
+
   @Test func everyFruitAndJuiceHasItsEntities() throws {
     var expected: Set = [
       "button/refill", "switch/service", "event/order", "sensor/diagnostic_started_at",

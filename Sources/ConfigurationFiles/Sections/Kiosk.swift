@@ -16,6 +16,12 @@ extension KioskConfiguration {
     package var timeZone = TimeZone.gmt
 
     package init() {}
+
+    /// Its name and its place, for whoever reads the kiosk's language; `nil` without both.
+    package var called: String? {
+      let words = [name?[language], place].compactMap(\.self)
+      return words.isEmpty ? nil : words.joined(separator: ", ")
+    }
   }
 }
 

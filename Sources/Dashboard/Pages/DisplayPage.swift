@@ -12,7 +12,11 @@ struct DisplayPage {
 
   func page() -> Page {
     Page(
-      title: kiosk.id.text, body: "<h1 class=\"hidden\">\(kiosk.id)</h1>\(liveParts.map(\.html))",
+      title: kiosk.title(language),
+      body: """
+        <h1\(kiosk.name == nil ? " class=\"hidden\"" : " class=\"sign\"")>\(kiosk.title(language))</h1>
+        \(liveParts.map(\.html))
+        """,
       live: "/kiosks/\(kiosk.id)/display/live", isBare: true)
   }
 

@@ -31,7 +31,7 @@ struct FleetPage {
         \(parts.map(\.html))
         <form class="filter" role="search">
         <input type="search" name="q" value="\(filter)" aria-label="\(find)" \
-        placeholder="\(language("Name, fruit, machine, low, out, offline, closed", "이름, 과일, machine, low, out, offline, closed"))">
+        placeholder="\(language("Name, place, fruit, machine, low, out, offline, closed", "이름, 위치, 과일, machine, low, out, offline, closed"))">
         <button>\(find)</button>
         </form>
         \(list.html)
@@ -63,7 +63,7 @@ struct FleetPage {
   }
 
   private var list: LivePart {
-    let kiosks = fleet.byUrgency(matching: filter)
+    let kiosks = fleet.byUrgency(matching: filter, in: language)
     let pages = max(1, (kiosks.count + Self.kiosksPerPage - 1) / Self.kiosksPerPage)
     let number = min(max(1, number), pages)
     let shown = kiosks.dropFirst((number - 1) * Self.kiosksPerPage).prefix(Self.kiosksPerPage)
@@ -117,7 +117,8 @@ struct FleetPage {
     }
     return """
       <li class="kiosk \(style)">
-      <a id="kiosk-\(kiosk.id)" class="name" href="/kiosks/\(kiosk.id)">\(kiosk.id)</a>
+      <a id="kiosk-\(kiosk.id)" class="name" href="/kiosks/\(kiosk.id)">\(kiosk.title(language))\
+      \(kiosk.place.map { " <small class=\"muted\">\($0)</small>" as HTML })</a>
       <span class="chips">\(kiosk.chips(language, now: now))</span>
       \(sold)\(dry)
       </li>

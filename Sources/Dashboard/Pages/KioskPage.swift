@@ -15,14 +15,15 @@ struct KioskPage {
   /// - Parameter notice: what has just been done.
   func page(notice: HTML? = nil) -> Page {
     Page(
-      title: kiosk.id.text,
+      title: kiosk.title(language),
       body: """
         <p class="path"><a href="/">← \(language("Kiosks", "키오스크"))</a></p>
         \(notice)
         \(Notices.broker(trouble, language).html)
         <div class="title">
-        <h1>\(kiosk.id)</h1>
+        <h1>\(kiosk.title(language))</h1>
         \(state.html)
+        \(whereabouts)
         </div>
         \(cards.form)\(cards.decisions.html)
         <div class="columns">
@@ -65,6 +66,14 @@ struct KioskPage {
 
   private var state: LivePart {
     LivePart("state", class: "chips", "\(kiosk.chips(language, now: now))")
+  }
+
+  /// The id, if the title is another, and the place.
+  private var whereabouts: HTML? {
+    let facts: [HTML] = [kiosk.name.map { _ in "\(kiosk.id)" }, kiosk.place.map { "\($0)" }]
+      .compactMap(\.self)
+    guard let last = facts.last else { return nil }
+    return "<p class=\"place\">\(facts.dropLast().map { "\($0) · " as HTML })\(last)</p>"
   }
 
   private var panelLink: HTML {

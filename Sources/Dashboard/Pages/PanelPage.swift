@@ -14,9 +14,9 @@ struct PanelPage {
   /// - Parameter answer: what became of the last press.
   func page(answer: HTML? = nil) -> Page {
     Page(
-      title: "\(language("Virtual panel", "가상 버튼")) · \(kiosk.id)",
+      title: "\(language("Virtual panel", "가상 버튼")) · \(kiosk.title(language))",
       body: """
-        <p class="path"><a href="/kiosks/\(kiosk.id)">← \(kiosk.id)</a></p>
+        <p class="path"><a href="/kiosks/\(kiosk.id)">← \(kiosk.title(language))</a></p>
         <h1>\(language("What would you like?", "무엇을 드릴까요?"))</h1>
         \(Notices.broker(trouble, language).html)
         <div class="message" role="status" aria-live="polite">\(answer)</div>

@@ -177,9 +177,9 @@ struct RestockPage {
 
   private func page(_ title: String, _ content: HTML) -> Page {
     Page(
-      title: "\(title) · \(kiosk.id)",
+      title: "\(title) · \(kiosk.title(language))",
       body: """
-        <p class="path"><a href="/kiosks/\(kiosk.id)">← \(kiosk.id)</a></p>
+        <p class="path"><a href="/kiosks/\(kiosk.id)">← \(kiosk.title(language))</a></p>
         <section class="card narrow"><h1>\(title)</h1>
         \(content)
         </section>

@@ -36,17 +36,18 @@ struct Run: CommandWithPrelude {
     let hangups = await UnixSignalsSequence(trapping: .sighup)
     let logger = try logging.makeLogger("juice-kiosk")
     let broker = configuration.broker
+    let kiosk = configuration.kiosk
     logger.notice(
-      "juice-kiosk \(Release.version): kiosk \(configuration.kiosk.id), broker \(broker.host):\(broker.port), ledger \(configuration.ledgerPath)"
+      "juice-kiosk \(Release.version): kiosk \(kiosk.id)\(kiosk.called.map { " (\($0))" } ?? ""), broker \(broker.host):\(broker.port), ledger \(configuration.ledgerPath)"
     )
     let controller = try Controller.build(configuration, logger: logger)
     let manager = ServiceManager()
-    let kiosk = KioskService(
+    let service = KioskService(
       controller: controller, clientID: broker.clientID, manager: manager)
     let reload = ReloadService(
       options: options, configuration: configuration, controller: controller, manager: manager,
       logger: logger, hangups: hangups)
     // The last one ends first: a reload that waits for the kiosk hears that it has gone.
-    try await ServiceGroup.run([reload, kiosk], logger: logger)
+    try await ServiceGroup.run([reload, service], logger: logger)
   }
 }

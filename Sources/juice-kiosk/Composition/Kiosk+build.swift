@@ -59,8 +59,8 @@ extension Discovery {
     self.init(
       prefix: homeAssistant.prefix, form: homeAssistant.form == .device ? .device : .components,
       account: homeAssistant.account.text, topics: configuration.topics,
-      language: configuration.kiosk.language, menu: configuration.menu,
-      capacities: configuration.stock.capacities,
+      name: configuration.kiosk.name, language: configuration.kiosk.language,
+      menu: configuration.menu, capacities: configuration.stock.capacities,
       machines: configuration.machines.map(\.name), retainedTopics: retainedTopics,
       version: Release.version)
   }

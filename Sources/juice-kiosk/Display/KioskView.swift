@@ -4,6 +4,7 @@ import KioskMessages
 /// A kiosk as its retained topics show it: what any display can know.
 struct KioskView {
   private let topics: KioskTopics
+  private var info: KioskInfo?
   private(set) var status = "unknown"
   private(set) var service = "unknown"
   private(set) var stock: [String: String] = [:]
@@ -21,7 +22,7 @@ struct KioskView {
 
   /// What a display subscribes to.
   static func filters(of topics: KioskTopics) -> [String] {
-    ["stock/+", "juice/+", "alert/+", "machine/+", "menu", "service", "status"].map {
+    ["stock/+", "juice/+", "alert/+", "machine/+", "menu", "info", "service", "status"].map {
       "\(topics.base)/\($0)"
     }
   }
@@ -48,6 +49,10 @@ struct KioskView {
     case ("menu", 1):
       readMenu(payload)
       return nil
+    case ("info", 1):
+      let before = called
+      info = try? KioskInfo(payload: payload)
+      return called == before ? nil : called ?? "\(topics.base) has no name"
     default: return nil
     }
   }
@@ -67,6 +72,12 @@ struct KioskView {
     guard self[keyPath: value] != new else { return nil }
     self[keyPath: value] = new
     return "\(name) \(new ?? "gone")"
+  }
+
+  /// Its name and its place, if it has told them.
+  private var called: String? {
+    let words = [info?.name?[language], info?.place].compactMap(\.self)
+    return words.isEmpty ? nil : words.joined(separator: ", ")
   }
 
   private mutating func readMenu(_ payload: [UInt8]) {
@@ -89,7 +100,7 @@ extension KioskView {
       }
     }
     var lines = [
-      "\(topics.base)  \(status.painted(status == "online" ? .green : .red, if: color))  "
+      "\(called.map { "\($0)  " } ?? "")\(topics.base)  \(status.painted(status == "online" ? .green : .red, if: color))  "
         + service.painted(service == "open" ? .green : .yellow, if: color), "",
     ]
     for (fruit, count) in fruits.sorted(stock) {

@@ -14,7 +14,8 @@ struct SalesView {
   private let forecast: ForecastReport
 
   init(_ configuration: KioskConfiguration, sales: SalesReport, forecast: ForecastReport) {
-    title = configuration.topics.base
+    title = [configuration.kiosk.called, configuration.topics.base].compactMap(\.self)
+      .joined(separator: "  ")
     menu = configuration.menu
     language = configuration.kiosk.language
     wall = WallClock(timeZone: configuration.kiosk.timeZone)
