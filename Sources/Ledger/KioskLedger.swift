@@ -107,15 +107,28 @@ extension KioskLedger {
     for row in try database.rows("SELECT key, value FROM mark") {
       state.marks[row["key"]] = row["value"]
     }
-    state.jobs = try database.rows(Self.openJobs).map { try Job($0) }
+    (state.jobs, state.machines) = try workshop(in: database)
+    state.presses = try database.rows(Self.lastPresses).compactMap(LedgerState.Press.init)
+    return state
+  }
+
+  /// The jobs that are not over, in the order of their numbers, and what is known of each machine.
+  package func workshop() throws(LedgerError) -> (jobs: [Job], machines: [MachineID: MachineRecord])
+  {
+    try reading { try Self.workshop(in: $0) }
+  }
+
+  private static func workshop(
+    in database: Database
+  ) throws -> (jobs: [Job], machines: [MachineID: MachineRecord]) {
+    var machines: [MachineID: MachineRecord] = [:]
     for row in try database.rows("SELECT name, status, failures FROM machine") {
       guard let name = MachineID(row["name"] as String),
         let status = MachineStatus(row["status"] as String)
       else { continue }
-      state.machines[name] = MachineRecord(status: status, failures: row["failures"])
+      machines[name] = MachineRecord(status: status, failures: row["failures"])
     }
-    state.presses = try database.rows(Self.lastPresses).compactMap(LedgerState.Press.init)
-    return state
+    return (try database.rows(openJobs).map { try Job($0) }, machines)
   }
 
   /// Later than those in `ticket`, also of the same days.

@@ -245,16 +245,18 @@ extension Auditor {
     }
   }
 
-  mutating func compare(_ state: LedgerState, at now: Duration, wallClock: Int64) {
+  mutating func compare(
+    _ jobs: [Job], _ machines: [MachineID: MachineRecord], at now: Duration, wallClock: Int64
+  ) {
     if let decision = shop.decision {
       fail(.ledger, "job \(decision.job) goes on after \(decision.verdict)")
     }
     let open = openJobs
-    if state.jobs.map(\.seq) != open.map(\.seq) {
-      fail(.ledger, "jobs \(state.jobs.map(\.seq)) are open, and not \(open.map(\.seq))")
+    if jobs.map(\.seq) != open.map(\.seq) {
+      fail(.ledger, "jobs \(jobs.map(\.seq)) are open, and not \(open.map(\.seq))")
       return
     }
-    for (job, stored) in zip(open, state.jobs) {
+    for (job, stored) in zip(open, jobs) {
       if stored.number != job.number {
         fail(.ledger, "job \(job.seq) has the number \(stored.number), and not \(job.number)")
       }
@@ -272,7 +274,7 @@ extension Auditor {
         fail(.decision, "\(job.machine) has \(hasMore) jobs at a time")
       }
     }
-    replay(state)
+    replay(machines)
     noteSilence(at: now)
   }
 
@@ -296,8 +298,8 @@ extension Auditor {
   }
 
   /// What the batch in hand makes of machines.
-  private mutating func replay(_ state: LedgerState) {
-    let known = Dictionary(uniqueKeysWithValues: state.machines.map { ($0.key.text, $0.value) })
+  private mutating func replay(_ machines: [MachineID: MachineRecord]) {
+    let known = Dictionary(uniqueKeysWithValues: machines.map { ($0.key.text, $0.value) })
     defer { shop.records = known }
     guard !shop.inHand.isEmpty else { return }
     var records = shop.records
