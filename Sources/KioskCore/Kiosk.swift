@@ -15,6 +15,8 @@ package struct Kiosk: Sendable {
   package private(set) var alerts: [Fruit.ID: StockAlert] = [:]
   /// The number of the last entry.
   package internal(set) var seq: Int
+  /// Of the entries that it makes.
+  package let epoch: Int
   package internal(set) var jobs: Jobs
   /// The last ticket number of each day.
   private var tickets: [Int: Int]
@@ -44,6 +46,7 @@ package struct Kiosk: Sendable {
         quantities: FruitAmounts(held), capacities: settings.stock.capacities))
     service = state.service
     seq = state.seq
+    epoch = state.epoch
     tickets = state.tickets
     // guard: the debounce outlives a restart
     debounce = Debounce(state.presses)
@@ -82,7 +85,7 @@ package struct Kiosk: Sendable {
       .init(
         LedgerRow(
           LedgerEntry(
-            seq: state.seq + 1, at: now.timestamp, source: nil, id: nil,
+            seq: state.seq + 1, epoch: state.epoch, at: now.timestamp, source: nil, id: nil,
             outcome: .opened(FruitAmounts(amounts)))))
     ]
     return transaction
@@ -239,7 +242,7 @@ package struct Kiosk: Sendable {
     if source.kind != .service, source.kind != .job { stock = juiceMaker.stock }
     return LedgerRow(
       LedgerEntry(
-        seq: seq, at: now.timestamp, source: source, id: request.id, outcome: outcome),
+        seq: seq, epoch: epoch, at: now.timestamp, source: source, id: request.id, outcome: outcome),
       stock: stock, detail: detail, message: message(about: outcome))
   }
 

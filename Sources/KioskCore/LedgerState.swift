@@ -5,6 +5,8 @@ package import KioskMessages
 package struct LedgerState: Hashable, Sendable {
   /// The number of the last entry; 0 in a new ledger.
   package var seq = 0
+  /// Names the life of the ledger; see `LedgerEntry`.
+  package var epoch = 0
   /// Every fruit that the ledger has ever held.
   package var stock: FruitAmounts = [:]
   package var service: ServiceState = .open

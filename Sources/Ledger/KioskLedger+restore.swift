@@ -17,7 +17,7 @@ extension KioskLedger {
   ///
   /// Until the last step the ledger that is there stays; then it is kept under another name. What the
   /// kiosk knew of its session with the broker is forgotten: it begins a new one, so that nothing
-  /// pours again that the backup does not know.
+  /// pours again that the backup does not know. What is recorded from then on is of another epoch.
   ///
   /// - Parameters:
   ///   - backup: a ledger of this version or of an earlier one.
@@ -42,6 +42,10 @@ extension KioskLedger {
         return Restoration(entries: entries, last: last?.at, kept: nil, wasThere: true)
       }
       if let words = standing.objection { throw .notReplaced(path: path, words) }
+    }
+    // What the ledger in its place has recorded since the backup keeps its numbers.
+    try restored.writing {
+      try $0.execute(sql: "UPDATE kiosk SET epoch = \(LedgerSchema.newEpoch)")
     }
     try restored.close()
     if file.exists { try settle(file) }

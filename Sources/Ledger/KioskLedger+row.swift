@@ -15,7 +15,7 @@ extension LedgerRow {
     }
     self.init(
       LedgerEntry(
-        seq: seq, at: Timestamp(milliseconds: row["at"]),
+        seq: seq, epoch: row["epoch"], at: Timestamp(milliseconds: row["at"]),
         source: (row["source"] as String?).flatMap { Source($0) },
         id: (row["id"] as String?).flatMap { Request.ID($0) }, outcome: outcome),
       stock: stock, detail: row["detail"], message: row["message"])

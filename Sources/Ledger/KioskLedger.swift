@@ -91,8 +91,9 @@ extension KioskLedger {
 
   static func state(in database: Database) throws -> LedgerState {
     var state = LedgerState()
-    let kiosk = try database.rows("SELECT confirmed, service FROM kiosk").first
+    let kiosk = try database.rows("SELECT confirmed, service, epoch FROM kiosk").first
     state.confirmed = kiosk?["confirmed"] ?? 0
+    state.epoch = kiosk?["epoch"] ?? 0
     state.service = (kiosk?["service"]).flatMap(ServiceState.init(rawValue:)) ?? .open
     state.seq = try database.rows("SELECT IFNULL(MAX(seq), 0) FROM entry").first?[0] ?? 0
     for row in try database.rows("SELECT fruit, quantity FROM stock") {

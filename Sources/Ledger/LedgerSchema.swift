@@ -28,6 +28,11 @@ enum LedgerSchema {
     return migrator
   }
 
+  /// A number that never comes again: at random, of 53 bits, which JSON can carry. A clock would not
+  /// do: a small computer without a battery begins at the same time after each power cut, and a clock
+  /// that was put back comes to a time twice. What is random is another one with a chance of 1 in 10^15.
+  static let newEpoch = "max(1, random() & 9007199254740991)"
+
   private static let first = """
     -- What was decided, for ever. Amounts are JSON objects of fruits and numbers.
     CREATE TABLE entry (
@@ -50,6 +55,7 @@ enum LedgerSchema {
       machine TEXT,          -- that is to make the juice, or was
       place INTEGER,         -- in its queue
       job INTEGER REFERENCES entry,  -- the accepted order that this is about
+      epoch INTEGER NOT NULL DEFAULT 0,  -- the life of the ledger in which it was made
       -- What belongs to each status, the most frequent first.
       CHECK (CASE status
         WHEN 'ready' THEN juice IS NOT NULL AND quantity > 0 AND ticket IS NOT NULL
@@ -85,7 +91,7 @@ enum LedgerSchema {
     CREATE VIEW log AS
     SELECT seq, strftime('%Y-%m-%dT%H:%M:%fZ', at / 1000.0, 'unixepoch') AS time, source, id, status,
       juice, quantity, ticket, used, missing, changes, stock, reason, detail, message, machine,
-      place, job
+      place, job, epoch
     FROM entry;
 
     -- What is there now: what all entries add up to.
@@ -111,9 +117,10 @@ enum LedgerSchema {
       only INTEGER PRIMARY KEY CHECK (only = 1),
       service TEXT NOT NULL CHECK (service = 'open' OR service = 'closed'),
       confirmed INTEGER NOT NULL,       -- the broker has every result and event up to this entry
-      deliveries INTEGER NOT NULL       -- that came so far
+      deliveries INTEGER NOT NULL,      -- that came so far
+      epoch INTEGER NOT NULL CHECK (epoch > 0)  -- the life of the ledger
     ) STRICT;
-    INSERT INTO kiosk VALUES (1, 'open', 0, 0);
+    INSERT INTO kiosk VALUES (1, 'open', 0, 0, \(newEpoch));
 
     -- Accepted orders that are not made yet.
     CREATE TABLE job (

@@ -161,7 +161,7 @@ import Testing
 
   private static func hear(_ scene: Scene, _ outcome: LedgerEntry.Outcome, seq: Int) async throws {
     let entry = LedgerEntry(
-      seq: seq, at: scene.now, source: KioskLink.virtualPanel, id: nil, outcome: outcome)
+      seq: seq, epoch: 0, at: scene.now, source: KioskLink.virtualPanel, id: nil, outcome: outcome)
     try await scene.kiosk("events", entry.payload, retain: false)
   }
 

@@ -153,7 +153,7 @@ import Testing
       try await scene.kiosk(
         "menu", MenuReport(menu: menu, capacities: ["kiwi": 9], lowMarks: ["kiwi": 1]).payload)
       let entry = LedgerEntry(
-        seq: 2, at: scene.now, source: Source(kind: .order, name: evil), id: nil,
+        seq: 2, epoch: 0, at: scene.now, source: Source(kind: .order, name: evil), id: nil,
         outcome: .ready(Order(juice: "kiwi"), used: ["kiwi": 1], ticket: Ticket(day: 0, number: 1)))
       try await scene.kiosk("events", entry.payload, retain: false)
       let info = KioskInfo(version: evil, startedAt: scene.now, name: name, place: evil)

@@ -166,7 +166,7 @@ import Testing
       (10, .ready(Order(juice: "mango"), used: [:], ticket: Ticket(day: 0, number: 43))),
       (11, .failed(end, reason: "jam", changes: [:])),
     ] {
-      let entry = LedgerEntry(seq: seq, at: now, source: nil, id: nil, outcome: outcome)
+      let entry = LedgerEntry(seq: seq, epoch: 0, at: now, source: nil, id: nil, outcome: outcome)
       tell("k1/events", String(decoding: entry.payload, as: UTF8.self), isRetained: false)
     }
     #expect(fleet["k1"]?.readyTickets == [43, 42, 40, 39])
@@ -189,7 +189,7 @@ import Testing
   @Test mutating func eventsCountOnceAndTheOldestAreForgotten() throws {
     func order(_ seq: Int) -> String {
       let entry = LedgerEntry(
-        seq: seq, at: Timestamp(milliseconds: now.milliseconds + Int64(seq)),
+        seq: seq, epoch: 0, at: Timestamp(milliseconds: now.milliseconds + Int64(seq)),
         source: Source(kind: .order, name: "p"), id: nil,
         outcome: .ready(
           Order(juice: "kiwi"), used: ["kiwi": 3], ticket: Ticket(day: 0, number: seq)))

@@ -24,7 +24,8 @@ import Testing
     #expect(
       decision.transaction.records.map(\.entry) == [
         LedgerEntry(
-          seq: 2, at: TestKiosk.start, source: Source(kind: .order, name: "p1"), id: "a1",
+          seq: 2, epoch: try kiosk.ledger.state().epoch, at: TestKiosk.start,
+          source: Source(kind: .order, name: "p1"), id: "a1",
           outcome: .ready(
             Order(juice: "strawberry_banana"), used: ["strawberry": 10, "banana": 1],
             ticket: Ticket(day: 20_778, number: 1)))

@@ -104,7 +104,7 @@ import Testing
     #expect(
       opening.records.map(\.entry) == [
         LedgerEntry(
-          seq: 2, at: TestKiosk.start, source: nil, id: nil,
+          seq: 2, epoch: try kiosk.ledger.state().epoch, at: TestKiosk.start, source: nil, id: nil,
           outcome: .opened(["lime": 10, "orange": 10]))
       ])
     #expect(opening.records.allSatisfy { $0.reply == nil && $0.key == nil })

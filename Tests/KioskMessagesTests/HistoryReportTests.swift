@@ -5,11 +5,11 @@ import Testing
 @Suite struct HistoryReportTests {
   private let report = HistoryReport(entries: [
     LedgerEntry(
-      seq: 9, at: Timestamp(milliseconds: 1_795_251_600_000),
+      seq: 9, epoch: 0, at: Timestamp(milliseconds: 1_795_251_600_000),
       source: Source(kind: .restock, name: "minji"), id: "r1",
       outcome: .restocked(changes: ["kiwi": 3])),
     LedgerEntry(
-      seq: 4, at: Timestamp(milliseconds: 1_795_251_600_000),
+      seq: 4, epoch: 0, at: Timestamp(milliseconds: 1_795_251_600_000),
       source: Source(kind: .service, name: "desk"), id: nil, outcome: .service(.open)),
   ])
 

@@ -40,11 +40,12 @@ import Testing
     outcome: LedgerEntry.Outcome, members: String, changes: FruitAmounts
   ) {
     let entry = LedgerEntry(
-      seq: 7, at: Timestamp(milliseconds: 1_795_251_600_000),
+      seq: 7, epoch: 12, at: Timestamp(milliseconds: 1_795_251_600_000),
       source: Source(kind: .order, name: "panel1"), id: "a1", outcome: outcome)
     #expect(
       String(decoding: entry.payload, as: UTF8.self)
-        == #"{"seq":7,"at":"2026-11-21T09:00:00Z","source":"order/panel1","id":"a1",\#(members)}"#)
+        == #"{"seq":7,"epoch":12,"at":"2026-11-21T09:00:00Z","source":"order/panel1","id":"a1","#
+        + members + "}")
     #expect(entry.changes == changes)
   }
 
@@ -57,7 +58,7 @@ import Testing
     ] as [LedgerEntry.Outcome])
   func anEntryIsReadAsItIsWritten(outcome: LedgerEntry.Outcome) throws {
     let entry = LedgerEntry(
-      seq: 7, at: Timestamp(milliseconds: 1_795_251_600_000),
+      seq: 7, epoch: 9_007_199_254_740_991, at: Timestamp(milliseconds: 1_795_251_600_000),
       source: Source(kind: .restock, name: "운영자"), id: "a1", outcome: outcome)
     #expect(try LedgerEntry(payload: entry.payload) == entry)
   }
@@ -74,7 +75,8 @@ import Testing
 
   @Test func theKiosksOwnEntriesHaveNoSource() {
     let entry = LedgerEntry(
-      seq: 1, at: Timestamp(milliseconds: 0), source: nil, id: nil, outcome: .opened(["kiwi": 10]))
+      seq: 1, epoch: 0, at: Timestamp(milliseconds: 0), source: nil, id: nil,
+      outcome: .opened(["kiwi": 10]))
     #expect(
       String(decoding: entry.payload, as: UTF8.self)
         == #"{"seq":1,"at":"1970-01-01T00:00:00Z","status":"opened","changes":{"kiwi":10}}"#)

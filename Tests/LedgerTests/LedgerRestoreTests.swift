@@ -75,8 +75,24 @@ import Testing
         == .init(
           entries: 2, last: Timestamp(milliseconds: 0), kept: nil, wasThere: false))
     #expect(try files == ["backup.sqlite", "ledger.sqlite", "ledger.sqlite.lock"])
-    #expect(try place.open().state() == before)
+    var after = try place.open().state()
+    #expect(after.epoch != before.epoch)
+    after.epoch = before.epoch
+    #expect(after == before)
     #expect(try place.open().verify() == 2)
+  }
+
+  /// An archive hears #3 twice, and of two things: it tells them by their epochs. What the backup has
+  /// keeps the epoch it was told under, or it would be counted twice.
+  @Test func whatIsRecordedAfterARestoreIsOfAnotherEpoch() throws {
+    let first = try place.open().state().epoch
+    try place.write(LedgerTransaction(.init(3, .service(.closed), epoch: first)))
+    #expect(try place.open().state().epoch == first)
+    _ = try restore(from: backup, replacing: true)
+    let second = try place.open().state().epoch
+    #expect((1..<1 << 53).contains(second) && second != first)
+    try place.write(LedgerTransaction(.init(3, .service(.open), epoch: second)))
+    #expect(try place.open().rows(after: 0).map(\.row.entry.epoch) == [1, 1, second])
   }
 
   @Test func aLedgerThatTheBackupGoesOnFromIsReplacedAndKept() throws {

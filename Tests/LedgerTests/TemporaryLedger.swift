@@ -53,14 +53,14 @@ extension LedgerTransaction {
 
 extension LedgerTransaction.Record {
   init(
-    _ seq: Int, _ outcome: LedgerEntry.Outcome, at milliseconds: Int64 = 0,
+    _ seq: Int, _ outcome: LedgerEntry.Outcome, epoch: Int = 1, at milliseconds: Int64 = 0,
     source: Source? = panel, id: Request.ID? = nil, message: String? = nil, key: RepeatKey? = nil,
     reply: Reply? = nil
   ) {
     self.init(
       LedgerRow(
         LedgerEntry(
-          seq: seq, at: Timestamp(milliseconds: milliseconds), source: source, id: id,
+          seq: seq, epoch: epoch, at: Timestamp(milliseconds: milliseconds), source: source, id: id,
           outcome: outcome), message: message),
       key: key, reply: reply)
   }

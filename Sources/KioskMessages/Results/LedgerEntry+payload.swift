@@ -13,7 +13,8 @@ extension LedgerEntry {
       let outcome = Outcome(status, json)
     else { throw JSONError(offset: 0, problem: "this is no entry of a ledger") }
     self.init(
-      seq: seq, at: at, source: json.text("source").flatMap { Source($0) },
+      seq: seq, epoch: json.integer("epoch") ?? 0, at: at,
+      source: json.text("source").flatMap { Source($0) },
       id: json.text("id").flatMap { Request.ID($0) }, outcome: outcome)
   }
 }

@@ -4,14 +4,21 @@ package import JuiceDomain
 package struct LedgerEntry: Hashable, Sendable {
   /// Gapless, from 1.
   package let seq: Int
+  /// Names the life of the ledger in which it was made: another one begins with each restore from a
+  /// backup, so that a number used twice is told from an entry told twice. Below 2^53, what every
+  /// reader of JSON can hold; 0: not told.
+  package let epoch: Int
   package let at: Timestamp
   /// Who gave the command; `nil` for the kiosk's own entries.
   package let source: Source?
   package let id: Request.ID?
   package let outcome: Outcome
 
-  package init(seq: Int, at: Timestamp, source: Source?, id: Request.ID?, outcome: Outcome) {
+  package init(
+    seq: Int, epoch: Int, at: Timestamp, source: Source?, id: Request.ID?, outcome: Outcome
+  ) {
     self.seq = seq
+    self.epoch = epoch
     self.at = at
     self.source = source
     self.id = id
@@ -146,6 +153,7 @@ extension LedgerEntry {
 extension JSONWriter {
   mutating func members(_ entry: LedgerEntry) {
     member("seq", entry.seq)
+    if entry.epoch != 0 { member("epoch", entry.epoch) }
     member("at", entry.at.description)
     if let source = entry.source { member("source", source.description) }
     if let id = entry.id { member("id", id.text) }

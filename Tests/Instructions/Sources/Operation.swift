@@ -36,7 +36,7 @@ struct Operation {
     (result.message, result.seq) = ("Strawberry banana juice is ready. Enjoy!", 1234)
     let payload = result.payload
     let entry = LedgerEntry(
-      seq: 1234, at: at, source: Source(kind: .order, name: "panel1"), id: "a1",
+      seq: 1234, epoch: 0, at: at, source: Source(kind: .order, name: "panel1"), id: "a1",
       outcome: .ready(
         Order(juice: "strawberry_banana"), used: ["strawberry": 10, "banana": 1],
         ticket: Ticket(day: 20_778, number: 42)))

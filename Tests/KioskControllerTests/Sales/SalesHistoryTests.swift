@@ -26,7 +26,7 @@ struct Shop {
     by source: Source? = Source(kind: .order, name: "p1")
   ) throws {
     let entry = LedgerEntry(
-      seq: entries.count + 1, at: try #require(Timestamp(time)), source: source, id: nil,
+      seq: entries.count + 1, epoch: 0, at: try #require(Timestamp(time)), source: source, id: nil,
       outcome: outcome)
     entries.append(entry)
     history.add(entry)
