@@ -131,6 +131,15 @@ let package = Package(
         argumentParser, lifecycle, logging,
       ],
       swiftSettings: settings),
+    .systemLibrary(
+      name: "CPostgreSQL", pkgConfig: "libpq",
+      providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
+    .target(
+      name: "Archive",
+      dependencies: [
+        "CPostgreSQL", "JuiceDomain", "KioskMessages", "MessageBroker", lifecycle, logging,
+      ],
+      swiftSettings: settings),
 
     .target(
       name: "InMemoryBroker", dependencies: ["MessageBroker"], path: "Tests/InMemoryBroker",
@@ -203,6 +212,10 @@ let package = Package(
         "Dashboard", "Fleet", "JuiceDomain", "KioskMessages", "MessageBroker", httpTypes,
         hummingbird, hummingbirdTesting, logging, nioCore, nioEmbedded, nioHTTPTypes,
       ],
+      swiftSettings: settings),
+    .testTarget(
+      name: "ArchiveTests",
+      dependencies: ["Archive", "JuiceDomain", "KioskMessages", "MessageBroker"],
       swiftSettings: settings),
     .testTarget(
       name: "KioskControllerTests",

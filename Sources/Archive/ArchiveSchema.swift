@@ -1,0 +1,151 @@
+/// The tables of the archive, in the schema `juice` of its database.
+///
+/// A shipped migration is never edited; a new one is appended. Each is SQL, and nothing else.
+enum ArchiveSchema {
+  /// The first one has the number 1.
+  static let migrations = [tables, views]
+
+  /// Brings the schema up to what this program knows, all of it or nothing. One that is newer stays as it
+  /// is.
+  ///
+  /// - Returns: the number of its last migration.
+  static func migrate(_ database: PostgresConnection) throws(DatabaseError) -> Int {
+    try database.transaction { () throws(DatabaseError) in
+      try database.run("SELECT pg_advisory_xact_lock(\(lock))")
+      try database.run(versions)
+      let last = try database.run("SELECT max(number) FROM juice.migration").rows.first?.first
+      let version = last?.flatMap { Int($0) } ?? 0
+      guard version < migrations.count else { return version }
+      for (index, migration) in migrations.enumerated().dropFirst(version) {
+        try database.run(migration)
+        try database.run("INSERT INTO juice.migration (number) VALUES (\(index + 1))")
+      }
+      return migrations.count
+    }
+  }
+
+  /// Two programs do not migrate at once: any number that nobody else takes (`juic`, 1).
+  private static let lock = 0x6A75_6963_0001
+
+  private static let versions = """
+    SET LOCAL client_min_messages = warning;
+    CREATE SCHEMA IF NOT EXISTS juice;
+    CREATE TABLE IF NOT EXISTS juice.migration (
+      number integer PRIMARY KEY,
+      applied timestamptz NOT NULL DEFAULT now()
+    )
+    """
+
+  private static let tables = """
+    -- Every entry of every ledger. Wide columns first: nothing is lost to alignment.
+    CREATE TABLE juice.event (
+      kiosk text COLLATE "C" NOT NULL,
+      epoch bigint NOT NULL CHECK (epoch >= 0),
+      seq bigint NOT NULL CHECK (seq > 0),
+      at timestamptz NOT NULL,
+      status text COLLATE "C" NOT NULL,
+      source text, id text, juice text COLLATE "C", reason text, machine text COLLATE "C",
+      job bigint, ticket integer, quantity integer, place integer,
+      amount numeric,
+      changes jsonb, missing jsonb,
+      more jsonb,
+      PRIMARY KEY (kiosk, epoch, seq)
+    );
+    -- Entries come about in the order of their times, so that a range of them is a range of blocks.
+    CREATE INDEX event_at ON juice.event USING brin (at) WITH (autosummarize = on);
+
+    -- What has come of each ledger: all from low to high but for the gaps. Sums include what is up to
+    -- summed.
+    CREATE TABLE juice.ledger (
+      kiosk text COLLATE "C" NOT NULL,
+      epoch bigint NOT NULL,
+      low bigint NOT NULL,
+      high bigint NOT NULL,
+      summed bigint NOT NULL,
+      latest timestamptz NOT NULL,
+      heard timestamptz NOT NULL,
+      PRIMARY KEY (kiosk, epoch)
+    ) WITH (fillfactor = 50);
+
+    -- By the last entry: those that are filled from the front on keep their key.
+    CREATE TABLE juice.gap (
+      kiosk text COLLATE "C" NOT NULL,
+      epoch bigint NOT NULL,
+      first bigint NOT NULL,
+      last bigint NOT NULL,
+      since timestamptz NOT NULL,
+      PRIMARY KEY (kiosk, epoch, last),
+      CHECK (first <= last)
+    );
+
+    -- Entries with the key of another one, and another content.
+    CREATE TABLE juice.conflict (
+      LIKE juice.event,
+      digest uuid NOT NULL,
+      noticed timestamptz NOT NULL DEFAULT now(),
+      PRIMARY KEY (kiosk, epoch, seq, digest)
+    );
+
+    -- What could not be read.
+    CREATE TABLE juice.quarantine (
+      digest uuid PRIMARY KEY,
+      topic text NOT NULL,
+      payload bytea NOT NULL,
+      why text NOT NULL,
+      first timestamptz NOT NULL DEFAULT now(),
+      latest timestamptz NOT NULL DEFAULT now(),
+      times bigint NOT NULL DEFAULT 1
+    );
+    CREATE INDEX quarantine_latest ON juice.quarantine (latest);
+
+    -- Sums of a day; the archiver adds to them.
+    CREATE TABLE juice.sales_day (
+      day date NOT NULL,
+      kiosk text COLLATE "C" NOT NULL,
+      juice text COLLATE "C" NOT NULL,
+      glasses bigint NOT NULL,
+      orders bigint NOT NULL,
+      out_of_stock bigint NOT NULL,
+      rejected bigint NOT NULL,
+      failed bigint NOT NULL,
+      amount numeric NOT NULL,
+      PRIMARY KEY (kiosk, day, juice)
+    ) WITH (fillfactor = 80);
+    CREATE INDEX sales_day_day ON juice.sales_day (day);
+
+    CREATE TABLE juice.fruit_day (
+      day date NOT NULL,
+      kiosk text COLLATE "C" NOT NULL,
+      fruit text COLLATE "C" NOT NULL,
+      used bigint NOT NULL,
+      restocked bigint NOT NULL,
+      PRIMARY KEY (kiosk, day, fruit)
+    ) WITH (fillfactor = 80);
+    CREATE INDEX fruit_day_day ON juice.fruit_day (day);
+
+    CREATE TABLE juice.cup_day (
+      day date NOT NULL,
+      kiosk text COLLATE "C" NOT NULL,
+      machine text COLLATE "C" NOT NULL,
+      made bigint NOT NULL,
+      seconds double precision NOT NULL,
+      slowest double precision NOT NULL,
+      unknown bigint NOT NULL,
+      PRIMARY KEY (kiosk, day, machine)
+    ) WITH (fillfactor = 80);
+    CREATE INDEX cup_day_day ON juice.cup_day (day);
+
+    -- A restock, or an order that missed the fruit (added is 0).
+    CREATE TABLE juice.supply (
+      kiosk text COLLATE "C" NOT NULL,
+      fruit text COLLATE "C" NOT NULL,
+      epoch bigint NOT NULL,
+      seq bigint NOT NULL,
+      at timestamptz NOT NULL,
+      added bigint NOT NULL,
+      PRIMARY KEY (kiosk, fruit, at, seq, epoch)
+    );
+    CREATE INDEX supply_restock ON juice.supply (kiosk, fruit, at, seq) WHERE added > 0;
+    CREATE INDEX supply_missed ON juice.supply (at) WHERE added = 0
+    """
+}

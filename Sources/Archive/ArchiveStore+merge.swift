@@ -1,0 +1,277 @@
+import JuiceDomain
+import KioskMessages
+import MessageBroker
+
+/// The merge: a batch goes to the database in one transaction.
+extension ArchiveStore {
+  /// Commits a batch. What can never be stored is looked for and set aside.
+  package func archive(_ batch: EventBatch) throws(DatabaseError) -> Outcome {
+    do {
+      return try database.transaction { () throws(DatabaseError) in try merge(batch) }
+    } catch {
+      guard error.remedy == .setAside, let first = batch.rows.first else { throw error }
+      guard batch.rows.count > 1 else {
+        let refusal = EventBatch.Refusal(message: first.message, why: "\(error)")
+        return try archive(EventBatch(rows: [], refusals: batch.refusals + [refusal]))
+      }
+      let half = batch.rows.count / 2
+      var outcome = try archive(
+        EventBatch(rows: Array(batch.rows[..<half]), refusals: batch.refusals))
+      let rest = try archive(EventBatch(rows: Array(batch.rows[half...])))
+      outcome.stored += rest.stored
+      outcome.conflicts.formUnion(rest.conflicts)
+      outcome.refused += rest.refused
+      return outcome
+    }
+  }
+
+  private func merge(_ batch: EventBatch) throws(DatabaseError) -> Outcome {
+    var outcome = Outcome()
+    if !batch.rows.isEmpty {
+      let isLate = try track(batch.rows)
+      outcome.stored = try store(batch.rows, isLate: isLate)
+      unsummed += outcome.stored
+      if outcome.stored < batch.rows.count { outcome.conflicts = try noteConflicts() }
+    }
+    try quarantine(batch.refusals)
+    outcome.refused = batch.refusals
+    return outcome
+  }
+
+  /// - Parameter isLate: the sums may be further than some of the rows.
+  private func store(_ rows: [EventRow], isLate: Bool) throws(DatabaseError) -> Int {
+    try database.copy(
+      "COPY arrival (\(EventRow.columnList)) FROM STDIN", EventBatch(rows: rows).copyText)
+    let merge = "INSERT INTO event SELECT * FROM arrival ON CONFLICT DO NOTHING"
+    guard isLate else { return try database.run(merge).count }
+    let counts = try database.run(
+      """
+      WITH new AS (\(merge) RETURNING *), late AS (
+        INSERT INTO fresh SELECT new.* FROM new JOIN ledger USING (kiosk, epoch)
+        WHERE new.seq <= ledger.summed RETURNING 1
+      ) SELECT (SELECT count(*) FROM new), (SELECT count(*) FROM late)
+      """
+    ).rows.first?.compactMap { $0.flatMap { Int($0) } }
+    guard let counts, counts.count == 2 else { return 0 }
+    if counts[1] > 0 { try addFresh() }
+    return counts[0]
+  }
+
+  /// - Returns: the kiosks that have some which were not known.
+  private func noteConflicts() throws(DatabaseError) -> Set<KioskID> {
+    let columns = EventRow.columns
+    let same = columns.dropFirst(3).map { "event.\($0)" }.joined(separator: ", ")
+    let other = columns.dropFirst(3).map { "arrival.\($0)" }.joined(separator: ", ")
+    let found = try database.run(
+      """
+      INSERT INTO conflict (\(EventRow.columnList), digest)
+      SELECT DISTINCT arrival.*, md5(arrival::text)::uuid
+      FROM arrival JOIN event USING (kiosk, epoch, seq)
+      WHERE (\(other)) IS DISTINCT FROM (\(same))
+      ON CONFLICT DO NOTHING RETURNING kiosk
+      """)
+    return Set(found.rows.compactMap { $0.first?.flatMap { KioskID($0) } })
+  }
+
+  /// Notes which entries of which ledgers have come.
+  ///
+  /// - Parameter rows: in the order of their keys.
+  /// - Returns: whether some of them may be counted in the sums already, or ought to be.
+  private func track(_ rows: [EventRow]) throws(DatabaseError) -> Bool {
+    let spans = LedgerSpan.spans(of: rows)
+    let known = try knownLedgers(spans)
+    var tracks = known.mapValues { LedgerTrack(low: $0.low, high: $0.high) }
+    try findGaps(
+      spans.filter { span in
+        known[span.ledger].map { span.seqs.lowerBound <= $0.high } ?? false
+      }, into: &tracks)
+    var kiosks = try knownKiosks(spans.filter { known[$0.ledger] == nil })
+
+    var isLate = false
+    // Epochs have no order: of two ledgers that are both new, the one with the lower entries is the first.
+    for span in spans.sorted(by: { $0.seqs.lowerBound < $1.seqs.lowerBound }) {
+      let key = span.ledger
+      var track =
+        tracks[key]
+        ?? LedgerTrack(
+          startingWith: span.seqs.lowerBound, isFirst: !kiosks.contains(key.kiosk))
+      kiosks.insert(key.kiosk)
+      if let summed = known[key]?.summed, span.seqs.lowerBound <= summed { isLate = true }
+      for row in rows[span.rows] { track.note(row.key.seq) }
+      tracks[key] = track
+    }
+    try save(spans, tracks, known, rows)
+    return isLate
+  }
+}
+
+/// The rows of one ledger in a batch.
+private struct LedgerSpan {
+  let ledger: LedgerKey
+  let rows: Range<Int>
+  let seqs: ClosedRange<Int>
+
+  /// - Parameter rows: in the order of their keys.
+  static func spans(of rows: [EventRow]) -> [LedgerSpan] {
+    var spans: [LedgerSpan] = []
+    var start = 0
+    for index in rows.indices.dropFirst() where rows[index].key.ledger != rows[start].key.ledger {
+      spans.append(LedgerSpan(rows, start..<index))
+      start = index
+    }
+    if !rows.isEmpty { spans.append(LedgerSpan(rows, start..<rows.count)) }
+    return spans
+  }
+
+  private init(_ all: [EventRow], _ range: Range<Int>) {
+    ledger = all[range.lowerBound].key.ledger
+    rows = range
+    seqs = all[range.lowerBound].key.seq...all[range.upperBound - 1].key.seq
+  }
+}
+
+/// What the table `ledger` says of one.
+private struct KnownLedger {
+  let low: Int
+  let high: Int
+  let summed: Int
+}
+
+extension ArchiveStore {
+  private func knownLedgers(
+    _ spans: [LedgerSpan]
+  ) throws(DatabaseError) -> [LedgerKey: KnownLedger] {
+    let answer = try database.run(
+      """
+      SELECT kiosk, epoch, low, high, summed FROM ledger
+      JOIN unnest($1::text[], $2::bigint[]) AS asked (kiosk, epoch) USING (kiosk, epoch)
+      """, [.array(spans.map(\.ledger.kiosk.text)), .array(spans.map(\.ledger.epoch))])
+    var known: [LedgerKey: KnownLedger] = [:]
+    for row in answer.rows {
+      guard let key = LedgerKey(row) else { continue }
+      let numbers = row[2...].compactMap { $0.flatMap { Int($0) } }
+      guard numbers.count == 3 else { continue }
+      known[key] = KnownLedger(low: numbers[0], high: numbers[1], summed: numbers[2])
+    }
+    return known
+  }
+
+  /// Finds the gaps that entries of these spans may close.
+  private func findGaps(
+    _ spans: [LedgerSpan], into tracks: inout [LedgerKey: LedgerTrack]
+  ) throws(DatabaseError) {
+    guard !spans.isEmpty else { return }
+    let answer = try database.run(
+      """
+      SELECT kiosk, epoch, first, last, since FROM gap
+      JOIN unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[])
+        AS asked (kiosk, epoch, low, high) USING (kiosk, epoch)
+      WHERE gap.last >= asked.low AND gap.first <= asked.high
+      ORDER BY kiosk, epoch, last
+      """,
+      [
+        .array(spans.map(\.ledger.kiosk.text)), .array(spans.map(\.ledger.epoch)),
+        .array(spans.map(\.seqs.lowerBound)), .array(spans.map(\.seqs.upperBound)),
+      ])
+    var gaps: [LedgerKey: [LedgerTrack.Gap]] = [:]
+    for row in answer.rows {
+      guard let key = LedgerKey(row), let first = row[2].flatMap({ Int($0) }),
+        let last = row[3].flatMap({ Int($0) })
+      else { continue }
+      gaps[key, default: []].append(LedgerTrack.Gap(first: first, last: last, since: row[4]))
+    }
+    for (key, gaps) in gaps {
+      guard let track = tracks[key] else { continue }
+      tracks[key] = LedgerTrack(low: track.low, high: track.high, gaps: gaps)
+    }
+  }
+
+  /// Which kiosks of these ledgers have had another one.
+  private func knownKiosks(_ spans: [LedgerSpan]) throws(DatabaseError) -> Set<KioskID> {
+    guard !spans.isEmpty else { return [] }
+    let answer = try database.run(
+      "SELECT DISTINCT kiosk FROM ledger WHERE kiosk = ANY ($1::text[])",
+      [.array(spans.map(\.ledger.kiosk.text))])
+    return Set(answer.rows.compactMap { $0.first?.flatMap { KioskID($0) } })
+  }
+
+  private func save(
+    _ spans: [LedgerSpan], _ tracks: [LedgerKey: LedgerTrack],
+    _ known: [LedgerKey: KnownLedger], _ rows: [EventRow]
+  ) throws(DatabaseError) {
+    var ledgers: [(span: LedgerSpan, track: LedgerTrack)] = []
+    var closed: [(LedgerKey, Int)] = []
+    var open: [(LedgerKey, LedgerTrack.Gap)] = []
+    for span in spans {
+      guard let track = tracks[span.ledger] else { continue }
+      let before = known[span.ledger]
+      if before?.low != track.low || before?.high != track.high { ledgers.append((span, track)) }
+      for (last, gap) in track.changes {
+        if let gap { open.append((span.ledger, gap)) } else { closed.append((span.ledger, last)) }
+      }
+    }
+    if !ledgers.isEmpty {
+      try database.run(
+        """
+        INSERT INTO ledger (kiosk, epoch, low, high, summed, latest, heard)
+        SELECT *, now()
+        FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::timestamptz[])
+        ON CONFLICT (kiosk, epoch) DO UPDATE SET low = excluded.low, high = excluded.high,
+          latest = excluded.latest, heard = excluded.heard
+        """,
+        [
+          .array(ledgers.map(\.span.ledger.kiosk.text)), .array(ledgers.map(\.span.ledger.epoch)),
+          .array(ledgers.map(\.track.low)), .array(ledgers.map(\.track.high)),
+          .array(ledgers.map { $0.track.low - 1 }),
+          .array(ledgers.map { rows[$0.span.rows.upperBound - 1].at.description }),
+        ])
+    }
+    if !closed.isEmpty {
+      try database.run(
+        """
+        DELETE FROM gap USING unnest($1::text[], $2::bigint[], $3::bigint[]) AS closed (kiosk, epoch, last)
+        WHERE gap.kiosk = closed.kiosk AND gap.epoch = closed.epoch AND gap.last = closed.last
+        """,
+        [
+          .array(closed.map(\.0.kiosk.text)), .array(closed.map(\.0.epoch)),
+          .array(closed.map(\.1)),
+        ])
+    }
+    if !open.isEmpty {
+      try database.run(
+        """
+        INSERT INTO gap (kiosk, epoch, first, last, since)
+        SELECT kiosk, epoch, first, last, coalesce(since, now())
+        FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::timestamptz[])
+          AS open (kiosk, epoch, first, last, since)
+        ON CONFLICT (kiosk, epoch, last) DO UPDATE SET first = excluded.first
+        """,
+        [
+          .array(open.map(\.0.kiosk.text)), .array(open.map(\.0.epoch)),
+          .array(open.map(\.1.first)),
+          .array(open.map(\.1.last)), .array(open.map(\.1.since)),
+        ])
+    }
+  }
+}
+
+extension LedgerKey {
+  /// From the first two columns of a row.
+  fileprivate init?(_ row: [String?]) {
+    guard let kiosk = row[0].flatMap({ KioskID($0) }), let epoch = row[1].flatMap({ Int($0) })
+    else { return nil }
+    self.init(kiosk: kiosk, epoch: epoch)
+  }
+}
+
+extension String? {
+  /// An array, as PostgreSQL reads it.
+  fileprivate static func array(_ numbers: [Int]) -> String? {
+    "{" + numbers.map { String($0) }.joined(separator: ",") + "}"
+  }
+
+  /// - Parameter texts: without quotes and backslashes; `nil` is NULL.
+  fileprivate static func array(_ texts: [String?]) -> String? {
+    "{" + texts.map { $0.map { "\"\($0)\"" } ?? "NULL" }.joined(separator: ",") + "}"
+  }
+}

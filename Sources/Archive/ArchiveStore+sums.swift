@@ -1,0 +1,95 @@
+/// The sums of days: added to from time to time and not with each batch, of which each kiosk has an entry or
+/// two, and all of them together would be as many rows of sums as rows.
+extension ArchiveStore {
+  /// So many are added up at once, in about a second.
+  package static let mostUnsummed = 200_000
+
+  /// Adds what the sums do not hold yet.
+  package func sumUp() throws(DatabaseError) {
+    try database.transaction { () throws(DatabaseError) in
+      // One ledger after the other by its key: never all of `event`.
+      try database.run(
+        """
+        INSERT INTO fresh SELECT event.* FROM ledger CROSS JOIN LATERAL (
+          SELECT * FROM event WHERE event.kiosk = ledger.kiosk AND event.epoch = ledger.epoch
+            AND event.seq > ledger.summed AND event.seq <= ledger.high OFFSET 0
+        ) event WHERE ledger.summed < ledger.high
+        """)
+      try addFresh()
+      try database.run("UPDATE ledger SET summed = high WHERE summed < high")
+    }
+    unsummed = 0
+  }
+
+  /// Adds the rows of `fresh` to the sums.
+  func addFresh() throws(DatabaseError) {
+    for sums in Self.sums { try database.run(sums, sums.contains("$1") ? [timeZone] : []) }
+  }
+
+  private static let sums = [sales, fruits, cups, supplies]
+
+  /// As the kiosk's own report counts: what a machine has to make when it is made.
+  private static let sales = """
+    INSERT INTO sales_day (day, kiosk, juice, glasses, orders, out_of_stock, rejected, failed, amount)
+    SELECT (at AT TIME ZONE $1)::date, kiosk, coalesce(juice, ''),
+      coalesce(sum(quantity) FILTER (WHERE status IN ('ready', 'made')), 0),
+      count(*) FILTER (WHERE status IN ('ready', 'made')),
+      count(*) FILTER (WHERE status = 'out_of_stock'),
+      count(*) FILTER (WHERE status = 'rejected'),
+      count(*) FILTER (WHERE status IN ('failed', 'returned')),
+      coalesce(sum(amount) FILTER (WHERE status IN ('ready', 'made')), 0)
+    FROM fresh
+    WHERE status IN ('ready', 'made', 'out_of_stock', 'failed', 'returned')
+      OR status = 'rejected' AND source LIKE 'order/%'
+    GROUP BY 1, 2, 3
+    ON CONFLICT (kiosk, day, juice) DO UPDATE SET glasses = sales_day.glasses + excluded.glasses,
+      orders = sales_day.orders + excluded.orders,
+      out_of_stock = sales_day.out_of_stock + excluded.out_of_stock,
+      rejected = sales_day.rejected + excluded.rejected,
+      failed = sales_day.failed + excluded.failed, amount = sales_day.amount + excluded.amount
+    """
+
+  private static let fruits = """
+    INSERT INTO fruit_day (day, kiosk, fruit, used, restocked)
+    SELECT (at AT TIME ZONE $1)::date, kiosk, change.key,
+      coalesce(-sum(change.value::bigint) FILTER (WHERE status <> 'restocked'), 0),
+      coalesce(sum(change.value::bigint) FILTER (WHERE status = 'restocked'), 0)
+    FROM fresh, jsonb_each(changes) change
+    WHERE changes IS NOT NULL AND status <> 'opened'
+    GROUP BY 1, 2, 3
+    ON CONFLICT (kiosk, day, fruit) DO UPDATE SET used = fruit_day.used + excluded.used,
+      restocked = fruit_day.restocked + excluded.restocked
+    """
+
+  /// Of a cup whose order is not there, or later by a clock that was set, the time is unknown.
+  private static let cups = """
+    INSERT INTO cup_day (day, kiosk, machine, made, seconds, slowest, unknown)
+    SELECT day, kiosk, machine, count(*), coalesce(sum(seconds), 0), coalesce(max(seconds), 0),
+      count(*) FILTER (WHERE seconds IS NULL)
+    FROM (
+      SELECT (fresh.at AT TIME ZONE $1)::date AS day, fresh.kiosk, coalesce(fresh.machine, '') AS machine,
+        extract(epoch FROM fresh.at - accepted.at)::double precision AS seconds
+      FROM fresh LEFT JOIN LATERAL (
+        SELECT at FROM event WHERE event.kiosk = fresh.kiosk AND event.epoch = fresh.epoch
+          AND event.seq = fresh.job AND event.status = 'accepted' AND event.at <= fresh.at LIMIT 1
+      ) accepted ON true
+      WHERE fresh.status = 'made'
+    ) cup
+    GROUP BY 1, 2, 3
+    ON CONFLICT (kiosk, day, machine) DO UPDATE SET made = cup_day.made + excluded.made,
+      seconds = cup_day.seconds + excluded.seconds,
+      slowest = greatest(cup_day.slowest, excluded.slowest),
+      unknown = cup_day.unknown + excluded.unknown
+    """
+
+  private static let supplies = """
+    INSERT INTO supply (kiosk, fruit, epoch, seq, at, added)
+    SELECT kiosk, change.key, epoch, seq, at, change.value::bigint
+    FROM fresh, jsonb_each(changes) change
+    WHERE status IN ('restocked', 'opened') AND change.value::bigint > 0
+    UNION ALL
+    SELECT kiosk, missed.key, epoch, seq, at, 0 FROM fresh, jsonb_each(missing) missed
+    WHERE status = 'out_of_stock'
+    ON CONFLICT DO NOTHING
+    """
+}

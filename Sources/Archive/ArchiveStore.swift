@@ -1,0 +1,70 @@
+import JuiceDomain
+
+/// The archive in its database, for the one session that may write to it.
+package final class ArchiveStore {
+  /// What has become of a batch.
+  package struct Outcome: Equatable {
+    /// New entries.
+    package internal(set) var stored = 0
+    /// Kiosks that told another content under the key of an earlier entry.
+    var conflicts: Set<KioskID> = []
+    /// Of those that could not be archived.
+    var refused: [EventBatch.Refusal] = []
+
+    package static func == (left: Self, right: Self) -> Bool {
+      left.stored == right.stored && left.conflicts == right.conflicts
+        && left.refused.map(\.why) == right.refused.map(\.why)
+    }
+  }
+
+  let database: PostgresConnection
+  /// Whose days are summed up.
+  let timeZone: String
+  /// So many entries may have to be added to the sums. An earlier archiver may have left some.
+  package internal(set) var unsummed = 1
+
+  /// - Throws: `DatabaseError`: there is no such database, or it is away.
+  package init(_ settings: ArchiveSettings) throws(DatabaseError) {
+    database = try PostgresConnection(settings.database, password: settings.password)
+    timeZone = settings.timeZone
+    try database.run(
+      """
+      SET search_path = juice, pg_temp;
+      SET TimeZone = 'UTC';
+      SELECT set_config('synchronous_commit', 'on', false)
+        WHERE current_setting('synchronous_commit') = 'off'
+      """)
+  }
+
+  /// Tries to become the one that archives. It is as long as its connection lives, so that nobody commits
+  /// who is not.
+  ///
+  /// - Returns: whether nobody else is.
+  package func takeLock() throws(DatabaseError) -> Bool {
+    // Any number that nobody else takes (`juic`, 2).
+    try database.run("SELECT pg_try_advisory_lock(\(0x6A75_6963_0002))").rows.first?.first == "t"
+  }
+
+  /// Makes ready for batches, with the lock.
+  package func open() throws(ArchiveError) {
+    let version: Int
+    do throws(DatabaseError) {
+      version = try ArchiveSchema.migrate(database)
+    } catch {
+      throw .database(error)
+    }
+    guard version == ArchiveSchema.migrations.count else { throw .newerSchema(version) }
+    do throws(DatabaseError) {
+      try database.run(
+        """
+        CREATE TEMP TABLE arrival (LIKE event) ON COMMIT DELETE ROWS;
+        CREATE TEMP TABLE fresh (LIKE event) ON COMMIT DELETE ROWS
+        """)
+    } catch {
+      throw .database(error)
+    }
+  }
+
+  /// Whether the database is still there, and with it the lock.
+  func probe() throws(DatabaseError) { try database.run("SELECT 1") }
+}

@@ -1,0 +1,84 @@
+import JuiceDomain
+import KioskMessages
+
+/// Rows in the text format of COPY: fields with a tab between them, rows with a newline after each.
+struct CopyText {
+  private(set) var bytes: [UInt8] = []
+  private var isRowBegun = false
+
+  /// - Parameter text: without U+0000, which PostgreSQL does not take; `nil` is NULL.
+  mutating func field(_ text: String?) {
+    beginField()
+    guard var text else { return null() }
+    text.withUTF8 { utf8 in
+      // Nearly every text is copied in one piece.
+      guard utf8.contains(where: Self.mustEscape) else {
+        return bytes.append(contentsOf: utf8)
+      }
+      for byte in utf8 {
+        guard Self.mustEscape(byte) else {
+          bytes.append(byte)
+          continue
+        }
+        bytes.append(UInt8(ascii: "\\"))
+        switch byte {
+        case UInt8(ascii: "\n"): bytes.append(UInt8(ascii: "n"))
+        case UInt8(ascii: "\r"): bytes.append(UInt8(ascii: "r"))
+        case UInt8(ascii: "\t"): bytes.append(UInt8(ascii: "t"))
+        default: bytes.append(byte)
+        }
+      }
+    }
+  }
+
+  mutating func field(_ number: Int?) {
+    beginField()
+    guard let number else { return null() }
+    bytes.append(contentsOf: String(number).utf8)
+  }
+
+  /// Binary, as bytea is written.
+  mutating func field(_ data: some Sequence<UInt8>) {
+    beginField()
+    let digits = Array("0123456789abcdef".utf8)
+    bytes.append(contentsOf: #"\\x"#.utf8)
+    for byte in data {
+      bytes.append(digits[Int(byte >> 4)])
+      bytes.append(digits[Int(byte & 15)])
+    }
+  }
+
+  mutating func endRow() {
+    bytes.append(UInt8(ascii: "\n"))
+    isRowBegun = false
+  }
+
+  private mutating func beginField() {
+    if isRowBegun { bytes.append(UInt8(ascii: "\t")) }
+    isRowBegun = true
+  }
+
+  private mutating func null() { bytes.append(contentsOf: #"\N"#.utf8) }
+
+  private static func mustEscape(_ byte: UInt8) -> Bool {
+    byte == UInt8(ascii: "\\") || byte == UInt8(ascii: "\n") || byte == UInt8(ascii: "\r")
+      || byte == UInt8(ascii: "\t")
+  }
+}
+
+extension CopyText {
+  mutating func append(_ row: EventRow) {
+    field(row.key.ledger.kiosk.text)
+    field(row.key.ledger.epoch)
+    field(row.key.seq)
+    field(row.at.description)
+    field(row.status)
+    for text in row.texts { field(text) }
+    for number in row.numbers { field(number) }
+    field(row.amount)
+    field(row.changes)
+    field(row.missing)
+    field(row.more)
+    endRow()
+  }
+}

@@ -1,0 +1,230 @@
+package import JuiceDomain
+import KioskMessages
+package import MessageBroker
+
+/// An entry of a kiosk's ledger as a row of the table `event`.
+///
+/// It is read from the event itself and not by way of `LedgerEntry`: a kiosk that is newer than the
+/// archive may tell of things that no `LedgerEntry` holds yet, and the archive keeps them.
+package struct EventRow: Sendable {
+  package let key: EventKey
+  let at: Timestamp
+  let status: String
+  let texts: [String?]
+  let numbers: [Int?]
+  /// What was paid, or is to be, as it is written.
+  let amount: String?
+  let changes: String?
+  let missing: String?
+  /// Members that have no column, as JSON.
+  let more: String?
+  /// As it arrived.
+  let message: Message
+
+  static let textColumns = ["source", "id", "juice", "reason", "machine"]
+  static let numberColumns = ["job", "ticket", "quantity", "place"]
+  /// All of them, in the order of `write`.
+  static let columns =
+    ["kiosk", "epoch", "seq", "at", "status"] + textColumns + numberColumns
+    + ["amount", "changes", "missing", "more"]
+  package static let columnList = columns.joined(separator: ", ")
+}
+
+/// Names an entry among those of all kiosks.
+package struct EventKey: Hashable, Sendable {
+  package let ledger: LedgerKey
+  package let seq: Int
+}
+
+/// Names a ledger: after a restore a kiosk goes on with another one.
+package struct LedgerKey: Hashable, Sendable {
+  package let kiosk: KioskID
+  package let epoch: Int
+
+  package init(kiosk: KioskID, epoch: Int) {
+    self.kiosk = kiosk
+    self.epoch = epoch
+  }
+}
+
+extension LedgerKey: Comparable {
+  package static func < (left: Self, right: Self) -> Bool {
+    (left.kiosk, left.epoch) < (right.kiosk, right.epoch)
+  }
+}
+
+extension EventKey: Comparable {
+  package static func < (left: Self, right: Self) -> Bool {
+    (left.ledger, left.seq) < (right.ledger, right.seq)
+  }
+}
+
+/// Why a message cannot be archived as an event.
+package struct UnreadableEvent: Error, Hashable, CustomStringConvertible {
+  package let description: String
+
+  init(_ description: String) { self.description = description }
+}
+
+extension EventRow {
+  /// What a seq may be: so many that nothing is ever computed beyond an `Int`.
+  static let seqs = 1...(1 << 53)
+
+  /// Reads an event.
+  ///
+  /// - Parameter kiosk: who has told it.
+  /// - Throws: `UnreadableEvent`: it is no entry of a ledger, or holds what PostgreSQL cannot (U+0000, the
+  ///   year 0).
+  package init(_ message: Message, of kiosk: KioskID) throws(UnreadableEvent) {
+    let json: JSON
+    do { json = try JSON.parse(message.payload) } catch { throw UnreadableEvent("\(error)") }
+    guard case .object(let members) = json else {
+      throw UnreadableEvent("it is \(json.kind), not an object")
+    }
+    var fields = Fields()
+    for member in members { try fields.take(member) }
+    guard let seq = fields.seq else { throw UnreadableEvent("'seq' is missing") }
+    guard let at = fields.at else { throw UnreadableEvent("'at' is missing") }
+    guard let status = fields.status else { throw UnreadableEvent("'status' is missing") }
+    key = EventKey(ledger: LedgerKey(kiosk: kiosk, epoch: fields.epoch), seq: seq)
+    self.at = at
+    self.status = status
+    texts = fields.texts
+    numbers = fields.numbers
+    amount = fields.amount
+    changes = fields.changes
+    missing = fields.missing
+    more = fields.more.isEmpty ? nil : "{" + fields.more.joined(separator: ",") + "}"
+    self.message = message
+  }
+}
+
+/// The members of an event, as they are found.
+private struct Fields {
+  var seq: Int?
+  var epoch = 0
+  var at: Timestamp?
+  var status: String?
+  var texts = [String?](repeating: nil, count: EventRow.textColumns.count)
+  var numbers = [Int?](repeating: nil, count: EventRow.numberColumns.count)
+  var amount: String?
+  var changes: String?
+  var missing: String?
+  var more: [String] = []
+
+  /// PostgreSQL knows no year 0.
+  private static let firstTime = Timestamp(milliseconds: -62_135_596_800_000)
+
+  mutating func take(_ member: JSON.Member) throws(UnreadableEvent) {
+    switch member.key {
+    case "seq": seq = try integer(member, in: EventRow.seqs)
+    case "epoch": epoch = try integer(member, in: 0...Int.max)
+    case "at":
+      at = Timestamp(try text(member))
+      guard let at, at >= Self.firstTime else { throw UnreadableEvent("'at' is no time") }
+    case "status": status = try text(member)
+    case "source": texts[0] = try text(member)
+    case "id": texts[1] = try text(member)
+    case "juice": texts[2] = try text(member)
+    case "reason": texts[3] = try text(member)
+    case "machine": texts[4] = try text(member)
+    case "job": numbers[0] = try integer(member, in: EventRow.seqs)
+    case "ticket": numbers[1] = try integer(member, in: 0...Int(Int32.max))
+    case "quantity": numbers[2] = try integer(member, in: 0...Int(Int32.max))
+    case "place": numbers[3] = try integer(member, in: 0...Int(Int32.max))
+    case "amount": amount = try number(member)
+    case "changes": changes = try amounts(member)
+    case "missing": missing = try amounts(member)
+    default:
+      guard let key = JSON.string(member.key).text, let value = member.value.text else {
+        throw UnreadableEvent("it holds U+0000, which PostgreSQL cannot")
+      }
+      more.append("\(key):\(value)")
+    }
+  }
+
+  private func text(_ member: JSON.Member) throws(UnreadableEvent) -> String {
+    guard case .string(let text) = member.value else {
+      throw UnreadableEvent("'\(member.key)' is \(member.value.kind), not a text")
+    }
+    guard !text.utf8.contains(0) else {
+      throw UnreadableEvent("'\(member.key)' holds U+0000, which PostgreSQL cannot")
+    }
+    return text
+  }
+
+  private func integer(
+    _ member: JSON.Member, in range: ClosedRange<Int>
+  ) throws(UnreadableEvent) -> Int {
+    guard case .integer(let number) = member.value else {
+      throw UnreadableEvent("'\(member.key)' is \(member.value.kind), not a whole number")
+    }
+    guard range.contains(number) else { throw UnreadableEvent("'\(member.key)' is out of range") }
+    return number
+  }
+
+  private func number(_ member: JSON.Member) throws(UnreadableEvent) -> String {
+    switch member.value {
+    case .integer(let number): return "\(number)"
+    case .number(let number): return "\(number)"
+    default: throw UnreadableEvent("'\(member.key)' is \(member.value.kind), not a number")
+    }
+  }
+
+  private func amounts(_ member: JSON.Member) throws(UnreadableEvent) -> String {
+    guard case .object(let members) = member.value else {
+      throw UnreadableEvent("'\(member.key)' is \(member.value.kind), not an object")
+    }
+    var parts: [String] = []
+    for part in members {
+      guard Fruit.ID(part.key) != nil, case .integer(let amount) = part.value,
+        (-1_000_000_000...1_000_000_000).contains(amount)
+      else { throw UnreadableEvent("'\(member.key)' does not say how much of which fruit") }
+      parts.append("\"\(part.key)\":\(amount)")
+    }
+    return "{" + parts.joined(separator: ",") + "}"
+  }
+}
+
+extension JSON {
+  /// As it is written; `nil` if it holds U+0000.
+  fileprivate var text: String? {
+    switch self {
+    case .null: return "null"
+    case .bool(let truth): return truth ? "true" : "false"
+    case .integer(let number): return "\(number)"
+    case .number(let number): return "\(number)"
+    case .string(let text):
+      guard !text.utf8.contains(0) else { return nil }
+      return text.quotedAsJSON
+    case .array(let elements):
+      let texts = elements.compactMap(\.text)
+      return texts.count == elements.count ? "[" + texts.joined(separator: ",") + "]" : nil
+    case .object(let members):
+      let texts = members.compactMap { member -> String? in
+        guard let key = JSON.string(member.key).text, let value = member.value.text else {
+          return nil
+        }
+        return "\(key):\(value)"
+      }
+      return texts.count == members.count ? "{" + texts.joined(separator: ",") + "}" : nil
+    }
+  }
+}
+
+extension String {
+  fileprivate var quotedAsJSON: String {
+    var quoted = "\""
+    for scalar in unicodeScalars {
+      switch scalar {
+      case "\"": quoted += "\\\""
+      case "\\": quoted += "\\\\"
+      case let control where control.value < 0x20:
+        let digits = String(control.value, radix: 16)
+        quoted += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+      default: quoted.unicodeScalars.append(scalar)
+      }
+    }
+    return quoted + "\""
+  }
+}

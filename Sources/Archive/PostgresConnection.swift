@@ -1,0 +1,188 @@
+import CPostgreSQL
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+/// One connection to PostgreSQL; the only code that touches libpq.
+///
+/// It blocks, but never for ever: a server that is silent for too long counts as lost. After an error
+/// without a state the connection is of no use any more.
+package final class PostgresConnection {
+  package struct Answer {
+    /// The columns of each row as text.
+    var rows: [[String?]] = []
+    /// How many rows the statement has changed.
+    var count = 0
+  }
+
+  private let connection: OpaquePointer
+  private let patience: Duration
+
+  /// - Parameters:
+  ///   - text: a connection string of libpq.
+  ///   - patience: with a server that says nothing.
+  package init(
+    _ text: String, password: String? = nil, patience: Duration = .seconds(60)
+  ) throws(DatabaseError) {
+    // What the connection string says goes before what stands above it.
+    var settings = [
+      ("fallback_application_name", "juice-archive"), ("client_encoding", "UTF8"),
+      ("connect_timeout", "10"), ("tcp_user_timeout", "30000"), ("keepalives_idle", "10"),
+      ("keepalives_interval", "5"), ("keepalives_count", "3"), ("dbname", text),
+    ]
+    if let password { settings.append(("password", password)) }
+    let keywords = settings.map { strdup($0.0) }
+    let values = settings.map { strdup($0.1) }
+    defer { for copy in keywords + values { free(copy) } }
+    let made = PQconnectdbParams(
+      keywords.map { UnsafePointer($0) } + [nil], values.map { UnsafePointer($0) } + [nil], 1)
+    guard let made else { throw DatabaseError("no memory for a connection") }
+    connection = made
+    self.patience = patience
+    guard PQstatus(connection) == CONNECTION_OK, PQsetnonblocking(connection, 1) == 0 else {
+      throw lost
+    }
+  }
+
+  deinit { PQfinish(connection) }
+
+  /// Runs one statement, or several if there are no values.
+  ///
+  /// - Returns: what the last one has answered.
+  @discardableResult
+  package func run(_ sql: String, _ values: [String?] = []) throws(DatabaseError) -> Answer {
+    if values.isEmpty {
+      guard PQsendQuery(connection, sql) == 1 else { throw lost }
+    } else {
+      let copies = values.map { $0.flatMap { strdup($0) } }
+      defer { for copy in copies { free(copy) } }
+      let isSent = PQsendQueryParams(
+        connection, sql, Int32(values.count), nil, copies.map { UnsafePointer($0) }, nil, nil, 0)
+      guard isSent == 1 else { throw lost }
+    }
+    return try answer()
+  }
+
+  /// Runs `COPY ... FROM STDIN` with rows in its text format.
+  ///
+  /// - Returns: how many rows there were.
+  @discardableResult
+  package func copy(_ sql: String, _ rows: [UInt8]) throws(DatabaseError) -> Int {
+    guard PQsendQuery(connection, sql) == 1 else { throw lost }
+    _ = try answer()
+    var rest = rows[...]
+    while !rest.isEmpty {
+      let piece = rest.prefix(1 << 16)
+      let taken = piece.withUnsafeBytes { piece in
+        PQputCopyData(
+          connection, piece.baseAddress?.assumingMemoryBound(to: CChar.self), Int32(piece.count))
+      }
+      if taken == 1 { rest = rest.dropFirst(piece.count) } else if taken < 0 { throw lost }
+      try flush()
+    }
+    while true {
+      let taken = PQputCopyEnd(connection, nil)
+      if taken == 1 { break }
+      guard taken == 0 else { throw lost }
+      try flush()
+    }
+    return try answer().count
+  }
+
+  /// All or nothing.
+  func transaction<Result>(
+    _ body: () throws(DatabaseError) -> Result
+  ) throws(DatabaseError) -> Result {
+    try run("BEGIN")
+    do {
+      let result = try body()
+      try run("COMMIT")
+      return result
+    } catch {
+      _ = try? run("ROLLBACK")
+      throw error
+    }
+  }
+}
+
+extension PostgresConnection {
+  /// What libpq says of the connection.
+  private var lost: DatabaseError { DatabaseError(Self.line(PQerrorMessage(connection))) }
+
+  /// libpq breaks its messages into lines.
+  private static func line(_ message: UnsafePointer<CChar>?) -> String {
+    let lines = message.map { String(cString: $0) }?.split(whereSeparator: \.isNewline) ?? []
+    return lines.joined(separator: " ")
+  }
+
+  /// Reads all that the server answers, or until it waits for the rows of a COPY.
+  private func answer() throws(DatabaseError) -> Answer {
+    try flush()
+    var answer = Answer()
+    var failure: DatabaseError?
+    while true {
+      while PQisBusy(connection) == 1 {
+        try wait(for: Int16(POLLIN))
+        guard PQconsumeInput(connection) == 1 else { throw lost }
+      }
+      guard let result = PQgetResult(connection) else { break }
+      defer { PQclear(result) }
+      switch PQresultStatus(result) {
+      case PGRES_COPY_IN: return answer
+      case PGRES_TUPLES_OK, PGRES_COMMAND_OK: answer = Self.read(result)
+      default:
+        let state = PQresultErrorField(result, Int32(UInt8(ascii: "C"))).map { String(cString: $0) }
+        failure =
+          failure
+          ?? DatabaseError(state: state ?? "", Self.line(PQresultErrorMessage(result)))
+      }
+    }
+    if let failure { throw PQstatus(connection) == CONNECTION_OK ? failure : lost(failure) }
+    return answer
+  }
+
+  /// A server that goes says why, and then the connection is gone.
+  private func lost(_ reason: DatabaseError) -> DatabaseError { DatabaseError(reason.message) }
+
+  private static func read(_ result: OpaquePointer) -> Answer {
+    let columns = 0..<PQnfields(result)
+    return Answer(
+      rows: (0..<PQntuples(result)).map { row in
+        columns.map { column in
+          PQgetisnull(result, row, column) == 1
+            ? nil : String(cString: PQgetvalue(result, row, column))
+        }
+      },
+      count: Int(String(cString: PQcmdTuples(result))) ?? 0)
+  }
+
+  private func flush() throws(DatabaseError) {
+    while true {
+      let rest = PQflush(connection)
+      if rest == 0 { return }
+      guard rest == 1 else { throw lost }
+      // The server may have to get rid of what it says before it reads on.
+      if try wait(for: Int16(POLLIN | POLLOUT)) & Int16(POLLIN) != 0 {
+        guard PQconsumeInput(connection) == 1 else { throw lost }
+      }
+    }
+  }
+
+  @discardableResult
+  private func wait(for events: Int16) throws(DatabaseError) -> Int16 {
+    let deadline = ContinuousClock.now + patience
+    while true {
+      var socket = pollfd(fd: PQsocket(connection), events: events, revents: 0)
+      let left = max(.zero, ContinuousClock.now.duration(to: deadline)) / .milliseconds(1)
+      let ready = poll(&socket, 1, Int32(left))
+      if ready > 0 { return socket.revents }
+      if ready < 0, errno == EINTR { continue }
+      throw DatabaseError("the server has not answered for \(patience)")
+    }
+  }
+}

@@ -1,0 +1,69 @@
+package import Foundation
+
+/// Where the archive's database is, and where its events come from; read from a file of its own, as
+/// strictly as `KioskConfiguration`, and with the same variables above it.
+///
+/// - `archive.root` (topic levels, `kiosk`): what the topics of all kiosks start with.
+/// - `archive.database` (text, `dbname=juice`): a connection string of libpq, without a password.
+/// - `archive.password_file` (path, none): holds the password of the database's user.
+/// - `archive.batch` (1...65535, `5000`): so many events at most are committed at once.
+/// - `archive.session_days` (1...365, `30`): for so long the broker keeps events while no archiver runs.
+/// - `archive.time_zone` (IANA name, `UTC`): whose days the sales are summed up by.
+/// - `broker` (section): see `KioskConfiguration`; the session's name is `juice-archive`.
+package struct ArchiveConfiguration: Sendable, Equatable {
+  package var root = "kiosk"
+  package var database = "dbname=juice"
+  package var passwordFile: String?
+  package var batch = 5000
+  package var sessionDays = 30
+  package var timeZone = TimeZone.gmt
+  package var broker = KioskConfiguration.Broker()
+
+  /// All defaults.
+  package init() {}
+
+  /// Reads the file.
+  ///
+  /// - Throws: everything that is wrong.
+  package static func load(
+    path: String, environment: [String: String] = [:]
+  ) throws(ConfigurationErrors) -> Self {
+    try parse(yaml: try Document.text(of: path), file: path, environment: environment)
+  }
+
+  /// Reads what a file says; see `KioskConfiguration`.
+  package static func parse(
+    yaml: String, file: String, environment: [String: String] = [:]
+  ) throws(ConfigurationErrors) -> Self {
+    var configuration = Self()
+    try Document.read(yaml, file: file, environment: environment) { configuration.read(&$0) }
+    return configuration
+  }
+
+  /// The password of the database's user; `nil` if there is no file that holds one.
+  ///
+  /// - Throws: as `KioskConfiguration.Broker.readPassword()`.
+  package func readPassword() throws(ConfigurationErrors) -> String? {
+    guard let passwordFile else { return nil }
+    return try PasswordFile.read(passwordFile, key: "archive.password_file")
+  }
+
+  private mutating func read(_ root: inout Section) {
+    root.section("archive") { section in
+      section.read("root", .topic, into: &self.root)
+      section.read("database", .text, into: &database)
+      if database.contains(/password\s*=|:[^\/@]*@/) {
+        let complaint = Complaint(
+          "holds a password, which anybody may read here", hint: "name a file: 'password_file'")
+        section.report(complaint, at: "database")
+      }
+      section.read("password_file", .path, into: &passwordFile)
+      section.read("batch", .integer(1...65535), into: &batch)
+      section.read("session_days", .integer(1...365), into: &sessionDays)
+      section.read("time_zone", .timeZone, into: &timeZone)
+    }
+    broker = root.section("broker") {
+      KioskConfiguration.Broker(&$0, clientID: "juice-archive")
+    }
+  }
+}
