@@ -41,6 +41,7 @@ let package = Package(
   products: [
     .executable(name: "juice-kiosk", targets: ["juice-kiosk"]),
     .executable(name: "juice-dashboard", targets: ["juice-dashboard"]),
+    .executable(name: "juice-archive", targets: ["juice-archive"]),
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -138,6 +139,13 @@ let package = Package(
       name: "Archive",
       dependencies: [
         "CPostgreSQL", "JuiceDomain", "KioskMessages", "MessageBroker", lifecycle, logging,
+      ],
+      swiftSettings: settings),
+    .executableTarget(
+      name: "juice-archive",
+      dependencies: [
+        "Archive", "ConfigurationFiles", "MessageBroker", "Program", argumentParser, lifecycle,
+        logging,
       ],
       swiftSettings: settings),
 

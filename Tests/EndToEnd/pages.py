@@ -9,6 +9,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any, Iterator
 
+import archive
 import dashboard
 import kiosk
 from kiosk import ROOT
@@ -22,12 +23,16 @@ FOLDERS = ["Sources", "Tests", "config", "deploy", ".ci"]
 OWN_TEST = "Tests/EndToEnd/test_pages.py"
 # Options of programs that are not ours.
 OTHERS = {"--no-block", "--no-install-recommends"}
+PROGRAMS = {
+    "juice-kiosk": kiosk.program, "juice-dashboard": dashboard.program,
+    "juice-archive": archive.program,
+}
 # Of tests, types, alerts and metrics.
 NAME = re.compile(r"(\w*[a-z][A-Z]){2}\w+|Kiosk[A-Z]\w+|juice_kiosk_\w+")
 # At the start of a line, or after what may come before a command; as long as the command is.
 COMMAND = re.compile(
     r"(?:^|(?:&&|\||;|--|\$\(|sudo|python3) *)(?:\w+=\S+ +)*\S*?"
-    r"(juice-kiosk|juice-dashboard|(?:deploy|Tests)/[\w./-]+)(?= |$)([^|;&)#\n]*)", re.M)
+    r"(juice-kiosk|juice-dashboard|juice-archive|(?:deploy|Tests)/[\w./-]+)(?= |$)([^|;&)#\n]*)", re.M)
 
 
 @cache
@@ -62,7 +67,7 @@ def complaints(page: Path, text: str) -> Iterator[str]:
             yield f"there is no key {key[0]}"
         if name.startswith("--") and not is_option(name.split()[0]):
             yield f"nothing has the option {name}"
-    for variable in set(re.findall(r"\b(?:KIOSK|DASHBOARD|FUZZ)_[A-Z_]+\b", text)):
+    for variable in set(re.findall(r"\b(?:KIOSK|DASHBOARD|ARCHIVE|FUZZ)_[A-Z_]+\b", text)):
         if not is_variable(variable):
             yield f"nothing reads {variable}"
     for piece in [*spans, *(block.replace("\\\n", "") for block in code)]:
@@ -106,7 +111,7 @@ def anchors(text: str) -> set[str]:
 def keys() -> dict[str, set[str]]:
     """Of the configurations, by section; each file has all keys, some of them behind a '#'."""
     found: dict[str, set[str]] = {}
-    for name in ("config/kiosk.yaml", "config/dashboard.yaml"):
+    for name in ("config/kiosk.yaml", "config/dashboard.yaml", "config/archive.yaml"):
         section = ""
         for line in files()[name].splitlines():
             if key := re.match(r"#?(\w+):", line):
@@ -130,9 +135,8 @@ def is_variable(name: str) -> bool:
 
 @cache
 def manual(program: str) -> dict[str, Any]:
-    path = kiosk.program() if program == "juice-kiosk" else dashboard.program()
     dumped = subprocess.run(
-        [path, "--experimental-dump-help"], check=True, text=True, stdout=subprocess.PIPE)
+        [PROGRAMS[program](), "--experimental-dump-help"], check=True, text=True, stdout=subprocess.PIPE)
     return json.loads(dumped.stdout)["command"]
 
 
@@ -155,7 +159,7 @@ def script(path: str) -> str:
 
 
 def is_option(name: str) -> bool:
-    of_programs = (options(each) for program in ("juice-kiosk", "juice-dashboard")
+    of_programs = (options(each) for program in PROGRAMS
                    for each in commands(manual(program)))
     scripts = (text for path, text in files().items()
                if path.startswith(("deploy/", "Tests/Benchmarks/")))

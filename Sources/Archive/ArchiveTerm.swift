@@ -1,0 +1,139 @@
+import Logging
+import MessageBroker
+
+/// The time for which one archiver is the active one: the cycle.
+///
+/// Like the controller it lives on its broker's executor: read a batch, commit it, and only then let its
+/// acknowledgements go.
+actor ArchiveTerm {
+  /// Why it is over.
+  enum End {
+    case stopped
+    /// The lock may be gone with it.
+    case database(DatabaseError)
+    /// For so long that another archiver, elsewhere, is to try.
+    case brokerAway
+  }
+
+  nonisolated var unownedExecutor: UnownedSerialExecutor { broker.unownedExecutor }
+
+  private let broker: any BrokerClient
+  private let store: ArchiveStore
+  private let settings: ArchiveSettings
+  private let logger: Logger
+  /// The database has let us in before, and then taken nothing: nobody is told that we archive.
+  private var mustProve: Bool
+  /// A batch was committed.
+  private(set) var hasArchived = false
+  private var offlineSince: ContinuousClock.Instant? = .now
+  private var summedAt = ContinuousClock.now
+  private var probedAt = ContinuousClock.now
+  /// Those whose conflicts or unreadable events have been told.
+  private var told: Set<String> = []
+
+  /// - Parameters:
+  ///   - store: with the lock.
+  ///   - mustProve: the last term has ended with an answer of the database.
+  init(
+    broker: any BrokerClient, store: sending ArchiveStore, settings: ArchiveSettings,
+    mustProve: Bool, logger: Logger
+  ) {
+    self.broker = broker
+    self.store = store
+    self.settings = settings
+    self.mustProve = mustProve
+    self.logger = logger
+  }
+
+  func run() async -> End {
+    await broker.connect(options)
+    var end = End.stopped
+    while !Task.isCancelled {
+      let event = await broker.nextEvent(timeout: .seconds(1))
+      do throws(DatabaseError) {
+        try await handle(event)
+      } catch {
+        // What is not committed is not acknowledged, and comes again.
+        await broker.abandon()
+        end = .database(error)
+        break
+      }
+      if let offlineSince, ContinuousClock.now - offlineSince > Self.longestOutage {
+        end = .brokerAway
+        break
+      }
+    }
+    await broker.disconnect(grace: .seconds(1))
+    return end
+  }
+
+  private var options: SessionOptions {
+    var limits = MessageLimits.reports
+    limits.payload = 1 << 17
+    limits.topic = 512
+    return SessionOptions(
+      clientID: settings.clientID,
+      subscriptions: [TopicFilter(unchecked: "\(settings.root)/+/events")], keepAlive: 60,
+      // What was told while nobody archived is not thrown away.
+      cleanStart: false, sessionExpiry: settings.sessionExpiry,
+      receiveMaximum: UInt16(clamping: settings.batch), limits: limits)
+  }
+
+  private func handle(_ event: BrokerEvent?) async throws(DatabaseError) {
+    switch event {
+    case .deliveries(let deliveries):
+      let outcome = try store.archive(EventBatch(deliveries, root: settings.root))
+      // An event is acknowledged only after its commit.
+      await broker.settle()
+      hasArchived = true
+      if mustProve { logger.notice("archiving again") }
+      mustProve = false
+      tell(outcome)
+    case .online(let resumed):
+      offlineSince = nil
+      if !mustProve { logger.notice("archiving\(resumed ? "" : ", in a new session")") }
+    case .offline(let error):
+      if offlineSince == nil { offlineSince = .now }
+      logger.warning("\(error); waiting for it")
+      // It may be another archiver that has taken the session over: then the lock is gone.
+      try store.probe()
+    case .updated, .refused, .confirmed, nil:
+      break
+    }
+    try keepHouse(isIdle: event == nil)
+  }
+
+  /// Sums are added up when nothing comes, and otherwise now and then.
+  private func keepHouse(isIdle: Bool) throws(DatabaseError) {
+    let now = ContinuousClock.now
+    let isDue =
+      isIdle || store.unsummed >= ArchiveStore.mostUnsummed || now - summedAt > Self.longestSum
+    if store.unsummed > 0, isDue {
+      try store.sumUp()
+      summedAt = .now
+    } else if isIdle, now - probedAt > Self.longestSilence {
+      try store.probe()
+      probedAt = now
+    }
+  }
+
+  private func tell(_ outcome: ArchiveStore.Outcome) {
+    for kiosk in outcome.conflicts.sorted() where told.insert("conflict \(kiosk)").inserted {
+      logger.warning(
+        "\(kiosk) tells other entries under the numbers of earlier ones: see the table conflict")
+    }
+    for refusal in outcome.refused {
+      guard told.count < Self.mostTold, told.insert(refusal.message.topic).inserted else {
+        continue
+      }
+      logger.warning(
+        "what came on \(refusal.message.topic) cannot be archived (\(refusal.why)): see the table quarantine"
+      )
+    }
+  }
+
+  private static let longestOutage = Duration.seconds(60)
+  private static let longestSilence = Duration.seconds(5)
+  private static let longestSum = Duration.seconds(60)
+  private static let mostTold = 10_000
+}

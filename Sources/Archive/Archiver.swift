@@ -1,0 +1,85 @@
+package import Logging
+package import MessageBroker
+import ServiceLifecycle
+
+/// Brings the events of all kiosks into the database. Of any number that run, one is active: the one whose
+/// session holds a lock of PostgreSQL. The others wait for it to end.
+package struct Archiver: Service {
+  private let settings: ArchiveSettings
+  private let makeBroker: @Sendable () throws -> any BrokerClient
+  private let logger: Logger
+  private let pauses: ClosedRange<Duration>
+
+  /// - Parameters:
+  ///   - makeBroker: makes a connection, not connected yet, for each time that this one is active.
+  ///   - pauses: the first and the longest before the database is tried again.
+  package init(
+    settings: ArchiveSettings, logger: Logger,
+    pauses: ClosedRange<Duration> = .seconds(1) ... .seconds(60),
+    makeBroker: @escaping @Sendable () throws -> any BrokerClient
+  ) {
+    self.settings = settings
+    self.makeBroker = makeBroker
+    self.logger = logger
+    self.pauses = pauses
+  }
+
+  /// Goes on until it is told to stop. A database or a broker that is away is waited for.
+  ///
+  /// - Throws: `ArchiveError.newerSchema`, and what `makeBroker` throws.
+  package func run() async throws {
+    try await cancelWhenGracefulShutdown {
+      var told: DatabaseError?
+      var pause = pauses.lowerBound
+      while !Task.isCancelled {
+        do {
+          guard let store = try await activeStore() else { break }
+          let term = ArchiveTerm(
+            broker: try makeBroker(), store: store, settings: settings,
+            mustProve: told?.state.isEmpty == false, logger: logger)
+          let end = await term.run()
+          // A database that only lets us in does not work yet.
+          if await term.hasArchived { (told, pause) = (nil, pauses.lowerBound) }
+          switch end {
+          case .stopped: break
+          case .database(let error): throw ArchiveError.database(error)
+          case .brokerAway:
+            logger.notice("the broker stays away: another archiver may try")
+            try? await Task.sleep(for: Self.chance)
+          }
+        } catch ArchiveError.database(let error) {
+          if error != told { logger.error("\(error). Trying again until it works") }
+          told = error
+          try? await Task.sleep(for: pause)
+          pause = min(pause * 2, pauses.upperBound)
+        }
+      }
+      logger.notice("stopped")
+    }
+  }
+
+  /// Waits until nobody else is active.
+  ///
+  /// - Returns: `nil` if the task was cancelled before.
+  private func activeStore() async throws(ArchiveError) -> sending ArchiveStore? {
+    let store: ArchiveStore
+    do throws(DatabaseError) {
+      store = try ArchiveStore(settings)
+      var isWaiting = false
+      while try !store.takeLock() {
+        if !isWaiting { logger.notice("another archiver is active; waiting for its end") }
+        isWaiting = true
+        // PostgreSQL tells nobody that a lock is free, and who waits for it in a query keeps the rows
+        // that are dead since then from being cleared away.
+        guard (try? await Task.sleep(for: Self.chance / 5)) != nil else { return nil }
+      }
+    } catch {
+      throw .database(error)
+    }
+    try store.open()
+    return store
+  }
+
+  /// In which another archiver gets the lock for certain.
+  private static let chance = Duration.seconds(5)
+}

@@ -1,0 +1,89 @@
+"""The archive as it is shipped, and kiosks that are made up."""
+
+import json
+import os
+import signal
+import subprocess
+import threading
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any
+
+from arrivals import PATIENCE, Arrivals
+from client import Client
+from kiosk import ROOT, environment
+from mosquitto import Mosquitto
+from postgres import Postgres
+
+
+def program() -> str:
+    found = os.environ.get("ARCHIVE_PROGRAM")
+    if not found:
+        found = subprocess.run(
+            [ROOT / "deploy/build", "juice-archive"], check=True, text=True,
+            stdout=subprocess.PIPE,
+        ).stdout.strip()
+        os.environ["ARCHIVE_PROGRAM"] = found
+    return os.path.abspath(found)
+
+
+class Archive:
+    def __init__(self, config: Path, broker: Mosquitto, database: Postgres, **settings: Any) -> None:
+        self.config = config
+        self.log: Arrivals[str] = Arrivals()
+        self.process: subprocess.Popen | None = None
+        configuration = {
+            "archive": {"database": database.database} | settings,
+            "broker": {"host": "127.0.0.1", "port": broker.port},
+        }
+        config.write_text(json.dumps(configuration))
+
+    def launch(self) -> "Archive":
+        self.process = subprocess.Popen(
+            [program(), "run", "--config", self.config], stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=environment())
+        threading.Thread(target=self._read_log, args=[self.process.stderr], daemon=True).start()
+        return self
+
+    def start(self) -> "Archive":
+        since = len(self.log)
+        self.launch().wait_for_log("archiving", since)
+        return self
+
+    def _read_log(self, lines: Any) -> None:
+        with lines:
+            for line in lines:
+                self.log.add(line.rstrip("\n"))
+
+    def wait_for_log(self, text: str, since: int = 0, within: float = PATIENCE) -> str:
+        return self.log.first(lambda line: text in line, since, within)
+
+    def wait(self) -> int:
+        process, self.process = self.process, None
+        return process.wait(PATIENCE)
+
+    def stop(self, sign: int = signal.SIGTERM) -> int:
+        self.process.send_signal(sign)
+        return self.wait()
+
+    def kill(self) -> None:
+        if self.process:
+            self.stop(signal.SIGKILL)
+
+
+def event(seq: int, status: str = "open", minute: float | None = None, **members: Any) -> dict[str, Any]:
+    """Of a kiosk that says something each minute."""
+    start = datetime(2026, 11, 1, tzinfo=timezone.utc)
+    at = start + timedelta(minutes=seq if minute is None else minute)
+    return {"seq": seq, "at": at.strftime("%Y-%m-%dT%H:%M:%SZ"), "status": status} | members
+
+
+def tell(client: Client, kiosk: str, *events: dict[str, Any] | str | bytes) -> None:
+    """Returns when the broker has them."""
+    sent = [
+        client.client.publish(
+            f"kiosk/{kiosk}/events", json.dumps(each) if isinstance(each, dict) else each, 1)
+        for each in events
+    ]
+    for each in sent:
+        each.wait_for_publish(PATIENCE)

@@ -1,0 +1,380 @@
+"""Each event of each kiosk is in the database once, whatever is killed; what is odd is told."""
+
+import random
+import shutil
+import signal
+from pathlib import Path
+from typing import Any, Callable, Iterator
+
+import pytest
+
+from archive import Archive, event, tell
+from arrivals import eventually
+from client import Client
+from mosquitto import Mosquitto
+from postgres import Postgres
+from small_disk import SmallDisk
+
+MakeArchive = Callable[..., Archive]
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Postgres]:
+    server = Postgres()
+    yield server.start()
+    server.close()
+
+
+@pytest.fixture
+def database(server: Postgres) -> Postgres:
+    """Empty, and up."""
+    if not server.process:
+        server.start()
+    server.query("DROP SCHEMA IF EXISTS juice CASCADE")
+    return server
+
+
+@pytest.fixture
+def make_archive(
+    tmp_path: Path, broker: Mosquitto, database: Postgres
+) -> Iterator[MakeArchive]:
+    archives: list[Archive] = []
+
+    def make(**settings: Any) -> Archive:
+        archives.append(
+            Archive(tmp_path / f"archive{len(archives)}.yaml", broker, database, **settings))
+        return archives[-1]
+
+    yield make
+    for archive in archives:
+        archive.kill()
+
+
+def has(database: Postgres, sql: str, answer: str) -> None:
+    eventually(lambda: database.try_query(sql) == answer)
+
+
+def test_an_event_is_a_row(
+    make_archive: MakeArchive, database: Postgres, make_client: Callable[..., Client]
+) -> None:
+    archive = make_archive().start()
+    tell(
+        make_client(), "k1",
+        event(1, "opened", changes={"kiwi": 10}),
+        event(2, "ready", source="order/p1", id="a1", ticket=1, juice="kiwi", quantity=2, amount=7.5,
+              changes={"kiwi": -6}, cup="\\N\t'\n비"),
+        event(1, "opened", epoch=5),
+    )
+    has(database, "SELECT count(*) FROM juice.event", "3")
+    row = database.query(
+        "SELECT kiosk, epoch, seq, at AT TIME ZONE 'UTC', status, source, id, juice, quantity, ticket,"
+        " amount, changes->'kiwi', more->>'cup' = E'\\\\N\\t''\\n비' FROM juice.event WHERE seq = 2")
+    assert row == "k1|0|2|2026-11-01 00:02:00|ready|order/p1|a1|kiwi|2|1|7.5|-6|t"
+    assert archive.stop() == 0
+    assert archive.wait_for_log("stopped")
+
+
+def test_a_repeat_is_nothing_and_a_contradiction_is_told(
+    make_archive: MakeArchive, database: Postgres, make_client: Callable[..., Client]
+) -> None:
+    archive = make_archive().start()
+    client = make_client()
+    tell(client, "k1", event(1), event(2, juice="kiwi"), event(2, juice="kiwi"))
+    has(database, "SELECT count(*) FROM juice.event", "2")
+    tell(client, "k1", event(2, juice="kiwi"), event(2, juice="mango"), event(2, juice="mango"), event(3))
+    tell(client, "k2", event(1))
+    has(database, "SELECT count(*) FROM juice.event", "4")
+    assert database.query("SELECT kiosk, epoch, seq, juice FROM juice.conflict") == "k1|0|2|mango"
+    assert database.query("SELECT juice FROM juice.event WHERE kiosk = 'k1' AND seq = 2") == "kiwi"
+    archive.wait_for_log("k1 tells other entries under the numbers of earlier ones")
+
+
+def test_what_cannot_be_read_stops_nothing(
+    make_archive: MakeArchive, database: Postgres, make_client: Callable[..., Client]
+) -> None:
+    archive = make_archive().start()
+    client = make_client()
+    odd: list[str | bytes] = [
+        b"\xff\xfe\x00", "{", '{"seq":1}', '{"seq":1,"at":"2026-11-01T00:00:00Z","status":"a\\u0000b"}',
+        "x" * 200_000,
+    ]
+    tell(client, "k1", *odd, *odd, event(1))
+    has(database, "SELECT count(*) FROM juice.event", "1")
+    assert database.query("SELECT count(*), sum(times), max(length(payload)) FROM juice.quarantine") == "5|10|4096"
+    reason = database.query("SELECT topic, why FROM juice.quarantine WHERE payload LIKE '%b\"}'")
+    assert reason == "kiosk/k1/events|'status' holds U+0000, which PostgreSQL cannot"
+    archive.wait_for_log("what came on kiosk/k1/events cannot be archived")
+
+
+def test_gaps_are_found_and_closed(
+    make_archive: MakeArchive, database: Postgres, make_client: Callable[..., Client]
+) -> None:
+    make_archive().start()
+    client = make_client()
+    gaps = "SELECT string_agg(epoch || ':' || first || '-' || last, ' ' ORDER BY epoch, first) FROM juice.missing"
+    tell(client, "k1", event(3), event(4), event(9), event(20, epoch=7), event(22, epoch=7))
+    has(database, gaps, "0:1-2 0:5-8 7:21-21")
+    since = database.query("SELECT since FROM juice.gap WHERE last = 8")
+    tell(client, "k1", event(6))
+    has(database, gaps, "0:1-2 0:5-5 0:7-8 7:21-21")
+    assert database.query("SELECT count(*) FROM juice.gap WHERE since = '" + since + "'") >= "2"
+    tell(client, "k1", event(8), event(5), event(7), event(1), event(2), event(21, epoch=7))
+    has(database, gaps, "")
+    assert database.query("SELECT low, high FROM juice.ledger ORDER BY epoch") == "1|9\n20|22"
+
+
+def test_what_an_earlier_ledger_has_is_not_missing(
+    make_archive: MakeArchive, database: Postgres, make_client: Callable[..., Client]
+) -> None:
+    make_archive().start()
+    client = make_client()
+    missing = "SELECT epoch || ':' || first || '-' || last FROM juice.missing ORDER BY 1"
+    tell(client, "k1", event(8, epoch=100))
+    has(database, missing, "100:1-7")
+    # Told again, those from the backup with the epoch that they had.
+    tell(client, "k1", *[event(seq, epoch=500) for seq in range(1, 6)])
+    has(database, missing, "100:6-7")
+    tell(client, "k1", event(6, epoch=100), event(7, epoch=100))
+    has(database, missing, "")
+
+
+def test_a_schema_of_a_later_program_is_left_alone(
+    make_archive: MakeArchive, database: Postgres
+) -> None:
+    archive = make_archive().start()
+    assert archive.stop() == 0
+    database.query("INSERT INTO juice.migration (number) VALUES (99)")
+    archive.launch()
+    assert archive.wait() == 78
+    assert "the archive's schema has version 99" in list(archive.log)[-1]
+    assert database.query("SELECT max(number) FROM juice.migration") == "99"
+
+
+def test_the_views_add_up(
+    make_archive: MakeArchive, database: Postgres, make_client: Callable[..., Client]
+) -> None:
+    make_archive(time_zone="Asia/Seoul").start()
+    client = make_client()
+    order = {"source": "order/p1", "juice": "kiwi", "quantity": 1}
+    job = {"machine": "bar", "ticket": 3} | order
+    events = [
+        event(1, "opened", changes={"kiwi": 9, "mango": 9}),
+        event(2, "ready", **order, ticket=1, amount=3.5, changes={"kiwi": -3}),
+        # 15:10 in UTC is the next day in Seoul.
+        event(3, "ready", 910, **order | {"quantity": 2}, ticket=2, amount=7, changes={"kiwi": -6}),
+        event(4, "out_of_stock", 912, **order, missing={"kiwi": 3}),
+        event(5, "out_of_stock", 940, **order, missing={"kiwi": 3}),
+        event(6, "rejected", 941, source="restock/desk", reason="conflict"),
+        event(7, "rejected", 941, source="order/p1", juice="tea", quantity=1, reason="unknown_juice"),
+        event(8, "restocked", 972, source="restock/desk", changes={"kiwi": 30, "mango": -1}),
+        event(9, "accepted", 980, **job, place=1, changes={"kiwi": -3}),
+        event(10, "made", 980.5, **job, job=9, amount=3.5),
+        event(11, "accepted", 981, **job, place=1, changes={"kiwi": -3}),
+        event(12, "failed", 982, **job, job=11, reason="jam", changes={"kiwi": 3}),
+        event(13, "made", 983, **job, job=99),
+        event(14, "out_of_stock", 990, **order, missing={"mango": 3}),
+    ]
+    late = events.pop(8)
+    tell(client, "k1", *events)
+    has(database, "SELECT summed FROM juice.ledger", "14")
+    # What is made of an order that has not come is made, but nobody knows how quickly.
+    assert database.query("SELECT made, unknown FROM juice.time_to_cup") == "2|2"
+    assert database.query("SELECT sum(used) FROM juice.fruit_used WHERE fruit = 'kiwi'") == "9"
+    tell(client, "k1", late, late)
+    has(database, "SELECT count(*) FROM juice.event", "14")
+
+    def view(columns: str, name: str) -> list[str]:
+        return database.query(f"SELECT {columns} FROM juice.{name} ORDER BY 1, 2").splitlines()
+
+    assert view("day, juice, glasses, orders, out_of_stock, rejected, failed", "sales") == [
+        "2026-11-01|kiwi|1|1|0|0|0", "2026-11-02|kiwi|4|3|3|0|1", "2026-11-02|tea|0|0|0|1|0"]
+    assert view("day, amount", "takings") == ["2026-11-01|3.5", "2026-11-02|10.5"]
+    assert view("day, fruit, used, restocked", "fruit_used") == [
+        "2026-11-01|kiwi|3|0", "2026-11-02|kiwi|9|30", "2026-11-02|mango|0|-1"]
+    assert view("fruit, hours, until IS NULL", "sold_out WHERE until IS NOT NULL") == [
+        "kiwi|1.00000000000000000000|f"]
+    assert view("fruit, taken", "time_to_restock") == ["kiwi|01:00:00"]
+    assert view("fruit, until IS NULL", "sold_out WHERE fruit = 'mango'") == ["mango|t"]
+    # After a backup was put back.
+    tell(client, "k1", event(14, "restocked", 1020, epoch=3, changes={"mango": 5}))
+    has(database, "SELECT until - since FROM juice.sold_out WHERE fruit = 'mango'", "00:30:00")
+
+
+def test_a_clock_that_is_ahead_is_seen(
+    make_archive: MakeArchive, database: Postgres, make_client: Callable[..., Client]
+) -> None:
+    make_archive().start()
+    client = make_client()
+    tell(client, "k1", event(1) | {"at": "2101-01-01T00:00:00Z"})
+    tell(client, "k2", event(1) | {"at": "2001-01-01T00:00:00Z"})
+    has(database, "SELECT count(*) FROM juice.ledger", "2")
+    assert database.query("SELECT kiosk FROM juice.clock_ahead") == "k1"
+
+
+# MARK: What is killed
+
+class Chain:
+    """Kiosks that go on telling; what they have told must be there in the end, once."""
+
+    def __init__(self, client: Client, database: Postgres, kiosks: int = 20) -> None:
+        self.client = client
+        self.database = database
+        self.last = {f"k{number}": 0 for number in range(kiosks)}
+
+    def tell(self, count: int) -> None:
+        """Out of order, and some of it twice, as after a reconnect."""
+        for kiosk in self.last:
+            seqs = list(range(self.last[kiosk] + 1, self.last[kiosk] + count + 1))
+            self.last[kiosk] = seqs[-1]
+            seqs += random.sample(seqs, 3)
+            random.shuffle(seqs)
+            for seq in seqs:
+                self.client.client.publish(f"kiosk/{kiosk}/events", self.payload(kiosk, seq), 1)
+
+    @staticmethod
+    def payload(kiosk: str, seq: int) -> str:
+        return (f'{{"seq":{seq},"at":"2026-11-01T00:00:00Z","status":"ready","source":"order/p1",'
+                f'"juice":"kiwi","quantity":1,"ticket":{seq},"changes":{{"kiwi":-3}}}}')
+
+    def end(self) -> None:
+        told = sum(self.last.values())
+        eventually(lambda: self.database.try_query("SELECT count(*) FROM juice.event") == f"{told}")
+        complete = self.database.query(
+            "SELECT kiosk, count(*), min(seq), max(seq), sum(ticket) FROM juice.event GROUP BY 1 ORDER BY 1")
+        assert complete.splitlines() == [
+            f"{kiosk}|{last}|1|{last}|{last * (last + 1) // 2}" for kiosk, last in sorted(self.last.items())]
+        has(self.database, "SELECT sum(summed) FROM juice.ledger", f"{told}")
+        assert self.database.query("SELECT sum(glasses), sum(orders) FROM juice.sales") == f"{told}|{told}"
+        assert self.database.query("SELECT sum(used) FROM juice.fruit_used") == f"{3 * told}"
+        for table in ("gap", "conflict", "quarantine"):
+            assert self.database.query(f"SELECT count(*) FROM juice.{table}") == "0"
+
+
+@pytest.fixture
+def chain(make_client: Callable[..., Client], database: Postgres) -> Chain:
+    client = make_client()
+    client.client.max_inflight_messages_set(1000)
+    return Chain(client, database)
+
+
+def count(database: Postgres) -> int:
+    return int(database.try_query("SELECT count(*) FROM juice.event") or 0)
+
+
+def grows(database: Postgres) -> None:
+    before = count(database)
+    eventually(lambda: count(database) > before)
+
+
+def test_an_archiver_is_killed_and_another_takes_over(
+    make_archive: MakeArchive, database: Postgres, chain: Chain
+) -> None:
+    active, waiting = make_archive(batch=200).start(), make_archive(batch=200).launch()
+    waiting.wait_for_log("another archiver is active")
+    for _ in range(4):
+        since = len(waiting.log)
+        chain.tell(60)
+        grows(database)
+        active.stop(signal.SIGKILL)
+        chain.tell(20)
+        waiting.wait_for_log("archiving", since)
+        active, waiting = waiting, active
+        since = len(waiting.log)
+        waiting.launch().wait_for_log("another archiver is active", since)
+    chain.end()
+
+
+def test_the_database_is_killed(make_archive: MakeArchive, database: Postgres, chain: Chain) -> None:
+    archive = make_archive(batch=200).start()
+    for _ in range(2):
+        since = len(archive.log)
+        chain.tell(60)
+        grows(database)
+        database.kill()
+        archive.wait_for_log("Trying again until it works", since)
+        chain.tell(20)
+        database.start()
+        archive.wait_for_log("archiving", since)
+    chain.end()
+
+
+@pytest.fixture
+def small_disk(database: Postgres) -> Iterator[SmallDisk]:
+    """Where the tables of the archive are, but not what PostgreSQL cannot do without."""
+    disk = SmallDisk(database.folder / "disk")
+    try:
+        shutil.chown(disk.folder, database.user)
+        disk.folder.chmod(0o700)
+        database.query(f"CREATE TABLESPACE small LOCATION '{disk.folder}';"
+                       "ALTER ROLE postgres SET default_tablespace = small")
+        yield disk
+        database.query("ALTER ROLE postgres RESET default_tablespace; DROP SCHEMA IF EXISTS juice CASCADE;")
+        database.query("DROP TABLESPACE small")
+    finally:
+        disk.close()
+
+
+def test_a_full_disk_is_waited_for(
+    small_disk: SmallDisk, make_archive: MakeArchive, database: Postgres, chain: Chain
+) -> None:
+    archive = make_archive().start()
+    chain.tell(20)
+    grows(database)
+    small_disk.fill()
+    since = len(archive.log)
+    chain.tell(200)
+    archive.wait_for_log("the database has no room left", since)
+    # It tries again, and again, without a word.
+    failed = "could not extend file"
+    log = database.folder / "log"
+    tries = log.read_text().count(failed)
+    eventually(lambda: log.read_text().count(failed) >= tries + 2)
+    assert len(archive.log.since(since)) == 1
+    small_disk.make_room()
+    archive.wait_for_log("archiving again", since)
+    chain.end()
+    archive.stop()
+
+
+def test_the_broker_restarts(
+    make_archive: MakeArchive, database: Postgres, broker: Mosquitto, chain: Chain
+) -> None:
+    archive = make_archive(batch=200).start()
+    chain.tell(30)
+    grows(database)
+    since = len(archive.log)
+    broker.stop()
+    archive.wait_for_log("waiting for it", since)
+    broker.start()
+    archive.wait_for_log("archiving", since)
+    chain.client.wait_until_subscribed()
+    chain.tell(30)
+    chain.end()
+
+
+def test_a_lock_that_is_lost_ends_the_term(
+    make_archive: MakeArchive, database: Postgres, chain: Chain
+) -> None:
+    archive = make_archive().start()
+    since = len(archive.log)
+    lock = "FROM pg_locks JOIN pg_stat_activity USING (pid) WHERE locktype = 'advisory'"
+    first = database.query(f"SELECT pid {lock}")
+    database.query(f"SELECT pg_terminate_backend(pid) {lock}")
+    archive.wait_for_log("Trying again until it works", since)
+    archive.wait_for_log("archiving", since)
+    assert database.query(f"SELECT pid {lock}") not in ("", first)
+    chain.tell(10)
+    chain.end()
+
+
+def test_what_the_database_cannot_take_is_set_aside_alone(
+    make_archive: MakeArchive, database: Postgres, make_client: Callable[..., Client]
+) -> None:
+    """Somebody else has made the schema stricter than the program knows."""
+    archive = make_archive().start()
+    database.query("ALTER TABLE juice.event ADD CHECK (quantity < 100)")
+    tell(make_client(), "k1", *[event(seq, quantity=100 if seq == 5 else 1) for seq in range(1, 9)])
+    has(database, "SELECT count(*) FROM juice.event", "7")
+    assert database.query("SELECT why FROM juice.quarantine").startswith("the database says 23514")
+    assert database.query("SELECT first, last FROM juice.gap") == "5|5"
+    assert archive.stop() == 0
