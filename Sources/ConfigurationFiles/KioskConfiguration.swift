@@ -42,6 +42,7 @@ package import Panels
 /// - `home_assistant.account` (identifier, `homeassistant`): its account at the broker.
 /// - `menu` (section, the built-in menu): see `MenuReader`.
 /// - `menu.base` (`none` or `standard`, `none`): what `fruits` and `juices` are added to.
+/// - `menu.currency` (code of ISO 4217, none): of the prices, which no juice has without it.
 /// - `menu.fruits`, `menu.juices` (by id, none)
 /// - `panels` (list, none): buttons of other makers, see `PanelReader`.
 /// - `machines` (list, none): that make the juices, see `MachineReader`.

@@ -18,6 +18,8 @@ package struct KioskState: Sendable, Identifiable {
   package private(set) var menu: MenuReport?
   package private(set) var forecast: ForecastReport?
   package private(set) var soldToday: Int?
+  /// Empty where juices have no price.
+  package private(set) var takenToday = Takings()
   /// Glasses that are usually sold by this time of the day.
   package private(set) var usuallySold: Double?
   /// Read when it is asked for: thirty days of a thousand kiosks are a lot.
@@ -88,6 +90,7 @@ package struct KioskState: Sendable, Identifiable {
       guard let sales = try? SalesReport(payload: payload) else { return false }
       salesPayload = payload
       soldToday = sales.hours.reduce(0) { $0 + $1.tally.made.values.reduce(0, +) }
+      takenToday = sales.hours.reduce(into: Takings()) { $0 += $1.tally.takings }
       usuallySold = sales.usual
       heard(at: sales.at)
     case ("forecast", 1):

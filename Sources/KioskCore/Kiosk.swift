@@ -148,8 +148,8 @@ package struct Kiosk: Sendable {
       if case .accepted(let order, let used, let ticket, let machine, _) = row.entry.outcome {
         let job = Job(
           seq: seq, number: seq, machine: machine, order: order, ticket: ticket, used: used,
-          source: admission.source, id: request.id, at: now.timestamp, state: .queued,
-          reply: admission.reply)
+          amount: row.entry.amount, source: admission.source, id: request.id, at: now.timestamp,
+          state: .queued, reply: admission.reply)
         jobs.add(job)
         decision.transaction.jobs[seq] = .some(job)
       }
@@ -242,8 +242,19 @@ package struct Kiosk: Sendable {
     if source.kind != .service, source.kind != .job { stock = juiceMaker.stock }
     return LedgerRow(
       LedgerEntry(
-        seq: seq, epoch: epoch, at: now.timestamp, source: source, id: request.id, outcome: outcome),
+        seq: seq, epoch: epoch, at: now.timestamp, source: source, id: request.id, outcome: outcome,
+        amount: amount(of: outcome)),
       stock: stock, detail: detail, message: message(about: outcome))
+  }
+
+  /// What was sold by it costs so much by the menu of now.
+  private func amount(of outcome: LedgerEntry.Outcome) -> Money? {
+    guard settings.menu.hasPrices else { return nil }
+    switch outcome {
+    case .ready(let order, _, _), .accepted(let order, _, _, _, _):
+      return settings.menu.juice(order.juice)?.price?.times(order.quantity)
+    default: return nil
+    }
   }
 
   /// What the customer reads.

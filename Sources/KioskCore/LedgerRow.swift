@@ -57,6 +57,7 @@ package struct LedgerRow: Hashable, Sendable {
     result.id = entry.id
     result.juice = entry.outcome.order?.juice
     result.quantity = entry.outcome.order?.quantity
+    result.amount = entry.amount
     result.stock = stock
     result.detail = detail
     result.message = message

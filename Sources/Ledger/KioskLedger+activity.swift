@@ -6,7 +6,7 @@ package import KioskMessages
 extension KioskLedger {
   /// What some entries come to, added up in the database.
   package struct Activity: Hashable, Sendable {
-    /// Orders of the same quarter of an hour, juice and outcome.
+    /// Orders of the same quarter of an hour, juice, outcome and currency.
     package var orders: [Orders] = []
     /// Fruit that the orders of a quarter of an hour have used.
     package var used: [Used] = []
@@ -27,15 +27,19 @@ extension KioskLedger {
       package let count: Int
       /// That were made.
       package let glasses: Int
+      /// That the glasses have cost, in this currency.
+      package let amount: Money?
 
       package init(
-        at: Timestamp, status: LedgerEntry.Status, juice: Juice.ID?, count: Int, glasses: Int
+        at: Timestamp, status: LedgerEntry.Status, juice: Juice.ID?, count: Int, glasses: Int,
+        amount: Money? = nil
       ) {
         self.at = at
         self.status = status
         self.juice = juice
         self.count = count
         self.glasses = glasses
+        self.amount = amount
       }
     }
 
@@ -86,11 +90,12 @@ extension KioskLedger {
   // What was rejected may have asked for any number: only what was made is added up.
   private static let orders = """
     SELECT \(quarter) AS quarter, status, juice, COUNT(*) AS count,
-      SUM(quantity) FILTER (WHERE status IN ('ready', 'made')) AS glasses
+      SUM(quantity) FILTER (WHERE status IN ('ready', 'made')) AS glasses,
+      SUM(amount) AS amount, currency
     FROM entry
     WHERE \(page) AND (status IN ('ready', 'made', 'out_of_stock')
       OR (status = 'rejected' AND source GLOB 'order/*'))
-    GROUP BY quarter, status, juice
+    GROUP BY quarter, status, juice, currency
     """
 
   private static let used = """
@@ -117,7 +122,7 @@ extension KioskLedger.Activity.Orders {
     self.init(
       at: Timestamp(milliseconds: row["quarter"]), status: status,
       juice: (row["juice"] as String?).flatMap { Juice.ID($0) }, count: row["count"],
-      glasses: row["glasses"] ?? 0)
+      glasses: row["glasses"] ?? 0, amount: Money(row))
   }
 }
 

@@ -17,7 +17,8 @@ extension LedgerRow {
       LedgerEntry(
         seq: seq, epoch: row["epoch"], at: Timestamp(milliseconds: row["at"]),
         source: (row["source"] as String?).flatMap { Source($0) },
-        id: (row["id"] as String?).flatMap { Request.ID($0) }, outcome: outcome),
+        id: (row["id"] as String?).flatMap { Request.ID($0) }, outcome: outcome,
+        amount: Money(row)),
       stock: stock, detail: row["detail"], message: row["message"])
   }
 }
@@ -76,6 +77,16 @@ extension LedgerEntry.Outcome {
   }
 }
 
+extension Money {
+  /// The columns `amount` and `currency`; `nil` if there is nothing in them.
+  init?(_ row: Row) {
+    guard let units = row["amount"] as Int?,
+      let currency = (row["currency"] as String?).flatMap({ Currency($0) })
+    else { return nil }
+    self.init(units: units, currency)
+  }
+}
+
 extension JobEnd {
   fileprivate init?(_ row: Row, _ order: Order?) {
     guard let order, let day = row["day"] as Int?, let number = row["ticket"] as Int?,
@@ -101,7 +112,8 @@ extension Job {
     let correlation = (row["correlation"] as Data?).map { Array($0) }
     self.init(
       seq: entry.seq, number: row["number"], machine: machine, order: order, ticket: ticket,
-      used: used, source: source, id: entry.id, at: Timestamp(milliseconds: row["begun"]),
+      used: used, amount: entry.amount, source: source, id: entry.id,
+      at: Timestamp(milliseconds: row["begun"]),
       state: state,
       reply: topic == nil && correlation == nil
         ? nil : Reply(topic: topic, correlationData: correlation))

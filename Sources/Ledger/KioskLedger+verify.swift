@@ -12,7 +12,7 @@ extension KioskLedger {
     """
 
   /// Checks the whole ledger, from its first entry: SQLite's own structures, numbers without a gap,
-  /// and that what came and went adds up to the stock.
+  /// that what came and went adds up to the stock, and that a juice was made for what it was ordered for.
   ///
   /// - Throws: `LedgerError` with the first thing that is wrong.
   /// - Returns: the number of entries.
@@ -25,6 +25,10 @@ extension KioskLedger {
       }
       try Self.checkBalances(database, path: path, from: .start)
       try Self.checkBalances(database, path: path, from: .checkpoint)
+      if let wrong = try Int.fetchOne(database, sql: Self.wrongAmount) {
+        throw LedgerError.doesNotAddUp(
+          path: path, detail: "entry \(wrong) was made for another amount than it was ordered for")
+      }
       if let lost = try Row.fetchOne(database, sql: "PRAGMA foreign_key_check") {
         let (table, parent): (String, String) = (lost["table"], lost["parent"])
         throw LedgerError.doesNotAddUp(
@@ -98,6 +102,14 @@ extension KioskLedger {
         GROUP BY key) AS moved
       USING (fruit)
     WHERE sum <> stock.quantity LIMIT 1
+    """
+
+  /// A juice that was made for another amount than was told when it was accepted.
+  private static let wrongAmount = """
+    SELECT made.seq FROM entry AS made JOIN entry AS ordered ON ordered.seq = made.job
+    WHERE made.status = 'made'
+      AND (made.amount IS NOT ordered.amount OR made.currency IS NOT ordered.currency)
+    LIMIT 1
     """
 
   /// A stock that is not the one which the last entry has told, if that has told any.

@@ -56,6 +56,8 @@ enum LedgerSchema {
       place INTEGER,         -- in its queue
       job INTEGER REFERENCES entry,  -- the accepted order that this is about
       epoch INTEGER NOT NULL DEFAULT 0,  -- the life of the ledger in which it was made
+      amount INTEGER CHECK (amount >= 0),  -- that its glasses cost, in the currency's smallest unit
+      currency TEXT,                 -- its code of ISO 4217
       -- What belongs to each status, the most frequent first.
       CHECK (CASE status
         WHEN 'ready' THEN juice IS NOT NULL AND quantity > 0 AND ticket IS NOT NULL
@@ -81,6 +83,9 @@ enum LedgerSchema {
       -- What moves fruit says so, and nothing else does.
       CHECK (used IS NULL OR status = 'ready' OR status = 'accepted' OR status = 'again'),
       CHECK (changes IS NULL OR status <> 'ready' AND status <> 'accepted'),
+      -- What was sold has its price, and nothing else does.
+      CHECK (amount IS NULL OR status = 'ready' OR status = 'accepted' OR status = 'made'),
+      CHECK ((amount IS NULL) = (currency IS NULL)),
       CHECK ((juice IS NULL) = (quantity IS NULL))
     ) STRICT;
 
@@ -91,7 +96,7 @@ enum LedgerSchema {
     CREATE VIEW log AS
     SELECT seq, strftime('%Y-%m-%dT%H:%M:%fZ', at / 1000.0, 'unixepoch') AS time, source, id, status,
       juice, quantity, ticket, used, missing, changes, stock, reason, detail, message, machine,
-      place, job, epoch
+      place, job, epoch, amount, currency
     FROM entry;
 
     -- What is there now: what all entries add up to.

@@ -30,7 +30,7 @@ final class LedgerWriter {
     commit = try database.makeStatement(sql: "COMMIT")
     rollback = try database.makeStatement(sql: "ROLLBACK")
     addEntry = try database.makeStatement(
-      sql: "INSERT INTO entry VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
+      sql: "INSERT INTO entry VALUES (\(repeatElement("?", count: 22).joined(separator: ", ")))")
     addFruit = try database.makeStatement(sql: "INSERT INTO stock VALUES (?, 0)")
     changeStock = try database.makeStatement(
       sql: "UPDATE stock SET quantity = quantity + ? WHERE fruit = ?")
@@ -179,6 +179,8 @@ final class LedgerWriter {
     try addEntry.bind(18, place)
     try addEntry.bind(19, job)
     try addEntry.bind(20, entry.epoch)
+    try addEntry.bind(21, entry.amount?.units)
+    try addEntry.bind(22, entry.amount?.currency.code)
     try addEntry.run(on: database)
     if let reply = record.reply {
       try addReply.bind(1, entry.seq)

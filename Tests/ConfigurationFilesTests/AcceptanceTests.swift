@@ -150,6 +150,21 @@ import Testing
     #expect(menu.juice("kiwi")?.recipe.amounts == ["kiwi": 3])
   }
 
+  @Test(
+    arguments: [
+      ("EUR", "3.50", "3.50 EUR"), ("EUR", "3.5", "3.50 EUR"), ("EUR", "0", "0.00 EUR"),
+      ("KRW", "3500", "3500 KRW"), ("KWD", "1.005", "1.005 KWD"), ("EUR", "0.1", "0.10 EUR"),
+      ("EUR", "1000000000", "1000000000.00 EUR"), ("'USD'", "2.29", "2.29 USD"),
+    ])
+  func aJuiceMayHaveAPrice(currency: String, price: String, expected: String) throws {
+    let menu = try parse(
+      "menu: {base: standard, currency: \(currency), juices: {kiwi: {price: \(price)}}}"
+    ).menu
+    #expect(menu.juice("kiwi")?.price?.description == expected)
+    #expect(menu.juice("kiwi")?.recipe == Menu.standard.juice("kiwi")?.recipe)
+    #expect(menu.juice("mango")?.price == nil)
+  }
+
   @Test func aMenuReplacesTheBuiltInOneAndItsStock() throws {
     let configuration = try parse(
       """

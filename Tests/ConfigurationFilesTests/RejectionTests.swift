@@ -278,6 +278,55 @@ import Testing
       "menu.fruits.default: no fruit can have this id: 'stock' uses it for all others"
     ),
     (
+      "{base: standard, juices: {kiwi: {price: 3.50}}}",
+      "menu.juices.kiwi.price: is in no currency; write one in the menu, like 'currency: EUR'"
+    ),
+    (
+      "{base: standard, currency: Euro, juices: {kiwi: {price: x}}}",
+      "menu.currency: 'Euro' is not the code of a currency; "
+        + "write three capital letters, like EUR or KRW"
+    ),
+    (
+      "{base: standard, currency: EUR, juices: {kiwi: {price: 3.505}}}",
+      "menu.juices.kiwi.price: must be an amount of EUR from 0 to 1000000000 "
+        + "with at most 2 decimals, not '3.505'"
+    ),
+    (
+      "{base: standard, currency: KRW, juices: {kiwi: {price: 3.5}}}",
+      "menu.juices.kiwi.price: must be an amount of KRW from 0 to 1000000000 "
+        + "without decimals, not '3.5'"
+    ),
+    (
+      "{base: standard, currency: EUR, juices: {kiwi: {price: -1}}}",
+      "menu.juices.kiwi.price: must be an amount of EUR from 0 to 1000000000 "
+        + "with at most 2 decimals, not '-1'"
+    ),
+    (
+      "{base: standard, currency: EUR, juices: {kiwi: {price: 1000000000.01}}}",
+      "menu.juices.kiwi.price: must be an amount of EUR from 0 to 1000000000 "
+        + "with at most 2 decimals, not '1000000000.01'"
+    ),
+    (
+      "{base: standard, currency: EUR, juices: {kiwi: {price: '3.50'}}}",
+      "menu.juices.kiwi.price: must be an amount of EUR from 0 to 1000000000 "
+        + "with at most 2 decimals, not text; remove the quotes"
+    ),
+    (
+      "{base: standard, currency: EUR, juices: {kiwi: {price: '3,50'}}}",
+      "menu.juices.kiwi.price: must be an amount of EUR from 0 to 1000000000 "
+        + "with at most 2 decimals, not text; write a point for the comma"
+    ),
+    (
+      "{base: standard, currency: EUR, juices: {kiwi: {price: 1e2}}}",
+      "menu.juices.kiwi.price: must be an amount of EUR from 0 to 1000000000 "
+        + "with at most 2 decimals, not '1e2'"
+    ),
+    (
+      "{base: standard, currency: EUR, juices: {kiwi: {price: .inf}}}",
+      "menu.juices.kiwi.price: must be an amount of EUR from 0 to 1000000000 "
+        + "with at most 2 decimals, not '.inf'"
+    ),
+    (
       "{base: standard, fruits: {kiwi: {crate: 0}}}",
       "menu.fruits.kiwi.crate: must be a whole number from 1 to 10000, not 0"
     ),

@@ -143,6 +143,43 @@ import Testing
     }
   }
 
+  @Test func pricesAndTakingsAreShown() async throws {
+    let price = Money(units: 350, try #require(Currency("EUR")))
+    var tally = SalesReport.Tally()
+    tally.made = ["kiwi": 2]
+    tally.takings.add(price.times(2), for: "kiwi")
+    let (juice, sold) = (try #require(Menu.standard.juice("kiwi")), tally)
+    let menu = try Menu(
+      fruits: Menu.standard.fruits,
+      juices: [Juice(id: juice.id, name: juice.name, recipe: juice.recipe, price: price)])
+    try await Scene.run { scene in
+      try await scene.comeIn("minji")
+      #expect(try await !scene.get("/kiosks/k1").text.contains("taken today"))
+      try await scene.kiosk(
+        "menu", MenuReport(menu: menu, capacities: ["kiwi": 9], lowMarks: ["kiwi": 1]).payload)
+      let today = CivilDate(year: 2026, month: 11, day: 21)
+      let sales = SalesReport(
+        at: scene.now, timeZone: "GMT", today: today,
+        hours: [SalesReport.Hour(hour: 9, tally: sold)],
+        days: [today, CivilDate(year: 2026, month: 11, day: 20)].map {
+          SalesReport.Day(day: $0, tally: sold)
+        })
+      try await scene.kiosk("sales", sales.payload)
+      let entry = LedgerEntry(
+        seq: 2, epoch: 1, at: scene.now, source: nil, id: nil,
+        outcome: .ready(Order(juice: "kiwi"), used: ["kiwi": 1], ticket: Ticket(day: 0, number: 1)),
+        amount: price)
+      try await scene.kiosk("events", entry.payload, retain: false)
+      let page = try await scene.get("/kiosks/k1").text
+      #expect(page.contains("<b>7.00 EUR</b> taken today"))
+      #expect(page.contains("in 30 days 14.00 EUR"))
+      #expect(page.contains("Kiwi juice <span class=\"muted\">3.50 EUR</span>"))
+      for path in ["panel", "display"] {
+        #expect(try await scene.get("/kiosks/k1/\(path)").text.contains("3.50 EUR"), "\(path)")
+      }
+    }
+  }
+
   @Test func whatAKioskSaysIsNeverMarkup() async throws {
     try await Scene.run { scene in
       let evil = "<img src=x onerror=alert(1)>\"'"

@@ -133,10 +133,11 @@ def test_ledger(kiosk: Kiosk, panel) -> None:
     ]
     table = kiosk.command("ledger", "export", "--format", "csv").stdout.splitlines()
     assert table[0] == (
-        "seq,at,source,id,status,juice,quantity,ticket,reason,missing,changes,machine,job,epoch"
+        "seq,at,source,id,status,juice,quantity,ticket,reason,missing,changes,machine,job,"
+        "amount,currency,epoch"
     )
     assert {line.rpartition(",")[2] for line in table[1:]} == {str(json.loads(lines[0])["epoch"])}
-    rows = [line.rpartition(",")[0].removesuffix(",,").split(",") for line in table[1:]]
+    rows = [line.rpartition(",")[0].removesuffix(",,,,").split(",") for line in table[1:]]
     assert [row[:1] + row[2:] for row in rows] == [
         ["1", "", "", "opened", "", "", "", "", "",
          "; ".join(f"{fruit} 10" for fruit in sorted(FRUITS))],

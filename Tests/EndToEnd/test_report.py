@@ -4,13 +4,16 @@ import json
 import os
 import pty
 import re
+import signal
 import subprocess
 import unicodedata
 
 import pytest
 
 from client import BASE, Client
+from conftest import MakeKiosk
 from kiosk import Kiosk, environment, program
+from mosquitto import Mosquitto
 
 
 def sold(sales: dict) -> tuple:
@@ -108,9 +111,42 @@ def test_csv(kiosk: Kiosk, panel: Client) -> None:
     lines = kiosk.command("report", "--csv").stdout.splitlines()
     today = lines[1].split(",")[0]
     assert lines == [
-        "day,juice,made,out_of_stock,rejected", f"{today},kiwi,1,0,1", f"{today},strawberry,0,1,0",
-        f"{today},,0,0,1",
+        "day,juice,made,out_of_stock,rejected,takings,currency",
+        f"{today},kiwi,1,0,1,,", f"{today},strawberry,0,1,0,,", f"{today},,0,0,1,,",
     ]
+
+
+def test_prices(make_kiosk: MakeKiosk, broker: Mosquitto, panel: Client) -> None:
+    """Each amount is what the price was when the juice was sold, and two currencies are two sums."""
+    def menu(currency: str, **prices: float) -> dict:
+        juices = {juice: {"price": price} for juice, price in prices.items()}
+        return {"base": "standard", "currency": currency, "juices": juices}
+
+    kiosk = make_kiosk(menu=menu("EUR", kiwi=3.5, mango=4.2), stock={"initial": 20}).start()
+    assert kiosk.command("order", "kiwi").stdout.startswith("Kiwi juice is ready. Enjoy!; 3.50 EUR; ")
+    sold = panel.order({"id": "a1", "juice": "kiwi", "quantity": 2})
+    assert (sold["amount"], sold["currency"]) == ("7.00", "EUR")
+    assert "amount" not in panel.order("banana")
+    kiosk.configure(broker, {"menu": menu("KRW", kiwi=3500)})
+    kiosk.process.send_signal(signal.SIGHUP)
+    panel.messages.first(lambda m: m.topic == f"{BASE}/menu" and "KRW" in m.text)
+    again = panel.order({"id": "a1", "juice": "kiwi", "quantity": 2})
+    assert again == sold | {"duplicate": True}
+    assert panel.order("kiwi")["currency"] == "KRW"
+    takings = {"EUR": {"kiwi": "10.50"}, "KRW": {"kiwi": "3500"}}
+    panel.messages.first(
+        lambda m: m.topic == f"{BASE}/sales"
+        and [day.get("takings") for day in m.json["days"]] == [takings])
+    assert report(kiosk)["sales"]["days"][-1]["takings"] == takings
+    text = kiosk.command("report").stdout
+    assert "Takings" in text and "10.50 EUR, 3500 KRW" in text
+    lines = [line.split(",", 1)[1] for line in kiosk.command("report", "--csv").stdout.splitlines()]
+    assert lines[1:] == ["banana,1,0,0,,", "kiwi,4,0,0,10.50,EUR", "kiwi,0,0,0,3500,KRW"]
+    exported = kiosk.command("ledger", "export", "--format", "csv").stdout.splitlines()
+    assert [line.split(",")[-3:-1] for line in exported[2:]] == [
+        ["3.50", "EUR"], ["7.00", "EUR"], ["", ""], ["3500", "KRW"],
+    ]
+    assert kiosk.command("ledger", "verify").returncode == 0
 
 
 @pytest.mark.parametrize("arguments", [["--days", "0"], ["--days", "31"], ["--json", "--csv"]])

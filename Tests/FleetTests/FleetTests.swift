@@ -115,6 +115,17 @@ import Testing
     #expect(fleet["k3"]?.place == nil)
   }
 
+  @Test mutating func whatWasTakenTodayIsKnown() throws {
+    let price = Money(units: 350, try #require(Currency("EUR")))
+    var tally = SalesReport.Tally()
+    tally.takings.add(price, for: "kiwi")
+    let report = SalesReport(
+      at: now, timeZone: "GMT", today: CivilDate(year: 2026, month: 11, day: 21),
+      hours: [9, 10].map { SalesReport.Hour(hour: $0, tally: tally) })
+    tell("k1/sales", String(decoding: report.payload, as: UTF8.self))
+    #expect(fleet["k1"]?.takenToday.description == "7.00 EUR")
+  }
+
   /// - Returns: what a machine that makes kiwi juice tells.
   private func report(
     _ state: MachineReport.State, _ jobs: [(ticket: Int, state: JobState)] = [], ready: [Int] = []

@@ -12,7 +12,7 @@ final class TestKiosk {
   /// 2026-11-21T09:00:00Z
   static let start = Timestamp(milliseconds: 1_795_251_600_000)
 
-  let settings: KioskSettings
+  private(set) var settings: KioskSettings
   private(set) var now = Moment(timestamp: TestKiosk.start, day: 20_778, uptime: .zero)
   private(set) var core: Kiosk
   private(set) var door: KioskDoor
@@ -74,8 +74,11 @@ final class TestKiosk {
     if late { core.cameBack(at: now.timestamp) }
   }
 
-  /// The same rules are read again.
-  func reload() throws {
+  /// The rules are read again.
+  ///
+  /// - Parameter new: other ones; else they are the same.
+  func reload(_ new: KioskSettings? = nil) throws {
+    settings = new ?? settings
     core.adopt(settings, state: try ledger.state())
     door.adopt(settings)
   }

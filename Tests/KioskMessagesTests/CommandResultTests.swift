@@ -17,6 +17,13 @@ import Testing
     return result
   }
 
+  private static var priced: CommandResult {
+    var result = CommandResult(status: .ready)
+    (result.juice, result.quantity) = ("kiwi", 2)
+    result.amount = Currency("EUR").map { Money(units: 700, $0) }
+    return result
+  }
+
   private static var outOfStock: CommandResult {
     var result = CommandResult(status: .outOfStock)
     result.missing = ["strawberry": 6]
@@ -46,6 +53,7 @@ import Testing
           + #""used":{"banana":1,"strawberry":10},"stock":{"banana":9,"strawberry":0},"#
           + #""message":"딸바쥬스 나왔습니다! 맛있게 드세요!","seq":1234}"#
       ),
+      (priced, #"{"status":"ready","juice":"kiwi","quantity":2,"amount":"7.00","currency":"EUR"}"#),
       (outOfStock, #"{"status":"out_of_stock","missing":{"strawberry":6}}"#),
       (applied, #"{"id":"r1","status":"applied","stock":{"kiwi":9},"seq":1235}"#),
       (closed, #"{"status":"applied","service":"closed","duplicate":true}"#),

@@ -49,6 +49,18 @@ import Testing
     #expect(entry.changes == changes)
   }
 
+  @Test func anEntryTellsWhatItWasSoldFor() throws {
+    let ticket = Ticket(day: 0, number: 42)
+    let entry = LedgerEntry(
+      seq: 7, epoch: 0, at: Timestamp(milliseconds: 1_795_251_600_000), source: nil, id: nil,
+      outcome: .ready(Self.order, used: ["banana": 2], ticket: ticket),
+      amount: Money(units: 3500, try #require(Currency("KRW"))))
+    #expect(
+      String(decoding: entry.payload, as: UTF8.self).hasSuffix(
+        #""quantity":2,"amount":"3500","currency":"KRW","changes":{"banana":-2}}"#))
+    #expect(try LedgerEntry(payload: entry.payload) == entry)
+  }
+
   @Test(
     arguments: [
       .opened(["kiwi": 10]), .restocked(changes: ["kiwi": -1]), .restocked(changes: [:]),

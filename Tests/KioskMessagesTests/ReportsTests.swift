@@ -39,7 +39,7 @@ import Testing
       juices: [
         Juice(
           id: "kiwi", name: LocalizedName(english: "Kiwi juice", fallback: ""),
-          recipe: Recipe(["kiwi": 3]))
+          recipe: Recipe(["kiwi": 3]), price: Money("3.50", try #require(Currency("EUR"))))
       ])
     let report = MenuReport(menu: menu, capacities: ["kiwi": 100], lowMarks: ["kiwi": 5])
     #expect(
@@ -47,8 +47,11 @@ import Testing
         == #"{"fruits":[{"id":"kiwi","name":{"en":"Kiwi","ko":"키위"},"capacity":100,"low":5,"#
         + #""crate":30}],"#
         + #""juices":[{"id":"kiwi","name":{"en":"Kiwi juice","ko":"Kiwi juice"},"#
-        + #""recipe":{"kiwi":3}}]}"#)
-    #expect(try MenuReport(payload: report.payload).menu.fruits.first?.crate == 30)
+        + #""recipe":{"kiwi":3},"price":"3.50","currency":"EUR"}]}"#)
+    let read = try MenuReport(payload: report.payload).menu
+    #expect(read.fruits.first?.crate == 30)
+    #expect(read.juices.first?.price == menu.juices.first?.price)
+    #expect(read.hasPrices)
   }
 
   @Test func theMenuIsReadAsItIsWritten() throws {
@@ -59,6 +62,16 @@ import Testing
     #expect(read.capacities == report.capacities)
     #expect(read.lowMarks == report.lowMarks)
     #expect(read.menu.juices.map(\.recipe) == Menu.standard.juices.map(\.recipe))
+  }
+
+  @Test(arguments: [
+    #""price":3.50,"currency":"EUR""#, #""price":"3.50""#, #""price":"3.50","currency":"euro""#,
+    #""price":"3.505","currency":"EUR""#, #""price":"-1","currency":"EUR""#,
+  ])
+  func whatIsNoPriceIsLeftOut(members: String) throws {
+    let payload =
+      #"{"fruits":[{"id":"kiwi"}],"juices":[{"id":"kiwi","recipe":{"kiwi":3},\#(members)}]}"#
+    #expect(try !MenuReport(payload: Array(payload.utf8)).menu.hasPrices)
   }
 
   @Test(arguments: ["0", "-1", "10001", "1.5", "\"12\"", "[]"])

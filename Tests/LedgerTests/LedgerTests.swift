@@ -121,6 +121,47 @@ import Testing
     #expect(page.map(\.reply) == records.map(\.reply))
   }
 
+  private static let (order, ticket) = (Order(juice: "banana"), Ticket(day: 7, number: 1))
+
+  @Test(arguments: [("EUR", 0), ("EUR", 350), ("KRW", 3500), ("KWD", Int.max)])
+  func everyAmountIsReadAsItWasWritten(code: String, units: Int) throws {
+    let amount = Money(units: units, try #require(Currency(code)))
+    let end = JobEnd(job: 2, machine: "bar", order: Self.order, ticket: Self.ticket)
+    let records: [LedgerTransaction.Record] = [
+      .init(
+        2, .accepted(Self.order, used: [:], ticket: Self.ticket, machine: "bar", place: 1),
+        amount: amount),
+      .init(3, .made(end), amount: amount),
+      .init(4, .ready(Self.order, used: ["banana": 2], ticket: Self.ticket), amount: amount),
+      .banana(5, ticket: 2),
+    ]
+    let ledger = try place.open()
+    try ledger.commit(LedgerTransaction(.opened(1, ["banana": 10])))
+    var transaction = LedgerTransaction()
+    transaction.records = records
+    try ledger.commit(transaction)
+    let rows = try ledger.rows(after: 1).map(\.row)
+    #expect(rows == records.map(\.row))
+    #expect(rows.map(\.result.payload) == records.map(\.row.result.payload))
+    #expect(try ledger.verify() == 5)
+  }
+
+  @Test(
+    arguments: [
+      .outOfStock(order, missing: ["banana": 1]), .restocked(changes: [:]), .service(.open),
+      .rejected(.closed, order: order), .decided(.poured, job: 1, used: [:]),
+      .failed(
+        JobEnd(job: 1, machine: "bar", order: order, ticket: ticket), reason: "jam", changes: [:]),
+    ] as [LedgerEntry.Outcome])
+  func whatWasNotSoldHasNoAmount(outcome: LedgerEntry.Outcome) throws {
+    let amount = Money(units: 350, try #require(Currency("EUR")))
+    let ledger = try place.open()
+    try ledger.commit(LedgerTransaction(.opened(1, ["banana": 10])))
+    #expect(throws: LedgerError.self) {
+      try ledger.commit(LedgerTransaction(.init(2, outcome, amount: amount)))
+    }
+  }
+
   @Test func everyReasonIsReadAsItWasWritten() throws {
     let ledger = try place.open()
     for (index, reason) in RejectionReason.allCases.enumerated() {

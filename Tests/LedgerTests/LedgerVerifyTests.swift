@@ -56,6 +56,25 @@ import Testing
     #expect(throws: error) { try place.open() }
   }
 
+  @Test(arguments: ["amount = 351", "currency = 'KRW'", "amount = NULL, currency = NULL"])
+  func aJuiceThatWasMadeForAnotherAmountIsFound(change: String) throws {
+    let amount = Money(units: 350, try #require(Currency("EUR")))
+    let (order, ticket) = (Order(juice: "banana"), Ticket(day: 7, number: 2))
+    try place.write(
+      LedgerTransaction(
+        .init(
+          5, .accepted(order, used: ["banana": 2], ticket: ticket, machine: "bar", place: 1),
+          amount: amount),
+        .init(
+          6, .made(JobEnd(job: 5, machine: "bar", order: order, ticket: ticket)), amount: amount)))
+    #expect(try place.open(readOnly: true).verify() == 6)
+    try place.tamper("UPDATE entry SET \(change) WHERE seq = 6")
+    let detail = "entry 6 was made for another amount than it was ordered for"
+    #expect(throws: LedgerError.doesNotAddUp(path: place.path, detail: detail)) {
+      try place.open(readOnly: true).verify()
+    }
+  }
+
   @Test(arguments: [
     ("INSERT INTO reply VALUES (9, 'topic', NULL)", "there is a row of reply without its entry"),
     ("INSERT INTO delivery VALUES (1, 1, 1, 9, 0)", "there is a row of delivery without its entry"),

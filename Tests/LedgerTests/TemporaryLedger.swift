@@ -55,13 +55,13 @@ extension LedgerTransaction.Record {
   init(
     _ seq: Int, _ outcome: LedgerEntry.Outcome, epoch: Int = 1, at milliseconds: Int64 = 0,
     source: Source? = panel, id: Request.ID? = nil, message: String? = nil, key: RepeatKey? = nil,
-    reply: Reply? = nil
+    reply: Reply? = nil, amount: Money? = nil
   ) {
     self.init(
       LedgerRow(
         LedgerEntry(
           seq: seq, epoch: epoch, at: Timestamp(milliseconds: milliseconds), source: source, id: id,
-          outcome: outcome), message: message),
+          outcome: outcome, amount: amount), message: message),
       key: key, reply: reply)
   }
 

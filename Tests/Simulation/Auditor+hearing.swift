@@ -64,7 +64,9 @@ extension Auditor {
       fail(.answer, "entry \(seq) was answered \(text(told)), then \(bare)")
     }
     if entry.answer == nil {
-      if !result.tells(entry.outcome, stock: entry.stock) || result.id?.text != first.id {
+      if !result.tells(entry.outcome, stock: entry.stock) || result.id?.text != first.id
+        || result.amount?.units != entry.cents
+      {
         fail(.answer, "entry \(seq) is \(entry.outcome), the answer was \(answer)")
       }
       entry.answer = Array(bare.utf8)

@@ -75,6 +75,7 @@ struct Auditor {
     let seenAt: Duration
     let outcome: Model.Outcome
     let stock: [String: Int]
+    let cents: Int?
     /// It ends the job of an order, which came before.
     var isEnd = false
     var answer: [UInt8]?
@@ -252,11 +253,16 @@ struct Auditor {
     trace.append("entry \(seq) for message \(number): \(outcome)")
     guard entry.source?.description == message.sending.from, entry.id?.text == message.sending.id
     else { return fail(.ledger, "entry \(seq) is not what message \(number) asked for") }
+    let cents = cents(of: outcome, for: message.sending.wish)
+    if entry.amount?.units != cents || entry.amount.map(\.currency.code) ?? "EUR" != "EUR" {
+      fail(.ledger, "entry \(seq) is for \(entry.amount as Any), and not for \(cents as Any) cents")
+    }
     if entry.outcome.end != nil {
       checkEnd(entry, outcome, of: number, at: now)
       model.apply(outcome)
       entries[seq] = Entry(
-        number: number, seenAt: now, outcome: outcome, stock: model.shown, isEnd: true)
+        number: number, seenAt: now, outcome: outcome, stock: model.shown, cents: cents, isEnd: true
+      )
       unanswered.insert(seq)
       return
     }
@@ -272,8 +278,18 @@ struct Auditor {
     model.apply(outcome)
     follow(entry, outcome, at: now)
     entries[seq] = Entry(
-      number: number, seenAt: now, outcome: outcome, stock: model.shown)
+      number: number, seenAt: now, outcome: outcome, stock: model.shown, cents: cents)
     unanswered.insert(seq)
+  }
+
+  /// What is made later costs what it did when it was ordered, and what is not made costs nothing.
+  private func cents(of outcome: Model.Outcome, for wish: Sending.Wish) -> Int? {
+    switch (outcome, wish) {
+    case (.ready, .order(let juice, let quantity)), (.accepted, .order(let juice, let quantity)):
+      model.house.prices[juice].map { $0 * quantity }
+    case (.made(let job), _): entries[job]?.cents
+    default: nil
+    }
   }
 
   private mutating func count(_ number: Int, as outcome: Model.Outcome) {

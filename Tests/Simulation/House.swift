@@ -31,6 +31,14 @@ package enum House: CaseIterable, Sendable {
     }
   }
 
+  /// In cents of a euro; some juices have none.
+  var prices: [String: Int] {
+    switch self {
+    case .usual: ["banana": 200, "kiwi": 350, "strawberry_banana": 505, "mango_kiwi": 0]
+    case .other: ["banana": 240, "orange": 310, "mango": 99]
+    }
+  }
+
   var capacity: Int { self == .usual ? 100 : 50 }
   var maximumQuantity: Int { self == .usual ? 10 : 2 }
 
@@ -39,10 +47,18 @@ package enum House: CaseIterable, Sendable {
     func all(_ amount: Int) -> FruitAmounts {
       FruitAmounts(settings.menu.fruits.map { (fruit: $0.id, amount: amount) })
     }
-    settings.menu = try self == .usual ? .standard : Self.menu()
+    let menu = try self == .usual ? .standard : Self.menu()
+    settings.menu = try Menu(fruits: menu.fruits, juices: menu.juices.map(priced))
     settings.stock = KioskSettings.Stock(
       initial: all(Model.initial), capacities: all(capacity), lowMarks: all(5))
     settings.orders.maximumQuantity = maximumQuantity
+  }
+
+  private func priced(_ juice: Juice) -> Juice {
+    let price = prices[juice.id.text].flatMap { cents in
+      Currency("EUR").map { Money(units: cents, $0) }
+    }
+    return Juice(id: juice.id, name: juice.name, recipe: juice.recipe, price: price)
   }
 
   private static func menu() throws -> Menu {

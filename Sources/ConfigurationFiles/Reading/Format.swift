@@ -123,6 +123,30 @@ extension Format {
   }
 }
 
+extension Format where Value == Currency {
+  static let currency = Format { scalar throws(Complaint) in
+    let text = try scalar.string()
+    guard let currency = Currency(text) else {
+      throw Complaint(
+        "\(text.quoted) is not the code of a currency",
+        hint: "write three capital letters, like EUR or KRW")
+    }
+    return currency
+  }
+}
+
+extension Format where Value == Money {
+  static func price(in currency: Currency) -> Self {
+    Format { scalar throws(Complaint) in
+      try scalar.money(in: currency, upTo: 1_000_000_000)
+    }
+  }
+
+  static let inNoCurrency = Format { _ throws(Complaint) in
+    throw Complaint("is in no currency", hint: "write one in the menu, like 'currency: EUR'")
+  }
+}
+
 extension Format where Value == TimeZone {
   /// A name of the IANA time zone database.
   static let timeZone = Format { scalar throws(Complaint) in

@@ -1,3 +1,4 @@
+import JuiceDomain
 import Yams
 
 /// One value of a configuration as it was written, in the file or in an environment variable.
@@ -71,6 +72,27 @@ struct Scalar {
         "must be true or false, not \(isQuoted ? "text" : text.quoted)",
         hint: isQuoted ? "remove the quotes" : nil)
     }
+  }
+
+  /// The amount of money, if it is written with digits, and a point before the decimals.
+  ///
+  /// - Parameter limit: the most, in the currency's main unit.
+  func money(in currency: Currency, upTo limit: Int) throws(Complaint) -> Money {
+    let decimals =
+      currency.decimals == 0 ? "without decimals" : "with at most \(currency.decimals) decimals"
+    let expected = "must be an amount of \(currency.code) from 0 to \(limit) \(decimals)"
+    let isPlain = text.wholeMatch(of: /(0|[1-9][0-9]*)(\.[0-9]+)?/) != nil
+    guard kind == .number || kind == .untyped else {
+      let isComma = text.wholeMatch(of: /[0-9]+,[0-9]+/) != nil
+      throw Complaint(
+        "\(expected), not text",
+        hint: isPlain && kind == .text
+          ? "remove the quotes" : isComma ? "write a point for the comma" : nil)
+    }
+    guard isPlain, let money = Money(text, currency), let most = Money("\(limit)", currency),
+      money.units <= most.units
+    else { throw Complaint("\(expected), not \(text.quoted)") }
+    return money
   }
 
   /// The number, if it is a whole one that is written with digits and in the range.

@@ -8,7 +8,8 @@ import JuiceDomain
 ///   fruits:
 ///     orange: {en: Orange, ko: 오렌지, crate: 12}   # or one name and no more, `orange: Orange`
 ///   juices:
-///     orange: {en: Orange juice, ko: 오렌지쥬스, recipe: {orange: 3}}
+///     orange: {en: Orange juice, ko: 오렌지쥬스, recipe: {orange: 3}, price: 3.50}
+///   currency: EUR         # only with prices
 /// ```
 ///
 /// Without a base these fruits and juices are the whole menu; with no key at all it is the built-in
@@ -49,10 +50,16 @@ struct MenuReader {
         if let fruit = Fruit(&section, key, base) { fruits.replaceOrAppend(fruit) }
       }
     }
+    let currency = section.read("currency", .currency)
+    let isMissing = !section.has("currency")
+    // Of one that is wrong, the prices are not wrong as well.
+    let price = currency.map(Format.price) ?? (isMissing ? Format.inNoCurrency : nil)
     section.section("juices") { section in
       for key in section.keys {
         let base = juices.first { $0.id.text == key }
-        if let juice = Juice(&section, key, base, fruits: fruits) { juices.replaceOrAppend(juice) }
+        if let juice = Juice(&section, key, base, fruits: fruits, price) {
+          juices.replaceOrAppend(juice)
+        }
       }
     }
   }
@@ -83,16 +90,21 @@ extension Fruit {
 
 extension Juice {
   /// - Parameter base: of this id in the menu that this one is added to.
-  fileprivate init?(_ section: inout Section, _ key: String, _ base: Juice?, fruits: [Fruit]) {
-    let (name, recipe) = section.section(key) { section in
+  fileprivate init?(
+    _ section: inout Section, _ key: String, _ base: Juice?, fruits: [Fruit],
+    _ format: Format<Money>?
+  ) {
+    let (name, recipe, price) = section.section(key) { section in
       (
         LocalizedName(&section, fallback: key),
-        Recipe(&section, "recipe", base?.recipe, fruits: fruits)
+        Recipe(&section, "recipe", base?.recipe, fruits: fruits),
+        Money(&section, "price", format)
       )
     }
     guard let id = ID(section, key), let recipe else { return nil }
     self.init(
-      id: id, name: name ?? base?.name ?? LocalizedName(fallback: key), recipe: recipe)
+      id: id, name: name ?? base?.name ?? LocalizedName(fallback: key), recipe: recipe,
+      price: price)
   }
 }
 
@@ -128,6 +140,18 @@ extension Recipe {
       section.report(Complaint("\(error)"), at: key)
       return nil
     }
+  }
+}
+
+extension Money {
+  /// - Parameter format: `nil` if nobody can say how it is written.
+  fileprivate init?(_ section: inout Section, _ key: String, _ format: Format<Money>?) {
+    guard let format else {
+      section.read(key, Format<Void> { _ in })
+      return nil
+    }
+    guard let price = section.read(key, format) else { return nil }
+    self = price
   }
 }
 

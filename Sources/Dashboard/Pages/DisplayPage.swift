@@ -68,6 +68,7 @@ struct DisplayPage {
       let isGone = kiosk.servings(of: juice) == 0
       return """
         <li\(isGone ? " class=\"gone\"" : .empty)>\(juice.name[language])\
+        \(juice.price.map { " <small>\($0.description)</small>" as HTML })\
         \(isGone ? " <small>\(kiosk.absence(of: juice, language))</small>" : .empty)</li>
         """
     }

@@ -157,8 +157,9 @@ struct KioskPage {
           "\(state == .open ? language("Opened", "영업 시작") : language("Closed", "영업 종료"))"
         )
       }
+    let cost: HTML? = entry.amount.map { " <span class=\"muted\">\($0.description)</span>" }
     return """
-      <li class="\(style)">\(mark)<span class="what">\(text)</span>
+      <li class="\(style)">\(mark)<span class="what">\(text)\(cost)</span>
       <span class="who">\(entry.source?.name ?? "")</span>\(moment.html(entry.at))</li>
       """
   }

@@ -54,7 +54,7 @@ struct PanelPage {
       return """
         <button id="juice-\(juice.id)" class="juice\(servings == 0 ? " gone" : .empty)" name="juice" value="\(juice.id)">
         <span class="name">\(juice.name[language])</span>
-        <span class="muted">\(left)</span></button>
+        <span class="muted">\(juice.price.map { "\($0.description) · " as HTML })\(left)</span></button>
 
         """
     }

@@ -25,9 +25,18 @@ struct SalesCharts {
     let usual: HTML? = sales.usual.map { usual in
       " <span class=\"muted\">\(language("usually by now", "평소 이맘때")) \(Int(usual.rounded()))</span>"
     }
+    let all = sales.days.reduce(into: Takings()) { $0 += $1.tally.takings }
+    let taken: HTML? =
+      all.isEmpty
+      ? nil
+      : """
+      <p class="figure"><b>\(kiosk.takenToday.isEmpty ? "–" : kiosk.takenToday.description)</b> \(language("taken today", "매출 (오늘)"))
+      <span class="muted">\(language("in 30 days", "30일 동안")) \(all.description)</span></p>
+      """
     return """
       <h2>\(title)</h2>
       <p class="figure"><b>\(kiosk.soldToday ?? 0)</b> \(language("glasses today", "잔 판매 (오늘)"))\(usual)</p>
+      \(taken)
       \(hours(sales))
       \(days(sales))
       """

@@ -5,11 +5,14 @@ package struct Juice: Hashable, Sendable, Identifiable {
   package let id: ID
   package let name: LocalizedName
   package let recipe: Recipe
+  /// Of one glass; `nil` if there is none to be told.
+  package let price: Money?
 
-  package init(id: ID, name: LocalizedName, recipe: Recipe) {
+  package init(id: ID, name: LocalizedName, recipe: Recipe, price: Money? = nil) {
     self.id = id
     self.name = name
     self.recipe = recipe
+    self.price = price
   }
 }
 

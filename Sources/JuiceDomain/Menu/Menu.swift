@@ -5,6 +5,8 @@
 package struct Menu: Hashable, Sendable {
   package let fruits: [Fruit]
   package let juices: [Juice]
+  /// Whether any juice has a price.
+  package let hasPrices: Bool
   private let juicesByID: [Juice.ID: Juice]
   private let fruitIDs: Set<Fruit.ID>
 
@@ -26,6 +28,7 @@ package struct Menu: Hashable, Sendable {
     guard !juices.isEmpty else { throw MenuError(entry: "menu", flaw: .noJuice) }
     self.fruits = fruits
     self.juices = juices
+    hasPrices = juices.contains { $0.price != nil }
     self.juicesByID = juicesByID
     self.fruitIDs = fruitIDs
   }

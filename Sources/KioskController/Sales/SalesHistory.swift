@@ -58,7 +58,7 @@ package struct SalesHistory: Sendable {
     for orders in activity.orders {
       count(
         orders.status, of: orders.juice, orders: orders.count, glasses: orders.glasses,
-        in: wall.hour(at: orders.at))
+        for: orders.amount, in: wall.hour(at: orders.at))
     }
     for used in activity.used { use([used.fruit: used.amount], in: wall.hour(at: used.at)) }
     services += activity.services.prefix(HistoryReport.limit - services.count)
@@ -72,7 +72,8 @@ package struct SalesHistory: Sendable {
     let hour = wall.hour(at: entry.at)
     switch entry.outcome {
     case .ready(let order, let used, _):
-      count(.ready, of: order.juice, orders: 1, glasses: order.quantity, in: hour)
+      count(
+        .ready, of: order.juice, orders: 1, glasses: order.quantity, for: entry.amount, in: hour)
       use(used, in: hour)
     case .accepted(_, let used, _, _, _):
       use(used, in: hour)
@@ -80,7 +81,9 @@ package struct SalesHistory: Sendable {
       use(used, in: hour)
       serve(entry)
     case .made(let end):
-      count(.made, of: end.order.juice, orders: 1, glasses: end.order.quantity, in: hour)
+      count(
+        .made, of: end.order.juice, orders: 1, glasses: end.order.quantity, for: entry.amount,
+        in: hour)
     case .failed(_, _, let changes), .returned(_, _, let changes):
       use(changes.times(-1), in: hour)
     case .outOfStock(let order, _):
@@ -110,12 +113,14 @@ package struct SalesHistory: Sendable {
   }
 
   private mutating func count(
-    _ status: LedgerEntry.Status, of juice: Juice.ID?, orders: Int, glasses: Int, in hour: Int
+    _ status: LedgerEntry.Status, of juice: Juice.ID?, orders: Int, glasses: Int,
+    for amount: Money? = nil, in hour: Int
   ) {
     guard days.contains(WallClock.day(of: hour)) else { return }
     switch (status, juice) {
     case (.ready, let juice?), (.made, let juice?):
       hours[hour, default: Hour()].sales.made[juice, default: 0] += glasses
+      if let amount { hours[hour, default: Hour()].sales.takings.add(amount, for: juice) }
     case (.outOfStock, let juice?):
       hours[hour, default: Hour()].sales.outOfStock[juice, default: 0] += orders
     case (.rejected, let juice?) where menu.juice(juice) != nil:

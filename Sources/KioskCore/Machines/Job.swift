@@ -12,6 +12,8 @@ package struct Job: Hashable, Sendable {
   package let ticket: Ticket
   /// The fruit that was taken.
   package let used: FruitAmounts
+  /// What its glasses cost.
+  package let amount: Money?
   package let source: Source
   package let id: Request.ID?
   /// When it was ordered, or ordered again by a person.
@@ -22,7 +24,7 @@ package struct Job: Hashable, Sendable {
 
   package init(
     seq: Int, number: Int, machine: MachineID, order: Order, ticket: Ticket, used: FruitAmounts,
-    source: Source, id: Request.ID?, at: Timestamp, state: JobState, reply: Reply?
+    amount: Money?, source: Source, id: Request.ID?, at: Timestamp, state: JobState, reply: Reply?
   ) {
     self.seq = seq
     self.number = number
@@ -30,6 +32,7 @@ package struct Job: Hashable, Sendable {
     self.order = order
     self.ticket = ticket
     self.used = used
+    self.amount = amount
     self.source = source
     self.id = id
     self.at = at

@@ -122,7 +122,9 @@ extension Kiosk {
     juiceMaker.giveBack(outcome.changes)
     seq += 1
     let entry = LedgerEntry(
-      seq: seq, epoch: epoch, at: now.timestamp, source: job.source, id: job.id, outcome: outcome)
+      seq: seq, epoch: epoch, at: now.timestamp, source: job.source, id: job.id, outcome: outcome,
+      // What was not made costs nothing.
+      amount: isMade ? job.amount : nil)
     let row = LedgerRow(entry, stock: juiceMaker.stock, message: message(about: outcome))
     count(outcome)
     decision.record(row, answering: job.reply, on: settings.topics)

@@ -28,6 +28,7 @@ package struct MenuReport: Hashable, Sendable {
         json.member("id", juice.id.text)
         json.member("name", juice.name)
         json.member("recipe", juice.recipe.amounts)
+        if let price = juice.price { json.member("price", price) }
       }
     }
   }
@@ -73,7 +74,8 @@ extension Juice {
     guard let id = json.text("id").flatMap({ Juice.ID($0) }), let recipe = json.amounts("recipe")
     else { throw JSONError(offset: 0, problem: "a juice has no id or no recipe") }
     self.init(
-      id: id, name: LocalizedName(json["name"], fallback: id.text), recipe: try Recipe(recipe))
+      id: id, name: LocalizedName(json["name"], fallback: id.text), recipe: try Recipe(recipe),
+      price: json.money("price"))
   }
 }
 

@@ -57,11 +57,12 @@ extension SalesReport.Tally {
   /// A count that is absent is 0; one that is no count makes all of it unreadable.
   fileprivate init?(_ json: JSON) {
     guard let made = json.juices("made"), let outOfStock = json.juices("out_of_stock"),
-      let rejected = json.juices("rejected"), let unnamed = json.count("unnamed")
+      let rejected = json.juices("rejected"), let unnamed = json.count("unnamed"),
+      let takings = json.takings("takings")
     else { return nil }
     self.init()
     (self.made, self.outOfStock, self.rejected) = (made, outOfStock, rejected)
-    self.unnamed = unnamed
+    (self.unnamed, self.takings) = (unnamed, takings)
   }
 }
 
@@ -71,6 +72,7 @@ extension JSONWriter {
     member("out_of_stock", tally.outOfStock)
     member("rejected", tally.rejected)
     member("unnamed", tally.unnamed)
+    member("takings", tally.takings)
   }
 
   private mutating func member(_ key: StaticString, _ counts: [Juice.ID: Int]) {

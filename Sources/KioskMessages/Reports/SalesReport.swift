@@ -63,6 +63,8 @@ package struct SalesReport: Hashable, Sendable {
     package var rejected: [Juice.ID: Int] = [:]
     /// Rejected orders that name no juice of the menu.
     package var unnamed = 0
+    /// For what was made.
+    package var takings = Takings()
 
     package init() {}
 
@@ -81,6 +83,7 @@ package struct SalesReport: Hashable, Sendable {
       left.outOfStock.merge(right.outOfStock, uniquingKeysWith: +)
       left.rejected.merge(right.rejected, uniquingKeysWith: +)
       left.unnamed += right.unnamed
+      left.takings += right.takings
     }
   }
 }

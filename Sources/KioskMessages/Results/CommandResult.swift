@@ -23,6 +23,8 @@ package struct CommandResult: Hashable, Sendable {
   package var ticket: Int?
   package var juice: Juice.ID?
   package var quantity: Int?
+  /// What its glasses cost.
+  package var amount: Money?
   /// In the queue of the machine, from 1.
   package var place: Int?
   package var machine: MachineID?
@@ -60,6 +62,7 @@ extension CommandResult {
       if let ticket { json.member("ticket", ticket) }
       if let juice { json.member("juice", juice.text) }
       if let quantity { json.member("quantity", quantity) }
+      if let amount { json.member("amount", amount) }
       if let place { json.member("place", place) }
       if let machine { json.member("machine", machine.text) }
       if let used { json.member("used", used) }
@@ -86,6 +89,7 @@ extension CommandResult {
     ticket = json.integer("ticket")
     juice = json.text("juice").flatMap { Juice.ID($0) }
     quantity = json.integer("quantity")
+    amount = json.money("amount")
     place = json.integer("place")
     machine = json.text("machine").flatMap { MachineID($0) }
     used = json.amounts("used")

@@ -15,7 +15,8 @@ extension LedgerEntry {
     self.init(
       seq: seq, epoch: json.integer("epoch") ?? 0, at: at,
       source: json.text("source").flatMap { Source($0) },
-      id: json.text("id").flatMap { Request.ID($0) }, outcome: outcome)
+      id: json.text("id").flatMap { Request.ID($0) }, outcome: outcome,
+      amount: json.money("amount"))
   }
 }
 

@@ -13,9 +13,12 @@ package struct LedgerEntry: Hashable, Sendable {
   package let source: Source?
   package let id: Request.ID?
   package let outcome: Outcome
+  /// What the glasses cost when they were ordered, of an order that was made or accepted.
+  package let amount: Money?
 
   package init(
-    seq: Int, epoch: Int, at: Timestamp, source: Source?, id: Request.ID?, outcome: Outcome
+    seq: Int, epoch: Int, at: Timestamp, source: Source?, id: Request.ID?, outcome: Outcome,
+    amount: Money? = nil
   ) {
     self.seq = seq
     self.epoch = epoch
@@ -23,6 +26,7 @@ package struct LedgerEntry: Hashable, Sendable {
     self.source = source
     self.id = id
     self.outcome = outcome
+    self.amount = amount
   }
 
   package enum Outcome: Hashable, Sendable {
@@ -183,6 +187,7 @@ extension JSONWriter {
     case .opened, .restocked, .service:
       break
     }
+    if let amount = entry.amount { member("amount", amount) }
     let changes = entry.changes
     if !changes.isEmpty { member("changes", changes) }
   }

@@ -15,6 +15,7 @@ extension CommandResult {
     case .applied: parts.append("done")
     case .rejected: parts.append("rejected (\(reason?.rawValue ?? "no reason given"))")
     }
+    if let amount { parts.append("\(amount)") }
     if let ticket { parts.append("ticket \(ticket)") }
     if let missing { parts.append("missing \(missing)") }
     if let detail { parts.append(detail) }

@@ -41,7 +41,8 @@ extension LedgerCommands {
 
 extension LedgerEntry {
   fileprivate static let csvHeader =
-    "seq,at,source,id,status,juice,quantity,ticket,reason,missing,changes,machine,job,epoch"
+    "seq,at,source,id,status,juice,quantity,ticket,reason,missing,changes,machine,job,"
+    + "amount,currency,epoch"
 
   /// RFC 4180, with amounts as `banana 1; kiwi 2`.
   fileprivate var csv: String {
@@ -69,7 +70,8 @@ extension LedgerEntry {
       "\(seq)", "\(at)", source?.description ?? "", id?.text ?? "", status.rawValue,
       order?.juice.text ?? "", order.map { "\($0.quantity)" } ?? "",
       ticket.map { "\($0.number)" } ?? "", reason ?? "", amounts(missing),
-      amounts(changes), machine?.text ?? "", job.map { "\($0)" } ?? "", "\(epoch)",
+      amounts(changes), machine?.text ?? "", job.map { "\($0)" } ?? "",
+      amount?.text ?? "", amount?.currency.code ?? "", "\(epoch)",
     ]
     return fields.map(\.csvField).joined(separator: ",")
   }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import ConfigurationFiles
 import Foundation
+import JuiceDomain
 import KioskController
 import KioskCore
 import KioskMessages
@@ -71,18 +72,28 @@ struct Report: AsyncParsableCommand {
 }
 
 extension SalesReport {
-  fileprivate static let csvHeader = "day,juice,made,out_of_stock,rejected"
+  fileprivate static let csvHeader = "day,juice,made,out_of_stock,rejected,takings,currency"
 
-  /// Orders that name no juice of the menu stand in a line without one.
+  /// Orders that name no juice of the menu stand in a line without one. What was taken in a second
+  /// currency, because that has changed, has a line of its own.
   fileprivate var csv: [String] {
     days.flatMap { day in
       let tally = day.tally
-      var lines = tally.juices.map { juice in
+      var lines = tally.juices.flatMap { juice in
         let counts = [tally.made, tally.outOfStock, tally.rejected].map { $0[juice] ?? 0 }
-        return "\(day.day),\(juice),\(counts.map(String.init).joined(separator: ","))"
+        let takings = tally.takings[juice].map { "\($0.text),\($0.currency.code)" }
+        return [Self.line(day, juice, counts, takings.first)]
+          + takings.dropFirst().map { Self.line(day, juice, [0, 0, 0], $0) }
       }
-      if tally.unnamed > 0 { lines.append("\(day.day),,0,0,\(tally.unnamed)") }
+      if tally.unnamed > 0 { lines.append(Self.line(day, nil, [0, 0, tally.unnamed], nil)) }
       return lines
     }
+  }
+
+  private static func line(
+    _ day: Day, _ juice: Juice.ID?, _ counts: [Int], _ takings: String?
+  ) -> String {
+    ([day.day.description, juice?.text ?? ""] + counts.map(String.init) + [takings ?? ","])
+      .joined(separator: ",")
   }
 }

@@ -39,7 +39,7 @@ struct SalesView {
 
   // MARK: Bars
 
-  private typealias Bar = (label: String, glasses: Int)
+  private typealias Bar = (label: String, glasses: Int, takings: Takings)
 
   /// From the first hour in which something was sold to the last.
   private var hours: [Bar] {
@@ -47,7 +47,7 @@ struct SalesView {
     else { return [] }
     return (first...last).map { hour in
       let tally = sales.hours.first { $0.hour == hour }?.tally
-      return ("\(hour < 10 ? "0" : "")\(hour):00", tally?.glasses ?? 0)
+      return ("\(hour < 10 ? "0" : "")\(hour):00", tally?.glasses ?? 0, tally?.takings ?? Takings())
     }
   }
 
@@ -56,16 +56,20 @@ struct SalesView {
     guard let first = sales.days.first?.day.daysSinceEpoch else { return [] }
     return (first...max(first, sales.today.daysSinceEpoch)).map { number in
       let tally = sales.days.first { $0.day.daysSinceEpoch == number }?.tally
-      return ("\(CivilDate(daysSinceEpoch: number))", tally?.glasses ?? 0)
+      return (
+        "\(CivilDate(daysSinceEpoch: number))", tally?.glasses ?? 0, tally?.takings ?? Takings()
+      )
     }
   }
 
   private func bars(_ bars: [Bar], _ color: Bool) -> [String] {
     guard let most = bars.map(\.glasses).max() else { return ["  nothing"] }
+    let widest = bars.map { $0.takings.description.count }.max() ?? 0
     return bars.map { bar in
       let length = bar.glasses * Self.barWidth / max(most, 1)
       let block = String(repeating: "█", count: bar.glasses > 0 ? max(1, length) : 0)
-      return "  \(bar.label)  \("\(bar.glasses)".padded(to: 5, left: true))  "
+      let takings = widest == 0 ? "" : bar.takings.description.padded(to: widest, left: true) + "  "
+      return "  \(bar.label)  \("\(bar.glasses)".padded(to: 5, left: true))  \(takings)"
         + block.painted(.green, if: color)
     }
   }
@@ -75,18 +79,24 @@ struct SalesView {
   private func juices(_ color: Bool) -> [String] {
     var sum = SalesReport.Tally()
     for day in sales.days { sum += day.tally }
-    func row(_ name: String, _ made: Int, _ out: Int, _ rejected: Int) -> String {
+    func row(
+      _ name: String, _ made: Int, _ out: Int, _ rejected: Int, _ takings: [Money] = []
+    ) -> String {
       func cell(_ count: Int) -> String { "\(count)".padded(to: 7, left: true) }
       return "  \(name.padded(to: Self.nameWidth)) \(cell(made)) "
         + cell(out).painted(.yellow, if: color && out > 0) + "  "
         + cell(rejected).painted(.red, if: color && rejected > 0)
+        + takings.map { "  \($0)" }.joined()
     }
     var rows = sum.juices.map { juice in
       row(
         menu.juice(juice)?.name[language] ?? juice.text, sum.made[juice] ?? 0,
-        sum.outOfStock[juice] ?? 0, sum.rejected[juice] ?? 0)
+        sum.outOfStock[juice] ?? 0, sum.rejected[juice] ?? 0, sum.takings[juice])
     }
     if sum.unnamed > 0 { rows.append(row("(not on the menu)", 0, 0, sum.unnamed)) }
+    if !sum.takings.isEmpty {
+      rows.append("  \("Takings".padded(to: Self.nameWidth)) \(sum.takings)")
+    }
     return rows.isEmpty ? ["  nothing"] : rows
   }
 

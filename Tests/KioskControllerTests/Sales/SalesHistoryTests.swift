@@ -23,11 +23,11 @@ struct Shop {
   /// - Parameter time: RFC 3339.
   mutating func add(
     _ outcome: LedgerEntry.Outcome, at time: String,
-    by source: Source? = Source(kind: .order, name: "p1")
+    by source: Source? = Source(kind: .order, name: "p1"), for amount: Money? = nil
   ) throws {
     let entry = LedgerEntry(
       seq: entries.count + 1, epoch: 0, at: try #require(Timestamp(time)), source: source, id: nil,
-      outcome: outcome)
+      outcome: outcome, amount: amount)
     entries.append(entry)
     history.add(entry)
   }
@@ -36,13 +36,15 @@ struct Shop {
     try add(.opened(["kiwi": 1_000_000]), at: time, by: nil)
   }
 
-  mutating func sell(_ glasses: Int, _ juice: Juice.ID = "kiwi", at time: String) throws {
+  mutating func sell(
+    _ glasses: Int, _ juice: Juice.ID = "kiwi", at time: String, for amount: Money? = nil
+  ) throws {
     let recipe = try #require(Menu.standard.juice(juice)).recipe.amounts
     let used = FruitAmounts(recipe.map { ($0.fruit, $0.amount * glasses) })
     try add(
       .ready(
         Order(juice: juice, quantity: glasses), used: used,
-        ticket: Ticket(day: 0, number: entries.count + 1)), at: time)
+        ticket: Ticket(day: 0, number: entries.count + 1)), at: time, for: amount)
   }
 
   var report: SalesReport { history.report(at: now) }
@@ -100,6 +102,28 @@ struct Shop {
     #expect(shop.report.days.map(\.tally) == [tally(rejected: ["kiwi": 1], unnamed: 2)])
   }
 
+  /// An order that is accepted counts once it is made, and one that fails never does: as its glasses.
+  @Test func takingsAreThoseOfTheGlassesThatWereMade() throws {
+    let price = Money(units: 350, try #require(Currency("EUR")))
+    var shop = try Shop("2026-11-21T03:30:00Z")
+    let (at, order, ticket) = (
+      "2026-11-21T03:00:00Z", Order(juice: "kiwi"), Ticket(day: 0, number: 1)
+    )
+    try shop.sell(2, at: at, for: price.times(2))
+    try shop.sell(1, "mango", at: at)
+    #expect(shop.report.hours.map(\.tally.takings.description) == ["7.00 EUR"])
+    try shop.add(
+      .accepted(order, used: ["kiwi": 3], ticket: ticket, machine: "bar", place: 1), at: at,
+      for: price)
+    #expect(shop.report.days.map(\.tally.takings.description) == ["7.00 EUR"])
+    let end = JobEnd(job: 3, machine: "bar", order: order, ticket: ticket)
+    try shop.add(.failed(end, reason: "jam", changes: ["kiwi": 3]), at: at)
+    #expect(shop.report.days.map(\.tally.takings.description) == ["7.00 EUR"])
+    try shop.add(.made(end), at: at, for: price)
+    #expect(shop.report.days.map(\.tally.takings.description) == ["10.50 EUR"])
+    #expect(shop.report.days.map { $0.tally.made["kiwi"] } == [3])
+  }
+
   @Test func thirtyDaysAreToldAndNothingOfTheFuture() throws {
     var shop = try Shop("2026-11-21T03:30:00Z")
     try shop.sell(1, at: "2026-10-22T14:59:59Z")
@@ -144,6 +168,7 @@ struct Shop {
     try shop.open(at: "2026-09-15T00:00:00Z")
     var time: Int64 = 1_789_430_400_000
     let source = Source(kind: .order, name: "p1")
+    let prices = ["EUR", "KRW"].compactMap { Currency($0) }.map { Money(units: 350, $0) }
     while time < shop.now.milliseconds {
       let at = Timestamp(milliseconds: time).description
       let ticket = Ticket(day: 0, number: shop.entries.count + 1)
@@ -155,12 +180,15 @@ struct Shop {
       case 3: try shop.add(.restocked(changes: ["kiwi": 1]), at: at)
       case 4:
         try shop.add(
-          .accepted(order, used: ["kiwi": 6], ticket: ticket, machine: "bar", place: 1), at: at)
-      case 5: try shop.add(.made(end), at: at)
+          .accepted(order, used: ["kiwi": 6], ticket: ticket, machine: "bar", place: 1), at: at,
+          for: prices[0])
+      case 5: try shop.add(.made(end), at: at, for: prices[0])
       case 6: try shop.add(.failed(end, reason: "jam", changes: ["kiwi": 4]), at: at)
       case 7: try shop.add(.returned(end, reason: "given_back", changes: ["kiwi": 6]), at: at)
       case 8: try shop.add(.decided(.again, job: seq, used: ["kiwi": 2]), at: at)
       case 2: try shop.add(.rejected(.closed, order: Order(juice: "kiwi")), at: at, by: source)
+      case 9: try shop.sell(1, at: at, for: prices[1])
+      case 10: try shop.sell(1, at: at, for: prices[0].times(2))
       default: try shop.sell(1, at: at)
       }
       time += 599_000

@@ -1,0 +1,86 @@
+/// A currency, by its code of ISO 4217: `EUR`.
+package struct Currency: Hashable, Sendable {
+  /// The three letters as one number: it is in each entry of the ledger, which is copied many times.
+  private let letters: UInt32
+  /// How many digits an amount has behind the point: 0, 2 or 3.
+  package let decimals: UInt8
+
+  /// `nil` if the code is not three capital letters. One that ISO 4217 does not have counts as one with
+  /// two decimals.
+  package init?(_ code: String) {
+    let capitals = UInt8(ascii: "A")...UInt8(ascii: "Z")
+    guard code.utf8.count == 3, code.utf8.allSatisfy(capitals.contains) else { return nil }
+    letters = code.utf8.reduce(0) { $0 << 8 | UInt32($1) }
+    decimals =
+      switch code {
+      case "BIF", "CLP", "DJF", "GNF", "ISK", "JPY", "KMF", "KRW", "PYG", "RWF", "UGX", "VND",
+        "VUV",
+        "XAF", "XOF", "XPF":
+        0
+      case "BHD", "IQD", "JOD", "KWD", "LYD", "OMR", "TND": 3
+      default: 2
+      }
+  }
+
+  package var code: String {
+    String(decoding: [16, 8, 0].map { UInt8(truncatingIfNeeded: letters >> $0) }, as: UTF8.self)
+  }
+}
+
+extension Currency: Comparable {
+  package static func < (left: Self, right: Self) -> Bool { left.letters < right.letters }
+}
+
+/// An amount of money that is not negative: exact, a whole number of its currency's smallest unit.
+package struct Money: Hashable, Sendable {
+  /// Cents of a currency with two decimals.
+  package let units: Int
+  package let currency: Currency
+
+  /// - Parameter units: below zero it counts as zero.
+  package init(units: Int, _ currency: Currency) {
+    self.units = max(0, units)
+    self.currency = currency
+  }
+
+  /// Reads `3.50`, `3.5` or `3`: digits, and behind a point no more than the currency has.
+  ///
+  /// `nil` for anything else, and for what does not fit.
+  package init?(_ text: String, _ currency: Currency) {
+    let parts = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+    let fraction = parts.count == 2 ? parts[1] : text.utf8.prefix(0)
+    guard let whole = parts.first, !whole.isEmpty, parts.count <= 2,
+      fraction.isEmpty == (parts.count == 1), fraction.count <= Int(currency.decimals)
+    else { return nil }
+    let zeros = repeatElement(UInt8(ascii: "0"), count: Int(currency.decimals) - fraction.count)
+    var units = 0
+    for digit in Array(whole) + fraction + zeros {
+      guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(digit) else { return nil }
+      let (tens, isTooLarge) = units.multipliedReportingOverflow(by: 10)
+      let (sum, overflows) = tens.addingReportingOverflow(Int(digit - UInt8(ascii: "0")))
+      guard !isTooLarge, !overflows else { return nil }
+      units = sum
+    }
+    self.init(units: units, currency)
+  }
+
+  /// With all decimals of the currency: `3.50`.
+  package var text: String {
+    let decimals = Int(currency.decimals)
+    var digits = String(units)
+    guard decimals > 0 else { return digits }
+    digits = String(repeating: "0", count: max(0, decimals + 1 - digits.utf8.count)) + digits
+    return "\(digits.dropLast(decimals)).\(digits.suffix(decimals))"
+  }
+
+  /// As much as fits.
+  package func times(_ count: Int) -> Money {
+    let (product, overflows) = units.multipliedReportingOverflow(by: count)
+    return Money(units: overflows ? .max : product, currency)
+  }
+}
+
+extension Money: CustomStringConvertible {
+  /// `3.50 EUR`
+  package var description: String { "\(text) \(currency.code)" }
+}

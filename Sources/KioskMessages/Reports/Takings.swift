@@ -1,0 +1,97 @@
+package import JuiceDomain
+
+/// What was taken for juices, in each currency that they had a price in.
+package struct Takings: Hashable, Sendable {
+  /// In the currency's smallest unit.
+  private(set) var units: [Currency: [Juice.ID: Int]] = [:]
+
+  package init() {}
+
+  package var isEmpty: Bool { units.isEmpty }
+
+  /// Of all juices, by the code of the currency.
+  package var totals: [Money] {
+    units.map { currency, juices in
+      Money(units: juices.values.reduce(0) { $0.plus($1) }, currency)
+    }.sorted { $0.currency < $1.currency }
+  }
+
+  /// Of one juice, by the code of the currency.
+  package subscript(juice: Juice.ID) -> [Money] {
+    units.compactMap { currency, juices in juices[juice].map { Money(units: $0, currency) } }
+      .sorted { $0.currency < $1.currency }
+  }
+
+  package mutating func add(_ money: Money, for juice: Juice.ID) {
+    let before = units[money.currency]?[juice] ?? 0
+    units[money.currency, default: [:]][juice] = before.plus(money.units)
+  }
+
+  package static func += (left: inout Self, right: Self) {
+    left.units.merge(right.units) { $0.merging($1) { $0.plus($1) } }
+  }
+}
+
+extension Takings: CustomStringConvertible {
+  /// `12.50 EUR`; empty if nothing was taken.
+  package var description: String { totals.map(\.description).joined(separator: ", ") }
+}
+
+extension Int {
+  /// As much as fits: who adds up what kiosks have told does not rely on their honesty.
+  fileprivate func plus(_ other: Int) -> Int {
+    let (sum, overflows) = addingReportingOverflow(other)
+    return overflows ? .max : sum
+  }
+}
+
+extension JSONWriter {
+  /// Nothing, if nothing was taken.
+  mutating func member(_ key: StaticString, _ takings: Takings) {
+    guard !takings.isEmpty else { return }
+    member(key) { json in
+      for (currency, juices) in takings.units.sorted(by: { $0.key < $1.key }) {
+        json.member(named: currency.code) { json in
+          for (juice, units) in juices.sorted(by: { $0.key < $1.key }) {
+            json.member(named: juice.text, Money(units: units, currency).text)
+          }
+        }
+      }
+    }
+  }
+
+  /// With its currency as a member of its own.
+  mutating func member(_ key: StaticString, _ money: Money) {
+    member(key, money.text)
+    member("currency", money.currency.code)
+  }
+}
+
+extension JSON {
+  /// `nil` if there is no such amount with its currency.
+  func money(_ key: String) -> Money? {
+    guard let amount = text(key), let currency = text("currency").flatMap({ Currency($0) }) else {
+      return nil
+    }
+    return Money(amount, currency)
+  }
+
+  /// None if there is no such member; `nil` if it cannot be read.
+  func takings(_ key: String) -> Takings? {
+    var takings = Takings()
+    guard let value = self[key] else { return takings }
+    guard case .object(let currencies) = value else { return nil }
+    for currency in currencies {
+      guard let code = Currency(currency.key), case .object(let juices) = currency.value else {
+        return nil
+      }
+      for member in juices {
+        guard let juice = Juice.ID(member.key), case .string(let text) = member.value,
+          let money = Money(text, code)
+        else { return nil }
+        takings.add(money, for: juice)
+      }
+    }
+    return takings
+  }
+}
