@@ -22,6 +22,8 @@ package struct KioskState: Sendable, Identifiable {
   package private(set) var takenToday = Takings()
   /// Glasses that are usually sold by this time of the day.
   package private(set) var usuallySold: Double?
+  /// In which it counts its days, as the IANA database calls it.
+  package private(set) var timeZone: String?
   /// Read when it is asked for: thirty days of a thousand kiosks are a lot.
   private var salesPayload: [UInt8] = []
   /// The latest first.
@@ -92,6 +94,7 @@ package struct KioskState: Sendable, Identifiable {
       soldToday = sales.hours.reduce(0) { $0 + $1.tally.made.values.reduce(0, +) }
       takenToday = sales.hours.reduce(into: Takings()) { $0 += $1.tally.takings }
       usuallySold = sales.usual
+      timeZone = sales.timeZone
       heard(at: sales.at)
     case ("forecast", 1):
       guard let forecast = try? ForecastReport(payload: payload) else { return false }

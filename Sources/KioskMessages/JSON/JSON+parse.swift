@@ -21,6 +21,11 @@ package struct JSONError: Error, Hashable, CustomStringConvertible {
   package let offset: Int
   package let problem: String
 
+  package init(offset: Int, problem: String) {
+    self.offset = offset
+    self.problem = problem
+  }
+
   package var description: String { "not valid JSON at byte \(offset): \(problem)" }
 }
 

@@ -51,7 +51,7 @@ package struct MenuReport: Hashable, Sendable {
 }
 
 extension JSONWriter {
-  mutating func member(_ key: StaticString, _ name: LocalizedName) {
+  package mutating func member(_ key: StaticString, _ name: LocalizedName) {
     member(key) { json in
       json.member("en", name[.english])
       json.member("ko", name[.korean])
@@ -80,7 +80,7 @@ extension Juice {
 }
 
 extension LocalizedName {
-  fileprivate init(_ json: JSON?, fallback: String) {
+  package init(_ json: JSON?, fallback: String) {
     self.init(english: json?.text("en"), korean: json?.text("ko"), fallback: fallback)
   }
 }

@@ -106,24 +106,24 @@ extension CommandResult {
 }
 
 extension JSON {
-  func text(_ key: String) -> String? {
+  package func text(_ key: String) -> String? {
     guard case .string(let text) = self[key] else { return nil }
     return text
   }
 
-  func integer(_ key: String) -> Int? {
+  package func integer(_ key: String) -> Int? {
     guard case .integer(let integer) = self[key] else { return nil }
     return integer
   }
 
-  func elements(_ key: String) -> [JSON]? {
+  package func elements(_ key: String) -> [JSON]? {
     guard case .array(let elements) = self[key] else { return nil }
     return elements
   }
 
   /// How much of a fruit: so little that sums, differences and thousandths of what somebody made up
   /// do not overflow, and more than any kiosk holds.
-  var amount: Int? {
+  package var amount: Int? {
     guard case .integer(let amount) = self, amount.magnitude <= 1_000_000_000_000_000 else {
       return nil
     }
@@ -139,7 +139,7 @@ extension JSON {
     }
   }
 
-  func amounts(_ key: String) -> FruitAmounts? { self[key]?.amounts }
+  package func amounts(_ key: String) -> FruitAmounts? { self[key]?.amounts }
 
   /// The members that are amounts of fruit; `nil` if this is not an object.
   package var amounts: FruitAmounts? {

@@ -1,0 +1,85 @@
+package import JuiceDomain
+
+extension Round {
+  /// So much of a fruit is taken along.
+  package struct Load: Hashable, Sendable {
+    package let fruit: Fruit
+    /// The sum of what is to be brought.
+    package let sum: Int
+    /// How much is in one, where the menu says it.
+    package let crate: Int?
+    /// How many full crates that is, rounded up.
+    package let crates: Int?
+    /// What is on the van.
+    package let amount: Int
+  }
+
+  /// In the order in which the sheets have the fruits. If kiosks put different numbers in a crate, the
+  /// largest counts.
+  package var load: [Load] {
+    var (fruits, sums): ([Fruit], [Fruit.ID: (sum: Int, crate: Int?)]) = ([], [:])
+    for line in sheets.lazy.flatMap(\.lines) {
+      if sums[line.fruit.id] == nil { fruits.append(line.fruit) }
+      let (sum, crate) = sums[line.fruit.id] ?? (0, nil)
+      sums[line.fruit.id] = (
+        sum + line.bring, [crate, line.fruit.crate].compactMap(\.self).max()
+      )
+    }
+    return fruits.map { fruit in
+      let (sum, crate) = sums[fruit.id] ?? (0, nil)
+      let crates = crate.map { (sum + $0 - 1) / max(1, $0) }
+      return Load(
+        fruit: fruit, sum: sum, crate: crate, crates: crates,
+        amount: crates.map { $0 * (crate ?? 1) } ?? sum)
+    }
+  }
+}
+
+/// What was counted at kiosks, against what their ledgers said, and what was brought against what was
+/// planned.
+package struct RoundDifferences: Sendable {
+  package struct Difference: Hashable, Sendable {
+    /// How often it was counted.
+    package var counts = 0
+    /// What was missing in all; negative if more was there.
+    package var missing = 0
+    package var planned = 0
+    package var brought = 0
+  }
+
+  package private(set) var kiosks: [KioskID: [Fruit.ID: Difference]] = [:]
+  package private(set) var fruits: [Fruit.ID: Difference] = [:]
+  /// As the latest sheet calls them.
+  package private(set) var titles: [KioskID: LocalizedName] = [:]
+  package private(set) var names: [Fruit.ID: LocalizedName] = [:]
+
+  /// Of what kiosks have applied.
+  ///
+  /// - Parameter rounds: the latest last.
+  package init(of rounds: some Sequence<Round>) {
+    for sheet in rounds.lazy.flatMap(\.sheets) {
+      guard let visit = sheet.visit, visit.isDone else { continue }
+      titles[sheet.kiosk] = sheet.name
+      let missing = visit.missing
+      for line in sheet.lines {
+        let fruit = line.fruit.id
+        names[fruit] = line.fruit.name
+        var difference = kiosks[sheet.kiosk]?[fruit] ?? Difference()
+        difference.add(line, visit, missing[fruit])
+        kiosks[sheet.kiosk, default: [:]][fruit] = difference
+        fruits[fruit, default: Difference()].add(line, visit, missing[fruit])
+      }
+    }
+  }
+}
+
+extension RoundDifferences.Difference {
+  fileprivate mutating func add(_ line: Round.Line, _ visit: Round.Visit, _ missing: Int?) {
+    if let missing {
+      counts += 1
+      self.missing += missing
+    }
+    planned += line.bring
+    brought += visit.brought[line.fruit.id] ?? 0
+  }
+}
