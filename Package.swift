@@ -121,8 +121,9 @@ let package = Package(
         nioSSL,
       ],
       resources: [
-        .embedInCode("Assets/icon.svg"), .embedInCode("Assets/script.js"),
-        .embedInCode("Assets/style.css"),
+        .embedInCode("Assets/icon.svg"), .embedInCode("Assets/rounds.js"),
+        .embedInCode("Assets/script.js"), .embedInCode("Assets/style.css"),
+        .embedInCode("Assets/worker.js"),
       ],
       swiftSettings: settings),
     .executableTarget(

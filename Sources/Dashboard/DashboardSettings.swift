@@ -7,14 +7,18 @@ package struct DashboardSettings: Sendable {
   package var tls: TLS?
   /// A proxy in front of it does the encryption, and tells who asks (`X-Forwarded-For`).
   package var isBehindProxy: Bool
+  /// Where it keeps what no kiosk does.
+  package var stateFolder: String
 
   package init(
-    host: String = "127.0.0.1", port: Int = 8080, tls: TLS? = nil, isBehindProxy: Bool = false
+    host: String = "127.0.0.1", port: Int = 8080, tls: TLS? = nil, isBehindProxy: Bool = false,
+    stateFolder: String = "/var/lib/juice-dashboard"
   ) {
     self.host = host
     self.port = port
     self.tls = tls
     self.isBehindProxy = isBehindProxy
+    self.stateFolder = stateFolder
   }
 
   package struct TLS: Sendable {

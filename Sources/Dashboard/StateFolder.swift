@@ -60,6 +60,24 @@ package struct StateFolder: Sendable {
     guard parent >= 0, fsync(parent) == 0 else { throw StateError(folder) }
   }
 
+  /// Nothing if it is not there.
+  package func remove(_ name: String) throws(StateError) {
+    let place = place(of: name)
+    guard unlink(place) == 0 || errno == ENOENT else { throw StateError(place) }
+  }
+
+  /// Of what is in a folder in it, sorted; none if it is not there.
+  package func names(in folder: String) throws(StateError) -> [String] {
+    let place = place(of: folder)
+    do {
+      return try FileManager.default.contentsOfDirectory(atPath: place).sorted()
+    } catch CocoaError.fileReadNoSuchFile {
+      return []
+    } catch {
+      throw StateError(place, "cannot be read: \(error.localizedDescription)")
+    }
+  }
+
   private func place(of name: String) -> String { "\(path)/\(name)" }
 }
 
@@ -70,5 +88,5 @@ package struct StateError: Error, CustomStringConvertible {
   /// As the last call of the system has said.
   fileprivate init(_ place: String) { self.init(place, String(cString: strerror(errno))) }
 
-  fileprivate init(_ place: String, _ problem: String) { description = "\(place): \(problem)" }
+  init(_ place: String, _ problem: String) { description = "\(place): \(problem)" }
 }

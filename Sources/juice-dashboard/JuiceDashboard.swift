@@ -9,7 +9,8 @@ struct JuiceDashboard: AsyncParsableCommand {
     commandName: "juice-dashboard",
     abstract: "Shows every kiosk in the browser, and restocks them.",
     discussion: """
-      It is an MQTT client like any other, keeps nothing on disk, and shows what the kiosks tell. \
+      It is an MQTT client like any other, and shows what the kiosks tell. Of its own it keeps its \
+      users and the rounds that were planned. \
       Every command reads the same configuration file: the one given with --config, else \
       /etc/juice-dashboard/dashboard.yaml, else none, which means the defaults: a broker on \
       127.0.0.1:1883, and pages at http://127.0.0.1:8080. Variables such as KIOSK_BROKER_HOST and \

@@ -39,8 +39,11 @@ final class Scene: Sendable {
     self.clock = clock
   }
 
+  /// - Parameter patience: how long a command waits. A test that is held up still gets the answer that
+  ///   it waits for.
   static func run(
     _ settings: DashboardSettings = DashboardSettings(port: 0),
+    patience: Duration = .seconds(600),
     _ body: @Sendable @escaping (Scene) async throws -> Void
   ) async throws {
     try await withUserFile { users in
@@ -48,11 +51,12 @@ final class Scene: Sendable {
       try users.update { $0 = [minji.name: minji, vera.name: vera] }
       let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
       let (network, time) = (MemoryBroker(), Timestamp(milliseconds: 1_795_251_600_000))
-      // A test that is held up still gets the answer that it waits for.
       let link = KioskLink(
-        broker: network.client(), root: "kiosk", now: { time }, patience: .seconds(600),
+        broker: network.client(), root: "kiosk", now: { time }, patience: patience,
         logger: logger)
       let clock = Clock()
+      var settings = settings
+      settings.stateFolder = "\(users.path).state"
       let dashboard = DashboardServer(
         settings: settings, users: users, link: link, cost: .small,
         now: { clock.now.withLock { $0 } })

@@ -15,6 +15,8 @@ class Proxy:
         self.port = free_port()
         # Packets of this type do not come through from the broker.
         self.swallows: int | None = None
+        # Whoever connects is cut off at once.
+        self.is_down = False
         self.cuts = 0
         self._bytes_left: int | None = None
         self._others: dict[socket.socket, socket.socket] = {}
@@ -57,6 +59,9 @@ class Proxy:
 
     def _accept(self) -> None:
         client, _ = self._listener.accept()
+        if self.is_down:
+            client.close()
+            return
         try:
             broker = socket.create_connection(("127.0.0.1", self.target))
         except OSError:

@@ -10,9 +10,18 @@ struct Asset: Sendable {
   static let stylesheet = Asset("style.css", "text/css; charset=utf-8", PackageResources.style_css)
   static let script = Asset(
     "script.js", "text/javascript; charset=utf-8", PackageResources.script_js)
+  static let roundScript = Asset(
+    "rounds.js", "text/javascript; charset=utf-8", PackageResources.rounds_js)
   static let icon = Asset("icon.svg", "image/svg+xml", PackageResources.icon_svg)
 
-  static let all = [stylesheet, script, icon]
+  static let all = [stylesheet, script, roundScript, icon]
+
+  /// The service worker. Its path says which pages it may serve, and browsers ask for it again.
+  static let worker = Asset(
+    path: "/worker.js", type: "text/javascript; charset=utf-8", bytes: PackageResources.worker_js,
+    caching: "no-cache")
+
+  private var caching = "public, max-age=31536000, immutable"
 
   private init(_ name: String, _ type: String, _ bytes: [UInt8]) {
     path = "/assets/\(Seal(key: []).code(for: String(decoding: bytes, as: UTF8.self)))/\(name)"
@@ -20,10 +29,14 @@ struct Asset: Sendable {
     self.bytes = bytes
   }
 
+  private init(path: String, type: String, bytes: [UInt8], caching: String) {
+    (self.path, self.type, self.bytes, self.caching) = (path, type, bytes, caching)
+  }
+
   var response: Response {
     Response(
       status: .ok,
-      headers: [.contentType: type, .cacheControl: "public, max-age=31536000, immutable"],
+      headers: [.contentType: type, .cacheControl: caching],
       body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
   }
 }

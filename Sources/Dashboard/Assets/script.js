@@ -130,4 +130,8 @@ document.querySelectorAll("form[data-inline]").forEach((form) => {
   });
 });
 document.querySelectorAll(".stepper").forEach(enliven);
+// Whoever logs out leaves no pages behind.
+document.querySelector("form[action='/logout']")?.addEventListener("submit", () => {
+  globalThis.caches?.delete("rounds");
+});
 if (document.body.dataset.live) listen(document.body.dataset.live);

@@ -1,3 +1,4 @@
+import Fleet
 import JuiceDomain
 import ServiceLifecycle
 import Synchronization
@@ -8,6 +9,7 @@ final class LiveUpdates: Service {
   enum Interest: Sendable, Hashable {
     case fleet
     case kiosk(KioskID)
+    case round(Round.ID)
   }
 
   /// So many pages are kept up to date at once; one more is refused, and has to be reloaded by hand.
@@ -45,9 +47,12 @@ final class LiveUpdates: Service {
       switch interest {
       case .fleet: true
       case .kiosk(let id): kiosks.contains(id)
+      case .round: false
       }
     }
   }
+
+  func changed(_ round: Round.ID) { signal { $0 == .round(round) } }
 
   func everythingChanged() { signal { _ in true } }
 

@@ -13,6 +13,11 @@ enum ErrorPage {
       var response = page(visit, status, visit.language(english, korean)).response(visit)
       response.headers[.retryAfter] = refusal.wait.map { String($0) }
       return response
+    case let error as StateError:
+      logger.error("\(error)")
+      let text = visit.language(
+        "This cannot be kept, and nothing was sent: \(error)", "저장할 수 없어서 아무것도 보내지 않았어요: \(error)")
+      return page(visit, .serviceUnavailable, text).response(visit)
     case let error as any HTTPResponseError:
       let text = visit.language(
         error.status == .notFound ? "There is no such page." : "This cannot be answered.",

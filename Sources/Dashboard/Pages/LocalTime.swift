@@ -26,6 +26,25 @@ struct LocalTime: Sendable {
     "<time datetime=\"\(time.description)\">\(text(time))</time>"
   }
 
+  /// `2026-11-21T14:05`, as a form has it.
+  func field(_ time: Timestamp) -> String {
+    let (day, minute) = local(time)
+    return "\(CivilDate(daysSinceEpoch: day))T\(pad(minute / 60)):\(pad(minute % 60))"
+  }
+
+  /// What `field` has written. Of an hour that comes twice, when the clocks go back, one is taken.
+  func time(field: String) -> Timestamp? {
+    // Some browsers add the seconds.
+    let seconds = field.utf8.count == 16 ? ":00" : ""
+    guard let local = Timestamp("\(field)\(seconds)Z") else { return nil }
+    func offset(_ time: Timestamp) -> Int64 {
+      let date = Date(timeIntervalSince1970: Double(time.milliseconds) / 1000)
+      return Int64(zone.secondsFromGMT(for: date)) * 1000
+    }
+    let guess = Timestamp(milliseconds: local.milliseconds - offset(local))
+    return Timestamp(milliseconds: local.milliseconds - offset(guess))
+  }
+
   /// `Nov 21`
   func day(_ date: CivilDate) -> String {
     let month = Int(date.month)

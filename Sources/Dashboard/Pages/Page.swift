@@ -11,6 +11,8 @@ struct Page {
   var status = HTTPResponse.Status.ok
   /// Without the bar at the top: for a screen on a wall.
   var isBare = false
+  /// Of its own, after the one of all pages.
+  var scripts: [Asset] = []
 
   func response(_ visit: PageContext) -> Response {
     Response(
@@ -31,7 +33,7 @@ struct Page {
       <title>\(title) · Juice Kiosk</title>
       <link rel="icon" href="\(Asset.icon.path)">
       <link rel="stylesheet" href="\(Asset.stylesheet.path)">
-      <script src="\(Asset.script.path)" defer></script>
+      <script src="\(Asset.script.path)" defer></script>\(scripts.map { "\n<script type=\"module\" src=\"\($0.path)\"></script>" as HTML })
       </head>
       <body\(liveAttribute)>
       <a class="skip" href="#main">\(language("Skip to the content", "본문으로 건너뛰기"))</a>
@@ -59,13 +61,14 @@ struct Page {
       </form>
       """
     }
+    let rounds: HTML = "<a href=\"/rounds\">\(language("Rounds", "순회"))</a>\n"
     return """
       <header class="bar">
       <a class="brand" href="/"><img src="\(Asset.icon.path)" alt="" width="28" height="28">Juice Kiosk</a>
       <nav aria-label="\(language("Account", "계정"))">
       <a href="/language/\(other.rawValue)?to=\(visit.place.percentEncoded)" lang="\(other.rawValue)" \
       hreflang="\(other.rawValue)" rel="nofollow">\(other("English", "한국어"))</a>
-      \(user)
+      \(visit.user == nil ? .empty : rounds)\(user)
       </nav>
       </header>
       """

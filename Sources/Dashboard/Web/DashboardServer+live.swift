@@ -10,7 +10,7 @@ extension DashboardServer {
   func live(
     _ request: Request, _ visit: PageContext, interest: LiveUpdates.Interest,
     pause: Duration = .milliseconds(200),
-    parts: @escaping @Sendable () throws -> [LivePart]
+    parts: @escaping @Sendable () async throws -> [LivePart]
   ) throws -> Response {
     guard let signals = link.updates.subscribe(to: interest) else { throw Refusal.tooManyPages }
     let doorkeeper = doorkeeper
@@ -19,7 +19,7 @@ extension DashboardServer {
         var shown: Set<LivePart> = []
         for await _ in signals {
           guard doorkeeper.user(of: visit.token) == visit.user else { break }
-          let parts = try parts()
+          let parts = try await parts()
           let changed = parts.filter { !shown.contains($0) }
           shown = Set(parts)
           try await writer.write(ByteBuffer(string: Self.event(changed)))

@@ -16,6 +16,7 @@ package struct DashboardServer: Sendable {
   let link: KioskLink
   let sessions = Sessions()
   let door: PasswordDoor
+  let rounds: RoundBook
   let now: @Sendable () -> ContinuousClock.Instant
 
   /// - Parameters:
@@ -30,6 +31,7 @@ package struct DashboardServer: Sendable {
     self.users = users
     self.link = link
     door = PasswordDoor(users: users, cost: cost)
+    rounds = RoundBook(folder: StateFolder(path: settings.stateFolder))
     self.now = now
   }
 
@@ -76,7 +78,7 @@ package struct DashboardServer: Sendable {
   func router() -> Router<PageContext> {
     let router = Router(context: PageContext.self)
     router.add(middleware: doorkeeper)
-    for asset in Asset.all {
+    for asset in Asset.all + [.worker] {
       router.get(RouterPath(asset.path)) { _, _ in asset.response }
     }
     addDoor(to: router)
@@ -84,6 +86,7 @@ package struct DashboardServer: Sendable {
     addFleet(to: inside)
     addKiosk(to: inside.group("kiosks/:kiosk"))
     addPanel(to: inside.group("kiosks/:kiosk"))
+    addRounds(to: inside.group("rounds"))
     return router
   }
 }

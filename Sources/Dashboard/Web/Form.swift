@@ -15,6 +15,11 @@ struct Form: Sendable {
 
   subscript(name: String) -> String? { fields[name] }
 
+  /// What follows `prefix` in the names of the fields that begin with it.
+  func names(_ prefix: String) -> [String] {
+    fields.keys.filter { $0.hasPrefix(prefix) }.map { String($0.dropFirst(prefix.count)) }.sorted()
+  }
+
   /// A whole number; `nil` where there is none, or an empty field.
   func number(_ name: String) throws(Refusal) -> Int? {
     guard let text = fields[name]?.filter({ !$0.isWhitespace }), !text.isEmpty else { return nil }

@@ -1,3 +1,4 @@
+import Fleet
 import Hummingbird
 import JuiceDomain
 import NIOCore
@@ -29,6 +30,16 @@ struct PageContext: RequestContext {
   /// The kiosk that the path names.
   func kioskID() throws(Refusal) -> KioskID {
     guard let id = coreContext.parameters.get("kiosk").flatMap({ KioskID($0) }) else {
+      throw .notFound
+    }
+    return id
+  }
+}
+
+extension PageContext {
+  /// The round that the path names.
+  func roundID() throws(Refusal) -> Round.ID {
+    guard let id = coreContext.parameters.get("round").flatMap({ Round.ID($0) }) else {
       throw .notFound
     }
     return id

@@ -83,7 +83,7 @@ extension DashboardSettings {
       host: configuration.host, port: configuration.port,
       tls: configuration.tls.map { tls in
         TLS(certificateFile: tls.certificateFile, keyFile: tls.keyFile)
-      }, isBehindProxy: configuration.isBehindProxy)
+      }, isBehindProxy: configuration.isBehindProxy, stateFolder: configuration.stateFolder)
   }
 
   fileprivate var address: String {

@@ -1,0 +1,87 @@
+import Fleet
+import Hummingbird
+import JuiceDomain
+
+/// Tables for a spreadsheet (RFC 4180).
+enum RoundCSV {
+  /// A row for each fruit of each kiosk.
+  static func sheets(_ round: Round, _ language: Language) -> String {
+    var rows: [[Cell]] = [
+      [
+        "kiosk", "name", "place", "fruit", "now", "expected", "bring", "brought", "counted",
+        "ledger", "missing", "user", "status",
+      ]
+    ]
+    for sheet in round.sheets {
+      let visit = sheet.visit
+      let done = sheet.visit.flatMap { $0.isDone ? $0 : nil }
+      for line in sheet.lines {
+        let fruit = line.fruit.id
+        rows.append([
+          .text(sheet.kiosk.text), .text(sheet.title(language)), .text(sheet.place ?? ""),
+          .text(line.fruit.name[language]), .number(line.now), .number(line.expected),
+          .number(line.bring), .number(done.map { $0.brought[fruit] ?? 0 }),
+          .number(done?.counted[fruit]), .number(done?.ledger[fruit]),
+          .number(done?.missing[fruit]), .text(visit?.user ?? ""), .text(sheet.status),
+        ])
+      }
+    }
+    return text(rows)
+  }
+
+  /// A row for each fruit.
+  static func load(_ round: Round, _ language: Language) -> String {
+    let rows: [[Cell]] = round.load.map { load in
+      [
+        .text(load.fruit.name[language]), .number(load.sum), .number(load.crate),
+        .number(load.crates), .number(load.amount),
+      ]
+    }
+    return text([["fruit", "sum", "in_a_crate", "crates", "load"]] + rows)
+  }
+
+  static func response(_ text: String, name: String) -> Response {
+    Response(
+      status: .ok,
+      headers: [
+        .contentType: "text/csv; charset=utf-8; header=present",
+        .contentDisposition: "attachment; filename=\"\(name).csv\"",
+      ],
+      body: ResponseBody(byteBuffer: ByteBuffer(string: text)))
+  }
+
+  enum Cell: ExpressibleByStringLiteral {
+    case text(String)
+    /// Empty where there is none.
+    case number(Int?)
+
+    init(stringLiteral text: String) { self = .text(text) }
+
+    fileprivate var field: String {
+      switch self {
+      case .number(let number): number.map { String($0) } ?? ""
+      case .text(let text): "\"\(text.withoutFormula.replacing("\"", with: "\"\""))\""
+      }
+    }
+  }
+
+  /// Excel takes UTF-8 for what it is only after a byte order mark.
+  static func text(_ rows: [[Cell]]) -> String {
+    "\u{FEFF}" + rows.map { $0.map(\.field).joined(separator: ",") + "\r\n" }.joined()
+  }
+}
+
+extension String {
+  /// What a spreadsheet would take for a formula begins with an apostrophe instead (OWASP, "CSV
+  /// Injection"); also after spaces, which some leave out.
+  fileprivate var withoutFormula: String {
+    let first = unicodeScalars.first {
+      !$0.properties.isWhitespace || $0 == "\t" || $0 == "\r" || $0 == "\n"
+    }
+    switch first {
+    // The wide forms are what Excel in East Asia takes for the same.
+    case "=", "+", "-", "@", "\t", "\r", "\n", "|", "%", "＝", "＋", "－", "＠": return "'\(self)"
+    default: return self
+    }
+  }
+}

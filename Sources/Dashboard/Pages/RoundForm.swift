@@ -1,0 +1,141 @@
+import Fleet
+import JuiceDomain
+import KioskMessages
+
+/// When a round is to be, and to which kiosks: those that would run dry are ticked.
+struct RoundForm {
+  /// More are found by what is looked for.
+  static let maximumShown = 200
+
+  let fleet: KioskFleet
+  let plan: RoundPlan
+  /// A part of a name, or of a state, as on the list of kiosks.
+  let filter: String
+  let now: Timestamp
+  let visit: PageContext
+  var problem: String?
+
+  private var language: Language { visit.language }
+  private var zone: String? { fleet.timeZone }
+  private var moment: LocalTime { LocalTime(zone, now: now, language) }
+
+  func page() -> Page {
+    let title = language("Plan a round", "순회 계획하기")
+    let notice: HTML? = problem.map { "<p class=\"notice bad\" role=\"alert\">\($0)</p>" }
+    let fills: [HTML] = RoundPlan.Fill.allCases.map { fill in
+      """
+      <label class="choice"><input type="radio" name="fill" value="\(fill.rawValue)"\
+      \(fill == plan.fill ? " checked" : .empty)> \(words(fill))</label>
+
+      """
+    }
+    return Page(
+      title: title,
+      body: """
+        <p class="path"><a href="/rounds">← \(language("Rounds", "순회"))</a></p>
+        <h1>\(title)</h1>
+        \(notice)
+        <form method="get" action="/rounds/new" class="card plan">
+        <div class="fields">
+        <label>\(language("Arrival", "도착"))
+        <input type="datetime-local" name="arrival" value="\(moment.field(plan.arrival))" required></label>
+        <label>\(language("Must last until", "다음 순회"))
+        <input type="datetime-local" name="until" value="\(moment.field(plan.end))" required></label>
+        <label>\(language("Margin in percent", "여유 (%)"))
+        <input type="number" inputmode="numeric" name="margin" min="\(RoundPlan.margins.lowerBound)" \
+        max="\(RoundPlan.margins.upperBound)" value="\(plan.margin)" required></label>
+        <label>\(language("Find kiosks", "키오스크 찾기"))
+        <input type="search" name="q" value="\(filter)"></label>
+        </div>
+        <fieldset><legend>\(language("Bring", "가져갈 수량"))</legend>\(fills)</fieldset>
+        <p class="muted">\(language("Times are those of", "시간대:")) \(zone ?? "UTC").</p>
+        <div class="actions"><button>\(language("Propose", "다시 제안"))</button></div>
+        </form>
+        \(kiosks)
+        """)
+  }
+
+  private func words(_ fill: RoundPlan.Fill) -> String {
+    switch fill {
+    case .capacity: language("as much as there is room for", "가득 채울 만큼")
+    case .need: language("as much as is needed", "필요한 만큼")
+    }
+  }
+
+  /// Those that would run dry first; then as on the list of kiosks.
+  private var kiosks: HTML {
+    let found = fleet.byUrgency(matching: filter).map { kiosk in
+      (kiosk: kiosk, short: plan.shortFruits(of: kiosk, at: now))
+    }
+    let sorted = found.filter { !$0.short.isEmpty } + found.filter(\.short.isEmpty)
+    guard !sorted.isEmpty else {
+      return """
+        <p class="empty">\(language("No kiosk matches.", "찾는 키오스크가 없어요."))</p>
+        """
+    }
+    let proposed = found.count { !$0.short.isEmpty && $0.kiosk.isKnown }
+    let more = sorted.count - Self.maximumShown
+    return """
+      <form method="post" action="/rounds">
+      <input type="hidden" name="proof" value="\(visit.proof)">
+      <input type="hidden" name="arrival" value="\(moment.field(plan.arrival))">
+      <input type="hidden" name="until" value="\(moment.field(plan.end))">
+      <input type="hidden" name="margin" value="\(plan.margin)">
+      <input type="hidden" name="fill" value="\(plan.fill.rawValue)">
+      <section class="card"><h2>\(language("Kiosks", "키오스크"))</h2>
+      <p class="muted">\(language(
+        "\(proposed) would run dry before \(moment.text(plan.end)), with a margin of \(plan.margin) %: they are ticked.",
+        "여유 \(plan.margin)% 기준, \(moment.text(plan.end)) 전에 품절될 키오스크 \(proposed)곳을 골랐어요."))</p>
+      <ul class="choices">\(sorted.prefix(Self.maximumShown).enumerated().map { row($0.element, isFirst: $0.offset < Round.maximumKiosks) })</ul>
+      \(more > 0 ? "<p class=\"muted\">+\(more)</p>" : .empty)
+      <div class="actions"><button class="primary">\(language("Make the round", "순회 만들기"))</button></div>
+      </section></form>
+      """
+  }
+
+  /// - Parameter isFirst: whether it is one of so many as may be in a round.
+  private func row(
+    _ choice: (kiosk: KioskState, short: [Fruit.ID]), isFirst: Bool
+  ) -> HTML {
+    let (kiosk, short) = choice
+    let isTicked = !short.isEmpty && kiosk.isKnown && isFirst
+    var chips: [HTML] = short.map { fruit in
+      "<span class=\"chip warn\">\(kiosk.name(of: fruit, language))</span>"
+    }
+    if !kiosk.isOnline {
+      chips.append("<span class=\"chip bad\">\(language("Offline", "오프라인"))</span>")
+    }
+    if !kiosk.isKnown {
+      chips.append("<span class=\"chip bad\">\(language("stock unknown", "재고 모름"))</span>")
+    } else if !kiosk.isForecast {
+      chips.append("<span class=\"chip\">\(language("no forecast", "예측 없음"))</span>")
+    }
+    return """
+      <li><label class="choice"><input type="checkbox" name="kiosk.\(kiosk.id)" value="1"\
+      \(isTicked ? " checked" : .empty)\(kiosk.isKnown ? .empty : " disabled")>
+      <span><b>\(kiosk.title(language))</b> <span class="muted">\(kiosk.place ?? "")</span></span></label>
+      <span class="chips">\(chips)</span></li>
+
+      """
+  }
+}
+
+extension KioskState {
+  /// Whether it has told what a sheet needs.
+  fileprivate var isKnown: Bool { menu != nil && stock != nil }
+
+  /// Whether there is a forecast for all of its fruits.
+  fileprivate var isForecast: Bool {
+    guard let forecast else { return false }
+    return menu?.menu.fruits.allSatisfy { forecast.fruits[$0.id]?.use.isEmpty == false } ?? false
+  }
+}
+
+extension KioskFleet {
+  /// That of most of its kiosks.
+  var timeZone: String? {
+    var counts: [String: Int] = [:]
+    for zone in kiosks.values.compactMap(\.timeZone) { counts[zone, default: 0] += 1 }
+    return counts.max { ($0.value, $1.key) < ($1.value, $0.key) }?.key
+  }
+}

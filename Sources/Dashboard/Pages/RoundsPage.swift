@@ -1,0 +1,131 @@
+import Fleet
+import JuiceDomain
+import KioskMessages
+
+/// Every round that is kept, and what they say together of what was missing.
+struct RoundsPage {
+  /// The latest first.
+  let rounds: [Round]
+  /// What is wrong with files of rounds.
+  let problems: [StateError]
+  let now: Timestamp
+  let visit: PageContext
+
+  private var language: Language { visit.language }
+
+  func page() -> Page {
+    let title = language("Rounds", "순회")
+    let new: HTML = """
+      <p><a class="button primary" href="/rounds/new">\(language("Plan a round", "순회 계획하기"))</a></p>
+      """
+    let notices: [HTML] = problems.map { problem in
+      """
+      <p class="notice bad" role="alert">\(language(
+        "This round is left out, and its file stays as it is:", "읽을 수 없어 뺀 순회 파일이에요:"))
+      \(problem.description)</p>
+      """
+    }
+    return Page(
+      title: title,
+      body: """
+        <h1>\(title)</h1>
+        \(notices)\(visit.isOperator ? new : .empty)
+        \(KeptSheets(visit: visit).html)
+        \(rounds.isEmpty ? nothing : list)
+        \(differences)
+        """, scripts: [.roundScript])
+  }
+
+  private var nothing: HTML {
+    let text = language(
+      "There is no round yet. One begins with the kiosks that would run dry.",
+      "아직 순회가 없어요. 곧 품절될 키오스크부터 계획해 보세요.")
+    return "<p class=\"empty\">\(text)</p>"
+  }
+
+  private var list: HTML {
+    let rows: [HTML] = rounds.map { round in
+      let moment = LocalTime(round.timeZone, now: now, language)
+      let done = round.sheets.count { $0.visit?.isDone == true }
+      let style: HTML = done == round.sheets.count ? "good" : ""
+      return """
+        <tr><th scope="row"><a href="/rounds/\(round.id)">\(moment.text(round.plan.arrival))</a></th>
+        <td><span class="chip \(style)">\(done) / \(round.sheets.count)</span></td>
+        <td>\(round.load.reduce(0) { $0 + $1.sum })</td>
+        <td>\(round.madeBy)</td></tr>
+
+        """
+    }
+    return """
+      <section class="card"><div class="wide"><table class="review">
+      <thead><tr><th scope="col">\(language("Round", "순회"))</th>
+      <th scope="col">\(language("Kiosks done", "완료한 키오스크"))</th>
+      <th scope="col">\(language("Fruit", "과일"))</th>
+      <th scope="col">\(language("Planned by", "계획한 사람"))</th></tr></thead>
+      <tbody>\(rows)</tbody></table></div></section>
+      """
+  }
+
+  private var differences: HTML {
+    let differences = RoundDifferences(of: rounds.reversed())
+    guard !differences.kiosks.isEmpty else { return "" }
+    let fruits = differences.fruits.keys.sorted()
+    func cell(_ difference: RoundDifferences.Difference?) -> HTML {
+      guard let difference, difference.counts > 0 else { return "<td class=\"muted\">–</td>" }
+      let style: HTML = difference.missing > 0 ? " class=\"short\"" : ""
+      return "<td\(style)>\(signed(-difference.missing))</td>"
+    }
+    func brought(_ difference: RoundDifferences.Difference?) -> HTML {
+      "<td>\(difference?.brought ?? 0) / \(difference?.planned ?? 0)</td>"
+    }
+    let rows: [HTML] = differences.kiosks.keys.sorted().map { kiosk in
+      let title = differences.titles[kiosk]?[language] ?? kiosk.text
+      return """
+        <tr><th scope="row">\(title)</th>\(fruits.map { cell(differences.kiosks[kiosk]?[$0]) })</tr>
+
+        """
+    }
+    return """
+      <section class="card"><h2>\(language("Counted against the ledger", "장부와 실제 수량의 차이"))</h2>
+      <p class="muted">\(language(
+        "What was there more (+) or less (−) than the ledger said, over all rounds that are kept.",
+        "보관된 모든 순회에서 장부보다 많거나(+) 적었던(−) 수량이에요."))</p>
+      <div class="wide"><table class="review" id="missing">
+      <thead><tr><th scope="col">\(language("Kiosk", "키오스크"))</th>
+      \(fruits.map { "<th scope=\"col\">\(differences.names[$0]?[language] ?? $0.text)</th>" as HTML })</tr></thead>
+      <tbody>\(rows)</tbody>
+      <tfoot><tr><th scope="row">\(language("All", "모두"))</th>\(fruits.map { cell(differences.fruits[$0]) })</tr>
+      <tr><th scope="row">\(language("Brought / planned", "채운 수량 / 계획"))</th>\
+      \(fruits.map { brought(differences.fruits[$0]) })</tr></tfoot></table></div></section>
+      """
+  }
+}
+
+/// `+3`, `−2`, `0`.
+func signed(_ number: Int) -> String {
+  number > 0 ? "+\(number)" : number < 0 ? "−\(number.magnitude)" : "0"
+}
+
+/// Sheets that this browser has kept, since there was no network: the script fills it in.
+struct KeptSheets {
+  let visit: PageContext
+
+  var html: HTML {
+    let language = visit.language
+    return """
+      <section class="card kept" id="kept" aria-live="polite" hidden data-user="\(visit.user?.name.text ?? "")"
+      data-draft="\(language("begun, not confirmed", "작성 중"))"
+      data-waiting="\(language("waits for a network", "네트워크를 기다리는 중"))"
+      data-unknown="\(language("the kiosk has not answered yet; is sent again", "키오스크 응답 대기 중, 다시 보내요"))"
+      data-login="\(language("log in to send it", "로그인하면 보내요"))"
+      data-other="\(language("waits until its user is logged in:", "다음 사용자가 로그인하면 보내요:"))"
+      data-refused="\(language("the server does not take it; open it", "서버가 받지 않았어요. 열어 보세요"))"
+      data-gone="\(language("its round is gone; note the numbers down, then discard it", "순회가 삭제됐어요. 수량을 적어 두고 지우세요"))"
+      data-look="\(language("nothing was changed; open it", "바뀐 것이 없어요. 열어 보세요"))"
+      data-discard="\(language("Discard", "지우기"))"
+      data-along="\(language("This round opens without a network, too.", "네트워크가 없어도 열 수 있어요."))">
+      <h2>\(language("In this browser", "이 브라우저에 보관 중"))</h2><ul></ul></section>
+      <p id="along" class="muted" role="status"></p>
+      """
+  }
+}
