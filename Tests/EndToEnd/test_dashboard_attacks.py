@@ -91,6 +91,11 @@ FORMS = {
     "/kiosks/k1/service": {"id": "attack-2", "service": "closed"},
     "/kiosks/k1/panel": {"id": "attack-3", "juice": "kiwi"},
     "/kiosks/k1/job": {"id": "attack-4", "decision": "give_back.1"},
+    "/rounds": {
+        "arrival": "2030-01-01T08:00", "until": "2030-01-02T08:00", "margin": "0", "kiosk.k1": "1"
+    },
+    "/rounds/r1/delete": {},
+    "/rounds/r1/kiosks/k1": {"id": "attack-5", "brought.kiwi": "1"},
 }
 
 

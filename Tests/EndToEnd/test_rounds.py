@@ -365,6 +365,34 @@ def test_whoever_is_logged_out_meanwhile_loses_no_sheet(
     assert [e["source"] for e in kiosks["k1"].ledger() if e["status"] == "restocked"] == ["restock/minji"]
 
 
+def test_of_two_who_fill_in_a_sheet_the_first_counts(
+    make_browser: MakeBrowser, kiosks: dict[str, Kiosk], road: Road
+) -> None:
+    phone = make_browser(road, width=390).log_in()
+    eventually(lambda: len(phone.open("/rounds/new").all("[name^='kiosk.']:enabled")) == 3)
+    path = plan(phone, "k1", "k2")
+    phone.wait_for("This round opens without a network, too.", "#along")
+    desk = make_browser().log_in(path=f"{path}/kiosks/k1")
+    road.cut(phone)
+    phone.open(f"{path}/kiosks/k1")
+    fill(phone, kiwi="+7")
+    phone.press("form[data-fill] .primary")
+    phone.wait_for("waits for a network", "#kept")
+    phone.open(path)
+    fill(desk, kiwi="+9")
+    desk.press("form[data-fill] .primary")
+    desk.wait_for("Done.")
+    complaints_of_the_network(phone)
+    road.mend(phone)
+    # Away from the sheet's own page: the numbers are shown until they are discarded.
+    phone.wait_for("was sent before with other numbers", "#kept")
+    phone.wait_for("brought.kiwi 7", "#kept")
+    assert restocks(kiosks["k1"]) == [{"kiwi": 9}]
+    phone.press("#kept button")
+    eventually(lambda: not phone.one("#kept").is_displayed())
+    complaints_of_the_network(phone)
+
+
 def test_a_kiosk_that_does_not_answer_is_asked_again(
     make_browser: MakeBrowser, kiosks: dict[str, Kiosk]
 ) -> None:

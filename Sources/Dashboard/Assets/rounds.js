@@ -36,11 +36,12 @@ const show = () => {
     link.href = path;
     link.textContent = title;
     const chip = document.createElement("span");
-    chip.className = state === "look" || state === "refused" || state === "gone" ? "chip bad" : "chip warn";
+    const isWaiting = state === "draft" || UNSENT.includes(state);
+    chip.className = isWaiting ? "chip warn" : "chip bad";
     chip.textContent = section.dataset[state] + (state === "other" ? ` ${owner}` : "");
     row.dataset.state = state;
     row.append(link, " ", chip);
-    if (state === "gone") {
+    if (state === "gone" || state === "others") {
       const numbers = fields.filter(([name, value]) => name !== "id" && value !== "");
       const button = document.createElement("button");
       button.type = "button";
@@ -91,8 +92,9 @@ const deliver = async (path) => {
     if (!outcome) return keep(path, { state: "waiting" });
     const isHere = path === location.pathname;
     if (outcome === "unknown") keep(path, { state: "unknown" });
+    else if (outcome === "others") keep(path, { state: "others" });
     else if (outcome === "applied" || isHere) discard(path);
-    else keep(path, { state: "look" });
+    else keep(path, { state: outcome === "again" ? "again" : "look" });
     if (isHere && outcome !== sheet.state) exchange(page);
   } catch {
     keep(path, { state: sheet.state === "unknown" ? "unknown" : "waiting" });
@@ -134,8 +136,8 @@ const enlivenSheet = () => {
   if (kept && outcome !== "unknown") {
     for (const [name, value] of kept.fields) {
       const field = form.elements[name];
-      // The id and the ledger's numbers are those of when it was filled in.
-      if (field && (name !== "id" || kept.state !== "draft")) field.value = value;
+      // What may have been sent already keeps its id.
+      if (field && (name !== "id" || UNSENT.includes(kept.state))) field.value = value;
     }
   }
   form.addEventListener("input", ({ target }) => {

@@ -121,6 +121,8 @@ struct KeptSheets {
       data-other="\(language("waits until its user is logged in:", "다음 사용자가 로그인하면 보내요:"))"
       data-refused="\(language("the server does not take it; open it", "서버가 받지 않았어요. 열어 보세요"))"
       data-gone="\(language("its round is gone; note the numbers down, then discard it", "순회가 삭제됐어요. 수량을 적어 두고 지우세요"))"
+      data-again="\(language("not sent: look at it, and confirm it again", "보내지 않았어요. 보고 다시 확인해 주세요"))"
+      data-others="\(language("was sent before with other numbers; these were not sent", "다른 수량으로 이미 보냈어요. 이 수량은 보내지 않았어요"))"
       data-look="\(language("nothing was changed; open it", "바뀐 것이 없어요. 열어 보세요"))"
       data-discard="\(language("Discard", "지우기"))"
       data-along="\(language("This round opens without a network, too.", "네트워크가 없어도 열 수 있어요."))">

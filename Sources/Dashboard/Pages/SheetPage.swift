@@ -47,8 +47,8 @@ struct SheetPage {
   /// What the script does next.
   private func outcome(_ notice: Notice?) -> String {
     switch notice {
-    case .nothingToSend, .outdated: "look"
-    case .others: sheet.visit?.outcome == .unknown ? "unknown" : "look"
+    case .nothingToSend, .outdated: "again"
+    case .others: sheet.visit?.outcome == .unknown ? "unknown" : "others"
     case nil: sheet.status
     }
   }
