@@ -46,7 +46,7 @@ enum ArchiveSchema {
       status text COLLATE "C" NOT NULL,
       source text, id text, juice text COLLATE "C", reason text, machine text COLLATE "C",
       job bigint, ticket integer, quantity integer, place integer,
-      amount numeric,
+      amount numeric, currency text COLLATE "C",
       changes jsonb, missing jsonb,
       more jsonb,
       PRIMARY KEY (kiosk, epoch, seq)

@@ -12,7 +12,7 @@ package struct EventRow: Sendable {
   let status: String
   let texts: [String?]
   let numbers: [Int?]
-  /// What was paid, or is to be, as it is written.
+  /// What the glasses cost, as it is written.
   let amount: String?
   let changes: String?
   let missing: String?
@@ -21,7 +21,7 @@ package struct EventRow: Sendable {
   /// As it arrived.
   let message: Message
 
-  static let textColumns = ["source", "id", "juice", "reason", "machine"]
+  static let textColumns = ["source", "id", "juice", "reason", "machine", "currency"]
   static let numberColumns = ["job", "ticket", "quantity", "place"]
   /// All of them, in the order of `write`.
   static let columns =
@@ -132,7 +132,8 @@ private struct Fields {
     case "ticket": numbers[1] = try integer(member, in: 0...Int(Int32.max))
     case "quantity": numbers[2] = try integer(member, in: 0...Int(Int32.max))
     case "place": numbers[3] = try integer(member, in: 0...Int(Int32.max))
-    case "amount": amount = try number(member)
+    case "currency": texts[5] = try text(member)
+    case "amount": amount = try decimal(member)
     case "changes": changes = try amounts(member)
     case "missing": missing = try amounts(member)
     default:
@@ -163,12 +164,13 @@ private struct Fields {
     return number
   }
 
-  private func number(_ member: JSON.Member) throws(UnreadableEvent) -> String {
-    switch member.value {
-    case .integer(let number): return "\(number)"
-    case .number(let number): return "\(number)"
-    default: throw UnreadableEvent("'\(member.key)' is \(member.value.kind), not a number")
+  /// A text, because a number would be rounded; and nothing that PostgreSQL cannot take.
+  private func decimal(_ member: JSON.Member) throws(UnreadableEvent) -> String {
+    let text = try text(member)
+    guard text.utf8.count <= 32, text.wholeMatch(of: /[0-9]+(\.[0-9]+)?/) != nil else {
+      throw UnreadableEvent("'\(member.key)' is no amount")
     }
+    return text
   }
 
   private func amounts(_ member: JSON.Member) throws(UnreadableEvent) -> String {

@@ -33,14 +33,15 @@ import Testing
     let row = try row(
       #"{"seq":7,"epoch":3,"at":"2026-11-21T09:00:00.5Z","source":"order/p1","id":"a1","status":"failed","#
         + #""job":5,"ticket":42,"juice":"kiwi","quantity":2,"place":1,"machine":"bar","reason":"jam","#
-        + #""amount":3.5,"changes":{"kiwi":3},"missing":{"mango":1}}"#)
+        + #""amount":"3.50","currency":"EUR","changes":{"kiwi":3},"missing":{"mango":1}}"#)
     #expect(row.key == EventKey(ledger: LedgerKey(kiosk: "k1", epoch: 3), seq: 7))
     #expect(row.at.description == "2026-11-21T09:00:00.500Z")
     #expect(row.status == "failed")
     #expect(
       columns(row) == [
         "source": "order/p1", "id": "a1", "juice": "kiwi", "reason": "jam", "machine": "bar",
-        "job": "5", "ticket": "42", "quantity": "2", "place": "1", "amount": "3.5",
+        "job": "5", "ticket": "42", "quantity": "2", "place": "1", "amount": "3.50",
+        "currency": "EUR",
         "changes": #"{"kiwi":3}"#, "missing": #"{"mango":1}"#,
       ])
   }
@@ -62,7 +63,7 @@ import Testing
     for outcome in outcomes {
       let entry = LedgerEntry(
         seq: 1, epoch: 4, at: Timestamp(milliseconds: 0), source: Source("order/p1"), id: "a1",
-        outcome: outcome)
+        outcome: outcome, amount: Currency("EUR").map { Money(units: 350, $0) })
       let row = try EventRow(
         Message(topic: "kiosk/k1/events", payload: entry.payload), of: "k1")
       #expect(row.more == nil)
@@ -92,7 +93,11 @@ import Testing
     (#"{"at":"today"}"#, "'at' is no time"),
     (#"{"status":1}"#, "'status' is a whole number, not a text"),
     (#"{"quantity":2147483648}"#, "'quantity' is out of range"),
-    (#"{"amount":"3.50"}"#, "'amount' is a text, not a number"),
+    (#"{"amount":3}"#, "'amount' is a whole number, not a text"),
+    (#"{"amount":"NaN"}"#, "'amount' is no amount"),
+    (#"{"amount":"-3.50"}"#, "'amount' is no amount"),
+    (#"{"amount":"３"}"#, "'amount' is no amount"),
+    (#"{"amount":"\#(String(repeating: "9", count: 33))"}"#, "'amount' is no amount"),
     (#"{"changes":{"kiwi":1.5}}"#, "'changes' does not say how much of which fruit"),
     (#"{"changes":{"ki wi":1}}"#, "'changes' does not say how much of which fruit"),
     (#"{"missing":[]}"#, "'missing' is an array, not an object"),

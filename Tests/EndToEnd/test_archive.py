@@ -61,15 +61,16 @@ def test_an_event_is_a_row(
     tell(
         make_client(), "k1",
         event(1, "opened", changes={"kiwi": 10}),
-        event(2, "ready", source="order/p1", id="a1", ticket=1, juice="kiwi", quantity=2, amount=7.5,
+        event(2, "ready", source="order/p1", id="a1", ticket=1, juice="kiwi", quantity=2, amount="7.50",
+              currency="EUR",
               changes={"kiwi": -6}, cup="\\N\t'\n비"),
         event(1, "opened", epoch=5),
     )
     has(database, "SELECT count(*) FROM juice.event", "3")
     row = database.query(
         "SELECT kiosk, epoch, seq, at AT TIME ZONE 'UTC', status, source, id, juice, quantity, ticket,"
-        " amount, changes->'kiwi', more->>'cup' = E'\\\\N\\t''\\n비' FROM juice.event WHERE seq = 2")
-    assert row == "k1|0|2|2026-11-01 00:02:00|ready|order/p1|a1|kiwi|2|1|7.5|-6|t"
+        " amount, currency, changes->'kiwi', more->>'cup' = E'\\\\N\\t''\\n비' FROM juice.event WHERE seq = 2")
+    assert row == "k1|0|2|2026-11-01 00:02:00|ready|order/p1|a1|kiwi|2|1|7.50|EUR|-6|t"
     assert archive.stop() == 0
     assert archive.wait_for_log("stopped")
 
@@ -159,16 +160,16 @@ def test_the_views_add_up(
     job = {"machine": "bar", "ticket": 3} | order
     events = [
         event(1, "opened", changes={"kiwi": 9, "mango": 9}),
-        event(2, "ready", **order, ticket=1, amount=3.5, changes={"kiwi": -3}),
+        event(2, "ready", **order, ticket=1, amount="3.50", changes={"kiwi": -3}),
         # 15:10 in UTC is the next day in Seoul.
-        event(3, "ready", 910, **order | {"quantity": 2}, ticket=2, amount=7, changes={"kiwi": -6}),
+        event(3, "ready", 910, **order | {"quantity": 2}, ticket=2, amount="7.00", changes={"kiwi": -6}),
         event(4, "out_of_stock", 912, **order, missing={"kiwi": 3}),
         event(5, "out_of_stock", 940, **order, missing={"kiwi": 3}),
         event(6, "rejected", 941, source="restock/desk", reason="conflict"),
         event(7, "rejected", 941, source="order/p1", juice="tea", quantity=1, reason="unknown_juice"),
         event(8, "restocked", 972, source="restock/desk", changes={"kiwi": 30, "mango": -1}),
         event(9, "accepted", 980, **job, place=1, changes={"kiwi": -3}),
-        event(10, "made", 980.5, **job, job=9, amount=3.5),
+        event(10, "made", 980.5, **job, job=9, amount="3.50"),
         event(11, "accepted", 981, **job, place=1, changes={"kiwi": -3}),
         event(12, "failed", 982, **job, job=11, reason="jam", changes={"kiwi": 3}),
         event(13, "made", 983, **job, job=99),
@@ -188,7 +189,7 @@ def test_the_views_add_up(
 
     assert view("day, juice, glasses, orders, out_of_stock, rejected, failed", "sales") == [
         "2026-11-01|kiwi|1|1|0|0|0", "2026-11-02|kiwi|4|3|3|0|1", "2026-11-02|tea|0|0|0|1|0"]
-    assert view("day, amount", "takings") == ["2026-11-01|3.5", "2026-11-02|10.5"]
+    assert view("day, amount", "takings") == ["2026-11-01|3.50", "2026-11-02|10.50"]
     assert view("day, fruit, used, restocked", "fruit_used") == [
         "2026-11-01|kiwi|3|0", "2026-11-02|kiwi|9|30", "2026-11-02|mango|0|-1"]
     assert view("fruit, hours, until IS NULL", "sold_out WHERE until IS NOT NULL") == [
