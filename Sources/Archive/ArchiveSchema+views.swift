@@ -2,10 +2,13 @@ extension ArchiveSchema {
   /// What a chain asks. Days are those of `archive.time_zone`.
   static let views = """
     CREATE VIEW juice.sales AS
-      SELECT kiosk, day, juice, glasses, orders, out_of_stock, rejected, failed FROM juice.sales_day;
+      SELECT kiosk, day, juice, sum(glasses) AS glasses, sum(orders) AS orders,
+        sum(out_of_stock) AS out_of_stock, sum(rejected) AS rejected, sum(failed) AS failed
+      FROM juice.sales_day GROUP BY kiosk, day, juice;
 
     CREATE VIEW juice.takings AS
-      SELECT kiosk, day, sum(amount) AS amount FROM juice.sales_day GROUP BY kiosk, day;
+      SELECT kiosk, day, currency, sum(amount) AS amount FROM juice.sales_day
+      WHERE currency <> '' GROUP BY kiosk, day, currency;
 
     CREATE VIEW juice.fruit_used AS
       SELECT kiosk, day, fruit, used, restocked FROM juice.fruit_day;

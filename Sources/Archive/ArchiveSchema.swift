@@ -103,13 +103,14 @@ enum ArchiveSchema {
       day date NOT NULL,
       kiosk text COLLATE "C" NOT NULL,
       juice text COLLATE "C" NOT NULL,
+      currency text COLLATE "C" NOT NULL,
       glasses bigint NOT NULL,
       orders bigint NOT NULL,
       out_of_stock bigint NOT NULL,
       rejected bigint NOT NULL,
       failed bigint NOT NULL,
       amount numeric NOT NULL,
-      PRIMARY KEY (kiosk, day, juice)
+      PRIMARY KEY (kiosk, day, juice, currency)
     ) WITH (fillfactor = 80);
     CREATE INDEX sales_day_day ON juice.sales_day (day);
 

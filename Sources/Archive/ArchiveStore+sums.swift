@@ -7,9 +7,11 @@ extension ArchiveStore {
   /// Adds what the sums do not hold yet.
   package func sumUp() throws(DatabaseError) {
     try database.transaction { () throws(DatabaseError) in
-      // One ledger after the other by its key: never all of `event`.
+      // One ledger after the other by its key: never all of `event`. What PostgreSQL does not know the size
+      // of it would sort, on the disk.
       try database.run(
         """
+        SET LOCAL enable_sort = off;
         INSERT INTO fresh SELECT event.* FROM ledger CROSS JOIN LATERAL (
           SELECT * FROM event WHERE event.kiosk = ledger.kiosk AND event.epoch = ledger.epoch
             AND event.seq > ledger.summed AND event.seq <= ledger.high OFFSET 0
@@ -30,8 +32,9 @@ extension ArchiveStore {
 
   /// As the kiosk's own report counts: what a machine has to make when it is made.
   private static let sales = """
-    INSERT INTO sales_day (day, kiosk, juice, glasses, orders, out_of_stock, rejected, failed, amount)
-    SELECT (at AT TIME ZONE $1)::date, kiosk, coalesce(juice, ''),
+    INSERT INTO sales_day
+      (day, kiosk, juice, currency, glasses, orders, out_of_stock, rejected, failed, amount)
+    SELECT (at AT TIME ZONE $1)::date, kiosk, coalesce(juice, ''), coalesce(currency, ''),
       coalesce(sum(quantity) FILTER (WHERE status IN ('ready', 'made')), 0),
       count(*) FILTER (WHERE status IN ('ready', 'made')),
       count(*) FILTER (WHERE status = 'out_of_stock'),
@@ -41,21 +44,26 @@ extension ArchiveStore {
     FROM fresh
     WHERE status IN ('ready', 'made', 'out_of_stock', 'failed', 'returned')
       OR status = 'rejected' AND source LIKE 'order/%'
-    GROUP BY 1, 2, 3
-    ON CONFLICT (kiosk, day, juice) DO UPDATE SET glasses = sales_day.glasses + excluded.glasses,
+    GROUP BY 1, 2, 3, 4
+    ON CONFLICT (kiosk, day, juice, currency) DO UPDATE SET glasses = sales_day.glasses + excluded.glasses,
       orders = sales_day.orders + excluded.orders,
       out_of_stock = sales_day.out_of_stock + excluded.out_of_stock,
       rejected = sales_day.rejected + excluded.rejected,
       failed = sales_day.failed + excluded.failed, amount = sales_day.amount + excluded.amount
     """
 
+  /// Most rows have the change of a recipe: they are counted first, and taken apart then.
   private static let fruits = """
     INSERT INTO fruit_day (day, kiosk, fruit, used, restocked)
-    SELECT (at AT TIME ZONE $1)::date, kiosk, change.key,
-      coalesce(-sum(change.value::bigint) FILTER (WHERE status <> 'restocked'), 0),
-      coalesce(sum(change.value::bigint) FILTER (WHERE status = 'restocked'), 0)
-    FROM fresh, jsonb_each(changes) change
-    WHERE changes IS NOT NULL AND status <> 'opened'
+    SELECT day, kiosk, change.key,
+      coalesce(-sum(change.value::bigint * times) FILTER (WHERE NOT is_restock), 0),
+      coalesce(sum(change.value::bigint * times) FILTER (WHERE is_restock), 0)
+    FROM (
+      SELECT (at AT TIME ZONE $1)::date AS day, kiosk, changes, status = 'restocked' AS is_restock,
+        count(*) AS times
+      FROM fresh WHERE changes IS NOT NULL AND status <> 'opened'
+      GROUP BY 1, 2, 3, 4
+    ) counted, jsonb_each(changes) change
     GROUP BY 1, 2, 3
     ON CONFLICT (kiosk, day, fruit) DO UPDATE SET used = fruit_day.used + excluded.used,
       restocked = fruit_day.restocked + excluded.restocked

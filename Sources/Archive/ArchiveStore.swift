@@ -31,6 +31,7 @@ package final class ArchiveStore {
       """
       SET search_path = juice, pg_temp;
       SET TimeZone = 'UTC';
+      SET work_mem = '64MB';
       SELECT set_config('synchronous_commit', 'on', false)
         WHERE current_setting('synchronous_commit') = 'off'
       """)

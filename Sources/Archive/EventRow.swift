@@ -5,8 +5,9 @@ package import MessageBroker
 /// An entry of a kiosk's ledger as a row of the table `event`.
 ///
 /// It is read from the event itself and not by way of `LedgerEntry`: a kiosk that is newer than the
-/// archive may tell of things that no `LedgerEntry` holds yet, and the archive keeps them.
-package struct EventRow: Sendable {
+/// archive may tell of things that no `LedgerEntry` holds yet, and the archive keeps them. A class, since
+/// rows are sorted, and there is much in each.
+package final class EventRow: Sendable {
   package let key: EventKey
   let at: Timestamp
   let status: String
@@ -28,6 +29,34 @@ package struct EventRow: Sendable {
     ["kiosk", "epoch", "seq", "at", "status"] + textColumns + numberColumns
     + ["amount", "changes", "missing", "more"]
   package static let columnList = columns.joined(separator: ", ")
+
+  /// Reads an event.
+  ///
+  /// - Parameter kiosk: who has told it.
+  /// - Throws: `UnreadableEvent`: it is no entry of a ledger, or holds what PostgreSQL cannot (U+0000, the
+  ///   year 0).
+  package init(_ message: Message, of kiosk: KioskID) throws(UnreadableEvent) {
+    let json: JSON
+    do { json = try JSON.parse(message.payload) } catch { throw UnreadableEvent("\(error)") }
+    guard case .object(let members) = json else {
+      throw UnreadableEvent("it is \(json.kind), not an object")
+    }
+    var fields = Fields()
+    for member in members { try fields.take(member) }
+    guard let seq = fields.seq else { throw UnreadableEvent("'seq' is missing") }
+    guard let at = fields.at else { throw UnreadableEvent("'at' is missing") }
+    guard let status = fields.status else { throw UnreadableEvent("'status' is missing") }
+    key = EventKey(ledger: LedgerKey(kiosk: kiosk, epoch: fields.epoch), seq: seq)
+    self.at = at
+    self.status = status
+    texts = fields.texts
+    numbers = fields.numbers
+    amount = fields.amount
+    changes = fields.changes
+    missing = fields.missing
+    more = fields.more.isEmpty ? nil : "{" + fields.more.joined(separator: ",") + "}"
+    self.message = message
+  }
 }
 
 /// Names an entry among those of all kiosks.
@@ -69,34 +98,6 @@ package struct UnreadableEvent: Error, Hashable, CustomStringConvertible {
 extension EventRow {
   /// What a seq may be: so many that nothing is ever computed beyond an `Int`.
   static let seqs = 1...(1 << 53)
-
-  /// Reads an event.
-  ///
-  /// - Parameter kiosk: who has told it.
-  /// - Throws: `UnreadableEvent`: it is no entry of a ledger, or holds what PostgreSQL cannot (U+0000, the
-  ///   year 0).
-  package init(_ message: Message, of kiosk: KioskID) throws(UnreadableEvent) {
-    let json: JSON
-    do { json = try JSON.parse(message.payload) } catch { throw UnreadableEvent("\(error)") }
-    guard case .object(let members) = json else {
-      throw UnreadableEvent("it is \(json.kind), not an object")
-    }
-    var fields = Fields()
-    for member in members { try fields.take(member) }
-    guard let seq = fields.seq else { throw UnreadableEvent("'seq' is missing") }
-    guard let at = fields.at else { throw UnreadableEvent("'at' is missing") }
-    guard let status = fields.status else { throw UnreadableEvent("'status' is missing") }
-    key = EventKey(ledger: LedgerKey(kiosk: kiosk, epoch: fields.epoch), seq: seq)
-    self.at = at
-    self.status = status
-    texts = fields.texts
-    numbers = fields.numbers
-    amount = fields.amount
-    changes = fields.changes
-    missing = fields.missing
-    more = fields.more.isEmpty ? nil : "{" + fields.more.joined(separator: ",") + "}"
-    self.message = message
-  }
 }
 
 /// The members of an event, as they are found.

@@ -15,7 +15,7 @@ import Glibc
 package final class PostgresConnection {
   package struct Answer {
     /// The columns of each row as text.
-    var rows: [[String?]] = []
+    package var rows: [[String?]] = []
     /// How many rows the statement has changed.
     var count = 0
   }

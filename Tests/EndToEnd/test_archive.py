@@ -90,6 +90,19 @@ def test_a_repeat_is_nothing_and_a_contradiction_is_told(
     archive.wait_for_log("k1 tells other entries under the numbers of earlier ones")
 
 
+def test_rows_that_somebody_else_has_put_there_stay(
+    make_archive: MakeArchive, database: Postgres, make_client: Callable[..., Client]
+) -> None:
+    make_archive().start()
+    database.query("INSERT INTO juice.event (kiosk, epoch, seq, at, status)"
+                   " VALUES ('k1', 0, 2, '2026-11-01T00:02:00Z', 'open'),"
+                   " ('k1', 0, 3, '2026-11-01T00:03:00Z', 'closed')")
+    tell(make_client(), "k1", event(1), event(2), event(3), event(4))
+    has(database, "SELECT string_agg(status, ' ' ORDER BY seq) FROM juice.event", "open open closed open")
+    has(database, "SELECT seq, status FROM juice.conflict", "3|open")
+    assert database.query("SELECT low, high FROM juice.ledger") == "1|4"
+
+
 def test_what_cannot_be_read_stops_nothing(
     make_archive: MakeArchive, database: Postgres, make_client: Callable[..., Client]
 ) -> None:
@@ -160,16 +173,16 @@ def test_the_views_add_up(
     job = {"machine": "bar", "ticket": 3} | order
     events = [
         event(1, "opened", changes={"kiwi": 9, "mango": 9}),
-        event(2, "ready", **order, ticket=1, amount="3.50", changes={"kiwi": -3}),
+        event(2, "ready", **order, ticket=1, amount="3.50", currency="EUR", changes={"kiwi": -3}),
         # 15:10 in UTC is the next day in Seoul.
-        event(3, "ready", 910, **order | {"quantity": 2}, ticket=2, amount="7.00", changes={"kiwi": -6}),
+        event(3, "ready", 910, **order | {"quantity": 2}, ticket=2, amount="7.00", currency="EUR", changes={"kiwi": -6}),
         event(4, "out_of_stock", 912, **order, missing={"kiwi": 3}),
         event(5, "out_of_stock", 940, **order, missing={"kiwi": 3}),
         event(6, "rejected", 941, source="restock/desk", reason="conflict"),
         event(7, "rejected", 941, source="order/p1", juice="tea", quantity=1, reason="unknown_juice"),
         event(8, "restocked", 972, source="restock/desk", changes={"kiwi": 30, "mango": -1}),
         event(9, "accepted", 980, **job, place=1, changes={"kiwi": -3}),
-        event(10, "made", 980.5, **job, job=9, amount="3.50"),
+        event(10, "made", 980.5, **job, job=9, amount="3.50", currency="USD"),
         event(11, "accepted", 981, **job, place=1, changes={"kiwi": -3}),
         event(12, "failed", 982, **job, job=11, reason="jam", changes={"kiwi": 3}),
         event(13, "made", 983, **job, job=99),
@@ -189,7 +202,8 @@ def test_the_views_add_up(
 
     assert view("day, juice, glasses, orders, out_of_stock, rejected, failed", "sales") == [
         "2026-11-01|kiwi|1|1|0|0|0", "2026-11-02|kiwi|4|3|3|0|1", "2026-11-02|tea|0|0|0|1|0"]
-    assert view("day, amount", "takings") == ["2026-11-01|3.50", "2026-11-02|10.50"]
+    assert view("day, currency, amount", "takings") == [
+        "2026-11-01|EUR|3.50", "2026-11-02|EUR|7.00", "2026-11-02|USD|3.50"]
     assert view("day, fruit, used, restocked", "fruit_used") == [
         "2026-11-01|kiwi|3|0", "2026-11-02|kiwi|9|30", "2026-11-02|mango|0|-1"]
     assert view("fruit, hours, until IS NULL", "sold_out WHERE until IS NOT NULL") == [
