@@ -222,6 +222,10 @@ let package = Package(
         hummingbird, hummingbirdTesting, logging, nioCore, nioEmbedded, nioHTTPTypes,
       ],
       swiftSettings: settings),
+    .executableTarget(
+      name: "measure-archive",
+      dependencies: ["Archive", "KioskMessages", "MessageBroker", argumentParser],
+      path: "Tests/Benchmarks/Archive", swiftSettings: settings),
     .testTarget(
       name: "ArchiveTests",
       dependencies: ["Archive", "JuiceDomain", "KioskMessages", "MessageBroker"],

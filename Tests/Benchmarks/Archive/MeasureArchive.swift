@@ -1,0 +1,193 @@
+import Archive
+import ArgumentParser
+import Foundation
+import KioskMessages
+import MessageBroker
+
+/// How fast the archive takes events up to their commit, beside one COPY of the same rows into a table with
+/// the same columns and the same key, and how quick its views are. Tests/Benchmarks/archive_speed.py runs it.
+@main
+struct MeasureArchive: ParsableCommand {
+  @Option(help: "A connection string; the schema juice of this database is dropped.")
+  var database: String
+  @Option var rows = 1_000_000
+  @Option var kiosks = 1000
+  @Option var batch = 5000
+
+  /// Archived and copied by turns, so that both have the same neighbours.
+  private static let turn = 100_000
+
+  func run() throws {
+    let other = try Scratch(database)
+    try other.run("SET client_min_messages = error; DROP SCHEMA IF EXISTS juice CASCADE")
+    let store = try ArchiveStore(ArchiveSettings(database: database))
+    guard try store.takeLock() else { throw ValidationError("another archiver is active") }
+    try store.open()
+    try other.run("CREATE TABLE juice.copied (LIKE juice.event INCLUDING ALL)")
+
+    var made = Made(kiosks: kiosks)
+    let servers = (
+      archive: try other.number("SELECT pid FROM pg_locks WHERE locktype = 'advisory'"),
+      copy: try other.number("SELECT pg_backend_pid()")
+    )
+    var (archiving, copying) = (Cost(), Cost())
+    for count in stride(from: Self.turn, through: rows, by: Self.turn) {
+      let deliveries = (0..<Self.turn / batch).map { _ in (0..<batch).map { _ in made.next() } }
+      try archiving.add(server: servers.archive) {
+        for deliveries in deliveries {
+          let outcome = try store.archive(EventBatch(deliveries, root: "kiosk"))
+          guard outcome.stored == batch else { throw ValidationError("\(outcome)") }
+          if store.unsummed >= ArchiveStore.mostUnsummed { try store.sumUp() }
+        }
+      }
+      let text = EventBatch(deliveries.flatMap(\.self), root: "kiosk").copyText
+      try copying.add(server: servers.copy) { try other.copy(text) }
+      if count.isMultiple(of: 1_000_000) || count == rows {
+        try archiving.add(server: servers.archive) { try store.sumUp() }
+        print("\(count) rows, \(Self.memory) MiB")
+        print("  archived: \(archiving.text(count))")
+        print("  copied: \(copying.text(count))")
+        try other.askViews(at: made.latest)
+      }
+    }
+  }
+
+  /// Resident, of this process.
+  private static var memory: Int {
+    let statm = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8)) ?? ""
+    return (statm.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0) / 256
+  }
+}
+
+/// What a part of the rows has taken: on a machine that does other things, too, the time of processors
+/// tells more.
+private struct Cost {
+  private var wall = Duration.zero
+  private var client = 0.0
+  private var server = 0.0
+
+  /// - Parameter server: the process that serves this part.
+  mutating func add(server pid: Int, _ work: () throws -> Void) throws {
+    let before = (Self.processor("self"), Self.processor("\(pid)"))
+    wall += try ContinuousClock().measure(work)
+    client += Self.processor("self") - before.0
+    server += Self.processor("\(pid)") - before.1
+  }
+
+  func text(_ rows: Int) -> String {
+    func micro(_ seconds: Double) -> String {
+      "\((seconds * 1e7 / Double(rows)).rounded() / 10) us"
+    }
+    return
+      "\(Int(Double(rows) / (wall / .seconds(1)))) rows/s; a row takes \(micro(client)) of a processor here and "
+      + "\(micro(server)) in the server"
+  }
+
+  /// In seconds, of a process (proc(5)).
+  private static func processor(_ pid: String) -> Double {
+    let stat = (try? String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8)) ?? ""
+    let fields = stat.split(separator: ")").last?.split(separator: " ") ?? []
+    guard fields.count > 13 else { return 0 }
+    return fields[11...12].reduce(0) { $0 + (Double($1) ?? 0) } / 100
+  }
+}
+
+/// Another session, which knows nothing of the archive.
+private struct Scratch {
+  private let database: PostgresConnection
+
+  init(_ text: String) throws { database = try PostgresConnection(text, patience: .seconds(600)) }
+
+  func run(_ sql: String) throws { try database.run(sql) }
+
+  func number(_ sql: String) throws -> Int {
+    try database.run(sql).rows.first?.first?.flatMap { Int($0) } ?? 0
+  }
+
+  func copy(_ rows: [UInt8]) throws {
+    try database.copy("COPY juice.copied (\(EventRow.columnList)) FROM STDIN", rows)
+  }
+
+  /// Prints how long each view takes for a kiosk, or for all of them; the second time that it is asked.
+  func askViews(at latest: Timestamp) throws {
+    try run("ANALYZE juice.sales_day, juice.fruit_day, juice.cup_day, juice.supply, juice.ledger")
+    let (day, month) = ("'\(latest)'::date - 1", "'\(latest)'::date - 30")
+    let questions = [
+      (
+        "sales, one kiosk, 30 days",
+        "SELECT * FROM juice.sales WHERE kiosk = 'k7' AND day > \(month)"
+      ),
+      (
+        "sales, all, 30 days",
+        "SELECT day, juice, sum(glasses) FROM juice.sales WHERE day > \(month) GROUP BY 1, 2"
+      ),
+      ("takings, all, 30 days", "SELECT sum(amount) FROM juice.takings WHERE day > \(month)"),
+      (
+        "fruit used, all, 30 days",
+        "SELECT fruit, sum(used) FROM juice.fruit_used WHERE day > \(month) GROUP BY 1"
+      ),
+      (
+        "time to cup, all, 30 days",
+        "SELECT avg(average), max(slowest) FROM juice.time_to_cup WHERE day > \(month)"
+      ),
+      (
+        "sold out, one kiosk, 30 days",
+        "SELECT sum(hours) FROM juice.sold_out WHERE kiosk = 'k7' AND since > \(month)"
+      ),
+      (
+        "sold out, all, a day",
+        "SELECT sum(hours) FROM juice.sold_out WHERE since > \(day) AND since < \(day) + 1"
+      ),
+      (
+        "time to restock, all, a day",
+        "SELECT avg(taken) FROM juice.time_to_restock WHERE since > \(day) AND since < \(day) + 1"
+      ),
+      ("missing", "SELECT count(*), sum(entries) FROM juice.missing"),
+    ]
+    for (name, sql) in questions {
+      try run(sql)
+      let taken = try ContinuousClock().measure { try run(sql) }
+      print("  \(name): \(Int(taken / .milliseconds(1))) ms")
+    }
+  }
+}
+
+/// Events of kiosks that sell 300 juices a day, run out of fruit now and then, and are restocked.
+private struct Made {
+  private var last: [Int]
+  private var random = SystemRandomNumberGenerator()
+  private(set) var latest = Timestamp(milliseconds: 0)
+
+  init(kiosks: Int) { last = Array(repeating: 0, count: kiosks) }
+
+  mutating func next() -> Delivery {
+    let kiosk = Int.random(in: last.indices, using: &random)
+    last[kiosk] += 1
+    let seq = last[kiosk]
+    let at = Timestamp(milliseconds: 1_793_491_200_000 + Int64(seq) * 288_000)
+    latest = max(latest, at)
+    let juices = [
+      ("kiwi", "kiwi", 3), ("mango", "mango", 3), ("banana", "banana", 2),
+      ("pineapple", "pineapple", 2),
+    ]
+    let (juice, fruit, used) = juices[(seq / 2) % juices.count]
+    let order =
+      #""source":"order/p\#(seq % 4)","id":"\#(kiosk)-\#(seq)","juice":"\#(juice)","quantity":1,"ticket":\#(seq % 300)"#
+    let members =
+      switch seq % 100 {
+      case 0:
+        #""status":"restocked","source":"restock/van","changes":{"kiwi":40,"mango":40,"banana":30,"pineapple":30}"#
+      case 98, 99: #""status":"out_of_stock",\#(order),"missing":{"\#(fruit)":\#(used)}"#
+      case let step where step > 50 && step % 2 == 0:
+        #""status":"made",\#(order),"machine":"bar","job":\#(seq - 1),"amount":"3.50","currency":"EUR""#
+      case let step where step > 50:
+        #""status":"accepted",\#(order),"machine":"bar","place":1,"changes":{"\#(fruit)":-\#(used)}"#
+      default:
+        #""status":"ready",\#(order),"amount":"3.50","currency":"EUR","changes":{"\#(fruit)":-\#(used)}"#
+      }
+    return Delivery(
+      message: Message(
+        topic: "kiosk/k\(kiosk)/events", text: #"{"seq":\#(seq),"at":"\#(at)",\#(members)}"#),
+      packetID: 1)
+  }
+}
