@@ -159,6 +159,16 @@ import Testing
     #expect(load.map(\.amount) == [amount])
   }
 
+  @Test func ofTwoSizesOfCratesTheLargerCounts() throws {
+    let kiosks = [
+      try Self.kiosk("k1", stock: 80, use: 0, crate: 12),
+      try Self.kiosk("k2", stock: 90, use: 0, crate: 6),
+    ]
+    let load = Self.round(kiosks, try Self.plan(.capacity)).load.first
+    #expect(load?.crates == 3)
+    #expect(load?.amount == 36)
+  }
+
   // MARK: On the spot
 
   private static func visit(

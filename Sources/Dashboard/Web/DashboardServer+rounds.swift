@@ -104,7 +104,11 @@ extension DashboardServer {
           kiosk: id, name: kiosk.name, place: kiosk.place, wasOnline: kiosk.isOnline, lines: lines,
           command: .random))
     }
-    sheets.sort { ($0.title(visit.language), $0.kiosk) < ($1.title(visit.language), $1.kiosk) }
+    // Stop 4 comes before stop 10.
+    sheets.sort {
+      let order = $0.title(visit.language).compare($1.title(visit.language), options: .numeric)
+      return order == .orderedSame ? $0.kiosk < $1.kiosk : order == .orderedAscending
+    }
     let round = Round(
       id: .random, madeAt: now, madeBy: user.name.text, plan: plan, timeZone: fleet.timeZone,
       sheets: sheets)
