@@ -126,10 +126,15 @@ let package = Package(
         .embedInCode("Assets/worker.js"),
       ],
       swiftSettings: settings),
+    .systemLibrary(
+      name: "CCurl", pkgConfig: "libcurl",
+      providers: [.apt(["libcurl4-openssl-dev"]), .brew(["curl"])]),
+    .target(name: "CurlDelivery", dependencies: ["CCurl"], swiftSettings: settings),
     .executableTarget(
       name: "juice-dashboard",
       dependencies: [
-        "Dashboard", "JuiceDomain", "ConfigurationFiles", "KioskMessages", "Program",
+        "CurlDelivery", "Dashboard", "Fleet", "JuiceDomain", "ConfigurationFiles", "KioskMessages",
+        "Program",
         argumentParser, lifecycle, logging,
       ],
       swiftSettings: settings),
@@ -214,6 +219,8 @@ let package = Package(
     .testTarget(
       name: "FleetTests", dependencies: ["Fleet", "JuiceDomain", "KioskMessages"],
       swiftSettings: settings),
+    .testTarget(
+      name: "CurlDeliveryTests", dependencies: ["CurlDelivery"], swiftSettings: settings),
     .testTarget(
       name: "DashboardTests",
       dependencies: [

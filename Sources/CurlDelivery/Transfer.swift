@@ -1,0 +1,200 @@
+import CCurl
+import Dispatch
+import Synchronization
+
+/// One exchange with a server: what is sent, and what was answered.
+struct Transfer: Sendable {
+  /// What only this scheme may be spoken: libcurl knows many more.
+  let scheme: String
+  let url: String
+  /// PEM; `nil`: the authorities that the system trusts.
+  let caFile: String?
+  let content: Content
+  var username: String?
+  var password: String?
+
+  enum Content: Sendable {
+    /// - Parameter mustEncrypt: by STARTTLS, where the scheme does not.
+    case mail(from: String, to: String, text: [UInt8], mustEncrypt: Bool)
+    case post(body: [UInt8], headers: [String])
+  }
+
+  struct Answer: Sendable {
+    let code: CURLcode
+    /// libcurl's words for what went wrong.
+    let problem: String
+    /// Of HTTP.
+    let status: Int?
+    /// Of the server: why it refused the mail, or how its body begins; one line.
+    let words: String
+  }
+
+  private static let connectTimeout = 15
+  private static let timeout = 60
+  /// So much of an answer is taken in; whoever says more is not listened to.
+  private static let maximumAnswer = 64 << 10
+
+  /// Goes on a thread of its own: libcurl blocks it. If the task is cancelled, it ends soon.
+  func run() async -> Answer {
+    let end = End()
+    return await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        DispatchQueue(label: "transfer").async {
+          continuation.resume(returning: perform(until: end))
+        }
+      }
+    } onCancel: {
+      end.comes()
+    }
+  }
+
+  private func perform(until end: End) -> Answer {
+    // Once for the process; a failure shows in the next call.
+    _ = Self.library
+    guard let handle = curl_easy_init() else {
+      return Answer(code: CURLE_OUT_OF_MEMORY, problem: "no memory", status: nil, words: "")
+    }
+    defer { curl_easy_cleanup(handle) }
+    var lists: [UnsafeMutablePointer<curl_slist>?] = []
+    defer { for list in lists { curl_slist_free_all(list) } }
+    func list(_ texts: [String]) -> UnsafeMutablePointer<curl_slist>? {
+      let list = texts.reduce(nil) { curl_slist_append($0, $1) ?? $0 }
+      lists.append(list)
+      return list
+    }
+
+    curl_set_text(handle, CURLOPT_PROTOCOLS_STR, scheme)
+    curl_set_text(handle, CURLOPT_URL, url)
+    // Nowhere else, whatever the server or the environment says.
+    curl_set_number(handle, CURLOPT_FOLLOWLOCATION, 0)
+    curl_set_text(handle, CURLOPT_PROXY, "")
+    // Signals would be the whole process's.
+    curl_set_number(handle, CURLOPT_NOSIGNAL, 1)
+    curl_set_number(handle, CURLOPT_CONNECTTIMEOUT, Self.connectTimeout)
+    curl_set_number(handle, CURLOPT_TIMEOUT, Self.timeout)
+    curl_set_number(handle, CURLOPT_SSL_VERIFYPEER, 1)
+    curl_set_number(handle, CURLOPT_SSL_VERIFYHOST, 2)
+    curl_set_number(handle, CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
+    if let caFile { curl_set_text(handle, CURLOPT_CAINFO, caFile) }
+    if let username { curl_set_text(handle, CURLOPT_USERNAME, username) }
+    if let password { curl_set_text(handle, CURLOPT_PASSWORD, password) }
+
+    let exchange = Exchange(limit: Self.maximumAnswer)
+    let isMail: Bool
+    switch content {
+    case .mail(let from, let to, let text, let mustEncrypt):
+      isMail = true
+      exchange.rest = text[...]
+      curl_set_number(handle, CURLOPT_USE_SSL, Int(mustEncrypt ? CURLUSESSL_ALL.rawValue : 0))
+      curl_set_text(handle, CURLOPT_MAIL_FROM, "<\(from)>")
+      curl_set_list(handle, CURLOPT_MAIL_RCPT, list(["<\(to)>"]))
+      curl_set_number(handle, CURLOPT_UPLOAD, 1)
+      curl_set_bytes_function(handle, CURLOPT_READFUNCTION) { bytes, size, count, context in
+        Exchange.of(context).send(into: bytes, size * count)
+      }
+      curl_set_pointer(handle, CURLOPT_READDATA, exchange.context)
+      // What the server says after each step.
+      curl_set_bytes_function(handle, CURLOPT_HEADERFUNCTION) { bytes, size, count, context in
+        Exchange.of(context).receive(line: bytes, size * count)
+      }
+      curl_set_pointer(handle, CURLOPT_HEADERDATA, exchange.context)
+    case .post(let body, let headers):
+      isMail = false
+      curl_set_number(handle, CURLOPT_POSTFIELDSIZE, body.count)
+      body.withUnsafeBytes { body in
+        _ = curl_set_pointer(
+          handle, CURLOPT_COPYPOSTFIELDS, UnsafeMutableRawPointer(mutating: body.baseAddress))
+      }
+      // No answer before the body (RFC 9110 10.1.1): it is small.
+      curl_set_list(handle, CURLOPT_HTTPHEADER, list(headers + ["Expect:"]))
+    }
+    curl_set_bytes_function(handle, CURLOPT_WRITEFUNCTION) { bytes, size, count, context in
+      Exchange.of(context).receive(bytes, size * count)
+    }
+    curl_set_pointer(handle, CURLOPT_WRITEDATA, exchange.context)
+    curl_set_progress_function(handle) { context, _, _, _, _ in
+      End.of(context).hasCome ? 1 : 0
+    }
+    curl_set_pointer(handle, CURLOPT_XFERINFODATA, end.context)
+    curl_set_number(handle, CURLOPT_NOPROGRESS, 0)
+
+    var problem = [CChar](repeating: 0, count: Int(CURL_ERROR_SIZE))
+    let code = problem.withUnsafeMutableBufferPointer { problem in
+      curl_set_pointer(handle, CURLOPT_ERRORBUFFER, problem.baseAddress)
+      return curl_easy_perform(handle)
+    }
+    curl_set_pointer(handle, CURLOPT_ERRORBUFFER, nil)
+    let said = String(
+      decoding: problem.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+    return withExtendedLifetime((exchange, end)) {
+      Answer(
+        code: code, problem: said.isEmpty ? String(cString: curl_easy_strerror(code)) : said,
+        status: isMail ? nil : curl_number(handle, CURLINFO_RESPONSE_CODE), words: exchange.words)
+    }
+  }
+
+  private static let library = curl_global_init(Int(CURL_GLOBAL_DEFAULT))
+}
+
+/// What goes over and comes back; used by the thread of its transfer alone.
+private final class Exchange {
+  var rest: ArraySlice<UInt8> = []
+  private var answer: [UInt8] = []
+  private let limit: Int
+  private var count = 0
+
+  init(limit: Int) { self.limit = limit }
+
+  var context: UnsafeMutableRawPointer { Unmanaged.passUnretained(self).toOpaque() }
+
+  static func of(_ context: UnsafeMutableRawPointer?) -> Exchange {
+    Unmanaged.fromOpaque(context.unsafelyUnwrapped).takeUnretainedValue()
+  }
+
+  func send(into bytes: UnsafeMutablePointer<CChar>?, _ room: Int) -> Int {
+    let part = rest.prefix(room)
+    guard let bytes else { return 0 }
+    UnsafeMutableRawBufferPointer(start: bytes, count: room).copyBytes(from: part)
+    rest = rest.dropFirst(part.count)
+    return part.count
+  }
+
+  /// - Returns: less than `size` to end the transfer.
+  func receive(_ bytes: UnsafeMutablePointer<CChar>?, _ size: Int) -> Int {
+    count += size
+    guard count <= limit else { return 0 }
+    answer += UnsafeRawBufferPointer(start: bytes, count: size).prefix(max(0, 200 - answer.count))
+    return size
+  }
+
+  /// Only the last line counts that refuses something (RFC 5321 4.2.1), not the goodbye after it.
+  func receive(line bytes: UnsafeMutablePointer<CChar>?, _ size: Int) -> Int {
+    guard let first = bytes?.pointee, first == 0x34 || first == 0x35 else { return size }
+    answer = []
+    return receive(bytes, size)
+  }
+
+  var words: String {
+    let text = String(decoding: answer, as: UTF8.self).unicodeScalars
+    return String(String.UnicodeScalarView(text.map { $0.properties.isWhitespace ? " " : $0 }))
+      .split(separator: " ").joined(separator: " ")
+  }
+}
+
+/// When a transfer ends that nobody waits for any more.
+private final class End: Sendable {
+  private let time = Mutex<ContinuousClock.Instant?>(nil)
+
+  /// What is about to be answered is waited for: otherwise it would be sent once more.
+  private static let grace = Duration.seconds(3)
+
+  var hasCome: Bool { time.withLock { $0.map { $0 <= .now } ?? false } }
+
+  func comes() { time.withLock { $0 = .now + Self.grace } }
+
+  var context: UnsafeMutableRawPointer { Unmanaged.passUnretained(self).toOpaque() }
+
+  static func of(_ context: UnsafeMutableRawPointer?) -> End {
+    Unmanaged.fromOpaque(context.unsafelyUnwrapped).takeUnretainedValue()
+  }
+}
