@@ -10,6 +10,19 @@
 /// - `dashboard.behind_proxy` (`true` or `false`, `false`): a proxy does the encryption and tells in
 ///   `X-Forwarded-For` who asks.
 /// - `dashboard.tls.certificate_file`, `dashboard.tls.key_file` (paths, none): encrypts by itself.
+/// - `notify.link` (address of the web, none): where the pages are, for the links in messages.
+/// - `notify.language` (`en` or `ko`, `en`)
+/// - `notify.offline_minutes` (0...1440, `5`): for how long a kiosk, a machine or the broker has to be
+///   away until it is told.
+/// - `notify.quiet_seconds` (1...3600, `60`): for how long nothing is told after a start, a trouble has
+///   to be over, and two messages are apart.
+/// - `notify.email.host` (host, none), `notify.email.tls` (`starttls`, `implicit` or `none`; `starttls`),
+///   `notify.email.port` (1...65535; 587, 465 or 25 by `tls`): the server that takes the mail.
+/// - `notify.email.ca_file` (path, none): the authority to trust instead of the system's.
+/// - `notify.email.from` (e-mail address), `notify.email.to` (list of them)
+/// - `notify.email.username` (text, none), `notify.email.password_file` (path, none): both or neither.
+/// - `notify.post` (list): of each `url` (address of the web) or `url_file` (path of a file that holds
+///   it), `format` (`text` or `json`, `text`), `token_file` (path, none), `ca_file` (path, none).
 /// - `broker` (section): see `KioskConfiguration`; the session's name is always a new one.
 package struct DashboardConfiguration: Sendable, Equatable {
   package var root = "kiosk"
@@ -20,6 +33,8 @@ package struct DashboardConfiguration: Sendable, Equatable {
   package var isBehindProxy = false
   /// `nil`: not encrypted.
   package var tls: TLS?
+  /// `nil`: nobody is told.
+  package var notify: Notify?
   package var broker = KioskConfiguration.Broker()
 
   /// All defaults.
@@ -65,6 +80,8 @@ package struct DashboardConfiguration: Sendable, Equatable {
         section.report(complaint, at: "tls")
       }
     }
+    let isTelling = root.has("notify")
+    notify = root.section("notify") { isTelling ? Notify(&$0) : nil }
     broker = root.section("broker") {
       KioskConfiguration.Broker(&$0, clientID: "juice-dashboard")
     }

@@ -1,3 +1,4 @@
+import JuiceDomain
 import Testing
 
 @testable import ConfigurationFiles
@@ -41,6 +42,98 @@ import Testing
     #expect(configuration.tls == .init(certificateFile: "conf/a.crt", keyFile: "/b.key"))
     #expect(configuration.broker.host == "broker.local")
     #expect(configuration.broker.username == "dashboard")
+  }
+
+  @Test func whoIsToldIsRead() throws {
+    let yaml = """
+      notify:
+        link: https://juice.example/shop/
+        language: ko
+        offline_minutes: 10
+        quiet_seconds: 30
+        email: {host: mail, tls: implicit, from: a@b.c, to: [d@e.f, g+h@i.j], username: a,
+          password_file: pw}
+        post:
+          - {url: "http://ntfy/k", ca_file: ca.crt}
+          - {url_file: /slack, format: json, token_file: t}
+      """
+    var notify = DashboardConfiguration.Notify(link: "https://juice.example/shop")
+    notify.language = .korean
+    notify.offlineMinutes = 10
+    notify.quietSeconds = 30
+    notify.email = DashboardConfiguration.Email(
+      host: "mail", port: 465, tls: .implicit, from: "a@b.c", to: ["d@e.f", "g+h@i.j"],
+      username: "a", passwordFile: "conf/pw")
+    notify.posts = [
+      DashboardConfiguration.Post(url: "http://ntfy/k", caFile: "conf/ca.crt"),
+      DashboardConfiguration.Post(urlFile: "/slack", format: .json, tokenFile: "conf/t"),
+    ]
+    #expect(try parse(yaml).notify == notify)
+    let account = ["KIOSK_NOTIFY_EMAIL_PORT": "2465"]
+    #expect(try parse(yaml, environment: account).notify?.email?.port == 2465)
+  }
+
+  @Test(arguments: [
+    ("{}", ["notify.link: is missing", "notify: tells nobody; add 'email' or 'post'"]),
+    (
+      "{link: juice.example, post: [{url: 'http://a'}]}",
+      ["notify.link: 'juice.example' is no address of the web; write it like 'https://host/path'"]
+    ),
+    (
+      "{link: 'http://a', email: {host: m, from: a@b.c}}", ["notify.email.to: is missing"]
+    ),
+    (
+      "{link: 'http://a', email: {host: m, from: a@b.c, to: []}}",
+      ["notify.email.to: names nobody"]
+    ),
+    (
+      "{link: 'http://a', email: {host: m, from: 'a@bé', to: ['a b@c']}}",
+      [
+        "notify.email.from: 'a@bé' is no e-mail address; write it like 'minji@example.com'",
+        "notify.email.to: 'a b@c' is no e-mail address; write it like 'minji@example.com'",
+      ]
+    ),
+    (
+      "{link: 'http://a', email: {host: m, from: a@b.c, to: [a@b.c], username: a}}",
+      ["notify.email.username: works only together with 'password_file'; add it"]
+    ),
+    (
+      "{link: 'http://a', email: {host: m, from: a@b, to: [a@b], username: a, password_file: p, tls: none}}",
+      ["notify.email.password_file: a password is not sent unencrypted; set 'tls'"]
+    ),
+    (
+      "{link: 'http://a', post: [{format: xml}]}",
+      [
+        "notify.post.1: needs either 'url' or 'url_file'",
+        "notify.post.1.format: must be text or json, not 'xml'",
+      ]
+    ),
+    (
+      "{link: 'http://a', post: [{url: 'http://a', url_file: b}]}",
+      ["notify.post.1: needs either 'url' or 'url_file'"]
+    ),
+    (
+      "{link: 'http://a', post: [{url: 'http://a', token_file: t}]}",
+      ["notify.post.1.token_file: a token is not sent unencrypted; use 'https'"]
+    ),
+    (
+      "{link: 'http://a', post: [{url: 'file:///etc/passwd'}]}",
+      [
+        "notify.post.1.url: 'file:///etc/passwd' is no address of the web; write it like 'https://host/path'"
+      ]
+    ),
+    (
+      "{link: 'http://a', post: [{url: 'https://me:pw@host/'}]}",
+      [
+        "notify.post.1.url: 'https://me:pw@host/' is no address of the web; write it like 'https://host/path'"
+      ]
+    ),
+  ])
+  func mistakesInWhoIsToldAreNamed(yaml: String, expected: [String]) {
+    let found = errors("notify: \(yaml)").map { error in
+      error.split(separator: ": ", maxSplits: 1).last.map { String($0) } ?? error
+    }
+    #expect(Set(found) == Set(expected))
   }
 
   @Test(arguments: [

@@ -41,7 +41,10 @@ def program() -> str:
 class Dashboard:
     """minji is an operator, vera a viewer."""
 
-    def __init__(self, folder: Path, broker: Mosquitto, settings: dict[str, Any]) -> None:
+    def __init__(
+        self, folder: Path, broker: Mosquitto, settings: dict[str, Any],
+        notify: dict[str, Any] | None = None,
+    ) -> None:
         self.folder = folder
         self.port = free_port()
         self.config = folder / "dashboard.yaml"
@@ -51,7 +54,7 @@ class Dashboard:
         configuration = {
             "dashboard": {"port": self.port, "users_file": "users", "state_folder": "state"} | settings,
             "broker": {"host": "127.0.0.1", "port": broker.port},
-        }
+        } | ({"notify": notify} if notify else {})
         self.config.write_text(json.dumps(configuration))
         self.add_user("minji", "operator")
         self.add_user("vera", "viewer")

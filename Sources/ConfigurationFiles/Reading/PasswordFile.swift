@@ -1,20 +1,30 @@
-/// A file that holds a password and nothing else.
+/// A file that holds a password, or another secret, and nothing else.
 enum PasswordFile {
-  /// - Returns: what it holds, without one newline at the end.
+  /// - Parameter what: it holds.
+  /// - Returns: that, without one newline at the end.
   /// - Throws: that the file is not there, is empty, or can be read by others than its owner. No
   ///   message holds what is in the file.
-  static func read(_ path: String, key: String) throws(ConfigurationErrors) -> String {
+  static func read(
+    _ path: String, key: String, what: String = "password"
+  ) throws(ConfigurationErrors) -> String {
     do throws(Complaint) {
       // MQTT gives the length of a password two bytes (3.1.3.6).
       var password = try TextFile.read(path, upTo: 65_535, isPrivate: true)[...]
       if ["\n", "\r\n"].contains(password.last) { password.removeLast() }
-      guard !password.isEmpty else { throw Complaint("the password file is empty") }
+      guard !password.isEmpty else { throw Complaint("the \(what) file is empty") }
       return String(password)
     } catch {
-      throw ConfigurationErrors(errors: [
-        ConfigurationError(
-          place: .file(path), path: key, problem: error.problem, hint: error.hint)
-      ])
+      throw ConfigurationErrors(error, in: path, key: key)
     }
+  }
+}
+
+extension ConfigurationErrors {
+  /// - Parameter key: that names the file.
+  init(_ complaint: Complaint, in file: String, key: String) {
+    self.init(errors: [
+      ConfigurationError(
+        place: .file(file), path: key, problem: complaint.problem, hint: complaint.hint)
+    ])
   }
 }

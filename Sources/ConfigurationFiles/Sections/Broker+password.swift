@@ -1,9 +1,7 @@
 extension KioskConfiguration.Broker {
-  /// The password of the account: what `passwordFile` holds, without one newline at the end; `nil`
-  /// if there is no such file to read.
+  /// The password of the account; `nil` if there is none.
   ///
-  /// - Throws: that the file is not there, is empty, or can be read by others than its owner. No
-  ///   message holds what is in the file.
+  /// - Throws: see `PasswordFile`.
   package func readPassword() throws(ConfigurationErrors) -> String? {
     if let keptPassword { return keptPassword }
     guard let passwordFile else { return nil }

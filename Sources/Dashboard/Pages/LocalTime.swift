@@ -63,16 +63,7 @@ struct LocalTime: Sendable {
       ).partialValue)
     let (size, isPast) = (Int(clamping: minutes.magnitude), minutes < 0)
     if size == 0 { return language("now", "지금") }
-    let length: String
-    switch size {
-    case ..<60: length = language("\(size) min", "\(size)분")
-    case ..<(24 * 60) where size % 60 == 0 || size >= 10 * 60:
-      length = language("\(size / 60) h", "\(size / 60)시간")
-    case ..<(24 * 60):
-      length = language("\(size / 60) h \(size % 60) min", "\(size / 60)시간 \(size % 60)분")
-    case ..<(48 * 60): length = language("1 day", "1일")
-    default: length = language("\(size / (24 * 60)) days", "\(size / (24 * 60))일")
-    }
+    let length = language.length(ofMinutes: size)
     return isPast
       ? language("\(length) ago", "\(length) 전") : language("in \(length)", "\(length) 후")
   }
@@ -85,4 +76,19 @@ struct LocalTime: Sendable {
   }
 
   private func pad(_ number: Int64) -> String { number < 10 ? "0\(number)" : "\(number)" }
+}
+
+extension Language {
+  /// `3 h 20 min`
+  func length(ofMinutes minutes: Int) -> String {
+    switch minutes {
+    case ..<60: self("\(minutes) min", "\(minutes)분")
+    case ..<(24 * 60) where minutes % 60 == 0 || minutes >= 10 * 60:
+      self("\(minutes / 60) h", "\(minutes / 60)시간")
+    case ..<(24 * 60):
+      self("\(minutes / 60) h \(minutes % 60) min", "\(minutes / 60)시간 \(minutes % 60)분")
+    case ..<(48 * 60): self("1 day", "1일")
+    default: self("\(minutes / (24 * 60)) days", "\(minutes / (24 * 60))일")
+    }
+  }
 }

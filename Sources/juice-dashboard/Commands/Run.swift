@@ -1,6 +1,7 @@
 import ArgumentParser
 import ConfigurationFiles
 import Dashboard
+import Fleet
 import Foundation
 import KioskMessages
 import Logging
@@ -37,17 +38,19 @@ struct Run: AsyncParsableCommand {
         "passwords are not encrypted on their way to \(settings.host): set dashboard.tls, or put a proxy before it"
       )
     }
+    // Before anything is opened: what is wrong with a file of a password is told now.
+    let receivers = try configuration.notify.map { try Notifier.Receiver.all($0) }
     Self.allowManyConnections()
     let link = KioskLink(
       broker: try configuration.broker.makeBroker(), root: configuration.root,
-      now: { Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1000)) }, logger: logger)
+      now: { .now }, logger: logger)
     let dashboard = DashboardServer(settings: settings, users: users, link: link)
     // The server's own lines are about connections, which no kiosk owner asks for.
     var quiet = logger
     quiet.logLevel = max(logger.logLevel, .warning)
     let address = settings.address
     let manager = NotifySocket()
-    let services: [any Service]
+    var services: [any Service]
     do {
       services = try dashboard.services(logger: quiet) { _ in
         logger.notice("juice-dashboard: open \(address) in a browser")
@@ -55,6 +58,19 @@ struct Run: AsyncParsableCommand {
       }
     } catch {
       throw Failure.badConfiguration("the certificate or its key cannot be used: \(error)")
+    }
+    if let notify = configuration.notify {
+      do throws(StateError) {
+        services.append(
+          try Notifier(
+            link: link, words: NoticeWords(notify.language, link: notify.link),
+            receivers: receivers ?? [],
+            rules: TroubleWatch.Rules(
+              away: .seconds(60 * notify.offlineMinutes), quiet: .seconds(notify.quietSeconds)),
+            folder: StateFolder(path: configuration.stateFolder), logger: logger))
+      } catch {
+        throw Failure(error)
+      }
     }
     do {
       try await ServiceGroup.run(services, logger: logger)

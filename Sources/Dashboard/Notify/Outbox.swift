@@ -1,0 +1,68 @@
+import KioskMessages
+
+/// The messages that were not delivered yet, the oldest first, and to whom.
+struct Outbox: Sendable, Equatable {
+  /// So many are kept at most.
+  static let limit = 100
+  /// What could not be delivered for so long is given up.
+  static let patience = Duration.seconds(24 * 3600)
+
+  private var entries: [Entry] = []
+
+  private struct Entry: Hashable {
+    let notice: Notice
+    /// Names.
+    var receivers: [String]
+  }
+
+  init() {}
+
+  var count: Int { entries.count }
+
+  /// - Returns: whether another had to give way.
+  mutating func put(_ notice: Notice, for receivers: [String]) -> Bool {
+    entries.append(Entry(notice: notice, receivers: receivers))
+    guard entries.count > Self.limit else { return false }
+    entries.removeFirst()
+    return true
+  }
+
+  /// The oldest for a receiver, but those that he has refused.
+  func next(for receiver: String, except refused: Set<Notice.ID> = []) -> Notice? {
+    entries.first { $0.receivers.contains(receiver) && !refused.contains($0.notice.id) }?.notice
+  }
+
+  mutating func isDelivered(_ id: Notice.ID, to receiver: String) {
+    guard let index = entries.firstIndex(where: { $0.notice.id == id }) else { return }
+    entries[index].receivers.removeAll { $0 == receiver }
+    if entries[index].receivers.isEmpty { entries.remove(at: index) }
+  }
+
+  /// - Returns: how many were given up.
+  mutating func giveUp(at now: Timestamp) -> Int {
+    let before = entries.count
+    entries.removeAll { now.since($0.notice.at) >= Self.patience }
+    return before - entries.count
+  }
+}
+
+// How it is kept.
+extension Outbox {
+  func write(to json: inout JSONWriter) {
+    json.member("messages", entries) { json, entry in
+      entry.notice.write(to: &json)
+      json.member("to", entry.receivers)
+    }
+  }
+
+  /// What cannot be read, and who is not told any more, is left out.
+  init(_ json: JSON, receivers: [String]) {
+    entries = (json.elements("messages") ?? []).prefix(Self.limit).compactMap { entry in
+      let to = (entry.elements("to") ?? []).compactMap { to in
+        if case .string(let name) = to, receivers.contains(name) { name } else { nil }
+      }
+      guard let notice = Notice(entry), !to.isEmpty else { return nil }
+      return Entry(notice: notice, receivers: to)
+    }
+  }
+}

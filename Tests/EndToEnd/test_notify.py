@@ -1,0 +1,476 @@
+"""Being told of troubles, by mail and by HTTP: each once, whatever happens in between."""
+
+import json
+import signal
+import time
+from pathlib import Path
+from typing import Any, Callable, Iterator
+
+import pytest
+
+import handbook
+from arrivals import PATIENCE, eventually
+from client import Client
+from conftest import MakeClient, MakeKiosk
+from dashboard import Dashboard
+from mosquitto import Mosquitto
+from ports import free_port
+from receivers import ACCOUNT, TOKEN, Authority, Hook, Mailbox
+
+LINK = "https://juice.example/kiosks"
+#: Seconds; the default is sixty.
+QUIET = 2
+#: Where nothing listens.
+NOBODY = [{"url": "http://127.0.0.1:9/"}]
+
+MakeDashboard = Callable[..., Dashboard]
+
+
+@pytest.fixture(scope="module")
+def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
+    return Authority(tmp_path_factory.mktemp("authority") / "ca")
+
+
+@pytest.fixture
+def make_mailbox(authority: Authority) -> Iterator[Callable[..., Mailbox]]:
+    boxes: list[Mailbox] = []
+
+    def make(mode: str = "starttls") -> Mailbox:
+        boxes.append(Mailbox(authority, mode).start())
+        return boxes[-1]
+
+    yield make
+    for box in boxes:
+        box.stop()
+
+
+@pytest.fixture
+def mailbox(make_mailbox: Callable[..., Mailbox]) -> Mailbox:
+    return make_mailbox()
+
+
+@pytest.fixture
+def make_hook(authority: Authority) -> Iterator[Callable[..., Hook]]:
+    hooks: list[Hook] = []
+
+    def make(is_encrypted: bool = True) -> Hook:
+        hooks.append(Hook(authority if is_encrypted else None).start())
+        return hooks[-1]
+
+    yield make
+    for hook in hooks:
+        hook.stop()
+
+
+@pytest.fixture
+def hook(make_hook: Callable[..., Hook]) -> Hook:
+    return make_hook()
+
+
+@pytest.fixture
+def make_dashboard(tmp_path: Path, broker: Mosquitto) -> Iterator[MakeDashboard]:
+    """Configured, not started; `post`: a hook or more; other settings are those of `notify`."""
+    dashboards: list[Dashboard] = []
+
+    def make(**settings: Any) -> Dashboard:
+        folder = tmp_path / f"dashboard{len(dashboards)}"
+        folder.mkdir()
+        notify = {"link": "https://juice.example", "offline_minutes": 0, "quiet_seconds": QUIET}
+        dashboards.append(Dashboard(folder, broker, {}, notify | settings))
+        return dashboards[-1]
+
+    yield make
+    for dashboard in dashboards:
+        dashboard.kill()
+
+
+def secret(folder: Path, text: str) -> str:
+    file = folder / f"secret-{len(list(folder.iterdir()))}"
+    file.write_text(text + "\n")
+    file.chmod(0o600)
+    return str(file)
+
+
+def by_mail(box: Mailbox, authority: Authority, folder: Path, **changes: Any) -> dict[str, Any]:
+    return {
+        "host": "127.0.0.1", "port": box.port, "ca_file": str(authority.file),
+        "from": "kiosks@juice.example", "to": ["minji@example.com"], "username": ACCOUNT[0],
+        "password_file": secret(folder, ACCOUNT[1]),
+    } | changes
+
+
+def by_post(hook: Hook, authority: Authority, **changes: Any) -> dict[str, Any]:
+    return {"url": f"{hook.url}/kiosks", "ca_file": str(authority.file)} | changes
+
+
+def configure(dashboard: Dashboard, **settings: Any) -> None:
+    """Whom it tells, instead of those of before."""
+    configured = json.loads(dashboard.config.read_text())
+    kept = {key: each for key, each in configured["notify"].items() if key not in ("email", "post")}
+    dashboard.config.write_text(json.dumps(configured | {"notify": kept | settings}))
+
+
+class Fleet:
+    """Kiosks as their topics tell."""
+
+    def __init__(self, client: Client) -> None:
+        self.client = client
+
+    def tell(self, topic: str, payload: str | dict[str, Any]) -> None:
+        text = payload if isinstance(payload, str) else json.dumps(payload)
+        self.client.publish(f"kiosk/{topic}", text, retain=True)
+
+    def online(self, *kiosks: str) -> None:
+        for kiosk in kiosks:
+            self.tell(f"{kiosk}/status", "online")
+
+
+@pytest.fixture
+def fleet(make_client: MakeClient) -> Fleet:
+    fleet = Fleet(make_client())
+    fleet.online("k1")
+    return fleet
+
+
+def lines(texts: list[str]) -> list[str]:
+    """What was told of, in the order in which it was."""
+    return [
+        line.split(", ")[0] for text in texts for line in text.splitlines()
+        if line and not line.startswith(("http", "This message is"))
+    ]
+
+
+def by_all(hook: Hook) -> list[str]:
+    return lines([post.text for post in hook.posts])
+
+
+def test_each_trouble_is_told_once_and_once_that_it_is_over(
+    make_dashboard: MakeDashboard, mailbox: Mailbox, hook: Hook, authority: Authority, fleet: Fleet,
+    tmp_path: Path, make_kiosk: MakeKiosk, make_client: MakeClient,
+) -> None:
+    fleet.online("k2")
+    fleet.tell("k2/info", {
+        "version": "1", "started_at": "2026-11-21T09:00:00Z", "name": {"ko": "강남역"}})
+    make_dashboard(
+        email=by_mail(mailbox, authority, tmp_path, to=["minji@example.com", "jun@example.com"]),
+        post=[
+            by_post(hook, authority, token_file=secret(tmp_path, TOKEN)),
+            {"url_file": secret(tmp_path, f"{hook.url}/hidden"), "format": "json",
+             "ca_file": str(authority.file)},
+        ],
+    ).start()
+
+    def told(kiosk: str, expected: str) -> None:
+        """By each way, and nothing else since the last one."""
+        since = len(told_lines)
+        told_lines.append(expected)
+        for address in ("minji@example.com", "jun@example.com"):
+            mails = lambda: [mail for mail in mailbox.mails if mail.recipients == [address]]
+            eventually(lambda: len(lines([mail.text for mail in mails()])) > since)
+            assert lines([mail.text for mail in mails()]) == told_lines
+            mail = mails()[-1]
+            assert mail.subject == expected and f"{LINK}/{kiosk}" in mail.text
+            assert mail.head["To"] == address and mail.id.endswith("@juice.example>")
+        for path in ("/kiosks", "/hidden"):
+            posts = lambda: [post for post in hook.posts if post.path == path]
+            eventually(lambda: len(lines([post.text for post in posts()])) > since)
+            assert lines([post.text for post in posts()]) == told_lines
+            assert f"{LINK}/{kiosk}" in posts()[-1].text
+            token = posts()[-1].headers.get("Authorization")
+            assert token == (f"Bearer {TOKEN}" if path == "/kiosks" else None)
+
+    told_lines: list[str] = []
+    # A kiosk that is one, until its last kiwi.
+    kiosk = make_kiosk(kiosk={"name": "Town hall"}).start()
+    panel = make_client("kiosk/k1/#")
+    assert panel.restock({"id": "r1", "set": {"kiwi": 3}})["status"] == "applied"
+    assert panel.order("kiwi")["status"] == "ready"
+    told("k1?fruit=kiwi", "Town hall: Kiwi is out")
+    assert panel.restock({"id": "r2", "set": {"kiwi": 90}})["status"] == "applied"
+    told("k1", "Town hall: Kiwi is there again")
+    kiosk.stop(signal.SIGKILL)
+    told("k1", "Town hall: offline")
+    kiosk.start()
+    told("k1", "Town hall: online again")
+    machine = {"state": "fault", "reason": "no cups", "queue": 0, "jobs": [], "ready": []}
+    fleet.tell("k2/machine/bar", machine)
+    told("k2", "강남역: machine bar: out of order (no cups)")
+    asked = {"job": 7, "ticket": 3, "juice": "kiwi", "quantity": 1, "state": "asked",
+             "at": "2026-11-21T09:00:00Z"}
+    fleet.tell("k2/machine/bar", machine | {"jobs": [asked]})
+    told("k2", "강남역: somebody has to decide about ticket 3")
+    fleet.tell("k2/machine/bar", machine)
+    told("k2", "강남역: ticket 3 is decided")
+    fleet.tell("k2/machine/bar", machine | {"state": "idle"})
+    told("k2", "강남역: machine bar works again")
+
+
+def test_killed_at_any_moment_it_tells_once(
+    make_dashboard: MakeDashboard, hook: Hook, authority: Authority, fleet: Fleet,
+) -> None:
+    dashboard = make_dashboard(post=[by_post(hook, authority)])
+    for number in range(4):
+        dashboard.start()
+        fleet.tell(f"k1/alert/fruit{number}", "out")
+        hook.posts.first(lambda post: f"fruit{number} is out" in post.text)
+        # The receiver has it; whether the disk has heard so is a matter of milliseconds.
+        eventually(lambda: not json.loads((dashboard.folder / "state/troubles.json").read_text())["messages"])
+        dashboard.stop(signal.SIGKILL)
+    dashboard.start()
+    fleet.tell("k1/status", "offline")
+    hook.posts.first(lambda post: "offline" in post.text)
+    assert by_all(hook) == [f"k1: fruit{number} is out" for number in range(4)] + ["k1: offline"]
+
+
+def test_killed_before_it_hears_that_a_mail_was_taken_it_sends_the_same_again(
+    make_dashboard: MakeDashboard, mailbox: Mailbox, hook: Hook, authority: Authority, fleet: Fleet,
+    tmp_path: Path,
+) -> None:
+    dashboard = make_dashboard(
+        email=by_mail(mailbox, authority, tmp_path), post=[by_post(hook, authority)])
+    dashboard.start()
+
+    def kill() -> None:
+        mailbox.before_answer = lambda: None
+        # The other receiver's is done.
+        eventually(lambda: "post 1" not in (dashboard.folder / "state/troubles.json").read_text())
+        dashboard.stop(signal.SIGKILL)
+
+    mailbox.before_answer = kill
+    fleet.tell("k1/alert/kiwi", "out")
+    mailbox.mails.first(lambda mail: "kiwi is out" in mail.text)
+    eventually(lambda: dashboard.process is None)
+    dashboard.start()
+    mailbox.mails.first(lambda mail: "kiwi is out" in mail.text, since=1)
+    fleet.tell("k1/alert/kiwi", "ok")
+    mailbox.mails.first(lambda mail: "kiwi is there again" in mail.text)
+    mails = list(mailbox.mails)
+    assert len(mails) == 3 and mails[0].id == mails[1].id != mails[2].id
+    hook.posts.first(lambda post: "again" in post.text)
+    assert by_all(hook) == ["k1: kiwi is out", "k1: kiwi is there again"]
+
+
+def test_killed_before_it_could_send_it_sends_after_the_restart(
+    make_dashboard: MakeDashboard, hook: Hook, authority: Authority, fleet: Fleet,
+) -> None:
+    hook.status = 503
+    dashboard = make_dashboard(post=[by_post(hook, authority)]).start()
+    fleet.tell("k1/alert/kiwi", "out")
+    hook.attempts.until(lambda: len(hook.attempts) > 0)
+    dashboard.stop(signal.SIGKILL)
+    # It was over before anybody was told: he is told both.
+    fleet.tell("k1/alert/kiwi", "ok")
+    hook.status = 200
+    dashboard.start()
+    hook.posts.first(lambda post: "again" in post.text)
+    assert by_all(hook) == ["k1: kiwi is out", "k1: kiwi is there again"]
+
+
+def test_nothing_is_told_at_first_and_nothing_that_was_told(
+    make_dashboard: MakeDashboard, hook: Hook, authority: Authority, fleet: Fleet,
+) -> None:
+    fleet.tell("k1/alert/kiwi", "out")
+    fleet.tell("k2/status", "offline")
+    dashboard = make_dashboard(post=[by_post(hook, authority)], quiet_seconds=6)
+    for expected in (["k2: offline", "k1: kiwi is out"], ["k1: mango is out"]):
+        before, since = time.monotonic(), len(hook.posts)
+        dashboard.start()
+        if since:
+            fleet.tell("k1/alert/mango", "out")
+        post = hook.posts.first(lambda _: True, since)
+        assert time.monotonic() - before >= 6
+        assert lines([post.text]) == expected
+        dashboard.stop(signal.SIGKILL if since else signal.SIGTERM)
+    assert len(hook.posts) == 2
+
+
+def test_a_power_cut_is_one_message(
+    make_dashboard: MakeDashboard, hook: Hook, authority: Authority, fleet: Fleet,
+) -> None:
+    kiosks = [f"k{number}" for number in range(10, 30)]
+    fleet.online(*kiosks)
+    dashboard = make_dashboard(post=[by_post(hook, authority)], quiet_seconds=6).start()
+    dashboard.log.first(lambda line: " online" in line)
+    for kiosk in kiosks:
+        fleet.tell(f"{kiosk}/status", "offline")
+    hook.posts.first(lambda _: True)
+    assert by_all(hook) == [f"{kiosk}: offline" for kiosk in kiosks]
+    assert len(hook.posts) == 1
+
+
+def test_a_broker_that_is_away_is_told_instead_of_its_kiosks(
+    make_dashboard: MakeDashboard, broker: Mosquitto, hook: Hook, authority: Authority, fleet: Fleet,
+) -> None:
+    make_dashboard(post=[by_post(hook, authority)]).start()
+    fleet.tell("k1/alert/kiwi", "out")
+    hook.posts.first(lambda post: "kiwi" in post.text)
+    broker.stop()
+    hook.posts.first(lambda post: "broker" in post.text)
+    broker.start()
+    fleet.client.wait_until_subscribed()
+    hook.posts.first(lambda post: "broker is there again" in post.text)
+    fleet.tell("k1/status", "offline")
+    hook.posts.first(lambda post: "k1: offline" in post.text)
+    assert by_all(hook) == [
+        "k1: kiwi is out", "The dashboard cannot reach its broker", "The broker is there again",
+        "k1: offline",
+    ]
+
+
+def test_a_receiver_that_is_away_holds_up_nobody_and_gets_it_later(
+    make_dashboard: MakeDashboard, mailbox: Mailbox, make_hook: Callable[..., Hook],
+    authority: Authority, fleet: Fleet, tmp_path: Path,
+) -> None:
+    stuck, broken = make_hook(), make_hook(is_encrypted=False)
+    stuck.is_stuck.set()
+    broken.status, broken.answer = 500, b"database \x1b[31m is\r\nlocked"
+    dashboard = make_dashboard(
+        email=by_mail(mailbox, authority, tmp_path),
+        post=[by_post(stuck, authority), by_post(broken, authority)]).start()
+    for fruit in ("kiwi", "mango", "banana"):
+        fleet.tell(f"k1/alert/{fruit}", "out")
+        # Whoever works hears of it, while one hangs and one fails.
+        mailbox.mails.first(lambda mail: f"{fruit} is out" in mail.text)
+    assert len(stuck.attempts) == 1
+    broken.attempts.until(lambda: len(broken.attempts) >= 4)
+    complaints = [line for line in dashboard.log if "trying again" in line]
+    assert len(complaints) == 1 and "HTTP 500: database" in complaints[0], complaints
+    assert "\x1b" not in complaints[0]
+    broken.status = 200
+    broken.posts.first(lambda post: "banana" in post.text)
+    assert by_all(broken) == [f"k1: {fruit} is out" for fruit in ("kiwi", "mango", "banana")]
+    assert len({post.headers["Idempotency-Key"] for post in broken.posts}) == 3
+    dashboard.log.first(lambda line: line.endswith("post 2 to 127.0.0.1: works again"))
+    # It ends at once, whoever hangs.
+    assert dashboard.stop() == 0
+
+
+def test_a_mail_that_is_refused_keeps_no_other_back(
+    make_dashboard: MakeDashboard, mailbox: Mailbox, authority: Authority, fleet: Fleet,
+    tmp_path: Path,
+) -> None:
+    dashboard = make_dashboard(
+        email=by_mail(mailbox, authority, tmp_path, to=["nobody@example.com", "jun@example.com"]))
+    mailbox.refusal = "554 5.7.1 looks like spam"
+    dashboard.start()
+    fleet.tell("k1/alert/kiwi", "out")
+    dashboard.log.first(lambda line: "looks like spam" in line)
+    dashboard.log.first(lambda line: "mail to nobody@example.com" in line and "no such user" in line)
+    mailbox.refusal = ""
+    mailbox.mails.first(lambda mail: "kiwi is out" in mail.text)
+    assert {tuple(mail.recipients) for mail in mailbox.mails} == {("jun@example.com",)}
+
+
+HOSTILE = "\r\nBcc: all@example.com\r\n\r\n.\r\nQUIT\r\n<!channel>\u202e\u2028=?utf-8?Q?x?="
+
+
+def test_no_name_becomes_a_header(
+    make_dashboard: MakeDashboard, mailbox: Mailbox, hook: Hook, authority: Authority, fleet: Fleet,
+    tmp_path: Path,
+) -> None:
+    make_dashboard(
+        email=by_mail(mailbox, authority, tmp_path),
+        post=[by_post(hook, authority, format="json")]).start()
+    fleet.tell("k1/info", {
+        "version": "1", "started_at": "2026-11-21T09:00:00Z", "name": {"en": f"k1{HOSTILE}"}})
+    fleet.tell("k1/menu", {
+        "fruits": [{"id": "kiwi", "name": {"en": f"kiwi{HOSTILE}"}}],
+        "juices": [{"id": "kiwi", "recipe": {"kiwi": 3}}]})
+    fleet.tell("k1/machine/bar", {
+        "state": "fault", "reason": f"jam{HOSTILE}", "queue": 0, "jobs": [], "ready": []})
+    fleet.tell("k1/alert/kiwi", "out")
+    mail = mailbox.mails.first(lambda mail: "kiwi" in mail.text)
+    post = hook.posts.first(lambda post: "kiwi" in post.text)
+    for mail in mailbox.mails:
+        assert mail.recipients == ["minji@example.com"]
+        assert sorted(mail.head.keys()) == sorted([
+            "From", "To", "Subject", "Date", "Message-ID", "Auto-Submitted", "MIME-Version",
+            "Content-Type", "Content-Transfer-Encoding"])
+        assert mail.raw.isascii() and max(map(len, mail.raw.split(b"\r\n"))) <= 76
+        assert mail.head.defects == [] and "Bcc" in mail.subject
+    for text in (mail.text, post.text):
+        # A line for the trouble, and one for its link; no character that steers.
+        assert all(
+            line.startswith(("k1", "https://juice.example/kiosks/k1"))
+            for line in text.split("\n") if line), text
+        assert not {"\r", "\u202e", "\u2028"} & set(text)
+    assert "<" not in post.text and "‹!channel›" in post.text
+
+
+# MARK: juice-dashboard notify --test
+
+def test_trying_out_says_that_it_was_sent(
+    make_dashboard: MakeDashboard, make_mailbox: Callable[..., Mailbox],
+    make_hook: Callable[..., Hook], authority: Authority, tmp_path: Path,
+) -> None:
+    hook, dashboard = make_hook(), make_dashboard(language="ko", post=NOBODY)
+    # More than anybody says is not listened to.
+    hook.answer = b"x" * 10_000_000
+    for mode in ("starttls", "implicit", "none"):
+        box = make_mailbox(mode)
+        mail = by_mail(box, authority, tmp_path, tls=mode)
+        if mode == "none":
+            del mail["username"], mail["password_file"]
+        configure(dashboard, email=mail, post=[by_post(hook, authority)])
+        (block,) = handbook.run_by("test_trying_out_says_that_it_was_sent")
+        done = dashboard.command(*block.script.split()[1:])
+        assert (done.returncode, done.stderr) == (0, ""), (mode, done.stdout)
+        assert done.stdout.splitlines() == [
+            "mail to minji@example.com: sent", "post 1 to 127.0.0.1: sent"]
+        mail_sent = box.mails.first(lambda _: True)
+        assert mail_sent.subject == "시험"
+        assert "https://juice.example/" in mail_sent.text
+    assert len(hook.posts) == 3
+    assert not (dashboard.folder / "state").exists()
+
+
+def test_trying_out_says_what_is_wrong(
+    make_dashboard: MakeDashboard, make_mailbox: Callable[..., Mailbox],
+    make_hook: Callable[..., Hook], authority: Authority, tmp_path: Path,
+) -> None:
+    mailbox, plain, hook = make_mailbox(), make_mailbox("none"), make_hook()
+    other = Authority(tmp_path / "other")
+    closed, away = free_port(), make_hook()
+    away.status = 302
+
+    def mail(**changes: Any) -> dict[str, Any]:
+        return {"email": by_mail(mailbox, authority, tmp_path, **changes)}
+
+    def post(hook: Hook, **changes: Any) -> dict[str, Any]:
+        return {"post": [by_post(hook, authority, **changes)]}
+
+    wrong: list[tuple[dict[str, Any], str]] = [
+        (mail(password_file=secret(tmp_path, "wrong")), "does not accept the account or its password"),
+        (mail(ca_file=str(other.file)), "no encrypted connection that can be trusted"),
+        (mail(host="localhost"), "no encrypted connection that can be trusted"),
+        (mail(port=closed), "Couldn't connect"),
+        (mail(port=plain.port), "no encrypted connection that can be trusted"),
+        (mail(to=["nobody@example.com"]), "550 5.1.1 no such user"),
+        (mail(host="nowhere.invalid"), "Could not resolve host"),
+        (post(hook, ca_file=str(other.file)), "no encrypted connection that can be trusted"),
+        (post(away), "HTTP 302"),
+    ]
+    dashboard = make_dashboard(post=NOBODY)
+    for settings, words in wrong:
+        configure(dashboard, **settings)
+        done = dashboard.command("notify", "--test")
+        assert (done.returncode, words in done.stdout) == (69, True), (words, done.stdout, done.stderr)
+        assert done.stderr == "juice-dashboard: 1 of 1 were not told\n"
+        assert ACCOUNT[1] not in done.stdout
+    assert len(mailbox.mails) == len(plain.mails) == len(hook.posts) == len(away.posts) == 0
+    assert list(away.attempts) == ["/kiosks"]
+
+    readable = secret(tmp_path, TOKEN)
+    Path(readable).chmod(0o644)
+    for settings, words in (
+        (mail(password_file=readable), "can be read by others than its owner"),
+        (mail(password_file=str(tmp_path / "none")), "there is no such file"),
+        ({"post": [{"url_file": secret(tmp_path, "file:///etc/passwd")}]}, "holds no address"),
+        (post(hook, token_file=secret(tmp_path, "a\r\nX-Evil: b")), "holds more than a token"),
+        ({}, "tells nobody"),
+    ):
+        configure(dashboard, **settings)
+        for command in ("notify", "--test"), ("run",):
+            done = dashboard.command(*command)
+            assert (done.returncode, words in done.stderr) == (78, True), (words, done.stderr)
+    assert dashboard.command("notify").returncode == 64
