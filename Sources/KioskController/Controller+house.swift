@@ -82,7 +82,7 @@ extension Controller {
       low: core.alerts.values.count { $0 == .low }, out: core.alerts.values.count { $0 == .out },
       machinesDown: core.jobs.reports.count(where: \.report.state.isProblem),
       undecided: core.jobs.open.count(where: \.state.waitsForPerson),
-      ledger: size, refused: refusals.reasons)
+      ledger: size, diskFree: ledger.freeSpace, refused: refusals.reasons)
     return settings.topics.retained(settings.topics.health, health.payload)
   }
 }

@@ -17,13 +17,15 @@ package struct KioskHealth: Hashable, Sendable {
   package var undecided: Int
   /// Size of the ledger, in bytes; `nil` while it cannot be read.
   package var ledger: Int?
+  /// What is free on the ledger's disk, in bytes; `nil` if nobody says.
+  package var diskFree: Int?
   /// By topic, why the broker has not taken what the kiosk published there.
   package var refused: [String: String]
 
   package init(
     at: Timestamp, uptime: Int, counters: Counters, memory: Int?, queue: Int, service: ServiceState,
     low: Int, out: Int, machinesDown: Int = 0, undecided: Int = 0, ledger: Int?,
-    refused: [String: String] = [:]
+    diskFree: Int? = nil, refused: [String: String] = [:]
   ) {
     self.at = at
     self.uptime = uptime
@@ -36,6 +38,7 @@ package struct KioskHealth: Hashable, Sendable {
     self.machinesDown = machinesDown
     self.undecided = undecided
     self.ledger = ledger
+    self.diskFree = diskFree
     self.refused = refused
   }
 
@@ -80,6 +83,7 @@ package struct KioskHealth: Hashable, Sendable {
       json.member("machines_down", machinesDown)
       json.member("undecided", undecided)
       if let ledger { json.member("ledger", ledger) }
+      if let diskFree { json.member("disk_free", diskFree) }
       guard !refused.isEmpty else { return }
       json.member(named: "refused") { json in
         for (topic, reason) in refused.sorted(by: { $0.key < $1.key }) {

@@ -105,14 +105,12 @@ extension [Finding] {
     let size = (try? FileManager.default.attributesOfItem(atPath: ledger)[.size] as? Int) ?? 0
     let text = "\(space.free / 1_000_000) MB are free"
     let fix = "make room: old logs (journalctl --vacuum-size=100M), old backups; or a larger disk"
-    if space.free < 16_000_000 || space.freeFiles.map({ $0 < 16 }) == true {
-      return [.error(.disk, folder, "\(text): orders will not be taken", fix: fix)]
+    let hasFiles = space.freeFiles.map { $0 >= 16 } ?? true
+    return switch hasFiles ? HostReport.Disk(free: space.free, ledger: size).room : .full {
+    case .full: [.error(.disk, folder, "\(text): orders will not be taken", fix: fix)]
+    case .low: [.warning(.disk, folder, "only \(text)", fix: fix)]
+    case .enough: [.ok(.disk, folder, text)]
     }
-    // A new version of the program may have to write the ledger anew, beside the old one.
-    if space.free < Swift.max(256_000_000, size) {
-      return [.warning(.disk, folder, "only \(text)", fix: fix)]
-    }
-    return [.ok(.disk, folder, text)]
   }
 
   /// - Parameter last: the ledger's last entry.

@@ -37,22 +37,6 @@ struct MachineClock {
   }
 }
 
-/// The disk that a folder is on.
-struct DiskSpace {
-  /// In bytes, for who is not root.
-  let free: Int
-  /// How many more files there may be; `nil` where there is no limit.
-  let freeFiles: Int?
-
-  /// `nil` if the folder is not there.
-  init?(of folder: String) {
-    var status = statvfs()
-    guard statvfs(folder, &status) == 0 else { return nil }
-    free = Int(clamping: UInt64(status.f_bavail) * UInt64(status.f_frsize))
-    freeFiles = status.f_files == 0 ? nil : Int(clamping: status.f_favail)
-  }
-}
-
 /// Whose a file is, and who may do what with it.
 struct FileRights {
   let owner: UInt32
