@@ -9,7 +9,11 @@ extension KioskLedger {
     /// Orders of the same quarter of an hour, juice, outcome and currency.
     package var orders: [Orders] = []
     /// Fruit that the orders of a quarter of an hour have used.
-    package var used: [Used] = []
+    package var used: [Amount] = []
+    /// Fruit that restocks of a quarter of an hour have added, and that the kiosk began with.
+    package var added: [Amount] = []
+    /// Every opening and closing, the latest first.
+    package var switches: [Switch] = []
     /// The last restocks, openings, closings and decisions about jobs, the latest first.
     package var services: [LedgerEntry] = []
     /// When the first and the last thing happened; `nil`: nothing did, in the time asked for.
@@ -43,7 +47,17 @@ extension KioskLedger {
       }
     }
 
-    package struct Used: Hashable, Sendable {
+    package struct Switch: Hashable, Sendable {
+      package let at: Timestamp
+      package let state: ServiceState
+
+      package init(at: Timestamp, state: ServiceState) {
+        self.at = at
+        self.state = state
+      }
+    }
+
+    package struct Amount: Hashable, Sendable {
       package let at: Timestamp
       package let fruit: Fruit.ID
       package let amount: Int
@@ -78,7 +92,13 @@ extension KioskLedger {
         activity.span = Timestamp(milliseconds: first)...Timestamp(milliseconds: last)
       }
       activity.orders = try database.rows(Self.orders, page).compactMap(Activity.Orders.init)
-      activity.used = try database.rows(Self.used, page).compactMap(Activity.Used.init)
+      activity.used = try database.rows(Self.used, page).compactMap(Activity.Amount.init)
+      activity.added = try database.rows(Self.added, page).compactMap(Activity.Amount.init)
+      activity.switches = try database.rows(Self.switches, page).compactMap { row in
+        ServiceState(rawValue: row["status"]).map {
+          Activity.Switch(at: Timestamp(milliseconds: row["at"]), state: $0)
+        }
+      }
       activity.services = try database.rows(Self.services, page).map { try LedgerRow($0).entry }
       return activity
     }
@@ -109,6 +129,17 @@ extension KioskLedger {
     GROUP BY quarter, fruit
     """
 
+  private static let added = """
+    SELECT \(quarter) AS quarter, key AS fruit, SUM(value) AS amount
+    FROM entry, json_each(changes)
+    WHERE \(page) AND status IN ('restocked', 'opened')
+    GROUP BY quarter, fruit
+    """
+
+  private static let switches = """
+    SELECT at, status FROM entry WHERE \(page) AND status IN ('open', 'closed') ORDER BY seq DESC
+    """
+
   private static let services = """
     SELECT * FROM entry WHERE \(page) AND status IN
       ('restocked', 'open', 'closed', 'poured', 'again', 'give_back')
@@ -126,7 +157,7 @@ extension KioskLedger.Activity.Orders {
   }
 }
 
-extension KioskLedger.Activity.Used {
+extension KioskLedger.Activity.Amount {
   fileprivate init?(_ row: Row) {
     guard let fruit = Fruit.ID(row["fruit"] as String) else { return nil }
     self.init(

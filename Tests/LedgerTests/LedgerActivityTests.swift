@@ -93,6 +93,31 @@ import Testing
       ])
   }
 
+  @Test func whatWasAddedIsAddedUpByQuarterAndFruit() throws {
+    try place.write(
+      LedgerTransaction(
+        .opened(1, ["banana": 5, "kiwi": 50]), .init(2, .restocked(changes: ["kiwi": -9]), at: 1),
+        .banana(3, ticket: 1), .init(4, .restocked(changes: ["kiwi": 7]), at: Self.quarter)))
+    let (first, second) = (Timestamp(milliseconds: 0), Timestamp(milliseconds: Self.quarter))
+    #expect(
+      try Set(activity(through: 4).added) == [
+        .init(at: first, fruit: "banana", amount: 5), .init(at: first, fruit: "kiwi", amount: 41),
+        .init(at: second, fruit: "kiwi", amount: 7),
+      ])
+  }
+
+  @Test func openingsAndClosingsAreToldTheLatestFirst() throws {
+    try place.write(
+      LedgerTransaction(
+        .opened(1, ["banana": 5]), .init(2, .service(.closed), at: 1),
+        .init(3, .restocked(changes: ["banana": 1]), at: 2), .init(4, .service(.open), at: 3)))
+    #expect(
+      try activity(through: 4).switches == [
+        .init(at: Timestamp(milliseconds: 3), state: .open),
+        .init(at: Timestamp(milliseconds: 1), state: .closed),
+      ])
+  }
+
   @Test func aPageHasNoMoreThanItsEntries() throws {
     try place.write(
       LedgerTransaction(

@@ -3,63 +3,51 @@ import KioskCore
 package import KioskMessages
 
 extension SalesHistory {
-  /// How fast each fruit goes, and when it will be gone.
+  /// How fast each fruit goes, and when it will be gone: what `DemandRate` expects of the hours to come.
   ///
-  /// In an hour that lies `h` hours ahead, a fruit is expected to be used like this:
+  /// The fruit is gone when what is expected adds up to the stock. With less than an hour of history
+  /// nothing is known.
   ///
-  ///     (weeks * usual + weight * recent) / (weeks + weight),    weight = 3 / (3 + h)
-  ///
-  /// - `usual` is what was used in the same hour of the same weekday, on average over the last four
-  ///   weeks, of which `weeks` lie within the history.
-  /// - `recent` is what was used in an hour, on average over the last three full hours and the
-  ///   running one, as far as they lie within the history.
-  ///
-  /// So the last hours count as much as one week for the next hour, half as much in three hours, and
-  /// for tomorrow hardly; in the first week, alone. The fruit is gone when what is expected adds up
-  /// to the stock. With less than an hour of history nothing is known.
-  ///
-  /// An hour in which the kiosk was closed, or out of the fruit, counts as one that used none.
+  /// - Parameter stock: what there is now.
   package func forecast(stock: FruitAmounts, at now: Timestamp) -> ForecastReport {
-    let (hour, fraction) = (wall.hour(at: now), wall.fraction(at: now))
+    var report = ForecastReport(
+      at: now,
+      fruits: Dictionary(uniqueKeysWithValues: stock.map { ($0.fruit, .init(stock: $0.amount)) }))
+    guard let beginning, now.milliseconds - beginning.milliseconds >= 3_600_000,
+      let demand = demand(stock: stock, at: now)
+    else { return report }
     let steps = steps(from: now)
-    var report = ForecastReport(at: now, fruits: [:])
-    let elapsed = beginning.map { Double(now.milliseconds - $0.milliseconds) / 3_600_000 } ?? 0
-    for (fruit, amount) in stock {
-      report.fruits[fruit] = ForecastReport.Outlook(stock: amount)
-      guard elapsed >= 1 else { continue }
-      let recent =
-        Double((hour - 3...hour).reduce(0) { $0 + used(fruit, in: $1) })
-        / min(3 + fraction, elapsed)
-      func expected(_ step: Step) -> Double {
-        let usual = step.past.reduce(0) { $0 + used(fruit, in: $1) }
-        let weight = 3 / (3 + step.ahead)
-        return (Double(usual) + weight * recent) / (Double(step.past.count) + weight)
-      }
+    for (fruit, rate) in demand.rates(knowing: demand.glasses.count) {
+      let (amount, use) = (stock[fruit] ?? 0, steps.map { rate.use(in: $0.hour) * $0.length })
+      var pieces = [Double](repeating: 0, count: ForecastReport.Outlook.pieceCount)
+      for (step, use) in zip(steps, use) { pieces[step.piece] += use }
       report.fruits[fruit] = ForecastReport.Outlook(
-        stock: amount, perHour: (expected(steps[0]) * 100).rounded() / 100,
-        emptyAt: empty(amount, at: now, steps, expected), use: use(steps, expected))
+        stock: amount, perHour: (rate.use(in: wall.hour(at: now)) * 100).rounded() / 100,
+        emptyAt: empty(amount, at: now, steps, use), use: pieces.map { ($0 * 10).rounded() / 10 })
     }
     return report
   }
 
-  /// A piece of the future within one hour of the wall.
+  /// A part of the week to come that lies within one hour of the wall and one piece of the report.
   private struct Step {
-    /// The same hours of the weeks before, as far as they are known.
-    let past: [Int]
+    let hour: Int
+    let piece: Int
     /// In hours from now; so is `length`.
     let ahead: Double
     let length: Double
   }
 
-  /// The next week.
   private func steps(from now: Timestamp) -> [Step] {
-    var steps: [Step] = []
-    var ahead = 0.0
-    while ahead < 168 {
-      let time = Timestamp(milliseconds: now.milliseconds + Int64((ahead * 3_600_000).rounded()))
-      let (hour, length) = (wall.hour(at: time), 1 - wall.fraction(at: time))
-      let past = (1...Self.weekCount).map { hour - 168 * $0 }.filter(knows)
-      steps.append(Step(past: past, ahead: ahead, length: length))
+    let piece = ForecastReport.Outlook.pieceLength
+    var (steps, ahead): ([Step], Int64) = ([], 0)
+    while ahead < piece * Int64(ForecastReport.Outlook.pieceCount) {
+      let time = Timestamp(milliseconds: now.milliseconds + ahead)
+      let untilHour = Int64(((1 - wall.fraction(at: time)) * 3_600_000).rounded(.up))
+      let length = min(untilHour, piece - ahead % piece)
+      steps.append(
+        Step(
+          hour: wall.hour(at: time), piece: Int(ahead / piece),
+          ahead: Double(ahead) / 3_600_000, length: Double(length) / 3_600_000))
       ahead += length
     }
     return steps
@@ -67,36 +55,18 @@ extension SalesHistory {
 
   /// To the minute; `nil` if it is gone already, or not within the steps.
   private func empty(
-    _ amount: Int, at now: Timestamp, _ steps: [Step], _ expected: (Step) -> Double
+    _ amount: Int, at now: Timestamp, _ steps: [Step], _ use: [Double]
   ) -> Timestamp? {
     guard amount > 0 else { return nil }
     var left = Double(amount)
-    for step in steps {
-      let perHour = expected(step)
-      guard perHour * step.length >= left else {
-        left -= perHour * step.length
+    for (step, use) in zip(steps, use) {
+      guard use >= left else {
+        left -= use
         continue
       }
-      let minutes = ((step.ahead + left / perHour) * 60).rounded()
+      let minutes = ((step.ahead + step.length * left / use) * 60).rounded()
       return Timestamp(milliseconds: (now.milliseconds / 60_000 + Int64(minutes)) * 60_000)
     }
     return nil
   }
-
-  /// In each six hours of the steps, rounded to tenths.
-  private func use(_ steps: [Step], _ expected: (Step) -> Double) -> [Double] {
-    let length = Double(ForecastReport.Outlook.pieceLength) / 3_600_000
-    var use = Array(repeating: 0.0, count: ForecastReport.Outlook.pieceCount)
-    for step in steps {
-      let perHour = expected(step)
-      // An hour of the wall may lie in two pieces.
-      for piece in use.indices {
-        let (start, end) = (Double(piece) * length, Double(piece + 1) * length)
-        use[piece] += perHour * max(0, min(end, step.ahead + step.length) - max(start, step.ahead))
-      }
-    }
-    return use.map { ($0 * 10).rounded() / 10 }
-  }
-
-  private func used(_ fruit: Fruit.ID, in hour: Int) -> Int { hours[hour]?.used[fruit] ?? 0 }
 }

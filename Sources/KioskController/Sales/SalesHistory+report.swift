@@ -8,7 +8,7 @@ extension SalesHistory {
       hours[today * 24 + hour].flatMap { $0.sales.isEmpty ? nil : $0.sales }
         .map { SalesReport.Hour(hour: hour, tally: $0) }
     }
-    let tallies = days.compactMap { day -> SalesReport.Day? in
+    let tallies = toldDays.compactMap { day -> SalesReport.Day? in
       let tally = tally(of: day)
       guard !tally.isEmpty else { return nil }
       return SalesReport.Day(day: CivilDate(daysSinceEpoch: Int64(day)), tally: tally)
@@ -19,7 +19,11 @@ extension SalesHistory {
       usual: usual(at: now))
   }
 
-  package var lastServices: HistoryReport { HistoryReport(entries: services) }
+  package var lastServices: HistoryReport {
+    HistoryReport(entries: services.filter { wall.day(at: $0.at) >= toldDays.lowerBound })
+  }
+
+  private var toldDays: ClosedRange<Int> { today - SalesReport.dayCount + 1...today }
 
   private func tally(of day: Int) -> SalesReport.Tally {
     (0..<24).reduce(into: SalesReport.Tally()) { sum, hour in

@@ -20,28 +20,43 @@ package struct SalesHistory: Sendable {
   private(set) var beginning: Timestamp?
   /// The last entry that is still to be read.
   private var unread: Int
+  /// Days that are looked at, today included.
+  private let dayCount: Int
+  /// Since when the kiosk takes no orders; `nil` if it does.
+  private(set) var closedAt: Timestamp?
+  /// The first opening or closing that is known.
+  private var switchedAt: Timestamp?
 
   struct Hour: Sendable {
     var sales = SalesReport.Tally()
     var used: FruitAmounts = [:]
-
-    mutating func use(_ amounts: FruitAmounts) {
-      for (fruit, amount) in amounts { used[fruit] = (used[fruit] ?? 0) + amount }
-    }
+    /// By restocks, and as what the kiosk began with.
+    var added: FruitAmounts = [:]
+    /// For how much of the hour the kiosk took no orders, from 0 to 1.
+    var closed = 0.0
   }
 
-  /// - Parameter seq: the last entry of the ledger; later ones are to be added.
-  package init(menu: Menu, wall: WallClock, through seq: Int, at now: Timestamp) {
+  /// - Parameters:
+  ///   - seq: the last entry of the ledger; later ones are to be added.
+  ///   - dayCount: how many days are looked at, today included.
+  package init(
+    menu: Menu, wall: WallClock, through seq: Int, at now: Timestamp,
+    dayCount: Int = Self.dayCount
+  ) {
     self.menu = menu
     self.wall = wall
     today = wall.day(at: now)
     unread = seq
+    self.dayCount = dayCount
   }
 
   /// Whether all that the ledger holds of these days has been read.
   package var isComplete: Bool { unread == 0 }
 
-  var days: ClosedRange<Int> { today - SalesReport.dayCount + 1...today }
+  /// What the forecast looks back on, and today.
+  package static let dayCount = HourlyDemand.memory / 24 + 1
+
+  var days: ClosedRange<Int> { today - dayCount + 1...today }
 
   // MARK: Reading the ledger
 
@@ -60,7 +75,18 @@ package struct SalesHistory: Sendable {
         orders.status, of: orders.juice, orders: orders.count, glasses: orders.glasses,
         for: orders.amount, in: wall.hour(at: orders.at))
     }
-    for used in activity.used { use([used.fruit: used.amount], in: wall.hour(at: used.at)) }
+    for used in activity.used {
+      count([used.fruit: used.amount], as: \.used, in: wall.hour(at: used.at))
+    }
+    for added in activity.added {
+      count([added.fruit: added.amount], as: \.added, in: wall.hour(at: added.at))
+    }
+    for service in activity.switches {
+      if service.state == .closed {
+        if let switchedAt { close(from: service.at, to: switchedAt) } else { closedAt = service.at }
+      }
+      switchedAt = service.at
+    }
     services += activity.services.prefix(HistoryReport.limit - services.count)
   }
 
@@ -74,25 +100,33 @@ package struct SalesHistory: Sendable {
     case .ready(let order, let used, _):
       count(
         .ready, of: order.juice, orders: 1, glasses: order.quantity, for: entry.amount, in: hour)
-      use(used, in: hour)
+      count(used, as: \.used, in: hour)
     case .accepted(_, let used, _, _, _):
-      use(used, in: hour)
+      count(used, as: \.used, in: hour)
     case .decided(_, _, let used):
-      use(used, in: hour)
+      count(used, as: \.used, in: hour)
       serve(entry)
     case .made(let end):
       count(
         .made, of: end.order.juice, orders: 1, glasses: end.order.quantity, for: entry.amount,
         in: hour)
     case .failed(_, _, let changes), .returned(_, _, let changes):
-      use(changes.times(-1), in: hour)
+      count(changes.times(-1), as: \.used, in: hour)
     case .outOfStock(let order, _):
       count(.outOfStock, of: order.juice, orders: 1, glasses: 0, in: hour)
     case .rejected(_, let order) where entry.source?.kind == .order:
       count(.rejected, of: order?.juice, orders: 1, glasses: 0, in: hour)
-    case .restocked, .service:
+    case .restocked(let changes):
+      count(changes, as: \.added, in: hour)
       serve(entry)
-    case .rejected, .opened:
+    case .opened(let amounts):
+      count(amounts, as: \.added, in: hour)
+    case .service(let state):
+      if let closedAt { close(from: closedAt, to: entry.at) }
+      closedAt = state == .closed ? entry.at : nil
+      switchedAt = switchedAt ?? entry.at
+      serve(entry)
+    case .rejected:
       break
     }
   }
@@ -130,8 +164,22 @@ package struct SalesHistory: Sendable {
     }
   }
 
-  private mutating func use(_ amounts: FruitAmounts, in hour: Int) {
+  private mutating func count(
+    _ amounts: FruitAmounts, as kind: WritableKeyPath<Hour, FruitAmounts>, in hour: Int
+  ) {
     guard days.contains(WallClock.day(of: hour)) else { return }
-    hours[hour, default: Hour()].use(amounts)
+    for (fruit, amount) in amounts {
+      let before = hours[hour]?[keyPath: kind][fruit] ?? 0
+      hours[hour, default: Hour()][keyPath: kind][fruit] = before + amount
+    }
+  }
+
+  /// Counts the hours from a closing to an opening.
+  mutating func close(from start: Timestamp, to end: Timestamp) {
+    let span = WallSpan(start, end, on: wall)
+    let first = max(span.hours.lowerBound, days.lowerBound * 24)
+    for hour in first..<max(first, min(span.hours.upperBound, days.upperBound * 24 + 23) + 1) {
+      hours[hour, default: Hour()].closed += span.share(of: hour)
+    }
   }
 }

@@ -14,6 +14,10 @@ struct Report: AsyncParsableCommand {
     discussion: """
       Reads the ledger, and may do so while the kiosk runs. It is the same that the kiosk publishes \
       to its topics sales and forecast.
+
+      With --backtest it tells how good the forecast is: each six hours of the past it is made from \
+      what was known then, and compared with what was used in the following hours, beside two that \
+      need no forecast: the same hours of the week before, and the mean of the last weeks.
       """)
 
   @OptionGroup var options: ConfigurationOptions
@@ -27,15 +31,20 @@ struct Report: AsyncParsableCommand {
   @Flag(help: "Print the days as CSV: a line for each juice of a day.")
   var csv = false
 
+  @Flag(help: "Compare the forecasts of the past with what was used; with --json as an object.")
+  var backtest = false
+
   func validate() throws {
     guard (1...SalesReport.dayCount).contains(days) else {
       throw ValidationError("--days is 1 to \(SalesReport.dayCount).")
     }
+    if backtest && csv { throw ValidationError("There is no CSV of a backtest: choose --json.") }
     if json && csv { throw ValidationError("Choose either --json or --csv.") }
   }
 
   func run() async throws {
     let configuration = try options.load()
+    guard !backtest else { return try printBacktest(configuration) }
     var (sales, forecast) = try read(KioskSettings(configuration), configuration.ledgerPath)
     let first = sales.today.daysSinceEpoch - Int64(days) + 1
     sales.days.removeAll { $0.day.daysSinceEpoch < first }
@@ -53,18 +62,40 @@ struct Report: AsyncParsableCommand {
     }
   }
 
+  private func printBacktest(_ configuration: KioskConfiguration) throws(Failure) {
+    let (history, stock, now) = try read(
+      KioskSettings(configuration), configuration.ledgerPath, dayCount: SalesHistory.longest)
+    guard let backtest = history.backtest(stock: stock, at: now) else {
+      throw .badData(
+        """
+        \(configuration.ledgerPath) has too little history for a backtest: it takes two weeks in \
+        which something was sold, one to learn from and one to compare with.
+        """)
+    }
+    StandardOutput.write(
+      json
+        ? String(decoding: backtest.payload, as: UTF8.self)
+        : BacktestView(configuration, backtest).lines.joined(separator: "\n"))
+  }
+
   private func read(
     _ settings: KioskSettings, _ path: String
   ) throws(Failure) -> (SalesReport, ForecastReport) {
+    let (history, stock, now) = try read(settings, path, dayCount: SalesHistory.dayCount)
+    return (history.report(at: now), history.forecast(stock: stock, at: now))
+  }
+
+  private func read(
+    _ settings: KioskSettings, _ path: String, dayCount: Int
+  ) throws(Failure) -> (SalesHistory, FruitAmounts, Timestamp) {
     do throws(LedgerError) {
       let ledger = try KioskLedger(path: path, readOnly: true)
       let state = try ledger.state()
       let now = KioskClock.system(wall: settings.wall).now().timestamp
       var history = SalesHistory(
-        menu: settings.menu, wall: settings.wall, through: state.seq, at: now)
+        menu: settings.menu, wall: settings.wall, through: state.seq, at: now, dayCount: dayCount)
       while !history.isComplete { try history.read(ledger) }
-      let stock = Kiosk(settings: settings, state: state).stock
-      return (history.report(at: now), history.forecast(stock: stock, at: now))
+      return (history, Kiosk(settings: settings, state: state).stock, now)
     } catch {
       throw Failure(error)
     }

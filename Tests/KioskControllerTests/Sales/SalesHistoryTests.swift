@@ -164,7 +164,7 @@ struct Shop {
     let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: folder) }
-    // Since the middle of September: what is older than 30 days fills a page of its own.
+    // Since the middle of September: what is older than eight weeks fills a page of its own.
     try shop.open(at: "2026-09-15T00:00:00Z")
     var time: Int64 = 1_789_430_400_000
     let source = Source(kind: .order, name: "p1")
@@ -186,6 +186,8 @@ struct Shop {
       case 6: try shop.add(.failed(end, reason: "jam", changes: ["kiwi": 4]), at: at)
       case 7: try shop.add(.returned(end, reason: "given_back", changes: ["kiwi": 6]), at: at)
       case 8: try shop.add(.decided(.again, job: seq, used: ["kiwi": 2]), at: at)
+      case 11: try shop.add(.service(.closed), at: at)
+      case 12: try shop.add(.service(.open), at: at)
       case 2: try shop.add(.rejected(.closed, order: Order(juice: "kiwi")), at: at, by: source)
       case 9: try shop.sell(1, at: at, for: prices[1])
       case 10: try shop.sell(1, at: at, for: prices[0].times(2))
