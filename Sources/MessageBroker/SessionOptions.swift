@@ -2,8 +2,11 @@
 package struct SessionOptions: Sendable {
   /// Names the session: a broker drops an older connection with the same id.
   package var clientID: String
-  /// What to subscribe to after every connect, all with QoS 1.
+  /// What to subscribe to after every connect.
   package var subscriptions: [TopicFilter]
+  /// Of all of them. With QoS 0 a broker keeps nothing for the client (RabbitMQ: no queue of QoS 1), and
+  /// what is on its way when a connection breaks is lost.
+  package var subscriptionQoS = QoS.atLeastOnce
   /// Those of them that tell of each message whether it was published to be retained (MQTT 5, 3.8.3.1).
   /// Of the others news has no such flag, only what the broker had kept has.
   package var retainAsPublished: Set<TopicFilter> = []

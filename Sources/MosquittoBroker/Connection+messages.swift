@@ -8,12 +8,15 @@ extension Connection {
   ///   - number: by which the session knows it.
   ///   - retainAsPublished: an option of MQTT 5 (3.8.3.1). Without any, retained messages are sent at
   ///     each subscribe, and without their flag when they are news.
-  func subscribe(to filters: [TopicFilter], number: Int, retainAsPublished: Bool) {
+  func subscribe(
+    to filters: [TopicFilter], number: Int, qos: QoS, retainAsPublished: Bool
+  ) {
     let options = retainAsPublished ? Int32(MQTT_SUB_OPT_RETAIN_AS_PUBLISHED.rawValue) : 0
     var packetID: Int32 = 0
     withCStrings(filters.map(\.text)) { filters in
       _ = mosquitto_subscribe_multiple(
-        handle, &packetID, Int32(filters.count), filters.baseAddress, 1, options, nil)
+        handle, &packetID, Int32(filters.count), filters.baseAddress, Int32(qos.rawValue), options,
+        nil)
     }
     subscriptions[packetID] = number
   }

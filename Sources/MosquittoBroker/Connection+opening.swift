@@ -35,7 +35,8 @@ extension Connection {
   }
 
   func open(
-    _ configuration: MosquittoClient.Configuration, _ options: SessionOptions
+    _ configuration: MosquittoClient.Configuration, _ address: BrokerAddress,
+    _ options: SessionOptions
   ) throws(BrokerError) {
     var properties = Properties()
     if configuration.protocolVersion == .v5, options.sessionExpiry > .zero, start != .wipe {
@@ -49,10 +50,9 @@ extension Connection {
     }
     errno = 0
     let code = mosquitto_connect_bind_v5(
-      handle, configuration.host, Int32(configuration.port), Int32(keepAlive), nil,
+      handle, address.host, Int32(address.port), Int32(keepAlive), nil,
       properties.list)
     let error = errno
-    let address = "\(configuration.host):\(configuration.port)"
     switch code {
     case MOSQ_ERR_SUCCESS.code:
       // A child process must not keep the connection alive that this one drops.

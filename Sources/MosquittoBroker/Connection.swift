@@ -40,8 +40,8 @@ final class Connection: @unchecked Sendable {
   /// Resolves the name, connects and loads the certificates; blocks meanwhile. The CONNECT is queued
   /// and leaves with the first `write`.
   init(
-    _ configuration: MosquittoClient.Configuration, _ options: SessionOptions,
-    _ start: Session.Start
+    _ configuration: MosquittoClient.Configuration, _ address: BrokerAddress,
+    _ options: SessionOptions, _ start: Session.Start
   ) throws(BrokerError) {
     _ = library
     guard let handle = mosquitto_new(options.clientID, start != .resume, nil) else {
@@ -55,7 +55,7 @@ final class Connection: @unchecked Sendable {
     nextMisc = .now + .seconds(1)
     inbox.listen(to: handle)
     try configure(configuration, options)
-    try open(configuration, options)
+    try open(configuration, address, options)
   }
 
   deinit { mosquitto_destroy(handle) }

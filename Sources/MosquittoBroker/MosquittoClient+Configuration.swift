@@ -1,3 +1,5 @@
+package import MessageBroker
+
 extension MosquittoClient {
   /// Where the broker is and how to get in.
   package struct Configuration: Sendable {
@@ -21,8 +23,9 @@ extension MosquittoClient {
       }
     }
 
-    package var host: String
-    package var port: UInt16
+    /// Of one broker, or of the nodes of a cluster; each attempt to connect goes to the next of them,
+    /// the first to any. Never empty.
+    package var addresses: [BrokerAddress]
     package var protocolVersion: ProtocolVersion
     package var username: String?
     package var password: String?
@@ -36,12 +39,14 @@ extension MosquittoClient {
       host: String, port: UInt16 = 1883, protocolVersion: ProtocolVersion = .v5,
       username: String? = nil, password: String? = nil, tls: TLS? = nil
     ) {
-      self.host = host
-      self.port = port
+      addresses = [BrokerAddress(host: host, port: port)]
       self.protocolVersion = protocolVersion
       self.username = username
       self.password = password
       self.tls = tls
     }
+
+    /// For those who go to one only.
+    var address: BrokerAddress { addresses.first ?? BrokerAddress(host: "", port: 0) }
   }
 }

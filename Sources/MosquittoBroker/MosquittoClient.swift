@@ -27,6 +27,7 @@ package actor MosquittoClient: BrokerClient {
   }
 
   let configuration: Configuration
+  private var addresses: AddressRing
   nonisolated let loop = EventLoop()
   var session: Session
   var link = Link.none
@@ -38,8 +39,10 @@ package actor MosquittoClient: BrokerClient {
 
   package init(_ configuration: Configuration) {
     self.configuration = configuration
+    addresses = AddressRing(configuration.addresses, chance: Double.random(in: 0..<1))
     session = Session(
-      broker: configuration.host, connectTimeout: configuration.connectTimeout,
+      broker: configuration.addresses.map(\.host).joined(separator: ", "),
+      connectTimeout: configuration.connectTimeout,
       delays: configuration.reconnectDelays, chance: { Double.random(in: 0...1) })
     // Weak, so that the thread ends with the last reference to the broker.
     loop.start { [weak self] ready in
@@ -160,7 +163,7 @@ extension MosquittoClient {
       link = .connecting(connector(start))
     case (.subscribe(let number, let filters, let retainAsPublished), .open(let connection)):
       connection.subscribe(
-        to: filters, number: number,
+        to: filters, number: number, qos: session.options.subscriptionQoS,
         retainAsPublished: retainAsPublished && configuration.protocolVersion == .v5)
     case (.unsubscribe(let filters), .open(let connection)):
       connection.unsubscribe(from: filters)
@@ -181,8 +184,9 @@ extension MosquittoClient {
 
   private func connector(_ start: Session.Start) -> Connector {
     let options = session.options
+    let address = addresses.next() ?? configuration.address
     return Connector { [configuration] () throws(BrokerError) -> Connection in
-      try Connection(configuration, options, start)
+      try Connection(configuration, address, options, start)
     } done: { [loop] in
       loop.wake()
     }

@@ -43,7 +43,7 @@ private struct Visit {
       clientID: visit.clientID, cleanStart: visit.resuming == nil,
       sessionExpiry: visit.resuming ?? .zero)
     connection = try Connection(
-      configuration, options, visit.resuming == nil ? .clean : .resume)
+      configuration, configuration.address, options, visit.resuming == nil ? .clean : .resume)
     let inbox = connection.inbox
     try exchange { inbox.greeting != nil }
     if let greeting = inbox.greeting, greeting.code != 0 {

@@ -301,13 +301,14 @@ extension Session {
 
   /// A SUBSCRIBE is answered.
   ///
-  /// - Parameter levels: of QoS, one for each filter. QoS 0 instead of 1 is a refusal too: deliveries
-  ///   could be lost.
+  /// - Parameter levels: of QoS, one for each filter. Less than was asked for is a refusal too:
+  ///   deliveries could be lost.
   package mutating func granted(
     _ number: Int, _ levels: [Int32], at now: Instant
   ) -> [Action] {
     guard let filters = pending.removeValue(forKey: number) else { return [] }
-    refusedFilter = refusedFilter ?? zip(filters, levels).first { $0.1 != 1 }?.0
+    let granted = Int32(options.subscriptionQoS.rawValue)...1
+    refusedFilter = refusedFilter ?? zip(filters, levels).first { !granted.contains($0.1) }?.0
     guard pending.isEmpty else { return [] }
     let refusal = refusedFilter.map { BrokerError.subscriptionRefused(filter: $0.text) }
     if case .subscribing = link {

@@ -132,7 +132,7 @@ struct RefusalTests {
 
   @Test func anUnknownHostIsUnreachable() async throws {
     var configuration = MosquittoClient.Configuration.loopback(1)
-    configuration.host = "no-such-host.invalid"
+    configuration.addresses = [BrokerAddress(host: "no-such-host.invalid", port: 1)]
     let reason = try await firstOutage(configuration)
     guard case .unreachable(let detail) = reason else {
       Issue.record("\(reason)")

@@ -84,6 +84,17 @@ import Testing
     #expect(session.takeEvent() == .online(resumed: false))
   }
 
+  @Test func whoAsksForQoS0GetsIt() {
+    var session = connecting {
+      $0.subscriptions = [Self.a]
+      $0.subscriptionQoS = .atMostOnce
+    }
+    _ = session.connected(at: .zero)
+    _ = session.greeted(resumed: false, refusal: nil, at: .zero)
+    #expect(session.granted(1, [0], at: .zero) == [])
+    #expect(session.takeEvent() == .online(resumed: false))
+  }
+
   @Test(arguments: [0, 2, 128])
   func whatIsNotGrantedWithQoS1IsRefused(level: Int32) {
     var session = connecting { $0.subscriptions = [Self.a, Self.b] }
