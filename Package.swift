@@ -92,6 +92,12 @@ let package = Package(
       ],
       swiftSettings: settings),
     .target(
+      name: "Uplink",
+      dependencies: [
+        "JuiceDomain", "KioskCore", "KioskMessages", "MessageBroker", "Ledger", logging,
+      ],
+      swiftSettings: settings),
+    .target(
       name: "Program",
       dependencies: [
         "ConfigurationFiles", "KioskMessages", "MessageBroker", "MosquittoBroker", argumentParser,
@@ -103,8 +109,8 @@ let package = Package(
       dependencies: [
         "JuiceDomain", "KioskCore", "KioskMessages", "MessageBroker", "Ledger",
         "ConfigurationFiles",
-        "KioskController", "Panels", "HomeAssistant", "Program", argumentParser, lifecycle,
-        logging, subprocess, unixSignals,
+        "KioskController", "Panels", "HomeAssistant", "Program", "Uplink", argumentParser,
+        lifecycle, logging, subprocess, unixSignals,
       ],
       swiftSettings: settings),
     .target(
@@ -243,6 +249,13 @@ let package = Package(
         "InMemoryBroker",
         "JuiceDomain", "KioskCore", "KioskMessages", "MessageBroker", "Ledger", "Panels",
         "KioskController", grdb, logging, metrics, metricsTestKit,
+      ],
+      swiftSettings: settings),
+    .testTarget(
+      name: "UplinkTests",
+      dependencies: [
+        "InMemoryBroker",
+        "JuiceDomain", "KioskCore", "KioskMessages", "MessageBroker", "Ledger", "Uplink", logging,
       ],
       swiftSettings: settings),
   ]

@@ -13,6 +13,7 @@ extension KioskConfiguration {
       ("broker.username", broker.username != running.broker.username),
       ("broker.password_file", broker.passwordFile != running.broker.passwordFile),
       ("broker.tls", broker.tls != running.broker.tls),
+      ("uplink", uplink != running.uplink),
       ("ledger.path", ledgerPath != running.ledgerPath),
     ]
     return fixed.filter(\.hasChanged).map(\.key)

@@ -24,6 +24,12 @@ package import Panels
 /// - `broker.tls.ca_file` (path, none): trusts this authority only.
 /// - `broker.tls.certificate_file`, `broker.tls.key_file` (paths, none): the kiosk's own
 ///   certificate, for a broker that asks for one; only both together.
+/// - `uplink.addresses` (list of `host:port`, none): where the ledger is carried up to, the nodes of one
+///   broker; without any it is not.
+/// - `uplink.root` (topic levels, that of the kiosk): what its topics start with up there.
+/// - `uplink.entries_per_second` (1...10000, `200`): how fast, at most.
+/// - `uplink.protocol`, `uplink.client_id`, `uplink.username`, `uplink.password_file`, `uplink.tls`,
+///   `uplink.tls.ca_file`, `uplink.tls.certificate_file`, `uplink.tls.key_file`: as of `broker`.
 /// - `ledger.path` (path, `/var/lib/juice-kiosk/ledger.sqlite`): the durable record.
 /// - `stock.initial` (0...1000000000, `10`): stock of a new ledger; for all fruits, or per fruit as
 ///   `{strawberry: 20, default: 10}`. At most the capacity.
@@ -50,6 +56,8 @@ package import Panels
 package struct KioskConfiguration: Sendable, Equatable {
   package var kiosk = Kiosk()
   package var broker = Broker()
+  /// `nil`: the ledger is not carried up.
+  package var uplink: Uplink?
   /// Where the durable record is.
   package var ledgerPath = "/var/lib/juice-kiosk/ledger.sqlite"
   package var stock = KioskSettings.Stock(of: .standard)
@@ -91,6 +99,8 @@ package struct KioskConfiguration: Sendable, Equatable {
   mutating func read(_ root: inout Section) {
     kiosk = root.section("kiosk") { Kiosk(&$0) }
     broker = root.section("broker") { Broker(&$0, clientID: "juice-kiosk-\(kiosk.id)") }
+    let hasUplink = root.has("uplink")
+    uplink = root.section("uplink") { Uplink(&$0, isWanted: hasUplink, kiosk: kiosk) }
     root.section("ledger") { $0.read("path", .path, into: &ledgerPath) }
     orders = root.section("orders") { KioskSettings.Orders(&$0) }
     homeAssistant = root.section("home_assistant") { HomeAssistant(&$0, kiosk: kiosk) }

@@ -51,11 +51,13 @@ extension Controller {
   }
 
   func saveConfirmation(always: Bool = false) throws(LedgerError) {
-    guard let confirmed = always ? settlement.confirmed : settlement.unsaved else { return }
     var transaction = LedgerTransaction()
-    transaction.confirmed = confirmed
+    transaction.confirmed = always ? settlement.confirmed : settlement.unsaved
+    transaction.uplinked = outbox?.unsaved()
+    guard !transaction.isEmpty else { return }
     try ledger.commit(transaction)
     settlement.hasSaved()
+    if let uplinked = transaction.uplinked { outbox?.saved(through: uplinked) }
   }
 
   /// Each reason is logged once for a connection.
@@ -83,6 +85,8 @@ extension Controller {
       machinesDown: core.jobs.reports.count(where: \.report.state.isProblem),
       undecided: core.jobs.open.count(where: \.state.waitsForPerson),
       ledger: size, diskFree: ledger.freeSpace, refused: refusals.reasons)
-    return settings.topics.retained(settings.topics.health, health.payload)
+    let payload = health.payload
+    outbox?.health = payload
+    return settings.topics.retained(settings.topics.health, payload)
   }
 }

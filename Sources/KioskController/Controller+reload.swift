@@ -72,6 +72,7 @@ extension Controller {
     if let opening {
       try ledger.commit(opening)
       state = try ledger.state()
+      outbox?.recorded(through: state.seq)
       ledgerWorks()
     }
     self.settings = settings

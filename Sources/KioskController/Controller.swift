@@ -15,6 +15,8 @@ package actor Controller {
   package internal(set) var settings: KioskSettings
   let broker: any BrokerClient
   let ledger: KioskLedger
+  /// `nil` if nobody carries the ledger up.
+  let outbox: Outbox?
   let clock: KioskClock
   let startedAt: Timestamp
   var log: KioskLog
@@ -47,16 +49,20 @@ package actor Controller {
   var healthAt: Timestamp?
   var refusals = Refusals()
 
+  /// So many entries come up twice at most after a crash, and those of half a minute.
+  private static let mostUnsaved = 1000
+
   /// A turn of the cycle comes at least this often, whatever happens or does not.
   private static let longestTurn = Duration.seconds(10)
 
   /// - Throws: `LedgerError` if the ledger cannot be read, or not take the fruits that are new.
   ///
   /// What it counts goes to the `MetricsFactory` that is bootstrapped by then.
+  ///
+  /// - Parameter outbox: is told what the way up has to carry, and asked how far it has come.
   package init(
     settings: KioskSettings, broker: any BrokerClient, ledger: sending KioskLedger,
-    clock: KioskClock,
-    logger: Logger
+    outbox: Outbox? = nil, clock: KioskClock, logger: Logger
   ) throws(LedgerError) {
     let now = clock.now()
     var log = KioskLog(logger: logger)
@@ -70,11 +76,13 @@ package actor Controller {
     self.settings = settings
     self.broker = broker
     self.ledger = ledger
+    self.outbox = outbox
     self.clock = clock
     self.log = log
     startedAt = now.timestamp
     door = KioskDoor(settings: settings)
     core = Kiosk(settings: settings, state: state)
+    outbox?.recorded(through: state.seq)
     settlement = Settlement(state, noted: ledger.acknowledged)
     self.state = StateFeed(told: core)
     topics = PublishedTopics(known: state.topics)
@@ -249,12 +257,15 @@ package actor Controller {
     var decision = core.decide(admissions, recalling: recalled, at: now)
     // guard: only what the broker has confirmed counts as told
     decision.transaction.confirmed = settlement.unsaved
+    decision.transaction.uplinked = outbox?.unsaved(from: Self.mostUnsaved)
     decision.transaction.deliveries = deliveries
     let start = metrics.map { _ in ContinuousClock.now }
     try ledger.commit(decision.transaction)
     metrics?.committed(since: start)
     settlement.hasSaved()
+    if let uplinked = decision.transaction.uplinked { outbox?.saved(through: uplinked) }
     self.core = core
+    outbox?.recorded(through: core.seq)
     return decision
   }
 

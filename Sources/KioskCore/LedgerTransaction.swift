@@ -7,6 +7,8 @@ package struct LedgerTransaction: Hashable, Sendable {
   package private(set) var kept: [KeptDelivery] = []
   /// The entry up to which the broker has confirmed results and events.
   package var confirmed: Int?
+  /// Every entry up to this one is up there; see `Uplink`.
+  package var uplinked: Int?
   package var service: ServiceState?
   /// What devices count by, by key; see `LedgerState`.
   package var marks: [String: String] = [:]
@@ -21,8 +23,8 @@ package struct LedgerTransaction: Hashable, Sendable {
 
   /// Whether there is nothing to write. Deliveries alone are only counted.
   package var isEmpty: Bool {
-    records.isEmpty && kept.isEmpty && confirmed == nil && service == nil && marks.isEmpty
-      && jobs.isEmpty && machines.isEmpty
+    records.isEmpty && kept.isEmpty && confirmed == nil && uplinked == nil && service == nil
+      && marks.isEmpty && jobs.isEmpty && machines.isEmpty
   }
 
   /// A row, how a repetition of its request is recognised, and where its answer goes.

@@ -123,9 +123,10 @@ enum LedgerSchema {
       service TEXT NOT NULL CHECK (service = 'open' OR service = 'closed'),
       confirmed INTEGER NOT NULL,       -- the broker has every result and event up to this entry
       deliveries INTEGER NOT NULL,      -- that came so far
-      epoch INTEGER NOT NULL CHECK (epoch > 0)  -- the life of the ledger
+      epoch INTEGER NOT NULL CHECK (epoch > 0),  -- the life of the ledger
+      uplinked INTEGER NOT NULL         -- every entry up to this one is up there
     ) STRICT;
-    INSERT INTO kiosk VALUES (1, 'open', 0, 0, \(newEpoch));
+    INSERT INTO kiosk VALUES (1, 'open', 0, 0, \(newEpoch), 0);
 
     -- Accepted orders that are not made yet.
     CREATE TABLE job (

@@ -20,7 +20,8 @@ final class LedgerWriter {
   private let addEntry, addFruit, changeStock, addReply, removeReplies: Statement
   private let addDelivery, moveDelivery, pruneDeliveries: Statement
   private let setJob, removeJob, setMachine: Statement
-  private let setService, setConfirmed, setDeliveries, setMark, setTicket, setCheckpoint: Statement
+  private let setService, setConfirmed, setUplinked, setDeliveries: Statement
+  private let setMark, setTicket, setCheckpoint: Statement
 
   /// So many entries at most wait for the broker to confirm their answers.
   static let unconfirmed = 10_000
@@ -53,6 +54,7 @@ final class LedgerWriter {
     setMachine = try database.makeStatement(sql: "INSERT OR REPLACE INTO machine VALUES (?, ?, ?)")
     setService = try database.makeStatement(sql: "UPDATE kiosk SET service = ?")
     setConfirmed = try database.makeStatement(sql: "UPDATE kiosk SET confirmed = ?")
+    setUplinked = try database.makeStatement(sql: "UPDATE kiosk SET uplinked = ?")
     setDeliveries = try database.makeStatement(sql: "UPDATE kiosk SET deliveries = ?")
     setMark = try database.makeStatement(sql: "INSERT OR REPLACE INTO mark VALUES (?, ?)")
     setTicket = try database.makeStatement(sql: "INSERT OR REPLACE INTO ticket VALUES (?, ?)")
@@ -87,6 +89,10 @@ final class LedgerWriter {
         try setConfirmed.bind(1, confirmed)
         try setConfirmed.run(on: database)
         try forgetReplies(through: confirmed, on: database)
+      }
+      if let uplinked = transaction.uplinked {
+        try setUplinked.bind(1, uplinked)
+        try setUplinked.run(on: database)
       }
       for (key, value) in transaction.marks {
         try setMark.bind(1, key)

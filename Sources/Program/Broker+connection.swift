@@ -27,7 +27,7 @@ extension KioskConfiguration.Broker {
   }
 
   private func connection() throws(ConfigurationErrors) -> MosquittoClient.Configuration {
-    MosquittoClient.Configuration(
+    var connection = MosquittoClient.Configuration(
       host: host, port: UInt16(clamping: port),
       protocolVersion: `protocol` == .v5 ? .v5 : .v311, username: username,
       password: try readPassword(),
@@ -36,6 +36,10 @@ extension KioskConfiguration.Broker {
           caFile: tls.caFile ?? Self.systemAuthorities, certificateFile: tls.certificateFile,
           keyFile: tls.keyFile)
       })
+    connection.addresses += others.map {
+      BrokerAddress(host: $0.host, port: UInt16(clamping: $0.port))
+    }
+    return connection
   }
 
   /// The certificate authorities that the system trusts (Debian's ca-certificates).

@@ -87,6 +87,17 @@ import Testing
     tls.certificateFile = "config/kiosk.crt"
     tls.keyFile = "config/kiosk.key"
     expected.broker.tls = tls
+    var uplink = KioskConfiguration.Uplink()
+    uplink.broker.section = "uplink"
+    (uplink.broker.host, uplink.broker.port) = ("mq1.example.com", 8883)
+    uplink.broker.others = [.init(host: "mq2.example.com", port: 8884)]
+    uplink.broker.username = "k1"
+    uplink.broker.passwordFile = "/etc/juice-kiosk/uplink-password"
+    tls.caFile = "config/chain-ca.crt"
+    tls.certificateFile = "config/chain.crt"
+    tls.keyFile = "config/chain.key"
+    uplink.broker.tls = tls
+    expected.uplink = uplink
     #expect(
       try KioskConfiguration.parse(yaml: yaml, file: "config/kiosk.yaml") == expected)
 

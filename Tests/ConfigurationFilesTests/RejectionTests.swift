@@ -21,7 +21,8 @@ import Testing
     (
       "recipes: []",
       "k.yaml:1:1: recipes: there is no such key; known here: "
-        + "kiosk, broker, ledger, orders, home_assistant, menu, stock, panels, machines, displays"
+        + "kiosk, broker, uplink, ledger, orders, home_assistant, menu, stock, panels, machines, "
+        + "displays"
     ),
     (
       "broker: {\"a\\e[2J\": 1}",

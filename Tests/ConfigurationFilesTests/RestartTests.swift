@@ -15,6 +15,17 @@ import Testing
     "broker.tls.certificate_file": "broker: {port: 1883, tls: {certificate_file: c, key_file: k}}",
     "broker.tls.key_file": "broker: {port: 1883, tls: {certificate_file: c, key_file: k}}",
     "ledger.path": "ledger: {path: /x}",
+    "uplink.addresses": "uplink: {addresses: [a]}",
+    "uplink.root": "uplink: {addresses: [a], root: x}",
+    "uplink.entries_per_second": "uplink: {addresses: [a], entries_per_second: 1}",
+    "uplink.protocol": "uplink: {addresses: [a], protocol: 3.1.1}",
+    "uplink.client_id": "uplink: {addresses: [a], client_id: x}",
+    "uplink.username": "uplink: {addresses: [a], username: x}",
+    "uplink.password_file": "uplink: {addresses: [a], username: x, password_file: p}",
+    "uplink.tls.ca_file": "uplink: {addresses: [a], tls: {ca_file: ca}}",
+    "uplink.tls.certificate_file":
+      "uplink: {addresses: [a], tls: {certificate_file: c, key_file: k}}",
+    "uplink.tls.key_file": "uplink: {addresses: [a], tls: {certificate_file: c, key_file: k}}",
   ]
 
   @Test(arguments: fixed.keys.sorted()) func isNamed(key: String) throws {

@@ -5,7 +5,7 @@ extension KioskConfiguration.Broker {
   package func readPassword() throws(ConfigurationErrors) -> String? {
     if let keptPassword { return keptPassword }
     guard let passwordFile else { return nil }
-    return try PasswordFile.read(passwordFile, key: "broker.password_file")
+    return try PasswordFile.read(passwordFile, key: "\(section).password_file")
   }
 
   /// Reads the password for when the file may not be read any more.

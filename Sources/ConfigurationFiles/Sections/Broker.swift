@@ -3,6 +3,8 @@ extension KioskConfiguration {
   package struct Broker: Sendable, Equatable {
     package var host = "127.0.0.1"
     package var port = 1883
+    /// Where else the same broker listens, or another node of its cluster.
+    package var others: [Address] = []
     package var `protocol` = ProtocolVersion.v5
     package var clientID = "juice-kiosk-k1"
     package var username: String?
@@ -10,10 +12,17 @@ extension KioskConfiguration {
     package var passwordFile: String?
     /// See `keepPassword()`.
     var keptPassword: String?
+    /// In which it was read, for messages.
+    var section = "broker"
     /// `nil` for a connection that is not encrypted.
     package var tls: TLS?
 
     package init() {}
+
+    package struct Address: Sendable, Equatable {
+      package var host: String
+      package var port: Int
+    }
   }
 
   /// A version of MQTT, as people write it.
@@ -44,9 +53,14 @@ extension KioskConfiguration.Broker {
       port = 8883
     }
     section.read("port", .integer(1...65535), into: &port)
-    section.read("protocol", .choice(), into: &`protocol`)
     self.clientID = clientID
-    section.read("client_id", .text, into: &self.clientID)
+    readAccount(&section)
+  }
+
+  /// The protocol, and as whom.
+  mutating func readAccount(_ section: inout Section) {
+    section.read("protocol", .choice(), into: &`protocol`)
+    section.read("client_id", .text, into: &clientID)
     section.read("username", .text, into: &username)
     section.read("password_file", .path, into: &passwordFile)
     if passwordFile != nil, !section.has("username") {

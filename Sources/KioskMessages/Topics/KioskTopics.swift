@@ -73,6 +73,21 @@ package struct KioskTopics: Hashable, Sendable {
   package func status(of machine: MachineID) -> String { "\(base)/machine/\(machine)/status" }
   /// Every `LedgerEntry`, as it is made.
   package var events: String { "\(base)/events" }
+
+  // Of the way up only.
+
+  /// Where an archive asks for entries that it has missed: a `ReplayRequest`.
+  package func replay(by archive: Request.ID) -> String { "\(base)/replay/\(archive.text)" }
+  /// The filter under which the kiosk hears every archive.
+  package var replayFilter: String { "\(base)/replay/+" }
+  /// What comes of it: a `ReplayResult`.
+  package func replayResult(for archive: Request.ID) -> String { "\(replay(by: archive))/result" }
+  /// Who asks on a topic; `nil` if nobody asks there.
+  package func archive(askingOn topic: String) -> Request.ID? {
+    let start = "\(base)/replay/"
+    guard topic.utf8.starts(with: start.utf8) else { return nil }
+    return Request.ID(String(topic.utf8.dropFirst(start.utf8.count)) ?? "")
+  }
 }
 
 /// Who gave a command: `order/panel1` in the ledger, the end of the topic on the wire.

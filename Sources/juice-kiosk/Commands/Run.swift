@@ -3,10 +3,12 @@ import ConfigurationFiles
 import Foundation
 import JuiceDomain
 import KioskController
+import Ledger
 import Logging
 import Program
 import ServiceLifecycle
 import UnixSignals
+import Uplink
 
 struct Run: CommandWithPrelude {
   static let configuration = CommandConfiguration(
@@ -40,14 +42,19 @@ struct Run: CommandWithPrelude {
     logger.notice(
       "juice-kiosk \(Release.version): kiosk \(kiosk.id)\(kiosk.called.map { " (\($0))" } ?? ""), broker \(broker.host):\(broker.port), ledger \(configuration.ledgerPath)"
     )
-    let controller = try Controller.build(configuration, logger: logger)
+    let outbox = configuration.uplink.map { _ in Outbox() }
+    let controller = try Controller.build(configuration, outbox: outbox, logger: logger)
+    let uplink = try outbox.flatMap { try Uplink.build(configuration, outbox: $0, logger: logger) }
+      .map { UplinkService(uplink: $0) }
     let manager = ServiceManager()
     let service = KioskService(
       controller: controller, clientID: broker.clientID, manager: manager)
     let reload = ReloadService(
       options: options, configuration: configuration, controller: controller, manager: manager,
       logger: logger, hangups: hangups)
-    // The last one ends first: a reload that waits for the kiosk hears that it has gone.
-    try await ServiceGroup.run([reload, service], logger: logger)
+    // The last one ends first: a reload that waits for the kiosk hears that it has gone, and what the
+    // kiosk has recorded last still goes up.
+    let services: [(any Service)?] = [reload, uplink, service]
+    try await ServiceGroup.run(services.compactMap(\.self), logger: logger)
   }
 }

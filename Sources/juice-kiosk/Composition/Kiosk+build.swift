@@ -15,14 +15,14 @@ import Program
 
 extension Controller {
   static func build(
-    _ configuration: KioskConfiguration, logger: Logger
+    _ configuration: KioskConfiguration, outbox: Outbox? = nil, logger: Logger
   ) throws(Failure) -> Controller {
     let broker = try configuration.makeBroker()
     do throws(LedgerError) {
       let ledger = try KioskLedger(path: configuration.ledgerPath)
       let settings = KioskSettings(configuration, retainedTopics: try ledger.state().topics)
       return try Controller(
-        settings: settings, broker: broker, ledger: ledger,
+        settings: settings, broker: broker, ledger: ledger, outbox: outbox,
         clock: .system(wall: settings.wall), logger: logger)
     } catch {
       throw Failure(error)

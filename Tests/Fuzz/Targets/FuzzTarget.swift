@@ -8,7 +8,7 @@ import MessageBroker
 /// beyond not to crash.
 package enum FuzzTarget: String, CaseIterable, Sendable {
   case order, restock, service, topic, source, json, result, report, entry, menu, timestamp, filter
-  case configuration, panel, learn, template
+  case configuration, panel, learn, template, replay
 
   /// The folder of its inputs in the corpus.
   package var corpus: String { self == .learn ? Self.panel.rawValue : rawValue }
@@ -31,6 +31,7 @@ package enum FuzzTarget: String, CaseIterable, Sendable {
     case .panel: PanelFuzz.panel
     case .learn: PanelFuzz.learn
     case .template: PanelFuzz.template
+    case .replay: Self.replay
     }
   }
 
@@ -143,6 +144,17 @@ package enum FuzzTarget: String, CaseIterable, Sendable {
     if let report = try? ForecastReport(payload: payload) {
       let again = try? ForecastReport(payload: report.payload)
       expect(again == report, "\(report) is read back as \(String(describing: again))")
+    }
+  }
+
+  private static func replay(_ payload: [UInt8]) {
+    if let request = try? ReplayRequest(payload: payload) {
+      let again = try? ReplayRequest(payload: request.payload)
+      expect(again == request, "\(request) is read back as \(String(describing: again))")
+    }
+    if let result = try? ReplayResult(payload: payload) {
+      let again = try? ReplayResult(payload: result.payload)
+      expect(again == result, "\(result) is read back as \(String(describing: again))")
     }
   }
 

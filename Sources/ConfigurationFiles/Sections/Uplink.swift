@@ -1,0 +1,62 @@
+import KioskMessages
+
+extension KioskConfiguration {
+  /// Where the ledger is carried up to.
+  package struct Uplink: Sendable, Equatable {
+    package var broker = Broker()
+    package var root = "kiosk"
+    package var entriesPerSecond = 200
+
+    package init() {}
+  }
+}
+
+extension KioskConfiguration.Uplink {
+  /// - Parameter isWanted: the file, or the environment, has something of it.
+  init?(_ section: inout Section, isWanted: Bool, kiosk: KioskConfiguration.Kiosk) {
+    self.init()
+    broker.section = "uplink"
+    broker.clientID = "juice-kiosk-\(kiosk.id)"
+    root = kiosk.root
+    let tls = section.section("tls") { KioskConfiguration.TLS(&$0) }
+    if section.has("tls") { broker.tls = tls }
+    broker.readAccount(&section)
+    section.read("root", .topic, into: &root)
+    section.read("entries_per_second", .integer(1...10_000), into: &entriesPerSecond)
+    let addresses = section.list(
+      "addresses", of: .address(usualPort: broker.tls == nil ? 1883 : 8883))
+    guard isWanted else { return nil }
+    guard let addresses, let first = addresses.first, addresses.count <= Self.maximumAddresses
+    else {
+      let hint = "write it like '[mq1.example.com, mq2.example.com]', 1 to \(Self.maximumAddresses)"
+      section.report(Complaint("needs addresses", hint: hint), at: "addresses")
+      return nil
+    }
+    (broker.host, broker.port) = (first.host, first.port)
+    broker.others = Array(addresses.dropFirst())
+  }
+
+  private static let maximumAddresses = 16
+}
+
+extension Format where Value == KioskConfiguration.Broker.Address {
+  /// A host, and its port if that is not the usual one: `broker.local`, `10.0.0.7:1884`,
+  /// `[fe80::1]:1884`.
+  static func address(usualPort: Int) -> Self {
+    Format { scalar throws(Complaint) in
+      let text = try Format<String>.text.read(scalar)
+      guard let parts = text.wholeMatch(of: /(\[[0-9A-Fa-f:.]+\]|[^:\/@\s\[\]]+)(?::([0-9]{1,5}))?/)
+      else {
+        throw Complaint(
+          "\(text.quoted) is not an address",
+          hint: "write it like 'broker.local:8883' or '[fe80::1]:8883'")
+      }
+      let port = parts.2.map { Int($0) ?? 0 } ?? usualPort
+      guard (1...65535).contains(port) else {
+        throw Complaint("the port of \(text.quoted) must be from 1 to 65535")
+      }
+      let host = String(parts.1).trimmingPrefix("[")
+      return Value(host: String(host.last == "]" ? host.dropLast() : host), port: port)
+    }
+  }
+}

@@ -1,0 +1,104 @@
+import JuiceDomain
+
+/// What an archive asks of a kiosk: entries that it has missed, once more.
+package struct ReplayRequest: Hashable, Sendable {
+  /// The same for each copy of one request.
+  package let id: Request.ID
+  /// The life of the ledger that is meant; see `LedgerEntry`.
+  package let epoch: Int
+  /// From 1 on, and not empty.
+  package let range: ClosedRange<Int>
+
+  package init(id: Request.ID, epoch: Int, range: ClosedRange<Int>) {
+    self.id = id
+    self.epoch = epoch
+    self.range = range
+  }
+
+  package var payload: [UInt8] {
+    JSONWriter.object { json in
+      json.member("id", id.text)
+      json.member("epoch", epoch)
+      json.member("from", range.lowerBound)
+      json.member("to", range.upperBound)
+    }
+  }
+
+  /// - Throws: `JSONError` if it is no request; unknown members are ignored.
+  package init(payload: [UInt8]) throws(JSONError) {
+    let json = try JSON.parse(payload)
+    guard let id = json.text("id").flatMap({ Request.ID($0) }), let epoch = json.integer("epoch"),
+      let first = json.integer("from"), let last = json.integer("to")
+    else { throw JSONError(offset: 0, problem: "id, epoch, from and to are required") }
+    guard first >= 1, first <= last else {
+      throw JSONError(offset: 0, problem: "from is 1 or more, and to is not below it")
+    }
+    self.init(id: id, epoch: epoch, range: first...last)
+  }
+}
+
+/// What comes of a `ReplayRequest`.
+package enum ReplayResult: Hashable, Sendable {
+  /// These entries come: of what was asked for, as much as the kiosk has and one request may have.
+  case replaying(Request.ID, epoch: Int, ClosedRange<Int>)
+  /// They have been published.
+  case done(Request.ID, epoch: Int, ClosedRange<Int>)
+  /// - Parameters:
+  ///   - id: `nil` if the request could not be read.
+  ///   - detail: for a person.
+  case rejected(Request.ID?, Reason, detail: String)
+
+  package enum Reason: String, Hashable, Sendable {
+    case malformed
+    /// The ledger has no entry of that epoch: it was put back from a backup, or is another one.
+    case unknownEpoch = "unknown_epoch"
+    /// The ledger has none of these entries in that epoch.
+    case outOfRange = "out_of_range"
+    /// Others are being served; ask again.
+    case busy
+  }
+
+  package var payload: [UInt8] {
+    JSONWriter.object { json in
+      switch self {
+      case .replaying(let id, let epoch, let range): json.members(id, "replaying", epoch, range)
+      case .done(let id, let epoch, let range): json.members(id, "done", epoch, range)
+      case .rejected(let id, let reason, let detail):
+        if let id { json.member("id", id.text) }
+        json.member("status", "rejected")
+        json.member("reason", reason.rawValue)
+        json.member("detail", detail)
+      }
+    }
+  }
+
+  /// - Throws: `JSONError` if it is no result; unknown members are ignored.
+  package init(payload: [UInt8]) throws(JSONError) {
+    let json = try JSON.parse(payload)
+    let id = json.text("id").flatMap { Request.ID($0) }
+    if json.text("status") == "rejected", let reason = json.text("reason").flatMap(Reason.init) {
+      self = .rejected(id, reason, detail: json.text("detail") ?? "")
+      return
+    }
+    guard let id, let epoch = json.integer("epoch"), let first = json.integer("from"),
+      let last = json.integer("to"), first <= last
+    else { throw JSONError(offset: 0, problem: "this is no result of a replay") }
+    switch json.text("status") {
+    case "replaying": self = .replaying(id, epoch: epoch, first...last)
+    case "done": self = .done(id, epoch: epoch, first...last)
+    default: throw JSONError(offset: 0, problem: "this is no result of a replay")
+    }
+  }
+}
+
+extension JSONWriter {
+  fileprivate mutating func members(
+    _ id: Request.ID, _ status: String, _ epoch: Int, _ range: ClosedRange<Int>
+  ) {
+    member("id", id.text)
+    member("status", status)
+    member("epoch", epoch)
+    member("from", range.lowerBound)
+    member("to", range.upperBound)
+  }
+}

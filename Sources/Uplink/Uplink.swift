@@ -1,0 +1,242 @@
+import JuiceDomain
+package import KioskCore
+import KioskMessages
+package import Ledger
+package import Logging
+package import MessageBroker
+
+/// Carries the ledger up, to the broker where a chain's kiosks meet, and answers an archive that has
+/// missed something.
+///
+/// The kiosk knows nothing of it: it reads the ledger by a connection of its own, and lives on its
+/// own broker's executor. What a line that is cut, a broker that loses its memory or a month away
+/// keep it from telling stays in the ledger, and is told when it can be.
+package actor Uplink {
+  package nonisolated var unownedExecutor: UnownedSerialExecutor { broker.unownedExecutor }
+
+  private let settings: UplinkSettings
+  private let broker: any BrokerClient
+  private let ledger: KioskLedger
+  private let outbox: Outbox
+  private let clock: KioskClock
+  private let logger: Logger
+
+  private var dispatch: Dispatch
+  /// What archives may ask: each question costs some looks into the ledger. More is not answered, and
+  /// asked again.
+  private var questions = Allowance(perSecond: 20)
+  /// The running number that was read last. It counts once an event shows that the broker has refused
+  /// nothing up to it; see `Session.takeEvent`.
+  private var confirmed: UInt64 = 0
+  private var healthAt: Duration?
+  private var failedAt: Duration?
+  private var isOnline = false
+
+  /// Often enough that what is new leaves soon, and that nobody notices what it costs.
+  private static let look = Duration.milliseconds(250)
+  private static let healthInterval = Duration.seconds(300)
+  /// Between two attempts to read a ledger that cannot be read.
+  private static let patience = Duration.seconds(10)
+
+  /// - Parameters:
+  ///   - ledger: opened to be read only.
+  ///   - outbox: the one of the controller that writes the ledger.
+  /// - Throws: `LedgerError` if it cannot be read.
+  package init(
+    settings: UplinkSettings, broker: any BrokerClient, ledger: sending KioskLedger,
+    outbox: Outbox, clock: KioskClock, logger: Logger
+  ) throws(LedgerError) {
+    self.settings = settings
+    self.broker = broker
+    self.ledger = ledger
+    self.outbox = outbox
+    self.clock = clock
+    self.logger = logger
+    var limits = Dispatch.Limits()
+    limits.pace = settings.pace
+    dispatch = Dispatch(cursor: try ledger.uplinked(), limits: limits)
+    outbox.delivered(through: dispatch.cursor)
+    outbox.saved(through: dispatch.cursor)
+  }
+
+  /// Runs until the task is cancelled, then takes its leave within half a second.
+  package func run() async {
+    await broker.connect(options)
+    var wait = Duration.zero
+    while !Task.isCancelled {
+      let event = await broker.nextEvent(timeout: min(wait, Self.look))
+      await handle(event)
+      // Something has been confirmed that only the next look may count.
+      let seen = await broker.confirmed
+      let isBehind = seen != confirmed
+      confirmed = seen
+      dispatch.recorded(through: outbox.recorded)
+      await tellHealth()
+      wait = await proceed()
+      if isBehind { wait = .zero }
+    }
+    await leave()
+  }
+
+  /// A session without a memory, and nothing that has to be kept for it: whoever wants something of
+  /// the kiosk says it again until it is done.
+  private var options: SessionOptions {
+    var options = SessionOptions(
+      clientID: settings.clientID,
+      subscriptions: [TopicFilter(unchecked: settings.topics.replayFilter)],
+      will: settings.topics.status(.offline), keepAlive: 10, limits: .commands)
+    options.subscriptionQoS = .atMostOnce
+    return options
+  }
+
+  private var now: Duration { clock.now().uptime }
+
+  // MARK: What is heard
+
+  private func handle(_ event: BrokerEvent?) async {
+    switch event {
+    case .confirmed, nil:
+      dispatch.confirmed(through: confirmed)
+      outbox.delivered(through: dispatch.cursor)
+    case .online:
+      isOnline = true
+      dispatch.online()
+      await publish([settings.topics.status(.online)])
+      logger.notice("the way up is open: \(dispatch.last - dispatch.cursor) entries to tell")
+    case .offline(let error):
+      isOnline = false
+      dispatch.connectionLost()
+      logger.warning("the way up is closed: \(error)")
+    case .refused(let topics):
+      for (topic, reason) in topics.sorted(by: { $0.key < $1.key }) {
+        logger.warning("\(BrokerError.publishRefused(topic: topic, reason: reason))")
+      }
+      if topics[settings.topics.events] != nil { dispatch.refused(at: now) }
+    case .deliveries(let deliveries):
+      var answers: [Message] = []
+      for delivery in deliveries where questions.available(at: now) > 0 {
+        questions.take(1)
+        if let answer = answer(delivery) { answers.append(answer) }
+      }
+      await publish(answers)
+      await broker.settle()
+    case .updated:
+      break
+    }
+  }
+
+  private func answer(_ delivery: Delivery) -> Message? {
+    guard let archive = settings.topics.archive(askingOn: delivery.message.topic) else {
+      return nil
+    }
+    let result = result(of: delivery, from: archive)
+    return Message(
+      topic: settings.topics.replayResult(for: archive), payload: result.payload)
+  }
+
+  private func result(of delivery: Delivery, from archive: Request.ID) -> ReplayResult {
+    if let excess = delivery.excess {
+      return .rejected(nil, .malformed, detail: "the \(excess.rawValue) is too large")
+    }
+    // What a broker has kept was asked for at some other time.
+    if delivery.message.retain {
+      return .rejected(nil, .malformed, detail: "a request must not be retained")
+    }
+    let request: ReplayRequest
+    do throws(JSONError) {
+      request = try ReplayRequest(payload: delivery.message.payload)
+    } catch {
+      return .rejected(nil, .malformed, detail: "\(error)")
+    }
+    do throws(LedgerError) {
+      guard let entries = try ledger.entries(of: request.epoch) else {
+        return .rejected(
+          request.id, .unknownEpoch, detail: "the ledger has no entry of epoch \(request.epoch)")
+      }
+      guard entries.overlaps(request.range) else {
+        return .rejected(
+          request.id, .outOfRange,
+          detail: "epoch \(request.epoch) has the entries \(entries.lowerBound) to "
+            + "\(entries.upperBound)")
+      }
+      return dispatch.requested(
+        request.id, by: archive, epoch: request.epoch,
+        entries: request.range.clamped(to: entries))
+    } catch {
+      noteFailure(error)
+      return .rejected(request.id, .busy, detail: "the ledger cannot be read now")
+    }
+  }
+
+  // MARK: What is told
+
+  /// Publishes a page at most.
+  ///
+  /// - Returns: how long there is nothing more to do.
+  private func proceed() async -> Duration {
+    if let failedAt {
+      let rest = failedAt + Self.patience - now
+      guard rest <= .zero else { return rest }
+      self.failedAt = nil
+    }
+    do throws(LedgerError) {
+      switch dispatch.next(at: now) {
+      case .wait(let duration): return duration ?? Self.look
+      case .publish(let seq, let count):
+        let page = try ledger.rows(after: seq, limit: count).map(\.row.entry)
+        // One that is committed and cannot be seen yet is seen at the next look.
+        guard let last = page.last else { return Self.look }
+        let serial = await publish(page.map(settings.topics.event))
+        dispatch.published(through: last.seq, serial: serial)
+      case .replay(let replay, let count):
+        let page = try ledger.rows(after: replay.next - 1, limit: count).map(\.row.entry)
+        guard let last = page.last else { return Self.look }
+        let serial = await publish(page.map(settings.topics.event))
+        guard let done = dispatch.replayed(replay, through: last.seq, serial: serial) else { break }
+        await publish([
+          Message(
+            topic: settings.topics.replayResult(for: done.archive),
+            payload: ReplayResult.done(done.id, epoch: done.epoch, done.range).payload)
+        ])
+      }
+      return .zero
+    } catch {
+      noteFailure(error)
+      return Self.patience
+    }
+  }
+
+  @discardableResult
+  private func publish(_ messages: [Message]) async -> UInt64 {
+    do throws(BrokerError) {
+      return try await broker.publish(messages)
+    } catch {
+      // What no broker can take is passed over, or nothing would leave any more.
+      logger.error("\(error)")
+      return (try? await broker.publish([])) ?? 0
+    }
+  }
+
+  /// The kiosk's own health, but seldom: thousands of kiosks tell it.
+  private func tellHealth() async {
+    guard isOnline, healthAt.map({ now - $0 >= Self.healthInterval }) ?? true,
+      let health = outbox.health
+    else { return }
+    healthAt = now
+    await publish([settings.topics.retained(settings.topics.health, health)])
+  }
+
+  private func noteFailure(_ error: LedgerError) {
+    failedAt = now
+    logger.error("the way up waits, the ledger cannot be read: \(error)")
+  }
+
+  private func leave() async {
+    if isOnline {
+      dispatch.recorded(through: outbox.recorded)
+      _ = await proceed()
+      await publish([settings.topics.status(.offline)])
+    }
+    await broker.disconnect(grace: .milliseconds(400))
+  }
+}

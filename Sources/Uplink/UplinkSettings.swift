@@ -1,0 +1,16 @@
+package import KioskMessages
+
+/// How a kiosk's ledger is carried up.
+package struct UplinkSettings: Sendable, Hashable {
+  /// As they are called up there.
+  package var topics: KioskTopics
+  package var clientID: String
+  /// Entries in a second.
+  package var pace: Int
+
+  package init(topics: KioskTopics, clientID: String, pace: Int = 200) {
+    self.topics = topics
+    self.clientID = clientID
+    self.pace = pace
+  }
+}
