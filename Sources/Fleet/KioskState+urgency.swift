@@ -5,8 +5,8 @@ package import KioskMessages
 package enum Urgency: Int, Comparable, Sendable {
   /// It is not there.
   case offline
-  /// A machine does not work, or a job waits for a person.
-  case machine
+  /// A machine does not work, a job waits for a person, the disk is full, or the clock is wrong.
+  case trouble
   /// A fruit is gone.
   case out
   /// A fruit is low.
@@ -19,10 +19,15 @@ package enum Urgency: Int, Comparable, Sendable {
 extension KioskState {
   package var urgency: Urgency {
     if !isOnline { return .offline }
-    if needsSomebody { return .machine }
+    if needsSomebody || isClockWrong || disk?.room == .full { return .trouble }
     let alerts = alerts.values
     return alerts.contains(.out) ? .out : alerts.contains(.low) ? .low : .fine
   }
+
+  /// Whether its clock and the one here are more than a minute apart.
+  package var isClockWrong: Bool { clockLead > .seconds(60) || clockLead < .seconds(-60) }
+
+  package var isDiskShort: Bool { disk.map { $0.room != .enough } ?? false }
 
   /// The fruit that will be gone next, of those that are still there, and when.
   package var nextToRunDry: (fruit: Fruit.ID, at: Timestamp)? {
@@ -61,7 +66,7 @@ extension KioskFleet {
       if !kiosk.machines.isEmpty { count.withMachines += 1 }
       switch kiosk.urgency {
       case .offline: count.offline += 1
-      case .machine: count.inNeed += 1
+      case .trouble: count.inNeed += 1
       case .out: count.out += 1
       case .low: count.low += 1
       case .fine: break
@@ -104,6 +109,10 @@ extension KioskState {
   fileprivate func isDescribed(by text: String) -> Bool {
     if text == (isOnline ? KioskStatus.online : .offline).rawValue || text == service?.rawValue {
       return true
+    }
+    if isOnline {
+      if text == "clock", isClockWrong { return true }
+      if text == "disk", isDiskShort { return true }
     }
     let troubled = machines.filter(\.value.needsSomebody).keys
     if !troubled.isEmpty, text == "machine" || troubled.contains(where: { $0.text.contains(text) })

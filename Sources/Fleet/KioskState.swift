@@ -12,6 +12,9 @@ package struct KioskState: Sendable, Identifiable {
   /// The latest time that it has told of itself.
   package private(set) var lastWord: Timestamp?
   package private(set) var service: ServiceState?
+  /// How far its clock is ahead of the one here; negative if it is behind.
+  package private(set) var clockLead = Duration.zero
+  package private(set) var disk: HostReport.Disk?
   package private(set) var stock: StockReport?
   package private(set) var alerts: [Fruit.ID: StockAlert] = [:]
   package private(set) var machines: [MachineID: MachineReport] = [:]
@@ -82,8 +85,11 @@ package struct KioskState: Sendable, Identifiable {
       self.stock = stock
       heard(at: stock.at)
     case ("health", 1):
-      guard let at = Timestamp(member: "at", of: payload) else { return false }
-      heard(at: at)
+      guard let host = try? HostReport(payload: payload) else { return false }
+      // What was kept may be old, but not of the future.
+      if !isRetained || host.at > now { clockLead = host.at.since(now) }
+      disk = host.disk
+      heard(at: host.at)
     case ("info", 1):
       guard let info = try? KioskInfo(payload: payload) else { return false }
       (name, place) = (info.name, info.place)
@@ -121,13 +127,4 @@ package struct KioskState: Sendable, Identifiable {
   private mutating func heard(at time: Timestamp) { lastWord = max(lastWord ?? time, time) }
 
   private func text(_ payload: [UInt8]) -> String { String(decoding: payload, as: UTF8.self) }
-}
-
-extension Timestamp {
-  fileprivate init?(member key: String, of payload: [UInt8]) {
-    guard let json = try? JSON.parse(payload), case .string(let text) = json[key] else {
-      return nil
-    }
-    self.init(text)
-  }
 }

@@ -126,6 +126,54 @@ import Testing
     #expect(fleet["k1"]?.takenToday.description == "7.00 EUR")
   }
 
+  private func health(ahead: Int64, free: Int = 1_000_000_000, ledger: Int = 4096) -> String {
+    let health = KioskHealth(
+      at: Timestamp(milliseconds: now.milliseconds + ahead * 1_000), uptime: 0, counters: .init(),
+      memory: nil, queue: 0, service: .open, low: 0, out: 0, ledger: ledger, diskFree: free)
+    return String(decoding: health.payload, as: UTF8.self)
+  }
+
+  @Test(
+    arguments: [
+      (0, false, false), (60, false, false), (61, false, true), (-61, false, true),
+      (61, true, true), (-3_600, true, false), (.max / 1_000, true, true),
+    ] as [(Int64, Bool, Bool)])
+  mutating func aClockThatIsWrongIsTrouble(ahead: Int64, isRetained: Bool, isWrong: Bool) {
+    tell("k1/status", "online")
+    let health =
+      ahead < 1_000_000
+      ? health(ahead: ahead) : #"{"at":"9999-12-31T23:59:59Z"}"#
+    #expect(tell("k1/health", health, isRetained: isRetained) == "k1")
+    #expect(fleet["k1"]?.isClockWrong == isWrong)
+    #expect(fleet["k1"]?.urgency == (isWrong ? .trouble : .fine))
+    #expect(fleet.byUrgency(matching: "clock").count == (isWrong ? 1 : 0))
+  }
+
+  @Test mutating func whatIsKeptDoesNotSetAClockRight() {
+    tell("k1/status", "online")
+    tell("k1/health", health(ahead: -300), isRetained: false)
+    tell("k1/health", health(ahead: -300), isRetained: true)
+    #expect(fleet["k1"]?.isClockWrong == true)
+    tell("k1/health", health(ahead: 1), isRetained: false)
+    #expect(fleet["k1"]?.isClockWrong == false)
+  }
+
+  @Test(
+    arguments: [
+      (15_999_999, 4_096, .full), (16_000_000, 4_096, .low), (255_999_999, 4_096, .low),
+      (256_000_000, 4_096, .enough), (300_000_000, 400_000_000, .low), (-1, 0, .full),
+    ] as [(Int, Int, HostReport.Disk.Room)])
+  mutating func aDiskThatFillsIsSeenInTime(free: Int, ledger: Int, room: HostReport.Disk.Room) {
+    tell("k1/status", "online")
+    tell("k1/health", health(ahead: 0, free: free, ledger: ledger))
+    #expect(fleet["k1"]?.disk?.room == room)
+    #expect(fleet["k1"]?.urgency == (room == .full ? .trouble : .fine))
+    #expect(fleet.byUrgency(matching: "disk").count == (room == .enough ? 0 : 1))
+    // A kiosk that does not say is not accused.
+    tell("k1/health", #"{"at":"2026-11-21T09:00:00Z"}"#)
+    #expect(fleet["k1"]?.disk == nil && fleet["k1"]?.urgency == .fine)
+  }
+
   /// - Returns: what a machine that makes kiwi juice tells.
   private func report(
     _ state: MachineReport.State, _ jobs: [(ticket: Int, state: JobState)] = [], ready: [Int] = []

@@ -3,16 +3,26 @@
 
 // --- Live updates: the server sends the parts of the page that have changed ----------------------
 
+// Exchanges no more than it takes, so that nothing goes away under a hand.
+const exchange = (old, part) => {
+  if (old.isEqualNode(part)) return;
+  const [before, after] = [[...old.childNodes], [...part.childNodes]];
+  const isSameFrame = old.cloneNode().isEqualNode(part.cloneNode()) && before.length === after.length
+    && before.every((node, index) => node.nodeName === after[index].nodeName && node.id === after[index].id);
+  if (isSameFrame) before.forEach((node, index) => exchange(node, after[index]));
+  else old.replaceWith(part);
+};
+
 const replace = (markup) => {
   const template = document.createElement("template");
   template.innerHTML = markup;
   const focused = document.activeElement?.id;
   for (const part of [...template.content.children]) {
     const old = document.getElementById(part.id);
-    if (!old || old.isEqualNode(part)) continue;
+    if (!old) continue;
     const open = [...old.querySelectorAll("details")].map((details) => details.open);
-    old.replaceWith(part);
     part.querySelectorAll("details").forEach((details, index) => { details.open = open[index]; });
+    exchange(old, part);
   }
   if (focused && document.activeElement?.id !== focused) document.getElementById(focused)?.focus();
   document.querySelectorAll(".stepper").forEach(foretell);

@@ -22,44 +22,45 @@ struct FleetPage {
   }
 
   func page() -> Page {
-    let parts = parts
     let find = language("Find", "찾기")
     return Page(
       title: language("Kiosks", "키오스크"),
       body: """
+        <div class="overview">
         <h1>\(language("Kiosks", "키오스크"))</h1>
-        \(parts.map(\.html))
+        \(count.html)
         <form class="filter" role="search">
         <input type="search" name="q" value="\(filter)" aria-label="\(find)" \
         placeholder="\(language("Name, place, fruit, machine, low, out, offline, closed", "이름, 위치, 과일, machine, low, out, offline, closed"))">
         <button>\(find)</button>
         </form>
+        </div>
+        \(broker.html)
         \(list.html)
-        """, live: Self.address("/live", filter: filter, number: number))
+        """, live: Self.address("/live", filter: filter, number: number), isWide: true)
   }
 
   /// What is kept up to date.
-  var liveParts: [LivePart] { parts + [list] }
+  var liveParts: [LivePart] { [broker, count, list] }
 
-  private var parts: [LivePart] {
+  private var broker: LivePart { Notices.broker(trouble, language) }
+
+  private var count: LivePart {
     let count = fleet.count
     func tile(_ name: String, _ number: Int, _ style: HTML) -> HTML {
       "<div class=\"tile \(number > 0 ? style : .empty)\"><dt>\(name)</dt><dd>\(number)</dd></div>"
     }
-    return [
-      Notices.broker(trouble, language),
-      LivePart(
-        "count", tag: "dl", class: "tiles",
-        """
-        \(tile(language("Kiosks", "키오스크"), count.kiosks, ""))
-        \(tile(language("Offline", "오프라인"), count.offline, "bad"))
-        \(count.withMachines > 0
-          ? tile(language("Needs somebody", "확인 필요"), count.inNeed, "bad") : .empty)
-        \(tile(language("Out of a fruit", "과일 품절"), count.out, "bad"))
-        \(tile(language("Low", "부족"), count.low, "warn"))
-        \(tile(language("Sold today", "오늘 판매"), count.soldToday, ""))
-        """),
-    ]
+    return LivePart(
+      "count", tag: "dl", class: "tiles",
+      """
+      \(tile(language("Kiosks", "키오스크"), count.kiosks, ""))
+      \(tile(language("Offline", "오프라인"), count.offline, "bad"))
+      \(count.withMachines + count.inNeed > 0
+        ? tile(language("Needs somebody", "확인 필요"), count.inNeed, "bad") : .empty)
+      \(tile(language("Out of a fruit", "과일 품절"), count.out, "bad"))
+      \(tile(language("Low", "부족"), count.low, "warn"))
+      \(tile(language("Sold today", "오늘 판매"), count.soldToday, ""))
+      """)
   }
 
   private var list: LivePart {
@@ -76,9 +77,27 @@ struct FleetPage {
         : language("No kiosk matches.", "찾는 키오스크가 없어요.")
       return LivePart("kiosks", "<p class=\"empty\">\(text)</p>")
     }
+    let columns = KioskRow.columns(of: shown)
+    let rows: [HTML] = shown.map { kiosk in
+      KioskRow(kiosk: kiosk, now: now, language: language, hasColumns: !columns.isEmpty).html
+    }
     return LivePart(
       "kiosks",
-      "<ul class=\"kiosks\">\(shown.map(row))</ul>\(pages > 1 ? links(number, of: pages) : .empty)")
+      """
+      \(heads(columns))
+      <ul class="kiosks\(columns.isEmpty ? " uneven" : .empty)">
+      \(rows)</ul>\(pages > 1 ? links(number, of: pages) : .empty)
+      """)
+  }
+
+  /// For the eye: each row says it, too.
+  private func heads(_ columns: [Fruit]) -> HTML {
+    let fruits: [HTML] = columns.map { "<span>\($0.name[language])</span>" }
+    return """
+      <div class="heads" aria-hidden="true"><span>\(language("Kiosk", "키오스크"))</span>
+      <span>\(language("State", "상태"))</span><span class="shelf">\(fruits)</span>
+      <span>\(language("Next out", "다음 품절"))</span><span>\(language("Sold today", "오늘 판매"))</span></div>
+      """
   }
 
   private func links(_ number: Int, of pages: Int) -> HTML {
@@ -90,39 +109,5 @@ struct FleetPage {
         """
     }
     return "<nav class=\"pages\" aria-label=\"\(language("Pages", "페이지"))\">\(others)</nav>"
-  }
-
-  private func row(_ kiosk: KioskState) -> HTML {
-    let style: HTML =
-      switch kiosk.urgency {
-      case .offline, .machine, .out: "bad"
-      case .low: "warn"
-      case .fine: "good"
-      }
-    let dry: HTML? = kiosk.nextToRunDry.map { next in
-      let moment = LocalTime(nil, now: now, language)
-      return """
-        <span class="fact"><span class="key">\(language("Next out", "다음 품절"))</span>
-        \(kiosk.name(of: next.fruit, language)) \(moment.distance(next.at))</span>
-        """
-    }
-    let sold: HTML? = kiosk.soldToday.map { sold in
-      let usual: HTML? = kiosk.usuallySold.map { usual in
-        " <span class=\"muted\">\(language("usually", "평소")) \(Int(usual.rounded()))</span>"
-      }
-      return """
-        <span class="fact"><span class="key">\(language("Sold today", "오늘 판매"))</span>
-        \(sold)\(usual)</span>
-        """
-    }
-    return """
-      <li class="kiosk \(style)">
-      <a id="kiosk-\(kiosk.id)" class="name" href="/kiosks/\(kiosk.id)">\(kiosk.title(language))\
-      \(kiosk.place.map { " <small class=\"muted\">\($0)</small>" as HTML })</a>
-      <span class="chips">\(kiosk.chips(language, now: now))</span>
-      \(sold)\(dry)
-      </li>
-
-      """
   }
 }

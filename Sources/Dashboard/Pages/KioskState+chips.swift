@@ -13,10 +13,28 @@ extension KioskState {
 
   /// Whether it is there, whether it is open, and what is short.
   func chips(_ language: Language, now: Timestamp) -> [HTML] {
+    var chips = troubles(language, now: now)
+    if isOnline { chips.insert(onlineChip(language), at: 0) }
+    for (alert, style, word) in [
+      (StockAlert.out, "bad" as HTML, language("out", "품절")), (.low, "warn", language("low", "부족")),
+    ] {
+      chips += fruits(alert).map { fruit in
+        """
+        <a class="chip \(style)" href="\(restockAddress([fruit]))">\(name(of: fruit, language)) \(word)</a>
+        """
+      }
+    }
+    return chips
+  }
+
+  func onlineChip(_ language: Language) -> HTML {
+    "<span class=\"chip good\">\(language("Online", "온라인"))</span>"
+  }
+
+  /// What somebody has to look after, but for the stock.
+  func troubles(_ language: Language, now: Timestamp) -> [HTML] {
     var chips: [HTML] = []
-    if isOnline {
-      chips.append("<span class=\"chip good\">\(language("Online", "온라인"))</span>")
-    } else {
+    if !isOnline {
       let since = (offlineSince ?? lastWord).map {
         " · \(LocalTime(nil, now: now, language).distance($0))"
       }
@@ -26,13 +44,27 @@ extension KioskState {
     if service == .closed {
       chips.append("<span class=\"chip warn\">\(language("Closed", "영업 종료"))</span>")
     }
-    for fruit in fruits(.out) {
-      chips.append(
-        "<span class=\"chip bad\">\(name(of: fruit, language)) \(language("out", "품절"))</span>")
+    return chips + hostChips(language, now: now)
+  }
+
+  /// What is wrong with the computer that it runs on.
+  private func hostChips(_ language: Language, now: Timestamp) -> [HTML] {
+    guard isOnline else { return [] }
+    var chips: [HTML] = []
+    if isClockWrong {
+      let minutes = Int(clamping: (clockLead / 60).components.seconds)
+      let length = language.length(ofMinutes: Int(clamping: minutes.magnitude))
+      let text =
+        minutes > 0
+        ? language("Clock \(length) ahead", "시계가 \(length) 빨라요")
+        : language("Clock \(length) behind", "시계가 \(length) 느려요")
+      chips.append("<span class=\"chip bad\">\(text)</span>")
     }
-    for fruit in fruits(.low) {
-      chips.append(
-        "<span class=\"chip warn\">\(name(of: fruit, language)) \(language("low", "부족"))</span>")
+    if let disk, isDiskShort {
+      let style: HTML = disk.room == .full ? "bad" : "warn"
+      let megabytes = disk.free / 1_000_000
+      let text = language("Disk: \(megabytes) MB free", "디스크 \(megabytes) MB 남음")
+      chips.append("<span class=\"chip \(style)\">\(text)</span>")
     }
     return chips
   }

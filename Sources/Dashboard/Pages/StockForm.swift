@@ -7,6 +7,8 @@ struct StockForm {
   let kiosk: KioskState
   let now: Timestamp
   let visit: PageContext
+  /// Shown with what fills them up, so that one tap restocks them; the first has the focus.
+  var wanted: [Fruit.ID] = []
 
   private var language: Language { visit.language }
 
@@ -26,7 +28,8 @@ struct StockForm {
         """
     }
     let rows: [HTML] = zip(fruits, liveParts).map { fruit, part in
-      "<div class=\"fruit\">\(part.html)\(stepper(fruit))</div>\n"
+      let style: HTML = wanted.contains(fruit.id) ? " wanted" : ""
+      return "<div class=\"fruit\(style)\">\(part.html)\(stepper(fruit))</div>\n"
     }
     return """
       <section class="card">
@@ -54,43 +57,26 @@ struct StockForm {
   }
 
   private func level(_ fruit: Fruit) -> HTML {
-    let stock = kiosk.stock?.fruits[fruit.id] ?? 0
-    let capacity = kiosk.menu?.capacities[fruit.id]
-    let low = kiosk.menu?.lowMarks[fruit.id] ?? 0
-    let alert = kiosk.alerts[fruit.id] ?? .ok
-    let style: HTML =
-      switch alert {
-      case .ok: "good"
-      case .low: "warn"
-      case .out: "bad"
+    let level = StockLevel(of: fruit.id, in: kiosk)
+    let (style, word): (HTML, String) =
+      switch kiosk.alerts[fruit.id] ?? .ok {
+      case .ok: ("good", "")
+      case .low: ("warn", " · \(language("low", "부족"))")
+      case .out: ("bad", " · \(language("out", "품절"))")
       }
-    let word =
-      switch alert {
-      case .ok: ""
-      case .low: " · \(language("low", "부족"))"
-      case .out: " · \(language("out", "품절"))"
-      }
-    let room: HTML? = capacity.map { " <span class=\"muted\">/ \($0)</span>" }
+    let room: HTML? = level.capacity.map { " <span class=\"muted\">/ \($0)</span>" }
     return """
       <span class="name">\(fruit.name[language])</span>
-      <span class="number \(style)"><b data-stock="\(stock)">\(stock)</b>\(room)\(word)</span>
-      \(bar(stock, of: max(1, capacity ?? 0, stock, low), low: low, style))
+      <span class="number \(style)"><b data-stock="\(level.stock)">\(level.stock)</b>\(room)\(word)</span>
+      \(level.bar(" \(style)"))
       <span class="muted outlook">\(outlook(fruit.id))</span>
+      \(visit.isOperator ? seen(fruit.id, level.stock) : .empty)
       """
   }
 
-  /// In thousandths, so that it needs no styles of its own.
-  private func bar(_ stock: Int, of whole: Int, low: Int, _ style: HTML) -> HTML {
-    func part(_ amount: Int) -> Int { Int((Double(amount) / Double(whole) * 1000).rounded()) }
-    let mark: HTML =
-      low == 0
-      ? ""
-      : "<rect class=\"mark\" x=\"\(max(0, part(low) - 2))\" y=\"0\" width=\"4\" height=\"10\"/>"
-    return """
-      <svg class="bar \(style)" viewBox="0 0 1000 10" preserveAspectRatio="none" aria-hidden="true">\
-      <rect class="track" width="1000" height="10"/>\
-      <rect class="fill" width="\(part(stock))" height="10"/>\(mark)</svg>
-      """
+  /// What a restock without a review expects: just what is shown.
+  private func seen(_ fruit: Fruit.ID, _ stock: Int) -> HTML {
+    "<input type=\"hidden\" name=\"expect.\(fruit)\" value=\"\(stock)\">"
   }
 
   private func outlook(_ fruit: Fruit.ID) -> String {
@@ -109,15 +95,27 @@ struct StockForm {
     let name = fruit.name[language]
     let capacity = kiosk.menu?.capacities[fruit.id]
     let room: HTML? = capacity.map { " data-capacity=\"\($0)\"" }
+    let amount = wanted.contains(fruit.id) ? kiosk.room(for: fruit.id) ?? 0 : 0
+    let focus: HTML = wanted.first == fruit.id ? " autofocus" : ""
     return """
       <div class="stepper"\(room)>
       <button type="button" data-step="-1" aria-label="\(language("One \(name) less", "\(name) 하나 빼기"))" hidden>−</button>
-      <input type="number" inputmode="numeric" name="add.\(fruit.id)" value="0" \
+      <input type="number" inputmode="numeric" name="add.\(fruit.id)" value="\(amount)"\(focus) \
       aria-label="\(language("\(name) to add", "\(name) 추가 수량"))">
       <button type="button" data-step="1" aria-label="\(language("One \(name) more", "\(name) 하나 더하기"))" hidden>+</button>
       <output class="after" aria-live="polite"></output>
-      </div>
+      </div>\(wanted.first == fruit.id ? restock : .empty)
       """
+  }
+
+  /// Without a review. The id is one for each page that was shown: two taps are one restock.
+  private var restock: HTML {
+    """
+    <div class="actions">
+    <input type="hidden" name="id" value="\(CommandID.random)" autocomplete="off">
+    <button class="primary" name="do" value="now">\(language("Restock", "재고 채우기"))</button>
+    </div>
+    """
   }
 
   private func counter(_ fruit: Fruit) -> HTML {

@@ -1,0 +1,114 @@
+import Fleet
+import JuiceDomain
+import KioskMessages
+
+/// A kiosk among many: one line on a laptop, two on a phone.
+struct KioskRow {
+  /// So many fruits have columns of their own at most.
+  static let mostColumns = 10
+  /// So many fruits of a kiosk are shown at most: what is short first.
+  static let mostFruits = 24
+
+  let kiosk: KioskState
+  let now: Timestamp
+  let language: Language
+  /// Whether the names of the fruits stand above their columns.
+  let hasColumns: Bool
+
+  /// The fruits that all of the kiosks have, which have told their menu; empty if they differ.
+  static func columns(of kiosks: some Sequence<KioskState>) -> [Fruit] {
+    let menus = kiosks.compactMap { $0.menu?.menu.fruits }
+    guard let first = menus.first, first.count <= mostColumns else { return [] }
+    let ids = first.map(\.id)
+    return menus.allSatisfy { $0.map(\.id) == ids } ? first : []
+  }
+
+  var html: HTML {
+    """
+    <li id="row-\(kiosk.id)" class="kiosk \(style)">
+    <a id="kiosk-\(kiosk.id)" class="name" href="/kiosks/\(kiosk.id)">\(kiosk.title(language))\(place)</a>
+    \(signs)
+    <span class="shelf">\(fruits)</span>
+    <span class="fact dry">\(dry)</span>
+    <span class="fact sold">\(sold)</span>
+    </li>
+
+    """
+  }
+
+  private var place: HTML? {
+    kiosk.place.map { " <span class=\"place\">\($0)</span>" }
+  }
+
+  private var style: HTML {
+    switch kiosk.urgency {
+    case .offline: "bad away"
+    case .trouble, .out: "bad"
+    case .low: "warn"
+    case .fine: troubles.isEmpty ? "good" : "warn"
+    }
+  }
+
+  private var troubles: [HTML] { kiosk.troubles(language, now: now) }
+
+  private var signs: HTML {
+    let troubles = troubles
+    return troubles.isEmpty
+      ? "<span class=\"chips calm\">\(kiosk.onlineChip(language))</span>"
+      : "<span class=\"chips\">\(troubles)</span>"
+  }
+
+  private var fruits: [HTML] {
+    let fruits = kiosk.menu?.menu.fruits ?? []
+    if kiosk.stock == nil { return [] }
+    if fruits.count <= Self.mostFruits { return fruits.map(slot) }
+    let short = fruits.filter { alert($0) != .ok }
+    let others = fruits.filter { alert($0) == .ok }
+    let more: HTML = "<span class=\"slot muted\">+\(fruits.count - Self.mostFruits)</span>"
+    return (short + others).prefix(Self.mostFruits).map(slot) + [more]
+  }
+
+  private func alert(_ fruit: Fruit) -> StockAlert { kiosk.alerts[fruit.id] ?? .ok }
+
+  /// How much there is, over a bar with the low mark; one that is short leads to its restock.
+  private func slot(_ fruit: Fruit) -> HTML {
+    let level = StockLevel(of: fruit.id, in: kiosk)
+    let name: HTML =
+      hasColumns
+      ? "<span class=\"hidden\">\(fruit.name[language]) </span>"
+      : "<span class=\"fruit-name\">\(fruit.name[language])</span> "
+    let room: HTML? = level.capacity.map { "<span class=\"hidden\"> / \($0)</span>" }
+    let content: HTML = "\(name)\(level.stock)\(room)"
+    let alert = alert(fruit)
+    if alert == .ok { return "<span class=\"slot\">\(content)\(level.bar())</span>" }
+    let (style, word): (HTML, String) =
+      alert == .out
+      ? ("bad", language("out", "품절")) : ("warn", language("low", "부족"))
+    return """
+      <a id="\(kiosk.id)-\(fruit.id)" class="slot \(style)" \
+      href="\(kiosk.restockAddress([fruit.id]))">\(content) <small>\(word)</small>\(level.bar())</a>
+      """
+  }
+
+  private var dry: HTML? {
+    kiosk.nextToRunDry.map { next in
+      let moment = LocalTime(nil, now: now, language)
+      return """
+        <span class="key">\(language("Next out", "다음 품절"))</span> \
+        \(kiosk.name(of: next.fruit, language)) \(moment.distance(next.at))
+        """
+    }
+  }
+
+  private var sold: HTML? {
+    kiosk.soldToday.map { sold in
+      let usual: HTML? = kiosk.usuallySold.map { usual in
+        " <span class=\"muted\">\(language("usually", "평소")) \(Int(usual.rounded()))</span>"
+      }
+      return """
+        <span class="key">\(language("Sold today", "오늘 판매"))</span> \
+        \(sold)\(usual)
+        """
+    }
+  }
+}
