@@ -106,6 +106,172 @@ import Testing
     }
   }
 
+  private static func tell(_ scene: Scene, kiwi: Int) async throws {
+    var fruits = FruitAmounts(Menu.standard.fruits.map { ($0.id, 10) })
+    fruits["kiwi"] = kiwi
+    try await scene.kiosk("stock", StockReport(seq: 2, at: scene.now, fruits: fruits).payload)
+    let alert: StockAlert = kiwi == 0 ? .out : kiwi <= 5 ? .low : .ok
+    try await scene.kiosk("alert/kiwi", Array(alert.rawValue.utf8))
+  }
+
+  @Test func whatIsSoldOutLeadsToItsRestock() async throws {
+    try await Scene.run { scene in
+      try await Self.tell(scene, kiwi: 0)
+      let entry = LedgerEntry(
+        seq: 7, at: scene.now, source: Source(kind: .order, name: "p1"), id: nil,
+        outcome: .outOfStock(
+          Order(juice: "mango_kiwi"), missing: ["kiwi": 1, "mango": 2, "durian": 3]))
+      try await scene.kiosk("events", entry.payload, retain: false)
+      try await scene.comeIn("minji")
+      let page = try await scene.get("/kiosks/k1").text
+      // In the order of the menu, without what the kiosk does not keep.
+      #expect(page.contains("id=\"short-7\" href=\"/kiosks/k1?fruit=kiwi,mango\""))
+      #expect(page.contains("<a class=\"chip bad\" href=\"/kiosks/k1?fruit=kiwi\">Kiwi out</a>"))
+      #expect(!page.contains("autofocus") && !page.contains("value=\"now\""))
+      #expect(try await scene.get("/").text.contains("href=\"/kiosks/k1?fruit=kiwi\""))
+
+      let form = try await scene.get("/kiosks/k1?fruit=kiwi,mango").text
+      #expect(form.contains("name=\"add.kiwi\" value=\"100\" autofocus"))
+      #expect(form.components(separatedBy: "autofocus").count == 2)
+      #expect(form.components(separatedBy: "value=\"now\"").count == 2)
+      #expect(form.contains("name=\"expect.kiwi\" value=\"0\""))
+      for odd in ["durian", "", "ki wi", "%3Cb%3E", "a,b,,", "kiwi&fruit=kiwi"] {
+        let page = try await scene.get("/kiosks/k1?fruit=\(odd)")
+        #expect(page.status == .ok && !page.text.contains("autofocus"), "\(odd)")
+      }
+      try await scene.comeIn("vera")
+      let seen = try await scene.get("/kiosks/k1?fruit=kiwi").text
+      #expect(!seen.contains("<form method=\"post\" action=\"/kiosks"))
+      #expect(!seen.contains("expect."))
+    }
+  }
+
+  @Test func aRestockWithoutAReviewExpectsWhatWasShown() async throws {
+    try await Scene.run { scene in
+      try await Self.tell(scene, kiwi: 0)
+      try await scene.comeIn("minji")
+      async let answer = scene.post(
+        "/kiosks/k1/review",
+        "proof=\(scene.proof)&id=r1&do=now&add.kiwi=100&add.mango=0&expect.kiwi=0&expect.mango=10")
+      let command = try await scene.nextCommand()
+      #expect(command.topic == "kiosk/k1/restock/minji")
+      let request = try KioskMessages.Request(kind: .restock, payload: command.payload)
+      #expect(request.id == "r1")
+      #expect(
+        request.command == .restock(Restock(add: ["kiwi": 100], set: [:], expect: ["kiwi": 0])))
+      // Somebody else was quicker: nothing has changed, and nothing is offered that has no room.
+      var result = CommandResult(status: .rejected)
+      (result.id, result.reason, result.stock) = ("r1", .conflict, ["kiwi": 100])
+      try await Self.tell(scene, kiwi: 100)
+      try await scene.kiosk("restock/minji/result", result.payload, retain: false)
+      let page = try await answer.text
+      #expect(page.contains("Kiwi: 0 → <strong>100</strong>"))
+      #expect(page.contains("Kiwi: there is room for 100.") && !page.contains("/kiosks/k1/restock"))
+    }
+  }
+
+  /// Whatever is not plain is looked at first.
+  @Test(arguments: [
+    "add.kiwi=5", "add.kiwi=5&expect.mango=10", "add.kiwi=500&expect.kiwi=10",
+    "add.kiwi=-11&expect.kiwi=10", "set.kiwi=5&expect.kiwi=10",
+    "add.kiwi=5&expect.kiwi=10&set.mango=3&expect.mango=10", "expect.kiwi=10",
+    "add.kiwi=5&expect.kiwi=10&id=no%20id",
+  ])
+  func aDoubtfulRestockIsReviewed(form: String) async throws {
+    try await Scene.run { scene in
+      try await scene.comeIn("minji")
+      let id = form.contains("id=") ? "" : "&id=r1"
+      let answer = try await scene.post(
+        "/kiosks/k1/review", "proof=\(scene.proof)&do=now\(id)&\(form)")
+      #expect(answer.status == .ok && answer.text.contains("<h1>Review</h1>"))
+    }
+  }
+
+  @Test func aKioskThatIsAwayIsReviewed() async throws {
+    try await Scene.run { scene in
+      try await scene.kiosk("status", Array("offline".utf8))
+      try await scene.comeIn("minji")
+      let page = try await scene.post(
+        "/kiosks/k1/review", "proof=\(scene.proof)&do=now&id=r1&add.kiwi=5&expect.kiwi=10"
+      ).text
+      #expect(
+        page.contains("This kiosk is offline") && page.contains("name=\"add.kiwi\" value=\"5\""))
+    }
+  }
+
+  @Test func theListShowsEachFruitAndWhatIsWrong() async throws {
+    try await Scene.run { scene in
+      try await Self.tell(scene, kiwi: 3)
+      try await scene.comeIn("vera")
+      let calm = try await scene.get("/").text
+      for fruit in Menu.standard.fruits {
+        #expect(calm.contains("<span class=\"hidden\">\(fruit.name[.english]) </span>"))
+      }
+      // The bar, and its low mark.
+      #expect(calm.contains("d=\"M0 0h30v10H0z\"/><path class=\"mark\" d=\"M50 0v10\"/>"))
+      #expect(calm.contains("3<span class=\"hidden\"> / 100</span> <small>low</small>"))
+      #expect(calm.contains(">Online<") && !calm.contains("Needs somebody"))
+
+      let health = KioskHealth(
+        at: Timestamp(milliseconds: scene.now.milliseconds + 420_000), uptime: 0,
+        counters: .init(), memory: nil, queue: 0, service: .open, low: 0, out: 0, ledger: 1,
+        diskFree: 9_000_000)
+      try await scene.kiosk("service", Array("closed".utf8))
+      try await scene.hear("health", health.payload)
+      let page = try await scene.get("/").text
+      for words in ["Clock 7 min ahead", "Disk: 9 MB free", "Closed", "Needs somebody"] {
+        #expect(page.contains(words), "\(words)")
+      }
+      #expect(!page.contains(">Online<"))
+    }
+  }
+
+  /// Kiosks with another menu each, one with more fruits than anybody looks at, one with none yet.
+  @Test func otherMenusHaveTheirNamesInTheRow() throws {
+    var fleet = KioskFleet(root: "kiosk")
+    func tell(_ topic: String, _ payload: [UInt8]) {
+      fleet.receive(
+        topic: "kiosk/\(topic)", payload: payload, isRetained: true, at: Timestamp(milliseconds: 0))
+    }
+    func stock(_ count: Int) throws -> (menu: [UInt8], stock: [UInt8]) {
+      let fruits = (1...count).map { number in
+        Fruit(
+          id: Fruit.ID("fruit\(number)") ?? "none",
+          name: LocalizedName(fallback: "Fruit \(number)"))
+      }
+      let amounts = FruitAmounts(fruits.map { ($0.id, 5) })
+      let juice = Juice(
+        id: "juice", name: LocalizedName(fallback: "Juice"),
+        recipe: try Recipe([fruits[0].id: 1]))
+      let menu = try Menu(fruits: fruits, juices: [juice])
+      return (
+        MenuReport(menu: menu, capacities: amounts, lowMarks: [:]).payload,
+        StockReport(seq: 1, at: Timestamp(milliseconds: 0), fruits: amounts).payload
+      )
+    }
+    func page() -> String {
+      FleetPage(
+        fleet: fleet, trouble: nil, now: Timestamp(milliseconds: 0), language: .english
+      ).liveParts.map(\.html.text).joined()
+    }
+    tell("new/status", Array("online".utf8))
+    #expect(page().contains("id=\"row-new\""))
+    for (id, count) in [("a", 10), ("b", 10)] {
+      let (menu, stock) = try stock(count)
+      tell("\(id)/menu", menu)
+      tell("\(id)/stock", stock)
+    }
+    #expect(page().contains("<span>Fruit 10</span>") && !page().contains("uneven"))
+    let (menu, stock) = try stock(100)
+    tell("b/menu", menu)
+    tell("b/stock", stock)
+    tell("b/alert/fruit77", Array("out".utf8))
+    let uneven = page()
+    #expect(uneven.contains("uneven") && !uneven.contains("<span>Fruit 10</span>"))
+    #expect(uneven.contains("Fruit 77") && uneven.contains(">+76</span>"))
+    #expect(!uneven.contains("Fruit 24<") && uneven.contains("Fruit 23<"))
+  }
+
   @Test func aFullStoreIsNotOfferedMore() async throws {
     try await Scene.run { scene in
       try await scene.comeIn("minji")

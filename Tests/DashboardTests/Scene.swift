@@ -111,6 +111,17 @@ final class Scene: Sendable {
     for await _ in signals where dashboard.link.fleet["k1"]?.lastWord == mark { break }
   }
 
+  /// The kiosk says something, and nothing after it.
+  func hear(_ topic: String, _ payload: [UInt8]) async throws {
+    guard let signals = dashboard.link.updates.subscribe(to: .fleet) else {
+      throw Refusal.tooManyPages
+    }
+    let before = dashboard.link.fleet["k1"]?.lastWord
+    try await broker.publish([Message(topic: "kiosk/k1/\(topic)", payload: payload, retain: true)])
+    await broker.settle()
+    for await _ in signals where dashboard.link.fleet["k1"]?.lastWord != before { break }
+  }
+
   /// The next command that the kiosk gets.
   func nextCommand() async throws -> Message {
     while let event = await broker.nextEvent(timeout: nil) {

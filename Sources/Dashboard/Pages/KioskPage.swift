@@ -8,6 +8,8 @@ struct KioskPage {
   let trouble: String?
   let now: Timestamp
   let visit: PageContext
+  /// What whoever comes is to restock; the first has the focus.
+  var wanted: [Fruit.ID] = []
 
   var language: Language { visit.language }
   var moment: LocalTime { LocalTime(kiosk.sales?.timeZone, now: now, language) }
@@ -28,7 +30,7 @@ struct KioskPage {
         \(cards.form)\(cards.decisions.html)
         <div class="columns">
         <div class="column">
-        \(StockForm(kiosk: kiosk, now: now, visit: visit).html)
+        \(stock.html)
         <section class="card">
         <h2>\(language("History", "재고 이력"))</h2>
         \(history.html)
@@ -59,7 +61,11 @@ struct KioskPage {
       Notices.broker(trouble, language), state, cards.decisions, cards.machines, orders, history,
       sales, service,
     ]
-      + StockForm(kiosk: kiosk, now: now, visit: visit).liveParts
+      + stock.liveParts
+  }
+
+  private var stock: StockForm {
+    StockForm(kiosk: kiosk, now: now, visit: visit, wanted: wanted)
   }
 
   private var cards: MachineCards { MachineCards(kiosk: kiosk, moment: moment, visit: visit) }
@@ -139,11 +145,8 @@ struct KioskPage {
         )
       case .decided(let verdict, let job, _):
         ("", "", "\(language("Job", "작업")) #\(job): \(verdict.words(language))")
-      case .outOfStock(let order, _):
-        (
-          "warn", "<b class=\"ticket\">–</b>",
-          "\(juice(order)) · \(language("out of stock", "재료 부족"))"
-        )
+      case .outOfStock(let order, let missing):
+        ("warn", "<b class=\"ticket\">–</b>", outOfStock(order, missing, entry))
       case .rejected(let reason, let order):
         (
           "bad", "<b class=\"ticket\">–</b>",
@@ -161,6 +164,17 @@ struct KioskPage {
     return """
       <li class="\(style)">\(mark)<span class="what">\(text)\(cost)</span>
       <span class="who">\(entry.source?.name ?? "")</span>\(moment.html(entry.at))</li>
+      """
+  }
+
+  /// Leads to the restock.
+  private func outOfStock(_ order: Order, _ missing: FruitAmounts, _ entry: LedgerEntry) -> HTML {
+    let text: HTML = "\(juice(order)) · \(language("out of stock", "재료 부족"))"
+    let fruits = kiosk.known(missing)
+    if fruits.isEmpty { return text }
+    let names = fruits.map { kiosk.name(of: $0, language) }.joined(separator: ", ")
+    return """
+      <a id="short-\(entry.seq)" href="\(kiosk.restockAddress(fruits))">\(text): \(names)</a>
       """
   }
 

@@ -82,7 +82,10 @@ struct PanelPage {
     let ticket: HTML? = result.ticket.map { ticket in
       "<span class=\"ticket\">\(language("Ticket", "번호")) <b>\(ticket)</b></span> · "
     }
-    let text = result.message ?? result.reason?.words(language) ?? ""
+    let words = result.message ?? result.reason?.words(language) ?? ""
+    let short = kiosk.known(result.missing ?? [:])
+    let text: HTML =
+      short.isEmpty ? "\(words)" : "<a href=\"\(kiosk.restockAddress(short))\">\(words)</a>"
     return "<p class=\"notice \(result.status == .ready ? "good" : "warn")\">\(ticket)\(text)</p>"
   }
 }

@@ -48,6 +48,11 @@ struct RestockPage {
       """)
   }
 
+  /// Whether somebody has to look at it before it is sent.
+  func isDoubtful(_ restock: Restock) -> Bool {
+    !kiosk.isOnline || changes(restock).contains { problem(with: $0) != nil }
+  }
+
   /// What the kiosk has answered.
   func outcome(_ result: CommandResult?, of restock: Restock, id: CommandID) -> Page {
     guard let result else {

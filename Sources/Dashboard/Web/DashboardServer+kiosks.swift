@@ -24,7 +24,12 @@ extension DashboardServer {
 
   /// - Parameter router: below the path of a kiosk.
   func addKiosk(to router: RouterGroup<PageContext>) {
-    router.get { _, visit in try kioskPage(visit).page().response(visit) }
+    router.get { request, visit in
+      var page = try kioskPage(visit)
+      let wanted = Form(request.uri.query ?? "")["fruit"] ?? ""
+      page.wanted = wanted.split(separator: ",").compactMap { Fruit.ID($0) }
+      return page.page().response(visit)
+    }
     router.get("live") { request, visit in
       try live(request, visit, interest: .kiosk(visit.kioskID())) {
         try kioskPage(visit).liveParts
@@ -32,10 +37,17 @@ extension DashboardServer {
     }
     router.post("review") { request, visit in
       let form = try await request.form(from: visit, sessions)
-      let kiosk = try kiosk(visit)
-      let restock =
-        form["do"] == "fill" ? kiosk.fillingAll : try kiosk.restock(form)
-      return RestockPage(kiosk: kiosk, visit: visit).review(restock, id: .random).response(visit)
+      let page = RestockPage(kiosk: try kiosk(visit), visit: visit)
+      if form["do"] == "fill" {
+        return page.review(page.kiosk.fillingAll, id: .random).response(visit)
+      }
+      let restock = try page.kiosk.restock(form)
+      if form["do"] == "now", let id = form["id"].flatMap({ CommandID($0) }),
+        let seen = restock.expecting(try form.amounts("expect.")), !page.isDoubtful(seen)
+      {
+        return try await outcome(of: seen, visit, id: id)
+      }
+      return page.review(restock, id: .random).response(visit)
     }
     router.post("restock") { request, visit in
       let form = try await request.form(from: visit, sessions)
@@ -45,9 +57,7 @@ extension DashboardServer {
       guard let id = form["id"].flatMap({ CommandID($0) }),
         !restock.add.isEmpty || !restock.set.isEmpty
       else { throw Refusal.badForm }
-      let result = try await send(.restock(restock), .restock, visit, id: id)
-      return RestockPage(kiosk: try kiosk(visit), visit: visit)
-        .outcome(result, of: restock, id: id).response(visit)
+      return try await outcome(of: restock, visit, id: id)
     }
     router.post("job") { request, visit in
       let form = try await request.form(from: visit, sessions)
@@ -78,6 +88,14 @@ extension DashboardServer {
     KioskPage(kiosk: try kiosk(visit), trouble: link.trouble, now: link.time, visit: visit)
   }
 
+  private func outcome(
+    of restock: Restock, _ visit: PageContext, id: CommandID
+  ) async throws -> Response {
+    let result = try await send(.restock(restock), .restock, visit, id: id)
+    return RestockPage(kiosk: try kiosk(visit), visit: visit)
+      .outcome(result, of: restock, id: id).response(visit)
+  }
+
   /// Sends a command in the name of the user, which the ledger then knows.
   private func send(
     _ command: Command, _ kind: Command.Kind, _ visit: PageContext, id: CommandID
@@ -93,10 +111,7 @@ extension KioskState {
   /// As much of each fruit as there is room for.
   fileprivate var fillingAll: Restock {
     let room = (menu?.menu.fruits ?? []).compactMap { fruit -> FruitAmounts.Element? in
-      guard let capacity = menu?.capacities[fruit.id], let held = stock?.fruits[fruit.id],
-        capacity > held
-      else { return nil }
-      return (fruit.id, capacity - held)
+      self.room(for: fruit.id).map { (fruit.id, $0) }
     }
     return Restock(add: FruitAmounts(room))
   }
@@ -111,6 +126,15 @@ extension KioskState {
       stock?.fruits[fruit].map { (fruit, $0) }
     }
     return Restock(add: add, set: set, expect: FruitAmounts(expect))
+  }
+}
+
+extension Restock {
+  /// The same, for as long as the stock is what the page has shown; `nil` if something was counted,
+  /// or the page has not shown how much of a fruit there was.
+  fileprivate func expecting(_ shown: FruitAmounts) -> Restock? {
+    guard set.isEmpty, !add.isEmpty, add.allSatisfy({ shown[$0.fruit] != nil }) else { return nil }
+    return Restock(add: add, set: [:], expect: FruitAmounts(shown.filter { add[$0.fruit] != nil }))
   }
 }
 
