@@ -8,6 +8,7 @@ from typing import Any, Callable, Iterator
 import pytest
 
 from client import Client
+from dashboard import Browser, Dashboard
 from faults import Faults
 from kiosk import Kiosk
 from machine import Machine, packages, unpack_debian
@@ -18,6 +19,8 @@ from scene import Scene
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 MakeBroker = Callable[..., Mosquitto]
+MakeBrowser = Callable[..., Browser]
+MakeDashboard = Callable[..., Dashboard]
 MakeKiosk = Callable[..., Kiosk]
 MakeClient = Callable[..., Client]
 MakeScene = Callable[..., Scene]
@@ -82,6 +85,49 @@ def make_client(broker: Mosquitto) -> Iterator[MakeClient]:
 def panel(make_client: MakeClient) -> Client:
     """Hears all that the kiosk says."""
     return make_client("kiosk/#")
+
+
+@pytest.fixture
+def make_dashboard(tmp_path: Path, broker: Mosquitto) -> Iterator[MakeDashboard]:
+    dashboards: list[Dashboard] = []
+
+    def make(**settings) -> Dashboard:
+        folder = tmp_path / f"dashboard{len(dashboards)}"
+        folder.mkdir()
+        dashboards.append(Dashboard(folder, broker, settings))
+        return dashboards[-1].start()
+
+    yield make
+    for dashboard in dashboards:
+        dashboard.kill()
+
+
+@pytest.fixture
+def dashboard(make_dashboard: MakeDashboard) -> Dashboard:
+    return make_dashboard()
+
+
+@pytest.fixture
+def make_browser(dashboard: Dashboard) -> Iterator[MakeBrowser]:
+    """Each must have had nothing to complain about when the test is over."""
+    browsers: list[Browser] = []
+
+    def make(on: Dashboard = dashboard, **options) -> Browser:
+        browsers.append(Browser(on, **options))
+        return browsers[-1]
+
+    yield make
+    try:
+        for browser in browsers:
+            browser.check()
+    finally:
+        for browser in browsers:
+            browser.close()
+
+
+@pytest.fixture
+def browser(make_browser: MakeBrowser) -> Browser:
+    return make_browser()
 
 
 @pytest.fixture

@@ -120,7 +120,7 @@ class Browser:
 
     def __init__(
         self, dashboard: Dashboard, language: str = "en-US", width: int = 1280,
-        has_scripts: bool = True, is_dark: bool = False,
+        height: int = 900, has_scripts: bool = True, is_dark: bool = False,
     ) -> None:
         self.dashboard = dashboard
         options = webdriver.ChromeOptions()
@@ -141,7 +141,7 @@ class Browser:
         self.driver.set_page_load_timeout(PATIENCE)
         self.driver.execute_cdp_cmd(
             "Emulation.setDeviceMetricsOverride",
-            {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600},
+            {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600},
         )
         scheme = {"name": "prefers-color-scheme", "value": "dark" if is_dark else "light"}
         self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [scheme]})

@@ -5,64 +5,15 @@ import re
 import subprocess
 import threading
 import time
-from pathlib import Path
-from typing import Callable, Iterator
 
 import pytest
 from selenium.webdriver.common.action_chains import ActionChains
 
 from arrivals import eventually
 from client import Client
-from conftest import MakeBroker, MakeKiosk
+from conftest import MakeBrowser, MakeDashboard, MakeKiosk
 from dashboard import Browser, Dashboard
 from kiosk import Kiosk
-from mosquitto import Mosquitto
-
-MakeDashboard = Callable[..., Dashboard]
-MakeBrowser = Callable[..., Browser]
-
-
-@pytest.fixture
-def make_dashboard(tmp_path: Path, broker: Mosquitto) -> Iterator[MakeDashboard]:
-    dashboards: list[Dashboard] = []
-
-    def make(**settings) -> Dashboard:
-        folder = tmp_path / f"dashboard{len(dashboards)}"
-        folder.mkdir()
-        dashboards.append(Dashboard(folder, broker, settings))
-        return dashboards[-1].start()
-
-    yield make
-    for dashboard in dashboards:
-        dashboard.kill()
-
-
-@pytest.fixture
-def dashboard(make_dashboard: MakeDashboard) -> Dashboard:
-    return make_dashboard()
-
-
-@pytest.fixture
-def make_browser(dashboard: Dashboard) -> Iterator[MakeBrowser]:
-    """Each must have had nothing to complain about when the test is over."""
-    browsers: list[Browser] = []
-
-    def make(on: Dashboard = dashboard, **options) -> Browser:
-        browsers.append(Browser(on, **options))
-        return browsers[-1]
-
-    yield make
-    try:
-        for browser in browsers:
-            browser.check()
-    finally:
-        for browser in browsers:
-            browser.close()
-
-
-@pytest.fixture
-def browser(make_browser: MakeBrowser) -> Browser:
-    return make_browser()
 
 
 def after(browser: Browser, fruit: str) -> str:
@@ -88,7 +39,7 @@ def test_log_in_and_see_two_kiosks(
     browser.wait_for("k1", "#kiosks")
     eventually(lambda: browser.texts(".kiosk .name") == ["k1", "k2"])
     panel.order("strawberry_banana")
-    browser.wait_for("Strawberry out", "#kiosks")
+    browser.wait_for("out", "#k1-strawberry")
     browser.photograph("fleet")
     browser.type("[name=q]", "strawb")
     browser.send(".filter button")
@@ -510,7 +461,7 @@ def test_it_is_right_as_soon_as_it_has_started(
 ) -> None:
     panel.order("strawberry_banana")
     browser.log_in()
-    browser.wait_for("Strawberry out", "#kiosks")
+    browser.wait_for("out", "#k1-strawberry")
     dashboard.stop()
     browser.one(".disconnected:not([hidden])")
     before = time.monotonic()
@@ -519,7 +470,7 @@ def test_it_is_right_as_soon_as_it_has_started(
     browser.driver.get_log("browser")
     browser.open()
     browser.log_in()
-    browser.wait_for("Strawberry out", "#kiosks")
+    browser.wait_for("out", "#k1-strawberry")
     say(f"started, logged in and shown after {time.monotonic() - before:.1f} s")
 
 

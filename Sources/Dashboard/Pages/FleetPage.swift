@@ -78,14 +78,15 @@ struct FleetPage {
       return LivePart("kiosks", "<p class=\"empty\">\(text)</p>")
     }
     let columns = KioskRow.columns(of: shown)
+    let ids = columns.map(\.id)
     let rows: [HTML] = shown.map { kiosk in
-      KioskRow(kiosk: kiosk, now: now, language: language, hasColumns: !columns.isEmpty).html
+      KioskRow(kiosk: kiosk, now: now, language: language, columns: ids).html
     }
     return LivePart(
       "kiosks",
       """
       \(heads(columns))
-      <ul class="kiosks\(columns.isEmpty ? " uneven" : .empty)">
+      <ul class="kiosks">
       \(rows)</ul>\(pages > 1 ? links(number, of: pages) : .empty)
       """)
   }

@@ -12,23 +12,28 @@ struct KioskRow {
   let kiosk: KioskState
   let now: Timestamp
   let language: Language
-  /// Whether the names of the fruits stand above their columns.
-  let hasColumns: Bool
+  /// The fruits whose names stand above the columns; a kiosk with others names them in its row.
+  let columns: [Fruit.ID]
 
-  /// The fruits that all of the kiosks have, which have told their menu; empty if they differ.
+  /// The fruits that most of the kiosks have; empty if they are too many.
   static func columns(of kiosks: some Sequence<KioskState>) -> [Fruit] {
-    let menus = kiosks.compactMap { $0.menu?.menu.fruits }
-    guard let first = menus.first, first.count <= mostColumns else { return [] }
-    let ids = first.map(\.id)
-    return menus.allSatisfy { $0.map(\.id) == ids } ? first : []
+    let menus = Dictionary(grouping: kiosks.compactMap { $0.menu?.menu.fruits }) { $0.map(\.id) }
+    // Of menus that as many have it is always the same one.
+    let usual = menus.filter { $0.key.count <= mostColumns }.max { left, right in
+      left.value.count == right.value.count
+        ? right.key.lexicographicallyPrecedes(left.key) : left.value.count < right.value.count
+    }
+    return usual?.value.first ?? []
   }
+
+  private var hasColumns: Bool { kiosk.menu.map { $0.menu.fruits.map(\.id) == columns } ?? false }
 
   var html: HTML {
     """
     <li id="row-\(kiosk.id)" class="kiosk \(style)">
     <a id="kiosk-\(kiosk.id)" class="name" href="/kiosks/\(kiosk.id)">\(kiosk.title(language))\(place)</a>
     \(signs)
-    <span class="shelf">\(fruits)</span>
+    <span class="shelf\(hasColumns ? .empty : " own" as HTML)">\(fruits)</span>
     <span class="fact dry">\(dry)</span>
     <span class="fact sold">\(sold)</span>
     </li>
@@ -73,20 +78,21 @@ struct KioskRow {
   /// How much there is, over a bar with the low mark; one that is short leads to its restock.
   private func slot(_ fruit: Fruit) -> HTML {
     let level = StockLevel(of: fruit.id, in: kiosk)
-    let name: HTML =
+    let name = fruit.name[language]
+    let (before, after): (HTML, HTML) =
       hasColumns
-      ? "<span class=\"hidden\">\(fruit.name[language]) </span>"
-      : "<span class=\"fruit-name\">\(fruit.name[language])</span> "
+      ? ("<span class=\"hidden\">\(name) </span>", "")
+      : ("", " <span class=\"fruit-name\">\(name)</span>")
     let room: HTML? = level.capacity.map { "<span class=\"hidden\"> / \($0)</span>" }
-    let content: HTML = "\(name)\(level.stock)\(room)"
+    let amount: HTML = "\(before)\(level.stock)\(room)"
     let alert = alert(fruit)
-    if alert == .ok { return "<span class=\"slot\">\(content)\(level.bar())</span>" }
+    if alert == .ok { return "<span class=\"slot\">\(amount)\(after)\(level.bar())</span>" }
     let (style, word): (HTML, String) =
       alert == .out
       ? ("bad", language("out", "품절")) : ("warn", language("low", "부족"))
     return """
       <a id="\(kiosk.id)-\(fruit.id)" class="slot \(style)" \
-      href="\(kiosk.restockAddress([fruit.id]))">\(content) <small>\(word)</small>\(level.bar())</a>
+      href="\(kiosk.restockAddress([fruit.id]))">\(amount) <small>\(word)</small>\(after)\(level.bar())</a>
       """
   }
 

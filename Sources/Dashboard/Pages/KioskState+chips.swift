@@ -44,15 +44,15 @@ extension KioskState {
     if service == .closed {
       chips.append("<span class=\"chip warn\">\(language("Closed", "영업 종료"))</span>")
     }
-    return chips + hostChips(language, now: now)
+    return chips + hostChips(language)
   }
 
   /// What is wrong with the computer that it runs on.
-  private func hostChips(_ language: Language, now: Timestamp) -> [HTML] {
+  private func hostChips(_ language: Language) -> [HTML] {
     guard isOnline else { return [] }
     var chips: [HTML] = []
     if isClockWrong {
-      let minutes = Int(clamping: (clockLead / 60).components.seconds)
+      let minutes = Int(exactly: (clockLead / .seconds(60)).rounded()) ?? 0
       let length = language.length(ofMinutes: Int(clamping: minutes.magnitude))
       let text =
         minutes > 0
