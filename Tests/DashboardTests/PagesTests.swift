@@ -118,7 +118,7 @@ import Testing
     try await Scene.run { scene in
       try await Self.tell(scene, kiwi: 0)
       let entry = LedgerEntry(
-        seq: 7, at: scene.now, source: Source(kind: .order, name: "p1"), id: nil,
+        seq: 7, epoch: 0, at: scene.now, source: Source(kind: .order, name: "p1"), id: nil,
         outcome: .outOfStock(
           Order(juice: "mango_kiwi"), missing: ["kiwi": 1, "mango": 2, "durian": 3]))
       try await scene.kiosk("events", entry.payload, retain: false)

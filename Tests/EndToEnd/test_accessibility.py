@@ -1,0 +1,105 @@
+"""Every page of the dashboard before a checker of accessibility: light and dark, laptop and phone,
+English and Korean. The pictures are for people: see .build/screenshots."""
+
+import json
+import re
+
+import pytest
+
+from accessibility import findings
+from arrivals import eventually
+from client import Client
+from conftest import MakeBrowser, MakeClient, MakeKiosk
+from dashboard import Browser
+from fleet import twenty
+
+LANGUAGES = {"en": "en-US", "ko": "ko-KR"}
+SCREENS = {"laptop": (1366, 768), "phone": (360, 780)}
+
+
+class Look:
+    """Takes a picture of each page, and keeps what there is to object to."""
+
+    def __init__(self, browser: Browser, suffix: str) -> None:
+        self.browser, self.suffix = browser, suffix
+        self.found: list[str] = []
+
+    def at(self, name: str) -> None:
+        self.browser.photograph(f"look-{name}-{self.suffix}")
+        if wider := self.browser.overflow():
+            self.found.append(f"{name}: {wider} pixels wider than the screen")
+        self.found += [f"{name}: {finding}" for finding in findings(self.browser)]
+
+
+@pytest.fixture
+def client(make_client: MakeClient) -> Client:
+    return make_client("kiosk/#")
+
+
+@pytest.fixture
+def house(make_kiosk: MakeKiosk, client: Client) -> None:
+    """A kiosk that runs, with all that its pages can show, and twenty that are made up."""
+    make_kiosk(
+        kiosk={"name": {"en": "City hall", "ko": "시청"}, "place": "1 Main Street"},
+        machines=[{"name": "bar", "juices": ["kiwi", "mango"]}],
+    ).start()
+    for juice in ("strawberry_banana", "strawberry", "pineapple"):
+        client.order(juice)
+    client.publish("kiosk/k1/machine/bar/status", "online", retain=True)
+    client.order("kiwi")
+    job = client.messages.first(lambda message: message.topic == "kiosk/k1/make/bar").json["job"]
+    for status in ("started", "unknown"):
+        client.publish("kiosk/k1/made/bar", json.dumps({"job": job, "status": status}))
+    client.order("mango")
+    client.restock({"id": "r1", "add": {"pineapple": 30}})
+    twenty(client)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("screen", SCREENS)
+@pytest.mark.parametrize("is_dark", [False, True], ids=["light", "dark"])
+def test_the_checker_finds_nothing_on_any_page(
+    make_browser: MakeBrowser, house: None, screen: str, is_dark: bool, language: str
+) -> None:
+    width, height = SCREENS[screen]
+    browser = make_browser(
+        width=width, height=height, language=LANGUAGES[language], is_dark=is_dark)
+    look = Look(browser, f"{screen}-{'dark' if is_dark else 'light'}-{language}")
+    browser.open()
+    look.at("login")
+    browser.log_in()
+    eventually(lambda: len(browser.all(".kiosk")) == 21)
+    look.at("list")
+    browser.open("/kiosks/k1?fruit=strawberry")
+    browser.one("#decisions button")
+    browser.press("form.restock summary")
+    look.at("kiosk")
+    browser.send("button[value=fill]")
+    look.at("review")
+    browser.open("/kiosks/k1/panel")
+    browser.press("#juice-strawberry")
+    browser.one(".message a")
+    look.at("panel")
+    browser.open("/kiosks/k1/display")
+    browser.one(".board")
+    look.at("display")
+    browser.open("/nowhere")
+    look.at("error")
+    assert look.found == [], "\n".join(look.found)
+    # The console shows that there is no such page, and rightly so.
+    browser.driver.get_log("browser")
+
+
+def test_the_checker_sees_what_is_wrong(make_browser: MakeBrowser) -> None:
+    browser = make_browser().open()
+    browser.ask("""
+        document.documentElement.removeAttribute("lang");
+        const field = document.querySelector("[name=name]");
+        field.closest("label").replaceWith(field);
+        document.querySelector("main button").style.color = "#0b7e5f";
+        const twin = document.createElement("h4");
+        twin.id = "main";
+        document.querySelector("main").append(twin);
+    """)
+    rules = {re.match(r"[\w-]+", finding)[0] for finding in findings(browser)}
+    assert {"html-has-lang", "label", "color-contrast", "empty-heading"} <= rules
