@@ -3,6 +3,7 @@ English and Korean. The pictures are for people: see .build/screenshots."""
 
 import json
 import re
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -70,6 +71,17 @@ def test_the_checker_finds_nothing_on_any_page(
     browser.log_in()
     eventually(lambda: len(browser.all(".kiosk")) == 21)
     look.at("list")
+    browser.open("/rounds/new")
+    look.at("plan")
+    if not browser.one("[name='kiosk.k1']").is_selected():
+        browser.press("[name='kiosk.k1']")
+    browser.send("form[action='/rounds'] .primary")
+    path = urlsplit(browser.driver.current_url).path
+    look.at("round")
+    browser.open(f"{path}/kiosks/k1")
+    look.at("sheet")
+    browser.open("/rounds")
+    look.at("rounds")
     browser.open("/kiosks/k1?fruit=strawberry")
     browser.one("#decisions button")
     browser.press("form.restock summary")

@@ -37,7 +37,7 @@ struct FleetPage {
         </div>
         \(broker.html)
         \(list.html)
-        """, live: Self.address("/live", filter: filter, number: number), isWide: true)
+        """, live: Self.address("/live", filter: filter, number: number), isFull: true)
   }
 
   /// What is kept up to date.

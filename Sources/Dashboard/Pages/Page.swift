@@ -14,7 +14,7 @@ struct Page {
   /// Of its own, after the one of all pages.
   var scripts: [Asset] = []
   /// As wide as the screen: for what is looked at as a whole.
-  var isWide = false
+  var isFull = false
 
   func response(_ visit: PageContext) -> Response {
     Response(
@@ -37,7 +37,7 @@ struct Page {
       <link rel="stylesheet" href="\(Asset.stylesheet.path)">
       <script src="\(Asset.script.path)" defer></script>\(scripts.map { "\n<script type=\"module\" src=\"\($0.path)\"></script>" as HTML })
       </head>
-      <body\(isWide ? " class=\"wide\"" : .empty)\(liveAttribute)>
+      <body\(isFull ? " class=\"full\"" : .empty)\(liveAttribute)>
       <a class="skip" href="#main">\(language("Skip to the content", "본문으로 건너뛰기"))</a>
       \(isBare ? .empty : bar(visit))
       <main id="main">
