@@ -41,7 +41,7 @@ def client(make_client: MakeClient) -> Client:
 def house(make_kiosk: MakeKiosk, client: Client) -> None:
     """A kiosk that runs, with all that its pages can show, and twenty that are made up."""
     make_kiosk(
-        kiosk={"name": {"en": "City hall", "ko": "시청"}, "place": "1 Main Street"},
+        kiosk={"name": {"en": "Town hall", "ko": "구청"}, "place": "1 Main Street"},
         machines=[{"name": "bar", "juices": ["kiwi", "mango"]}],
     ).start()
     for juice in ("strawberry_banana", "strawberry", "pineapple"):

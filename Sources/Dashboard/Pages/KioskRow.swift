@@ -31,7 +31,8 @@ struct KioskRow {
   var html: HTML {
     """
     <li id="row-\(kiosk.id)" class="kiosk \(style)">
-    <a id="kiosk-\(kiosk.id)" class="name" href="/kiosks/\(kiosk.id)">\(kiosk.title(language))\(place)</a>
+    <a id="kiosk-\(kiosk.id)" class="name" href="/kiosks/\(kiosk.id)">\
+    <b>\(kiosk.title(language))</b>\(place)</a>
     \(signs)
     <span class="shelf\(hasColumns ? .empty : " own" as HTML)">\(fruits)</span>
     <span class="fact dry">\(dry)</span>
