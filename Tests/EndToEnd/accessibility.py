@@ -9,11 +9,10 @@ from kiosk import ROOT
 
 
 @functools.cache
-def script() -> str:
-    done = subprocess.run(
-        [ROOT / "deploy/install-axe"], check=True, text=True, stdout=subprocess.PIPE
-    )
-    return Path(done.stdout.strip()).read_text()
+def script() -> str | None:
+    """`None`: it cannot be downloaded here."""
+    done = subprocess.run([ROOT / "deploy/install-axe"], text=True, stdout=subprocess.PIPE)
+    return Path(done.stdout.strip()).read_text() if done.returncode == 0 else None
 
 
 RUN = """

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from accessibility import findings
+from accessibility import findings, script
 from arrivals import eventually
 from client import Client
 from conftest import MakeBrowser, MakeClient, MakeKiosk
@@ -30,6 +30,12 @@ class Look:
         if wider := self.browser.overflow():
             self.found.append(f"{name}: {wider} pixels wider than the screen")
         self.found += [f"{name}: {finding}" for finding in findings(self.browser)]
+
+
+@pytest.fixture(autouse=True)
+def axe() -> None:
+    if script() is None:
+        pytest.skip("axe-core cannot be downloaded from PyPI here")
 
 
 @pytest.fixture

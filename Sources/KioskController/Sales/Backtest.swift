@@ -4,10 +4,10 @@ package import KioskMessages
 
 /// How far past forecasts were from what sold, beside two that take no thought.
 ///
-/// Every six hours, from the eighth day on, the forecast is made from what was known then, and what it expects of
-/// the hours that followed is compared with what they used. Hours in which the kiosk did not sell, or
-/// had none of the fruit, count neither for what was used nor for what was expected; nothing is
-/// forecast while the kiosk does not sell.
+/// Every six hours, from the eighth day on, the forecast is made from what was known then, and what it
+/// expects of the hours that followed is compared with what they used. Hours in which the kiosk did not
+/// sell, or had none of the fruit, count neither for what was used nor for what was expected; nothing
+/// is forecast while the kiosk does not sell.
 package struct Backtest: Sendable {
   /// When the first and the last forecast were made.
   package let from: CivilDate
@@ -35,6 +35,7 @@ package struct Backtest: Sendable {
     /// What an hour has used, on average over the weeks that the forecast looks back on.
     package var mean = 0.0
   }
+
   /// - Parameters:
   ///   - demand: up to the running hour, which is left out.
   ///   - step: so many hours lie between two forecasts.
