@@ -238,6 +238,7 @@ class Chain:
 
     def tell(self, count: int) -> None:
         """Out of order, and some of it twice, as after a reconnect."""
+        self.before = count(self.database)
         for kiosk in self.last:
             seqs = list(range(self.last[kiosk] + 1, self.last[kiosk] + count + 1))
             self.last[kiosk] = seqs[-1]
@@ -250,6 +251,10 @@ class Chain:
     def payload(kiosk: str, seq: int) -> str:
         return (f'{{"seq":{seq},"at":"2026-11-01T00:00:00Z","status":"ready","source":"order/p1",'
                 f'"juice":"kiwi","quantity":1,"ticket":{seq},"changes":{{"kiwi":-3}}}}')
+
+    def arrives(self) -> None:
+        """Some of what was told last is in the table, or all of it."""
+        eventually(lambda: count(self.database) > self.before)
 
     def end(self) -> None:
         told = sum(self.last.values())
@@ -276,11 +281,6 @@ def count(database: Postgres) -> int:
     return int(database.try_query("SELECT count(*) FROM juice.event") or 0)
 
 
-def grows(database: Postgres) -> None:
-    before = count(database)
-    eventually(lambda: count(database) > before)
-
-
 def test_an_archiver_is_killed_and_another_takes_over(
     make_archive: MakeArchive, database: Postgres, chain: Chain
 ) -> None:
@@ -289,7 +289,7 @@ def test_an_archiver_is_killed_and_another_takes_over(
     for _ in range(4):
         since = len(waiting.log)
         chain.tell(60)
-        grows(database)
+        chain.arrives()
         active.stop(signal.SIGKILL)
         chain.tell(20)
         waiting.wait_for_log("archiving", since)
@@ -304,7 +304,7 @@ def test_the_database_is_killed(make_archive: MakeArchive, database: Postgres, c
     for _ in range(2):
         since = len(archive.log)
         chain.tell(60)
-        grows(database)
+        chain.arrives()
         database.kill()
         archive.wait_for_log("Trying again until it works", since)
         chain.tell(20)
@@ -334,7 +334,7 @@ def test_a_full_disk_is_waited_for(
 ) -> None:
     archive = make_archive().start()
     chain.tell(20)
-    grows(database)
+    chain.arrives()
     small_disk.fill()
     since = len(archive.log)
     chain.tell(200)
@@ -356,7 +356,7 @@ def test_the_broker_restarts(
 ) -> None:
     archive = make_archive(batch=200).start()
     chain.tell(30)
-    grows(database)
+    chain.arrives()
     since = len(archive.log)
     broker.stop()
     archive.wait_for_log("waiting for it", since)
