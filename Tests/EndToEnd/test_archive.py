@@ -236,9 +236,13 @@ class Chain:
         self.database = database
         self.last = {f"k{number}": 0 for number in range(kiosks)}
 
+    @property
+    def archived(self) -> int:
+        return int(self.database.try_query("SELECT count(*) FROM juice.event") or 0)
+
     def tell(self, count: int) -> None:
         """Out of order, and some of it twice, as after a reconnect."""
-        self.before = count(self.database)
+        self.before = self.archived
         for kiosk in self.last:
             seqs = list(range(self.last[kiosk] + 1, self.last[kiosk] + count + 1))
             self.last[kiosk] = seqs[-1]
@@ -254,7 +258,7 @@ class Chain:
 
     def arrives(self) -> None:
         """Some of what was told last is in the table, or all of it."""
-        eventually(lambda: count(self.database) > self.before)
+        eventually(lambda: self.archived > self.before)
 
     def end(self) -> None:
         told = sum(self.last.values())
@@ -275,10 +279,6 @@ def chain(make_client: Callable[..., Client], database: Postgres) -> Chain:
     client = make_client()
     client.client.max_inflight_messages_set(1000)
     return Chain(client, database)
-
-
-def count(database: Postgres) -> int:
-    return int(database.try_query("SELECT count(*) FROM juice.event") or 0)
 
 
 def test_an_archiver_is_killed_and_another_takes_over(
