@@ -344,7 +344,9 @@ def test_a_full_disk_is_waited_for(
     log = database.folder / "log"
     tries = log.read_text().count(failed)
     eventually(lambda: log.read_text().count(failed) >= tries + 2)
-    assert len(archive.log.since(since)) == 1
+    told = ["no room left" in line for line in archive.log.since(since)]
+    # A little may have found room in between.
+    assert not any(told[at] and told[at + 1] for at in range(len(told) - 1))
     small_disk.make_room()
     archive.wait_for_log("archiving again", since)
     chain.end()
