@@ -30,7 +30,8 @@ struct MadeUpYear: Sendable, CustomTestStringConvertible {
     MadeUpYear(
       testDescription: "office", glasses: 60,
       hours: [0, 0, 0, 0, 0, 0, 1, 4, 8, 9, 5, 6, 14, 12, 5, 7, 9, 5, 2, 1, 0, 0, 0, 0],
-      weekdays: [1.2, 1.3, 1.4, 1.3, 1.2, 0.3, 0.3], season: 0.1, trend: 0.4, weather: 0.15, seed: 11
+      weekdays: [1.2, 1.3, 1.4, 1.3, 1.2, 0.3, 0.3], season: 0.1, trend: 0.4, weather: 0.15,
+      seed: 11
     ),
     MadeUpYear(
       testDescription: "station", glasses: 120,
