@@ -256,6 +256,9 @@ extension Auditor {
       fail(.ledger, "jobs \(jobs.map(\.seq)) are open, and not \(open.map(\.seq))")
       return
     }
+    // What is asked because its time was over makes a machine silent, though the kiosk may have what
+    // it said since in hand.
+    var overdue: Set<String> = []
     for (job, stored) in zip(open, jobs) {
       if stored.number != job.number {
         fail(.ledger, "job \(job.seq) has the number \(stored.number), and not \(job.number)")
@@ -265,6 +268,9 @@ extension Auditor {
         fail(.decision, "nobody has a reason why job \(job) is \(stored.state)")
       }
       trace.append("job \(job.seq) of \(job.machine): \(stored.state)")
+      if stored.state == .asked, shop.maybeSilent.contains(job.machine) {
+        overdue.insert(job.machine)
+      }
       shop.jobs[job.seq]?.state = stored.state
       shop.jobs[job.seq]?.since = now
       let hasMore = openJobs.count {
@@ -276,6 +282,7 @@ extension Auditor {
     }
     replay(machines)
     noteSilence(at: now)
+    shop.maybeSilent.formUnion(overdue)
   }
 
   private func isJust(
