@@ -7,21 +7,25 @@ enum ArchiveSchema {
 
   /// Brings the schema up to what this program knows, all of it or nothing. One that is newer stays as it
   /// is.
-  ///
-  /// - Returns: the number of its last migration.
-  static func migrate(_ database: PostgresConnection) throws(DatabaseError) -> Int {
-    try database.transaction { () throws(DatabaseError) in
-      try database.run("SELECT pg_advisory_xact_lock(\(lock))")
-      try database.run(versions)
-      let last = try database.run("SELECT max(number) FROM juice.migration").rows.first?.first
-      let version = last?.flatMap { Int($0) } ?? 0
-      guard version < migrations.count else { return version }
-      for (index, migration) in migrations.enumerated().dropFirst(version) {
-        try database.run(migration)
-        try database.run("INSERT INTO juice.migration (number) VALUES (\(index + 1))")
+  static func migrate(_ database: PostgresConnection) throws(ArchiveError) {
+    let version: Int
+    do throws(DatabaseError) {
+      version = try database.transaction { () throws(DatabaseError) in
+        try database.run("SELECT pg_advisory_xact_lock(\(lock))")
+        try database.run(versions)
+        let last = try database.run("SELECT max(number) FROM juice.migration").rows.first?.first
+        let version = last?.flatMap { Int($0) } ?? 0
+        guard version < migrations.count else { return version }
+        for (index, migration) in migrations.enumerated().dropFirst(version) {
+          try database.run(migration)
+          try database.run("INSERT INTO juice.migration (number) VALUES (\(index + 1))")
+        }
+        return migrations.count
       }
-      return migrations.count
+    } catch {
+      throw .database(error)
     }
+    guard version == migrations.count else { throw .newerSchema(version) }
   }
 
   /// Two programs do not migrate at once: any number that nobody else takes (`juic`, 1).
@@ -147,6 +151,22 @@ enum ArchiveSchema {
       PRIMARY KEY (kiosk, fruit, at, seq, epoch)
     );
     CREATE INDEX supply_restock ON juice.supply (kiosk, fruit, at, seq) WHERE added > 0;
-    CREATE INDEX supply_missed ON juice.supply (at) WHERE added = 0
+    CREATE INDEX supply_missed ON juice.supply (at) WHERE added = 0;
+
+    -- The kiosks of the chain, as somebody has listed them.
+    CREATE TABLE juice.kiosk (
+      kiosk text COLLATE "C" PRIMARY KEY,
+      region text NOT NULL,
+      name text,
+      place text
+    );
+    CREATE INDEX kiosk_region ON juice.kiosk (region, kiosk);
+
+    -- Whether the way up of a kiosk is open, and since when by the clock of the database.
+    CREATE TABLE juice.presence (
+      kiosk text COLLATE "C" PRIMARY KEY,
+      is_online boolean NOT NULL,
+      since timestamptz NOT NULL
+    ) WITH (fillfactor = 50)
     """
 }

@@ -12,11 +12,13 @@ extension ArchiveStore {
       guard error.remedy == .setAside, let first = batch.rows.first else { throw error }
       guard batch.rows.count > 1 else {
         let refusal = EventBatch.Refusal(message: first.message, why: "\(error)")
-        return try archive(EventBatch(rows: [], refusals: batch.refusals + [refusal]))
+        return try archive(
+          EventBatch(rows: [], presence: batch.presence, refusals: batch.refusals + [refusal]))
       }
       let half = batch.rows.count / 2
       var outcome = try archive(
-        EventBatch(rows: Array(batch.rows[..<half]), refusals: batch.refusals))
+        EventBatch(
+          rows: Array(batch.rows[..<half]), presence: batch.presence, refusals: batch.refusals))
       let rest = try archive(EventBatch(rows: Array(batch.rows[half...])))
       outcome.stored += rest.stored
       outcome.conflicts.formUnion(rest.conflicts)
@@ -52,9 +54,22 @@ extension ArchiveStore {
       unsummed += outcome.stored
       if outcome.stored < batch.rows.count { outcome.conflicts = try noteConflicts() }
     }
+    try note(batch.presence)
     try quarantine(batch.refusals)
     outcome.refused = batch.refusals
     return outcome
+  }
+
+  private func note(_ presence: [KioskID: Bool]) throws(DatabaseError) {
+    guard !presence.isEmpty else { return }
+    let kiosks = presence.sorted { $0.key < $1.key }
+    try database.run(
+      """
+      INSERT INTO presence (kiosk, is_online, since)
+      SELECT *, now() FROM unnest($1::text[], $2::boolean[])
+      ON CONFLICT (kiosk) DO UPDATE SET is_online = excluded.is_online, since = excluded.since
+      WHERE presence.is_online <> excluded.is_online
+      """, [.array(kiosks.map(\.key.text)), .array(kiosks.map { "\($0.value)" })])
   }
 
   /// Stores rows of which some may be there already. Where none is, COPY alone does it in half the time.

@@ -48,13 +48,7 @@ package final class ArchiveStore {
 
   /// Makes ready for batches, with the lock.
   package func open() throws(ArchiveError) {
-    let version: Int
-    do throws(DatabaseError) {
-      version = try ArchiveSchema.migrate(database)
-    } catch {
-      throw .database(error)
-    }
-    guard version == ArchiveSchema.migrations.count else { throw .newerSchema(version) }
+    try ArchiveSchema.migrate(database)
     do throws(DatabaseError) {
       try database.run(
         """

@@ -73,7 +73,10 @@ actor ArchiveTerm {
     limits.topic = 512
     return SessionOptions(
       clientID: settings.clientID,
-      subscriptions: [TopicFilter(unchecked: "\(settings.root)/+/events")], keepAlive: 60,
+      subscriptions: ["events", "status"].map {
+        TopicFilter(unchecked: "\(settings.root)/+/\($0)")
+      },
+      keepAlive: 60,
       // What was told while nobody archived is not thrown away.
       cleanStart: false, sessionExpiry: settings.sessionExpiry,
       receiveMaximum: UInt16(clamping: settings.batch), limits: limits)

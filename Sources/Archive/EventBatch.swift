@@ -12,10 +12,13 @@ package struct EventBatch: Sendable {
 
   /// In the order of their keys.
   var rows: [EventRow] = []
+  /// Who is online, as was told last.
+  var presence: [KioskID: Bool] = [:]
   var refusals: [Refusal] = []
 
-  init(rows: [EventRow], refusals: [Refusal] = []) {
+  init(rows: [EventRow], presence: [KioskID: Bool] = [:], refusals: [Refusal] = []) {
     self.rows = rows
+    self.presence = presence
     self.refusals = refusals
   }
 
@@ -24,7 +27,11 @@ package struct EventBatch: Sendable {
     rows.reserveCapacity(deliveries.count)
     for delivery in deliveries {
       do throws(UnreadableEvent) {
-        rows.append(try Self.row(of: delivery, root: root))
+        if let kiosk = Self.kiosk(of: delivery.message.topic, "status", root: root) {
+          presence[kiosk] = try Self.isOnline(delivery)
+        } else {
+          rows.append(try Self.row(of: delivery, root: root))
+        }
       } catch {
         refusals.append(Refusal(message: delivery.message, why: error.description))
       }
@@ -44,15 +51,27 @@ package struct EventBatch: Sendable {
   ) throws(UnreadableEvent) -> EventRow {
     let message = delivery.message
     if let excess = delivery.excess { throw UnreadableEvent("its \(excess.rawValue) is too large") }
-    guard let kiosk = kiosk(ofEventOn: message.topic, root: root) else {
+    guard let kiosk = kiosk(of: message.topic, "events", root: root) else {
       throw UnreadableEvent("the topic names no kiosk")
     }
     return try EventRow(message, of: kiosk)
   }
 
-  /// Who tells events on a topic.
-  static func kiosk(ofEventOn topic: String, root: String) -> KioskID? {
-    let (start, end) = ("\(root)/".utf8, "/events".utf8)
+  /// - Throws: what is neither `online` nor `offline`. A status that somebody has taken away is the latter.
+  private static func isOnline(_ delivery: Delivery) throws(UnreadableEvent) -> Bool {
+    guard delivery.excess == nil else { throw UnreadableEvent("its status is too large") }
+    switch delivery.message.payload {
+    case Array("online".utf8): return true
+    case Array("offline".utf8), []: return false
+    default: throw UnreadableEvent("its status is neither online nor offline")
+    }
+  }
+
+  /// Who tells something on a topic.
+  ///
+  /// - Parameter what: `events` or `status`.
+  static func kiosk(of topic: String, _ what: String, root: String) -> KioskID? {
+    let (start, end) = ("\(root)/".utf8, "/\(what)".utf8)
     guard topic.utf8.count > start.count + end.count, topic.utf8.starts(with: start),
       topic.utf8.suffix(end.count).elementsEqual(end)
     else { return nil }

@@ -1,6 +1,7 @@
 import Archive
 import ArgumentParser
 import ConfigurationFiles
+import Foundation
 import Program
 
 @main
@@ -15,7 +16,7 @@ struct JuiceArchive: AsyncParsableCommand {
       KIOSK_ARCHIVE_DATABASE override what the file says.
       """,
     version: Release.version,
-    subcommands: [Run.self])
+    subcommands: [Run.self, KioskCommands.self])
 
   static func main() { runToTheEnd() }
 }
@@ -25,3 +26,18 @@ extension ArchiveConfiguration: ConfigurationFile {
 }
 
 typealias ConfigurationOptions = ConfigurationFileOptions<ArchiveConfiguration>
+
+extension ArchiveSettings {
+  /// - Throws: `Failure`: a password that cannot be read.
+  init(_ configuration: ArchiveConfiguration) throws(Failure) {
+    let password: String?
+    do throws(ConfigurationErrors) { password = try configuration.readPassword() } catch {
+      throw Failure(error)
+    }
+    self.init(
+      database: configuration.database, password: password, root: configuration.root,
+      clientID: configuration.broker.clientID, batch: configuration.batch,
+      sessionExpiry: .seconds(configuration.sessionDays * 86_400),
+      timeZone: configuration.timeZone.identifier)
+  }
+}

@@ -115,7 +115,7 @@ import Testing
     ("kiosk/k1/event", nil),
   ])
   func theTopicNamesTheKiosk(topic: String, kiosk: String?) {
-    #expect(EventBatch.kiosk(ofEventOn: topic, root: "kiosk")?.text == kiosk)
+    #expect(EventBatch.kiosk(of: topic, "events", root: "kiosk")?.text == kiosk)
   }
 
   @Test func aBatchIsInTheOrderOfItsKeys() {

@@ -38,6 +38,11 @@ class Archive:
         }
         config.write_text(json.dumps(configuration))
 
+    def command(self, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [program(), *arguments, "--config", self.config], stdin=subprocess.DEVNULL, text=True,
+            capture_output=True, timeout=120, env=environment())
+
     def launch(self) -> "Archive":
         self.process = subprocess.Popen(
             [program(), "run", "--config", self.config], stdin=subprocess.DEVNULL,

@@ -9,7 +9,7 @@ from typing import Any, Callable, Iterator
 import pytest
 
 from archive import Archive, event, tell
-from arrivals import eventually
+from arrivals import PATIENCE, eventually
 from client import Client
 from mosquitto import Mosquitto
 from postgres import Postgres
@@ -395,3 +395,47 @@ def test_what_the_database_cannot_take_is_set_aside_alone(
     assert database.query("SELECT why FROM juice.quarantine").startswith("the database says 23514")
     assert database.query("SELECT first, last FROM juice.gap") == "5|5"
     assert archive.stop() == 0
+
+
+def test_who_is_online_is_noted_and_since_when(
+    make_archive: MakeArchive, database: Postgres, make_client: Callable[..., Client]
+) -> None:
+    client = make_client()
+    for kiosk, status in (("k1", "online"), ("k2", "offline")):
+        client.client.publish(f"kiosk/{kiosk}/status", status, 1, True).wait_for_publish(PATIENCE)
+    make_archive().start()
+    presence = "SELECT string_agg(kiosk || ' ' || is_online, ', ' ORDER BY kiosk) FROM juice.presence"
+    has(database, presence, "k1 true, k2 false")
+    since = database.query("SELECT since FROM juice.presence WHERE kiosk = 'k1'")
+    for status in ("online", "online", "broken"):
+        client.client.publish("kiosk/k1/status", status, 1, True).wait_for_publish(PATIENCE)
+    client.client.publish("kiosk/k2/status", "online", 1, True).wait_for_publish(PATIENCE)
+    has(database, presence, "k1 true, k2 true")
+    has(database, "SELECT why FROM juice.quarantine", "its status is neither online nor offline")
+    assert database.query("SELECT since FROM juice.presence WHERE kiosk = 'k1'") == since
+    client.client.publish("kiosk/k1/status", "offline", 1, True).wait_for_publish(PATIENCE)
+    has(database, presence, "k1 false, k2 true")
+
+
+def test_the_list_of_kiosks_is_taken_over_whole_or_not_at_all(
+    make_archive: MakeArchive, database: Postgres, tmp_path: Path
+) -> None:
+    archive = make_archive()
+    file = tmp_path / "kiosks.csv"
+    file.write_bytes('\ufeffid,region,name,place\r\nk2,서울,"Juice, ""big\"\"",역 앞\r\nk1,north,,\r\n'.encode())
+    done = archive.command("kiosks", "load", file)
+    assert (done.returncode, done.stdout) == (0, "2 kiosks: 2 new, 0 changed, 0 removed\n"), done.stderr
+    done = archive.command("kiosks", "list")
+    listed = 'id,region,name,place\nk1,north,,\nk2,서울,"Juice, ""big""",역 앞\n'
+    assert (done.returncode, done.stdout) == (0, listed), done.stderr
+    file.write_text("id,region,name,place\nk1,south,,\nk3,south,,\nk 4,south,,\nk1,south,,\n")
+    done = archive.command("kiosks", "load", file)
+    assert done.returncode == 65
+    assert done.stderr.endswith(
+        f"{file}:4:1: id: is not 1 to 64 of A-Z a-z 0-9 _ -\n{file}:5:1: id: k1 is in line 2 already\n")
+    assert archive.command("kiosks", "list").stdout == listed
+    file.write_text("id,region,name,place\nk1,south,,\nk3,south,,\n")
+    assert archive.command("kiosks", "load", file).stdout == "2 kiosks: 1 new, 1 changed, 1 removed\n"
+    database.stop()
+    done = archive.command("kiosks", "list")
+    assert (done.returncode, done.stdout) == (69, "")

@@ -1,7 +1,6 @@
 import Archive
 import ArgumentParser
 import ConfigurationFiles
-import Foundation
 import Program
 import ServiceLifecycle
 
@@ -20,14 +19,9 @@ struct Run: AsyncParsableCommand {
   func run() async throws {
     let configuration = try options.load()
     let logger = try logging.makeLogger("juice-archive")
-    let settings: ArchiveSettings
+    let settings = try ArchiveSettings(configuration)
     var broker = configuration.broker
-    do throws(ConfigurationErrors) {
-      settings = ArchiveSettings(configuration, password: try configuration.readPassword())
-      try broker.keepPassword()
-    } catch {
-      throw Failure(error)
-    }
+    do throws(ConfigurationErrors) { try broker.keepPassword() } catch { throw Failure(error) }
     let archiver = Archiver(settings: settings, logger: logger) { [broker] in
       try broker.makeBroker()
     }
@@ -37,15 +31,5 @@ struct Run: AsyncParsableCommand {
     } catch let error as ArchiveError {
       throw Failure.badConfiguration("\(error)")
     }
-  }
-}
-
-extension ArchiveSettings {
-  fileprivate init(_ configuration: ArchiveConfiguration, password: String?) {
-    self.init(
-      database: configuration.database, password: password, root: configuration.root,
-      clientID: configuration.broker.clientID, batch: configuration.batch,
-      sessionExpiry: .seconds(configuration.sessionDays * 86_400),
-      timeZone: configuration.timeZone.identifier)
   }
 }

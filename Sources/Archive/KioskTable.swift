@@ -1,0 +1,87 @@
+package import JuiceDomain
+
+/// A kiosk of the chain, as the list has it.
+package struct ListedKiosk: Sendable, Equatable {
+  package var id: KioskID
+  package var region: String
+  package var name: String?
+  package var place: String?
+
+  package init(id: KioskID, region: String, name: String? = nil, place: String? = nil) {
+    self.id = id
+    self.region = region
+    self.name = name
+    self.place = place
+  }
+}
+
+/// The list of the chain's kiosks in the database, for whoever keeps it.
+package struct KioskTable {
+  /// What a new list has changed.
+  package struct Changes: Equatable {
+    package var added = 0
+    package var changed = 0
+    package var removed = 0
+  }
+
+  private let database: PostgresConnection
+
+  /// Makes the tables, if there are none yet.
+  package init(_ settings: ArchiveSettings) throws(ArchiveError) {
+    do throws(DatabaseError) {
+      database = try PostgresConnection(settings.database, password: settings.password)
+    } catch {
+      throw .database(error)
+    }
+    try ArchiveSchema.migrate(database)
+  }
+
+  /// Puts a list in the place of the one that is there, all of it or nothing. What has been told of a kiosk
+  /// that is not listed any more stays.
+  package func load(_ kiosks: [ListedKiosk]) throws(DatabaseError) -> Changes {
+    var text = CopyText()
+    for kiosk in kiosks {
+      text.field(kiosk.id.text)
+      text.field(kiosk.region)
+      text.field(kiosk.name)
+      text.field(kiosk.place)
+      text.endRow()
+    }
+    return try database.transaction { () throws(DatabaseError) in
+      try database.run(
+        """
+        LOCK TABLE juice.kiosk IN SHARE ROW EXCLUSIVE MODE;
+        CREATE TEMP TABLE listed (LIKE juice.kiosk) ON COMMIT DROP
+        """)
+      try database.copy("COPY listed (kiosk, region, name, place) FROM STDIN", text.bytes)
+      let removed = try database.run(
+        """
+        DELETE FROM juice.kiosk WHERE NOT EXISTS (SELECT FROM listed WHERE listed.kiosk = kiosk.kiosk)
+        """
+      ).count
+      let changed = try database.run(
+        """
+        UPDATE juice.kiosk SET region = listed.region, name = listed.name, place = listed.place
+        FROM listed WHERE listed.kiosk = kiosk.kiosk AND (listed.region, listed.name, listed.place)
+          IS DISTINCT FROM (kiosk.region, kiosk.name, kiosk.place)
+        """
+      ).count
+      let added = try database.run(
+        """
+        INSERT INTO juice.kiosk (kiosk, region, name, place)
+        SELECT kiosk, region, name, place FROM listed ON CONFLICT DO NOTHING
+        """
+      ).count
+      return Changes(added: added, changed: changed, removed: removed)
+    }
+  }
+
+  /// By region and id.
+  package func list() throws(DatabaseError) -> [ListedKiosk] {
+    try database.run("SELECT kiosk, region, name, place FROM juice.kiosk ORDER BY region, kiosk")
+      .rows.compactMap { row in
+        guard let id = row[0].flatMap({ KioskID($0) }), let region = row[1] else { return nil }
+        return ListedKiosk(id: id, region: region, name: row[2], place: row[3])
+      }
+  }
+}

@@ -1,0 +1,161 @@
+package import JuiceDomain
+
+/// The kiosks of a chain, as somebody has listed them: `id,region,name,place`, a line for each.
+///
+/// A field with a comma or a quote stands in quotes (RFC 4180); none has a line break. `name` and `place`
+/// may be empty. A byte order mark and CRLF, which Excel writes, are no matter.
+package struct KioskList: Sendable, Equatable {
+  package struct Kiosk: Sendable, Equatable {
+    package var id: KioskID
+    package var region: String
+    package var name: String?
+    package var place: String?
+  }
+
+  /// The first line of the file.
+  package static let header = "id,region,name,place"
+
+  /// In the order of the file.
+  package var kiosks: [Kiosk] = []
+
+  /// Reads the file, of 16 MiB at most.
+  ///
+  /// - Throws: what is wrong with its lines, the first twenty.
+  package static func load(path: String) throws(ConfigurationErrors) -> Self {
+    let text: String
+    do throws(Complaint) {
+      text = try TextFile.read(path, upTo: 1 << 24)
+    } catch {
+      throw ConfigurationErrors(error, in: path, key: "")
+    }
+    return try parse(csv: text, file: path)
+  }
+
+  /// - Parameter file: for the messages.
+  package static func parse(csv: String, file: String) throws(ConfigurationErrors) -> Self {
+    var list = Self()
+    var known: [KioskID: Int] = [:]
+    var errors: [ConfigurationError] = []
+    func report(_ flaw: Flaw, line: Int) {
+      errors.append(
+        ConfigurationError(
+          place: .line(line, column: flaw.column, file: file), path: flaw.field,
+          problem: flaw.complaint.problem, hint: flaw.complaint.hint))
+    }
+    let text = csv.unicodeScalars.drop { $0 == "\u{FEFF}" }
+    for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated()
+    {
+      let number = index + 1
+      let line = line.last == "\r" ? line.dropLast() : line
+      guard number > 1 else {
+        guard String(line) != header else { continue }
+        let complaint = Complaint("the first line is not the header", hint: "write: \(header)")
+        report(Flaw(complaint, column: 1), line: number)
+        break
+      }
+      guard errors.count < 20 else { break }
+      guard !line.isEmpty else { continue }
+      do throws(Flaw) {
+        let kiosk = try Kiosk(line)
+        if let earlier = known.updateValue(number, forKey: kiosk.id) {
+          throw Flaw(Complaint("\(kiosk.id) is in line \(earlier) already"), column: 1, "id")
+        }
+        list.kiosks.append(kiosk)
+      } catch {
+        report(error, line: number)
+      }
+    }
+    guard errors.isEmpty else { throw ConfigurationErrors(errors: errors) }
+    return list
+  }
+}
+
+/// What is wrong with a line.
+private struct Flaw: Error {
+  let complaint: Complaint
+  let column: Int
+  let field: String
+
+  init(_ complaint: Complaint, column: Int, _ field: String = "") {
+    self.complaint = complaint
+    self.column = column
+    self.field = field
+  }
+}
+
+extension KioskList.Kiosk {
+  fileprivate init(_ line: Substring.UnicodeScalarView) throws(Flaw) {
+    guard Substring(line).utf8.count <= 4096 else {
+      throw Flaw(Complaint("is longer than 4096 bytes"), column: 1)
+    }
+    let fields = try Field.fields(of: line)
+    guard fields.count == 4 else {
+      let complaint = Complaint(
+        "has \(fields.count) fields and not 4", hint: "write: \(KioskList.header)")
+      throw Flaw(complaint, column: 1)
+    }
+    guard let id = KioskID(fields[0].text) else {
+      throw Flaw(
+        Complaint("is not 1 to 64 of A-Z a-z 0-9 _ -"), column: fields[0].column, "id")
+    }
+    guard let region = try fields[1].words("region", upTo: 64) else {
+      throw Flaw(Complaint("must not be empty"), column: fields[1].column, "region")
+    }
+    self.init(
+      id: id, region: region, name: try fields[2].words("name", upTo: 100),
+      place: try fields[3].words("place", upTo: 200))
+  }
+}
+
+private struct Field {
+  var text: String
+  /// Where it starts, in Unicode scalars, from 1.
+  var column: Int
+
+  static func fields(of line: Substring.UnicodeScalarView) throws(Flaw) -> [Field] {
+    var fields: [Field] = []
+    var rest = line[...]
+    while true {
+      let column = line.count - rest.count + 1
+      var text = String.UnicodeScalarView()
+      if rest.first == "\"" {
+        rest.removeFirst()
+        while true {
+          guard let next = rest.popFirst() else {
+            throw Flaw(
+              Complaint("a quote is not closed", hint: "a quote in a field is written \"\""),
+              column: column)
+          }
+          if next == "\"" {
+            guard rest.first == "\"" else { break }
+            rest.removeFirst()
+          }
+          text.append(next)
+        }
+      } else {
+        let end = rest.firstIndex(of: ",") ?? rest.endIndex
+        text = String.UnicodeScalarView(rest[..<end])
+        rest = rest[end...]
+      }
+      fields.append(Field(text: String(text), column: column))
+      guard let comma = rest.popFirst() else { return fields }
+      guard comma == "," else {
+        throw Flaw(Complaint("a comma is missing"), column: line.count - rest.count)
+      }
+    }
+  }
+
+  /// For people to read, without spaces around it; `nil` if there is nothing to be seen.
+  ///
+  /// - Parameter limit: in Unicode scalars.
+  func words(_ name: String, upTo limit: Int) throws(Flaw) -> String? {
+    guard !text.unicodeScalars.contains(where: \.isControl) else {
+      throw Flaw(Complaint("holds a control character"), column: column, name)
+    }
+    guard text.unicodeScalars.count <= limit else {
+      throw Flaw(Complaint("must not be longer than \(limit) characters"), column: column, name)
+    }
+    let words = text.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+    return words.isEmpty ? nil : words
+  }
+}
