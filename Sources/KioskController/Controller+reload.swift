@@ -84,7 +84,7 @@ extension Controller {
     self.reload = nil
     defer { reload.end(.taken) }
 
-    let entries = opening?.records.map(\.entry) ?? []
+    let entries = opening?.records.map(\.row.entry) ?? []
     for entry in entries { log.entry(entry) }
     // On another connection all that is not confirmed is published.
     if settlement.isCaughtUp {

@@ -69,7 +69,7 @@ package actor Controller {
     var state = try ledger.state()
     if let opening = Kiosk.opening(settings: settings, state: state, at: now) {
       try ledger.commit(opening)
-      for record in opening.records { log.entry(record.entry) }
+      for record in opening.records { log.entry(record.row.entry) }
       state = try ledger.state()
     }
     let settings = settings.keepingMachines(of: state.jobs)
@@ -214,13 +214,13 @@ package actor Controller {
     let isAcknowledged = await broker.settle()
     if isAcknowledged, settlement.isOver { ledger.noteAcknowledged(through: core.seq) }
     if settlement.isCaughtUp {
-      let events = decision.transaction.records.map { settings.topics.event($0.entry) }
+      let events = decision.transaction.records.map { settings.topics.event($0.row.entry) }
       await publish(events, through: core.seq)
     }
 
     for record in decision.transaction.records {
-      sales.add(record.entry)
-      log.entry(record.entry)
+      sales.add(record.row.entry)
+      log.entry(record.row.entry)
     }
     for (source, rejection) in decision.rejections {
       log.rejected(rejection.reason, from: source, detail: rejection.detail, at: now.timestamp)

@@ -54,13 +54,13 @@ struct KioskMetrics: Sendable {
   mutating func cycled(_ deliveries: Int, _ decision: Decision, _ core: Kiosk) {
     batch.record(deliveries)
     for record in decision.transaction.records {
-      if record.entry.source?.kind == .order { orders[record.entry.status]?.increment() }
-      switch record.entry.outcome {
+      if record.row.entry.source?.kind == .order { orders[record.row.entry.status]?.increment() }
+      switch record.row.entry.outcome {
       case .restocked: restocks.increment()
       case .rejected(let reason, _): rejections[reason]?.increment()
       default: break
       }
-      machines.count(record.entry)
+      machines.count(record.row.entry)
     }
     for (source, rejection) in decision.rejections {
       if source.kind == .order { orders[.rejected]?.increment() }

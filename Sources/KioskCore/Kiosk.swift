@@ -122,7 +122,9 @@ package struct Kiosk: Sendable {
       if let row = admission.repeatKeys.lazy.compactMap({ answered[$0] }).first {
         counters.duplicates += 1
         // The batch itself may have brought a later answer.
-        let last = decision.transaction.records.last { $0.entry.outcome.end?.job == row.entry.seq }
+        let last = decision.transaction.records.last {
+          $0.row.entry.outcome.end?.job == row.entry.seq
+        }
         decision.repeatAnswer(last?.row ?? row, to: admission)
         continue
       }

@@ -38,8 +38,6 @@ package struct LedgerTransaction: Hashable, Sendable {
       self.key = key
       self.reply = reply
     }
-
-    package var entry: LedgerEntry { row.entry }
   }
 }
 
@@ -58,7 +56,7 @@ extension LedgerTransaction {
   {
     records.append(record)
     guard case .delivery(let fingerprint) = record.key else { return }
-    let seq = record.entry.seq
+    let seq = record.row.entry.seq
     keep(fingerprint, as: seq, acknowledgedWith: seq, overtaking: overtaken)
   }
 

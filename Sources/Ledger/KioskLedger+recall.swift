@@ -106,7 +106,7 @@ extension KioskLedger {
       let hash = Self.hash(source, id)
       for seq in requests?.entries(hash) ?? [] {
         let isKnown =
-          if let other = records.first(where: { $0.entry.seq == seq }) {
+          if let other = records.first(where: { $0.row.entry.seq == seq }) {
             other.key == record.key
           } else {
             try row(of: id, from: source, in: seq) != nil
@@ -115,7 +115,7 @@ extension KioskLedger {
           throw .notAllowed("\(source) \(id) has been answered already")
         }
       }
-      requests?.insert(record.entry.seq, hash)
+      requests?.insert(record.row.entry.seq, hash)
     }
   }
 

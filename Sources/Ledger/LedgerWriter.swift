@@ -110,13 +110,13 @@ final class LedgerWriter {
   // MARK: Entries
 
   private func add(_ records: [LedgerTransaction.Record], on database: Database) throws {
-    guard let first = records.first?.entry.seq, let last = records.last?.entry.seq else { return }
+    guard let first = records.first?.row.entry.seq, let last = records.last?.row.entry.seq else {
+      return
+    }
     var changes: FruitAmounts = [:]
     for record in records {
       try add(record, on: database)
-      for (fruit, amount) in record.entry.changes {
-        changes[fruit] = (changes[fruit] ?? 0) + amount
-      }
+      changes += record.row.entry.changes
     }
     for (fruit, amount) in changes {
       try changeStock.bind(1, amount)
@@ -134,7 +134,7 @@ final class LedgerWriter {
   }
 
   private func add(_ record: LedgerTransaction.Record, on database: Database) throws {
-    let (entry, row) = (record.entry, record.row)
+    let (entry, row) = (record.row.entry, record.row)
     var used: FruitAmounts?
     var missing: FruitAmounts?
     var changes: FruitAmounts?

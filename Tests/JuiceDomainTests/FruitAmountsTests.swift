@@ -24,6 +24,12 @@ import Testing
     #expect(amounts == ["banana": 0])
   }
 
+  @Test func amountsAreAddedFruitByFruit() {
+    var amounts: FruitAmounts = ["kiwi": 2, "mango": 1]
+    amounts += ["banana": 4, "kiwi": -3]
+    #expect(amounts == ["banana": 4, "kiwi": -1, "mango": 1])
+  }
+
   @Test func ofSeveralAmountsForOneFruitTheLastStands() {
     let twice: [FruitAmounts.Element] = [("kiwi", 1), ("kiwi", 7)]
     #expect(FruitAmounts(twice) == ["kiwi": 7])

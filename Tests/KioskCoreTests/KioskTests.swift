@@ -22,7 +22,7 @@ import Testing
           + #""message":"Strawberry banana juice is ready. Enjoy!","seq":2}"#
       ])
     #expect(
-      decision.transaction.records.map(\.entry) == [
+      decision.transaction.records.map(\.row.entry) == [
         LedgerEntry(
           seq: 2, epoch: try kiosk.ledger.state().epoch, at: TestKiosk.start,
           source: Source(kind: .order, name: "p1"), id: "a1",
@@ -53,7 +53,7 @@ import Testing
           + #""stock":{"banana":10,"kiwi":9,"mango":10,"pineapple":10,"strawberry":30},"seq":2}"#
       ])
     #expect(
-      decision.transaction.records.map(\.entry.outcome) == [
+      decision.transaction.records.map(\.row.entry.outcome) == [
         .restocked(changes: ["strawberry": 20, "kiwi": -1])
       ])
   }

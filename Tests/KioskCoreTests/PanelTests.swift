@@ -152,7 +152,7 @@ import Testing
     let kiosk = try Self.kiosk(.zigbee2MQTT, "zigbee2mqtt/b")
     let decision = try kiosk.receive(message("zigbee2mqtt/b", #"{"action":"single"}"#))
     #expect(decision.answers.map(\.topic) == ["kiosk/k1/order/hall/result"])
-    #expect(decision.transaction.records.map(\.entry.source?.description) == ["order/hall"])
+    #expect(decision.transaction.records.map(\.row.entry.source?.description) == ["order/hall"])
   }
 
   @Test func feedbackGoesWhereThePanelHearsIt() throws {

@@ -86,7 +86,7 @@ import Testing
 }
 
 extension Decision {
-  fileprivate var events: [LedgerEntry] { transaction.records.map(\.entry) }
+  fileprivate var events: [LedgerEntry] { transaction.records.map(\.row.entry) }
 }
 
 extension Delivery {

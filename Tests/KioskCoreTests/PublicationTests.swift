@@ -102,7 +102,7 @@ import Testing
     let opening = try #require(
       Kiosk.opening(settings: settings, state: try kiosk.ledger.state(), at: kiosk.now))
     #expect(
-      opening.records.map(\.entry) == [
+      opening.records.map(\.row.entry) == [
         LedgerEntry(
           seq: 2, epoch: try kiosk.ledger.state().epoch, at: TestKiosk.start, source: nil, id: nil,
           outcome: .opened(["lime": 10, "orange": 10]))

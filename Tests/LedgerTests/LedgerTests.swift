@@ -65,9 +65,9 @@ import Testing
     expected.service = .closed
     expected.tickets = [7: 1]
     expected.confirmed = 3
-    expected.presses = transaction.records.filter { $0.entry.seq == 2 }.compactMap { record in
-      record.entry.source.map {
-        .init(source: $0, order: Order(juice: "banana"), at: record.entry.at, seq: 2)
+    expected.presses = transaction.records.filter { $0.row.entry.seq == 2 }.compactMap { record in
+      record.row.entry.source.map {
+        .init(source: $0, order: Order(juice: "banana"), at: record.row.entry.at, seq: 2)
       }
     }
     expected.epoch = try place.open().state().epoch

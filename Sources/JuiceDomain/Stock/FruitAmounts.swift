@@ -45,6 +45,10 @@ package struct FruitAmounts: Hashable, Sendable {
     return product
   }
 
+  package static func += (left: inout FruitAmounts, right: FruitAmounts) {
+    for (fruit, amount) in right { left[fruit] = (left[fruit] ?? 0) + amount }
+  }
+
   private func lowerBound(of fruit: Fruit.ID) -> Int {
     var (low, high) = (0, fruits.count)
     while low < high {

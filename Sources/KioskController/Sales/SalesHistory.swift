@@ -168,10 +168,7 @@ package struct SalesHistory: Sendable {
     _ amounts: FruitAmounts, as kind: WritableKeyPath<Hour, FruitAmounts>, in hour: Int
   ) {
     guard days.contains(WallClock.day(of: hour)) else { return }
-    for (fruit, amount) in amounts {
-      let before = hours[hour]?[keyPath: kind][fruit] ?? 0
-      hours[hour, default: Hour()][keyPath: kind][fruit] = before + amount
-    }
+    hours[hour, default: Hour()][keyPath: kind] += amounts
   }
 
   /// Counts the hours from a closing to an opening.
