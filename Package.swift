@@ -181,6 +181,14 @@ let package = Package(
         "JuiceDomain", "KioskCore", "KioskMessages", "MessageBroker", "Ledger", "Panels",
       ],
       path: "Tests/Instructions/Sources", swiftSettings: settings),
+    .executableTarget(
+      name: "run-crowd",
+      dependencies: [
+        "InMemoryBroker",
+        "JuiceDomain", "KioskController", "KioskCore", "KioskMessages", "Ledger", "MessageBroker",
+        "MosquittoBroker", "Uplink", argumentParser, logging,
+      ],
+      path: "Tests/Crowd", swiftSettings: settings),
     .testTarget(
       name: "SimulationTests", dependencies: ["InMemoryBroker", "MessageBroker", "Simulation"],
       swiftSettings: settings),
