@@ -122,8 +122,9 @@ let package = Package(
     .target(
       name: "Dashboard",
       dependencies: [
-        "Fleet", "JuiceDomain", "KioskMessages", "MessageBroker", "CLibcrypto", httpTypes,
-        hummingbird, hummingbirdCore, hummingbirdTLS, lifecycle, logging, nioCore, nioHTTPTypes,
+        "Fleet", "JuiceDomain", "KioskMessages", "MessageBroker", "Postgres", "CLibcrypto",
+        httpTypes, hummingbird, hummingbirdCore, hummingbirdTLS, lifecycle, logging, nioCore,
+        nioHTTPTypes,
         nioSSL,
       ],
       resources: [
@@ -147,17 +148,18 @@ let package = Package(
     .systemLibrary(
       name: "CPostgreSQL", pkgConfig: "libpq",
       providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
+    .target(name: "Postgres", dependencies: ["CPostgreSQL"], swiftSettings: settings),
     .target(
       name: "Archive",
       dependencies: [
-        "CPostgreSQL", "JuiceDomain", "KioskMessages", "MessageBroker", lifecycle, logging,
+        "Postgres", "JuiceDomain", "KioskMessages", "MessageBroker", lifecycle, logging,
       ],
       swiftSettings: settings),
     .executableTarget(
       name: "juice-archive",
       dependencies: [
-        "Archive", "ConfigurationFiles", "MessageBroker", "Program", argumentParser, lifecycle,
-        logging,
+        "Archive", "ConfigurationFiles", "MessageBroker", "Postgres", "Program", argumentParser,
+        lifecycle, logging,
       ],
       swiftSettings: settings),
 
@@ -245,7 +247,7 @@ let package = Package(
       swiftSettings: settings),
     .executableTarget(
       name: "measure-archive",
-      dependencies: ["Archive", "KioskMessages", "MessageBroker", argumentParser],
+      dependencies: ["Archive", "KioskMessages", "MessageBroker", "Postgres", argumentParser],
       path: "Tests/Benchmarks/Archive", swiftSettings: settings),
     .testTarget(
       name: "ArchiveTests",

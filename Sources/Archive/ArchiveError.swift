@@ -1,3 +1,5 @@
+package import Postgres
+
 /// Why the archive does not go on.
 package enum ArchiveError: Error, Hashable, Sendable {
   /// Tried again.

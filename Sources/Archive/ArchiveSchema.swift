@@ -1,3 +1,5 @@
+import Postgres
+
 /// The tables of the archive, in the schema `juice` of its database.
 ///
 /// A shipped migration is never edited; a new one is appended. Each is SQL, and nothing else.

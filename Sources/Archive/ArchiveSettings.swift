@@ -1,3 +1,5 @@
+import Postgres
+
 /// Where the archive is, and what goes into it.
 package struct ArchiveSettings: Sendable {
   /// A connection string of libpq.

@@ -1,6 +1,7 @@
 import JuiceDomain
 import KioskMessages
 import MessageBroker
+package import Postgres
 
 /// The merge: a batch goes to the database in one transaction.
 extension ArchiveStore {

@@ -1,4 +1,5 @@
 import MessageBroker
+import Postgres
 
 /// What cannot be read is kept for a person to look at, and does not stop anything.
 extension ArchiveStore {

@@ -1,3 +1,5 @@
+package import Postgres
+
 /// The sums of days: added to from time to time and not with each batch, of which each kiosk has an entry or
 /// two, and all of them together would be as many rows of sums as rows.
 extension ArchiveStore {

@@ -1,4 +1,5 @@
 import JuiceDomain
+package import Postgres
 
 /// The archive in its database, for the one session that may write to it.
 package final class ArchiveStore {

@@ -1,5 +1,6 @@
 import Logging
 import MessageBroker
+import Postgres
 
 /// The time for which one archiver is the active one: the cycle.
 ///

@@ -1,5 +1,6 @@
 package import Logging
 package import MessageBroker
+import Postgres
 import ServiceLifecycle
 
 /// Brings the events of all kiosks into the database. Of any number that run, one is active: the one whose

@@ -1,4 +1,5 @@
 package import JuiceDomain
+package import Postgres
 
 /// A kiosk of the chain, as the list has it.
 package struct ListedKiosk: Sendable, Equatable {

@@ -2,6 +2,7 @@ import Archive
 import ArgumentParser
 import ConfigurationFiles
 import Foundation
+import Postgres
 import Program
 
 @main

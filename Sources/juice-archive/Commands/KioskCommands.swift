@@ -1,6 +1,7 @@
 import Archive
 import ArgumentParser
 import ConfigurationFiles
+import Postgres
 import Program
 
 struct KioskCommands: ParsableCommand {

@@ -3,6 +3,7 @@ import ArgumentParser
 import Foundation
 import KioskMessages
 import MessageBroker
+import Postgres
 
 /// How fast the archive takes events up to their commit, beside one COPY of the same rows into a table with
 /// the same columns and the same key, and how quick its views are. Tests/Benchmarks/archive_speed.py runs it.

@@ -17,7 +17,7 @@ package final class PostgresConnection {
     /// The columns of each row as text.
     package var rows: [[String?]] = []
     /// How many rows the statement has changed.
-    var count = 0
+    package var count = 0
   }
 
   private let connection: OpaquePointer
@@ -25,14 +25,17 @@ package final class PostgresConnection {
 
   /// - Parameters:
   ///   - text: a connection string of libpq.
-  ///   - patience: with a server that says nothing.
+  ///   - name: of the program, for the server's own lists.
+  ///   - patience: with a server that says nothing; for a connection, ten seconds of it at most.
   package init(
-    _ text: String, password: String? = nil, patience: Duration = .seconds(60)
+    _ text: String, password: String? = nil, name: String = "juice-archive",
+    patience: Duration = .seconds(60)
   ) throws(DatabaseError) {
     // What the connection string says goes before what stands above it.
     var settings = [
-      ("fallback_application_name", "juice-archive"), ("client_encoding", "UTF8"),
-      ("connect_timeout", "10"), ("tcp_user_timeout", "30000"), ("keepalives_idle", "10"),
+      ("fallback_application_name", name), ("client_encoding", "UTF8"),
+      ("connect_timeout", "\(min(10, max(2, patience.components.seconds)))"),
+      ("tcp_user_timeout", "30000"), ("keepalives_idle", "10"),
       ("keepalives_interval", "5"), ("keepalives_count", "3"), ("dbname", text),
     ]
     if let password { settings.append(("password", password)) }
@@ -95,7 +98,7 @@ package final class PostgresConnection {
   }
 
   /// All or nothing.
-  func transaction<Result>(
+  package func transaction<Result>(
     _ body: () throws(DatabaseError) -> Result
   ) throws(DatabaseError) -> Result {
     try run("BEGIN")

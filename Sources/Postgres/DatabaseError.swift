@@ -1,7 +1,7 @@
 /// What stands between the archive and its database.
 package struct DatabaseError: Error, Hashable, Sendable {
   /// What is to be done about it.
-  enum Remedy {
+  package enum Remedy {
     /// Time, or somebody who makes room or brings the server back, helps.
     case tryAgain
     /// Something in the batch can never be stored, whatever the server does.
@@ -10,14 +10,14 @@ package struct DatabaseError: Error, Hashable, Sendable {
 
   /// The SQLSTATE (PostgreSQL, appendix A); empty if the server has not said anything.
   package let state: String
-  let message: String
+  package let message: String
 
-  init(state: String = "", _ message: String) {
+  package init(state: String = "", _ message: String) {
     self.state = state
     self.message = message
   }
 
-  var remedy: Remedy {
+  package var remedy: Remedy {
     switch state.prefix(2) {
     // Data exception, integrity constraint violation, program limit exceeded.
     case "22", "23", "54": .setAside
