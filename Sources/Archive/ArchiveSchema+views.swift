@@ -40,15 +40,17 @@ extension ArchiveSchema {
     CREATE VIEW juice.time_to_restock AS
       SELECT kiosk, fruit, since, until - since AS taken FROM juice.sold_out WHERE until IS NOT NULL;
 
-    -- What is to be asked for again. What is before a ledger's first entry may be of an earlier ledger:
-    -- then it is not missing.
+    -- What is before a ledger's first entry, and was told as one of another ledger, is not missing.
     CREATE VIEW juice.missing AS
-      SELECT kiosk, epoch, first, last, last - first + 1 AS entries, since
+      SELECT kiosk, epoch, first, last, last - first + 1 AS entries, since, asked, answer
       FROM (
-        SELECT gap.kiosk, gap.epoch, gap.last, gap.since, CASE WHEN gap.first > ledger.low THEN gap.first
-          ELSE greatest(gap.first, 1 + (
-            SELECT max(earlier.high) FROM juice.ledger earlier
-            WHERE earlier.kiosk = gap.kiosk AND earlier.epoch <> gap.epoch AND earlier.high <= gap.last
+        SELECT gap.kiosk, gap.epoch, gap.last, gap.since, gap.asked, gap.answer,
+          CASE WHEN gap.first > ledger.low THEN gap.first ELSE greatest(gap.first, 1 + (
+            SELECT max(other.high) FROM juice.ledger other
+            LEFT JOIN juice.gap before ON before.kiosk = other.kiosk AND before.epoch = other.epoch
+              AND before.first = other.low
+            WHERE other.kiosk = gap.kiosk AND other.epoch <> gap.epoch
+              AND coalesce(before.last + 1, other.low) <= gap.last
           )) END AS first
         FROM juice.gap JOIN juice.ledger USING (kiosk, epoch)
       ) gap

@@ -60,8 +60,8 @@ enum ArchiveSchema {
     -- Entries come about in the order of their times, so that a range of them is a range of blocks.
     CREATE INDEX event_at ON juice.event USING brin (at) WITH (autosummarize = on);
 
-    -- What has come of each ledger: all from low to high but for the gaps. Sums include what is up to
-    -- summed.
+    -- What has come of each ledger: all from low to high but for the gaps. low is 1 until the kiosk has said
+    -- where the ledger begins. Sums include what is up to summed.
     CREATE TABLE juice.ledger (
       kiosk text COLLATE "C" NOT NULL,
       epoch bigint NOT NULL,
@@ -73,16 +73,21 @@ enum ArchiveSchema {
       PRIMARY KEY (kiosk, epoch)
     ) WITH (fillfactor = 50);
 
-    -- By the last entry: those that are filled from the front on keep their key.
+    -- By the last entry: those that are filled from the front on keep their key. From due on the kiosk is
+    -- asked for them; asked is how often that did not help, and answer why.
     CREATE TABLE juice.gap (
       kiosk text COLLATE "C" NOT NULL,
       epoch bigint NOT NULL,
       first bigint NOT NULL,
       last bigint NOT NULL,
       since timestamptz NOT NULL,
+      due timestamptz NOT NULL,
+      asked integer NOT NULL DEFAULT 0,
+      answer text,
       PRIMARY KEY (kiosk, epoch, last),
       CHECK (first <= last)
     );
+    CREATE INDEX gap_due ON juice.gap (due);
 
     -- Entries with the key of another one, and another content.
     CREATE TABLE juice.conflict (

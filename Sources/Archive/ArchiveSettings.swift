@@ -7,19 +7,22 @@ package struct ArchiveSettings: Sendable {
   package var password: String?
   /// What the topics of the kiosks start with.
   package var root: String
-  /// Of the session in which the broker keeps events; the same for every archiver of a chain.
+  /// Of the session in which the broker keeps events; the same for every archiver of a chain. Kiosks know
+  /// it by this name, too: it is a `Request.ID`.
   package var clientID: String
   /// So many events are committed at once.
   package var batch: Int
   /// How long the broker keeps events while nobody archives.
   package var sessionExpiry: Duration
+  /// So long an entry is waited for before its kiosk is asked for it.
+  package var patience: Duration
   /// Whose days are summed up: a name of the IANA time zone database.
   package var timeZone: String
 
   package init(
     database: String, password: String? = nil, root: String = "kiosk",
     clientID: String = "juice-archive", batch: Int = 5000,
-    sessionExpiry: Duration = .seconds(2_592_000),
+    sessionExpiry: Duration = .seconds(2_592_000), patience: Duration = .seconds(60),
     timeZone: String = "UTC"
   ) {
     self.database = database
@@ -28,6 +31,7 @@ package struct ArchiveSettings: Sendable {
     self.clientID = clientID
     self.batch = batch
     self.sessionExpiry = sessionExpiry
+    self.patience = patience
     self.timeZone = timeZone
   }
 }

@@ -126,17 +126,11 @@ extension ArchiveStore {
       spans.filter { span in
         known[span.ledger].map { span.seqs.lowerBound <= $0.high } ?? false
       }, into: &tracks)
-    var kiosks = try knownKiosks(spans.filter { known[$0.ledger] == nil })
 
     var (isNew, isLate) = (true, false)
-    // Epochs have no order: of two ledgers that are both new, the one with the lower entries is the first.
-    for span in spans.sorted(by: { $0.seqs.lowerBound < $1.seqs.lowerBound }) {
+    for span in spans {
       let key = span.ledger
-      var track =
-        tracks[key]
-        ?? LedgerTrack(
-          startingWith: span.seqs.lowerBound, isFirst: !kiosks.contains(key.kiosk))
-      kiosks.insert(key.kiosk)
+      var track = tracks[key] ?? LedgerTrack()
       if let summed = known[key]?.summed, span.seqs.lowerBound <= summed { isLate = true }
       for row in rows[span.rows] {
         // In their order, so that a second one with the same number is not behind the first.
@@ -231,15 +225,6 @@ extension ArchiveStore {
     }
   }
 
-  /// Which kiosks of these ledgers have had another one.
-  private func knownKiosks(_ spans: [LedgerSpan]) throws(DatabaseError) -> Set<KioskID> {
-    guard !spans.isEmpty else { return [] }
-    let answer = try database.run(
-      "SELECT DISTINCT kiosk FROM ledger WHERE kiosk = ANY ($1::text[])",
-      [.array(spans.map(\.ledger.kiosk.text))])
-    return Set(answer.rows.compactMap { $0.first?.flatMap { KioskID($0) } })
-  }
-
   private func save(
     _ spans: [LedgerSpan], _ tracks: [LedgerKey: LedgerTrack],
     _ known: [LedgerKey: KnownLedger], _ rows: [EventRow]
@@ -285,8 +270,9 @@ extension ArchiveStore {
     if !open.isEmpty {
       try database.run(
         """
-        INSERT INTO gap (kiosk, epoch, first, last, since)
-        SELECT kiosk, epoch, first, last, coalesce(since, now())
+        INSERT INTO gap (kiosk, epoch, first, last, since, due)
+        SELECT kiosk, epoch, first, last, coalesce(since, now()),
+          coalesce(since, now()) + $6::bigint * interval '1 s'
         FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::timestamptz[])
           AS open (kiosk, epoch, first, last, since)
         ON CONFLICT (kiosk, epoch, last) DO UPDATE SET first = excluded.first
@@ -294,7 +280,7 @@ extension ArchiveStore {
         [
           .array(open.map(\.0.kiosk.text)), .array(open.map(\.0.epoch)),
           .array(open.map(\.1.first)),
-          .array(open.map(\.1.last)), .array(open.map(\.1.since)),
+          .array(open.map(\.1.last)), .array(open.map(\.1.since)), "\(patience)",
         ])
     }
   }
@@ -302,7 +288,7 @@ extension ArchiveStore {
 
 extension LedgerKey {
   /// From the first two columns of a row.
-  fileprivate init?(_ row: [String?]) {
+  init?(_ row: [String?]) {
     guard let kiosk = row[0].flatMap({ KioskID($0) }), let epoch = row[1].flatMap({ Int($0) })
     else { return nil }
     self.init(kiosk: kiosk, epoch: epoch)
@@ -311,12 +297,12 @@ extension LedgerKey {
 
 extension String? {
   /// An array, as PostgreSQL reads it.
-  fileprivate static func array(_ numbers: [Int]) -> String? {
+  static func array(_ numbers: [Int]) -> String? {
     "{" + numbers.map { String($0) }.joined(separator: ",") + "}"
   }
 
   /// - Parameter texts: without quotes and backslashes; `nil` is NULL.
-  fileprivate static func array(_ texts: [String?]) -> String? {
+  static func array(_ texts: [String?]) -> String? {
     "{" + texts.map { $0.map { "\"\($0)\"" } ?? "NULL" }.joined(separator: ",") + "}"
   }
 }

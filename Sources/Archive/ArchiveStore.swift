@@ -19,6 +19,8 @@ package final class ArchiveStore {
   }
 
   let database: PostgresConnection
+  /// From when a gap is noticed until its kiosk is asked, in seconds.
+  let patience: Int64
   /// Whose days are summed up.
   let timeZone: String
   /// So many entries may have to be added to the sums. An earlier archiver may have left some.
@@ -27,6 +29,7 @@ package final class ArchiveStore {
   /// - Throws: `DatabaseError`: there is no such database, or it is away.
   package init(_ settings: ArchiveSettings) throws(DatabaseError) {
     database = try PostgresConnection(settings.database, password: settings.password)
+    patience = settings.patience.components.seconds
     timeZone = settings.timeZone
     try database.run(
       """

@@ -1,3 +1,5 @@
+import JuiceDomain
+import KioskMessages
 import Logging
 import MessageBroker
 import Postgres
@@ -29,6 +31,8 @@ actor ArchiveTerm {
   private var offlineSince: ContinuousClock.Instant? = .now
   private var summedAt = ContinuousClock.now
   private var probedAt = ContinuousClock.now
+  private var inquiries = Inquiries()
+  private var askedAt = ContinuousClock.now
   /// Those whose conflicts or unreadable events have been told.
   private var told: Set<String> = []
 
@@ -74,7 +78,7 @@ actor ArchiveTerm {
     limits.topic = 512
     return SessionOptions(
       clientID: settings.clientID,
-      subscriptions: ["events", "status"].map {
+      subscriptions: ["events", "status", answers].map {
         TopicFilter(unchecked: "\(settings.root)/+/\($0)")
       },
       keepAlive: 60,
@@ -86,7 +90,12 @@ actor ArchiveTerm {
   private func handle(_ event: BrokerEvent?) async throws(DatabaseError) {
     switch event {
     case .deliveries(let deliveries):
-      let outcome = try store.archive(EventBatch(deliveries, root: settings.root))
+      let isAnswer = { [answers] (delivery: Delivery) in
+        delivery.message.topic.utf8.suffix(answers.utf8.count).elementsEqual(answers.utf8)
+      }
+      let outcome = try store.archive(
+        EventBatch(deliveries.filter { !isAnswer($0) }, root: settings.root))
+      for answer in deliveries where isAnswer(answer) { try hear(answer.message) }
       // An event is acknowledged only after its commit.
       await broker.settle()
       hasArchived = true
@@ -105,6 +114,54 @@ actor ArchiveTerm {
       break
     }
     try keepHouse(isIdle: event == nil)
+    if offlineSince == nil { try await ask() }
+  }
+
+  // MARK: What is missing
+
+  /// The end of the topics on which kiosks answer.
+  private var answers: String { "replay/\(settings.clientID)/result" }
+
+  /// Asks kiosks for what is missing: a few in a second, since all that has been lost at once would come
+  /// again at once.
+  private func ask() async throws(DatabaseError) {
+    let now = ContinuousClock.now
+    guard now - askedAt >= .seconds(1) else { return }
+    askedAt = now
+    for inquiry in inquiries.silent(at: now) {
+      try store.postpone(inquiry.ledger, inquiry.range, .later("the kiosk does not answer"))
+    }
+    var asked = inquiries.repeated(at: now)
+    if inquiries.room > 0 {
+      let gaps = try store.dueGaps(without: inquiries.kiosks, most: inquiries.room)
+      asked += inquiries.begin(gaps, at: now)
+    }
+    guard !asked.isEmpty, let name = Request.ID(settings.clientID) else { return }
+    let requests = asked.map { inquiry in
+      let topics = KioskTopics(root: settings.root, kiosk: inquiry.ledger.kiosk)
+      return Message(
+        topic: topics.replay(by: name), payload: inquiry.request.payload, qos: .atMostOnce)
+    }
+    // One that is lost is sent again.
+    _ = try? await broker.publish(requests)
+    await broker.settle()
+  }
+
+  private func hear(_ message: Message) throws(DatabaseError) {
+    guard let kiosk = EventBatch.kiosk(of: message.topic, answers, root: settings.root),
+      let result = try? ReplayResult(payload: message.payload),
+      let inquiry = inquiries.heard(result, from: kiosk, at: .now)
+    else { return }
+    switch result {
+    case .replaying(_, _, let range, let before):
+      try store.begin(
+        inquiry.ledger, low: inquiry.range.lowerBound, with: range.lowerBound, before: before)
+    case .done(_, _, let range): try store.postpone(inquiry.ledger, range, .incomplete)
+    case .rejected(_, .busy, let detail):
+      try store.postpone(inquiry.ledger, inquiry.range, .later(detail))
+    case .rejected(_, let reason, let detail):
+      try store.postpone(inquiry.ledger, inquiry.range, .never("\(reason.rawValue): \(detail)"))
+    }
   }
 
   /// Sums are added up when nothing comes, and otherwise now and then.

@@ -69,7 +69,7 @@ package struct EventBatch: Sendable {
 
   /// Who tells something on a topic.
   ///
-  /// - Parameter what: `events` or `status`.
+  /// - Parameter what: the end of the topic, like `events`.
   static func kiosk(of topic: String, _ what: String, root: String) -> KioskID? {
     let (start, end) = ("\(root)/".utf8, "/\(what)".utf8)
     guard topic.utf8.count > start.count + end.count, topic.utf8.starts(with: start),

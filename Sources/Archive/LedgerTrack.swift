@@ -9,7 +9,7 @@ struct LedgerTrack: Equatable, Sendable {
     let since: String?
   }
 
-  /// The lowest entry that is expected.
+  /// The lowest entry that is expected: 1, until the kiosk has said where the ledger begins.
   private(set) var low: Int
   /// The highest that has come; below `low` if none has.
   private(set) var high: Int
@@ -18,19 +18,13 @@ struct LedgerTrack: Equatable, Sendable {
   /// By its last entry, what has become of a gap; `nil`: it is closed.
   private(set) var changes: [Int: Gap?] = [:]
 
+  /// By default of a ledger that nothing has been heard of.
+  ///
   /// - Parameter gaps: at least those between the lowest and the highest entry that are to be noted.
-  init(low: Int, high: Int, gaps: [Gap] = []) {
+  init(low: Int = 1, high: Int = 0, gaps: [Gap] = []) {
     self.low = low
     self.high = high
     self.gaps = gaps
-  }
-
-  /// A ledger that nothing has been heard of.
-  ///
-  /// The first ledger of a kiosk starts with 1. A later one goes on from a backup, and where is not known:
-  /// it starts with what is lowest of all that comes.
-  init(startingWith seq: Int, isFirst: Bool) {
-    self.init(low: isFirst ? 1 : seq, high: isFirst ? 0 : seq - 1)
   }
 
   /// An entry has come; it is no matter if it came before.

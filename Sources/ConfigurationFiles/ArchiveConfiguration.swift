@@ -1,4 +1,6 @@
 package import Foundation
+import JuiceDomain
+import KioskMessages
 
 /// Where the archive's database is, and where its events come from; read from a file of its own, as
 /// strictly as `KioskConfiguration`, and with the same variables above it.
@@ -8,14 +10,17 @@ package import Foundation
 /// - `archive.password_file` (path, none): holds the password of the database's user.
 /// - `archive.batch` (1...65535, `5000`): so many events at most are committed at once.
 /// - `archive.session_days` (1...365, `30`): for so long the broker keeps events while no archiver runs.
+/// - `archive.patience_seconds` (1...86400, `60`): so long an entry is waited for before its kiosk is asked for it.
 /// - `archive.time_zone` (IANA name, `UTC`): whose days the sales are summed up by.
-/// - `broker` (section): see `KioskConfiguration`; the session's name is `juice-archive`.
+/// - `broker` (section): see `KioskConfiguration`; the session's name is `juice-archive`. It is a level of
+///   topics, too.
 package struct ArchiveConfiguration: Sendable, Equatable {
   package var root = "kiosk"
   package var database = "dbname=juice"
   package var passwordFile: String?
   package var batch = 5000
   package var sessionDays = 30
+  package var patienceSeconds = 60
   package var timeZone = TimeZone.gmt
   package var broker = KioskConfiguration.Broker()
 
@@ -60,10 +65,18 @@ package struct ArchiveConfiguration: Sendable, Equatable {
       section.read("password_file", .path, into: &passwordFile)
       section.read("batch", .integer(1...65535), into: &batch)
       section.read("session_days", .integer(1...365), into: &sessionDays)
+      section.read("patience_seconds", .integer(1...86_400), into: &patienceSeconds)
       section.read("time_zone", .timeZone, into: &timeZone)
     }
-    broker = root.section("broker") {
-      KioskConfiguration.Broker(&$0, clientID: "juice-archive")
+    broker = root.section("broker") { section in
+      let broker = KioskConfiguration.Broker(&section, clientID: "juice-archive")
+      if Request.ID(broker.clientID) == nil {
+        let complaint = Complaint(
+          "is a level of the topics on which kiosks answer",
+          hint: "write 1 to 64 of A-Z a-z 0-9 _ -")
+        section.report(complaint, at: "client_id")
+      }
+      return broker
     }
   }
 }

@@ -7,11 +7,13 @@ extension KioskLedger {
     try reading { try $0.rows("SELECT uplinked FROM kiosk").first?[0] ?? 0 }
   }
 
-  /// The entries of an epoch; `nil` if there are none.
+  /// The entries of an epoch, and the epoch of the one before them; `nil` if there are none.
   ///
   /// An epoch is one stretch of the ledger, and none comes twice: each is found from its end by
   /// halving, without an index that every order would pay for.
-  package func entries(of epoch: Int) throws(LedgerError) -> ClosedRange<Int>? {
+  package func entries(
+    of epoch: Int
+  ) throws(LedgerError) -> (seqs: ClosedRange<Int>, before: Int?)? {
     try reading { database in
       func life(of seq: Int) throws -> Int? {
         try database.rows("SELECT epoch FROM entry WHERE seq = ?", [seq]).first?[0]
@@ -23,7 +25,7 @@ extension KioskLedger {
           let middle = (low + high) / 2
           if try life(of: middle) == current { high = middle } else { low = middle + 1 }
         }
-        if current == epoch { return low...end }
+        if current == epoch { return (low...end, try life(of: low - 1)) }
         end = low - 1
       }
       return nil

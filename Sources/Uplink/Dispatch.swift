@@ -98,9 +98,12 @@ struct Dispatch: Sendable {
     pausedUntil = now + limits.pause
   }
 
-  /// - Parameter entries: those that the kiosk has of what was asked for.
+  /// - Parameters:
+  ///   - entries: those that the kiosk has of what was asked for.
+  ///   - before: see `ReplayResult.replaying`.
   mutating func requested(
-    _ id: Request.ID, by archive: Request.ID, epoch: Int, entries: ClosedRange<Int>
+    _ id: Request.ID, by archive: Request.ID, epoch: Int, entries: ClosedRange<Int>,
+    before: Int? = nil
   ) -> ReplayResult {
     let end = min(entries.upperBound, entries.lowerBound + limits.replay - 1)
     let replay = Replay(
@@ -117,7 +120,7 @@ struct Dispatch: Sendable {
       }
       replays.append(replay)
     }
-    return .replaying(id, epoch: epoch, replay.range)
+    return .replaying(id, epoch: epoch, replay.range, before: before)
   }
 
   // MARK: What is to be done

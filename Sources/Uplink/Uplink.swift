@@ -149,7 +149,7 @@ package actor Uplink {
       return .rejected(nil, .malformed, detail: "\(error)")
     }
     do throws(LedgerError) {
-      guard let entries = try ledger.entries(of: request.epoch) else {
+      guard let (entries, before) = try ledger.entries(of: request.epoch) else {
         return .rejected(
           request.id, .unknownEpoch, detail: "the ledger has no entry of epoch \(request.epoch)")
       }
@@ -159,9 +159,10 @@ package actor Uplink {
           detail: "epoch \(request.epoch) has the entries \(entries.lowerBound) to "
             + "\(entries.upperBound)")
       }
+      let range = request.range.clamped(to: entries)
       return dispatch.requested(
-        request.id, by: archive, epoch: request.epoch,
-        entries: request.range.clamped(to: entries))
+        request.id, by: archive, epoch: request.epoch, entries: range,
+        before: range.lowerBound == entries.lowerBound ? before : nil)
     } catch {
       noteFailure(error)
       return .rejected(request.id, .busy, detail: "the ledger cannot be read now")

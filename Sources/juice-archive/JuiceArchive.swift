@@ -39,6 +39,7 @@ extension ArchiveSettings {
       database: configuration.database, password: password, root: configuration.root,
       clientID: configuration.broker.clientID, batch: configuration.batch,
       sessionExpiry: .seconds(configuration.sessionDays * 86_400),
+      patience: .seconds(configuration.patienceSeconds),
       timeZone: configuration.timeZone.identifier)
   }
 }

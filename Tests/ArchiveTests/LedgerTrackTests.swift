@@ -57,16 +57,14 @@ import Testing
     #expect(track.changes == [4: LedgerTrack.Gap?.none])
   }
 
-  @Test func theFirstLedgerOfAKioskStartsWithOne() {
-    var track = LedgerTrack(startingWith: 500, isFirst: true)
+  @Test func aLedgerStartsWithOneUntilTheKioskSaysOtherwise() {
+    var track = LedgerTrack()
     track.note(500)
     #expect(gaps(track) == [[1, 499]])
   }
 
-  /// After a restore it goes on, nobody knows where.
-  @Test func aLaterLedgerStartsWithItsLowest() {
-    var track = LedgerTrack(startingWith: 500, isFirst: false)
-    for seq in [500, 501, 497] { track.note(seq) }
+  @Test func whatIsBelowTheBeginningMovesIt() {
+    let track = track(500, 501, noting: [497])
     #expect(track.low == 497)
     #expect(track.high == 501)
     #expect(gaps(track) == [[498, 499]])
@@ -76,7 +74,7 @@ import Testing
   @Test(arguments: 0..<200)
   func nothingIsEverBoth(seed: Int) {
     var random = SplitMix(state: UInt64(seed))
-    var track = LedgerTrack(startingWith: 1, isFirst: true)
+    var track = LedgerTrack()
     var noted: Set<Int> = []
     for _ in 0..<60 {
       let seq = Int.random(in: 1...50, using: &random)

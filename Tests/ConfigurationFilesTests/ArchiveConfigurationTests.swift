@@ -23,7 +23,7 @@ import Testing
     let yaml = """
       archive:
         {root: seoul/juice, database: host=db dbname=chain user=archive, password_file: password,
-         batch: 1000, session_days: 7, time_zone: Asia/Seoul}
+         batch: 1000, session_days: 7, patience_seconds: 5, time_zone: Asia/Seoul}
       broker: {host: broker.local, client_id: archive-1}
       """
     let configuration = try ArchiveConfiguration.parse(
@@ -33,6 +33,7 @@ import Testing
     #expect(configuration.passwordFile == "conf/password")
     #expect(configuration.batch == 2000)
     #expect(configuration.sessionDays == 7)
+    #expect(configuration.patienceSeconds == 5)
     #expect(configuration.timeZone.identifier == "Asia/Seoul")
     #expect(configuration.broker.host == "broker.local")
     #expect(configuration.broker.clientID == "archive-1")
@@ -46,6 +47,14 @@ import Testing
       errors("archive: {database: '\(database)'}") == [
         "a.yaml:1:11: archive.database: holds a password, which anybody may read here; "
           + "name a file: 'password_file'"
+      ])
+  }
+
+  @Test func whoAsksKiosksHasANameForATopic() {
+    #expect(
+      errors("broker: {client_id: the/archive}") == [
+        "a.yaml:1:10: broker.client_id: is a level of the topics on which kiosks answer; "
+          + "write 1 to 64 of A-Z a-z 0-9 _ -"
       ])
   }
 

@@ -1,5 +1,6 @@
 """Each event of each kiosk is in the database once, whatever is killed; what is odd is told."""
 
+import json
 import random
 import shutil
 import signal
@@ -11,6 +12,7 @@ import pytest
 from archive import Archive, event, tell
 from arrivals import PATIENCE, eventually
 from client import Client
+from conftest import MakeBroker, MakeKiosk
 from mosquitto import Mosquitto
 from postgres import Postgres
 from small_disk import SmallDisk
@@ -127,14 +129,15 @@ def test_gaps_are_found_and_closed(
     client = make_client()
     gaps = "SELECT string_agg(epoch || ':' || first || '-' || last, ' ' ORDER BY epoch, first) FROM juice.missing"
     tell(client, "k1", event(3), event(4), event(9), event(20, epoch=7), event(22, epoch=7))
-    has(database, gaps, "0:1-2 0:5-8 7:21-21")
+    # What is before 20 may be of an earlier ledger, but of none that is known.
+    has(database, gaps, "0:1-2 0:5-8 7:10-19 7:21-21")
     since = database.query("SELECT since FROM juice.gap WHERE last = 8")
     tell(client, "k1", event(6))
-    has(database, gaps, "0:1-2 0:5-5 0:7-8 7:21-21")
+    has(database, gaps, "0:1-2 0:5-5 0:7-8 7:10-19 7:21-21")
     assert database.query("SELECT count(*) FROM juice.gap WHERE since = '" + since + "'") >= "2"
     tell(client, "k1", event(8), event(5), event(7), event(1), event(2), event(21, epoch=7))
-    has(database, gaps, "")
-    assert database.query("SELECT low, high FROM juice.ledger ORDER BY epoch") == "1|9\n20|22"
+    has(database, gaps, "7:10-19")
+    assert database.query("SELECT low, high FROM juice.ledger ORDER BY epoch") == "1|9\n1|22"
 
 
 def test_what_an_earlier_ledger_has_is_not_missing(
@@ -224,6 +227,97 @@ def test_a_clock_that_is_ahead_is_seen(
     tell(client, "k2", event(1) | {"at": "2001-01-01T00:00:00Z"})
     has(database, "SELECT count(*) FROM juice.ledger", "2")
     assert database.query("SELECT kiosk FROM juice.clock_ahead") == "k1"
+
+
+# MARK: What is asked for again
+
+GAPS = "SELECT string_agg(epoch || ':' || first || '-' || last, ' ' ORDER BY epoch, first) FROM juice.gap"
+
+
+def ask(client: Client, since: int = 0) -> dict[str, Any]:
+    """What the archive asks of k1, after what it has asked before."""
+    return client.messages.first(lambda m: m.topic == "kiosk/k1/replay/juice-archive", since).json
+
+
+def answer(client: Client, question: dict[str, Any], status: str, **members: Any) -> None:
+    epoch = {} if status == "rejected" else {"epoch": question["epoch"]}
+    client.publish("kiosk/k1/replay/juice-archive/result",
+                   json.dumps({"id": question["id"], "status": status} | epoch | members))
+
+
+def test_a_kiosk_says_where_its_ledgers_begin(
+    make_archive: MakeArchive, database: Postgres, make_client: Callable[..., Client]
+) -> None:
+    """Three ledgers, of which the archive has heard only the end of the last one."""
+    make_archive(patience_seconds=1).start()
+    client = make_client("kiosk/k1/replay/juice-archive")
+    tell(client, "k1", event(20, epoch=7))
+    question = ask(client)
+    assert (question["epoch"], question["from"], question["to"]) == (7, 1, 20)
+    since = len(client.messages)
+    answer(client, question, "replaying", **{"from": 18, "to": 20}, before=9)
+    has(database, GAPS, "7:18-19 9:1-17")
+    tell(client, "k1", event(18, epoch=7), event(19, epoch=7), event(20, epoch=7))
+    answer(client, question, "done", **{"from": 18, "to": 20})
+    question = client.messages.first(lambda m: m.json["epoch"] == 9, since).json
+    answer(client, question, "replaying", **{"from": 5, "to": 17}, before=3)
+    tell(client, "k1", *[event(seq, epoch=9) for seq in range(5, 18)])
+    answer(client, question, "done", **{"from": 5, "to": 17})
+    question = client.messages.first(lambda m: m.json["epoch"] == 3, since).json
+    tell(client, "k1", *[event(seq, epoch=3) for seq in range(1, 5)])
+    answer(client, question, "done", **{"from": 1, "to": 4})
+    has(database, GAPS, "")
+    assert database.query("SELECT epoch, low, high FROM juice.ledger ORDER BY 1") == "3|1|4\n7|18|20\n9|5|17"
+
+
+def test_what_no_kiosk_has_is_not_asked_for_for_ever(
+    make_archive: MakeArchive, database: Postgres, make_client: Callable[..., Client]
+) -> None:
+    make_archive(patience_seconds=1).start()
+    client = make_client("kiosk/k1/replay/juice-archive")
+    tell(client, "k1", event(1), event(9))
+    question = ask(client)
+    answer(client, question, "replaying", **{"from": 2, "to": 9})
+    tell(client, "k1", event(2), event(3), event(6), "{", event(8))
+    answer(client, question, "done", **{"from": 2, "to": 9})
+    has(database, "SELECT string_agg(first || '-' || last || ' ' || asked || ' ' || answer, ', ' ORDER BY first)"
+        " FROM juice.missing", "4-5 1 the kiosk has told again all that it has, "
+        "7-7 1 the kiosk has told again all that it has")
+    # One of them at a time.
+    since = len(client.messages)
+    question = ask(client, since)
+    answer(client, question, "rejected", reason="out_of_range", detail="it has others")
+    has(database, "SELECT answer, due > now() + interval '23 hours' FROM juice.gap WHERE last ="
+        f" {question['to'] - 1}", "out_of_range: it has others|t")
+
+
+def test_what_was_lost_on_the_way_comes_back_by_itself(
+    make_archive: MakeArchive, database: Postgres, broker: Mosquitto, make_broker: MakeBroker,
+    make_kiosk: MakeKiosk, make_client: Callable[..., Client]
+) -> None:
+    """The session of the archive, and all that was in it, is deleted."""
+    archive = make_archive(patience_seconds=1).start()
+    beside = make_broker()
+    kiosk = make_kiosk(beside, uplink={"addresses": [f"127.0.0.1:{broker.port}"]}).start()
+    panel = make_client("kiosk/k1/#", port=beside.port)
+    listener = make_client("kiosk/k1/events")
+    panel.order("banana")
+    has(database, "SELECT count(*) FROM juice.event", f"{len(kiosk.ledger())}")
+    assert archive.stop() == 0
+    for _ in range(20):
+        panel.restock({"add": {"kiwi": 1}})
+    last = kiosk.ledger()[-1]["seq"]
+    listener.messages.first(lambda m: m.json["seq"] == last)
+    # Whoever takes a name and wants no session deletes the one that there was.
+    Client(broker.port, name="juice-archive").close()
+    archive.start()
+    panel.order("banana")
+    has(database, "SELECT count(*) FROM juice.event", f"{len(kiosk.ledger())}")
+    told = {(entry["epoch"], entry["seq"], entry["at"]) for entry in kiosk.ledger()}
+    rows = database.query("SELECT epoch, seq, to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"')"
+                          " FROM juice.event").splitlines()
+    assert {tuple(row.split("|")) for row in rows} == {(str(epoch), str(seq), at) for epoch, seq, at in told}
+    assert database.query("SELECT count(*) FROM juice.gap") == "0"
 
 
 # MARK: What is killed

@@ -25,9 +25,11 @@ import Testing
       transaction.append(.init(index + 1, .service(.open), epoch: epoch))
     }
     try ledger.commit(transaction)
-    #expect(try ledger.entries(of: 8) == 1...3)
-    #expect(try ledger.entries(of: 3) == 4...4)
-    #expect(try ledger.entries(of: 5) == 5...11)
+    for (epoch, seqs, before) in [(8, 1...3, nil), (3, 4...4, 8), (5, 5...11, 3)] {
+      let entries = try ledger.entries(of: epoch)
+      #expect(entries?.seqs == seqs)
+      #expect(entries?.before == before)
+    }
     #expect(try ledger.entries(of: 9) == nil)
   }
 }

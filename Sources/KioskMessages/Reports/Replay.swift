@@ -40,7 +40,9 @@ package struct ReplayRequest: Hashable, Sendable {
 /// What comes of a `ReplayRequest`.
 package enum ReplayResult: Hashable, Sendable {
   /// These entries come: of what was asked for, as much as the kiosk has and one request may have.
-  case replaying(Request.ID, epoch: Int, ClosedRange<Int>)
+  ///
+  /// - Parameter before: if they start where the epoch does, the epoch of the entry before it.
+  case replaying(Request.ID, epoch: Int, ClosedRange<Int>, before: Int? = nil)
   /// They have been published.
   case done(Request.ID, epoch: Int, ClosedRange<Int>)
   /// - Parameters:
@@ -61,7 +63,9 @@ package enum ReplayResult: Hashable, Sendable {
   package var payload: [UInt8] {
     JSONWriter.object { json in
       switch self {
-      case .replaying(let id, let epoch, let range): json.members(id, "replaying", epoch, range)
+      case .replaying(let id, let epoch, let range, let before):
+        json.members(id, "replaying", epoch, range)
+        if let before { json.member("before", before) }
       case .done(let id, let epoch, let range): json.members(id, "done", epoch, range)
       case .rejected(let id, let reason, let detail):
         if let id { json.member("id", id.text) }
@@ -84,7 +88,8 @@ package enum ReplayResult: Hashable, Sendable {
       let last = json.integer("to"), first <= last
     else { throw JSONError(offset: 0, problem: "this is no result of a replay") }
     switch json.text("status") {
-    case "replaying": self = .replaying(id, epoch: epoch, first...last)
+    case "replaying":
+      self = .replaying(id, epoch: epoch, first...last, before: json.integer("before"))
     case "done": self = .done(id, epoch: epoch, first...last)
     default: throw JSONError(offset: 0, problem: "this is no result of a replay")
     }
