@@ -97,6 +97,7 @@ let package = Package(
         "JuiceDomain", "KioskCore", "KioskMessages", "MessageBroker", "Ledger", logging,
       ],
       swiftSettings: settings),
+    .target(name: "StateFiles", swiftSettings: settings),
     .target(
       name: "Program",
       dependencies: [
@@ -122,9 +123,9 @@ let package = Package(
     .target(
       name: "Dashboard",
       dependencies: [
-        "Fleet", "JuiceDomain", "KioskMessages", "MessageBroker", "Postgres", "CLibcrypto",
-        httpTypes, hummingbird, hummingbirdCore, hummingbirdTLS, lifecycle, logging, nioCore,
-        nioHTTPTypes,
+        "Fleet", "JuiceDomain", "KioskMessages", "MessageBroker", "Postgres", "StateFiles",
+        "CLibcrypto", httpTypes, hummingbird, hummingbirdCore, hummingbirdTLS, lifecycle, logging,
+        nioCore, nioHTTPTypes,
         nioSSL,
       ],
       resources: [
@@ -141,8 +142,7 @@ let package = Package(
       name: "juice-dashboard",
       dependencies: [
         "CurlDelivery", "Dashboard", "Fleet", "JuiceDomain", "ConfigurationFiles", "KioskMessages",
-        "Program",
-        argumentParser, lifecycle, logging,
+        "Program", "StateFiles", argumentParser, lifecycle, logging,
       ],
       swiftSettings: settings),
     .systemLibrary(
@@ -235,14 +235,15 @@ let package = Package(
     .testTarget(
       name: "FleetTests", dependencies: ["Fleet", "JuiceDomain", "KioskMessages"],
       swiftSettings: settings),
+    .testTarget(name: "StateFilesTests", dependencies: ["StateFiles"], swiftSettings: settings),
     .testTarget(
       name: "CurlDeliveryTests", dependencies: ["CurlDelivery"], swiftSettings: settings),
     .testTarget(
       name: "DashboardTests",
       dependencies: [
         "InMemoryBroker",
-        "Dashboard", "Fleet", "JuiceDomain", "KioskMessages", "MessageBroker", httpTypes,
-        hummingbird, hummingbirdTesting, logging, nioCore, nioEmbedded, nioHTTPTypes,
+        "Dashboard", "Fleet", "JuiceDomain", "KioskMessages", "MessageBroker", "StateFiles",
+        httpTypes, hummingbird, hummingbirdTesting, logging, nioCore, nioEmbedded, nioHTTPTypes,
       ],
       swiftSettings: settings),
     .executableTarget(

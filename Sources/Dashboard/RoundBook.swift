@@ -2,6 +2,7 @@ import Fleet
 import Foundation
 import JuiceDomain
 import KioskMessages
+import StateFiles
 
 /// The rounds that were made: each is a file in a folder, and what is known here is on the disk.
 actor RoundBook {

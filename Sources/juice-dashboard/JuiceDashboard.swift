@@ -2,6 +2,7 @@ import ArgumentParser
 import ConfigurationFiles
 import Dashboard
 import Program
+import StateFiles
 
 @main
 struct JuiceDashboard: AsyncParsableCommand {

@@ -5,6 +5,7 @@ import HummingbirdTesting
 import JuiceDomain
 import KioskMessages
 import MessageBroker
+import StateFiles
 import Testing
 
 @testable import Dashboard

@@ -5,6 +5,7 @@ import JuiceDomain
 import KioskMessages
 package import Logging
 import ServiceLifecycle
+package import StateFiles
 
 /// Tells people what begins in the fleet and what is over.
 ///

@@ -1,6 +1,7 @@
 import HTTPTypes
 import Hummingbird
 import Logging
+import StateFiles
 
 enum ErrorPage {
   static func response(to error: any Error, _ visit: PageContext, logger: Logger) -> Response {

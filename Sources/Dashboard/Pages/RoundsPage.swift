@@ -1,6 +1,7 @@
 import Fleet
 import JuiceDomain
 import KioskMessages
+import StateFiles
 
 /// Every round that is kept, and what they say together of what was missing.
 struct RoundsPage {

@@ -8,6 +8,7 @@ package import Logging
 import NIOCore
 import NIOSSL
 package import ServiceLifecycle
+import StateFiles
 
 /// The web pages, over a connection to the kiosks.
 package struct DashboardServer: Sendable {

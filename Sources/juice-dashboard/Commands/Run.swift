@@ -7,6 +7,7 @@ import KioskMessages
 import Logging
 import Program
 import ServiceLifecycle
+import StateFiles
 
 struct Run: AsyncParsableCommand {
   static let configuration = CommandConfiguration(

@@ -1,6 +1,6 @@
 package import Foundation
 
-/// Where the dashboard keeps what is its own: small files, which nobody else may read.
+/// Where a program keeps what is its own: small files, which nobody else may read.
 ///
 /// Whoever writes a file is the only one who writes it at that time.
 package struct StateFolder: Sendable {
@@ -81,12 +81,12 @@ package struct StateFolder: Sendable {
   private func place(of name: String) -> String { "\(path)/\(name)" }
 }
 
-/// What is wrong with a file that the dashboard keeps.
+/// What is wrong with a file that a program keeps.
 package struct StateError: Error, CustomStringConvertible {
   package let description: String
 
   /// As the last call of the system has said.
   fileprivate init(_ place: String) { self.init(place, String(cString: strerror(errno))) }
 
-  init(_ place: String, _ problem: String) { description = "\(place): \(problem)" }
+  package init(_ place: String, _ problem: String) { description = "\(place): \(problem)" }
 }

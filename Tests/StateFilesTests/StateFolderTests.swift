@@ -1,7 +1,6 @@
 import Foundation
+import StateFiles
 import Testing
-
-@testable import Dashboard
 
 @Suite struct StateFolderTests {
   private func withFolder(_ body: (StateFolder) throws -> Void) throws {
