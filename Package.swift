@@ -110,8 +110,8 @@ let package = Package(
       dependencies: [
         "JuiceDomain", "KioskCore", "KioskMessages", "MessageBroker", "Ledger",
         "ConfigurationFiles",
-        "KioskController", "Panels", "HomeAssistant", "Program", "Uplink", argumentParser,
-        lifecycle, logging, subprocess, unixSignals,
+        "KioskController", "Panels", "HomeAssistant", "Program", "StateFiles", "Uplink",
+        argumentParser, lifecycle, logging, subprocess, unixSignals,
       ],
       swiftSettings: settings),
     .target(

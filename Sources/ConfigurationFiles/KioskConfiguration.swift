@@ -1,5 +1,6 @@
 package import JuiceDomain
 package import KioskCore
+package import KioskMessages
 package import Panels
 
 /// What the owner of a kiosk has decided, read from one YAML file; strictly, or not at all.
@@ -64,6 +65,8 @@ package struct KioskConfiguration: Sendable, Equatable {
   package var orders = KioskSettings.Orders()
   package var homeAssistant = HomeAssistant()
   package var menu = Menu.standard
+  /// The menu from above that stands over the file's own; `nil`: that one counts.
+  package private(set) var desiredMenu: DesiredMenu?
   package var panels: [PanelBinding] = []
   package var machines: [KioskSettings.Machine] = []
   /// The screens, and the lamps of the panels.
@@ -96,7 +99,8 @@ package struct KioskConfiguration: Sendable, Equatable {
     return configuration
   }
 
-  mutating func read(_ root: inout Section) {
+  /// - Parameter desired: what a chain wants the kiosk to sell, instead of the file's own menu.
+  mutating func read(_ root: inout Section, under desired: DesiredMenu? = nil) {
     kiosk = root.section("kiosk") { Kiosk(&$0) }
     broker = root.section("broker") { Broker(&$0, clientID: "juice-kiosk-\(kiosk.id)") }
     let hasUplink = root.has("uplink")
@@ -106,11 +110,26 @@ package struct KioskConfiguration: Sendable, Equatable {
     homeAssistant = root.section("home_assistant") { HomeAssistant(&$0, kiosk: kiosk) }
     let menuReader = MenuReader(&root)
     menu = menuReader.menu
+    if let desired {
+      menu = MenuReader(desired, fruits: menuReader.fruits, into: root.reading).menu
+      desiredMenu = desired
+    }
     stock = root.section("stock") { KioskSettings.Stock(&$0, fruits: menuReader.fruits.map(\.id)) }
     let panelReader = PanelReader(
       &root, menu: menu, maxQuantity: orders.maximumQuantity, base: "\(kiosk.root)/\(kiosk.id)")
     panels = panelReader.panels
     machines = MachineReader(&root, menu: menu).machines
+    if let desired { checkMachines(make: desired, beyond: menuReader.menu, root) }
     displays = DisplayReader(&root, menu: menu).displays + panelReader.lamps
+  }
+
+  /// What no machine makes would be ready at once. That is for the kiosk's owner to decide.
+  private func checkMachines(make desired: DesiredMenu, beyond own: Menu, _ root: Section) {
+    guard !machines.isEmpty else { return }
+    for juice in menu.juices.map(\.id) where own.juice(juice) == nil {
+      guard !machines.contains(where: { $0.makes(juice) }) else { continue }
+      root.report(
+        Complaint("none of them makes \(juice), which menu \(desired.version) has"), at: "machines")
+    }
   }
 }

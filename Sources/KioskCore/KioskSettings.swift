@@ -13,6 +13,8 @@ package struct KioskSettings: Sendable {
   /// For the day's sales.
   package var wall: WallClock
   package var menu: Menu
+  /// Of the menu if it comes from above.
+  package var menuVersion: Int?
   package var stock: Stock
   package var orders: Orders
   /// Devices that speak topics of their own.
@@ -124,7 +126,8 @@ extension KioskSettings {
   }
 
   package func info(startedAt: Timestamp) -> KioskInfo {
-    KioskInfo(version: version, startedAt: startedAt, name: name, place: place)
+    KioskInfo(
+      version: version, startedAt: startedAt, name: name, place: place, menuVersion: menuVersion)
   }
 
   package var menuReport: MenuReport {

@@ -18,6 +18,7 @@ package actor Uplink {
   private let broker: any BrokerClient
   private let ledger: KioskLedger
   private let outbox: Outbox
+  private let menus: MenuDesk
   private let clock: KioskClock
   private let logger: Logger
 
@@ -41,15 +42,17 @@ package actor Uplink {
   /// - Parameters:
   ///   - ledger: opened to be read only.
   ///   - outbox: the one of the controller that writes the ledger.
+  ///   - menus: where somebody takes the menus that come down.
   /// - Throws: `LedgerError` if it cannot be read.
   package init(
     settings: UplinkSettings, broker: any BrokerClient, ledger: sending KioskLedger,
-    outbox: Outbox, clock: KioskClock, logger: Logger
+    outbox: Outbox, menus: MenuDesk, clock: KioskClock, logger: Logger
   ) throws(LedgerError) {
     self.settings = settings
     self.broker = broker
     self.ledger = ledger
     self.outbox = outbox
+    self.menus = menus
     self.clock = clock
     self.logger = logger
     var limits = Dispatch.Limits()
@@ -72,6 +75,7 @@ package actor Uplink {
       confirmed = seen
       dispatch.recorded(through: outbox.recorded)
       await tellHealth()
+      await tellMenu()
       wait = await proceed()
       if isBehind { wait = .zero }
     }
@@ -81,10 +85,14 @@ package actor Uplink {
   /// A session without a memory, and nothing that has to be kept for it: whoever wants something of
   /// the kiosk says it again until it is done.
   private var options: SessionOptions {
+    var limits = MessageLimits.commands
+    limits.payload = DesiredMenu.maximumSize
+    // What is too large is told, and not passed over by the broker.
+    limits.packet = 4 * limits.payload
+    let filters = [settings.topics.replayFilter, settings.topics.desiredMenu]
     var options = SessionOptions(
-      clientID: settings.clientID,
-      subscriptions: [TopicFilter(unchecked: settings.topics.replayFilter)],
-      will: settings.topics.status(.offline), keepAlive: 10, limits: .commands)
+      clientID: settings.clientID, subscriptions: filters.map(TopicFilter.init(unchecked:)),
+      will: settings.topics.status(.offline), keepAlive: 10, limits: limits)
     options.subscriptionQoS = .atMostOnce
     return options
   }
@@ -101,7 +109,7 @@ package actor Uplink {
     case .online:
       isOnline = true
       dispatch.online()
-      await publish([settings.topics.status(.online)])
+      await publish([settings.topics.status(.online), message(menus.standing)])
       logger.notice("the way up is open: \(dispatch.last - dispatch.cursor) entries to tell")
     case .offline(let error):
       isOnline = false
@@ -126,12 +134,39 @@ package actor Uplink {
   }
 
   private func answer(_ delivery: Delivery) -> Message? {
+    guard delivery.message.topic != settings.topics.desiredMenu else {
+      return hearMenu(delivery).map(message)
+    }
     guard let archive = settings.topics.archive(askingOn: delivery.message.topic) else {
       return nil
     }
     let result = result(of: delivery, from: archive)
     return Message(
       topic: settings.topics.replayResult(for: archive), payload: result.payload)
+  }
+
+  /// - Returns: what is to be said at once.
+  private func hearMenu(_ delivery: Delivery) -> DesiredMenuReport? {
+    let message = delivery.message
+    if let excess = delivery.excess {
+      let limit = "\(DesiredMenu.maximumSize) bytes are read"
+      return .refused(version: nil, detail: "the \(excess.rawValue) is too large: \(limit)")
+    }
+    // What a broker has kept was wanted at some other time.
+    if message.retain {
+      logger.warning("a retained message on \(message.topic) is passed over")
+      return nil
+    }
+    do throws(JSONError) {
+      menus.leave(try DesiredMenu(payload: message.payload))
+      return nil
+    } catch {
+      return .refused(version: nil, detail: "\(error)")
+    }
+  }
+
+  private func message(_ report: DesiredMenuReport) -> Message {
+    Message(topic: settings.topics.reportedMenu, payload: report.payload)
   }
 
   private func result(of delivery: Delivery, from archive: Request.ID) -> ReplayResult {
@@ -225,6 +260,11 @@ package actor Uplink {
     else { return }
     healthAt = now
     await publish([settings.topics.retained(settings.topics.health, health)])
+  }
+
+  private func tellMenu() async {
+    guard isOnline, let report = menus.takeReport() else { return }
+    await publish([message(report)])
   }
 
   private func noteFailure(_ error: LedgerError) {

@@ -44,7 +44,8 @@ final class CrowdKiosk {
     uplink = try Uplink(
       settings: UplinkSettings(topics: topics, clientID: "juice-kiosk-\(id)"),
       broker: MosquittoClient(try Self.connection(kiosk, roster)),
-      ledger: KioskLedger(path: path, readOnly: true), outbox: outbox, clock: clock, logger: log)
+      ledger: KioskLedger(path: path, readOnly: true), outbox: outbox,
+      menus: MenuDesk(version: 0), clock: clock, logger: log)
     panel = broker.client(on: executor)
   }
 

@@ -15,6 +15,8 @@ class Proxy:
         self.port = free_port()
         # Packets of this type do not come through from the broker.
         self.swallows: int | None = None
+        # What is sent to the broker does not arrive, as if it took for ever.
+        self.holds_back = False
         # Whoever connects is cut off at once.
         self.is_down = False
         self.cuts = 0
@@ -79,6 +81,8 @@ class Proxy:
             data = source.recv(65_536)
             if not data:
                 return self._end(source)
+            if self.holds_back and source not in self._from_broker:
+                return
             if source in self._from_broker and self.swallows is not None:
                 data = self._sift(source, data)
             if self._bytes_left is not None:

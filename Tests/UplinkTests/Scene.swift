@@ -16,6 +16,7 @@ final class Scene {
   let executor = ManualExecutor()
   let topics = KioskTopics(root: "chain", kiosk: "k1")
   let outbox = Outbox()
+  let menus = MenuDesk(version: 0)
   let ledger: KioskLedger
   /// What was heard there, in the order in which it came.
   let heard = Heard()
@@ -66,7 +67,8 @@ final class Scene {
     let path = folder.appending(path: "ledger.sqlite").path()
     let uplink = try Uplink(
       settings: UplinkSettings(topics: topics, clientID: "uplink", pace: pace), broker: client,
-      ledger: KioskLedger(path: path, readOnly: true), outbox: outbox, clock: clock,
+      ledger: KioskLedger(path: path, readOnly: true), outbox: outbox, menus: menus,
+      clock: clock,
       logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
     let task = Task(executorPreference: executor) { await uplink.run() }
     self.uplink = (client, task)
@@ -119,8 +121,12 @@ final class Scene {
   }
 
   func ask(_ payload: [UInt8], as name: Request.ID = "archive", retain: Bool = false) {
-    let message = Message(
-      topic: topics.replay(by: name), payload: payload, qos: .atMostOnce, retain: retain)
+    send(
+      Message(topic: topics.replay(by: name), payload: payload, qos: .atMostOnce, retain: retain))
+  }
+
+  /// As an archive does.
+  func send(_ message: Message) {
     Task(executorPreference: executor) { [archive] in
       _ = try await archive?.publish([message])
       await archive?.settle()

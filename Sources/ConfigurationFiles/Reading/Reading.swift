@@ -24,6 +24,9 @@ final class Reading {
     errors.append(ConfigurationError(complaint, at: place, path: path))
   }
 
+  /// Adds what is wrong with another text that this one was read with.
+  func adopt(_ other: Reading) { errors += other.errors }
+
   /// The value that stands above what the file says for `path`; `broker.port` is
   /// `KIOSK_BROKER_PORT`.
   func variable(for path: [String]) -> (name: String, value: String)? {

@@ -1,4 +1,5 @@
 import JuiceDomain
+import KioskMessages
 
 /// Reads `menu`: what to sell.
 ///
@@ -20,6 +21,8 @@ struct MenuReader {
   private var juices: [Juice] = []
   /// The built-in one where `menu` is wrong.
   private(set) var menu = Menu.standard
+  /// The fruits are given, and none is read.
+  private var hasFruits = false
 
   /// What a menu starts from.
   private enum Base: String, CaseIterable {
@@ -27,9 +30,11 @@ struct MenuReader {
     case standard
   }
 
-  init(_ root: inout Section) {
+  init(_ root: inout Section) { read(&root) }
+
+  private mutating func read(_ root: inout Section) {
     let soFar = root.reading.errors.count
-    root.section("menu", hasVariables: false) { read(&$0) }
+    root.section("menu", hasVariables: false) { readMenu(&$0) }
     guard root.reading.errors.count == soFar else { return }
     do throws(MenuError) {
       menu = try Menu(fruits: fruits, juices: juices)
@@ -38,13 +43,31 @@ struct MenuReader {
     }
   }
 
-  private mutating func read(_ section: inout Section) {
+  /// Reads a menu from above: `base`, `currency` and `juices`. Which fruits there are is the kiosk's own,
+  /// as are the containers that they are in.
+  init(_ desired: DesiredMenu, fruits: [Fruit], into reading: Reading) {
+    (self.fruits, hasFruits) = (fruits, true)
+    let own = Reading(file: "menu \(desired.version)", environment: [:])
+    if let document = Document.compose(desired.text, reading: own) {
+      var root = Section(document.root, at: .file(own.file), reading: own)
+      if !root.has("menu") { root.report(Complaint("is missing"), at: "menu") }
+      read(&root)
+      root.reportUnknownKeys()
+    }
+    reading.adopt(own)
+  }
+
+  private mutating func readMenu(_ section: inout Section) {
     let base = section.read("base", .choice()) ?? (section.keys.isEmpty ? Base.standard : .none)
     if base == .standard {
-      fruits = Menu.standard.fruits
+      if !hasFruits { fruits = Menu.standard.fruits }
       juices = Menu.standard.juices
     }
-    section.section("fruits") { section in
+    section.section(
+      "fruits", unknown: hasFruits ? "is for the kiosk's own file" : Section.unknownKey
+    ) {
+      section in
+      guard !hasFruits else { return }
       for key in section.keys {
         let base = fruits.first { $0.id.text == key }
         if let fruit = Fruit(&section, key, base) { fruits.replaceOrAppend(fruit) }

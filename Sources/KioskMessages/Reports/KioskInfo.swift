@@ -8,6 +8,8 @@ package struct KioskInfo: Hashable, Sendable {
   package let name: LocalizedName?
   /// Where it stands: an address, coordinates, whatever leads there.
   package let place: String?
+  /// Of the menu from above; `nil`: it has its own.
+  package let menuVersion: Int?
 
   /// The version of the topics and payloads.
   package static let protocolVersion = 1
@@ -15,12 +17,14 @@ package struct KioskInfo: Hashable, Sendable {
   package static let (maximumName, maximumPlace) = (64, 200)
 
   package init(
-    version: String, startedAt: Timestamp, name: LocalizedName? = nil, place: String? = nil
+    version: String, startedAt: Timestamp, name: LocalizedName? = nil, place: String? = nil,
+    menuVersion: Int? = nil
   ) {
     self.version = version
     self.startedAt = startedAt
     self.name = name
     self.place = place
+    self.menuVersion = menuVersion
   }
 
   package var payload: [UInt8] {
@@ -30,6 +34,7 @@ package struct KioskInfo: Hashable, Sendable {
       json.member("started_at", startedAt.description)
       if let name { json.member("name", name) }
       if let place { json.member("place", place) }
+      if let menuVersion { json.member("menu_version", menuVersion) }
     }
   }
 
@@ -43,7 +48,8 @@ package struct KioskInfo: Hashable, Sendable {
     else { throw JSONError(offset: 0, problem: "version or started_at is missing") }
     self.init(
       version: version, startedAt: startedAt, name: json["name"].flatMap(LocalizedName.init),
-      place: json.text("place")?.visible(upTo: Self.maximumPlace))
+      place: json.text("place")?.visible(upTo: Self.maximumPlace),
+      menuVersion: json.integer("menu_version"))
   }
 }
 

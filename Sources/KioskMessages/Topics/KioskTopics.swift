@@ -76,6 +76,10 @@ package struct KioskTopics: Hashable, Sendable {
 
   // Of the way up only.
 
+  /// Where a chain says what the kiosk is to sell: a `DesiredMenu`.
+  package var desiredMenu: String { "\(base)/menu/desired" }
+  /// What has come of it: a `DesiredMenuReport`.
+  package var reportedMenu: String { "\(base)/menu/reported" }
   /// Where an archive asks for entries that it has missed: a `ReplayRequest`.
   package func replay(by archive: Request.ID) -> String { "\(base)/replay/\(archive.text)" }
   /// The filter under which the kiosk hears every archive.

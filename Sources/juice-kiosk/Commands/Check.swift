@@ -22,7 +22,7 @@ struct Check: AsyncParsableCommand {
   var timeout = 10
 
   func run() async throws {
-    let configuration = try options.load()
+    let configuration = try options.loadWithMenu()
     let settings = KioskSettings(configuration)
     StandardOutput.write(
       """
@@ -36,6 +36,13 @@ struct Check: AsyncParsableCommand {
         fruits  \(settings.menu.fruits.map(\.id.text).joined(separator: ", "))
         juices  \(settings.menu.juices.map(\.id.text).joined(separator: ", "))
       """)
+    if let menu = configuration.desiredMenu, let file = MenuFile(configuration) {
+      StandardOutput.write(
+        """
+          above   menu \(menu.version) stands over 'menu' (but for 'menu.fruits'); to drop it, remove
+                  \(file.path) and reload
+        """)
+    }
     for panel in configuration.panels {
       let buttons = panel.buttons.keys.sorted().joined(separator: ", ")
       StandardOutput.write("  panel   \(panel.name): \(buttons) on \(panel.topic)")

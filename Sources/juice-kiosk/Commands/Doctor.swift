@@ -1,5 +1,6 @@
 import ArgumentParser
 import ConfigurationFiles
+import Foundation
 import KioskMessages
 import Program
 
@@ -65,7 +66,12 @@ struct Doctor: CommandWithPrelude {
     var configuration: KioskConfiguration
     var senders: [KioskConfiguration] = []
     do throws(ConfigurationErrors) {
-      configuration = try options.read()
+      let text = try KioskConfiguration.Text(
+        path: options.file, environment: ProcessInfo.processInfo.environment)
+      configuration = try text.configuration()
+      if let menu = try? MenuFile(configuration)?.read() {
+        configuration = try text.configuration(under: menu)
+      }
       for file in sender { senders.append(try .load(path: file)) }
     } catch {
       return (.configuration(error), nil)

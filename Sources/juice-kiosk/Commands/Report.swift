@@ -43,7 +43,7 @@ struct Report: AsyncParsableCommand {
   }
 
   func run() async throws {
-    let configuration = try options.load()
+    let configuration = try options.loadWithMenu()
     guard !backtest else { return try printBacktest(configuration) }
     var (sales, forecast) = try read(KioskSettings(configuration), configuration.ledgerPath)
     let first = sales.today.daysSinceEpoch - Int64(days) + 1

@@ -3,6 +3,7 @@ import ConfigurationFiles
 import Foundation
 import JuiceDomain
 import KioskController
+import KioskMessages
 import Ledger
 import Logging
 import Program
@@ -28,13 +29,16 @@ struct Run: CommandWithPrelude {
   func begin() throws -> @Sendable () async throws -> Void {
     // Until it is trapped a SIGHUP would end the program; what it asks for is just being done.
     signal(SIGHUP, SIG_IGN)
-    let configuration = try options.load()
+    let text = try options.text()
+    let configuration = try text.withMenu()
     // Root becomes the ledger's owner, who reads the password, and the configuration at each reload.
     try FolderOwner(ofFolderOf: configuration.ledgerPath).become()
-    return { try await serve(configuration) }
+    return { try await serve(configuration, text) }
   }
 
-  private func serve(_ configuration: KioskConfiguration) async throws {
+  private func serve(
+    _ configuration: KioskConfiguration, _ text: KioskConfiguration.Text
+  ) async throws {
     let hangups = await UnixSignalsSequence(trapping: .sighup)
     let logger = try logging.makeLogger("juice-kiosk")
     let broker = configuration.broker
@@ -42,16 +46,21 @@ struct Run: CommandWithPrelude {
     logger.notice(
       "juice-kiosk \(Release.version): kiosk \(kiosk.id)\(kiosk.called.map { " (\($0))" } ?? ""), broker \(broker.host):\(broker.port), ledger \(configuration.ledgerPath)"
     )
+    if let menu = configuration.desiredMenu {
+      logger.notice("menu \(menu.version) from above counts, and not that of the file")
+    }
     let outbox = configuration.uplink.map { _ in Outbox() }
+    let menus = MenuDesk(version: configuration.desiredMenu?.version ?? 0)
     let controller = try Controller.build(configuration, outbox: outbox, logger: logger)
-    let uplink = try outbox.flatMap { try Uplink.build(configuration, outbox: $0, logger: logger) }
-      .map { UplinkService(uplink: $0) }
+    let uplink = try outbox.flatMap {
+      try Uplink.build(configuration, outbox: $0, menus: menus, logger: logger)
+    }.map { UplinkService(uplink: $0) }
     let manager = ServiceManager()
     let service = KioskService(
       controller: controller, clientID: broker.clientID, manager: manager)
     let reload = ReloadService(
-      options: options, configuration: configuration, controller: controller, manager: manager,
-      logger: logger, hangups: hangups)
+      options: options, text: text, configuration: configuration, menus: menus,
+      controller: controller, manager: manager, logger: logger, hangups: hangups)
     // The last one ends first: a reload that waits for the kiosk hears that it has gone, and what the
     // kiosk has recorded last still goes up.
     let services: [(any Service)?] = [reload, uplink, service]

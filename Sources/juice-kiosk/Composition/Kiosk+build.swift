@@ -37,6 +37,7 @@ extension KioskSettings {
       topics: configuration.topics, language: configuration.kiosk.language,
       wall: WallClock(timeZone: configuration.kiosk.timeZone), menu: configuration.menu,
       stock: configuration.stock, orders: configuration.orders, version: Release.version)
+    menuVersion = configuration.desiredMenu?.version
     name = configuration.kiosk.name
     place = configuration.kiosk.place
     panels = configuration.panels

@@ -15,10 +15,12 @@ struct UplinkService: Service {
 }
 
 extension Uplink {
-  /// - Parameter outbox: of the controller that writes the ledger.
+  /// - Parameters:
+  ///   - outbox: of the controller that writes the ledger.
+  ///   - menus: of whoever reloads the kiosk.
   /// - Returns: `nil` if the ledger is not to be carried up.
   static func build(
-    _ configuration: KioskConfiguration, outbox: Outbox, logger: Logger
+    _ configuration: KioskConfiguration, outbox: Outbox, menus: MenuDesk, logger: Logger
   ) throws(Failure) -> Uplink? {
     guard let uplink = configuration.uplink else { return nil }
     let broker = try uplink.broker.makeBroker()
@@ -29,6 +31,7 @@ extension Uplink {
       return try Uplink(
         settings: settings, broker: broker,
         ledger: KioskLedger(path: configuration.ledgerPath, readOnly: true), outbox: outbox,
+        menus: menus,
         clock: .system(wall: WallClock(timeZone: configuration.kiosk.timeZone)), logger: logger)
     } catch {
       throw Failure(error)

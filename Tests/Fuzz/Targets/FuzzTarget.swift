@@ -8,7 +8,7 @@ import MessageBroker
 /// beyond not to crash.
 package enum FuzzTarget: String, CaseIterable, Sendable {
   case order, restock, service, topic, source, json, result, report, entry, menu, timestamp, filter
-  case configuration, panel, learn, template, replay
+  case configuration, panel, learn, template, replay, desired
 
   /// The folder of its inputs in the corpus.
   package var corpus: String { self == .learn ? Self.panel.rawValue : rawValue }
@@ -32,6 +32,7 @@ package enum FuzzTarget: String, CaseIterable, Sendable {
     case .learn: PanelFuzz.learn
     case .template: PanelFuzz.template
     case .replay: Self.replay
+    case .desired: Self.desired
     }
   }
 
@@ -155,6 +156,20 @@ package enum FuzzTarget: String, CaseIterable, Sendable {
     if let result = try? ReplayResult(payload: payload) {
       let again = try? ReplayResult(payload: result.payload)
       expect(again == result, "\(result) is read back as \(String(describing: again))")
+    }
+  }
+
+  private static func desired(_ payload: [UInt8]) {
+    if let menu = try? DesiredMenu(payload: payload) {
+      let again = try? DesiredMenu(payload: menu.payload)
+      expect(again == menu, "\(menu) is read back as \(String(describing: again))")
+      let text = try? KioskConfiguration.Text(path: nil, environment: [:])
+      let configuration = try? text?.configuration(under: menu)
+      expect(configuration?.menu.juices.isEmpty != true, "a menu without juices was taken")
+    }
+    if let report = try? DesiredMenuReport(payload: payload) {
+      let again = try? DesiredMenuReport(payload: report.payload)
+      expect(again == report, "\(report) is read back as \(String(describing: again))")
     }
   }
 

@@ -1,0 +1,157 @@
+"""The menu that comes down from a chain to a kiosk."""
+
+import json
+import signal
+from typing import Any, Iterator
+
+import pytest
+
+from arrivals import PATIENCE
+from client import Client
+from conftest import MakeBroker, MakeKiosk
+from kiosk import Kiosk
+from mosquitto import Mosquitto
+from proxy import Proxy
+from test_reload import reload, write
+
+UP = "chain/k1"
+GREEN = {"currency": "EUR", "juices": {"green": {"en": "Green juice", "recipe": {"kiwi": 2}, "price": 3.50}}}
+RED = {"juices": {"red": {"recipe": {"strawberry": 4}}}}
+
+
+class Chain:
+    """Somebody up there who wants kiosks to sell something."""
+
+    def __init__(self, port: int) -> None:
+        self.client = Client(port, f"{UP}/menu/reported")
+
+    def want(self, version: int, menu: Any) -> None:
+        text = json.dumps({"menu": menu})
+        self.client.publish(f"{UP}/menu/desired", json.dumps({"version": version, "menu": text}))
+
+    def reported(self, version: int, since: int = 0) -> dict:
+        return self.client.messages.first(lambda m: m.json.get("version") == version, since).json
+
+    def push(self, version: int, menu: Any) -> dict:
+        since = len(self.client.messages)
+        self.want(version, menu)
+        return self.reported(version, since)
+
+
+@pytest.fixture
+def upper(make_broker: MakeBroker) -> Mosquitto:
+    return make_broker()
+
+
+@pytest.fixture
+def line(upper: Mosquitto) -> Iterator[Proxy]:
+    proxy = Proxy(upper.port)
+    yield proxy
+    proxy.close()
+
+
+@pytest.fixture
+def chain(upper: Mosquitto) -> Iterator[Chain]:
+    chain = Chain(upper.port)
+    yield chain
+    chain.client.close()
+
+
+@pytest.fixture
+def kiosk(make_kiosk: MakeKiosk, line: Proxy, chain: Chain) -> Kiosk:
+    kiosk = make_kiosk(uplink={"addresses": [f"127.0.0.1:{line.port}"], "root": "chain"}).start()
+    assert chain.reported(0) == {"version": 0, "status": "taken"}
+    return kiosk
+
+
+def juices(panel: Client, since: int = 0) -> list[str]:
+    return [juice["id"] for juice in panel.messages.first(lambda m: m.topic == "kiosk/k1/menu", since).json["juices"]]
+
+
+def test_a_kiosk_sells_by_the_menu_from_above(kiosk: Kiosk, chain: Chain, panel: Client) -> None:
+    assert chain.push(7, GREEN) == {"version": 7, "status": "taken"}
+    ready = panel.order("green")
+    assert (ready["status"], ready["used"], ready["amount"]) == ("ready", {"kiwi": 2}, "3.50")
+    assert panel.order("kiwi")["reason"] == "unknown_juice"
+    assert panel.messages.first(lambda m: m.topic == "kiosk/k1/info" and m.json.get("menu_version") == 7)
+    checked = kiosk.command("check").stdout
+    assert "menu 7 stands over 'menu'" in checked and "juices  green\n" in checked
+
+    # The same again is reported again, and nothing else.
+    since = len(kiosk.log)
+    assert chain.push(7, GREEN)["status"] == "taken"
+    # What the file says besides is taken over under it.
+    write(kiosk, orders={"max_quantity": 2})
+    reload(kiosk)
+    assert panel.order({"id": "a", "juice": "green", "quantity": 3})["reason"] == "quantity_out_of_range"
+    assert not kiosk.log.count(lambda line: "menu 7" in line) > 1
+
+    # It is remembered, and told at each start.
+    since = len(chain.client.messages)
+    assert kiosk.stop() == 0
+    kiosk.start()
+    assert chain.reported(7, since)["status"] == "taken"
+    kiosk.wait_for_log("menu 7 from above counts")
+    assert panel.order("green")["status"] == "ready"
+
+    # Until somebody drops it.
+    since = len(chain.client.messages)
+    (kiosk.folder / "ledger.sqlite.menu").unlink()
+    reload(kiosk)
+    assert panel.order("kiwi")["status"] == "ready"
+    assert chain.reported(0, since)["status"] == "taken"
+
+
+@pytest.mark.parametrize(
+    "menu, detail",
+    [
+        ({"juices": {"tea": {"recipe": {"tea": 1}}}}, "the menu has no such fruit"),
+        ({"juices": {"green": {"recipe": {"kiwi": 2}}}, "fruits": {"kiwi": "Kiwi"}}, "kiosk's own file"),
+        ({"juices": {"red": {"recipe": {"strawberry": 4}}}}, "there is no juice 'green' on the menu"),
+        ({"juices": {"green": {"en": "x" * 70_000}}}, "too large"),
+    ],
+)
+def test_a_menu_that_is_wrong_for_a_kiosk_leaves_it_as_it_was(
+    make_kiosk: MakeKiosk, line: Proxy, chain: Chain, panel: Client, menu: dict, detail: str
+) -> None:
+    button = {"name": "hall", "device": "generic", "topic": "hall", "buttons": {"press": "green"}}
+    kiosk = make_kiosk(
+        uplink={"addresses": [f"127.0.0.1:{line.port}"], "root": "chain"},
+        menu={"base": "standard"} | GREEN, panels=[button]).start()
+    chain.reported(0)
+    since = len(chain.client.messages)
+    chain.want(7, menu)
+    told = chain.client.messages.first(lambda m: m.json["status"] == "refused", since).json
+    assert detail in told["detail"] and told.get("version") == (None if "large" in detail else 7)
+    assert panel.order("green")["amount"] == "3.50"
+    assert not (kiosk.folder / "ledger.sqlite.menu").exists()
+    # One that is right is taken after that.
+    assert chain.push(8, GREEN) == {"version": 8, "status": "taken"}
+
+
+def test_a_kiosk_killed_before_it_reports_reports_when_it_is_back(
+    kiosk: Kiosk, chain: Chain, panel: Client, line: Proxy
+) -> None:
+    assert chain.push(7, GREEN)["status"] == "taken"
+    line.holds_back = True
+    since = len(chain.client.messages)
+    chain.want(8, RED)
+    kiosk.wait_for_log("menu 8 from above is taken")
+    kiosk.stop(signal.SIGKILL)
+    line.holds_back = False
+    assert not chain.client.messages.since(since)
+    kiosk.start()
+    assert chain.reported(8, since)["status"] == "taken"
+    assert panel.order("red")["status"] == "ready"
+
+
+def test_a_file_that_does_not_fit_the_menu_from_above_is_told(kiosk: Kiosk, chain: Chain) -> None:
+    assert chain.push(7, GREEN)["status"] == "taken"
+    button = {"name": "hall", "device": "generic", "topic": "hall", "buttons": {"press": "kiwi"}}
+    write(kiosk, panels=[button])
+    assert "there is no juice 'kiwi' on the menu" in reload(kiosk, "the new configuration is not taken: ")
+    checked = kiosk.command("check")
+    assert checked.returncode == 78
+    assert "The file's own counts again without" in checked.stderr
+    (kiosk.folder / "ledger.sqlite.menu").unlink()
+    reload(kiosk)
