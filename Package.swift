@@ -158,8 +158,8 @@ let package = Package(
     .executableTarget(
       name: "juice-archive",
       dependencies: [
-        "Archive", "ConfigurationFiles", "MessageBroker", "Postgres", "Program", argumentParser,
-        lifecycle, logging,
+        "Archive", "ConfigurationFiles", "KioskMessages", "MessageBroker", "Postgres", "Program",
+        argumentParser, lifecycle, logging,
       ],
       swiftSettings: settings),
 

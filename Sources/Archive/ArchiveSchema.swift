@@ -174,6 +174,46 @@ enum ArchiveSchema {
       kiosk text COLLATE "C" PRIMARY KEY,
       is_online boolean NOT NULL,
       since timestamptz NOT NULL
+    ) WITH (fillfactor = 50);
+
+    -- Menus that come down from above, and how.
+    CREATE TABLE juice.rollout (
+      version bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+      menu text NOT NULL,
+      region text,                          -- null: all kiosks
+      state text NOT NULL
+        CHECK (state IN ('running', 'paused', 'stopped', 'aborted', 'done')),
+      first integer NOT NULL,               -- so many kiosks at once
+      per_minute integer NOT NULL,          -- and then the others
+      max_failed double precision NOT NULL, -- in percent of those that it was sent to
+      patience integer NOT NULL,            -- in seconds
+      began timestamptz NOT NULL DEFAULT now(),
+      changed timestamptz NOT NULL DEFAULT now()
+    );
+    -- One at a time.
+    CREATE UNIQUE INDEX rollout_open ON juice.rollout ((true))
+      WHERE state IN ('running', 'paused', 'stopped');
+
+    -- The kiosks of each, in their order, and what has come of it.
+    CREATE TABLE juice.rollout_kiosk (
+      version bigint NOT NULL REFERENCES juice.rollout,
+      kiosk text COLLATE "C" NOT NULL,
+      place integer NOT NULL,
+      sent timestamptz,                     -- for the first time
+      asked timestamptz,                    -- for the last time
+      status text CHECK (status IN ('taken', 'refused')),
+      detail text,
+      PRIMARY KEY (kiosk, version)
+    ) WITH (fillfactor = 70);
+    CREATE INDEX rollout_kiosk_version ON juice.rollout_kiosk (version);
+    CREATE INDEX rollout_kiosk_asked ON juice.rollout_kiosk (asked)
+      WHERE sent IS NOT NULL AND status IS NULL;
+
+    -- By which menu each kiosk sells; 0: its own.
+    CREATE TABLE juice.kiosk_menu (
+      kiosk text COLLATE "C" PRIMARY KEY,
+      version bigint NOT NULL,
+      since timestamptz NOT NULL
     ) WITH (fillfactor = 50)
     """
 }

@@ -13,13 +13,15 @@ extension ArchiveStore {
       guard error.remedy == .setAside, let first = batch.rows.first else { throw error }
       guard batch.rows.count > 1 else {
         let refusal = EventBatch.Refusal(message: first.message, why: "\(error)")
-        return try archive(
-          EventBatch(rows: [], presence: batch.presence, refusals: batch.refusals + [refusal]))
+        var others = batch
+        others.rows = []
+        others.refusals.append(refusal)
+        return try archive(others)
       }
       let half = batch.rows.count / 2
-      var outcome = try archive(
-        EventBatch(
-          rows: Array(batch.rows[..<half]), presence: batch.presence, refusals: batch.refusals))
+      var others = batch
+      others.rows = Array(batch.rows[..<half])
+      var outcome = try archive(others)
       let rest = try archive(EventBatch(rows: Array(batch.rows[half...])))
       outcome.stored += rest.stored
       outcome.conflicts.formUnion(rest.conflicts)
@@ -56,6 +58,7 @@ extension ArchiveStore {
       if outcome.stored < batch.rows.count { outcome.conflicts = try noteConflicts() }
     }
     try note(batch.presence)
+    try note(batch.menus)
     try quarantine(batch.refusals)
     outcome.refused = batch.refusals
     return outcome

@@ -64,6 +64,8 @@ package final class ArchiveStore {
     }
   }
 
+  var rollouts: RolloutTable { RolloutTable(database) }
+
   /// Whether the database is still there, and with it the lock.
   func probe() throws(DatabaseError) { try database.run("SELECT 1") }
 }

@@ -78,7 +78,7 @@ actor ArchiveTerm {
     limits.topic = 512
     return SessionOptions(
       clientID: settings.clientID,
-      subscriptions: ["events", "status", answers].map {
+      subscriptions: ["events", "status", "menu/reported", answers].map {
         TopicFilter(unchecked: "\(settings.root)/+/\($0)")
       },
       keepAlive: 60,
@@ -114,7 +114,10 @@ actor ArchiveTerm {
       break
     }
     try keepHouse(isIdle: event == nil)
-    if offlineSince == nil { try await ask() }
+    guard offlineSince == nil, ContinuousClock.now - askedAt >= .seconds(1) else { return }
+    askedAt = .now
+    try await ask()
+    try await bringMenus()
   }
 
   // MARK: What is missing
@@ -126,8 +129,6 @@ actor ArchiveTerm {
   /// again at once.
   private func ask() async throws(DatabaseError) {
     let now = ContinuousClock.now
-    guard now - askedAt >= .seconds(1) else { return }
-    askedAt = now
     for inquiry in inquiries.silent(at: now) {
       try store.postpone(inquiry.ledger, inquiry.range, .later("the kiosk does not answer"))
     }
@@ -162,6 +163,30 @@ actor ArchiveTerm {
     case .rejected(_, let reason, let detail):
       try store.postpone(inquiry.ledger, inquiry.range, .never("\(reason.rawValue): \(detail)"))
     }
+  }
+
+  // MARK: The menu that comes down
+
+  /// Each is sent again until it is reported, so nobody waits for what becomes of a message.
+  private func bringMenus() async throws(DatabaseError) {
+    let (menus, end) = try store.rollouts.proceed()
+    if let end {
+      logger.notice(
+        "menu \(end.version) is \(end.state.rawValue): \(end.counts.taken) of \(end.counts.sent) kiosks have it"
+      )
+    }
+    guard !menus.isEmpty else { return }
+    do throws(BrokerError) {
+      try await broker.publish(
+        menus.map { kiosk, menu in
+          Message(
+            topic: KioskTopics(root: settings.root, kiosk: kiosk).desiredMenu,
+            payload: menu.payload, qos: .atMostOnce)
+        })
+    } catch {
+      logger.error("\(error)")
+    }
+    await broker.settle()
   }
 
   /// Sums are added up when nothing comes, and otherwise now and then.

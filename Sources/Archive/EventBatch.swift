@@ -14,13 +14,11 @@ package struct EventBatch: Sendable {
   var rows: [EventRow] = []
   /// Who is online, as was told last.
   var presence: [KioskID: Bool] = [:]
+  /// What has come of the menu from above, as was told last.
+  var menus: [KioskID: DesiredMenuReport] = [:]
   var refusals: [Refusal] = []
 
-  init(rows: [EventRow], presence: [KioskID: Bool] = [:], refusals: [Refusal] = []) {
-    self.rows = rows
-    self.presence = presence
-    self.refusals = refusals
-  }
+  init(rows: [EventRow]) { self.rows = rows }
 
   /// - Parameter root: what the topics of the kiosks start with.
   package init(_ deliveries: [Delivery], root: String) {
@@ -29,6 +27,8 @@ package struct EventBatch: Sendable {
       do throws(UnreadableEvent) {
         if let kiosk = Self.kiosk(of: delivery.message.topic, "status", root: root) {
           presence[kiosk] = try Self.isOnline(delivery)
+        } else if let kiosk = Self.kiosk(of: delivery.message.topic, "menu/reported", root: root) {
+          menus[kiosk] = try Self.menuReport(delivery)
         } else {
           rows.append(try Self.row(of: delivery, root: root))
         }
@@ -64,6 +64,15 @@ package struct EventBatch: Sendable {
     case Array("online".utf8): return true
     case Array("offline".utf8), []: return false
     default: throw UnreadableEvent("its status is neither online nor offline")
+    }
+  }
+
+  private static func menuReport(
+    _ delivery: Delivery
+  ) throws(UnreadableEvent) -> DesiredMenuReport {
+    guard delivery.excess == nil else { throw UnreadableEvent("its report is too large") }
+    do throws(JSONError) { return try DesiredMenuReport(payload: delivery.message.payload) } catch {
+      throw UnreadableEvent("\(error)")
     }
   }
 

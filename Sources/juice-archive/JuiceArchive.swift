@@ -17,7 +17,7 @@ struct JuiceArchive: AsyncParsableCommand {
       KIOSK_ARCHIVE_DATABASE override what the file says.
       """,
     version: Release.version,
-    subcommands: [Run.self, KioskCommands.self])
+    subcommands: [Run.self, KioskCommands.self, FleetCommands.self])
 
   static func main() { runToTheEnd() }
 }

@@ -57,12 +57,14 @@ struct KioskCommands: ParsableCommand {
 }
 
 /// Turns what keeps the database from working into the end of a command.
-private func archived<Result>(_ work: () throws -> Result) throws -> Result {
+func archived<Result>(_ work: () throws -> Result) throws -> Result {
   do { return try work() } catch let error as DatabaseError {
     throw Failure.unavailable("\(error)")
   } catch let ArchiveError.database(error) {
     throw Failure.unavailable("\(error)")
   } catch let error as ArchiveError {
     throw Failure.badConfiguration("\(error)")
+  } catch let error as RolloutError {
+    throw Failure.badData("\(error)")
   }
 }

@@ -1,0 +1,82 @@
+import Testing
+
+@testable import Archive
+
+/// A roll-out to 100 kiosks, 10 of them first, then 60 a minute; it stops above 10%.
+@Suite struct RolloutTests {
+  typealias Counts = Rollout.Counts
+
+  private static func rollout(
+    _ counts: Counts, _ state: Rollout.State = .running, sinceLast: Double? = 1, limit: Double = 10
+  ) -> Rollout {
+    Rollout(
+      version: 7, state: state, first: 10, perMinute: 60, limit: limit, counts: counts,
+      sinceLast: sinceLast)
+  }
+
+  @Test(arguments: [
+    // The first ones at once, and none more before each has its end.
+    (Counts(unsent: 100), nil, Rollout.Step.send(10)),
+    (Counts(unsent: 97, waiting: 3), 0, .send(7)),
+    (Counts(unsent: 90, waiting: 10), 1, .wait),
+    (Counts(unsent: 90, waiting: 1, taken: 9), 1000, .wait),
+    (Counts(unsent: 90, taken: 10), 1, .send(1)),
+    (Counts(unsent: 90, taken: 9, silent: 1), 1, .send(1)),
+    // Then at the rate, whether they have reported or not.
+    (Counts(unsent: 89, waiting: 1, taken: 10), 0.9, .wait),
+    (Counts(unsent: 89, waiting: 1, taken: 10), 1, .send(1)),
+    (Counts(unsent: 89, waiting: 1, taken: 10), 3.5, .send(3)),
+    (Counts(unsent: 89, waiting: 1, taken: 10), 86_400, .send(10)),
+    (Counts(unsent: 2, waiting: 1, taken: 97), 5, .send(2)),
+    (Counts(unsent: 89, waiting: 1, taken: 10), -5, .wait),
+    // To its end.
+    (Counts(waiting: 1, taken: 99), 1, .wait),
+    (Counts(taken: 90, refused: 5, silent: 5), 1, .become(.done)),
+    (Counts(), nil, .become(.done)),
+    // Or to where too many have failed.
+    (Counts(unsent: 90, taken: 8, refused: 1, silent: 1), 1, .become(.stopped)),
+    (Counts(unsent: 90, waiting: 8, refused: 2), 1, .become(.stopped)),
+    (Counts(unsent: 80, taken: 18, refused: 2), 1, .send(1)),
+    (Counts(taken: 89, refused: 11), 1, .become(.stopped)),
+  ])
+  func whatComesNext(counts: Counts, sinceLast: Double?, step: Rollout.Step) {
+    #expect(Self.rollout(counts, sinceLast: sinceLast).next() == step)
+  }
+
+  @Test(arguments: Rollout.State.allCases) func onlyOneThatRunsDoesAnything(state: Rollout.State) {
+    let step = Self.rollout(Counts(unsent: 1), state).next()
+    #expect((step == .wait) == (state != .running))
+  }
+
+  @Test func noneMayFailAtALimitOfZero() {
+    #expect(Self.rollout(Counts(unsent: 1, taken: 99), limit: 0).next() == .send(1))
+    #expect(
+      Self.rollout(Counts(unsent: 1, taken: 98, refused: 1), limit: 0).next() == .become(.stopped))
+  }
+
+  @Test(arguments: [
+    (Rollout.State.running, Rollout.Decision.pause, Rollout.State.paused),
+    (.running, .abort, .aborted),
+    (.paused, .resume, .running), (.paused, .abort, .aborted), (.stopped, .resume, .running),
+    (.stopped, .abort, .aborted), (.aborted, .resume, .running),
+  ])
+  func aPersonDecides(state: Rollout.State, decision: Rollout.Decision, next: Rollout.State) throws
+  {
+    #expect(try Self.rollout(Counts(unsent: 1), state).state(after: decision) == next)
+  }
+
+  @Test(arguments: [
+    (Rollout.State.running, Rollout.Decision.resume), (.paused, .pause), (.stopped, .pause),
+    (.aborted, .pause),
+    (.aborted, .abort), (.done, .pause), (.done, .resume), (.done, .abort),
+  ])
+  func someThingsCannotBe(state: Rollout.State, decision: Rollout.Decision) {
+    let rollout = Self.rollout(Counts(unsent: 1), state)
+    #expect(throws: RolloutError.notNow(decision, rollout)) { try rollout.state(after: decision) }
+  }
+
+  @Test func whatHasStoppedDoesNotGoOnAboveItsLimit() {
+    let rollout = Self.rollout(Counts(unsent: 90, taken: 8, refused: 2), .stopped)
+    #expect(throws: RolloutError.overLimit(rollout)) { try rollout.state(after: .resume) }
+  }
+}
