@@ -69,7 +69,7 @@ package struct ArchiveConfiguration: Sendable, Equatable {
       section.read("time_zone", .timeZone, into: &timeZone)
     }
     broker = root.section("broker") { section in
-      let broker = KioskConfiguration.Broker(&section, clientID: "juice-archive")
+      let broker = KioskConfiguration.Broker(clusterOf: &section, clientID: "juice-archive")
       if Request.ID(broker.clientID) == nil {
         let complaint = Complaint(
           "is a level of the topics on which kiosks answer",

@@ -83,7 +83,7 @@ package struct DashboardConfiguration: Sendable, Equatable {
     let isTelling = root.has("notify")
     notify = root.section("notify") { isTelling ? Notify(&$0) : nil }
     broker = root.section("broker") {
-      KioskConfiguration.Broker(&$0, clientID: "juice-dashboard")
+      KioskConfiguration.Broker(clusterOf: &$0, clientID: "juice-dashboard")
     }
   }
 }

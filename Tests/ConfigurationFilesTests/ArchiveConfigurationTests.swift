@@ -58,6 +58,18 @@ import Testing
       ])
   }
 
+  @Test func theBrokerMayBeTheNodesOfACluster() throws {
+    let yaml = "broker: {addresses: [a, 'b:7'], tls: {}}"
+    let broker = try ArchiveConfiguration.parse(yaml: yaml, file: "a.yaml").broker
+    #expect((broker.host, broker.port) == ("a", 8883))
+    #expect(broker.others == [.init(host: "b", port: 7)])
+    #expect(errors("broker: {addresses: []}").first?.contains("needs addresses") == true)
+    #expect(
+      errors("broker: {host: c, addresses: [a]}") == [
+        "a.yaml:1:19: broker.addresses: stands instead of 'host' and 'port'"
+      ])
+  }
+
   @Test func aPasswordOfOthersIsNotReadable() throws {
     try withFolder { folder in
       let path = folder.appending(path: "password").path(percentEncoded: false)

@@ -57,6 +57,34 @@ extension KioskConfiguration.Broker {
     readAccount(&section)
   }
 
+  /// One broker, or the nodes of a cluster.
+  ///
+  /// - Parameter clientID: where the file gives none.
+  init(clusterOf section: inout Section, clientID: String) {
+    self.init(&section, clientID: clientID)
+    guard section.has("addresses") else { return }
+    if section.has("host") || section.has("port") {
+      section.report(Complaint("stands instead of 'host' and 'port'"), at: "addresses")
+    }
+    _ = readAddresses(&section)
+  }
+
+  /// - Returns: whether there is one, and not too many; otherwise that is reported.
+  mutating func readAddresses(_ section: inout Section) -> Bool {
+    let addresses = section.list("addresses", of: .address(usualPort: tls == nil ? 1883 : 8883))
+    guard let addresses, let first = addresses.first, addresses.count <= Self.mostAddresses
+    else {
+      let hint = "write it like '[mq1.example.com, mq2.example.com]', 1 to \(Self.mostAddresses)"
+      section.report(Complaint("needs addresses", hint: hint), at: "addresses")
+      return false
+    }
+    (host, port) = (first.host, first.port)
+    others = Array(addresses.dropFirst())
+    return true
+  }
+
+  private static let mostAddresses = 16
+
   /// The protocol, and as whom.
   mutating func readAccount(_ section: inout Section) {
     section.read("protocol", .choice(), into: &`protocol`)

@@ -23,20 +23,8 @@ extension KioskConfiguration.Uplink {
     broker.readAccount(&section)
     section.read("root", .topic, into: &root)
     section.read("entries_per_second", .integer(1...10_000), into: &entriesPerSecond)
-    let addresses = section.list(
-      "addresses", of: .address(usualPort: broker.tls == nil ? 1883 : 8883))
-    guard isWanted else { return nil }
-    guard let addresses, let first = addresses.first, addresses.count <= Self.maximumAddresses
-    else {
-      let hint = "write it like '[mq1.example.com, mq2.example.com]', 1 to \(Self.maximumAddresses)"
-      section.report(Complaint("needs addresses", hint: hint), at: "addresses")
-      return nil
-    }
-    (broker.host, broker.port) = (first.host, first.port)
-    broker.others = Array(addresses.dropFirst())
+    guard isWanted, broker.readAddresses(&section) else { return nil }
   }
-
-  private static let maximumAddresses = 16
 }
 
 extension Format where Value == KioskConfiguration.Broker.Address {
