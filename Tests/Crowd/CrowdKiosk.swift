@@ -32,7 +32,7 @@ final class CrowdKiosk {
     }
     id = kiosk.id
     self.executor = executor
-    topics = KioskTopics(root: roster.root, kiosk: name)
+    topics = KioskTopics(root: "kiosk", kiosk: name)
     let path = "\(roster.folder)/\(id).sqlite"
     let clock = KioskClock.system(wall: .utc)
     var log = Logger(label: id) { CrowdLog(kiosk: $0) }
@@ -123,7 +123,7 @@ final class CrowdKiosk {
     // RabbitMQ before 3.13 speaks no other.
     var connection = MosquittoClient.Configuration(
       host: "", protocolVersion: .v311, username: kiosk.username, password: kiosk.password,
-      tls: roster.caFile.map { MosquittoClient.Configuration.TLS(caFile: $0) })
+      tls: MosquittoClient.Configuration.TLS(caFile: roster.caFile))
     connection.addresses = addresses
     return connection
   }

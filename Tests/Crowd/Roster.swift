@@ -6,15 +6,14 @@ struct Roster: Decodable {
     let id: String
     /// Of the brokers up there, in turn: `host:port`.
     let addresses: [String]
-    var username: String?
-    var password: String?
+    let username: String
+    let password: String
   }
 
   /// Where each has its ledger, `<id>.sqlite`.
   let folder: String
-  /// What its topics start with.
-  let root: String
-  var caFile: String?
+  /// The authority that the brokers up there are trusted for.
+  let caFile: String
   /// Of each kiosk.
   let orders: Int
   /// Of all of them in a second.

@@ -81,6 +81,11 @@ class Cluster:
                 return str(row[column])
         raise AssertionError("the archive has no queue")
 
+    def pids(self, *parts: str) -> list[int]:
+        """Of those that run."""
+        files = [self.folder / f"{part}.pid" for part in parts]
+        return [int(file.read_text()) for file in files if file.exists()]
+
     def port(self, part: str) -> int:
         return self.ports[PARTS.index(part)]
 

@@ -24,12 +24,11 @@ STOCK = {"initial": {"strawberry": 100, "default": 1_000_000}, "capacity": 2_000
 
 @dataclass
 class Member:
-    """A kiosk of the chain, and its account."""
+    """A kiosk of the chain."""
 
     id: str
-    addresses: list[str]
-    username: str
-    password_file: Path
+    #: The section of its configuration.
+    uplink: dict
 
 
 def program() -> str:
@@ -120,8 +119,8 @@ class Crowd:
     def start(self) -> None:
         self.folder.mkdir()
         kiosks = [
-            {"id": each.id, "addresses": each.addresses, "username": each.username,
-             "password": each.password_file.read_text().strip()}
+            {"id": each.id, "addresses": each.uplink["addresses"], "username": each.uplink["username"],
+             "password": Path(each.uplink["password_file"]).read_text().strip()}
             for each in self.members
         ]
         roster = self.folder / "roster.json"
@@ -181,18 +180,10 @@ class Daemons:
         return folder
 
     def _settings(self, member: Member) -> dict:
-        uplink = {
-            "addresses": member.addresses, "root": self.options["root"],
-            # RabbitMQ before 3.13 speaks no other.
-            "protocol": "3.1.1",
-            "username": member.username, "password_file": str(member.password_file),
-        }
-        if ca_file := self.options.get("caFile"):
-            uplink["tls"] = {"ca_file": ca_file}
         return {
             "kiosk": {"id": member.id}, "broker": {"client_id": f"kiosk-{member.id}"},
             "ledger": {"path": str(self.folder / member.id / "ledger.sqlite")},
-            "stock": STOCK, "uplink": uplink,
+            "stock": STOCK, "uplink": member.uplink,
         }
 
     def sell(self) -> None:
