@@ -186,7 +186,7 @@ class Crowd:
             return
         version = json.loads(message.payload)["version"]
         report: dict[str, Any] = {"version": version, "status": "taken"}
-        if kiosk in self.broken and "green" in message.payload.decode():
+        if kiosk in self.broken and b"base: standard" not in message.payload:
             report = {"version": version, "status": "refused", "detail": "the menu has no such fruit"}
         else:
             self.sells_by[kiosk] = version
@@ -235,7 +235,7 @@ def test_a_menu_that_is_bad_for_three_in_a_hundred(
         # Aborted: nobody gets it any more. Resumed: all others do.
         fleet("abort")
         check(1)
-        fleet("resume", "--limit", "4")
+        fleet("resume", "--limit", "10%")
         fleet.ends("done", 120)
         assert fleet("status").startswith("menu 1  done  970 of 1000 kiosks have it, 30 refused, 0 silent")
         check(1)

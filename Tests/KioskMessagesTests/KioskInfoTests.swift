@@ -24,6 +24,12 @@ import Testing
     #expect(try KioskInfo(payload: info.payload) == info)
   }
 
+  @Test func aMenuFromAboveIsTold() throws {
+    let info = KioskInfo(version: "1", startedAt: at, menuVersion: 7)
+    #expect(String(decoding: info.payload, as: UTF8.self).hasSuffix(#","menu_version":7}"#))
+    #expect(try KioskInfo(payload: info.payload) == info)
+  }
+
   @Test(arguments: [
     #""name":"City hall""#, #""name":{}"#, #""name":{"en":"  "}"#, #""name":{"en":"\u202e\n"}"#,
     #""name":{"en":7}"#, #""place":7"#, #""place":"""#, #""place":"\u0000""#,
