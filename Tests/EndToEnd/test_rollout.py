@@ -6,6 +6,7 @@ import random
 import re
 import signal
 import threading
+from contextlib import closing
 from pathlib import Path
 from typing import Any, Callable, Iterator
 
@@ -14,7 +15,9 @@ import pytest
 
 from archive import Archive
 from arrivals import eventually
+from chain import Archiver
 from client import Client
+from cluster import Cluster
 from conftest import MakeKiosk
 from kiosk import ROOT, Kiosk
 from mosquitto import Mosquitto
@@ -38,7 +41,7 @@ def server() -> Iterator[Postgres]:
 class Fleet:
     """The operator's command, and what the database says of it."""
 
-    def __init__(self, archive: Archive, database: Postgres, folder: Path) -> None:
+    def __init__(self, archive: Archive, database: Postgres | Cluster, folder: Path) -> None:
         self.archive, self.database, self.folder = archive, database, folder
 
     def __call__(self, *arguments: str, code: int = 0) -> str:
@@ -197,7 +200,35 @@ class Crowd:
         self.client.loop_stop()
 
 
-@pytest.mark.skipif("KIOSK_CHAIN" not in os.environ, reason="takes minutes: deploy/test --chain")
+takes_long = pytest.mark.skipif(
+    "KIOSK_CHAIN" not in os.environ, reason="takes minutes: deploy/test --chain")
+
+
+@takes_long
+def test_a_menu_comes_down_through_the_cluster(
+    tmp_path: Path, broker: Mosquitto, make_kiosk: MakeKiosk, panel: Client
+) -> None:
+    """With the rights of the accounts that it makes."""
+    names = {"k1", "k2"}
+    with closing(Cluster()) as cluster:
+        cluster.start().accounts(names)
+        archive = Archiver(tmp_path / "archive.yaml", cluster)
+        try:
+            archive.start()
+            fleet = Fleet(archive, cluster, tmp_path)
+            fleet.list(sorted(names))
+            for name in names:
+                make_kiosk(kiosk={"id": name}, uplink=cluster.uplink(name)).start()
+            fleet.waits_for("SELECT count(*) FROM juice.kiosk_menu WHERE version = 0", "2")
+            fleet.push(GREEN)
+            fleet.ends("done")
+            assert fleet.has(1) == names
+            assert all(sells(panel, name, "green") for name in names)
+        finally:
+            archive.kill()
+
+
+@takes_long
 def test_a_menu_that_is_bad_for_three_in_a_hundred(
     fleet: Fleet, make_real: MakeReal, broker: Mosquitto, panel: Client
 ) -> None:
@@ -236,6 +267,10 @@ def test_a_menu_that_is_bad_for_three_in_a_hundred(
         fleet("abort")
         check(1)
         fleet("resume", "--limit", "10%")
+        # The archiver dies meanwhile.
+        fleet.waits_for("SELECT count(*) > 300 FROM juice.rollout_kiosk WHERE sent IS NOT NULL", "t")
+        fleet.archive.stop(signal.SIGKILL)
+        fleet.archive.start()
         fleet.ends("done", 120)
         assert fleet("status").startswith("menu 1  done  970 of 1000 kiosks have it, 30 refused, 0 silent")
         check(1)
