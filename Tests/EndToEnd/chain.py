@@ -213,7 +213,10 @@ class Chain:
         return self.middle.query(sql, "archive")
 
     def _until_well(self, within: float) -> None:
-        eventually(lambda: self.watch.troubled == 0, within)
+        try:
+            eventually(lambda: self.watch.troubled == 0, within)
+        except TimeoutError:
+            raise TimeoutError(f"{self.watch.troubled} kiosks are closed or silent; {self.watch.reasons}") from None
 
     def _is_sold(self) -> bool:
         parts = [self.crowd, self.daemons]
@@ -241,6 +244,8 @@ class Chain:
         longest = max(silences, default=0.0)
         say(f"{len(self.watch.closed) - self.options.kiosks} connections ended; of those that were open, "
             f"{len(silences)} were silent for more than {Watch.USUAL:.0f} s, at most for {longest:.1f} s")
+        for reason, count in self.watch.reasons.most_common(5):
+            say(f"   {count} times: {reason}")
         if longest > MOST_SECONDS_SILENT:
             self.wrong.append(f"a way up was open and silent for {longest:.1f} s")
 

@@ -3,11 +3,11 @@
 import json
 import os
 import random
-import re
 import sqlite3
 import subprocess
 import threading
 import time
+from collections import Counter
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -57,7 +57,8 @@ class Watch:
         now = time.time()
         self.closed: list[Spell] = [Spell(kiosk, now) for kiosk in kiosks]
         self.silent: list[Spell] = []
-        self.troubles: list[str] = []
+        #: Why ways up were closed, and how often.
+        self.reasons: Counter[str] = Counter()
         self.cursors = {kiosk: (0, 0) for kiosk in kiosks}
         self._closed = {spell.kiosk: spell for spell in self.closed}
         self._silent: dict[str, Spell] = {}
@@ -72,12 +73,11 @@ class Watch:
                     spell.end = at
                 self._moved[kiosk] = at
             elif "the way up is closed" in text:
+                self.reasons[text.partition("the way up is closed: ")[2]] += 1
                 if kiosk not in self._closed:
                     self._closed[kiosk] = Spell(kiosk, at)
                     self.closed.append(self._closed[kiosk])
                 self._end_silence(kiosk, at)
-            elif re.search("error|cannot|refus", text):
-                self.troubles.append(f"{kiosk}: {text}")
 
     def progress(self, cursors: dict[str, list[int]], at: float) -> None:
         """Those that have changed: the last entry, and the last one that is confirmed."""

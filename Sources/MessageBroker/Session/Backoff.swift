@@ -3,7 +3,8 @@
 struct Backoff: Sendable {
   private let limits: ClosedRange<Duration>
   private let chance: @Sendable () -> Double
-  private var ceiling: Duration
+  /// The longest that the next wait may take.
+  private(set) var ceiling: Duration
 
   init(_ limits: ClosedRange<Duration>, chance: @escaping @Sendable () -> Double) {
     self.limits = limits

@@ -77,7 +77,7 @@ package struct Session: ~Copyable, Sendable {
 
   /// - Parameters:
   ///   - broker: for people, as in `127.0.0.1`.
-  ///   - connectTimeout: how long a connection may take, and then again MQTT's handshake.
+  ///   - connectTimeout: how long a connection may take, and then again MQTT's handshake the first times.
   ///   - delays: the longest wait before the second attempt to connect, and before the last ones.
   ///   - chance: from 0 to 1, of which part of the longest wait is waited for; asked each time.
   package init(
@@ -277,7 +277,7 @@ extension Session {
   package mutating func connected(at now: Instant) -> [Action] {
     // To connect has taken its time: what could be resumed then may be too old by now.
     if start == .resume, life?.mayResume(at: now) == false { return startConnecting(at: now) }
-    link = .opening(until: now + connectTimeout)
+    link = .opening(until: now + patience)
     life?.looked(at: now)
     return []
   }
@@ -412,10 +412,15 @@ extension Session {
   }
 
   /// Until the next attempt: so short that a few come before what waits in the session is too old.
-  private mutating func delay() -> Duration {
-    let delay = backoff.next()
-    return options.sessionExpiry > .zero ? min(delay, options.sessionExpiry / 4) : delay
+  private mutating func delay() -> Duration { limited(backoff.next()) }
+
+  private func limited(_ delay: Duration) -> Duration {
+    options.sessionExpiry > .zero ? min(delay, options.sessionExpiry / 4) : delay
   }
+
+  /// With the broker's answers. It grows with the waits: a broker to which a thousand clients come back at
+  /// once answers all of them, but late, and each that gives up and comes again makes it later.
+  private var patience: Duration { max(connectTimeout, limited(backoff.ceiling)) }
 
   private mutating func adopt(_ options: SessionOptions) {
     self.options = options
@@ -429,7 +434,7 @@ extension Session {
       let refusal = BrokerError.subscriptionRefused(filter: filter.text)
       return update.map { withdraw($0, refusal, at: now) } ?? lost(refusal, at: now)
     }
-    answersUntil = now + connectTimeout
+    answersUntil = now + patience
     let isFlagged = { [options] in options.retainAsPublished.contains($0) }
     let groups = [(filters.filter { !isFlagged($0) }, false), (filters.filter(isFlagged), true)]
     return groups.filter { !$0.0.isEmpty }.map { filters, isFlagged in

@@ -135,6 +135,18 @@ import Testing
       session.takeEvent() == .offline(.unreachable("host does not finish the MQTT handshake")))
   }
 
+  /// Where everybody comes back at once, whoever gives up only comes again.
+  @Test(arguments: [(0, 10), (3, 10), (4, 16), (5, 32), (8, 60)])
+  func aBrokerThatHasMuchToDoIsGivenMoreTime(failures: Int, patience: Int) {
+    var session = connecting()
+    for _ in 0..<failures { _ = session.lost(Self.gone, at: .zero) }
+    _ = session.tick(isWritten: true, at: .seconds(100))
+    _ = session.connected(at: .seconds(100))
+    #expect(session.deadline == .seconds(100 + patience))
+    _ = session.greeted(resumed: false, refusal: nil, at: .seconds(101))
+    #expect(session.deadline == .seconds(101 + patience))
+  }
+
   @Test func theWaitDoublesUpToTheLongest() {
     var session = connecting()
     var now = Duration.zero
