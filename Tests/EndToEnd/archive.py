@@ -28,15 +28,19 @@ def program() -> str:
 
 
 class Archive:
-    def __init__(self, config: Path, broker: Mosquitto, database: Postgres, **settings: Any) -> None:
+    def __init__(
+        self, config: Path, broker: Mosquitto | None = None, database: Postgres | None = None,
+        **settings: Any,
+    ) -> None:
+        """Without a broker and a database: by the file that is there."""
         self.config = config
         self.log: Arrivals[str] = Arrivals()
         self.process: subprocess.Popen | None = None
-        configuration = {
-            "archive": {"database": database.database} | settings,
-            "broker": {"host": "127.0.0.1", "port": broker.port},
-        }
-        config.write_text(json.dumps(configuration))
+        if broker and database:
+            config.write_text(json.dumps({
+                "archive": {"database": database.database} | settings,
+                "broker": {"host": "127.0.0.1", "port": broker.port},
+            }))
 
     def command(self, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
         return subprocess.run(

@@ -4,6 +4,7 @@ import json
 import socket
 import threading
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import paho.mqtt.client as mqtt
@@ -36,8 +37,9 @@ class Client:
 
     def __init__(
         self, port: int, *filters: str, protocol: str = "5", name: str = "",
-        login: tuple[str, str] | None = None,
+        login: tuple[str, str] | None = None, authority: Path | None = None,
     ) -> None:
+        """With an authority it talks TLS."""
         self.messages: Arrivals[Message] = Arrivals()
         self.filters = filters
         self.protocol = protocol
@@ -56,6 +58,8 @@ class Client:
         self.client.on_message = lambda client, data, message: self.received(message)
         if login:
             self.client.username_pw_set(*login)
+        if authority:
+            self.client.tls_set(str(authority))
         self.client.connect("127.0.0.1", port)
         self.client.loop_start()
         self.wait_until_subscribed()

@@ -40,8 +40,8 @@ class Command:
             for line in lines:
                 self.printed.add(line.rstrip("\n"))
 
-    def wait(self) -> int:
-        return self.process.wait(10)
+    def wait(self, within: float = 10) -> int:
+        return self.process.wait(within)
 
     def kill(self, sign: int = signal.SIGKILL) -> None:
         self.process.send_signal(sign)
@@ -80,13 +80,13 @@ class Copy:
                 found.append(f"{entry.name} {command}")
         return found
 
-    def stop(self, sign: int | None = None) -> int:
+    def stop(self, sign: int | None = None, within: float = 10) -> int:
         """With this signal, or else as Ctrl-C does, which all in the terminal's foreground get."""
         if sign is None:
             os.killpg(self.kiosk.process.pid, signal.SIGINT)
         else:
             self.kiosk.kill(sign)
-        return self.kiosk.wait()
+        return self.kiosk.wait(within)
 
     def sweep(self) -> None:
         for process in self.processes():
