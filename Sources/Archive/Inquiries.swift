@@ -31,8 +31,9 @@ struct Inquiries: Sendable {
   mutating func begin(
     _ gaps: [(ledger: LedgerKey, range: ClosedRange<Int>)], at now: ContinuousClock.Instant
   ) -> [Inquiry] {
+    let room = room
     var begun: [Inquiry] = []
-    for gap in gaps where open[gap.ledger.kiosk] == nil && room > 0 {
+    for gap in gaps where open[gap.ledger.kiosk] == nil && begun.count < room {
       let inquiry = Inquiry(ledger: gap.ledger, range: gap.range, sentAt: now, heardAt: now)
       open[gap.ledger.kiosk] = inquiry
       begun.append(inquiry)
