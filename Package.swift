@@ -242,8 +242,9 @@ let package = Package(
       name: "DashboardTests",
       dependencies: [
         "InMemoryBroker",
-        "Dashboard", "Fleet", "JuiceDomain", "KioskMessages", "MessageBroker", "StateFiles",
-        httpTypes, hummingbird, hummingbirdTesting, logging, nioCore, nioEmbedded, nioHTTPTypes,
+        "Dashboard", "Fleet", "JuiceDomain", "KioskMessages", "MessageBroker", "Postgres",
+        "StateFiles", httpTypes, hummingbird, hummingbirdTesting, logging, nioCore, nioEmbedded,
+        nioHTTPTypes,
       ],
       swiftSettings: settings),
     .executableTarget(

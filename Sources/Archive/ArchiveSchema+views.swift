@@ -37,6 +37,10 @@ extension ArchiveSchema {
         ORDER BY before.at DESC, before.seq DESC LIMIT 1
       ) IS DISTINCT FROM 0;
 
+    -- What lasts of it.
+    CREATE VIEW juice.sold_out_now AS
+      SELECT kiosk, fruit, out_since AS since FROM juice.shelf WHERE out_since IS NOT NULL;
+
     CREATE VIEW juice.time_to_restock AS
       SELECT kiosk, fruit, since, until - since AS taken FROM juice.sold_out WHERE until IS NOT NULL;
 

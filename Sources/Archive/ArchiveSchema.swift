@@ -160,6 +160,15 @@ enum ArchiveSchema {
     CREATE INDEX supply_restock ON juice.supply (kiosk, fruit, at, seq) WHERE added > 0;
     CREATE INDEX supply_missed ON juice.supply (at) WHERE added = 0;
 
+    -- Each fruit of each kiosk by the last of these: since when orders miss it, or NULL.
+    CREATE TABLE juice.shelf (
+      kiosk text COLLATE "C" NOT NULL,
+      fruit text COLLATE "C" NOT NULL,
+      out_since timestamptz,
+      PRIMARY KEY (kiosk, fruit)
+    ) WITH (fillfactor = 80);
+    CREATE INDEX shelf_out ON juice.shelf (out_since) WHERE out_since IS NOT NULL;
+
     -- The kiosks of the chain, as somebody has listed them.
     CREATE TABLE juice.kiosk (
       kiosk text COLLATE "C" PRIMARY KEY,

@@ -30,7 +30,7 @@ extension ArchiveStore {
     for sums in Self.sums { try database.run(sums, sums.contains("$1") ? [timeZone] : []) }
   }
 
-  private static let sums = [sales, fruits, cups, supplies]
+  private static let sums = [sales, fruits, cups, supplies, shelves]
 
   /// As the kiosk's own report counts: what a machine has to make when it is made.
   private static let sales = """
@@ -101,5 +101,29 @@ extension ArchiveStore {
     SELECT kiosk, missed.key, epoch, seq, at, 0 FROM fresh, jsonb_each(missing) missed
     WHERE status = 'out_of_stock'
     ON CONFLICT DO NOTHING
+    """
+
+  /// Of the fruits that something has come of: what came last may have come before. Out of stock since the
+  /// first order that missed the fruit after its last restock.
+  private static let shelves = """
+    INSERT INTO shelf (kiosk, fruit, out_since)
+    SELECT kiosk, fruit, (
+      SELECT missed.at FROM supply missed
+      WHERE missed.kiosk = touched.kiosk AND missed.fruit = touched.fruit AND (missed.at, missed.seq) > (
+        SELECT coalesce(max(at), '-infinity'), coalesce(max(seq), 0) FROM (
+          SELECT at, seq FROM supply
+          WHERE supply.kiosk = touched.kiosk AND supply.fruit = touched.fruit AND added > 0
+          ORDER BY at DESC, seq DESC LIMIT 1
+        ) restock
+      )
+      ORDER BY missed.at, missed.seq LIMIT 1
+    )
+    FROM (
+      SELECT DISTINCT kiosk, change.key AS fruit
+      FROM fresh, jsonb_each(CASE WHEN status = 'out_of_stock' THEN missing ELSE changes END) change
+      WHERE status IN ('restocked', 'opened', 'out_of_stock')
+    ) touched
+    ON CONFLICT (kiosk, fruit) DO UPDATE SET out_since = excluded.out_since
+    WHERE shelf.out_since IS DISTINCT FROM excluded.out_since
     """
 }

@@ -56,12 +56,7 @@ package struct ArchiveConfiguration: Sendable, Equatable {
   private mutating func read(_ root: inout Section) {
     root.section("archive") { section in
       section.read("root", .topic, into: &self.root)
-      section.read("database", .text, into: &database)
-      if database.contains(/password\s*=|:[^\/@]*@/) {
-        let complaint = Complaint(
-          "holds a password, which anybody may read here", hint: "name a file: 'password_file'")
-        section.report(complaint, at: "database")
-      }
+      section.readDatabase(into: &database)
       section.read("password_file", .path, into: &passwordFile)
       section.read("batch", .integer(1...65535), into: &batch)
       section.read("session_days", .integer(1...365), into: &sessionDays)
@@ -77,6 +72,18 @@ package struct ArchiveConfiguration: Sendable, Equatable {
         section.report(complaint, at: "client_id")
       }
       return broker
+    }
+  }
+}
+
+extension Section {
+  /// A connection string of libpq.
+  mutating func readDatabase(into database: inout String) {
+    read("database", .text, into: &database)
+    if database.contains(/password\s*=|:[^\/@]*@/) {
+      let complaint = Complaint(
+        "holds a password, which anybody may read here", hint: "name a file: 'password_file'")
+      report(complaint, at: "database")
     }
   }
 }

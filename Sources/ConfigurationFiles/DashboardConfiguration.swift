@@ -1,3 +1,5 @@
+package import Foundation
+
 /// How the dashboard is reached, and where it finds the kiosks; read from a file of its own, as
 /// strictly as `KioskConfiguration`, and with the same variables above it.
 ///
@@ -23,6 +25,10 @@
 /// - `notify.email.username` (text, none), `notify.email.password_file` (path, none): both or neither.
 /// - `notify.post` (list): of each `url` (address of the web) or `url_file` (path of a file that holds
 ///   it), `format` (`text` or `json`, `text`), `token_file` (path, none), `ca_file` (path, none).
+/// - `archive.database` (text, `dbname=juice`): a connection string of libpq, without a password.
+/// - `archive.password_file` (path, none): holds the password of the database's user.
+/// - `archive.time_zone` (IANA name, `UTC`): whose days the archive sums up by.
+/// - `archive.timeout_seconds` (1...60, `5`): for how long a page waits for an answer.
 /// - `broker` (section): see `KioskConfiguration`; the session's name is always a new one.
 package struct DashboardConfiguration: Sendable, Equatable {
   package var root = "kiosk"
@@ -35,6 +41,8 @@ package struct DashboardConfiguration: Sendable, Equatable {
   package var tls: TLS?
   /// `nil`: nobody is told.
   package var notify: Notify?
+  /// `nil`: there is no chain.
+  package var archive: Archive?
   package var broker = KioskConfiguration.Broker()
 
   /// All defaults.
@@ -44,6 +52,20 @@ package struct DashboardConfiguration: Sendable, Equatable {
   package struct TLS: Sendable, Equatable {
     package var certificateFile: String
     package var keyFile: String
+  }
+
+  /// The database that `juice-archive` fills.
+  package struct Archive: Sendable, Equatable {
+    package var database = "dbname=juice"
+    package var passwordFile: String?
+    package var timeZone = TimeZone.gmt
+    package var timeoutSeconds = 5
+
+    /// As `ArchiveConfiguration.readPassword()`.
+    package func readPassword() throws(ConfigurationErrors) -> String? {
+      guard let passwordFile else { return nil }
+      return try PasswordFile.read(passwordFile, key: "archive.password_file")
+    }
   }
 
   /// Reads the file.
@@ -82,6 +104,8 @@ package struct DashboardConfiguration: Sendable, Equatable {
     }
     let isTelling = root.has("notify")
     notify = root.section("notify") { isTelling ? Notify(&$0) : nil }
+    let hasArchive = root.has("archive")
+    archive = root.section("archive") { hasArchive ? Archive(&$0) : nil }
     broker = root.section("broker") {
       KioskConfiguration.Broker(clusterOf: &$0, clientID: "juice-dashboard")
     }
@@ -95,5 +119,14 @@ extension DashboardConfiguration.TLS {
     let keyFile = section.read("key_file", .path)
     guard let certificateFile, let keyFile else { return nil }
     self.init(certificateFile: certificateFile, keyFile: keyFile)
+  }
+}
+
+extension DashboardConfiguration.Archive {
+  fileprivate init(_ section: inout Section) {
+    section.readDatabase(into: &database)
+    section.read("password_file", .path, into: &passwordFile)
+    section.read("time_zone", .timeZone, into: &timeZone)
+    section.read("timeout_seconds", .integer(1...60), into: &timeoutSeconds)
   }
 }

@@ -1,3 +1,4 @@
+import Foundation
 import JuiceDomain
 import Testing
 
@@ -42,6 +43,25 @@ import Testing
     #expect(configuration.tls == .init(certificateFile: "conf/a.crt", keyFile: "/b.key"))
     #expect(configuration.broker.host == "broker.local")
     #expect(configuration.broker.username == "dashboard")
+  }
+
+  @Test func theArchiveIsReadAndLeftOutThereIsNone() throws {
+    #expect(try parse("dashboard: {port: 81}").archive == nil)
+    let yaml = """
+      archive: {database: host=db user=reader, password_file: pw, time_zone: Asia/Seoul,
+        timeout_seconds: 10}
+      """
+    let archive = try #require(try parse(yaml).archive)
+    #expect(archive.database == "host=db user=reader")
+    #expect(archive.passwordFile == "conf/pw")
+    #expect(archive.timeZone.identifier == "Asia/Seoul")
+    #expect(archive.timeoutSeconds == 10)
+    #expect(
+      errors("archive: {database: password=secret, timeout_seconds: 0}") == [
+        "d.yaml:1:11: archive.database: holds a password, which anybody may read here; "
+          + "name a file: 'password_file'",
+        "d.yaml:1:46: archive.timeout_seconds: must be a whole number from 1 to 60, not 0",
+      ])
   }
 
   @Test func whoIsToldIsRead() throws {

@@ -41,6 +41,16 @@ import Testing
     }
   }
 
+  @Test func theRegionOfAUserIsKeptAsItIsWritten() async throws {
+    try await withUserFile { file in
+      let minji = try User.test("minji", .operator)
+      let user = User(
+        name: minji.name, role: .viewer, password: minji.password, region: "서울 North, 2")
+      try file.update { $0[user.name] = user }
+      #expect(try UserFile(path: file.path).users() == [user.name: user])
+    }
+  }
+
   @Test func twoWhoChangeTheFileAtOnceBothDo() async throws {
     try await withUserFile { file in
       let users = try (0..<40).map { try User.test(try #require(User.Name("u\($0)")), .viewer) }

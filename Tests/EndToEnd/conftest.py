@@ -91,10 +91,10 @@ def panel(make_client: MakeClient) -> Client:
 def make_dashboard(tmp_path: Path, broker: Mosquitto) -> Iterator[MakeDashboard]:
     dashboards: list[Dashboard] = []
 
-    def make(**settings) -> Dashboard:
+    def make(archive: dict[str, Any] | None = None, **settings) -> Dashboard:
         folder = tmp_path / f"dashboard{len(dashboards)}"
         folder.mkdir()
-        dashboards.append(Dashboard(folder, broker, settings))
+        dashboards.append(Dashboard(folder, broker, settings, archive=archive))
         return dashboards[-1].start()
 
     yield make

@@ -24,7 +24,7 @@ from ports import free_port
 
 T = TypeVar("T")
 
-PASSWORDS = {"minji": "strawberries", "vera": "only-looking"}
+PASSWORDS = {"minji": "strawberries", "vera": "only-looking", "nora": "in-the-north"}
 
 
 def program() -> str:
@@ -43,7 +43,7 @@ class Dashboard:
 
     def __init__(
         self, folder: Path, broker: Mosquitto, settings: dict[str, Any],
-        notify: dict[str, Any] | None = None,
+        notify: dict[str, Any] | None = None, archive: dict[str, Any] | None = None,
     ) -> None:
         self.folder = folder
         self.port = free_port()
@@ -54,7 +54,7 @@ class Dashboard:
         configuration = {
             "dashboard": {"port": self.port, "users_file": "users", "state_folder": "state"} | settings,
             "broker": {"host": "127.0.0.1", "port": broker.port},
-        } | ({"notify": notify} if notify else {})
+        } | ({"notify": notify} if notify else {}) | ({"archive": archive} if archive else {})
         self.config.write_text(json.dumps(configuration))
         self.add_user("minji", "operator")
         self.add_user("vera", "viewer")
@@ -65,8 +65,8 @@ class Dashboard:
             capture_output=True, timeout=120, env=environment(),
         )
 
-    def add_user(self, name: str, role: str) -> None:
-        done = self.command("user", "add", name, "--role", role, stdin=PASSWORDS[name] + "\n")
+    def add_user(self, name: str, role: str, *more: str) -> None:
+        done = self.command("user", "add", name, "--role", role, *more, stdin=PASSWORDS[name] + "\n")
         assert done.returncode == 0, done.stderr
 
     def start(self) -> "Dashboard":

@@ -213,9 +213,13 @@ def test_the_views_add_up(
         "kiwi|1.00000000000000000000|f"]
     assert view("fruit, taken", "time_to_restock") == ["kiwi|01:00:00"]
     assert view("fruit, until IS NULL", "sold_out WHERE fruit = 'mango'") == ["mango|t"]
+    lasting = "kiosk, fruit, since FROM juice.sold_out"
+    assert view("kiosk, fruit", "sold_out_now") == ["k1|mango"]
+    assert database.query(f"SELECT {lasting} WHERE until IS NULL EXCEPT SELECT {lasting}_now") == ""
     # After a backup was put back.
     tell(client, "k1", event(14, "restocked", 1020, epoch=3, changes={"mango": 5}))
     has(database, "SELECT until - since FROM juice.sold_out WHERE fruit = 'mango'", "00:30:00")
+    assert view("kiosk, fruit", "sold_out_now") == []
 
 
 def test_a_clock_that_is_ahead_is_seen(

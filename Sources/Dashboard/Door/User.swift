@@ -15,10 +15,13 @@ package struct User: Sendable, Hashable {
   package let name: Name
   package let role: Role
   package let password: PasswordHash
+  /// The only one whose kiosks the user sees, by the archive's list; `nil`: all.
+  package let region: String?
 
-  package init(name: Name, role: Role, password: PasswordHash) {
+  package init(name: Name, role: Role, password: PasswordHash, region: String? = nil) {
     self.name = name
     self.role = role
     self.password = password
+    self.region = region
   }
 }

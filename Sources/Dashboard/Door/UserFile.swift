@@ -2,7 +2,8 @@ import Foundation
 import JuiceDomain
 import Synchronization
 
-/// The file of those who may log in: a line for each, `<name> <role> <hash>`.
+/// The file of those who may log in: a line for each, `<name> <role> <hash>`, and
+/// behind it the region if the user has one.
 ///
 /// A change of the file counts at once: who is removed, or gets another password or role, is out.
 package final class UserFile: Sendable {
@@ -36,7 +37,8 @@ package final class UserFile: Sendable {
     for (number, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated()
     where !line.isEmpty && !line.hasPrefix("#") {
       guard let user = User(line: line), users.updateValue(user, forKey: user.name) == nil else {
-        throw UserFileError("\(path):\(number + 1)", "this is no user; a line is: name role hash")
+        throw UserFileError(
+          "\(path):\(number + 1)", "this is no user; a line is: name role hash region")
       }
     }
     known.withLock { $0 = (data, users) }
@@ -104,13 +106,16 @@ extension UserFile {
 }
 
 extension User {
-  fileprivate var line: String { "\(name) \(role.rawValue) \(password)" }
+  fileprivate var line: String {
+    "\(name) \(role.rawValue) \(password)\(region.map { " \($0)" } ?? "")"
+  }
 
   fileprivate init?(line: some StringProtocol) {
-    let words = line.split(separator: " ")
-    guard words.count == 3, let name = Name(words[0]), let role = Role(rawValue: String(words[1])),
+    let words = line.split(separator: " ", maxSplits: 3)
+    guard words.count >= 3, let name = Name(words[0]), let role = Role(rawValue: String(words[1])),
       let password = PasswordHash(words[2])
     else { return nil }
-    self.init(name: name, role: role, password: password)
+    self.init(
+      name: name, role: role, password: password, region: words.count > 3 ? String(words[3]) : nil)
   }
 }

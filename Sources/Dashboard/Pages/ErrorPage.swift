@@ -1,6 +1,7 @@
 import HTTPTypes
 import Hummingbird
 import Logging
+import Postgres
 import StateFiles
 
 enum ErrorPage {
@@ -14,6 +15,12 @@ enum ErrorPage {
       var response = page(visit, status, visit.language(english, korean)).response(visit)
       response.headers[.retryAfter] = refusal.wait.map { String($0) }
       return response
+    case let trouble as ChainTrouble:
+      if case .database(let error) = trouble { logger.error("archive: \(error)") }
+      let text = visit.language(
+        "The archive cannot be asked now, and says where this kiosk is. Try again in a minute.",
+        "키오스크의 지역을 확인할 수 없어요. 잠시 뒤에 다시 시도해 주세요.")
+      return page(visit, .serviceUnavailable, text).response(visit)
     case let error as StateError:
       logger.error("\(error)")
       let text = visit.language(

@@ -26,6 +26,8 @@ struct LocalTime: Sendable {
     "<time datetime=\"\(time.description)\">\(text(time))</time>"
   }
 
+  var today: CivilDate { CivilDate(daysSinceEpoch: local(now).day) }
+
   /// `2026-11-21T14:05`, as a form has it.
   func field(_ time: Timestamp) -> String {
     let (day, minute) = local(time)

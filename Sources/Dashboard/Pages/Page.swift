@@ -63,14 +63,18 @@ struct Page {
       </form>
       """
     }
+    let chain: HTML = "<a href=\"/chain\">\(language("Chain", "체인"))</a>\n"
     let rounds: HTML = "<a href=\"/rounds\">\(language("Rounds", "순회"))</a>\n"
+    let places: HTML? = visit.user.map { user in
+      (visit.hasChain ? chain : .empty) + (user.region == nil ? rounds : .empty)
+    }
     return """
       <header class="bar">
       <a class="brand" href="/"><img src="\(Asset.icon.path)" alt="" width="28" height="28">Juice Kiosk</a>
       <nav aria-label="\(language("Account", "계정"))">
       <a href="/language/\(other.rawValue)?to=\(visit.place.percentEncoded)" lang="\(other.rawValue)" \
       hreflang="\(other.rawValue)" rel="nofollow">\(other("English", "한국어"))</a>
-      \(visit.user == nil ? .empty : rounds)\(user)
+      \(places)\(user)
       </nav>
       </header>
       """

@@ -15,29 +15,33 @@ package struct DashboardServer: Sendable {
   let settings: DashboardSettings
   let users: UserFile
   let link: KioskLink
+  let archive: ChainArchive?
   let sessions = Sessions()
   let door: PasswordDoor
   let rounds: RoundBook
   let now: @Sendable () -> ContinuousClock.Instant
 
   /// - Parameters:
+  ///   - archive: of the chain; `nil`: there is none.
   ///   - cost: what it takes to refuse a name that nobody has: as much as for the others.
   ///   - now: when sessions begin and end, and passwords are tried.
   package init(
-    settings: DashboardSettings, users: UserFile, link: KioskLink,
+    settings: DashboardSettings, users: UserFile, link: KioskLink, archive: ChainArchive? = nil,
     cost: PasswordHash.Cost = .standard,
     now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
   ) {
     self.settings = settings
     self.users = users
     self.link = link
+    self.archive = archive
     door = PasswordDoor(users: users, cost: cost)
     rounds = RoundBook(folder: StateFolder(path: settings.stateFolder))
     self.now = now
   }
 
   var doorkeeper: Doorkeeper {
-    Doorkeeper(settings: settings, sessions: sessions, users: users, now: now)
+    Doorkeeper(
+      settings: settings, sessions: sessions, users: users, now: now, hasChain: archive != nil)
   }
 
   /// What has to run. They are shut down one by one from the last: open pages are let go before
@@ -83,11 +87,13 @@ package struct DashboardServer: Sendable {
       router.get(RouterPath(asset.path)) { _, _ in asset.response }
     }
     addDoor(to: router)
-    let inside = router.group().add(middleware: Inside())
+    let inside = router.group().add(middleware: Inside()).add(
+      middleware: WithinRegion(archive: archive))
     addFleet(to: inside)
     addKiosk(to: inside.group("kiosks/:kiosk"))
     addPanel(to: inside.group("kiosks/:kiosk"))
     addRounds(to: inside.group("rounds"))
+    if let archive { addChain(archive, to: inside.group("chain")) }
     return router
   }
 }

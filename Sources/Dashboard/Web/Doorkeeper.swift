@@ -11,12 +11,14 @@ struct Doorkeeper: RouterMiddleware {
   let sessions: Sessions
   let users: UserFile
   let now: @Sendable () -> ContinuousClock.Instant
+  let hasChain: Bool
 
   func handle(
     _ request: Request, context: PageContext, next: (Request, PageContext) async throws -> Response
   ) async throws -> Response {
     var visit = context
     visit.place = request.uri.string
+    visit.hasChain = hasChain
     if settings.isBehindProxy, let forwarded = request.headers[.forwardedFor] {
       // The last one is what our own proxy has seen; what is before it anybody can make up.
       visit.address =

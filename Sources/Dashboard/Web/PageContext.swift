@@ -18,6 +18,8 @@ struct PageContext: RequestContext {
   var proof = ""
   /// The path and query of this page.
   var place = "/"
+  /// There is an archive to be asked.
+  var hasChain = false
 
   init(source: Source) {
     coreContext = CoreRequestContextStorage(source: source)

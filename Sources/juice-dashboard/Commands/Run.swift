@@ -41,11 +41,12 @@ struct Run: AsyncParsableCommand {
     }
     // Before anything is opened: what is wrong with a file of a password is told now.
     let receivers = try configuration.notify.map { try Notifier.Receiver.all($0) }
+    let archive = try configuration.archive.map { try ChainArchive(ChainSettings($0)) }
     Self.allowManyConnections()
     let link = KioskLink(
       broker: try configuration.broker.makeBroker(), root: configuration.root,
       now: { .now }, logger: logger)
-    let dashboard = DashboardServer(settings: settings, users: users, link: link)
+    let dashboard = DashboardServer(settings: settings, users: users, link: link, archive: archive)
     // The server's own lines are about connections, which no kiosk owner asks for.
     var quiet = logger
     quiet.logLevel = max(logger.logLevel, .warning)
@@ -91,6 +92,18 @@ struct Run: AsyncParsableCommand {
     guard getrlimit(resource, &limit) == 0 else { return }
     limit.rlim_cur = min(limit.rlim_max, 65_536)
     setrlimit(resource, &limit)
+  }
+}
+
+extension ChainSettings {
+  fileprivate init(_ archive: DashboardConfiguration.Archive) throws(Failure) {
+    let password: String?
+    do throws(ConfigurationErrors) { password = try archive.readPassword() } catch {
+      throw Failure(error)
+    }
+    self.init(
+      database: archive.database, password: password, timeZone: archive.timeZone.identifier,
+      timeout: .seconds(archive.timeoutSeconds))
   }
 }
 

@@ -3,6 +3,7 @@ import ConfigurationFiles
 import Dashboard
 import Foundation
 import JuiceDomain
+import KioskMessages
 import Program
 
 struct UserCommands: ParsableCommand {
@@ -25,6 +26,13 @@ struct UserCommands: ParsableCommand {
     @Option(help: "viewer (sees everything) or operator (restocks too).")
     var role: User.Role = .viewer
 
+    @Option(
+      help: ArgumentHelp(
+        "The only region whose kiosks the user sees.",
+        discussion: "By the list of the archive. Left out: the user sees all kiosks."),
+      transform: regionName)
+    var region: String?
+
     @Flag(help: "Make a password up, and print it.")
     var generate = false
 
@@ -34,7 +42,8 @@ struct UserCommands: ParsableCommand {
       let file = try options.userFile()
       let password = generate ? Self.madeUp : try Self.read()
       let user = User(
-        name: name, role: role, password: try PasswordHash(of: password, cost: .standard))
+        name: name, role: role, password: try PasswordHash(of: password, cost: .standard),
+        region: region)
       do throws(UserFileError) {
         try file.update { $0[name] = user }
       } catch {
@@ -109,7 +118,8 @@ struct UserCommands: ParsableCommand {
       do throws(UserFileError) {
         let users = try file.users().values
         for user in users.sorted(by: { $0.name < $1.name }) {
-          StandardOutput.write("\(user.name) \(user.role.rawValue)")
+          StandardOutput.write(
+            "\(user.name) \(user.role.rawValue)\(user.region.map { " \($0)" } ?? "")")
         }
       } catch {
         throw Failure(error)
@@ -134,4 +144,13 @@ private func userName(_ text: String) throws -> User.Name {
     throw ValidationError("A name is 1 to 64 of A-Z a-z 0-9 _ -.")
   }
   return name
+}
+
+/// As `juice-archive kiosks load` takes it.
+private func regionName(_ text: String) throws -> String {
+  let words = text.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+  guard !words.isEmpty, words.unicodeScalars.count <= 64,
+    !words.unicodeScalars.contains(where: \.isControl)
+  else { throw ValidationError("A region is 1 to 64 characters to be seen on one line.") }
+  return words
 }

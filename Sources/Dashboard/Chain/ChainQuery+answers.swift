@@ -1,0 +1,217 @@
+import JuiceDomain
+import KioskMessages
+import Postgres
+
+/// Two spans of whole days, the later one until yesterday.
+struct ChainPeriod: Sendable, Equatable {
+  /// What may be compared.
+  static let lengths = [7, 28]
+
+  /// As PostgreSQL reads it.
+  let today: CivilDate
+  let days: Int
+
+  fileprivate func day(before days: Int) -> String { "'\(today)'::date - \(days)" }
+
+  /// Which days these are.
+  fileprivate var condition: String { "day >= \(day(before: 2 * days)) AND day < '\(today)'::date" }
+
+  /// A sum in the later span, and in the earlier one.
+  fileprivate func sums(_ column: String) -> String {
+    """
+    coalesce(sum(\(column)) FILTER (WHERE day >= \(day(before: days))), 0),
+      coalesce(sum(\(column)) FILTER (WHERE day < \(day(before: days))), 0)
+    """
+  }
+}
+
+/// So many and not more, from one on.
+struct ChainSlice: Sendable {
+  static let length = 100
+
+  /// From 1.
+  let page: Int
+  let pages: Int
+  let count: Int
+
+  /// - Parameter page: as it was asked for.
+  init(page: Int, of count: Int) {
+    self.count = count
+    pages = max(1, (count + Self.length - 1) / Self.length)
+    self.page = min(max(1, page), pages)
+  }
+
+  fileprivate var limit: String { "LIMIT \(Self.length) OFFSET \((page - 1) * Self.length)" }
+}
+
+/// What happens to kiosks that somebody has to see to.
+enum ChainMatter: String, CaseIterable, Sendable {
+  case soldOut = "sold-out"
+  case missing, conflicts, clocks
+
+  /// In rows of kiosk, what, from, to, how much and a time.
+  fileprivate var view: String {
+    switch self {
+    case .soldOut:
+      """
+      SELECT kiosk, fruit AS what, NULL::bigint AS low, NULL::bigint AS high, NULL::bigint AS amount, since AS at
+      FROM juice.sold_out_now
+      """
+    case .missing:
+      "SELECT kiosk, epoch::text AS what, first AS low, last AS high, entries AS amount, since AS at FROM juice.missing"
+    case .conflicts:
+      """
+      SELECT kiosk, epoch::text AS what, min(seq) AS low, max(seq) AS high, count(*) AS amount, max(noticed) AS at
+      FROM juice.conflict GROUP BY kiosk, epoch
+      """
+    case .clocks:
+      """
+      SELECT kiosk, NULL::text AS what, NULL::bigint AS low, NULL::bigint AS high,
+        extract(epoch FROM ahead)::bigint AS amount, latest AS at
+      FROM juice.clock_ahead
+      """
+    }
+  }
+
+  fileprivate var order: String {
+    switch self {
+    case .soldOut, .missing: "at, kiosk, what, high"
+    case .conflicts: "at DESC, kiosk, what"
+    case .clocks: "amount DESC, kiosk, at"
+    }
+  }
+}
+
+extension ChainQuery {
+  /// Whether the user may know of a kiosk.
+  func knows(_ kiosk: KioskID) throws(DatabaseError) -> Bool {
+    try count("SELECT count(*) FROM own WHERE kiosk = $2", [kiosk.text]) > 0
+  }
+
+  /// Region, kiosks, and how many of them are offline.
+  func regions() throws(DatabaseError) -> [Row] {
+    try rows(
+      """
+      SELECT region, count(*), count(*) FILTER (WHERE NOT is_online)
+      FROM own LEFT JOIN juice.presence USING (kiosk) GROUP BY region ORDER BY region = '', region LIMIT 1000
+      """)
+  }
+
+  /// Region, currency, and two spans each of takings, glasses, and orders that were out of stock.
+  func sales(_ period: ChainPeriod) throws(DatabaseError) -> [Row] {
+    try rows(
+      """
+      , sold (kiosk, currency, amount, amount_before, glasses, glasses_before, short, short_before) AS (
+        SELECT kiosk, currency, \(period.sums("amount")), \(period.sums("glasses")), \(period.sums("out_of_stock"))
+        FROM juice.sales_day WHERE \(period.condition) GROUP BY kiosk, currency
+      )
+      SELECT region, currency, sum(amount), sum(amount_before), sum(glasses), sum(glasses_before),
+        sum(short), sum(short_before)
+      FROM own JOIN sold USING (kiosk) GROUP BY region, currency ORDER BY region, currency LIMIT 4000
+      """)
+  }
+
+  /// Which kiosks match: part of an id, a name or a place, and a region.
+  private static let matching = """
+    own WHERE strpos(lower(concat_ws(' ', kiosk, name, place)), lower($2)) > 0
+      AND ($3::text IS NULL OR region = $3)
+    """
+
+  func count(matching text: String, in region: String?) throws(DatabaseError) -> Int {
+    try count("SELECT count(*) FROM \(Self.matching)", [text, region])
+  }
+
+  /// Kiosk, region, name, place, whether it is online, since when; then two spans of glasses and of orders
+  /// that were out of stock.
+  func kiosks(
+    matching text: String, in region: String?, _ slice: ChainSlice, _ period: ChainPeriod
+  ) throws(DatabaseError) -> [Row] {
+    try rows(
+      """
+      , shown AS MATERIALIZED (SELECT * FROM \(Self.matching) ORDER BY region, kiosk \(slice.limit))
+      SELECT kiosk, region, name, place, is_online, \(Self.milliseconds("since")), sold.*
+      FROM shown LEFT JOIN juice.presence USING (kiosk) CROSS JOIN LATERAL (
+        SELECT \(period.sums("glasses")), \(period.sums("out_of_stock"))
+        FROM juice.sales_day WHERE sales_day.kiosk = shown.kiosk AND \(period.condition)
+      ) sold ORDER BY region, kiosk
+      """, [text, region])
+  }
+
+  /// The same of one kiosk; `nil` if the user sees none of that id.
+  func kiosk(_ kiosk: KioskID, _ period: ChainPeriod) throws(DatabaseError) -> Row? {
+    try rows(
+      """
+      , shown AS MATERIALIZED (SELECT * FROM own WHERE kiosk = $2)
+      SELECT kiosk, region, name, place, is_online, \(Self.milliseconds("since")), sold.*,
+        (SELECT \(Self.milliseconds("max(heard)")) FROM juice.ledger WHERE ledger.kiosk = shown.kiosk)
+      FROM shown LEFT JOIN juice.presence USING (kiosk) CROSS JOIN LATERAL (
+        SELECT \(period.sums("glasses")), \(period.sums("out_of_stock"))
+        FROM juice.sales_day WHERE sales_day.kiosk = shown.kiosk AND \(period.condition)
+      ) sold
+      """, [kiosk.text]
+    ).first
+  }
+
+  /// Kiosk, currency, and two spans of takings, of those that are shown.
+  func takings(
+    of kiosks: [KioskID], _ period: ChainPeriod
+  ) throws(DatabaseError) -> [Row] {
+    try rows(
+      """
+      SELECT kiosk, currency, \(period.sums("amount")) FROM own JOIN juice.sales_day USING (kiosk)
+      WHERE kiosk = ANY ($2::text[]) AND \(period.condition) AND currency <> ''
+      GROUP BY kiosk, currency ORDER BY kiosk, currency
+      """, ["{\(kiosks.map(\.text).joined(separator: ","))}"])
+  }
+
+  /// Juice, two spans of glasses and two of orders that were out of stock.
+  func juices(of kiosk: KioskID, _ period: ChainPeriod) throws(DatabaseError) -> [Row] {
+    try rows(
+      """
+      SELECT juice, \(period.sums("glasses")), \(period.sums("out_of_stock"))
+      FROM own JOIN juice.sales USING (kiosk) WHERE kiosk = $2 AND \(period.condition) AND juice <> ''
+      GROUP BY juice ORDER BY 2 DESC, juice LIMIT 100
+      """, [kiosk.text])
+  }
+
+  /// The last entries that have come: time, status, source, juice, quantity, reason, amount and currency.
+  func entries(of kiosk: KioskID) throws(DatabaseError) -> [Row] {
+    try rows(
+      """
+      SELECT \(Self.milliseconds("at")), status, source, juice, quantity, reason, amount, currency
+      FROM (
+        SELECT kiosk, epoch FROM own JOIN juice.ledger USING (kiosk) WHERE kiosk = $2
+        ORDER BY heard DESC, epoch DESC LIMIT 1
+      ) newest JOIN juice.event USING (kiosk, epoch) ORDER BY seq DESC LIMIT 20
+      """, [kiosk.text])
+  }
+
+  /// - Parameter kiosk: of which; `nil`: of all.
+  func count(of matter: ChainMatter, at kiosk: KioskID? = nil) throws(DatabaseError) -> Int {
+    try count(
+      "SELECT count(*) FROM own JOIN (\(matter.view)) matter USING (kiosk) \(Self.condition(kiosk))",
+      Self.value(kiosk))
+  }
+
+  /// Kiosk, region, name, place, what, from, to, how much, when.
+  func rows(
+    of matter: ChainMatter, _ slice: ChainSlice, at kiosk: KioskID? = nil
+  ) throws(DatabaseError) -> [Row] {
+    try rows(
+      """
+      SELECT kiosk, region, name, place, what, low, high, amount, \(Self.milliseconds("at"))
+      FROM own JOIN (\(matter.view)) matter USING (kiosk) \(Self.condition(kiosk))
+      ORDER BY \(matter.order) \(slice.limit)
+      """, Self.value(kiosk))
+  }
+
+  private static func condition(_ kiosk: KioskID?) -> String {
+    kiosk == nil ? "" : "WHERE kiosk = $2"
+  }
+
+  private static func value(_ kiosk: KioskID?) -> [String?] { kiosk.map { [$0.text] } ?? [] }
+
+  private static func milliseconds(_ time: String) -> String {
+    "(extract(epoch FROM \(time)) * 1000)::bigint"
+  }
+}

@@ -1,0 +1,220 @@
+import JuiceDomain
+import KioskMessages
+
+/// A row for each region.
+struct ChainRegionsPage {
+  let frame: ChainFrame
+  let period: ChainPeriod
+  let regions: [ChainQuery.Row]
+  let sales: [ChainQuery.Row]
+  /// How many there are of each.
+  let matters: [ChainMatter: Int]
+
+  private var language: Language { frame.language }
+
+  func page() -> Page {
+    let sales = Dictionary(grouping: sales) { $0[0] }
+    let rows: [HTML] = regions.map { row in
+      let sales = sales[row[0]] ?? []
+      func sum(_ column: Int) -> Int { sales.reduce(0) { $0 + $1.number(column) } }
+      let address = ChainKiosksPage.address(region: row[0], days: period.days)
+      return """
+        <tr><th scope="row"><a href="\(address)">\(frame.region(row[0]))</a></th>
+        <td>\(row.number(1))</td><td>\(row.number(2) > 0 ? "<b class=\"number bad\">\(row.number(2))</b>" as HTML : "0")</td>
+        \(frame.change(sum(4), sum(5)))\(frame.money(sales.filter { !$0[1].isEmpty }))
+        \(frame.change(sum(6), sum(7), isGood: false))</tr>
+
+        """
+    }
+    let heads = [
+      language("Region", "지역"), language("Kiosks", "키오스크"), language("Offline", "오프라인"),
+      language("Glasses", "잔"), language("Takings", "매출"),
+      language("Orders out of stock", "품절로 못 받은 주문"),
+    ]
+    let empty = language(
+      "No kiosk is listed, and none has told anything yet: juice-archive kiosks load FILE.",
+      "아직 키오스크가 없어요: juice-archive kiosks load FILE.")
+    return frame.page(
+      """
+      <dl class="tiles">\(tiles)</dl>
+      \(frame.choice(period) { "/chain?days=\($0)" })
+      \(rows.isEmpty ? "<p class=\"empty\">\(empty)</p>" : frame.table(heads, rows))
+      """)
+  }
+
+  private var tiles: [HTML] {
+    func sum(_ column: Int) -> Int { regions.reduce(0) { $0 + $1.number(column) } }
+    let counts: [(String, Int, HTML)] =
+      [
+        (language("Kiosks", "키오스크"), sum(1), ""), (language("Offline", "오프라인"), sum(2), "bad"),
+      ]
+      + ChainMatter.allCases.map { matter in
+        (
+          ChainFrame.Tab.matter(matter).name(language), matters[matter] ?? 0,
+          matter == .soldOut ? "bad" : "warn"
+        )
+      }
+    return counts.map { name, count, style in
+      "<div class=\"tile \(count > 0 ? style : .empty)\"><dt>\(name)</dt><dd>\(count)</dd></div>\n"
+    }
+  }
+}
+
+/// Kiosks, a hundred at a time.
+struct ChainKiosksPage {
+  let frame: ChainFrame
+  let period: ChainPeriod
+  let filter: String
+  /// `nil`: all.
+  let region: String?
+  let slice: ChainSlice
+  let kiosks: [ChainQuery.Row]
+  let takings: [ChainQuery.Row]
+
+  private var language: Language { frame.language }
+
+  static func address(filter: String = "", region: String? = nil, days: Int, page: Int = 1)
+    -> String
+  {
+    let region = region.map { "&region=\($0.percentEncoded)" } ?? ""
+    return "/chain/kiosks?q=\(filter.percentEncoded)\(region)&days=\(days)&page=\(page)"
+  }
+
+  func page() -> Page {
+    let money = Dictionary(grouping: takings) { $0[0] }
+    let rows = kiosks.compactMap { row -> HTML? in
+      guard let id = row.kiosk(0) else { return nil }
+      return """
+        <tr id="row-\(id)">\(frame.name(id, row.text(2), place: row.text(3)))
+        <td>\(frame.region(row[1]))</td><td>\(frame.presence(row.truth(4), since: row.time(5)))</td>
+        \(frame.change(row.number(6), row.number(7)))\(frame.money(money[row[0]] ?? []))
+        \(frame.change(row.number(8), row.number(9), isGood: false))</tr>
+
+        """
+    }
+    let heads = [
+      language("Kiosk", "키오스크"), language("Region", "지역"), language("Way up", "연결"),
+      language("Glasses", "잔"), language("Takings", "매출"),
+      language("Orders out of stock", "품절로 못 받은 주문"),
+    ]
+    let find = language("Find", "찾기")
+    let kept: HTML? = region.map { "<input type=\"hidden\" name=\"region\" value=\"\($0)\">" }
+    let chosen: HTML? = region.map { name in
+      """
+      <p>\(language("Region", "지역")): <b>\(frame.region(name))</b> ·
+      <a href="\(Self.address(filter: filter, days: period.days))">\(language("all regions", "모든 지역"))</a></p>
+      """
+    }
+    return frame.page(
+      """
+      <form class="filter" role="search">\(kept)<input type="hidden" name="days" value="\(period.days)">
+      <input type="search" name="q" value="\(filter)" maxlength="100" aria-label="\(find)" \
+      placeholder="\(language("Id, name, place", "아이디, 이름, 위치"))">
+      <button>\(find)</button>
+      </form>
+      \(chosen)\(frame.choice(period) { Self.address(filter: filter, region: region, days: $0) })
+      <p class="muted" id="count">\(language("\(slice.count) kiosks", "키오스크 \(slice.count)개"))</p>
+      \(rows.isEmpty ? "<p class=\"empty\">\(language("No kiosk matches.", "찾는 키오스크가 없어요."))</p>" : frame.table(heads, rows))
+      \(frame.links(slice) { Self.address(filter: filter, region: region, days: period.days, page: $0) })
+      """)
+  }
+}
+
+/// What is sold out, missing, in conflict, or off its time, a hundred at a time.
+struct ChainMatterPage {
+  let frame: ChainFrame
+  let matter: ChainMatter
+  let slice: ChainSlice
+  let rows: [ChainQuery.Row]
+
+  func page() -> Page {
+    let list = ChainMatterList(frame: frame, matter: matter, rows: rows)
+    return frame.page(
+      """
+      <p class="muted">\(list.explanation)</p>
+      <p class="muted" id="count">\(frame.language("\(slice.count) in all", "모두 \(slice.count)건"))</p>
+      \(list.html)
+      \(frame.links(slice) { "/chain/\(matter.rawValue)?page=\($0)" })
+      """)
+  }
+}
+
+/// The rows of it.
+struct ChainMatterList {
+  let frame: ChainFrame
+  let matter: ChainMatter
+  let rows: [ChainQuery.Row]
+  /// Leaves out which kiosk it is.
+  var isOfOne = false
+
+  private var language: Language { frame.language }
+
+  var explanation: String {
+    switch matter {
+    case .soldOut:
+      language(
+        "An order has missed the fruit, and nobody has brought any since.",
+        "이 과일이 없어서 주문을 못 받았고, 그 뒤로 채워지지 않았어요.")
+    case .missing:
+      language(
+        "Entries that have not come. Seconds old, they are mostly on their way.",
+        "아직 오지 않은 기록이에요. 몇 초 전이라면 대개 오는 중이에요.")
+    case .conflicts:
+      language(
+        "Entries under a number that has come before with another content: a ledger copied by hand, or two kiosks with one id.",
+        "같은 번호로 다른 내용이 온 기록이에요: 장부를 손으로 복사했거나 같은 아이디의 키오스크가 둘이에요.")
+    case .clocks:
+      language(
+        "Kiosks whose clock is ahead: what they sell counts for a day to come.",
+        "시계가 앞선 키오스크예요: 판매가 앞날의 것으로 잡혀요.")
+    }
+  }
+
+  var html: HTML {
+    guard !rows.isEmpty else {
+      return "<p class=\"empty\">\(language("None.", "없어요."))</p>"
+    }
+    let heads =
+      switch matter {
+      case .soldOut: [language("Fruit", "과일"), language("Since", "언제부터")]
+      case .missing:
+        [
+          language("Ledger", "장부"), language("Entries", "기록"), language("How many", "수"),
+          language("Found", "발견"),
+        ]
+      case .conflicts:
+        [
+          language("Ledger", "장부"), language("Entries", "기록"), language("How many", "수"),
+          language("Last noticed", "마지막 발견"),
+        ]
+      case .clocks: [language("Ahead by", "앞선 시간"), language("Its last entry", "마지막 기록")]
+      }
+    let kiosk = isOfOne ? [] : [language("Kiosk", "키오스크"), language("Region", "지역")]
+    return frame.table(kiosk + heads, rows.compactMap(line))
+  }
+
+  private func line(_ row: ChainQuery.Row) -> HTML? {
+    guard let id = row.kiosk(0) else { return nil }
+    let kiosk: HTML =
+      isOfOne
+      ? .empty
+      : "\(frame.name(id, row.text(2), place: row.text(3)))<td>\(frame.region(row[1]))</td>"
+    let time: HTML = row.time(8).map { "\(frame.moment.html($0))" } ?? .empty
+    let facts: HTML =
+      switch matter {
+      case .soldOut:
+        """
+        <td>\(row[4])</td><td>\(time) <span class="muted">\(row.time(8).map { frame.moment.distance($0) } ?? "")</span></td>
+        """
+      case .missing, .conflicts:
+        """
+        <td>\(row[4])</td><td>\(row[5])\(row[5] == row[6] ? .empty : "–\(row[6])" as HTML)</td>
+        <td>\(row.number(7))</td><td>\(time)</td>
+        """
+      case .clocks:
+        // With the year.
+        "<td>\(language.length(ofMinutes: row.number(7) / 60))</td><td>\(row.time(8)?.description ?? "")</td>"
+      }
+    return "<tr>\(kiosk)\(facts)</tr>\n"
+  }
+}

@@ -1,0 +1,31 @@
+import JuiceDomain
+import KioskMessages
+import Postgres
+import Testing
+
+@testable import Dashboard
+
+@Suite struct ChainTests {
+  @Test(arguments: [
+    (1, 0, 1, 1), (2, 0, 1, 1), (-3, 250, 1, 3), (3, 250, 3, 3), (4, 250, 3, 3), (1, 100, 1, 1),
+    (2, 101, 2, 2), (Int.max, 10_000, 100, 100),
+  ])
+  func aPageThatIsNotThereIsTheNearest(asked: Int, count: Int, page: Int, pages: Int) {
+    let slice = ChainSlice(page: asked, of: count)
+    #expect((slice.page, slice.pages) == (page, pages))
+  }
+
+  /// Nothing listens there: each query fails at once, and the one after it is tried anew.
+  @Test func aDatabaseThatIsAwayIsSaidToBe() async throws {
+    let archive = ChainArchive(
+      ChainSettings(database: "host=/nowhere dbname=juice", timeout: .seconds(2)))
+    let user = try User.test("vera", .viewer)
+    for _ in 0..<3 {
+      let error = await #expect(throws: ChainTrouble.self) {
+        try await archive.ask(user) { query throws(DatabaseError) in try query.knows("k1") }
+      }
+      guard case .database(let reason) = error else { return #expect(Bool(false)) }
+      #expect(reason.state == "")
+    }
+  }
+}

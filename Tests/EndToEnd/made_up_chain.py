@@ -1,0 +1,55 @@
+"""The archive of a chain whose kiosks are made up: rows as juice-archive would have put them there."""
+
+import subprocess
+from pathlib import Path
+
+from archive import program
+from kiosk import ROOT, environment
+from postgres import Postgres
+
+
+def load(database: Postgres, folder: Path, lines: list[str]) -> None:
+    """The list of kiosks; makes the tables, too."""
+    (folder / "kiosks.csv").write_text("\n".join(["id,region,name,place", *lines, ""]))
+    (folder / "archive.yaml").write_text(f"archive: {{database: '{database.database}'}}\n")
+    subprocess.run(
+        [program(), "kiosks", "load", folder / "kiosks.csv", "--config", folder / "archive.yaml"],
+        check=True, capture_output=True, timeout=60, env=environment(), cwd=ROOT)
+
+
+def fill(database: Postgres, days: int = 14) -> None:
+    """What the kiosks of the list have sold until yesterday: this week twice as much as the one before. Every
+    tenth is sold out of kiwi since two hours, every fiftieth is offline since three."""
+    made_up = "(SELECT kiosk, row_number() OVER (ORDER BY kiosk) - 1 AS number FROM juice.kiosk) made_up"
+    for statement in (
+        f"""INSERT INTO juice.ledger (kiosk, epoch, low, high, summed, latest, heard)
+          SELECT kiosk, 7, 1, 20, 20, now(), now() FROM {made_up}""",
+        f"""INSERT INTO juice.presence (kiosk, is_online, since)
+          SELECT kiosk, number % 50 <> 1, now() - interval '3 hours' FROM {made_up}""",
+        f"""INSERT INTO juice.sales_day
+          (day, kiosk, juice, currency, glasses, orders, out_of_stock, rejected, failed, amount)
+          SELECT current_date - day, kiosk, juice, 'EUR', CASE WHEN day <= 7 THEN 2 ELSE 1 END, 1,
+            CASE WHEN day <= 7 THEN 1 ELSE 2 END, 0, 0, CASE WHEN day <= 7 THEN 7.00 ELSE 3.50 END
+          FROM {made_up}, generate_series(1, {days}) day,
+            unnest('{{banana,kiwi,mango,mango_kiwi,pineapple,strawberry,strawberry_banana}}'::text[]) juice
+          ORDER BY 1, 2""",
+        f"""INSERT INTO juice.shelf (kiosk, fruit, out_since)
+          SELECT kiosk, fruit, CASE WHEN fruit = 'kiwi' AND number % 10 = 0 THEN now() - interval '2 hours' END
+          FROM {made_up}, unnest('{{banana,kiwi,mango,pineapple,strawberry}}'::text[]) fruit""",
+        """ANALYZE juice.shelf, juice.kiosk, juice.ledger, juice.presence, juice.sales_day""",
+    ):
+        database.query(statement)
+
+
+def disturb(database: Postgres, kiosk: str) -> None:
+    """A kiosk with a gap, a conflict, a clock that is ahead, and the latest entries."""
+    database.query(f"""
+        INSERT INTO juice.gap (kiosk, epoch, first, last, since, due)
+          VALUES ('{kiosk}', 7, 11, 15, now() - interval '1 hour', now());
+        INSERT INTO juice.event (kiosk, epoch, seq, at, status, source, juice, quantity, amount, currency)
+          SELECT '{kiosk}', 7, seq, now() - (21 - seq) * interval '1 minute', 'ready', 'order/p1', 'kiwi', 2, 7, 'EUR'
+          FROM generate_series(1, 20) seq;
+        INSERT INTO juice.conflict (kiosk, epoch, seq, at, status, digest)
+          VALUES ('{kiosk}', 7, 3, now(), 'open', md5('{kiosk}')::uuid);
+        UPDATE juice.ledger SET latest = now() + interval '400 days' WHERE kiosk = '{kiosk}';
+    """)

@@ -1,0 +1,204 @@
+"""The dashboard over a chain: pages from PostgreSQL, for whoever may see them, and what a database that is
+away does to them."""
+
+import os
+import re
+import select
+import signal
+from pathlib import Path
+from typing import Iterator
+
+import pytest
+
+from arrivals import eventually
+from client import Client
+from conftest import MakeBrowser, MakeClient, MakeDashboard
+from dashboard import PASSWORDS, Dashboard
+from made_up_chain import disturb, fill, load
+from postgres import Postgres
+from visitor import Elements, Visitor
+
+HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>"
+QUOTES = "\"' onmouseover=alert(3) x='"
+LISTS = ["/chain", "/chain/kiosks", "/chain/sold-out", "/chain/missing", "/chain/conflicts", "/chain/clocks"]
+
+
+@pytest.fixture(scope="module")
+def archive(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Postgres]:
+    """k0 to k119 in the north, s0 to s129 in the south; of each, the first is in trouble, and one that is not
+    listed."""
+    database = Postgres().start()
+    load(database, tmp_path_factory.mktemp("chain"), [
+        f'k0,North,"{HOSTILE}","{QUOTES.replace(chr(34), chr(34) * 2)}"',
+        *[f"k{number},North,Kiosk {number},Street {number}" for number in range(1, 120)],
+        *[f"s{number},남쪽,가게 {number},{number}번지" for number in range(130)],
+    ])
+    fill(database)
+    for kiosk in ("k0", "s0"):
+        disturb(database, kiosk)
+    database.query("INSERT INTO juice.ledger VALUES ('stray', 1, 1, 1, 1, now(), now())")
+    yield database
+    database.close()
+
+
+@pytest.fixture
+def dashboard(make_dashboard: MakeDashboard, archive: Postgres) -> Dashboard:
+    if not archive.process:
+        archive.start()
+    # Its own users and their names; nora sees the north only.
+    dashboard = make_dashboard(archive={"database": archive.database, "timeout_seconds": 60})
+    dashboard.add_user("nora", "operator", "--region", "North")
+    return dashboard
+
+
+@pytest.fixture
+def visit(dashboard: Dashboard) -> Iterator[Visitor]:
+    visitor = Visitor(dashboard.port).log_in("vera", PASSWORDS["vera"])
+    yield visitor
+    visitor.close()
+
+
+@pytest.fixture
+def north(dashboard: Dashboard) -> Iterator[Visitor]:
+    visitor = Visitor(dashboard.port).log_in("nora", PASSWORDS["nora"])
+    yield visitor
+    visitor.close()
+
+
+def text(visitor: Visitor, path: str) -> str:
+    """What is to be read, in one line, with a space after each cell."""
+    answer = visitor.get(path)
+    assert answer.status == 200, answer.text
+    return " ".join(Elements(re.sub("(</t[hd]>|<dd>)", r"\1 ", answer.text)).text.split())
+
+
+def test_regions_and_their_kiosks_are_compared(visit: Visitor) -> None:
+    page = text(visit, "/chain")
+    # 7 days, 7 juices: two glasses this week and one the week before.
+    assert "North 120 3 11760 +100% 41160.00 EUR +100% 5880 −50%" in page
+    assert "남쪽 130 2 12740 +100%" in page and "not listed 1 0 0 0" in page
+    assert "Kiosks 251 Offline 5 Sold out 25 Gaps 2 Conflicts 2 Clocks 2" in page
+    # Nothing was sold before: nothing to compare with.
+    assert "North 120 3 17640 61740.00 EUR 17640 남쪽" in text(visit, "/chain?days=28")
+    page = text(visit, "/chain/kiosks?q=%EA%B0%80%EA%B2%8C%207")
+    assert "11 kiosks" in page and "가게 7 s7 7번지 남쪽 online 98 +100% 343.00 EUR +100% 49 −50%" in page
+
+
+def test_a_hundred_are_on_a_page(visit: Visitor) -> None:
+    shown: list[str] = []
+    for page in (1, 2, 3):
+        answer = visit.get(f"/chain/kiosks?page={page}")
+        shown += sorted(each for each in Elements(answer.text).attributes["id"] if each.startswith("row-"))
+        assert len(shown) == min(100 * page, 251)
+    assert len(set(shown)) == 251
+    assert visit.get("/chain/kiosks?page=99999999999999999999").status == 200
+    assert 'aria-current="page">3<' in visit.get("/chain/kiosks?page=999").text
+
+
+def test_what_somebody_has_to_see_to_is_told(visit: Visitor) -> None:
+    page = text(visit, "/chain/sold-out")
+    assert "25 in all" in page and "가게 0 s0 0번지 남쪽 kiwi" in page and re.search(r"kiwi \S+ 2 h", page)
+    assert "11–15" in text(visit, "/chain/missing")
+    assert "가게 0 s0 0번지 남쪽 7 3 1" in text(visit, "/chain/conflicts")
+    assert "400 days" in text(visit, "/chain/clocks")
+    page = text(visit, "/chain/kiosks/k0")
+    for word in ("Sold out", "Gaps", "Conflicts", "Clocks", "kiwi × 2", "7 EUR", "as of"):
+        assert word in page, word
+
+
+def test_what_a_kiosk_is_called_is_no_markup(visit: Visitor) -> None:
+    for path in [*LISTS[1:], "/chain/kiosks/k0", "/chain/kiosks?q=%3Cscript%3E", "/chain/kiosks?region=%22%3E%3Cimg"]:
+        answer = visit.get(path)
+        page = Elements(answer.text)
+        assert "img" not in page.tags or page.attributes.get("onerror") is None, path
+        assert not {"onerror", "onmouseover"} & page.attributes.keys(), path
+        assert "alert" not in "".join(page.attributes.get("src", [])), path
+        assert "<script>alert" not in answer.text, path
+    assert HOSTILE in text(visit, "/chain/kiosks/k0")
+    for odd in ("'; DROP TABLE juice.kiosk; --", "%00", "$1", "\\"):
+        assert visit.get(f"/chain/kiosks?q={odd.replace(' ', '%20')}").status == 200
+    assert "251 kiosks" in text(visit, "/chain/kiosks")
+
+
+def test_a_user_of_a_region_sees_nothing_of_another(
+    north: Visitor, make_client: MakeClient, archive: Postgres
+) -> None:
+    client: Client = make_client()
+    for kiosk in ("k1", "s1"):
+        client.publish(f"kiosk/{kiosk}/status", "online", retain=True)
+    # Both are known by what they tell.
+    eventually(lambda: north.get("/kiosks/k1").status == 200)
+    for path in LISTS:
+        for query in ("", "?page=2", "?region=%EB%82%A8%EC%AA%BD", "?q=s1", "?q=%EA%B0%80%EA%B2%8C", "?region="):
+            page = text(north, path + query)
+            assert "가게" not in page and "s0" not in page and "s1" not in page, path + query
+            assert "stray" not in page and "not listed" not in page.replace("Region: not listed", ""), path + query
+            if "region=" not in query:
+                assert "남쪽" not in page, path + query
+    assert "North 120 3" in text(north, "/chain") and "1 in all" in text(north, "/chain/missing")
+    assert north.get("/").place == "/chain"
+    for path in (
+        "/chain/kiosks/s0", "/chain/kiosks/stray", "/kiosks/s1", "/kiosks/s1/live", "/kiosks/s1/panel", "/live",
+        "/kiosks/s1/display", "/rounds", "/rounds/new", "/chain/kiosks/s0?region=North", "//kiosks/s1",
+        "/kiosks/%731", "/Kiosks/s1",
+    ):
+        assert north.get(path).status == 404, path
+    proof = north.get("/kiosks/k1").proof
+    for path in ("/kiosks/s1/restock", "/kiosks/s1/service", "/kiosks/s1/job", "/kiosks/s1/panel", "/rounds"):
+        assert north.post(path, proof=proof, id="r1", service="closed").status == 404, path
+    # A kiosk that moves is seen no more, at once.
+    archive.query("UPDATE juice.kiosk SET region = '남쪽' WHERE kiosk = 'k1'")
+    assert {north.get(path).status for path in ("/kiosks/k1", "/chain/kiosks/k1")} == {404}
+    archive.query("UPDATE juice.kiosk SET region = 'North' WHERE kiosk = 'k1'")
+
+
+def test_without_an_archive_a_user_of_a_region_sees_nothing(make_dashboard: MakeDashboard) -> None:
+    dashboard = make_dashboard()
+    dashboard.add_user("nora", "viewer", "--region", "North")
+    visitor = Visitor(dashboard.port).log_in("nora", PASSWORDS["nora"])
+    assert {visitor.get(path).status for path in ("/", "/chain", "/kiosks/k1", "/live", "/rounds")} == {404}
+    other = Visitor(dashboard.port).log_in("vera", PASSWORDS["vera"])
+    assert other.get("/chain").status == 404 and "/chain" not in other.get("/").text
+
+
+def test_a_database_that_hangs_or_is_gone_holds_up_no_other_page(
+    visit: Visitor, north: Visitor, archive: Postgres, dashboard: Dashboard
+) -> None:
+    assert visit.get("/chain").status == 200
+    # All its processes stand still: what is asked is not answered, and new connections are not taken.
+    children = Path(f"/proc/{archive.process.pid}/task/{archive.process.pid}/children").read_text().split()
+    processes = [archive.process.pid, *map(int, children)]
+    for process in processes:
+        os.kill(process, signal.SIGSTOP)
+    waiting = [Visitor(dashboard.port).log_in("vera", PASSWORDS["vera"]) for _ in range(6)]
+    try:
+        for each in waiting:
+            cookies = "; ".join(f"{name}={value}" for name, value in each.cookies.items())
+            each.connection.request("GET", "/chain", headers={"Cookie": cookies})
+        # More than there are threads that serve pages on most machines.
+        assert visit.get("/").status == 200
+        assert select.select([each.connection.sock for each in waiting], [], [], 0)[0] == []
+    finally:
+        for process in processes:
+            os.kill(process, signal.SIGCONT)
+    assert [each.connection.getresponse().status for each in waiting] == [200] * 6
+    archive.kill()
+    answer = visit.get("/chain/kiosks")
+    assert (answer.status, answer.headers["Retry-After"]) == (503, "5")
+    assert "its database is away" in answer.text
+    assert north.get("/kiosks/k1").status == 503
+    assert visit.get("/").status == 200
+    archive.start()
+    assert visit.get("/chain").status == 200
+
+
+@pytest.mark.parametrize("language, is_dark", [("en-US", False), ("ko-KR", True)])
+@pytest.mark.parametrize("width", [1366, 360])
+def test_the_pages_fit_their_screens(
+    make_browser: MakeBrowser, dashboard: Dashboard, width: int, language: str, is_dark: bool
+) -> None:
+    browser = make_browser(width=width, language=language, is_dark=is_dark).log_in("vera")
+    for path in [*LISTS, "/chain/kiosks/k1", "/chain/kiosks/k0"]:
+        browser.open(path)
+        assert browser.overflow() == 0, path
+        browser.photograph(f"chain{path.removeprefix('/chain')}-{width}-{language[:2]}")
