@@ -105,10 +105,11 @@ final class Connection: @unchecked Sendable {
     isMidWrite = wantsWrite
   }
 
-  /// Sends a PINGREQ where one is due, and notices when none is answered.
+  /// Sends a PINGREQ where one is due, and notices when none is answered. Before the CONNACK there is none
+  /// to send, and libmosquitto would end after the keep-alive time what the session may still wait for.
   func misc(at now: ContinuousClock.Instant) throws(BrokerError) {
     nextMisc = now + .seconds(1)
-    try check(mosquitto_loop_misc(handle))
+    if isGreeted { try check(mosquitto_loop_misc(handle)) }
   }
 
   /// Sends the DISCONNECT (3.14), without acknowledging what is in hand.

@@ -21,6 +21,19 @@ struct OutageTests {
     }
   }
 
+  /// The keep-alive time begins with the connection, not before: a broker that lets a thousand clients in
+  /// takes its time.
+  @Test func aBrokerThatAnswersLateIsWaitedForAsLongAsTheSessionSays() async throws {
+    let server = try ScriptedServer([])
+    var configuration = MosquittoClient.Configuration.loopback(server.port)
+    configuration.connectTimeout = .seconds(8)
+    let broker = MosquittoClient(configuration)
+    await broker.connect(SessionOptions(clientID: "kiosk", keepAlive: 5))
+    #expect(
+      try await broker.event()
+        == .offline(.unreachable("127.0.0.1 does not finish the MQTT handshake")))
+  }
+
   /// A proxy that passes on everything else would otherwise be taken for a broker for ever.
   @Test(arguments: [1, 32_769])
   func aBrokerThatConfirmsNothingIsLeft(messages: Int) async throws {
