@@ -232,6 +232,8 @@ def test_a_session_that_nobody_reads_keeps_within_its_limit(cluster: Cluster, ar
         tell(k2, "k2", *(event(seq, epoch=1) for seq in range(1, 3 * LIMIT + 1)))
     finally:
         k2.close()
+    # A quorum queue tells its length every five seconds.
+    eventually(lambda: cluster.waiting() >= LIMIT)
     assert cluster.waiting() == LIMIT
     with pytest.raises(AssertionError, match=f"ALARM: {LIMIT} events wait for the archive"):
         cluster.run("status")
