@@ -2,13 +2,10 @@ extension ArchiveSchema {
   /// What a chain asks. Days are those of `archive.time_zone`.
   static let views = """
     CREATE VIEW juice.sales AS
-      SELECT kiosk, day, juice, sum(glasses) AS glasses, sum(orders) AS orders,
-        sum(out_of_stock) AS out_of_stock, sum(rejected) AS rejected, sum(failed) AS failed
-      FROM juice.sales_day GROUP BY kiosk, day, juice;
+      SELECT kiosk, day, juice, glasses, orders, out_of_stock, rejected, failed FROM juice.sales_day;
 
     CREATE VIEW juice.takings AS
-      SELECT kiosk, day, currency, sum(amount) AS amount FROM juice.sales_day
-      WHERE currency <> '' GROUP BY kiosk, day, currency;
+      SELECT kiosk, day, currency, amount FROM juice.takings_day;
 
     CREATE VIEW juice.fruit_used AS
       SELECT kiosk, day, fruit, used, restocked FROM juice.fruit_day;
@@ -18,24 +15,9 @@ extension ArchiveSchema {
         nullif(slowest, 0) AS slowest, unknown
       FROM juice.cup_day;
 
-    -- From the first order that missed a fruit to the restock of it; until is null while nobody comes.
-    -- By their times, since a restock may be in a later ledger than the order.
     CREATE VIEW juice.sold_out AS
-      SELECT missed.kiosk, missed.fruit, missed.at AS since, restock.at AS until,
-        extract(epoch FROM coalesce(restock.at, now()) - missed.at) / 3600 AS hours
-      FROM juice.supply missed
-      LEFT JOIN LATERAL (
-        SELECT next.at FROM juice.supply next
-        WHERE next.kiosk = missed.kiosk AND next.fruit = missed.fruit AND next.added > 0
-          AND (next.at, next.seq) > (missed.at, missed.seq)
-        ORDER BY next.at, next.seq LIMIT 1
-      ) restock ON true
-      WHERE missed.added = 0 AND (
-        SELECT before.added FROM juice.supply before
-        WHERE before.kiosk = missed.kiosk AND before.fruit = missed.fruit
-          AND (before.at, before.seq) < (missed.at, missed.seq)
-        ORDER BY before.at DESC, before.seq DESC LIMIT 1
-      ) IS DISTINCT FROM 0;
+      SELECT kiosk, fruit, since, until, extract(epoch FROM coalesce(until, now()) - since) / 3600 AS hours
+      FROM juice.spell;
 
     -- What lasts of it.
     CREATE VIEW juice.sold_out_now AS

@@ -114,16 +114,23 @@ enum ArchiveSchema {
       day date NOT NULL,
       kiosk text COLLATE "C" NOT NULL,
       juice text COLLATE "C" NOT NULL,
-      currency text COLLATE "C" NOT NULL,
       glasses bigint NOT NULL,
       orders bigint NOT NULL,
       out_of_stock bigint NOT NULL,
       rejected bigint NOT NULL,
       failed bigint NOT NULL,
-      amount numeric NOT NULL,
-      PRIMARY KEY (kiosk, day, juice, currency)
+      PRIMARY KEY (kiosk, day, juice)
     ) WITH (fillfactor = 80);
     CREATE INDEX sales_day_day ON juice.sales_day (day);
+
+    CREATE TABLE juice.takings_day (
+      day date NOT NULL,
+      kiosk text COLLATE "C" NOT NULL,
+      currency text COLLATE "C" NOT NULL,
+      amount numeric NOT NULL,
+      PRIMARY KEY (kiosk, day, currency)
+    ) WITH (fillfactor = 80);
+    CREATE INDEX takings_day_day ON juice.takings_day (day);
 
     CREATE TABLE juice.fruit_day (
       day date NOT NULL,
@@ -157,8 +164,17 @@ enum ArchiveSchema {
       added bigint NOT NULL,
       PRIMARY KEY (kiosk, fruit, at, seq, epoch)
     );
-    CREATE INDEX supply_restock ON juice.supply (kiosk, fruit, at, seq) WHERE added > 0;
-    CREATE INDEX supply_missed ON juice.supply (at) WHERE added = 0;
+
+    -- In which a fruit was sold out; until is null while nobody comes.
+    CREATE TABLE juice.spell (
+      kiosk text COLLATE "C" NOT NULL,
+      fruit text COLLATE "C" NOT NULL,
+      since timestamptz NOT NULL,
+      seq bigint NOT NULL,
+      until timestamptz,
+      PRIMARY KEY (kiosk, fruit, since, seq)
+    );
+    CREATE INDEX spell_since ON juice.spell (since);
 
     -- Each fruit of each kiosk by the last of these: since when orders miss it, or NULL.
     CREATE TABLE juice.shelf (

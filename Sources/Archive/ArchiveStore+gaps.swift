@@ -66,6 +66,7 @@ extension ArchiveStore {
   ) throws(DatabaseError) {
     let values = [ledger.kiosk.text, "\(ledger.epoch)", "\(seq)"]
     try database.transaction { () throws(DatabaseError) in
+      try database.run("SELECT \(Self.lockSums)")
       let begun = try database.run(
         """
         UPDATE ledger SET low = $3::bigint

@@ -49,11 +49,11 @@ extension ArchiveStore {
   ) throws(DatabaseError) -> Outcome {
     var outcome = Outcome()
     if !batch.rows.isEmpty {
-      let (isNew, isLate) = try track(batch.rows)
+      let isNew = try track(batch.rows, isLedgerRight: isLedgerRight)
       outcome.stored =
-        isNew && isLedgerRight
+        isNew
         ? try database.copy("COPY event (\(EventRow.columnList)) FROM STDIN", batch.copyText)
-        : try store(batch.rows, isLate: isLate)
+        : try store(batch)
       unsummed += outcome.stored
       if outcome.stored < batch.rows.count { outcome.conflicts = try noteConflicts() }
     }
@@ -77,23 +77,20 @@ extension ArchiveStore {
   }
 
   /// Stores rows of which some may be there already. Where none is, COPY alone does it in half the time.
-  ///
-  /// - Parameter isLate: the sums may be further than some of the rows.
-  private func store(_ rows: [EventRow], isLate: Bool) throws(DatabaseError) -> Int {
-    try database.copy(
-      "COPY arrival (\(EventRow.columnList)) FROM STDIN", EventBatch(rows: rows).copyText)
-    let merge = "INSERT INTO event SELECT * FROM arrival ON CONFLICT DO NOTHING"
-    guard isLate else { return try database.run(merge).count }
+  private func store(_ batch: EventBatch) throws(DatabaseError) -> Int {
+    try database.copy("COPY arrival (\(EventRow.columnList)) FROM STDIN", batch.copyText)
     let counts = try database.run(
       """
-      WITH new AS (\(merge) RETURNING *), late AS (
-        INSERT INTO fresh SELECT new.* FROM new JOIN ledger USING (kiosk, epoch)
-        WHERE new.seq <= ledger.summed RETURNING 1
-      ) SELECT (SELECT count(*) FROM new), (SELECT count(*) FROM late)
+      WITH event AS (
+        INSERT INTO event SELECT * FROM arrival ON CONFLICT DO NOTHING RETURNING *
+      ), late AS (
+        INSERT INTO fresh SELECT \(freshColumns) FROM event JOIN ledger USING (kiosk, epoch)
+        WHERE event.seq <= ledger.summed RETURNING 1
+      ) SELECT (SELECT count(*) FROM event), (SELECT count(*) FROM late)
       """
     ).rows.first?.compactMap { $0.flatMap { Int($0) } }
     guard let counts, counts.count == 2 else { return 0 }
-    if counts[1] > 0 { try addFresh() }
+    if counts[1] > 0 { try database.run(Self.addFresh) }
     return counts[0]
   }
 
@@ -116,12 +113,14 @@ extension ArchiveStore {
 
   /// Notes which entries of which ledgers have come.
   ///
-  /// - Parameter rows: in the order of their keys.
-  /// - Returns: whether all of them go behind what has come and none came before; and whether some of them
-  ///   may be counted in the sums already, or ought to be.
+  /// - Parameters:
+  ///   - rows: in the order of their keys.
+  ///   - isLedgerRight: nobody else has put rows into `event`.
+  /// - Returns: whether all of them go behind what has come and none came before. Otherwise the sums may be
+  ///   further than some of them, and stay as they are until this transaction ends.
   private func track(
-    _ rows: [EventRow]
-  ) throws(DatabaseError) -> (isNew: Bool, isLate: Bool) {
+    _ rows: [EventRow], isLedgerRight: Bool
+  ) throws(DatabaseError) -> Bool {
     let spans = LedgerSpan.spans(of: rows)
     let known = try knownLedgers(spans)
     var tracks = known.mapValues { LedgerTrack(low: $0.low, high: $0.high) }
@@ -130,11 +129,10 @@ extension ArchiveStore {
         known[span.ledger].map { span.seqs.lowerBound <= $0.high } ?? false
       }, into: &tracks)
 
-    var (isNew, isLate) = (true, false)
+    var isNew = isLedgerRight
     for span in spans {
       let key = span.ledger
       var track = tracks[key] ?? LedgerTrack()
-      if let summed = known[key]?.summed, span.seqs.lowerBound <= summed { isLate = true }
       for row in rows[span.rows] {
         // In their order, so that a second one with the same number is not behind the first.
         isNew = isNew && row.key.seq > track.high
@@ -142,8 +140,9 @@ extension ArchiveStore {
       }
       tracks[key] = track
     }
+    if !isNew { try database.run("SELECT \(Self.lockSums)") }
     try save(spans, tracks, known, rows)
-    return (isNew, isLate)
+    return isNew
   }
 }
 
@@ -176,7 +175,6 @@ private struct LedgerSpan {
 private struct KnownLedger {
   let low: Int
   let high: Int
-  let summed: Int
 }
 
 extension ArchiveStore {
@@ -185,15 +183,15 @@ extension ArchiveStore {
   ) throws(DatabaseError) -> [LedgerKey: KnownLedger] {
     let answer = try database.run(
       """
-      SELECT kiosk, epoch, low, high, summed FROM ledger
+      SELECT kiosk, epoch, low, high FROM ledger
       JOIN unnest($1::text[], $2::bigint[]) AS asked (kiosk, epoch) USING (kiosk, epoch)
       """, [.array(spans.map(\.ledger.kiosk.text)), .array(spans.map(\.ledger.epoch))])
     var known: [LedgerKey: KnownLedger] = [:]
     for row in answer.rows {
       guard let key = LedgerKey(row) else { continue }
       let numbers = row[2...].compactMap { $0.flatMap { Int($0) } }
-      guard numbers.count == 3 else { continue }
-      known[key] = KnownLedger(low: numbers[0], high: numbers[1], summed: numbers[2])
+      guard numbers.count == 2 else { continue }
+      known[key] = KnownLedger(low: numbers[0], high: numbers[1])
     }
     return known
   }

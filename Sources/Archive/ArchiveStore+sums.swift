@@ -6,52 +6,95 @@ extension ArchiveStore {
   /// So many are added up at once, in about a second.
   package static let mostUnsummed = 200_000
 
-  /// Adds what the sums do not hold yet.
+  /// Begins to add what the sums do not hold yet, unless that is still going on: batches do not wait for it
+  /// but if there is far too much.
   package func sumUp() throws(DatabaseError) {
-    try database.transaction { () throws(DatabaseError) in
-      // One ledger after the other by its key: never all of `event`. What PostgreSQL does not know the size
-      // of it would sort, on the disk.
-      try database.run(
-        """
-        SET LOCAL enable_sort = off;
-        INSERT INTO fresh SELECT event.* FROM ledger CROSS JOIN LATERAL (
-          SELECT * FROM event WHERE event.kiosk = ledger.kiosk AND event.epoch = ledger.epoch
-            AND event.seq > ledger.summed AND event.seq <= ledger.high OFFSET 0
-        ) event WHERE ledger.summed < ledger.high
-        """)
-      try addFresh()
-      try database.run("UPDATE ledger SET summed = high WHERE summed < high")
+    if isSumming {
+      let isOver = try summing.isOver()
+      guard isOver || unsummed >= 2 * Self.mostUnsummed else { return }
+      try finishSums()
     }
+    // A block, and so one transaction. What is committed meanwhile is behind `high`, or waits for the lock.
+    try summing.begin(
+      """
+      DO $sums$ BEGIN
+      PERFORM \(Self.lockSums);
+      -- One ledger after the other by its key: never all of `event`. What PostgreSQL does not know the size
+      -- of it would sort, on the disk.
+      PERFORM set_config('enable_sort', 'off', true);
+      INSERT INTO fresh SELECT \(freshColumns) FROM ledger CROSS JOIN LATERAL (
+        SELECT * FROM event WHERE event.kiosk = ledger.kiosk AND event.epoch = ledger.epoch
+          AND event.seq > ledger.summed AND event.seq <= ledger.high OFFSET 0
+      ) event WHERE ledger.summed < ledger.high;
+      PERFORM set_config('enable_sort', 'on', true);
+      \(Self.addFresh);
+      -- In the order in which batches lock them.
+      PERFORM FROM ledger JOIN (SELECT DISTINCT kiosk, epoch FROM fresh) added USING (kiosk, epoch)
+        ORDER BY kiosk, epoch FOR UPDATE OF ledger;
+      UPDATE ledger SET summed = added.seq
+        FROM (SELECT kiosk, epoch, max(seq) AS seq FROM fresh GROUP BY 1, 2) added
+        WHERE ledger.kiosk = added.kiosk AND ledger.epoch = added.epoch;
+      END $sums$
+      """)
+    isSumming = true
     unsummed = 0
   }
 
-  /// Adds the rows of `fresh` to the sums.
-  func addFresh() throws(DatabaseError) {
-    for sums in Self.sums { try database.run(sums, sums.contains("$1") ? [timeZone] : []) }
+  /// Waits until nothing is being added up.
+  package func finishSums() throws(DatabaseError) {
+    guard isSumming else { return }
+    try summing.end()
+    isSumming = false
   }
 
-  private static let sums = [sales, fruits, cups, supplies, shelves]
+  /// Held by who adds to the sums, or commits what they may be beyond of (`juic`, 3).
+  static let lockSums = "pg_advisory_xact_lock(\(0x6A75_6963_0003))"
+
+  /// Rows that are being added, and since when each fruit's spells are to be looked at anew.
+  static let scratch = """
+    CREATE TEMP TABLE fresh ON COMMIT DELETE ROWS AS SELECT kiosk, epoch, seq, at, at::date AS day, status,
+      source, juice, machine, currency, job, quantity, amount, changes, missing FROM event LIMIT 0;
+    CREATE TEMP TABLE touched ON COMMIT DELETE ROWS AS SELECT kiosk, fruit, at FROM supply LIMIT 0
+    """
+
+  /// Of `fresh`, from a row of `event`.
+  var freshColumns: String {
+    """
+    event.kiosk, event.epoch, event.seq, event.at, (event.at AT TIME ZONE '\(timeZone)')::date, event.status,
+      event.source, event.juice, event.machine, event.currency, event.job, event.quantity, event.amount,
+      event.changes, event.missing
+    """
+  }
+
+  /// Adds the rows of `fresh` to the sums.
+  static let addFresh = [sales, takings, fruits, cups, supplies, forgetSpells, spells, shelves]
+    .joined(separator: ";\n")
 
   /// As the kiosk's own report counts: what a machine has to make when it is made.
   private static let sales = """
-    INSERT INTO sales_day
-      (day, kiosk, juice, currency, glasses, orders, out_of_stock, rejected, failed, amount)
-    SELECT (at AT TIME ZONE $1)::date, kiosk, coalesce(juice, ''), coalesce(currency, ''),
+    INSERT INTO sales_day (day, kiosk, juice, glasses, orders, out_of_stock, rejected, failed)
+    SELECT day, kiosk, coalesce(juice, ''),
       coalesce(sum(quantity) FILTER (WHERE status IN ('ready', 'made')), 0),
       count(*) FILTER (WHERE status IN ('ready', 'made')),
       count(*) FILTER (WHERE status = 'out_of_stock'),
       count(*) FILTER (WHERE status = 'rejected'),
-      count(*) FILTER (WHERE status IN ('failed', 'returned')),
-      coalesce(sum(amount) FILTER (WHERE status IN ('ready', 'made')), 0)
+      count(*) FILTER (WHERE status IN ('failed', 'returned'))
     FROM fresh
     WHERE status IN ('ready', 'made', 'out_of_stock', 'failed', 'returned')
       OR status = 'rejected' AND source LIKE 'order/%'
-    GROUP BY 1, 2, 3, 4
-    ON CONFLICT (kiosk, day, juice, currency) DO UPDATE SET glasses = sales_day.glasses + excluded.glasses,
+    GROUP BY 1, 2, 3
+    ON CONFLICT (kiosk, day, juice) DO UPDATE SET glasses = sales_day.glasses + excluded.glasses,
       orders = sales_day.orders + excluded.orders,
       out_of_stock = sales_day.out_of_stock + excluded.out_of_stock,
-      rejected = sales_day.rejected + excluded.rejected,
-      failed = sales_day.failed + excluded.failed, amount = sales_day.amount + excluded.amount
+      rejected = sales_day.rejected + excluded.rejected, failed = sales_day.failed + excluded.failed
+    """
+
+  private static let takings = """
+    INSERT INTO takings_day (day, kiosk, currency, amount)
+    SELECT day, kiosk, currency, sum(amount) FROM fresh
+    WHERE status IN ('ready', 'made') AND currency IS NOT NULL AND amount IS NOT NULL
+    GROUP BY 1, 2, 3
+    ON CONFLICT (kiosk, day, currency) DO UPDATE SET amount = takings_day.amount + excluded.amount
     """
 
   /// Most rows have the change of a recipe: they are counted first, and taken apart then.
@@ -61,7 +104,7 @@ extension ArchiveStore {
       coalesce(-sum(change.value::bigint * times) FILTER (WHERE NOT is_restock), 0),
       coalesce(sum(change.value::bigint * times) FILTER (WHERE is_restock), 0)
     FROM (
-      SELECT (at AT TIME ZONE $1)::date AS day, kiosk, changes, status = 'restocked' AS is_restock,
+      SELECT day, kiosk, changes, status = 'restocked' AS is_restock,
         count(*) AS times
       FROM fresh WHERE changes IS NOT NULL AND status <> 'opened'
       GROUP BY 1, 2, 3, 4
@@ -71,18 +114,20 @@ extension ArchiveStore {
       restocked = fruit_day.restocked + excluded.restocked
     """
 
-  /// Of a cup whose order is not there, or later by a clock that was set, the time is unknown.
+  /// Of a cup whose order is not there, or later by a clock that was set, the time is unknown. Most orders are
+  /// among the same rows.
   private static let cups = """
     INSERT INTO cup_day (day, kiosk, machine, made, seconds, slowest, unknown)
-    SELECT day, kiosk, machine, count(*), coalesce(sum(seconds), 0), coalesce(max(seconds), 0),
-      count(*) FILTER (WHERE seconds IS NULL)
+    SELECT day, kiosk, machine, count(*), coalesce(sum(seconds) FILTER (WHERE seconds >= 0), 0),
+      coalesce(max(greatest(seconds, 0)), 0), count(*) FILTER (WHERE (seconds >= 0) IS NOT TRUE)
     FROM (
-      SELECT (fresh.at AT TIME ZONE $1)::date AS day, fresh.kiosk, coalesce(fresh.machine, '') AS machine,
-        extract(epoch FROM fresh.at - accepted.at)::double precision AS seconds
-      FROM fresh LEFT JOIN LATERAL (
-        SELECT at FROM event WHERE event.kiosk = fresh.kiosk AND event.epoch = fresh.epoch
-          AND event.seq = fresh.job AND event.status = 'accepted' AND event.at <= fresh.at LIMIT 1
-      ) accepted ON true
+      SELECT fresh.day, fresh.kiosk, coalesce(fresh.machine, '') AS machine,
+        extract(epoch FROM fresh.at - coalesce(accepted.at, (
+          SELECT at FROM event WHERE event.kiosk = fresh.kiosk AND event.epoch = fresh.epoch
+            AND event.seq = fresh.job AND event.status = 'accepted'
+        )))::double precision AS seconds
+      FROM fresh LEFT JOIN fresh accepted ON accepted.kiosk = fresh.kiosk
+        AND accepted.epoch = fresh.epoch AND accepted.seq = fresh.job AND accepted.status = 'accepted'
       WHERE fresh.status = 'made'
     ) cup
     GROUP BY 1, 2, 3
@@ -92,15 +137,41 @@ extension ArchiveStore {
       unknown = cup_day.unknown + excluded.unknown
     """
 
+  /// Restocks, and orders that missed a fruit. A spell of being sold out that covers the first of them, or
+  /// follows, may change.
   private static let supplies = """
-    INSERT INTO supply (kiosk, fruit, epoch, seq, at, added)
-    SELECT kiosk, change.key, epoch, seq, at, change.value::bigint
-    FROM fresh, jsonb_each(changes) change
-    WHERE status IN ('restocked', 'opened') AND change.value::bigint > 0
-    UNION ALL
-    SELECT kiosk, missed.key, epoch, seq, at, 0 FROM fresh, jsonb_each(missing) missed
-    WHERE status = 'out_of_stock'
-    ON CONFLICT DO NOTHING
+    WITH added AS (
+      INSERT INTO supply (kiosk, fruit, epoch, seq, at, added)
+      SELECT kiosk, change.key, epoch, seq, at, change.value::bigint
+      FROM fresh, jsonb_each(changes) change
+      WHERE status IN ('restocked', 'opened') AND change.value::bigint > 0
+      UNION ALL
+      SELECT kiosk, missed.key, epoch, seq, at, 0 FROM fresh, jsonb_each(missing) missed
+      WHERE status = 'out_of_stock'
+      ON CONFLICT DO NOTHING RETURNING kiosk, fruit, at
+    )
+    INSERT INTO touched SELECT kiosk, fruit, coalesce((
+      SELECT CASE WHEN until IS NULL OR until >= first.at THEN since END FROM spell
+      WHERE spell.kiosk = first.kiosk AND spell.fruit = first.fruit AND since <= first.at
+      ORDER BY since DESC, seq DESC LIMIT 1
+    ), at) FROM (SELECT kiosk, fruit, min(at) AS at FROM added GROUP BY 1, 2) first
+    """
+
+  private static let forgetSpells = """
+    DELETE FROM spell USING touched
+    WHERE spell.kiosk = touched.kiosk AND spell.fruit = touched.fruit AND spell.since >= touched.at
+    """
+
+  /// From the first order that missed a fruit to the restock of it. By their times, since a restock may be
+  /// in a later ledger than the order.
+  private static let spells = """
+    INSERT INTO spell (kiosk, fruit, since, seq, until)
+    SELECT kiosk, fruit, at, seq, until FROM (
+      SELECT *, lead(at) OVER (PARTITION BY kiosk, fruit ORDER BY at, seq) AS until FROM (
+        SELECT supply.*, lag(added) OVER (PARTITION BY kiosk, fruit ORDER BY supply.at, seq) AS before
+        FROM touched JOIN supply USING (kiosk, fruit) WHERE supply.at >= touched.at
+      ) step WHERE (added = 0) IS DISTINCT FROM (before = 0)
+    ) turn WHERE added = 0
     """
 
   /// Of the fruits that something has come of: what came last may have come before. Out of stock since the

@@ -19,6 +19,10 @@ package final class ArchiveStore {
   }
 
   let database: PostgresConnection
+  /// A session that adds up while batches are committed.
+  let summing: PostgresConnection
+  /// It does so now.
+  var isSumming = false
   /// From when a gap is noticed until its kiosk is asked, in seconds.
   let patience: Int64
   /// Whose days are summed up.
@@ -31,14 +35,17 @@ package final class ArchiveStore {
     database = try PostgresConnection(settings.database, password: settings.password)
     patience = settings.patience.components.seconds
     timeZone = settings.timeZone
-    try database.run(
-      """
-      SET search_path = juice, pg_temp;
-      SET TimeZone = 'UTC';
-      SET work_mem = '64MB';
-      SELECT set_config('synchronous_commit', 'on', false)
-        WHERE current_setting('synchronous_commit') = 'off'
-      """)
+    summing = try PostgresConnection(settings.database, password: settings.password)
+    for session in [database, summing] {
+      try session.run(
+        """
+        SET search_path = juice, pg_temp;
+        SET TimeZone = 'UTC';
+        SET work_mem = '64MB';
+        SELECT set_config('synchronous_commit', 'on', false)
+          WHERE current_setting('synchronous_commit') = 'off'
+        """)
+    }
   }
 
   /// Tries to become the one that archives. It is as long as its connection lives, so that nobody commits
@@ -54,11 +61,8 @@ package final class ArchiveStore {
   package func open() throws(ArchiveError) {
     try ArchiveSchema.migrate(database)
     do throws(DatabaseError) {
-      try database.run(
-        """
-        CREATE TEMP TABLE arrival (LIKE event) ON COMMIT DELETE ROWS;
-        CREATE TEMP TABLE fresh (LIKE event) ON COMMIT DELETE ROWS
-        """)
+      try database.run("CREATE TEMP TABLE arrival (LIKE event) ON COMMIT DELETE ROWS")
+      for session in [database, summing] { try session.run(Self.scratch) }
     } catch {
       throw .database(error)
     }
@@ -67,5 +71,8 @@ package final class ArchiveStore {
   var rollouts: RolloutTable { RolloutTable(database) }
 
   /// Whether the database is still there, and with it the lock.
-  func probe() throws(DatabaseError) { try database.run("SELECT 1") }
+  func probe() throws(DatabaseError) {
+    try database.run("SELECT 1")
+    if isSumming, try summing.isOver() { try finishSums() }
+  }
 }

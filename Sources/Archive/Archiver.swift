@@ -49,7 +49,9 @@ package struct Archiver: Service {
             try? await Task.sleep(for: Self.chance)
           }
         } catch ArchiveError.database(let error) {
-          if error != told { logger.error("\(error). Trying again until it works") }
+          // The same may be said of another file each time.
+          let isTold = error.state.isEmpty ? error == told : error.state == told?.state
+          if !isTold { logger.error("\(error). Trying again until it works") }
           told = error
           try? await Task.sleep(for: pause)
           pause = min(pause * 2, pauses.upperBound)

@@ -1,10 +1,10 @@
-import JuiceDomain
-import KioskMessages
-
 /// Rows in the text format of COPY: fields with a tab between them, rows with a newline after each.
 struct CopyText {
   private(set) var bytes: [UInt8] = []
   private var isRowBegun = false
+
+  /// - Parameter capacity: about how many bytes there will be.
+  init(capacity: Int = 0) { bytes.reserveCapacity(capacity) }
 
   /// - Parameter text: without U+0000, which PostgreSQL does not take; `nil` is NULL.
   mutating func field(_ text: String?) {
@@ -63,22 +63,5 @@ struct CopyText {
   private static func mustEscape(_ byte: UInt8) -> Bool {
     byte == UInt8(ascii: "\\") || byte == UInt8(ascii: "\n") || byte == UInt8(ascii: "\r")
       || byte == UInt8(ascii: "\t")
-  }
-}
-
-extension CopyText {
-  mutating func append(_ row: EventRow) {
-    field(row.key.ledger.kiosk.text)
-    field(row.key.ledger.epoch)
-    field(row.key.seq)
-    field(row.at.description)
-    field(row.status)
-    for text in row.texts { field(text) }
-    for number in row.numbers { field(number) }
-    field(row.amount)
-    field(row.changes)
-    field(row.missing)
-    field(row.more)
-    endRow()
   }
 }

@@ -36,14 +36,17 @@ package struct EventBatch: Sendable {
         refusals.append(Refusal(message: delivery.message, why: error.description))
       }
     }
-    rows.sort { $0.key < $1.key }
+    // Sorted at once, most comparisons would be of names that are the same.
+    rows = Dictionary(grouping: rows, by: \.key.ledger).sorted { $0.key < $1.key }
+      .flatMap { $0.value.sorted { $0.key.seq < $1.key.seq } }
   }
 
   /// The rows in the text format of COPY.
   package var copyText: [UInt8] {
-    var text = CopyText()
-    for row in rows { text.append(row) }
-    return text.bytes
+    var text: [UInt8] = []
+    text.reserveCapacity(rows.reduce(0) { $0 + $1.line.count })
+    for row in rows { text += row.line }
+    return text
   }
 
   private static func row(
@@ -80,14 +83,12 @@ package struct EventBatch: Sendable {
   ///
   /// - Parameter what: the end of the topic, like `events`.
   static func kiosk(of topic: String, _ what: String, root: String) -> KioskID? {
-    let (start, end) = ("\(root)/".utf8, "/\(what)".utf8)
-    guard topic.utf8.count > start.count + end.count, topic.utf8.starts(with: start),
-      topic.utf8.suffix(end.count).elementsEqual(end)
+    let (slash, topic) = (UInt8(ascii: "/"), topic.utf8)
+    guard topic.count > root.utf8.count + what.utf8.count, topic.starts(with: root.utf8),
+      topic.suffix(what.utf8.count).elementsEqual(what.utf8)
     else { return nil }
-    return KioskID(topic.utf8.dropFirst(start.count).dropLast(end.count).asText)
+    let middle = topic.dropFirst(root.utf8.count).dropLast(what.utf8.count)
+    guard middle.count > 2, middle.first == slash, middle.last == slash else { return nil }
+    return KioskID(Substring(middle.dropFirst().dropLast()))
   }
-}
-
-extension Substring.UTF8View {
-  fileprivate var asText: String { String(Substring(self)) }
 }

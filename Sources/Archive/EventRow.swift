@@ -6,28 +6,20 @@ package import MessageBroker
 ///
 /// It is read from the event itself and not by way of `LedgerEntry`: a kiosk that is newer than the
 /// archive may tell of things that no `LedgerEntry` holds yet, and the archive keeps them. A class, since
-/// rows are sorted, and there is much in each.
+/// rows are sorted.
 package final class EventRow: Sendable {
   package let key: EventKey
   let at: Timestamp
-  let status: String
-  let texts: [String?]
-  let numbers: [Int?]
-  /// What the glasses cost, as it is written.
-  let amount: String?
-  let changes: String?
-  let missing: String?
-  /// Members that have no column, as JSON.
-  let more: String?
+  /// All columns, as COPY reads them.
+  let line: [UInt8]
   /// As it arrived.
   let message: Message
 
-  static let textColumns = ["source", "id", "juice", "reason", "machine", "currency"]
-  static let numberColumns = ["job", "ticket", "quantity", "place"]
-  /// All of them, in the order of `write`.
-  static let columns =
-    ["kiosk", "epoch", "seq", "at", "status"] + textColumns + numberColumns
-    + ["amount", "changes", "missing", "more"]
+  /// In the order of `line`.
+  static let columns = [
+    "kiosk", "epoch", "seq", "at", "status", "source", "id", "juice", "reason", "machine",
+    "currency", "job", "ticket", "quantity", "place", "amount", "changes", "missing", "more",
+  ]
   package static let columnList = columns.joined(separator: ", ")
 
   /// Reads an event.
@@ -48,14 +40,30 @@ package final class EventRow: Sendable {
     guard let status = fields.status else { throw UnreadableEvent("'status' is missing") }
     key = EventKey(ledger: LedgerKey(kiosk: kiosk, epoch: fields.epoch), seq: seq)
     self.at = at
-    self.status = status
-    texts = fields.texts
-    numbers = fields.numbers
-    amount = fields.amount
-    changes = fields.changes
-    missing = fields.missing
-    more = fields.more.isEmpty ? nil : "{" + fields.more.joined(separator: ",") + "}"
     self.message = message
+
+    var text = CopyText(capacity: message.payload.count)
+    text.field(kiosk.text)
+    text.field(fields.epoch)
+    text.field(seq)
+    text.field(at.description)
+    text.field(status)
+    text.field(fields.source)
+    text.field(fields.id)
+    text.field(fields.juice)
+    text.field(fields.reason)
+    text.field(fields.machine)
+    text.field(fields.currency)
+    text.field(fields.job)
+    text.field(fields.ticket)
+    text.field(fields.quantity)
+    text.field(fields.place)
+    text.field(fields.amount)
+    text.field(fields.changes)
+    text.field(fields.missing)
+    text.field(fields.more.map { "{\($0)}" })
+    text.endRow()
+    line = text.bytes
   }
 }
 
@@ -106,12 +114,22 @@ private struct Fields {
   var epoch = 0
   var at: Timestamp?
   var status: String?
-  var texts = [String?](repeating: nil, count: EventRow.textColumns.count)
-  var numbers = [Int?](repeating: nil, count: EventRow.numberColumns.count)
+  var source: String?
+  var id: String?
+  var juice: String?
+  var reason: String?
+  var machine: String?
+  var currency: String?
+  var job: Int?
+  var ticket: Int?
+  var quantity: Int?
+  var place: Int?
+  /// What the glasses cost, as it is written.
   var amount: String?
   var changes: String?
   var missing: String?
-  var more: [String] = []
+  /// Members that have no column, as JSON.
+  var more: String?
 
   /// PostgreSQL knows no year 0.
   private static let firstTime = Timestamp(milliseconds: -62_135_596_800_000)
@@ -124,16 +142,16 @@ private struct Fields {
       at = Timestamp(try text(member))
       guard let at, at >= Self.firstTime else { throw UnreadableEvent("'at' is no time") }
     case "status": status = try text(member)
-    case "source": texts[0] = try text(member)
-    case "id": texts[1] = try text(member)
-    case "juice": texts[2] = try text(member)
-    case "reason": texts[3] = try text(member)
-    case "machine": texts[4] = try text(member)
-    case "job": numbers[0] = try integer(member, in: EventRow.seqs)
-    case "ticket": numbers[1] = try integer(member, in: 0...Int(Int32.max))
-    case "quantity": numbers[2] = try integer(member, in: 0...Int(Int32.max))
-    case "place": numbers[3] = try integer(member, in: 0...Int(Int32.max))
-    case "currency": texts[5] = try text(member)
+    case "source": source = try text(member)
+    case "id": id = try text(member)
+    case "juice": juice = try text(member)
+    case "reason": reason = try text(member)
+    case "machine": machine = try text(member)
+    case "job": job = try integer(member, in: EventRow.seqs)
+    case "ticket": ticket = try integer(member, in: 0...Int(Int32.max))
+    case "quantity": quantity = try integer(member, in: 0...Int(Int32.max))
+    case "place": place = try integer(member, in: 0...Int(Int32.max))
+    case "currency": currency = try text(member)
     case "amount": amount = try decimal(member)
     case "changes": changes = try amounts(member)
     case "missing": missing = try amounts(member)
@@ -141,7 +159,7 @@ private struct Fields {
       guard let key = JSON.string(member.key).text, let value = member.value.text else {
         throw UnreadableEvent("it holds U+0000, which PostgreSQL cannot")
       }
-      more.append("\(key):\(value)")
+      more = (more.map { $0 + "," } ?? "") + "\(key):\(value)"
     }
   }
 
@@ -181,14 +199,18 @@ private struct Fields {
     guard case .object(let members) = member.value else {
       throw UnreadableEvent("'\(member.key)' is \(member.value.kind), not an object")
     }
-    var parts: [String] = []
+    var text = "{"
     for part in members {
       guard Fruit.ID(part.key) != nil, case .integer(let amount) = part.value,
         (-1_000_000_000...1_000_000_000).contains(amount)
       else { throw UnreadableEvent("'\(member.key)' does not say how much of which fruit") }
-      parts.append("\"\(part.key)\":\(amount)")
+      if text.utf8.count > 1 { text += "," }
+      text += "\""
+      text += part.key
+      text += "\":"
+      text += String(amount)
     }
-    return "{" + parts.joined(separator: ",") + "}"
+    return text + "}"
   }
 }
 

@@ -71,6 +71,20 @@ package final class PostgresConnection {
     return try answer()
   }
 
+  /// Begins one statement. `end` waits for its answer, and nothing else can be run before.
+  package func begin(_ sql: String) throws(DatabaseError) {
+    guard PQsendQuery(connection, sql) == 1 else { throw lost }
+    try flush()
+  }
+
+  /// Whether `end` will not have to wait.
+  package func isOver() throws(DatabaseError) -> Bool {
+    guard PQconsumeInput(connection) == 1 else { throw lost }
+    return PQisBusy(connection) == 0
+  }
+
+  package func end() throws(DatabaseError) { _ = try answer() }
+
   /// Runs `COPY ... FROM STDIN` with rows in its text format.
   ///
   /// - Returns: how many rows there were.

@@ -222,6 +222,34 @@ def test_the_views_add_up(
     assert view("kiosk, fruit", "sold_out_now") == []
 
 
+def test_spells_of_being_sold_out_are_right_in_whatever_order_they_are_told(
+    make_archive: MakeArchive, database: Postgres, make_client: Callable[..., Client]
+) -> None:
+    make_archive().start()
+    client = make_client()
+    chance = random.Random(19)
+    restocks = {seq: chance.random() < 0.3 for seq in range(1, 81)}
+    expected, since = [], None
+    for seq, is_restock in restocks.items():
+        if is_restock and since:
+            expected.append(f"{since}|{seq}")
+        since = None if is_restock else since or seq
+    expected += [f"{since}|"] if since else []
+    seqs = list(restocks)
+    chance.shuffle(seqs)
+    minute = "extract(epoch FROM {} - '2026-11-01')::int / 60"
+    for start in range(0, len(seqs), 20):
+        tell(client, "k1", *[
+            event(seq, "restocked", changes={"kiwi": 5}) if restocks[seq]
+            else event(seq, "out_of_stock", juice="kiwi", quantity=1, missing={"kiwi": 3})
+            for seq in seqs[start:start + 20]])
+        told = max(seqs[:start + 20])
+        has(database, "SELECT count(*), (SELECT summed FROM juice.ledger) FROM juice.event", f"{start + 20}|{told}")
+    assert database.query(
+        f"SELECT {minute.format('since')}, {minute.format('until')} FROM juice.sold_out ORDER BY 1"
+    ).splitlines() == expected
+
+
 def test_a_clock_that_is_ahead_is_seen(
     make_archive: MakeArchive, database: Postgres, make_client: Callable[..., Client]
 ) -> None:

@@ -33,7 +33,7 @@ private struct JSONParser {
   let bytes: [UInt8]
   var position = 0
 
-  private static let fewMembers = 8
+  private static let fewMembers = 24
 
   init(bytes: [UInt8]) { self.bytes = bytes }
 
@@ -207,6 +207,14 @@ private struct JSONParser {
       isInteger = false
       if !take(UInt8(ascii: "+")) { _ = take(UInt8(ascii: "-")) }
       try skipDigits()
+    }
+    if isInteger, position - start <= 18 {
+      let digits = bytes[start..<position]
+      let isNegative = digits.first == UInt8(ascii: "-")
+      let number = digits.dropFirst(isNegative ? 1 : 0).reduce(0) {
+        $0 * 10 + Int($1 - UInt8(ascii: "0"))
+      }
+      return .integer(isNegative ? -number : number)
     }
     let text = String(decoding: bytes[start..<position], as: UTF8.self)
     if isInteger, let integer = Int(text) { return .integer(integer) }

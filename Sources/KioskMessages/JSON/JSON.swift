@@ -2,7 +2,7 @@
 ///
 /// Own code, because Foundation's decoder lets duplicate keys pass, rounds numbers, and costs more
 /// than the rest of an order together.
-package indirect enum JSON: Hashable, Sendable {
+package enum JSON: Hashable, Sendable {
   case null
   case bool(Bool)
   /// A number without fraction and exponent that fits.

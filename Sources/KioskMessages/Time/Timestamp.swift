@@ -82,9 +82,9 @@ extension CivilDate {
 }
 
 private struct TimestampScanner {
-  private var rest: Substring.UTF8View
+  private var rest: ArraySlice<UInt8>
 
-  init(_ text: String) { rest = text[...].utf8 }
+  init(_ text: String) { rest = Array(text.utf8)[...] }
 
   var isAtEnd: Bool { rest.isEmpty }
 

@@ -14,9 +14,12 @@ struct MeasureArchive: ParsableCommand {
   @Option var rows = 1_000_000
   @Option var kiosks = 1000
   @Option var batch = 5000
+  @Option(
+    help: "Asks the views of the sums of so many days, which are made up without their entries.")
+  var days: Int?
 
   /// Archived and copied by turns, so that both have the same neighbours.
-  private static let turn = 100_000
+  private static let turn = 400_000
 
   func run() throws {
     let other = try Scratch(database)
@@ -24,27 +27,37 @@ struct MeasureArchive: ParsableCommand {
     let store = try ArchiveStore(ArchiveSettings(database: database))
     guard try store.takeLock() else { throw ValidationError("another archiver is active") }
     try store.open()
+    if let days {
+      try other.makeUp(days: days, kiosks: kiosks)
+      return try other.askViews(at: Timestamp(milliseconds: Made.start + Int64(days) * 86_400_000))
+    }
     try other.run("CREATE TABLE juice.copied (LIKE juice.event INCLUDING ALL)")
 
     var made = Made(kiosks: kiosks)
     let servers = (
-      archive: try other.number("SELECT pid FROM pg_locks WHERE locktype = 'advisory'"),
-      copy: try other.number("SELECT pg_backend_pid()")
+      archive: try other.numbers(
+        "SELECT pid FROM pg_stat_activity WHERE application_name = 'juice-archive'"
+          + " AND pid <> pg_backend_pid()"),
+      copy: try other.numbers("SELECT pg_backend_pid()")
     )
     var (archiving, copying) = (Cost(), Cost())
     for count in stride(from: Self.turn, through: rows, by: Self.turn) {
       let deliveries = (0..<Self.turn / batch).map { _ in (0..<batch).map { _ in made.next() } }
-      try archiving.add(server: servers.archive) {
+      try archiving.add(servers: servers.archive) {
         for deliveries in deliveries {
           let outcome = try store.archive(EventBatch(deliveries, root: "kiosk"))
           guard outcome.stored == batch else { throw ValidationError("\(outcome)") }
           if store.unsummed >= ArchiveStore.mostUnsummed { try store.sumUp() }
         }
+        try store.finishSums()
       }
       let text = EventBatch(deliveries.flatMap(\.self), root: "kiosk").copyText
-      try copying.add(server: servers.copy) { try other.copy(text) }
-      if count.isMultiple(of: 1_000_000) || count == rows {
-        try archiving.add(server: servers.archive) { try store.sumUp() }
+      try copying.add(servers: servers.copy) { try other.copy(text) }
+      if count.isMultiple(of: 5 * Self.turn) || count > rows - Self.turn {
+        try archiving.add(servers: servers.archive) {
+          try store.sumUp()
+          try store.finishSums()
+        }
         print("\(count) rows, \(Self.memory) MiB")
         print("  archived: \(archiving.text(count))")
         print("  copied: \(copying.text(count))")
@@ -67,12 +80,13 @@ private struct Cost {
   private var client = 0.0
   private var server = 0.0
 
-  /// - Parameter server: the process that serves this part.
-  mutating func add(server pid: Int, _ work: () throws -> Void) throws {
-    let before = (Self.processor("self"), Self.processor("\(pid)"))
+  /// - Parameter servers: the processes that serve this part.
+  mutating func add(servers pids: [Int], _ work: () throws -> Void) throws {
+    func inServers() -> Double { pids.reduce(0) { $0 + Self.processor("\($1)") } }
+    let before = (Self.processor("self"), inServers())
     wall += try ContinuousClock().measure(work)
     client += Self.processor("self") - before.0
-    server += Self.processor("\(pid)") - before.1
+    server += inServers() - before.1
   }
 
   func text(_ rows: Int) -> String {
@@ -101,17 +115,43 @@ private struct Scratch {
 
   func run(_ sql: String) throws { try database.run(sql) }
 
-  func number(_ sql: String) throws -> Int {
-    try database.run(sql).rows.first?.first?.flatMap { Int($0) } ?? 0
+  func numbers(_ sql: String) throws -> [Int] {
+    try database.run(sql).rows.compactMap { $0.first?.flatMap { Int($0) } }
   }
 
   func copy(_ rows: [UInt8]) throws {
     try database.copy("COPY juice.copied (\(EventRow.columnList)) FROM STDIN", rows)
   }
 
+  /// What the archive has added up of kiosks that have made so many days' entries, 300 a day of each: no view
+  /// reads the entries themselves.
+  func makeUp(days: Int, kiosks: Int) throws {
+    let each = """
+      FROM generate_series(0, \(kiosks) - 1) k, generate_series(0, \(days) - 1) d,
+        LATERAL (SELECT 'k' || k AS kiosk, to_timestamp(\(Made.start) / 1000)::date + d AS day) of
+      """
+    let juices = "unnest('{kiwi,mango,banana,pineapple}'::text[])"
+    try run(
+      """
+      INSERT INTO juice.sales_day SELECT day, kiosk, juice, 50, 50, 2, 0, 0
+        \(each), \(juices) juice ORDER BY d, k;
+      INSERT INTO juice.takings_day SELECT day, kiosk, 'EUR', 700.00 \(each) ORDER BY d, k;
+      INSERT INTO juice.fruit_day SELECT day, kiosk, fruit, 180, 120 \(each), \(juices) fruit ORDER BY d, k;
+      INSERT INTO juice.cup_day SELECT day, kiosk, 'bar', 75, 900, 300, 0 \(each) ORDER BY d, k;
+      INSERT INTO juice.spell SELECT kiosk, fruit, day + interval '9 h', d, day + interval '10 h'
+        \(each), \(juices) fruit ORDER BY d, k;
+      INSERT INTO juice.ledger SELECT 'k' || k, 7, 1, 300 * \(days), 300 * \(days), now(), now()
+        FROM generate_series(0, \(kiosks) - 1) k;
+      INSERT INTO juice.gap SELECT 'k' || k, 7, 5, 9, now(), now() FROM generate_series(0, 999) k
+      """)
+    print("the sums of \(300 * days * kiosks) entries of \(kiosks) kiosks")
+  }
+
   /// Prints how long each view takes for a kiosk, or for all of them; the second time that it is asked.
   func askViews(at latest: Timestamp) throws {
-    try run("ANALYZE juice.sales_day, juice.fruit_day, juice.cup_day, juice.supply, juice.ledger")
+    try run(
+      "ANALYZE juice.sales_day, juice.takings_day, juice.fruit_day, juice.cup_day, juice.spell, juice.ledger"
+    )
     let (day, month) = ("'\(latest)'::date - 1", "'\(latest)'::date - 30")
     let questions = [
       (
@@ -158,6 +198,7 @@ private struct Made {
   private var last: [Int]
   private var random = SystemRandomNumberGenerator()
   private(set) var latest = Timestamp(milliseconds: 0)
+  static let start: Int64 = 1_793_491_200_000
 
   init(kiosks: Int) { last = Array(repeating: 0, count: kiosks) }
 
@@ -165,7 +206,7 @@ private struct Made {
     let kiosk = Int.random(in: last.indices, using: &random)
     last[kiosk] += 1
     let seq = last[kiosk]
-    let at = Timestamp(milliseconds: 1_793_491_200_000 + Int64(seq) * 288_000)
+    let at = Timestamp(milliseconds: Self.start + Int64(seq) * 288_000)
     latest = max(latest, at)
     let juices = [
       ("kiwi", "kiwi", 3), ("mango", "mango", 3), ("banana", "banana", 2),
