@@ -60,7 +60,7 @@ import Testing
       errors("archive: {database: password=secret, timeout_seconds: 0}") == [
         "d.yaml:1:11: archive.database: holds a password, which anybody may read here; "
           + "name a file: 'password_file'",
-        "d.yaml:1:46: archive.timeout_seconds: must be a whole number from 1 to 60, not 0",
+        "d.yaml:1:38: archive.timeout_seconds: must be a whole number from 1 to 60, not 0",
       ])
   }
 
