@@ -1,20 +1,6 @@
 package import JuiceDomain
+package import KioskMessages
 package import Postgres
-
-/// A kiosk of the chain, as the list has it.
-package struct ListedKiosk: Sendable, Equatable {
-  package var id: KioskID
-  package var region: String
-  package var name: String?
-  package var place: String?
-
-  package init(id: KioskID, region: String, name: String? = nil, place: String? = nil) {
-    self.id = id
-    self.region = region
-    self.name = name
-    self.place = place
-  }
-}
 
 /// The list of the chain's kiosks in the database, for whoever keeps it.
 package struct KioskTable {

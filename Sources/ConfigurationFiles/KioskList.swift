@@ -1,22 +1,16 @@
-package import JuiceDomain
+import JuiceDomain
+package import KioskMessages
 
 /// The kiosks of a chain, as somebody has listed them: `id,region,name,place`, a line for each.
 ///
 /// A field with a comma or a quote stands in quotes (RFC 4180); none has a line break. `name` and `place`
 /// may be empty. A byte order mark and CRLF, which Excel writes, are no matter.
 package struct KioskList: Sendable, Equatable {
-  package struct Kiosk: Sendable, Equatable {
-    package var id: KioskID
-    package var region: String
-    package var name: String?
-    package var place: String?
-  }
-
   /// The first line of the file.
   package static let header = "id,region,name,place"
 
   /// In the order of the file.
-  package var kiosks: [Kiosk] = []
+  package var kiosks: [ListedKiosk] = []
 
   /// Reads the file, of 16 MiB at most.
   ///
@@ -56,7 +50,7 @@ package struct KioskList: Sendable, Equatable {
       guard errors.count < 20 else { break }
       guard !line.isEmpty else { continue }
       do throws(Flaw) {
-        let kiosk = try Kiosk(line)
+        let kiosk = try ListedKiosk(line)
         if let earlier = known.updateValue(number, forKey: kiosk.id) {
           throw Flaw(Complaint("\(kiosk.id) is in line \(earlier) already"), column: 1, "id")
         }
@@ -83,7 +77,7 @@ private struct Flaw: Error {
   }
 }
 
-extension KioskList.Kiosk {
+extension ListedKiosk {
   fileprivate init(_ line: Substring.UnicodeScalarView) throws(Flaw) {
     guard Substring(line).utf8.count <= 4096 else {
       throw Flaw(Complaint("is longer than 4096 bytes"), column: 1)

@@ -1,4 +1,5 @@
 import JuiceDomain
+import KioskMessages
 import Testing
 
 @testable import ConfigurationFiles
@@ -22,9 +23,9 @@ import Testing
       """#
     #expect(
       try KioskList.parse(csv: csv, file: "k.csv").kiosks == [
-        KioskList.Kiosk(
+        ListedKiosk(
           id: "k1", region: "north", name: #"Juice, "big""#, place: "By the door"),
-        KioskList.Kiosk(id: "k-2", region: "서울"),
+        ListedKiosk(id: "k-2", region: "서울"),
       ])
   }
 

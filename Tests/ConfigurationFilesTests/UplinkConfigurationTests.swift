@@ -23,11 +23,11 @@ import Testing
     #expect(try uplink("uplink: {addresses: [a], tls: {}}")?.broker.port == 8883)
   }
 
-  @Test func itIsCalledAsTheKioskUnlessItSaysOtherwise() throws {
+  @Test func itHasANameOfItsOwnAndTheRootOfTheKiosk() throws {
     let yaml = "kiosk: {id: k7, root: shop}\nuplink: {addresses: [a]}"
     let uplink = try #require(try uplink(yaml))
     #expect(uplink.root == "shop")
-    #expect(uplink.broker.clientID == "juice-kiosk-k7")
+    #expect(uplink.broker.clientID == "juice-kiosk-k7-uplink")
     #expect(try self.uplink("uplink: {addresses: [a], root: chain/x}")?.root == "chain/x")
   }
 

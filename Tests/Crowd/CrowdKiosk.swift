@@ -42,7 +42,7 @@ final class CrowdKiosk {
       ledger: KioskLedger(path: path), outbox: outbox, clock: clock, logger: log)
     log.logLevel = .notice
     uplink = try Uplink(
-      settings: UplinkSettings(topics: topics, clientID: "juice-kiosk-\(id)"),
+      settings: UplinkSettings(topics: topics, clientID: "juice-kiosk-\(id)-uplink"),
       broker: MosquittoClient(try Self.connection(kiosk, roster)),
       ledger: KioskLedger(path: path, readOnly: true), outbox: outbox,
       menus: MenuDesk(version: 0), clock: clock, logger: log)

@@ -1,10 +1,14 @@
 """Ports of the loopback interface for the servers of the tests."""
 
+import os
 import random
 import socket
 
-# Below those that the system gives to outgoing connections, which would take one in the meantime.
-_PORTS = range(15_000, 32_000)
+# Below those that the system gives to outgoing connections, which would take one in the meantime; of
+# several processes that test side by side each has its own.
+_PROCESSES = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+_PROCESS = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+_PORTS = range(15_000 + _PROCESS, 32_000, _PROCESSES)
 _given: set[int] = set()
 
 

@@ -126,7 +126,7 @@ def test_without_a_service_manager_nothing_is_missing(make_kiosk: MakeKiosk) -> 
 # MARK: The unit
 
 
-@pytest.mark.parametrize("program", ["juice-kiosk", "juice-dashboard"])
+@pytest.mark.parametrize("program", ["juice-kiosk", "juice-dashboard", "juice-archive"])
 def test_the_unit_is_hardened_and_without_faults(program: str, tmp_path: Path) -> None:
     # Two things are there only once the package is installed: the program and its manual.
     text = (UNITS / f"{program}.service").read_text().replace(f"/usr/bin/{program}", "/bin/true")

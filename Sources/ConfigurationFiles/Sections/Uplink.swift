@@ -16,7 +16,8 @@ extension KioskConfiguration.Uplink {
   init?(_ section: inout Section, isWanted: Bool, kiosk: KioskConfiguration.Kiosk) {
     self.init()
     broker.section = "uplink"
-    broker.clientID = "juice-kiosk-\(kiosk.id)"
+    // Not the name that it has down here: both may be one broker.
+    broker.clientID = "juice-kiosk-\(kiosk.id)-uplink"
     root = kiosk.root
     let tls = section.section("tls") { KioskConfiguration.TLS(&$0) }
     if section.has("tls") { broker.tls = tls }

@@ -27,10 +27,7 @@ struct KioskCommands: ParsableCommand {
         throw Failure.badData("\(error)")
       }
       let changes = try archived {
-        try KioskTable(settings).load(
-          list.kiosks.map { kiosk in
-            ListedKiosk(id: kiosk.id, region: kiosk.region, name: kiosk.name, place: kiosk.place)
-          })
+        try KioskTable(settings).load(list.kiosks)
       }
       StandardOutput.write(
         "\(list.kiosks.count) kiosks: \(changes.added) new, \(changes.changed) changed, \(changes.removed) removed"

@@ -1,0 +1,61 @@
+"""The archive's package, as deploy/package builds it, from its installation to its end."""
+
+import shutil
+from pathlib import Path
+
+from archive import event, tell
+from arrivals import eventually
+from client import Client
+from machine import InstalledBroker, Machine, later, needs_packages
+
+pytestmark = needs_packages
+UNIT = "juice-archive"
+
+
+def has(machine: Machine, *numbers: int) -> bool:
+    """Exactly these entries are in the database."""
+    query = "psql -At -c 'SELECT seq FROM juice.event ORDER BY seq' juice"
+    found = machine.run("su", "postgres", "-c", query).stdout.split()
+    return found == [str(number) for number in numbers]
+
+
+def sell(machine: Machine, number: int) -> None:
+    with machine.network():
+        kiosk = Client(InstalledBroker.port)
+        tell(kiosk, "k7", event(number, epoch=1))
+        kiosk.close()
+
+
+def test_the_archive_from_its_installation_to_its_end(machine: Machine, tmp_path: Path) -> None:
+    # Before there is a database it runs and waits.
+    machine.shell("apt-get install -y mosquitto postgresql /root/juice-archive_*.deb")
+    assert machine.property("ActiveState", UNIT) == "active"
+    machine.shell("su postgres -c 'createuser juice-archive && createdb -O juice-archive juice'")
+    said = lambda: machine.run("journalctl", "-q", "-o", "cat", "-u", UNIT).stdout
+    eventually(lambda: "archiving" in said(), within=90)
+    sell(machine, 1)
+    eventually(lambda: has(machine, 1))
+
+    # What belongs to it.
+    manual = machine.shell("apt-get install -y man-db >/dev/null; man juice-archive | cat")
+    assert "juice-archive fleet push" in manual and "/etc/juice-archive/archive.yaml" in manual
+    machine.shell("bash -c 'source /usr/share/bash-completion/completions/juice-archive'")
+    machine.shell(f"systemd-analyze verify /lib/systemd/system/{UNIT}.service")
+    rights = f"grep -E '^(NoNewPrivs|Seccomp|CapEff):' /proc/$(pidof {UNIT})/status"
+    assert machine.shell(rights).split() == ["CapEff:", "0000000000000000", "NoNewPrivs:", "1",
+                                             "Seccomp:", "2"]
+    assert machine.shell(f"journalctl -q -u {UNIT} --grep 'permitted|denied' || true") == ""
+    assert "id,region,name,place" in machine.shell("su juice-archive -s /bin/sh -c 'juice-archive kiosks list'")
+
+    # An upgrade restarts it. What comes meanwhile the broker keeps.
+    shutil.move(later(UNIT, tmp_path, "99.0"), machine.root / "root/new.deb")
+    machine.shell("systemctl stop juice-archive")
+    sell(machine, 2)
+    machine.shell("dpkg -i /root/new.deb")
+    eventually(lambda: has(machine, 1, 2), within=90)
+
+    # Gone it leaves the database as it is.
+    machine.shell("apt-get purge -y juice-archive")
+    assert has(machine, 1, 2)
+    kept = "-not -path '/var/log/*' -not -path '/var/cache/man/*'"
+    assert machine.shell(f"find /etc /usr /var /lib /opt -name '*juice*' {kept}") == ""
