@@ -1,4 +1,4 @@
-package import JuiceDomain
+import JuiceDomain
 package import KioskMessages
 package import Postgres
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """How fast the archive takes events beside COPY, and how quick its views are.
 
-Usage: Tests/Benchmarks/archive_speed.py [OPTIONS OF measure-archive]
+Usage: Tests/Benchmarks/archive_speed.py [--rows N] [--kiosks N] [--days N]
 """
 
 import subprocess

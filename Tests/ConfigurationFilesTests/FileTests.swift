@@ -89,6 +89,7 @@ import Testing
     expected.broker.tls = tls
     var uplink = KioskConfiguration.Uplink()
     uplink.broker.section = "uplink"
+    uplink.broker.clientID = "juice-kiosk-k1-uplink"
     (uplink.broker.host, uplink.broker.port) = ("mq1.example.com", 8883)
     uplink.broker.others = [.init(host: "mq2.example.com", port: 8884)]
     uplink.broker.username = "k1"

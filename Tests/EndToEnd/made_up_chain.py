@@ -27,16 +27,20 @@ def fill(database: Postgres, days: int = 14) -> None:
         f"""INSERT INTO juice.presence (kiosk, is_online, since)
           SELECT kiosk, number % 50 <> 1, now() - interval '3 hours' FROM {made_up}""",
         f"""INSERT INTO juice.sales_day
-          (day, kiosk, juice, currency, glasses, orders, out_of_stock, rejected, failed, amount)
-          SELECT current_date - day, kiosk, juice, 'EUR', CASE WHEN day <= 7 THEN 2 ELSE 1 END, 1,
-            CASE WHEN day <= 7 THEN 1 ELSE 2 END, 0, 0, CASE WHEN day <= 7 THEN 7.00 ELSE 3.50 END
+          (day, kiosk, juice, glasses, orders, out_of_stock, rejected, failed)
+          SELECT current_date - day, kiosk, juice, CASE WHEN day <= 7 THEN 2 ELSE 1 END, 1,
+            CASE WHEN day <= 7 THEN 1 ELSE 2 END, 0, 0
           FROM {made_up}, generate_series(1, {days}) day,
             unnest('{{banana,kiwi,mango,mango_kiwi,pineapple,strawberry,strawberry_banana}}'::text[]) juice
           ORDER BY 1, 2""",
+        # Of each juice of the day, at 3.50 a glass.
+        f"""INSERT INTO juice.takings_day (day, kiosk, currency, amount)
+          SELECT current_date - day, kiosk, 'EUR', 7 * CASE WHEN day <= 7 THEN 7.00 ELSE 3.50 END
+          FROM {made_up}, generate_series(1, {days}) day ORDER BY 1, 2""",
         f"""INSERT INTO juice.shelf (kiosk, fruit, out_since)
           SELECT kiosk, fruit, CASE WHEN fruit = 'kiwi' AND number % 10 = 0 THEN now() - interval '2 hours' END
           FROM {made_up}, unnest('{{banana,kiwi,mango,pineapple,strawberry}}'::text[]) fruit""",
-        """ANALYZE juice.shelf, juice.kiosk, juice.ledger, juice.presence, juice.sales_day""",
+        """ANALYZE juice.shelf, juice.kiosk, juice.ledger, juice.presence, juice.sales_day, juice.takings_day""",
     ):
         database.query(statement)
 

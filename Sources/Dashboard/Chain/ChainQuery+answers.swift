@@ -88,26 +88,32 @@ extension ChainQuery {
     try count("SELECT count(*) FROM own WHERE kiosk = $2", [kiosk.text]) > 0
   }
 
-  /// Region, kiosks, and how many of them are offline.
-  func regions() throws(DatabaseError) -> [Row] {
+  /// Region, kiosks, and how many of them are offline; then two spans of glasses and of orders that were out
+  /// of stock.
+  func regions(_ period: ChainPeriod) throws(DatabaseError) -> [Row] {
     try rows(
       """
-      SELECT region, count(*), count(*) FILTER (WHERE NOT is_online)
-      FROM own LEFT JOIN juice.presence USING (kiosk) GROUP BY region ORDER BY region = '', region LIMIT 1000
+      , sold (kiosk, glasses, glasses_before, short, short_before) AS (
+        SELECT kiosk, \(period.sums("glasses")), \(period.sums("out_of_stock"))
+        FROM juice.sales WHERE \(period.condition) GROUP BY kiosk
+      )
+      SELECT region, count(*), count(*) FILTER (WHERE NOT is_online), sum(glasses), sum(glasses_before),
+        sum(short), sum(short_before)
+      FROM own LEFT JOIN juice.presence USING (kiosk) LEFT JOIN sold USING (kiosk)
+      GROUP BY region ORDER BY region = '', region LIMIT 1000
       """)
   }
 
-  /// Region, currency, and two spans each of takings, glasses, and orders that were out of stock.
-  func sales(_ period: ChainPeriod) throws(DatabaseError) -> [Row] {
+  /// Region, currency, and two spans of takings.
+  func takings(_ period: ChainPeriod) throws(DatabaseError) -> [Row] {
     try rows(
       """
-      , sold (kiosk, currency, amount, amount_before, glasses, glasses_before, short, short_before) AS (
-        SELECT kiosk, currency, \(period.sums("amount")), \(period.sums("glasses")), \(period.sums("out_of_stock"))
-        FROM juice.sales_day WHERE \(period.condition) GROUP BY kiosk, currency
+      , taken (kiosk, currency, amount, amount_before) AS (
+        SELECT kiosk, currency, \(period.sums("amount"))
+        FROM juice.takings WHERE \(period.condition) GROUP BY kiosk, currency
       )
-      SELECT region, currency, sum(amount), sum(amount_before), sum(glasses), sum(glasses_before),
-        sum(short), sum(short_before)
-      FROM own JOIN sold USING (kiosk) GROUP BY region, currency ORDER BY region, currency LIMIT 4000
+      SELECT region, currency, sum(amount), sum(amount_before)
+      FROM own JOIN taken USING (kiosk) GROUP BY region, currency ORDER BY region, currency LIMIT 4000
       """)
   }
 
@@ -132,7 +138,7 @@ extension ChainQuery {
       SELECT kiosk, region, name, place, is_online, \(Self.milliseconds("since")), sold.*
       FROM shown LEFT JOIN juice.presence USING (kiosk) CROSS JOIN LATERAL (
         SELECT \(period.sums("glasses")), \(period.sums("out_of_stock"))
-        FROM juice.sales_day WHERE sales_day.kiosk = shown.kiosk AND \(period.condition)
+        FROM juice.sales WHERE sales.kiosk = shown.kiosk AND \(period.condition)
       ) sold ORDER BY region, kiosk
       """, [text, region])
   }
@@ -146,7 +152,7 @@ extension ChainQuery {
         (SELECT \(Self.milliseconds("max(heard)")) FROM juice.ledger WHERE ledger.kiosk = shown.kiosk)
       FROM shown LEFT JOIN juice.presence USING (kiosk) CROSS JOIN LATERAL (
         SELECT \(period.sums("glasses")), \(period.sums("out_of_stock"))
-        FROM juice.sales_day WHERE sales_day.kiosk = shown.kiosk AND \(period.condition)
+        FROM juice.sales WHERE sales.kiosk = shown.kiosk AND \(period.condition)
       ) sold
       """, [kiosk.text]
     ).first
@@ -158,8 +164,8 @@ extension ChainQuery {
   ) throws(DatabaseError) -> [Row] {
     try rows(
       """
-      SELECT kiosk, currency, \(period.sums("amount")) FROM own JOIN juice.sales_day USING (kiosk)
-      WHERE kiosk = ANY ($2::text[]) AND \(period.condition) AND currency <> ''
+      SELECT kiosk, currency, \(period.sums("amount")) FROM own JOIN juice.takings USING (kiosk)
+      WHERE kiosk = ANY ($2::text[]) AND \(period.condition)
       GROUP BY kiosk, currency ORDER BY kiosk, currency
       """, ["{\(kiosks.map(\.text).joined(separator: ","))}"])
   }

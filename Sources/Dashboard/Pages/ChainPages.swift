@@ -6,23 +6,21 @@ struct ChainRegionsPage {
   let frame: ChainFrame
   let period: ChainPeriod
   let regions: [ChainQuery.Row]
-  let sales: [ChainQuery.Row]
+  let takings: [ChainQuery.Row]
   /// How many there are of each.
   let matters: [ChainMatter: Int]
 
   private var language: Language { frame.language }
 
   func page() -> Page {
-    let sales = Dictionary(grouping: sales) { $0[0] }
+    let money = Dictionary(grouping: takings) { $0[0] }
     let rows: [HTML] = regions.map { row in
-      let sales = sales[row[0]] ?? []
-      func sum(_ column: Int) -> Int { sales.reduce(0) { $0 + $1.number(column) } }
       let address = ChainKiosksPage.address(region: row[0], days: period.days)
       return """
         <tr><th scope="row"><a href="\(address)">\(frame.region(row[0]))</a></th>
         <td>\(row.number(1))</td><td>\(row.number(2) > 0 ? "<b class=\"number bad\">\(row.number(2))</b>" as HTML : "0")</td>
-        \(frame.change(sum(4), sum(5)))\(frame.money(sales.filter { !$0[1].isEmpty }))
-        \(frame.change(sum(6), sum(7), isGood: false))</tr>
+        \(frame.change(row.number(3), row.number(4)))\(frame.money(money[row[0]] ?? []))
+        \(frame.change(row.number(5), row.number(6), isGood: false))</tr>
 
         """
     }

@@ -14,8 +14,8 @@ extension DashboardServer {
         var matters: [ChainMatter: Int] = [:]
         for matter in ChainMatter.allCases { matters[matter] = try query.count(of: matter) }
         return ChainRegionsPage(
-          frame: asked.frame, period: asked.period, regions: try query.regions(),
-          sales: try query.sales(asked.period), matters: matters
+          frame: asked.frame, period: asked.period, regions: try query.regions(asked.period),
+          takings: try query.takings(asked.period), matters: matters
         ).page()
       }
     }

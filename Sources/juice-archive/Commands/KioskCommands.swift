@@ -1,6 +1,7 @@
 import Archive
 import ArgumentParser
 import ConfigurationFiles
+import KioskMessages
 import Postgres
 import Program
 
