@@ -29,8 +29,9 @@ package import Panels
 ///   broker; without any it is not.
 /// - `uplink.root` (topic levels, that of the kiosk): what its topics start with up there.
 /// - `uplink.entries_per_second` (1...10000, `200`): how fast, at most.
-/// - `uplink.protocol`, `uplink.client_id`, `uplink.username`, `uplink.password_file`, `uplink.tls`,
-///   `uplink.tls.ca_file`, `uplink.tls.certificate_file`, `uplink.tls.key_file`: as of `broker`.
+/// - `uplink.client_id` (text, `juice-kiosk-`, the id and `-uplink`): names the session up there.
+/// - `uplink.protocol`, `uplink.username`, `uplink.password_file`, `uplink.tls`, `uplink.tls.ca_file`,
+///   `uplink.tls.certificate_file`, `uplink.tls.key_file`: as of `broker`.
 /// - `ledger.path` (path, `/var/lib/juice-kiosk/ledger.sqlite`): the durable record.
 /// - `stock.initial` (0...1000000000, `10`): stock of a new ledger; for all fruits, or per fruit as
 ///   `{strawberry: 20, default: 10}`. At most the capacity.
