@@ -21,6 +21,7 @@ from door import AUDITOR, Account, Door, until
 from faults import Faults
 from kiosk import Kiosk, environment, program
 from odd_broker import OddBroker
+from ports import free_port
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 
@@ -883,3 +884,31 @@ def test_machines(make_kiosk: MakeKiosk, panel: Client, broker) -> None:
     panel.publish(f"{BASE}/made/bar", json.dumps({"job": accepted["seq"], "status": "unknown"}))
     state('"asked"')
     fault(kiosk, 1, "machines", "warning", f"job {accepted['seq']}", "waits for a person")
+
+
+# MARK: The way up
+
+
+@pytest.mark.parametrize("version", ["5", "3.1.1"])
+def test_the_way_up(
+    version: str, broker, make_broker: MakeBroker, make_kiosk: MakeKiosk, tmp_path: Path
+) -> None:
+    upper = make_broker(users={"k1": "secret"})
+    password, nowhere = tmp_path / "password", free_port()
+    password.touch(0o600)
+    password.write_text("secret")
+    settings = {"username": "k1", "password_file": str(password), "protocol": version}
+    kiosk = make_kiosk(uplink={"addresses": [f"127.0.0.1:{upper.port}"]} | settings).start()
+    found = Findings(kiosk)
+    assert found.are_fine() and "lets k1 in" in found.one("uplink", "ok")["what"]
+
+    # The kiosk sells without it: nothing of it is an error.
+    password.write_text("wrong")
+    assert "password_file" in fault(kiosk, 1, "uplink", "warning", "refused the login")["fix"]
+    password.write_text("secret")
+    addresses = {"addresses": [f"127.0.0.1:{nowhere}", f"127.0.0.1:{upper.port}"]}
+    kiosk.configure(broker, {"uplink": addresses | settings})
+    assert "addresses" in fault(kiosk, 1, "uplink", "warning", str(nowhere), "nothing answers")["fix"]
+    assert Findings(kiosk).one("uplink", "ok", str(upper.port))
+    password.chmod(0o644)
+    assert fault(kiosk, 78, "permissions", "error", str(password))

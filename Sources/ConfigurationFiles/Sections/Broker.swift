@@ -19,6 +19,9 @@ extension KioskConfiguration {
 
     package init() {}
 
+    /// All of them.
+    package var addresses: [Address] { [Address(host: host, port: port)] + others }
+
     package struct Address: Sendable, Equatable {
       package var host: String
       package var port: Int

@@ -10,8 +10,8 @@ struct Doctor: CommandWithPrelude {
     discussion: """
       Looks at the configuration, permissions, the disk, the clock, the ledger; whether the broker \
       can be reached, lets the kiosk in, and grants what it needs; whether another client has the \
-      kiosk's id, whether the broker's limits are too small, and what it keeps that it should not. \
-      Each finding comes with its fix.
+      kiosk's id, whether the broker's limits are too small, and what it keeps that it should not; \
+      machines, and the way up of the ledger. Each finding comes with its fix.
 
       It may be asked while the kiosk runs, which does not notice, and makes no juice. Run it as \
       root or as the kiosk's user. What it could not try, it says.
@@ -47,10 +47,11 @@ struct Doctor: CommandWithPrelude {
   }
 
   func begin() throws -> @Sendable () async throws -> Void {
-    let (local, examination) = try lookAround()
+    let (local, examination, uplink) = try lookAround()
     return { [json] in
       var findings = local
       if let examination { findings += try await examination.findings() }
+      if let uplink { findings += try await uplink.findings() }
       if json {
         StandardOutput.write(String(decoding: findings.payload, as: UTF8.self))
       } else {
@@ -61,8 +62,9 @@ struct Doctor: CommandWithPrelude {
     }
   }
 
-  /// What can be seen without a broker; and how to ask that, if there is any point in it.
-  private func lookAround() throws -> ([Finding], BrokerExamination?) {
+  /// What can be seen without a broker; and how to ask that, and the one where the ledger goes, if there is
+  /// any point in it.
+  private func lookAround() throws -> ([Finding], BrokerExamination?, UplinkCheck?) {
     var configuration: KioskConfiguration
     var senders: [KioskConfiguration] = []
     do throws(ConfigurationErrors) {
@@ -74,7 +76,7 @@ struct Doctor: CommandWithPrelude {
       }
       for file in sender { senders.append(try .load(path: file)) }
     } catch {
-      return (.configuration(error), nil)
+      return (.configuration(error), nil, nil)
     }
     let path = configuration.ledgerPath
     let password: [Finding] = .password(configuration.broker)
@@ -82,19 +84,27 @@ struct Doctor: CommandWithPrelude {
     // What only root may read is read now: what follows is for the ledger's owner to ask. A password
     // that cannot be read is a finding, of the account or of its login.
     try? configuration.broker.keepPassword()
+    let uplinkPassword: [Finding] = configuration.uplink.map { .password($0.broker) } ?? []
+    findings += uplinkPassword
+    try? configuration.uplink?.broker.keepPassword()
     for index in senders.indices { try? senders[index].broker.keepPassword() }
     do throws(Failure) { try FolderOwner(ofFolderOf: path).become() } catch {
-      return (findings + [.error(.permissions, path, error.message, fix: "what it says")], nil)
+      return (findings + [.error(.permissions, path, error.message, fix: "what it says")], nil, nil)
     }
     var ledger = LedgerView()
     let ledgerFindings = ledger.read(path)
     let clock = MachineClock.current
     findings += .folder(of: path) + .disk(of: path)
     findings += .clock(clock, last: ledger.lastEntry) + ledgerFindings
-    guard !password.contains(where: { $0.severity == .error }) else { return (findings, nil) }
+    let uplink =
+      uplinkPassword.isGood
+      ? configuration.uplink.map {
+        UplinkCheck(broker: $0.broker, ledger: ledger, timeout: .seconds(timeout))
+      } : nil
+    guard password.isGood else { return (findings, nil, uplink) }
     let examination = BrokerExamination(
       configuration, ledger: ledger, now: clock.now, timeout: .seconds(timeout),
       logsInAnyway: login, senders: senders)
-    return (findings, examination)
+    return (findings, examination, uplink)
   }
 }

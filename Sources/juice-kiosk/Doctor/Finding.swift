@@ -6,7 +6,7 @@ struct Finding {
   /// What was looked at, in the order of the checks.
   enum Check: String {
     case configuration, permissions, disk, clock, ledger
-    case broker, rights, session, retained, machines
+    case broker, rights, session, retained, machines, uplink
   }
 
   enum Severity: Int, Comparable {
@@ -68,7 +68,7 @@ struct Finding {
   ) -> Finding {
     let usual: ExitCode =
       switch check {
-      case .broker, .session, .rights, .retained, .machines: ExitCode(69)
+      case .broker, .session, .rights, .retained, .machines, .uplink: ExitCode(69)
       case .disk: ExitCode(74)
       case .ledger: ExitCode(65)
       case .configuration, .permissions, .clock: ExitCode(78)
@@ -83,6 +83,8 @@ extension [Finding] {
     if let error = first(where: { $0.severity == .error }) { return error.status }
     return contains { $0.severity == .warning } ? .failure : .success
   }
+
+  var isGood: Bool { !contains { $0.severity == .error } }
 
   var worst: Finding.Severity { map(\.severity).max() ?? .ok }
 

@@ -11,6 +11,8 @@ struct LedgerView {
   /// Retained topics that the kiosk knows it has published.
   var topics: Set<String> = []
   var lastEntry: Timestamp?
+  /// How many entries are not up there yet; `nil` if there is no ledger.
+  var waiting: Int?
   /// When the last command of a sender came, among the last entries.
   var heard: [Source: Timestamp] = [:]
 
@@ -42,6 +44,7 @@ struct LedgerView {
       let ledger = try KioskLedger(path: path, readOnly: true)
       let state = try ledger.state()
       topics = state.topics
+      waiting = state.seq - (try ledger.uplinked())
       for (row, _) in try ledger.rows(after: state.seq - Self.recent, limit: Self.recent) {
         lastEntry = max(row.entry.at, lastEntry ?? row.entry.at)
         if let source = row.entry.source { heard[source] = row.entry.at }
