@@ -24,7 +24,7 @@ package struct KioskTable {
   }
 
   /// Puts a list in the place of the one that is there, all of it or nothing. What has been told of a kiosk
-  /// that is not listed any more stays.
+  /// that is not listed any more stays. A kiosk that is new gets the latest menu that came down where it is.
   package func load(_ kiosks: [ListedKiosk]) throws(DatabaseError) -> Changes {
     var text = CopyText()
     for kiosk in kiosks {
@@ -53,10 +53,24 @@ package struct KioskTable {
           IS DISTINCT FROM (kiosk.region, kiosk.name, kiosk.place)
         """
       ).count
+      // A roll-out that is on its way does not end meanwhile.
+      try database.run("SELECT FROM juice.rollout FOR SHARE")
       let added = try database.run(
         """
-        INSERT INTO juice.kiosk (kiosk, region, name, place)
-        SELECT kiosk, region, name, place FROM listed ON CONFLICT DO NOTHING
+        WITH added AS (
+          INSERT INTO juice.kiosk (kiosk, region, name, place)
+          SELECT kiosk, region, name, place FROM listed ON CONFLICT DO NOTHING RETURNING kiosk, region
+        ), joined AS (
+          INSERT INTO juice.rollout_kiosk (version, kiosk, place, sent, asked)
+          SELECT version, kiosk, behind, CASE state WHEN 'done' THEN now() END, '-infinity'
+          FROM added CROSS JOIN LATERAL (
+            SELECT version, state, (SELECT max(place) + 1 FROM juice.rollout_kiosk other
+              WHERE other.version = rollout.version) AS behind
+            FROM juice.rollout WHERE state <> 'aborted' AND coalesce(rollout.region, added.region) = added.region
+            ORDER BY version DESC LIMIT 1
+          ) latest
+          ON CONFLICT DO NOTHING
+        ) SELECT 1 FROM added
         """
       ).count
       return Changes(added: added, changed: changed, removed: removed)

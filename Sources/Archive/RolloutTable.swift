@@ -71,6 +71,8 @@ package struct RolloutTable {
     }
     try database.run("BEGIN")
     do {
+      // Who joins the list now either is a part of it, or finds it there.
+      try database.run("LOCK TABLE juice.kiosk IN SHARE MODE")
       if let last = try rollouts().first, last.state.isOpen {
         throw RolloutError.open(version: last.version, last.state)
       }

@@ -149,6 +149,22 @@ def test_a_menu_comes_down(fleet: Fleet, make_real: MakeReal, line: Proxy, panel
     fleet.waits_for("SELECT string_agg(DISTINCT version::text, ' ') FROM juice.kiosk_menu", "3")
     assert "menu 3  done  4 of 4 kiosks have it" in fleet("list")
 
+    # One that joins the list later gets what came down last where it is, and was not aborted.
+    kiosks = ["k1", "k2", "k3", "k4", "k5"]
+    fleet.list(kiosks)
+    make_real("k5")
+    fleet.waits_for("SELECT version FROM juice.kiosk_menu WHERE kiosk = 'k5'", "3")
+    assert "menu 3  done  5 of 5 kiosks have it" in fleet("list")
+    in_the_south = lambda kiosk: "south" if kiosk in ("k3", "k7") else "north"
+    fleet.list(kiosks, in_the_south)
+    fleet.push(GREEN, "--region", "south")
+    fleet.ends("done")
+    fleet.push(RED)
+    fleet("abort")
+    fleet.list([*kiosks, "k6", "k7"], in_the_south)
+    got = "SELECT string_agg(kiosk || version, ' ' ORDER BY kiosk) FROM juice.rollout_kiosk"
+    assert fleet.query(f"{got} WHERE kiosk IN ('k6', 'k7')") == "k63 k74"
+
 
 def test_what_cannot_be_is_told(fleet: Fleet) -> None:
     assert "there is no such roll-out" in fleet("status", code=65)
