@@ -13,6 +13,7 @@ import pytest
 
 from arrivals import eventually
 from kiosk import ROOT
+from mosquitto import presses
 
 needs_packages = pytest.mark.skipif(
     "KIOSK_PACKAGES" not in os.environ, reason="deploy/test --package runs it"
@@ -128,6 +129,15 @@ class InstalledBroker:
     """What who audits wants to know of the machine's mosquitto."""
 
     port = 1883
+
+    def __init__(self, machine: Machine) -> None:
+        self.machine = machine
+        (machine.root / "etc/mosquitto/conf.d/log.conf").write_text("log_type all\n")
+        machine.shell("systemctl restart mosquitto")
+
+    def presses(self, panel: str, with_repeats: bool) -> int:
+        log = self.machine.root / "var/log/mosquitto/mosquitto.log"
+        return presses(self.port, log, panel, with_repeats)
 
 
 class InstalledKiosk:

@@ -88,20 +88,26 @@ class Mosquitto:
         self.process.send_signal(signal.SIGSTOP)
 
     def presses(self, panel: str, with_repeats: bool) -> int:
-        """How many it has had of a panel, those included that the panel sent again.
-
-        `with_repeats`: and those that the broker itself delivered again.
-        """
         assert self.counts
-        last = f"last-{uuid.uuid4()}"
-        Client(self.port, name=last).close()
-        # What came before it is written when it is.
-        eventually(lambda: any(f" as {last} " in line for line in self._log()))
-        had = re.compile(rf"Received PUBLISH from .*'{BASE}/order/{panel}'")
-        repeated = re.compile(rf"Sending PUBLISH to .* \(d1.*'{BASE}/order/{panel}'")
-        counted = [had, repeated] if with_repeats else [had]
-        return sum(any(each.search(line) for each in counted) for line in self._log())
+        return presses(self.port, self.folder / "log", panel, with_repeats)
 
-    def _log(self) -> Iterator[str]:
-        with open(self.folder / "log") as log:
-            yield from log
+
+def presses(port: int, log: Path, panel: str, with_repeats: bool) -> int:
+    """How many a broker has had of a panel, those included that the panel sent again.
+
+    `log`: in which the broker writes down everything. `with_repeats`: and those that the broker itself
+    delivered again.
+    """
+    last = f"last-{uuid.uuid4()}"
+    Client(port, name=last).close()
+
+    def lines() -> Iterator[str]:
+        with open(log) as file:
+            yield from file
+
+    # What came before it is written when it is.
+    eventually(lambda: any(f" as {last} " in line for line in lines()))
+    had = re.compile(rf"Received PUBLISH from .*'{BASE}/order/{panel}'")
+    repeated = re.compile(rf"Sending PUBLISH to .* \(d1.*'{BASE}/order/{panel}'")
+    counted = [had, repeated] if with_repeats else [had]
+    return sum(any(each.search(line) for each in counted) for line in lines())

@@ -57,7 +57,7 @@ def kiosk(debian: Path, installed: Path, tmp_path: Path) -> Iterator[Machine]:
 def scene(kiosk: Machine, make_scene: MakeScene) -> Iterator[Scene]:
     """Panels that press without pause, and are not on this machine but in its network."""
     with kiosk.network():
-        yield make_scene(InstalledKiosk(kiosk), InstalledBroker())
+        yield make_scene(InstalledKiosk(kiosk), InstalledBroker(kiosk))
 
 
 def test_install_it_edit_two_lines_and_press(machine: Machine) -> None:
