@@ -74,6 +74,23 @@ import Testing
     #expect(scene.retained("stock/banana") == "6")
   }
 
+  /// The old press is made, its acknowledgement lost, and then the broker has lost the session. In the next
+  /// one a new press with the same bytes may have its number, and comes again.
+  @Test(arguments: MemoryBroker.Habits.allCases)
+  func aPressOfANewSessionIsNoneOfTheOldOne(habits: MemoryBroker.Habits) throws {
+    let scene = try Scene(habits: habits)
+    try scene.startKiosk()
+    let panel = try scene.panel()
+    scene.broker.inject(.init(.before, .settle, of: "kiosk"))
+    scene.publish("banana", to: Self.order, by: panel)
+    scene.broker.dropSession(of: "kiosk")
+    scene.advance(by: .seconds(10))
+    scene.broker.inject(.init(.before, .delivery, of: "kiosk"))
+    scene.publish("banana", to: Self.order, by: panel)
+    scene.advance(by: .seconds(10))
+    #expect(scene.retained("stock/banana") == "6")
+  }
+
   /// What an earlier connection wrote may be lost with it, even if the process dies later.
   @Test func whatWasWrittenToALostConnectionIsNotTakenForAcknowledged() throws {
     let scene = try Scene(habits: .rabbitMQ)
