@@ -256,8 +256,8 @@ extension Auditor {
       fail(.ledger, "jobs \(jobs.map(\.seq)) are open, and not \(open.map(\.seq))")
       return
     }
-    // What is asked because its time was over makes a machine silent, though the kiosk may have what
-    // it said since in hand.
+    // What is missing, or asked because its time was over, makes a machine silent, though the kiosk may have
+    // what it said since in hand.
     var overdue: Set<String> = []
     for (job, stored) in zip(open, jobs) {
       if stored.number != job.number {
@@ -268,7 +268,9 @@ extension Auditor {
         fail(.decision, "nobody has a reason why job \(job) is \(stored.state)")
       }
       trace.append("job \(job.seq) of \(job.machine): \(stored.state)")
-      if stored.state == .asked, shop.maybeSilent.contains(job.machine) {
+      if stored.state == .missing
+        || stored.state == .asked && shop.maybeSilent.contains(job.machine)
+      {
         overdue.insert(job.machine)
       }
       shop.jobs[job.seq]?.state = stored.state
