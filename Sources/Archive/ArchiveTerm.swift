@@ -110,7 +110,7 @@ actor ArchiveTerm {
       logger.warning("\(error); waiting for it")
       // It may be another archiver that has taken the session over: then the lock is gone.
       try store.probe()
-    case .updated, .refused, .confirmed, nil:
+    case .sessionBegan, .updated, .refused, .confirmed, nil:
       break
     }
     try keepHouse(isIdle: event == nil)

@@ -157,6 +157,8 @@ package actor Controller {
       try await cycle(deliveries)
       if isOnline, settings.hasBirth(among: deliveries) { try await publishState() }
       displays.hear(deliveries)
+    case .sessionBegan:
+      settlement.sessionBegan()
     case .online(let resumed):
       // guard: a new session forgets the fingerprints of the old one
       if !resumed { settlement.sessionBegan() }

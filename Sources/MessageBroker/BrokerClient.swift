@@ -73,6 +73,9 @@ package enum BrokerEvent: Sendable, Equatable {
   /// Connected, and every subscription granted. Deliveries may come before it where a session was
   /// resumed; where it was not, nothing that was delivered before will come again.
   case online(resumed: Bool)
+  /// Of a session of which the client has not been told, deliveries come before `online`: nothing that was
+  /// delivered before them will come again.
+  case sessionBegan
   /// Deliveries in the order of their arrival, to be settled together. Never empty.
   case deliveries([Delivery])
   /// `confirmed` has grown, and nothing else has happened.

@@ -128,7 +128,7 @@ package actor Uplink {
       }
       await publish(answers)
       await broker.settle()
-    case .updated:
+    case .updated, .sessionBegan:
       break
     }
   }

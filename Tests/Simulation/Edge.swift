@@ -46,7 +46,7 @@ package actor Edge: BrokerClient {
     }
     switch event {
     case .online, .deliveries, .confirmed: world.kioskIsConnected()
-    case .offline, .updated, .refused, nil: break
+    case .offline, .updated, .refused, .sessionBegan, nil: break
     }
     if case .online = event { world.kioskIsOnline() }
     world.passEdge(client)

@@ -18,7 +18,7 @@ actor Listener {
       case .online: isConnected = true
       case .offline: isConnected = false
       case .deliveries(let deliveries): heard += deliveries.map(\.message)
-      case .confirmed, .updated, .refused: break
+      case .confirmed, .updated, .refused, .sessionBegan: break
       }
       await client.settle()
     }

@@ -154,7 +154,7 @@ actor Board {
       case .online: tellStatus()
       case .deliveries(let deliveries):
         for delivery in deliveries where isOn { hear(delivery.message) }
-      case .offline, .confirmed, .updated, .refused, nil: break
+      case .offline, .confirmed, .updated, .refused, .sessionBegan, nil: break
       }
       if isOn { keepTime() }
       guard isOn else { return }

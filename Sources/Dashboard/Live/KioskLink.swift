@@ -95,7 +95,7 @@ package final class KioskLink: Service {
     case .deliveries(let deliveries):
       receive(deliveries.map(\.message))
     case .refused(let error): logger.warning("\(error)")
-    case .confirmed, .updated: break
+    case .confirmed, .updated, .sessionBegan: break
     }
     await broker.settle()
   }

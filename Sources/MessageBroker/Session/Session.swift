@@ -57,7 +57,7 @@ package struct Session: ~Copyable, Sendable {
   /// What the broker has refused of those that were sent together.
   private var refusedFilter: TopicFilter?
   private var update: Update?
-  /// A session has begun since the client was last told that it is online.
+  /// A session has begun of which the client has not been told.
   private var isSessionNew = false
 
   private var events: [BrokerEvent] = []
@@ -349,6 +349,9 @@ extension Session {
   package mutating func received(_ deliveries: [Delivery]) {
     // The outage is over for a client that hears from its broker, online or not yet.
     reportedReasons = []
+    // guard: a new session is told before its deliveries
+    if isSessionNew { events.append(.sessionBegan) }
+    isSessionNew = false
     events.append(.deliveries(deliveries))
     batch = .queued
     batchConnection = connection

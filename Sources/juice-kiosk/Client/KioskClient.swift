@@ -24,7 +24,7 @@ struct KioskClient {
     while true {
       switch await broker.nextEvent(timeout: deadline - .now) {
       case .online: return
-      case .deliveries, .confirmed, .updated, .refused: await broker.settle()
+      case .deliveries, .confirmed, .updated, .refused, .sessionBegan: await broker.settle()
       case .offline(let error):
         await broker.disconnect(grace: .zero)
         throw Failure(error)
@@ -58,7 +58,7 @@ struct KioskClient {
       case .refused(let topics):
         guard let (topic, reason) = topics.first else { continue }
         throw Failure(.publishRefused(topic: topic, reason: reason))
-      case .offline, .confirmed, .updated: continue
+      case .offline, .confirmed, .updated, .sessionBegan: continue
       case nil where isAccepted:
         let id = request.id.map { " --id \($0)" } ?? ""
         throw .tryAgain(

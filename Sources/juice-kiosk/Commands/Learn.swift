@@ -67,7 +67,7 @@ struct Learn: AsyncParsableCommand {
       case .offline(let error):
         await broker.disconnect(grace: .zero)
         throw Failure(error)
-      case .confirmed, .updated, .refused:
+      case .confirmed, .updated, .refused, .sessionBegan:
         continue
       case nil:
         let now = clock.now - start

@@ -42,7 +42,7 @@ struct Watch: AsyncParsableCommand {
       case .offline(let error):
         guard error.isTransient else { throw Failure(error) }
         StandardError.write("juice-kiosk: \(error); waiting for it")
-      case .online, .confirmed, .updated, .refused:
+      case .online, .confirmed, .updated, .refused, .sessionBegan:
         break
       }
     }

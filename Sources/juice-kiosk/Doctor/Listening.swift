@@ -54,7 +54,7 @@ struct Listening {
       case .deliveries(let deliveries):
         heard.note(deliveries)
         await connection.settle()
-      case .confirmed, .updated, .refused: continue
+      case .confirmed, .updated, .refused, .sessionBegan: continue
       case nil:
         await connection.disconnect(grace: .zero)
         throw .unavailable("the broker has not granted the subscriptions in time")
@@ -91,7 +91,7 @@ struct Listening {
         }
         if isHeard { return .all }
       case .refused(let topics): if topics[topic] != nil { return .refusal }
-      case .confirmed, .online, .updated: break
+      case .confirmed, .online, .updated, .sessionBegan: break
       case .offline: return .nothing
       }
       if deadline == nil, await broker.confirmed >= serial { deadline = .now + Self.patience }
@@ -146,7 +146,7 @@ struct Listening {
         serial = try? await voice.publish(topics.map { Message(topic: $0, text: text) })
         await voice.settle()
       case .refused(let topics): refused.formUnion(topics.keys)
-      case .deliveries, .confirmed, .updated: await voice.settle()
+      case .deliveries, .confirmed, .updated, .sessionBegan: await voice.settle()
       case .offline(let error): throw Failure(error)
       case nil: throw .unavailable("the broker has not answered in time")
       }

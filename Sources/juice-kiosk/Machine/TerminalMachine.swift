@@ -85,7 +85,7 @@ actor TerminalMachine {
         screen.tell("\(error); waiting for it")
       case .refused(let topics):
         for (topic, reason) in topics { screen.tell("the broker refuses \(topic): \(reason)") }
-      case .confirmed, .updated, nil: break
+      case .confirmed, .updated, .sessionBegan, nil: break
       }
       try await takeTurns()
       screen.draw(pours.map { bar(of: $0) })

@@ -28,7 +28,7 @@ extension BrokerClient {
     while true {
       switch try await event(location) {
       case .online(let resumed): return resumed
-      case .offline, .confirmed, .updated, .refused: continue
+      case .offline, .confirmed, .updated, .refused, .sessionBegan: continue
       case .deliveries(let unexpected):
         try #require(unexpected.isEmpty, "expected to be online", sourceLocation: location)
       }

@@ -60,6 +60,25 @@ import Testing
     #expect(session.deadline == nil)
   }
 
+  /// Also when the connection on which it began was lost before it was online.
+  @Test(arguments: [false, true]) func aNewSessionIsToldBeforeItsDeliveries(isLost: Bool) {
+    var session = connecting()
+    _ = session.connected(at: .zero)
+    _ = session.greeted(resumed: false, refusal: nil, at: .zero)
+    if isLost {
+      _ = session.lost(Self.gone, at: .zero)
+      _ = session.takeEvent()
+      _ = session.tick(isWritten: true, at: .seconds(60))
+      _ = session.connected(at: .seconds(60))
+      _ = session.greeted(resumed: true, refusal: nil, at: .seconds(60))
+    }
+    session.received([Self.order])
+    #expect(session.takeEvent() == .sessionBegan)
+    #expect(session.takeEvent() == .deliveries([Self.order]))
+    _ = session.granted(isLost ? 2 : 1, [1], at: .seconds(60))
+    #expect(session.takeEvent() == .online(resumed: true), "there is nothing more to forget")
+  }
+
   @Test func withoutSubscriptionsItIsOnlineAtOnce() {
     var session = connecting { $0.subscriptions = [] }
     _ = session.connected(at: .zero)
