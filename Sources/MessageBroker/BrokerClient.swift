@@ -70,11 +70,11 @@ package protocol BrokerClient: Actor {
 
 /// What a client learns from its broker.
 package enum BrokerEvent: Sendable, Equatable {
-  /// Connected, and every subscription granted. Deliveries may come before it where a session was
-  /// resumed; where it was not, nothing that was delivered before will come again.
+  /// Connected, and every subscription granted. `resumed`: the session is the one that the client knows. If
+  /// not, nothing that was delivered before will come again.
   case online(resumed: Bool)
-  /// Of a session of which the client has not been told, deliveries come before `online`: nothing that was
-  /// delivered before them will come again.
+  /// The session is a new one, and its first deliveries follow before `online`: nothing that was delivered
+  /// before them will come again. The client knows the session from now on.
   case sessionBegan
   /// Deliveries in the order of their arrival, to be settled together. Never empty.
   case deliveries([Delivery])
