@@ -102,9 +102,9 @@ actor ArchiveTerm {
       if mustProve { logger.notice("archiving again") }
       mustProve = false
       tell(outcome)
-    case .online(let resumed):
+    case .online:
       offlineSince = nil
-      if !mustProve { logger.notice("archiving\(resumed ? "" : ", in a new session")") }
+      if !mustProve { logger.notice("archiving") }
     case .offline(let error):
       if offlineSince == nil { offlineSince = .now }
       logger.warning("\(error); waiting for it")

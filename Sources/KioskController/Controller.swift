@@ -158,10 +158,9 @@ package actor Controller {
       if isOnline, settings.hasBirth(among: deliveries) { try await publishState() }
       displays.hear(deliveries)
     case .sessionBegan:
-      settlement.sessionBegan()
-    case .online(let resumed):
       // guard: a new session forgets the fingerprints of the old one
-      if !resumed { settlement.sessionBegan() }
+      settlement.sessionBegan()
+    case .online:
       isConnected = true
     case .offline(let error):
       (isConnected, isOnline) = (false, false)

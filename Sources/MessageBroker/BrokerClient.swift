@@ -70,12 +70,11 @@ package protocol BrokerClient: Actor {
 
 /// What a client learns from its broker.
 package enum BrokerEvent: Sendable, Equatable {
-  /// Connected, and every subscription granted. `resumed`: the session is the one that the client knows. If
-  /// not, nothing that was delivered before will come again.
-  case online(resumed: Bool)
-  /// The session is a new one, and its first deliveries follow before `online`: nothing that was delivered
-  /// before them will come again. The client knows the session from now on.
+  /// The broker has begun a new session: nothing that was delivered before will come again. What the session
+  /// delivers follows, also where its first connection is lost before the client is online.
   case sessionBegan
+  /// Connected, and every subscription granted.
+  case online
   /// Deliveries in the order of their arrival, to be settled together. Never empty.
   case deliveries([Delivery])
   /// `confirmed` has grown, and nothing else has happened.

@@ -108,7 +108,7 @@ def test_a_counted_number_never_overwrites_a_sale(
     browser.press("form.restock summary")
     browser.type("[name='set.mango']", "30")
     browser.press("button[value=review]")
-    browser.wait_for("counted")
+    browser.wait_for("Review", "h1")
     assert panel.order("mango")["status"] == "ready"
     browser.press("main .primary")
     browser.wait_for("The stock has moved on since you looked.")

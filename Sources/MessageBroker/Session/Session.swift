@@ -57,8 +57,6 @@ package struct Session: ~Copyable, Sendable {
   /// What the broker has refused of those that were sent together.
   private var refusedFilter: TopicFilter?
   private var update: Update?
-  /// A session has begun of which the client has not been told.
-  private var isSessionNew = false
 
   private var events: [BrokerEvent] = []
   private var batch = Batch.none
@@ -288,7 +286,8 @@ extension Session {
   ) -> [Action] {
     if let refusal { return lost(refusal, at: now) }
     if !resumed {
-      isSessionNew = true
+      // guard: a new session is told of
+      events.append(.sessionBegan)
       life?.startedClean(at: now)
     }
     if start == .wipe { return [.leave(acknowledging: true)] + startConnecting(at: now) }
@@ -349,9 +348,6 @@ extension Session {
   package mutating func received(_ deliveries: [Delivery]) {
     // The outage is over for a client that hears from its broker, online or not yet.
     reportedReasons = []
-    // guard: a new session is told before its deliveries
-    if isSessionNew { events.append(.sessionBegan) }
-    isSessionNew = false
     events.append(.deliveries(deliveries))
     batch = .queued
     batchConnection = connection
@@ -409,8 +405,7 @@ extension Session {
     link = .online(since: now)
     life?.online(at: now)
     reportedReasons = []
-    events.append(.online(resumed: !isSessionNew))
-    isSessionNew = false
+    events.append(.online)
     return update == nil ? [] : changeSubscriptions(at: now)
   }
 

@@ -22,13 +22,15 @@ extension BrokerClient {
 
   /// Waits until the client is online; deliveries of a resumed session must not come before.
   ///
-  /// - Returns: whether the session was resumed.
+  /// - Returns: whether the session is a new one.
   @discardableResult
   func expectOnline(_ location: SourceLocation = #_sourceLocation) async throws -> Bool {
+    var isNew = false
     while true {
       switch try await event(location) {
-      case .online(let resumed): return resumed
-      case .offline, .confirmed, .updated, .refused, .sessionBegan: continue
+      case .sessionBegan: isNew = true
+      case .online: return isNew
+      case .offline, .confirmed, .updated, .refused: continue
       case .deliveries(let unexpected):
         try #require(unexpected.isEmpty, "expected to be online", sourceLocation: location)
       }
@@ -41,7 +43,7 @@ extension BrokerClient {
     while true {
       switch try await event(location) {
       case .offline(let reason): return reason
-      case .confirmed: continue
+      case .confirmed, .sessionBegan: continue
       case let unexpected:
         try #require(unexpected == .confirmed, "expected to be offline", sourceLocation: location)
       }

@@ -24,7 +24,11 @@ struct ManualExecutorTests {
       Task(executorPreference: executor) {
         await kiosk.connect(SessionOptions(clientID: "kiosk", subscriptions: [orders]))
         while let event = await kiosk.nextEvent(timeout: .seconds(2)) {
-          record.add("kiosk \(event == .online(resumed: false) ? "online" : "order")")
+          if case .deliveries = event {
+            record.add("kiosk order")
+          } else {
+            record.add("kiosk \(event)")
+          }
           await kiosk.settle()
         }
         record.add("kiosk timeout")
@@ -33,7 +37,7 @@ struct ManualExecutorTests {
         await panel.connect(SessionOptions(clientID: "panel"))
         while let event = await panel.nextEvent(timeout: .seconds(1)) {
           record.add("panel \(event)")
-          if event == .online(resumed: false) {
+          if event == .online {
             _ = try? await panel.publish([Message(topic: "orders", text: "")])
           }
         }
@@ -52,7 +56,8 @@ struct ManualExecutorTests {
     let first = try simulate()
     #expect(
       first == [
-        "start", "kiosk online", "panel online(resumed: false)", "kiosk order", "panel confirmed",
+        "start", "kiosk sessionBegan", "panel sessionBegan", "panel online", "kiosk online",
+        "panel confirmed", "kiosk order",
         "at 1 s",
         "panel timeout", "at 2 s", "kiosk timeout",
       ])

@@ -28,7 +28,7 @@ struct RefusalTests {
       configuration.password = "right"
       let broker = MosquittoClient(configuration)
       await broker.connect(SessionOptions(clientID: "kiosk"))
-      #expect(await broker.nextEvent(timeout: nil) == .online(resumed: false))
+      try await broker.expectOnline()
     }
   }
 
@@ -73,10 +73,12 @@ struct RefusalTests {
       SessionOptions(
         clientID: "kiosk", subscriptions: [try TopicFilter("a"), try TopicFilter("b/#")],
         keepAlive: Self.noPings))
-    #expect(try await broker.event() == .offline(.subscriptionRefused(filter: "b/#")))
+    #expect(try await broker.expectOffline() == .subscriptionRefused(filter: "b/#"))
     // Told once, though each attempt fails the same way.
-    let again = await broker.nextEvent(timeout: .milliseconds(300))
-    #expect(again == nil)
+    for _ in 1...3 {
+      let again = await broker.nextEvent(timeout: .milliseconds(300))
+      #expect(again == nil || again == .sessionBegan)
+    }
   }
 
   /// The session goes on, and later connections ask for what was there.

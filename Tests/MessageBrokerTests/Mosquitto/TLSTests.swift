@@ -59,7 +59,7 @@ struct TLSTests {
         keyFile: certificates.clientKey)
       let broker = MosquittoClient(configuration)
       await broker.connect(SessionOptions(clientID: "kiosk"))
-      #expect(try await broker.event() == .online(resumed: false))
+      try await broker.expectOnline()
       try await expectRefusal(server, "certificate") {
         $0.tls = .init(caFile: certificates.ca)
       }
