@@ -75,7 +75,7 @@ package struct Session: ~Copyable, Sendable {
 
   /// - Parameters:
   ///   - broker: for people, as in `127.0.0.1`.
-  ///   - connectTimeout: how long a connection may take, and then again MQTT's handshake the first times.
+  ///   - connectTimeout: how long a connection may take. MQTT's handshake may take longer.
   ///   - delays: the longest wait before the second attempt to connect, and before the last ones.
   ///   - chance: from 0 to 1, of which part of the longest wait is waited for; asked each time.
   package init(
@@ -416,9 +416,12 @@ extension Session {
     options.sessionExpiry > .zero ? min(delay, options.sessionExpiry / 4) : delay
   }
 
-  /// With the broker's answers. It grows with the waits: a broker to which a thousand clients come back at
-  /// once answers all of them, but late, and each that gives up and comes again makes it later.
-  private var patience: Duration { max(connectTimeout, limited(backoff.ceiling)) }
+  /// With the broker's answers: three times that with a connection at first, and more with longer waits. A
+  /// broker to which a thousand clients come back at once answers all of them, but late, and each that gives
+  /// up and comes again makes it later.
+  private var patience: Duration {
+    max(connectTimeout, limited(max(connectTimeout * 3, backoff.ceiling)))
+  }
 
   private mutating func adopt(_ options: SessionOptions) {
     self.options = options

@@ -26,7 +26,7 @@ struct OutageTests {
   @Test func aBrokerThatAnswersLateIsWaitedForAsLongAsTheSessionSays() async throws {
     let server = try ScriptedServer([])
     var configuration = MosquittoClient.Configuration.loopback(server.port)
-    configuration.connectTimeout = .seconds(8)
+    configuration.connectTimeout = .seconds(4)
     let broker = MosquittoClient(configuration)
     await broker.connect(SessionOptions(clientID: "kiosk", keepAlive: 5))
     #expect(

@@ -154,17 +154,17 @@ import Testing
     #expect(session.deadline == .seconds(10))
     #expect(session.tick(isWritten: true, at: .seconds(9)) == [])
     _ = session.connected(at: .seconds(9))
-    #expect(session.deadline == .seconds(19))
-    _ = session.greeted(resumed: false, refusal: nil, at: .seconds(18))
-    #expect(session.deadline == .seconds(28))
-    #expect(session.tick(isWritten: true, at: .seconds(28)) == [.drop])
+    #expect(session.deadline == .seconds(39))
+    _ = session.greeted(resumed: false, refusal: nil, at: .seconds(38))
+    #expect(session.deadline == .seconds(68))
+    #expect(session.tick(isWritten: true, at: .seconds(68)) == [.drop])
     #expect(session.takeEvent() == .sessionBegan)
     #expect(
       session.takeEvent() == .offline(.unreachable("host does not finish the MQTT handshake")))
   }
 
   /// Where everybody comes back at once, whoever gives up only comes again.
-  @Test(arguments: [(0, 10), (3, 10), (4, 16), (5, 32), (8, 60)])
+  @Test(arguments: [(0, 30), (4, 30), (5, 32), (8, 60)])
   func aBrokerThatHasMuchToDoIsGivenMoreTime(failures: Int, patience: Int) {
     var session = connecting()
     for _ in 0..<failures { _ = session.lost(Self.gone, at: .zero) }
@@ -173,6 +173,14 @@ import Testing
     #expect(session.deadline == .seconds(100 + patience))
     _ = session.greeted(resumed: false, refusal: nil, at: .seconds(101))
     #expect(session.deadline == .seconds(101 + patience))
+  }
+
+  /// An attempt that waits for ever would be the last one while the session lives.
+  @Test(arguments: [(20, 10), (60, 15), (3600, 30)])
+  func aShortSessionLeavesLessTime(expiry: Int, patience: Int) {
+    var session = connecting { $0.sessionExpiry = .seconds(expiry) }
+    _ = session.connected(at: .zero)
+    #expect(session.deadline == .seconds(patience))
   }
 
   @Test func theWaitDoublesUpToTheLongest() {
