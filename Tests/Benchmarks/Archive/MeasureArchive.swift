@@ -5,21 +5,23 @@ import KioskMessages
 import MessageBroker
 import Postgres
 
-/// How fast the archive takes events up to their commit, beside one COPY of the same rows into a table with
-/// the same columns and the same key, and how quick its views are. Tests/Benchmarks/archive_speed.py runs it.
+/// How fast the archive takes events up to their commit and their sums, beside COPY of the same rows into
+/// tables with the same columns and the same key, in the same batches and all at once, and how quick its
+/// views are. Tests/Benchmarks/archive_speed.py runs it.
 @main
 struct MeasureArchive: ParsableCommand {
   @Option(help: "A connection string; the schema juice of this database is dropped.")
   var database: String
-  @Option var rows = 1_000_000
+  @Option var rows = 2_000_000
   @Option var kiosks = 1000
   @Option var batch = 5000
   @Option(
     help: "Asks the views of the sums of so many days, which are made up without their entries.")
   var days: Int?
 
-  /// Archived and copied by turns, so that both have the same neighbours.
-  private static let turn = 400_000
+  /// Archived and copied by turns, so that both have the same neighbours. At the end of its turn the archive
+  /// waits for its sums, which go on beside its batches otherwise: a short turn would be mostly that.
+  private static let turn = 2_000_000
 
   func run() throws {
     let other = try Scratch(database)
@@ -31,7 +33,9 @@ struct MeasureArchive: ParsableCommand {
       try other.makeUp(days: days, kiosks: kiosks)
       return try other.askViews(at: Timestamp(milliseconds: Made.start + Int64(days) * 86_400_000))
     }
-    try other.run("CREATE TABLE juice.copied (LIKE juice.event INCLUDING ALL)")
+    for table in ["copied", "copied_at_once"] {
+      try other.run("CREATE TABLE juice.\(table) (LIKE juice.event INCLUDING ALL)")
+    }
 
     var made = Made(kiosks: kiosks)
     let servers = (
@@ -40,7 +44,7 @@ struct MeasureArchive: ParsableCommand {
           + " AND pid <> pg_backend_pid()"),
       copy: try other.numbers("SELECT pg_backend_pid()")
     )
-    var (archiving, copying) = (Cost(), Cost())
+    var (archiving, copying, copyingAtOnce) = (Cost(), Cost(), Cost())
     for count in stride(from: Self.turn, through: rows, by: Self.turn) {
       let deliveries = (0..<Self.turn / batch).map { _ in (0..<batch).map { _ in made.next() } }
       try archiving.add(servers: servers.archive) {
@@ -50,19 +54,20 @@ struct MeasureArchive: ParsableCommand {
           if store.unsummed >= ArchiveStore.mostUnsummed { try store.sumUp() }
         }
         try store.finishSums()
+        try store.sumUp()
+        try store.finishSums()
       }
-      let text = EventBatch(deliveries.flatMap(\.self), root: "kiosk").copyText
-      try copying.add(servers: servers.copy) { try other.copy(text) }
-      if count.isMultiple(of: 5 * Self.turn) || count > rows - Self.turn {
-        try archiving.add(servers: servers.archive) {
-          try store.sumUp()
-          try store.finishSums()
-        }
-        print("\(count) rows, \(Self.memory) MiB")
-        print("  archived: \(archiving.text(count))")
-        print("  copied: \(copying.text(count))")
-        try other.askViews(at: made.latest)
+      let texts = deliveries.map { EventBatch($0, root: "kiosk").copyText }
+      try copying.add(servers: servers.copy) {
+        for text in texts { try other.copy(text, to: "copied") }
       }
+      let text = texts.flatMap(\.self)
+      try copyingAtOnce.add(servers: servers.copy) { try other.copy(text, to: "copied_at_once") }
+      print("\(count) rows, \(Self.memory) MiB")
+      print("  archived: \(archiving.text(count))")
+      print("  copied in the same batches: \(copying.text(count))")
+      print("  copied at once: \(copyingAtOnce.text(count))")
+      try other.askViews(at: made.latest)
     }
   }
 
@@ -119,8 +124,8 @@ private struct Scratch {
     try database.run(sql).rows.compactMap { $0.first?.flatMap { Int($0) } }
   }
 
-  func copy(_ rows: [UInt8]) throws {
-    try database.copy("COPY juice.copied (\(EventRow.columnList)) FROM STDIN", rows)
+  func copy(_ rows: [UInt8], to table: String) throws {
+    try database.copy("COPY juice.\(table) (\(EventRow.columnList)) FROM STDIN", rows)
   }
 
   /// What the archive has added up of kiosks that have made so many days' entries, 300 a day of each: no view
