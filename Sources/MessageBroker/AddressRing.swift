@@ -11,9 +11,9 @@ package struct BrokerAddress: Sendable, Hashable, CustomStringConvertible {
   package var description: String { "\(host):\(port)" }
 }
 
-/// Which of several addresses the next attempt to connect goes to: one after the other, so that one
-/// where nobody answers is passed over. The first is any of them, so that the nodes of a cluster share
-/// its clients.
+/// In which order an attempt to connect tries several addresses: until one accepts. Each attempt begins with the
+/// next one, so that an address where nobody answers is passed over; the first with any of them, so that the
+/// nodes of a cluster share its clients.
 package struct AddressRing: Sendable {
   private let addresses: [BrokerAddress]
   private var index: Int
@@ -24,10 +24,9 @@ package struct AddressRing: Sendable {
     index = Int(Double(addresses.count) * chance)
   }
 
-  /// `nil` if there are none.
-  package mutating func next() -> BrokerAddress? {
-    guard !addresses.isEmpty else { return nil }
+  /// All of them, as the next attempt tries them.
+  package mutating func next() -> [BrokerAddress] {
     defer { index += 1 }
-    return addresses[index % addresses.count]
+    return addresses.indices.map { addresses[(index + $0) % addresses.count] }
   }
 }

@@ -5,7 +5,7 @@ import MessageBroker
 extension BrokerError {
   /// mosquitto 2.0.11 and MQTT 3.1.1 do not tell that another client has taken the session over.
   static let closedByBroker = BrokerError.connectionLost(
-    "the broker closed it (again and again: another client has the same client id)")
+    "the broker closed it; if it does so again and again, another client has the same client id")
 
   /// A CONNACK that refuses (3.1.1: 3.2.2.3; MQTT 5: 3.2.2.2).
   init(refusal: Inbox.Greeting, _ version: MosquittoClient.Configuration.ProtocolVersion) {

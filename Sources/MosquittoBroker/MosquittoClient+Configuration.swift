@@ -33,7 +33,7 @@ extension MosquittoClient {
     /// How long name resolution, TCP and TLS together may take, and then again MQTT's handshake.
     package var connectTimeout: Duration = .seconds(10)
     /// The longest wait before the second attempt to connect, and before the last ones.
-    package var reconnectDelays: ClosedRange<Duration> = .seconds(1) ... .seconds(60)
+    package var reconnectDelays = Session.reconnectDelays
 
     package init(
       host: String, port: UInt16 = 1883, protocolVersion: ProtocolVersion = .v5,

@@ -184,9 +184,17 @@ extension MosquittoClient {
 
   private func connector(_ start: Session.Start) -> Connector {
     let options = session.options
-    let address = addresses.next() ?? configuration.address
+    let addresses = addresses.next()
     return Connector { [configuration] () throws(BrokerError) -> Connection in
-      try Connection(configuration, address, options, start)
+      var failure = BrokerError.unreachable("it has no address")
+      for address in addresses {
+        do throws(BrokerError) {
+          return try Connection(configuration, address, options, start)
+        } catch {
+          failure = error
+        }
+      }
+      throw failure
     } done: { [loop] in
       loop.wake()
     }

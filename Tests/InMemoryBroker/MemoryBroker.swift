@@ -30,7 +30,7 @@ package final class MemoryBroker: Sendable {
   ///     last ones.
   package init(
     habits: Habits = .mosquitto, queueLimit: Int = 1_000, maximumPayload: Int = 268_435_455,
-    reconnectDelays: ClosedRange<Duration> = .seconds(1) ... .seconds(60)
+    reconnectDelays: ClosedRange<Duration> = Session.reconnectDelays
   ) {
     self.maximumPayload = maximumPayload
     self.reconnectDelays = reconnectDelays

@@ -73,6 +73,10 @@ package struct Session: ~Copyable, Sendable {
   /// Until when a `disconnect` may take.
   private var farewell: Instant?
 
+  /// The longest wait before the second attempt to connect, and before the last ones. A client is back within
+  /// a minute of its broker, also if it has waited in vain before.
+  package static let reconnectDelays = Duration.seconds(1) ... .seconds(30)
+
   /// - Parameters:
   ///   - broker: for people, as in `127.0.0.1`.
   ///   - connectTimeout: how long a connection may take. MQTT's handshake may take longer.
@@ -420,7 +424,7 @@ extension Session {
   /// broker to which a thousand clients come back at once answers all of them, but late, and each that gives
   /// up and comes again makes it later.
   private var patience: Duration {
-    max(connectTimeout, limited(max(connectTimeout * 3, backoff.ceiling)))
+    max(connectTimeout, limited(max(connectTimeout * 3, backoff.ceiling * 2)))
   }
 
   private mutating func adopt(_ options: SessionOptions) {

@@ -5,9 +5,9 @@ import KioskMessages
 import MessageBroker
 import Postgres
 
-/// How fast the archive takes events up to their commit and their sums, beside COPY of the same rows into
-/// tables with the same columns and the same key, in the same batches and all at once, and how quick its
-/// views are. Tests/Benchmarks/archive_speed.py runs it.
+/// How fast the archive decodes events, how fast it takes them up to their commit and their sums, beside COPY
+/// of the same rows into tables with the same columns and the same key, in the same batches and all at once,
+/// and how quick its views are. Tests/Benchmarks/archive_speed.py runs it.
 @main
 struct MeasureArchive: ParsableCommand {
   @Option(help: "A connection string; the schema juice of this database is dropped.")
@@ -44,12 +44,14 @@ struct MeasureArchive: ParsableCommand {
           + " AND pid <> pg_backend_pid()"),
       copy: try other.numbers("SELECT pg_backend_pid()")
     )
-    var (archiving, copying, copyingAtOnce) = (Cost(), Cost(), Cost())
+    var (decoding, archiving, copying, copyingAtOnce) = (Cost(), Cost(), Cost(), Cost())
     for count in stride(from: Self.turn, through: rows, by: Self.turn) {
       let deliveries = (0..<Self.turn / batch).map { _ in (0..<batch).map { _ in made.next() } }
+      var batches: [EventBatch] = []
+      decoding.add(servers: []) { batches = deliveries.map { EventBatch($0, root: "kiosk") } }
       try archiving.add(servers: servers.archive) {
-        for deliveries in deliveries {
-          let outcome = try store.archive(EventBatch(deliveries, root: "kiosk"))
+        for rows in batches {
+          let outcome = try store.archive(rows)
           guard outcome.stored == batch else { throw ValidationError("\(outcome)") }
           if store.unsummed >= ArchiveStore.mostUnsummed { try store.sumUp() }
         }
@@ -57,13 +59,14 @@ struct MeasureArchive: ParsableCommand {
         try store.sumUp()
         try store.finishSums()
       }
-      let texts = deliveries.map { EventBatch($0, root: "kiosk").copyText }
+      let texts = batches.map(\.copyText)
       try copying.add(servers: servers.copy) {
         for text in texts { try other.copy(text, to: "copied") }
       }
       let text = texts.flatMap(\.self)
       try copyingAtOnce.add(servers: servers.copy) { try other.copy(text, to: "copied_at_once") }
       print("\(count) rows, \(Self.memory) MiB")
+      print("  decoded: \(decoding.text(count))")
       print("  archived: \(archiving.text(count))")
       print("  copied in the same batches: \(copying.text(count))")
       print("  copied at once: \(copyingAtOnce.text(count))")
@@ -86,7 +89,7 @@ private struct Cost {
   private var server = 0.0
 
   /// - Parameter servers: the processes that serve this part.
-  mutating func add(servers pids: [Int], _ work: () throws -> Void) throws {
+  mutating func add(servers pids: [Int], _ work: () throws -> Void) rethrows {
     func inServers() -> Double { pids.reduce(0) { $0 + Self.processor("\($1)") } }
     let before = (Self.processor("self"), inServers())
     wall += try ContinuousClock().measure(work)

@@ -21,6 +21,19 @@ struct OutageTests {
     }
   }
 
+  /// Whichever of them the first attempt begins with, nearly always one where nobody listens.
+  @Test func whereNobodyListensTheNextAddressIsTriedAtOnce() async throws {
+    try await withMosquitto { server in
+      var configuration = MosquittoClient.Configuration.loopback(server.port)
+      let closed = BrokerAddress(host: "127.0.0.1", port: 1)
+      configuration.addresses += Array(repeating: closed, count: 30)
+      configuration.reconnectDelays = .seconds(1000) ... .seconds(1000)
+      let broker = MosquittoClient(configuration)
+      await broker.connect(SessionOptions(clientID: "kiosk"))
+      try await broker.expectOnline()
+    }
+  }
+
   /// The keep-alive time begins with the connection, not before: a broker that lets a thousand clients in
   /// takes its time.
   @Test func aBrokerThatAnswersLateIsWaitedForAsLongAsTheSessionSays() async throws {
