@@ -53,6 +53,8 @@ def disturb(database: Postgres, kiosk: str) -> None:
         INSERT INTO juice.event (kiosk, epoch, seq, at, status, source, juice, quantity, amount, currency)
           SELECT '{kiosk}', 7, seq, now() - (21 - seq) * interval '1 minute', 'ready', 'order/p1', 'kiwi', 2, 7, 'EUR'
           FROM generate_series(1, 20) seq;
+        INSERT INTO juice.sales_day (day, kiosk, juice, glasses, orders, out_of_stock, rejected, failed)
+          VALUES (current_date, '{kiosk}', 'kiwi', 40, 20, 0, 0, 0);
         INSERT INTO juice.conflict (kiosk, epoch, seq, at, status, digest)
           VALUES ('{kiosk}', 7, 3, now(), 'open', md5('{kiosk}')::uuid);
         UPDATE juice.ledger SET latest = now() + interval '400 days' WHERE kiosk = '{kiosk}';

@@ -77,7 +77,7 @@ def test_regions_and_their_kiosks_are_compared(visit: Visitor) -> None:
     # 7 days, 7 juices: two glasses this week and one the week before.
     assert "North 120 3 11760 +100% 41160.00 EUR +100% 5880 −50%" in page
     assert "남쪽 130 2 12740 +100%" in page and "not listed 1 0 0 0" in page
-    assert "Kiosks 251 Offline 5 Sold out 25 Gaps 2 Conflicts 2 Clocks 2" in page
+    assert "Kiosks 251 Glasses today 80 Offline 5 Sold out 25 Gaps 2 Conflicts 2 Clocks 2" in page
     # Nothing was sold before: nothing to compare with.
     assert "North 120 3 17640 61740.00 EUR 17640 남쪽" in text(visit, "/chain?days=28")
     page = text(visit, "/chain/kiosks?q=%EA%B0%80%EA%B2%8C%207")
@@ -135,7 +135,8 @@ def test_a_user_of_a_region_sees_nothing_of_another(
             assert "stray" not in page and "not listed" not in page.replace("Region: not listed", ""), path + query
             if "region=" not in query:
                 assert "남쪽" not in page, path + query
-    assert "North 120 3" in text(north, "/chain") and "1 in all" in text(north, "/chain/missing")
+    assert "North 120 3" in text(north, "/chain") and "Glasses today 40" in text(north, "/chain")
+    assert "1 in all" in text(north, "/chain/missing")
     assert north.get("/").place == "/chain"
     for path in (
         "/chain/kiosks/s0", "/chain/kiosks/stray", "/kiosks/s1", "/kiosks/s1/live", "/kiosks/s1/panel", "/live",

@@ -104,6 +104,15 @@ extension ChainQuery {
       """)
   }
 
+  /// Glasses that were sold today, up to now.
+  func glassesToday(_ period: ChainPeriod) throws(DatabaseError) -> Int {
+    try count(
+      """
+      SELECT coalesce(sum(glasses), 0) FROM own JOIN juice.sales USING (kiosk)
+      WHERE day = '\(period.today)'::date
+      """)
+  }
+
   /// Region, currency, and two spans of takings.
   func takings(_ period: ChainPeriod) throws(DatabaseError) -> [Row] {
     try rows(

@@ -7,6 +7,7 @@ struct ChainRegionsPage {
   let period: ChainPeriod
   let regions: [ChainQuery.Row]
   let takings: [ChainQuery.Row]
+  let glassesToday: Int
   /// How many there are of each.
   let matters: [ChainMatter: Int]
 
@@ -44,7 +45,9 @@ struct ChainRegionsPage {
     func sum(_ column: Int) -> Int { regions.reduce(0) { $0 + $1.number(column) } }
     let counts: [(String, Int, HTML)] =
       [
-        (language("Kiosks", "키오스크"), sum(1), ""), (language("Offline", "오프라인"), sum(2), "bad"),
+        (language("Kiosks", "키오스크"), sum(1), ""),
+        (language("Glasses today", "오늘 판 잔"), glassesToday, ""),
+        (language("Offline", "오프라인"), sum(2), "bad"),
       ]
       + ChainMatter.allCases.map { matter in
         (

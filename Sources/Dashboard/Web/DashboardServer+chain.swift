@@ -15,7 +15,8 @@ extension DashboardServer {
         for matter in ChainMatter.allCases { matters[matter] = try query.count(of: matter) }
         return ChainRegionsPage(
           frame: asked.frame, period: asked.period, regions: try query.regions(asked.period),
-          takings: try query.takings(asked.period), matters: matters
+          takings: try query.takings(asked.period),
+          glassesToday: try query.glassesToday(asked.period), matters: matters
         ).page()
       }
     }
