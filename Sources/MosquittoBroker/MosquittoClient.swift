@@ -184,17 +184,9 @@ extension MosquittoClient {
 
   private func connector(_ start: Session.Start) -> Connector {
     let options = session.options
-    let addresses = addresses.next()
-    return Connector { [configuration] () throws(BrokerError) -> Connection in
-      var failure = BrokerError.unreachable("it has no address")
-      for address in addresses {
-        do throws(BrokerError) {
-          return try Connection(configuration, address, options, start)
-        } catch {
-          failure = error
-        }
-      }
-      throw failure
+    return Connector(addresses.next()) {
+      [configuration] (address) throws(BrokerError) -> Connection in
+      try Connection(configuration, address, options, start)
     } done: { [loop] in
       loop.wake()
     }
