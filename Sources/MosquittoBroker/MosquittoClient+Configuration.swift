@@ -30,7 +30,8 @@ extension MosquittoClient {
     package var username: String?
     package var password: String?
     package var tls: TLS?
-    /// How long name resolution, TCP and TLS together may take, and then again MQTT's handshake.
+    /// How long name resolution and TCP may take, with all addresses. The handshakes of TLS and MQTT may take three
+    /// times as long, and longer after failures.
     package var connectTimeout: Duration = .seconds(10)
     /// The longest wait before the second attempt to connect, and before the last ones.
     package var reconnectDelays = Session.reconnectDelays
