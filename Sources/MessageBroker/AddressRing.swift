@@ -12,17 +12,13 @@ package struct BrokerAddress: Sendable, Hashable, CustomStringConvertible {
 }
 
 /// In which order an attempt to connect tries several addresses: until one accepts. Each attempt begins with the
-/// next one, so that an address where nobody answers is passed over; the first with any of them, so that the
-/// nodes of a cluster share its clients.
+/// next one, so that an address where nobody answers is passed over. Each client has an order of its own: the
+/// nodes of a cluster share its clients, and those that are left share those of one that has died.
 package struct AddressRing: Sendable {
   private let addresses: [BrokerAddress]
-  private var index: Int
+  private var index = 0
 
-  /// - Parameter chance: from 0 up to but not including 1.
-  package init(_ addresses: [BrokerAddress], chance: Double) {
-    self.addresses = addresses
-    index = Int(Double(addresses.count) * chance)
-  }
+  package init(_ addresses: [BrokerAddress]) { self.addresses = addresses.shuffled() }
 
   /// All of them, as the next attempt tries them.
   package mutating func next() -> [BrokerAddress] {

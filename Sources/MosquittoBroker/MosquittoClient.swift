@@ -39,7 +39,7 @@ package actor MosquittoClient: BrokerClient {
 
   package init(_ configuration: Configuration) {
     self.configuration = configuration
-    addresses = AddressRing(configuration.addresses, chance: Double.random(in: 0..<1))
+    addresses = AddressRing(configuration.addresses)
     session = Session(
       broker: configuration.addresses.map(\.host).joined(separator: ", "),
       connectTimeout: configuration.connectTimeout,
