@@ -80,7 +80,7 @@ final class Scene: Sendable {
         subscriptions: try ["restock", "service", "order", "job"].map {
           try TopicFilter("kiosk/k1/\($0)/+")
         }))
-    while await broker.nextEvent(timeout: nil) != .online {}
+    while let event = await broker.nextEvent(timeout: nil), event != .online {}
     let fruits = Menu.standard.fruits.map(\.id)
     func amounts(_ amount: Int) -> FruitAmounts { FruitAmounts(fruits.map { ($0, amount) }) }
     try await kiosk(

@@ -73,8 +73,7 @@ package struct Session: ~Copyable, Sendable {
   /// Until when a `disconnect` may take.
   private var farewell: Instant?
 
-  /// The longest wait before the second attempt to connect, and before the last ones. A client is back within
-  /// a minute of its broker, also if it has waited in vain before.
+  /// The longest wait before the second attempt to connect, and before the last ones.
   package static let reconnectDelays = Duration.seconds(1) ... .seconds(30)
 
   /// - Parameters:

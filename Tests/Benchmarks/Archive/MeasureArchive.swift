@@ -23,6 +23,12 @@ struct MeasureArchive: ParsableCommand {
   /// waits for its sums, which go on beside its batches otherwise: a short turn would be mostly that.
   private static let turn = 2_000_000
 
+  func validate() throws {
+    guard batch > 0, batch <= min(rows, Self.turn) else {
+      throw ValidationError("--batch is \(batch): from 1 to --rows, and \(Self.turn) at most")
+    }
+  }
+
   func run() throws {
     let other = try Scratch(database)
     try other.run("SET client_min_messages = error; DROP SCHEMA IF EXISTS juice CASCADE")
@@ -45,8 +51,9 @@ struct MeasureArchive: ParsableCommand {
       copy: try other.numbers("SELECT pg_backend_pid()")
     )
     var (decoding, archiving, copying, copyingAtOnce) = (Cost(), Cost(), Cost(), Cost())
-    for count in stride(from: Self.turn, through: rows, by: Self.turn) {
-      let deliveries = (0..<Self.turn / batch).map { _ in (0..<batch).map { _ in made.next() } }
+    let turn = min(Self.turn, rows) / batch * batch
+    for count in stride(from: turn, through: rows, by: turn) {
+      let deliveries = (0..<turn / batch).map { _ in (0..<batch).map { _ in made.next() } }
       var batches: [EventBatch] = []
       decoding.add(servers: []) { batches = deliveries.map { EventBatch($0, root: "kiosk") } }
       try archiving.add(servers: servers.archive) {

@@ -43,7 +43,7 @@ extension BrokerClient {
     while true {
       switch try await event(location) {
       case .offline(let reason): return reason
-      case .confirmed, .sessionBegan: continue
+      case .confirmed: continue
       case let unexpected:
         try #require(unexpected == .confirmed, "expected to be offline", sourceLocation: location)
       }

@@ -28,7 +28,8 @@ struct RefusalTests {
       configuration.password = "right"
       let broker = MosquittoClient(configuration)
       await broker.connect(SessionOptions(clientID: "kiosk"))
-      try await broker.expectOnline()
+      #expect(await broker.nextEvent(timeout: nil) == .sessionBegan)
+      #expect(await broker.nextEvent(timeout: nil) == .online)
     }
   }
 
@@ -73,7 +74,8 @@ struct RefusalTests {
       SessionOptions(
         clientID: "kiosk", subscriptions: [try TopicFilter("a"), try TopicFilter("b/#")],
         keepAlive: Self.noPings))
-    #expect(try await broker.expectOffline() == .subscriptionRefused(filter: "b/#"))
+    #expect(try await broker.event() == .sessionBegan)
+    #expect(try await broker.event() == .offline(.subscriptionRefused(filter: "b/#")))
     // Told once, though each attempt fails the same way.
     for _ in 1...3 {
       let again = await broker.nextEvent(timeout: .milliseconds(300))

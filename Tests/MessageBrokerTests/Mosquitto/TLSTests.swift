@@ -59,7 +59,8 @@ struct TLSTests {
         keyFile: certificates.clientKey)
       let broker = MosquittoClient(configuration)
       await broker.connect(SessionOptions(clientID: "kiosk"))
-      try await broker.expectOnline()
+      #expect(try await broker.event() == .sessionBegan)
+      #expect(try await broker.event() == .online)
       try await expectRefusal(server, "certificate") {
         $0.tls = .init(caFile: certificates.ca)
       }
