@@ -25,12 +25,19 @@ package struct EventBatch: Sendable {
     rows.reserveCapacity(deliveries.count)
     for delivery in deliveries {
       do throws(UnreadableEvent) {
-        if let kiosk = Self.kiosk(of: delivery.message.topic, "status", root: root) {
-          presence[kiosk] = try Self.isOnline(delivery)
-        } else if let kiosk = Self.kiosk(of: delivery.message.topic, "menu/reported", root: root) {
-          menus[kiosk] = try Self.menuReport(delivery)
+        if let excess = delivery.excess {
+          throw UnreadableEvent("its \(excess.rawValue) is too large")
+        }
+        let message = delivery.message
+        // Most are events.
+        if let kiosk = Self.kiosk(of: message.topic, "events", root: root) {
+          rows.append(try EventRow(message, of: kiosk))
+        } else if let kiosk = Self.kiosk(of: message.topic, "status", root: root) {
+          presence[kiosk] = try Self.isOnline(message.payload)
+        } else if let kiosk = Self.kiosk(of: message.topic, "menu/reported", root: root) {
+          menus[kiosk] = try Self.menuReport(message.payload)
         } else {
-          rows.append(try Self.row(of: delivery, root: root))
+          throw UnreadableEvent("the topic names no kiosk")
         }
       } catch {
         refusals.append(Refusal(message: delivery.message, why: error.description))
@@ -49,32 +56,17 @@ package struct EventBatch: Sendable {
     return text
   }
 
-  private static func row(
-    of delivery: Delivery, root: String
-  ) throws(UnreadableEvent) -> EventRow {
-    let message = delivery.message
-    if let excess = delivery.excess { throw UnreadableEvent("its \(excess.rawValue) is too large") }
-    guard let kiosk = kiosk(of: message.topic, "events", root: root) else {
-      throw UnreadableEvent("the topic names no kiosk")
-    }
-    return try EventRow(message, of: kiosk)
-  }
-
   /// - Throws: what is neither `online` nor `offline`. A status that somebody has taken away is the latter.
-  private static func isOnline(_ delivery: Delivery) throws(UnreadableEvent) -> Bool {
-    guard delivery.excess == nil else { throw UnreadableEvent("its status is too large") }
-    switch delivery.message.payload {
+  private static func isOnline(_ payload: [UInt8]) throws(UnreadableEvent) -> Bool {
+    switch payload {
     case Array("online".utf8): return true
     case Array("offline".utf8), []: return false
     default: throw UnreadableEvent("its status is neither online nor offline")
     }
   }
 
-  private static func menuReport(
-    _ delivery: Delivery
-  ) throws(UnreadableEvent) -> DesiredMenuReport {
-    guard delivery.excess == nil else { throw UnreadableEvent("its report is too large") }
-    do throws(JSONError) { return try DesiredMenuReport(payload: delivery.message.payload) } catch {
+  private static func menuReport(_ payload: [UInt8]) throws(UnreadableEvent) -> DesiredMenuReport {
+    do throws(JSONError) { return try DesiredMenuReport(payload: payload) } catch {
       throw UnreadableEvent("\(error)")
     }
   }

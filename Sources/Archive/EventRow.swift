@@ -167,7 +167,7 @@ private struct Fields {
     guard case .string(let text) = member.value else {
       throw UnreadableEvent("'\(member.key)' is \(member.value.kind), not a text")
     }
-    guard !text.utf8.contains(0) else {
+    guard !text.hasNull else {
       throw UnreadableEvent("'\(member.key)' holds U+0000, which PostgreSQL cannot")
     }
     return text
@@ -187,11 +187,17 @@ private struct Fields {
   private func decimal(_ member: JSON.Member) throws(UnreadableEvent) -> String {
     let text = try text(member)
     // Digits, and perhaps a point with digits on both sides. By hand: a Regex would take longer than all else.
-    let parts = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
-    let digits = UInt8(ascii: "0")...UInt8(ascii: "9")
-    guard text.utf8.count <= 32, parts.count <= 2,
-      parts.allSatisfy({ !$0.isEmpty && $0.allSatisfy(digits.contains) })
-    else { throw UnreadableEvent("'\(member.key)' is no amount") }
+    var (digits, points) = (0, 0)
+    for byte in text.utf8 {
+      switch byte {
+      case UInt8(ascii: "0")...UInt8(ascii: "9"): digits += 1
+      case UInt8(ascii: ".") where digits > 0 && points == 0: (digits, points) = (0, 1)
+      default: throw UnreadableEvent("'\(member.key)' is no amount")
+      }
+    }
+    guard digits > 0, text.utf8.count <= 32 else {
+      throw UnreadableEvent("'\(member.key)' is no amount")
+    }
     return text
   }
 
@@ -223,8 +229,7 @@ extension JSON {
     case .integer(let number): return "\(number)"
     case .number(let number): return "\(number)"
     case .string(let text):
-      guard !text.utf8.contains(0) else { return nil }
-      return text.quotedAsJSON
+      return text.hasNull ? nil : text.quotedAsJSON
     case .array(let elements):
       let texts = elements.compactMap(\.text)
       return texts.count == elements.count ? "[" + texts.joined(separator: ",") + "]" : nil
@@ -241,6 +246,12 @@ extension JSON {
 }
 
 extension String {
+  /// Whether it holds U+0000.
+  fileprivate var hasNull: Bool {
+    let bytes = utf8.span
+    return bytes.indices.contains { bytes[$0] == 0 }
+  }
+
   fileprivate var quotedAsJSON: String {
     var quoted = "\""
     for scalar in unicodeScalars {

@@ -123,20 +123,17 @@ private struct JSONParser {
   private mutating func parseString() throws(JSONError) -> String {
     position += 1
     let start = position
-    var all: UInt8 = 0
     while let byte = next, byte != UInt8(ascii: "\""), byte != UInt8(ascii: "\\") {
       guard byte >= 0x20 else { throw error("a control character in a text") }
-      all |= byte
       position += 1
     }
-    // Most texts have no escape: they are copied in one piece, and those in ASCII are valid as well.
+    // Most texts have no escape: they are copied in one piece.
     if take(UInt8(ascii: "\"")) {
-      let text = bytes[start..<position - 1]
-      return all < 0x80 ? String(decoding: text, as: UTF8.self) : try string(text, from: start)
+      return try string(bytes.span.extracting(start..<position - 1), from: start)
     }
     var unescaped = Array(bytes[start..<position])
     while let byte = next {
-      if take(UInt8(ascii: "\"")) { return try string(unescaped[...], from: start) }
+      if take(UInt8(ascii: "\"")) { return try string(unescaped.span, from: start) }
       guard byte >= 0x20 else { throw error("a control character in a text") }
       position += 1
       if byte == UInt8(ascii: "\\") {
@@ -148,11 +145,10 @@ private struct JSONParser {
     throw error("it ends inside a text")
   }
 
-  private func string(_ utf8: ArraySlice<UInt8>, from start: Int) throws(JSONError) -> String {
-    guard let text = String(validating: utf8, as: UTF8.self) else {
+  private func string(_ bytes: Span<UInt8>, from start: Int) throws(JSONError) -> String {
+    do { return String(copying: try UTF8Span(validating: bytes)) } catch {
       throw JSONError(offset: start, problem: "a text is not valid UTF-8")
     }
-    return text
   }
 
   private mutating func parseEscape(into text: inout [UInt8]) throws(JSONError) {
@@ -209,10 +205,10 @@ private struct JSONParser {
       try skipDigits()
     }
     if isInteger, position - start <= 18 {
-      let digits = bytes[start..<position]
-      let isNegative = digits.first == UInt8(ascii: "-")
-      let number = digits.dropFirst(isNegative ? 1 : 0).reduce(0) {
-        $0 * 10 + Int($1 - UInt8(ascii: "0"))
+      let isNegative = bytes[start] == UInt8(ascii: "-")
+      var number = 0
+      for digit in (isNegative ? start + 1 : start)..<position {
+        number = number * 10 + Int(bytes[digit] - UInt8(ascii: "0"))
       }
       return .integer(isNegative ? -number : number)
     }
