@@ -224,6 +224,46 @@ def test_what_is_sold_while_the_majority_is_lost_arrives_afterwards(
     wait_until_archived(cluster, kiosk)
 
 
+@pytest.mark.parametrize("disk", ["old", "empty"])
+def test_a_node_comes_back_with_another_disk(
+    cluster: Cluster, make_kiosk: MakeKiosk, panel: Client, archive: Archive, disk: str
+) -> None:
+    kiosk = make_kiosk(uplink=cluster.uplink("k1")).start()
+    archive.start()
+    panel.order("banana")
+    wait_until_archived(cluster, kiosk)
+    store = cluster.folder / "node3/store"
+    cluster.accounts(["k1", "k2"])
+    cluster.kill("node3")
+    shutil.copytree(store, store.with_name("old"))
+    cluster.start("node3")
+    # Nothing of this is on the old disk: what has been archived, what waits, and an account.
+    assert panel.restock({"add": {"kiwi": 1}})["status"] == "applied"
+    wait_until_archived(cluster, kiosk)
+    archive.kill()
+    for _ in range(5):
+        assert panel.restock({"add": {"kiwi": 1}})["status"] == "applied"
+    eventually(lambda: cluster.waiting() == 5)
+    cluster.accounts(["k1", "k2", "k3"])
+
+    cluster.kill("node3")
+    shutil.rmtree(store)
+    if disk == "old":
+        store.with_name("old").rename(store)
+        cluster.start("node3")
+    else:
+        cluster.run("ctl", "forget_cluster_node", "node3@localhost")
+        cluster.start("node3")
+        # What `rabbitmq-queues grow` does.
+        cluster.run("ctl", "eval", "rabbit_quorum_queue:grow('node3@localhost', <<\".*\">>, <<\".*\">>, all).")
+        shutil.rmtree(store.with_name("old"))
+    assert Account(cluster, "k3", "node3").may_write("kiosk/k3/status")
+    # What it has counts: without it there is no majority.
+    cluster.kill("node1")
+    archive.start()
+    wait_until_archived(cluster, kiosk)
+
+
 def test_a_session_that_nobody_reads_keeps_within_its_limit(cluster: Cluster, archive: Archive) -> None:
     k2 = Client(
         cluster.port("node2"), protocol="3.1.1", name="juice-kiosk-k2-uplink", authority=cluster.authority,
