@@ -28,12 +28,13 @@ extension ArchiveStore {
       ) event WHERE ledger.summed < ledger.high;
       PERFORM set_config('enable_sort', 'on', true);
       \(Self.addFresh);
-      -- In the order in which batches lock them.
-      PERFORM FROM ledger JOIN (SELECT DISTINCT kiosk, epoch FROM fresh) added USING (kiosk, epoch)
-        ORDER BY kiosk, epoch FOR UPDATE OF ledger;
-      UPDATE ledger SET summed = added.seq
-        FROM (SELECT kiosk, epoch, max(seq) AS seq FROM fresh GROUP BY 1, 2) added
-        WHERE ledger.kiosk = added.kiosk AND ledger.epoch = added.epoch;
+      -- Locked in the order in which batches lock them, and as late as can be: batches wait.
+      UPDATE ledger SET summed = added.seq FROM (
+        SELECT kiosk, epoch, last.seq
+        FROM ledger JOIN (SELECT kiosk, epoch, max(seq) AS seq FROM fresh GROUP BY 1, 2) last
+          USING (kiosk, epoch)
+        ORDER BY kiosk, epoch FOR UPDATE OF ledger
+      ) added WHERE ledger.kiosk = added.kiosk AND ledger.epoch = added.epoch;
       END $sums$
       """)
     isSumming = true

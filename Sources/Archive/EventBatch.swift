@@ -75,10 +75,8 @@ package struct EventBatch: Sendable {
   ///
   /// - Parameter what: the end of the topic, like `events`.
   static func kiosk(of topic: String, _ what: String, root: String) -> KioskID? {
+    guard topic.hasPrefix(root), topic.hasSuffix(what) else { return nil }
     let (slash, topic) = (UInt8(ascii: "/"), topic.utf8)
-    guard topic.count > root.utf8.count + what.utf8.count, topic.starts(with: root.utf8),
-      topic.suffix(what.utf8.count).elementsEqual(what.utf8)
-    else { return nil }
     let middle = topic.dropFirst(root.utf8.count).dropLast(what.utf8.count)
     guard middle.count > 2, middle.first == slash, middle.last == slash else { return nil }
     return KioskID(Substring(middle.dropFirst().dropLast()))
