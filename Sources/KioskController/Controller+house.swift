@@ -50,9 +50,9 @@ extension Controller {
     await broker.settle()
   }
 
-  func saveConfirmation(always: Bool = false) throws(LedgerError) {
+  func saveConfirmation() throws(LedgerError) {
     var transaction = LedgerTransaction()
-    transaction.confirmed = always ? settlement.confirmed : settlement.unsaved
+    transaction.confirmed = settlement.unsaved
     transaction.uplinked = outbox?.unsaved()
     guard !transaction.isEmpty else { return }
     try ledger.commit(transaction)

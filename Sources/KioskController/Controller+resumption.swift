@@ -43,7 +43,7 @@ extension Controller {
     if failure != nil {
       core = Kiosk(settings: settings, state: try ledger.state(), counters: core.counters)
       // A full disk can still be read: who cannot write is not online.
-      try saveConfirmation(always: true)
+      try ledger.probe()
     }
     try rememberTopics()
     settlement.lookedBack(

@@ -44,6 +44,14 @@ extension KioskLedger {
     }
   }
 
+  /// Finds out whether a commit works. SQLite does not write what would change nothing.
+  package func probe() throws(LedgerError) {
+    try writing {
+      try $0.execute(sql: "UPDATE kiosk SET confirmed = confirmed + 1")
+      try $0.execute(sql: "UPDATE kiosk SET confirmed = confirmed - 1")
+    }
+  }
+
   /// Notes which retained topics hold something of this kiosk.
   package func setTopics(_ topics: Set<String>) throws(LedgerError) {
     try writing { database in

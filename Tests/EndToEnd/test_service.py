@@ -89,14 +89,18 @@ def test_a_kiosk_whose_disk_fails_is_alive_and_says_so(
 ) -> None:
     make_kiosk(orders=ORDERS).start(**manager.variables, **faults.variables)
     panel = Client(broker.port, "kiosk/#")
-    faults.fail("sync", 5)
-    panel.publish("kiosk/k1/order/p1", "banana")
-    manager.wait_for("STATUS=No orders are taken, the ledger")
-    for _ in range(3):
-        assert manager.lives(len(manager.heard))
-    since = len(manager.heard)
-    faults.end()
-    manager.wait_for("STATUS=Open", since)
+    # The second time the kiosk has nothing to write but what it is sent.
+    for _ in range(2):
+        since = len(manager.heard)
+        faults.fail("sync", 5)
+        panel.publish("kiosk/k1/order/p1", "banana")
+        manager.wait_for("STATUS=No orders are taken, the ledger", since)
+        for _ in range(3):
+            assert manager.lives(len(manager.heard))
+        since = len(manager.heard)
+        faults.end()
+        manager.wait_for("STATUS=Open", since)
+    assert len([line for line in manager.heard.since(0) if line.startswith("STATUS=Open")]) == 3
     panel.close()
 
 

@@ -25,6 +25,21 @@ import Testing
     #expect(!transaction.isEmpty)
   }
 
+  @Test func aProbeIsWrittenAndChangesNothing() throws {
+    func pagesWritten() -> Int32 {
+      ledger.database.writeWithoutTransaction { database in
+        var (now, highest): (Int32, Int32) = (0, 0)
+        sqlite3_db_status(
+          database.sqliteConnection, SQLITE_DBSTATUS_CACHE_WRITE, &now, &highest, 0)
+        return now
+      }
+    }
+    let (state, before) = (try ledger.state(), pagesWritten())
+    try ledger.probe()
+    #expect(pagesWritten() > before)
+    #expect(try ledger.state() == state)
+  }
+
   @Test(
     arguments: [
       // The second glass takes more than there is.
