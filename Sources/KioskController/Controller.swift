@@ -160,6 +160,8 @@ package actor Controller {
     case .sessionBegan:
       // guard: a new session forgets the fingerprints of the old one
       settlement.sessionBegan()
+      // guard: they are forgotten before the new session delivers anything
+      try forgetDeliveries()
     case .online:
       isConnected = true
     case .offline(let error):

@@ -70,8 +70,8 @@ package protocol BrokerClient: Actor {
 
 /// What a client learns from its broker.
 package enum BrokerEvent: Sendable, Equatable {
-  /// The broker has begun a new session: nothing that was delivered before will come again. What the session
-  /// delivers follows, also where its first connection is lost before the client is online.
+  /// The broker has begun a new session: nothing that was delivered before will come again. Nothing is
+  /// subscribed to in it, and so nothing delivered, before the client asks for the next event.
   case sessionBegan
   /// Connected, and every subscription granted.
   case online

@@ -172,7 +172,7 @@ struct Network {
           clients[client].waiter = nil
           wakeups.append((waiter.continuation, event))
           isBusy = true
-        } else if read(client) {
+        } else if write(client) || read(client) {
           isBusy = true
         }
       }

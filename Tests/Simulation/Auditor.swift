@@ -158,6 +158,9 @@ struct Auditor {
     }
   }
 
+  /// It was told that its session is a new one, and has done what that asks of it.
+  mutating func kioskKnowsOfSession() { isSessionNew = false }
+
   mutating func kioskStartsClean(at now: Duration) {
     if mayStartClean(at: now) { mayForget = true }
     isSessionNew = true

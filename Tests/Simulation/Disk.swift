@@ -39,7 +39,10 @@ final class Disk {
   func fail(_ fails: Bool) throws {
     let database = try DatabaseQueue(path: path)
     try database.writeWithoutTransaction { database in
-      for (table, change) in [("entry", "INSERT"), ("kiosk", "UPDATE"), ("topic", "INSERT")] {
+      let changes = [
+        ("entry", "INSERT"), ("kiosk", "UPDATE"), ("topic", "INSERT"), ("delivery", "DELETE"),
+      ]
+      for (table, change) in changes {
         try database.execute(
           sql: fails
             ? """

@@ -10,6 +10,8 @@ package actor Edge: BrokerClient {
   private let client: MemoryClient
   // The world waits for this actor's executor, which runs on the world's thread and nowhere else.
   nonisolated(unsafe) private unowned let world: World
+  /// The process was told last that its session is a new one.
+  private var isBeginning = false
 
   package nonisolated var unownedExecutor: UnownedSerialExecutor { client.unownedExecutor }
 
@@ -32,6 +34,8 @@ package actor Edge: BrokerClient {
 
   package func nextEvent(timeout: Duration?) async -> BrokerEvent? {
     world.kioskWaits(client)
+    if isBeginning { world.kioskKnowsOfSession(client) }
+    isBeginning = false
     var event = await client.nextEvent(timeout: timeout)
     if case .deliveries(let deliveries) = event {
       if world.kiosk?.client === client { world.auditor.kioskGets(deliveries) }
@@ -49,6 +53,7 @@ package actor Edge: BrokerClient {
     case .offline, .updated, .refused, .sessionBegan, nil: break
     }
     if case .online = event { world.kioskIsOnline() }
+    isBeginning = event == .sessionBegan
     world.passEdge(client)
     return event
   }

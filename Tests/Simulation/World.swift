@@ -314,6 +314,10 @@ package final class World {
     auditor.kioskIsConnected(at: broker.now, isServing: !isDiskFailing)
   }
 
+  func kioskKnowsOfSession(_ client: MemoryClient) {
+    if kiosk?.client === client { auditor.kioskKnowsOfSession() }
+  }
+
   func kioskIsOnline() { auditor.kioskIsOnline(at: broker.now) }
 
   func kioskGivesUp(_ client: MemoryClient) {

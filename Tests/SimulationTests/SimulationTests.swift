@@ -214,6 +214,25 @@ import Testing
         ]))
   }
 
+  /// The broker has lost its memory, and the kiosk dies in the new session. What waits comes marked as if it
+  /// had come before, and one press has the packet id and the bytes of one in the old session.
+  @Test(arguments: 1...12)
+  func aKioskThatDiesInANewSessionLosesNothingThatWaits(call: Int) throws {
+    func press(_ panel: String, _ juice: String, isRetained: Bool = false) -> Sending {
+      Sending(
+        from: "order/\(panel)", wish: .order(juice: juice, quantity: 1), isRetained: isRetained)
+    }
+    try Simulation.run(
+      Schedule(
+        seed: 0, rules: Schedule.Rules(habits: .ejabberd, batchLimit: 1),
+        steps: [
+          .start, .breakConnection(.after, .delivery, skipping: 0),
+          .send([press("p4", "strawberry_banana", isRetained: true)]),
+          .stopBroker, .startBroker(.nothing), .crash(after: call), .pass(12_000),
+          .send([press("p2", "banana"), press("p4", "strawberry_banana")]),
+        ]))
+  }
+
   /// It dies with a press unread. When that has come again the connection breaks before the
   /// acknowledgement leaves, and the kiosk dies before it hears of that.
   @Test(arguments: 1...20)

@@ -73,7 +73,7 @@ import Testing
     try scene.record(12_000)
     try scene.start()
     scene.advance(by: .seconds(100))
-    scene.broker.start(remembering: .nothing)
+    scene.broker.start(remembering: .everything)
     scene.advance(by: .seconds(60))
     #expect(Set(try scene.entries) == Set(1...12_000))
   }

@@ -59,6 +59,8 @@ package struct Session: ~Copyable, Sendable {
   private var update: Update?
 
   private var events: [BrokerEvent] = []
+  /// The client has taken the event of a new session, and has not asked for another one yet.
+  private var isBeginning = false
   private var batch = Batch.none
   /// Which connection has brought the batch, and alone can acknowledge it.
   private var batchConnection = 0
@@ -119,10 +121,12 @@ extension Session {
   /// The next event, and in hand if it is a batch.
   package mutating func takeEvent() -> BrokerEvent? {
     if hasLeft { return nil }
+    if isBeginning { (isBeginning, isHoldingBack) = (false, false) }
     if !events.isEmpty {
       toldConfirmed = confirmed
       let event = events.removeFirst()
       if case .deliveries = event { batch = .inHand }
+      isBeginning = event == .sessionBegan
       return event
     }
     guard refusals.isEmpty else {
@@ -159,7 +163,7 @@ extension Session {
 
   /// - Parameter packetID: of a message with QoS 1.
   package mutating func published(packetID: Int32?, on topic: String, at now: Instant) {
-    if batch != .none { isHoldingBack = true }
+    if isClientsTurn { isHoldingBack = true }
     if let packetID { confirmations.published(packetID: packetID, on: topic, at: now) }
   }
 
@@ -207,8 +211,15 @@ extension Session {
   /// Nothing is read while a batch is in hand. On the way out acknowledgements still are.
   package var mayRead: Bool { hasConnection && (batch == .none || farewell != nil) }
 
-  /// What is queued may leave: no acknowledgement of a batch in hand is among it.
-  package var mayWrite: Bool { hasConnection && link != .leaving && batch == .none }
+  /// What is queued may leave: no acknowledgement of a batch in hand is among it, and no SUBSCRIBE in a new
+  /// session that the client does not know of.
+  package var mayWrite: Bool { hasConnection && link != .leaving && !isClientsTurn }
+
+  /// The broker waits for the client, which is to settle a batch, or to forget an earlier session.
+  private var isClientsTurn: Bool {
+    // guard: nothing is subscribed to in a new session before the client has taken that in
+    batch != .none || isBeginning || events.contains(.sessionBegan)
+  }
 
   package var isLeaving: Bool { link == .leaving }
 
@@ -229,8 +240,8 @@ extension Session {
       switch link {
       case .idle, .leaving: nil
       case .waiting(let until), .connecting(let until): until
-      case .opening(let until): batch == .none ? until : nil
-      case .subscribing, .online: batch == .none && !pending.isEmpty ? answersUntil : nil
+      case .opening(let until): isClientsTurn ? nil : until
+      case .subscribing, .online: isClientsTurn || pending.isEmpty ? nil : answersUntil
       }
     return [own, link == .idle ? nil : farewell].compactMap(\.self).min()
   }
@@ -264,10 +275,10 @@ extension Session {
     case .waiting(let until) where now >= until: return startConnecting(at: now)
     case .connecting(let until) where now >= until:
       return lost(.unreachable("\(broker) does not answer"), at: now)
-    case .opening(let until) where now >= until && batch == .none:
+    case .opening(let until) where now >= until && !isClientsTurn:
       return lost(.unreachable("\(broker) does not finish the MQTT handshake"), at: now)
     case .subscribing, .online:
-      guard !pending.isEmpty, batch == .none, now >= answersUntil else { break }
+      guard !pending.isEmpty, !isClientsTurn, now >= answersUntil else { break }
       return lost(.unreachable("\(broker) does not finish the MQTT handshake"), at: now)
     case .idle, .waiting, .connecting, .opening, .leaving: break
     }
@@ -482,9 +493,9 @@ extension Session {
     let isOver = now >= farewell
     if link == .leaving { return isOver ? end() : [] }
     guard isGreeted else { return end() }
-    if confirmations.isComplete, isWritten || batch != .none || isOver {
+    if confirmations.isComplete, isWritten || isClientsTurn || isOver {
       link = .leaving
-      return [.leave(acknowledging: batch == .none)]
+      return [.leave(acknowledging: !isClientsTurn)]
     }
     // A DISCONNECT keeps the will from being published (3.14.4). Where what was to be said instead has
     // not arrived, and what a batch holds back cannot, the will says it.

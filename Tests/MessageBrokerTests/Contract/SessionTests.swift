@@ -72,6 +72,22 @@ struct SessionTests {
   }
 
   @Test(arguments: BrokerKind.allCases)
+  func aNewSessionDeliversNothingBeforeItsClientKnowsOfIt(kind: BrokerKind) async throws {
+    try await withBroker(kind) { fixture in
+      let panel = try await fixture.onlineClient("panel")
+      let kiosk = try await fixture.resumedClient("kiosk", "orders/#")
+      #expect(try await kiosk.event() == .sessionBegan)
+      // Twice back and forth: a SUBSCRIBE would have been there before.
+      for text in ["1", "2"] {
+        try await panel.publishAndConfirm([Message(topic: "orders/a", text: text)])
+      }
+      try await kiosk.expectOnline()
+      try await panel.publishAndConfirm([Message(topic: "orders/a", text: "3")])
+      #expect(try await kiosk.nextTexts(1) == ["3"])
+    }
+  }
+
+  @Test(arguments: BrokerKind.allCases)
   func aClientIsToldWhetherItsSessionIsNew(kind: BrokerKind) async throws {
     try await withBroker(kind) { fixture in
       let kiosk = try await fixture.onlineClient("kiosk", "orders/#") { $0.lasts() }

@@ -82,6 +82,35 @@ import Testing
     #expect(session.takeEvent() == nil)
   }
 
+  /// What it delivers could be taken for what an earlier session has delivered. Nobody waits for the broker
+  /// meanwhile.
+  @Test func nothingIsSubscribedToInANewSessionThatTheClientDoesNotKnowOf() {
+    var session = connecting()
+    _ = session.connected(at: .zero)
+    #expect(session.mayWrite == true)
+    _ = session.greeted(resumed: false, refusal: nil, at: .zero)
+    #expect((session.mayWrite, session.deadline) == (false, nil))
+    #expect(session.tick(isWritten: false, at: .seconds(1000)) == [])
+    #expect(session.takeEvent() == .sessionBegan)
+    #expect((session.mayWrite, session.deadline) == (false, nil))
+    // It asks for more, and so it knows.
+    #expect(session.takeEvent() == nil)
+    #expect((session.mayWrite, session.deadline) == (true, .seconds(30)))
+  }
+
+  @Test(arguments: [false, true])
+  func whoLeavesANewSessionDoesNotSubscribe(publishes: Bool) {
+    var session = connecting()
+    _ = session.connected(at: .zero)
+    _ = session.greeted(resumed: false, refusal: nil, at: .zero)
+    #expect(session.takeEvent() == .sessionBegan)
+    if publishes { session.published(packetID: 1, on: "a", at: .zero) }
+    // What is published has not left, and the will says what it was to say.
+    #expect(
+      session.disconnect(grace: .seconds(1), isWritten: false, at: .zero)
+        == (publishes ? [.drop, .end] : [.leave(acknowledging: false)]))
+  }
+
   @Test func withoutSubscriptionsItIsOnlineAtOnce() {
     var session = connecting { $0.subscriptions = [] }
     _ = session.connected(at: .zero)
@@ -155,10 +184,9 @@ import Testing
     #expect(session.tick(isWritten: true, at: .seconds(9)) == [])
     _ = session.connected(at: .seconds(9))
     #expect(session.deadline == .seconds(39))
-    _ = session.greeted(resumed: false, refusal: nil, at: .seconds(38))
+    _ = session.greeted(resumed: true, refusal: nil, at: .seconds(38))
     #expect(session.deadline == .seconds(68))
     #expect(session.tick(isWritten: true, at: .seconds(68)) == [.drop])
-    #expect(session.takeEvent() == .sessionBegan)
     #expect(
       session.takeEvent() == .offline(.unreachable("host does not finish the MQTT handshake")))
   }
@@ -171,7 +199,7 @@ import Testing
     _ = session.tick(isWritten: true, at: .seconds(100))
     _ = session.connected(at: .seconds(100))
     #expect(session.deadline == .seconds(100 + patience))
-    _ = session.greeted(resumed: false, refusal: nil, at: .seconds(101))
+    _ = session.greeted(resumed: true, refusal: nil, at: .seconds(101))
     #expect(session.deadline == .seconds(101 + patience))
   }
 
