@@ -71,7 +71,8 @@ package protocol BrokerClient: Actor {
 /// What a client learns from its broker.
 package enum BrokerEvent: Sendable, Equatable {
   /// The broker has begun a new session: nothing that was delivered before will come again. Nothing is
-  /// subscribed to in it, and so nothing delivered, before the client asks for the next event.
+  /// subscribed to in it, and so nothing delivered, before the client asks for the next event. Where that is
+  /// given up with `abandon`, it is told again on the next connection.
   case sessionBegan
   /// Connected, and every subscription granted.
   case online

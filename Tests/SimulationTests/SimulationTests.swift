@@ -233,6 +233,28 @@ import Testing
         ]))
   }
 
+  /// The same where it can forget nothing, since its disk has failed: what it was sent comes again to the next
+  /// process.
+  @Test(arguments: [MemoryBroker.Habits.mosquitto, .ejabberd], [100, 1000, 5000])
+  func aKioskThatCannotForgetAnOldSessionLosesNothing(
+    habits: MemoryBroker.Habits, milliseconds: Int
+  ) throws {
+    func press(_ panel: String, _ juice: String, isRetained: Bool = false) -> Sending {
+      Sending(
+        from: "order/\(panel)", wish: .order(juice: juice, quantity: 1), isRetained: isRetained)
+    }
+    try Simulation.run(
+      Schedule(
+        seed: 0, rules: Schedule.Rules(habits: habits, batchLimit: 1),
+        steps: [
+          .start, .breakConnection(.after, .delivery, skipping: 0),
+          .send([press("p4", "strawberry_banana", isRetained: true)]),
+          .stopBroker, .failDisk, .startBroker(.nothing), .pass(milliseconds),
+          .send([press("p2", "banana"), press("p4", "strawberry_banana")]), .pass(milliseconds),
+          .crash(after: 0), .mendDisk, .start, .pass(12_000),
+        ]))
+  }
+
   /// It dies with a press unread. When that has come again the connection breaks before the
   /// acknowledgement leaves, and the kiosk dies before it hears of that.
   @Test(arguments: 1...20)

@@ -61,6 +61,8 @@ package struct Session: ~Copyable, Sendable {
   private var events: [BrokerEvent] = []
   /// The client has taken the event of a new session, and has not asked for another one yet.
   private var isBeginning = false
+  /// It has given that event up, and is told again on the next connection.
+  private var beginsAgain = false
   private var batch = Batch.none
   /// Which connection has brought the batch, and alone can acknowledge it.
   private var batchConnection = 0
@@ -190,6 +192,8 @@ extension Session {
 
   package mutating func abandon(at now: Instant) -> [Action] {
     if batch != .none { life?.abandoned() }
+    // guard: a client that could not take in a new session is told again
+    if isBeginning { beginsAgain = true }
     batch = .none
     isHoldingBack = false
     events.removeAll { if case .deliveries = $0 { true } else { false } }
@@ -299,11 +303,10 @@ extension Session {
     resumed: Bool, refusal: BrokerError?, at now: Instant
   ) -> [Action] {
     if let refusal { return lost(refusal, at: now) }
-    if !resumed {
-      // guard: a new session is told of
-      events.append(.sessionBegan)
-      life?.startedClean(at: now)
-    }
+    if !resumed { life?.startedClean(at: now) }
+    // guard: a new session is told of
+    if !resumed || beginsAgain { events.append(.sessionBegan) }
+    beginsAgain = false
     if start == .wipe { return [.leave(acknowledging: true)] + startConnecting(at: now) }
     link = .subscribing
     let outdated = former.subtracting(options.subscriptions)

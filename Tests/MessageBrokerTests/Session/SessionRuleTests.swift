@@ -111,6 +111,27 @@ import Testing
         == (publishes ? [.drop, .end] : [.leave(acknowledging: false)]))
   }
 
+  @Test func aNewSessionThatIsGivenUpIsToldAgain() {
+    var session = connecting()
+    for resumed in [false, true, true] {
+      _ = session.connected(at: .zero)
+      _ = session.greeted(resumed: resumed, refusal: nil, at: .zero)
+      #expect(session.takeEvent() == .sessionBegan)
+      #expect(session.abandon(at: .zero) == [.drop])
+      _ = session.takeEvent()
+      _ = session.tick(isWritten: true, at: .seconds(60))
+    }
+    _ = session.connected(at: .zero)
+    _ = session.greeted(resumed: true, refusal: nil, at: .zero)
+    #expect(session.takeEvent() == .sessionBegan)
+    #expect(session.takeEvent() == nil)
+    _ = session.abandon(at: .zero)
+    _ = session.tick(isWritten: true, at: .seconds(120))
+    _ = session.connected(at: .zero)
+    _ = session.greeted(resumed: true, refusal: nil, at: .zero)
+    #expect(session.mayWrite == true)
+  }
+
   @Test func withoutSubscriptionsItIsOnlineAtOnce() {
     var session = connecting { $0.subscriptions = [] }
     _ = session.connected(at: .zero)
