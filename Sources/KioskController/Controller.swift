@@ -160,7 +160,7 @@ package actor Controller {
     case .sessionBegan:
       // guard: a new session forgets the fingerprints of the old one
       settlement.sessionBegan()
-      // guard: they are forgotten before the new session delivers anything
+      // guard: the fingerprints of an old session are forgotten before a new one delivers
       try forgetDeliveries()
     case .online:
       isConnected = true
