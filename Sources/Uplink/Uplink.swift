@@ -12,6 +12,15 @@ package import MessageBroker
 /// own broker's executor. What a line that is cut, a broker that loses its memory or a month away
 /// keep it from telling stays in the ledger, and is told when it can be.
 package actor Uplink {
+  /// How it stands with the broker up there.
+  private enum Line {
+    case closed(since: Duration)
+    /// The kiosk tells, and subscribes at that time to what comes down.
+    case telling(until: Duration)
+    case subscribing
+    case hearing
+  }
+
   package nonisolated var unownedExecutor: UnownedSerialExecutor { broker.unownedExecutor }
 
   private let settings: UplinkSettings
@@ -20,8 +29,10 @@ package actor Uplink {
   private let outbox: Outbox
   private let menus: MenuDesk
   private let clock: KioskClock
+  private let chance: @Sendable () -> Double
   private let logger: Logger
 
+  private var line: Line
   private var dispatch: Dispatch
   /// What archives may ask: each question costs some looks into the ledger. More is not answered, and
   /// asked again.
@@ -31,22 +42,25 @@ package actor Uplink {
   private var confirmed: UInt64 = 0
   private var healthAt: Duration?
   private var failedAt: Duration?
-  private var isOnline = false
 
   /// Often enough that what is new leaves soon, and that nobody notices what it costs.
   private static let look = Duration.milliseconds(250)
   private static let healthInterval = Duration.seconds(300)
   /// Between two attempts to read a ledger that cannot be read.
   private static let patience = Duration.seconds(10)
+  /// The longest time for which a kiosk that tells does not hear.
+  private static let longestDeafness = Duration.seconds(60)
 
   /// - Parameters:
   ///   - ledger: opened to be read only.
   ///   - outbox: the one of the controller that writes the ledger.
   ///   - menus: where somebody takes the menus that come down.
+  ///   - chance: from 0 to 1, of which part of the longest wait is waited for; asked each time.
   /// - Throws: `LedgerError` if it cannot be read.
   package init(
     settings: UplinkSettings, broker: any BrokerClient, ledger: sending KioskLedger,
-    outbox: Outbox, menus: MenuDesk, clock: KioskClock, logger: Logger
+    outbox: Outbox, menus: MenuDesk, clock: KioskClock,
+    chance: @escaping @Sendable () -> Double = { .random(in: 0...1) }, logger: Logger
   ) throws(LedgerError) {
     self.settings = settings
     self.broker = broker
@@ -54,10 +68,12 @@ package actor Uplink {
     self.outbox = outbox
     self.menus = menus
     self.clock = clock
+    self.chance = chance
     self.logger = logger
     var limits = Dispatch.Limits()
     limits.pace = settings.pace
     dispatch = Dispatch(cursor: try ledger.uplinked(), limits: limits)
+    line = .closed(since: clock.now().uptime)
     outbox.delivered(through: dispatch.cursor)
     outbox.saved(through: dispatch.cursor)
   }
@@ -74,6 +90,7 @@ package actor Uplink {
       let isBehind = seen != confirmed
       confirmed = seen
       dispatch.recorded(through: outbox.recorded)
+      await subscribe()
       await tellHealth()
       await tellMenu()
       wait = await proceed()
@@ -89,7 +106,11 @@ package actor Uplink {
     limits.payload = DesiredMenu.maximumSize
     // What is too large is told, and not passed over by the broker.
     limits.packet = 4 * limits.payload
-    let filters = [settings.topics.replayFilter, settings.topics.desiredMenu]
+    let filters: [String] =
+      switch line {
+      case .closed, .telling: []
+      case .subscribing, .hearing: [settings.topics.replayFilter, settings.topics.desiredMenu]
+      }
     var options = SessionOptions(
       clientID: settings.clientID, subscriptions: filters.map(TopicFilter.init(unchecked:)),
       will: settings.topics.status(.offline), keepAlive: 10, limits: limits)
@@ -97,7 +118,23 @@ package actor Uplink {
     return options
   }
 
+  private var isOpen: Bool { if case .closed = line { false } else { true } }
+
   private var now: Duration { clock.now().uptime }
+
+  /// When a kiosk subscribes that is let in now. A subscription costs a broker more than to let a client
+  /// in, and what comes down is said again. So of a thousand that come back at once, all can tell before
+  /// most can hear.
+  private var subscribesAt: Duration {
+    guard case .closed(let since) = line else { return now }
+    return now + min((now - since) * 4, Self.longestDeafness) * chance()
+  }
+
+  private func subscribe() async {
+    guard case .telling(let until) = line, now >= until else { return }
+    line = .subscribing
+    await broker.update(options)
+  }
 
   // MARK: What is heard
 
@@ -107,12 +144,15 @@ package actor Uplink {
       dispatch.confirmed(through: confirmed)
       outbox.delivered(through: dispatch.cursor)
     case .online:
-      isOnline = true
+      line = .telling(until: subscribesAt)
       dispatch.online()
-      await publish([settings.topics.status(.online), message(menus.standing)])
+      await publish([settings.topics.status(.online)])
       logger.notice("the way up is open: \(dispatch.last - dispatch.cursor) entries to tell")
     case .offline(let error):
-      isOnline = false
+      if isOpen {
+        line = .closed(since: now)
+        await broker.update(options)
+      }
       dispatch.connectionLost()
       logger.warning("the way up is closed: \(error)")
     case .refused(let topics):
@@ -128,7 +168,12 @@ package actor Uplink {
       }
       await publish(answers)
       await broker.settle()
-    case .updated, .sessionBegan:
+    case .updated(let refusal):
+      guard case .subscribing = line else { break }
+      line = .hearing
+      if let refusal { logger.warning("nothing comes down: \(refusal)") }
+      await publish([message(menus.standing)])
+    case .sessionBegan:
       break
     }
   }
@@ -255,15 +300,16 @@ package actor Uplink {
 
   /// The kiosk's own health, but seldom: thousands of kiosks tell it.
   private func tellHealth() async {
-    guard isOnline, healthAt.map({ now - $0 >= Self.healthInterval }) ?? true,
+    guard isOpen, healthAt.map({ now - $0 >= Self.healthInterval }) ?? true,
       let health = outbox.health
     else { return }
     healthAt = now
     await publish([settings.topics.retained(settings.topics.health, health)])
   }
 
+  /// Behind what the kiosk sells by, which it tells on each connection.
   private func tellMenu() async {
-    guard isOnline, let report = menus.takeReport() else { return }
+    guard case .hearing = line, let report = menus.takeReport() else { return }
     await publish([message(report)])
   }
 
@@ -273,7 +319,7 @@ package actor Uplink {
   }
 
   private func leave() async {
-    if isOnline {
+    if isOpen {
       dispatch.recorded(through: outbox.recorded)
       _ = await proceed()
       await publish([settings.topics.status(.offline)])

@@ -9,8 +9,8 @@ others have the same controller, core, ledger and way up, but are one process wi
     Tests/EndToEnd/chain.py [--kiosks 1000] [--daemons 50] [--orders 200] [--pace 400] [--seed N]
 
 Prints what it does and what each part takes, and fails if an entry is missing, comes twice or differs,
-if not everybody is back within a minute of a node's death, or if a way up that is open is silent for
-longer than 30 seconds.
+if not everybody is back within a minute of a node's death, if a way up that is open is silent for
+longer than 30 seconds, or if not everybody hears in the end what comes down.
 """
 
 import argparse
@@ -142,6 +142,7 @@ class Chain:
         with Phase(self, "the rest"):
             self._until_archived()
         self._judge_spells(time.time())
+        self._until_all_hear()
         self._compare()
         self.crowd.stop()
         self.daemons.stop()
@@ -236,6 +237,13 @@ class Chain:
         deadline = time.monotonic() + PATIENCE
         while self.archived < recorded and time.monotonic() < deadline:
             time.sleep(1)
+
+    def _until_all_hear(self) -> None:
+        """Who has come back hears a minute later, at most."""
+        try:
+            eventually(lambda: self.middle.hearing() == self.options.kiosks, 90)
+        except TimeoutError:
+            self.wrong.append(f"{self.middle.hearing()} kiosks hear what comes down")
 
     @property
     def ledgers(self) -> list[tuple[str, Path]]:

@@ -75,8 +75,15 @@ class Cluster:
         """Events that the brokers keep for the archive."""
         return int(self._session("messages"))
 
+    def hearing(self) -> int:
+        """Kiosks that have subscribed to what comes down."""
+        return sum(row["name"].endswith("-uplinkqos0") for row in self._queues("name"))
+
+    def _queues(self, *columns: str) -> list[dict[str, Any]]:
+        return json.loads(self.run("ctl", "list_queues", *columns, "--formatter", "json"))
+
     def _session(self, column: str) -> str:
-        for row in json.loads(self.run("ctl", "list_queues", "name", column, "--formatter", "json")):
+        for row in self._queues("name", column):
             if row["name"] == SESSION:
                 return str(row[column])
         raise AssertionError("the archive has no queue")

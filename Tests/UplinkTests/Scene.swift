@@ -7,6 +7,7 @@ import Ledger
 import Logging
 import MessageBroker
 import Synchronization
+import Testing
 
 @testable import Uplink
 
@@ -59,7 +60,8 @@ final class Scene {
     outbox.recorded(through: seq)
   }
 
-  func start(pace: Int = 1000) throws {
+  /// - Parameter chance: of which part of the longest wait is waited for before it subscribes.
+  func start(pace: Int = 1000, chance: Double = 0) throws {
     let client = broker.client(on: executor)
     let clock = KioskClock { [broker] in
       Moment(timestamp: Timestamp(milliseconds: 0), day: 0, uptime: broker.now)
@@ -68,7 +70,7 @@ final class Scene {
     let uplink = try Uplink(
       settings: UplinkSettings(topics: topics, clientID: "uplink", pace: pace), broker: client,
       ledger: KioskLedger(path: path, readOnly: true), outbox: outbox, menus: menus,
-      clock: clock,
+      clock: clock, chance: { chance },
       logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
     let task = Task(executorPreference: executor) { await uplink.run() }
     self.uplink = (client, task)
@@ -101,6 +103,18 @@ final class Scene {
     }
     broker.advance(by: max(end - broker.now, .zero))
     executor.run()
+  }
+
+  /// Until something is so, for two minutes at most.
+  ///
+  /// - Returns: when it was.
+  func advance(until condition: () throws -> Bool) throws -> Duration {
+    let end = broker.now + .seconds(120)
+    while try !condition() {
+      try #require(broker.now < end)
+      advance(by: .milliseconds(100))
+    }
+    return broker.now
   }
 
   /// Somebody who hears everything, over all outages of others.

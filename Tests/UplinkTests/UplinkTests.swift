@@ -93,6 +93,48 @@ import Testing
     #expect(try scene.entries == Array(51...100))
   }
 
+  // MARK: What is heard
+
+  /// A broker to which a thousand kiosks come back lets them in before it subscribes them.
+  @Test(arguments: [0, 8, 3600])
+  func whoeverComesBackTellsBeforeItHears(secondsAway: Int) throws {
+    try scene.start(chance: 1)
+    scene.advance(by: .seconds(1))
+    scene.heard.forget()
+    scene.broker.refuseLogins()
+    scene.broker.cut("uplink")
+    scene.executor.run()
+    let left = scene.broker.now
+    scene.advance(by: .seconds(secondsAway))
+    scene.broker.refuseLogins(false)
+    try scene.record(1)
+    let request = ReplayRequest(id: "r1", epoch: try scene.epoch, range: 1...1).payload
+
+    let back = try scene.advance {
+      scene.broker.retained("chain/k1/status")?.payload == Array("online".utf8)
+    }
+    scene.ask(request)
+    #expect(try scene.entries == [1])
+    #expect(try scene.results().isEmpty)
+    // On each connection it says what it sells by, as soon as it hears what it is to sell by.
+    let hears = try scene.advance { [topics = scene.topics] in
+      scene.heard.messages.contains { $0.topic == topics.reportedMenu }
+    }
+    let wait = hears - back - min((back - left) * 4, .seconds(60))
+    #expect(.seconds(-1) < wait && wait < .seconds(1))
+    scene.ask(request)
+    #expect(try scene.results().count == 2)
+  }
+
+  @Test func whoeverMayHearNothingStillTells() throws {
+    scene.broker.refuseSubscription(to: TopicFilter(unchecked: scene.topics.desiredMenu))
+    try scene.record(1)
+    try scene.start()
+    scene.advance(by: .seconds(10))
+    #expect(try scene.entries == [1])
+    #expect(scene.heard.messages.contains { $0.topic == scene.topics.reportedMenu })
+  }
+
   // MARK: Replay
 
   @Test func anArchiveGetsAgainWhatItHasMissed() throws {
