@@ -18,7 +18,10 @@ package actor Uplink {
     /// The kiosk tells, and subscribes at that time to what comes down.
     case telling(until: Duration)
     case subscribing
-    case hearing
+    /// It hears, and calls itself at that time to know that it still does; `nil` where it may not hear.
+    case hearing(callsAt: Duration?)
+    /// It has called, and is to hear that by then.
+    case listening(until: Duration)
   }
 
   package nonisolated var unownedExecutor: UnownedSerialExecutor { broker.unownedExecutor }
@@ -50,6 +53,9 @@ package actor Uplink {
   private static let patience = Duration.seconds(10)
   /// The longest time for which a kiosk that tells does not hear.
   private static let longestDeafness = Duration.seconds(60)
+  /// Between two calls. Thousands of kiosks call.
+  private static let callInterval = Duration.seconds(120)
+  private static let longestCall = Duration.seconds(30)
 
   /// - Parameters:
   ///   - ledger: opened to be read only.
@@ -91,6 +97,7 @@ package actor Uplink {
       confirmed = seen
       dispatch.recorded(through: outbox.recorded)
       await subscribe()
+      await call()
       await tellHealth()
       await tellMenu()
       wait = await proceed()
@@ -109,7 +116,8 @@ package actor Uplink {
     let filters: [String] =
       switch line {
       case .closed, .telling: []
-      case .subscribing, .hearing: [settings.topics.replayFilter, settings.topics.desiredMenu]
+      case .subscribing, .hearing, .listening:
+        [settings.topics.replayFilter, settings.topics.desiredMenu]
       }
     var options = SessionOptions(
       clientID: settings.clientID, subscriptions: filters.map(TopicFilter.init(unchecked:)),
@@ -134,6 +142,20 @@ package actor Uplink {
     guard case .telling(let until) = line, now >= until else { return }
     line = .subscribing
     await broker.update(options)
+  }
+
+  /// RabbitMQ (3.10), when it has noticed that a node is dead, forgets the subscriptions of all clients that
+  /// had been there: by their names, and so those that they have made at another node meanwhile, too.
+  private func call() async {
+    switch line {
+    case .hearing(let callsAt?) where now >= callsAt:
+      line = .listening(until: now + Self.longestCall)
+      await publish([Message(topic: settings.topics.call, payload: [], qos: .atMostOnce)])
+    case .listening(let until) where now >= until:
+      logger.warning("the way up does not hear what the kiosk says to itself: it connects anew")
+      await broker.abandon()
+    case .closed, .telling, .subscribing, .hearing, .listening: break
+    }
   }
 
   // MARK: What is heard
@@ -162,7 +184,12 @@ package actor Uplink {
       if topics[settings.topics.events] != nil { dispatch.refused(at: now) }
     case .deliveries(let deliveries):
       var answers: [Message] = []
-      for delivery in deliveries where questions.available(at: now) > 0 {
+      for delivery in deliveries {
+        if delivery.message.topic == settings.topics.call {
+          if case .listening = line { line = .hearing(callsAt: now + Self.callInterval) }
+          continue
+        }
+        guard questions.available(at: now) > 0 else { continue }
         questions.take(1)
         if let answer = answer(delivery) { answers.append(answer) }
       }
@@ -170,7 +197,7 @@ package actor Uplink {
       await broker.settle()
     case .updated(let refusal):
       guard case .subscribing = line else { break }
-      line = .hearing
+      line = .hearing(callsAt: refusal == nil ? now : nil)
       if let refusal { logger.warning("nothing comes down: \(refusal)") }
       await publish([message(menus.standing)])
     case .sessionBegan:
@@ -309,8 +336,11 @@ package actor Uplink {
 
   /// Behind what the kiosk sells by, which it tells on each connection.
   private func tellMenu() async {
-    guard case .hearing = line, let report = menus.takeReport() else { return }
-    await publish([message(report)])
+    switch line {
+    case .closed, .telling, .subscribing: return
+    case .hearing, .listening:
+      if let report = menus.takeReport() { await publish([message(report)]) }
+    }
   }
 
   private func noteFailure(_ error: LedgerError) {

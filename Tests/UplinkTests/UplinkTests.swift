@@ -135,6 +135,20 @@ import Testing
     #expect(scene.heard.messages.contains { $0.topic == scene.topics.reportedMenu })
   }
 
+  /// As with a broker that has forgotten its subscriptions: it hears nothing, and nobody says so.
+  @Test func whoeverDoesNotHearItselfConnectsAnew() throws {
+    let statuses = { [scene] in
+      scene.heard.messages.filter { $0.topic == "chain/k1/status" }
+        .map { String(decoding: $0.payload, as: UTF8.self) }
+    }
+    try scene.start()
+    scene.advance(by: .seconds(3600))
+    #expect(statuses() == ["online"])
+    scene.broker.refusePublish(to: TopicFilter(unchecked: scene.topics.call))
+    scene.advance(by: .seconds(120 + 30 + 10))
+    #expect(statuses() == ["online", "offline", "online"])
+  }
+
   // MARK: Replay
 
   @Test func anArchiveGetsAgainWhatItHasMissed() throws {
