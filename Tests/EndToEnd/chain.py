@@ -239,9 +239,9 @@ class Chain:
             time.sleep(1)
 
     def _until_all_hear(self) -> None:
-        """Who has come back hears a minute later, at most."""
+        """Who has come back hears a minute later, or connects anew two and a half minutes after that."""
         try:
-            eventually(lambda: self.middle.hearing() == self.options.kiosks, 90)
+            eventually(lambda: self.middle.hearing() == self.options.kiosks, PATIENCE)
         except TimeoutError:
             self.wrong.append(f"{self.middle.hearing()} kiosks hear what comes down")
 
