@@ -29,7 +29,8 @@ package import Panels
 ///   broker; without any it is not.
 /// - `uplink.root` (topic levels, that of the kiosk): what its topics start with up there.
 /// - `uplink.entries_per_second` (1...10000, `200`): how fast, at most.
-/// - `uplink.client_id` (text, `juice-kiosk-`, the id and `-uplink`): names the session up there.
+/// - `uplink.client_id` (text, `juice-kiosk-`, the id and `-uplink`): what the client id of each connection up
+///   there begins with, before `-` and a random number.
 /// - `uplink.protocol`, `uplink.username`, `uplink.password_file`, `uplink.tls`, `uplink.tls.ca_file`,
 ///   `uplink.tls.certificate_file`, `uplink.tls.key_file`: as of `broker`.
 /// - `ledger.path` (path, `/var/lib/juice-kiosk/ledger.sqlite`): the durable record.

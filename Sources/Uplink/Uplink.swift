@@ -18,10 +18,8 @@ package actor Uplink {
     /// The kiosk tells, and subscribes at that time to what comes down.
     case telling(until: Duration)
     case subscribing
-    /// It hears, and calls itself at that time to know that it still does; `nil` where it may not hear.
-    case hearing(callsAt: Duration?)
-    /// It has called, and is to hear that by then.
-    case listening(until: Duration)
+    /// It has subscribed, or is not allowed to.
+    case hearing
   }
 
   package nonisolated var unownedExecutor: UnownedSerialExecutor { broker.unownedExecutor }
@@ -36,6 +34,12 @@ package actor Uplink {
   private let logger: Logger
 
   private var line: Line
+  /// Another one for each connection. RabbitMQ (3.10) deletes the queues of a node that has died by their
+  /// names, when it notices and when that node is back: those, too, that clients have declared at another
+  /// node by then. Their connections stay open, and hear nothing.
+  private var clientID: String
+  /// When the kiosk says once more that it is there.
+  private var statusAt: Duration?
   private var dispatch: Dispatch
   /// What archives may ask: each question costs some looks into the ledger. More is not answered, and
   /// asked again.
@@ -53,15 +57,15 @@ package actor Uplink {
   private static let patience = Duration.seconds(10)
   /// The longest time for which a kiosk that tells does not hear.
   private static let longestDeafness = Duration.seconds(60)
-  /// Between two calls. Thousands of kiosks call.
-  private static let callInterval = Duration.seconds(120)
-  private static let longestCall = Duration.seconds(30)
+  /// A broker tells the will of a connection that was cut when it has heard nothing for one and a half times
+  /// the keep-alive. By then the kiosk may be back, and would seem to be away.
+  private static let latestWill = Duration.seconds(30)
 
   /// - Parameters:
   ///   - ledger: opened to be read only.
   ///   - outbox: the one of the controller that writes the ledger.
   ///   - menus: where somebody takes the menus that come down.
-  ///   - chance: from 0 to 1, of which part of the longest wait is waited for; asked each time.
+  ///   - chance: from 0 to 1, for what is left to chance; asked each time.
   /// - Throws: `LedgerError` if it cannot be read.
   package init(
     settings: UplinkSettings, broker: any BrokerClient, ledger: sending KioskLedger,
@@ -80,6 +84,7 @@ package actor Uplink {
     limits.pace = settings.pace
     dispatch = Dispatch(cursor: try ledger.uplinked(), limits: limits)
     line = .closed(since: clock.now().uptime)
+    clientID = Self.clientID(settings, chance)
     outbox.delivered(through: dispatch.cursor)
     outbox.saved(through: dispatch.cursor)
   }
@@ -97,7 +102,7 @@ package actor Uplink {
       confirmed = seen
       dispatch.recorded(through: outbox.recorded)
       await subscribe()
-      await call()
+      await tellStatus()
       await tellHealth()
       await tellMenu()
       wait = await proceed()
@@ -116,14 +121,17 @@ package actor Uplink {
     let filters: [String] =
       switch line {
       case .closed, .telling: []
-      case .subscribing, .hearing, .listening:
-        [settings.topics.replayFilter, settings.topics.desiredMenu]
+      case .subscribing, .hearing: [settings.topics.replayFilter, settings.topics.desiredMenu]
       }
     var options = SessionOptions(
-      clientID: settings.clientID, subscriptions: filters.map(TopicFilter.init(unchecked:)),
+      clientID: clientID, subscriptions: filters.map(TopicFilter.init(unchecked:)),
       will: settings.topics.status(.offline), keepAlive: 10, limits: limits)
     options.subscriptionQoS = .atMostOnce
     return options
+  }
+
+  private static func clientID(_ settings: UplinkSettings, _ chance: () -> Double) -> String {
+    "\(settings.clientID)-\(UInt32(chance() * Double(UInt32.max)))"
   }
 
   private var isOpen: Bool { if case .closed = line { false } else { true } }
@@ -144,20 +152,6 @@ package actor Uplink {
     await broker.update(options)
   }
 
-  /// RabbitMQ (3.10), when it has noticed that a node is dead, forgets the subscriptions of all clients that
-  /// had been there: by their names, and so those that they have made at another node meanwhile, too.
-  private func call() async {
-    switch line {
-    case .hearing(let callsAt?) where now >= callsAt:
-      line = .listening(until: now + Self.longestCall)
-      await publish([Message(topic: settings.topics.call, payload: [], qos: .atMostOnce)])
-    case .listening(let until) where now >= until:
-      logger.warning("the way up does not hear what the kiosk says to itself: it connects anew")
-      await broker.abandon()
-    case .closed, .telling, .subscribing, .hearing, .listening: break
-    }
-  }
-
   // MARK: What is heard
 
   private func handle(_ event: BrokerEvent?) async {
@@ -168,11 +162,13 @@ package actor Uplink {
     case .online:
       line = .telling(until: subscribesAt)
       dispatch.online()
+      statusAt = now + Self.latestWill
       await publish([settings.topics.status(.online)])
       logger.notice("the way up is open: \(dispatch.last - dispatch.cursor) entries to tell")
     case .offline(let error):
       if isOpen {
         line = .closed(since: now)
+        clientID = Self.clientID(settings, chance)
         await broker.update(options)
       }
       dispatch.connectionLost()
@@ -185,10 +181,6 @@ package actor Uplink {
     case .deliveries(let deliveries):
       var answers: [Message] = []
       for delivery in deliveries {
-        if delivery.message.topic == settings.topics.call {
-          if case .listening = line { line = .hearing(callsAt: now + Self.callInterval) }
-          continue
-        }
         guard questions.available(at: now) > 0 else { continue }
         questions.take(1)
         if let answer = answer(delivery) { answers.append(answer) }
@@ -197,7 +189,7 @@ package actor Uplink {
       await broker.settle()
     case .updated(let refusal):
       guard case .subscribing = line else { break }
-      line = .hearing(callsAt: refusal == nil ? now : nil)
+      line = .hearing
       if let refusal { logger.warning("nothing comes down: \(refusal)") }
       await publish([message(menus.standing)])
     case .sessionBegan:
@@ -325,6 +317,12 @@ package actor Uplink {
     }
   }
 
+  private func tellStatus() async {
+    guard isOpen, let statusAt, now >= statusAt else { return }
+    self.statusAt = nil
+    await publish([settings.topics.status(.online)])
+  }
+
   /// The kiosk's own health, but seldom: thousands of kiosks tell it.
   private func tellHealth() async {
     guard isOpen, healthAt.map({ now - $0 >= Self.healthInterval }) ?? true,
@@ -336,11 +334,8 @@ package actor Uplink {
 
   /// Behind what the kiosk sells by, which it tells on each connection.
   private func tellMenu() async {
-    switch line {
-    case .closed, .telling, .subscribing: return
-    case .hearing, .listening:
-      if let report = menus.takeReport() { await publish([message(report)]) }
-    }
+    guard case .hearing = line, let report = menus.takeReport() else { return }
+    await publish([message(report)])
   }
 
   private func noteFailure(_ error: LedgerError) {

@@ -4,6 +4,7 @@ package import KioskMessages
 package struct UplinkSettings: Sendable, Hashable {
   /// As they are called up there.
   package var topics: KioskTopics
+  /// What the client id of each connection begins with.
   package var clientID: String
   /// Entries in a second.
   package var pace: Int

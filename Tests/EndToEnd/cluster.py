@@ -77,7 +77,7 @@ class Cluster:
 
     def hearing(self) -> int:
         """Kiosks that have subscribed to what comes down."""
-        return sum(row["name"].endswith("-uplinkqos0") for row in self._queues("name"))
+        return sum("-uplink-" in row["name"] for row in self._queues("name"))
 
     def _queues(self, *columns: str) -> list[dict[str, Any]]:
         return json.loads(self.run("ctl", "list_queues", *columns, "--formatter", "json"))

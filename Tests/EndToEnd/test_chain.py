@@ -58,7 +58,7 @@ class Account:
     def __init__(self, cluster: Cluster, name: str, node: str = "node1", **options: str) -> None:
         file = cluster.password_file(name if name in ("archive", "operator") else f"kiosks/{name}")
         self.name = name
-        self.client_id = options.get("client_id", f"juice-kiosk-{name}-uplink")
+        self.client_id = options.get("client_id", f"juice-kiosk-{name}-uplink-1")
         self.login = (name, options.get("password", file.read_text().strip() if file.exists() else "none"))
         self.cluster, self.node = cluster, node
 
@@ -108,7 +108,7 @@ def test_an_account_can_do_no_more_than_its_part(cluster: Cluster) -> None:
     for filter in ["kiosk/k2/replay/+", "kiosk/+/replay/x", "kiosk/k1/events", "kiosk/#", "#", "+/k1/#"]:
         assert not k1.may_read(filter), filter
     # Nor from the session of another one.
-    assert not Account(cluster, "k1", client_id="juice-kiosk-k2-uplink").may_read("kiosk/k1/replay/+")
+    assert not Account(cluster, "k1", client_id="juice-kiosk-k2-uplink-1").may_read("kiosk/k1/replay/+")
     assert not Account(cluster, "k1", client_id="juice-archive").may_read("kiosk/k1/replay/+")
     assert not Account(cluster, "k1", password="x").may_write("kiosk/k1/status")
     assert not Account(cluster, "guest", password="guest").may_write("kiosk/k1/status")
@@ -266,7 +266,7 @@ def test_a_node_comes_back_with_another_disk(
 
 def test_a_session_that_nobody_reads_keeps_within_its_limit(cluster: Cluster, archive: Archive) -> None:
     k2 = Client(
-        cluster.port("node2"), protocol="3.1.1", name="juice-kiosk-k2-uplink", authority=cluster.authority,
+        cluster.port("node2"), protocol="3.1.1", name="juice-kiosk-k2-uplink-1", authority=cluster.authority,
         login=("k2", cluster.password_file("kiosks/k2").read_text().strip()))
     try:
         tell(k2, "k2", *(event(seq, epoch=1) for seq in range(1, 3 * LIMIT + 1)))

@@ -39,7 +39,7 @@ import Testing
     #expect(try reports().last == .refused(version: 7, detail: "no"))
     scene.menus.report(.taken(version: 8))
     scene.advance(by: .seconds(1))
-    scene.broker.cut("uplink")
+    scene.broker.cut("uplink-0")
     scene.advance(by: .seconds(10))
     // Once, and on the next connection what holds.
     #expect(
@@ -51,7 +51,7 @@ import Testing
 
   @Test func whatHappensWithoutALineIsToldLater() throws {
     scene.broker.refuseLogins()
-    scene.broker.cut("uplink")
+    scene.broker.cut("uplink-0")
     scene.menus.report(.refused(version: 7, detail: "no"))
     scene.advance(by: .seconds(10))
     #expect(try reports() == [.taken(version: 0)])
@@ -78,7 +78,7 @@ import Testing
   @Test func whatABrokerHasKeptIsPassedOver() throws {
     send(menu.payload, retain: true)
     #expect(scene.menus.takeDesired() == menu)
-    scene.broker.cut("uplink")
+    scene.broker.cut("uplink-0")
     scene.advance(by: .seconds(10))
     #expect(scene.menus.takeDesired() == nil)
   }

@@ -60,8 +60,8 @@ final class Scene {
     outbox.recorded(through: seq)
   }
 
-  /// - Parameter chance: of which part of the longest wait is waited for before it subscribes.
-  func start(pace: Int = 1000, chance: Double = 0) throws {
+  /// - Parameter chance: from 0 to 1, for what is left to chance. With 0 the client id is `uplink-0`.
+  func start(pace: Int = 1000, chance: @escaping @Sendable () -> Double = { 0 }) throws {
     let client = broker.client(on: executor)
     let clock = KioskClock { [broker] in
       Moment(timestamp: Timestamp(milliseconds: 0), day: 0, uptime: broker.now)
@@ -70,7 +70,7 @@ final class Scene {
     let uplink = try Uplink(
       settings: UplinkSettings(topics: topics, clientID: "uplink", pace: pace), broker: client,
       ledger: KioskLedger(path: path, readOnly: true), outbox: outbox, menus: menus,
-      clock: clock, chance: { chance },
+      clock: clock, chance: chance,
       logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
     let task = Task(executorPreference: executor) { await uplink.run() }
     self.uplink = (client, task)

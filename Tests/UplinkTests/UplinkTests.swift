@@ -1,8 +1,10 @@
 import InMemoryBroker
 import JuiceDomain
+import KioskCore
 import KioskMessages
 import Ledger
 import MessageBroker
+import Synchronization
 import Testing
 
 @testable import Uplink
@@ -44,7 +46,7 @@ import Testing
     scene.advance(by: .seconds(1))
     #expect(scene.broker.retained("chain/k1/health")?.payload == Array("1".utf8))
     scene.outbox.health = Array("2".utf8)
-    scene.broker.cut("uplink")
+    scene.broker.cut("uplink-0")
     scene.advance(by: .seconds(295))
     #expect(scene.broker.retained("chain/k1/health")?.payload == Array("1".utf8))
     scene.advance(by: .seconds(10))
@@ -60,7 +62,7 @@ import Testing
   ) throws {
     try scene.record(120)
     for skipping in [0, 7, 60] {
-      scene.broker.inject(MemoryBroker.Fault(moment, step, of: "uplink", skipping: skipping))
+      scene.broker.inject(MemoryBroker.Fault(moment, step, of: "uplink-0", skipping: skipping))
     }
     try scene.start()
     scene.advance(by: .seconds(60))
@@ -98,11 +100,11 @@ import Testing
   /// A broker to which a thousand kiosks come back lets them in before it subscribes them.
   @Test(arguments: [0, 8, 3600])
   func whoeverComesBackTellsBeforeItHears(secondsAway: Int) throws {
-    try scene.start(chance: 1)
+    try scene.start { 1 }
     scene.advance(by: .seconds(1))
     scene.heard.forget()
     scene.broker.refuseLogins()
-    scene.broker.cut("uplink")
+    scene.broker.cut("uplink-\(UInt32.max)")
     scene.executor.run()
     let left = scene.broker.now
     scene.advance(by: .seconds(secondsAway))
@@ -135,18 +137,30 @@ import Testing
     #expect(scene.heard.messages.contains { $0.topic == scene.topics.reportedMenu })
   }
 
-  /// As with a broker that has forgotten its subscriptions: it hears nothing, and nobody says so.
-  @Test func whoeverDoesNotHearItselfConnectsAnew() throws {
-    let statuses = { [scene] in
-      scene.heard.messages.filter { $0.topic == "chain/k1/status" }
-        .map { String(decoding: $0.payload, as: UTF8.self) }
-    }
+  /// A broker that deletes what a connection has left, late and by its name, does not meet the next one.
+  @Test func eachConnectionHasAClientIDOfItsOwn() throws {
+    let chances = Mutex<[Double]>([1, 0.5, 0])
+    try scene.start { chances.withLock { $0.count > 1 ? $0.removeLast() : $0[0] } }
+    scene.advance(by: .seconds(10))
+    #expect(scene.broker.isConnected("uplink-0"))
+    scene.broker.cut("uplink-0")
+    scene.executor.run()
+    scene.advance(by: .seconds(10))
+    #expect(!scene.broker.isConnected("uplink-0"))
+    #expect(scene.broker.isConnected("uplink-\(UInt32.max)"))
+  }
+
+  /// A broker tells the will of a connection that is dead when the kiosk is back by another one.
+  @Test func aWillThatComesLateIsCorrected() throws {
     try scene.start()
+    scene.advance(by: .seconds(15))
+    scene.send(scene.topics.status(.offline))
+    #expect(scene.broker.retained("chain/k1/status")?.payload == Array("offline".utf8))
+    scene.advance(by: .seconds(30))
+    #expect(scene.broker.retained("chain/k1/status")?.payload == Array("online".utf8))
+    // And not again and again.
     scene.advance(by: .seconds(3600))
-    #expect(statuses() == ["online"])
-    scene.broker.refusePublish(to: TopicFilter(unchecked: scene.topics.call))
-    scene.advance(by: .seconds(120 + 30 + 10))
-    #expect(statuses() == ["online", "offline", "online"])
+    #expect(scene.heard.messages.count { $0.topic == "chain/k1/status" } == 3)
   }
 
   // MARK: Replay

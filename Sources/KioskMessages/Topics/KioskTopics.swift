@@ -84,9 +84,6 @@ package struct KioskTopics: Hashable, Sendable {
   package func replay(by archive: Request.ID) -> String { "\(base)/replay/\(archive.text)" }
   /// The filter under which the kiosk hears every archive.
   package var replayFilter: String { "\(base)/replay/+" }
-  /// Where the kiosk calls itself, to know that it hears: within `replayFilter`, so that it needs no
-  /// subscription of its own.
-  package var call: String { "\(base)/replay/self" }
   /// What comes of it: a `ReplayResult`.
   package func replayResult(for archive: Request.ID) -> String { "\(replay(by: archive))/result" }
   /// Who asks on a topic; `nil` if nobody asks there.
