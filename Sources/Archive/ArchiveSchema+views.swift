@@ -45,6 +45,20 @@ extension ArchiveSchema {
     -- Kiosks whose clock is ahead of the archive's: what they sell counts for a day to come.
     CREATE VIEW juice.clock_ahead AS
       SELECT kiosk, epoch, latest, heard, latest - heard AS ahead FROM juice.ledger
-      WHERE latest > heard + interval '5 minutes'
+      WHERE latest > heard + interval '5 minutes';
+
+    -- Two ledgers of which each has gone on after the other had begun: two kiosks have one id.
+    CREATE VIEW juice.shared_id AS
+      WITH ledger AS (
+        SELECT kiosk, epoch, latest, (
+          SELECT at FROM juice.event
+          WHERE event.kiosk = ledger.kiosk AND event.epoch = ledger.epoch ORDER BY seq LIMIT 1
+        ) AS began
+        FROM juice.ledger
+        WHERE kiosk IN (SELECT kiosk FROM juice.ledger GROUP BY kiosk HAVING count(*) > 1)
+      )
+      SELECT one.kiosk, one.epoch, other.epoch AS other, least(one.latest, other.latest) AS latest
+      FROM ledger one JOIN ledger other ON other.kiosk = one.kiosk AND other.epoch > one.epoch
+      WHERE one.latest > other.began AND other.latest > one.began
     """
 }

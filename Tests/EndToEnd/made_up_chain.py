@@ -46,7 +46,7 @@ def fill(database: Postgres, days: int = 14) -> None:
 
 
 def disturb(database: Postgres, kiosk: str) -> None:
-    """A kiosk with a gap, a conflict, a clock that is ahead, and the latest entries."""
+    """A kiosk with a gap, a conflict, an id that another one has, a clock that is ahead, and the latest entries."""
     database.query(f"""
         INSERT INTO juice.gap (kiosk, epoch, first, last, since, due)
           VALUES ('{kiosk}', 7, 11, 15, now() - interval '1 hour', now());
@@ -58,4 +58,8 @@ def disturb(database: Postgres, kiosk: str) -> None:
         INSERT INTO juice.conflict (kiosk, epoch, seq, at, status, digest)
           VALUES ('{kiosk}', 7, 3, now(), 'open', md5('{kiosk}')::uuid);
         UPDATE juice.ledger SET latest = now() + interval '400 days' WHERE kiosk = '{kiosk}';
+        INSERT INTO juice.event (kiosk, epoch, seq, at, status)
+          VALUES ('{kiosk}', 8, 1, now() - interval '10 minutes', 'open');
+        INSERT INTO juice.ledger (kiosk, epoch, low, high, summed, latest, heard)
+          VALUES ('{kiosk}', 8, 1, 1, 1, now() - interval '1 minute', now() - interval '1 minute');
     """)

@@ -250,6 +250,24 @@ def test_spells_of_being_sold_out_are_right_in_whatever_order_they_are_told(
     ).splitlines() == expected
 
 
+def test_two_kiosks_with_one_id_are_seen(
+    make_archive: MakeArchive, database: Postgres, make_client: Callable[..., Client]
+) -> None:
+    make_archive().start()
+    client = make_client()
+
+    def sold(minute: int, seq: int, epoch: int) -> dict[str, Any]:
+        return event(seq, epoch=epoch) | {"at": f"2026-11-01T10:{minute:02}:00Z"}
+
+    # Of the first one the ledger was put back at 10:05, and its end is told late. The other is two kiosks.
+    tell(client, "k1", sold(1, 1, 7), sold(5, 3, 3), sold(6, 4, 3), sold(4, 2, 7))
+    tell(client, "k2", sold(1, 1, 7), sold(5, 1, 3), sold(6, 2, 3), sold(7, 2, 7))
+    tell(client, "k3", sold(1, 1, 7))
+    has(database, "SELECT count(*) FROM juice.event", "9")
+    assert database.query(
+        "SELECT kiosk, epoch, other, to_char(latest, 'MI') FROM juice.shared_id") == "k2|3|7|06"
+
+
 def test_a_clock_that_is_ahead_is_seen(
     make_archive: MakeArchive, database: Postgres, make_client: Callable[..., Client]
 ) -> None:

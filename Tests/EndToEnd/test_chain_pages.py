@@ -20,7 +20,10 @@ from visitor import Elements, Visitor
 
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>"
 QUOTES = "\"' onmouseover=alert(3) x='"
-LISTS = ["/chain", "/chain/kiosks", "/chain/sold-out", "/chain/missing", "/chain/conflicts", "/chain/clocks"]
+LISTS = [
+    "/chain", "/chain/kiosks", "/chain/sold-out", "/chain/missing", "/chain/conflicts", "/chain/shared-ids",
+    "/chain/clocks",
+]
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +80,7 @@ def test_regions_and_their_kiosks_are_compared(visit: Visitor) -> None:
     # 7 days, 7 juices: two glasses this week and one the week before.
     assert "North 120 3 11760 +100% 41160.00 EUR +100% 5880 −50%" in page
     assert "남쪽 130 2 12740 +100%" in page and "not listed 1 0 0 0" in page
-    assert "Kiosks 251 Glasses today 80 Offline 5 Sold out 25 Gaps 2 Conflicts 2 Clocks 2" in page
+    assert "Kiosks 251 Glasses today 80 Offline 5 Sold out 25 Gaps 2 Conflicts 2 Shared ids 2 Clocks 2" in page
     # Nothing was sold before: nothing to compare with.
     assert "North 120 3 17640 61740.00 EUR 17640 남쪽" in text(visit, "/chain?days=28")
     page = text(visit, "/chain/kiosks?q=%EA%B0%80%EA%B2%8C%207")
@@ -100,9 +103,10 @@ def test_what_somebody_has_to_see_to_is_told(visit: Visitor) -> None:
     assert "25 in all" in page and "가게 0 s0 0번지 남쪽 kiwi" in page and re.search(r"kiwi \S+ 2 h", page)
     assert "11–15" in text(visit, "/chain/missing")
     assert "가게 0 s0 0번지 남쪽 7 3 1" in text(visit, "/chain/conflicts")
+    assert "가게 0 s0 0번지 남쪽 7, 8" in text(visit, "/chain/shared-ids")
     assert "400 days" in text(visit, "/chain/clocks")
     page = text(visit, "/chain/kiosks/k0")
-    for word in ("Sold out", "Gaps", "Conflicts", "Clocks", "kiwi × 2", "7 EUR", "as of"):
+    for word in ("Sold out", "Gaps", "Conflicts", "Shared ids", "Clocks", "kiwi × 2", "7 EUR", "as of"):
         assert word in page, word
 
 

@@ -47,7 +47,9 @@ struct ChainSlice: Sendable {
 /// What happens to kiosks that somebody has to see to.
 enum ChainMatter: String, CaseIterable, Sendable {
   case soldOut = "sold-out"
-  case missing, conflicts, clocks
+  case missing, conflicts
+  case sharedIDs = "shared-ids"
+  case clocks
 
   /// In rows of kiosk, what, from, to, how much and a time.
   fileprivate var view: String {
@@ -64,6 +66,12 @@ enum ChainMatter: String, CaseIterable, Sendable {
       SELECT kiosk, epoch::text AS what, min(seq) AS low, max(seq) AS high, count(*) AS amount, max(noticed) AS at
       FROM juice.conflict GROUP BY kiosk, epoch
       """
+    case .sharedIDs:
+      """
+      SELECT kiosk, epoch || ', ' || other AS what, NULL::bigint AS low, NULL::bigint AS high,
+        NULL::bigint AS amount, latest AS at
+      FROM juice.shared_id
+      """
     case .clocks:
       """
       SELECT kiosk, NULL::text AS what, NULL::bigint AS low, NULL::bigint AS high,
@@ -76,7 +84,7 @@ enum ChainMatter: String, CaseIterable, Sendable {
   fileprivate var order: String {
     switch self {
     case .soldOut, .missing: "at, kiosk, what, high"
-    case .conflicts: "at DESC, kiosk, what"
+    case .conflicts, .sharedIDs: "at DESC, kiosk, what"
     case .clocks: "amount DESC, kiosk, at"
     }
   }

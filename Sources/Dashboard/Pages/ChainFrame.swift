@@ -26,6 +26,7 @@ struct ChainFrame {
       case .matter(.soldOut): language("Sold out", "품절")
       case .matter(.missing): language("Gaps", "빠진 기록")
       case .matter(.conflicts): language("Conflicts", "어긋난 기록")
+      case .matter(.sharedIDs): language("Shared ids", "겹친 아이디")
       case .matter(.clocks): language("Clocks", "시계")
       }
     }

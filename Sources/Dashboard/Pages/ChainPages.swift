@@ -162,8 +162,12 @@ struct ChainMatterList {
         "아직 오지 않은 기록이에요. 몇 초 전이라면 대개 오는 중이에요.")
     case .conflicts:
       language(
-        "Entries under a number that has come before with another content: a ledger copied by hand, or two kiosks with one id.",
-        "같은 번호로 다른 내용이 온 기록이에요: 장부를 손으로 복사했거나 같은 아이디의 키오스크가 둘이에요.")
+        "Entries under a number that has come before with another content: a ledger copied by hand.",
+        "같은 번호로 다른 내용이 온 기록이에요: 장부를 손으로 복사했어요.")
+    case .sharedIDs:
+      language(
+        "Two ledgers that both go on: two kiosks have this id. Give one of them another.",
+        "두 장부가 함께 이어져요: 같은 아이디의 키오스크가 둘이에요. 하나의 아이디를 바꿔 주세요.")
     case .clocks:
       language(
         "Kiosks whose clock is ahead: what they sell counts for a day to come.",
@@ -188,6 +192,7 @@ struct ChainMatterList {
           language("Ledger", "장부"), language("Entries", "기록"), language("How many", "수"),
           language("Last noticed", "마지막 발견"),
         ]
+      case .sharedIDs: [language("Ledgers", "장부"), language("Until", "언제까지")]
       case .clocks: [language("Ahead by", "앞선 시간"), language("Its last entry", "마지막 기록")]
       }
     let kiosk = isOfOne ? [] : [language("Kiosk", "키오스크"), language("Region", "지역")]
@@ -212,6 +217,7 @@ struct ChainMatterList {
         <td>\(row[4])</td><td>\(row[5])\(row[5] == row[6] ? .empty : "–\(row[6])" as HTML)</td>
         <td>\(row.number(7))</td><td>\(time)</td>
         """
+      case .sharedIDs: "<td>\(row[4])</td><td>\(time)</td>"
       case .clocks:
         // With the year.
         "<td>\(language.length(ofMinutes: row.number(7) / 60))</td><td>\(row.time(8)?.description ?? "")</td>"
