@@ -38,6 +38,8 @@ package actor Uplink {
   /// names, when it notices and when that node is back: those, too, that clients have declared at another
   /// node by then. Their connections stay open, and hear nothing.
   private var clientID: String
+  /// The longest wait before it subscribes, where it has lost the line before it heard.
+  private var hesitation = Duration.zero
   /// When the kiosk says once more that it is there.
   private var statusAt: Duration?
   private var dispatch: Dispatch
@@ -55,8 +57,10 @@ package actor Uplink {
   private static let healthInterval = Duration.seconds(300)
   /// Between two attempts to read a ledger that cannot be read.
   private static let patience = Duration.seconds(10)
-  /// The longest time for which a kiosk that tells does not hear.
+  /// The longest time for which a kiosk that tells does not hear, and where it has lost the line again and
+  /// again before it heard.
   private static let longestDeafness = Duration.seconds(60)
+  private static let longestHesitation = Duration.seconds(600)
   /// A broker tells the will of a connection that was cut when it has heard nothing for one and a half times
   /// the keep-alive. By then the kiosk may be back, and would seem to be away.
   private static let latestWill = Duration.seconds(30)
@@ -138,12 +142,12 @@ package actor Uplink {
 
   private var now: Duration { clock.now().uptime }
 
-  /// When a kiosk subscribes that is let in now. A subscription costs a broker more than to let a client
-  /// in, and what comes down is said again. So of a thousand that come back at once, all can tell before
-  /// most can hear.
+  /// When a kiosk subscribes that is let in now. A subscription costs a broker four times what it costs to
+  /// let a client in, and what comes down is said again. So of a thousand that come back at once, all can
+  /// tell before most can hear, and the broker has time for those that tell.
   private var subscribesAt: Duration {
     guard case .closed(let since) = line else { return now }
-    return now + min((now - since) * 4, Self.longestDeafness) * chance()
+    return now + max(min((now - since) * 16, Self.longestDeafness), hesitation) * chance()
   }
 
   private func subscribe() async {
@@ -167,6 +171,12 @@ package actor Uplink {
       logger.notice("the way up is open: \(dispatch.last - dispatch.cursor) entries to tell")
     case .offline(let error):
       if isOpen {
+        // Whoever subscribes to a broker that is too busy makes it busier.
+        if case .hearing = line {
+          hesitation = .zero
+        } else {
+          hesitation = min(max(hesitation * 2, Self.longestDeafness), Self.longestHesitation)
+        }
         line = .closed(since: now)
         clientID = Self.clientID(settings, chance)
         await broker.update(options)

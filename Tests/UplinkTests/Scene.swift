@@ -105,11 +105,13 @@ final class Scene {
     executor.run()
   }
 
-  /// Until something is so, for two minutes at most.
+  /// Until something is so.
   ///
   /// - Returns: when it was.
-  func advance(until condition: () throws -> Bool) throws -> Duration {
-    let end = broker.now + .seconds(120)
+  func advance(
+    within limit: Duration = .seconds(120), until condition: () throws -> Bool
+  ) throws -> Duration {
+    let end = broker.now + limit
     while try !condition() {
       try #require(broker.now < end)
       advance(by: .milliseconds(100))

@@ -122,10 +122,36 @@ import Testing
     let hears = try scene.advance { [topics = scene.topics] in
       scene.heard.messages.contains { $0.topic == topics.reportedMenu }
     }
-    let wait = hears - back - min((back - left) * 4, .seconds(60))
+    let wait = hears - back - min((back - left) * 16, .seconds(60))
     #expect(.seconds(-1) < wait && wait < .seconds(1))
     scene.ask(request)
     #expect(try scene.results().count == 2)
+  }
+
+  /// A broker that is too busy to subscribe a thousand kiosks, and so loses them, is not asked again at once.
+  @Test func whoeverLosesTheLineBeforeItHearsSubscribesLater() throws {
+    let id = "uplink-\(UInt32.max)"
+    /// From the moment at which it is back.
+    func timeUntilItHears(cuts: Int) throws -> Duration {
+      for _ in 0..<cuts {
+        scene.broker.cut(id)
+        scene.executor.run()
+        _ = try scene.advance { scene.broker.isConnected(id) }
+      }
+      let back = scene.broker.now
+      scene.heard.forget()
+      _ = try scene.advance(within: .seconds(1000)) { [topics = scene.topics] in
+        scene.heard.messages.contains { $0.topic == topics.reportedMenu }
+      }
+      return scene.broker.now - back
+    }
+    try scene.start { 1 }
+    scene.advance(by: .seconds(1))
+    for (cuts, seconds) in [(2, 60), (3, 120), (9, 600), (2, 60)] {
+      let wait = try timeUntilItHears(cuts: cuts) - .seconds(seconds)
+      #expect(.seconds(-1) < wait && wait < .seconds(1), "\(cuts)")
+    }
+    #expect(try timeUntilItHears(cuts: 1) <= .seconds(60))
   }
 
   @Test func whoeverMayHearNothingStillTells() throws {
