@@ -1,16 +1,29 @@
+import Simulation
 import Synchronization
 
-/// Deals out the seeds, and counts what is done.
+/// Deals out the schedules, and counts what is done.
 final class Counter: Sendable {
   private let state: Mutex<(next: UInt64, left: Int, done: Int)>
+  private let onlyMachines: Bool
 
-  init(schedules: Int, seed: UInt64) { state = Mutex((seed, schedules, 0)) }
+  /// - Parameters:
+  ///   - schedules: how many.
+  ///   - seed: of the first one; the others count on from it.
+  ///   - onlyMachines: passes over seeds whose kiosk has no machine.
+  init(schedules: Int, seed: UInt64, onlyMachines: Bool) {
+    state = Mutex((seed, schedules, 0))
+    self.onlyMachines = onlyMachines
+  }
 
-  func next() -> UInt64? {
+  func next() -> Schedule? {
     state.withLock { state in
       guard state.left > 0 else { return nil }
-      defer { (state.next, state.left) = (state.next &+ 1, state.left - 1) }
-      return state.next
+      state.left -= 1
+      while true {
+        let schedule = Schedule(seed: state.next)
+        state.next &+= 1
+        if !onlyMachines || schedule.rules.machines > 0 { return schedule }
+      }
     }
   }
 

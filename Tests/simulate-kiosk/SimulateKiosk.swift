@@ -11,20 +11,23 @@ struct SimulateKiosk: AsyncParsableCommand {
   @Option(help: "The seed of the first one; the others count on from it.")
   var seed: UInt64 = 1
 
+  @Flag(help: "Only kiosks with machines.")
+  var machines = false
+
   func validate() throws {
     guard schedules > 0 else { throw ValidationError("at least one schedule") }
   }
 
   func run() async throws {
     let start = ContinuousClock.now
-    let counter = Counter(schedules: schedules, seed: seed)
+    let counter = Counter(schedules: schedules, seed: seed, onlyMachines: machines)
     do {
       try await withThrowingTaskGroup(of: Void.self) { group in
         for _ in 0..<ProcessInfo.processInfo.activeProcessorCount {
           group.addTask {
-            while let seed = counter.next() {
+            while let schedule = counter.next() {
               do {
-                try Simulation.run(Schedule(seed: seed))
+                try Simulation.run(schedule)
               } catch {
                 counter.stop()
                 throw error
