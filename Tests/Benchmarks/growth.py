@@ -213,8 +213,8 @@ def figures(measured: list[dict], memory: list[dict]) -> list[Figure]:
         found += [
             Figure("start to online with 1,000,000 entries",
                    [second * 1000 for second in values(million, "start")], 100, unit=" ms"),
-            Figure("memory after 1,000,000 orders made", made[:1], 24, unit=" MiB"),
-            Figure(f"memory after {largest:,} orders made", made[-1:], 24, unit=" MiB"),
+            Figure("memory after 1,000,000 orders made", made[:1], 32, unit=" MiB"),
+            Figure(f"memory after {largest:,} orders made", made[-1:], 32, unit=" MiB"),
             Figure("disk per order, entries and indexes", [kept(tables)], 250, unit=" bytes"),
         ]
     return [figure for figure in found if figure.values]
