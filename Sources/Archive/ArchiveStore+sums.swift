@@ -21,12 +21,11 @@ extension ArchiveStore {
       PERFORM \(Self.lockSums);
       -- One ledger after the other by its key: never all of `event`. What PostgreSQL does not know the size
       -- of it would sort, on the disk.
-      PERFORM set_config('enable_sort', 'off', true);
+      SET LOCAL enable_sort = off;
       INSERT INTO fresh SELECT \(freshColumns) FROM ledger CROSS JOIN LATERAL (
         SELECT * FROM event WHERE event.kiosk = ledger.kiosk AND event.epoch = ledger.epoch
           AND event.seq > ledger.summed AND event.seq <= ledger.high OFFSET 0
       ) event WHERE ledger.summed < ledger.high;
-      PERFORM set_config('enable_sort', 'on', true);
       \(Self.addFresh);
       -- Locked in the order in which batches lock them, and as late as can be: batches wait.
       UPDATE ledger SET summed = added.seq FROM (
@@ -51,10 +50,12 @@ extension ArchiveStore {
   /// Held by who adds to the sums, or commits what they may be beyond of (`juic`, 3).
   static let lockSums = "pg_advisory_xact_lock(\(0x6A75_6963_0003))"
 
-  /// Rows that are being added, and since when each fruit's spells are to be looked at anew.
+  /// Rows that are being added, what of them is of `supply`, and since when each fruit's spells are to be looked
+  /// at anew.
   static let scratch = """
     CREATE TEMP TABLE fresh ON COMMIT DELETE ROWS AS SELECT kiosk, epoch, seq, at, at::date AS day, status,
       source, juice, machine, currency, job, quantity, amount, changes, missing FROM event LIMIT 0;
+    CREATE TEMP TABLE fresh_supply ON COMMIT DELETE ROWS AS SELECT * FROM supply LIMIT 0;
     CREATE TEMP TABLE touched ON COMMIT DELETE ROWS AS SELECT kiosk, fruit, at FROM supply LIMIT 0
     """
 
@@ -67,9 +68,12 @@ extension ArchiveStore {
     """
   }
 
-  /// Adds the rows of `fresh` to the sums.
-  static let addFresh = [sales, takings, fruits, cups, supplies, forgetSpells, spells, shelves]
-    .joined(separator: ";\n")
+  /// Adds the rows of `fresh` to the sums. Those of days are groups, which PostgreSQL would sort for, since it
+  /// takes `fresh` to be small.
+  static let addFresh = [
+    "SET LOCAL enable_sort = off", sales, takings, fruits, cups,
+    "SET LOCAL enable_sort = on", freshSupplies, supplies, forgetSpells, spells, shelves,
+  ].joined(separator: ";\n")
 
   /// As the kiosk's own report counts: what a machine has to make when it is made.
   private static let sales = """
@@ -123,10 +127,10 @@ extension ArchiveStore {
       coalesce(max(greatest(seconds, 0)), 0), count(*) FILTER (WHERE (seconds >= 0) IS NOT TRUE)
     FROM (
       SELECT fresh.day, fresh.kiosk, coalesce(fresh.machine, '') AS machine,
-        extract(epoch FROM fresh.at - coalesce(accepted.at, (
+        date_part('epoch', fresh.at - coalesce(accepted.at, (
           SELECT at FROM event WHERE event.kiosk = fresh.kiosk AND event.epoch = fresh.epoch
             AND event.seq = fresh.job AND event.status = 'accepted'
-        )))::double precision AS seconds
+        ))) AS seconds
       FROM fresh LEFT JOIN fresh accepted ON accepted.kiosk = fresh.kiosk
         AND accepted.epoch = fresh.epoch AND accepted.seq = fresh.job AND accepted.status = 'accepted'
       WHERE fresh.status = 'made'
@@ -138,17 +142,21 @@ extension ArchiveStore {
       unknown = cup_day.unknown + excluded.unknown
     """
 
-  /// Restocks, and orders that missed a fruit. A spell of being sold out that covers the first of them, or
-  /// follows, may change.
+  /// Restocks, and orders that missed a fruit. What has brought nothing of it has no number.
+  private static let freshSupplies = """
+    INSERT INTO fresh_supply (kiosk, fruit, epoch, seq, at, added)
+    SELECT kiosk, change.key, epoch, seq, at, CASE
+      WHEN status = 'out_of_stock' THEN 0
+      WHEN change.value::bigint > 0 THEN change.value::bigint
+    END
+    FROM fresh, jsonb_each(CASE WHEN status = 'out_of_stock' THEN missing ELSE changes END) change
+    WHERE status IN ('restocked', 'opened', 'out_of_stock')
+    """
+
+  /// A spell of being sold out that covers the first of them, or follows, may change.
   private static let supplies = """
     WITH added AS (
-      INSERT INTO supply (kiosk, fruit, epoch, seq, at, added)
-      SELECT kiosk, change.key, epoch, seq, at, change.value::bigint
-      FROM fresh, jsonb_each(changes) change
-      WHERE status IN ('restocked', 'opened') AND change.value::bigint > 0
-      UNION ALL
-      SELECT kiosk, missed.key, epoch, seq, at, 0 FROM fresh, jsonb_each(missing) missed
-      WHERE status = 'out_of_stock'
+      INSERT INTO supply SELECT * FROM fresh_supply WHERE added IS NOT NULL
       ON CONFLICT DO NOTHING RETURNING kiosk, fruit, at
     )
     INSERT INTO touched SELECT kiosk, fruit, coalesce((
@@ -190,11 +198,7 @@ extension ArchiveStore {
       )
       ORDER BY missed.at, missed.seq LIMIT 1
     )
-    FROM (
-      SELECT DISTINCT kiosk, change.key AS fruit
-      FROM fresh, jsonb_each(CASE WHEN status = 'out_of_stock' THEN missing ELSE changes END) change
-      WHERE status IN ('restocked', 'opened', 'out_of_stock')
-    ) touched
+    FROM (SELECT DISTINCT kiosk, fruit FROM fresh_supply) touched
     ON CONFLICT (kiosk, fruit) DO UPDATE SET out_since = excluded.out_since
     WHERE shelf.out_since IS DISTINCT FROM excluded.out_since
     """

@@ -37,8 +37,10 @@ package final class ArchiveStore {
     timeZone = settings.timeZone
     summing = try PostgresConnection(settings.database, password: settings.password)
     for session in [database, summing] {
+      // Compiling a statement takes longer than what it saves here: 0.2 us for each row that is added up.
       try session.run(
         """
+        SET jit = off;
         SET search_path = juice, pg_temp;
         SET TimeZone = 'UTC';
         SET work_mem = '64MB';

@@ -8,8 +8,8 @@ struct CopyText {
 
   /// - Parameter text: without U+0000, which PostgreSQL does not take; `nil` is NULL.
   mutating func field(_ text: String?) {
-    beginField()
     guard var text else { return null() }
+    beginField()
     text.withUTF8 { utf8 in
       // Nearly every text is copied in one piece.
       guard utf8.contains(where: Self.mustEscape) else {
@@ -31,9 +31,15 @@ struct CopyText {
     }
   }
 
-  mutating func field(_ number: Int?) {
+  /// - Parameter text: without what has to be escaped.
+  mutating func field(plain text: ArraySlice<UInt8>) {
     beginField()
+    bytes.append(contentsOf: text)
+  }
+
+  mutating func field(_ number: Int?) {
     guard let number else { return null() }
+    beginField()
     bytes.append(contentsOf: String(number).utf8)
   }
 
@@ -48,6 +54,12 @@ struct CopyText {
     }
   }
 
+  mutating func null() {
+    beginField()
+    bytes.append(UInt8(ascii: "\\"))
+    bytes.append(UInt8(ascii: "N"))
+  }
+
   mutating func endRow() {
     bytes.append(UInt8(ascii: "\n"))
     isRowBegun = false
@@ -57,8 +69,6 @@ struct CopyText {
     if isRowBegun { bytes.append(UInt8(ascii: "\t")) }
     isRowBegun = true
   }
-
-  private mutating func null() { bytes.append(contentsOf: #"\N"#.utf8) }
 
   private static func mustEscape(_ byte: UInt8) -> Bool {
     byte == UInt8(ascii: "\\") || byte == UInt8(ascii: "\n") || byte == UInt8(ascii: "\r")

@@ -75,10 +75,15 @@ package struct EventBatch: Sendable {
   ///
   /// - Parameter what: the end of the topic, like `events`.
   static func kiosk(of topic: String, _ what: String, root: String) -> KioskID? {
-    guard topic.hasPrefix(root), topic.hasSuffix(what) else { return nil }
-    let (slash, topic) = (UInt8(ascii: "/"), topic.utf8)
-    let middle = topic.dropFirst(root.utf8.count).dropLast(what.utf8.count)
-    guard middle.count > 2, middle.first == slash, middle.last == slash else { return nil }
-    return KioskID(Substring(middle.dropFirst().dropLast()))
+    let slash = UInt8(ascii: "/")
+    var topic = topic
+    // By its bytes: a String would look for characters in it.
+    return topic.withUTF8 { bytes in
+      let middle = bytes.dropFirst(root.utf8.count).dropLast(what.utf8.count)
+      guard middle.count > 2, middle.first == slash, middle.last == slash,
+        bytes.starts(with: root.utf8), bytes[middle.endIndex...].elementsEqual(what.utf8)
+      else { return nil }
+      return KioskID(String(decoding: middle.dropFirst().dropLast(), as: UTF8.self))
+    }
   }
 }

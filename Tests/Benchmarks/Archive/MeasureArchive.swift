@@ -233,7 +233,7 @@ private struct Made {
     let members =
       switch seq % 100 {
       case 0:
-        #""status":"restocked","source":"restock/van","changes":{"kiwi":40,"mango":40,"banana":30,"pineapple":30}"#
+        #""status":"restocked","source":"restock/van","changes":{"banana":30,"kiwi":40,"mango":40,"pineapple":30}"#
       case 98, 99: #""status":"out_of_stock",\#(order),"missing":{"\#(fruit)":\#(used)}"#
       case let step where step > 50 && step % 2 == 0:
         #""status":"made",\#(order),"machine":"bar","job":\#(seq - 1),"amount":"3.50","currency":"EUR""#
