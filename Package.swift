@@ -16,8 +16,6 @@ let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
 let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
 let hummingbird = Target.Dependency.product(name: "Hummingbird", package: "hummingbird")
 let hummingbirdCore = Target.Dependency.product(name: "HummingbirdCore", package: "hummingbird")
-let hummingbirdTesting = Target.Dependency.product(
-  name: "HummingbirdTesting", package: "hummingbird")
 let hummingbirdTLS = Target.Dependency.product(name: "HummingbirdTLS", package: "hummingbird")
 let sqlite = Target.Dependency.product(name: "GRDBSQLite", package: "GRDB.swift")
 let lifecycle = Target.Dependency.product(
@@ -29,7 +27,6 @@ let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
 let nioEmbedded = Target.Dependency.product(name: "NIOEmbedded", package: "swift-nio")
 let nioHTTPTypes = Target.Dependency.product(name: "NIOHTTPTypes", package: "swift-nio-extras")
 let nioSSL = Target.Dependency.product(name: "NIOSSL", package: "swift-nio-ssl")
-let subprocess = Target.Dependency.product(name: "Subprocess", package: "swift-subprocess")
 let unixSignals = Target.Dependency.product(
   name: "UnixSignals", package: "swift-service-lifecycle")
 let yams = Target.Dependency.product(name: "Yams", package: "Yams")
@@ -56,7 +53,6 @@ let package = Package(
       url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1", traits: []),
     .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
     .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
-    .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.2"),
   ],
   targets: [
     .target(name: "JuiceDomain", swiftSettings: settings),
@@ -111,7 +107,7 @@ let package = Package(
         "JuiceDomain", "KioskCore", "KioskMessages", "MessageBroker", "Ledger",
         "ConfigurationFiles",
         "KioskController", "Panels", "HomeAssistant", "Program", "StateFiles", "Uplink",
-        argumentParser, lifecycle, logging, subprocess, unixSignals,
+        argumentParser, lifecycle, logging, unixSignals,
       ],
       swiftSettings: settings),
     .target(
@@ -124,9 +120,8 @@ let package = Package(
       name: "Dashboard",
       dependencies: [
         "Fleet", "JuiceDomain", "KioskMessages", "MessageBroker", "Postgres", "StateFiles",
-        "CLibcrypto", httpTypes, hummingbird, hummingbirdCore, hummingbirdTLS, lifecycle, logging,
-        nioCore, nioHTTPTypes,
-        nioSSL,
+        "CLibcrypto", httpTypes, hummingbird, hummingbirdCore, lifecycle, logging, nioCore,
+        nioHTTPTypes,
       ],
       resources: [
         .embedInCode("Assets/icon.svg"), .embedInCode("Assets/rounds.js"),
@@ -142,7 +137,8 @@ let package = Package(
       name: "juice-dashboard",
       dependencies: [
         "CurlDelivery", "Dashboard", "Fleet", "JuiceDomain", "ConfigurationFiles", "KioskMessages",
-        "Program", "StateFiles", argumentParser, lifecycle, logging,
+        "Program", "StateFiles", argumentParser, hummingbirdCore, hummingbirdTLS, lifecycle,
+        logging, nioSSL,
       ],
       swiftSettings: settings),
     .systemLibrary(
@@ -226,8 +222,8 @@ let package = Package(
     .target(
       name: "FuzzTargets",
       dependencies: [
-        "JuiceDomain", "ConfigurationFiles", "KioskCore", "KioskMessages", "MessageBroker",
-        "Panels",
+        "Archive", "JuiceDomain", "ConfigurationFiles", "KioskCore", "KioskMessages",
+        "MessageBroker", "Panels",
       ],
       path: "Tests/Fuzz/Targets", swiftSettings: settings),
     .testTarget(
@@ -243,8 +239,7 @@ let package = Package(
       dependencies: [
         "InMemoryBroker",
         "Dashboard", "Fleet", "JuiceDomain", "KioskMessages", "MessageBroker", "Postgres",
-        "StateFiles", httpTypes, hummingbird, hummingbirdTesting, logging, nioCore, nioEmbedded,
-        nioHTTPTypes,
+        "StateFiles", httpTypes, hummingbird, logging, nioCore, nioEmbedded, nioHTTPTypes,
       ],
       swiftSettings: settings),
     .executableTarget(

@@ -1,18 +1,18 @@
-import JuiceDomain
-import KioskMessages
+package import JuiceDomain
+package import KioskMessages
 
 /// Any event, by way of the tree of its JSON.
-struct EventTree {
-  private(set) var epoch = 0
-  let seq: Int
-  let at: Timestamp
+package struct EventTree {
+  package private(set) var epoch = 0
+  package let seq: Int
+  package let at: Timestamp
   /// Of `EventColumn.all`, as they are written.
   private var values: [String?]
   /// Members that have no column, as JSON.
   private var more: [String] = []
 
   /// - Throws: `UnreadableEvent`: see `EventRow`.
-  init(_ payload: [UInt8]) throws(UnreadableEvent) {
+  package init(_ payload: [UInt8]) throws(UnreadableEvent) {
     let json: JSON
     do { json = try JSON.parse(payload) } catch { throw UnreadableEvent("\(error)") }
     guard case .object(let members) = json else {
@@ -46,7 +46,7 @@ struct EventTree {
     (self.seq, self.at) = (seq, at)
   }
 
-  func line(of kiosk: KioskID) -> [UInt8] {
+  package func line(of kiosk: KioskID) -> [UInt8] {
     var text = CopyText()
     text.field(kiosk.text)
     for value in values { text.field(value) }

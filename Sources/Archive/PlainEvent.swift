@@ -1,14 +1,14 @@
-import JuiceDomain
-import KioskMessages
+package import JuiceDomain
+package import KioskMessages
 
 /// An event as kiosks write it: known members, ASCII, no spaces and no escapes. It is read once, from the first
 /// byte to the last, and its values go to COPY as they stand there.
 ///
 /// Any other event is left to `EventTree`, which would make the same line of this one.
-struct PlainEvent {
-  private(set) var epoch = 0
-  private(set) var seq = 0
-  private(set) var at = Timestamp(milliseconds: 0)
+package struct PlainEvent {
+  package private(set) var epoch = 0
+  package private(set) var seq = 0
+  package private(set) var at = Timestamp(milliseconds: 0)
   private let bytes: [UInt8]
   private var position = 0
   /// Where the values of `EventColumn.all` are; `missing` if they are not there.
@@ -18,7 +18,7 @@ struct PlainEvent {
   private static let missing = 0..<0
 
   /// `nil` if it is not certain that this is an event.
-  init?(_ payload: [UInt8]) {
+  package init?(_ payload: [UInt8]) {
     bytes = payload
     values = Array(repeating: Self.missing, count: EventColumn.all.count)
     guard take("{") else { return nil }
@@ -33,7 +33,7 @@ struct PlainEvent {
     }
   }
 
-  func line(of kiosk: KioskID) -> [UInt8] {
+  package func line(of kiosk: KioskID) -> [UInt8] {
     var text = CopyText(capacity: bytes.count + 128)
     text.field(kiosk.text)
     text.field(epoch)

@@ -14,7 +14,9 @@ import KioskMessages
 /// - `archive.time_zone` (IANA name, `UTC`): whose days the sales are summed up by.
 /// - `broker` (section): see `KioskConfiguration`; the session's name is `juice-archive`. It is a level of
 ///   topics, too.
-package struct ArchiveConfiguration: Sendable, Equatable {
+package struct ArchiveConfiguration: ConfigurationFile, Sendable, Equatable {
+  package static let defaultPath = "/etc/juice-archive/archive.yaml"
+
   package var root = "kiosk"
   package var database = "dbname=juice"
   package var passwordFile: String?
@@ -27,24 +29,6 @@ package struct ArchiveConfiguration: Sendable, Equatable {
   /// All defaults.
   package init() {}
 
-  /// Reads the file.
-  ///
-  /// - Throws: everything that is wrong.
-  package static func load(
-    path: String, environment: [String: String] = [:]
-  ) throws(ConfigurationErrors) -> Self {
-    try parse(yaml: try Document.text(of: path), file: path, environment: environment)
-  }
-
-  /// Reads what a file says; see `KioskConfiguration`.
-  package static func parse(
-    yaml: String, file: String, environment: [String: String] = [:]
-  ) throws(ConfigurationErrors) -> Self {
-    var configuration = Self()
-    try Document.read(yaml, file: file, environment: environment) { configuration.read(&$0) }
-    return configuration
-  }
-
   /// The password of the database's user; `nil` if there is no file that holds one.
   ///
   /// - Throws: as `KioskConfiguration.Broker.readPassword()`.
@@ -53,7 +37,7 @@ package struct ArchiveConfiguration: Sendable, Equatable {
     return try PasswordFile.read(passwordFile, key: "archive.password_file")
   }
 
-  private mutating func read(_ root: inout Section) {
+  package mutating func read(_ root: inout Section) {
     root.section("archive") { section in
       section.read("root", .topic, into: &self.root)
       section.readDatabase(into: &database)

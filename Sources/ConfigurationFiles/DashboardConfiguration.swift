@@ -30,7 +30,9 @@ package import Foundation
 /// - `archive.time_zone` (IANA name, `UTC`): whose days the archive sums up by.
 /// - `archive.timeout_seconds` (1...60, `5`): for how long a page waits for an answer.
 /// - `broker` (section): see `KioskConfiguration`; the session's name is always a new one.
-package struct DashboardConfiguration: Sendable, Equatable {
+package struct DashboardConfiguration: ConfigurationFile, Sendable, Equatable {
+  package static let defaultPath = "/etc/juice-dashboard/dashboard.yaml"
+
   package var root = "kiosk"
   package var host = "127.0.0.1"
   package var port = 8080
@@ -68,27 +70,7 @@ package struct DashboardConfiguration: Sendable, Equatable {
     }
   }
 
-  /// Reads the file.
-  ///
-  /// - Throws: everything that is wrong.
-  package static func load(
-    path: String, environment: [String: String] = [:]
-  ) throws(ConfigurationErrors) -> Self {
-    try parse(yaml: try Document.text(of: path), file: path, environment: environment)
-  }
-
-  /// Reads what a file says; see `KioskConfiguration`.
-  package static func parse(
-    yaml: String, file: String, environment: [String: String] = [:]
-  ) throws(ConfigurationErrors) -> Self {
-    var configuration = Self()
-    try Document.read(yaml, file: file, environment: environment) {
-      configuration.read(&$0)
-    }
-    return configuration
-  }
-
-  private mutating func read(_ root: inout Section) {
+  package mutating func read(_ root: inout Section) {
     root.section("dashboard") { section in
       section.read("root", .topic, into: &self.root)
       section.read("host", .host, into: &host)
@@ -102,10 +84,8 @@ package struct DashboardConfiguration: Sendable, Equatable {
         section.report(complaint, at: "tls")
       }
     }
-    let isTelling = root.has("notify")
-    notify = root.section("notify") { isTelling ? Notify(&$0) : nil }
-    let hasArchive = root.has("archive")
-    archive = root.section("archive") { hasArchive ? Archive(&$0) : nil }
+    notify = root.optional("notify") { Notify(&$0) }
+    archive = root.optional("archive") { Archive(&$0) }
     broker = root.section("broker") {
       KioskConfiguration.Broker(clusterOf: &$0, clientID: "juice-dashboard")
     }

@@ -1,6 +1,8 @@
 extension KioskConfiguration {
-  /// The keys by which this configuration differs from the one that a kiosk runs with, and which mean
-  /// another kiosk, another session or another ledger: the kiosk has to be started anew for them.
+  /// The changed keys for which the kiosk has to be started anew, because they mean another kiosk, another
+  /// session or another ledger.
+  ///
+  /// - Parameter running: the configuration that the kiosk runs with.
   package func changesForRestart(from running: Self) -> [String] {
     let fixed: [(key: String, hasChanged: Bool)] = [
       ("kiosk.id", kiosk.id != running.kiosk.id),

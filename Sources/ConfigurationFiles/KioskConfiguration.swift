@@ -56,7 +56,9 @@ package import Panels
 /// - `panels` (list, none): buttons of other makers, see `PanelReader`.
 /// - `machines` (list, none): that make the juices, see `MachineReader`.
 /// - `displays` (list, none): screens that have to be told, see `DisplayReader`.
-package struct KioskConfiguration: Sendable, Equatable {
+package struct KioskConfiguration: ConfigurationFile, Sendable, Equatable {
+  package static let defaultPath = "/etc/juice-kiosk/kiosk.yaml"
+
   package var kiosk = Kiosk()
   package var broker = Broker()
   /// `nil`: the ledger is not carried up.
@@ -67,7 +69,7 @@ package struct KioskConfiguration: Sendable, Equatable {
   package var orders = KioskSettings.Orders()
   package var homeAssistant = HomeAssistant()
   package var menu = Menu.standard
-  /// The menu from above that stands over the file's own; `nil`: that one counts.
+  /// The menu from above that counts instead of the file's own; `nil`: the file's own counts.
   package private(set) var desiredMenu: DesiredMenu?
   package var panels: [PanelBinding] = []
   package var machines: [KioskSettings.Machine] = []
@@ -77,32 +79,10 @@ package struct KioskConfiguration: Sendable, Equatable {
   /// All defaults.
   package init() {}
 
-  /// Reads the file.
-  ///
-  /// - Parameter environment: the variables of the process; those that start with `KIOSK_` override
-  ///   what the file says.
-  /// - Throws: everything that is wrong. A YAML that cannot be read as such, or has a key twice, hides
-  ///   what else is wrong.
-  package static func load(
-    path: String, environment: [String: String] = [:]
-  ) throws(ConfigurationErrors) -> Self {
-    try parse(yaml: try Document.text(of: path), file: path, environment: environment)
-  }
-
-  /// Reads what a file says.
-  ///
-  /// - Parameter file: its path, for messages and for the relative paths in it.
-  /// - Throws: as `load(path:environment:)`.
-  package static func parse(
-    yaml: String, file: String, environment: [String: String] = [:]
-  ) throws(ConfigurationErrors) -> Self {
-    var configuration = Self()
-    try Document.read(yaml, file: file, environment: environment) { configuration.read(&$0) }
-    return configuration
-  }
+  package mutating func read(_ root: inout Section) { read(&root, under: nil) }
 
   /// - Parameter desired: what a chain wants the kiosk to sell, instead of the file's own menu.
-  mutating func read(_ root: inout Section, under desired: DesiredMenu? = nil) {
+  mutating func read(_ root: inout Section, under desired: DesiredMenu?) {
     kiosk = root.section("kiosk") { Kiosk(&$0) }
     broker = root.section("broker") { Broker(&$0, clientID: "juice-kiosk-\(kiosk.id)") }
     let hasUplink = root.has("uplink")
@@ -125,7 +105,8 @@ package struct KioskConfiguration: Sendable, Equatable {
     displays = DisplayReader(&root, menu: menu).displays + panelReader.lamps
   }
 
-  /// What no machine makes would be ready at once. That is for the kiosk's owner to decide.
+  /// Reports each juice of a menu from above that the file's own menu lacks and no machine makes. Such a
+  /// juice would be ready at once, and only the kiosk's owner may decide that.
   private func checkMachines(make desired: DesiredMenu, beyond own: Menu, _ root: Section) {
     guard !machines.isEmpty else { return }
     for juice in menu.juices.map(\.id) where own.juice(juice) == nil {
@@ -133,5 +114,43 @@ package struct KioskConfiguration: Sendable, Equatable {
       root.report(
         Complaint("none of them makes \(juice), which menu \(desired.version) has"), at: "machines")
     }
+  }
+}
+
+extension KioskConfiguration {
+  /// What a configuration file said when it was read. A menu from above is put over this text, and not over
+  /// what somebody is writing into the file meanwhile.
+  package struct Text: Sendable {
+    private let yaml: String
+    private let file: String
+    private let environment: [String: String]
+
+    /// - Parameter path: `nil` for the built-in defaults.
+    package init(path: String?, environment: [String: String]) throws(ConfigurationErrors) {
+      yaml = try Document.text(of: path)
+      file = path ?? Document.defaults
+      self.environment = environment
+    }
+
+    /// - Parameter desired: stands over the file's own menu.
+    package func configuration(
+      under desired: DesiredMenu? = nil
+    ) throws(ConfigurationErrors) -> KioskConfiguration {
+      var configuration = KioskConfiguration()
+      try Document.read(yaml, file: file, environment: environment) {
+        configuration.read(&$0, under: desired)
+      }
+      return configuration
+    }
+  }
+}
+
+extension KioskSettings.Orders {
+  fileprivate init(_ section: inout Section) {
+    self.init()
+    section.read("max_age_seconds", .seconds(1...86_400), into: &maximumAge)
+    section.read("max_quantity", .integer(1...1_000), into: &maximumQuantity)
+    section.read("debounce_milliseconds", .milliseconds(0...60_000), into: &debounce)
+    section.read("max_per_second", .integer(0...100_000), into: &maximumPerSecond)
   }
 }

@@ -3,8 +3,8 @@ package import KioskMessages
 
 /// The kiosks of a chain, as somebody has listed them: `id,region,name,place`, a line for each.
 ///
-/// A field with a comma or a quote stands in quotes (RFC 4180); none has a line break. `name` and `place`
-/// may be empty. A byte order mark and CRLF, which Excel writes, are no matter.
+/// A field with a comma or a quote stands in quotes (RFC 4180); no field has a line break. `name` and `place`
+/// may be empty. A byte order mark and CRLF, which Excel writes, do no harm.
 package struct KioskList: Sendable, Equatable {
   /// The first line of the file.
   package static let header = "id,region,name,place"
@@ -14,7 +14,7 @@ package struct KioskList: Sendable, Equatable {
 
   /// Reads the file, of 16 MiB at most.
   ///
-  /// - Throws: what is wrong with its lines, the first twenty.
+  /// - Throws: what is wrong with the first twenty lines that are wrong.
   package static func load(path: String) throws(ConfigurationErrors) -> Self {
     let text: String
     do throws(Complaint) {
@@ -139,7 +139,7 @@ private struct Field {
     }
   }
 
-  /// For people to read, without spaces around it; `nil` if there is nothing to be seen.
+  /// The field as text for people, without spaces around it; `nil` if there is nothing to be seen.
   ///
   /// - Parameter limit: in Unicode scalars.
   func words(_ name: String, upTo limit: Int) throws(Flaw) -> String? {

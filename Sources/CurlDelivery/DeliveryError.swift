@@ -24,15 +24,15 @@ package enum DeliveryError: Error, Hashable, CustomStringConvertible {
 }
 
 extension Transfer.Answer {
-  /// - Throws: what the server, or libcurl, has against it.
+  /// - Throws: why the message was not delivered.
   func check() throws(DeliveryError) {
-    // What was said too much of in an answer does not count.
+    // An answer that was cut off because it is too long is an answer, too.
     if let status, code == CURLE_OK || code == CURLE_WRITE_ERROR {
       let detail = "HTTP \(status)" + (words.isEmpty ? "" : ": \(words)")
       switch status {
       case 200..<300: return
       case 401, 403: throw .login(detail)
-      // Not for the message's sake.
+      // The message is not to blame: it may be taken later.
       case 300..<400, 404, 405, 408, 410, 429, 500...: throw .unreachable(detail)
       default: throw .refused(detail)
       }
@@ -45,7 +45,7 @@ extension Transfer.Answer {
       CURLE_SSL_CACERT_BADFILE, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_CERTPROBLEM, CURLE_SSL_CIPHER:
       throw .unencrypted(problem)
     default:
-      // Of SMTP: 5 for ever, 4 for now.
+      // SMTP refuses for ever by a 5, and for now by a 4.
       throw words.hasPrefix("5")
         ? .refused(words) : .unreachable(words.isEmpty ? problem : "\(problem): \(words)")
     }

@@ -23,7 +23,7 @@ package struct MailServer: Sendable {
     (self.encryption, self.caFile, self.account) = (encryption, caFile, account)
   }
 
-  /// - Throws: it was not taken, as far as anybody knows.
+  /// - Throws: why the server has not taken the mail, as far as anybody knows.
   package func send(_ mail: Mail) async throws(DeliveryError) {
     let transfer = Transfer(
       scheme: encryption == .implicit ? "smtps" : "smtp", url: url, caFile: caFile,

@@ -14,8 +14,8 @@ package struct PostAddress: Sendable {
 
   /// - Parameters:
   ///   - type: what the body is: `text/plain; charset=utf-8`.
-  ///   - id: the same for each attempt; the receiver may know by it what it has already.
-  /// - Throws: it was not taken, as far as anybody knows.
+  ///   - id: the same for each attempt: by it the receiver may know a message that it has already.
+  /// - Throws: why the server has not taken the message, as far as anybody knows.
   package func send(
     _ body: [UInt8], type: String, id: String
   ) async throws(DeliveryError) {

@@ -4,7 +4,7 @@ import Synchronization
 
 /// One exchange with a server: what is sent, and what was answered.
 struct Transfer: Sendable {
-  /// What only this scheme may be spoken: libcurl knows many more.
+  /// libcurl may use no other scheme: it knows many.
   let scheme: String
   let url: String
   /// PEM; `nil`: the authorities that the system trusts.
@@ -23,18 +23,18 @@ struct Transfer: Sendable {
     let code: CURLcode
     /// libcurl's words for what went wrong.
     let problem: String
-    /// Of HTTP.
+    /// The status of HTTP; `nil` for a mail.
     let status: Int?
-    /// Of the server: why it refused the mail, or how its body begins; one line.
+    /// The server's: why it refused the mail, or how the body of its answer begins; one line.
     let words: String
   }
 
   private static let connectTimeout = 15
   private static let timeout = 60
-  /// So much of an answer is taken in; whoever says more is not listened to.
+  /// So many bytes of an answer are taken in; a longer answer ends the transfer.
   private static let maximumAnswer = 64 << 10
 
-  /// Goes on a thread of its own: libcurl blocks it. If the task is cancelled, it ends soon.
+  /// Runs on a thread of its own, which libcurl blocks. If the task is cancelled, it ends soon.
   func run() async -> Answer {
     let end = End()
     return await withTaskCancellationHandler {
@@ -65,10 +65,10 @@ struct Transfer: Sendable {
 
     curl_set_text(handle, CURLOPT_PROTOCOLS_STR, scheme)
     curl_set_text(handle, CURLOPT_URL, url)
-    // Nowhere else, whatever the server or the environment says.
+    // Straight to this URL, whatever the server or the environment says.
     curl_set_number(handle, CURLOPT_FOLLOWLOCATION, 0)
     curl_set_text(handle, CURLOPT_PROXY, "")
-    // Signals would be the whole process's.
+    // Signals would disturb the whole process.
     curl_set_number(handle, CURLOPT_NOSIGNAL, 1)
     curl_set_number(handle, CURLOPT_CONNECTTIMEOUT, Self.connectTimeout)
     curl_set_number(handle, CURLOPT_TIMEOUT, Self.timeout)
@@ -93,7 +93,7 @@ struct Transfer: Sendable {
         Exchange.of(context).send(into: bytes, size * count)
       }
       curl_set_pointer(handle, CURLOPT_READDATA, exchange.context)
-      // What the server says after each step.
+      // The server's answer to each step of SMTP.
       curl_set_bytes_function(handle, CURLOPT_HEADERFUNCTION) { bytes, size, count, context in
         Exchange.of(context).receive(line: bytes, size * count)
       }
@@ -136,7 +136,7 @@ struct Transfer: Sendable {
   private static let library = curl_global_init(Int(CURL_GLOBAL_DEFAULT))
 }
 
-/// What goes over and comes back; used by the thread of its transfer alone.
+/// The bytes that are sent, and the answer; used by the thread of its transfer alone.
 private final class Exchange {
   var rest: ArraySlice<UInt8> = []
   private var answer: [UInt8] = []
@@ -181,11 +181,12 @@ private final class Exchange {
   }
 }
 
-/// When a transfer ends that nobody waits for any more.
+/// When a transfer ends whose task was cancelled.
 private final class End: Sendable {
   private let time = Mutex<ContinuousClock.Instant?>(nil)
 
-  /// What is about to be answered is waited for: otherwise it would be sent once more.
+  /// A cancelled transfer has so much time to hear its answer: if it ended at once, a message that the
+  /// server has taken would be sent again.
   private static let grace = Duration.seconds(3)
 
   var hasCome: Bool { time.withLock { $0.map { $0 <= .now } ?? false } }

@@ -1,13 +1,13 @@
 /// How the dashboard is reached.
 package struct DashboardSettings: Sendable {
   package var host: String
-  /// 0: any that is free.
+  /// 0: any free port.
   package var port: Int
   /// PEM files; `nil`: not encrypted here.
   package var tls: TLS?
-  /// A proxy in front of it does the encryption, and tells who asks (`X-Forwarded-For`).
+  /// A proxy in front of the dashboard encrypts, and passes on the visitor's address (`X-Forwarded-For`).
   package var isBehindProxy: Bool
-  /// Where it keeps what no kiosk does.
+  /// Holds the rounds, and the messages that are still to be sent.
   package var stateFolder: String
 
   package init(
@@ -31,6 +31,6 @@ package struct DashboardSettings: Sendable {
     }
   }
 
-  /// Whether browsers see it encrypted: cookies then travel no other way.
+  /// Whether browsers come by HTTPS: cookies then travel no other way.
   var isSecure: Bool { tls != nil || isBehindProxy }
 }

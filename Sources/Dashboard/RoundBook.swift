@@ -4,16 +4,16 @@ import JuiceDomain
 import KioskMessages
 import StateFiles
 
-/// The rounds that were made: each is a file in a folder, and what is known here is on the disk.
+/// All rounds, each in a file of its own. A change counts when it is on the disk.
 actor RoundBook {
-  /// So many are kept; the one that was made first goes for one more.
+  /// So many rounds are kept at most: one more removes the oldest.
   static let maximumRounds = 200
 
   private static let place = "rounds"
 
   private let folder: StateFolder
   private var rounds: [Round.ID: Round]?
-  /// What is wrong with files that are there: they stay as they are, for somebody to look at.
+  /// Why files cannot be read. They stay as they are, for somebody to look at.
   private(set) var problems: [StateError] = []
 
   init(folder: StateFolder) { self.folder = folder }
@@ -40,9 +40,9 @@ actor RoundBook {
     }
   }
 
-  /// Forgets a round.
+  /// Removes a round.
   ///
-  /// - Returns: whether it is gone: not if somebody has confirmed a sheet of it.
+  /// - Returns: `false` if it stays, since somebody has confirmed one of its sheets.
   func remove(_ id: Round.ID) throws(StateError) -> Bool {
     guard let round = loaded()[id] else { return true }
     guard !round.isBegun else { return false }

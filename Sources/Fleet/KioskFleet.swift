@@ -3,11 +3,11 @@ package import KioskMessages
 
 /// Every kiosk below a root, as far as their retained topics and events tell.
 ///
-/// A value without a clock and without a broker: what it shows follows from what it was told.
+/// A value without a clock and without a broker: it follows from the messages that it was given.
 package struct KioskFleet: Sendable {
-  /// So many kiosks are kept at most; what comes of others is not looked at.
+  /// So many kiosks are kept at most; messages of others are ignored.
   package static let maximumKiosks = 10_000
-  /// In bytes; what is longer is not looked at.
+  /// In bytes; longer messages are ignored.
   package static let maximumPayload = 1 << 18
 
   private let root: [UInt8]
@@ -22,20 +22,19 @@ package struct KioskFleet: Sendable {
 
   package subscript(kiosk: KioskID) -> KioskState? { kiosks[kiosk] }
 
-  /// What the kiosks below `root` say that a fleet is made of, as topic filters.
+  /// Topic filters for all messages that a fleet takes in.
   package static func filters(root: String) -> [String] {
     [
       "status", "service", "stock", "alert/+", "machine/+", "menu", "info", "health", "sales",
-      "forecast",
-      "history", "events",
+      "forecast", "history", "events",
     ]
     .map { "\(root)/+/\($0)" }
   }
 
   /// Takes in a message.
   ///
-  /// - Parameter isRetained: it was kept by the broker, and is no news.
-  /// - Returns: the kiosk that it changes; `nil` if it is not about one, or cannot be read.
+  /// - Parameter isRetained: the broker had kept the message, which is no news then.
+  /// - Returns: the kiosk that changes; `nil` if the message is not about one, or cannot be read.
   @discardableResult
   package mutating func receive(
     topic: String, payload: [UInt8], isRetained: Bool, at now: Timestamp

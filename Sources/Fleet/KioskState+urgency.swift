@@ -1,9 +1,9 @@
 package import JuiceDomain
 package import KioskMessages
 
-/// How soon somebody should look after a kiosk; the most urgent is the least.
+/// How soon somebody should look after a kiosk; the most urgent is the smallest.
 package enum Urgency: Int, Comparable, Sendable {
-  /// It is not there.
+  /// The kiosk is not there.
   case offline
   /// A machine does not work, a job waits for a person, the disk is full, or the clock is wrong.
   case trouble
@@ -29,7 +29,7 @@ extension KioskState {
 
   package var isDiskShort: Bool { disk.map { $0.room != .enough } ?? false }
 
-  /// The fruit that will be gone next, of those that are still there, and when.
+  /// The fruit that will be gone next, and when; fruits that are gone already do not count.
   package var nextToRunDry: (fruit: Fruit.ID, at: Timestamp)? {
     forecast?.fruits
       .compactMap { fruit, outlook in
@@ -51,7 +51,7 @@ extension KioskFleet {
   package struct Count: Hashable, Sendable {
     package var kiosks = 0
     package var offline = 0
-    /// Of those that are there.
+    /// Kiosks that are online and have a trouble.
     package var inNeed = 0
     package var withMachines = 0
     package var out = 0

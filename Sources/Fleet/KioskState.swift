@@ -7,9 +7,9 @@ package struct KioskState: Sendable, Identifiable {
   package private(set) var name: LocalizedName?
   package private(set) var place: String?
   package private(set) var status: KioskStatus?
-  /// When it was heard to have gone; `nil` if that was before anybody listened here.
+  /// When it went offline; `nil` if that was before anybody listened here.
   package private(set) var offlineSince: Timestamp?
-  /// The latest time that it has told of itself.
+  /// The latest time in its messages.
   package private(set) var lastWord: Timestamp?
   package private(set) var service: ServiceState?
   /// How far its clock is ahead of the one here; negative if it is behind.
@@ -25,9 +25,9 @@ package struct KioskState: Sendable, Identifiable {
   package private(set) var takenToday = Takings()
   /// Glasses that are usually sold by this time of the day.
   package private(set) var usuallySold: Double?
-  /// In which it counts its days, as the IANA database calls it.
+  /// The zone of its days, as the IANA database calls it.
   package private(set) var timeZone: String?
-  /// Read when it is asked for: thirty days of a thousand kiosks are a lot.
+  /// Decoded when it is asked for: thirty days of a thousand kiosks are a lot.
   private var salesPayload: [UInt8] = []
   /// The latest first.
   package private(set) var orders = Recent()
@@ -67,7 +67,7 @@ package struct KioskState: Sendable, Identifiable {
     case ("alert", 2):
       guard let last = topic.last, let fruit = Fruit.ID(last) else { return false }
       let alert = StockAlert(rawValue: text(payload))
-      // An alert that is cleared is forgotten; one that nobody knew is no news.
+      // `nil` clears the alert, which is no news if nobody knew of one.
       guard alerts[fruit] != nil || (alert != nil && alerts.count < 1_000) else { return false }
       alerts[fruit] = alert
     case ("machine", 2):
@@ -86,7 +86,7 @@ package struct KioskState: Sendable, Identifiable {
       heard(at: stock.at)
     case ("health", 1):
       guard let host = try? HostReport(payload: payload) else { return false }
-      // What was kept may be old, but not of the future.
+      // A report that the broker has kept may be old, but not of the future.
       if !isRetained || host.at > now { clockLead = host.at.since(now) }
       disk = host.disk
       heard(at: host.at)
@@ -97,7 +97,7 @@ package struct KioskState: Sendable, Identifiable {
     case ("sales", 1):
       guard let sales = try? SalesReport(payload: payload) else { return false }
       salesPayload = payload
-      soldToday = sales.hours.reduce(0) { $0 + $1.tally.made.values.reduce(0, +) }
+      soldToday = sales.hours.reduce(0) { $0 + $1.tally.glasses }
       takenToday = sales.hours.reduce(into: Takings()) { $0 += $1.tally.takings }
       usuallySold = sales.usual
       timeZone = sales.timeZone
@@ -116,7 +116,7 @@ package struct KioskState: Sendable, Identifiable {
       case .ready, .outOfStock, .rejected(_, order: .some), .made, .failed, .returned:
         return orders.add(entry)
       case .restocked, .service, .decided: return services.add(entry)
-      // Of an order that was accepted the machine's report tells.
+      // The machine's report tells of an order that was accepted.
       case .accepted, .opened, .rejected: return false
       }
     default: return false
@@ -127,4 +127,26 @@ package struct KioskState: Sendable, Identifiable {
   private mutating func heard(at time: Timestamp) { lastWord = max(lastWord ?? time, time) }
 
   private func text(_ payload: [UInt8]) -> String { String(decoding: payload, as: UTF8.self) }
+}
+
+/// The latest entries of a ledger, the latest first. Events come at least once: here each counts once.
+package struct Recent: Sendable, RandomAccessCollection {
+  package static let limit = 30
+
+  private var entries: [LedgerEntry] = []
+
+  package init() {}
+
+  package var startIndex: Int { 0 }
+  package var endIndex: Int { entries.count }
+  package subscript(position: Int) -> LedgerEntry { entries[position] }
+
+  /// - Returns: whether it was not there yet.
+  package mutating func add(_ entry: LedgerEntry) -> Bool {
+    let place = entries.firstIndex { $0.at <= entry.at && $0.seq <= entry.seq } ?? entries.count
+    guard place < Self.limit, !entries.contains(entry) else { return false }
+    entries.insert(entry, at: place)
+    if entries.count > Self.limit { entries.removeLast() }
+    return true
+  }
 }

@@ -1,7 +1,7 @@
 package import JuiceDomain
 package import KioskMessages
 
-/// What somebody has to know of: it begins, and some time it is over.
+/// Something that people are told of when it begins, and when it is over.
 package enum Trouble: Hashable, Sendable {
   /// The dashboard cannot reach its broker, and knows nothing of the kiosks meanwhile.
   case noBroker
@@ -13,7 +13,7 @@ package enum Trouble: Hashable, Sendable {
   /// A fruit is gone.
   case out(KioskID, Fruit.ID)
 
-  /// `nil` if it is about none alone.
+  /// `nil` if the trouble is not about one kiosk.
   package var kiosk: KioskID? {
     switch self {
     case .noBroker: nil
@@ -40,7 +40,7 @@ extension Trouble: Comparable {
 }
 
 extension KioskState {
-  /// What is wrong with it now, as far as it tells. Of one that is offline nothing else is known.
+  /// Everything that is wrong with the kiosk now. While it is offline, nothing else is known of it.
   var troubles: [Trouble] {
     switch status {
     case nil: []

@@ -1,7 +1,7 @@
 import JuiceDomain
 package import KioskMessages
 
-// How what was told is kept.
+// The troubles that were told, as JSON for the disk.
 extension TroubleWatch {
   package func write(to json: inout JSONWriter) {
     json.member("told", told.sorted { $0.key < $1.key }) { json, told in
@@ -26,7 +26,7 @@ extension TroubleWatch {
     }
   }
 
-  /// What `write` has written; what cannot be read is left out.
+  /// Reads what `write` has written, and leaves out troubles that cannot be read.
   package static func told(in json: JSON) -> [Trouble: Timestamp] {
     let told = (json.elements("told") ?? []).prefix(maximum).compactMap { entry in
       if let trouble = Trouble(entry), let since = entry.text("since").flatMap(Timestamp.init) {

@@ -1,15 +1,16 @@
 import JuiceDomain
 package import KioskMessages
 
-/// Which troubles begin and which are over, and when that is told: each of it once.
+/// Decides when people are told that a trouble begins, and that it is over: once each.
 ///
-/// A value: what it says follows from what it is shown, and from the times that it is given.
+/// A value without a clock: it follows from the fleets and the times that it was given.
 package struct TroubleWatch: Sendable {
   package struct Rules: Hashable, Sendable {
     /// For how long a kiosk, a machine or the broker has to be away before it is told.
     package var away: Duration
-    /// For so long nothing is told after a start or after the broker was away, for kiosks come back by
-    /// and by; for so long a trouble has to be over; and so far apart are two messages at least.
+    /// Nothing is told for so long after a start, or after the broker was away, since kiosks come back one
+    /// by one. A trouble has to be over for so long before that is told. Two messages are at least so far
+    /// apart.
     package var quiet: Duration
 
     package init(away: Duration = .seconds(300), quiet: Duration = .seconds(60)) {
@@ -30,17 +31,17 @@ package struct TroubleWatch: Sendable {
 
   package typealias Instant = ContinuousClock.Instant
 
-  /// No more troubles are told at a time.
+  /// No more troubles are told while so many are not over.
   package static let maximum = 10_000
-  /// A kiosk of which nothing is heard any more is forgotten after so long.
+  /// A trouble of so long ago is forgotten if nothing is heard of its kiosk any more.
   private static let forgotten = Duration.seconds(30 * 24 * 3600)
 
   private let rules: Rules
-  /// What was told and is not over, and since when it is so.
+  /// The troubles that were told and are not over, and when they began.
   package private(set) var told: [Trouble: Timestamp]
-  /// What is there and was not told, and since when it is so.
+  /// The troubles that were not told yet, and since when they are there.
   private var begun: [Trouble: Instant] = [:]
-  /// What was told and is not there any more, and since when not.
+  /// The troubles that were told and are gone, and since when they are.
   private var ended: [Trouble: Instant] = [:]
   private var started: Instant?
   private var connected: Instant?
@@ -48,7 +49,7 @@ package struct TroubleWatch: Sendable {
   private var waiting: Instant?
   private var lastTold: Instant?
 
-  /// - Parameter told: as an earlier one left it.
+  /// - Parameter told: the troubles that an earlier watch has told.
   package init(_ rules: Rules, told: [Trouble: Timestamp] = [:]) {
     (self.rules, self.told) = (rules, told)
   }
@@ -57,8 +58,8 @@ package struct TroubleWatch: Sendable {
   ///
   /// - Parameters:
   ///   - isConnected: whether the broker is there; if not, the kiosks count as they were.
-  ///   - now: by the clock on the wall, for people; no rule goes by it.
-  /// - Returns: what is to be told now, in one message; what is over comes last.
+  ///   - now: by the clock on the wall, for people.
+  /// - Returns: what to tell now, in one message; troubles that are over come last.
   package mutating func look(
     at fleet: KioskFleet, isConnected: Bool, at instant: Instant, now: Timestamp
   ) -> [News] {
@@ -79,7 +80,8 @@ package struct TroubleWatch: Sendable {
       waiting = nil
       return []
     }
-    // What happens at once seldom does so to the second: a power cut of twenty kiosks.
+    // One message tells of all troubles with one cause, such as a power cut of twenty kiosks, although they
+    // do not begin in the same second.
     let waiting = waiting ?? instant
     self.waiting = waiting
     guard instant - waiting >= rules.quiet / 6,
@@ -101,13 +103,13 @@ package struct TroubleWatch: Sendable {
     return new + over
   }
 
-  /// Notes what is there and what is not there any more.
+  /// Notes which troubles are there, and which are gone.
   private mutating func compare(
     _ fleet: KioskFleet, isConnected: Bool, at instant: Instant, now: Timestamp
   ) {
     func isKnown(_ trouble: Trouble) -> Bool {
       guard let kiosk = trouble.kiosk else { return true }
-      // What a kiosk that is offline said last is neither true nor over.
+      // Nobody knows whether the troubles inside a kiosk that is offline are over.
       guard isConnected, let status = fleet[kiosk]?.status else { return false }
       return if case .offline = trouble { true } else { status == .online }
     }
@@ -136,7 +138,7 @@ package struct TroubleWatch: Sendable {
     switch trouble {
     case .noBroker, .offline: rules.away
     case .machine(let kiosk, let machine):
-      // What has said that it is out of order will not come back by itself.
+      // A machine that says that it is out of order does not come back by itself.
       switch fleet[kiosk]?.machines[machine]?.state {
       case .fault, .failing: .zero
       default: rules.away

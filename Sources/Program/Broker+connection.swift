@@ -6,7 +6,7 @@ extension KioskConfiguration.Broker {
   /// A connection to this broker, not made yet.
   package func makeBroker() throws(Failure) -> any BrokerClient {
     do throws(ConfigurationErrors) { return MosquittoClient(try connection()) } catch {
-      throw Failure(error)
+      throw error.failure
     }
   }
 
@@ -18,7 +18,7 @@ extension KioskConfiguration.Broker {
   ) async throws(Failure) -> Result<BrokerVisit.Report, BrokerError> {
     var connection: MosquittoClient.Configuration
     do throws(ConfigurationErrors) { connection = try self.connection() } catch {
-      throw Failure(error)
+      throw error.failure
     }
     connection.connectTimeout = timeout
     do throws(BrokerError) { return .success(try await connection.pay(visit)) } catch {

@@ -1,5 +1,7 @@
 extension String {
-  /// As RFC 4180 has it. By bytes: to a `String`, a quote and a combining character are one.
+  /// The text as a field of a line of CSV (RFC 4180).
+  ///
+  /// It works on bytes, because to a `String` a quote and a combining character after it are one.
   package var csvField: String {
     let special = Array(",\"\r\n".utf8)
     guard utf8.contains(where: special.contains) else { return self }

@@ -16,7 +16,7 @@ package struct ConsoleLogHandler: LogHandler {
   }
 
   package func log(event: LogEvent) {
-    // A line stays a line, and a terminal is told nothing else, whatever a panel calls itself.
+    // A panel may call itself anything. Its name neither breaks the line nor steers the terminal.
     var text = event.message.description
     if text.utf8.contains(where: \.mayBeginControl) {
       text = String(String.UnicodeScalarView(text.unicodeScalars.map { $0.isControl ? " " : $0 }))

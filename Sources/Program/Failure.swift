@@ -2,8 +2,13 @@ package import ArgumentParser
 package import ConfigurationFiles
 package import MessageBroker
 
+/// An error that a command may end with.
+package protocol Ending: Error {
+  var failure: Failure { get }
+}
+
 /// An end that is not success: a sentence for the person, a code for the script (sysexits.h).
-package struct Failure: Error {
+package struct Failure: Ending, CustomStringConvertible {
   package let status: ExitCode
   package let message: String
 
@@ -25,7 +30,14 @@ package struct Failure: Error {
     self.message = message
   }
 
-  package init(_ error: BrokerError) { self = .unavailable("\(error)") }
+  package var failure: Failure { self }
+  package var description: String { message }
+}
 
-  package init(_ error: ConfigurationErrors) { self = .badConfiguration("\(error)") }
+extension BrokerError: Ending {
+  package var failure: Failure { .unavailable("\(self)") }
+}
+
+extension ConfigurationErrors: Ending {
+  package var failure: Failure { .badConfiguration("\(self)") }
 }

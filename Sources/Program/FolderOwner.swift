@@ -1,16 +1,19 @@
 import Foundation
 
-/// Whose the folder of a file is. Root never writes for another: before it opens anything in his
-/// folder it becomes him, for good, and a link that he has left there leads root nowhere.
+/// The user who owns the folder of a file.
+///
+/// Root opens nothing in the folder of another user: it becomes that user first, for good. A link that the
+/// user has left there then leads only where that user may go.
 package struct FolderOwner: Sendable {
   package let user: UInt32
   private let group: gid_t
 
-  /// Goes the way to the folder, as only those who are trusted may have laid it: as far as it is root's,
-  /// also through links of root's. Who is not root is nobody else anyway: it is he.
+  /// Walks from `/` to the folder. Folders and links that root owns are followed; the first folder or
+  /// link that another user owns makes that user the owner. A process that is not root cannot change
+  /// its user, so it takes itself.
   ///
   /// - Parameter path: of a file in the folder; neither has to be there.
-  /// - Throws: `Failure`: two users, neither of them root, can change where the way leads.
+  /// - Throws: `Failure`: two users, neither of them root, can change where the path leads.
   package init(ofFolderOf path: String) throws(Failure) {
     guard geteuid() == 0 else {
       (user, group) = (geteuid(), getegid())
@@ -46,13 +49,13 @@ package struct FolderOwner: Sendable {
         )
       }
       if owner == nil, status.st_uid != 0 { owner = status }
-      // He may lead it anywhere, but no further than he may go himself.
+      // A user's own link is not followed here: after `become()` it leads only where that user may go.
       if isLink { break }
     }
     (user, group) = (owner?.st_uid ?? 0, owner?.st_gid ?? 0)
   }
 
-  /// Becomes him, with his groups, if the process is root's. There is no way back.
+  /// Makes a process of root's one of the owner, with the owner's groups. There is no way back.
   package func become() throws(Failure) {
     guard geteuid() == 0, user != 0 else { return }
     let isDone =
@@ -69,12 +72,12 @@ package struct FolderOwner: Sendable {
     }
   }
 
-  /// A number where the user has no name.
+  /// The user's name, or the number of a user without a name.
   package static func name(of user: UInt32) -> String {
     getpwuid(user).map { String(cString: $0.pointee.pw_name) } ?? "\(user)"
   }
 
-  /// As many as Linux follows (path_resolution(7)).
+  /// As many links as Linux follows (path_resolution(7)).
   private static let mostLinks = 40
 
   private static var currentFolder: String { FileManager.default.currentDirectoryPath }
@@ -83,7 +86,7 @@ package struct FolderOwner: Sendable {
     path.split(separator: "/").filter { $0 != "." }
   }
 
-  /// Empty if it is no link any more.
+  /// Where a link leads; empty if it is no link any more.
   private static func target(of link: String) -> String {
     (try? FileManager.default.destinationOfSymbolicLink(atPath: link)) ?? ""
   }

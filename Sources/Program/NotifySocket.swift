@@ -1,10 +1,10 @@
 import Foundation
 
-/// Where systemd hears of a program that it has started as a service of `Type=notify` (sd_notify(3)).
+/// The socket on which a service of `Type=notify` tells systemd how it is (sd_notify(3)).
 package struct NotifySocket: Sendable {
   private let path: String
 
-  /// - Returns: `nil` if nobody wants to be told.
+  /// - Returns: `nil` if the program was not started as such a service.
   package init?(environment: [String: String] = ProcessInfo.processInfo.environment) {
     guard let path = environment["NOTIFY_SOCKET"] else { return nil }
     self.path = path
@@ -12,13 +12,13 @@ package struct NotifySocket: Sendable {
 
   /// Tells one or several lines, such as `READY=1`: one datagram, without ever waiting.
   ///
-  /// - Returns: whether it has left.
+  /// - Returns: whether the datagram was sent.
   @discardableResult
   package func send(_ text: String) -> Bool {
     var address = sockaddr_un()
     address.sun_family = sa_family_t(AF_UNIX)
     var path = Array(path.utf8)
-    // Of Linux, a name that is no file.
+    // On Linux, '@' stands for the zero byte of an abstract name, which is no file.
     if path.first == UInt8(ascii: "@") { path[0] = 0 }
     let capacity = MemoryLayout.size(ofValue: address.sun_path)
     guard path.count < capacity else { return false }

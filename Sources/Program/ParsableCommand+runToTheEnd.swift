@@ -1,11 +1,12 @@
 package import ArgumentParser
 import Dispatch
 
-/// A command that begins while the program has one thread only. It can become another user there, and
-/// every later thread is his: to change the user of threads that exist already is up to the C library,
-/// and glibc passes over the one that Dispatch has retired, the main thread of an async `main`.
+/// A command with a part that runs before any other thread exists.
+///
+/// A change of the user there holds for all threads. Later, setuid(2) relies on glibc to change every
+/// thread, and glibc misses the main thread of an async `main`, which Dispatch has parked.
 package protocol CommandWithPrelude: AsyncParsableCommand {
-  /// - Returns: the rest.
+  /// - Returns: the rest of the command.
   func begin() throws -> @Sendable () async throws -> Void
 }
 
@@ -49,7 +50,7 @@ extension ParsableCommand {
   }
 
   private static func end(_ error: any Error) -> Never {
-    guard let failure = error as? Failure else { exit(withError: error) }
+    guard let failure = (error as? any Ending)?.failure else { exit(withError: error) }
     StandardError.write("\(configuration.commandName ?? _commandName): \(failure.message)")
     exit(withError: failure.status)
   }

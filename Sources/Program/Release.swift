@@ -1,4 +1,4 @@
-/// Which release this is: of every program, and of their packages.
+/// The release of every program and every package.
 package enum Release {
   package static let version = "0.1.0"
 }

@@ -2,6 +2,15 @@ package import Logging
 package import ServiceLifecycle
 import UnixSignals
 
+/// Work that is cancelled when the program is told to stop.
+package struct UntilShutdown: Service {
+  private let work: @Sendable () async throws -> Void
+
+  package init(_ work: @escaping @Sendable () async throws -> Void) { self.work = work }
+
+  package func run() async throws { try await cancelWhenGracefulShutdown { try await work() } }
+}
+
 extension ServiceGroup {
   /// Runs the services until one fails or SIGTERM or SIGINT arrives.
   package static func run(_ services: [any Service], logger: Logger) async throws {

@@ -1,17 +1,17 @@
 package import Foundation
 
-/// Where a program keeps what is its own: small files, which nobody else may read.
+/// The folder in which a program keeps small files of its own, which nobody else may read.
 ///
-/// Whoever writes a file is the only one who writes it at that time.
+/// Two writers of one file at a time are up to the caller to prevent.
 package struct StateFolder: Sendable {
   package let path: String
 
-  /// - Parameter path: of a folder; it is made with the first file.
+  /// - Parameter path: the folder, which is made with the first file.
   package init(path: String) { self.path = path }
 
   /// - Parameters:
   ///   - name: below the folder: `troubles.json`, `rounds/a1.json`.
-  ///   - limit: in bytes; what is larger is not read.
+  ///   - limit: in bytes; a larger file is an error.
   /// - Returns: `nil` if there is no such file.
   package func read(_ name: String, upTo limit: Int) throws(StateError) -> Data? {
     let place = place(of: name)
@@ -54,19 +54,19 @@ package struct StateFolder: Sendable {
       throw StateError(new, "cannot be written: \(error.localizedDescription)")
     }
     guard rename(new, place) == 0 else { throw StateError(place) }
-    // Only then its new name outlives a power cut.
+    // Only when the folder is on the disk does the file's new name outlive a power cut.
     let parent = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     defer { close(parent) }
     guard parent >= 0, fsync(parent) == 0 else { throw StateError(folder) }
   }
 
-  /// Nothing if it is not there.
+  /// Removes a file, if it is there.
   package func remove(_ name: String) throws(StateError) {
     let place = place(of: name)
     guard unlink(place) == 0 || errno == ENOENT else { throw StateError(place) }
   }
 
-  /// Of what is in a folder in it, sorted; none if it is not there.
+  /// The names of what is in a folder below this one, sorted; empty if there is no such folder.
   package func names(in folder: String) throws(StateError) -> [String] {
     let place = place(of: folder)
     do {
@@ -85,7 +85,7 @@ package struct StateFolder: Sendable {
 package struct StateError: Error, CustomStringConvertible {
   package let description: String
 
-  /// As the last call of the system has said.
+  /// With the message of the last system call that failed.
   fileprivate init(_ place: String) { self.init(place, String(cString: strerror(errno))) }
 
   package init(_ place: String, _ problem: String) { description = "\(place): \(problem)" }

@@ -1,9 +1,9 @@
-import Archive
+package import Archive
 import ArgumentParser
 import ConfigurationFiles
 import Foundation
-import Postgres
-import Program
+package import Postgres
+package import Program
 
 @main
 struct JuiceArchive: AsyncParsableCommand {
@@ -22,24 +22,34 @@ struct JuiceArchive: AsyncParsableCommand {
   static func main() { runToTheEnd() }
 }
 
-extension ArchiveConfiguration: ConfigurationFile {
-  package static let defaultPath = "/etc/juice-archive/archive.yaml"
-}
-
 typealias ConfigurationOptions = ConfigurationFileOptions<ArchiveConfiguration>
 
 extension ArchiveSettings {
-  /// - Throws: `Failure`: a password that cannot be read.
-  init(_ configuration: ArchiveConfiguration) throws(Failure) {
-    let password: String?
-    do throws(ConfigurationErrors) { password = try configuration.readPassword() } catch {
-      throw Failure(error)
-    }
+  /// - Throws: the password cannot be read.
+  init(_ configuration: ArchiveConfiguration) throws(ConfigurationErrors) {
     self.init(
-      database: configuration.database, password: password, root: configuration.root,
+      database: configuration.database, password: try configuration.readPassword(),
+      root: configuration.root,
       clientID: configuration.broker.clientID, batch: configuration.batch,
       sessionExpiry: .seconds(configuration.sessionDays * 86_400),
       patience: .seconds(configuration.patienceSeconds),
       timeZone: configuration.timeZone.identifier)
   }
+}
+
+extension DatabaseError: Ending {
+  package var failure: Failure { .unavailable("\(self)") }
+}
+
+extension ArchiveError: Ending {
+  package var failure: Failure {
+    switch self {
+    case .database(let error): error.failure
+    case .newerSchema: .badConfiguration("\(self)")
+    }
+  }
+}
+
+extension RolloutError: Ending {
+  package var failure: Failure { .badData("\(self)") }
 }

@@ -1,8 +1,8 @@
 import ArgumentParser
 import ConfigurationFiles
-import Dashboard
-import Program
-import StateFiles
+package import Dashboard
+package import Program
+package import StateFiles
 
 @main
 struct JuiceDashboard: AsyncParsableCommand {
@@ -23,16 +23,12 @@ struct JuiceDashboard: AsyncParsableCommand {
   static func main() { runToTheEnd() }
 }
 
-extension Failure {
-  init(_ error: UserFileError) { self = .badConfiguration("\(error)") }
+extension UserFileError: Ending {
+  package var failure: Failure { .badConfiguration("\(self)") }
 }
 
-extension Failure {
-  init(_ error: StateError) { self = .badConfiguration("\(error)") }
-}
-
-extension DashboardConfiguration: ConfigurationFile {
-  package static let defaultPath = "/etc/juice-dashboard/dashboard.yaml"
+extension StateError: Ending {
+  package var failure: Failure { .badConfiguration("\(self)") }
 }
 
 typealias ConfigurationOptions = ConfigurationFileOptions<DashboardConfiguration>

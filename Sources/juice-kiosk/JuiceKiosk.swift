@@ -1,4 +1,5 @@
 import ArgumentParser
+import ConfigurationFiles
 import Program
 
 @main
@@ -34,3 +35,5 @@ struct JuiceKiosk: AsyncParsableCommand {
 
   static func main() { runToTheEnd() }
 }
+
+typealias ConfigurationOptions = ConfigurationFileOptions<KioskConfiguration>

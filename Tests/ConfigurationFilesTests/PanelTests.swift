@@ -198,6 +198,10 @@ import Testing
       "displays: [{topic: d, text: x, retain: yes}]",
       "k.yaml:1:32: displays.1.retain: must be true or false, not 'yes'"
     ),
+    (
+      "displays: [{topic: d, text: x, retain: 'true'}]",
+      "k.yaml:1:32: displays.1.retain: must be true or false, not text; remove the quotes"
+    ),
   ]) func mistakes(yaml: String, message: String) {
     #expect(errors(yaml) == [message])
   }

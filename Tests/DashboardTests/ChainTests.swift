@@ -11,8 +11,16 @@ import Testing
     (2, 101, 2, 2), (Int.max, 10_000, 100, 100),
   ])
   func aPageThatIsNotThereIsTheNearest(asked: Int, count: Int, page: Int, pages: Int) {
-    let slice = ChainSlice(page: asked, of: count)
+    let slice = ListSlice(page: asked, of: count)
     #expect((slice.page, slice.pages) == (page, pages))
+  }
+
+  @Test func aLongListLinksToItsEndsAndToThePagesAround() {
+    let links = ListSlice(page: 6, of: 1000).links(.english) { "/?page=\($0)" }.text
+    let linked = (1...10).filter { links.contains("href=\"/?page=\($0)\"") }
+    #expect(linked == [1, 3, 4, 5, 7, 8, 9, 10])
+    #expect(links.contains("<strong aria-current=\"page\">6</strong>"))
+    #expect(ListSlice(page: 1, of: 100).links(.english) { "\($0)" } == .empty)
   }
 
   /// Nothing listens there: each query fails at once, and the one after it is tried anew.

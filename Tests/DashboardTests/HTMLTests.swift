@@ -20,6 +20,15 @@ import Testing
 
   @Test(
     arguments: [
+      ("aZ09-_./", "aZ09-_./"), ("a b&c=d", "a%20b%26c%3Dd"), ("~+%?#\0", "%7E%2B%25%3F%23%00"),
+      ("딸", "%EB%94%B8"), ("", ""),
+    ])
+  func aValueOfAQueryIsEncoded(text: String, encoded: String) {
+    #expect(text.percentEncoded == encoded)
+  }
+
+  @Test(
+    arguments: [
       ("q=a+b%26c", "a b&c"), ("x=1&q=%EB%94%B8", "딸"), ("q=", ""), ("q", nil), ("", nil),
       ("q=%FF", "\u{FFFD}"), ("q=%ZZ", nil), ("q=1&q=2", nil), ("q[a]=1", nil),
     ] as [(String, String?)])

@@ -1,6 +1,5 @@
 import Fleet
 import HTTPTypes
-import HummingbirdTesting
 import JuiceDomain
 import KioskMessages
 import MessageBroker

@@ -2,7 +2,6 @@ import Fleet
 import Foundation
 import HTTPTypes
 import Hummingbird
-import HummingbirdTesting
 import InMemoryBroker
 import JuiceDomain
 import KioskMessages

@@ -1,7 +1,6 @@
 import Fleet
 import Foundation
 import HTTPTypes
-import HummingbirdTesting
 import JuiceDomain
 import KioskMessages
 import MessageBroker

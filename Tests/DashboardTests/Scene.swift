@@ -2,13 +2,13 @@ import Fleet
 import Foundation
 import HTTPTypes
 import Hummingbird
-import HummingbirdTesting
 import InMemoryBroker
 import JuiceDomain
 import KioskMessages
 import Logging
 import MessageBroker
 import NIOCore
+import NIOEmbedded
 import Synchronization
 import Testing
 
@@ -19,22 +19,22 @@ import Testing
 final class Scene: Sendable {
   let now = Timestamp(milliseconds: 1_795_251_600_000)
   let dashboard: DashboardServer
-  private let client: any TestClientProtocol
+  private let responder: RouterResponder<PageContext>
   private let broker: MemoryClient
   private let cookies = Mutex<[String: String]>([:])
   private let said = Mutex<Int64>(0)
   private let clock: Clock
+
+  private static let silence = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
 
   /// The time by which sessions end and passwords may be tried: it stands still until it is told.
   private final class Clock: Sendable {
     let now = Mutex(ContinuousClock.Instant.start)
   }
 
-  private init(
-    dashboard: DashboardServer, client: any TestClientProtocol, broker: MemoryClient, clock: Clock
-  ) {
+  private init(dashboard: DashboardServer, broker: MemoryClient, clock: Clock) {
     self.dashboard = dashboard
-    self.client = client
+    responder = dashboard.router().buildResponder()
     self.broker = broker
     self.clock = clock
   }
@@ -49,11 +49,10 @@ final class Scene: Sendable {
     try await withUserFile { users in
       let (minji, vera) = (try User.test("minji", .operator), try User.test("vera", .viewer))
       try users.update { $0 = [minji.name: minji, vera.name: vera] }
-      let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
       let (network, time) = (MemoryBroker(), Timestamp(milliseconds: 1_795_251_600_000))
       let link = KioskLink(
         broker: network.client(), root: "kiosk", now: { time }, patience: patience,
-        logger: logger)
+        logger: silence)
       let clock = Clock()
       var settings = settings
       settings.stateFolder = "\(users.path).state"
@@ -62,12 +61,9 @@ final class Scene: Sendable {
         now: { clock.now.withLock { $0 } })
       let running = Task { await link.run() }
       defer { running.cancel() }
-      let kiosk = network.client()
-      try await dashboard.application(logger: logger).test(.router) { client in
-        let scene = Scene(dashboard: dashboard, client: client, broker: kiosk, clock: clock)
-        try await scene.open()
-        try await body(scene)
-      }
+      let scene = Scene(dashboard: dashboard, broker: network.client(), clock: clock)
+      try await scene.open()
+      try await body(scene)
       await running.cancelAndWait()
     }
   }
@@ -150,21 +146,31 @@ final class Scene: Sendable {
   /// What the forms of this session bring back.
   var proof: String { dashboard.sessions.proof(for: session) }
 
-  func get(_ path: String) async throws -> TestResponse {
-    try await client.execute(uri: path, method: .get, headers: headers)
-  }
+  func get(_ path: String) async throws -> Answer { try await ask(.get, path, headers) }
 
   /// - Parameter address: what a proxy says of who asks.
-  func post(_ path: String, _ body: String, from address: String = "") async throws -> TestResponse
-  {
-    try await client.execute(
-      uri: path, method: .post, headers: headers + [.forwardedFor: address],
-      body: ByteBuffer(string: body))
+  func post(_ path: String, _ body: String, from address: String = "") async throws -> Answer {
+    try await ask(.post, path, headers + [.forwardedFor: address], body)
+  }
+
+  private func ask(
+    _ method: HTTPRequest.Method, _ path: String, _ headers: HTTPFields, _ body: String = ""
+  ) async throws -> Answer {
+    let head = HTTPRequest(
+      method: method, scheme: "http", authority: "localhost", path: path,
+      headerFields: headers + [.contentLength: "\(body.utf8.count)"])
+    let request = Request(head: head, body: RequestBody(buffer: ByteBuffer(string: body)))
+    let source = ApplicationRequestContextSource(
+      channel: NIOAsyncTestingChannel(), logger: Self.silence)
+    let response = try await responder.respond(to: request, context: PageContext(source: source))
+    let page = Answer.Page()
+    try await response.body.write(page)
+    return Answer(head: response.head, text: page.bytes.withLock { String(buffer: $0) })
   }
 
   func logIn(
     _ name: String, _ password: String = "strawberries", from address: String = ""
-  ) async throws -> TestResponse {
+  ) async throws -> Answer {
     try await post(
       "/login", "proof=\(proof)&name=\(name)&password=\(password)&to=/", from: address)
   }
@@ -182,8 +188,24 @@ final class Scene: Sendable {
   }
 }
 
-extension TestResponse {
-  var text: String { String(buffer: body) }
+/// What the dashboard answers.
+struct Answer: Sendable {
+  /// What is written of a body.
+  fileprivate final class Page: ResponseBodyWriter {
+    let bytes = Mutex(ByteBuffer())
+
+    func write(_ buffer: ByteBuffer) async throws {
+      bytes.withLock { _ = $0.writeImmutableBuffer(buffer) }
+    }
+
+    func finish(_ trailer: HTTPFields?) async throws {}
+  }
+
+  fileprivate let head: HTTPResponse
+  let text: String
+
+  var status: HTTPResponse.Status { head.status }
+  var headers: HTTPFields { head.headerFields }
 
   /// The session that it gives to the browser.
   var session: String? { cookies[Doorkeeper.sessionCookie] }

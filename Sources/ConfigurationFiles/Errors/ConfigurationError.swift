@@ -11,7 +11,7 @@ package struct ConfigurationError: Error, Hashable {
   }
 
   package let place: Place
-  /// Which key, from the top: `broker.port`; empty if it is none in particular.
+  /// Which key, from the top: `broker.port`; empty if the error is about no single key.
   package let path: String
   package let problem: String
   package let hint: String?
@@ -36,7 +36,7 @@ extension ConfigurationError.Place: CustomStringConvertible {
 }
 
 extension ConfigurationError.Place: Comparable {
-  /// The order in which somebody mends them: the file from top to bottom, then the environment.
+  /// The order in which an owner mends errors: the file from top to bottom, then the environment.
   package static func < (left: Self, right: Self) -> Bool { left.order < right.order }
 
   private var order: (Int, Int, Int, String) {

@@ -7,10 +7,10 @@ enum Suggestion {
     return "known here: \(words.joined(separator: ", "))"
   }
 
-  /// The word that the fewest slips of the finger lead to; a third of the letters may be wrong. A
-  /// word that was not finished (`password` for `password_file`) counts as two slips.
+  /// The known word with the fewest slips of the finger; a third of its letters may be wrong. A word that
+  /// was not finished (`password` for `password_file`) counts as two slips.
   private static func nearest(to word: String, among words: [String]) -> String? {
-    // Longer than any key of ours; comparing it letter by letter would only cost time.
+    // No key of ours is longer; comparing such a word letter by letter would only cost time.
     guard word.utf8.count <= 64 else { return nil }
     let word = word.lowercased()
     return words.map { candidate in
@@ -22,8 +22,8 @@ enum Suggestion {
     .min { $0.distance < $1.distance }?.word
   }
 
-  /// How many letters to insert, delete, replace or swap with their neighbour (the optimal string
-  /// alignment distance).
+  /// How many letters have to be inserted, deleted, replaced or swapped with their neighbour (the optimal
+  /// string alignment distance).
   private static func distance(_ left: String, _ right: String) -> Int {
     let (left, right) = (Array(left), Array(right))
     var rows = [Array(0...right.count)]

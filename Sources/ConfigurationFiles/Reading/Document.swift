@@ -3,13 +3,13 @@ import Yams
 
 /// A YAML file as Yams composes it.
 struct Document {
-  /// A thousand panels take a tenth of this.
+  /// In bytes. A configuration with a thousand panels has a tenth of this.
   static let maximumSize = 1 << 20
 
   /// `nil` for an empty file.
   let root: Node?
 
-  /// `nil`, and a report, for what is not YAML.
+  /// - Returns: `nil`, and reports it, if the text is not YAML.
   static func compose(_ yaml: String, reading: Reading) -> Document? {
     func fail(_ complaint: Complaint, _ mark: Mark?) -> Document? {
       let place = mark.map {
@@ -53,10 +53,10 @@ struct Document {
   }
 
   /// Yams compares the keys of a mapping when it composes one, and a key that is an alias of a list
-  /// of aliases of lists... takes forever to compare. Eight aliases multiply a file by 20 at most.
+  /// of aliases of lists, and so on, takes forever to compare. Eight aliases multiply a file by 20 at most.
   private static let maximumAliases = 8
 
-  /// How many aliases the text may have, at most: `*name` where a value can start.
+  /// How many aliases (`*name`) the text has; stars in texts are counted, too.
   private static func aliases(in yaml: String) -> Int {
     var count = 0
     for line in yaml.utf8.split(whereSeparator: { $0 == 0x0A || $0 == 0x0D }) {
@@ -71,19 +71,20 @@ struct Document {
 }
 
 extension Document {
-  /// The text of a configuration file.
-  static func text(of path: String) throws(ConfigurationErrors) -> String {
+  /// Stands in messages for the path of a file where there is none.
+  static let defaults = "(defaults)"
+
+  /// The text of a configuration file; empty without a path.
+  static func text(of path: String?) throws(ConfigurationErrors) -> String {
+    guard let path else { return "" }
     do throws(Complaint) {
       return try TextFile.read(path, upTo: maximumSize)
     } catch {
-      let reading = Reading(file: path, environment: [:])
-      reading.report(error, at: .file(path))
-      throw ConfigurationErrors(reading)
+      throw ConfigurationErrors(error, in: path, key: "")
     }
   }
 
-  /// Lets `read` ask for what it knows, and throws everything that is wrong, unknown keys and
-  /// variables too.
+  /// Lets `read` take what it knows, and throws everything that is wrong, unknown keys and variables too.
   static func read(
     _ yaml: String, file: String, environment: [String: String],
     _ read: (inout Section) -> Void
@@ -95,12 +96,8 @@ extension Document {
       root.reportUnknownKeys()
       reading.reportUnknownVariables()
     }
-    guard reading.errors.isEmpty else { throw ConfigurationErrors(reading) }
-  }
-}
-
-extension ConfigurationErrors {
-  fileprivate init(_ reading: Reading) {
-    errors = reading.errors.sorted { $0.place < $1.place }
+    guard reading.errors.isEmpty else {
+      throw ConfigurationErrors(errors: reading.errors.sorted { $0.place < $1.place })
+    }
   }
 }

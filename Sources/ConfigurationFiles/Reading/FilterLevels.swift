@@ -9,7 +9,7 @@ struct FilterLevels: Equatable, CustomStringConvertible {
       .map { String(Substring($0)) }
   }
 
-  /// Whether there is a topic that both select (MQTT 4.7.1).
+  /// Whether both select some topic (MQTT 4.7.1).
   func overlaps(_ other: FilterLevels) -> Bool {
     var (left, right) = (levels[...], other.levels[...])
     // "sport/#" also selects "sport" itself.

@@ -32,16 +32,6 @@ extension Format where Value == String {
   }
 }
 
-extension Format where Value == Bool {
-  static let truth = Format { scalar throws(Complaint) in
-    switch scalar.text {
-    case "true": return true
-    case "false": return false
-    default: throw Complaint("must be true or false, not \(scalar.text.quoted)")
-    }
-  }
-}
-
 extension Format where Value == JSONPointer {
   static let jsonPointer = Format { scalar throws(Complaint) in
     let text = try scalar.string()
@@ -68,7 +58,7 @@ extension Format where Value == Juice.ID {
 }
 
 extension Format where Value == Template {
-  /// - Parameter isOfResult: the result of an order is there to fill it.
+  /// - Parameter isOfResult: whether the result of an order is there to fill it.
   static func template(of menu: Menu, isOfResult: Bool) -> Self {
     Format { scalar throws(Complaint) in
       let text = try scalar.string()

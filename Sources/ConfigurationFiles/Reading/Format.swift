@@ -31,7 +31,7 @@ extension Format where Value == Duration {
 }
 
 extension Format where Value == String {
-  /// Anything to be seen on one line.
+  /// Any text that can be seen on one line.
   static let text = Format { scalar throws(Complaint) in
     let text = try scalar.string()
     guard text.contains(where: { !$0.isWhitespace }) else { throw Complaint("must not be empty") }
@@ -42,7 +42,7 @@ extension Format where Value == String {
     return text
   }
 
-  /// Likewise, for people to read.
+  /// Likewise, for people to read, and not longer than they want to.
   ///
   /// - Parameter limit: in Unicode scalars; a `Character` has no bound.
   static func text(upTo limit: Int) -> Self {
@@ -62,7 +62,7 @@ extension Format where Value == String {
       throw Complaint(
         "\(host.quoted) is not a host", hint: "write its name or address only, like 'broker.local'")
     }
-    // More colons make an IPv6 address.
+    // An IPv6 address has more than one colon.
     guard host.count(where: { $0 == ":" }) != 1 else {
       throw Complaint("\(host.quoted) holds a port", hint: "write that under 'port'")
     }
@@ -83,8 +83,8 @@ extension Format where Value == String {
   /// the broker's own.
   static let topic = Format { scalar throws(Complaint) in
     let topic = try text.read(scalar)
-    // By Unicode scalars, as brokers look for it: to a `String`, a wildcard and a combining character
-    // after it are one that is no wildcard.
+    // Brokers look for a wildcard by Unicode scalars. To a `String`, a wildcard and a combining
+    // character after it are one character, which is no wildcard.
     if let wildcard = topic.unicodeScalars.first(where: { $0 == "+" || $0 == "#" }) {
       throw Complaint("must not hold the wildcard '\(wildcard)'")
     }

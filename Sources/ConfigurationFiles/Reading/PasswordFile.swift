@@ -1,9 +1,9 @@
 /// A file that holds a password, or another secret, and nothing else.
 enum PasswordFile {
-  /// - Parameter what: it holds.
-  /// - Returns: that, without one newline at the end.
-  /// - Throws: that the file is not there, is empty, or can be read by others than its owner. No
-  ///   message holds what is in the file.
+  /// - Parameter what: what the file holds, for messages.
+  /// - Returns: the file's text without one newline at the end.
+  /// - Throws: the file is not there, is empty, or can be read by others than its owner. No message
+  ///   shows what is in the file.
   static func read(
     _ path: String, key: String, what: String = "password"
   ) throws(ConfigurationErrors) -> String {
@@ -20,7 +20,7 @@ enum PasswordFile {
 }
 
 extension ConfigurationErrors {
-  /// - Parameter key: that names the file.
+  /// - Parameter key: the key that names the file; empty if none does.
   init(_ complaint: Complaint, in file: String, key: String) {
     self.init(errors: [
       ConfigurationError(

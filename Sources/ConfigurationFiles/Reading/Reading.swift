@@ -2,7 +2,7 @@
 final class Reading {
   /// As it was given, for the messages.
   let file: String
-  /// Of the configuration file, with the last slash: what relative paths in it are relative to.
+  /// The folder of the configuration file, with the last slash. Relative paths in the file start here.
   let folder: String
   private let environment: [String: String]
   /// The paths of all keys that a variable may override.
@@ -24,17 +24,16 @@ final class Reading {
     errors.append(ConfigurationError(complaint, at: place, path: path))
   }
 
-  /// Adds what is wrong with another text that this one was read with.
+  /// Adds what is wrong with another text, which was read along with this one.
   func adopt(_ other: Reading) { errors += other.errors }
 
-  /// The value that stands above what the file says for `path`; `broker.port` is
-  /// `KIOSK_BROKER_PORT`.
+  /// The variable that overrides what the file says for `path`: `KIOSK_BROKER_PORT` for `broker.port`.
   func variable(for path: [String]) -> (name: String, value: String)? {
     let name = Self.variableName(path)
     return environment[name].map { (name, $0) }
   }
 
-  /// To be told of each key that a variable may override.
+  /// To be called for each key that a variable may override.
   func addSetting(_ path: [String]) {
     settings.append(path)
   }
@@ -44,7 +43,7 @@ final class Reading {
     environment.keys.contains { $0.hasPrefix(Self.variableName(path) + "_") }
   }
 
-  /// To be asked when all is read: what was not asked for is unknown.
+  /// Reports every variable that no key asked for. To be called when all is read.
   func reportUnknownVariables() {
     let settings = settings.map(Self.variableName)
     let known = Self.otherVariables.union(settings)

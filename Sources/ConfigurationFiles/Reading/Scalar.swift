@@ -3,25 +3,25 @@ import Yams
 
 /// One value of a configuration as it was written, in the file or in an environment variable.
 struct Scalar {
-  /// What the text is to YAML. It reads more into a text than its writer may know: `no` is false,
-  /// `0755` is octal, `2026-11-21` is a date.
+  /// How YAML takes the text. The writer may not know it: `no` is false, `0755` is octal, `2026-11-21`
+  /// is a date.
   enum Kind {
     case text
     case number
     /// `yes`, `no`, `on`, `off`, `true`, `false`
     case truth
     case date
-    /// No value at all: `port:`
+    /// No value: `port:`
     case nothing
-    /// The value of a variable, which can be all of these.
+    /// The value of a variable, which can be any of these.
     case untyped
-    /// With a tag of its own (`!name`), which nothing here understands.
+    /// A value with a tag of its own (`!name`), which means nothing here.
     case tagged
   }
 
   let text: String
   let kind: Kind
-  /// Put before a relative path; empty for where the kiosk was started.
+  /// Where relative paths start; empty: where the program was started.
   let folder: String
 
   init(variable text: String) {
@@ -60,8 +60,8 @@ struct Scalar {
       hint: "put it in quotes: \"\(text.printable)\"")
   }
 
-  /// The truth, if it is written as `true` or `false`; what else YAML takes for one (`on`, `yes`)
-  /// differs from version to version.
+  /// `true` or `false`, if it is written so. YAML has other words for them (`on`, `yes`), which differ from
+  /// version to version.
   func boolean() throws(Complaint) -> Bool {
     switch (kind, text) {
     case (.truth, "true"), (.untyped, "true"): return true

@@ -1,9 +1,9 @@
 import Yams
 
-/// A mapping of the file that is being read: what is asked for is known, the rest is reported.
+/// A mapping of the file that is being read. A key that was asked for is known; each other key is reported.
 ///
 /// A value that is wrong is reported and then counts as absent, so that one reading finds all errors.
-struct Section {
+package struct Section {
   typealias Place = ConfigurationError.Place
 
   private struct Entry {
@@ -13,7 +13,7 @@ struct Section {
 
   static let unknownKey = "there is no such key"
 
-  /// More than anybody sells; so many that nothing that is read takes long.
+  /// Nobody sells so many juices, and so many are still read quickly.
   private static let maximumKeys = 1_000
   private static let maximumElements = 10_000
 
@@ -24,7 +24,7 @@ struct Section {
   private let place: Place
   /// Whether environment variables override the keys.
   private let hasVariables: Bool
-  /// What is wrong with a key that nobody asks for.
+  /// The complaint about a key that nobody asks for.
   private let unknown: String
   private var entries: [String: Entry] = [:]
   private var known: [String] = []
@@ -46,7 +46,7 @@ struct Section {
     case .mapping(let mapping):
       for (key, value) in mapping { add(key, value) }
     case .scalar(let scalar) where Scalar(scalar, folder: "").kind == .nothing:
-      // All keys of it are commented out.
+      // Its keys may all be commented out.
       break
     case nil:
       break
@@ -61,7 +61,7 @@ struct Section {
     guard let key = node.scalar?.string else {
       return reading.report(Complaint("a key must be a word"), at: place, path: path)
     }
-    // Yams has found most duplicates, but not that 5 and "5" are the same.
+    // Yams has found most duplicates, but to it 5 and "5" are two keys.
     if entries[key] != nil {
       reading.report(.duplicateKey(key), at: place, path: path + [key])
     } else {
@@ -75,7 +75,7 @@ struct Section {
     if let read = read(key, format) { value = read }
   }
 
-  /// Likewise, for what may be absent.
+  /// Likewise, for a value that may be absent.
   mutating func read<Value>(_ key: String, _ format: Format<Value>, into value: inout Value?) {
     if let read = read(key, format) { value = read }
   }
@@ -117,7 +117,7 @@ struct Section {
   /// - Parameters:
   ///   - hasVariables: whether environment variables override its keys. They do not where the owner
   ///     of the kiosk chooses the keys.
-  ///   - unknown: what is wrong with a key that nobody asks for.
+  ///   - unknown: the complaint about a key that nobody asks for.
   mutating func section<Value>(
     _ key: String, hasVariables: Bool = true, unknown: String = Self.unknownKey,
     read: (inout Section) -> Value
@@ -129,6 +129,15 @@ struct Section {
     let value = read(&section)
     section.reportUnknownKeys()
     return value
+  }
+
+  /// Reads a section that may be left out; `nil` if the file and the environment have nothing of it.
+  mutating func optional<Value>(_ key: String, read: (inout Section) -> Value?) -> Value? {
+    guard has(key) else {
+      known.append(key)
+      return nil
+    }
+    return section(key, read: read)
   }
 
   /// Reads a list of sections; one that is absent is empty. No variable overrides what is in it.
@@ -190,7 +199,7 @@ struct Section {
     entries[key]?.node.mapping != nil && variable(key) == nil
   }
 
-  /// Where the key is; if it is absent, where the section is that it would be in.
+  /// Where the key is; if it is absent, where its section is.
   func place(of key: String) -> Place {
     if let variable = variable(key) {
       return .variable(variable.name)
@@ -203,12 +212,19 @@ struct Section {
     reading.report(complaint, at: place(of: key), path: path + [key])
   }
 
+  /// Reports a key that is there without the other one.
+  func reportUnlessBoth(_ first: String, _ second: String) {
+    for (one, other) in [(first, second), (second, first)] where has(one) && !has(other) {
+      report(Complaint("works only together with '\(other)'", hint: "add it"), at: one)
+    }
+  }
+
   /// Reports what is wrong with the section as a whole.
   func report(_ complaint: Complaint) {
     reading.report(complaint, at: place, path: path)
   }
 
-  /// To be asked when the section is read: what was not asked for is unknown.
+  /// Reports every key that was not asked for. To be called when the section is read.
   func reportUnknownKeys() {
     for key in keys where !known.contains(key) {
       report(Complaint(unknown, hint: Suggestion.hint(for: key, among: known)), at: key)

@@ -14,7 +14,7 @@ enum TextFile {
         : Complaint("cannot be opened: \(String(cString: strerror(errno)))")
     }
     defer { close(descriptor) }
-    // Asked of what was opened, so that nobody can exchange the file in between.
+    // fstat(2) asks about the open file, which nobody can exchange in between.
     var status = stat()
     guard fstat(descriptor, &status) == 0 else {
       throw Complaint("cannot be read: \(String(cString: strerror(errno)))")
@@ -24,8 +24,8 @@ enum TextFile {
     case S_IFDIR: throw Complaint("is a folder", hint: "name the file in it")
     default: throw Complaint("is not an ordinary file")
     }
-    // Root lets a kiosk that is not root read a file by its group or by an access list, as systemd
-    // does with a credential; and an access list shows as the group's permission.
+    // A file that root owns may be readable by the group: systemd hands over credentials with an
+    // access list, and stat(2) shows that as the group's permission.
     let others = status.st_uid == 0 && geteuid() != 0 ? S_IROTH : S_IRGRP | S_IROTH
     guard !isPrivate || status.st_mode & others == 0 else {
       throw Complaint("can be read by others than its owner", hint: "run: chmod 600 \(path)")

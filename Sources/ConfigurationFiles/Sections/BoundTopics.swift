@@ -1,6 +1,6 @@
 import Panels
 
-/// Where the presses of a panel come, and where its device says them once more.
+/// The topics on which the presses of a panel arrive, and those on which its device repeats them.
 struct BoundTopics {
   let panel: PanelBinding
   let filters: [FilterLevels]
@@ -28,7 +28,7 @@ struct BoundTopics {
     }
   }
 
-  /// A filter of the other that takes in topics of this one, and is not the same.
+  /// A filter of the other panel that also selects topics of this one, and is not the same filter.
   func overlap(with other: BoundTopics) -> FilterLevels? {
     guard [panel, other.panel].contains(where: \.isGeneric) else { return nil }
     return other.filters.first { filter in
@@ -36,13 +36,13 @@ struct BoundTopics {
     }
   }
 
-  /// Whether the device says its presses once more where the other listens.
+  /// Whether the device repeats its presses on a topic that the other panel hears.
   private func repeats(_ other: BoundTopics) -> Bool {
     switch (panel.dialect, other.panel.dialect) {
-    // What stands in the JSON comes as a bare word.
+    // The device repeats as a bare word what the JSON says, and the other panel reads only JSON.
     case (.generic, .generic(let format)) where format.action != nil: return false
     case (_, .generic), (.generic, .zigbee2MQTT), (.zigbee2MQTT, .zigbee2MQTT): break
-    // No other device is on such topics.
+    // Devices of other kinds do not use such topics.
     default: return false
     }
     return echoes.contains { echo in other.filters.contains { $0.overlaps(echo) } }

@@ -12,14 +12,14 @@ extension KioskConfiguration {
     package var passwordFile: String?
     /// See `keepPassword()`.
     var keptPassword: String?
-    /// In which it was read, for messages.
+    /// The section in which it was read, for messages.
     var section = "broker"
     /// `nil` for a connection that is not encrypted.
     package var tls: TLS?
 
     package init() {}
 
-    /// All of them.
+    /// `host` and `port`, and the others.
     package var addresses: [Address] { [Address(host: host, port: port)] + others }
 
     package struct Address: Sendable, Equatable {
@@ -47,7 +47,7 @@ extension KioskConfiguration {
 }
 
 extension KioskConfiguration.Broker {
-  /// - Parameter clientID: where the file gives none.
+  /// - Parameter clientID: counts where the file gives none.
   init(_ section: inout Section, clientID: String) {
     section.read("host", .host, into: &host)
     let tls = section.section("tls") { KioskConfiguration.TLS(&$0) }
@@ -62,7 +62,7 @@ extension KioskConfiguration.Broker {
 
   /// One broker, or the nodes of a cluster.
   ///
-  /// - Parameter clientID: where the file gives none.
+  /// - Parameter clientID: counts where the file gives none.
   init(clusterOf section: inout Section, clientID: String) {
     self.init(&section, clientID: clientID)
     guard section.has("addresses") else { return }
@@ -72,7 +72,7 @@ extension KioskConfiguration.Broker {
     _ = readAddresses(&section)
   }
 
-  /// - Returns: whether there is one, and not too many; otherwise that is reported.
+  /// - Returns: `false`, and reports it, if there is no address or there are too many.
   mutating func readAddresses(_ section: inout Section) -> Bool {
     let addresses = section.list("addresses", of: .address(usualPort: tls == nil ? 1883 : 8883))
     guard let addresses, let first = addresses.first, addresses.count <= Self.mostAddresses
@@ -88,7 +88,7 @@ extension KioskConfiguration.Broker {
 
   private static let mostAddresses = 16
 
-  /// The protocol, and as whom.
+  /// Reads the protocol and the account.
   mutating func readAccount(_ section: inout Section) {
     section.read("protocol", .choice(), into: &`protocol`)
     section.read("client_id", .text, into: &clientID)
@@ -101,15 +101,27 @@ extension KioskConfiguration.Broker {
   }
 }
 
+extension KioskConfiguration.Broker {
+  /// The password of the account; `nil` if there is none.
+  ///
+  /// - Throws: see `PasswordFile`.
+  package func readPassword() throws(ConfigurationErrors) -> String? {
+    if let keptPassword { return keptPassword }
+    guard let passwordFile else { return nil }
+    return try PasswordFile.read(passwordFile, key: "\(section).password_file")
+  }
+
+  /// Reads the password now, because later the process may not be allowed to.
+  package mutating func keepPassword() throws(ConfigurationErrors) {
+    keptPassword = try readPassword()
+  }
+}
+
 extension KioskConfiguration.TLS {
   init(_ section: inout Section) {
     section.read("ca_file", .path, into: &caFile)
     section.read("certificate_file", .path, into: &certificateFile)
     section.read("key_file", .path, into: &keyFile)
-    for (one, other) in [("certificate_file", "key_file"), ("key_file", "certificate_file")]
-    where section.has(one) && !section.has(other) {
-      section.report(
-        Complaint("works only together with '\(other)'", hint: "add it"), at: one)
-    }
+    section.reportUnlessBoth("certificate_file", "key_file")
   }
 }

@@ -1,7 +1,7 @@
 import JuiceDomain
 import Panels
 
-/// Reads `displays`: what to push to screens that cannot ask.
+/// Reads `displays`: what to push to screens that cannot subscribe themselves.
 ///
 /// ```yaml
 /// displays:
@@ -19,8 +19,8 @@ struct DisplayReader {
       let soFar = section.reading.errors.count
       let topic = section.require("topic", .topic)
       let text = section.require("text", .template(of: menu, isOfResult: false))
-      let retain = section.read("retain", .truth) ?? false
-      let birth = Birth(&section)
+      let retain = section.read("retain", .boolean) ?? false
+      let birth = section.optional("birth") { Birth(&$0) }
       let rate = section.read("max_per_second", .integer(1...100))
       guard let topic, let text, section.reading.errors.count == soFar else { return }
       displays.append(
@@ -46,15 +46,17 @@ struct FeedbackReader {
 
   init(_ root: inout Section, menu: Menu) {
     root.section("feedback") { section in
-      feedback.ready = Push(&section, "ready", menu: menu)
-      feedback.outOfStock = Push(&section, "out_of_stock", menu: menu)
-      feedback.rejected = Push(&section, "rejected", menu: menu)
-      let birth = Birth(&section)
+      feedback.ready = section.optional("ready") { Push(&$0, menu: menu) }
+      feedback.outOfStock = section.optional("out_of_stock") { Push(&$0, menu: menu) }
+      feedback.rejected = section.optional("rejected") { Push(&$0, menu: menu) }
+      let birth = section.optional("birth") { Birth(&$0) }
       section.section("juices", unknown: "there is no such juice") { section in
         for juice in menu.juices.map(\.id) where section.has(juice.text) {
           section.section(juice.text) { section in
-            let available = Push(&section, "available", menu: menu, isOfResult: false)
-            let soldOut = Push(&section, "sold_out", menu: menu, isOfResult: false)
+            let available = section.optional("available") {
+              Push(&$0, menu: menu, isOfResult: false)
+            }
+            let soldOut = section.optional("sold_out") { Push(&$0, menu: menu, isOfResult: false) }
             lamps.append(
               Display(
                 content: .availability(juice, available: available, soldOut: soldOut), birth: birth)
@@ -67,17 +69,9 @@ struct FeedbackReader {
 }
 
 extension Push {
-  fileprivate init?(
-    _ section: inout Section, _ key: String, menu: Menu, isOfResult: Bool = true
-  ) {
-    let isThere = section.has(key)
-    let (topic, payload) = section.section(key) { section in
-      isThere
-        ? (
-          section.require("topic", .topic),
-          section.require("payload", .template(of: menu, isOfResult: isOfResult))
-        ) : (nil, nil)
-    }
+  fileprivate init?(_ section: inout Section, menu: Menu, isOfResult: Bool = true) {
+    let topic = section.require("topic", .topic)
+    let payload = section.require("payload", .template(of: menu, isOfResult: isOfResult))
     guard let topic, let payload else { return nil }
     self.init(topic: topic, payload: payload)
   }
@@ -85,10 +79,8 @@ extension Push {
 
 extension Birth {
   fileprivate init?(_ section: inout Section) {
-    let isThere = section.has("birth")
-    let (topic, payload) = section.section("birth") { section in
-      isThere ? (section.require("topic", .topic), section.require("payload", .text)) : (nil, nil)
-    }
+    let topic = section.require("topic", .topic)
+    let payload = section.require("payload", .text)
     guard let topic, let payload else { return nil }
     self.init(topic: topic, payload: payload)
   }

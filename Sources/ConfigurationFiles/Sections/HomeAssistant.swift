@@ -7,7 +7,7 @@ extension KioskConfiguration {
     /// What its discovery topics start with.
     package var prefix = "homeassistant"
     package var form = Form.components
-    /// With which it logs in to the broker, and commands come from it.
+    /// The account of Home Assistant at the broker, from which its commands come.
     package var account: Account = "homeassistant"
 
     package init() {}
@@ -29,7 +29,8 @@ extension KioskConfiguration.HomeAssistant {
     section.read("prefix", .topic, into: &prefix)
     section.read("form", .choice(), into: &form)
     section.read("account", .identifier(), into: &account)
-    // There the kiosk would hear itself: `<prefix>/status` is where Home Assistant says it is online.
+    // The kiosk listens to `<prefix>/status`, where Home Assistant says that it is online. Among its
+    // own topics the kiosk would hear itself.
     let base = "\(kiosk.root)/\(kiosk.id)/"
     if "\(prefix)/".utf8.starts(with: base.utf8) {
       section.report(

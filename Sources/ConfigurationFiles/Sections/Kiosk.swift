@@ -8,7 +8,7 @@ extension KioskConfiguration {
     package var id: KioskID = "k1"
     /// What people call it; `nil`: its id.
     package var name: LocalizedName?
-    /// Where it stands.
+    /// The place where it stands.
     package var place: String?
     /// One or several topic levels without wildcards.
     package var root = "kiosk"
@@ -17,7 +17,7 @@ extension KioskConfiguration {
 
     package init() {}
 
-    /// Its name and its place, for whoever reads the kiosk's language; `nil` without both.
+    /// Its name in its language, and its place; `nil` if it has neither.
     package var called: String? {
       let words = [name?[language], place].compactMap(\.self)
       return words.isEmpty ? nil : words.joined(separator: ", ")

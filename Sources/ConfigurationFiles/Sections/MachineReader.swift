@@ -2,7 +2,7 @@ import JuiceDomain
 import KioskCore
 import KioskMessages
 
-/// Reads `machines`: what makes the juices.
+/// Reads `machines`, which make the juices.
 ///
 /// ```yaml
 /// machines:

@@ -5,23 +5,23 @@ import KioskMessages
 ///
 /// ```yaml
 /// menu:
-///   base: standard        # adds to the built-in menu; of an id of it what is left out stays
+///   base: standard        # adds to the built-in menu; an entry with a built-in id replaces only
+///                         # what it names
 ///   fruits:
-///     orange: {en: Orange, ko: 오렌지, crate: 12}   # or one name and no more, `orange: Orange`
+///     orange: {en: Orange, ko: 오렌지, crate: 12}   # or only one name: `orange: Orange`
 ///   juices:
 ///     orange: {en: Orange juice, ko: 오렌지쥬스, recipe: {orange: 3}, price: 3.50}
 ///   currency: EUR         # only with prices
 /// ```
 ///
-/// Without a base these fruits and juices are the whole menu; with no key at all it is the built-in
-/// one.
+/// Without a base these fruits and juices are the whole menu; with no key at all the built-in menu counts.
 struct MenuReader {
   /// All that could be read, even where the menu as a whole is wrong.
   private(set) var fruits: [Fruit] = []
   private var juices: [Juice] = []
   /// The built-in one where `menu` is wrong.
   private(set) var menu = Menu.standard
-  /// The fruits are given, and none is read.
+  /// Whether the fruits are given, so that the menu may not name its own.
   private var hasFruits = false
 
   /// What a menu starts from.
@@ -43,8 +43,7 @@ struct MenuReader {
     }
   }
 
-  /// Reads a menu from above: `base`, `currency` and `juices`. Which fruits there are is the kiosk's own,
-  /// as are the containers that they are in.
+  /// Reads a menu from above: `base`, `currency` and `juices`. The fruits are the kiosk's own.
   init(_ desired: DesiredMenu, fruits: [Fruit], into reading: Reading) {
     (self.fruits, hasFruits) = (fruits, true)
     let own = Reading(file: "menu \(desired.version)", environment: [:])
@@ -75,7 +74,7 @@ struct MenuReader {
     }
     let currency = section.read("currency", .currency)
     let isMissing = !section.has("currency")
-    // Of one that is wrong, the prices are not wrong as well.
+    // If the currency is wrong, only that is reported, and not each price, too.
     let price = currency.map(Format.price) ?? (isMissing ? Format.inNoCurrency : nil)
     section.section("juices") { section in
       for key in section.keys {
@@ -89,7 +88,7 @@ struct MenuReader {
 }
 
 extension Fruit {
-  /// - Parameter base: of this id in the menu that this one is added to.
+  /// - Parameter base: the fruit with this id in the menu that this one is added to.
   fileprivate init?(_ section: inout Section, _ key: String, _ base: Fruit?) {
     var (name, crate) = (base?.name, base?.crate)
     if section.isSection(key) {
@@ -106,13 +105,13 @@ extension Fruit {
       return nil
     }
     guard let id = ID(section, key) else { return nil }
-    // One without a name stays, so that a recipe with it is not wrong as well.
+    // A fruit without a name stays, so that its recipes are not reported as well.
     self.init(id: id, name: name ?? LocalizedName(fallback: key), crate: crate)
   }
 }
 
 extension Juice {
-  /// - Parameter base: of this id in the menu that this one is added to.
+  /// - Parameter base: the juice with this id in the menu that this one is added to.
   fileprivate init?(
     _ section: inout Section, _ key: String, _ base: Juice?, fruits: [Fruit],
     _ format: Format<Money>?
@@ -167,7 +166,7 @@ extension Recipe {
 }
 
 extension Money {
-  /// - Parameter format: `nil` if nobody can say how it is written.
+  /// - Parameter format: `nil` if the currency is wrong, so that nobody can say how a price is written.
   fileprivate init?(_ section: inout Section, _ key: String, _ format: Format<Money>?) {
     guard let format else {
       section.read(key, Format<Void> { _ in })
@@ -179,7 +178,7 @@ extension Money {
 }
 
 extension Identifier {
-  /// The id that a key of the section is.
+  /// Takes a key of the section as an id.
   fileprivate init?(_ section: Section, _ key: String) {
     do throws(Complaint) {
       self = try Format<Self>.identifier().read(Scalar(variable: key))

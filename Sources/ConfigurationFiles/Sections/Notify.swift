@@ -63,14 +63,13 @@ extension DashboardConfiguration.Notify {
     section.read("language", .choice(), into: &language)
     section.read("offline_minutes", .integer(0...1440), into: &offlineMinutes)
     section.read("quiet_seconds", .integer(1...3600), into: &quietSeconds)
-    let isMailed = section.has("email")
-    email = section.section("email") { isMailed ? DashboardConfiguration.Email(&$0) : nil }
+    email = section.optional("email") { DashboardConfiguration.Email(&$0) }
     var count = 0
     section.list("post") { post in
       count += 1
       if let post = DashboardConfiguration.Post(&post) { posts.append(post) }
     }
-    if !isMailed, count == 0 {
+    if !section.has("email"), count == 0 {
       section.report(Complaint("tells nobody", hint: "add 'email' or 'post'"))
     }
     if (email?.to.count ?? 0) + count > Self.maximumReceivers {
@@ -97,10 +96,7 @@ extension DashboardConfiguration.Email {
     section.read("ca_file", .path, into: &caFile)
     section.read("username", .text, into: &username)
     section.read("password_file", .path, into: &passwordFile)
-    for (one, other) in [("username", "password_file"), ("password_file", "username")]
-    where section.has(one) && !section.has(other) {
-      section.report(Complaint("works only together with '\(other)'", hint: "add it"), at: one)
-    }
+    section.reportUnlessBoth("username", "password_file")
     if passwordFile != nil, tls == .none {
       section.report(
         Complaint("a password is not sent unencrypted", hint: "set 'tls'"), at: "password_file")
@@ -137,14 +133,14 @@ extension DashboardConfiguration.Email {
 }
 
 extension DashboardConfiguration.Post {
-  /// - Throws: see `PasswordFile`; or it is no address.
+  /// - Throws: see `PasswordFile`; or the file holds no address.
   package func readURL() throws(ConfigurationErrors) -> String {
     if let url { return url }
     let key = "notify.post.url_file"
     let file = urlFile ?? ""
     let url = try PasswordFile.read(file, key: key, what: "address")
     guard url.isWebAddress else {
-      // It is not shown: whoever knows it may post there.
+      // The message does not show the address: whoever knows it may post there.
       throw ConfigurationErrors(
         Complaint("holds no address", hint: "write it like 'https://host/path'"), in: file, key: key
       )
@@ -152,7 +148,7 @@ extension DashboardConfiguration.Post {
     return url
   }
 
-  /// - Throws: see `PasswordFile`; or no header can hold it.
+  /// - Throws: see `PasswordFile`; or the token does not fit into a header of HTTP.
   package func readToken() throws(ConfigurationErrors) -> String? {
     guard let tokenFile else { return nil }
     let key = "notify.post.token_file"
@@ -167,7 +163,7 @@ extension DashboardConfiguration.Post {
 }
 
 extension Format where Value == String {
-  /// Of an account (RFC 5321 4.1.2), with nothing in it that has a meaning to a mail server.
+  /// An e-mail address (RFC 5321 4.1.2) without characters that have a meaning to a mail server.
   fileprivate static let mailAddress = Format { scalar throws(Complaint) in
     let text = try text.read(scalar)
     let parts = text.utf8.split(separator: UInt8(ascii: "@"), omittingEmptySubsequences: false)
@@ -181,7 +177,7 @@ extension Format where Value == String {
     return text
   }
 
-  /// `http` or `https`.
+  /// An address with `http` or `https`.
   fileprivate static let webAddress = Format { scalar throws(Complaint) in
     let text = try text.read(scalar)
     guard text.isWebAddress else {
@@ -193,7 +189,7 @@ extension Format where Value == String {
 }
 
 extension String {
-  /// With a host, without a name or a password in it.
+  /// Whether it is an address of the web with a host, and without a name or a password.
   fileprivate var isWebAddress: Bool {
     guard utf8.allSatisfy({ (0x21...0x7E).contains($0) }),
       let url = URL(string: self, encodingInvalidCharacters: false)

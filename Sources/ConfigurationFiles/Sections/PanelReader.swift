@@ -18,13 +18,13 @@ import Panels
 /// (RFC 6901); without `action` the whole payload is the press.
 struct PanelReader {
   private(set) var panels: [PanelBinding] = []
-  /// What the panels show of the juices.
+  /// The lamps of the panels, which show whether a juice can be had.
   private(set) var lamps: [Display] = []
   private let menu: Menu
   private let maxQuantity: Int
   /// What the kiosk's own topics start with.
   private let base: String
-  /// Where the panels so far listen.
+  /// The topics of the panels that were read so far.
   private var bound: [BoundTopics] = []
 
   /// - Parameter base: what the kiosk's own topics start with.

@@ -18,7 +18,7 @@ extension KioskSettings.Stock {
     let low = Amounts(&section, "low", default: Amounts.low, of: fruits)
     self.init(
       initial: initial.amounts, capacities: capacity.amounts, lowMarks: low.amounts)
-    // Where an amount is wrong, its default contradicts others for no good reason.
+    // An amount that is wrong counts as its default, which may contradict the others: not worth a report.
     guard section.reading.errors.count == soFar else { return }
     for amounts in [initial, low] { amounts.check(atMost: capacity, in: section) }
   }
@@ -30,7 +30,7 @@ extension FruitAmounts {
   }
 }
 
-/// One number for all fruits, or one for each that is named and `default` for the others.
+/// One number for all fruits, or a number for each fruit that is named, and `default` for the others.
 private struct Amounts {
   static let initial = 10
   static let capacity = 100
@@ -44,7 +44,7 @@ private struct Amounts {
 
   let key: String
   let amounts: FruitAmounts
-  /// Where the amount of a fruit is said, by fruit; absent for a default of ours.
+  /// Where the file or a variable gives the amount, by fruit; absent for our own default.
   private var places: [Fruit.ID: ConfigurationError.Place] = [:]
 
   init(
@@ -79,7 +79,7 @@ private struct Amounts {
     self.places = places
   }
 
-  /// Reports what is above the capacity: at the amount, or if that is a default, at the capacity.
+  /// Reports each amount above the capacity: at the amount, or if that is our default, at the capacity.
   func check(atMost capacity: Amounts, in section: Section) {
     var fruits: [Excess: [Fruit.ID]] = [:]
     for (fruit, amount) in amounts {
@@ -88,7 +88,7 @@ private struct Amounts {
       else { continue }
       fruits[Excess(amount: amount, limit: limit, place: place), default: []].append(fruit)
     }
-    // What is said once of several fruits is reported once.
+    // A number that was written once for several fruits is reported once.
     for (excess, fruits) in fruits.sorted(by: { $0.value[0] < $1.value[0] }) {
       let names = fruits.map(\.text).joined(separator: ", ")
       section.reading.report(

@@ -12,11 +12,11 @@ extension KioskConfiguration {
 }
 
 extension KioskConfiguration.Uplink {
-  /// - Parameter isWanted: the file, or the environment, has something of it.
+  /// - Parameter isWanted: whether the file, or the environment, has something of it.
   init?(_ section: inout Section, isWanted: Bool, kiosk: KioskConfiguration.Kiosk) {
     self.init()
     broker.section = "uplink"
-    // Not the name that it has down here: both may be one broker.
+    // Another client id than the kiosk's session has: both may be sessions of one broker.
     broker.clientID = "juice-kiosk-\(kiosk.id)-uplink"
     root = kiosk.root
     let tls = section.section("tls") { KioskConfiguration.TLS(&$0) }

@@ -1,7 +1,7 @@
 import Dispatch
 import Postgres
 
-/// One connection to the archive, which blocks a thread of its own and nobody else's.
+/// One connection to the archive, on a thread of its own: libpq blocks it while it waits.
 actor ArchiveReader {
   private let thread: OwnThread
   private let settings: ChainSettings
@@ -26,7 +26,7 @@ actor ArchiveReader {
       do throws(DatabaseError) { return try ask(connection) } catch {
         guard error.state.isEmpty else { throw error }
         self.connection = nil
-        // Who fails at once was lost before: the server may have been started anew since.
+        // A connection that fails at once was lost earlier, and the server may be there again: open a new one.
         guard ContinuousClock.now - start < .milliseconds(100) else { throw error }
       }
     }
@@ -41,8 +41,8 @@ actor ArchiveReader {
     let connection = try PostgresConnection(
       settings.database, password: settings.password, name: "juice-dashboard",
       patience: settings.timeout)
-    // The server gives a statement up before we give the server up. JIT compilation would take longer than
-    // any of these.
+    // The server gives up a statement before we give up the server. No JIT: to compile a query of ours would
+    // take longer than to run it.
     let limit = max(1, settings.timeout / .milliseconds(1) * 0.9)
     try connection.run(
       """
@@ -54,7 +54,7 @@ actor ArchiveReader {
 }
 
 extension DatabaseError {
-  /// Too many waited before.
+  /// Queries of other pages, which came before, have taken all the time.
   static var late: Self { Self(state: "57014", "there was no time left to ask") }
 }
 

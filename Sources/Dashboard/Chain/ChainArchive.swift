@@ -6,7 +6,7 @@ package struct ChainSettings: Sendable {
   /// A connection string of libpq.
   package var database: String
   package var password: String?
-  /// Whose days it sums up by: a name of the IANA time zone database.
+  /// The archive sums up by the days of this zone of the IANA time zone database.
   package var timeZone: String
   /// For how long a page waits for an answer.
   package var timeout: Duration
@@ -22,19 +22,19 @@ package struct ChainSettings: Sendable {
   }
 }
 
-/// Why the archive does not tell what a page shows.
+/// Why a page is not filled from the archive.
 enum ChainTrouble: Error {
   case database(DatabaseError)
-  /// As many wait for it as can be answered in time.
+  /// As many pages wait already as can be answered in time.
   case busy
 }
 
-/// The archive, as pages ask it: over connections that can only read, on threads of their own. A database
-/// that is slow or gone holds up nobody but those who ask it.
+/// The archive, as pages ask it: over connections that can only read, each on a thread of its own. A
+/// database that is slow or gone delays no page but those that ask it.
 package final class ChainArchive: Sendable {
-  /// So many queries run at once; an archive has other work, too.
+  /// So many queries run at once: the database has other work, too.
   private static let connections = 3
-  /// So many pages wait for each of them at most.
+  /// So many pages wait for each connection at most.
   private static let mostWaiting = 8
 
   let settings: ChainSettings
@@ -47,9 +47,9 @@ package final class ChainArchive: Sendable {
     waiting = Mutex([Int](repeating: 0, count: Self.connections))
   }
 
-  /// Asks for what somebody may see.
+  /// Asks a question for a page.
   ///
-  /// - Parameter user: of a region, sees its kiosks only.
+  /// - Parameter user: sees the page. To a user with a region the archive tells of its kiosks only.
   func ask<Value: Sendable>(
     _ user: User, _ question: @Sendable (ChainQuery) throws(DatabaseError) -> Value
   ) async throws(ChainTrouble) -> Value {

@@ -2,21 +2,21 @@ import JuiceDomain
 import KioskMessages
 import Postgres
 
-/// Two spans of whole days, the later one until yesterday.
+/// Two spans of equally many whole days, one after the other; the later one ends with yesterday.
 struct ChainPeriod: Sendable, Equatable {
-  /// What may be compared.
+  /// How many days a span may have.
   static let lengths = [7, 28]
 
-  /// As PostgreSQL reads it.
+  /// By the clock of the archive.
   let today: CivilDate
   let days: Int
 
   fileprivate func day(before days: Int) -> String { "'\(today)'::date - \(days)" }
 
-  /// Which days these are.
+  /// Holds for the days of both spans.
   fileprivate var condition: String { "day >= \(day(before: 2 * days)) AND day < '\(today)'::date" }
 
-  /// A sum in the later span, and in the earlier one.
+  /// Two columns: the sum over the later span, and the sum over the earlier one.
   fileprivate func sums(_ column: String) -> String {
     """
     coalesce(sum(\(column)) FILTER (WHERE day >= \(day(before: days))), 0),
@@ -25,33 +25,18 @@ struct ChainPeriod: Sendable, Equatable {
   }
 }
 
-/// So many and not more, from one on.
-struct ChainSlice: Sendable {
-  static let length = 100
-
-  /// From 1.
-  let page: Int
-  let pages: Int
-  let count: Int
-
-  /// - Parameter page: as it was asked for.
-  init(page: Int, of count: Int) {
-    self.count = count
-    pages = max(1, (count + Self.length - 1) / Self.length)
-    self.page = min(max(1, page), pages)
-  }
-
-  fileprivate var limit: String { "LIMIT \(Self.length) OFFSET \((page - 1) * Self.length)" }
+extension ListSlice {
+  fileprivate var limit: String { "LIMIT \(Self.length) OFFSET \(start)" }
 }
 
-/// What happens to kiosks that somebody has to see to.
+/// A kind of trouble with kiosks that the archive notices, and that needs somebody.
 enum ChainMatter: String, CaseIterable, Sendable {
   case soldOut = "sold-out"
   case missing, conflicts
   case sharedIDs = "shared-ids"
   case clocks
 
-  /// In rows of kiosk, what, from, to, how much and a time.
+  /// Selects a kiosk, what is wrong there, a first and a last number, an amount and a time.
   fileprivate var view: String {
     switch self {
     case .soldOut:
@@ -96,8 +81,8 @@ extension ChainQuery {
     try count("SELECT count(*) FROM own WHERE kiosk = $2", [kiosk.text]) > 0
   }
 
-  /// Region, kiosks, and how many of them are offline; then two spans of glasses and of orders that were out
-  /// of stock.
+  /// Rows of region, number of kiosks, number of those offline; then glasses, and orders that were out of
+  /// stock, each over both spans.
   func regions(_ period: ChainPeriod) throws(DatabaseError) -> [Row] {
     try rows(
       """
@@ -121,7 +106,7 @@ extension ChainQuery {
       """)
   }
 
-  /// Region, currency, and two spans of takings.
+  /// Rows of region, currency, and takings over both spans.
   func takings(_ period: ChainPeriod) throws(DatabaseError) -> [Row] {
     try rows(
       """
@@ -134,7 +119,7 @@ extension ChainQuery {
       """)
   }
 
-  /// Which kiosks match: part of an id, a name or a place, and a region.
+  /// Kiosks with `$2` in their id, name or place; those of the region `$3`, or of all if it is NULL.
   private static let matching = """
     own WHERE strpos(lower(concat_ws(' ', kiosk, name, place)), lower($2)) > 0
       AND ($3::text IS NULL OR region = $3)
@@ -144,10 +129,10 @@ extension ChainQuery {
     try count("SELECT count(*) FROM \(Self.matching)", [text, region])
   }
 
-  /// Kiosk, region, name, place, whether it is online, since when; then two spans of glasses and of orders
-  /// that were out of stock.
+  /// Rows of kiosk, region, name, place, whether it is online, since when; then glasses, and orders that were
+  /// out of stock, each over both spans.
   func kiosks(
-    matching text: String, in region: String?, _ slice: ChainSlice, _ period: ChainPeriod
+    matching text: String, in region: String?, _ slice: ListSlice, _ period: ChainPeriod
   ) throws(DatabaseError) -> [Row] {
     try rows(
       """
@@ -160,7 +145,7 @@ extension ChainQuery {
       """, [text, region])
   }
 
-  /// The same of one kiosk; `nil` if the user sees none of that id.
+  /// The same for one kiosk, and when it was last heard; `nil` if the user sees no kiosk of that id.
   func kiosk(_ kiosk: KioskID, _ period: ChainPeriod) throws(DatabaseError) -> Row? {
     try rows(
       """
@@ -175,7 +160,7 @@ extension ChainQuery {
     ).first
   }
 
-  /// Kiosk, currency, and two spans of takings, of those that are shown.
+  /// Rows of kiosk, currency, and takings over both spans.
   func takings(
     of kiosks: [KioskID], _ period: ChainPeriod
   ) throws(DatabaseError) -> [Row] {
@@ -187,7 +172,7 @@ extension ChainQuery {
       """, ["{\(kiosks.map(\.text).joined(separator: ","))}"])
   }
 
-  /// Juice, two spans of glasses and two of orders that were out of stock.
+  /// Rows of juice, glasses, and orders that were out of stock, each over both spans.
   func juices(of kiosk: KioskID, _ period: ChainPeriod) throws(DatabaseError) -> [Row] {
     try rows(
       """
@@ -197,7 +182,7 @@ extension ChainQuery {
       """, [kiosk.text])
   }
 
-  /// The last entries that have come: time, status, source, juice, quantity, reason, amount and currency.
+  /// The last entries that have come, in rows of time, status, source, juice, quantity, reason, amount and currency.
   func entries(of kiosk: KioskID) throws(DatabaseError) -> [Row] {
     try rows(
       """
@@ -209,16 +194,16 @@ extension ChainQuery {
       """, [kiosk.text])
   }
 
-  /// - Parameter kiosk: of which; `nil`: of all.
+  /// - Parameter kiosk: `nil`: all.
   func count(of matter: ChainMatter, at kiosk: KioskID? = nil) throws(DatabaseError) -> Int {
     try count(
       "SELECT count(*) FROM own JOIN (\(matter.view)) matter USING (kiosk) \(Self.condition(kiosk))",
       Self.value(kiosk))
   }
 
-  /// Kiosk, region, name, place, what, from, to, how much, when.
+  /// Rows of kiosk, region, name and place; then the other columns of `view`.
   func rows(
-    of matter: ChainMatter, _ slice: ChainSlice, at kiosk: KioskID? = nil
+    of matter: ChainMatter, _ slice: ListSlice, at kiosk: KioskID? = nil
   ) throws(DatabaseError) -> [Row] {
     try rows(
       """

@@ -2,7 +2,7 @@ import JuiceDomain
 import KioskMessages
 import Postgres
 
-/// Asks the archive for what one user may see.
+/// Asks the archive about the kiosks that one user may see.
 struct ChainQuery {
   private let connection: PostgresConnection
   private let region: String?
@@ -14,10 +14,10 @@ struct ChainQuery {
     self.deadline = deadline
   }
 
-  /// The one way to the database. A query knows kiosks by `own (kiosk, region, name, place)`: those of the
-  /// user's region, or all, also those that nobody has listed, whose region is ''.
+  /// Every query runs through here, and takes its kiosks from `own (kiosk, region, name, place)`: those of
+  /// the user's region. A user without one has all kiosks; the region of one that nobody has listed is ''.
   ///
-  /// - Parameter values: from `$2` on.
+  /// - Parameter values: of `$2`, `$3` and so on.
   func rows(_ query: String, _ values: [String?] = []) throws(DatabaseError) -> [Row] {
     guard ContinuousClock.now < deadline else { throw .late }
     let answer = try connection.run(
@@ -48,7 +48,7 @@ struct ChainQuery {
 
     func number(_ column: Int) -> Int { columns[column].flatMap { Int($0) } ?? 0 }
 
-    /// Of milliseconds since 1970.
+    /// From milliseconds since 1970.
     func time(_ column: Int) -> Timestamp? {
       columns[column].flatMap { Int64($0) }.map { Timestamp(milliseconds: $0) }
     }

@@ -1,12 +1,12 @@
-/// What a browser keeps for having logged in: guesses from elsewhere do not shut it out.
+/// A cookie for a browser that has logged in: wrong passwords from elsewhere do not shut it out.
 ///
-/// It is signed with the hash of the user's password, which only the file of users knows. So it holds
-/// over a restart although nothing is kept on disk, and another password ends it.
+/// It is signed with the hash of the user's password. So it holds over a restart although nothing is
+/// kept on disk, and a new password ends it.
 enum DeviceCookie {
   /// In seconds: a year.
   static let life = 365 * 86_400
 
-  /// A browser that several people log in from has one of each.
+  /// A browser that several people use has a cookie of each.
   static func name(for user: User.Name) -> String { "juice_known_\(user)" }
 
   static func make(for user: User) -> String {
@@ -14,9 +14,9 @@ enum DeviceCookie {
     return "\(device).\(seal(of: user).code(for: device))"
   }
 
-  /// What tells this browser from others of the same user; `nil` if it is not one of the user's.
+  /// The token of this browser; `nil` if the cookie is not one of the user's.
   static func device(_ cookie: String?, of user: User) -> String? {
-    // No longer than ours are: both parts are of 256 bits.
+    // Our cookies are two codes of 256 bits: none is longer.
     guard let cookie, cookie.utf8.count <= 128 else { return nil }
     let parts = cookie.split(separator: ".", omittingEmptySubsequences: false).map { String($0) }
     guard parts.count == 2, seal(of: user).isValid(parts[1], for: parts[0]) else { return nil }

@@ -1,14 +1,14 @@
-/// How often somebody has been wrong lately. The memory is a fixed table: whoever makes up names or
-/// addresses fills it no further, and only shares a place in it with others.
+/// Counts wrong passwords by a key, such as a name or an address. The table has a fixed size: keys that
+/// somebody makes up take no more memory, but share a place with others.
 struct FailedLogins {
   typealias Instant = ContinuousClock.Instant
 
-  /// Between two attempts of somebody who has used up the `limit`.
+  /// How far apart attempts have to be once the `limit` is used up.
   static let pause = Duration.seconds(60)
 
   /// So many wrong passwords in a row; one more is allowed after each `pause`.
   let limit: Int
-  /// Until when each place has to wait to be as good as new.
+  /// When the wrong passwords of each place are forgotten.
   private var places: [Instant?]
 
   init(limit: Int, places: Int) {
@@ -16,7 +16,7 @@ struct FailedLogins {
     self.places = Array(repeating: nil, count: places)
   }
 
-  /// How long somebody has to wait before the next attempt; `nil`: not at all.
+  /// How long to wait before the next attempt; `nil`: not at all.
   func wait(for key: String, at now: Instant) -> Duration? {
     guard let clear = places[place(of: key)] else { return nil }
     let wait = clear - now - Self.pause * (limit - 1)
@@ -28,10 +28,10 @@ struct FailedLogins {
     places[place] = max(places[place] ?? now, now) + Self.pause
   }
 
-  /// The attempt that was counted last was right.
+  /// Takes back an attempt that was counted.
   mutating func takeBack(_ key: String) { places[place(of: key)]? -= Self.pause }
 
-  /// The seed of `Hasher` is another in each process: nobody can choose whom to share with.
+  /// `Hasher` has another seed in each process: nobody can make up a key that shares the place of another.
   private func place(of key: String) -> Int {
     var hasher = Hasher()
     hasher.combine(key)

@@ -1,6 +1,6 @@
-/// Makes whoever guesses wait, and not whoever is named.
+/// Makes those who guess passwords wait, but not the users whose passwords they guess.
 ///
-/// A browser that has logged in by a name before is counted by itself, so that no guesses of others
+/// A browser that has logged in by a name before is counted by itself, so that no guesses from elsewhere
 /// shut it out. All others are counted by name and address, by address, and by name: many names do not
 /// help a guesser, nor do many addresses. (OWASP: "Slow Down Online Guessing Attacks with Device
 /// Cookies".)
@@ -11,7 +11,7 @@ struct LoginThrottle {
     /// As it was typed.
     let name: String
     let origin: AddressBlock
-    /// What `DeviceCookie` knows this browser by; `nil`: it has not logged in by this name before.
+    /// The token of its `DeviceCookie`; `nil`: the browser has not logged in by this name before.
     let device: String?
   }
 
@@ -20,7 +20,7 @@ struct LoginThrottle {
   private var origins: FailedLogins
   private var names: FailedLogins
 
-  /// - Parameter places: how many are told apart at the same time, about.
+  /// - Parameter places: about so many names or addresses are told apart at the same time.
   init(places: Int = 4096) {
     devices = FailedLogins(limit: 10, places: places)
     guests = FailedLogins(limit: 10, places: places)
@@ -28,9 +28,9 @@ struct LoginThrottle {
     names = FailedLogins(limit: 100, places: places)
   }
 
-  /// Counts an attempt before it is made, so that those made at the same time count, too.
+  /// Counts an attempt before its password is checked, so that attempts at the same time count, too.
   ///
-  /// - Returns: how long to wait before it may be made; then it is not counted.
+  /// - Returns: `nil` if the password may be checked; otherwise how long to wait, and nothing is counted.
   mutating func begin(_ attempt: Attempt, at now: Instant) -> Duration? {
     let counters = counters(of: attempt)
     let waits = counters.map { counter, key in self[keyPath: counter].wait(for: key, at: now) }
@@ -39,7 +39,7 @@ struct LoginThrottle {
     return nil
   }
 
-  /// The password was right, or has not been looked at.
+  /// Takes back an attempt: its password was right, or was not checked.
   mutating func takeBack(_ attempt: Attempt) {
     for (counter, key) in counters(of: attempt) { self[keyPath: counter].takeBack(key) }
   }

@@ -7,9 +7,9 @@ final class PasswordDoor: Sendable {
   private let users: UserFile
   private let throttle = Mutex(LoginThrottle())
   private let strangers = PasswordQueue(label: "passwords of strangers")
-  /// Strangers keep nobody waiting who has been here before.
+  /// A queue of its own: strangers keep no browser waiting that has logged in before.
   private let known = PasswordQueue(label: "passwords of known browsers")
-  /// For names that nobody has: they take as long as the others.
+  /// Is checked for names that no user has: they take as long as the others.
   private let nobody: PasswordHash
 
   init(users: UserFile, cost: PasswordHash.Cost) {
@@ -19,7 +19,7 @@ final class PasswordDoor: Sendable {
 
   /// - Parameter deviceCookie: the browser's cookie of that name, if it has one.
   /// - Returns: `nil` if the name or the password is wrong.
-  /// - Throws: `Refusal.tooManyLogins` or `.busy`, or what is wrong with the file of users.
+  /// - Throws: `Refusal.tooManyLogins` or `.busy`, or `UserFileError`.
   func user(
     name: String, password: String, from origin: AddressBlock, at now: ContinuousClock.Instant,
     deviceCookie: (String) -> String?

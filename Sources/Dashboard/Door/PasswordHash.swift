@@ -1,10 +1,10 @@
 import CLibcrypto
 import Foundation
 
-/// A password as it may be kept: scrypt with a salt of its own (RFC 7914), in one word:
+/// A password as it is kept: scrypt with a salt of its own (RFC 7914), in one word:
 /// `scrypt:32768:8:3:<salt>:<key>`.
 package struct PasswordHash: Sendable, Hashable, CustomStringConvertible {
-  /// What one guess takes: 128 * `rounds` * `blockSize` bytes, and time for each of `parallelism`.
+  /// What one guess costs: 128 * `rounds` * `blockSize` bytes, and time for each of `parallelism`.
   package struct Cost: Sendable, Hashable {
     let rounds: Int
     let blockSize: Int
@@ -33,7 +33,7 @@ package struct PasswordHash: Sendable, Hashable, CustomStringConvertible {
     self.init(cost: cost, salt: salt, key: try cost.key(of: password, salt: salt))
   }
 
-  /// What no password matches, and takes as long to find out.
+  /// A hash that no password matches; to find that out takes as long as with any other.
   static func ofNothing(cost: Cost) -> Self {
     Self(cost: cost, salt: random(16), key: random(keySize))
   }
@@ -42,7 +42,7 @@ package struct PasswordHash: Sendable, Hashable, CustomStringConvertible {
     (0..<count).map { _ in UInt8.random(in: .min ... .max) }
   }
 
-  /// Whether it is the password of this hash; the time tells nothing about how much of it is right.
+  /// Whether the password is right. The time that it takes does not tell how much of it is.
   package func matches(_ password: String) -> Bool {
     guard password.utf8.count <= Self.maximumPassword,
       let other = try? cost.key(of: password, salt: salt)
@@ -79,7 +79,7 @@ package struct PasswordHashError: Error, CustomStringConvertible {
 
 extension PasswordHash.Cost {
   fileprivate func key(of password: String, salt: [UInt8]) throws(PasswordHashError) -> [UInt8] {
-    // What libcrypto counts itself; above 32 MiB it asks for a word.
+    // The memory as libcrypto counts it, which refuses to take more than 32 MiB without such a number.
     let memory = 128 * blockSize * (rounds + parallelism + 2)
     let password = Array(password.utf8)
     var key = [UInt8](repeating: 0, count: PasswordHash.keySize)

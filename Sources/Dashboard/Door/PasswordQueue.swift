@@ -1,9 +1,9 @@
 import Dispatch
 import Synchronization
 
-/// Hashes passwords one after the other, on a thread of its own: the others go on serving pages.
+/// Hashes passwords one after the other, on a thread of its own: other threads go on serving pages.
 final class PasswordQueue: Sendable {
-  /// So many may wait. The last one waits for some seconds; nobody waits for longer.
+  /// So many passwords may wait. The last one waits for some seconds.
   static let limit = 16
 
   private let thread: DispatchQueue

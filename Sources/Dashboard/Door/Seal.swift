@@ -1,12 +1,11 @@
 import CLibcrypto
 import Foundation
 
-/// Codes that only who has the key can make: HMAC with SHA-256 (RFC 2104), as they stand in cookies
-/// and forms.
+/// Codes for cookies and forms that nobody can make without the key: HMAC with SHA-256 (RFC 2104).
 struct Seal: Sendable {
   private let key: [UInt8]
 
-  /// With a key that nobody else has.
+  /// With a random key.
   init() { key = Self.random() }
 
   init(key: [UInt8]) { self.key = key }
@@ -15,7 +14,7 @@ struct Seal: Sendable {
     let text = Array(text.utf8)
     var code = [UInt8](repeating: 0, count: Int(SHA256_DIGEST_LENGTH))
     guard HMAC(EVP_sha256(), key, Int32(key.count), text, text.count, &code, nil) != nil else {
-      // There is no memory left: a code that is nobody's.
+      // There is no memory left: this code matches no text.
       return Self.makeToken()
     }
     return Self.word(code)
@@ -32,7 +31,7 @@ struct Seal: Sendable {
 
   private static func random() -> [UInt8] { (0..<32).map { _ in UInt8.random(in: .min ... .max) } }
 
-  /// Good for a cookie and for a form as it is (RFC 4648, 5, without padding).
+  /// Base64 that a cookie and a form take as it is (RFC 4648, 5, without padding).
   private static func word(_ bytes: [UInt8]) -> String {
     Data(bytes).base64EncodedString().filter { $0 != "=" }
       .replacing("+", with: "-").replacing("/", with: "_")

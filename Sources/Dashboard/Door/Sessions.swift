@@ -1,7 +1,7 @@
 import Synchronization
 
-/// Who is logged in. A session is known by a random token in a cookie, ends by itself, and with the
-/// process.
+/// Who is logged in. A session is known by a random token in a cookie; it ends after its `life`, and with
+/// the process.
 final class Sessions: Sendable {
   typealias Instant = ContinuousClock.Instant
 
@@ -12,7 +12,7 @@ final class Sessions: Sendable {
 
   /// How long a session lasts.
   static let life = Duration.seconds(12 * 3600)
-  /// The oldest end when there are more.
+  /// So many sessions are kept at most: one more ends the oldest.
   static let maximum = 1_000
 
   private let sessions = Mutex<[String: Session]>([:])
@@ -49,8 +49,8 @@ final class Sessions: Sendable {
     sessions.withLock { $0[token] = nil }
   }
 
-  /// What a form must bring back to show that it is ours, from a browser with this token. A browser
-  /// that is not logged in has a token too, which is nobody's session.
+  /// What a form must bring back to show that it is on a page of ours, in the browser with this token. A
+  /// browser that is not logged in has a token, too, of no session.
   func proof(for token: String) -> String { seal.code(for: token) }
 
   func isValid(proof: String, for token: String) -> Bool { seal.isValid(proof, for: token) }

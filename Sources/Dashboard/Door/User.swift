@@ -15,7 +15,7 @@ package struct User: Sendable, Hashable {
   package let name: Name
   package let role: Role
   package let password: PasswordHash
-  /// The only one whose kiosks the user sees, by the archive's list; `nil`: all.
+  /// The user sees the kiosks of this region only, by the archive's list; `nil`: all kiosks.
   package let region: String?
 
   package init(name: Name, role: Role, password: PasswordHash, region: String? = nil) {

@@ -6,7 +6,7 @@ package import MessageBroker
 import ServiceLifecycle
 import Synchronization
 
-/// The connection to the kiosks: keeps the fleet as they tell it, and carries commands to them.
+/// The connection to the kiosks: takes in what they tell, and carries commands to them.
 package final class KioskLink: Service {
   fileprivate struct Key: Hashable {
     let topic: String
@@ -26,7 +26,7 @@ package final class KioskLink: Service {
     var calls = 0
   }
 
-  /// The panel under which the virtual one presses; `restock`, `service` and `job` go by the user's name.
+  /// The source of orders from the virtual panel. All other commands have the user's name.
   package static let virtualPanel = Source(kind: .order, name: "virtual")
 
   private let broker: any BrokerClient
@@ -38,7 +38,7 @@ package final class KioskLink: Service {
   let updates = LiveUpdates()
 
   /// - Parameters:
-  ///   - root: what the topics of the kiosks start with.
+  ///   - root: the topics of all kiosks start with it.
   ///   - patience: how long a command waits for its result.
   package init(
     broker: any BrokerClient, root: String, now: @escaping @Sendable () -> Timestamp,
@@ -54,7 +54,7 @@ package final class KioskLink: Service {
 
   package var fleet: KioskFleet { state.withLock { $0.fleet } }
 
-  /// What stands between the dashboard and its broker; `nil` if nothing does.
+  /// Why there is no connection to the broker; `nil` if there is one.
   var trouble: String? {
     state.withLock { state in
       state.isOnline ? nil : state.offline?.description ?? "the broker has not answered yet"

@@ -3,9 +3,9 @@ import JuiceDomain
 import ServiceLifecycle
 import Synchronization
 
-/// Tells open pages that what they show has changed.
+/// Tells open pages when something on them has changed.
 final class LiveUpdates: Service {
-  /// What a page shows.
+  /// The changes that a page waits for.
   enum Interest: Sendable, Hashable {
     case fleet
     case kiosk(KioskID)
@@ -23,8 +23,8 @@ final class LiveUpdates: Service {
 
   private let state = Mutex(State())
 
-  /// - Returns: a signal after each change, several at once counting as one; `nil` if there are too
-  ///   many already. It ends with the process, or when its task is cancelled.
+  /// - Returns: a signal after each change, several at once counting as one; `nil` if too many pages
+  ///   are open already. It ends with the process, or when its task is cancelled.
   func subscribe(to interest: Interest) -> AsyncStream<Void>? {
     let (signals, signal) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
     let number: Int? = state.withLock { state in
@@ -35,12 +35,10 @@ final class LiveUpdates: Service {
     }
     guard let number else { return nil }
     signal.onTermination = { [self] _ in state.withLock { $0.pages[number] = nil } }
-    // What happened before it listened.
+    // The page may have missed changes before it listened.
     signal.yield()
     return signals
   }
-
-  var count: Int { state.withLock { $0.pages.count } }
 
   func changed(_ kiosks: Set<KioskID>) {
     signal { interest in
@@ -56,8 +54,8 @@ final class LiveUpdates: Service {
 
   func everythingChanged() { signal { _ in true } }
 
-  /// Signals now and then even if nothing has changed: times go on, a proxy that hears nothing hangs
-  /// up, and who has been logged out is told. In the end it ends the updates of every page.
+  /// Signals now and then even if nothing has changed: times on a page go on, a proxy closes a silent
+  /// connection, and a page has to end when its user was logged out. On shutdown all updates end.
   func run() async {
     await cancelWhenGracefulShutdown {
       while (try? await Task.sleep(for: .seconds(15))) != nil { self.everythingChanged() }

@@ -15,7 +15,7 @@ package struct Notice: Hashable, Sendable, Identifiable {
   }
 }
 
-// How it is kept.
+// As JSON, for the disk.
 extension Notice {
   func write(to json: inout JSONWriter) {
     json.member("id", id)

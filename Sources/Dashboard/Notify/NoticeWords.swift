@@ -2,13 +2,13 @@ import Fleet
 package import JuiceDomain
 package import KioskMessages
 
-/// Says in words what begins and what is over.
+/// Puts into words which troubles begin and which are over.
 package struct NoticeWords: Sendable {
   private let language: Language
-  /// Where the pages are, without a slash at the end.
+  /// The address of the dashboard, without a slash at the end.
   private let link: String
 
-  /// So many are told of in one message.
+  /// So many troubles are told in one message; the others are counted.
   private static let limit = 40
   /// In Unicode scalars; what kiosks say of themselves may be long.
   private static let maximumName = 80
@@ -36,7 +36,7 @@ package struct NoticeWords: Sendable {
     return Notice(at: now, subject: language("Test", "시험"), text: "\(text)\n\(link)/")
   }
 
-  /// As it is said when it is sent, which may be later.
+  /// A message as it is sent: one that comes late says how old it is.
   func atLast(_ notice: Notice, at now: Timestamp) -> Notice {
     let minutes = notice.at.minutes(until: now)
     guard minutes >= 5 else { return notice }
@@ -82,7 +82,7 @@ package struct NoticeWords: Sendable {
     }
   }
 
-  /// How long it is there, or was.
+  /// How long the trouble has lasted.
   private func length(of news: TroubleWatch.News, at now: Timestamp) -> String {
     let minutes = news.since.minutes(until: now)
     guard minutes > 0 else { return "" }
@@ -101,7 +101,7 @@ package struct NoticeWords: Sendable {
     }
   }
 
-  /// One line, without what steers a terminal or the direction of a text.
+  /// In one line, without characters that steer a terminal or the direction of a text.
   private func shown(_ text: String) -> String {
     let shown = text.unicodeScalars.prefix(Self.maximumName).map {
       scalar -> Unicode.Scalar in

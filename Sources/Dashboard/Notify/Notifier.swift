@@ -7,14 +7,14 @@ package import Logging
 import ServiceLifecycle
 package import StateFiles
 
-/// Tells people what begins in the fleet and what is over.
+/// Tells people which troubles of the fleet begin and which are over.
 ///
-/// What is to be told is on the disk before anybody is told it, and stays there until he was: a process
-/// that is killed in between tells it once more, with the same id, and never forgets it.
+/// A message is on the disk before it is sent, and stays there until all receivers have it: a process that
+/// is killed in between sends it once more, with the same id, and never forgets it.
 package actor Notifier: Service {
-  /// Somebody who is told, by one way.
+  /// A mailbox, or an address for HTTP.
   package struct Receiver: Sendable {
-    /// Unlike that of any other.
+    /// No other receiver has the same.
     package let name: String
     package let send: @Sendable (Notice) async -> Outcome
 
@@ -25,14 +25,14 @@ package actor Notifier: Service {
 
   package enum Outcome: Sendable {
     case delivered
-    /// This message is not taken; another may be.
+    /// The receiver does not take this message, but may take others.
     case refused(String)
-    /// Nothing is taken now.
+    /// The receiver takes no message now.
     case failed(String)
   }
 
   private static let file = "troubles.json"
-  /// 10,000 troubles and 100 messages take a half of it.
+  /// 10,000 troubles and 100 messages take half of it.
   private static let maximumSize = 8 << 20
 
   private let link: KioskLink
@@ -41,13 +41,13 @@ package actor Notifier: Service {
   private let rules: TroubleWatch.Rules
   private let folder: StateFolder
   private let logger: Logger
-  /// Where the state is written: an fsync holds up whoever makes it.
+  /// The state is written here: an fsync blocks its thread.
   private let disk = DispatchQueue(label: "troubles")
   private let signals: [(new: AsyncStream<Void>, signal: AsyncStream<Void>.Continuation)]
 
   private var watch: TroubleWatch
   private var outbox: Outbox
-  /// Whether the disk has it, or is about to.
+  /// Whether the state is on the disk, or is being written.
   private var isKept = true
   private var writes = 0
   /// What is wrong with the disk or a receiver, by name; it is logged once.
@@ -108,7 +108,7 @@ package actor Notifier: Service {
   }
 
   private func deliver(to receiver: Receiver, at new: AsyncStream<Void>) async {
-    // What an earlier process has left, too, waits for the end of the first minute.
+    // Messages of an earlier process wait for the end of the first minute, too.
     guard (try? await Task.sleep(for: rules.quiet)) != nil else { return }
     var pause = rules.quiet / 4
     repeat {
@@ -142,14 +142,14 @@ package actor Notifier: Service {
     return refused.isEmpty
   }
 
-  /// Returns when the state is on the disk, as it was when this was called at least; or cannot be.
+  /// Returns when the state of this moment, or a later one, is on the disk, or when writing it has failed.
   private func keep() async {
     guard !isKept || writes > 0 else { return }
     let data = isKept ? nil : Self.payload(watch, outbox)
     isKept = true
     writes += 1
     let error = await withCheckedContinuation { continuation in
-      // One after the other: what was begun earlier is done by then.
+      // The queue is serial: all earlier writes have ended by then.
       disk.async { [folder] in
         do throws(StateError) {
           if let data { try folder.write(Self.file, data) }
@@ -164,7 +164,7 @@ package actor Notifier: Service {
     if data != nil { complain(error?.description, about: "what was told cannot be kept") }
   }
 
-  /// - Parameter problem: `nil`: there is none any more.
+  /// - Parameter problem: `nil`: it works again.
   private func complain(_ problem: String?, about name: String) {
     guard complaints[name] != problem else { return }
     complaints[name] = problem

@@ -1,17 +1,17 @@
 import KioskMessages
 
-/// The messages that were not delivered yet, the oldest first, and to whom.
+/// The messages that are still to be delivered, the oldest first, each with its receivers.
 struct Outbox: Sendable, Equatable {
-  /// So many are kept at most.
+  /// So many messages are kept at most.
   static let limit = 100
-  /// What could not be delivered for so long is given up.
+  /// A message that could not be delivered for so long is given up.
   static let patience = Duration.seconds(24 * 3600)
 
   private var entries: [Entry] = []
 
   private struct Entry: Hashable {
     let notice: Notice
-    /// Names.
+    /// The names of the receivers that still have to get it.
     var receivers: [String]
   }
 
@@ -19,7 +19,7 @@ struct Outbox: Sendable, Equatable {
 
   var count: Int { entries.count }
 
-  /// - Returns: whether another had to give way.
+  /// - Returns: whether the oldest message had to go.
   mutating func put(_ notice: Notice, for receivers: [String]) -> Bool {
     entries.append(Entry(notice: notice, receivers: receivers))
     guard entries.count > Self.limit else { return false }
@@ -27,7 +27,7 @@ struct Outbox: Sendable, Equatable {
     return true
   }
 
-  /// The oldest for a receiver, but those that he has refused.
+  /// The receiver's oldest message, leaving out the refused ones.
   func next(for receiver: String, except refused: Set<Notice.ID> = []) -> Notice? {
     entries.first { $0.receivers.contains(receiver) && !refused.contains($0.notice.id) }?.notice
   }
@@ -38,7 +38,7 @@ struct Outbox: Sendable, Equatable {
     if entries[index].receivers.isEmpty { entries.remove(at: index) }
   }
 
-  /// - Returns: how many were given up.
+  /// - Returns: how many messages were given up.
   mutating func giveUp(at now: Timestamp) -> Int {
     let before = entries.count
     entries.removeAll { now.since($0.notice.at) >= Self.patience }
@@ -46,7 +46,7 @@ struct Outbox: Sendable, Equatable {
   }
 }
 
-// How it is kept.
+// As JSON, for the disk.
 extension Outbox {
   func write(to json: inout JSONWriter) {
     json.member("messages", entries) { json, entry in
@@ -55,7 +55,7 @@ extension Outbox {
     }
   }
 
-  /// What cannot be read, and who is not told any more, is left out.
+  /// Leaves out messages that cannot be read, and receivers that are not in `receivers` any more.
   init(_ json: JSON, receivers: [String]) {
     entries = (json.elements("messages") ?? []).prefix(Self.limit).compactMap { entry in
       let to = (entry.elements("to") ?? []).compactMap { to in

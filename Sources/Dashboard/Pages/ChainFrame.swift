@@ -3,7 +3,7 @@ import JuiceDomain
 import KioskMessages
 import Postgres
 
-/// What all pages of the chain have around them: where one is, and the two spans that are compared.
+/// The frame of every page of the chain, and the parts that several of them have.
 struct ChainFrame {
   enum Tab: Hashable {
     case regions, kiosks
@@ -56,7 +56,7 @@ struct ChainFrame {
         """, status: status, isFull: true)
   }
 
-  /// Why there is nothing else to be seen.
+  /// Says why the archive does not answer.
   func page(_ trouble: ChainTrouble) -> Page {
     let text =
       switch trouble {
@@ -75,14 +75,14 @@ struct ChainFrame {
       }
     return page(
       """
-      <p class="notice bad" role="alert">\(text)</p>
+      \(HTML.notice(.bad, text))
       <p><a class="button" href="\(visit.place)">\(language("Try again", "다시 시도"))</a></p>
       """, status: .serviceUnavailable)
   }
 
   // MARK: Parts
 
-  /// Which spans are compared, and the other choice.
+  /// How long the compared spans are, and links to the other lengths.
   func choice(_ period: ChainPeriod, _ address: (Int) -> String) -> HTML {
     let links: [HTML] = ChainPeriod.lengths.map { days in
       let name = language("\(days) days", "\(days)일")
@@ -96,29 +96,14 @@ struct ChainFrame {
     return "<div class=\"pages span\"><span class=\"muted\">\(text)</span> \(links)</div>"
   }
 
-  /// Where other hundreds are.
-  func links(_ slice: ChainSlice, _ address: (Int) -> String) -> HTML {
-    guard slice.pages > 1 else { return .empty }
-    // The first, the last, and those around: a chain has a hundred pages.
-    let shown = (1...slice.pages).filter {
-      $0 == 1 || $0 == slice.pages || abs($0 - slice.page) <= 3
-    }
-    let links: [HTML] = shown.map { page in
-      page == slice.page
-        ? "<strong aria-current=\"page\">\(page)</strong> "
-        : "<a id=\"page-\(page)\" href=\"\(address(page))\">\(page)</a> "
-    }
-    return "<nav class=\"pages\" aria-label=\"\(language("Pages", "페이지"))\">\(links)</nav>"
-  }
-
   /// `12 +20%`
   ///
-  /// - Parameter isGood: that it grows.
+  /// - Parameter isGood: whether growth is good.
   func change(_ now: Int, _ before: Int, isGood: Bool = true) -> HTML {
     "<td>\(now) \(trend(Double(now), Double(before), isGood))</td>"
   }
 
-  /// Amounts of a column and of the one behind it, by the currency before them.
+  /// A cell with a line for each currency, which is in column 1, with the takings of both spans behind it.
   func money(_ rows: [ChainQuery.Row]) -> HTML {
     let amounts: [HTML] = rows.map { row in
       """
@@ -131,13 +116,13 @@ struct ChainFrame {
 
   private func trend(_ now: Double, _ before: Double, _ isGood: Bool) -> HTML {
     guard before > 0 else { return .empty }
-    let percent = Int(((now - before) / before * 100).rounded().clamped(to: -100...9999))
+    let percent = Int(min(max(-100, ((now - before) / before * 100).rounded()), 9999))
     if percent == 0 { return "<span class=\"trend\">±0%</span>" }
     let style: HTML = (percent > 0) == isGood ? "good" : "bad"
     return "<span class=\"trend \(style)\">\(percent > 0 ? "+" : "−")\(abs(percent))%</span>"
   }
 
-  /// A kiosk by its name, and where it stands.
+  /// Heads the row of a kiosk: its name, its id and its place.
   func name(_ id: KioskID, _ name: String?, place: String?) -> HTML {
     let place: HTML? = place.map { " <span class=\"muted\">\($0)</span>" }
     let name: HTML = name.map { "\($0) <span class=\"muted\">\(id)</span>" } ?? "\(id)"
@@ -158,16 +143,8 @@ struct ChainFrame {
   }
 
   func table(_ heads: [String], _ rows: [HTML]) -> HTML {
-    let heads: [HTML] = heads.map { "<th scope=\"col\">\($0)</th>\n" }
-    return """
-      <div class="card wide" tabindex="0"><table class="review chain"><thead><tr>\(heads)</tr></thead>
-      <tbody>\(rows)</tbody></table></div>
-      """
-  }
-}
-
-extension Comparable {
-  fileprivate func clamped(to limits: ClosedRange<Self>) -> Self {
-    min(max(self, limits.lowerBound), limits.upperBound)
+    """
+    <div class="card wide" tabindex="0">\(HTML.table(heads, rows, style: "review chain"))</div>
+    """
   }
 }

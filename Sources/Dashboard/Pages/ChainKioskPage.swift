@@ -11,7 +11,7 @@ struct ChainKioskPage {
   let juices: [ChainQuery.Row]
   let entries: [ChainQuery.Row]
   let matters: [(matter: ChainMatter, rows: [ChainQuery.Row])]
-  /// The dashboard's broker tells of it, too.
+  /// The dashboard hears the kiosk itself, and has its live pages.
   let isLive: Bool
 
   private var language: Language { frame.language }

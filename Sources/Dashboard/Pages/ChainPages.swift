@@ -8,7 +8,7 @@ struct ChainRegionsPage {
   let regions: [ChainQuery.Row]
   let takings: [ChainQuery.Row]
   let glassesToday: Int
-  /// How many there are of each.
+  /// How many troubles there are of each kind.
   let matters: [ChainMatter: Int]
 
   private var language: Language { frame.language }
@@ -55,9 +55,7 @@ struct ChainRegionsPage {
           matter == .soldOut ? "bad" : "warn"
         )
       }
-    return counts.map { name, count, style in
-      "<div class=\"tile \(count > 0 ? style : .empty)\"><dt>\(name)</dt><dd>\(count)</dd></div>\n"
-    }
+    return counts.map { name, count, style in .tile(name, count, style) }
   }
 }
 
@@ -68,7 +66,7 @@ struct ChainKiosksPage {
   let filter: String
   /// `nil`: all.
   let region: String?
-  let slice: ChainSlice
+  let slice: ListSlice
   let kiosks: [ChainQuery.Row]
   let takings: [ChainQuery.Row]
 
@@ -99,7 +97,6 @@ struct ChainKiosksPage {
       language("Orders out of stock", "품절로 못 받은 주문"),
     ]
     let find = language("Find", "찾기")
-    let kept: HTML? = region.map { "<input type=\"hidden\" name=\"region\" value=\"\($0)\">" }
     let chosen: HTML? = region.map { name in
       """
       <p>\(language("Region", "지역")): <b>\(frame.region(name))</b> ·
@@ -108,7 +105,8 @@ struct ChainKiosksPage {
     }
     return frame.page(
       """
-      <form class="filter" role="search">\(kept)<input type="hidden" name="days" value="\(period.days)">
+      <form class="filter" role="search">
+      \(region.map { HTML.hidden("region", $0) })\(HTML.hidden("days", "\(period.days)"))
       <input type="search" name="q" value="\(filter)" maxlength="100" aria-label="\(find)" \
       placeholder="\(language("Id, name, place", "아이디, 이름, 위치"))">
       <button>\(find)</button>
@@ -116,16 +114,16 @@ struct ChainKiosksPage {
       \(chosen)\(frame.choice(period) { Self.address(filter: filter, region: region, days: $0) })
       <p class="muted" id="count">\(language("\(slice.count) kiosks", "키오스크 \(slice.count)개"))</p>
       \(rows.isEmpty ? "<p class=\"empty\">\(language("No kiosk matches.", "찾는 키오스크가 없어요."))</p>" : frame.table(heads, rows))
-      \(frame.links(slice) { Self.address(filter: filter, region: region, days: period.days, page: $0) })
+      \(slice.links(language) { Self.address(filter: filter, region: region, days: period.days, page: $0) })
       """)
   }
 }
 
-/// What is sold out, missing, in conflict, or off its time, a hundred at a time.
+/// All troubles of one kind, a hundred at a time.
 struct ChainMatterPage {
   let frame: ChainFrame
   let matter: ChainMatter
-  let slice: ChainSlice
+  let slice: ListSlice
   let rows: [ChainQuery.Row]
 
   func page() -> Page {
@@ -135,17 +133,17 @@ struct ChainMatterPage {
       <p class="muted">\(list.explanation)</p>
       <p class="muted" id="count">\(frame.language("\(slice.count) in all", "모두 \(slice.count)건"))</p>
       \(list.html)
-      \(frame.links(slice) { "/chain/\(matter.rawValue)?page=\($0)" })
+      \(slice.links(frame.language) { "/chain/\(matter.rawValue)?page=\($0)" })
       """)
   }
 }
 
-/// The rows of it.
+/// The table of troubles of one kind.
 struct ChainMatterList {
   let frame: ChainFrame
   let matter: ChainMatter
   let rows: [ChainQuery.Row]
-  /// Leaves out which kiosk it is.
+  /// All are of one kiosk, which the rows then do not name.
   var isOfOne = false
 
   private var language: Language { frame.language }
@@ -219,7 +217,7 @@ struct ChainMatterList {
         """
       case .sharedIDs: "<td>\(row[4])</td><td>\(time)</td>"
       case .clocks:
-        // With the year.
+        // A clock may be years ahead: the time has its year.
         "<td>\(language.length(ofMinutes: row.number(7) / 60))</td><td>\(row.time(8)?.description ?? "")</td>"
       }
     return "<tr>\(kiosk)\(facts)</tr>\n"

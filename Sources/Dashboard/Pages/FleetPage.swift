@@ -4,19 +4,16 @@ import KioskMessages
 
 /// Every kiosk, the most urgent first.
 struct FleetPage {
-  /// More are on further pages: what is on one screen has to stay quick.
-  static let kiosksPerPage = 100
-
   let fleet: KioskFleet
   let trouble: String?
   let now: Timestamp
   let language: Language
-  /// What is looked for.
+  /// The text to find.
   var filter = ""
   /// From 1.
   var number = 1
 
-  /// As a query.
+  /// The path, with the filter and the page in its query.
   static func address(_ path: String, filter: String, number: Int) -> String {
     "\(path)?q=\(filter.percentEncoded)&page=\(number)"
   }
@@ -47,27 +44,22 @@ struct FleetPage {
 
   private var count: LivePart {
     let count = fleet.count
-    func tile(_ name: String, _ number: Int, _ style: HTML) -> HTML {
-      "<div class=\"tile \(number > 0 ? style : .empty)\"><dt>\(name)</dt><dd>\(number)</dd></div>"
-    }
-    return LivePart(
-      "count", tag: "dl", class: "tiles",
-      """
-      \(tile(language("Kiosks", "키오스크"), count.kiosks, ""))
-      \(tile(language("Offline", "오프라인"), count.offline, "bad"))
-      \(count.withMachines + count.inNeed > 0
-        ? tile(language("Needs somebody", "확인 필요"), count.inNeed, "bad") : .empty)
-      \(tile(language("Out of a fruit", "과일 품절"), count.out, "bad"))
-      \(tile(language("Low", "부족"), count.low, "warn"))
-      \(tile(language("Sold today", "오늘 판매"), count.soldToday, ""))
-      """)
+    let needs = HTML.tile(language("Needs somebody", "확인 필요"), count.inNeed, "bad")
+    let tiles: [HTML] = [
+      .tile(language("Kiosks", "키오스크"), count.kiosks, ""),
+      .tile(language("Offline", "오프라인"), count.offline, "bad"),
+      count.withMachines + count.inNeed > 0 ? needs : .empty,
+      .tile(language("Out of a fruit", "과일 품절"), count.out, "bad"),
+      .tile(language("Low", "부족"), count.low, "warn"),
+      .tile(language("Sold today", "오늘 판매"), count.soldToday, ""),
+    ]
+    return LivePart("count", tag: "dl", class: "tiles", "\(tiles)")
   }
 
   private var list: LivePart {
     let kiosks = fleet.byUrgency(matching: filter, in: language)
-    let pages = max(1, (kiosks.count + Self.kiosksPerPage - 1) / Self.kiosksPerPage)
-    let number = min(max(1, number), pages)
-    let shown = kiosks.dropFirst((number - 1) * Self.kiosksPerPage).prefix(Self.kiosksPerPage)
+    let slice = ListSlice(page: number, of: kiosks.count)
+    let shown = kiosks.dropFirst(slice.start).prefix(ListSlice.length)
     if shown.isEmpty {
       let text =
         filter.isEmpty
@@ -87,11 +79,11 @@ struct FleetPage {
       """
       \(heads(columns))
       <ul class="kiosks">
-      \(rows)</ul>\(pages > 1 ? links(number, of: pages) : .empty)
+      \(rows)</ul>\(slice.links(language) { Self.address("/", filter: filter, number: $0) })
       """)
   }
 
-  /// For the eye: each row says it, too.
+  /// Hidden from screen readers: each row names its values itself.
   private func heads(_ columns: [Fruit]) -> HTML {
     let fruits: [HTML] = columns.map { "<span>\($0.name[language])</span>" }
     return """
@@ -99,16 +91,5 @@ struct FleetPage {
       <span>\(language("State", "상태"))</span><span class="shelf">\(fruits)</span>
       <span>\(language("Next out", "다음 품절"))</span><span>\(language("Sold today", "오늘 판매"))</span></div>
       """
-  }
-
-  private func links(_ number: Int, of pages: Int) -> HTML {
-    let others: [HTML] = (1...pages).map { page in
-      page == number
-        ? "<strong aria-current=\"page\">\(page)</strong> "
-        : """
-        <a id="page-\(page)" href="\(Self.address("/", filter: filter, number: page))">\(page)</a>\u{20}
-        """
-    }
-    return "<nav class=\"pages\" aria-label=\"\(language("Pages", "페이지"))\">\(others)</nav>"
   }
 }

@@ -1,7 +1,7 @@
 import JuiceDomain
 
-/// Markup. Only what stands as a literal in the source is taken as it is: every value that is
-/// interpolated is escaped, unless it is `HTML` itself.
+/// Markup. Only literals in the source are taken as they are: every value that is interpolated is escaped,
+/// unless it is `HTML` itself.
 struct HTML: Sendable, Hashable {
   private(set) var text: String
 
@@ -31,7 +31,7 @@ extension HTML: ExpressibleByStringInterpolation {
 
     mutating func appendInterpolation(_ html: HTML) { text += html.text }
 
-    /// Nothing, if there is none.
+    /// `nil` adds nothing.
     mutating func appendInterpolation(_ html: HTML?) {
       if let html { text += html.text }
     }

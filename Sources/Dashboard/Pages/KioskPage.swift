@@ -2,13 +2,13 @@ import Fleet
 import JuiceDomain
 import KioskMessages
 
-/// One kiosk: what is there, what sells, who has restocked, and how to restock.
+/// One kiosk: its stock, orders, sales and history, and the forms that restock, open and close it.
 struct KioskPage {
   let kiosk: KioskState
   let trouble: String?
   let now: Timestamp
   let visit: PageContext
-  /// What whoever comes is to restock; the first has the focus.
+  /// The fruits that the visitor came to restock; the first has the focus.
   var wanted: [Fruit.ID] = []
 
   var language: Language { visit.language }
@@ -91,8 +91,7 @@ struct KioskPage {
   private var serviceForm: HTML {
     """
     <form method="post" action="/kiosks/\(kiosk.id)/service">
-    <input type="hidden" name="proof" value="\(visit.proof)">
-    <input type="hidden" name="id" value="\(CommandID.random)">
+    \(visit.fields(id: .random))
     \(service.html)
     </form>
     """
@@ -104,7 +103,7 @@ struct KioskPage {
     return LivePart(
       "service", tag: "span",
       """
-      <input type="hidden" name="service" value="\(isClosed ? "open" : "closed")">
+      \(HTML.hidden("service", isClosed ? "open" : "closed"))
       <button>\(isClosed ? language("Open the kiosk", "영업 시작") : language("Close the kiosk", "영업 종료"))</button>
       """)
   }
@@ -167,7 +166,7 @@ struct KioskPage {
       """
   }
 
-  /// Leads to the restock.
+  /// Links to the restock of the missing fruits.
   private func outOfStock(_ order: Order, _ missing: FruitAmounts, _ entry: LedgerEntry) -> HTML {
     let text: HTML = "\(juice(order)) · \(language("out of stock", "재료 부족"))"
     let fruits = kiosk.known(missing)

@@ -6,7 +6,7 @@ import KioskMessages
 struct KioskRow {
   /// So many fruits have columns of their own at most.
   static let mostColumns = 10
-  /// So many fruits of a kiosk are shown at most: what is short first.
+  /// So many fruits of a kiosk are shown at most; those that are short come first.
   static let mostFruits = 24
 
   let kiosk: KioskState
@@ -15,10 +15,10 @@ struct KioskRow {
   /// The fruits whose names stand above the columns; a kiosk with others names them in its row.
   let columns: [Fruit.ID]
 
-  /// The fruits that most of the kiosks have; empty if they are too many.
+  /// The fruits of the most frequent menu that is short enough; empty if none is.
   static func columns(of kiosks: some Sequence<KioskState>) -> [Fruit] {
     let menus = Dictionary(grouping: kiosks.compactMap { $0.menu?.menu.fruits }) { $0.map(\.id) }
-    // Of menus that as many have it is always the same one.
+    // Among equally frequent menus it is always the same one.
     let usual = menus.filter { $0.key.count <= mostColumns }.max { left, right in
       left.value.count == right.value.count
         ? right.key.lexicographicallyPrecedes(left.key) : left.value.count < right.value.count
@@ -76,7 +76,7 @@ struct KioskRow {
 
   private func alert(_ fruit: Fruit) -> StockAlert { kiosk.alerts[fruit.id] ?? .ok }
 
-  /// How much there is, over a bar with the low mark; one that is short leads to its restock.
+  /// The stock of a fruit over a bar with its low mark; a fruit that is short links to its restock.
   private func slot(_ fruit: Fruit) -> HTML {
     let level = StockLevel(of: fruit.id, in: kiosk)
     let name = fruit.name[language]

@@ -11,7 +11,7 @@ extension KioskState {
     menu?.menu.juice(juice)?.name[language] ?? juice.text
   }
 
-  /// Whether it is there, whether it is open, and what is short.
+  /// Whether it is online and open, and which fruits are short.
   func chips(_ language: Language, now: Timestamp) -> [HTML] {
     var chips = troubles(language, now: now)
     if isOnline { chips.insert(onlineChip(language), at: 0) }
@@ -31,7 +31,7 @@ extension KioskState {
     "<span class=\"chip good\">\(language("Online", "온라인"))</span>"
   }
 
-  /// What somebody has to look after, but for the stock.
+  /// Everything that needs somebody, except the stock.
   func troubles(_ language: Language, now: Timestamp) -> [HTML] {
     var chips: [HTML] = []
     if !isOnline {
@@ -47,7 +47,7 @@ extension KioskState {
     return chips + hostChips(language)
   }
 
-  /// What is wrong with the computer that it runs on.
+  /// What is wrong with the computer of the kiosk.
   private func hostChips(_ language: Language) -> [HTML] {
     guard isOnline else { return [] }
     var chips: [HTML] = []
@@ -69,7 +69,7 @@ extension KioskState {
     return chips
   }
 
-  /// What is wrong with its machines, as far as it is there to tell.
+  /// What is wrong with its machines; nothing while it is offline and cannot tell.
   private func machineChips(_ language: Language) -> [HTML] {
     guard isOnline else { return [] }
     var chips: [HTML] = machineReports.compactMap { machine, report in
@@ -87,15 +87,22 @@ extension KioskState {
   }
 }
 
-enum Notices {
-  /// What stands between the dashboard and its broker, if something does.
-  static func broker(_ trouble: String?, _ language: Language) -> LivePart {
-    let notice: HTML? = trouble.map { trouble in
-      """
-      <p class="notice bad" role="alert">\(language("What you see may be old:", "오래된 정보일 수 있어요:"))
-      \(trouble)</p>
-      """
-    }
-    return LivePart("broker", "\(notice)")
+// How it is restocked.
+extension KioskState {
+  /// The page that restocks these fruits; the first has the focus there.
+  func restockAddress(_ fruits: [Fruit.ID]) -> String {
+    "/kiosks/\(id)?fruit=\(fruits.map(\.text).joined(separator: ","))"
+  }
+
+  /// Those of the missing fruits that are on its menu, in the order of the menu.
+  func known(_ missing: FruitAmounts) -> [Fruit.ID] {
+    (menu?.menu.fruits ?? []).map(\.id).filter { missing[$0] != nil }
+  }
+
+  /// How much fills a fruit up; `nil` if it is full, or if its capacity is unknown.
+  func room(for fruit: Fruit.ID) -> Int? {
+    guard let capacity = menu?.capacities[fruit], let held = stock?.fruits[fruit], capacity > held
+    else { return nil }
+    return capacity - held
   }
 }

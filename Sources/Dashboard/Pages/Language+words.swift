@@ -1,8 +1,7 @@
 import JuiceDomain
 
 extension Language {
-  /// The one of the two that is in this language: translations stand side by side, where they are
-  /// used, and none can be forgotten.
+  /// The text in this language. Translations stand side by side where they are used: none can be forgotten.
   func callAsFunction(_ english: String, _ korean: String) -> String {
     switch self {
     case .english: english
@@ -10,8 +9,8 @@ extension Language {
     }
   }
 
-  /// The first of the languages that a browser asks for (`Accept-Language`, RFC 9110 12.5.4) that
-  /// there is; English if there is none.
+  /// The language that a browser likes best (`Accept-Language`, RFC 9110 12.5.4) of those of the pages;
+  /// English if it asks for none of them.
   init(accepting header: String) {
     let wanted = header.split(separator: ",").prefix(20).map { entry in
       let parts = entry.split(separator: ";").map { part in String(part.filter { $0 != " " }) }

@@ -34,7 +34,7 @@ struct LocalTime: Sendable {
     return "\(CivilDate(daysSinceEpoch: day))T\(pad(minute / 60)):\(pad(minute % 60))"
   }
 
-  /// What `field` has written. Of an hour that comes twice, when the clocks go back, one is taken.
+  /// Reads what `field` has written. When the clocks go back, an hour comes twice: one of the two is taken.
   func time(field: String) -> Timestamp? {
     // Some browsers add the seconds.
     let seconds = field.utf8.count == 16 ? ":00" : ""

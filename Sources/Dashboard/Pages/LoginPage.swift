@@ -8,17 +8,15 @@ enum LoginPage {
     status: HTTPResponse.Status = .ok
   ) -> Page {
     let language = visit.language
-    let notice: HTML? = problem.map { "<p class=\"notice bad\" role=\"alert\">\($0)</p>" }
     let title = language("Log in", "로그인")
     return Page(
       title: title,
       body: """
         <section class="card narrow">
         <h1>\(title)</h1>
-        \(notice)
+        \(problem.map { HTML.notice(.bad, $0) })
         <form method="post" action="/login" class="stack">
-        <input type="hidden" name="proof" value="\(visit.proof)">
-        <input type="hidden" name="to" value="\(place)">
+        \(visit.fields())\(HTML.hidden("to", place))
         <label>\(language("Name", "이름"))
         <input name="name" autocomplete="username" autocapitalize="none" spellcheck="false" \
         maxlength="64" required autofocus></label>

@@ -15,8 +15,7 @@ struct MachineCards {
     visit.isOperator
       ? """
       <form id="decide" method="post" action="/kiosks/\(kiosk.id)/job">
-      <input type="hidden" name="proof" value="\(visit.proof)">
-      <input type="hidden" name="id" value="\(CommandID.random)">
+      \(visit.fields(id: .random))
       </form>
       """ : nil
   }
@@ -97,41 +96,38 @@ struct MachineCards {
   }
 }
 
-/// What became of a decision about a job.
 extension PageContext {
+  /// What has become of a decision about a job.
   func notice(
     _ result: CommandResult?, of decision: JobDecision, id: CommandID, at kiosk: KioskID
   ) -> HTML {
     switch (result?.status, result?.reason) {
     case (.applied, _):
-      let text = language(
-        "Job \(decision.job): \(decision.verdict.words(language)).",
+      return language.notice(
+        .good, "Job \(decision.job): \(decision.verdict.words(language)).",
         "작업 \(decision.job): \(decision.verdict.words(language)).")
-      return "<p class=\"notice good\" role=\"status\">\(text)</p>"
     case (_, .conflict):
-      let text = language(
-        "There is too little fruit for another attempt. Restock first, or give it back.",
+      return language.notice(
+        .bad, "There is too little fruit for another attempt. Restock first, or give it back.",
         "다시 만들 재료가 모자라요. 재고를 채우거나 재료를 반환해 주세요.")
-      return "<p class=\"notice bad\" role=\"alert\">\(text)</p>"
     case (_, .notAsked):
-      let text = language(
-        "Nothing was done: somebody else has decided, or the machine has answered.",
+      return language.notice(
+        .warn, "Nothing was done: somebody else has decided, or the machine has answered.",
         "다른 사람이 이미 정했거나 기계가 응답해서 아무것도 바꾸지 않았어요.")
-      return "<p class=\"notice warn\" role=\"alert\">\(text)</p>"
-    case (_, let reason?):
-      return "<p class=\"notice bad\" role=\"alert\">\(reason.words(language))</p>"
+    case (_, let reason?): return .notice(.bad, reason.words(language))
     default:
-      return """
-        <div class="notice warn" role="alert"><p>\(language(
-          "No answer yet. Sending it again is safe: it is done once.",
-          "아직 응답이 없어요. 다시 보내도 한 번만 처리되니 안심하세요."))</p>
-        <form method="post" action="/kiosks/\(kiosk)/job">
-        <input type="hidden" name="proof" value="\(proof)">
-        <input type="hidden" name="id" value="\(id)">
-        <button name="decision" value="\(decision.verdict.rawValue).\(decision.job)">\
-        \(language("Send again", "다시 보내기")): \(decision.verdict.name(language))</button>
-        </form></div>
-        """
+      return .notice(
+        .warn,
+        html: """
+          <p>\(language(
+            "No answer yet. Sending it again is safe: it is done once.",
+            "아직 응답이 없어요. 다시 보내도 한 번만 처리되니 안심하세요."))</p>
+          <form method="post" action="/kiosks/\(kiosk)/job">
+          \(fields(id: id))
+          <button name="decision" value="\(decision.verdict.rawValue).\(decision.job)">\
+          \(language("Send again", "다시 보내기")): \(decision.verdict.name(language))</button>
+          </form>
+          """, tag: "div")
     }
   }
 }

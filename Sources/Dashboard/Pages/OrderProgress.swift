@@ -2,9 +2,9 @@ import Fleet
 import JuiceDomain
 import KioskMessages
 
-/// How far an order has come that a machine makes.
+/// How far an order has come; only for orders that a machine makes.
 struct OrderProgress {
-  /// The entry of the order.
+  /// The number of the order's entry in the ledger.
   let job: Int
   let order: Order
   let ticket: Int

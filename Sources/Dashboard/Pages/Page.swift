@@ -1,3 +1,4 @@
+import Foundation
 import HTTPTypes
 import Hummingbird
 import JuiceDomain
@@ -6,14 +7,14 @@ import JuiceDomain
 struct Page {
   let title: String
   let body: HTML
-  /// Where its live updates come from.
+  /// The path of its live updates.
   var live: String?
   var status = HTTPResponse.Status.ok
   /// Without the bar at the top: for a screen on a wall.
   var isBare = false
-  /// Of its own, after the one of all pages.
+  /// Scripts of this page alone, after the one of all pages.
   var scripts: [Asset] = []
-  /// As wide as the screen: for what is looked at as a whole.
+  /// As wide as the screen: for a list that is looked at as a whole.
   var isFull = false
 
   func response(_ visit: PageContext) -> Response {
@@ -58,7 +59,7 @@ struct Page {
       """
       <span class="who">\(user.name)\(user.role == .viewer ? " · \(language("viewer", "보기 전용"))" : .empty)</span>
       <form method="post" action="/logout">
-      <input type="hidden" name="proof" value="\(visit.proof)">
+      \(visit.fields())
       <button class="plain">\(language("Log out", "로그아웃"))</button>
       </form>
       """
@@ -82,22 +83,11 @@ struct Page {
 }
 
 extension String {
+  private static let kept = CharacterSet(
+    charactersIn: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_./")
+
   /// As a value in a query.
-  var percentEncoded: String {
-    var encoded = ""
-    for byte in utf8 {
-      switch byte {
-      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"),
-        UInt8(ascii: "."), UInt8(ascii: "/"):
-        encoded.unicodeScalars.append(Unicode.Scalar(byte))
-      default:
-        let digits = String(byte, radix: 16, uppercase: true)
-        encoded += (byte < 16 ? "%0" : "%") + digits
-      }
-    }
-    return encoded
-  }
+  var percentEncoded: String { addingPercentEncoding(withAllowedCharacters: Self.kept) ?? "" }
 }
 
 /// A part of a page that is kept up to date: an element with an id.

@@ -11,7 +11,7 @@ struct PanelPage {
 
   private var language: Language { visit.language }
 
-  /// - Parameter answer: what became of the last press.
+  /// - Parameter answer: what has become of the last press.
   func page(answer: HTML? = nil) -> Page {
     Page(
       title: "\(language("Virtual panel", "가상 버튼")) · \(kiosk.title(language))",
@@ -21,14 +21,13 @@ struct PanelPage {
         \(Notices.broker(trouble, language).html)
         <div class="message" role="status" aria-live="polite">\(answer)</div>
         <form method="post" action="/kiosks/\(kiosk.id)/panel" data-inline>
-        <input type="hidden" name="proof" value="\(visit.proof)">
-        <input type="hidden" name="id" value="\(CommandID.random)">
+        \(visit.fields(id: .random))
         \(buttons.html)
         </form>
         """, live: "/kiosks/\(kiosk.id)/panel/live")
   }
 
-  /// Of the orders the script shows those whose answers are on the page.
+  /// The script shows only the orders whose answers are on the page.
   var liveParts: [LivePart] {
     [Notices.broker(trouble, language), buttons] + kiosk.progress.map(part)
   }
@@ -61,14 +60,13 @@ struct PanelPage {
     return LivePart("buttons", class: "juices", "\(buttons)")
   }
 
-  /// What the customer reads.
+  /// The kiosk's answer, as the customer reads it.
   func answer(_ result: CommandResult?) -> HTML {
     guard let result else {
-      return """
-        <p class="notice warn">\(language(
-          "No answer yet. The kiosk may still make it: look at the live orders before you press again.",
-          "아직 응답이 없어요. 다시 누르기 전에 실시간 주문을 확인해 주세요."))</p>
-        """
+      return language.notice(
+        .hint,
+        "No answer yet. The kiosk may still make it: look at the live orders before you press again.",
+        "아직 응답이 없어요. 다시 누르기 전에 실시간 주문을 확인해 주세요.")
     }
     if result.status == .accepted, let job = result.seq, let juice = result.juice,
       let ticket = result.ticket

@@ -2,14 +2,14 @@ import Fleet
 import JuiceDomain
 import KioskMessages
 
-/// A restock before it is sent, and what became of it.
+/// A restock before it is sent, and what has become of it.
 struct RestockPage {
   let kiosk: KioskState
   let visit: PageContext
 
   private var language: Language { visit.language }
 
-  /// Everything that would change, to be confirmed as one.
+  /// All changes of the restock, to be confirmed as one.
   ///
   /// - Parameter id: of the command; the same when it is sent again.
   func review(_ restock: Restock, id: CommandID, notice: HTML? = nil) -> Page {
@@ -21,28 +21,19 @@ struct RestockPage {
       ? ""
       : """
       <form method="post" action="/kiosks/\(kiosk.id)/restock">
-      <input type="hidden" name="proof" value="\(visit.proof)">
-      <input type="hidden" name="id" value="\(id)">
-      \(fields("add", restock.add))\(fields("set", restock.set))\(fields("expect", restock.expect))
+      \(visit.fields(id: id))
+      \(restock.add.fields("add"))\(restock.set.fields("set"))\(restock.expect.fields("expect"))
       <button class="primary" autofocus>\(language("Restock", "재고 채우기"))</button>
       </form>
       """
     let nothing: HTML? =
       changes.isEmpty
       ? "<p class=\"empty\">\(language("There is nothing to change.", "바꿀 것이 없어요."))</p>" : nil
-    let offline: HTML? =
-      kiosk.isOnline
-      ? nil
-      : """
-      <p class="notice warn">\(language(
-        "This kiosk is offline: it cannot answer before it is back.",
-        "이 키오스크는 오프라인이라 돌아올 때까지 응답할 수 없어요."))</p>
-      """
     return page(
       title,
       """
-      \(notice)\(offline)
-      \(problems.map { "<p class=\"notice bad\" role=\"alert\">\($0)</p>" as HTML })
+      \(notice)\(kiosk.isOnline ? nil : Notices.offline(language))
+      \(problems.map { HTML.notice(.bad, $0) })
       \(nothing)\(changes.isEmpty ? .empty : table(changes))
       <div class="actions">\(confirm)\(back(language("Back", "뒤로")))</div>
       """)
@@ -55,63 +46,44 @@ struct RestockPage {
 
   /// What the kiosk has answered.
   func outcome(_ result: CommandResult?, of restock: Restock, id: CommandID) -> Page {
-    guard let result else {
-      let notice: HTML = """
-        <p class="notice warn" role="alert"><strong>\(language("No answer yet.", "아직 응답이 없어요."))</strong>
-        \(language(
-          "The kiosk may have done it or not. Sending it again is safe: it is done once.",
-          "처리됐는지 아직 알 수 없어요. 다시 보내도 한 번만 처리되니 안심하세요."))</p>
-        """
-      return review(restock, id: id, notice: notice)
-    }
+    guard let result else { return review(restock, id: id, notice: Notices.noAnswer(language)) }
     switch (result.status, result.reason) {
     case (.applied, _):
       return page(
         language("Restocked", "재고를 채웠어요"),
         """
-        <p class="notice good" role="status">\(language("Done. The stock now:", "완료! 지금 재고예요."))</p>
+        \(language.notice(.good, "Done. The stock now:", "완료! 지금 재고예요."))
         \(stock(result.stock ?? [:]))
         <div class="actions">\(back(language("To the kiosk", "키오스크로"), isPrimary: true))</div>
         """)
     case (.rejected, .conflict):
       return conflict(result, restock)
     default:
-      let reason = result.reason?.words(language) ?? ""
-      let notice: HTML = """
-        <p class="notice bad" role="alert"><strong>\(language(
-          "Nothing was changed:", "아무것도 바뀌지 않았어요:"))</strong> \(reason).
-        <span class="muted">\(result.detail ?? "")</span></p>
-        """
+      let notice = Notices.rejected(
+        result.reason?.words(language) ?? "", result.detail ?? "", language)
       return review(restock, id: .random, notice: notice)
     }
   }
 
-  /// Offers the same numbers again, over what is there now.
+  /// Offers the same numbers again, beside the stock of now.
   private func conflict(_ result: CommandResult, _ restock: Restock) -> Page {
-    var (expect, moved) = (restock.expect, [HTML]())
-    for (fruit, expected) in restock.expect {
-      let actual = result.stock?[fruit] ?? kiosk.stock?.fruits[fruit] ?? expected
-      expect[fruit] = actual
-      if actual != expected {
-        moved.append("<li>\(name(fruit)): \(expected) → <strong>\(actual)</strong></li>")
-      }
-    }
+    let stock = FruitAmounts(
+      restock.expect.map { fruit, expected in
+        (fruit, result.stock?[fruit] ?? kiosk.stock?.fruits[fruit] ?? expected)
+      })
     return review(
-      Restock(add: restock.add, set: restock.set, expect: expect), id: .random,
-      notice: """
-        <div class="notice warn" role="alert"><strong>\(language(
-          "The stock has moved on since you looked. Nothing was changed.",
-          "그사이 재고가 바뀌어서 아무것도 변경하지 않았어요."))</strong>
-        <ul>\(moved)</ul>
-        \(language("Set your numbers all the same?", "그래도 이 수량으로 맞출까요?"))</div>
-        """)
+      Restock(add: restock.add, set: restock.set, expect: stock), id: .random,
+      notice: Notices.conflict(
+        expected: restock.expect, stock: stock,
+        advice: language("Set your numbers all the same?", "그래도 이 수량으로 맞출까요?"), language,
+        name: name))
   }
 
   private struct Change {
     let fruit: Fruit.ID
     let before: Int
     let after: Int
-    /// The number was counted, and stands whatever was there.
+    /// The number was counted, and replaces the stock.
     let isCounted: Bool
   }
 
@@ -154,11 +126,11 @@ struct RestockPage {
 
         """
     }
-    return """
-      <table class="review"><thead><tr><th scope="col">\(language("Fruit", "과일"))</th>
-      <th scope="col">\(language("Now", "지금"))</th><th scope="col">\(language("Change", "변경"))</th>
-      <th scope="col">\(language("Then", "변경 후"))</th></tr></thead><tbody>\(rows)</tbody></table>
-      """
+    return .table(
+      [
+        language("Fruit", "과일"), language("Now", "지금"), language("Change", "변경"),
+        language("Then", "변경 후"),
+      ], rows)
   }
 
   private func stock(_ stock: FruitAmounts) -> HTML {
@@ -166,12 +138,6 @@ struct RestockPage {
       "<tr><th scope=\"row\">\(name(fruit))</th><td><strong>\(amount)</strong></td></tr>"
     }
     return "<table class=\"review\"><tbody>\(rows)</tbody></table>"
-  }
-
-  private func fields(_ kind: String, _ amounts: FruitAmounts) -> [HTML] {
-    amounts.map { fruit, amount in
-      "<input type=\"hidden\" name=\"\(kind).\(fruit)\" value=\"\(amount)\">"
-    }
   }
 
   private func name(_ fruit: Fruit.ID) -> String { kiosk.name(of: fruit, language) }

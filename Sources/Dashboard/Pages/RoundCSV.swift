@@ -52,7 +52,7 @@ enum RoundCSV {
 
   enum Cell: ExpressibleByStringLiteral {
     case text(String)
-    /// Empty where there is none.
+    /// `nil` is an empty field.
     case number(Int?)
 
     init(stringLiteral text: String) { self = .text(text) }
@@ -65,21 +65,21 @@ enum RoundCSV {
     }
   }
 
-  /// Excel takes UTF-8 for what it is only after a byte order mark.
+  /// With a byte order mark: Excel knows UTF-8 by nothing else.
   static func text(_ rows: [[Cell]]) -> String {
     "\u{FEFF}" + rows.map { $0.map(\.field).joined(separator: ",") + "\r\n" }.joined()
   }
 }
 
 extension String {
-  /// What a spreadsheet would take for a formula begins with an apostrophe instead (OWASP, "CSV
-  /// Injection"); also after spaces, which some leave out.
+  /// A text that a spreadsheet would take for a formula gets an apostrophe before it (OWASP, "CSV
+  /// Injection"), also if it begins with spaces, which some spreadsheets leave out.
   fileprivate var withoutFormula: String {
     let first = unicodeScalars.first {
       !$0.properties.isWhitespace || $0 == "\t" || $0 == "\r" || $0 == "\n"
     }
     switch first {
-    // The wide forms are what Excel in East Asia takes for the same.
+    // Excel in East Asia takes the wide forms for the same.
     case "=", "+", "-", "@", "\t", "\r", "\n", "|", "%", "＝", "＋", "－", "＠": return "'\(self)"
     default: return self
     }

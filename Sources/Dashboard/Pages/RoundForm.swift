@@ -2,9 +2,9 @@ import Fleet
 import JuiceDomain
 import KioskMessages
 
-/// When a round is to be, and to which kiosks: those that would run dry are ticked.
+/// Plans a round: its times and its kiosks. Those that would run dry are ticked.
 struct RoundForm {
-  /// More are found by what is looked for.
+  /// So many kiosks are listed at most; others are found by the filter.
   static let maximumShown = 200
 
   let fleet: KioskFleet
@@ -21,7 +21,6 @@ struct RoundForm {
 
   func page() -> Page {
     let title = language("Plan a round", "순회 계획하기")
-    let notice: HTML? = problem.map { "<p class=\"notice bad\" role=\"alert\">\($0)</p>" }
     let fills: [HTML] = RoundPlan.Fill.allCases.map { fill in
       """
       <label class="choice"><input type="radio" name="fill" value="\(fill.rawValue)"\
@@ -34,7 +33,7 @@ struct RoundForm {
       body: """
         <p class="path"><a href="/rounds">← \(language("Rounds", "순회"))</a></p>
         <h1>\(title)</h1>
-        \(notice)
+        \(problem.map { HTML.notice(.bad, $0) })
         <form method="get" action="/rounds/new" class="card plan">
         <div class="fields">
         <label>\(language("Arrival", "도착"))
@@ -62,7 +61,7 @@ struct RoundForm {
     }
   }
 
-  /// Those that would run dry first; then as on the list of kiosks.
+  /// Kiosks that would run dry come first; then as on the list of kiosks.
   private var kiosks: HTML {
     let found = fleet.byUrgency(matching: filter).map { kiosk in
       (kiosk: kiosk, short: plan.shortFruits(of: kiosk, at: now))
@@ -77,11 +76,9 @@ struct RoundForm {
     let more = sorted.count - Self.maximumShown
     return """
       <form method="post" action="/rounds">
-      <input type="hidden" name="proof" value="\(visit.proof)">
-      <input type="hidden" name="arrival" value="\(moment.field(plan.arrival))">
-      <input type="hidden" name="until" value="\(moment.field(plan.end))">
-      <input type="hidden" name="margin" value="\(plan.margin)">
-      <input type="hidden" name="fill" value="\(plan.fill.rawValue)">
+      \(visit.fields())
+      \(HTML.hidden("arrival", moment.field(plan.arrival)))\(HTML.hidden("until", moment.field(plan.end)))
+      \(HTML.hidden("margin", "\(plan.margin)"))\(HTML.hidden("fill", plan.fill.rawValue))
       <section class="card"><h2>\(language("Kiosks", "키오스크"))</h2>
       <p class="muted">\(language(
         "\(proposed) would run dry before \(moment.text(plan.end)), with a margin of \(plan.margin) %: they are ticked.",
@@ -93,7 +90,7 @@ struct RoundForm {
       """
   }
 
-  /// - Parameter isFirst: whether it is one of so many as may be in a round.
+  /// - Parameter isFirst: whether it is among the first, as many as a round may have.
   private func row(
     _ choice: (kiosk: KioskState, short: [Fruit.ID]), isFirst: Bool
   ) -> HTML {
@@ -121,7 +118,7 @@ struct RoundForm {
 }
 
 extension KioskState {
-  /// Whether it has told what a sheet needs.
+  /// Whether its menu and its stock are known: a sheet needs both.
   fileprivate var isKnown: Bool { menu != nil && stock != nil }
 
   /// Whether there is a forecast for all of its fruits.
@@ -132,7 +129,7 @@ extension KioskState {
 }
 
 extension KioskFleet {
-  /// That of most of its kiosks.
+  /// The time zone of most of its kiosks.
   var timeZone: String? {
     var counts: [String: Int] = [:]
     for zone in kiosks.values.compactMap(\.timeZone) { counts[zone, default: 0] += 1 }

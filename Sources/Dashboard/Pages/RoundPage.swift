@@ -16,7 +16,7 @@ struct RoundPage {
     let arrival = moment.text(round.plan.arrival)
     let title = language("Round of \(arrival)", "\(arrival) 순회")
     let delete: HTML = """
-      <form method="post" action="\(path)/delete"><input type="hidden" name="proof" value="\(visit.proof)">
+      <form method="post" action="\(path)/delete">\(visit.fields())
       <button>\(language("Delete the round", "순회 삭제"))</button></form>
       """
     let print: HTML = """
@@ -53,11 +53,11 @@ struct RoundPage {
 
         """
     }
-    return """
-      <table class="review" id="load"><thead><tr><th scope="col">\(language("Fruit", "과일"))</th>
-      <th scope="col">\(language("To bring", "채울 수량"))</th><th scope="col">\(language("Crates", "상자"))</th>
-      <th scope="col">\(language("Load", "적재"))</th></tr></thead><tbody>\(rows)</tbody></table>
-      """
+    return .table(
+      [
+        language("Fruit", "과일"), language("To bring", "채울 수량"), language("Crates", "상자"),
+        language("Load", "적재"),
+      ], rows, id: "load")
   }
 
   private func state(_ sheet: Round.Sheet) -> LivePart {
@@ -75,14 +75,13 @@ struct RoundPage {
 
         """
     }
-    let offline: HTML? =
-      sheet.wasOnline
-      ? nil
-      : """
-      <p class="notice warn">\(language(
-        "It was offline when the round was planned: its stock may be old.",
-        "계획할 때 오프라인이었어요. 재고가 오래된 값일 수 있어요."))</p>
-      """
+    let offline = language.notice(
+      .hint, "It was offline when the round was planned: its stock may be old.",
+      "계획할 때 오프라인이었어요. 재고가 오래된 값일 수 있어요.")
+    let heads = [
+      language("Fruit", "과일"), language("Now", "지금"), language("On arrival", "도착 시"),
+      language("Bring", "가져갈 것"), language("Brought", "채운 것"), language("Counted", "센 것"),
+    ]
     let unknown: HTML? =
       sheet.lines.allSatisfy(\.isForecast)
       ? nil
@@ -94,11 +93,8 @@ struct RoundPage {
       <div class="title"><h2 id="sheet-\(sheet.kiosk)"><a data-sheet href="\(path)/kiosks/\(sheet.kiosk)">\(sheet.title(language))</a></h2>
       \(state(sheet).html)</div>
       <p class="muted">\(sheet.kiosk)\(sheet.place.map { " · \($0)" } ?? "")</p>
-      \(offline)
-      <div class="wide"><table class="review"><thead><tr><th scope="col">\(language("Fruit", "과일"))</th>
-      <th scope="col">\(language("Now", "지금"))</th><th scope="col">\(language("On arrival", "도착 시"))</th>
-      <th scope="col">\(language("Bring", "가져갈 것"))</th><th scope="col">\(language("Brought", "채운 것"))</th>
-      <th scope="col">\(language("Counted", "센 것"))</th></tr></thead><tbody>\(rows)</tbody></table></div>
+      \(sheet.wasOnline ? nil : offline)
+      <div class="wide">\(HTML.table(heads, rows))</div>
       \(unknown)
       </section>
 
@@ -107,7 +103,7 @@ struct RoundPage {
 }
 
 extension Round.Sheet {
-  /// How far it is, in a word for other programs.
+  /// Its state, in a word for other programs.
   var status: String {
     switch visit?.outcome {
     case nil: "open"

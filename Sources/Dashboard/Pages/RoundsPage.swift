@@ -3,11 +3,11 @@ import JuiceDomain
 import KioskMessages
 import StateFiles
 
-/// Every round that is kept, and what they say together of what was missing.
+/// All rounds, and how the counts of all of them differ from the ledgers.
 struct RoundsPage {
   /// The latest first.
   let rounds: [Round]
-  /// What is wrong with files of rounds.
+  /// Why files of rounds cannot be read.
   let problems: [StateError]
   let now: Timestamp
   let visit: PageContext
@@ -19,18 +19,13 @@ struct RoundsPage {
     let new: HTML = """
       <p><a class="button primary" href="/rounds/new">\(language("Plan a round", "순회 계획하기"))</a></p>
       """
-    let notices: [HTML] = problems.map { problem in
-      """
-      <p class="notice bad" role="alert">\(language(
-        "This round is left out, and its file stays as it is:", "읽을 수 없어 뺀 순회 파일이에요:"))
-      \(problem.description)</p>
-      """
-    }
+    let leftOut = language(
+      "This round is left out, and its file stays as it is:", "읽을 수 없어 뺀 순회 파일이에요:")
     return Page(
       title: title,
       body: """
         <h1>\(title)</h1>
-        \(notices)\(visit.isOperator ? new : .empty)
+        \(problems.map { HTML.notice(.bad, "\(leftOut)\n\($0)") })\(visit.isOperator ? new : .empty)
         \(KeptSheets(visit: visit).html)
         \(rounds.isEmpty ? nothing : list)
         \(differences)
@@ -57,13 +52,12 @@ struct RoundsPage {
 
         """
     }
+    let heads = [
+      language("Round", "순회"), language("Kiosks done", "완료한 키오스크"), language("Fruit", "과일"),
+      language("Planned by", "계획한 사람"),
+    ]
     return """
-      <section class="card"><div class="wide"><table class="review">
-      <thead><tr><th scope="col">\(language("Round", "순회"))</th>
-      <th scope="col">\(language("Kiosks done", "완료한 키오스크"))</th>
-      <th scope="col">\(language("Fruit", "과일"))</th>
-      <th scope="col">\(language("Planned by", "계획한 사람"))</th></tr></thead>
-      <tbody>\(rows)</tbody></table></div></section>
+      <section class="card"><div class="wide">\(HTML.table(heads, rows))</div></section>
       """
   }
 
@@ -86,18 +80,19 @@ struct RoundsPage {
 
         """
     }
+    let heads =
+      [language("Kiosk", "키오스크")] + fruits.map { differences.names[$0]?[language] ?? $0.text }
+    let foot: HTML = """
+      <tr><th scope="row">\(language("All", "모두"))</th>\(fruits.map { cell(differences.fruits[$0]) })</tr>
+      <tr><th scope="row">\(language("Brought / planned", "채운 수량 / 계획"))</th>\
+      \(fruits.map { brought(differences.fruits[$0]) })</tr>
+      """
     return """
       <section class="card"><h2>\(language("Counted against the ledger", "장부와 실제 수량의 차이"))</h2>
       <p class="muted">\(language(
         "What was there more (+) or less (−) than the ledger said, over all rounds that are kept.",
         "보관된 모든 순회에서 장부보다 많거나(+) 적었던(−) 수량이에요."))</p>
-      <div class="wide"><table class="review" id="missing">
-      <thead><tr><th scope="col">\(language("Kiosk", "키오스크"))</th>
-      \(fruits.map { "<th scope=\"col\">\(differences.names[$0]?[language] ?? $0.text)</th>" as HTML })</tr></thead>
-      <tbody>\(rows)</tbody>
-      <tfoot><tr><th scope="row">\(language("All", "모두"))</th>\(fruits.map { cell(differences.fruits[$0]) })</tr>
-      <tr><th scope="row">\(language("Brought / planned", "채운 수량 / 계획"))</th>\
-      \(fruits.map { brought(differences.fruits[$0]) })</tr></tfoot></table></div></section>
+      <div class="wide">\(HTML.table(heads, rows, id: "missing", foot: foot))</div></section>
       """
   }
 }
@@ -107,7 +102,7 @@ func signed(_ number: Int) -> String {
   number > 0 ? "+\(number)" : number < 0 ? "−\(number.magnitude)" : "0"
 }
 
-/// Sheets that this browser has kept, since there was no network: the script fills it in.
+/// The sheets that this browser keeps while there is no network; the script fills them in.
 struct KeptSheets {
   let visit: PageContext
 

@@ -2,7 +2,7 @@ import Fleet
 import JuiceDomain
 import KioskMessages
 
-/// What has sold: today by hour, and the last days by day.
+/// Glasses sold: today by hour, and the last days by day.
 struct SalesCharts {
   private let kiosk: KioskState
   private let moment: LocalTime
@@ -67,10 +67,6 @@ struct SalesCharts {
       id: "days", title: language("Last 30 days", "최근 30일"), bars: bars, language: language
     ).html
   }
-}
-
-extension SalesReport.Tally {
-  fileprivate var glasses: Int { made.values.reduce(0, +) }
 }
 
 /// A bar chart, drawn by the server, with its numbers in a table for whoever cannot see it.

@@ -4,10 +4,10 @@ import KioskMessages
 
 /// The sheet of one kiosk, for the phone of whoever stands before it.
 struct SheetPage {
-  /// What has just been done.
+  /// Why a sheet that somebody has just confirmed was not sent.
   enum Notice {
     case outdated, nothingToSend
-    /// The sheet was sent before, with other numbers than these.
+    /// It was sent before, with other numbers than these.
     case others(Round.Visit)
   }
 
@@ -18,7 +18,7 @@ struct SheetPage {
   let trouble: String?
   let now: Timestamp
   let visit: PageContext
-  /// What the kiosk has just answered: more recent than what it publishes.
+  /// The stock in the kiosk's answer: it is newer than the published one.
   var heard: FruitAmounts = [:]
 
   private var language: Language { visit.language }
@@ -35,7 +35,7 @@ struct SheetPage {
         <section class="card narrow" data-outcome="\(outcome(notice))">
         <h1>\(title)</h1>
         <p class="muted">\(sheet.kiosk)\(sheet.place.map { " · \($0)" } ?? "")</p>
-        \(notice.map(words))\(state)\(isOffline)
+        \(notice.map(words))\(state)\(isOffline ? Notices.offline(language) : nil)
         \(content(filled ?? sheet.visit))
         </section>
         \(KeptSheets(visit: visit).html)
@@ -44,7 +44,7 @@ struct SheetPage {
 
   var liveParts: [LivePart] { [Notices.broker(trouble, language)] + sheet.lines.map(ledger) }
 
-  /// What the script does next.
+  /// Tells the script what to do with the sheet that the browser has kept.
   private func outcome(_ notice: Notice?) -> String {
     switch notice {
     case .nothingToSend, .outdated: "again"
@@ -53,36 +53,24 @@ struct SheetPage {
     }
   }
 
-  private var isOffline: HTML? {
-    guard kiosk?.isOnline != true, sheet.visit?.isDone != true else { return nil }
-    return """
-      <p class="notice warn">\(language(
-        "This kiosk is offline: it cannot answer before it is back.",
-        "이 키오스크는 오프라인이라 돌아올 때까지 응답할 수 없어요."))</p>
-      """
-  }
+  private var isOffline: Bool { kiosk?.isOnline != true && sheet.visit?.isDone != true }
 
   private func words(_ notice: Notice) -> HTML {
     switch notice {
     case .outdated:
-      """
-      <p class="notice warn" role="alert">\(language(
+      language.notice(
+        .warn,
         "This sheet was filled in on an old page. Nothing was sent: look at your numbers, and confirm them again.",
-        "오래된 페이지에서 작성한 시트예요. 보내지 않았으니 수량을 보고 다시 확인해 주세요."))</p>
-      """
+        "오래된 페이지에서 작성한 시트예요. 보내지 않았으니 수량을 보고 다시 확인해 주세요.")
     case .nothingToSend:
-      """
-      <p class="notice warn" role="alert">\(language(
-        "There is nothing to send: say what you have brought or counted.",
-        "보낼 것이 없어요. 채우거나 센 수량을 적어 주세요."))</p>
-      """
+      language.notice(
+        .warn, "There is nothing to send: say what you have brought or counted.",
+        "보낼 것이 없어요. 채우거나 센 수량을 적어 주세요.")
     case .others(let visit):
-      """
-      <p class="notice warn" role="alert">\(language(
-        "This sheet was sent before with other numbers, and they count. Yours were not sent:",
-        "다른 수량으로 이미 보낸 시트예요. 그 수량이 유효하고, 이 수량은 보내지 않았어요:"))
-      \(list(visit))</p>
-      """
+      language.notice(
+        .warn,
+        "This sheet was sent before with other numbers, and they count. Yours were not sent: \(list(visit))",
+        "다른 수량으로 이미 보낸 시트예요. 그 수량이 유효하고, 이 수량은 보내지 않았어요: \(list(visit))")
     }
   }
 
@@ -97,37 +85,18 @@ struct SheetPage {
     guard let visit = sheet.visit else { return nil }
     switch visit.outcome {
     case .applied:
-      return """
-        <p class="notice good" role="status">\(language("Done.", "완료했어요."))
-        \(visit.user), \(LocalTime(round.timeZone, now: now, language).html(visit.at))</p>
-        """
-    case .unknown:
-      return """
-        <p class="notice warn" role="alert"><strong>\(language("No answer yet.", "아직 응답이 없어요."))</strong>
-        \(language(
-          "The kiosk may have done it or not. Sending it again is safe: it is done once.",
-          "처리됐는지 아직 알 수 없어요. 다시 보내도 한 번만 처리되니 안심하세요."))</p>
-        """
+      let time = LocalTime(round.timeZone, now: now, language).html(visit.at)
+      return .notice(
+        .good, html: "\(language("Done.", "완료했어요."))\n\(visit.user), \(time)")
+    case .unknown: return Notices.noAnswer(language)
     case .rejected(.conflict, _, let stock):
-      let moved: [HTML] = visit.ledger.compactMap { fruit, expected in
-        guard let amount = stock[fruit], amount != expected else { return nil }
-        return "<li>\(name(fruit)): \(expected) → <strong>\(amount)</strong></li>"
-      }
-      return """
-        <div class="notice warn" role="alert"><strong>\(language(
-          "The stock has moved on since you looked. Nothing was changed.",
-          "그사이 재고가 바뀌어서 아무것도 변경하지 않았어요."))</strong>
-        <ul>\(moved)</ul>
-        \(language(
+      return Notices.conflict(
+        expected: visit.ledger, stock: stock,
+        advice: language(
           "Count these again, or confirm your numbers all the same.",
-          "다시 세어 보거나, 그래도 이 수량이 맞으면 확인해 주세요."))</div>
-        """
+          "다시 세어 보거나, 그래도 이 수량이 맞으면 확인해 주세요."), language, name: name)
     case .rejected(let reason, let detail, _):
-      return """
-        <p class="notice bad" role="alert"><strong>\(language(
-          "Nothing was changed:", "아무것도 바뀌지 않았어요:"))</strong> \(reason.words(language)).
-        <span class="muted">\(detail)</span></p>
-        """
+      return Notices.rejected(reason.words(language), detail, language)
     }
   }
 
@@ -148,8 +117,7 @@ struct SheetPage {
   private func form(_ filled: Round.Visit?) -> HTML {
     """
     <form method="post" action="\(path)" data-fill="\(sheet.title(language))">
-    <input type="hidden" name="proof" value="\(visit.proof)">
-    <input type="hidden" name="id" value="\(sheet.command)">
+    \(visit.fields(id: sheet.command))
     \(sheet.lines.map { row($0, filled) })
     <p class="muted">\(language(
       "Leave “counted” empty where you have not counted. A minus takes away.",
@@ -167,7 +135,7 @@ struct SheetPage {
     return """
       <fieldset class="line"><legend>\(name)</legend>
       <span class="muted">\(language("planned", "계획")) \(line.bring) · \(ledger(line).html)</span>
-      <input type="hidden" name="ledger.\(fruit)" value="\(stock(of: fruit))">
+      \(HTML.hidden("ledger.\(fruit)", stock(of: fruit)))
       <label><span>\(language("Counted", "센 것"))</span>
       <input type="number" inputmode="numeric" min="0" name="counted.\(fruit)" value="\(counted)"></label>
       <label><span>\(language("Brought", "채운 것"))</span>
@@ -177,7 +145,7 @@ struct SheetPage {
       """
   }
 
-  /// What the ledger says now.
+  /// The ledger's number of now.
   private func ledger(_ line: Round.Line) -> LivePart {
     let stock = stock(of: line.fruit.id)
     return LivePart(
@@ -190,25 +158,18 @@ struct SheetPage {
     (heard[fruit] ?? kiosk?.stock?.fruits[fruit]).map { String($0) } ?? ""
   }
 
-  /// The same, under the same id.
+  /// Sends the same numbers again, under the same id.
   private var again: HTML {
     let same = sheet.visit.map { visit in
-      fields("brought", visit.brought) + fields("counted", visit.counted)
-        + fields("ledger", visit.ledger)
+      visit.brought.fields("brought") + visit.counted.fields("counted")
+        + visit.ledger.fields("ledger")
     }
     return """
       <form method="post" action="\(path)" data-fill="\(sheet.title(language))">
-      <input type="hidden" name="proof" value="\(visit.proof)">
-      <input type="hidden" name="id" value="\(sheet.visit?.command.text ?? "")">\(same ?? [])
+      \(visit.fields(id: sheet.visit?.command))\(same ?? [])
       <div class="actions"><button class="primary">\(language("Send again", "다시 보내기"))</button></div>
       </form>
       """
-  }
-
-  private func fields(_ kind: String, _ amounts: FruitAmounts) -> [HTML] {
-    amounts.map { fruit, amount in
-      "<input type=\"hidden\" name=\"\(kind).\(fruit)\" value=\"\(amount)\">"
-    }
   }
 
   private var summary: HTML {
@@ -225,12 +186,11 @@ struct SheetPage {
 
         """
     }
-    return """
-      <div class="wide"><table class="review" id="summary"><thead><tr><th scope="col">\(language("Fruit", "과일"))</th>
-      <th scope="col">\(language("Planned", "계획"))</th><th scope="col">\(language("Brought", "채운 것"))</th>
-      <th scope="col">\(language("Ledger", "장부"))</th><th scope="col">\(language("Counted", "센 것"))</th>
-      <th scope="col">\(language("Difference", "차이"))</th></tr></thead><tbody>\(rows)</tbody></table></div>
-      """
+    let heads = [
+      language("Fruit", "과일"), language("Planned", "계획"), language("Brought", "채운 것"),
+      language("Ledger", "장부"), language("Counted", "센 것"), language("Difference", "차이"),
+    ]
+    return "<div class=\"wide\">\(HTML.table(heads, rows, id: "summary"))</div>"
   }
 
   private func name(_ fruit: Fruit.ID) -> String {

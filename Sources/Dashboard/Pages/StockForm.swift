@@ -7,7 +7,7 @@ struct StockForm {
   let kiosk: KioskState
   let now: Timestamp
   let visit: PageContext
-  /// Shown with what fills them up, so that one tap restocks them; the first has the focus.
+  /// The fruits to restock: their fields are filled in, so that one tap is enough. The first has the focus.
   var wanted: [Fruit.ID] = []
 
   private var language: Language { visit.language }
@@ -35,7 +35,7 @@ struct StockForm {
       <section class="card">
       <h2>\(title)</h2>
       <form method="post" action="/kiosks/\(kiosk.id)/review" class="restock" data-restock>
-      <input type="hidden" name="proof" value="\(visit.proof)">
+      \(visit.fields())
       <div class="fruits">\(rows)</div>
       <details><summary>\(language("I have counted: set numbers", "직접 센 수량으로 맞추기"))</summary>
       <div class="counts">\(fruits.map(counter))</div></details>
@@ -74,9 +74,9 @@ struct StockForm {
       """
   }
 
-  /// What a restock without a review expects: just what is shown.
+  /// The stock that is shown: a restock without a review expects it.
   private func seen(_ fruit: Fruit.ID, _ stock: Int) -> HTML {
-    "<input type=\"hidden\" name=\"expect.\(fruit)\" value=\"\(stock)\">"
+    .hidden("expect.\(fruit)", "\(stock)")
   }
 
   private func outlook(_ fruit: Fruit.ID) -> String {
@@ -108,7 +108,7 @@ struct StockForm {
       """
   }
 
-  /// Without a review. The id is one for each page that was shown: two taps are one restock.
+  /// Restocks without a review. Each page that is shown has one id, so two taps are one restock.
   private var restock: HTML {
     """
     <div class="actions">

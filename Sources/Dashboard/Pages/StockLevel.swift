@@ -2,10 +2,10 @@ import Fleet
 import JuiceDomain
 import KioskMessages
 
-/// How much of a fruit is there, and its bar.
+/// The stock of a fruit, and its bar.
 struct StockLevel {
   let stock: Int
-  /// `nil`: as much as anybody likes.
+  /// `nil`: there is no limit.
   let capacity: Int?
   let low: Int
 
@@ -15,8 +15,8 @@ struct StockLevel {
     low = kiosk.menu?.lowMarks[fruit] ?? 0
   }
 
-  /// In thousandths of its width, so that it needs no styles of its own. What it shows stands in
-  /// words beside it.
+  /// In thousandths of its width, so that it needs no styles of its own. Screen readers pass it over: the
+  /// same stands in words beside it.
   func bar(_ style: HTML = "") -> HTML {
     let whole = max(1, capacity ?? 0, stock, low)
     func part(_ amount: Int) -> Int {

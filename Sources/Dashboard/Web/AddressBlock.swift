@@ -1,11 +1,11 @@
 import Foundation
 
-/// What one subscriber has of the network: an IPv4 address, or the 64 bits of an IPv6 address behind
-/// which nobody else is (RFC 6177). Whoever has a whole network is still one.
+/// The addresses of one subscriber: an IPv4 address, or all IPv6 addresses with the same first 64 bits,
+/// which no two subscribers share (RFC 6177).
 struct AddressBlock: Hashable, Sendable, CustomStringConvertible {
   let description: String
 
-  /// - Parameter address: as a socket or a proxy tells it; what is no address stands for itself.
+  /// - Parameter address: as a socket or a proxy tells it; a text that is no address is taken as it is.
   init(_ address: String) {
     var bytes = [UInt8](repeating: 0, count: 16)
     guard inet_pton(AF_INET6, address, &bytes) == 1 else {

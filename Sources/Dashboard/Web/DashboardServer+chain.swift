@@ -27,7 +27,7 @@ extension DashboardServer {
           (asked.form["q"] ?? "").unicodeScalars.filter { !$0.isControl }.prefix(100)))
       let region = asked.form["region"]
       return try await asked.answer { query throws(DatabaseError) in
-        let slice = ChainSlice(
+        let slice = ListSlice(
           page: asked.number, of: try query.count(matching: filter, in: region))
         let kiosks = try query.kiosks(matching: filter, in: region, slice, asked.period)
         return ChainKiosksPage(
@@ -43,7 +43,7 @@ extension DashboardServer {
       let isLive = link.fleet[id] != nil
       return try await asked.answer { query throws(DatabaseError) in
         guard let kiosk = try query.kiosk(id, asked.period) else { return nil }
-        let first = ChainSlice(page: 1, of: 1)
+        let first = ListSlice(page: 1, of: 1)
         var matters: [(matter: ChainMatter, rows: [ChainQuery.Row])] = []
         for matter in ChainMatter.allCases {
           matters.append((matter, try query.rows(of: matter, first, at: id)))
@@ -60,7 +60,7 @@ extension DashboardServer {
       router.get(RouterPath(matter.rawValue)) { request, visit in
         let asked = try question(request, visit, archive, .matter(matter))
         return try await asked.answer { query throws(DatabaseError) in
-          let slice = ChainSlice(page: asked.number, of: try query.count(of: matter))
+          let slice = ListSlice(page: asked.number, of: try query.count(of: matter))
           return ChainMatterPage(
             frame: asked.frame, matter: matter, slice: slice,
             rows: try query.rows(of: matter, slice)
@@ -82,7 +82,7 @@ extension DashboardServer {
   }
 }
 
-/// What somebody asks of the archive.
+/// A request for a page of the chain.
 private struct ChainQuestion {
   let archive: ChainArchive
   let user: User
@@ -116,7 +116,7 @@ private struct ChainQuestion {
   }
 }
 
-/// Who has a region sees nothing of a kiosk elsewhere, on no page and in no list of all kiosks.
+/// Keeps users with a region from the kiosks elsewhere, and from pages that list all kiosks.
 struct WithinRegion: RouterMiddleware {
   let archive: ChainArchive?
 
@@ -131,7 +131,7 @@ struct WithinRegion: RouterMiddleware {
     if request.uri.path.split(separator: "/").first == "chain" {
       return try await next(request, context)
     }
-    // Whatever else there is tells of one kiosk, or is not for who has a region.
+    // Of all other pages such a user may see those of one kiosk.
     let path = request.uri.path.split(separator: "/")
     guard path.first == "kiosks" else { throw Refusal.notFound }
     let kiosk = try context.kioskID()

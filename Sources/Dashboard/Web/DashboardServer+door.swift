@@ -54,7 +54,7 @@ extension DashboardServer {
     }
   }
 
-  /// Where to go on: a page of ours, and nowhere else, whatever a link says.
+  /// The page to go on to: one of ours, whatever a link says.
   static func place(_ text: String?) -> String {
     let place = text ?? ""
     let isOurs =

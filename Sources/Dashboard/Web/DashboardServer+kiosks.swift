@@ -42,7 +42,7 @@ extension DashboardServer {
         return page.review(page.kiosk.fillingAll, id: .random).response(visit)
       }
       let restock = try page.kiosk.restock(form)
-      if form["do"] == "now", let id = form["id"].flatMap({ CommandID($0) }),
+      if form["do"] == "now", let id = form.commandID,
         let seen = restock.expecting(try form.amounts("expect.")), !page.isDoubtful(seen)
       {
         return try await outcome(of: seen, visit, id: id)
@@ -54,14 +54,14 @@ extension DashboardServer {
       let restock = Restock(
         add: try form.amounts("add."), set: try form.amounts("set."),
         expect: try form.amounts("expect."))
-      guard let id = form["id"].flatMap({ CommandID($0) }),
+      guard let id = form.commandID,
         !restock.add.isEmpty || !restock.set.isEmpty
       else { throw Refusal.badForm }
       return try await outcome(of: restock, visit, id: id)
     }
     router.post("job") { request, visit in
       let form = try await request.form(from: visit, sessions)
-      guard let id = form["id"].flatMap({ CommandID($0) }),
+      guard let id = form.commandID,
         let decision = form["decision"].flatMap({ JobDecision(field: $0) })
       else { throw Refusal.badForm }
       let result = try await send(.job(decision), .job, visit, id: id)
@@ -70,7 +70,7 @@ extension DashboardServer {
     }
     router.post("service") { request, visit in
       let form = try await request.form(from: visit, sessions)
-      guard let id = form["id"].flatMap({ CommandID($0) }),
+      guard let id = form.commandID,
         let service = form["service"].flatMap(ServiceState.init(rawValue:))
       else { throw Refusal.badForm }
       let result = try await send(.service(service), .service, visit, id: id)
@@ -96,7 +96,7 @@ extension DashboardServer {
       .outcome(result, of: restock, id: id).response(visit)
   }
 
-  /// Sends a command in the name of the user, which the ledger then knows.
+  /// Sends a command in the name of the user, which the ledger records.
   private func send(
     _ command: Command, _ kind: Command.Kind, _ visit: PageContext, id: CommandID
   ) async throws -> CommandResult? {
@@ -116,8 +116,8 @@ extension KioskState {
     return Restock(add: FruitAmounts(room))
   }
 
-  /// What the form of the kiosk's page asks for. A number that was counted stands only for as long
-  /// as the stock is what it is now.
+  /// The restock that the form of the kiosk's page asks for. The kiosk refuses a counted number if its
+  /// stock is no longer what it is now.
   fileprivate func restock(_ form: Form) throws(Refusal) -> Restock {
     let set = try form.amounts("set.")
     let add = FruitAmounts(
@@ -130,8 +130,8 @@ extension KioskState {
 }
 
 extension Restock {
-  /// The same, for as long as the stock is what the page has shown; `nil` if something was counted,
-  /// or the page has not shown how much of a fruit there was.
+  /// The same restock, which the kiosk refuses if its stock is not what the page has shown; `nil` if
+  /// something was counted, or if the page has not shown the stock of a fruit.
   fileprivate func expecting(_ shown: FruitAmounts) -> Restock? {
     guard set.isEmpty, !add.isEmpty, add.allSatisfy({ shown[$0.fruit] != nil }) else { return nil }
     return Restock(add: add, set: [:], expect: FruitAmounts(shown.filter { add[$0.fruit] != nil }))
@@ -139,7 +139,7 @@ extension Restock {
 }
 
 extension JobDecision {
-  /// What a button says: `poured.1234`.
+  /// Reads the value of a button: `poured.1234`.
   fileprivate init?(field: String) {
     let parts = field.split(separator: ".", omittingEmptySubsequences: false)
     guard parts.count == 2, let verdict = Verdict(rawValue: String(parts[0])),
@@ -153,17 +153,14 @@ extension PageContext {
   fileprivate func notice(_ result: CommandResult?, of service: ServiceState) -> HTML {
     switch (result?.status, result?.reason) {
     case (.applied, _):
-      let text =
-        service == .open
-        ? language("The kiosk is open.", "영업을 시작했어요.")
-        : language("The kiosk is closed.", "영업을 종료했어요.")
-      return "<p class=\"notice good\" role=\"status\">\(text)</p>"
-    case (_, let reason?):
-      return "<p class=\"notice bad\" role=\"alert\">\(reason.words(language))</p>"
+      return service == .open
+        ? language.notice(.good, "The kiosk is open.", "영업을 시작했어요.")
+        : language.notice(.good, "The kiosk is closed.", "영업을 종료했어요.")
+    case (_, let reason?): return .notice(.bad, reason.words(language))
     default:
-      let text = language(
-        "No answer yet. It may have been done or not: try again.", "아직 응답이 없어요. 다시 시도해 주세요.")
-      return "<p class=\"notice warn\" role=\"alert\">\(text)</p>"
+      return language.notice(
+        .warn, "No answer yet. It may have been done or not: try again.",
+        "아직 응답이 없어요. 다시 시도해 주세요.")
     }
   }
 }

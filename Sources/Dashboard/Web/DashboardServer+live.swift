@@ -30,11 +30,11 @@ extension DashboardServer {
     }
     return Response(
       status: .ok,
-      // nginx would hold back what it has not collected a page of.
+      // Without this header nginx sends nothing on before its buffer is full.
       headers: [.contentType: "text/event-stream", .accelBuffering: "no"], body: body)
   }
 
-  /// A comment if there is nothing to say.
+  /// A comment if no part has changed.
   private static func event(_ parts: [LivePart]) -> String {
     guard !parts.isEmpty else { return ":\n\n" }
     let lines = parts.flatMap { $0.html.text.split(whereSeparator: \.isNewline) }

@@ -14,7 +14,7 @@ extension DashboardServer {
     }
     router.post("panel") { request, visit in
       let form = try await request.form(from: visit, sessions)
-      guard let id = form["id"].flatMap({ CommandID($0) }),
+      guard let id = form.commandID,
         let juice = form["juice"].flatMap({ Juice.ID($0) })
       else { throw Refusal.badForm }
       let result = await link.send(

@@ -40,7 +40,9 @@ extension DashboardServer {
     round.post("delete") { request, visit in
       _ = try await request.form(from: visit, sessions)
       guard try await rounds.remove(visit.roundID()) else {
-        return try await roundPage(visit).page(notice: visit.roundIsBegun).response(visit)
+        let stays = visit.language.notice(
+          .warn, "This round is begun: it stays.", "이미 시작한 순회라 지울 수 없어요.")
+        return try await roundPage(visit).page(notice: stays).response(visit)
       }
       return .redirect(to: "/rounds", type: .normal)
     }
@@ -63,7 +65,7 @@ extension DashboardServer {
 
   // MARK: Planning
 
-  /// By what the query says; tomorrow morning, for three days, where it says nothing.
+  /// Filled in by the query; without one, for tomorrow morning and three days.
   private func roundForm(_ query: Form, _ visit: PageContext, problem: String? = nil) -> RoundForm {
     let (fleet, now) = (link.fleet, link.time)
     let moment = LocalTime(fleet.timeZone, now: now, visit.language)
@@ -118,7 +120,7 @@ extension DashboardServer {
 
   // MARK: On the spot
 
-  /// Sends what was filled in, or tells what has become of it.
+  /// Sends the sheet to the kiosk, or shows what has become of it earlier.
   private func confirm(_ form: Form, _ visit: PageContext) async throws -> Response {
     guard let user = visit.user else { throw Refusal.loggedOut }
     let (id, kiosk) = (try visit.roundID(), try visit.kioskID())
@@ -136,7 +138,7 @@ extension DashboardServer {
       let notice = earlier.saysTheSame(as: new) ? nil : SheetPage.Notice.others(new)
       return try await sheetPage(visit).page(notice).response(visit)
     case .send(let sent):
-      // What may have been sent already stays as it was, and in the same name.
+      // A sheet that may have been sent already is sent as it was then, in the name of its first sender.
       let result = await link.send(
         .restock(sent.restock), to: kiosk, as: Source(kind: .restock, name: sent.user),
         id: sent.command)
@@ -148,7 +150,7 @@ extension DashboardServer {
     }
   }
 
-  /// With what the kiosks have told since of restocks whose answers nobody has heard.
+  /// The round of the path. Kiosks may have told since of restocks that they did not answer.
   private func round(_ visit: PageContext) async throws -> Round {
     let id = try visit.roundID()
     guard let round = await rounds[id] else { throw Refusal.notFound }
@@ -189,7 +191,7 @@ extension Round.ID {
 }
 
 extension RoundPlan {
-  /// Why there is no such plan.
+  /// Why a form makes no plan.
   fileprivate enum Problem: Error {
     case times, margin, tooFar
 
@@ -238,11 +240,11 @@ extension RoundPlan {
 }
 
 extension Round.Visit {
-  /// What a sheet says; only of fruits that are on it.
+  /// Reads a sheet that somebody has confirmed. It may name only fruits that are on it.
   fileprivate init(
     _ form: Form, _ sheet: Round.Sheet, user: User, at now: Timestamp
   ) throws(Refusal) {
-    guard let command = form["id"].flatMap({ CommandID($0) }) else { throw .badForm }
+    guard let command = form.commandID else { throw .badForm }
     let counted = try form.amounts("counted.")
     let ledger = try form.amounts("ledger.").filter { counted[$0.fruit] != nil }
     let brought = try form.amounts("brought.", isChange: true)
@@ -252,13 +254,5 @@ extension Round.Visit {
     self.init(
       command: command, user: user.name.text, at: now, brought: brought, counted: counted,
       ledger: FruitAmounts(ledger))
-  }
-}
-
-extension PageContext {
-  fileprivate var roundIsBegun: HTML {
-    let text = language(
-      "This round is begun: it stays.", "이미 시작한 순회라 지울 수 없어요.")
-    return "<p class=\"notice warn\" role=\"alert\">\(text)</p>"
   }
 }

@@ -1,12 +1,10 @@
 import HTTPTypes
-package import Hummingbird
-import HummingbirdCore
-import HummingbirdTLS
+import Hummingbird
+package import HummingbirdCore
 import JuiceDomain
 import KioskMessages
 package import Logging
 import NIOCore
-import NIOSSL
 package import ServiceLifecycle
 import StateFiles
 
@@ -23,8 +21,8 @@ package struct DashboardServer: Sendable {
 
   /// - Parameters:
   ///   - archive: of the chain; `nil`: there is none.
-  ///   - cost: what it takes to refuse a name that nobody has: as much as for the others.
-  ///   - now: when sessions begin and end, and passwords are tried.
+  ///   - cost: of refusing a name that no user has; the same as for the names of users.
+  ///   - now: the clock of sessions, and of the pauses between attempts to log in.
   package init(
     settings: DashboardSettings, users: UserFile, link: KioskLink, archive: ChainArchive? = nil,
     cost: PasswordHash.Cost = .standard,
@@ -44,19 +42,16 @@ package struct DashboardServer: Sendable {
       settings: settings, sessions: sessions, users: users, now: now, hasChain: archive != nil)
   }
 
-  /// What has to run. They are shut down one by one from the last: open pages are let go before
-  /// the server waits for their requests to end.
+  /// Everything that has to run. The last one is shut down first: live updates end before the server waits
+  /// for its requests to end.
   ///
-  /// - Parameter onListening: told the port when browsers can come.
+  /// - Parameters:
+  ///   - encrypt: makes the server speak TLS, or leaves it as it is.
+  ///   - onListening: called with the port when browsers can come.
   package func services(
-    logger: Logger, onListening: @escaping @Sendable (Int) -> Void = { _ in }
+    logger: Logger, encrypt: (HTTPServerBuilder) throws -> HTTPServerBuilder,
+    onListening: @escaping @Sendable (Int) -> Void
   ) throws -> [any Service] {
-    [link, try application(logger: logger, onListening: onListening), link.updates]
-  }
-
-  package func application(
-    logger: Logger, onListening: @escaping @Sendable (Int) -> Void = { _ in }
-  ) throws -> some ApplicationProtocol {
     // Behind a proxy all connections are the proxy's.
     let limit = settings.isBehindProxy ? nil : ConnectionLimit(logger: logger)
     let plain = HTTPServerBuilder.http1(
@@ -64,20 +59,18 @@ package struct DashboardServer: Sendable {
         additionalChannelHandlers: [
           IdleStateHandler(writeTimeout: RequestDeadline.patience), RequestDeadline(),
         ] + (limit.map { [ConnectionLimit.Handler($0)] } ?? []),
-        // For whoever says nothing, or does not come to the end of a head.
+        // Ends a connection that sends nothing, or never comes to the end of a head.
         idleTimeout: RequestDeadline.limit,
         httpDecoderConfiguration: .init(
           maxHeaderFieldSize: 8 << 10, maxHeaderListSize: 16 << 10, maxHeaderFieldCount: 64)))
-    let server = try settings.tls.map { tls in
-      try HTTPServerBuilder.tls(plain, tlsConfiguration: TLSConfiguration(tls))
-    }
-    return Application(
-      router: router(), server: server ?? plain,
+    let application = Application(
+      router: router(), server: try encrypt(plain),
       configuration: ApplicationConfiguration(
         address: .hostname(settings.host, port: settings.port), backlog: 1024,
-        // One more waits until another has gone. Half of them may be for live updates.
+        // One more connection waits until another has gone. Half of them may be for live updates.
         availableConnectionsDelegate: .maximum(2 * LiveUpdates.maximum, logger: logger)),
       onServerRunning: { onListening($0.localAddress?.port ?? 0) }, logger: logger)
+    return [link, application, link.updates]
   }
 
   func router() -> Router<PageContext> {
@@ -98,7 +91,7 @@ package struct DashboardServer: Sendable {
   }
 }
 
-/// Only for who is logged in; and only an operator changes anything.
+/// Lets in users only; and only operators change anything.
 struct Inside: RouterMiddleware {
   func handle(
     _ request: Request, context: PageContext, next: (Request, PageContext) async throws -> Response
@@ -106,15 +99,5 @@ struct Inside: RouterMiddleware {
     guard context.user != nil else { throw Refusal.loggedOut }
     guard request.method != .post || context.isOperator else { throw Refusal.notAllowed }
     return try await next(request, context)
-  }
-}
-
-extension TLSConfiguration {
-  fileprivate init(_ tls: DashboardSettings.TLS) throws {
-    let chain = try NIOSSLCertificate.fromPEMFile(tls.certificateFile)
-    self = .makeServerConfiguration(
-      certificateChain: chain.map { .certificate($0) },
-      privateKey: .privateKey(try NIOSSLPrivateKey(file: tls.keyFile, format: .pem)))
-    minimumTLSVersion = .tlsv12
   }
 }

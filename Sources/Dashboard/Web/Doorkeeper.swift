@@ -2,7 +2,7 @@ import HTTPTypes
 import Hummingbird
 import JuiceDomain
 
-/// Knows who asks, and lets nothing out without the headers that keep a page to itself.
+/// Finds out who asks, and gives each answer the headers that keep a page to itself.
 struct Doorkeeper: RouterMiddleware {
   static let sessionCookie = "juice_session"
   static let languageCookie = "juice_language"
@@ -20,12 +20,12 @@ struct Doorkeeper: RouterMiddleware {
     visit.place = request.uri.string
     visit.hasChain = hasChain
     if settings.isBehindProxy, let forwarded = request.headers[.forwardedFor] {
-      // The last one is what our own proxy has seen; what is before it anybody can make up.
+      // Our own proxy has added the last address; anybody can make up those before it.
       visit.address =
         forwarded.split(separator: ",").last.map { $0.filter { $0 != " " } } ?? visit.peer
     }
     let token = request.cookies[Self.sessionCookie]?.value ?? ""
-    // Made up by somebody else it is nobody's session, and no longer than ours are.
+    // A token that somebody else made up is of no session; ours are not longer.
     visit.token = token.isEmpty || token.utf8.count > 64 ? Seal.makeToken() : token
     visit.user = user(of: visit.token)
     visit.proof = sessions.proof(for: visit.token)
@@ -39,14 +39,14 @@ struct Doorkeeper: RouterMiddleware {
       response = ErrorPage.response(to: error, visit, logger: context.logger)
     }
     if visit.token != token, request.method == .get, response.headers[values: .setCookie].isEmpty {
-      // For the proof of the form on this page.
+      // The proof of a form on this page is for this token.
       response.setCookie(settings.cookie(Self.sessionCookie, visit.token))
     }
     secure(&response)
     return response
   }
 
-  /// Whoever is logged in, and is still in the file as at the login.
+  /// The user of a session, unless the file of users has changed for this user since the login.
   func user(of token: String) -> User? {
     guard let user = sessions.user(of: token, at: now()) else { return nil }
     guard let users = try? users.users(), users[user.name] == user else {
@@ -69,7 +69,7 @@ struct Doorkeeper: RouterMiddleware {
 }
 
 extension DashboardSettings {
-  /// - Parameter life: in seconds; as long as the browser is open if there is none.
+  /// - Parameter life: in seconds; `nil`: until the browser is closed.
   func cookie(_ name: String, _ value: String, life: Int? = nil) -> Cookie {
     Cookie(
       name: name, value: value, maxAge: life, path: "/", secure: isSecure, httpOnly: true,
@@ -82,7 +82,7 @@ extension HTTPField.Name {
   static let crossOriginOpenerPolicy = Self.named("Cross-Origin-Opener-Policy")
   static let forwardedFor = Self.named("X-Forwarded-For")
 
-  /// - Parameter name: one that is a token.
+  /// - Parameter name: a valid one (a token, RFC 9110 5.1).
   static func named(_ name: String) -> Self {
     guard let name = Self(name) else { preconditionFailure("\(name) is no field name") }
     return name

@@ -3,13 +3,14 @@ import Hummingbird
 import JuiceDomain
 import NIOCore
 
-/// What is known of whoever asks for a page.
+/// What is known of the visitor who asks for a page.
 struct PageContext: RequestContext {
   var coreContext: CoreRequestContextStorage
-  /// Of the other end of the connection; the visitor's own only without a proxy in between.
+  /// The address of the other end of the connection: the visitor's, or that of a proxy in between.
   let peer: String
+  /// The visitor's address, as far as it is known.
   var address: String
-  /// From the cookie; made anew for a browser that has none.
+  /// The browser's, from its cookie; a browser without one gets a new one.
   var token = ""
   /// `nil`: not logged in.
   var user: User?
@@ -18,7 +19,7 @@ struct PageContext: RequestContext {
   var proof = ""
   /// The path and query of this page.
   var place = "/"
-  /// There is an archive to be asked.
+  /// Whether there is an archive.
   var hasChain = false
 
   init(source: Source) {
@@ -48,7 +49,7 @@ extension PageContext {
   }
 }
 
-/// Why a request is not answered as it was meant.
+/// Why a request is refused.
 enum Refusal: Error {
   case notFound
   /// Not logged in any more.
@@ -57,10 +58,10 @@ enum Refusal: Error {
   case notAllowed
   /// A form that is not from a page of ours, or from one that is too old.
   case forged
-  /// A form that says something that none of ours can say.
+  /// A form with values that no page of ours sends.
   case badForm
   case tooManyLogins(Duration)
-  /// So many log in at once that one more would have to wait for too long.
+  /// So many people log in at once that one more would have to wait for too long.
   case busy
   case tooManyPages
 }

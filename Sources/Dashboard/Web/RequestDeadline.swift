@@ -4,15 +4,16 @@ import NIOHTTPTypes
 
 /// Closes a connection on which a request does not arrive, or an answer is not taken.
 ///
-/// The server's own idle timeout is for whoever says nothing, or does not come to the end of the head;
-/// but it begins anew with each byte of a body. It needs an `IdleStateHandler` before it for answers.
+/// The server's own idle timeout ends a connection that sends nothing, or never comes to the end of a head;
+/// but it begins anew with each byte of a body. For answers there has to be an `IdleStateHandler` before
+/// this handler.
 final class RequestDeadline: ChannelInboundHandler, RemovableChannelHandler {
   typealias InboundIn = HTTPRequestPart
 
-  /// From the end of the head to that of the body. Live updates come after it.
+  /// From the end of a head to the end of its body. Live updates come later, with the answer.
   static let limit = TimeAmount.seconds(15)
-  /// How long the other end may take nothing of what it has asked for. A page with live updates is
-  /// sent something each 15 seconds.
+  /// How long a browser may take nothing of its answer. A page with live updates is sent something each
+  /// 15 seconds.
   static let patience = TimeAmount.minutes(2)
 
   private var deadline: Scheduled<Void>?

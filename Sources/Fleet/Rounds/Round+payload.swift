@@ -1,7 +1,7 @@
 import JuiceDomain
 package import KioskMessages
 
-// A round as it is kept.
+// A round as JSON, for the disk.
 extension Round {
   /// No file of a round is longer; in bytes.
   package static let maximumPayload = 4 << 20

@@ -1,16 +1,16 @@
 package import JuiceDomain
 
 extension Round {
-  /// So much of a fruit is taken along.
+  /// How much of a fruit is taken along.
   package struct Load: Hashable, Sendable {
     package let fruit: Fruit
     /// The sum of what is to be brought.
     package let sum: Int
-    /// How much is in one, where the menu says it.
+    /// How much a crate holds, if the menu says it.
     package let crate: Int?
-    /// How many full crates that is, rounded up.
+    /// The sum in crates, rounded up.
     package let crates: Int?
-    /// What is on the van.
+    /// How much is on the van: whole crates, if it comes in crates.
     package let amount: Int
   }
 
@@ -35,13 +35,12 @@ extension Round {
   }
 }
 
-/// What was counted at kiosks, against what their ledgers said, and what was brought against what was
-/// planned.
+/// How the counts at kiosks differ from their ledgers, and how much was brought and planned.
 package struct RoundDifferences: Sendable {
   package struct Difference: Hashable, Sendable {
-    /// How often it was counted.
+    /// How often the fruit was counted.
     package var counts = 0
-    /// What was missing in all; negative if more was there.
+    /// How much was missing in all counts; negative if more was there.
     package var missing = 0
     package var planned = 0
     package var brought = 0
@@ -49,11 +48,11 @@ package struct RoundDifferences: Sendable {
 
   package private(set) var kiosks: [KioskID: [Fruit.ID: Difference]] = [:]
   package private(set) var fruits: [Fruit.ID: Difference] = [:]
-  /// As the latest sheet calls them.
+  /// The names on the latest sheet.
   package private(set) var titles: [KioskID: LocalizedName] = [:]
   package private(set) var names: [Fruit.ID: LocalizedName] = [:]
 
-  /// Of what kiosks have applied.
+  /// Sums up the sheets that kiosks have applied.
   ///
   /// - Parameter rounds: the latest last.
   package init(of rounds: some Sequence<Round>) {

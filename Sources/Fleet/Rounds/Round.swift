@@ -1,7 +1,7 @@
 package import JuiceDomain
 package import KioskMessages
 
-/// One trip to some kiosks: what was planned, and what became of it at each of them.
+/// One trip to some kiosks: what was planned, and what was done at each of them.
 package struct Round: Hashable, Sendable, Identifiable {
   package typealias ID = Identifier<Round>
 
@@ -13,7 +13,7 @@ package struct Round: Hashable, Sendable, Identifiable {
   /// The user who has made it.
   package let madeBy: String
   package let plan: RoundPlan
-  /// In which its times are shown, as the IANA database calls it; `nil`: UTC.
+  /// The zone in which its times are shown, as the IANA database calls it; `nil`: UTC.
   package let timeZone: String?
   package var sheets: [Sheet]
 
@@ -31,12 +31,12 @@ package struct Round: Hashable, Sendable, Identifiable {
   /// What is planned for a fruit of a kiosk.
   package struct Line: Hashable, Sendable {
     package let fruit: Fruit
-    /// When the round was made.
+    /// The stock when the round was made.
     package let now: Int
-    /// What is expected to be there on arrival.
+    /// The stock that is expected on arrival.
     package let expected: Int
     package let bring: Int
-    /// `false`: there was no forecast, and what is there now is expected.
+    /// `false`: there was no forecast, and `expected` is `now`.
     package let isForecast: Bool
 
     package init(fruit: Fruit, now: Int, expected: Int, bring: Int, isForecast: Bool) {
@@ -51,13 +51,13 @@ package struct Round: Hashable, Sendable, Identifiable {
   /// What is planned for a kiosk, and what was done there.
   package struct Sheet: Hashable, Sendable {
     package let kiosk: KioskID
-    /// As they were when the round was made.
+    /// Name, place and `wasOnline` are those of when the round was made.
     package let name: LocalizedName?
     package let place: String?
     package let wasOnline: Bool
     package let lines: [Line]
-    /// The id of the restock that this sheet becomes. Another one follows only when nothing has come
-    /// of it, so that the sheet is done once, however often it is sent.
+    /// The id of the restock that this sheet becomes. It changes only when the kiosk has rejected the
+    /// restock, so that the sheet is done once, however often it is sent.
     package internal(set) var command: Request.ID
     /// The latest attempt.
     package internal(set) var visit: Visit?
@@ -85,10 +85,11 @@ package struct Round: Hashable, Sendable, Identifiable {
     /// The user in whose name it is sent.
     package let user: String
     package let at: Timestamp
-    /// More than nothing, or less, of each fruit.
+    /// What was put in (positive) or taken out (negative); never 0.
     package let brought: FruitAmounts
     package let counted: FruitAmounts
-    /// What the ledger said of the counted fruits: the kiosk changes nothing if it says something else.
+    /// The stock of the counted fruits by the ledger, as the page showed it: if the kiosk's ledger says
+    /// something else by then, the kiosk changes nothing.
     package let ledger: FruitAmounts
     package var outcome: Outcome
 
@@ -109,8 +110,8 @@ package struct Round: Hashable, Sendable, Identifiable {
       /// The kiosk has not answered; it may have done it. To send it again is safe.
       case unknown
       case applied
-      /// Nothing has happened.
-      /// - Parameter stock: what the kiosk says is there instead of what was expected.
+      /// The kiosk has changed nothing.
+      /// - Parameter stock: the kiosk's, of the fruits whose stock is not the expected one.
       case rejected(RejectionReason, detail: String, stock: FruitAmounts)
     }
 
@@ -118,13 +119,13 @@ package struct Round: Hashable, Sendable, Identifiable {
 
     package var isDone: Bool { outcome == .applied }
 
-    /// What the ledger said that is there, less what was: positive if fruit is missing.
+    /// The ledger's number minus the counted one: positive if fruit is missing.
     package var missing: FruitAmounts {
       FruitAmounts(
         counted.compactMap { fruit, count in ledger[fruit].map { (fruit, $0 - count) } })
     }
 
-    /// Whether it says the same, whoever says it when.
+    /// Whether the numbers are the same, whoever has confirmed them, and when.
     package func saysTheSame(as other: Visit) -> Bool {
       (brought, counted, ledger) == (other.brought, other.counted, other.ledger)
     }
@@ -145,20 +146,20 @@ package struct Round: Hashable, Sendable, Identifiable {
 }
 
 extension Round.Sheet {
-  /// What is to be done with a sheet that comes in.
+  /// What to do with a sheet that somebody has confirmed.
   package enum Step: Hashable, Sendable {
-    /// To be sent to the kiosk, when the round is kept.
+    /// Send it to the kiosk, once the round is on the disk.
     case send(Round.Visit)
-    /// It was answered before.
+    /// The kiosk has answered it before.
     case answered(Round.Visit)
-    /// It was filled in on a page from before a rejection.
+    /// It was filled in on a page that is older than the latest rejection.
     case outdated
   }
 
   /// Takes in a sheet that somebody has confirmed.
   ///
-  /// What was sent once under an id stays what is sent under it, in the name of who has sent it first:
-  /// a kiosk does an id of one source once.
+  /// All that is ever sent under one id is the first visit with it, in the name of its user: a kiosk knows
+  /// a command by its source and its id, and does it once.
   package mutating func confirm(_ new: Round.Visit) -> Step {
     if let visit, visit.command == new.command {
       return visit.outcome == .unknown ? .send(visit) : .answered(visit)
@@ -177,7 +178,7 @@ extension Round.Sheet {
     guard let visit, visit.command == id, visit.outcome == .unknown, let result else { return }
     switch (result.status, result.reason) {
     case (.applied, _): self.visit?.outcome = .applied
-    // An earlier copy may have been done.
+    // This copy was not done, but an earlier one may have been.
     case (_, .rateLimited): break
     case (_, let reason?):
       self.visit?.outcome = .rejected(
@@ -187,7 +188,7 @@ extension Round.Sheet {
     }
   }
 
-  /// What the kiosk tells of its restocks settles what nobody has heard the answer of.
+  /// Settles a visit without an answer, if the kiosk tells of its restock in another way.
   ///
   /// - Returns: whether it does.
   package mutating func settle(by kiosk: KioskState) -> Bool {

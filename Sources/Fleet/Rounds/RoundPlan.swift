@@ -1,8 +1,8 @@
 package import JuiceDomain
 package import KioskMessages
 
-/// When a round is driven and until when it has to last: from this and from what the kiosks tell
-/// follows which of them to go to, and what to take along.
+/// When a round is driven, and until when it has to last. With the stocks and forecasts of the kiosks this
+/// tells which of them to go to, and what to take along.
 package struct RoundPlan: Hashable, Sendable {
   package enum Fill: String, CaseIterable, Sendable {
     /// As much as there is room for.
@@ -15,7 +15,7 @@ package struct RoundPlan: Hashable, Sendable {
   package let arrival: Timestamp
   /// When the next round comes.
   package let end: Timestamp
-  /// So many percent more are taken to be used than are expected.
+  /// So many percent are added to the expected use.
   package let margin: Int
   package let fill: Fill
 
@@ -45,12 +45,12 @@ package struct RoundPlan: Hashable, Sendable {
 
   /// What to bring to the kiosk; `nil` if it has told no menu or no stock.
   ///
-  /// - `expected` is what is there now without what is expected to be used until the arrival, and
-  ///   never below zero.
-  /// - To fill up, the room that is then left is brought. To bring what is needed, what is expected to be
-  ///   used from the arrival to the end, with the margin, without what is then there; at most the room.
-  /// - Without a forecast what is there now is expected, and the room is brought. Without a capacity
-  ///   what is needed is brought.
+  /// - `expected` is the stock of now minus the expected use until the arrival, and never below zero.
+  /// - The room is the capacity minus `expected`. The need is the expected use from the arrival to the end,
+  ///   with the margin, minus `expected`.
+  /// - `Fill.capacity` brings the room. `Fill.need` brings the need, but at most the room.
+  /// - Without a forecast `expected` is the stock of now, and the room is brought. Without a capacity the
+  ///   need is brought.
   package func lines(for kiosk: KioskState, at now: Timestamp) -> [Round.Line]? {
     guard let menu = kiosk.menu, let stock = kiosk.stock else { return nil }
     return menu.menu.fruits.map { fruit in
@@ -76,13 +76,13 @@ package struct RoundPlan: Hashable, Sendable {
 }
 
 extension KioskState {
-  /// Until when its stock is known: of a kiosk that is offline nobody knows what it has sold since.
+  /// Until when its stock is known: nobody knows what a kiosk has sold since it went offline.
   fileprivate func lastKnown(at now: Timestamp) -> Timestamp {
     isOnline ? now : min(now, stock?.at ?? now)
   }
 
-  /// What is expected to be used of the fruit; `nil` if nobody can tell. What was to be used before the
-  /// forecast was made is not counted.
+  /// The expected use of the fruit; `nil` if there is no forecast of it. Use before the forecast was made
+  /// does not count.
   fileprivate func use(
     of fruit: Fruit.ID, from start: Timestamp, until end: Timestamp
   ) -> Double? {

@@ -1,4 +1,4 @@
-// What can be told of a binding before anybody presses: why it could never fire, or would fire twice.
+// Finds out before anybody presses why a binding could never fire, or would fire twice.
 extension Dialect {
   /// What is wrong with the topic of a device, and what to do; `nil` if nothing is.
   package func flaw(of topic: String) -> (problem: String, hint: String)? {
@@ -13,7 +13,7 @@ extension Dialect {
     )
   }
 
-  /// What stands behind the topic of a device.
+  /// The end of a topic that every device of the kind has, behind the device's own topic.
   private var commonEnding: Regex<Substring> {
     switch self {
     case .tasmota: /\/(?:RESULT|(?:BUTTON|SWITCH)[0-9]*)$/
@@ -30,7 +30,7 @@ extension Dialect {
     return words.contains(String(parts(of: word).action))
   }
 
-  /// All that a device of the kind can say; `nil` if its owner chooses the words.
+  /// All words that a device of the kind can say; `nil` if its owner chooses them.
   package var words: [String]? {
     switch self {
     case .shellyGen1: ShellyGen1.words
@@ -39,14 +39,14 @@ extension Dialect {
     }
   }
 
-  /// The topic filters under which a device says its presses once more, in another form.
+  /// The topic filters under which a device repeats its presses in another form.
   ///
   /// - Parameters:
   ///   - topic: the device's own.
   ///   - words: the presses that are bound.
   package func echoes(of topic: String, saying words: some Sequence<String>) -> [String] {
     switch self {
-    // Beside the whole state, each of its members (#32015).
+    // Zigbee2MQTT publishes the whole state and each of its members (#32015).
     case .zigbee2MQTT where topic.hasSuffix("/action"): [String(topic.dropLast("/action".count))]
     case .zigbee2MQTT: ["\(topic)/action"]
     case .generic(let format) where !topic.hasSuffix("#"):
@@ -77,7 +77,7 @@ extension Dialect {
       let (one, another) = (parts(of: word), parts(of: other))
       guard meaning(of: one.action) == meaning(of: another.action) else { return false }
       guard let button = one.button, let second = another.button else {
-        // It has a full name only (see `Tasmota`).
+        // A switch is bound by its full name only (see `Tasmota`).
         return ![one.button, another.button].contains { $0?.hasPrefix("switch") ?? false }
       }
       return button == second || button.hasPrefix("\(second)_") || second.hasPrefix("\(button)_")
@@ -97,7 +97,7 @@ extension Dialect {
     return (String(match.1), word[match.range.upperBound...])
   }
 
-  /// Our word for a device's.
+  /// Our word for a word of the device.
   private func meaning(of action: Substring) -> String {
     switch (self, action) {
     case (.shellyGen1, _): ShellyGen1.ourWord[action.uppercased()] ?? String(action)

@@ -9,7 +9,7 @@ package enum Dialect: Hashable, Sendable {
   case shellyGen1
   case shellyGen2
   case esphome
-  /// Anything else.
+  /// Any other device.
   case generic(GenericFormat)
 
   /// The topic filters under which the messages of a device come.
@@ -28,9 +28,9 @@ package enum Dialect: Hashable, Sendable {
   /// What a message says.
   ///
   /// - Parameters:
-  ///   - topic: on which it came; one that the filters select.
+  ///   - topic: the topic on which the message came; one that the filters select.
   ///   - device: the device's own topic.
-  /// - Throws: `Unreadable` if a press may be in it and cannot be told.
+  /// - Throws: `Unreadable` if the message may hold a press that cannot be read.
   package func read(
     _ payload: [UInt8], on topic: String, of device: String
   ) throws(Unreadable) -> Signal {
@@ -49,14 +49,14 @@ package enum Dialect: Hashable, Sendable {
     }
   }
 
-  /// For how long a device of the kind may repeat itself by radio.
+  /// For how long a device of the kind may repeat a press by radio; `nil`: it does not.
   package var usualDebounce: Duration? {
     // Repeats arrive within the same second (Zigbee2MQTT #298, #5909, #26374).
     self == .zigbee2MQTT ? .seconds(1) : nil
   }
 
-  /// That a button is held is said over and over: by Hue once in 0.8 s (Zigbee2MQTT #26270), and one
-  /// message may be lost by radio.
+  /// The debounce of a press. A device repeats over and over that a button is held, Hue every 0.8 s
+  /// (Zigbee2MQTT #26270), and one message may be lost by radio.
   func debounce(of press: Signal.Press, usually window: Duration?) -> Duration? {
     guard self == .zigbee2MQTT, let name = press.names.last, name.hasSuffix("hold") else {
       return window
@@ -98,7 +98,7 @@ extension JSON {
     return json
   }
 
-  /// The value as a word; `nil` for what is none.
+  /// The value as a word; `nil` for an object, a list or null.
   var word: String? {
     switch self {
     case .string(let text): text

@@ -1,12 +1,12 @@
 import KioskMessages
 
-/// Where in the messages of a device that no other dialect knows the press is.
+/// Where the press is in the messages of a device that no other dialect knows.
 package struct GenericFormat: Hashable, Sendable {
   /// The member that names the press; `nil`: the whole payload does.
   package var action: JSONPointer?
-  /// The member that says of which button; `nil`: the action does, or there is one only.
+  /// The member that names the button; `nil`: the action names it, or there is only one.
   package var key: JSONPointer?
-  /// A counter or a timestamp: another for each press, the same when a press is said again.
+  /// A counter or a timestamp, which is new for each press and the same when a press is repeated.
   package var counter: JSONPointer?
 
   package init(
@@ -23,7 +23,7 @@ package struct GenericFormat: Hashable, Sendable {
     }
     let json: JSON
     do { json = try JSON.parse(payload) } catch { throw Unreadable("not JSON: \(error)") }
-    // Devices share their topics with other messages.
+    // A device sends other messages on the same topic.
     guard let value = action.map({ json[$0] }) ?? json, let word = value.word, !word.isEmpty else {
       return Signal()
     }

@@ -5,11 +5,12 @@ package struct PanelBinding: Hashable, Sendable {
   /// The panel's name in the ledger, and where its results go: `order/<name>/result`.
   package var name: String
   package var dialect: Dialect
-  /// The device's own topic; of a generic one a topic filter.
+  /// The device's own topic; for a generic device a topic filter.
   package var topic: String
-  /// By the name of a press, in lower case.
+  /// What a press asks for, by the name of the press in lower case.
   package var buttons: [String: Command]
-  /// The same press again within this time of the last is the same one; `nil`: as usual.
+  /// An equal press within this time of the last one counts as the same press; `nil`: the kiosk's own
+  /// setting.
   package var debounce: Duration?
   package var feedback: Feedback
 
@@ -27,12 +28,13 @@ package struct PanelBinding: Hashable, Sendable {
 
   package var filters: [String] { dialect.filters(of: topic) }
 
-  /// What a message of the device asks of the kiosk: nothing where a press is not bound.
+  /// What a message of the device asks of the kiosk: nothing if its press is not bound.
   ///
   /// - Parameters:
-  ///   - topic: on which it came; one that the filters select.
-  ///   - isRetained: the broker had kept it. Nobody presses now, but what it marks has happened.
-  /// - Throws: `Unreadable` if a press may be in it and cannot be told.
+  ///   - topic: the topic on which the message came; one that the filters select.
+  ///   - isRetained: whether the broker had kept the message. Nobody presses now, but what it marks has
+  ///     happened.
+  /// - Throws: `Unreadable` if the message may hold a press that cannot be read.
   package func read(
     _ payload: [UInt8], on topic: String, isRetained: Bool
   ) throws(Unreadable) -> PanelReading {
@@ -52,7 +54,7 @@ package struct PanelBinding: Hashable, Sendable {
   }
 }
 
-/// What a message of a bound device comes to.
+/// What the kiosk reads from a message of a bound device.
 package struct PanelReading: Hashable, Sendable {
   package let requests: [Asked]
   package let mark: Mark?
@@ -60,25 +62,25 @@ package struct PanelReading: Hashable, Sendable {
   package struct Asked: Hashable, Sendable {
     package let source: Source
     package let request: Request
-    /// The same press again within this time is the same one; `nil`: as the kiosk has it.
+    /// An equal press within this time counts as the same press; `nil`: the kiosk's own setting.
     package let debounce: Duration?
   }
 
-  /// What to remember of a message, so that the same one again is known.
+  /// What to remember of a message, so that the kiosk knows it when it comes again.
   package struct Mark: Hashable, Sendable {
-    /// The kiosk's own: no two devices share one.
+    /// No two devices share a key.
     package let key: String
     package let value: String
-    /// The same value under this key, too, means that it is the same message.
+    /// An equal value under this other key also means the same message.
     package let twin: String?
-    /// How often the device says its last event again, however old that is; `nil`: it does not.
+    /// How often the device repeats its last event, however old that is; `nil`: never.
     package let repetition: Duration?
   }
 }
 
 extension PanelReading.Mark {
-  /// A counter that the broker kept may be older than the last one, and comes again with each
-  /// subscription: it has a place of its own. The state of a contact is the newest in either case.
+  /// A counter in a retained message may be older than the last one, and comes again with each
+  /// subscription. So it has a key of its own. A retained state of a contact is always the newest.
   fileprivate init(_ mark: Signal.Mark, of panel: String, isRetained: Bool) {
     let live = "\(panel)/\(mark.key)"
     let kept = live + " (kept)"

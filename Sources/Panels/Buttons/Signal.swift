@@ -4,11 +4,11 @@ package import KioskMessages
 package struct Signal: Hashable, Sendable {
   /// Presses that the message reports, in its order.
   package let presses: [Press]
-  /// By which the device's next message shows whether it is the same one again.
+  /// The counter or the contact in the message, by which a repeated message is known.
   package let mark: Mark?
 
   package init(presses: [Press] = [], mark: Mark? = nil) {
-    // What a device does not name is no press.
+    // A press without a name cannot be bound.
     self.presses = presses.filter { !$0.names.isEmpty }
     self.mark = mark
   }
@@ -18,19 +18,19 @@ package struct Signal: Hashable, Sendable {
     /// All names under which the press may be bound, the most exact first: `1_single`, `single`.
     /// In lower case.
     package let names: [String]
-    /// What the device calls this press and no other; `nil` if it does not count.
+    /// An id that the device gives to this press alone; `nil` if it gives none.
     package let id: Request.ID?
 
     /// - Parameters:
-    ///   - input: which button of the device; `nil` if it has one only.
-    ///   - words: what was done to it, our word before the device's.
+    ///   - input: which button of the device; `nil` if the device has only one.
+    ///   - words: what was done to the button, our word before the device's.
     init(input: String? = nil, words: [String], id: Request.ID? = nil) {
       self.init(inputs: input.map { [$0] } ?? [], words: words, id: id)
     }
 
     /// - Parameters:
-    ///   - inputs: what the button is called, the most exact name first.
-    ///   - wordsAlone: whether the press may be bound without saying of which button.
+    ///   - inputs: the names of the button, the most exact one first.
+    ///   - wordsAlone: whether the press may be bound without naming the button.
     init(inputs: [String], words: [String], wordsAlone: Bool = true, id: Request.ID? = nil) {
       let words = words.map { $0.lowercased() }.filter { !$0.isEmpty }
       names =
@@ -40,8 +40,7 @@ package struct Signal: Hashable, Sendable {
     }
   }
 
-  /// The value of a counter, or the state of a contact. A message that leaves it as it was is not
-  /// another press.
+  /// The value of a counter, or the state of a contact. A message with the same mark is no new press.
   package struct Mark: Hashable, Sendable {
     /// Which counter or contact of the device.
     package let key: String
@@ -50,7 +49,7 @@ package struct Signal: Hashable, Sendable {
 
     package enum Kind: Sendable {
       case counter, contact
-      /// The counter of a device that says its last event over and over, however old it is.
+      /// The counter of a device that repeats its last event over and over, however old that is.
       case repeatedCounter
     }
 
@@ -62,7 +61,7 @@ package struct Signal: Hashable, Sendable {
   }
 }
 
-/// Why a message of a device tells nothing, though it should.
+/// Why a message of a device cannot be read, though it may hold a press.
 package struct Unreadable: Error, Hashable, Sendable, CustomStringConvertible {
   package let description: String
 

@@ -1,9 +1,9 @@
-/// What devices say though nobody presses a button.
+/// Messages that devices send though nobody presses a button.
 enum Chatter {
-  /// Whether no press comes on a topic: it is for states, measurements, log lines or commands.
+  /// Whether a topic is for states, measurements, log lines or commands, and not for presses.
   static func isOn(_ levels: [Substring]) -> Bool {
     guard let last = levels.last?.lowercased() else { return true }
-    // Commands go to devices.
+    // These are commands to a device.
     if topics.contains(last) || levels.first == "cmnd" { return true }
     // www.zigbee2mqtt.io/guide/usage/mqtt_topics_and_messages.html
     if levels.dropFirst().first == "bridge" { return true }
@@ -24,7 +24,7 @@ enum Chatter {
     }
     let word = text.filter { !$0.isNewline }
     let isForButtons = levels.contains(where: namesAButton)
-    // A log line is no word.
+    // A line of a log is no word for a press.
     guard
       word.allSatisfy({
         $0.isLetter || $0.isNumber || "_-.:".contains($0) || isForButtons && $0 == " "
@@ -35,7 +35,7 @@ enum Chatter {
       : !isNothing(word) && !states.contains(word.lowercased()) && !isMeasurement(word)
   }
 
-  /// What is said when nobody presses: that it is over, or that the device is there.
+  /// Whether a word says that a press is over, or that the device is there.
   static func isNothing(_ word: String) -> Bool {
     let word = word.lowercased()
     return over.contains(word) || presences.contains(word)

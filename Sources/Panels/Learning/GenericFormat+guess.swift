@@ -4,12 +4,13 @@ extension GenericFormat {
   /// Where in a message of an unknown device the press, its button and its counter most likely are;
   /// `nil` if no press seems to be in it.
   ///
-  /// - Parameter levels: of the topic; none where only a name for presses counts.
+  /// - Parameter levels: those of the topic; empty if only a name for presses is to count.
   init?(guessing json: JSON, on levels: [Substring]) {
     self.init()
     let places = Place.all(in: json)
     let isForButtons = levels.contains(where: Chatter.namesAButton)
-    // One for each radio: 433toMQTT, IRtoMQTT (docs.openmqttgateway.com/use/rf.html).
+    // OpenMQTTGateway has a topic for each radio: 433toMQTT, IRtoMQTT
+    // (docs.openmqttgateway.com/use/rf.html).
     let isOfRadio = levels.last?.hasSuffix("toMQTT") ?? false
     let press = places.compactMap { place in
       place.rank(onTopicForButtons: isForButtons, ofRadio: isOfRadio).map { (place, rank: $0) }
@@ -38,7 +39,7 @@ private struct Place {
   let parent: String
   private let ancestors: [String]
   private let word: String
-  /// It stands beside a command of a Zigbee cluster: `"0006!01":""`
+  /// Whether it stands beside a command of a Zigbee cluster: `"0006!01":""`
   /// (tasmota.github.io/docs/Zigbee/#receiving-commands).
   private let isOfCommand: Bool
 
@@ -48,7 +49,7 @@ private struct Place {
     return String(stem.reversed())
   }
 
-  /// What was done, the likelier name first.
+  /// Names of members that say what was done, the likelier ones first.
   static let deeds = [
     "action", "event", "event_type", "click", "press", "gesture", "buttonevent",
   ]
@@ -60,11 +61,11 @@ private struct Place {
     "message_id", "messageid", "msgid", "fcnt", "timestamp", "ts",
   ]
   private static let codes = ["keycode", "command", "cmd"]
-  /// What may be anything.
+  /// Names of members that may hold anything.
   private static let values = ["code", "id", "value", "state", "type", "data"]
   private static let longest = 256
 
-  /// How likely the press of a button is there, from 0 on; `nil`: not at all.
+  /// How likely this is the press of a button, from 0 for the likeliest; `nil`: it is not.
   func rank(onTopicForButtons isForButtons: Bool, ofRadio: Bool) -> Int? {
     if isOfCommand, !Self.aboutTheDevice.contains(name), !name.contains("!") { return 10 }
     guard !Chatter.isNothing(word), !Self.counters.contains(name) else { return nil }

@@ -1,20 +1,20 @@
-/// Tells the press of a new button from what else is said while somebody presses it.
+/// Tells the press of a new button from everything else that devices say meanwhile.
 ///
-/// What only a button says is believed at once. Any other word is kept for a while, because most
+/// A message that only a button sends is believed at once. Any other word is kept for a while, because most
 /// devices say a press in more than one way, and not the best one first.
 package struct Lesson: Sendable {
   private let start: Duration
   private var learned: [Recognition] = []
   private var guesses: [(recognition: Recognition, at: Duration)] = []
-  /// The last count of each topic of a device that says its last event over and over.
+  /// The last count on each topic of a device that repeats its last event over and over.
   private var counts: [String: String] = [:]
   /// When the contact of such a device was closed, by topic.
   private var contacts: [String: Duration] = [:]
   private var doubts: [Recognition] = []
 
-  /// A long press is told when it is over, up to three seconds after the contact.
+  /// A device tells of a long press when it is over, up to three seconds after the contact.
   private static let patience = Duration.seconds(3)
-  /// Devices do not have more topics; somebody who makes them up does not fill the memory.
+  /// No more topics are remembered, so that made-up topics cannot fill the memory.
   private static let maximumTopics = 1000
 
   /// - Parameter start: when listening began.
@@ -23,11 +23,11 @@ package struct Lesson: Sendable {
   package enum Heard: Hashable, Sendable {
     case nothing
     case press(Recognition)
-    /// It may be a press, or one of yesterday that is said again.
+    /// It may be a press, or an old one that the device repeats.
     case doubt(Recognition)
   }
 
-  /// What a message that was not kept by the broker comes to.
+  /// Takes in a message that was not retained.
   package mutating func hear(_ payload: [UInt8], on topic: String, at now: Duration) -> Heard {
     noteContact(payload, on: topic, at: now)
     guard let recognition = Recognition(payload, on: topic) else {
@@ -50,10 +50,10 @@ package struct Lesson: Sendable {
     return .press(learn(recognition))
   }
 
-  /// When to `settle`; `nil`: nothing is kept.
+  /// When to call `settle`; `nil`: no word is kept.
   package var due: Duration? { guesses.first.map { $0.at + Self.patience } }
 
-  /// The likeliest of what was kept for long enough.
+  /// The likeliest of the words that were kept, if they were kept for long enough.
   package mutating func settle(at now: Duration) -> Recognition? {
     guard let due, now >= due else { return nil }
     let best = guesses.map(\.recognition).reduce(guesses[0].recognition) {
@@ -62,7 +62,7 @@ package struct Lesson: Sendable {
     return learn(best)
   }
 
-  /// At the end: what may have been pressed, if it is one device.
+  /// At the end, the device that may have been pressed, if there is only one.
   package var remaining: Recognition? { Set(doubts.map(\.topic)).count == 1 ? doubts.last : nil }
 
   private mutating func learn(_ recognition: Recognition) -> Recognition {
@@ -72,14 +72,14 @@ package struct Lesson: Sendable {
     return recognition
   }
 
-  /// How much is remembered.
+  /// How many topics and words are remembered.
   var size: Int { guesses.count + counts.count + contacts.count + doubts.count }
 
-  // MARK: Devices that say their last event over and over
+  // MARK: Devices that repeat their last event over and over
 
   private static let event = "/input_event/"
 
-  /// Whether an event was made just now; `nil` if it was said before.
+  /// Whether an event has just happened; `nil` if it was heard before.
   private mutating func isNew(
     _ mark: Signal.Mark, of recognition: Recognition, at now: Duration
   ) -> Bool? {
@@ -88,12 +88,12 @@ package struct Lesson: Sendable {
     guard last != mark.value else { return nil }
     guard last != nil || counts.count < Self.maximumTopics else { return nil }
     counts[topic] = mark.value
-    // All that are awake have said theirs.
+    // By then each device that is on has repeated its old event.
     if last != nil || now - start >= ShellyGen1.repetition { return true }
     return contacts[topic].map { now - $0 <= Self.patience } ?? false
   }
 
-  /// A mains device says the contact before the event: `input/0` `1`
+  /// A device on mains power tells of the contact before the event: `input/0` `1`
   /// (shelly-api-docs.shelly.cloud/gen1, "MQTT").
   private mutating func noteContact(_ payload: [UInt8], on topic: String, at now: Duration) {
     guard payload == [UInt8(ascii: "1")], topic.contains("/input/") else { return }
@@ -106,7 +106,7 @@ package struct Lesson: Sendable {
 }
 
 extension Recognition {
-  /// Whether a panel for this one hears the other, too, or would hear the same press.
+  /// Whether a panel for this device would hear the other message, too, or the same press.
   fileprivate func covers(_ other: Recognition) -> Bool {
     switch dialect {
     case .generic: dialect == other.dialect && topic == other.topic

@@ -31,7 +31,7 @@ extension Recognition {
 }
 
 extension String {
-  /// As YAML takes it for text, whatever it holds.
+  /// The text so written that YAML reads it as the same text.
   fileprivate var yaml: String {
     if wholeMatch(of: /[A-Za-z\/][A-Za-z0-9_\/.-]*/) != nil, !Self.notText.contains(lowercased()) {
       return self
@@ -49,7 +49,7 @@ extension String {
 }
 
 extension Unicode.Scalar {
-  /// Whether there is something to see. A terminal, or a reader of YAML, may obey the rest.
+  /// Whether there is something to see. A terminal, or a reader of YAML, may obey other characters.
   fileprivate var isSeen: Bool {
     if self == " " { return true }
     switch properties.generalCategory {

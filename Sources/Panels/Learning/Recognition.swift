@@ -5,7 +5,7 @@ package struct Recognition: Hashable, Sendable {
   package let dialect: Dialect
   /// The device's own topic.
   package let topic: String
-  /// On which the press came.
+  /// The topic on which the press came.
   package let heardOn: String
   package let press: Signal.Press
   let mark: Signal.Mark?
@@ -17,19 +17,19 @@ package struct Recognition: Hashable, Sendable {
     case word
     /// A word where the press of a button may be.
     case place
-    /// What only a button says.
+    /// A message that only a button sends.
     case sure
   }
 
-  /// The device that most likely sent a message; `nil` if the message is no press, or one of a length
-  /// that nobody wants to type.
+  /// The device that most likely sent a message; `nil` if the message is no press, or its topic or word is
+  /// too long to be typed.
   package init?(_ payload: [UInt8], on topic: String) {
     guard payload.count <= Request.maximumPayload, topic.utf8.count <= Self.longestTopic else {
       return nil
     }
     for candidate in Self.candidates(for: payload, on: topic) {
       let signal = try? candidate.dialect.read(payload, on: topic, of: candidate.topic)
-      // A press that a device says in two forms is bound by the first.
+      // If a device says a press in two forms, the one that is no echo is bound.
       let presses = signal?.presses ?? []
       guard let press = presses.first(where: { !$0.isEcho }) ?? presses.first,
         let name = press.names.first, name.utf8.count <= Self.longestName
@@ -58,7 +58,7 @@ package struct Recognition: Hashable, Sendable {
     let levels = topic.split(separator: "/", omittingEmptySubsequences: false)
     if let known = knownDevice(on: levels) {
       guard known.dialect == .tasmota else { return [known] }
-      // What a bridge hears of a remote, it tells where others give their answers.
+      // A bridge tells what a remote has sent on the topic where other devices give their answers.
       let guessed = (try? JSON.parse(payload)).flatMap { guess(from: $0, on: topic, levels) }
       return [known].filter { $0.dialect.flaw(of: $0.topic) == nil } + [guessed].compactMap(\.self)
     }
@@ -89,7 +89,7 @@ package struct Recognition: Hashable, Sendable {
     return format.map { Candidate(dialect: .generic($0), topic: topic, certainty: .place) }
   }
 
-  /// A device of a kind that tells of its presses below its own topic.
+  /// A device of a kind that is known by the topics on which it tells of presses.
   private static func knownDevice(on levels: [Substring]) -> Candidate? {
     let dialect: Dialect
     let length: Int
@@ -113,7 +113,7 @@ package struct Recognition: Hashable, Sendable {
 }
 
 extension Signal.Press {
-  /// Whether the device says the same press in another form as well.
+  /// Whether this is the second form in which the device says a press.
   fileprivate var isEcho: Bool { names.first?.hasPrefix(ShellyGen2.sensor) ?? false }
 }
 

@@ -1,4 +1,4 @@
-/// What a device, or a home automation, says when it has come back: it has forgotten what it was told.
+/// The message of a device, or of a home automation, that has come back and has forgotten what it was told.
 package struct Birth: Hashable, Sendable {
   package let topic: String
   package let payload: String

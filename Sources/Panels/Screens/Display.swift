@@ -1,6 +1,6 @@
 package import JuiceDomain
 
-/// Something that the kiosk pushes to a device: a topic, and what to say there.
+/// A message that the kiosk pushes to a device.
 package struct Push: Hashable, Sendable {
   package var topic: String
   package var payload: Template
@@ -15,7 +15,7 @@ package struct Push: Hashable, Sendable {
 package struct Display: Hashable, Sendable {
   package var content: Content
   package var retain: Bool
-  /// The device's own message that it is there again, and shows nothing.
+  /// The device's own message that it has come back, and shows nothing yet.
   package var birth: Birth?
   /// Changes that follow each other more quickly are shown as one.
   package var maximumPerSecond: Int
@@ -34,15 +34,15 @@ package struct Display: Hashable, Sendable {
 
   package enum Content: Hashable, Sendable {
     case text(Push)
-    /// One of two, by whether a glass of a juice can be made.
+    /// One of two messages, by whether a glass of the juice can be made.
     case availability(Juice.ID, available: Push?, soldOut: Push?)
   }
 
-  /// What is to be shown now; `nil`: nothing.
+  /// The message for now; `nil` if there is none for this case.
   ///
   /// - Parameters:
-  ///   - value: of a gap in a template.
-  ///   - servings: glasses of a juice that can be made.
+  ///   - value: what to put into a gap of a template.
+  ///   - servings: how many glasses of a juice can be made.
   package func push(
     filling value: (Template.Gap) -> String?, servings: (Juice.ID) -> Int
   ) -> (topic: String, payload: String)? {
@@ -55,13 +55,13 @@ package struct Display: Hashable, Sendable {
     return push.map { ($0.topic, $0.payload.fill(value)) }
   }
 
-  /// Whether it shows if the kiosk is there.
+  /// Whether the display shows if the kiosk is online.
   package var showsStatus: Bool {
     if case .text(let push) = content { push.payload.gaps.contains(.kioskStatus) } else { false }
   }
 }
 
-/// What a panel hears about its own orders, in its own words.
+/// What a panel is told about its own orders, in messages that its device understands.
 package struct Feedback: Hashable, Sendable {
   package var ready: Push?
   package var outOfStock: Push?

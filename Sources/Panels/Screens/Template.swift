@@ -16,7 +16,7 @@ package struct Template: Hashable, Sendable {
     case alert(Fruit.ID)
     case servings(Juice.ID)
     case kioskStatus
-    /// Of an order's result.
+    /// Filled from an order's result.
     case juice, quantity, ticket, message
   }
 
@@ -44,7 +44,7 @@ package struct Template: Hashable, Sendable {
     parts.compactMap { if case .gap(let gap) = $0 { gap } else { nil } }
   }
 
-  /// - Parameter value: of a gap; what is not known leaves it empty.
+  /// - Parameter value: what to put into a gap; `nil` leaves the gap empty.
   package func fill(_ value: (Gap) -> String?) -> String {
     parts.map { part in
       switch part {
@@ -62,7 +62,7 @@ package struct TemplateError: Error, Hashable, Sendable {
 }
 
 extension Template.Gap {
-  /// Whether it reads as the name of one, `juice` or `stock.kiwi`: what does not is text.
+  /// Whether a text in braces looks like the name of a gap: `juice`, `stock.kiwi`. Otherwise it stays text.
   fileprivate static func isName(_ text: Substring) -> Bool {
     let words = text.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
     return words.allSatisfy { !$0.isEmpty }
@@ -85,14 +85,6 @@ extension Template.Gap {
     case "ticket" where id.isEmpty: self = .ticket
     case "message" where id.isEmpty: self = .message
     default: return nil
-    }
-  }
-
-  /// Whether only the result of an order fills it.
-  package var isOfResult: Bool {
-    switch self {
-    case .juice, .quantity, .ticket, .message: true
-    case .stock, .alert, .servings, .kioskStatus: false
     }
   }
 }

@@ -23,7 +23,7 @@ struct FleetCommands: ParsableCommand {
     @OptionGroup var options: ConfigurationOptions
 
     func run() throws {
-      let rollouts = try withRollouts(options) { try $0.rollouts(limit: 100) }
+      let rollouts = try options.rolloutTable().rollouts(limit: 100)
       StandardOutput.write(rollouts.map(\.summary).joined(separator: "\n"))
     }
   }
@@ -38,10 +38,9 @@ struct FleetCommands: ParsableCommand {
     var failures = 20
 
     func run() throws {
-      let (rollout, failures) = try withRollouts(options) { table in
-        let rollout = try table.rollout()
-        return (rollout, try table.failures(of: rollout, limit: max(0, self.failures)))
-      }
+      let table = try options.rolloutTable()
+      let rollout = try table.rollout()
+      let failures = try table.failures(of: rollout, limit: max(0, self.failures))
       StandardOutput.write(
         """
         \(rollout.summary)
@@ -97,7 +96,7 @@ struct FleetCommands: ParsableCommand {
       let plan = RolloutTable.Plan(
         menu: menu, region: region, first: first.value, perMinute: rate, limit: limit.value,
         patience: patience)
-      let rollout = try withRollouts(options) { try $0.push(plan) }
+      let rollout = try options.rolloutTable().push(plan)
       StandardOutput.write(rollout.summary)
     }
 
@@ -178,15 +177,12 @@ private func decide(
   _ decision: Rollout.Decision, _ options: ConfigurationOptions, limit: Double? = nil,
   again: Bool = false
 ) throws {
-  let rollout = try withRollouts(options) {
-    try $0.decide(decision, limit: limit, again: again)
-  }
+  let rollout = try options.rolloutTable().decide(decision, limit: limit, again: again)
   StandardOutput.write(rollout.summary)
 }
 
-private func withRollouts<Result>(
-  _ options: ConfigurationOptions, _ work: (RolloutTable) throws -> Result
-) throws -> Result {
-  let settings = try ArchiveSettings(options.load())
-  return try archived { try work(RolloutTable(settings)) }
+extension ConfigurationOptions {
+  fileprivate func rolloutTable() throws -> RolloutTable {
+    try RolloutTable(ArchiveSettings(load()))
+  }
 }

@@ -27,9 +27,7 @@ struct KioskCommands: ParsableCommand {
       do throws(ConfigurationErrors) { list = try .load(path: file) } catch {
         throw Failure.badData("\(error)")
       }
-      let changes = try archived {
-        try KioskTable(settings).load(list.kiosks)
-      }
+      let changes = try KioskTable(settings).load(list.kiosks)
       StandardOutput.write(
         "\(list.kiosks.count) kiosks: \(changes.added) new, \(changes.changed) changed, \(changes.removed) removed"
       )
@@ -44,25 +42,12 @@ struct KioskCommands: ParsableCommand {
 
     func run() throws {
       let settings = try ArchiveSettings(options.load())
-      let kiosks = try archived { try KioskTable(settings).list() }
+      let kiosks = try KioskTable(settings).list()
       let lines = kiosks.map { kiosk in
         ["\(kiosk.id)", kiosk.region, kiosk.name ?? "", kiosk.place ?? ""].map(\.csvField)
           .joined(separator: ",")
       }
       StandardOutput.write(([KioskList.header] + lines).joined(separator: "\n"))
     }
-  }
-}
-
-/// Turns what keeps the database from working into the end of a command.
-func archived<Result>(_ work: () throws -> Result) throws -> Result {
-  do { return try work() } catch let error as DatabaseError {
-    throw Failure.unavailable("\(error)")
-  } catch let ArchiveError.database(error) {
-    throw Failure.unavailable("\(error)")
-  } catch let error as ArchiveError {
-    throw Failure.badConfiguration("\(error)")
-  } catch let error as RolloutError {
-    throw Failure.badData("\(error)")
   }
 }

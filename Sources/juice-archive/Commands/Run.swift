@@ -21,15 +21,11 @@ struct Run: AsyncParsableCommand {
     let logger = try logging.makeLogger("juice-archive")
     let settings = try ArchiveSettings(configuration)
     var broker = configuration.broker
-    do throws(ConfigurationErrors) { try broker.keepPassword() } catch { throw Failure(error) }
+    try broker.keepPassword()
     let archiver = Archiver(settings: settings, logger: logger) { [broker] in
       try broker.makeBroker()
     }
     NotifySocket()?.send("READY=1")
-    do {
-      try await ServiceGroup.run([archiver], logger: logger)
-    } catch let error as ArchiveError {
-      throw Failure.badConfiguration("\(error)")
-    }
+    try await ServiceGroup.run([archiver], logger: logger)
   }
 }

@@ -25,13 +25,9 @@ struct Run: AsyncParsableCommand {
     let logger = try logging.makeLogger("juice-dashboard")
     let settings = DashboardSettings(configuration)
     let users = UserFile(path: configuration.usersFile)
-    do throws(UserFileError) {
-      if try users.users().isEmpty {
-        logger.warning(
-          "nobody can log in: there is no user in \(users.path); run: juice-dashboard user add")
-      }
-    } catch {
-      throw Failure(error)
+    if try users.users().isEmpty {
+      logger.warning(
+        "nobody can log in: there is no user in \(users.path); run: juice-dashboard user add")
     }
     let isLocal = ["127.0.0.1", "::1", "localhost"].contains(settings.host)
     if !isLocal, settings.tls == nil, !settings.isBehindProxy {
@@ -39,7 +35,7 @@ struct Run: AsyncParsableCommand {
         "passwords are not encrypted on their way to \(settings.host): set dashboard.tls, or put a proxy before it"
       )
     }
-    // Before anything is opened: what is wrong with a file of a password is told now.
+    // Read before anything is opened, so that a password file that is wrong ends the program here.
     let receivers = try configuration.notify.map { try Notifier.Receiver.all($0) }
     let archive = try configuration.archive.map { try ChainArchive(ChainSettings($0)) }
     Self.allowManyConnections()
@@ -54,7 +50,7 @@ struct Run: AsyncParsableCommand {
     let manager = NotifySocket()
     var services: [any Service]
     do {
-      services = try dashboard.services(logger: quiet) { _ in
+      services = try dashboard.services(logger: quiet, encrypt: settings.encrypt) { _ in
         logger.notice("juice-dashboard: open \(address) in a browser")
         manager?.send("READY=1\nSTATUS=Pages at \(address)")
       }
@@ -62,17 +58,13 @@ struct Run: AsyncParsableCommand {
       throw Failure.badConfiguration("the certificate or its key cannot be used: \(error)")
     }
     if let notify = configuration.notify {
-      do throws(StateError) {
-        services.append(
-          try Notifier(
-            link: link, words: NoticeWords(notify.language, link: notify.link),
-            receivers: receivers ?? [],
-            rules: TroubleWatch.Rules(
-              away: .seconds(60 * notify.offlineMinutes), quiet: .seconds(notify.quietSeconds)),
-            folder: StateFolder(path: configuration.stateFolder), logger: logger))
-      } catch {
-        throw Failure(error)
-      }
+      services.append(
+        try Notifier(
+          link: link, words: NoticeWords(notify.language, link: notify.link),
+          receivers: receivers ?? [],
+          rules: TroubleWatch.Rules(
+            away: .seconds(60 * notify.offlineMinutes), quiet: .seconds(notify.quietSeconds)),
+          folder: StateFolder(path: configuration.stateFolder), logger: logger))
     }
     do {
       try await ServiceGroup.run(services, logger: logger)
@@ -96,14 +88,12 @@ struct Run: AsyncParsableCommand {
 }
 
 extension ChainSettings {
-  fileprivate init(_ archive: DashboardConfiguration.Archive) throws(Failure) {
-    let password: String?
-    do throws(ConfigurationErrors) { password = try archive.readPassword() } catch {
-      throw Failure(error)
-    }
+  fileprivate init(
+    _ archive: DashboardConfiguration.Archive
+  ) throws(ConfigurationErrors) {
     self.init(
-      database: archive.database, password: password, timeZone: archive.timeZone.identifier,
-      timeout: .seconds(archive.timeoutSeconds))
+      database: archive.database, password: try archive.readPassword(),
+      timeZone: archive.timeZone.identifier, timeout: .seconds(archive.timeoutSeconds))
   }
 }
 

@@ -44,15 +44,11 @@ struct UserCommands: ParsableCommand {
       let user = User(
         name: name, role: role, password: try PasswordHash(of: password, cost: .standard),
         region: region)
-      do throws(UserFileError) {
-        try file.update { $0[name] = user }
-      } catch {
-        throw Failure(error)
-      }
+      try file.update { $0[name] = user }
       if generate { StandardOutput.write(password) }
     }
 
-    /// Four times four of the letters that nobody mistakes: 79 bits.
+    /// Four times four letters and digits that nobody mistakes for others: 79 bits.
     private static var madeUp: String {
       let letters = Array("abcdefghijkmnpqrstuvwxyz23456789")
       return (0..<4).map { _ in String((0..<4).map { _ in letters.randomElement() ?? "x" }) }
@@ -99,11 +95,7 @@ struct UserCommands: ParsableCommand {
     func run() throws {
       let file = try options.userFile()
       var isThere = false
-      do throws(UserFileError) {
-        try file.update { isThere = $0.removeValue(forKey: name) != nil }
-      } catch {
-        throw Failure(error)
-      }
+      try file.update { isThere = $0.removeValue(forKey: name) != nil }
       guard isThere else { throw Failure.badData("there is no user \(name) in \(file.path)") }
     }
   }
@@ -114,15 +106,10 @@ struct UserCommands: ParsableCommand {
     @OptionGroup var options: ConfigurationOptions
 
     func run() throws {
-      let file = try options.userFile()
-      do throws(UserFileError) {
-        let users = try file.users().values
-        for user in users.sorted(by: { $0.name < $1.name }) {
-          StandardOutput.write(
-            "\(user.name) \(user.role.rawValue)\(user.region.map { " \($0)" } ?? "")")
-        }
-      } catch {
-        throw Failure(error)
+      let users = try options.userFile().users().values
+      for user in users.sorted(by: { $0.name < $1.name }) {
+        StandardOutput.write(
+          "\(user.name) \(user.role.rawValue)\(user.region.map { " \($0)" } ?? "")")
       }
     }
   }
@@ -131,8 +118,8 @@ struct UserCommands: ParsableCommand {
 extension User.Role: ExpressibleByArgument {}
 
 extension ConfigurationOptions {
-  /// As root, for its folder's owner.
-  fileprivate func userFile() throws(Failure) -> UserFile {
+  /// Root becomes the owner of the file's folder first.
+  fileprivate func userFile() throws -> UserFile {
     let path = try load().usersFile
     try FolderOwner(ofFolderOf: path).become()
     return UserFile(path: path)

@@ -3,26 +3,23 @@ import CurlDelivery
 import Dashboard
 import Foundation
 import KioskMessages
-import Program
 
 extension Notifier.Receiver {
   /// Everybody whom the configuration names.
   ///
-  /// - Throws: `Failure`: a file of a password, an address or a token cannot be used.
-  static func all(_ notify: DashboardConfiguration.Notify) throws(Failure) -> [Self] {
-    do throws(ConfigurationErrors) {
-      var receivers =
-        try notify.email.map { email throws(ConfigurationErrors) in try all(email) } ?? []
-      for (index, post) in notify.posts.enumerated() {
-        receivers.append(try Self(post, number: index + 1))
-      }
-      return receivers
-    } catch {
-      throw Failure(error)
+  /// - Throws: a file with a password, an address or a token cannot be used.
+  static func all(
+    _ notify: DashboardConfiguration.Notify
+  ) throws(ConfigurationErrors) -> [Self] {
+    var receivers =
+      try notify.email.map { email throws(ConfigurationErrors) in try all(email) } ?? []
+    for (index, post) in notify.posts.enumerated() {
+      receivers.append(try Self(post, number: index + 1))
     }
+    return receivers
   }
 
-  /// Each address gets a mail of its own: one that does not exist keeps it from nobody else.
+  /// Each address gets a mail of its own, so that an address that does not exist keeps it from nobody else.
   private static func all(
     _ email: DashboardConfiguration.Email
   ) throws(ConfigurationErrors) -> [Self] {
@@ -50,7 +47,7 @@ extension Notifier.Receiver {
   ) throws(ConfigurationErrors) {
     let url = try post.readURL()
     let address = PostAddress(url: url, token: try post.readToken(), caFile: post.caFile)
-    // No more of it: it may be a secret.
+    // Only the host is shown, because the rest of the address may be a secret.
     let host = URL(string: url)?.host() ?? ""
     self.init("post \(number) to \(host)") { notice in
       await Self.outcome { () throws(DeliveryError) in
@@ -59,7 +56,7 @@ extension Notifier.Receiver {
           try await address.send(
             Array(notice.text.utf8), type: "text/plain; charset=utf-8", id: notice.id)
         case .json:
-          // To Slack, <!channel> is a call to all, and <a|b> a link.
+          // To Slack, <!channel> is a call to everybody, and <a|b> is a link.
           let text = notice.text.replacing("<", with: "‹").replacing(">", with: "›")
           try await address.send(
             JSONWriter.object { $0.member("text", text) }, type: "application/json", id: notice.id)
@@ -91,9 +88,5 @@ extension DashboardConfiguration.MailEncryption {
 }
 
 extension Timestamp {
-  static var now: Timestamp {
-    Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1000))
-  }
-
   fileprivate var date: Date { Date(timeIntervalSince1970: Double(milliseconds) / 1000) }
 }

@@ -3,7 +3,7 @@ import KioskMessages
 import MessageBroker
 import Program
 
-/// A panel or an operator for the length of one command: sends requests, waits for the results.
+/// A panel or an operator for as long as one command runs: sends requests, and waits for their results.
 struct KioskClient {
   private let broker: any BrokerClient
   private let topics: KioskTopics
@@ -27,7 +27,7 @@ struct KioskClient {
       case .deliveries, .confirmed, .updated, .refused, .sessionBegan: await broker.settle()
       case .offline(let error):
         await broker.disconnect(grace: .zero)
-        throw Failure(error)
+        throw error.failure
       case nil:
         await broker.disconnect(grace: .zero)
         throw .unavailable("the broker has not answered in time")
@@ -35,10 +35,10 @@ struct KioskClient {
     }
   }
 
-  /// Sends a request and waits for its result, which a machine may have to come to first; sends it
-  /// again, under the same id, if the connection is lost in between.
+  /// Sends a request and waits for its result, if need be until a machine has made the juice. If the
+  /// connection is lost in between, it sends the request again, under the same id.
   ///
-  /// - Parameter accepted: hears that a machine is to make it.
+  /// - Parameter accepted: is called if a machine is to make the juice.
   func send(
     _ request: Request, timeout: Duration, accepted: (CommandResult) -> Void = { _ in }
   ) async throws(Failure) -> CommandResult {
@@ -57,7 +57,7 @@ struct KioskClient {
       case .online: await publish(request)
       case .refused(let topics):
         guard let (topic, reason) = topics.first else { continue }
-        throw Failure(.publishRefused(topic: topic, reason: reason))
+        throw BrokerError.publishRefused(topic: topic, reason: reason).failure
       case .offline, .confirmed, .updated, .sessionBegan: continue
       case nil where isAccepted:
         let id = request.id.map { " --id \($0)" } ?? ""
@@ -98,11 +98,11 @@ struct KioskClient {
 }
 
 extension SessionOptions {
-  /// For the length of a command.
+  /// A session for as long as a command runs.
   ///
   /// - Parameters:
   ///   - purpose: a word for the client id.
-  ///   - topics: what to subscribe to: topics or topic filters.
+  ///   - topics: topics or topic filters to subscribe to.
   static func forCommand(_ purpose: String, hearing topics: [String]) -> SessionOptions {
     SessionOptions(
       clientID: "juice-kiosk-\(purpose)-\(UInt32.random(in: 0 ... .max))",

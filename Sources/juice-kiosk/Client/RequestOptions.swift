@@ -4,7 +4,7 @@ import JuiceDomain
 import KioskMessages
 import Program
 
-/// What every command that asks something of a kiosk has in common.
+/// The options of every command that asks something of a kiosk.
 struct RequestOptions: ParsableArguments {
   @OptionGroup var configuration: ConfigurationOptions
 
@@ -56,11 +56,5 @@ struct RequestOptions: ParsableArguments {
     if let failure = Failure(result) {
       throw json ? ExitCode(failure.status.rawValue) as any Error : failure
     }
-  }
-}
-
-extension Timestamp {
-  static var now: Timestamp {
-    Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1000))
   }
 }

@@ -15,25 +15,18 @@ extension LedgerCommands {
 
     func run() throws {
       let path = try options.file()
-      if file == "-" {
-        let ledger = try options.open()
-        do throws(LedgerError) { try ledger.backUp(writingTo: STDOUT_FILENO) } catch {
-          throw Failure(error)
-        }
-        return
-      }
+      if file == "-" { return try options.open().backUp(writingTo: STDOUT_FILENO) }
       let owner = try FolderOwner(ofFolderOf: file)
       if try FolderOwner(ofFolderOf: path).user == owner.user {
-        let ledger = try options.open()
-        do throws(LedgerError) { try ledger.backUp(to: file) } catch { throw Failure(error) }
+        try options.open().backUp(to: file)
       } else {
         try receive(path, as: owner)
       }
       StandardOutput.write("Saved to \(file).")
     }
 
-    /// Where root copies from one user's folder to another's: each is a process of its own, since none
-    /// may have both rights. The other one is this program again, which says itself what is wrong.
+    /// Copies as root from one user's folder to another's. One process reads and another writes, since
+    /// neither user may do both. The reader is this program again, which says itself what is wrong.
     private func receive(_ path: String, as owner: FolderOwner) throws {
       let other = Process()
       other.executableURL = URL(filePath: Bundle.main.executablePath ?? CommandLine.arguments[0])
@@ -42,17 +35,13 @@ extension LedgerCommands {
       other.standardOutput = pipe
       try other.run()
       try owner.become()
-      do {
-        let backup = try BackupWriter(path: file)
-        while let piece = try pipe.fileHandleForReading.read(upToCount: 1 << 16), !piece.isEmpty {
-          try backup.write(Array(piece))
-        }
-        other.waitUntilExit()
-        guard other.terminationStatus == 0 else { throw ExitCode(other.terminationStatus) }
-        try backup.finish()
-      } catch let error as LedgerError {
-        throw Failure(error)
+      let backup = try BackupWriter(path: file)
+      while let piece = try pipe.fileHandleForReading.read(upToCount: 1 << 16), !piece.isEmpty {
+        try backup.write(Array(piece))
       }
+      other.waitUntilExit()
+      guard other.terminationStatus == 0 else { throw ExitCode(other.terminationStatus) }
+      try backup.finish()
     }
   }
 }

@@ -25,34 +25,29 @@ struct Demo: AsyncParsableCommand {
   func run() async throws {
     var logger = try logging.makeLogger("juice-kiosk")
     if logging.logLevel == nil { logger.logLevel = .warning }
-    let demonstration = Demonstration(language: korean ? .korean : .english, logger: logger)
+    let demonstration = UntilShutdown { [korean, logger] in
+      try await demonstrate(in: korean ? .korean : .english, logger: logger)
+    }
     try await ServiceGroup.run([demonstration], logger: logger)
   }
 }
 
-/// A broker, a kiosk and a panel, until there is no more input.
-private struct Demonstration: Service {
-  let language: Language
-  let logger: Logger
-
-  func run() async throws {
-    try await cancelWhenGracefulShutdown {
-      try await DemoBroker.run { port, folder in
-        var configuration = KioskConfiguration()
-        configuration.kiosk.language = language
-        configuration.broker.port = port
-        configuration.ledgerPath = folder.appending(path: "ledger.sqlite").path()
-        let controller = try Controller.build(configuration, logger: logger)
-        try await withThrowingTaskGroup { group in
-          group.addTask { [configuration] in
-            await controller.run(clientID: configuration.broker.clientID)
-          }
-          // The kiosk says goodbye, whichever way the panel ends.
-          defer { group.cancelAll() }
-          try await KioskClient.waitForKiosk(configuration, timeout: DemoPanel.patience)
-          try await DemoPanel(configuration).run()
-        }
+/// Runs a broker, a kiosk and a panel until there is no more input.
+private func demonstrate(in language: Language, logger: Logger) async throws {
+  try await DemoBroker.run { port, folder in
+    var configuration = KioskConfiguration()
+    configuration.kiosk.language = language
+    configuration.broker.port = port
+    configuration.ledgerPath = folder.appending(path: "ledger.sqlite").path()
+    let controller = try Controller.build(configuration, logger: logger)
+    try await withThrowingTaskGroup { group in
+      group.addTask { [configuration] in
+        await controller.run(clientID: configuration.broker.clientID)
       }
+      // The kiosk says goodbye, whichever way the panel ends.
+      defer { group.cancelAll() }
+      try await KioskClient.waitForKiosk(configuration, timeout: DemoPanel.patience)
+      try await DemoPanel(configuration).run()
     }
   }
 }
@@ -71,7 +66,7 @@ private struct DemoPanel {
     let desk = try await KioskClient(
       configuration, as: Source(kind: .restock, name: "demo"), timeout: Self.patience)
     StandardOutput.write(welcome)
-    for await line in Keyboard.lines {
+    for await line in StandardInput.lines {
       let press = line.trimmingCharacters(in: .whitespaces)
       if press == "quit" { break }
       if press.isEmpty { continue }

@@ -62,8 +62,10 @@ struct Doctor: CommandWithPrelude {
     }
   }
 
-  /// What can be seen without a broker; and how to ask that, and the one where the ledger goes, if there is
-  /// any point in it.
+  /// Looks at everything that can be seen without a broker.
+  ///
+  /// - Returns: what was found, and the examinations of the kiosk's broker and of the one above; `nil` for
+  ///   an examination that could find nothing more.
   private func lookAround() throws -> ([Finding], BrokerExamination?, UplinkCheck?) {
     var configuration: KioskConfiguration
     var senders: [KioskConfiguration] = []
@@ -81,8 +83,8 @@ struct Doctor: CommandWithPrelude {
     let path = configuration.ledgerPath
     let password: [Finding] = .password(configuration.broker)
     var findings: [Finding] = .configuration(configuration, file: options.file) + password
-    // What only root may read is read now: what follows is for the ledger's owner to ask. A password
-    // that cannot be read is a finding, of the account or of its login.
+    // Root reads the passwords now and becomes the ledger's owner below. A password that cannot be read
+    // is a finding: here, or at the login of its account.
     try? configuration.broker.keepPassword()
     let uplinkPassword: [Finding] = configuration.uplink.map { .password($0.broker) } ?? []
     findings += uplinkPassword

@@ -18,14 +18,6 @@ extension LedgerCommands {
 
     func run() throws {
       let ledger = try options.open()
-      do throws(LedgerError) {
-        try printEntries(of: ledger)
-      } catch {
-        throw Failure(error)
-      }
-    }
-
-    private func printEntries(of ledger: KioskLedger) throws(LedgerError) {
       if format == .csv { StandardOutput.write(LedgerEntry.csvHeader) }
       var last = 0
       while case let page = try ledger.rows(after: last), let final = page.last {

@@ -66,7 +66,7 @@ struct Learn: AsyncParsableCommand {
         }
       case .offline(let error):
         await broker.disconnect(grace: .zero)
-        throw Failure(error)
+        throw error
       case .confirmed, .updated, .refused, .sessionBegan:
         continue
       case nil:
@@ -84,7 +84,7 @@ struct Learn: AsyncParsableCommand {
   }
 }
 
-/// What is printed, to be pasted into the configuration.
+/// The lines that are printed, to be pasted into the configuration.
 private struct Sheet {
   private let topics: KioskTopics
   private let bound: [TopicFilter]
@@ -99,7 +99,7 @@ private struct Sheet {
     names = Set(configuration.panels.map(\.name))
   }
 
-  /// The kiosk's own topics, and Home Assistant's, are no device's.
+  /// Whether a topic may be a device's: it is none of the kiosk's own, and none of Home Assistant's.
   func isOfDevice(_ topic: String) -> Bool {
     !topic.hasPrefix(topics.base + "/") && !topic.hasPrefix("homeassistant/")
   }

@@ -21,16 +21,14 @@ struct LedgerCommands: ParsableCommand {
       completion: .file())
     var path: String?
 
-    func file() throws(Failure) -> String {
+    func file() throws -> String {
       if let path { path } else { try configuration.load().ledgerPath }
     }
 
-    func open() throws(Failure) -> KioskLedger {
+    func open() throws -> KioskLedger {
       let path = try file()
       try FolderOwner(ofFolderOf: path).become()
-      do throws(LedgerError) { return try KioskLedger(path: path, readOnly: true) } catch {
-        throw Failure(error)
-      }
+      return try KioskLedger(path: path, readOnly: true)
     }
   }
 
@@ -42,14 +40,8 @@ struct LedgerCommands: ParsableCommand {
     @OptionGroup var options: Options
 
     func run() throws {
-      let ledger = try options.open()
-      do throws(LedgerError) {
-        let count = try ledger.verify()
-        StandardOutput.write(
-          "The ledger is good: \(count) entries, and they add up to the stock.")
-      } catch {
-        throw Failure(error)
-      }
+      let count = try options.open().verify()
+      StandardOutput.write("The ledger is good: \(count) entries, and they add up to the stock.")
     }
   }
 }

@@ -62,11 +62,11 @@ struct Report: AsyncParsableCommand {
     }
   }
 
-  private func printBacktest(_ configuration: KioskConfiguration) throws(Failure) {
+  private func printBacktest(_ configuration: KioskConfiguration) throws {
     let (history, stock, now) = try read(
       KioskSettings(configuration), configuration.ledgerPath, dayCount: SalesHistory.longest)
     guard let backtest = history.backtest(stock: stock, at: now) else {
-      throw .badData(
+      throw Failure.badData(
         """
         \(configuration.ledgerPath) has too little history for a backtest: it takes two weeks in \
         which something was sold, one to learn from and one to compare with.
@@ -80,33 +80,29 @@ struct Report: AsyncParsableCommand {
 
   private func read(
     _ settings: KioskSettings, _ path: String
-  ) throws(Failure) -> (SalesReport, ForecastReport) {
+  ) throws -> (SalesReport, ForecastReport) {
     let (history, stock, now) = try read(settings, path, dayCount: SalesHistory.dayCount)
     return (history.report(at: now), history.forecast(stock: stock, at: now))
   }
 
   private func read(
     _ settings: KioskSettings, _ path: String, dayCount: Int
-  ) throws(Failure) -> (SalesHistory, FruitAmounts, Timestamp) {
-    do throws(LedgerError) {
-      let ledger = try KioskLedger(path: path, readOnly: true)
-      let state = try ledger.state()
-      let now = KioskClock.system(wall: settings.wall).now().timestamp
-      var history = SalesHistory(
-        menu: settings.menu, wall: settings.wall, through: state.seq, at: now, dayCount: dayCount)
-      while !history.isComplete { try history.read(ledger) }
-      return (history, Kiosk(settings: settings, state: state).stock, now)
-    } catch {
-      throw Failure(error)
-    }
+  ) throws -> (SalesHistory, FruitAmounts, Timestamp) {
+    let ledger = try KioskLedger(path: path, readOnly: true)
+    let state = try ledger.state()
+    let now = KioskClock.system(wall: settings.wall).now().timestamp
+    var history = SalesHistory(
+      menu: settings.menu, wall: settings.wall, through: state.seq, at: now, dayCount: dayCount)
+    while !history.isComplete { try history.read(ledger) }
+    return (history, Kiosk(settings: settings, state: state).stock, now)
   }
 }
 
 extension SalesReport {
   fileprivate static let csvHeader = "day,juice,made,out_of_stock,rejected,takings,currency"
 
-  /// Orders that name no juice of the menu stand in a line without one. What was taken in a second
-  /// currency, because that has changed, has a line of its own.
+  /// A line for each juice of a day. Orders that name no juice of the menu have a line without a juice. If
+  /// the currency has changed, the takings in the second one have a line of their own.
   fileprivate var csv: [String] {
     days.flatMap { day in
       let tally = day.tally

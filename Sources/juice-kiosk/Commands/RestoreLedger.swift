@@ -21,25 +21,22 @@ extension LedgerCommands {
     func run() throws {
       let path = try options.file()
       let owner = try FolderOwner(ofFolderOf: path)
-      // What lies where only root may read is opened before; what the owner could have replaced, after.
-      let isHis = try FolderOwner(ofFolderOf: file).user == owner.user
-      do {
-        let early = isHis ? nil : try BackupFile(path: file)
-        try owner.become()
-        let restored = try KioskLedger.restore(
-          from: try early ?? BackupFile(path: file), to: path, replacing: replace)
-        let last = restored.last.map { ", the last of \($0)" } ?? ""
-        if restored.wasThere {
-          StandardOutput.write(
-            "Nothing to do: \(path) has the same \(restored.entries) entries\(last).")
-        } else {
-          StandardOutput.write("Restored \(path): \(restored.entries) entries\(last).")
-        }
-        if let kept = restored.kept {
-          StandardOutput.write("The ledger that was there is kept as \(kept).")
-        }
-      } catch let error as LedgerError {
-        throw Failure(error)
+      // Another user's backup is opened while root may still read it. The ledger's owner could have put a
+      // link in the place of his own, so that is opened as the owner.
+      let isOwners = try FolderOwner(ofFolderOf: file).user == owner.user
+      let early = isOwners ? nil : try BackupFile(path: file)
+      try owner.become()
+      let restored = try KioskLedger.restore(
+        from: try early ?? BackupFile(path: file), to: path, replacing: replace)
+      let last = restored.last.map { ", the last of \($0)" } ?? ""
+      if restored.wasThere {
+        StandardOutput.write(
+          "Nothing to do: \(path) has the same \(restored.entries) entries\(last).")
+      } else {
+        StandardOutput.write("Restored \(path): \(restored.entries) entries\(last).")
+      }
+      if let kept = restored.kept {
+        StandardOutput.write("The ledger that was there is kept as \(kept).")
       }
     }
   }

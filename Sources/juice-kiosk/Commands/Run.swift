@@ -27,11 +27,12 @@ struct Run: CommandWithPrelude {
   @OptionGroup var logging: LogOptions
 
   func begin() throws -> @Sendable () async throws -> Void {
-    // Until it is trapped a SIGHUP would end the program; what it asks for is just being done.
+    // A SIGHUP would end the program until it is trapped. Nothing is lost by ignoring it: the
+    // configuration is just being read.
     signal(SIGHUP, SIG_IGN)
     let text = try options.text()
     let configuration = try text.withMenu()
-    // Root becomes the ledger's owner, who reads the password, and the configuration at each reload.
+    // Root becomes the ledger's owner, who then reads the password, and at each reload the configuration.
     try FolderOwner(ofFolderOf: configuration.ledgerPath).become()
     return { try await serve(configuration, text) }
   }
@@ -54,16 +55,17 @@ struct Run: CommandWithPrelude {
     let controller = try Controller.build(configuration, outbox: outbox, logger: logger)
     let uplink = try outbox.flatMap {
       try Uplink.build(configuration, outbox: $0, menus: menus, logger: logger)
-    }.map { UplinkService(uplink: $0) }
+    }
     let manager = ServiceManager()
-    let service = KioskService(
-      controller: controller, clientID: broker.clientID, manager: manager)
     let reload = ReloadService(
       options: options, text: text, configuration: configuration, menus: menus,
       controller: controller, manager: manager, logger: logger, hangups: hangups)
-    // The last one ends first: a reload that waits for the kiosk hears that it has gone, and what the
-    // kiosk has recorded last still goes up.
-    let services: [(any Service)?] = [reload, uplink, service]
+    // The last one ends first: then a reload that waits for the kiosk hears that the kiosk has gone, and
+    // the kiosk's last entries still go up. The kiosk finishes the batch in hand and says goodbye.
+    let services: [(any Service)?] = [
+      reload, uplink.map { uplink in UntilShutdown { await uplink.run() } },
+      UntilShutdown { await controller.run(clientID: broker.clientID) { manager?.turn($0) } },
+    ]
     try await ServiceGroup.run(services.compactMap(\.self), logger: logger)
   }
 }

@@ -97,7 +97,20 @@ struct RunMachine: CommandWithPrelude {
     var log: PourLog?
     if let pourLog { log = try PourLog(path: pourLog) }
     let machine = try TerminalMachine(settings, configuration, memory: memory, log: log)
-    let service = MachineService(machine: machine, isManual: manual)
+    let service = UntilShutdown { [manual] in
+      try await withThrowingTaskGroup { group in
+        group.addTask { try await machine.run() }
+        if manual {
+          group.addTask {
+            for await line in StandardInput.lines { try await machine.type(line) }
+          }
+        }
+        // Without a person the machine runs until it is stopped; with one, until there is no more input.
+        // It says goodbye in either case.
+        defer { group.cancelAll() }
+        try await group.next()
+      }
+    }
     return {
       let logger = Logger(label: "juice-kiosk") { _ in SwiftLogNoOpLogHandler() }
       try await ServiceGroup.run([service], logger: logger)
@@ -116,27 +129,5 @@ struct RunMachine: CommandWithPrelude {
       name: id, atOnce: atOnce, glass: manual ? nil : .milliseconds(Int(seconds * 1_000)),
       failEvery: failEvery, powerCutAt: powerCutAt,
       hasBars: StandardOutput.isTerminal && !manual && !plain)
-  }
-}
-
-/// The machine until it is stopped or, with a person, until there is no more input.
-private struct MachineService: Service {
-  let machine: TerminalMachine
-  let isManual: Bool
-
-  func run() async throws {
-    try await cancelWhenGracefulShutdown {
-      try await withThrowingTaskGroup { group in
-        group.addTask { try await machine.run() }
-        if isManual {
-          group.addTask {
-            for await line in Keyboard.lines { try await machine.type(line) }
-          }
-        }
-        // The machine says goodbye, whoever ends first.
-        defer { group.cancelAll() }
-        try await group.next()
-      }
-    }
   }
 }

@@ -40,7 +40,7 @@ struct Watch: AsyncParsableCommand {
         }
         if isLive { StandardOutput.redraw(view.lines(color: true)) }
       case .offline(let error):
-        guard error.isTransient else { throw Failure(error) }
+        guard error.isTransient else { throw error }
         StandardError.write("juice-kiosk: \(error); waiting for it")
       case .online, .confirmed, .updated, .refused, .sessionBegan:
         break

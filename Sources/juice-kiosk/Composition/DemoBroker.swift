@@ -1,6 +1,5 @@
 import Foundation
 import Program
-import Subprocess
 
 /// A mosquitto of our own, on a free port of the loopback interface, for as long as a demonstration
 /// lasts.
@@ -21,21 +20,28 @@ enum DemoBroker {
     max_inflight_messages 1024
     set_tcp_nodelay true
     """.write(to: file, atomically: true, encoding: .utf8)
-    // Debian keeps it out of the path of ordinary users.
-    let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
-    do {
-      _ = try await Subprocess.run(
-        .name("mosquitto"), arguments: ["-c", file.path()],
-        environment: .inherit.updating(["PATH": "\(path):/usr/sbin:/usr/local/sbin"]),
-        input: .none, output: .discarded, error: .discarded
-      ) { broker in
-        // It inherits a mask that blocks gentler signals, and has nothing to save.
-        defer { try? broker.send(signal: .kill) }
-        try await body(port, folder)
-      }
-    } catch let error as SubprocessError where error.code == .executableNotFound {
-      throw Failure.unavailable("there is no mosquitto on this machine: apt-get install mosquitto")
+    let broker = Process()
+    broker.executableURL = try program()
+    broker.arguments = ["-c", file.path()]
+    (broker.standardInput, broker.standardOutput) = (FileHandle.nullDevice, FileHandle.nullDevice)
+    broker.standardError = FileHandle.nullDevice
+    try broker.run()
+    defer {
+      // The broker inherits a signal mask that blocks SIGTERM, and has nothing to save.
+      kill(broker.processIdentifier, SIGKILL)
+      broker.waitUntilExit()
     }
+    try await body(port, folder)
+  }
+
+  private static func program() throws(Failure) -> URL {
+    let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
+    // Debian keeps mosquitto out of the path of ordinary users.
+    let places = "\(path):/usr/sbin:/usr/local/sbin".split(separator: ":").map { "\($0)/mosquitto" }
+    guard let place = places.first(where: FileManager.default.isExecutableFile) else {
+      throw .unavailable("there is no mosquitto on this machine: apt-get install mosquitto")
+    }
+    return URL(filePath: place)
   }
 
   /// A port that the kernel has just found free.

@@ -1,21 +1,23 @@
 import ArgumentParser
 import KioskMessages
-import Ledger
-import Program
+package import Ledger
+package import Program
 
-extension Failure {
-  init(_ error: LedgerError) {
-    switch error {
-    case .inUse: self = .tryAgain("\(error)")
-    case .cannotOpen: self = .badConfiguration("\(error)")
+extension LedgerError: Ending {
+  package var failure: Failure {
+    switch self {
+    case .inUse: .tryAgain("\(self)")
+    case .cannotOpen: .badConfiguration("\(self)")
     case .badBackup, .damaged, .doesNotAddUp, .newer, .notAllowed, .notReplaced,
       .unknownFruit, .unreadable:
-      self = .badData("\(error)")
-    case .diskFull, .disk: self = Failure(status: ExitCode(74), message: "\(error)")
+      .badData("\(self)")
+    case .diskFull, .disk: Failure(status: ExitCode(74), message: "\(self)")
     }
   }
+}
 
-  /// What a result comes to that is neither `ready` nor `applied`.
+extension Failure {
+  /// - Returns: `nil` for a result that is no failure.
   init?(_ result: CommandResult) {
     switch result.status {
     case .ready, .accepted, .applied: return nil

@@ -10,28 +10,46 @@ import Logging
 import MessageBroker
 import Panels
 import Program
+import Uplink
 
 // The composition root: here, and only here, configuration becomes components.
 
 extension Controller {
   static func build(
     _ configuration: KioskConfiguration, outbox: Outbox? = nil, logger: Logger
-  ) throws(Failure) -> Controller {
+  ) throws -> Controller {
     let broker = try configuration.makeBroker()
-    do throws(LedgerError) {
-      let ledger = try KioskLedger(path: configuration.ledgerPath)
-      let settings = KioskSettings(configuration, retainedTopics: try ledger.state().topics)
-      return try Controller(
-        settings: settings, broker: broker, ledger: ledger, outbox: outbox,
-        clock: .system(wall: settings.wall), logger: logger)
-    } catch {
-      throw Failure(error)
-    }
+    let ledger = try KioskLedger(path: configuration.ledgerPath)
+    let settings = KioskSettings(configuration, retainedTopics: try ledger.state().topics)
+    return try Controller(
+      settings: settings, broker: broker, ledger: ledger, outbox: outbox,
+      clock: .system(wall: settings.wall), logger: logger)
+  }
+}
+
+extension Uplink {
+  /// - Parameters:
+  ///   - outbox: the one of the controller that writes the ledger.
+  ///   - menus: where menus from above go, to be taken at a reload.
+  /// - Returns: `nil` if the ledger is not to be carried up.
+  static func build(
+    _ configuration: KioskConfiguration, outbox: Outbox, menus: MenuDesk, logger: Logger
+  ) throws -> Uplink? {
+    guard let uplink = configuration.uplink else { return nil }
+    let broker = try uplink.broker.makeBroker()
+    let settings = UplinkSettings(
+      topics: KioskTopics(root: uplink.root, kiosk: configuration.kiosk.id),
+      clientID: uplink.broker.clientID, pace: uplink.entriesPerSecond)
+    return try Uplink(
+      settings: settings, broker: broker,
+      ledger: KioskLedger(path: configuration.ledgerPath, readOnly: true), outbox: outbox,
+      menus: menus, clock: .system(wall: WallClock(timeZone: configuration.kiosk.timeZone)),
+      logger: logger)
   }
 }
 
 extension KioskSettings {
-  /// - Parameter retainedTopics: those that the ledger knows of.
+  /// - Parameter retainedTopics: the retained topics that the ledger knows of.
   init(_ configuration: KioskConfiguration, retainedTopics: Set<String> = []) {
     self.init(
       topics: configuration.topics, language: configuration.kiosk.language,

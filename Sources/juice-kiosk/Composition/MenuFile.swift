@@ -4,7 +4,8 @@ import KioskMessages
 import Program
 import StateFiles
 
-/// Where a kiosk remembers the menu from above: a file beside its ledger. Without the file its own counts.
+/// The file beside the ledger in which a kiosk remembers the menu from above. Without this file, the menu
+/// of the configuration counts.
 struct MenuFile {
   let path: String
   private let folder: StateFolder
@@ -21,7 +22,7 @@ struct MenuFile {
 
   func read() throws(Failure) -> DesiredMenu? {
     do {
-      // Written out it may be longer than it came.
+      // Our JSON of a menu may be longer than the one that came.
       return try folder.read(name, upTo: 8 * DesiredMenu.maximumSize)
         .map { try DesiredMenu(payload: Array($0)) }
     } catch {
@@ -36,29 +37,23 @@ struct MenuFile {
 }
 
 extension ConfigurationOptions {
-  func text() throws(Failure) -> KioskConfiguration.Text {
-    do throws(ConfigurationErrors) {
-      return try KioskConfiguration.Text(
-        path: file, environment: ProcessInfo.processInfo.environment)
-    } catch {
-      throw Failure(error)
-    }
+  func text() throws(ConfigurationErrors) -> KioskConfiguration.Text {
+    try KioskConfiguration.Text(path: file, environment: ProcessInfo.processInfo.environment)
   }
 
-  /// What counts: the file, and above it the menu from above.
-  func loadWithMenu() throws(Failure) -> KioskConfiguration { try text().withMenu() }
+  /// The configuration with the menu that counts.
+  func loadWithMenu() throws -> KioskConfiguration { try text().withMenu() }
 }
 
 extension KioskConfiguration.Text {
   /// With the menu that is remembered, if there is one.
-  func withMenu() throws(Failure) -> KioskConfiguration {
-    let own: KioskConfiguration
-    do throws(ConfigurationErrors) { own = try configuration() } catch { throw Failure(error) }
+  func withMenu() throws -> KioskConfiguration {
+    let own = try configuration()
     guard let file = MenuFile(own), let menu = try file.read() else { return own }
     do throws(ConfigurationErrors) {
       return try configuration(under: menu)
     } catch {
-      throw .badConfiguration(
+      throw Failure.badConfiguration(
         "\(error)\nThis is with menu \(menu.version) from above. The file's own counts again without "
           + file.path)
     }

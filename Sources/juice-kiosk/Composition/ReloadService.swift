@@ -9,11 +9,11 @@ import StateFiles
 import UnixSignals
 import Uplink
 
-/// Hands the running kiosk another configuration, the whole of it or nothing: on SIGHUP what the file says
-/// then, and what it said before with another menu when one comes from above.
+/// Hands the running kiosk another configuration, the whole of it or nothing: on SIGHUP the file as it is
+/// then, and when a menu comes from above, that menu over the file as it was read last.
 struct ReloadService: Service {
   let options: ConfigurationOptions
-  /// With which the kiosk was started.
+  /// The text with which the kiosk was started, like `configuration`.
   let text: KioskConfiguration.Text
   let configuration: KioskConfiguration
   let menus: MenuDesk
@@ -51,7 +51,7 @@ struct ReloadService: Service {
   private func hangUp(after running: Running) async -> Running {
     manager?.beginReload()
     defer { manager?.endReload() }
-    do throws(Failure) {
+    do {
       let new = try await reload(after: running)
       logger.notice("the new configuration is taken")
       let version = new.configuration.desiredMenu?.version ?? 0
@@ -60,7 +60,7 @@ struct ReloadService: Service {
       }
       return new
     } catch {
-      let problems = error.message.split(separator: "\n")
+      let problems = "\(error)".split(separator: "\n")
       let more =
         problems.count > 1 ? " (\(problems.count - 1) more: juice-kiosk check tells all)" : ""
       logger.error("the new configuration is not taken: \(problems.first ?? "")\(more)")
@@ -68,19 +68,19 @@ struct ReloadService: Service {
     }
   }
 
-  private func reload(after running: Running) async throws(Failure) -> Running {
+  private func reload(after running: Running) async throws -> Running {
     let text = try options.text()
     let configuration = try text.withMenu()
     let fixed = configuration.changesForRestart(from: running.configuration)
     guard fixed.isEmpty else {
-      throw .badConfiguration(
+      throw Failure.badConfiguration(
         "a change of \(fixed.joined(separator: ", ")) needs a restart; until then nothing of it holds"
       )
     }
     switch await reload(configuration) {
     case .taken: return Running(text: text, configuration: configuration)
-    case .refused(let error): throw Failure(error)
-    case .stopped: throw .tryAgain("the kiosk is stopping")
+    case .refused(let error): throw error
+    case .stopped: throw Failure.tryAgain("the kiosk is stopping")
     }
   }
 
@@ -102,7 +102,7 @@ struct ReloadService: Service {
     }
     do {
       let new = try running.text.configuration(under: menu)
-      // First: what is sold by is not forgotten.
+      // Written before the kiosk sells by it, so that the next start knows the menu, too.
       try file.write(menu)
       switch await reload(new) {
       case .taken:
@@ -113,7 +113,7 @@ struct ReloadService: Service {
         try file.write(old)
         throw error
       case .stopped:
-        // The next start sells by it, and says so.
+        // The next start sells by this menu, and reports it.
         return running
       }
     } catch {

@@ -4,10 +4,10 @@ import KioskMessages
 import Program
 import Synchronization
 
-/// systemd, for a program that it has started as a service of `Type=notify` (sd_notify(3)).
+/// systemd, which has started the kiosk as a service of `Type=notify` (sd_notify(3)).
 ///
-/// It is told when orders are taken, in words how the kiosk is, and after turns of the cycle that
-/// nothing hangs: a kiosk that hangs is started anew, one that waits for its broker is not.
+/// systemd is told when orders are taken, how the kiosk is (in words), and with the turns of the cycle that
+/// nothing hangs. It restarts a kiosk that hangs, but not one that waits for its broker.
 final class ServiceManager: Sendable {
   private struct Told {
     var condition: KioskCondition?
@@ -16,11 +16,11 @@ final class ServiceManager: Sendable {
   }
 
   private let socket: NotifySocket
-  /// systemd waits for so long for a sign of life (`WatchdogSec=`).
+  /// How long systemd waits for a sign of life (`WatchdogSec=`).
   private let patience: Duration?
   private let told = Mutex(Told())
 
-  /// - Returns: `nil` if nobody wants to be told.
+  /// - Returns: `nil` if systemd has not started the program as such a service.
   init?(environment: [String: String] = ProcessInfo.processInfo.environment) {
     guard let socket = NotifySocket(environment: environment) else { return nil }
     self.socket = socket
@@ -45,16 +45,16 @@ final class ServiceManager: Sendable {
       if let patience, told.aliveAt.map({ $0.duration(to: now) >= patience / 4 }) ?? true {
         next.aliveAt = now
         lines.append("WATCHDOG=1")
-        // Nor is a start given up for as long as the cycle goes on.
+        // systemd does not give up the start either, as long as the cycle turns.
         if !next.isReady { lines.append("EXTEND_TIMEOUT_USEC=\(patience.microseconds)") }
       }
-      // What could not be told is told at the next turn.
+      // If systemd could not be told, the next turn tells it.
       if !lines.isEmpty, send(lines.joined(separator: "\n")) { told = next }
     }
   }
 
-  /// A reload begins: the service counts as reloading until it ends. One that has not been ready yet is
-  /// still starting.
+  /// Tells that a reload begins: the service counts as reloading until `endReload()`. A service that has
+  /// never been ready still counts as starting.
   func beginReload() {
     told.withLock { told in
       guard told.isReady else { return }
@@ -67,7 +67,7 @@ final class ServiceManager: Sendable {
 
   func endReload() {
     told.withLock { told in
-      // What could not be told is told at the next turn.
+      // If systemd could not be told, the next turn tells it.
       if told.isReady { told.isReady = send("READY=1") }
     }
   }

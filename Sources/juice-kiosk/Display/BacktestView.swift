@@ -3,7 +3,7 @@ import JuiceDomain
 import KioskController
 import KioskMessages
 
-/// How far forecasts were from what was used, as a table for each horizon.
+/// How far the forecasts were from the fruit that was used, as a table for each horizon.
 struct BacktestView {
   private let menu: Menu
   private let language: Language

@@ -1,7 +1,7 @@
 import JuiceDomain
 import KioskMessages
 
-/// A kiosk as its retained topics show it: what any display can know.
+/// A kiosk as its retained topics show it to any display.
 struct KioskView {
   private let topics: KioskTopics
   private var info: KioskInfo?
@@ -20,7 +20,7 @@ struct KioskView {
     self.language = language
   }
 
-  /// What a display subscribes to.
+  /// The topic filters that a display subscribes to.
   static func filters(of topics: KioskTopics) -> [String] {
     ["stock/+", "juice/+", "alert/+", "machine/+", "menu", "info", "service", "status"].map {
       "\(topics.base)/\($0)"
@@ -142,7 +142,7 @@ extension MachineReport {
   }
 }
 
-/// What a menu says of its fruits, or of its juices.
+/// The fruits of a menu, or its juices.
 private struct MenuList {
   private(set) var names: [String: String] = [:]
   private var places: [String: Int] = [:]

@@ -116,7 +116,7 @@ struct SalesView {
     }
   }
 
-  /// On the kiosk's wall.
+  /// The day and the hour in the kiosk's time zone.
   private func time(_ at: Timestamp) -> String {
     let minutes = Int((wall.fraction(at: at) * 60).rounded())
     let (day, hour) = (wall.day(at: at), wall.hour(at: at))

@@ -7,7 +7,7 @@ extension String {
     return left ? padding + self : self + padding
   }
 
-  /// In a colour of the terminal (ECMA-48, SGR), or as it is.
+  /// The text in a colour of the terminal (ECMA-48, SGR).
   func painted(_ color: Color, if isColored: Bool) -> String {
     isColored && !isEmpty ? "\u{1B}[\(color.rawValue)m\(self)\u{1B}[0m" : self
   }
@@ -20,7 +20,7 @@ extension String {
 }
 
 extension Character {
-  /// What Unicode calls wide or fullwidth (UAX 11), as far as juices are named by it.
+  /// Two for what Unicode calls wide or fullwidth (UAX 11), as far as names of juices have it.
   fileprivate var columns: Int {
     guard let scalar = unicodeScalars.first else { return 0 }
     if scalar.properties.isEmojiPresentation { return 2 }

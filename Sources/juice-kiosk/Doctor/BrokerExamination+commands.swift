@@ -5,7 +5,8 @@ import KioskMessages
 import MessageBroker
 import Program
 
-// Whether commands arrive, tried with what is none, where nobody is who would answer.
+// Tries whether commands arrive: sends a text that is no command, and only while no kiosk is there to answer
+// it.
 extension BrokerExamination {
   /// Notes in `rights` which kinds of commands do not arrive.
   func tryCommands(
@@ -16,7 +17,7 @@ extension BrokerExamination {
       switch await listening.hears(on: topic, saying: Self.words) {
       case .all: rights.mayCommand.append(kind)
       case .nothing:
-        // By 3.1.1 a broker does not say that it has refused it.
+        // With MQTT 3.1.1 a broker does not say that it has refused a message.
         guard rights.isVersion5 else { break }
         rights.mayCommand.append(kind)
         rights.deaf.insert(kind)
@@ -40,7 +41,7 @@ extension BrokerExamination {
   private func tryCommands(
     of sender: KioskConfiguration, _ rights: inout RightsCheck, _ listening: inout Listening
   ) async throws(Failure) -> [Finding] {
-    // By the door, an account sends under its own name.
+    // The door's access list lets an account send only under its own name.
     let name = sender.broker.username ?? "doctor-\(number)"
     var allowed: [Command.Kind] = []
     let topics = settings.commandKinds.map { topic(of: $0, from: name) }

@@ -6,8 +6,8 @@ import KioskMessages
 import MessageBroker
 import Program
 
-/// What the doctor finds out from the broker, with the kiosk's account but never, while the kiosk
-/// may run, with its client id: that would take its session.
+/// What the doctor finds out from the broker. It logs in with the kiosk's account. While the kiosk may run, it
+/// never uses the kiosk's client id, because that would take over the kiosk's session.
 struct BrokerExamination {
   let configuration: KioskConfiguration
   let settings: KioskSettings
@@ -58,7 +58,8 @@ struct BrokerExamination {
     }
   }
 
-  /// Where the broker takes the account for the client id, to log in throws the kiosk out.
+  /// A finding instead of a login that might throw the kiosk out, as it does where the broker takes the
+  /// account for the client id.
   private func reasonNotToLogIn(isLocal: Bool) -> Finding? {
     guard ledger.isRunning, broker.username != nil, !logsInAnyway, !isLocal || broker.port == 8883
     else { return nil }
@@ -105,13 +106,13 @@ struct BrokerExamination {
     return findings + (try await examine(listening, limits))
   }
 
-  /// To what the kiosk listens to, and more where the broker lets the account.
+  /// Subscribes to what the kiosk subscribes to, and to more where the broker lets the account.
   private func listen() async throws(Failure) -> Listening {
     let more = [
       "\(settings.topics.base)/#", BrokerStatistics.dropped, BrokerStatistics.version,
     ].map(TopicFilter.init(unchecked:))
     do throws(Failure) { return try await listen(to: settings.subscriptions + more) } catch {
-      // There are brokers that end the connection for a subscription that they do not like.
+      // Some brokers end the connection for a subscription that they do not like.
       return try await listen(to: settings.subscriptions)
     }
   }
@@ -183,17 +184,17 @@ struct BrokerExamination {
 
   /// Whether nobody would answer a command, now or later, and nobody's session is in use.
   ///
-  /// - Parameter isWhole: the kiosk's status would have been heard, from wherever it runs.
+  /// - Parameter isWhole: whether the kiosk's status would have been heard, wherever it runs.
   private func isDeserted(_ heard: Listening.Heard, isWhole: Bool) -> Bool {
     guard !ledger.isRunning, isWhole,
       heard.retained[settings.topics.status] != Array(KioskStatus.online.rawValue.utf8)
     else { return false }
-    // What waits for a kiosk that has just gone waits for so long; and as long again, to be sure.
+    // A message waits at most for `maximumAge` for a kiosk that has just gone. Twice that is certain.
     return ledger.absence(at: now).map { $0 > settings.orders.maximumAge * 2 } ?? true
   }
 
-  /// With the kiosk's own client id, while no kiosk runs: a session that is there belongs to
-  /// somebody else.
+  /// Asks with the kiosk's own client id, while no kiosk runs. A session that is there then belongs to
+  /// another client.
   private func namesakes() async throws(Failure) -> [Finding] {
     guard broker.protocol == .v5,
       case .success(let report) = try await pay(
@@ -209,7 +210,7 @@ struct BrokerExamination {
     ]
   }
 
-  /// One for all visits: the next ends what the last one has left.
+  /// All visits use one client id, so that each ends the session which the one before left at the broker.
   var clientID: String { "juice-kiosk-doctor-visit-\(number)" }
 
   private func pay(

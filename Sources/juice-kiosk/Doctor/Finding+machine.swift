@@ -5,10 +5,10 @@ import KioskMessages
 import Ledger
 import Program
 
-// What can be seen without a broker.
+// Findings on this computer, which need no broker.
 
 extension [Finding] {
-  /// The file, and what is in it.
+  /// The configuration file and its contents.
   static func configuration(
     _ errors: ConfigurationErrors
   ) -> [Finding] {
@@ -33,7 +33,7 @@ extension [Finding] {
         .configuration, file,
         "good, for \(configuration.topics.base)")
     ]
-    // Whoever changes it can make the kiosk ask any broker, and read any password file.
+    // Whoever may change the file can make the kiosk ask any broker, and read any password file.
     if let rights = FileRights(file), rights.mode & UInt32(S_IWOTH) != 0 {
       findings.append(
         .warning(
@@ -69,7 +69,7 @@ extension [Finding] {
     let files = ["", "-wal", "-shm", ".lock"].compactMap { suffix in
       FileRights(ledger + suffix).map { (path: ledger + suffix, rights: $0) }
     }
-    // The kiosk is whoever owns the folder.
+    // The kiosk runs as the owner of the folder.
     if let stranger = files.first(where: { $0.rights.owner != rights.owner }) {
       return [
         .error(
@@ -123,7 +123,7 @@ extension [Finding] {
           fix: fix)
       ]
     }
-    // A day for a builder's clock that was ahead.
+    // The clock of the machine that built the program may have been a day ahead.
     if let builtAt = clock.builtAt, builtAt.since(clock.now) > .seconds(86_400) {
       return [
         .error(
@@ -132,7 +132,7 @@ extension [Finding] {
       ]
     }
     if clock.isSynchronised == false {
-      // Not more than a note: where a virtual machine's host keeps the time, its kernel says so too.
+      // Only a note, because the kernel of a virtual machine says the same where its host keeps the time.
       return [
         .note(
           .clock, "\(clock.now)", "plausible, but the kernel knows of nobody who keeps it right",

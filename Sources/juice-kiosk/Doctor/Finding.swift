@@ -3,7 +3,7 @@ import KioskMessages
 
 /// One thing that the doctor has looked at: what it is like, where, and what to do about it.
 struct Finding {
-  /// What was looked at, in the order of the checks.
+  /// What was looked at. The cases stand in the order of the checks.
   enum Check: String {
     case configuration, permissions, disk, clock, ledger
     case broker, rights, session, retained, machines, uplink
@@ -12,7 +12,7 @@ struct Finding {
   enum Severity: Int, Comparable {
     /// As it should be.
     case ok
-    /// Worth knowing; or something that could not be tried.
+    /// Something worth knowing, or something that could not be tried.
     case note
     /// The kiosk works, but something will cost orders, or somebody's time.
     case warning
@@ -26,12 +26,12 @@ struct Finding {
 
   let check: Check
   let severity: Severity
-  /// A file with its line, a topic, an address.
+  /// For example a file with its line, a topic, an address.
   let place: String
   let text: String
   /// What to do; `nil` where nothing is to be done.
   let fix: String?
-  /// Of an error: what other commands would end with because of it.
+  /// For an error, the exit code that other commands end with because of it.
   let status: ExitCode
 
   private init(
@@ -62,7 +62,7 @@ struct Finding {
     Finding(check, .warning, place, text, fix)
   }
 
-  /// - Parameter status: by default what a broker or a setting that is wrong ends with.
+  /// - Parameter status: `nil` for the usual one of the check.
   static func error(
     _ check: Check, _ place: String, _ text: String, fix: String, status: ExitCode? = nil
   ) -> Finding {
@@ -78,7 +78,7 @@ struct Finding {
 }
 
 extension [Finding] {
-  /// Of the first error; 1 if there are warnings only.
+  /// The exit code of the first error; 1 if there are only warnings.
   var status: ExitCode {
     if let error = first(where: { $0.severity == .error }) { return error.status }
     return contains { $0.severity == .warning } ? .failure : .success

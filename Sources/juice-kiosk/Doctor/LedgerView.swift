@@ -5,10 +5,10 @@ import KioskMessages
 import Ledger
 import Program
 
-/// What the ledger tells the doctor: who has it, and what came in last.
+/// What the ledger tells the doctor: who has it open, and what came in last.
 struct LedgerView {
   var occupant = KioskLedger.Occupant.nobody(lastAlive: nil)
-  /// Retained topics that the kiosk knows it has published.
+  /// The retained topics that the kiosk has published, as the ledger knows them.
   var topics: Set<String> = []
   var lastEntry: Timestamp?
   /// How many entries are not up there yet; `nil` if there is no ledger.
@@ -16,7 +16,7 @@ struct LedgerView {
   /// When the last command of a sender came, among the last entries.
   var heard: [Source: Timestamp] = [:]
 
-  /// The senders among so many entries are those that are still in use.
+  /// A sender counts as in use if it has one of so many last entries.
   private static let recent = 5000
 
   var isRunning: Bool { if case .kiosk = occupant { true } else { false } }
@@ -34,7 +34,7 @@ struct LedgerView {
 
   var panels: Set<String> { Set(heard.keys.filter { $0.kind == .order }.map(\.name)) }
 
-  /// Reads the ledger, and says what it is like.
+  /// Reads the ledger, and reports how it is.
   mutating func read(_ path: String) -> [Finding] {
     do throws(LedgerError) {
       occupant = try KioskLedger.occupant(of: path)
@@ -54,7 +54,7 @@ struct LedgerView {
       return [
         .error(
           .ledger, path, "\(error)", fix: "what it says; then: juice-kiosk ledger verify",
-          status: Failure(error).status)
+          status: error.failure.status)
       ]
     }
   }

@@ -2,16 +2,16 @@ import KioskController
 import KioskCore
 import KioskMessages
 
-/// What the broker keeps and should not.
+/// Retained messages that the broker should not keep.
 struct Leftovers {
   let settings: KioskSettings
   let ledger: LedgerView
 
   /// - Parameters:
-  ///   - retained: by topic.
-  ///   - isWhole: everything that the account may read has come.
+  ///   - retained: the retained messages, by topic.
+  ///   - isWhole: whether everything that the account may read has come.
   func findings(_ retained: [String: [UInt8]], isWhole: Bool) -> [Finding] {
-    // What machines say of themselves is theirs to keep.
+    // Machines keep their own status there.
     let expected = settings.stateTopics.union(
       settings.machines.map { settings.topics.status(of: $0.name) })
     var commands: [String] = []

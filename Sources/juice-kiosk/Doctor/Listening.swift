@@ -3,8 +3,8 @@ import KioskMessages
 import MessageBroker
 import Program
 
-/// A connection of the doctor's own, with the kiosk's account and everything that the kiosk
-/// subscribes to: what is kept there, and what of its own words comes round.
+/// A connection of the doctor's own, with the kiosk's account and the kiosk's subscriptions. It collects the
+/// retained messages, and shows which of the doctor's own messages come back.
 struct Listening {
   /// Subscriptions that the broker refused.
   private(set) var refused: [TopicFilter] = []
@@ -12,9 +12,9 @@ struct Listening {
   private let broker: any BrokerClient
 
   struct Heard {
-    /// By topic, what the broker had kept.
+    /// The retained messages, by topic.
     var retained: [String: [UInt8]] = [:]
-    /// Topics on which anything came.
+    /// All topics on which a message came.
     var topics: Set<String> = []
 
     mutating func note(_ deliveries: [Delivery]) {
@@ -28,7 +28,7 @@ struct Listening {
   /// How long a broker that has confirmed a message may take to deliver it too.
   private static let patience = Duration.seconds(1)
 
-  /// Connects and subscribes; what is refused is left out.
+  /// Connects and subscribes; a subscription that the broker refuses is left out.
   ///
   /// - Parameter broker: makes a new connection.
   init(
@@ -50,7 +50,7 @@ struct Listening {
         await connection.connect(.forCommand("doctor", hearing: filters.map(\.text)))
       case .offline(let error):
         await connection.disconnect(grace: .zero)
-        throw Failure(error)
+        throw error.failure
       case .deliveries(let deliveries):
         heard.note(deliveries)
         await connection.settle()
@@ -63,15 +63,15 @@ struct Listening {
     broker = connection
   }
 
-  /// What comes of a message.
+  /// What became of a message that the doctor has published.
   enum Echo {
     case all, nothing
-    /// The broker has not taken it, and says so.
+    /// The broker has said that it does not take the message.
     case refusal
   }
 
-  /// Publishes, not retained, and waits for it to come round. Whatever the broker had to deliver
-  /// before is here when it has.
+  /// Publishes a message, not retained, and waits until it comes back. By then everything has come that
+  /// the broker had to deliver before.
   mutating func hears(on topic: String, saying text: String) async -> Echo {
     let message = Message(topic: topic, text: text)
     guard let serial = try? await broker.publish([message]) else { return .nothing }
@@ -79,7 +79,7 @@ struct Listening {
     var deadline: ContinuousClock.Instant?
     while true {
       let now = ContinuousClock.now
-      // Long enough for a broker that is slow to answer at all.
+      // Until the broker has confirmed the message, it has ten seconds: some answer slowly.
       let timeout = deadline.map { $0 - now } ?? .seconds(10)
       guard let event = await broker.nextEvent(timeout: timeout) else { return .nothing }
       switch event {
@@ -98,9 +98,9 @@ struct Listening {
     }
   }
 
-  /// Lets somebody else publish, not retained, and waits for it to arrive.
+  /// Publishes with another account, not retained, and waits until the messages arrive.
   ///
-  /// - Returns: what came of it, on each topic.
+  /// - Returns: what became of the message on each topic.
   mutating func hears(
     _ sender: KioskConfiguration, on topics: [String], saying text: String, timeout: Duration
   ) async throws(Failure) -> [Echo] {
@@ -125,9 +125,9 @@ struct Listening {
     }
   }
 
-  /// Returns when the broker has answered for everything.
+  /// Publishes on all topics, and waits until the broker has answered for each.
   ///
-  /// - Returns: the topics on which it has taken nothing.
+  /// - Returns: the topics on which the broker has refused the message.
   private static func say(
     _ text: String, on topics: [String], by voice: any BrokerClient, timeout: Duration
   ) async throws(Failure) -> Set<String> {
@@ -147,7 +147,7 @@ struct Listening {
         await voice.settle()
       case .refused(let topics): refused.formUnion(topics.keys)
       case .deliveries, .confirmed, .updated, .sessionBegan: await voice.settle()
-      case .offline(let error): throw Failure(error)
+      case .offline(let error): throw error.failure
       case nil: throw .unavailable("the broker has not answered in time")
       }
     }
@@ -157,17 +157,28 @@ struct Listening {
 }
 
 extension Listening.Heard {
-  /// What the kiosk says of itself.
-  func health(_ topics: KioskTopics) -> (at: Timestamp, refused: [String: String])? {
-    guard let payload = retained[topics.health], let health = try? JSON.parse(payload),
-      case .string(let text) = health["at"], let at = Timestamp(text)
-    else { return nil }
+  /// The kiosk's health, as far as the doctor needs it.
+  struct Health {
+    let at: Timestamp
+    /// Why the broker has refused what was published, by topic.
     var refused: [String: String] = [:]
-    if case .object(let members) = health["refused"] {
+    var reconnects = 0
+    /// In seconds.
+    var uptime = 0
+  }
+
+  func health(_ topics: KioskTopics) -> Health? {
+    guard let payload = retained[topics.health], let json = try? JSON.parse(payload),
+      let at = json.text("at").flatMap({ Timestamp($0) })
+    else { return nil }
+    var health = Health(at: at)
+    if case .object(let members) = json["refused"] {
       for member in members {
-        if case .string(let reason) = member.value { refused[member.key] = reason }
+        if case .string(let reason) = member.value { health.refused[member.key] = reason }
       }
     }
-    return (at, refused)
+    health.reconnects = json.integer("reconnects") ?? 0
+    health.uptime = json.integer("uptime") ?? .max
+    return health
   }
 }

@@ -2,14 +2,14 @@ import Foundation
 import KioskMessages
 import Program
 
-// What the machine says of itself.
+// What this computer says of itself.
 
-/// The clock of the machine.
+/// The clock of this computer.
 struct MachineClock {
   let now: Timestamp
-  /// Whether something keeps the clock right, as the kernel knows; `nil` if it does not say.
+  /// Whether something keeps the clock right; `nil` if the kernel does not say.
   let isSynchronised: Bool?
-  /// When this program was built, as far as its file tells: it cannot be earlier now.
+  /// When this program was built, by the date of its file. A clock that is right shows a later time.
   let builtAt: Timestamp?
 
   static var current: MachineClock {
@@ -18,14 +18,13 @@ struct MachineClock {
     let modified = attributes?[.modificationDate] as? Date
     return MachineClock(
       now: .now, isSynchronised: kernelState.map { $0 != 5 },
-      builtAt: modified.map {
-        Timestamp(milliseconds: Int64($0.timeIntervalSince1970 * 1000))
-      })
+      builtAt: modified.map { Timestamp($0) })
   }
 
-  /// What ntp_adjtime(3) returns: 5 is TIME_ERROR, a clock that nobody keeps. Swift's Glibc leaves
-  /// <sys/timex.h> out. All zero, its argument asks and changes nothing, and it has less than 512
-  /// bytes.
+  /// The result of ntp_adjtime(3); 5 is TIME_ERROR, a clock that nobody keeps right.
+  ///
+  /// Swift's Glibc leaves <sys/timex.h> out. The argument has less than 512 bytes; if all of them are zero,
+  /// the function changes nothing.
   private static var kernelState: Int32? {
     guard let symbol = dlsym(nil, "ntp_adjtime") else { return nil }
     typealias Function = @convention(c) (UnsafeMutableRawPointer) -> Int32
@@ -37,14 +36,14 @@ struct MachineClock {
   }
 }
 
-/// Whose a file is, and who may do what with it.
+/// Who owns a file, and who may do what with it.
 struct FileRights {
   let owner: UInt32
   let mode: UInt32
   /// Whether this process may write it; root may always.
   let isWritable: Bool
 
-  /// `nil` if it is not there, or cannot be looked at.
+  /// `nil` if the file is not there, or its folder may not be entered.
   init?(_ path: String) {
     var status = stat()
     guard stat(path, &status) == 0 else { return nil }

@@ -1,13 +1,13 @@
 import Foundation
 
-/// Whether a name can be resolved, and something answers there.
+/// Whether the name of a host can be resolved, and something answers there.
 enum Reachability {
   case unknownName(String)
   case silent(String)
   /// - Parameter isLocal: the broker is on this machine.
   case answers(isLocal: Bool)
 
-  /// Blocks: for as long as the resolver takes, and `timeout` for each address.
+  /// Blocks for as long as the resolver takes, and for `timeout` at each address.
   static func of(host: String, port: Int, timeout: Duration) -> Reachability {
     var hints = addrinfo()
     hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
@@ -24,7 +24,7 @@ enum Reachability {
     return .silent(reason)
   }
 
-  /// - Returns: an errno, 0 for a connection.
+  /// - Returns: an errno; 0 if the connection was made.
   private static func connect(to address: addrinfo, timeout: Duration) -> Int32 {
     let descriptor = socket(address.ai_family, address.ai_socktype, address.ai_protocol)
     guard descriptor >= 0 else { return errno }

@@ -8,7 +8,7 @@ import Panels
 /// A topic that the kiosk's account must be allowed to publish to.
 struct Right: Hashable {
   let topic: String
-  /// As a line of mosquitto's access list says it: for all topics of the kind.
+  /// The line of mosquitto's access list that allows all topics of the kind.
   let rule: String
 
   init(_ topic: String, rule: String? = nil) {
@@ -25,7 +25,7 @@ extension KioskSettings {
     return "topic write " + (kind.map { "\(topics.base)/\($0.rawValue)/+/+/#" } ?? topic)
   }
 
-  /// Everything that the kiosk publishes, with `doctor` for whom it answers.
+  /// Everything that the kiosk publishes. In topics of results, `doctor` stands for the sender.
   var rights: [Right] {
     let base = topics.base
     var rights = [
@@ -55,7 +55,8 @@ extension KioskSettings {
     return rights.filter { seen.insert($0).inserted }
   }
 
-  /// Where the kiosk retains its own state: any other retained topic of its is a leftover.
+  /// The topics on which the kiosk retains its own state. Every other retained topic of the kiosk is a
+  /// leftover.
   var stateTopics: Set<String> {
     Set(rights.map(\.topic)).subtracting(
       [topics.events]
@@ -64,7 +65,7 @@ extension KioskSettings {
         } + machines.flatMap { [topics.make(by: $0.name), topics.cancel(by: $0.name)] })
   }
 
-  /// Bytes of the longest message that is known beforehand, with its topic.
+  /// The size of the longest message that is known beforehand, with its topic, in bytes.
   var longestMessage: Int {
     let announced = announcements.map { $0.payload.count + $0.topic.utf8.count }
     let menu = menuReport.payload.count + topics.menu.utf8.count

@@ -4,19 +4,19 @@ import KioskMessages
 import MessageBroker
 import Panels
 
-/// What the kiosk's account may do: as the running kiosk was told by the broker's answers, and as it
-/// shows by what is heard.
+/// What the kiosk's account may do, by the broker's answers to the running kiosk and by the messages that the
+/// doctor hears.
 struct RightsCheck {
   let settings: KioskSettings
   let account: String?
   let isVersion5: Bool
   let ledger: LedgerView
   let now: Timestamp
-  /// What the doctor says on a topic of its own comes round.
+  /// Whether a message of the doctor's on a topic of its own comes back.
   var hearsItself = false
-  /// Kinds of commands that the account may publish too, as it may where there is no access list.
+  /// Kinds of commands that the account may publish, too, which it may where there is no access list.
   var mayCommand: [Command.Kind] = []
-  /// Commands that were published, and did not come round.
+  /// Kinds of commands that were published and did not come back.
   var deaf: Set<Command.Kind> = []
 
   private var name: String { account.map { "the account \($0)" } ?? "everybody without an account" }
@@ -125,14 +125,14 @@ struct RightsCheck {
 
   private func lastHeard(_ filter: TopicFilter, _ kind: Command.Kind?) -> Timestamp? {
     if let kind { return ledger.lastHeard(kind) }
-    // A device's own topics: whichever of its panels was heard.
+    // The filter is for the topics of devices: any panel on them counts.
     let names = settings.panels.filter { $0.filters.contains(filter.text) }.map(\.name)
     return ledger.heard.filter { names.contains($0.key.name) }.values.max()
   }
 }
 
 extension [String] {
-  /// The first few, for a line.
+  /// The first five, for a line, and how many more there are.
   var listed: String {
     let rest = count - 5
     return prefix(5).joined(separator: ", ") + (rest > 0 ? " and \(rest) more" : "")

@@ -5,7 +5,7 @@ import KioskMessages
 import MessageBroker
 import Panels
 
-/// Retained topics in which mosquitto tells about itself.
+/// Retained topics on which mosquitto tells about itself.
 enum BrokerStatistics {
   /// Messages that were dropped because a queue was full.
   static let dropped = "$SYS/broker/publish/messages/dropped"
@@ -41,17 +41,17 @@ struct SessionCheck {
 
   // MARK: Limits
 
-  /// So many orders come while a slow disk, as an SD card is, makes one batch durable: 50 ms.
+  /// How many orders may come while a slow disk, such as an SD card, makes one batch durable: in 50 ms.
   private var load: Int {
     let panels = Set(settings.panels.map(\.name)).union(ledger.panels).count
-    // Without a limit, a panel that presses as fast as a finger does.
+    // Without a limit, a panel counts as pressed as fast as a finger can.
     let perSecond = settings.orders.maximumPerSecond == 0 ? 10 : settings.orders.maximumPerSecond
     return max(1, panels) * perSecond / 20
   }
 
   private func limitFindings(_ limits: BrokerLimits) -> [Finding] {
     var findings: [Finding] = []
-    // 20 is mosquitto's default: then its others will be in force too.
+    // 20 is mosquitto's default. Its other defaults will be in force then, too.
     if limits.receiveMaximum <= max(20, min(load, 1024)) {
       findings.append(
         .warning(
@@ -76,7 +76,7 @@ struct SessionCheck {
           "the broker retains nothing: a display shows nothing when it is switched on",
           fix: "allow it (mosquitto: retain_available true)"))
     }
-    // Its header and properties come on top of topic and payload.
+    // A packet has a header and properties besides topic and payload.
     let longest = settings.longestMessage + 64
     if let maximum = limits.maximumPacket, maximum < longest {
       findings.append(
@@ -115,13 +115,11 @@ struct SessionCheck {
 
   // MARK: Others
 
-  private var health: JSON? { heard.retained[settings.topics.health].flatMap { try? .parse($0) } }
-
   private var otherKiosks: [Finding] {
     let topic = settings.topics.status
     switch (ledger.isRunning, text(of: topic)) {
     case (false, KioskStatus.online.rawValue):
-      guard case .string(let text) = health?["at"], let at = Timestamp(text),
+      guard let at = heard.health(settings.topics)?.at,
         (.seconds(-90) ... .seconds(90)).contains(now.since(at))
       else {
         return [
@@ -145,15 +143,15 @@ struct SessionCheck {
     }
   }
 
-  /// As monitoring sees it: more than five in a quarter of an hour.
+  /// Warns of more than five lost connections in a quarter of an hour, as monitoring does.
   private var unrest: [Finding] {
-    guard ledger.isRunning, case .integer(let count) = health?["reconnects"], count > 5,
-      case .integer(let uptime) = health?["uptime"], count * 180 > uptime
+    guard ledger.isRunning, let health = heard.health(settings.topics), health.reconnects > 5,
+      health.reconnects > health.uptime / 180
     else { return [] }
     return [
       .warning(
         .session, broker.clientID,
-        "the kiosk has lost its connection \(count) times in \(uptime) s",
+        "the kiosk has lost its connection \(health.reconnects) times in \(health.uptime) s",
         fix:
           "another client with the same client id? Give each its own broker.client_id. Else it is "
           + "the network")

@@ -2,7 +2,7 @@ import ConfigurationFiles
 import KioskMessages
 import Program
 
-/// Whether the ledger can be carried up: each address, the account, and how far it has come.
+/// Whether the ledger can be carried up: each address, the account, and how many entries wait.
 ///
 /// The kiosk sells without it, so nothing here is an error.
 struct UplinkCheck {
@@ -10,7 +10,7 @@ struct UplinkCheck {
   let ledger: LedgerView
   let timeout: Duration
 
-  /// Fewer are told within seconds, and noted with a later commit.
+  /// Fewer entries go up within seconds; the ledger notes that only with a later commit.
   private static let usual = 1000
 
   func findings() async throws(Failure) -> [Finding] {

@@ -16,7 +16,7 @@ final class DurableFile: Sendable {
     descriptor = open(
       path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | (appends ? O_APPEND : 0), 0o640)
     guard descriptor >= 0 else { throw Self.failure(at: path) }
-    // Only then its name outlives a power cut.
+    // Only when the folder is on the disk does the file's name outlive a power cut.
     let folder = open(URL(filePath: path).deletingLastPathComponent().path, O_RDONLY | O_CLOEXEC)
     defer { close(folder) }
     guard folder >= 0, fsync(folder) == 0 else {
@@ -28,9 +28,9 @@ final class DurableFile: Sendable {
 
   deinit { close(descriptor) }
 
-  /// For this process alone, until it ends.
+  /// Locks the file for this process, until it ends.
   ///
-  /// - Returns: whether nobody else had it.
+  /// - Returns: `false` if another process has locked it.
   func lock() -> Bool { flock(descriptor, LOCK_EX | LOCK_NB) == 0 }
 
   /// - Returns: the beginning of the file.
@@ -41,7 +41,7 @@ final class DurableFile: Sendable {
     return Array(bytes[..<read])
   }
 
-  /// In one call: whoever kills the process finds all of it or nothing.
+  /// Writes in one call: if the process is killed, all of the text is in the file, or nothing of it.
   func write(_ text: String) throws(Failure) {
     let bytes = Array(text.utf8)
     let count =

@@ -1,7 +1,7 @@
 import JuiceDomain
 import KioskMessages
 
-/// What a person types at a machine.
+/// A line that a person types at a machine.
 enum MachineLine {
   /// - Parameter job: `nil`: the oldest one in hand.
   case ends(job: Int?, MachineAnswer.Status)
@@ -13,7 +13,7 @@ enum MachineLine {
     With several in hand a job's number comes first: 12, or 12 failed jam.
     """
 
-  /// - Returns: `nil` if it means nothing.
+  /// - Returns: `nil` if the line means nothing.
   init?(_ line: String) {
     var words = line.prefix(200).split(separator: " ")
     switch words.first {

@@ -5,7 +5,7 @@ struct MachineMemory {
   private let file: DurableFile
   let last: Int
 
-  /// So many digits have room for any number: each write covers the one before.
+  /// Any number fits into so many digits. All are written, so that each write covers the one before.
   private static let digits = 20
 
   /// - Throws: `Failure` if another machine has the file, or it holds something else.

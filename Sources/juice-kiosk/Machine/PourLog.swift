@@ -2,7 +2,7 @@ import JuiceDomain
 import KioskMessages
 import Program
 
-/// Where a machine notes each pour as it begins and as it ends: a line of JSON each.
+/// A file in which a machine notes the beginning and the end of each pour, each as a line of JSON.
 struct PourLog {
   private let file: DurableFile
 

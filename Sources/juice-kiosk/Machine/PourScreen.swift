@@ -4,19 +4,20 @@ import Program
 /// Lines that stay and, on a terminal, bars below them that grow.
 struct PourScreen {
   let isLive: Bool
-  /// So many bars are there.
+  /// How many bars are on the screen.
   private var drawn = 0
 
   init(isLive: Bool) { self.isLive = isLive }
 
-  /// - Parameter line: may hold what others have made up: the terminal is told nothing else by it.
+  /// - Parameter line: may hold text of others, whose control characters do not reach the terminal.
   mutating func tell(_ line: String) {
     let scalars = line.unicodeScalars.map { $0.isControl && $0 != "\n" ? " " : $0 }
     StandardOutput.write(erasure + String(String.UnicodeScalarView(scalars)))
     drawn = 0
   }
 
-  /// What has ended has been told, which has erased all bars.
+  /// Draws the bars anew. The bar of a job that has ended needs no erasing: `tell` has erased all bars
+  /// when it told of the end.
   mutating func draw(_ bars: [String]) {
     guard isLive, !bars.isEmpty else { return }
     StandardOutput.write(erasure + bars.joined(separator: "\n"))

@@ -10,11 +10,11 @@ actor TerminalMachine {
   struct Settings: Sendable {
     var name: MachineID
     var atOnce = 1
-    /// How long a glass takes; `nil`: until a person says that it is done.
+    /// How long a glass takes; `nil`: a person says when it is done.
     var glass: Duration?
-    /// Of so many pours the last fails; 0: none does.
+    /// The last of so many pours fails, again and again; 0: no pour fails.
     var failEvery = 0
-    /// Where in each pour the power goes, in percent.
+    /// At how many percent of each pour the power is cut; `nil`: never.
     var powerCutAt: Int?
     var hasBars = false
   }
@@ -27,9 +27,9 @@ actor TerminalMachine {
 
     let order: MachineOrder
     let begun: ContinuousClock.Instant
-    /// When it takes a turn, and which; `nil`: a person says.
+    /// When the pour ends, and how; `nil`: a person says so.
     let turn: (at: ContinuousClock.Instant, kind: Turn)?
-    /// How long all of it takes.
+    /// How long the whole order takes.
     let length: Duration
   }
 
@@ -60,7 +60,7 @@ actor TerminalMachine {
     screen = PourScreen(isLive: settings.hasBars)
   }
 
-  /// Until the task is cancelled; then what is in hand has failed.
+  /// Runs until the task is cancelled. The jobs that are in hand then have failed.
   func run() async throws(Failure) {
     let name = settings.name
     let result = topics.result(for: Source(kind: .made, name: name.text))
@@ -80,7 +80,7 @@ actor TerminalMachine {
         await publish([message(status)])
       case .offline(let error):
         guard wasOnline || error.isTransient, error != .sessionTakenOver else {
-          throw Failure(error)
+          throw error.failure
         }
         screen.tell("\(error); waiting for it")
       case .refused(let topics):
@@ -158,7 +158,7 @@ actor TerminalMachine {
     screen.tell("job \(order.job), ticket \(order.ticket): \(order.words)\(hint)")
   }
 
-  /// Until something happens by itself, or the bars have grown; `nil`: until somebody says something.
+  /// How long to wait until a pour ends by itself or the bars have grown; `nil`: until a message comes.
   private var wait: Duration? {
     let next = pours.compactMap(\.turn?.at).min().map { max($0 - .now, .zero) }
     return screen.isLive ? next.map { min($0, .milliseconds(100)) } : next
@@ -173,7 +173,7 @@ actor TerminalMachine {
       case .jam: try await end(pour, .failed(reason: "jam", used: pour.order.half))
       case .powerCut:
         screen.tell("job \(pour.order.job): the power is cut")
-        // Nobody takes leave.
+        // As a power cut does it: without a goodbye to the broker.
         _exit(Self.powerCut)
       }
     }
@@ -230,7 +230,7 @@ actor TerminalMachine {
 extension MachineOrder {
   fileprivate var words: String { "\(quantity) \(juice)" }
 
-  /// What is used up in the middle of it.
+  /// The fruit that is used up in the middle of the order.
   fileprivate var half: FruitAmounts {
     FruitAmounts(recipe.times(quantity).map { (fruit: $0.fruit, amount: ($0.amount + 1) / 2) })
   }

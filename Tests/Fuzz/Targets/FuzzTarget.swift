@@ -1,3 +1,4 @@
+import Archive
 import ConfigurationFiles
 import JuiceDomain
 import KioskCore
@@ -8,10 +9,16 @@ import MessageBroker
 /// beyond not to crash.
 package enum FuzzTarget: String, CaseIterable, Sendable {
   case order, restock, service, topic, source, json, result, report, entry, menu, timestamp, filter
-  case configuration, panel, learn, template, replay, desired
+  case configuration, panel, learn, template, replay, desired, archived
 
   /// The folder of its inputs in the corpus.
-  package var corpus: String { self == .learn ? Self.panel.rawValue : rawValue }
+  package var corpus: String {
+    switch self {
+    case .learn: Self.panel.rawValue
+    case .archived: Self.entry.rawValue
+    default: rawValue
+    }
+  }
 
   package var check: ([UInt8]) -> Void {
     switch self {
@@ -33,6 +40,7 @@ package enum FuzzTarget: String, CaseIterable, Sendable {
     case .template: PanelFuzz.template
     case .replay: Self.replay
     case .desired: Self.desired
+    case .archived: Self.archived
     }
   }
 
@@ -177,6 +185,19 @@ package enum FuzzTarget: String, CaseIterable, Sendable {
     guard let entry = try? LedgerEntry(payload: payload) else { return }
     let again = try? LedgerEntry(payload: entry.payload)
     expect(again == entry, "\(entry) is read back as \(String(describing: again))")
+  }
+
+  /// What is read the quick way, the other way makes the same row of.
+  private static func archived(_ payload: [UInt8]) {
+    let event: EventTree
+    do throws(UnreadableEvent) { event = try EventTree(payload) } catch {
+      expect(!error.description.isEmpty, "unreadable without words")
+      return expect(PlainEvent(payload) == nil, "\(error), but not the quick way")
+    }
+    guard let plain = PlainEvent(payload) else { return }
+    expect(
+      plain.line(of: "k1") == event.line(of: "k1") && plain.epoch == event.epoch
+        && plain.seq == event.seq && plain.at == event.at, "\(plain) and \(event)")
   }
 
   private static func menu(_ payload: [UInt8]) {

@@ -3,8 +3,8 @@ import KioskMessages
 /// `<prefix>/binary_sensor/<id>/state` `ON` or `OFF`, and `<prefix>/event/<id>/state`
 /// `{"event_type":"press"}` (esphome.io/components/mqtt).
 ///
-/// Both are retained unless told otherwise, so the last one comes again on every subscription, and
-/// after a reconnect of the device. Of a contact only the rising edge is a press.
+/// Both are retained unless the device is told otherwise, so the last one comes again with every
+/// subscription, and after a reconnect of the device. When a contact changes, only `ON` is a press.
 enum ESPHome {
   static func read(_ payload: [UInt8], levels: [String]) throws(Unreadable) -> Signal {
     guard levels.count == 3 else { return Signal() }

@@ -3,10 +3,10 @@ import KioskMessages
 /// `shellies/<id>/input_event/<n>` `{"event":"S","event_cnt":4}`
 /// (shelly-api-docs.shelly.cloud/gen1, "MQTT").
 ///
-/// The last event is said again every 30 seconds. `event_cnt` has 16 bits and starts from 0 with the
-/// device, which then says an event `""`: so only an equal count is a repeat.
+/// The device repeats its last event every 30 seconds. `event_cnt` has 16 bits and starts from 0 when the
+/// device starts, with an event `""`. So only a message with an equal count is a repeat.
 enum ShellyGen1 {
-  /// 30 seconds, and some for a radio that is slow.
+  /// 30 seconds, and a few more for a slow radio.
   static let repetition = Duration.seconds(35)
 
   static func read(_ payload: [UInt8], levels: [String]) throws(Unreadable) -> Signal {

@@ -4,8 +4,8 @@ import KioskMessages
 /// `<id>/events/rpc`, a `NotifyEvent` with an array of events
 /// (shelly-api-docs.shelly.cloud/gen2/General/Notifications), for Gen2 and later.
 ///
-/// `btn_down` and `btn_up` come beside each press, and firmware 1.1.0 said everything twice: what
-/// belongs together has the same component, key, event and `ts`.
+/// `btn_down` and `btn_up` come beside each press, and firmware 1.1.0 said everything twice: the two
+/// messages of one press have the same component, key, event and `ts`.
 ///
 /// At a gateway for Bluetooth, a device is a component (`bthomedevice:200`), and `idx` says which of
 /// its keys it was, from 0 on; a key may have a component of its own as well (`bthomesensor:203`),
@@ -45,12 +45,12 @@ enum ShellyGen2 {
   }
 
   private static let input = "input:"
-  /// What says the pushes of another component once more.
+  /// The kind of component that repeats the pushes of another one.
   package static let sensor = "bthomesensor:"
 }
 
 extension Identifier where Entity == Request {
-  /// The beginning of the text, with what an id cannot hold replaced.
+  /// The beginning of the text; `_` stands for each byte that an id cannot hold.
   fileprivate init?(escaping text: String) {
     let bytes = text.utf8.prefix(64).map { $0.isOfIdentifier ? $0 : UInt8(ascii: "_") }
     self.init(String(decoding: bytes, as: UTF8.self))

@@ -4,8 +4,8 @@ import KioskMessages
 /// `SetOption114 1` `{"Switch1":{"Action":"ON"}}` (tasmota.github.io/docs/Buttons-and-Switches).
 ///
 /// With `SetOption4 1` the same comes on `stat/<name>/BUTTON1` (Tasmota #23574), where old builds
-/// say `{"ACTION":"SINGLE"}` (Tasmota #8177); the case varies. Everything else that a device answers
-/// is on these topics too. There is no counter.
+/// say `{"ACTION":"SINGLE"}` (Tasmota #8177); the case varies. All other answers of a device come on these
+/// topics, too. There is no counter.
 enum Tasmota {
   static func read(_ payload: [UInt8], levels: [String]) throws(Unreadable) -> Signal {
     guard let level = levels.first?.lowercased() else { return Signal() }
@@ -39,12 +39,12 @@ enum Tasmota {
     else { return nil }
     let words: [String]
     switch action.lowercased() {
-    // The end of a hold.
+    // A button that was held is released.
     case "clear", "": return nil
     case "quad": words = ["quadruple", action]
     case "penta": words = ["quintuple", action]
     case "hold": words = ["long", action]
-    // Of HOLD the user may choose the text (SetOption32, StateText).
+    // The user may choose the text for HOLD (SetOption32, StateText).
     default: words = [action]
     }
     switch kind {

@@ -15,6 +15,18 @@ package enum StandardError {
   }
 }
 
+package enum StandardInput {
+  /// What is typed, line by line, read on a thread of its own: no thread of the pool waits for a person.
+  package static var lines: AsyncStream<String> {
+    AsyncStream { lines in
+      Thread.detachNewThread {
+        while let line = readLine() { lines.yield(line) }
+        lines.finish()
+      }
+    }
+  }
+}
+
 package enum StandardOutput {
   /// One line, written at once: a pipe's reader is not kept waiting.
   package static func write(_ line: String) {

@@ -1,0 +1,63 @@
+import JuiceDomain
+
+// Elements that many pages have.
+extension HTML {
+  /// How a notice looks, and whether a screen reader says it as soon as the page is there.
+  enum Notice {
+    case good, warn, bad
+    /// Looks like a warning, and is read in its place.
+    case hint
+  }
+
+  static func notice(_ kind: Notice, _ text: String) -> HTML { notice(kind, html: "\(text)") }
+
+  static func notice(_ kind: Notice, html: HTML, tag: HTML = "p") -> HTML {
+    let attributes: HTML =
+      switch kind {
+      case .good: "class=\"notice good\" role=\"status\""
+      case .warn: "class=\"notice warn\" role=\"alert\""
+      case .bad: "class=\"notice bad\" role=\"alert\""
+      case .hint: "class=\"notice warn\""
+      }
+    return "<\(tag) \(attributes)>\(html)</\(tag)>"
+  }
+
+  /// - Parameter foot: rows below all others.
+  static func table(
+    _ heads: [String], _ rows: [HTML], id: HTML? = nil, style: HTML = "review", foot: HTML? = nil
+  ) -> HTML {
+    let heads: [HTML] = heads.map { "<th scope=\"col\">\($0)</th>\n" }
+    return """
+      <table class="\(style)"\(id.map { " id=\"\($0)\"" as HTML })><thead><tr>\(heads)</tr></thead>
+      <tbody>\(rows)</tbody>\(foot.map { "<tfoot>\($0)</tfoot>" as HTML })</table>
+      """
+  }
+
+  /// - Parameter style: for a number above 0.
+  static func tile(_ name: String, _ number: Int, _ style: HTML) -> HTML {
+    "<div class=\"tile \(number > 0 ? style : .empty)\"><dt>\(name)</dt><dd>\(number)</dd></div>\n"
+  }
+
+  /// A field of a form that nobody sees.
+  static func hidden(_ name: String, _ value: String) -> HTML {
+    "<input type=\"hidden\" name=\"\(name)\" value=\"\(value)\">"
+  }
+}
+
+extension Language {
+  func notice(_ kind: HTML.Notice, _ english: String, _ korean: String) -> HTML {
+    .notice(kind, self(english, korean))
+  }
+}
+
+extension PageContext {
+  /// The hidden fields of each form: the proof that it is ours, and the id of its command if it sends one.
+  func fields(id: CommandID? = nil) -> HTML {
+    "\(HTML.hidden("proof", proof))\(id.map { HTML.hidden("id", $0.text) })"
+  }
+}
+
+extension FruitAmounts {
+  /// A hidden field for each fruit: `add.kiwi`.
+  func fields(_ kind: String) -> [HTML] { map { .hidden("\(kind).\($0.fruit)", "\($0.amount)") } }
+}
