@@ -8,7 +8,7 @@ import signal
 import subprocess
 import threading
 from pathlib import Path
-from typing import Any, Callable, TypeVar
+from typing import Any, Callable, Sequence, TypeVar
 from urllib.parse import urlsplit
 
 from selenium import webdriver
@@ -59,9 +59,12 @@ class Dashboard:
         self.add_user("minji", "operator")
         self.add_user("vera", "viewer")
 
-    def command(self, *arguments: str, stdin: str = "") -> subprocess.CompletedProcess:
+    def command(
+        self, *arguments: str, stdin: str = "", under: Sequence[Any] = ()
+    ) -> subprocess.CompletedProcess:
+        """`under`: a program that runs this one, as a tracer does."""
         return subprocess.run(
-            [program(), *arguments, "--config", self.config], input=stdin, text=True,
+            [*under, program(), *arguments, "--config", self.config], input=stdin, text=True,
             capture_output=True, timeout=120, env=environment(),
         )
 

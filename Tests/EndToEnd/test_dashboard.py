@@ -5,6 +5,7 @@ import re
 import subprocess
 import threading
 import time
+from pathlib import Path
 
 import pytest
 from selenium.webdriver.common.action_chains import ActionChains
@@ -501,3 +502,20 @@ def test_users_come_and_go(dashboard: Dashboard, browser: Browser, kiosk: Kiosk)
     assert re.fullmatch(r"(\w{4}-){3}\w{4}\n", made.stdout), made.stderr
     assert dashboard.command("user", "add", "jun", stdin="short\n").returncode == 65
     assert dashboard.command("user", "add", "a/b", stdin="long-enough\n").returncode == 64
+
+
+def test_a_user_who_was_removed_stays_away_after_a_power_cut(
+    dashboard: Dashboard, tmp_path: Path
+) -> None:
+    if subprocess.run(["strace", "-o", "/dev/null", "true"], capture_output=True).returncode != 0:
+        pytest.skip("NOT TESTED, nobody may trace a process here")
+    trace = tmp_path / "trace"
+    calls = "trace=/^(rename|fsync)"
+    tracer = ["strace", "-f", "-y", "-o", trace, "-e", calls]
+    removed = dashboard.command("user", "remove", "vera", under=tracer)
+    assert removed.returncode == 0, removed.stderr
+    # The new file, its name, and then the folder that has the name.
+    written = re.findall(r"^\d+ +(rename|fsync)\w*\((.*)\) += 0$", trace.read_text(), re.M)
+    users = f"{dashboard.folder}/users"
+    assert [call for call, _ in written] == ["fsync", "rename", "fsync"], written
+    assert f"<{users}.new>" in written[0][1] and f"<{dashboard.folder}>" in written[2][1]

@@ -2,18 +2,18 @@ import Foundation
 import JuiceDomain
 import Synchronization
 
-/// The file of those who may log in: a line for each, `<name> <role> <hash>`, and
-/// behind it the region if the user has one.
+/// The file of users: a line for each, `<name> <role> <hash>`, and then the region if the user has one.
 ///
-/// A change of the file counts at once: who is removed, or gets another password or role, is out.
+/// A change of the file counts at once: a user who is removed, or gets another password or role, is
+/// logged out.
 package final class UserFile: Sendable {
   package let path: String
-  /// What was read last, and whom it named.
+  /// The bytes that were read last, and their users.
   private let known = Mutex<(data: Data, users: [User.Name: User])?>(nil)
 
   package init(path: String) { self.path = path }
 
-  /// Who is in the file now; nobody if there is none.
+  /// The users in the file now; none if there is no file.
   ///
   /// - Throws: `UserFileError` that says which line is wrong, or that others may read it.
   package func users() throws(UserFileError) -> [User.Name: User] {
@@ -45,12 +45,12 @@ package final class UserFile: Sendable {
     return users
   }
 
-  /// Changes the file, whole or not at all, one change after the other. Root changes it for whom it
-  /// belongs to: the owner of the file, or else of its folder, who is the dashboard's own user.
+  /// Changes the file, whole or not at all, one change after the other. A file that root changes keeps its
+  /// owner; one that root makes belongs to the owner of the folder, who is the dashboard's own user.
   package func update(
     _ change: (inout [User.Name: User]) -> Void
   ) throws(UserFileError) {
-    // The folder is locked, since the file is replaced by another each time.
+    // The folder is locked, since each change replaces the file.
     let lock = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard lock >= 0 else { throw UserFileError(folder, String(cString: strerror(errno))) }
     defer { close(lock) }
@@ -62,7 +62,7 @@ package final class UserFile: Sendable {
     let text = users.values.sorted { $0.name < $1.name }.map { "\($0.line)\n" }.joined()
     let new = "\(path).new"
     unlink(new)
-    // Nobody else reads it, not even for a moment.
+    // No other user may read it, not even for a moment.
     let descriptor = open(new, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else { throw UserFileError(new, String(cString: strerror(errno))) }
     let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
@@ -81,6 +81,8 @@ package final class UserFile: Sendable {
     guard rename(new, path) == 0 else {
       throw UserFileError(path, String(cString: strerror(errno)))
     }
+    // Until the folder is on the disk, a power cut brings the old file back, and with it a user who was removed.
+    guard fsync(lock) == 0 else { throw UserFileError(folder, String(cString: strerror(errno))) }
   }
 }
 
@@ -92,7 +94,7 @@ package struct UserFileError: Error, CustomStringConvertible {
 }
 
 extension UserFile {
-  /// Of what a link leads to. (NIO brings along a `struct stat` of its own, which hides that of libc.)
+  /// An attribute of a file; links are followed. (NIO's own `struct stat` hides that of libc.)
   private static func attribute(_ key: FileAttributeKey, of path: String) -> UInt32? {
     let place = URL(filePath: path).resolvingSymlinksInPath().path(percentEncoded: false)
     let attributes = try? FileManager.default.attributesOfItem(atPath: place)
