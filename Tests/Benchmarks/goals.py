@@ -59,7 +59,7 @@ def figures(results: Results, counted: Iterable[dict]) -> list[Figure]:
         return results.ratios(ratio)
 
     def against_events(key: str, in_flight: int) -> list[float]:
-        """The contract has an event for each order: an echo that tells one, too, is as fast as can be."""
+        """The contract has an event for each order: this echo tells one, too, and does nothing else."""
         def ratio(turn: int) -> float | None:
             kiosk = results.cell(turn, "juice-kiosk", in_flight)
             events = results.cell(turn, "echo-events", in_flight)

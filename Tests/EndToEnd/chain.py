@@ -244,7 +244,7 @@ class Chain:
         """A kiosk that has lost its line again and again before it subscribed waits for up to ten minutes."""
         begin = time.monotonic()
         while (hearing := self.middle.hearing()) < self.options.kiosks and time.monotonic() < begin + MOST_SECONDS_DEAF:
-            # Each look costs the nodes a second of a processor.
+            # Each look starts another Erlang.
             time.sleep(5)
         say(f"{hearing} kiosks hear what comes down, {time.monotonic() - begin:.0f} s later")
         if hearing < self.options.kiosks:

@@ -3,8 +3,7 @@ import HummingbirdCore
 import HummingbirdTLS
 import NIOSSL
 
-// Here and not in `Dashboard`: NIOSSL brings a copy of BoringSSL, which takes longer to compile than all the rest, and
-// the tests of the pages do without it.
+// Here and not in `Dashboard`: NIOSSL brings a copy of BoringSSL, and the tests of the pages do without compiling it.
 extension DashboardSettings {
   /// Makes the server speak TLS 1.2 or later, if there is a certificate.
   ///
