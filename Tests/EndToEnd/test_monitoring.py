@@ -112,13 +112,13 @@ def test_each_alert_fires_for_what_it_is_for_and_for_nothing_else(tmp_path: Path
         assert {"summary", "action"} == set(rule["annotations"])
 
 
-def test_rules_and_dashboard_name_what_there_is() -> None:
+def test_the_dashboard_shows_all_there_is_and_rules_name_nothing_else() -> None:
     dashboard = json.loads((SHIPPED / "grafana-dashboard.json").read_text())
     queries = [target["expr"] for panel in dashboard["panels"] for target in panel["targets"]]
     variables = [variable["query"] for variable in dashboard["templating"]["list"]]
     asked = SERIES.findall(" ".join(queries) + json.dumps(variables))
     watched = SERIES.findall(" ".join(rule["expr"] for rule in rules()))
-    assert set(asked) | set(watched) == exported()
+    assert set(asked) == exported() >= set(watched)
 
 
 def test_the_dashboards_queries_can_be_read(tmp_path: Path) -> None:
