@@ -322,6 +322,20 @@ import Testing
     #expect(RoundCSV.text([[.text(text), .number(-1)]]) == "\u{FEFF}\"\(cell)\",-1\r\n")
   }
 
+  @Test(arguments: [
+    ("2026-11-24T15:30:00Z", "00:30", "00:30"),
+    ("2026-11-24T14:59:59Z", "Nov 24 23:59", "11월 24일 23:59"),
+    ("2026-11-25T14:59:59Z", "23:59", "23:59"),
+    ("2026-11-25T15:00:00Z", "Nov 26 00:00", "11월 26일 00:00"),
+  ])
+  func aTimeIsToldWithItsDayUnlessThatIsToday(time: String, english: String, korean: String) throws
+  {
+    let now = try #require(Timestamp("2026-11-24T15:45:00Z"))
+    let time = try #require(Timestamp(time))
+    #expect(LocalTime("Asia/Seoul", now: now, .english).text(time) == english)
+    #expect(LocalTime("Asia/Seoul", now: now, .korean).text(time) == korean)
+  }
+
   @Test func aTimeInAFormIsOnTheClockOfTheKiosks() {
     let moment = LocalTime("Asia/Seoul", now: Timestamp(milliseconds: 0), .english)
     let time = moment.time(field: "2026-11-27T08:00")
