@@ -176,7 +176,7 @@ let package = Package(
     .executableTarget(
       name: "count-instructions",
       dependencies: [
-        "JuiceDomain", "KioskCore", "KioskMessages", "MessageBroker", "Ledger", "Panels",
+        "Fleet", "JuiceDomain", "KioskCore", "KioskMessages", "MessageBroker", "Ledger", "Panels",
       ],
       path: "Tests/Instructions/Sources", swiftSettings: settings),
     .executableTarget(

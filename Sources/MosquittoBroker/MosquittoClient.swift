@@ -35,7 +35,7 @@ package actor MosquittoClient: BrokerClient {
   /// Callers of `disconnect`.
   var leavers: [CheckedContinuation<Void, Never>] = []
   /// From which the session counts. `ContinuousClock` is CLOCK_BOOTTIME on Linux.
-  private let origin = Instant.now
+  private var origin = Instant.now
 
   package init(_ configuration: Configuration) {
     self.configuration = configuration
@@ -61,6 +61,12 @@ package actor MosquittoClient: BrokerClient {
   func time(_ instant: Instant = .now) -> Session.Instant { origin.duration(to: instant) }
 
   func instant(_ time: Session.Instant) -> Instant { origin + time }
+
+  /// Advances the session's clock, as a suspended computer does. For tests.
+  package func advanceClock(by duration: Duration) {
+    origin -= duration
+    loop.wake()
+  }
 
   package func connect(_ options: SessionOptions) {
     perform(session.connect(options, at: time()))

@@ -12,6 +12,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "EndToEnd"))
 
 import comparison  # noqa: E402
+import floods  # noqa: E402
 import growth  # noqa: E402
 import page  # noqa: E402
 import programs  # noqa: E402
@@ -81,6 +82,11 @@ def go_through_one_order(options: argparse.Namespace, scratch: Path) -> Report:
     return {"timeline": timeline.stage_table(stages)}, {"stages": stages}
 
 
+def flood(options: argparse.Namespace, scratch: Path) -> Report:
+    rows = floods.measure(scratch, 1 if options.quick else options.turns)
+    return {"floods": floods.flood_table(rows)}, {"floods": rows}
+
+
 def as_data(found: list[Figure]) -> list[dict]:
     return [vars(figure) | {"value": figure.value, "is_reached": figure.is_reached}
             for figure in found]
@@ -95,6 +101,8 @@ def main() -> None:
                       help="the kiosk with large ledgers, menus and houses")
     kind.add_argument("--timeline", dest="run", action="store_const", const=go_through_one_order,
                       help="where the time of one order goes")
+    kind.add_argument("--flood", dest="run", action="store_const", const=flood,
+                      help="how long panels wait beside one that floods the kiosk")
     parser.set_defaults(run=compare)
     parser.add_argument("--quick", action="store_true", help="one short turn")
     parser.add_argument("--contender", action="append", choices=CONTENDERS, metavar="NAME",

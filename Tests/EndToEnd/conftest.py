@@ -1,7 +1,10 @@
 """The real program with a real broker, and everything stopped again, whatever the outcome."""
 
+import os
+import random
 import shutil
 import signal
+import time
 from pathlib import Path
 from typing import Any, Callable, Iterator
 
@@ -25,6 +28,14 @@ MakeKiosk = Callable[..., Kiosk]
 MakeClient = Callable[..., Client]
 MakeScene = Callable[..., Scene]
 Say = Callable[[str], None]
+
+
+@pytest.fixture
+def chance() -> random.Random:
+    """Random numbers of a seed that a failing test prints; KIOSK_SEED names it."""
+    seed = int(os.environ.get("KIOSK_SEED", time.time_ns()))
+    print(f"KIOSK_SEED={seed}")
+    return random.Random(seed)
 
 
 @pytest.fixture

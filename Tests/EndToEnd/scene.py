@@ -46,8 +46,8 @@ class Scene:
     def rounds(self, count: int) -> Iterator[int]:
         """For one fault after another: yields, at work, from where on the log tells of the fault.
 
-        Waits between them until the connection has held so long that the kiosk's next delay is the
-        shortest again.
+        Waits between them until the connection is older than the kiosk's delay of 2 s at most: then its
+        next delay is the shortest again.
         """
         for number in range(count):
             if number:

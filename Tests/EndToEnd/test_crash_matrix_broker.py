@@ -50,11 +50,11 @@ def test_a_broker_that_freezes_for_longer_than_the_keep_alive(
 
 @pytest.mark.parametrize("version", ["5", "3.1.1"])
 def test_a_connection_cut_in_mid_packet(
-    broker, proxy: Proxy, make_kiosk: MakeKiosk, make_scene: MakeScene, say: Say, version: str
+    broker, proxy: Proxy, make_kiosk: MakeKiosk, make_scene: MakeScene, say: Say, version: str,
+    chance: random.Random,
 ) -> None:
     kiosk = behind(proxy, make_kiosk, version)
     scene = make_scene(kiosk, broker, version)
-    chance = random.Random(time.time_ns())
     for since in scene.rounds(CUTS):
         cuts = proxy.cuts
         proxy.cut_after(chance.randrange(1, 20_000))

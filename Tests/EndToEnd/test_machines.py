@@ -5,7 +5,6 @@ import pty
 import random
 import signal
 import subprocess
-import time
 from typing import Any, Callable, Iterator
 
 import pytest
@@ -378,6 +377,7 @@ def test_whoever_ends_at_whatever_step_comes_back(
 def test_whatever_is_killed_nothing_is_poured_twice_and_nothing_is_lost(
     make_broker: MakeBroker, make_kiosk: MakeKiosk,
     make_machine: Callable[[Kiosk], TerminalMachine], say: Say, version: str,
+    chance: random.Random,
 ) -> None:
     initial = 1_000_000
     broker = make_broker()
@@ -390,7 +390,6 @@ def test_whatever_is_killed_nothing_is_poured_twice_and_nothing_is_lost(
     bar.start(*options)
     watcher = Watcher(broker.port)
     panels = [Customers(broker.port, f"p{number}") for number in range(3)]
-    chance = random.Random(time.time_ns())
     person = Person(bar, watcher, unmade=lambda: chance.choice(["again", "give_back"]))
     kills = {"kiosk": 0, "broker": 0, "machine": 0}
     try:

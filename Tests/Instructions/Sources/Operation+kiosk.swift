@@ -48,6 +48,31 @@ extension Operation {
     }
   }
 
+  /// From what has arrived to its rejection: all of one panel, which may send nothing more.
+  static func rejection(of count: Int) -> Operation {
+    var settings = settings
+    settings.orders.maximumPerSecond = 1
+    let core = Kiosk(settings: settings, state: LedgerState())
+    var door = KioskDoor(settings: settings)
+    func flood(_ numbers: ClosedRange<Int>) -> [Delivery] {
+      numbers.map { number in
+        Delivery(
+          message: Message(
+            topic: "kiosk/k1/order/flood",
+            text: #"{"id":"\#(number)","juice":"kiwi"}"#),
+          packetID: UInt16(truncatingIfNeeded: number))
+      }
+    }
+    var settlement = Settlement()
+    _ = door.admit(flood(1...1000), recognisedBy: &settlement, at: now)
+    let batch = flood(1001...1000 + count)
+    return Operation(name: "reject-\(count)", units: count) {
+      var (core, door, settlement) = (core, door, settlement)
+      _ = core.decide(
+        door.admit(batch, recognisedBy: &settlement, at: now), recalling: [:], at: now)
+    }
+  }
+
   /// From the decision to the disk: what the kernel does is not counted.
   static func commit(of count: Int) throws -> Operation {
     let folder = FileManager.default.temporaryDirectory

@@ -10,7 +10,8 @@ struct Operation {
   let run: () -> Void
 
   static func all() throws -> [Operation] {
-    try [1, 64, 512].flatMap { [decision(on: $0), try commit(of: $0)] } + codecs + dialects
+    try [1, 64, 512].flatMap { [decision(on: $0), try commit(of: $0)] } + [rejection(of: 512)]
+      + [plan(of: 20)] + codecs + dialects
   }
 
   /// Does it a hundred times.

@@ -30,8 +30,18 @@ protocol BrokerFixture: Sendable {
   /// Refuses every login from the next connection on.
   func refuseLogins() async throws
 
-  /// Lets time pass for both broker and clients: a manual clock advances, a real one is waited for.
+  /// Advances the clocks of the clients. A broker with a clock of its own does not notice.
   func letPass(_ duration: Duration) async throws
+
+  /// Returns once the broker has dropped the session of a client that is disconnected.
+  ///
+  /// - Parameter expiry: of the session.
+  func letSessionExpire(ofClient clientID: String, _ expiry: Duration) async throws
+
+  /// Returns once the broker has kept what it now holds for longer than `duration`.
+  ///
+  /// - Returns: how long it took, at most.
+  func letMessagesAge(_ duration: Duration) async throws -> Duration
 
   /// Lets the delay before the next attempt to reconnect pass. Does nothing with a real clock, where
   /// the test waits for the event.

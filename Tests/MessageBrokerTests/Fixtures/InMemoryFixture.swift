@@ -21,6 +21,15 @@ struct InMemoryFixture: BrokerFixture {
 
   func letPass(_ duration: Duration) { broker.advance(by: duration) }
 
+  func letSessionExpire(ofClient clientID: String, _ expiry: Duration) {
+    broker.advance(by: expiry + .seconds(1))
+  }
+
+  func letMessagesAge(_ duration: Duration) -> Duration {
+    broker.advance(by: duration + .seconds(1))
+    return duration + .seconds(1)
+  }
+
   func letReconnect() {
     if let due = broker.nextDeadline { broker.advance(by: due - broker.now) }
   }

@@ -7,6 +7,7 @@ import Synchronization
 final class ServerFixture: BrokerFixture {
   private struct State {
     var proxies: [String: [Proxy]] = [:]
+    var clients: [MosquittoClient] = []
     var refusesLogins = false
     var isStopped = false
   }
@@ -28,15 +29,16 @@ final class ServerFixture: BrokerFixture {
     let proxy = try Proxy(to: server.port)
     var configuration = MosquittoClient.Configuration.loopback(proxy.port, version)
     (configuration.username, configuration.password) = (server.login?.name, server.login?.password)
-    state.withLock { state in
+    return state.withLock { state in
       if state.refusesLogins {
         proxy.redirect(to: server.refusingPort)
         (configuration.username, configuration.password) = ("nobody", "nothing")
       }
       if state.isStopped { proxy.close() }
       state.proxies[clientID, default: []].append(proxy)
+      state.clients.append(MosquittoClient(configuration))
+      return state.clients[state.clients.count - 1]
     }
-    return MosquittoClient(configuration)
   }
 
   func cutConnection(ofClient clientID: String) throws {
@@ -67,7 +69,25 @@ final class ServerFixture: BrokerFixture {
 
   func letPass(_ duration: Duration) async throws {
     if !state.withLock({ $0.isStopped }) { try letReconnect() }
-    try await Task.sleep(for: duration)
+    for client in state.withLock(\.clients) { await client.advanceClock(by: duration) }
+  }
+
+  func letSessionExpire(ofClient clientID: String, _ expiry: Duration) async throws {
+    if let server = server as? Mosquitto {
+      try waitUntil("the session has expired") {
+        server.log.contains("Expiring client \(clientID)")
+      }
+    } else {
+      _ = try await letMessagesAge(expiry)
+    }
+  }
+
+  /// The server's clock cannot be moved: the time itself is the event.
+  func letMessagesAge(_ duration: Duration) async throws -> Duration {
+    let start = ContinuousClock.now
+    // Brokers count whole seconds.
+    try waitUntil("that long has passed") { .now - start > duration + .seconds(1) }
+    return .now - start
   }
 
   /// Until then nothing listens where the client was cut off: with delays of a test's scale it would
