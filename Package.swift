@@ -124,7 +124,7 @@ let package = Package(
         nioHTTPTypes,
       ],
       resources: [
-        .embedInCode("Assets/icon.svg"), .embedInCode("Assets/rounds.js"),
+        .embedInCode("Assets/icon.svg"), .embedInCode("Assets/routes.js"),
         .embedInCode("Assets/script.js"), .embedInCode("Assets/style.css"),
         .embedInCode("Assets/worker.js"),
       ],

@@ -17,20 +17,20 @@ extension ArchiveSchema {
 
     CREATE VIEW juice.sold_out AS
       SELECT kiosk, fruit, since, until, extract(epoch FROM coalesce(until, now()) - since) / 3600 AS hours
-      FROM juice.spell;
+      FROM juice.stockout;
 
     -- What lasts of it.
     CREATE VIEW juice.sold_out_now AS
-      SELECT kiosk, fruit, out_since AS since FROM juice.shelf WHERE out_since IS NOT NULL;
+      SELECT kiosk, fruit, out_since AS since FROM juice.fruit_status WHERE out_since IS NOT NULL;
 
     CREATE VIEW juice.time_to_restock AS
       SELECT kiosk, fruit, since, until - since AS taken FROM juice.sold_out WHERE until IS NOT NULL;
 
     -- What is before a ledger's first entry, and was told as one of another ledger, is not missing.
     CREATE VIEW juice.missing AS
-      SELECT kiosk, epoch, first, last, last - first + 1 AS entries, since, asked, answer
+      SELECT kiosk, epoch, first, last, last - first + 1 AS entries, since, requests, answer
       FROM (
-        SELECT gap.kiosk, gap.epoch, gap.last, gap.since, gap.asked, gap.answer,
+        SELECT gap.kiosk, gap.epoch, gap.last, gap.since, gap.requests, gap.answer,
           CASE WHEN gap.first > ledger.low THEN gap.first ELSE greatest(gap.first, 1 + (
             SELECT max(other.high) FROM juice.ledger other
             LEFT JOIN juice.gap before ON before.kiosk = other.kiosk AND before.epoch = other.epoch
@@ -44,8 +44,8 @@ extension ArchiveSchema {
 
     -- Kiosks whose clock is ahead of the archive's: what they sell counts for a day to come.
     CREATE VIEW juice.clock_ahead AS
-      SELECT kiosk, epoch, latest, heard, latest - heard AS ahead FROM juice.ledger
-      WHERE latest > heard + interval '5 minutes';
+      SELECT kiosk, epoch, latest, last_received, latest - last_received AS ahead FROM juice.ledger
+      WHERE latest > last_received + interval '5 minutes';
 
     -- Two ledgers of which each has gone on after the other had begun: two kiosks have one id.
     CREATE VIEW juice.shared_id AS

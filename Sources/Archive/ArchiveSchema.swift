@@ -69,12 +69,12 @@ enum ArchiveSchema {
       high bigint NOT NULL,
       summed bigint NOT NULL,
       latest timestamptz NOT NULL,
-      heard timestamptz NOT NULL,
+      last_received timestamptz NOT NULL,
       PRIMARY KEY (kiosk, epoch)
     ) WITH (fillfactor = 50);
 
     -- By the last entry: those that are filled from the front on keep their key. From due on the kiosk is
-    -- asked for them; asked is how often that did not help, and answer why.
+    -- asked for them; requests is how often that did not help, and answer is why.
     CREATE TABLE juice.gap (
       kiosk text COLLATE "C" NOT NULL,
       epoch bigint NOT NULL,
@@ -82,7 +82,7 @@ enum ArchiveSchema {
       last bigint NOT NULL,
       since timestamptz NOT NULL,
       due timestamptz NOT NULL,
-      asked integer NOT NULL DEFAULT 0,
+      requests integer NOT NULL DEFAULT 0,
       answer text,
       PRIMARY KEY (kiosk, epoch, last),
       CHECK (first <= last)
@@ -93,7 +93,7 @@ enum ArchiveSchema {
     CREATE TABLE juice.conflict (
       LIKE juice.event,
       digest uuid NOT NULL,
-      noticed timestamptz NOT NULL DEFAULT now(),
+      detected timestamptz NOT NULL DEFAULT now(),
       PRIMARY KEY (kiosk, epoch, seq, digest)
     );
 
@@ -102,7 +102,7 @@ enum ArchiveSchema {
       digest uuid PRIMARY KEY,
       topic text NOT NULL,
       payload bytea NOT NULL,
-      why text NOT NULL,
+      reason text NOT NULL,
       first timestamptz NOT NULL DEFAULT now(),
       latest timestamptz NOT NULL DEFAULT now(),
       times bigint NOT NULL DEFAULT 1
@@ -166,7 +166,7 @@ enum ArchiveSchema {
     );
 
     -- In which a fruit was sold out; until is null while nobody comes.
-    CREATE TABLE juice.spell (
+    CREATE TABLE juice.stockout (
       kiosk text COLLATE "C" NOT NULL,
       fruit text COLLATE "C" NOT NULL,
       since timestamptz NOT NULL,
@@ -174,16 +174,16 @@ enum ArchiveSchema {
       until timestamptz,
       PRIMARY KEY (kiosk, fruit, since, seq)
     );
-    CREATE INDEX spell_since ON juice.spell (since);
+    CREATE INDEX stockout_since ON juice.stockout (since);
 
     -- Each fruit of each kiosk by the last of these: since when orders miss it, or NULL.
-    CREATE TABLE juice.shelf (
+    CREATE TABLE juice.fruit_status (
       kiosk text COLLATE "C" NOT NULL,
       fruit text COLLATE "C" NOT NULL,
       out_since timestamptz,
       PRIMARY KEY (kiosk, fruit)
     ) WITH (fillfactor = 80);
-    CREATE INDEX shelf_out ON juice.shelf (out_since) WHERE out_since IS NOT NULL;
+    CREATE INDEX fruit_status_out ON juice.fruit_status (out_since) WHERE out_since IS NOT NULL;
 
     -- The kiosks of the chain, as somebody has listed them.
     CREATE TABLE juice.kiosk (
@@ -211,7 +211,7 @@ enum ArchiveSchema {
       first integer NOT NULL,               -- so many kiosks at once
       per_minute integer NOT NULL,          -- and then the others
       max_failed double precision NOT NULL, -- in percent of those that it was sent to
-      patience integer NOT NULL,            -- in seconds
+      timeout integer NOT NULL,             -- in seconds
       began timestamptz NOT NULL DEFAULT now(),
       changed timestamptz NOT NULL DEFAULT now()
     );
@@ -223,15 +223,15 @@ enum ArchiveSchema {
     CREATE TABLE juice.rollout_kiosk (
       version bigint NOT NULL REFERENCES juice.rollout,
       kiosk text COLLATE "C" NOT NULL,
-      place integer NOT NULL,
+      position integer NOT NULL,
       sent timestamptz,                     -- for the first time
-      asked timestamptz,                    -- for the last time
+      last_sent timestamptz,                -- for the last time
       status text CHECK (status IN ('taken', 'refused')),
       detail text,
       PRIMARY KEY (kiosk, version)
     ) WITH (fillfactor = 70);
     CREATE INDEX rollout_kiosk_version ON juice.rollout_kiosk (version);
-    CREATE INDEX rollout_kiosk_asked ON juice.rollout_kiosk (asked)
+    CREATE INDEX rollout_kiosk_last_sent ON juice.rollout_kiosk (last_sent)
       WHERE sent IS NOT NULL AND status IS NULL;
 
     -- By which menu each kiosk sells; 0: its own.

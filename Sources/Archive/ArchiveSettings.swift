@@ -15,14 +15,14 @@ package struct ArchiveSettings: Sendable {
   /// How long the broker keeps events while nobody archives.
   package var sessionExpiry: Duration
   /// So long an entry is waited for before its kiosk is asked for it.
-  package var patience: Duration
+  package var gapDelay: Duration
   /// Whose days are summed up: a name of the IANA time zone database.
   package var timeZone: String
 
   package init(
     database: String, password: String? = nil, root: String = "kiosk",
     clientID: String = "juice-archive", batch: Int = 5000,
-    sessionExpiry: Duration = .seconds(2_592_000), patience: Duration = .seconds(60),
+    sessionExpiry: Duration = .seconds(2_592_000), gapDelay: Duration = .seconds(60),
     timeZone: String = "UTC"
   ) {
     self.database = database
@@ -31,7 +31,7 @@ package struct ArchiveSettings: Sendable {
     self.clientID = clientID
     self.batch = batch
     self.sessionExpiry = sessionExpiry
-    self.patience = patience
+    self.gapDelay = gapDelay
     self.timeZone = timeZone
   }
 }

@@ -4,7 +4,7 @@ import Postgres
 /// What is missing, and what kiosks have said of it.
 extension ArchiveStore {
   /// Why a gap is still there after its kiosk was asked.
-  enum Answer {
+  enum GapAnswer {
     /// The kiosk does not answer, or has no time.
     case later(String)
     /// All that it has was told again, and this was not among it.
@@ -17,12 +17,12 @@ extension ArchiveStore {
   ///
   /// - Parameter kiosks: those that are being asked already.
   func dueGaps(
-    without kiosks: [KioskID], most: Int
+    without kiosks: [KioskID], limit: Int
   ) throws(DatabaseError) -> [(ledger: LedgerKey, range: ClosedRange<Int>)] {
     let answer = try database.run(
       """
       SELECT kiosk, epoch, first, last FROM gap WHERE due <= now() AND kiosk <> ALL ($1::text[])
-      ORDER BY due LIMIT \(most)
+      ORDER BY due LIMIT \(limit)
       """, [.array(kiosks.map(\.text))])
     return answer.rows.compactMap { row in
       guard let ledger = LedgerKey(row), let first = row[2].flatMap({ Int($0) }),
@@ -34,7 +34,7 @@ extension ArchiveStore {
 
   /// Asks for what is left of a range again: the less it has helped so far, the later.
   func postpone(
-    _ ledger: LedgerKey, _ range: ClosedRange<Int>, _ answer: Answer
+    _ ledger: LedgerKey, _ range: ClosedRange<Int>, _ answer: GapAnswer
   ) throws(DatabaseError) {
     let day = 86_400
     let (text, least, most) =
@@ -45,8 +45,8 @@ extension ArchiveStore {
       }
     try database.run(
       """
-      UPDATE gap SET asked = asked + 1, answer = $5, due = now() + interval '1 s'
-        * greatest($6::bigint, least($7::bigint, \(patience) * 2.0 ^ least(asked, 20)))
+      UPDATE gap SET requests = requests + 1, answer = $5, due = now() + interval '1 s'
+        * greatest($6::bigint, least($7::bigint, \(gapDelay) * 2.0 ^ least(requests, 20)))
       WHERE kiosk = $1 AND epoch = $2::bigint AND last >= $3::bigint AND first <= $4::bigint
       """,
       [
@@ -92,7 +92,7 @@ extension ArchiveStore {
           WHERE coalesce(ledger.high, 0) < last
           ON CONFLICT DO NOTHING
         )
-        INSERT INTO ledger (kiosk, epoch, low, high, summed, latest, heard)
+        INSERT INTO ledger (kiosk, epoch, low, high, summed, latest, last_received)
         SELECT before.kiosk, before.epoch, 1, before.last, 0, 'epoch', now() FROM before
         ON CONFLICT (kiosk, epoch) DO UPDATE SET high = greatest(ledger.high, excluded.high)
         """, [ledger.kiosk.text, "\(before)", "\(seq)"])

@@ -7,7 +7,7 @@ extension ArchiveStore {
   /// Of what a kiosk says in words, so many Unicode scalars are kept.
   private static let detail = 1000
 
-  func note(_ reports: [KioskID: DesiredMenuReport]) throws(DatabaseError) {
+  func saveMenuReports(_ reports: [KioskID: DesiredMenuReport]) throws(DatabaseError) {
     guard !reports.isEmpty else { return }
     var text = CopyText()
     for (kiosk, report) in reports.sorted(by: { $0.key < $1.key }) {
@@ -45,7 +45,7 @@ extension ArchiveStore {
         AND (rollout_kiosk.status, rollout_kiosk.detail) IS DISTINCT FROM (told.status, told.detail);
 
       -- It is there, and has another one than it is to have.
-      UPDATE rollout_kiosk SET asked = '-infinity' FROM told
+      UPDATE rollout_kiosk SET last_sent = '-infinity' FROM told
       WHERE rollout_kiosk.kiosk = told.kiosk AND rollout_kiosk.version <> told.version
         AND sent IS NOT NULL AND rollout_kiosk.status IS NULL
       """)

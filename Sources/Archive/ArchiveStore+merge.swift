@@ -10,12 +10,12 @@ extension ArchiveStore {
     do {
       return try commit(batch)
     } catch {
-      guard error.remedy == .setAside, let first = batch.rows.first else { throw error }
+      guard error.remedy == .quarantine, let first = batch.rows.first else { throw error }
       guard batch.rows.count > 1 else {
-        let refusal = EventBatch.Refusal(message: first.message, why: "\(error)")
+        let rejection = EventBatch.Rejection(message: first.message, reason: "\(error)")
         var others = batch
         others.rows = []
-        others.refusals.append(refusal)
+        others.rejections.append(rejection)
         return try archive(others)
       }
       let half = batch.rows.count / 2
@@ -25,7 +25,7 @@ extension ArchiveStore {
       let rest = try archive(EventBatch(rows: Array(batch.rows[half...])))
       outcome.stored += rest.stored
       outcome.conflicts.formUnion(rest.conflicts)
-      outcome.refused += rest.refused
+      outcome.rejected += rest.rejected
       return outcome
     }
   }
@@ -55,16 +55,16 @@ extension ArchiveStore {
         ? try database.copy("COPY event (\(EventRow.columnList)) FROM STDIN", batch.copyText)
         : try store(batch)
       unsummed += outcome.stored
-      if outcome.stored < batch.rows.count { outcome.conflicts = try noteConflicts() }
+      if outcome.stored < batch.rows.count { outcome.conflicts = try recordConflicts() }
     }
-    try note(batch.presence)
-    try note(batch.menus)
-    try quarantine(batch.refusals)
-    outcome.refused = batch.refusals
+    try savePresence(batch.presence)
+    try saveMenuReports(batch.menus)
+    try quarantine(batch.rejections)
+    outcome.rejected = batch.rejections
     return outcome
   }
 
-  private func note(_ presence: [KioskID: Bool]) throws(DatabaseError) {
+  private func savePresence(_ presence: [KioskID: Bool]) throws(DatabaseError) {
     guard !presence.isEmpty else { return }
     let kiosks = presence.sorted { $0.key < $1.key }
     try database.run(
@@ -95,7 +95,7 @@ extension ArchiveStore {
   }
 
   /// - Returns: the kiosks that have some which were not known.
-  private func noteConflicts() throws(DatabaseError) -> Set<KioskID> {
+  private func recordConflicts() throws(DatabaseError) -> Set<KioskID> {
     let columns = EventRow.columns
     let names = columns.map { "arrival.\($0)" }.joined(separator: ", ")
     let same = columns.dropFirst(3).map { "event.\($0)" }.joined(separator: ", ")
@@ -123,25 +123,25 @@ extension ArchiveStore {
   ) throws(DatabaseError) -> Bool {
     let spans = LedgerSpan.spans(of: rows)
     let known = try knownLedgers(spans)
-    var tracks = known.mapValues { LedgerTrack(low: $0.low, high: $0.high) }
+    var trackers = known.mapValues { SequenceTracker(low: $0.low, high: $0.high) }
     try findGaps(
       spans.filter { span in
         known[span.ledger].map { span.seqs.lowerBound <= $0.high } ?? false
-      }, into: &tracks)
+      }, into: &trackers)
 
     var isNew = isLedgerRight
     for span in spans {
       let key = span.ledger
-      var track = tracks[key] ?? LedgerTrack()
+      var tracker = trackers[key] ?? SequenceTracker()
       for row in rows[span.rows] {
         // In their order, so that a second one with the same number is not behind the first.
-        isNew = isNew && row.key.seq > track.high
-        track.note(row.key.seq)
+        isNew = isNew && row.key.seq > tracker.high
+        tracker.insert(row.key.seq)
       }
-      tracks[key] = track
+      trackers[key] = tracker
     }
     if !isNew { try database.run("SELECT \(Self.lockSums)") }
-    try save(spans, tracks, known, rows)
+    try save(spans, trackers, known, rows)
     return isNew
   }
 }
@@ -184,7 +184,7 @@ extension ArchiveStore {
     let answer = try database.run(
       """
       SELECT kiosk, epoch, low, high FROM ledger
-      JOIN unnest($1::text[], $2::bigint[]) AS asked (kiosk, epoch) USING (kiosk, epoch)
+      JOIN unnest($1::text[], $2::bigint[]) AS requested (kiosk, epoch) USING (kiosk, epoch)
       """, [.array(spans.map(\.ledger.kiosk.text)), .array(spans.map(\.ledger.epoch))])
     var known: [LedgerKey: KnownLedger] = [:]
     for row in answer.rows {
@@ -198,62 +198,64 @@ extension ArchiveStore {
 
   /// Finds the gaps that entries of these spans may close.
   private func findGaps(
-    _ spans: [LedgerSpan], into tracks: inout [LedgerKey: LedgerTrack]
+    _ spans: [LedgerSpan], into trackers: inout [LedgerKey: SequenceTracker]
   ) throws(DatabaseError) {
     guard !spans.isEmpty else { return }
     let answer = try database.run(
       """
       SELECT kiosk, epoch, first, last, since FROM gap
       JOIN unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[])
-        AS asked (kiosk, epoch, low, high) USING (kiosk, epoch)
-      WHERE gap.last >= asked.low AND gap.first <= asked.high
+        AS requested (kiosk, epoch, low, high) USING (kiosk, epoch)
+      WHERE gap.last >= requested.low AND gap.first <= requested.high
       ORDER BY kiosk, epoch, last
       """,
       [
         .array(spans.map(\.ledger.kiosk.text)), .array(spans.map(\.ledger.epoch)),
         .array(spans.map(\.seqs.lowerBound)), .array(spans.map(\.seqs.upperBound)),
       ])
-    var gaps: [LedgerKey: [LedgerTrack.Gap]] = [:]
+    var gaps: [LedgerKey: [SequenceTracker.Gap]] = [:]
     for row in answer.rows {
       guard let key = LedgerKey(row), let first = row[2].flatMap({ Int($0) }),
         let last = row[3].flatMap({ Int($0) })
       else { continue }
-      gaps[key, default: []].append(LedgerTrack.Gap(first: first, last: last, since: row[4]))
+      gaps[key, default: []].append(SequenceTracker.Gap(first: first, last: last, since: row[4]))
     }
     for (key, gaps) in gaps {
-      guard let track = tracks[key] else { continue }
-      tracks[key] = LedgerTrack(low: track.low, high: track.high, gaps: gaps)
+      guard let tracker = trackers[key] else { continue }
+      trackers[key] = SequenceTracker(low: tracker.low, high: tracker.high, gaps: gaps)
     }
   }
 
   private func save(
-    _ spans: [LedgerSpan], _ tracks: [LedgerKey: LedgerTrack],
+    _ spans: [LedgerSpan], _ trackers: [LedgerKey: SequenceTracker],
     _ known: [LedgerKey: KnownLedger], _ rows: [EventRow]
   ) throws(DatabaseError) {
-    var ledgers: [(span: LedgerSpan, track: LedgerTrack)] = []
+    var ledgers: [(span: LedgerSpan, tracker: SequenceTracker)] = []
     var closed: [(LedgerKey, Int)] = []
-    var open: [(LedgerKey, LedgerTrack.Gap)] = []
+    var open: [(LedgerKey, SequenceTracker.Gap)] = []
     for span in spans {
-      guard let track = tracks[span.ledger] else { continue }
+      guard let tracker = trackers[span.ledger] else { continue }
       let before = known[span.ledger]
-      if before?.low != track.low || before?.high != track.high { ledgers.append((span, track)) }
-      for (last, gap) in track.changes {
+      if before?.low != tracker.low || before?.high != tracker.high {
+        ledgers.append((span, tracker))
+      }
+      for (last, gap) in tracker.changes {
         if let gap { open.append((span.ledger, gap)) } else { closed.append((span.ledger, last)) }
       }
     }
     if !ledgers.isEmpty {
       try database.run(
         """
-        INSERT INTO ledger (kiosk, epoch, low, high, summed, latest, heard)
+        INSERT INTO ledger (kiosk, epoch, low, high, summed, latest, last_received)
         SELECT *, now()
         FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::timestamptz[])
         ON CONFLICT (kiosk, epoch) DO UPDATE SET low = excluded.low, high = excluded.high,
-          latest = excluded.latest, heard = excluded.heard
+          latest = excluded.latest, last_received = excluded.last_received
         """,
         [
           .array(ledgers.map(\.span.ledger.kiosk.text)), .array(ledgers.map(\.span.ledger.epoch)),
-          .array(ledgers.map(\.track.low)), .array(ledgers.map(\.track.high)),
-          .array(ledgers.map { $0.track.low - 1 }),
+          .array(ledgers.map(\.tracker.low)), .array(ledgers.map(\.tracker.high)),
+          .array(ledgers.map { $0.tracker.low - 1 }),
           .array(ledgers.map { rows[$0.span.rows.upperBound - 1].at.description }),
         ])
     }
@@ -281,7 +283,7 @@ extension ArchiveStore {
         [
           .array(open.map(\.0.kiosk.text)), .array(open.map(\.0.epoch)),
           .array(open.map(\.1.first)),
-          .array(open.map(\.1.last)), .array(open.map(\.1.since)), "\(patience)",
+          .array(open.map(\.1.last)), .array(open.map(\.1.since)), "\(gapDelay)",
         ])
     }
   }

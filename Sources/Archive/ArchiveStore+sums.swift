@@ -4,14 +4,14 @@ package import Postgres
 /// two, and all of them together would be as many rows of sums as rows.
 extension ArchiveStore {
   /// So many are added up at once, in about a second.
-  package static let mostUnsummed = 200_000
+  package static let maximumUnsummed = 200_000
 
   /// Begins to add what the sums do not hold yet, unless that is still going on: batches do not wait for it
   /// but if there is far too much.
-  package func sumUp() throws(DatabaseError) {
+  package func addSums() throws(DatabaseError) {
     if isSumming {
-      let isOver = try summing.isOver()
-      guard isOver || unsummed >= 2 * Self.mostUnsummed else { return }
+      let isOver = try summing.isFinished()
+      guard isOver || unsummed >= 2 * Self.maximumUnsummed else { return }
       try finishSums()
     }
     // A block, and so one transaction. What is committed meanwhile is behind `high`, or waits for the lock.
@@ -50,7 +50,7 @@ extension ArchiveStore {
   /// Held by who adds to the sums, or commits what they may be beyond of (`juic`, 3).
   static let lockSums = "pg_advisory_xact_lock(\(0x6A75_6963_0003))"
 
-  /// Rows that are being added, what of them is of `supply`, and since when each fruit's spells are to be looked
+  /// Rows that are being added, what of them is of `supply`, and since when each fruit's stockouts are to be looked
   /// at anew.
   static let scratch = """
     CREATE TEMP TABLE fresh ON COMMIT DELETE ROWS AS SELECT kiosk, epoch, seq, at, at::date AS day, status,
@@ -72,7 +72,7 @@ extension ArchiveStore {
   /// takes `fresh` to be small.
   static let addFresh = [
     "SET LOCAL enable_sort = off", sales, takings, fruits, cups,
-    "SET LOCAL enable_sort = on", freshSupplies, supplies, forgetSpells, spells, shelves,
+    "SET LOCAL enable_sort = on", freshSupplies, supplies, deleteStockouts, stockouts, fruitStatus,
   ].joined(separator: ";\n")
 
   /// As the kiosk's own report counts: what a machine has to make when it is made.
@@ -153,28 +153,28 @@ extension ArchiveStore {
     WHERE status IN ('restocked', 'opened', 'out_of_stock')
     """
 
-  /// A spell of being sold out that covers the first of them, or follows, may change.
+  /// A stockout that covers the first of them, or follows, may change.
   private static let supplies = """
     WITH added AS (
       INSERT INTO supply SELECT * FROM fresh_supply WHERE added IS NOT NULL
       ON CONFLICT DO NOTHING RETURNING kiosk, fruit, at
     )
     INSERT INTO touched SELECT kiosk, fruit, coalesce((
-      SELECT CASE WHEN until IS NULL OR until >= first.at THEN since END FROM spell
-      WHERE spell.kiosk = first.kiosk AND spell.fruit = first.fruit AND since <= first.at
+      SELECT CASE WHEN until IS NULL OR until >= first.at THEN since END FROM stockout
+      WHERE stockout.kiosk = first.kiosk AND stockout.fruit = first.fruit AND since <= first.at
       ORDER BY since DESC, seq DESC LIMIT 1
     ), at) FROM (SELECT kiosk, fruit, min(at) AS at FROM added GROUP BY 1, 2) first
     """
 
-  private static let forgetSpells = """
-    DELETE FROM spell USING touched
-    WHERE spell.kiosk = touched.kiosk AND spell.fruit = touched.fruit AND spell.since >= touched.at
+  private static let deleteStockouts = """
+    DELETE FROM stockout USING touched
+    WHERE stockout.kiosk = touched.kiosk AND stockout.fruit = touched.fruit AND stockout.since >= touched.at
     """
 
   /// From the first order that missed a fruit to the restock of it. By their times, since a restock may be
   /// in a later ledger than the order.
-  private static let spells = """
-    INSERT INTO spell (kiosk, fruit, since, seq, until)
+  private static let stockouts = """
+    INSERT INTO stockout (kiosk, fruit, since, seq, until)
     SELECT kiosk, fruit, at, seq, until FROM (
       SELECT *, lead(at) OVER (PARTITION BY kiosk, fruit ORDER BY at, seq) AS until FROM (
         SELECT supply.*, lag(added) OVER (PARTITION BY kiosk, fruit ORDER BY supply.at, seq) AS before
@@ -185,8 +185,8 @@ extension ArchiveStore {
 
   /// Of the fruits that something has come of: what came last may have come before. Out of stock since the
   /// first order that missed the fruit after its last restock.
-  private static let shelves = """
-    INSERT INTO shelf (kiosk, fruit, out_since)
+  private static let fruitStatus = """
+    INSERT INTO fruit_status (kiosk, fruit, out_since)
     SELECT kiosk, fruit, (
       SELECT missed.at FROM supply missed
       WHERE missed.kiosk = touched.kiosk AND missed.fruit = touched.fruit AND (missed.at, missed.seq) > (
@@ -200,6 +200,6 @@ extension ArchiveStore {
     )
     FROM (SELECT DISTINCT kiosk, fruit FROM fresh_supply) touched
     ON CONFLICT (kiosk, fruit) DO UPDATE SET out_since = excluded.out_since
-    WHERE shelf.out_since IS DISTINCT FROM excluded.out_since
+    WHERE fruit_status.out_since IS DISTINCT FROM excluded.out_since
     """
 }

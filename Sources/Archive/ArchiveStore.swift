@@ -10,11 +10,11 @@ package final class ArchiveStore {
     /// Kiosks that told another content under the key of an earlier entry.
     var conflicts: Set<KioskID> = []
     /// Of those that could not be archived.
-    var refused: [EventBatch.Refusal] = []
+    var rejected: [EventBatch.Rejection] = []
 
     package static func == (left: Self, right: Self) -> Bool {
       left.stored == right.stored && left.conflicts == right.conflicts
-        && left.refused.map(\.why) == right.refused.map(\.why)
+        && left.rejected.map(\.reason) == right.rejected.map(\.reason)
     }
   }
 
@@ -24,7 +24,7 @@ package final class ArchiveStore {
   /// It does so now.
   var isSumming = false
   /// From when a gap is noticed until its kiosk is asked, in seconds.
-  let patience: Int64
+  let gapDelay: Int64
   /// Whose days are summed up.
   let timeZone: String
   /// So many entries may have to be added to the sums. An earlier archiver may have left some.
@@ -33,7 +33,7 @@ package final class ArchiveStore {
   /// - Throws: `DatabaseError`: there is no such database, or it is away.
   package init(_ settings: ArchiveSettings) throws(DatabaseError) {
     database = try PostgresConnection(settings.database, password: settings.password)
-    patience = settings.patience.components.seconds
+    gapDelay = settings.gapDelay.components.seconds
     timeZone = settings.timeZone
     summing = try PostgresConnection(settings.database, password: settings.password)
     for session in [database, summing] {
@@ -75,6 +75,6 @@ package final class ArchiveStore {
   /// Whether the database is still there, and with it the lock.
   func probe() throws(DatabaseError) {
     try database.run("SELECT 1")
-    if isSumming, try summing.isOver() { try finishSums() }
+    if isSumming, try summing.isFinished() { try finishSums() }
   }
 }

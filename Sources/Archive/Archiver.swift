@@ -30,29 +30,30 @@ package struct Archiver: Service {
   /// - Throws: `ArchiveError.newerSchema`, and what `makeBroker` throws.
   package func run() async throws {
     try await cancelWhenGracefulShutdown {
-      var told: DatabaseError?
+      var lastError: DatabaseError?
       var pause = pauses.lowerBound
       while !Task.isCancelled {
         do {
           guard let store = try await activeStore() else { break }
-          let term = ArchiveTerm(
+          let ingester = EventIngester(
             broker: try makeBroker(), store: store, settings: settings,
-            mustProve: told?.state.isEmpty == false, logger: logger)
-          let end = await term.run()
+            mustConfirmStorage: lastError?.state.isEmpty == false, logger: logger)
+          let end = await ingester.run()
           // A database that only lets us in does not work yet.
-          if await term.hasArchived { (told, pause) = (nil, pauses.lowerBound) }
+          if await ingester.hasArchived { (lastError, pause) = (nil, pauses.lowerBound) }
           switch end {
           case .stopped: break
           case .database(let error): throw ArchiveError.database(error)
           case .brokerAway:
             logger.notice("the broker stays away: another archiver may try")
-            try? await Task.sleep(for: Self.chance)
+            try? await Task.sleep(for: Self.handoverDelay)
           }
         } catch ArchiveError.database(let error) {
           // The same may be said of another file each time.
-          let isTold = error.state.isEmpty ? error == told : error.state == told?.state
-          if !isTold { logger.error("\(error). Trying again until it works") }
-          told = error
+          let isRepeated =
+            error.state.isEmpty ? error == lastError : error.state == lastError?.state
+          if !isRepeated { logger.error("\(error). Trying again until it works") }
+          lastError = error
           try? await Task.sleep(for: pause)
           pause = min(pause * 2, pauses.upperBound)
         }
@@ -74,7 +75,7 @@ package struct Archiver: Service {
         isWaiting = true
         // PostgreSQL tells nobody that a lock is free, and who waits for it in a query keeps the rows
         // that are dead since then from being cleared away.
-        guard (try? await Task.sleep(for: Self.chance / 5)) != nil else { return nil }
+        guard (try? await Task.sleep(for: Self.handoverDelay / 5)) != nil else { return nil }
       }
     } catch {
       throw .database(error)
@@ -84,5 +85,5 @@ package struct Archiver: Service {
   }
 
   /// In which another archiver gets the lock for certain.
-  private static let chance = Duration.seconds(5)
+  private static let handoverDelay = Duration.seconds(5)
 }

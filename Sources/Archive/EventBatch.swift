@@ -5,9 +5,9 @@ package import MessageBroker
 /// The deliveries of a batch as what is to be stored.
 package struct EventBatch: Sendable {
   /// What cannot be archived.
-  struct Refusal: Sendable {
+  struct Rejection: Sendable {
     let message: Message
-    let why: String
+    let reason: String
   }
 
   /// In the order of their keys.
@@ -16,7 +16,7 @@ package struct EventBatch: Sendable {
   var presence: [KioskID: Bool] = [:]
   /// What has come of the menu from above, as was told last.
   var menus: [KioskID: DesiredMenuReport] = [:]
-  var refusals: [Refusal] = []
+  var rejections: [Rejection] = []
 
   init(rows: [EventRow]) { self.rows = rows }
 
@@ -40,7 +40,7 @@ package struct EventBatch: Sendable {
           throw UnreadableEvent("the topic names no kiosk")
         }
       } catch {
-        refusals.append(Refusal(message: delivery.message, why: error.description))
+        rejections.append(Rejection(message: delivery.message, reason: error.description))
       }
     }
     // Sorted at once, most comparisons would be of names that are the same.

@@ -61,10 +61,10 @@ package struct KioskTable {
           INSERT INTO juice.kiosk (kiosk, region, name, place)
           SELECT kiosk, region, name, place FROM listed ON CONFLICT DO NOTHING RETURNING kiosk, region
         ), joined AS (
-          INSERT INTO juice.rollout_kiosk (version, kiosk, place, sent, asked)
+          INSERT INTO juice.rollout_kiosk (version, kiosk, position, sent, last_sent)
           SELECT version, kiosk, behind, CASE state WHEN 'done' THEN now() END, '-infinity'
           FROM added CROSS JOIN LATERAL (
-            SELECT version, state, (SELECT max(place) + 1 FROM juice.rollout_kiosk other
+            SELECT version, state, (SELECT max(position) + 1 FROM juice.rollout_kiosk other
               WHERE other.version = rollout.version) AS behind
             FROM juice.rollout WHERE state <> 'aborted' AND coalesce(rollout.region, added.region) = added.region
             ORDER BY version DESC LIMIT 1

@@ -130,7 +130,7 @@ extension PlainEvent {
     var last = bytes[0..<0]
     repeat {
       guard let fruit = text(), (1...64).contains(fruit.count),
-        bytes[fruit].allSatisfy(\.isOfIdentifier),
+        bytes[fruit].allSatisfy(\.isIdentifierCharacter),
         last.lexicographicallyPrecedes(bytes[fruit]), take(":")
       else { return false }
       last = bytes[fruit]

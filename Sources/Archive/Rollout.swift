@@ -1,7 +1,7 @@
 /// What a roll-out of a menu does next: a value that does no I/O and reads no clock.
 ///
 /// So many kiosks get the menu first, at once. When each of them has reported, or has been silent for
-/// longer than the patience, the others follow at a rate. It stops by itself when too many have failed.
+/// longer than the timeout, the others follow at a rate. It stops by itself when too many have failed.
 package struct Rollout: Equatable, Sendable {
   package enum State: String, Sendable, CaseIterable {
     case running
@@ -20,7 +20,7 @@ package struct Rollout: Equatable, Sendable {
   /// How many kiosks are how far.
   package struct Counts: Equatable, Sendable {
     package var unsent = 0
-    /// Sent, and silent for no longer than the patience.
+    /// Sent, and silent for no longer than the timeout.
     package var waiting = 0
     package var taken = 0
     package var refused = 0

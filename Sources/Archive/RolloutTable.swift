@@ -16,17 +16,17 @@ package struct RolloutTable {
     /// In percent of those that it was sent to.
     package var limit: Double
     /// For how long a kiosk may be silent, in seconds.
-    package var patience: Int
+    package var timeout: Int
 
     package init(
-      menu: String, region: String?, first: Double, perMinute: Int, limit: Double, patience: Int
+      menu: String, region: String?, first: Double, perMinute: Int, limit: Double, timeout: Int
     ) {
       self.menu = menu
       self.region = region
       self.first = first
       self.perMinute = perMinute
       self.limit = limit
-      self.patience = patience
+      self.timeout = timeout
     }
   }
 
@@ -38,11 +38,11 @@ package struct RolloutTable {
   }
 
   private static let hasFailed = "(status = 'refused' OR \(isSilent))"
-  private static let isSilent = "status IS NULL AND sent < now() - patience * interval '1 second'"
+  private static let isSilent = "status IS NULL AND sent < now() - timeout * interval '1 second'"
   /// In seconds, until a kiosk that has said nothing is sent its menu again.
-  private static let again = 30
+  private static let resendInterval = 30
   /// So many menus leave in a second, at most.
-  private static let burst = 200
+  private static let maximumPerSecond = 200
 
   private let database: PostgresConnection
 
@@ -78,14 +78,14 @@ package struct RolloutTable {
       }
       let version = try database.run(
         """
-        INSERT INTO juice.rollout (menu, region, state, first, per_minute, max_failed, patience)
+        INSERT INTO juice.rollout (menu, region, state, first, per_minute, max_failed, timeout)
         VALUES ($1, $2, 'running', 0, $3, $4, $5) RETURNING version
-        """, [plan.menu, plan.region, "\(plan.perMinute)", "\(plan.limit)", "\(plan.patience)"]
+        """, [plan.menu, plan.region, "\(plan.perMinute)", "\(plan.limit)", "\(plan.timeout)"]
       ).rows[0][0]
       // In an order of no meaning, another one each time, so that the first are a sample of all.
       let count = try database.run(
         """
-        INSERT INTO juice.rollout_kiosk (version, kiosk, place)
+        INSERT INTO juice.rollout_kiosk (version, kiosk, position)
         SELECT $1::bigint, kiosk, row_number() OVER (ORDER BY md5($1 || '/' || kiosk)) FROM (
           SELECT kiosk FROM juice.kiosk WHERE $2::text IS NULL OR region = $2
           UNION SELECT kiosk FROM juice.ledger
@@ -160,7 +160,7 @@ package struct RolloutTable {
     try database.run(
       """
       SELECT version, state, first, per_minute, max_failed, count(*) FILTER (WHERE sent IS NULL),
-        count(*) FILTER (WHERE status IS NULL AND sent >= now() - patience * interval '1 second'),
+        count(*) FILTER (WHERE status IS NULL AND sent >= now() - timeout * interval '1 second'),
         count(*) FILTER (WHERE status = 'taken'), count(*) FILTER (WHERE status = 'refused'),
         count(*) FILTER (WHERE \(Self.isSilent)),
         extract(epoch FROM now() - max(sent))
@@ -214,10 +214,10 @@ package struct RolloutTable {
   private func send(_ version: Int, _ count: Int) throws(DatabaseError) {
     try database.run(
       """
-      UPDATE juice.rollout_kiosk SET sent = now(), asked = '-infinity'
+      UPDATE juice.rollout_kiosk SET sent = now(), last_sent = '-infinity'
       WHERE version = $1 AND kiosk IN (
         SELECT kiosk FROM juice.rollout_kiosk WHERE version = $1 AND sent IS NULL
-        ORDER BY place LIMIT \(count))
+        ORDER BY position LIMIT \(count))
       """, ["\(version)"])
   }
 
@@ -225,17 +225,17 @@ package struct RolloutTable {
   private func due() throws(DatabaseError) -> [(kiosk: KioskID, menu: DesiredMenu)] {
     let rows = try database.run(
       """
-      UPDATE juice.rollout_kiosk asked SET asked = now() FROM (
+      UPDATE juice.rollout_kiosk target SET last_sent = now() FROM (
         SELECT version, kiosk FROM juice.rollout_kiosk waiting JOIN juice.rollout USING (version)
         WHERE sent IS NOT NULL AND status IS NULL AND state <> 'aborted'
-          AND asked < now() - interval '\(Self.again) seconds'
+          AND last_sent < now() - interval '\(Self.resendInterval) seconds'
           AND NOT EXISTS (
             SELECT FROM juice.rollout_kiosk later WHERE later.kiosk = waiting.kiosk
               AND later.version > waiting.version AND later.sent IS NOT NULL)
-        ORDER BY asked LIMIT \(Self.burst)
+        ORDER BY last_sent LIMIT \(Self.maximumPerSecond)
       ) due
-      WHERE asked.version = due.version AND asked.kiosk = due.kiosk
-      RETURNING asked.kiosk, asked.version
+      WHERE target.version = due.version AND target.kiosk = due.kiosk
+      RETURNING target.kiosk, target.version
       """
     ).rows
     var menus: [String: DesiredMenu] = [:]

@@ -10,7 +10,7 @@ import KioskMessages
 /// - `archive.password_file` (path, none): holds the password of the database's user.
 /// - `archive.batch` (1...65535, `5000`): so many events at most are committed at once.
 /// - `archive.session_days` (1...365, `30`): for so long the broker keeps events while no archiver runs.
-/// - `archive.patience_seconds` (1...86400, `60`): so long an entry is waited for before its kiosk is asked for it.
+/// - `archive.gap_delay_seconds` (1...86400, `60`): so long an entry is waited for before its kiosk is asked for it.
 /// - `archive.time_zone` (IANA name, `UTC`): whose days the sales are summed up by.
 /// - `broker` (section): see `KioskConfiguration`; the session's name is `juice-archive`. It is a level of
 ///   topics, too.
@@ -22,7 +22,7 @@ package struct ArchiveConfiguration: ConfigurationFile, Sendable, Equatable {
   package var passwordFile: String?
   package var batch = 5000
   package var sessionDays = 30
-  package var patienceSeconds = 60
+  package var gapDelaySeconds = 60
   package var timeZone = TimeZone.gmt
   package var broker = KioskConfiguration.Broker()
 
@@ -44,16 +44,16 @@ package struct ArchiveConfiguration: ConfigurationFile, Sendable, Equatable {
       section.read("password_file", .path, into: &passwordFile)
       section.read("batch", .integer(1...65535), into: &batch)
       section.read("session_days", .integer(1...365), into: &sessionDays)
-      section.read("patience_seconds", .integer(1...86_400), into: &patienceSeconds)
+      section.read("gap_delay_seconds", .integer(1...86_400), into: &gapDelaySeconds)
       section.read("time_zone", .timeZone, into: &timeZone)
     }
     broker = root.section("broker") { section in
       let broker = KioskConfiguration.Broker(clusterOf: &section, clientID: "juice-archive")
       if Request.ID(broker.clientID) == nil {
-        let complaint = Complaint(
+        let diagnostic = Diagnostic(
           "is a level of the topics on which kiosks answer",
           hint: "write 1 to 64 of A-Z a-z 0-9 _ -")
-        section.report(complaint, at: "client_id")
+        section.report(diagnostic, at: "client_id")
       }
       return broker
     }
@@ -65,9 +65,9 @@ extension Section {
   mutating func readDatabase(into database: inout String) {
     read("database", .text, into: &database)
     if database.contains(/password\s*=|:[^\/@]*@/) {
-      let complaint = Complaint(
+      let diagnostic = Diagnostic(
         "holds a password, which anybody may read here", hint: "name a file: 'password_file'")
-      report(complaint, at: "database")
+      report(diagnostic, at: "database")
     }
   }
 }

@@ -80,8 +80,8 @@ package struct DashboardConfiguration: ConfigurationFile, Sendable, Equatable {
       section.read("behind_proxy", .boolean, into: &isBehindProxy)
       tls = section.section("tls") { TLS(&$0) }
       if section.has("tls"), tls == nil {
-        let complaint = Complaint("needs both 'certificate_file' and 'key_file'")
-        section.report(complaint, at: "tls")
+        let diagnostic = Diagnostic("needs both 'certificate_file' and 'key_file'")
+        section.report(diagnostic, at: "tls")
       }
     }
     notify = root.optional("notify") { Notify(&$0) }

@@ -93,7 +93,7 @@ package struct KioskConfiguration: ConfigurationFile, Sendable, Equatable {
     let menuReader = MenuReader(&root)
     menu = menuReader.menu
     if let desired {
-      menu = MenuReader(desired, fruits: menuReader.fruits, into: root.reading).menu
+      menu = MenuReader(desired, fruits: menuReader.fruits, into: root.collector).menu
       desiredMenu = desired
     }
     stock = root.section("stock") { KioskSettings.Stock(&$0, fruits: menuReader.fruits.map(\.id)) }
@@ -112,7 +112,8 @@ package struct KioskConfiguration: ConfigurationFile, Sendable, Equatable {
     for juice in menu.juices.map(\.id) where own.juice(juice) == nil {
       guard !machines.contains(where: { $0.makes(juice) }) else { continue }
       root.report(
-        Complaint("none of them makes \(juice), which menu \(desired.version) has"), at: "machines")
+        Diagnostic("none of them makes \(juice), which menu \(desired.version) has"), at: "machines"
+      )
     }
   }
 }

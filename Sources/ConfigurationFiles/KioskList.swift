@@ -17,7 +17,7 @@ package struct KioskList: Sendable, Equatable {
   /// - Throws: what is wrong with the first twenty lines that are wrong.
   package static func load(path: String) throws(ConfigurationErrors) -> Self {
     let text: String
-    do throws(Complaint) {
+    do throws(Diagnostic) {
       text = try TextFile.read(path, upTo: 1 << 24)
     } catch {
       throw ConfigurationErrors(error, in: path, key: "")
@@ -34,7 +34,7 @@ package struct KioskList: Sendable, Equatable {
       errors.append(
         ConfigurationError(
           place: .line(line, column: flaw.column, file: file), path: flaw.field,
-          problem: flaw.complaint.problem, hint: flaw.complaint.hint))
+          problem: flaw.diagnostic.problem, hint: flaw.diagnostic.hint))
     }
     let text = csv.unicodeScalars.drop { $0 == "\u{FEFF}" }
     for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated()
@@ -43,8 +43,8 @@ package struct KioskList: Sendable, Equatable {
       let line = line.last == "\r" ? line.dropLast() : line
       guard number > 1 else {
         guard String(line) != header else { continue }
-        let complaint = Complaint("the first line is not the header", hint: "write: \(header)")
-        report(Flaw(complaint, column: 1), line: number)
+        let diagnostic = Diagnostic("the first line is not the header", hint: "write: \(header)")
+        report(Flaw(diagnostic, column: 1), line: number)
         break
       }
       guard errors.count < 20 else { break }
@@ -52,7 +52,7 @@ package struct KioskList: Sendable, Equatable {
       do throws(Flaw) {
         let kiosk = try ListedKiosk(line)
         if let earlier = known.updateValue(number, forKey: kiosk.id) {
-          throw Flaw(Complaint("\(kiosk.id) is in line \(earlier) already"), column: 1, "id")
+          throw Flaw(Diagnostic("\(kiosk.id) is in line \(earlier) already"), column: 1, "id")
         }
         list.kiosks.append(kiosk)
       } catch {
@@ -66,12 +66,12 @@ package struct KioskList: Sendable, Equatable {
 
 /// What is wrong with a line.
 private struct Flaw: Error {
-  let complaint: Complaint
+  let diagnostic: Diagnostic
   let column: Int
   let field: String
 
-  init(_ complaint: Complaint, column: Int, _ field: String = "") {
-    self.complaint = complaint
+  init(_ diagnostic: Diagnostic, column: Int, _ field: String = "") {
+    self.diagnostic = diagnostic
     self.column = column
     self.field = field
   }
@@ -80,20 +80,20 @@ private struct Flaw: Error {
 extension ListedKiosk {
   fileprivate init(_ line: Substring.UnicodeScalarView) throws(Flaw) {
     guard Substring(line).utf8.count <= 4096 else {
-      throw Flaw(Complaint("is longer than 4096 bytes"), column: 1)
+      throw Flaw(Diagnostic("is longer than 4096 bytes"), column: 1)
     }
     let fields = try Field.fields(of: line)
     guard fields.count == 4 else {
-      let complaint = Complaint(
+      let diagnostic = Diagnostic(
         "has \(fields.count) fields and not 4", hint: "write: \(KioskList.header)")
-      throw Flaw(complaint, column: 1)
+      throw Flaw(diagnostic, column: 1)
     }
     guard let id = KioskID(fields[0].text) else {
       throw Flaw(
-        Complaint("is not 1 to 64 of A-Z a-z 0-9 _ -"), column: fields[0].column, "id")
+        Diagnostic("is not 1 to 64 of A-Z a-z 0-9 _ -"), column: fields[0].column, "id")
     }
     guard let region = try fields[1].words("region", upTo: 64) else {
-      throw Flaw(Complaint("must not be empty"), column: fields[1].column, "region")
+      throw Flaw(Diagnostic("must not be empty"), column: fields[1].column, "region")
     }
     self.init(
       id: id, region: region, name: try fields[2].words("name", upTo: 100),
@@ -117,7 +117,7 @@ private struct Field {
         while true {
           guard let next = rest.popFirst() else {
             throw Flaw(
-              Complaint("a quote is not closed", hint: "a quote in a field is written \"\""),
+              Diagnostic("a quote is not closed", hint: "a quote in a field is written \"\""),
               column: column)
           }
           if next == "\"" {
@@ -134,7 +134,7 @@ private struct Field {
       fields.append(Field(text: String(text), column: column))
       guard let comma = rest.popFirst() else { return fields }
       guard comma == "," else {
-        throw Flaw(Complaint("a comma is missing"), column: line.count - rest.count)
+        throw Flaw(Diagnostic("a comma is missing"), column: line.count - rest.count)
       }
     }
   }
@@ -144,10 +144,10 @@ private struct Field {
   /// - Parameter limit: in Unicode scalars.
   func words(_ name: String, upTo limit: Int) throws(Flaw) -> String? {
     guard !text.unicodeScalars.contains(where: \.isControl) else {
-      throw Flaw(Complaint("holds a control character"), column: column, name)
+      throw Flaw(Diagnostic("holds a control character"), column: column, name)
     }
     guard text.unicodeScalars.count <= limit else {
-      throw Flaw(Complaint("must not be longer than \(limit) characters"), column: column, name)
+      throw Flaw(Diagnostic("must not be longer than \(limit) characters"), column: column, name)
     }
     let words = text.split(whereSeparator: \.isWhitespace).joined(separator: " ")
     return words.isEmpty ? nil : words

@@ -23,12 +23,12 @@ package enum DeliveryError: Error, Hashable, CustomStringConvertible {
   }
 }
 
-extension Transfer.Answer {
+extension Transfer.Response {
   /// - Throws: why the message was not delivered.
   func check() throws(DeliveryError) {
     // An answer that was cut off because it is too long is an answer, too.
     if let status, code == CURLE_OK || code == CURLE_WRITE_ERROR {
-      let detail = "HTTP \(status)" + (words.isEmpty ? "" : ": \(words)")
+      let detail = "HTTP \(status)" + (responseText.isEmpty ? "" : ": \(responseText)")
       switch status {
       case 200..<300: return
       case 401, 403: throw .login(detail)
@@ -40,14 +40,15 @@ extension Transfer.Answer {
     switch code {
     case CURLE_OK: return
     case CURLE_ABORTED_BY_CALLBACK: throw .cancelled
-    case CURLE_LOGIN_DENIED: throw .login(words.isEmpty ? problem : words)
+    case CURLE_LOGIN_DENIED: throw .login(responseText.isEmpty ? problem : responseText)
     case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CONNECT_ERROR, CURLE_USE_SSL_FAILED,
       CURLE_SSL_CACERT_BADFILE, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_CERTPROBLEM, CURLE_SSL_CIPHER:
       throw .unencrypted(problem)
     default:
       // SMTP refuses for ever by a 5, and for now by a 4.
-      throw words.hasPrefix("5")
-        ? .refused(words) : .unreachable(words.isEmpty ? problem : "\(problem): \(words)")
+      throw responseText.hasPrefix("5")
+        ? .refused(responseText)
+        : .unreachable(responseText.isEmpty ? problem : "\(problem): \(responseText)")
     }
   }
 }

@@ -19,40 +19,41 @@ struct Transfer: Sendable {
     case post(body: [UInt8], headers: [String])
   }
 
-  struct Answer: Sendable {
+  struct Response: Sendable {
     let code: CURLcode
-    /// libcurl's words for what went wrong.
+    /// libcurl's responseText for what went wrong.
     let problem: String
     /// The status of HTTP; `nil` for a mail.
     let status: Int?
     /// The server's: why it refused the mail, or how the body of its answer begins; one line.
-    let words: String
+    let responseText: String
   }
 
   private static let connectTimeout = 15
   private static let timeout = 60
   /// So many bytes of an answer are taken in; a longer answer ends the transfer.
-  private static let maximumAnswer = 64 << 10
+  private static let maximumResponse = 64 << 10
 
   /// Runs on a thread of its own, which libcurl blocks. If the task is cancelled, it ends soon.
-  func run() async -> Answer {
-    let end = End()
+  func run() async -> Response {
+    let deadline = CancellationDeadline()
     return await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         DispatchQueue(label: "transfer").async {
-          continuation.resume(returning: perform(until: end))
+          continuation.resume(returning: perform(until: deadline))
         }
       }
     } onCancel: {
-      end.comes()
+      deadline.start()
     }
   }
 
-  private func perform(until end: End) -> Answer {
+  private func perform(until deadline: CancellationDeadline) -> Response {
     // Once for the process; a failure shows in the next call.
     _ = Self.library
     guard let handle = curl_easy_init() else {
-      return Answer(code: CURLE_OUT_OF_MEMORY, problem: "no memory", status: nil, words: "")
+      return Response(
+        code: CURLE_OUT_OF_MEMORY, problem: "no memory", status: nil, responseText: "")
     }
     defer { curl_easy_cleanup(handle) }
     var lists: [UnsafeMutablePointer<curl_slist>?] = []
@@ -79,7 +80,7 @@ struct Transfer: Sendable {
     if let username { curl_set_text(handle, CURLOPT_USERNAME, username) }
     if let password { curl_set_text(handle, CURLOPT_PASSWORD, password) }
 
-    let exchange = Exchange(limit: Self.maximumAnswer)
+    let exchange = Exchange(limit: Self.maximumResponse)
     let isMail: Bool
     switch content {
     case .mail(let from, let to, let text, let mustEncrypt):
@@ -90,7 +91,7 @@ struct Transfer: Sendable {
       curl_set_list(handle, CURLOPT_MAIL_RCPT, list(["<\(to)>"]))
       curl_set_number(handle, CURLOPT_UPLOAD, 1)
       curl_set_bytes_function(handle, CURLOPT_READFUNCTION) { bytes, size, count, context in
-        Exchange.of(context).send(into: bytes, size * count)
+        Exchange.of(context).read(into: bytes, size * count)
       }
       curl_set_pointer(handle, CURLOPT_READDATA, exchange.context)
       // The server's answer to each step of SMTP.
@@ -113,9 +114,9 @@ struct Transfer: Sendable {
     }
     curl_set_pointer(handle, CURLOPT_WRITEDATA, exchange.context)
     curl_set_progress_function(handle) { context, _, _, _, _ in
-      End.of(context).hasCome ? 1 : 0
+      CancellationDeadline.of(context).hasPassed ? 1 : 0
     }
-    curl_set_pointer(handle, CURLOPT_XFERINFODATA, end.context)
+    curl_set_pointer(handle, CURLOPT_XFERINFODATA, deadline.context)
     curl_set_number(handle, CURLOPT_NOPROGRESS, 0)
 
     var problem = [CChar](repeating: 0, count: Int(CURL_ERROR_SIZE))
@@ -124,12 +125,14 @@ struct Transfer: Sendable {
       return curl_easy_perform(handle)
     }
     curl_set_pointer(handle, CURLOPT_ERRORBUFFER, nil)
-    let said = String(
+    let errorText = String(
       decoding: problem.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
-    return withExtendedLifetime((exchange, end)) {
-      Answer(
-        code: code, problem: said.isEmpty ? String(cString: curl_easy_strerror(code)) : said,
-        status: isMail ? nil : curl_number(handle, CURLINFO_RESPONSE_CODE), words: exchange.words)
+    return withExtendedLifetime((exchange, deadline)) {
+      Response(
+        code: code,
+        problem: errorText.isEmpty ? String(cString: curl_easy_strerror(code)) : errorText,
+        status: isMail ? nil : curl_number(handle, CURLINFO_RESPONSE_CODE),
+        responseText: exchange.responseText)
     }
   }
 
@@ -151,7 +154,7 @@ private final class Exchange {
     Unmanaged.fromOpaque(context.unsafelyUnwrapped).takeUnretainedValue()
   }
 
-  func send(into bytes: UnsafeMutablePointer<CChar>?, _ room: Int) -> Int {
+  func read(into bytes: UnsafeMutablePointer<CChar>?, _ room: Int) -> Int {
     let part = rest.prefix(room)
     guard let bytes else { return 0 }
     UnsafeMutableRawBufferPointer(start: bytes, count: room).copyBytes(from: part)
@@ -174,7 +177,7 @@ private final class Exchange {
     return receive(bytes, size)
   }
 
-  var words: String {
+  var responseText: String {
     let text = String(decoding: answer, as: UTF8.self).unicodeScalars
     return String(String.UnicodeScalarView(text.map { $0.properties.isWhitespace ? " " : $0 }))
       .split(separator: " ").joined(separator: " ")
@@ -182,20 +185,20 @@ private final class Exchange {
 }
 
 /// When a transfer ends whose task was cancelled.
-private final class End: Sendable {
+private final class CancellationDeadline: Sendable {
   private let time = Mutex<ContinuousClock.Instant?>(nil)
 
   /// A cancelled transfer has so much time to hear its answer: if it ended at once, a message that the
   /// server has taken would be sent again.
   private static let grace = Duration.seconds(3)
 
-  var hasCome: Bool { time.withLock { $0.map { $0 <= .now } ?? false } }
+  var hasPassed: Bool { time.withLock { $0.map { $0 <= .now } ?? false } }
 
-  func comes() { time.withLock { $0 = .now + Self.grace } }
+  func start() { time.withLock { $0 = .now + Self.grace } }
 
   var context: UnsafeMutableRawPointer { Unmanaged.passUnretained(self).toOpaque() }
 
-  static func of(_ context: UnsafeMutableRawPointer?) -> End {
+  static func of(_ context: UnsafeMutableRawPointer?) -> CancellationDeadline {
     Unmanaged.fromOpaque(context.unsafelyUnwrapped).takeUnretainedValue()
   }
 }

@@ -7,7 +7,7 @@ package struct DashboardSettings: Sendable {
   package var tls: TLS?
   /// A proxy in front of the dashboard encrypts, and passes on the visitor's address (`X-Forwarded-For`).
   package var isBehindProxy: Bool
-  /// Holds the rounds, and the messages that are still to be sent.
+  /// Holds the routes, and the messages that are still to be sent.
   package var stateFolder: String
 
   package init(

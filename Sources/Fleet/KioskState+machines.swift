@@ -17,13 +17,13 @@ extension KioskState {
 
   /// The jobs about which a person has to decide, the oldest first.
   package var undecidedJobs: [Job] {
-    jobs.filter(\.job.state.waitsForPerson).sorted {
+    jobs.filter(\.job.state.isUndecided).sorted {
       ($0.job.at, $0.job.job) < ($1.job.at, $1.job.job)
     }
   }
 
   /// Whether a machine does not work, or a job waits for a person.
-  package var needsSomebody: Bool { machines.values.contains(where: \.needsSomebody) }
+  package var needsAttention: Bool { machines.values.contains(where: \.needsAttention) }
 
   /// Whether a machine that makes the juice works, or the juice needs no machine.
   package func isMakeable(_ juice: Juice.ID) -> Bool {

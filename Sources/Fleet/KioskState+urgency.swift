@@ -6,7 +6,7 @@ package enum Urgency: Int, Comparable, Sendable {
   /// The kiosk is not there.
   case offline
   /// A machine does not work, a job waits for a person, the disk is full, or the clock is wrong.
-  case trouble
+  case problem
   /// A fruit is gone.
   case out
   /// A fruit is low.
@@ -19,7 +19,7 @@ package enum Urgency: Int, Comparable, Sendable {
 extension KioskState {
   package var urgency: Urgency {
     if !isOnline { return .offline }
-    if needsSomebody || isClockWrong || disk?.room == .full { return .trouble }
+    if needsAttention || isClockWrong || disk?.freeSpace == .full { return .problem }
     let alerts = alerts.values
     return alerts.contains(.out) ? .out : alerts.contains(.low) ? .low : .fine
   }
@@ -27,10 +27,10 @@ extension KioskState {
   /// Whether its clock and the one here are more than a minute apart.
   package var isClockWrong: Bool { clockLead > .seconds(60) || clockLead < .seconds(-60) }
 
-  package var isDiskShort: Bool { disk.map { $0.room != .enough } ?? false }
+  package var isDiskShort: Bool { disk.map { $0.freeSpace != .enough } ?? false }
 
   /// The fruit that will be gone next, and when; fruits that are gone already do not count.
-  package var nextToRunDry: (fruit: Fruit.ID, at: Timestamp)? {
+  package var nextStockout: (fruit: Fruit.ID, at: Timestamp)? {
     forecast?.fruits
       .compactMap { fruit, outlook in
         outlook.emptyAt.flatMap { outlook.stock > 0 ? (fruit: fruit, at: $0) : nil }
@@ -51,8 +51,8 @@ extension KioskFleet {
   package struct Count: Hashable, Sendable {
     package var kiosks = 0
     package var offline = 0
-    /// Kiosks that are online and have a trouble.
-    package var inNeed = 0
+    /// Kiosks that are online and have a problem.
+    package var needingAttention = 0
     package var withMachines = 0
     package var out = 0
     package var low = 0
@@ -66,7 +66,7 @@ extension KioskFleet {
       if !kiosk.machines.isEmpty { count.withMachines += 1 }
       switch kiosk.urgency {
       case .offline: count.offline += 1
-      case .trouble: count.inNeed += 1
+      case .problem: count.needingAttention += 1
       case .out: count.out += 1
       case .low: count.low += 1
       case .fine: break
@@ -86,10 +86,10 @@ extension KioskFleet {
   ) -> [KioskState] {
     let text = text.lowercased()
     return kiosks.values
-      .filter { text.isEmpty || $0.isCalled(text) || $0.isDescribed(by: text) }
+      .filter { text.isEmpty || $0.isNamed(text) || $0.isDescribed(by: text) }
       .map {
         (
-          kiosk: $0, urgency: $0.urgency, dry: $0.nextToRunDry?.at.milliseconds ?? .max,
+          kiosk: $0, urgency: $0.urgency, dry: $0.nextStockout?.at.milliseconds ?? .max,
           title: $0.title(language)
         )
       }
@@ -101,7 +101,7 @@ extension KioskFleet {
 }
 
 extension KioskState {
-  fileprivate func isCalled(_ text: String) -> Bool {
+  fileprivate func isNamed(_ text: String) -> Bool {
     id.text.lowercased().contains(text) || place?.lowercased().contains(text) == true
       || name?.contains(text) == true
   }
@@ -114,7 +114,7 @@ extension KioskState {
       if text == "clock", isClockWrong { return true }
       if text == "disk", isDiskShort { return true }
     }
-    let troubled = machines.filter(\.value.needsSomebody).keys
+    let troubled = machines.filter(\.value.needsAttention).keys
     if !troubled.isEmpty, text == "machine" || troubled.contains(where: { $0.text.contains(text) })
     {
       return true

@@ -10,7 +10,7 @@ package struct KioskState: Sendable, Identifiable {
   /// When it went offline; `nil` if that was before anybody listened here.
   package private(set) var offlineSince: Timestamp?
   /// The latest time in its messages.
-  package private(set) var lastWord: Timestamp?
+  package private(set) var lastMessageAt: Timestamp?
   package private(set) var service: ServiceState?
   /// How far its clock is ahead of the one here; negative if it is behind.
   package private(set) var clockLead = Duration.zero
@@ -83,17 +83,17 @@ package struct KioskState: Sendable, Identifiable {
     case ("stock", 1):
       guard let stock = try? StockReport(payload: payload) else { return false }
       self.stock = stock
-      heard(at: stock.at)
+      updateLastMessage(at: stock.at)
     case ("health", 1):
       guard let host = try? HostReport(payload: payload) else { return false }
       // A report that the broker has kept may be old, but not of the future.
       if !isRetained || host.at > now { clockLead = host.at.since(now) }
       disk = host.disk
-      heard(at: host.at)
+      updateLastMessage(at: host.at)
     case ("info", 1):
       guard let info = try? KioskInfo(payload: payload) else { return false }
       (name, place) = (info.name, info.place)
-      heard(at: info.startedAt)
+      updateLastMessage(at: info.startedAt)
     case ("sales", 1):
       guard let sales = try? SalesReport(payload: payload) else { return false }
       salesPayload = payload
@@ -101,17 +101,17 @@ package struct KioskState: Sendable, Identifiable {
       takenToday = sales.hours.reduce(into: Takings()) { $0 += $1.tally.takings }
       usuallySold = sales.usual
       timeZone = sales.timeZone
-      heard(at: sales.at)
+      updateLastMessage(at: sales.at)
     case ("forecast", 1):
       guard let forecast = try? ForecastReport(payload: payload) else { return false }
       self.forecast = forecast
-      heard(at: forecast.at)
+      updateLastMessage(at: forecast.at)
     case ("history", 1):
       guard let history = try? HistoryReport(payload: payload) else { return false }
       for entry in history.entries { _ = services.add(entry) }
     case ("events", 1):
       guard let entry = try? LedgerEntry(payload: payload) else { return false }
-      heard(at: entry.at)
+      updateLastMessage(at: entry.at)
       switch entry.outcome {
       case .ready, .outOfStock, .rejected(_, order: .some), .made, .failed, .returned:
         return orders.add(entry)
@@ -124,7 +124,9 @@ package struct KioskState: Sendable, Identifiable {
     return true
   }
 
-  private mutating func heard(at time: Timestamp) { lastWord = max(lastWord ?? time, time) }
+  private mutating func updateLastMessage(at time: Timestamp) {
+    lastMessageAt = max(lastMessageAt ?? time, time)
+  }
 
   private func text(_ payload: [UInt8]) -> String { String(decoding: payload, as: UTF8.self) }
 }

@@ -117,20 +117,21 @@ extension Discovery {
         json.member("state_topic", topic)
         json.member(
           "value_template",
-          "{{ 'OFF' if value_json.state in ['idle', 'busy'] and not (\(Self.asked)) else 'ON' }}")
+          "{{ 'OFF' if value_json.state in ['idle', 'busy'] and not (\(Self.needsDecision)) else 'ON' }}"
+        )
         json.member("json_attributes_topic", topic)
         json.member(
           "json_attributes_template",
           "{{ {'state': value_json.state, 'reason': value_json.reason | default(''),"
-            + " 'waiting_for_a_person': \(Self.asked)} | to_json }}")
+            + " 'waiting_for_decision': \(Self.needsDecision)} | to_json }}")
         json.member("device_class", "problem")
       },
     ]
   }
 
   /// The tickets about which a person has to decide.
-  private static let asked =
-    "value_json.jobs | selectattr('state', 'in', ['missing', 'asked'])"
+  private static let needsDecision =
+    "value_json.jobs | selectattr('state', 'in', ['lost', 'needs_decision'])"
     + " | map(attribute='ticket') | list"
 
   // MARK: The kiosk

@@ -17,14 +17,14 @@ package struct Identifier<Entity>: Hashable, Sendable {
 // Not in the generic type, where it would be looked up for each byte what a string is.
 extension String {
   fileprivate var isIdentifier: Bool {
-    (1...64).contains(utf8.count) && utf8.allSatisfy(\.isOfIdentifier)
+    (1...64).contains(utf8.count) && utf8.allSatisfy(\.isIdentifierCharacter)
   }
 }
 
 extension UInt8 {
   /// Whether an identifier may hold it: a letter, a digit, `_` or `-`. Inlined into other modules,
   /// too, which ask it for each byte that comes.
-  @inlinable package var isOfIdentifier: Bool {
+  @inlinable package var isIdentifierCharacter: Bool {
     switch self {
     case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
       UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"):

@@ -38,7 +38,7 @@ extension Controller {
   /// - Parameter settings: of the same kiosk, in the same time zone.
   /// - Returns: when it is done; call it again after that.
   package func reload(_ settings: KioskSettings) async -> ReloadOutcome {
-    guard !hasLeft else { return .stopped }
+    guard !hasStopped else { return .stopped }
     let (outcomes, outcome) = AsyncStream.makeStream(of: ReloadOutcome.self)
     let settings = settings.keepingMachines(of: core.jobs.open)
     reload = Reload(settings: settings, outcome: outcome)
@@ -57,7 +57,7 @@ extension Controller {
   }
 
   /// Takes settings over whose subscriptions are granted.
-  func takeOver() async throws(LedgerError) {
+  func applyReload() async throws(LedgerError) {
     guard var reload, reload.isGranted else { return }
     var state = try ledger.state()
     let settings = reload.settings.keepingMachines(of: state.jobs)
@@ -72,23 +72,23 @@ extension Controller {
     if let opening {
       try ledger.commit(opening)
       state = try ledger.state()
-      outbox?.recorded(through: state.seq)
-      ledgerWorks()
+      uplinkProgress?.recorded(through: state.seq)
+      ledgerRecovered()
     }
     self.settings = settings
     core.adopt(settings, state: state)
-    door.adopt(settings)
+    commandFilter.adopt(settings)
     metrics?.adopt(settings.menu)
-    displays = DisplayFeed(settings.displays)
-    sales = SalesFeed(settings: settings)
+    displays = DisplayPublisher(settings.displays)
+    sales = SalesPublisher(settings: settings)
     self.reload = nil
     defer { reload.end(.taken) }
 
     let entries = opening?.records.map(\.row.entry) ?? []
     for entry in entries { log.entry(entry) }
     // On another connection all that is not confirmed is published.
-    if settlement.isCaughtUp {
-      try rememberTopics()
+    if tracker.isCaughtUp {
+      try storeTopics()
       await publish(entries.map(settings.topics.event), through: core.seq)
     }
     // What the broker has refused may be allowed by now.

@@ -11,15 +11,17 @@ extension Controller {
 
   /// Publishes again what the broker has not confirmed on earlier connections.
   func resume() async throws(LedgerError) {
-    try forgetDeliveries()
-    switch settlement.stage {
-    case .fresh: try lookBack()
-    case .lookedBack: break
+    try deleteDeliveries()
+    switch tracker.stage {
+    case .initial: try readLedger()
+    case .ledgerRead: break
     case .caughtUp: return
     }
-    if let trial = settlement.trial { return try await resumeAlone(trial) }
-    var published = max(settlement.confirmed, core.seq - Self.resumed)
-    if published > settlement.confirmed {
+    if let poisonMessageStep = tracker.poisonMessageStep {
+      return try await republishSingly(poisonMessageStep)
+    }
+    var published = max(tracker.confirmed, core.seq - Self.resumed)
+    if published > tracker.confirmed {
       log.warn("the broker confirms nothing: entries up to #\(published) are not published again")
     }
     // guard: what was not confirmed is published again
@@ -35,38 +37,40 @@ extension Controller {
       await publish(messages, through: last.row.entry.seq)
       published = last.row.entry.seq
     }
-    settlement.caughtUp()
+    tracker.caughtUp()
   }
 
   /// Asks the ledger what may come again on a new connection.
-  private func lookBack() throws(LedgerError) {
+  private func readLedger() throws(LedgerError) {
     if failure != nil {
       core = Kiosk(settings: settings, state: try ledger.state(), counters: core.counters)
       // A full disk can still be read: who cannot write is not online.
       try ledger.probe()
     }
-    try rememberTopics()
-    settlement.lookedBack(
-      unacknowledged: try ledger.deliveries(after: settlement.acknowledged))
+    try storeTopics()
+    tracker.ledgerRead(
+      unacknowledged: try ledger.deliveries(after: tracker.acknowledged))
   }
 
-  func forgetDeliveries() throws(LedgerError) {
-    guard let seq = settlement.forgettable else { return }
-    try ledger.forgetDeliveries(through: seq)
-    settlement.hasForgotten()
+  func deleteDeliveries() throws(LedgerError) {
+    guard let seq = tracker.deletableThrough else { return }
+    try ledger.deleteDeliveries(through: seq)
+    tracker.deliveriesDeleted()
   }
 
   /// Publishes the first entry under suspicion, and nothing else until it is confirmed.
-  private func resumeAlone(_ trial: Settlement.Trial) async throws(LedgerError) {
-    guard !settlement.isWaiting,
-      let (row, reply) = try ledger.rows(after: settlement.confirmed, limit: 1).first
+  private func republishSingly(_ poisonMessageStep: DeliveryTracker.PoisonMessageStep)
+    async throws(LedgerError)
+  {
+    guard !tracker.hasEntriesInFlight,
+      let (row, reply) = try ledger.rows(after: tracker.confirmed, limit: 1).first
     else { return }
     let seq = row.entry.seq
     var answer: Message?
-    switch trial {
-    case .asAsked:
+    switch poisonMessageStep {
+    case .asRequested:
       answer = settings.topics.answer(row, to: reply, isRepeated: true)
-    case .onUsualTopic:
+    case .onDefaultTopic:
       let plain = reply.map { Reply(topic: nil, correlationData: $0.correlationData) }
       answer = settings.topics.answer(row, to: plain, isRepeated: true)
     case .withoutAnswer(let isFirst):

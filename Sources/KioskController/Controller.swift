@@ -16,18 +16,18 @@ package actor Controller {
   let broker: any BrokerClient
   let ledger: KioskLedger
   /// `nil` if nobody carries the ledger up.
-  let outbox: Outbox?
+  let uplinkProgress: UplinkProgress?
   let clock: KioskClock
   let startedAt: Timestamp
   var log: KioskLog
 
-  var door: KioskDoor
+  var commandFilter: CommandFilter
   var core: Kiosk
-  var settlement: Settlement
-  var state: StateFeed
+  var tracker: DeliveryTracker
+  var state: StatePublisher
   var topics: PublishedTopics
-  var displays: DisplayFeed
-  var sales: SalesFeed
+  var displays: DisplayPublisher
+  var sales: SalesPublisher
   /// Of the session; `nil` before there is one.
   private(set) var clientID: String?
   /// `nil` if nobody wants to know.
@@ -36,9 +36,9 @@ package actor Controller {
   var reload: Reload?
   private(set) var reconnects = -1
   private(set) var isOnline = false
-  private(set) var hasLeft = false
+  private(set) var hasStopped = false
   /// When this process last was.
-  var aliveAt: Timestamp?
+  var heartbeatAt: Timestamp?
   /// There is a connection, and its subscriptions are granted.
   private var isConnected = false
   /// Why the last commit failed: what the core believes may not be what is written. While there is
@@ -50,19 +50,19 @@ package actor Controller {
   var refusals = Refusals()
 
   /// So many entries come up twice at most after a crash, and those of half a minute.
-  private static let mostUnsaved = 1000
+  private static let maximumUnsavedEntries = 1000
 
   /// A turn of the cycle comes at least this often, whatever happens or does not.
-  private static let longestTurn = Duration.seconds(10)
+  private static let maximumCycleInterval = Duration.seconds(10)
 
   /// - Throws: `LedgerError` if the ledger cannot be read, or not take the fruits that are new.
   ///
   /// What it counts goes to the `MetricsFactory` that is bootstrapped by then.
   ///
-  /// - Parameter outbox: is told what the way up has to carry, and asked how far it has come.
+  /// - Parameter uplinkProgress: is told what the way up has to carry, and asked how far it has come.
   package init(
     settings: KioskSettings, broker: any BrokerClient, ledger: sending KioskLedger,
-    outbox: Outbox? = nil, clock: KioskClock, logger: Logger
+    uplinkProgress: UplinkProgress? = nil, clock: KioskClock, logger: Logger
   ) throws(LedgerError) {
     let now = clock.now()
     var log = KioskLog(logger: logger)
@@ -76,18 +76,18 @@ package actor Controller {
     self.settings = settings
     self.broker = broker
     self.ledger = ledger
-    self.outbox = outbox
+    self.uplinkProgress = uplinkProgress
     self.clock = clock
     self.log = log
     startedAt = now.timestamp
-    door = KioskDoor(settings: settings)
+    commandFilter = CommandFilter(settings: settings)
     core = Kiosk(settings: settings, state: state)
-    outbox?.recorded(through: state.seq)
-    settlement = Settlement(state, noted: ledger.acknowledged)
-    self.state = StateFeed(told: core)
+    uplinkProgress?.recorded(through: state.seq)
+    tracker = DeliveryTracker(state, lastAcknowledged: ledger.acknowledged)
+    self.state = StatePublisher(lastPublished: core)
     topics = PublishedTopics(known: state.topics)
-    displays = DisplayFeed(settings.displays)
-    sales = SalesFeed(settings: settings)
+    displays = DisplayPublisher(settings.displays)
+    sales = SalesPublisher(settings: settings)
     metrics = KioskMetrics(of: core)
   }
 
@@ -107,19 +107,19 @@ package actor Controller {
     if let reload { await broker.update(sessionOptions(clientID: clientID, reload.settings)) }
     while !Task.isCancelled {
       // Often enough that the last sign of life is never much older than the kiosk's death.
-      let beat = min(settings.orders.maximumAge / 6, Self.longestTurn)
-      let event = await broker.nextEvent(timeout: min(beat, wait ?? beat))
-      settlement.confirm(through: await broker.confirmed)
+      let maximumWait = min(settings.orders.maximumAge / 6, Self.maximumCycleInterval)
+      let event = await broker.nextEvent(timeout: min(maximumWait, wait ?? maximumWait))
+      tracker.confirm(through: await broker.confirmed)
       do throws(LedgerError) {
         try await handle(event)
       } catch {
         await fail(error)
       }
-      if event == nil || state.isOverdue(at: clock.now().uptime) { await tellState() }
+      if event == nil || state.isOverdue(at: clock.now().uptime) { await publishChanges() }
       observe(condition)
     }
-    observe(.leaving)
-    await leave()
+    observe(.stopping)
+    await shutDown()
   }
 
   private var condition: KioskCondition {
@@ -133,7 +133,7 @@ package actor Controller {
       clientID: clientID,
       subscriptions: settings.subscriptions,
       // guard: a restart within that time resumes the session
-      will: settings.topics.status(.offline), cleanStart: !wasAliveRecently,
+      will: settings.topics.status(.offline), cleanStart: !wasOnlineRecently,
       // guard: what queued for too long does not pour
       sessionExpiry: settings.orders.maximumAge, absence: max(absence ?? .zero, .zero),
       receiveMaximum: UInt16(clamping: Fingerprint.kept), limits: .commands)
@@ -142,13 +142,13 @@ package actor Controller {
   }
 
   /// What queued while the kiosk was away for longer than an order may be old must not pour.
-  private var wasAliveRecently: Bool {
+  private var wasOnlineRecently: Bool {
     absence.map { (.zero...settings.orders.maximumAge).contains($0) } ?? false
   }
 
   /// Since the kiosk was online, by a clock that may have been set since; `nil` if it never was.
   private var absence: Duration? {
-    (aliveAt ?? ledger.lastAlive).map { clock.now().timestamp.since($0) }
+    (heartbeatAt ?? ledger.lastHeartbeat).map { clock.now().timestamp.since($0) }
   }
 
   private func handle(_ event: BrokerEvent?) async throws(LedgerError) {
@@ -156,36 +156,36 @@ package actor Controller {
     case .deliveries(let deliveries):
       try await cycle(deliveries)
       if isOnline, settings.hasBirth(among: deliveries) { try await publishState() }
-      displays.hear(deliveries)
+      displays.handle(deliveries)
     case .sessionBegan:
       // guard: a new session forgets the fingerprints of the old one
-      settlement.sessionBegan()
+      tracker.sessionBegan()
       // guard: the fingerprints of an old session are forgotten before a new one delivers
-      try forgetDeliveries()
+      try deleteDeliveries()
     case .online:
       isConnected = true
     case .offline(let error):
       (isConnected, isOnline) = (false, false)
       outage = error
-      settlement.connectionLost(isOurs: failure != nil)
+      tracker.connectionLost(isOurs: failure != nil)
       core.connectionLost()
       // What was written may not have arrived.
-      ledger.noteAcknowledged(through: settlement.acknowledged)
+      ledger.recordAcknowledged(through: tracker.acknowledged)
       topics.connectionLost()
       displays.connectionLost()
       if failure == nil { log.warn("\(error)") }
     case .updated(let refusal):
       subscriptionsChanged(refusal)
     case .refused(let topics):
-      noteRefusals(topics)
+      logRefusals(topics)
     case .confirmed, nil:
       break
     }
-    if isConnected, !isOnline { try await comeOnline() }
-    try await takeOver()
-    try await keepTime()
-    try await keepHouse()
-    try await showDisplays()
+    if isConnected, !isOnline { try await goOnline() }
+    try await applyReload()
+    try await fireTimers()
+    try await performMaintenance()
+    try await publishDisplays()
   }
 
   // MARK: The cycle
@@ -193,30 +193,32 @@ package actor Controller {
   func cycle(_ deliveries: [Delivery]) async throws(LedgerError) {
     try await resume()
     let now = clock.now()
-    let admissions = door.admit(deliveries, recognisedBy: &settlement, at: now)
-    try forgetDeliveries()
+    let parsedDeliveries = commandFilter.admit(deliveries, tracker: &tracker, at: now)
+    try deleteDeliveries()
     // What comes again has been counted.
     let new = deliveries.count { $0.packetID > 0 && !$0.isRedelivery }
     // guard: an order is acknowledged only after the commit
     // guard: an answer leaves only after the commit
     // guard: a machine is told only what is committed
-    let decision = try commit(admissions, counting: new, at: now)
-    if !decision.transaction.records.isEmpty || decision.showsMachines {
+    let decision = try commit(parsedDeliveries, counting: new, at: now)
+    if !decision.transaction.records.isEmpty || decision.machinesChanged {
       state.changed(at: now.uptime)
       displays.stateChanged()
     }
-    ledgerWorks()
+    ledgerRecovered()
 
     // Whoever has pressed waits for this much. While an entry is on trial nothing else is published:
     // the new ones have their turn behind it.
-    if settlement.isCaughtUp {
+    if tracker.isCaughtUp {
       await publish(decision.answers + core.messagesForMachines(at: now))
     }
     // guard: an order is acknowledged at all
     // guard: only what the network has taken is noted as acknowledged
-    let isAcknowledged = await broker.settle()
-    if isAcknowledged, settlement.isOver { ledger.noteAcknowledged(through: core.seq) }
-    if settlement.isCaughtUp {
+    let isAcknowledged = await broker.acknowledge()
+    if isAcknowledged, tracker.allRedeliveriesReceived {
+      ledger.recordAcknowledged(through: core.seq)
+    }
+    if tracker.isCaughtUp {
       let events = decision.transaction.records.map { settings.topics.event($0.row.entry) }
       await publish(events, through: core.seq)
     }
@@ -228,7 +230,7 @@ package actor Controller {
     for (source, rejection) in decision.rejections {
       log.rejected(rejection.reason, from: source, detail: rejection.detail, at: now.timestamp)
     }
-    if decision.showsMachines { log.machines(core.jobs.reports, at: now.timestamp) }
+    if decision.machinesChanged { log.machines(core.jobs.reports, at: now.timestamp) }
     metrics?.cycled(deliveries.count, decision, core)
   }
 
@@ -237,38 +239,38 @@ package actor Controller {
   ///
   /// - Parameter deliveries: how many new ones the batch has, whatever they were.
   private func commit(
-    _ admissions: [Admission], counting deliveries: Int = 0, at now: Moment
+    _ parsedDeliveries: [ParsedDelivery], counting deliveries: Int = 0, at now: Moment
   ) throws(LedgerError) -> Decision {
     do {
-      return try commitTogether(admissions, counting: deliveries, at: now)
+      return try commitTogether(parsedDeliveries, counting: deliveries, at: now)
     } catch {
-      guard error.remedy == .setAside else { throw error }
-      guard let only = admissions.first, admissions.count == 1 else {
+      guard error.remedy == .rejectCommand else { throw error }
+      guard let only = parsedDeliveries.first, parsedDeliveries.count == 1 else {
         var decision = Decision()
-        for admission in admissions { decision.append(try commit([admission], at: now)) }
+        for parsed in parsedDeliveries { decision.append(try commit([parsed], at: now)) }
         return decision
       }
-      return core.turnAway(unrecordable: only, "\(error)")
+      return core.reject(unrecordable: only, "\(error)")
     }
   }
 
   private func commitTogether(
-    _ admissions: [Admission], counting deliveries: Int, at now: Moment
+    _ parsedDeliveries: [ParsedDelivery], counting deliveries: Int, at now: Moment
   ) throws(LedgerError) -> Decision {
     var core = core
-    let recalled = try ledger.recall(admissions.flatMap(\.repeatKeys))
-    var decision = core.decide(admissions, recalling: recalled, at: now)
+    let repeats = try ledger.repeats(of: parsedDeliveries.flatMap(\.repeatKeys))
+    var decision = core.decide(parsedDeliveries, repeats: repeats, at: now)
     // guard: only what the broker has confirmed counts as told
-    decision.transaction.confirmed = settlement.unsaved
-    decision.transaction.uplinked = outbox?.unsaved(from: Self.mostUnsaved)
+    decision.transaction.confirmed = tracker.unsaved
+    decision.transaction.uplinked = uplinkProgress?.unsaved(from: Self.maximumUnsavedEntries)
     decision.transaction.deliveries = deliveries
     let start = metrics.map { _ in ContinuousClock.now }
     try ledger.commit(decision.transaction)
     metrics?.committed(since: start)
-    settlement.hasSaved()
-    if let uplinked = decision.transaction.uplinked { outbox?.saved(through: uplinked) }
+    tracker.hasSaved()
+    if let uplinked = decision.transaction.uplinked { uplinkProgress?.saved(through: uplinked) }
     self.core = core
-    outbox?.recorded(through: core.seq)
+    uplinkProgress?.recorded(through: core.seq)
     return decision
   }
 
@@ -277,7 +279,7 @@ package actor Controller {
     guard !messages.isEmpty else { return }
     do {
       let serial = try await broker.publish(messages)
-      settlement.published(through: seq, serial: serial)
+      tracker.published(through: seq, serial: serial)
     } catch {
       log.unpublished(error, at: clock.now().timestamp)
     }
@@ -285,19 +287,19 @@ package actor Controller {
 
   // MARK: Coming and going
 
-  private func comeOnline() async throws(LedgerError) {
+  private func goOnline() async throws(LedgerError) {
     refusals = Refusals()
     try await resume()
-    guard settlement.isCaughtUp else {
-      await broker.settle()
+    guard tracker.isCaughtUp else {
+      await broker.acknowledge()
       return
     }
-    if !wasAliveRecently { core.cameBack(at: clock.now().timestamp) }
+    if !wasOnlineRecently { core.reconnected(at: clock.now().timestamp) }
     try await publishState()
     isOnline = true
     reconnects += 1
     if reconnects > 0 { metrics?.reconnected() }
-    ledgerWorks()
+    ledgerRecovered()
     log.note("online")
   }
 
@@ -306,8 +308,8 @@ package actor Controller {
     let now = clock.now().timestamp
     // Before anybody reads that the kiosk is there: what is sent from now on must survive a crash.
     // guard: the first sign of life is written before online is published
-    ledger.beat(at: now)
-    metrics?.tell(core)
+    ledger.recordHeartbeat(at: now)
+    metrics?.update(core)
     var messages = settings.topics.state(of: core, at: now) + settings.announcements
     messages.append(
       settings.topics.retained(
@@ -316,34 +318,34 @@ package actor Controller {
     messages.append(settings.topics.status(.online))
     let current = Set(messages.map(\.topic))
     let obsolete = topics.obsolete(comparedTo: current)
-    try remember(current)
+    try store(current)
     // guard: displays are told everything on each connection
     await publish(obsolete.map { settings.topics.retained($0, []) } + messages)
     state.published(core)
-    topics.published(current, serial: settlement.lastSerial)
-    sales.forget()
-    await broker.settle()
+    topics.published(current, serial: tracker.lastSerial)
+    sales.reset()
+    await broker.acknowledge()
   }
 
   /// Publishes what has changed since it was told.
-  private func tellState() async {
+  private func publishChanges() async {
     guard isOnline, state.isBehind else { return }
     await publish(state.due(core, settings.topics, at: clock.now().timestamp))
   }
 
   /// Before what a menu brings is published by a batch that comes before the kiosk is online: a crash,
   /// or another menu, must not leave it behind.
-  func rememberTopics() throws(LedgerError) {
-    try remember(Set(settings.topics.state(of: core, at: clock.now().timestamp).map(\.topic)))
+  func storeTopics() throws(LedgerError) {
+    try store(Set(settings.topics.state(of: core, at: clock.now().timestamp).map(\.topic)))
   }
 
-  private func remember(_ current: Set<String>) throws(LedgerError) {
-    guard let known = topics.toRemember(current) else { return }
+  private func store(_ current: Set<String>) throws(LedgerError) {
+    guard let known = topics.topicsToStore(current) else { return }
     try ledger.setTopics(known)
-    topics.remembered(known)
+    topics.stored(known)
   }
 
-  func ledgerWorks() {
+  func ledgerRecovered() {
     if failure != nil { log.note("the ledger works again") }
     failure = nil
   }
@@ -354,28 +356,28 @@ package actor Controller {
     // guard: what could not be committed is not acknowledged
     await broker.abandon()
     isConnected = false
-    settlement.ledgerFailed()
+    tracker.ledgerFailed()
     sales.ledgerFailed()
     if error != failure {
-      let outlook =
-        error.remedy == .callSomebody
+      let advice =
+        error.remedy == .needsOperator
         ? "No trying helps: somebody has to look" : "Trying again until it works"
-      log.fail("\(error). \(outlook)")
+      log.fail("\(error). \(advice)")
     }
     failure = error
   }
 
-  private func leave() async {
-    hasLeft = true
+  private func shutDown() async {
+    hasStopped = true
     reload?.end(.stopped)
-    await tellState()
+    await publishChanges()
     if isOnline {
-      let farewells = settings.displays.filter(\.showsStatus)
+      let lastMessages = settings.displays.filter(\.showsStatus)
         .compactMap { core.message(for: $0, status: .offline) }
-      await publish([settings.topics.status(.offline)] + farewells)
+      await publish([settings.topics.status(.offline)] + lastMessages)
     }
     await broker.disconnect(grace: .milliseconds(1500))
-    settlement.confirm(through: await broker.confirmed)
+    tracker.confirm(through: await broker.confirmed)
     try? saveConfirmation()
     log.note("stopped")
   }

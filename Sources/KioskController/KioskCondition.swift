@@ -11,5 +11,5 @@ package enum KioskCondition: Hashable, Sendable {
   case failing(LedgerError)
   case online(ServiceState)
   /// It takes its leave.
-  case leaving
+  case stopping
 }

@@ -5,7 +5,7 @@ import MessageBroker
 /// What a kiosk owner reads: a line for each order, and never a flood.
 struct KioskLog: Sendable {
   private let logger: Logger
-  private var told: [Subject: Line] = [:]
+  private var lastLogged: [Subject: Record] = [:]
   /// What is wrong with machines, as it was told.
   private var problems: [MachineID: MachineReport.State] = [:]
 
@@ -19,9 +19,9 @@ struct KioskLog: Sendable {
     case machine(MachineID)
   }
 
-  private struct Line {
-    var toldAt: Timestamp
-    var untold = 0
+  private struct Record {
+    var loggedAt: Timestamp
+    var suppressed = 0
   }
 
   init(logger: Logger) { self.logger = logger }
@@ -47,8 +47,8 @@ struct KioskLog: Sendable {
     case .failed(let end, let reason, _), .returned(let end, let reason, _):
       logger.warning(
         "#\(entry.seq) \(end.machine): job \(end.job) \(entry.status.rawValue), \(reason)")
-    case .decided(let verdict, let job, _):
-      logger.info("#\(entry.seq) \(who): job \(job) \(verdict.rawValue)")
+    case .decided(let choice, let job, _):
+      logger.info("#\(entry.seq) \(who): job \(job) \(choice.rawValue)")
     case .outOfStock(let order, let missing):
       logger.info(
         "#\(entry.seq) \(who): \(order.quantity) \(order.juice) out of stock, missing \(missing)")
@@ -70,10 +70,10 @@ struct KioskLog: Sendable {
       // What is not heard of yet is told by its orders.
       guard state != .unknown, problems[machine] != state else { continue }
       let reason = report.reason.map { ": \($0)" } ?? ""
-      let isTold = warn(
+      let isLogged = warn(
         "machine \(machine) \(state.map { "is \($0.rawValue)\(reason)" } ?? "works again")",
         about: .machine(machine), at: now)
-      if isTold { problems[machine] = state }
+      if isLogged { problems[machine] = state }
     }
   }
 
@@ -94,14 +94,15 @@ struct KioskLog: Sendable {
   private mutating func warn(
     _ text: @autoclosure () -> String, about subject: Subject, at now: Timestamp
   ) -> Bool {
-    if let line = told[subject], (.zero..<Self.interval).contains(now.since(line.toldAt)) {
-      told[subject]?.untold += 1
+    if let line = lastLogged[subject], (.zero..<Self.interval).contains(now.since(line.loggedAt)) {
+      lastLogged[subject]?.suppressed += 1
       logger.debug("\(text())")
       return false
     }
-    let untold = told[subject]?.untold ?? 0
-    let more = untold > 0 ? " (and \(untold) more for this reason since the last such line)" : ""
-    told[subject] = Line(toldAt: now)
+    let suppressed = lastLogged[subject]?.suppressed ?? 0
+    let more =
+      suppressed > 0 ? " (and \(suppressed) more for this reason since the last such line)" : ""
+    lastLogged[subject] = Record(loggedAt: now)
     logger.warning("\(text())\(more)")
     return true
   }

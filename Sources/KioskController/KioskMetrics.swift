@@ -20,7 +20,7 @@ struct KioskMetrics: Sendable {
   private var machines: MachineMetrics
   private var stock: [Fruit.ID: Gauge] = [:]
   /// Of the duplicates, how many are told.
-  private var toldDuplicates = 0
+  private var reportedDuplicates = 0
 
   /// - Returns: `nil` if no backend is there.
   init?(of core: Kiosk) {
@@ -66,14 +66,14 @@ struct KioskMetrics: Sendable {
       if source.kind == .order { orders[.rejected]?.increment() }
       rejections[rejection.reason]?.increment()
     }
-    duplicates.increment(by: core.counters.duplicates - toldDuplicates)
-    toldDuplicates = core.counters.duplicates
-    if !decision.transaction.records.isEmpty || decision.showsMachines { tell(core) }
+    duplicates.increment(by: core.counters.duplicates - reportedDuplicates)
+    reportedDuplicates = core.counters.duplicates
+    if !decision.transaction.records.isEmpty || decision.machinesChanged { update(core) }
   }
 
-  mutating func tell(_ core: Kiosk) {
+  mutating func update(_ core: Kiosk) {
     for (fruit, amount) in core.stock { stock[fruit]?.record(amount) }
-    machines.tell(core.jobs)
+    machines.update(core.jobs)
   }
 
   func reconnected() { reconnects.increment() }

@@ -54,7 +54,7 @@ struct MachineMetrics: Sendable {
     counter.increment()
   }
 
-  mutating func tell(_ jobs: Jobs) {
+  mutating func update(_ jobs: Jobs) {
     for (state, gauge) in self.jobs { gauge.record(jobs.open.count { $0.state == state }) }
     let reports = jobs.reports
     for (machine, gauge) in up where !reports.contains(where: { $0.machine == machine }) {

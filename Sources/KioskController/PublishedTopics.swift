@@ -3,7 +3,7 @@
 struct PublishedTopics: Sendable {
   /// What the ledger knows.
   private(set) var known: Set<String>
-  private var awaited: (current: Set<String>, serial: UInt64)?
+  private var pending: (current: Set<String>, serial: UInt64)?
 
   init(known: Set<String>) { self.known = known }
 
@@ -12,26 +12,26 @@ struct PublishedTopics: Sendable {
   }
 
   /// What the ledger must know before `current` is published; `nil` if it does.
-  func toRemember(_ current: Set<String>) -> Set<String>? {
+  func topicsToStore(_ current: Set<String>) -> Set<String>? {
     current.isSubset(of: known) ? nil : known.union(current)
   }
 
   /// The ledger has taken it.
-  mutating func remembered(_ topics: Set<String>) { known = topics }
+  mutating func stored(_ topics: Set<String>) { known = topics }
 
   /// Obsolete topics were cleared and `current` was published.
   mutating func published(_ current: Set<String>, serial: UInt64) {
-    awaited = current == known ? nil : (current, serial)
+    pending = current == known ? nil : (current, serial)
   }
 
   /// What the ledger may forget down to, once the broker has confirmed that obsolete topics are
   /// cleared; `nil` if there is nothing to forget.
   mutating func confirmed(through serial: UInt64) -> Set<String>? {
-    guard let awaited, awaited.serial <= serial else { return nil }
-    self.awaited = nil
-    known = awaited.current
+    guard let pending, pending.serial <= serial else { return nil }
+    self.pending = nil
+    known = pending.current
     return known
   }
 
-  mutating func connectionLost() { awaited = nil }
+  mutating func connectionLost() { pending = nil }
 }

@@ -10,15 +10,15 @@ package struct Decision: Sendable {
   package private(set) var rejections: [(source: Source, rejection: Rejection)] = []
 
   /// Whether a machine, or its jobs, are to be shown otherwise than before.
-  package var showsMachines = false
+  package var machinesChanged = false
 
   /// Nothing came in.
   package init() {}
 
-  mutating func record(_ row: LedgerRow, answering admission: Admission) {
+  mutating func record(_ row: LedgerRow, answering parsed: ParsedDelivery) {
     transaction.append(
-      .init(row, key: admission.key, reply: admission.reply), overtaking: admission.overtaken)
-    answers.append(admission.answer(row.result))
+      .init(row, key: parsed.key, reply: parsed.reply), skipping: parsed.skipped)
+    answers.append(parsed.answer(row.result))
   }
 
   /// What became of an order that was accepted.
@@ -28,22 +28,22 @@ package struct Decision: Sendable {
   }
 
   /// It counts as one with an earlier entry, and so must its redelivery.
-  mutating func repeatEntry(_ seq: Int, for admission: Admission, acknowledgedWith other: Int) {
-    guard case .delivery(let fingerprint) = admission.key else { return }
+  mutating func repeatEntry(_ seq: Int, for parsed: ParsedDelivery, acknowledgedWith other: Int) {
+    guard case .delivery(let fingerprint) = parsed.key else { return }
     transaction.keep(
-      fingerprint, as: seq, acknowledgedWith: other, overtaking: admission.overtaken)
+      fingerprint, as: seq, acknowledgedWith: other, skipping: parsed.skipped)
   }
 
-  mutating func repeatAnswer(_ row: LedgerRow, to admission: Admission) {
+  mutating func repeatAnswer(_ row: LedgerRow, to parsed: ParsedDelivery) {
     var result = row.result
     result.isDuplicate = true
-    answers.append(admission.answer(result))
+    answers.append(parsed.answer(result))
   }
 
-  mutating func turnAway(_ admission: Admission, _ rejection: Rejection) {
-    rejections.append((admission.source, rejection))
-    guard admission.isAnswered else { return }
-    answers.append(admission.answer(CommandResult(rejection)))
+  mutating func reject(_ parsed: ParsedDelivery, _ rejection: Rejection) {
+    rejections.append((parsed.source, rejection))
+    guard parsed.isAnswered else { return }
+    answers.append(parsed.answer(CommandResult(rejection)))
   }
 
   mutating func answer(_ messages: [Message]) { answers += messages }
@@ -53,6 +53,6 @@ package struct Decision: Sendable {
     answers += other.answers
     transaction.records += other.transaction.records
     rejections += other.rejections
-    showsMachines = showsMachines || other.showsMachines
+    machinesChanged = machinesChanged || other.machinesChanged
   }
 }

@@ -15,21 +15,21 @@ extension Kiosk {
       case .accepted, .opened, .restocked, .service, .decided: nil
       }
     guard let push else { return [] }
-    let text = push.payload.fill { gap in
-      switch gap {
+    let text = push.payload.fill { placeholder in
+      switch placeholder {
       case .juice: row.entry.outcome.order?.juice.text
       case .quantity: row.entry.outcome.order.map { String($0.quantity) }
       case .ticket: row.entry.ticket.map { String($0.number) }
       case .message: row.message
-      case .stock, .alert, .servings, .kioskStatus: value(of: gap)
+      case .stock, .alert, .servings, .kioskStatus: value(of: placeholder)
       }
     }
     return [Message(topic: push.topic, text: text)]
   }
 
   /// What fills a gap in the text of a display.
-  func value(of gap: Template.Gap, status: KioskStatus = .online) -> String? {
-    switch gap {
+  func value(of placeholder: Template.Placeholder, status: KioskStatus = .online) -> String? {
+    switch placeholder {
     case .stock(let fruit): juiceMaker.stock[fruit].map(String.init)
     case .alert(let fruit): alerts[fruit]?.rawValue
     case .servings(let juice): servings(of: juice).map(String.init)

@@ -24,9 +24,9 @@ package struct Kiosk: Sendable {
   /// What devices count by, by key.
   private var marks: [String: String]
   /// When the kiosk came back from so long an absence that what happened in it must not count.
-  private var cameBackAt: Timestamp?
+  private var reconnectedAt: Timestamp?
   /// The marks of devices that say their last event over and over, of which something was heard since.
-  private var heardSince: Set<String> = []
+  private var receivedSinceReconnect: Set<String> = []
   private let feedback: [String: Feedback]
   package var counters: KioskHealth.Counters
 
@@ -67,7 +67,7 @@ package struct Kiosk: Sendable {
     var next = Kiosk(settings: settings, state: state, counters: counters)
     next.debounce = debounce
     next.jobs.adopt(jobs)
-    (next.cameBackAt, next.heardSince) = (cameBackAt, heardSince)
+    (next.reconnectedAt, next.receivedSinceReconnect) = (reconnectedAt, receivedSinceReconnect)
     next.alerts = alerts.filter { next.stock[$0.key] != nil }
     next.updateAlerts()
     self = next
@@ -93,75 +93,75 @@ package struct Kiosk: Sendable {
 
   /// What each command comes to, in the order in which they came.
   ///
-  /// - Parameter recalled: the rows that the ledger remembers for the keys of the admissions.
+  /// - Parameter repeats: the rows that the ledger remembers for the keys of the admissions.
   package mutating func decide(
-    _ admissions: [Admission], recalling recalled: [RepeatKey: LedgerRow], at now: Moment
+    _ parsedDeliveries: [ParsedDelivery], repeats: [RepeatKey: LedgerRow], at now: Moment
   ) -> Decision {
     let before = service
     let reportsBefore = settings.machines.isEmpty && jobs.open.isEmpty ? nil : jobs.reports
     var decision = Decision()
-    var answered = recalled
-    answered.reserveCapacity(recalled.count + admissions.count)
-    for admission in admissions {
-      guard heed(admission.mark, at: now.timestamp, in: &decision) else {
-        if admission.request != nil { counters.duplicates += 1 }
+    var answered = repeats
+    answered.reserveCapacity(repeats.count + parsedDeliveries.count)
+    for parsed in parsedDeliveries {
+      guard register(parsed.mark, at: now.timestamp, in: &decision) else {
+        if parsed.request != nil { counters.duplicates += 1 }
         continue
       }
       let request: Request
-      switch admission.request {
+      switch parsed.request {
       case nil:
         continue
       case .failure(let rejection):
         counters.rejected += 1
-        decision.turnAway(admission, rejection)
+        decision.reject(parsed, rejection)
         continue
       case .success(let admitted):
         request = admitted
       }
-      if hear(request.command, in: admission, at: now, for: &decision) { continue }
-      if let row = admission.repeatKeys.lazy.compactMap({ answered[$0] }).first {
+      if handle(request.command, in: parsed, at: now, for: &decision) { continue }
+      if let row = parsed.repeatKeys.lazy.compactMap({ answered[$0] }).first {
         counters.duplicates += 1
         // The batch itself may have brought a later answer.
         let last = decision.transaction.records.last {
           $0.row.entry.outcome.end?.job == row.entry.seq
         }
-        decision.repeatAnswer(last?.row ?? row, to: admission)
+        decision.repeatAnswer(last?.row ?? row, to: parsed)
         continue
       }
-      if case .order(let order) = request.command, request.id == nil, !admission.isRetained,
+      if case .order(let order) = request.command, request.id == nil, !parsed.isRetained,
         let original = debounce.original(
-          of: order, from: admission.source, at: now, seq: seq + 1,
-          window: admission.debounce)
+          of: order, from: parsed.source, at: now, seq: seq + 1,
+          window: parsed.debounce)
       {
         counters.duplicates += 1
         // It came after the entry that it repeats, so it is acknowledged with the next one.
         // guard: a delivery that the debounce swallowed is remembered
         // guard: a press that bounced tells nothing of what was acknowledged
-        decision.repeatEntry(original, for: admission, acknowledgedWith: seq + 1)
+        decision.repeatEntry(original, for: parsed, acknowledgedWith: seq + 1)
         continue
       }
       seq += 1
-      let row = carryOut(
-        request, from: admission.source, isRetained: admission.isRetained, at: now)
+      let row = execute(
+        request, from: parsed.source, isRetained: parsed.isRetained, at: now)
       count(row.entry.outcome)
-      if let key = admission.key { answered[key] = row }
-      decision.record(row, answering: admission)
-      tellPanel(of: row, in: &decision)
+      if let key = parsed.key { answered[key] = row }
+      decision.record(row, answering: parsed)
+      appendFeedback(of: row, in: &decision)
       if case .accepted(let order, let used, let ticket, let machine, _) = row.entry.outcome {
         let job = Job(
           seq: seq, number: seq, machine: machine, order: order, ticket: ticket, used: used,
-          amount: row.entry.amount, source: admission.source, id: request.id, at: now.timestamp,
-          state: .queued, reply: admission.reply)
+          amount: row.entry.amount, source: parsed.source, id: request.id, at: now.timestamp,
+          state: .queued, reply: parsed.reply)
         jobs.add(job)
         decision.transaction.jobs[seq] = .some(job)
       }
       if case .job(let decided) = request.command {
-        carryOut(decided, in: row.entry, at: now, in: &decision)
+        execute(decided, in: row.entry, at: now, in: &decision)
       }
     }
     if let reportsBefore {
-      keepTime(at: now, in: &decision)
-      decision.showsMachines = !jobs.reports.elementsEqual(reportsBefore, by: ==)
+      fireTimers(at: now, in: &decision)
+      decision.machinesChanged = !jobs.reports.elementsEqual(reportsBefore, by: ==)
     }
     if service != before { decision.transaction.service = service }
     updateAlerts()
@@ -169,7 +169,7 @@ package struct Kiosk: Sendable {
   }
 
   /// What a device that knows no topics hears of its own order.
-  mutating func tellPanel(of row: LedgerRow, in decision: inout Decision) {
+  mutating func appendFeedback(of row: LedgerRow, in decision: inout Decision) {
     guard let source = row.entry.source, let feedback = feedback[source.name] else { return }
     decision.answer(self.feedback(feedback, to: row))
   }
@@ -177,47 +177,47 @@ package struct Kiosk: Sendable {
   /// What cannot be recorded has not happened.
   ///
   /// - Parameter detail: why it cannot.
-  package mutating func turnAway(unrecordable admission: Admission, _ detail: String) -> Decision {
+  package mutating func reject(unrecordable parsed: ParsedDelivery, _ detail: String) -> Decision {
     var decision = Decision()
     counters.rejected += 1
-    let request = try? admission.request?.get()
-    decision.turnAway(admission, Rejection(.notRecorded, detail, id: request?.id))
+    let request = try? parsed.request?.get()
+    decision.reject(parsed, Rejection(.notRecorded, detail, id: request?.id))
     return decision
   }
 
   /// The kiosk was away for longer than an order may be old.
-  package mutating func cameBack(at now: Timestamp) {
-    cameBackAt = now
-    heardSince = []
+  package mutating func reconnected(at now: Timestamp) {
+    reconnectedAt = now
+    receivedSinceReconnect = []
   }
 
   /// Whether a message with this mark is news: another than the last one of its key.
-  private mutating func heed(
-    _ mark: PanelReading.Mark?, at now: Timestamp, in decision: inout Decision
+  private mutating func register(
+    _ mark: PanelMessage.Mark?, at now: Timestamp, in decision: inout Decision
   ) -> Bool {
     guard let mark else { return true }
-    let known = [mark.key, mark.twin].compactMap(\.self)
+    let known = [mark.key, mark.alternateKey].compactMap(\.self)
     let isFirst = marks[mark.key] == nil
     // guard: a device's counter that has not moved is no press
     guard !known.contains(where: { marks[$0] == mark.value }) else {
-      if mark.repetition != nil { heardSince.insert(mark.key) }
-      if isFirst { remember(mark, in: &decision) }
+      if mark.repetition != nil { receivedSinceReconnect.insert(mark.key) }
+      if isFirst { store(mark, in: &decision) }
       return false
     }
-    guard remember(mark, in: &decision) else { return false }
+    guard store(mark, in: &decision) else { return false }
     guard let repetition = mark.repetition else { return true }
     // Of what is said over and over, the first that the kiosk hears may be hours old: ever, or since
     // it was away.
-    let isFirstSince = heardSince.insert(mark.key).inserted
+    let isFirstSince = receivedSinceReconnect.insert(mark.key).inserted
     guard !isFirst else { return false }
-    guard let cameBackAt, now.isWithin(repetition, of: cameBackAt) else { return true }
+    guard let reconnectedAt, now.isWithin(repetition, of: reconnectedAt) else { return true }
     return !isFirstSince
   }
 
   /// A device that makes up names for its counters does not fill the memory.
   @discardableResult
-  private mutating func remember(
-    _ mark: PanelReading.Mark, in decision: inout Decision
+  private mutating func store(
+    _ mark: PanelMessage.Mark, in decision: inout Decision
   ) -> Bool {
     guard marks[mark.key] != nil || marks.count < Self.maximumMarks else { return false }
     marks[mark.key] = mark.value
@@ -227,13 +227,13 @@ package struct Kiosk: Sendable {
 
   static let maximumMarks = 10_000
 
-  private mutating func carryOut(
+  private mutating func execute(
     _ request: Request, from source: Source, isRetained: Bool, at now: Moment
   ) -> LedgerRow {
     let outcome: LedgerEntry.Outcome
     var detail: String?
     do throws(Rejection) {
-      outcome = try verdict(on: request, isRetained: isRetained, at: now)
+      outcome = try apply(request, isRetained: isRetained, at: now)
     } catch {
       var rejected: Order?
       if case .order(let order) = request.command { rejected = order }
@@ -274,8 +274,8 @@ package struct Kiosk: Sendable {
     }
   }
 
-  private mutating func verdict(
-    on request: Request, isRetained: Bool, at now: Moment
+  private mutating func apply(
+    _ request: Request, isRetained: Bool, at now: Moment
   ) throws(Rejection) -> LedgerEntry.Outcome {
     // guard: a retained command is not carried out
     guard !isRetained else {
@@ -296,7 +296,7 @@ package struct Kiosk: Sendable {
     case .service(let state):
       service = state
       return .service(state)
-    case .job(let decision): return try verdict(on: decision)
+    case .job(let decision): return try apply(decision)
     case .made, .machine:
       throw Rejection(.malformed, "a machine says this on its own topics")
     }
@@ -370,7 +370,7 @@ package struct Kiosk: Sendable {
   private mutating func updateAlerts() {
     for (fruit, quantity) in juiceMaker.stock {
       alerts[fruit] = StockAlert(
-        quantity: quantity, low: settings.stock.lowMarks[fruit] ?? 0,
+        quantity: quantity, low: settings.stock.lowThresholds[fruit] ?? 0,
         previous: alerts[fruit] ?? .ok)
     }
   }

@@ -24,13 +24,13 @@ package struct KioskClock: Sendable {
 
   /// The system's clock.
   ///
-  /// - Parameter wall: its midnight starts a new day of tickets.
-  package static func system(wall: WallClock) -> KioskClock {
+  /// - Parameter wallClock: its midnight starts a new day of tickets.
+  package static func system(wallClock: WallClock) -> KioskClock {
     let start = ContinuousClock.now
     return KioskClock {
       let now = Timestamp(
         milliseconds: Int64((Date().timeIntervalSince1970 * 1000).rounded(.down)))
-      return Moment(timestamp: now, day: wall.day(at: now), uptime: .now - start)
+      return Moment(timestamp: now, day: wallClock.day(at: now), uptime: .now - start)
     }
   }
 }

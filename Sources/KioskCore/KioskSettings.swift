@@ -11,7 +11,7 @@ package struct KioskSettings: Sendable {
   package var place: String?
   package var language: Language
   /// For the day's sales.
-  package var wall: WallClock
+  package var wallClock: WallClock
   package var menu: Menu
   /// Of the menu if it comes from above.
   package var menuVersion: Int?
@@ -31,12 +31,12 @@ package struct KioskSettings: Sendable {
 
   package init(
     topics: KioskTopics, language: Language = .english,
-    wall: WallClock = .utc, menu: Menu = .standard, stock: Stock,
+    wallClock: WallClock = .utc, menu: Menu = .standard, stock: Stock,
     orders: Orders = Orders(), version: String
   ) {
     self.topics = topics
     self.language = language
-    self.wall = wall
+    self.wallClock = wallClock
     self.menu = menu
     self.stock = stock
     self.orders = orders
@@ -50,12 +50,12 @@ package struct KioskSettings: Sendable {
     /// The most that a restock may leave.
     package var capacities: FruitAmounts
     /// At and below it an alert says `low`; 0: never.
-    package var lowMarks: FruitAmounts
+    package var lowThresholds: FruitAmounts
 
-    package init(initial: FruitAmounts, capacities: FruitAmounts, lowMarks: FruitAmounts) {
+    package init(initial: FruitAmounts, capacities: FruitAmounts, lowThresholds: FruitAmounts) {
       self.initial = initial
       self.capacities = capacities
-      self.lowMarks = lowMarks
+      self.lowThresholds = lowThresholds
     }
   }
 
@@ -131,7 +131,7 @@ extension KioskSettings {
   }
 
   package var menuReport: MenuReport {
-    MenuReport(menu: menu, capacities: stock.capacities, lowMarks: stock.lowMarks)
+    MenuReport(menu: menu, capacities: stock.capacities, lowThresholds: stock.lowThresholds)
   }
 
   /// What the kiosk subscribes to, each once.

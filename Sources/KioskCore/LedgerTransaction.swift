@@ -52,27 +52,26 @@ extension LedgerTransaction {
   }
 
   /// Adds a record, and the delivery that it came from if a repetition is recognised by that.
-  package mutating func append(_ record: Record, overtaking overtaken: ArraySlice<Fingerprint> = [])
-  {
+  package mutating func append(_ record: Record, skipping skipped: ArraySlice<Fingerprint> = []) {
     records.append(record)
     guard case .delivery(let fingerprint) = record.key else { return }
     let seq = record.row.entry.seq
-    keep(fingerprint, as: seq, acknowledgedWith: seq, overtaking: overtaken)
+    keep(fingerprint, as: seq, acknowledgedWith: seq, skipping: skipped)
   }
 
   /// - Parameters:
   ///   - entry: what the delivery came to.
   ///   - other: the delivery is acknowledged once the delivery of this entry is.
-  ///   - overtaken: kept deliveries that the broker will send again behind this one. Those that the
+  ///   - skipped: kept deliveries that the broker will send again behind this one. Those that the
   ///     transaction has put behind an earlier one move on.
   package mutating func keep(
     _ fingerprint: Fingerprint, as entry: Int, acknowledgedWith other: Int,
-    overtaking overtaken: ArraySlice<Fingerprint> = []
+    skipping skipped: ArraySlice<Fingerprint> = []
   ) {
-    let last = kept.suffix(overtaken.count)
+    let last = kept.suffix(skipped.count)
     if last.allSatisfy({ $0.entry == nil }) { kept.removeLast(last.count) }
     kept.append(KeptDelivery(fingerprint: fingerprint, entry: entry, acknowledgedWith: other))
-    for fingerprint in overtaken {
+    for fingerprint in skipped {
       kept.append(KeptDelivery(fingerprint: fingerprint, entry: nil, acknowledgedWith: other))
     }
   }

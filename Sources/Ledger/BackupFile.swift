@@ -25,7 +25,7 @@ package final class BackupFile {
       }
     }
     self.parts = parts
-    guard case .nobody = try KioskLedger.occupant(of: path) else {
+    guard case .unlocked = try KioskLedger.lockHolder(of: path) else {
       throw .badBackup(
         path: path, detail: "a kiosk uses it; make a copy of it with juice-kiosk ledger backup")
     }

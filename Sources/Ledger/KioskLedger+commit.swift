@@ -12,7 +12,7 @@ extension KioskLedger {
       uncounted = deliveries
       // What came before so many has been acknowledged.
       if deliveries >= Fingerprint.kept {
-        if writer?.keepsDeliveries != false { try forgetDeliveries() }
+        if writer?.keepsDeliveries != false { try deleteDeliveries() }
         uncounted = 0
       }
       return
@@ -36,7 +36,7 @@ extension KioskLedger {
   }
 
   /// Forgets the deliveries that are acknowledged with this entry's, or all of them.
-  package func forgetDeliveries(through seq: Int = .max) throws(LedgerError) {
+  package func deleteDeliveries(through seq: Int = .max) throws(LedgerError) {
     writer = nil
     try writing {
       try $0.execute(

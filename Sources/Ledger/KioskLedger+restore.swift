@@ -37,19 +37,19 @@ extension KioskLedger {
     let (restored, entries) = try checked(backup, as: copy)
     let last = try restored.last
     if file.exists, !replacing {
-      let standing = standing(of: file, to: restored)
-      if standing == .same {
+      let comparison = comparison(of: file, to: restored)
+      if comparison == .same {
         return Restoration(entries: entries, last: last?.at, kept: nil, wasThere: true)
       }
-      if let words = standing.objection { throw .notReplaced(path: path, words) }
+      if let words = comparison.lossDescription { throw .notReplaced(path: path, words) }
     }
     // What the ledger in its place has recorded since the backup keeps its numbers.
     try restored.writing {
       try $0.execute(sql: "UPDATE kiosk SET epoch = \(LedgerSchema.newEpoch)")
     }
     try restored.close()
-    if file.exists { try settle(file) }
-    lock.forget()
+    if file.exists { try checkpointJournal(file) }
+    lock.clear()
     let kept = try copy.replace(file)
     return Restoration(entries: entries, last: last?.at, kept: kept, wasThere: false)
   }
@@ -76,7 +76,7 @@ extension KioskLedger {
 
   /// Brings all that was written into the file itself, so that its log is empty; a file too damaged
   /// for that keeps its log.
-  static func settle(_ file: LedgerFile) throws(LedgerError) {
+  static func checkpointJournal(_ file: LedgerFile) throws(LedgerError) {
     do throws(LedgerError) {
       try LedgerError.catching(file.path) {
         var configuration = Configuration()
@@ -105,7 +105,7 @@ extension LedgerError {
     switch self {
     case .cannotOpen(_, let detail): .badBackup(path: backup, detail: detail)
     case .damaged(_, let detail): .badBackup(path: backup, detail: "it is damaged (\(detail))")
-    case .doesNotAddUp(_, let detail):
+    case .inconsistent(_, let detail):
       .badBackup(path: backup, detail: "it contradicts itself: \(detail)")
     case .newer: .newer(path: backup)
     default: self

@@ -61,9 +61,9 @@ extension LedgerEntry.Outcome {
       self = .returned(end, reason: reason, changes: changes ?? [:])
     case .poured, .again, .giveBack:
       guard let job = row["job"] as Int?,
-        let verdict = (row["status"] as String?).flatMap(JobDecision.Verdict.init(rawValue:))
+        let choice = (row["status"] as String?).flatMap(JobDecision.Choice.init(rawValue:))
       else { return nil }
-      self = .decided(verdict, job: job, used: used ?? [:])
+      self = .decided(choice, job: job, used: used ?? [:])
     case .outOfStock:
       guard let order, let missing else { return nil }
       self = .outOfStock(order, missing: missing)

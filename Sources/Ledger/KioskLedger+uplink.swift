@@ -15,17 +15,17 @@ extension KioskLedger {
     of epoch: Int
   ) throws(LedgerError) -> (seqs: ClosedRange<Int>, before: Int?)? {
     try reading { database in
-      func life(of seq: Int) throws -> Int? {
+      func entryEpoch(of seq: Int) throws -> Int? {
         try database.rows("SELECT epoch FROM entry WHERE seq = ?", [seq]).first?[0]
       }
       var end: Int = try database.rows("SELECT IFNULL(MAX(seq), 0) FROM entry").first?[0] ?? 0
-      while end > 0, let current = try life(of: end) {
+      while end > 0, let current = try entryEpoch(of: end) {
         var (low, high) = (1, end)
         while low < high {
           let middle = (low + high) / 2
-          if try life(of: middle) == current { high = middle } else { low = middle + 1 }
+          if try entryEpoch(of: middle) == current { high = middle } else { low = middle + 1 }
         }
-        if current == epoch { return (low...end, try life(of: low - 1)) }
+        if current == epoch { return (low...end, try entryEpoch(of: low - 1)) }
         end = low - 1
       }
       return nil

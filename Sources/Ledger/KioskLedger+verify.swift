@@ -26,12 +26,12 @@ extension KioskLedger {
       try Self.checkBalances(database, path: path, from: .start)
       try Self.checkBalances(database, path: path, from: .checkpoint)
       if let wrong = try Int.fetchOne(database, sql: Self.wrongAmount) {
-        throw LedgerError.doesNotAddUp(
+        throw LedgerError.inconsistent(
           path: path, detail: "entry \(wrong) was made for another amount than it was ordered for")
       }
       if let lost = try Row.fetchOne(database, sql: "PRAGMA foreign_key_check") {
         let (table, parent): (String, String) = (lost["table"], lost["parent"])
-        throw LedgerError.doesNotAddUp(
+        throw LedgerError.inconsistent(
           path: path, detail: "there is a row of \(table) without its \(parent)")
       }
       return try Int.fetchOne(database, sql: "SELECT COUNT(*) FROM entry") ?? 0
@@ -70,17 +70,17 @@ extension KioskLedger {
       database, sql: "SELECT COUNT(*), IFNULL(MAX(seq), ?1) FROM entry WHERE seq > ?1",
       arguments: [start])
     if let count = numbering?[0] as Int?, let last = numbering?[1] as Int?, last - start != count {
-      throw LedgerError.doesNotAddUp(
+      throw LedgerError.inconsistent(
         path: path, detail: "\(last - start - count) entries are missing after entry \(start)")
     }
     if let wrong = try Row.fetchOne(database, sql: wrongBalance, arguments: [start]) {
-      throw LedgerError.doesNotAddUp(
+      throw LedgerError.inconsistent(
         path: path,
         detail: "the stock of \(wrong["fruit"] as String) is \(wrong["quantity"] as Int), "
           + "but its entries add up to \(wrong["sum"] as Int)")
     }
     if let wrong = try Row.fetchOne(database, sql: wrongStock) {
-      throw LedgerError.doesNotAddUp(
+      throw LedgerError.inconsistent(
         path: path,
         detail: "the stock of \(wrong["fruit"] as String) is \(wrong["quantity"] as Int), "
           + "but entry \(wrong["seq"] as Int) says \(wrong["told"] as Int)")

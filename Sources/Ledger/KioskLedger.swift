@@ -69,21 +69,21 @@ package final class KioskLedger {
 
   // MARK: Being alive
 
-  /// When a process last had this ledger open, as far as `beat` has said; `nil` if never, or if the
+  /// When a process last had this ledger open, as far as `recordHeartbeat` has said; `nil` if never, or if the
   /// system was off since and cannot tell for how long.
-  package var lastAlive: Timestamp? { lock?.lastAlive }
+  package var lastHeartbeat: Timestamp? { lock?.lastHeartbeat }
 
   /// Notes that the kiosk is alive. It writes the lock file without an fsync: it outlives a crash
   /// of the process, and after a power cut it is too old, which is the safe side.
-  package func beat(at now: Timestamp) { lock?.beat(at: now) }
+  package func recordHeartbeat(at now: Timestamp) { lock?.recordHeartbeat(at: now) }
 
   /// The entry up to which the last process had acknowledged its orders, as far as
-  /// `noteAcknowledged` has said; `nil` if it has not.
+  /// `recordAcknowledged` has said; `nil` if it has not.
   package var acknowledged: Int? { lock?.acknowledged }
 
   /// Notes that the acknowledgements of the orders up to this entry have been written to the
-  /// network. Like `beat` it outlives a crash of the process, and may be too old after a power cut.
-  package func noteAcknowledged(through seq: Int) { lock?.noteAcknowledged(through: seq) }
+  /// network. Like `recordHeartbeat` it outlives a crash of the process, and may be too old after a power cut.
+  package func recordAcknowledged(through seq: Int) { lock?.recordAcknowledged(through: seq) }
 }
 
 extension KioskLedger {
@@ -108,18 +108,19 @@ extension KioskLedger {
     for row in try database.rows("SELECT key, value FROM mark") {
       state.marks[row["key"]] = row["value"]
     }
-    (state.jobs, state.machines) = try workshop(in: database)
+    (state.jobs, state.machines) = try machineState(in: database)
     state.presses = try database.rows(Self.lastPresses).compactMap(LedgerState.Press.init)
     return state
   }
 
   /// The jobs that are not over, in the order of their numbers, and what is known of each machine.
-  package func workshop() throws(LedgerError) -> (jobs: [Job], machines: [MachineID: MachineRecord])
-  {
-    try reading { try Self.workshop(in: $0) }
+  package func machineState() throws(LedgerError) -> (
+    jobs: [Job], machines: [MachineID: MachineRecord]
+  ) {
+    try reading { try Self.machineState(in: $0) }
   }
 
-  private static func workshop(
+  private static func machineState(
     in database: Database
   ) throws -> (jobs: [Job], machines: [MachineID: MachineRecord]) {
     var machines: [MachineID: MachineRecord] = [:]

@@ -15,7 +15,7 @@ package enum LedgerError: Error, Hashable {
   /// SQLite finds its own structures broken.
   case damaged(path: String, detail: String)
   /// The entries and the stock contradict each other.
-  case doesNotAddUp(path: String, detail: String)
+  case inconsistent(path: String, detail: String)
   /// There is no room left on the disk.
   case diskFull(path: String)
   /// The disk does not take or give what it should.
@@ -61,17 +61,17 @@ extension LedgerError {
     /// It may work later, or as soon as somebody makes room: nothing else is wrong.
     case tryAgain
     /// No trying helps: somebody has to look at the file.
-    case callSomebody
+    case needsOperator
     /// What was to be written cannot be, everything else can: take the deliveries one by one, and
     /// leave out the bad one.
-    case setAside
+    case rejectCommand
   }
 
   package var remedy: Remedy {
     switch self {
     case .diskFull, .disk, .inUse, .cannotOpen: .tryAgain
-    case .notAllowed, .unknownFruit: .setAside
-    default: .callSomebody
+    case .notAllowed, .unknownFruit: .rejectCommand
+    default: .needsOperator
     }
   }
 }
@@ -95,7 +95,7 @@ extension LedgerError: CustomStringConvertible {
     case .damaged(let path, let detail):
       "the ledger \(path) is damaged (\(detail)): put a backup in its place with juice-kiosk ledger "
         + "restore --replace, which keeps this file"
-    case .doesNotAddUp(let path, let detail):
+    case .inconsistent(let path, let detail):
       "the ledger \(path) contradicts itself: \(detail). Somebody has changed the file: put a "
         + "backup in its place with juice-kiosk ledger restore --replace, which keeps this file"
     case .diskFull(let path):

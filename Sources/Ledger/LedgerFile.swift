@@ -51,9 +51,9 @@ struct LedgerFile: Sendable {
   ///
   /// - Returns: where the other one is kept; `nil` if there was none.
   func replace(_ other: LedgerFile) throws(LedgerError) -> String? {
-    inheritRights(from: other)
+    copyPermissions(from: other)
     try sync()
-    let kept = other.exists ? try other.keepAside() : nil
+    let kept = other.exists ? try other.moveAside() : nil
     unlink(other.log)
     unlink(other.index)
     // The log must be gone on the disk before the database is another one.
@@ -64,7 +64,7 @@ struct LedgerFile: Sendable {
   }
 
   /// A second name for the file, and for its log if it has one.
-  private func keepAside() throws(LedgerError) -> String {
+  private func moveAside() throws(LedgerError) -> String {
     for number in 1... {
       let kept = LedgerFile(path: "\(path).replaced-\(number)")
       if link(path, kept.path) == 0 {
@@ -76,7 +76,7 @@ struct LedgerFile: Sendable {
     return path
   }
 
-  private func inheritRights(from other: LedgerFile) {
+  private func copyPermissions(from other: LedgerFile) {
     var status = stat()
     chmod(path, stat(other.path, &status) == 0 ? status.st_mode & 0o777 : 0o640)
   }

@@ -16,11 +16,11 @@ import Darwin
 /// the last sign of life. All of it is written in one call: a process that is killed leaves the note
 /// as it was or as it is to be, and no start takes the kiosk for one that never was alive.
 final class LedgerLock {
-  let lastAlive: Timestamp?
+  let lastHeartbeat: Timestamp?
   let acknowledged: Int?
   private let descriptor: Int32
   private let clock: SystemClock
-  private var note: Note
+  private var record: LockRecord
 
   /// - Parameter path: of the ledger; the lock lies beside it.
   init(path: String, clock: SystemClock) throws(LedgerError) {
@@ -31,52 +31,52 @@ final class LedgerLock {
       throw .cannotOpen(path: path, detail: String(cString: strerror(errno)))
     }
     let isFree = flock(descriptor, LOCK_EX | LOCK_NB) == 0
-    note = Note(readFrom: descriptor)
+    record = LockRecord(readFrom: descriptor)
     guard isFree else {
       close(descriptor)
-      throw .inUse(path: path, process: note.process)
+      throw .inUse(path: path, process: record.process)
     }
     // Less than it was: the system has been off.
-    let wasOff = note.uptime.map { clock.uptime() < $0 } ?? false
+    let wasOff = record.uptime.map { clock.uptime() < $0 } ?? false
     // guard: a clock that stood still tells nothing of an absence
-    lastAlive = wasOff && !clock.knowsTheTime ? nil : note.beaten
-    acknowledged = note.acknowledged
+    lastHeartbeat = wasOff && !clock.isWallClockReliable ? nil : record.heartbeat
+    acknowledged = record.acknowledged
     // A kiosk that dies before its first beat leaves the time as it found it.
-    note.process = Int(getpid())
-    note.write(to: descriptor)
+    record.process = Int(getpid())
+    record.write(to: descriptor)
   }
 
   /// Who holds the lock. A kiosk that starts in the very moment of the question would find it taken,
   /// and start again; to ask any other way is not portable.
-  static func occupant(of path: String) throws(LedgerError) -> KioskLedger.Occupant {
+  static func lockHolder(of path: String) throws(LedgerError) -> KioskLedger.LockHolder {
     try LedgerFile(path: path).refuseLinks()
     let descriptor = open(path + ".lock", O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
     guard descriptor >= 0 else {
-      if errno == ENOENT { return .nobody(lastAlive: nil) }
+      if errno == ENOENT { return .unlocked(lastHeartbeat: nil) }
       throw .cannotOpen(path: path, detail: String(cString: strerror(errno)))
     }
     defer { close(descriptor) }
     let isFree = flock(descriptor, LOCK_SH | LOCK_NB) == 0
     if isFree { flock(descriptor, LOCK_UN) }
-    let note = Note(readFrom: descriptor)
-    return isFree ? .nobody(lastAlive: note.beaten) : .kiosk(process: note.process)
+    let record = LockRecord(readFrom: descriptor)
+    return isFree ? .unlocked(lastHeartbeat: record.heartbeat) : .kiosk(process: record.process)
   }
 
-  func beat(at now: Timestamp) {
-    note.beaten = now
-    note.uptime = clock.uptime()
-    note.write(to: descriptor)
+  func recordHeartbeat(at now: Timestamp) {
+    record.heartbeat = now
+    record.uptime = clock.uptime()
+    record.write(to: descriptor)
   }
 
-  func noteAcknowledged(through seq: Int) {
-    note.acknowledged = seq
-    note.write(to: descriptor)
+  func recordAcknowledged(through seq: Int) {
+    record.acknowledged = seq
+    record.write(to: descriptor)
   }
 
   /// Forgets the process that was here before, so that the next one is the first.
-  func forget() {
-    (note.acknowledged, note.beaten) = (nil, nil)
-    note.write(to: descriptor)
+  func clear() {
+    (record.acknowledged, record.heartbeat) = (nil, nil)
+    record.write(to: descriptor)
   }
 
   deinit {
@@ -87,10 +87,10 @@ final class LedgerLock {
 }
 
 /// What the lock file says: four numbers, and always as many bytes.
-private struct Note {
+private struct LockRecord {
   var process: Int?
   var acknowledged: Int?
-  var beaten: Timestamp?
+  var heartbeat: Timestamp?
   /// How long the system had run by then.
   var uptime: Duration?
 
@@ -103,13 +103,13 @@ private struct Note {
       .map { Int($0) }
     process = numbers.first ?? nil
     acknowledged = numbers.count > 1 ? numbers[1] : nil
-    beaten = numbers.count > 2 ? numbers[2].map { Timestamp(milliseconds: Int64($0)) } : nil
+    heartbeat = numbers.count > 2 ? numbers[2].map { Timestamp(milliseconds: Int64($0)) } : nil
     uptime = numbers.count > 3 ? numbers[3].map { .seconds($0) } : nil
   }
 
   func write(to descriptor: Int32) {
     let numbers = [
-      process, acknowledged, beaten.map { Int($0.milliseconds) },
+      process, acknowledged, heartbeat.map { Int($0.milliseconds) },
       uptime.map { Int($0.components.seconds) },
     ]
     let words = numbers.map { $0.map(String.init) ?? "-" }

@@ -133,7 +133,7 @@ enum LedgerSchema {
       seq INTEGER PRIMARY KEY REFERENCES entry,   -- the order
       number INTEGER NOT NULL REFERENCES entry,   -- of the job: the order, or the decision to make it again
       state TEXT NOT NULL CHECK (state = 'queued' OR state = 'sent' OR state = 'started'
-        OR state = 'missing' OR state = 'asked'),
+        OR state = 'lost' OR state = 'needs_decision'),
       topic TEXT,                                 -- how the sender has asked for its answers
       correlation BLOB
     ) STRICT;

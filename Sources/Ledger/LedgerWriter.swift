@@ -88,7 +88,7 @@ final class LedgerWriter {
       if let confirmed = transaction.confirmed {
         try setConfirmed.bind(1, confirmed)
         try setConfirmed.run(on: database)
-        try forgetReplies(through: confirmed, on: database)
+        try deleteReplies(through: confirmed, on: database)
       }
       if let uplinked = transaction.uplinked {
         try setUplinked.bind(1, uplinked)
@@ -130,7 +130,7 @@ final class LedgerWriter {
       return
     }
     try moveCheckpoint(on: database)
-    try forgetReplies(through: last - Self.unconfirmed, on: database)
+    try deleteReplies(through: last - Self.unconfirmed, on: database)
   }
 
   private func add(_ record: LedgerTransaction.Record, on database: Database) throws {
@@ -154,9 +154,9 @@ final class LedgerWriter {
       (machine, job) = (end.machine, end.job)
     case .failed(let end, let reason, let amounts), .returned(let end, let reason, let amounts):
       (machine, job, why, changes) = (end.machine, end.job, reason, amounts)
-    case .decided(let verdict, let order, let amounts):
+    case .decided(let choice, let order, let amounts):
       job = order
-      if verdict == .again { used = amounts }
+      if choice == .again { used = amounts }
     case .service: break
     case .opened(let amounts):
       changes = amounts
@@ -211,7 +211,7 @@ final class LedgerWriter {
     try setJob.run(on: database)
   }
 
-  private func forgetReplies(through seq: Int, on database: Database) throws {
+  private func deleteReplies(through seq: Int, on database: Database) throws {
     guard lastReply > 0 else { return }
     try removeReplies.bind(1, seq)
     try removeReplies.run(on: database)
@@ -244,10 +244,10 @@ final class LedgerWriter {
       lastKept = number
     }
     // guard: the fingerprints are bounded
-    let forgotten = deliveries - Fingerprint.kept
-    try pruneDeliveries.bind(1, forgotten)
+    let deleted = deliveries - Fingerprint.kept
+    try pruneDeliveries.bind(1, deleted)
     try pruneDeliveries.run(on: database)
-    if lastKept <= forgotten { lastKept = 0 }
+    if lastKept <= deleted { lastKept = 0 }
     try setDeliveries.bind(1, deliveries)
     try setDeliveries.run(on: database)
   }

@@ -12,10 +12,10 @@ package struct SystemClock: Sendable {
   package var uptime: @Sendable () -> Duration
   /// The time went on while the system was off, or has been set since. A Raspberry Pi goes on from when
   /// it was shut down until the network tells it the time.
-  package var knowsTheTime: Bool
+  package var isWallClockReliable: Bool
 
-  package init(knowsTheTime: Bool, uptime: @escaping @Sendable () -> Duration) {
-    self.knowsTheTime = knowsTheTime
+  package init(isWallClockReliable: Bool, uptime: @escaping @Sendable () -> Duration) {
+    self.isWallClockReliable = isWallClockReliable
     self.uptime = uptime
   }
 
@@ -23,14 +23,14 @@ package struct SystemClock: Sendable {
   package static var current: SystemClock {
     #if os(Linux)
     // A clock with a battery, or what systemd-timesyncd.service(8) makes once it has set the time.
-    let knowsTheTime = ["/sys/class/rtc/rtc0", "/run/systemd/timesync/synchronized"]
+    let isWallClockReliable = ["/sys/class/rtc/rtc0", "/run/systemd/timesync/synchronized"]
       .contains { (path: String) in access(path, F_OK) == 0 }
     let clock = CLOCK_BOOTTIME
     #else
-    let knowsTheTime = true
+    let isWallClockReliable = true
     let clock = CLOCK_MONOTONIC
     #endif
-    return SystemClock(knowsTheTime: knowsTheTime) {
+    return SystemClock(isWallClockReliable: isWallClockReliable) {
       var time = timespec()
       clock_gettime(clock, &time)
       return .seconds(Int64(time.tv_sec)) + .nanoseconds(Int64(time.tv_nsec))

@@ -53,7 +53,7 @@ package protocol BrokerClient: Actor {
   /// - Returns: whether the network has all acknowledgements of the batch. It has none of a batch
   ///   whose connection is gone.
   @discardableResult
-  func settle() -> Bool
+  func acknowledge() -> Bool
 
   /// Forgets the batch in hand, unacknowledged, and drops the connection as a crash would: the will
   /// is published, and the broker delivers the batch again on the next connection, which is
@@ -84,7 +84,7 @@ package enum BrokerEvent: Sendable, Equatable {
   /// Without a connection nobody is asked, and the next connect shows.
   case updated(refusal: BrokerError?)
   /// The broker did not take what was published to these topics, and nobody will hear it; it counts as
-  /// confirmed. By topic, with the reason; `Session.mostRefusals` at most. MQTT 3.1.1 has no word for it.
+  /// confirmed. By topic, with the reason; `Session.maximumRefusals` at most. MQTT 3.1.1 has no word for it.
   case refused([String: String])
   /// There is no connection; the next attempt follows by itself. Sent once for each outage and each
   /// new reason, not for each failed attempt.

@@ -36,7 +36,7 @@ package struct MessageLimits: Sendable, Equatable {
   }
 
   /// The message without what is too large: topic and payload are cut off, the others left out.
-  package func cut(_ message: Message) -> Message {
+  package func truncated(_ message: Message) -> Message {
     var message = message
     message.topic = String(decoding: message.topic.utf8.prefix(topic), as: UTF8.self)
     message.payload = Array(message.payload.prefix(payload))

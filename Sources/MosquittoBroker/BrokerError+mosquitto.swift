@@ -8,12 +8,12 @@ extension BrokerError {
     "the broker closed it; if it does so again and again, another client has the same client id")
 
   /// A CONNACK that refuses (3.1.1: 3.2.2.3; MQTT 5: 3.2.2.2).
-  init(refusal: Inbox.Greeting, _ version: MosquittoClient.Configuration.ProtocolVersion) {
+  init(refusal: Inbox.ConnectAck, _ version: MosquittoClient.Configuration.ProtocolVersion) {
     let code = version == .v5 || refusal.code > 5 ? refusal.code : 0
     let known =
       code == 0
       ? mosquitto_connack_string(refusal.code).map { String(cString: $0) } ?? ""
-      : Self.words(for: refusal.code)
+      : Self.text(for: refusal.code)
     let detail = Self.tidy(known, refusal.reason)
     self =
       switch (code, refusal.code) {
@@ -32,12 +32,12 @@ extension BrokerError {
     if code == MQTT_RC_SESSION_TAKEN_OVER.rawValue {
       self = .sessionTakenOver
     } else {
-      self = .connectionLost("the broker ended it: \(Self.tidy(Self.words(for: code), reason))")
+      self = .connectionLost("the broker ended it: \(Self.tidy(Self.text(for: code), reason))")
     }
   }
 
   /// What libmosquitto logged when TLS failed, without what only it needs to know.
-  init(tlsComplaints lines: [String]) {
+  init(tlsErrors lines: [String]) {
     var details: [String] = []
     for line in lines {
       // "OpenSSL Error[0]: error:0A000086:SSL routines::certificate verify failed"
@@ -53,7 +53,7 @@ extension BrokerError {
   }
 
   /// Of a reason code of MQTT 5.
-  static func words(for code: Int32) -> String {
+  static func text(for code: Int32) -> String {
     mosquitto_reason_string(code).map { String(cString: $0) } ?? "code \(code)"
   }
 

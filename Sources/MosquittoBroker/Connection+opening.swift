@@ -60,7 +60,7 @@ extension Connection {
     case MOSQ_ERR_EAI.code:
       throw .unreachable("\(address): \(String(cString: gai_strerror(error)))")
     case MOSQ_ERR_ERRNO.code: throw .unreachable("\(address): \(systemError(error))")
-    case MOSQ_ERR_TLS.code: throw BrokerError(tlsComplaints: inbox.complaints)
+    case MOSQ_ERR_TLS.code: throw BrokerError(tlsErrors: inbox.tlsErrors)
     default: throw .unreachable("\(address): \(String(cString: mosquitto_strerror(code)))")
     }
   }

@@ -28,7 +28,7 @@ final class Connection: @unchecked Sendable {
   let usesTLS: Bool
   let keepAlive: UInt16
   /// The broker has accepted the connection.
-  private(set) var isGreeted = false
+  private(set) var hasConnectAck = false
   /// The numbers of the SUBSCRIBEs that are not answered yet, by packet id.
   var subscriptions: [Int32: Int] = [:]
   var nextMisc: ContinuousClock.Instant
@@ -53,7 +53,7 @@ final class Connection: @unchecked Sendable {
     usesTLS = configuration.tls != nil
     keepAlive = max(options.keepAlive, 5)
     nextMisc = .now + .seconds(1)
-    inbox.listen(to: handle)
+    inbox.installCallbacks(on: handle)
     try configure(configuration, options)
     try open(configuration, address, options)
   }
@@ -69,7 +69,7 @@ final class Connection: @unchecked Sendable {
 
   /// Until the CONNECT is out TLS waits for the broker, never for room: to ask whether the socket
   /// takes more would answer yes at once, again and again.
-  var waitsForRoom: Bool { wantsWrite && (!usesTLS || isGreeted) }
+  var waitsForSocketSpace: Bool { wantsWrite && (!usesTLS || hasConnectAck) }
 
   /// Reads until the socket is empty, the batch is full or the greeting is in.
   func read(upTo limit: Int) throws(BrokerError) {
@@ -81,21 +81,21 @@ final class Connection: @unchecked Sendable {
       let code = mosquitto_loop_read(handle, 1)
       let isEmpty = errno == EAGAIN || errno == EWOULDBLOCK
       try check(code)
-      if let greeting = inbox.greeting, !isGreeted {
-        isGreeted = greeting.code == 0
-        hasMore = isGreeted
+      if let connectAck = inbox.connectAck, !hasConnectAck {
+        hasConnectAck = connectAck.code == 0
+        hasMore = hasConnectAck
         return
       }
       // EAGAIN alone proves nothing: the library writes a byte for each packet that it queues into a
       // socket pair nobody reads here, and that fills up (`packet__queue`).
-      if inbox.count == before, isEmpty || !isGreeted { return }
+      if inbox.count == before, isEmpty || !hasConnectAck { return }
     } while inbox.deliveries.count < limit && inbox.bytes < Self.batchBytes
     hasMore = true
   }
 
   /// Writes what is queued, as far as the socket takes it.
   func write() throws(BrokerError) {
-    let corks = isGreeted && !usesTLS
+    let corks = hasConnectAck && !usesTLS
     if corks { cork(1) }
     let code = mosquitto_loop_write(handle, 1)
     let error = errno
@@ -109,7 +109,7 @@ final class Connection: @unchecked Sendable {
   /// to send, and libmosquitto would end after the keep-alive time what the session may still wait for.
   func misc(at now: ContinuousClock.Instant) throws(BrokerError) {
     nextMisc = now + .seconds(1)
-    if isGreeted { try check(mosquitto_loop_misc(handle)) }
+    if hasConnectAck { try check(mosquitto_loop_misc(handle)) }
   }
 
   /// Sends the DISCONNECT (3.14), without acknowledging what is in hand.
@@ -119,9 +119,10 @@ final class Connection: @unchecked Sendable {
   /// the two bytes go straight to the socket, except with TLS or behind half a packet.
   ///
   /// - Returns: whether the broker's end of the connection will tell that it has understood.
-  func leave(acknowledging: Bool) -> Bool {
+  func disconnect(acknowledging: Bool) -> Bool {
     if !usesTLS, !isMidWrite, !(acknowledging && wantsWrite), let socket {
-      return Self.farewell.withUnsafeBytes { send(socket, $0.baseAddress, $0.count, 0) } == 2
+      return Self.disconnectPacket.withUnsafeBytes { send(socket, $0.baseAddress, $0.count, 0) }
+        == 2
     }
     if acknowledging {
       mosquitto_disconnect(handle)
@@ -130,7 +131,7 @@ final class Connection: @unchecked Sendable {
     return false
   }
 
-  private static let farewell: [UInt8] = [0xE0, 0]
+  private static let disconnectPacket: [UInt8] = [0xE0, 0]
 
   /// Sends TCP's own acknowledgement now, not 40 ms later. A broker that leaves Nagle's algorithm on,
   /// as mosquitto does unless `set_tcp_nodelay` is set, holds back the next order until it comes: one
@@ -157,13 +158,15 @@ final class Connection: @unchecked Sendable {
   private func check(_ code: Int32) throws(BrokerError) {
     let error = errno
     guard code != MOSQ_ERR_SUCCESS.code || socket == nil else { return }
-    if let greeting = inbox.greeting, greeting.code != 0 { return }
-    if let farewell = inbox.farewell, farewell.code >= MQTT_RC_UNSPECIFIED.rawValue {
-      throw BrokerError(disconnect: farewell.code, reason: farewell.reason)
+    if let connectAck = inbox.connectAck, connectAck.code != 0 { return }
+    if let disconnectReason = inbox.disconnectReason,
+      disconnectReason.code >= MQTT_RC_UNSPECIFIED.rawValue
+    {
+      throw BrokerError(disconnect: disconnectReason.code, reason: disconnectReason.reason)
     }
     // EPROTO is what `net__handle_ssl` makes of every failure.
-    if usesTLS, !isGreeted, !inbox.complaints.isEmpty || error == EPROTO {
-      throw BrokerError(tlsComplaints: inbox.complaints)
+    if usesTLS, !hasConnectAck, !inbox.tlsErrors.isEmpty || error == EPROTO {
+      throw BrokerError(tlsErrors: inbox.tlsErrors)
     }
     switch code {
     case MOSQ_ERR_SUCCESS.code, MOSQ_ERR_CONN_LOST.code, MOSQ_ERR_NO_CONN.code:

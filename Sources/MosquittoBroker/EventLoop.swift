@@ -58,12 +58,12 @@ final class EventLoop: SerialExecutor, TaskExecutor {
   }
 
   /// Starts the thread. It ends when a turn returns `nil`.
-  func start(_ turn: @escaping @Sendable (Readiness) -> Interest?) {
+  func start(_ iteration: @escaping @Sendable (Readiness) -> Interest?) {
     startThread { [self] in
       thread.store(Self.currentThread, ordering: .relaxed)
       var ready = Readiness()
       runJobs()
-      while let interest = turn(ready) {
+      while let interest = iteration(ready) {
         ready = wait(for: interest)
         runJobs()
       }

@@ -14,14 +14,14 @@ import Glibc
 /// The callbacks only copy: one that called back into the actor would trap on exclusivity, and the
 /// library holds locks while it calls (`callback_mutex`, `log_callback_mutex`).
 final class Inbox {
-  struct Greeting {
+  struct ConnectAck {
     let code: Int32
     let resumesSession: Bool
     let reason: String?
     let limits: BrokerLimits
   }
 
-  var greeting: Greeting?
+  var connectAck: ConnectAck?
   /// Of each SUBSCRIBE that was answered, its packet id and the QoS granted to each filter, or 128 and
   /// more for a refusal (3.9.3).
   var granted: [(packetID: Int32, levels: [Int32])] = []
@@ -33,9 +33,9 @@ final class Inbox {
   /// By packet id, why the broker did not take a message (3.4.2.1).
   var refusals: [Int32: Int32] = [:]
   /// The broker's reason for a DISCONNECT (MQTT 5), or libmosquitto's own for the connection's end.
-  var farewell: (code: Int32, reason: String?)?
+  var disconnectReason: (code: Int32, reason: String?)?
   /// Lines that libmosquitto logged as errors: the only place where it tells why TLS failed.
-  var complaints: [String] = []
+  var tlsErrors: [String] = []
   private let publishLine: String
   private let limits: MessageLimits
   private var isDuplicate = false
@@ -48,7 +48,7 @@ final class Inbox {
 
   /// How many packets have told something. PINGRESP alone does not.
   var count: Int {
-    deliveries.count + published.count + (greeting == nil ? 0 : 1) + granted.count
+    deliveries.count + published.count + (connectAck == nil ? 0 : 1) + granted.count
   }
 
   /// Hands over the deliveries and keeps nothing of them.
@@ -58,9 +58,9 @@ final class Inbox {
   }
 
   /// Hands over the answer to the CONNECT.
-  func takeGreeting() -> Greeting? {
-    defer { greeting = nil }
-    return greeting
+  func takeConnectAck() -> ConnectAck? {
+    defer { connectAck = nil }
+    return connectAck
   }
 
   /// Hands over the answers to each SUBSCRIBE.
@@ -70,7 +70,7 @@ final class Inbox {
     return granted
   }
 
-  func listen(to handle: OpaquePointer) {
+  func installCallbacks(on handle: OpaquePointer) {
     mosquitto_user_data_set(handle, Unmanaged.passUnretained(self).toOpaque())
     mosquitto_log_callback_set(handle) { _, inbox, level, line in
       guard let line else { return }
@@ -79,7 +79,7 @@ final class Inbox {
     mosquitto_connect_v5_callback_set(handle) { handle, inbox, code, flags, properties in
       let inbox = Inbox.of(inbox)
       inbox.isResumed = flags & 1 != 0
-      inbox.greeting = Greeting(
+      inbox.connectAck = ConnectAck(
         code: code, resumesSession: inbox.isResumed,
         reason: ReceivedProperties.text(properties, MQTT_PROP_REASON_STRING),
         limits: BrokerLimits(properties))
@@ -97,7 +97,7 @@ final class Inbox {
       if code >= MQTT_RC_UNSPECIFIED.rawValue { inbox.refusals[packetID] = code }
     }
     mosquitto_disconnect_v5_callback_set(handle) { _, inbox, code, properties in
-      Inbox.of(inbox).farewell = (
+      Inbox.of(inbox).disconnectReason = (
         code, ReceivedProperties.text(properties, MQTT_PROP_REASON_STRING)
       )
     }
@@ -136,7 +136,7 @@ final class Inbox {
       responseTopic: responseTopic, correlationData: correlationData)
     deliveries.append(
       Delivery(
-        message: excess == nil ? copy : limits.cut(copy),
+        message: excess == nil ? copy : limits.truncated(copy),
         packetID: UInt16(truncatingIfNeeded: message.mid),
         isRedelivery: isDuplicate && isResumed, excess: excess))
     isDuplicate = false
@@ -144,7 +144,7 @@ final class Inbox {
 
   private func logged(_ level: Int32, _ line: UnsafePointer<CChar>) {
     if level == MOSQ_LOG_ERR {
-      complaints.append(String(cString: line))
+      tlsErrors.append(String(cString: line))
     } else if level == MOSQ_LOG_DEBUG, isResumed {
       // `mosquitto_message` has no DUP; a line logged before the callback has it, and nothing of a
       // sender's comes first in it. A line for the PUBACK comes between (lib/handle_publish.c).

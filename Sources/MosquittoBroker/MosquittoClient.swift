@@ -33,7 +33,7 @@ package actor MosquittoClient: BrokerClient {
   var link = Link.none
   var waiter: (wait: Wait, continuation: CheckedContinuation<BrokerEvent?, Never>)?
   /// Callers of `disconnect`.
-  var leavers: [CheckedContinuation<Void, Never>] = []
+  var disconnectContinuations: [CheckedContinuation<Void, Never>] = []
   /// From which the session counts. `ContinuousClock` is CLOCK_BOOTTIME on Linux.
   private var origin = Instant.now
 
@@ -43,11 +43,11 @@ package actor MosquittoClient: BrokerClient {
     session = Session(
       broker: configuration.addresses.map(\.host).joined(separator: ", "),
       connectTimeout: configuration.connectTimeout,
-      delays: configuration.reconnectDelays, chance: { Double.random(in: 0...1) })
+      delays: configuration.reconnectDelays, random: { Double.random(in: 0...1) })
     // Weak, so that the thread ends with the last reference to the broker.
     loop.start { [weak self] ready in
       guard let self else { return nil }
-      return self.assumeIsolated { $0.turn(ready) }
+      return self.assumeIsolated { $0.runIteration(ready) }
     }
   }
 
@@ -77,20 +77,22 @@ package actor MosquittoClient: BrokerClient {
   }
 
   package func nextEvent(timeout: Duration?) async -> BrokerEvent? {
-    if let event = session.answer(isCancelled: Task.isCancelled, isDue: false) { return event }
+    if let event = session.eventForWaiter(isCancelled: Task.isCancelled, isDue: false) {
+      return event
+    }
     // A turn sees the waiter, its cancellation and its deadline: none needs a task of its own.
     let wait = Wait(until: timeout.map { .now + $0 })
     return await withTaskCancellationHandler {
       // A task that is resumed goes to its own executor first and to the actor's from there. Its own
       // would be the global one: two changes of threads for each event.
-      await withTaskExecutorPreference(loop) { await resumption(of: wait) }
+      await withTaskExecutorPreference(loop) { await event(for: wait) }
     } onCancel: {
       wait.isCancelled.store(true, ordering: .relaxed)
       loop.wake()
     }
   }
 
-  private func resumption(of wait: Wait) async -> BrokerEvent? {
+  private func event(for wait: Wait) async -> BrokerEvent? {
     await withCheckedContinuation { continuation in
       waiter?.continuation.resume(returning: nil)
       waiter = (wait, continuation)
@@ -130,8 +132,8 @@ package actor MosquittoClient: BrokerClient {
   package var confirmed: UInt64 { session.confirmed }
 
   @discardableResult
-  package func settle() -> Bool {
-    guard session.settle(), case .open(let connection) = link else { return false }
+  package func acknowledge() -> Bool {
+    guard session.acknowledge(), case .open(let connection) = link else { return false }
     do throws(BrokerError) {
       if connection.wantsWrite { try connection.write() }
       return session.acknowledges && !connection.wantsWrite
@@ -145,7 +147,7 @@ package actor MosquittoClient: BrokerClient {
 
   package func disconnect(grace: Duration) async {
     await withCheckedContinuation { caller in
-      leavers.append(caller)
+      disconnectContinuations.append(caller)
       perform(session.disconnect(grace: grace, isWritten: isWritten, at: time()))
     }
   }
@@ -173,13 +175,13 @@ extension MosquittoClient {
         retainAsPublished: retainAsPublished && configuration.protocolVersion == .v5)
     case (.unsubscribe(let filters), .open(let connection)):
       connection.unsubscribe(from: filters)
-    case (.leave(let acknowledging), .open(let connection)):
-      if !connection.leave(acknowledging: acknowledging) { perform(session.closed()) }
+    case (.disconnect(let acknowledging), .open(let connection)):
+      if !connection.disconnect(acknowledging: acknowledging) { perform(session.closed()) }
     case (.drop, _): drop()
     case (.end, _):
-      for caller in leavers { caller.resume() }
-      leavers = []
-    case (.subscribe, _), (.unsubscribe, _), (.leave, _): break
+      for caller in disconnectContinuations { caller.resume() }
+      disconnectContinuations = []
+    case (.subscribe, _), (.unsubscribe, _), (.disconnect, _): break
     }
   }
 

@@ -3,9 +3,9 @@ package struct DatabaseError: Error, Hashable, Sendable {
   /// What is to be done about it.
   package enum Remedy {
     /// Time, or somebody who makes room or brings the server back, helps.
-    case tryAgain
+    case retry
     /// Something in the batch can never be stored, whatever the server does.
-    case setAside
+    case quarantine
   }
 
   /// The SQLSTATE (PostgreSQL, appendix A); empty if the server has not said anything.
@@ -20,8 +20,8 @@ package struct DatabaseError: Error, Hashable, Sendable {
   package var remedy: Remedy {
     switch state.prefix(2) {
     // Data exception, integrity constraint violation, program limit exceeded.
-    case "22", "23", "54": .setAside
-    default: .tryAgain
+    case "22", "23", "54": .quarantine
+    default: .retry
     }
   }
 }

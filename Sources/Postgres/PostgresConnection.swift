@@ -13,7 +13,7 @@ import Glibc
 /// It blocks, but never for ever: a server that is silent for too long counts as lost. After an error
 /// without a state the connection is of no use any more.
 package final class PostgresConnection {
-  package struct Answer {
+  package struct Response {
     /// The columns of each row as text.
     package var rows: [[String?]] = []
     /// How many rows the statement has changed.
@@ -21,20 +21,20 @@ package final class PostgresConnection {
   }
 
   private let connection: OpaquePointer
-  private let patience: Duration
+  private let timeout: Duration
 
   /// - Parameters:
   ///   - text: a connection string of libpq.
   ///   - name: of the program, for the server's own lists.
-  ///   - patience: with a server that says nothing; for a connection, ten seconds of it at most.
+  ///   - timeout: with a server that says nothing; for a connection, ten seconds of it at most.
   package init(
     _ text: String, password: String? = nil, name: String = "juice-archive",
-    patience: Duration = .seconds(60)
+    timeout: Duration = .seconds(60)
   ) throws(DatabaseError) {
     // What the connection string says goes before what stands above it.
     var settings = [
       ("fallback_application_name", name), ("client_encoding", "UTF8"),
-      ("connect_timeout", "\(min(10, max(2, patience.components.seconds)))"),
+      ("connect_timeout", "\(min(10, max(2, timeout.components.seconds)))"),
       ("tcp_user_timeout", "30000"), ("keepalives_idle", "10"),
       ("keepalives_interval", "5"), ("keepalives_count", "3"), ("dbname", text),
     ]
@@ -46,9 +46,9 @@ package final class PostgresConnection {
       keywords.map { UnsafePointer($0) } + [nil], values.map { UnsafePointer($0) } + [nil], 1)
     guard let made else { throw DatabaseError("no memory for a connection") }
     connection = made
-    self.patience = patience
+    self.timeout = timeout
     guard PQstatus(connection) == CONNECTION_OK, PQsetnonblocking(connection, 1) == 0 else {
-      throw lost
+      throw connectionError
     }
   }
 
@@ -58,40 +58,40 @@ package final class PostgresConnection {
   ///
   /// - Returns: what the last one has answered.
   @discardableResult
-  package func run(_ sql: String, _ values: [String?] = []) throws(DatabaseError) -> Answer {
+  package func run(_ sql: String, _ values: [String?] = []) throws(DatabaseError) -> Response {
     if values.isEmpty {
-      guard PQsendQuery(connection, sql) == 1 else { throw lost }
+      guard PQsendQuery(connection, sql) == 1 else { throw connectionError }
     } else {
       let copies = values.map { $0.flatMap { strdup($0) } }
       defer { for copy in copies { free(copy) } }
       let isSent = PQsendQueryParams(
         connection, sql, Int32(values.count), nil, copies.map { UnsafePointer($0) }, nil, nil, 0)
-      guard isSent == 1 else { throw lost }
+      guard isSent == 1 else { throw connectionError }
     }
-    return try answer()
+    return try readResponse()
   }
 
   /// Begins one statement. `end` waits for its answer, and nothing else can be run before.
   package func begin(_ sql: String) throws(DatabaseError) {
-    guard PQsendQuery(connection, sql) == 1 else { throw lost }
+    guard PQsendQuery(connection, sql) == 1 else { throw connectionError }
     try flush()
   }
 
   /// Whether `end` will not have to wait.
-  package func isOver() throws(DatabaseError) -> Bool {
-    guard PQconsumeInput(connection) == 1 else { throw lost }
+  package func isFinished() throws(DatabaseError) -> Bool {
+    guard PQconsumeInput(connection) == 1 else { throw connectionError }
     return PQisBusy(connection) == 0
   }
 
-  package func end() throws(DatabaseError) { _ = try answer() }
+  package func end() throws(DatabaseError) { _ = try readResponse() }
 
   /// Runs `COPY ... FROM STDIN` with rows in its text format.
   ///
   /// - Returns: how many rows there were.
   @discardableResult
   package func copy(_ sql: String, _ rows: [UInt8]) throws(DatabaseError) -> Int {
-    guard PQsendQuery(connection, sql) == 1 else { throw lost }
-    _ = try answer()
+    guard PQsendQuery(connection, sql) == 1 else { throw connectionError }
+    _ = try readResponse()
     var rest = rows[...]
     while !rest.isEmpty {
       let piece = rest.prefix(1 << 16)
@@ -99,16 +99,20 @@ package final class PostgresConnection {
         PQputCopyData(
           connection, piece.baseAddress?.assumingMemoryBound(to: CChar.self), Int32(piece.count))
       }
-      if taken == 1 { rest = rest.dropFirst(piece.count) } else if taken < 0 { throw lost }
+      if taken == 1 {
+        rest = rest.dropFirst(piece.count)
+      } else if taken < 0 {
+        throw connectionError
+      }
       try flush()
     }
     while true {
       let taken = PQputCopyEnd(connection, nil)
       if taken == 1 { break }
-      guard taken == 0 else { throw lost }
+      guard taken == 0 else { throw connectionError }
       try flush()
     }
-    return try answer().count
+    return try readResponse().count
   }
 
   /// All or nothing.
@@ -129,7 +133,9 @@ package final class PostgresConnection {
 
 extension PostgresConnection {
   /// What libpq says of the connection.
-  private var lost: DatabaseError { DatabaseError(Self.line(PQerrorMessage(connection))) }
+  private var connectionError: DatabaseError {
+    DatabaseError(Self.line(PQerrorMessage(connection)))
+  }
 
   /// libpq breaks its messages into lines.
   private static func line(_ message: UnsafePointer<CChar>?) -> String {
@@ -138,14 +144,14 @@ extension PostgresConnection {
   }
 
   /// Reads all that the server answers, or until it waits for the rows of a COPY.
-  private func answer() throws(DatabaseError) -> Answer {
+  private func readResponse() throws(DatabaseError) -> Response {
     try flush()
-    var answer = Answer()
+    var answer = Response()
     var failure: DatabaseError?
     while true {
       while PQisBusy(connection) == 1 {
         try wait(for: Int16(POLLIN))
-        guard PQconsumeInput(connection) == 1 else { throw lost }
+        guard PQconsumeInput(connection) == 1 else { throw connectionError }
       }
       guard let result = PQgetResult(connection) else { break }
       defer { PQclear(result) }
@@ -159,16 +165,20 @@ extension PostgresConnection {
           ?? DatabaseError(state: state ?? "", Self.line(PQresultErrorMessage(result)))
       }
     }
-    if let failure { throw PQstatus(connection) == CONNECTION_OK ? failure : lost(failure) }
+    if let failure {
+      throw PQstatus(connection) == CONNECTION_OK ? failure : connectionError(failure)
+    }
     return answer
   }
 
   /// A server that goes says why, and then the connection is gone.
-  private func lost(_ reason: DatabaseError) -> DatabaseError { DatabaseError(reason.message) }
+  private func connectionError(_ reason: DatabaseError) -> DatabaseError {
+    DatabaseError(reason.message)
+  }
 
-  private static func read(_ result: OpaquePointer) -> Answer {
+  private static func read(_ result: OpaquePointer) -> Response {
     let columns = 0..<PQnfields(result)
-    return Answer(
+    return Response(
       rows: (0..<PQntuples(result)).map { row in
         columns.map { column in
           PQgetisnull(result, row, column) == 1
@@ -182,24 +192,24 @@ extension PostgresConnection {
     while true {
       let rest = PQflush(connection)
       if rest == 0 { return }
-      guard rest == 1 else { throw lost }
+      guard rest == 1 else { throw connectionError }
       // The server may have to get rid of what it says before it reads on.
       if try wait(for: Int16(POLLIN | POLLOUT)) & Int16(POLLIN) != 0 {
-        guard PQconsumeInput(connection) == 1 else { throw lost }
+        guard PQconsumeInput(connection) == 1 else { throw connectionError }
       }
     }
   }
 
   @discardableResult
   private func wait(for events: Int16) throws(DatabaseError) -> Int16 {
-    let deadline = ContinuousClock.now + patience
+    let deadline = ContinuousClock.now + timeout
     while true {
       var socket = pollfd(fd: PQsocket(connection), events: events, revents: 0)
       let left = max(.zero, ContinuousClock.now.duration(to: deadline)) / .milliseconds(1)
       let ready = poll(&socket, 1, Int32(left))
       if ready > 0 { return socket.revents }
       if ready < 0, errno == EINTR { continue }
-      throw DatabaseError("the server has not answered for \(patience)")
+      throw DatabaseError("the server has not answered for \(timeout)")
     }
   }
 }

@@ -10,18 +10,18 @@ extension KioskConfiguration.Broker {
     }
   }
 
-  /// Pays a visit to this broker.
+  /// Probes this broker.
   ///
   /// - Throws: `Failure`: a password that cannot be read.
-  package func pay(
-    _ visit: BrokerVisit, timeout: Duration
-  ) async throws(Failure) -> Result<BrokerVisit.Report, BrokerError> {
+  package func run(
+    _ probe: BrokerProbe, timeout: Duration
+  ) async throws(Failure) -> Result<BrokerProbe.Report, BrokerError> {
     var connection: MosquittoClient.Configuration
     do throws(ConfigurationErrors) { connection = try self.connection() } catch {
       throw error.failure
     }
     connection.connectTimeout = timeout
-    do throws(BrokerError) { return .success(try await connection.pay(visit)) } catch {
+    do throws(BrokerError) { return .success(try await connection.run(probe)) } catch {
       return .failure(error)
     }
   }

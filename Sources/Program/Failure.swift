@@ -3,12 +3,12 @@ package import ConfigurationFiles
 package import MessageBroker
 
 /// An error that a command may end with.
-package protocol Ending: Error {
+package protocol ExitCodeConvertible: Error {
   var failure: Failure { get }
 }
 
 /// An end that is not success: a sentence for the person, a code for the script (sysexits.h).
-package struct Failure: Ending, CustomStringConvertible {
+package struct Failure: ExitCodeConvertible, CustomStringConvertible {
   package let status: ExitCode
   package let message: String
 
@@ -34,10 +34,10 @@ package struct Failure: Ending, CustomStringConvertible {
   package var description: String { message }
 }
 
-extension BrokerError: Ending {
+extension BrokerError: ExitCodeConvertible {
   package var failure: Failure { .unavailable("\(self)") }
 }
 
-extension ConfigurationErrors: Ending {
+extension ConfigurationErrors: ExitCodeConvertible {
   package var failure: Failure { .badConfiguration("\(self)") }
 }

@@ -33,7 +33,7 @@ package struct FolderOwner: Sendable {
       var status = stat()
       guard lstat("\(place)/\(name)", &status) == 0 else { break }
       let isLink = status.st_mode & S_IFMT == S_IFLNK
-      if status.st_uid == 0, isLink, links < Self.mostLinks {
+      if status.st_uid == 0, isLink, links < Self.maximumLinks {
         let target = Self.target(of: "\(place)/\(name)")
         if target.hasPrefix("/") { place = "" }
         names = Self.names(of: target) + names
@@ -49,14 +49,14 @@ package struct FolderOwner: Sendable {
         )
       }
       if owner == nil, status.st_uid != 0 { owner = status }
-      // A user's own link is not followed here: after `become()` it leads only where that user may go.
+      // A user's own link is not followed here: after `switchUser()` it leads only where that user may go.
       if isLink { break }
     }
     (user, group) = (owner?.st_uid ?? 0, owner?.st_gid ?? 0)
   }
 
   /// Makes a process of root's one of the owner, with the owner's groups. There is no way back.
-  package func become() throws(Failure) {
+  package func switchUser() throws(Failure) {
     guard geteuid() == 0, user != 0 else { return }
     let isDone =
       if let entry = getpwuid(user) {
@@ -78,7 +78,7 @@ package struct FolderOwner: Sendable {
   }
 
   /// As many links as Linux follows (path_resolution(7)).
-  private static let mostLinks = 40
+  private static let maximumLinks = 40
 
   private static var currentFolder: String { FileManager.default.currentDirectoryPath }
 

@@ -10,7 +10,7 @@ package struct StateFolder: Sendable {
   package init(path: String) { self.path = path }
 
   /// - Parameters:
-  ///   - name: below the folder: `troubles.json`, `rounds/a1.json`.
+  ///   - name: below the folder: `alerts.json`, `routes/a1.json`.
   ///   - limit: in bytes; a larger file is an error.
   /// - Returns: `nil` if there is no such file.
   package func read(_ name: String, upTo limit: Int) throws(StateError) -> Data? {

@@ -13,13 +13,13 @@ package import MessageBroker
 /// keep it from telling stays in the ledger, and is told when it can be.
 package actor Uplink {
   /// How it stands with the broker up there.
-  private enum Line {
+  private enum ConnectionState {
     case closed(since: Duration)
     /// The kiosk tells, and subscribes at that time to what comes down.
-    case telling(until: Duration)
+    case publishing(until: Duration)
     case subscribing
     /// It has subscribed, or is not allowed to.
-    case hearing
+    case subscribed
   }
 
   package nonisolated var unownedExecutor: UnownedSerialExecutor { broker.unownedExecutor }
@@ -27,25 +27,25 @@ package actor Uplink {
   private let settings: UplinkSettings
   private let broker: any BrokerClient
   private let ledger: KioskLedger
-  private let outbox: Outbox
-  private let menus: MenuDesk
+  private let uplinkProgress: UplinkProgress
+  private let menus: MenuMailbox
   private let clock: KioskClock
-  private let chance: @Sendable () -> Double
+  private let random: @Sendable () -> Double
   private let logger: Logger
 
-  private var line: Line
+  private var connection: ConnectionState
   /// Another one for each connection. RabbitMQ (3.10) deletes the queues of a node that has died by their
   /// names, when it notices and when that node is back: those, too, that clients have declared at another
   /// node by then. Their connections stay open, and hear nothing.
   private var clientID: String
   /// The longest wait before it subscribes, where it has lost the line before it heard.
-  private var hesitation = Duration.zero
+  private var subscribeDelay = Duration.zero
   /// When the kiosk says once more that it is there.
   private var statusAt: Duration?
-  private var dispatch: Dispatch
+  private var scheduler: UplinkScheduler
   /// What archives may ask: each question costs some looks into the ledger. More is not answered, and
   /// asked again.
-  private var questions = Allowance(perSecond: 20)
+  private var requestBucket = TokenBucket(perSecond: 20)
   /// The running number that was read last. It counts once an event shows that the broker has refused
   /// nothing up to it; see `Session.takeEvent`.
   private var confirmed: UInt64 = 0
@@ -53,44 +53,44 @@ package actor Uplink {
   private var failedAt: Duration?
 
   /// Often enough that what is new leaves soon, and that nobody notices what it costs.
-  private static let look = Duration.milliseconds(250)
+  private static let pollInterval = Duration.milliseconds(250)
   private static let healthInterval = Duration.seconds(300)
   /// Between two attempts to read a ledger that cannot be read.
-  private static let patience = Duration.seconds(10)
+  private static let retryInterval = Duration.seconds(10)
   /// The longest time for which a kiosk that tells does not hear, and where it has lost the line again and
   /// again before it heard.
-  private static let longestDeafness = Duration.seconds(60)
-  private static let longestHesitation = Duration.seconds(600)
+  private static let maximumUnsubscribedTime = Duration.seconds(60)
+  private static let maximumSubscribeDelay = Duration.seconds(600)
   /// A broker tells the will of a connection that was cut when it has heard nothing for one and a half times
   /// the keep-alive. By then the kiosk may be back, and would seem to be away.
-  private static let latestWill = Duration.seconds(30)
+  private static let maximumWillDelay = Duration.seconds(30)
 
   /// - Parameters:
   ///   - ledger: opened to be read only.
-  ///   - outbox: the one of the controller that writes the ledger.
+  ///   - uplinkProgress: the one of the controller that writes the ledger.
   ///   - menus: where somebody takes the menus that come down.
-  ///   - chance: from 0 to 1, for what is left to chance; asked each time.
+  ///   - random: from 0 to 1, for what is left to chance; asked each time.
   /// - Throws: `LedgerError` if it cannot be read.
   package init(
     settings: UplinkSettings, broker: any BrokerClient, ledger: sending KioskLedger,
-    outbox: Outbox, menus: MenuDesk, clock: KioskClock,
-    chance: @escaping @Sendable () -> Double = { .random(in: 0...1) }, logger: Logger
+    uplinkProgress: UplinkProgress, menus: MenuMailbox, clock: KioskClock,
+    random: @escaping @Sendable () -> Double = { .random(in: 0...1) }, logger: Logger
   ) throws(LedgerError) {
     self.settings = settings
     self.broker = broker
     self.ledger = ledger
-    self.outbox = outbox
+    self.uplinkProgress = uplinkProgress
     self.menus = menus
     self.clock = clock
-    self.chance = chance
+    self.random = random
     self.logger = logger
-    var limits = Dispatch.Limits()
+    var limits = UplinkScheduler.Limits()
     limits.pace = settings.pace
-    dispatch = Dispatch(cursor: try ledger.uplinked(), limits: limits)
-    line = .closed(since: clock.now().uptime)
-    clientID = Self.clientID(settings, chance)
-    outbox.delivered(through: dispatch.cursor)
-    outbox.saved(through: dispatch.cursor)
+    scheduler = UplinkScheduler(cursor: try ledger.uplinked(), limits: limits)
+    connection = .closed(since: clock.now().uptime)
+    clientID = Self.clientID(settings, random)
+    uplinkProgress.delivered(through: scheduler.cursor)
+    uplinkProgress.saved(through: scheduler.cursor)
   }
 
   /// Runs until the task is cancelled, then takes its leave within half a second.
@@ -98,21 +98,21 @@ package actor Uplink {
     await broker.connect(options)
     var wait = Duration.zero
     while !Task.isCancelled {
-      let event = await broker.nextEvent(timeout: min(wait, Self.look))
+      let event = await broker.nextEvent(timeout: min(wait, Self.pollInterval))
       await handle(event)
       // Something has been confirmed that only the next look may count.
       let seen = await broker.confirmed
       let isBehind = seen != confirmed
       confirmed = seen
-      dispatch.recorded(through: outbox.recorded)
+      scheduler.recorded(through: uplinkProgress.recorded)
       await subscribe()
-      await tellStatus()
-      await tellHealth()
-      await tellMenu()
-      wait = await proceed()
+      await publishStatus()
+      await publishHealth()
+      await publishMenuReport()
+      wait = await publishNext()
       if isBehind { wait = .zero }
     }
-    await leave()
+    await shutDown()
   }
 
   /// A session without a memory, and nothing that has to be kept for it: whoever wants something of
@@ -123,9 +123,9 @@ package actor Uplink {
     // What is too large is told, and not passed over by the broker.
     limits.packet = 4 * limits.payload
     let filters: [String] =
-      switch line {
-      case .closed, .telling: []
-      case .subscribing, .hearing: [settings.topics.replayFilter, settings.topics.desiredMenu]
+      switch connection {
+      case .closed, .publishing: []
+      case .subscribing, .subscribed: [settings.topics.replayFilter, settings.topics.desiredMenu]
       }
     var options = SessionOptions(
       clientID: clientID, subscriptions: filters.map(TopicFilter.init(unchecked:)),
@@ -134,11 +134,11 @@ package actor Uplink {
     return options
   }
 
-  private static func clientID(_ settings: UplinkSettings, _ chance: () -> Double) -> String {
-    "\(settings.clientID)-\(UInt32(chance() * Double(UInt32.max)))"
+  private static func clientID(_ settings: UplinkSettings, _ random: () -> Double) -> String {
+    "\(settings.clientID)-\(UInt32(random() * Double(UInt32.max)))"
   }
 
-  private var isOpen: Bool { if case .closed = line { false } else { true } }
+  private var isOpen: Bool { if case .closed = connection { false } else { true } }
 
   private var now: Duration { clock.now().uptime }
 
@@ -146,13 +146,14 @@ package actor Uplink {
   /// let a client in, and what comes down is said again. So of a thousand that come back at once, all can
   /// tell before most can hear, and the broker has time for those that tell.
   private var subscribesAt: Duration {
-    guard case .closed(let since) = line else { return now }
-    return now + max(min((now - since) * 16, Self.longestDeafness), hesitation) * chance()
+    guard case .closed(let since) = connection else { return now }
+    return now + max(min((now - since) * 16, Self.maximumUnsubscribedTime), subscribeDelay)
+      * random()
   }
 
   private func subscribe() async {
-    guard case .telling(let until) = line, now >= until else { return }
-    line = .subscribing
+    guard case .publishing(let until) = connection, now >= until else { return }
+    connection = .subscribing
     await broker.update(options)
   }
 
@@ -161,47 +162,48 @@ package actor Uplink {
   private func handle(_ event: BrokerEvent?) async {
     switch event {
     case .confirmed, nil:
-      dispatch.confirmed(through: confirmed)
-      outbox.delivered(through: dispatch.cursor)
+      scheduler.confirmed(through: confirmed)
+      uplinkProgress.delivered(through: scheduler.cursor)
     case .online:
-      line = .telling(until: subscribesAt)
-      dispatch.online()
-      statusAt = now + Self.latestWill
+      connection = .publishing(until: subscribesAt)
+      scheduler.online()
+      statusAt = now + Self.maximumWillDelay
       await publish([settings.topics.status(.online)])
-      logger.notice("the way up is open: \(dispatch.last - dispatch.cursor) entries to tell")
+      logger.notice("the way up is open: \(scheduler.last - scheduler.cursor) entries to tell")
     case .offline(let error):
       if isOpen {
         // Whoever subscribes to a broker that is too busy makes it busier.
-        if case .hearing = line {
-          hesitation = .zero
+        if case .subscribed = connection {
+          subscribeDelay = .zero
         } else {
-          hesitation = min(max(hesitation * 2, Self.longestDeafness), Self.longestHesitation)
+          subscribeDelay = min(
+            max(subscribeDelay * 2, Self.maximumUnsubscribedTime), Self.maximumSubscribeDelay)
         }
-        line = .closed(since: now)
-        clientID = Self.clientID(settings, chance)
+        connection = .closed(since: now)
+        clientID = Self.clientID(settings, random)
         await broker.update(options)
       }
-      dispatch.connectionLost()
+      scheduler.connectionLost()
       logger.warning("the way up is closed: \(error)")
     case .refused(let topics):
       for (topic, reason) in topics.sorted(by: { $0.key < $1.key }) {
         logger.warning("\(BrokerError.publishRefused(topic: topic, reason: reason))")
       }
-      if topics[settings.topics.events] != nil { dispatch.refused(at: now) }
+      if topics[settings.topics.events] != nil { scheduler.refused(at: now) }
     case .deliveries(let deliveries):
       var answers: [Message] = []
       for delivery in deliveries {
-        guard questions.available(at: now) > 0 else { continue }
-        questions.take(1)
+        guard requestBucket.available(at: now) > 0 else { continue }
+        requestBucket.take(1)
         if let answer = answer(delivery) { answers.append(answer) }
       }
       await publish(answers)
-      await broker.settle()
+      await broker.acknowledge()
     case .updated(let refusal):
-      guard case .subscribing = line else { break }
-      line = .hearing
+      guard case .subscribing = connection else { break }
+      connection = .subscribed
       if let refusal { logger.warning("nothing comes down: \(refusal)") }
-      await publish([message(menus.standing)])
+      await publish([message(menus.currentReport)])
     case .sessionBegan:
       break
     }
@@ -209,9 +211,9 @@ package actor Uplink {
 
   private func answer(_ delivery: Delivery) -> Message? {
     guard delivery.message.topic != settings.topics.desiredMenu else {
-      return hearMenu(delivery).map(message)
+      return handleMenu(delivery).map(message)
     }
-    guard let archive = settings.topics.archive(askingOn: delivery.message.topic) else {
+    guard let archive = settings.topics.archive(requestedOn: delivery.message.topic) else {
       return nil
     }
     let result = result(of: delivery, from: archive)
@@ -220,7 +222,7 @@ package actor Uplink {
   }
 
   /// - Returns: what is to be said at once.
-  private func hearMenu(_ delivery: Delivery) -> DesiredMenuReport? {
+  private func handleMenu(_ delivery: Delivery) -> DesiredMenuReport? {
     let message = delivery.message
     if let excess = delivery.excess {
       let limit = "\(DesiredMenu.maximumSize) bytes are read"
@@ -232,7 +234,7 @@ package actor Uplink {
       return nil
     }
     do throws(JSONError) {
-      menus.leave(try DesiredMenu(payload: message.payload))
+      menus.post(try DesiredMenu(payload: message.payload))
       return nil
     } catch {
       return .refused(version: nil, detail: "\(error)")
@@ -269,11 +271,11 @@ package actor Uplink {
             + "\(entries.upperBound)")
       }
       let range = request.range.clamped(to: entries)
-      return dispatch.requested(
+      return scheduler.requested(
         request.id, by: archive, epoch: request.epoch, entries: range,
         before: range.lowerBound == entries.lowerBound ? before : nil)
     } catch {
-      noteFailure(error)
+      recordFailure(error)
       return .rejected(request.id, .busy, detail: "the ledger cannot be read now")
     }
   }
@@ -283,26 +285,28 @@ package actor Uplink {
   /// Publishes a page at most.
   ///
   /// - Returns: how long there is nothing more to do.
-  private func proceed() async -> Duration {
+  private func publishNext() async -> Duration {
     if let failedAt {
-      let rest = failedAt + Self.patience - now
+      let rest = failedAt + Self.retryInterval - now
       guard rest <= .zero else { return rest }
       self.failedAt = nil
     }
     do throws(LedgerError) {
-      switch dispatch.next(at: now) {
-      case .wait(let duration): return duration ?? Self.look
+      switch scheduler.next(at: now) {
+      case .wait(let duration): return duration ?? Self.pollInterval
       case .publish(let seq, let count):
         let page = try ledger.rows(after: seq, limit: count).map(\.row.entry)
         // One that is committed and cannot be seen yet is seen at the next look.
-        guard let last = page.last else { return Self.look }
+        guard let last = page.last else { return Self.pollInterval }
         let serial = await publish(page.map(settings.topics.event))
-        dispatch.published(through: last.seq, serial: serial)
+        scheduler.published(through: last.seq, serial: serial)
       case .replay(let replay, let count):
         let page = try ledger.rows(after: replay.next - 1, limit: count).map(\.row.entry)
-        guard let last = page.last else { return Self.look }
+        guard let last = page.last else { return Self.pollInterval }
         let serial = await publish(page.map(settings.topics.event))
-        guard let done = dispatch.replayed(replay, through: last.seq, serial: serial) else { break }
+        guard let done = scheduler.replayed(replay, through: last.seq, serial: serial) else {
+          break
+        }
         await publish([
           Message(
             topic: settings.topics.replayResult(for: done.archive),
@@ -311,8 +315,8 @@ package actor Uplink {
       }
       return .zero
     } catch {
-      noteFailure(error)
-      return Self.patience
+      recordFailure(error)
+      return Self.retryInterval
     }
   }
 
@@ -327,36 +331,36 @@ package actor Uplink {
     }
   }
 
-  private func tellStatus() async {
+  private func publishStatus() async {
     guard isOpen, let statusAt, now >= statusAt else { return }
     self.statusAt = nil
     await publish([settings.topics.status(.online)])
   }
 
   /// The kiosk's own health, but seldom: thousands of kiosks tell it.
-  private func tellHealth() async {
+  private func publishHealth() async {
     guard isOpen, healthAt.map({ now - $0 >= Self.healthInterval }) ?? true,
-      let health = outbox.health
+      let health = uplinkProgress.health
     else { return }
     healthAt = now
     await publish([settings.topics.retained(settings.topics.health, health)])
   }
 
   /// Behind what the kiosk sells by, which it tells on each connection.
-  private func tellMenu() async {
-    guard case .hearing = line, let report = menus.takeReport() else { return }
+  private func publishMenuReport() async {
+    guard case .subscribed = connection, let report = menus.takeReport() else { return }
     await publish([message(report)])
   }
 
-  private func noteFailure(_ error: LedgerError) {
+  private func recordFailure(_ error: LedgerError) {
     failedAt = now
     logger.error("the way up waits, the ledger cannot be read: \(error)")
   }
 
-  private func leave() async {
+  private func shutDown() async {
     if isOpen {
-      dispatch.recorded(through: outbox.recorded)
-      _ = await proceed()
+      scheduler.recorded(through: uplinkProgress.recorded)
+      _ = await publishNext()
       await publish([settings.topics.status(.offline)])
     }
     await broker.disconnect(grace: .milliseconds(400))

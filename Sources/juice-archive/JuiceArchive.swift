@@ -19,7 +19,7 @@ struct JuiceArchive: AsyncParsableCommand {
     version: Release.version,
     subcommands: [Run.self, KioskCommands.self, FleetCommands.self])
 
-  static func main() { runToTheEnd() }
+  static func main() { runAndExit() }
 }
 
 typealias ConfigurationOptions = ConfigurationFileOptions<ArchiveConfiguration>
@@ -32,16 +32,16 @@ extension ArchiveSettings {
       root: configuration.root,
       clientID: configuration.broker.clientID, batch: configuration.batch,
       sessionExpiry: .seconds(configuration.sessionDays * 86_400),
-      patience: .seconds(configuration.patienceSeconds),
+      gapDelay: .seconds(configuration.gapDelaySeconds),
       timeZone: configuration.timeZone.identifier)
   }
 }
 
-extension DatabaseError: Ending {
+extension DatabaseError: ExitCodeConvertible {
   package var failure: Failure { .unavailable("\(self)") }
 }
 
-extension ArchiveError: Ending {
+extension ArchiveError: ExitCodeConvertible {
   package var failure: Failure {
     switch self {
     case .database(let error): error.failure
@@ -50,6 +50,6 @@ extension ArchiveError: Ending {
   }
 }
 
-extension RolloutError: Ending {
+extension RolloutError: ExitCodeConvertible {
   package var failure: Failure { .badData("\(self)") }
 }

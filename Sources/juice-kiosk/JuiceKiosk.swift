@@ -33,7 +33,7 @@ struct JuiceKiosk: AsyncParsableCommand {
       RunMachine.self, Demo.self,
     ])
 
-  static func main() { runToTheEnd() }
+  static func main() { runAndExit() }
 }
 
 typealias ConfigurationOptions = ConfigurationFileOptions<KioskConfiguration>

@@ -132,7 +132,7 @@ import Testing
     }
     let batch = EventBatch(deliveries, root: "kiosk")
     #expect(batch.rows.map { "\($0.key.ledger.kiosk) \($0.key.seq)" } == ["k1 2", "k1 3", "k2 1"])
-    #expect(batch.refusals.map(\.why) == ["the topic names no kiosk"])
+    #expect(batch.rejections.map(\.reason) == ["the topic names no kiosk"])
   }
 
   @Test func whatIsTooLargeIsNotRead() {
@@ -140,6 +140,6 @@ import Testing
       topic: "kiosk/k1/events", text: #"{"seq":1,"at":"2026-11-21T09:00:00Z","status":"open"}"#)
     let batch = EventBatch([Delivery(message: message, excess: .payload)], root: "kiosk")
     #expect(batch.rows.isEmpty)
-    #expect(batch.refusals.map(\.why) == ["its payload is too large"])
+    #expect(batch.rejections.map(\.reason) == ["its payload is too large"])
   }
 }

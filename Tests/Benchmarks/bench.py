@@ -69,11 +69,11 @@ def grow(options: argparse.Namespace, scratch: Path) -> Report:
     ledgers.mkdir(exist_ok=True)
     memory = growth.make_ledgers(ledgers, wanted, tell)
     measured = growth.measure(ledgers, wanted, tell, turns)
-    houses = growth.houses(scratch, tell, turns)
+    peripherals = growth.peripherals(scratch, tell, turns)
     found = growth.figures(measured, memory)
-    tables = [growth.ledger_table(measured), growth.house_table(houses), report.reached(found)]
+    tables = [growth.ledger_table(measured), growth.peripheral_table(peripherals), report.reached(found)]
     return {"growth": "\n\n".join(tables)}, {
-        "memory": memory, "ledgers": measured, "houses": houses, "figures": as_data(found)
+        "memory": memory, "ledgers": measured, "peripherals": peripherals, "figures": as_data(found)
     }
 
 
@@ -98,7 +98,7 @@ def main() -> None:
     kind.add_argument("--check", dest="run", action="store_const", const=check,
                       help="only that answers are right, and acknowledgements wait for the disk")
     kind.add_argument("--growth", dest="run", action="store_const", const=grow,
-                      help="the kiosk with large ledgers, menus and houses")
+                      help="the kiosk with large ledgers, menus and peripherals")
     kind.add_argument("--timeline", dest="run", action="store_const", const=go_through_one_order,
                       help="where the time of one order goes")
     kind.add_argument("--flood", dest="run", action="store_const", const=flood,

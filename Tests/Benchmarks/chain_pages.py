@@ -14,7 +14,7 @@ from dashboard import PASSWORDS, Dashboard  # noqa: E402
 from made_up_chain import disturb, fill, load  # noqa: E402
 from mosquitto import Mosquitto  # noqa: E402
 from postgres import Postgres  # noqa: E402
-from visitor import Visitor  # noqa: E402
+from web_client import WebClient  # noqa: E402
 
 PAGES = [
     "/chain", "/chain?days=28", "/chain/kiosks", "/chain/kiosks?page=100", "/chain/kiosks?q=street%20777",
@@ -38,12 +38,12 @@ def main(kiosks: int = 10_000, days: int = 56) -> None:
         dashboard.add_user("nora", "viewer", "--region", "Region 7")
         print(f"{kiosks} kiosks, {database.query('SELECT count(*) FROM juice.sales_day')} rows of sales")
         for name in ("vera", "nora"):
-            visitor = Visitor(dashboard.port).log_in(name, PASSWORDS[name])
+            web_client = WebClient(dashboard.port).log_in(name, PASSWORDS[name])
             for page in PAGES:
                 times = []
                 for _ in range(5):
                     start = time.monotonic()
-                    answer = visitor.get(page)
+                    answer = web_client.get(page)
                     times.append(1000 * (time.monotonic() - start))
                 print(f"{name:5} {page:32} {answer.status} {min(times):7.0f} {statistics.median(times):7.0f} ms")
     finally:

@@ -133,7 +133,7 @@ class LargeMenu(JuiceKiosk):
         self.kiosk.verify()
 
 
-HOUSES = {
+PERIPHERALS = {
     "one panel's connection, the built-in menu": (JuiceKiosk, {}),
     f"{JUICES} juices of {FRUITS} fruits": (LargeMenu, {"menu": JUICES}),
     f"{PANELS:,} panels": (JuiceKiosk, {"panels": PANELS, "connections": PANELS}),
@@ -141,19 +141,19 @@ HOUSES = {
 }
 
 
-def houses(folder: Path, tell: Tell, turns: int) -> list[dict]:
+def peripherals(folder: Path, tell: Tell, turns: int) -> list[dict]:
     measured = []
     for turn in range(turns):
-        for number, (name, (kind, options)) in enumerate(HOUSES.items()):
+        for number, (name, (kind, options)) in enumerate(PERIPHERALS.items()):
             tell(f"turn {turn + 1} of {turns}: {name}")
-            with running(kind, folder / f"house-{turn}-{number}") as drive:
+            with running(kind, folder / f"peripherals-{turn}-{number}") as drive:
                 for in_flight in (1, 64):
                     cell = drive.run(
                         orders=20000, seconds=3, warm_up=1000, in_flight=in_flight, **options
                     )
-                    measured.append({"turn": turn, "house": name} | cell)
+                    measured.append({"turn": turn, "peripherals": name} | cell)
                 memory = drive.contender.memory("VmHWM")
-                measured.append({"turn": turn, "house": name, "in_flight": 0, "memory": memory})
+                measured.append({"turn": turn, "peripherals": name, "in_flight": 0, "memory": memory})
             drive.check()
     return measured
 
@@ -181,12 +181,12 @@ def kept(tables: dict[str, float]) -> float:
     return sum(size for name, size in tables.items() if name not in ("answer", "delivery"))
 
 
-def house_table(measured: list[dict]) -> str:
+def peripheral_table(measured: list[dict]) -> str:
     rows = []
-    for name in HOUSES:
+    for name in PERIPHERALS:
         values = lambda in_flight, key: [
             cell[key] for cell in measured
-            if (cell["house"], cell["in_flight"]) == (name, in_flight)
+            if (cell["peripherals"], cell["in_flight"]) == (name, in_flight)
         ]
         rows.append([
             name, spread(values(1, "p50")), spread(values(64, "throughput")),
@@ -194,7 +194,7 @@ def house_table(measured: list[dict]) -> str:
             middle(values(64, "cpu_broker"), 1),
             middle([memory / 2**20 for memory in values(0, "memory")], 1),
         ])
-    return table(["house", "p50 µs, 1 in flight", "orders/s, 64 in flight", "p99 µs", "CPU µs",
+    return table(["peripherals", "p50 µs, 1 in flight", "orders/s, 64 in flight", "p99 µs", "CPU µs",
                   "broker µs", "peak MiB"], rows)
 
 

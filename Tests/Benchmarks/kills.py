@@ -9,7 +9,7 @@ from measure import running
 
 KILLS = 3
 #: Longer than it takes any of them to start again and answer what has waited.
-PATIENCE_MILLISECONDS = 4000
+TIMEOUT_MILLISECONDS = 4000
 
 
 @dataclass
@@ -26,7 +26,7 @@ class Aftermath:
 def survive(kind: type[Contender], folder: Path, orders: int) -> Aftermath:
     with running(kind, folder) as drive:
         contender = drive.contender
-        load = drive.start(orders=orders, in_flight=64, give_up=PATIENCE_MILLISECONDS)
+        load = drive.start(orders=orders, in_flight=64, give_up=TIMEOUT_MILLISECONDS)
         for kill in range(1, KILLS + 1):
             eventually(lambda: contender.last() >= orders * kill // (KILLS + 1), within=300)
             contender.kill()

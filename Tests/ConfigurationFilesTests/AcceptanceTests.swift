@@ -46,7 +46,7 @@ import Testing
     expected.stock.capacities = [
       "strawberry": 100, "banana": 100, "pineapple": 100, "kiwi": 50, "mango": 100,
     ]
-    expected.stock.lowMarks = [
+    expected.stock.lowThresholds = [
       "strawberry": 0, "banana": 0, "pineapple": 0, "kiwi": 0, "mango": 0,
     ]
     expected.orders.maximumAge = .seconds(60)
@@ -120,7 +120,7 @@ import Testing
 
   @Test func aliasesAreRead() throws {
     let stock = try parse("stock: {initial: &all {default: 7}, low: *all}").stock
-    #expect(stock.initial == stock.lowMarks)
+    #expect(stock.initial == stock.lowThresholds)
   }
 
   // MARK: The menu
@@ -218,7 +218,7 @@ import Testing
     #expect(configuration.broker.host == "a")
     #expect(configuration.broker.port == 1884)
     #expect(configuration.broker.tls?.caFile == "ca.crt")
-    #expect(configuration.stock.lowMarks.allSatisfy { $0.amount == 3 })
+    #expect(configuration.stock.lowThresholds.allSatisfy { $0.amount == 3 })
   }
 
   @Test(arguments: [

@@ -23,7 +23,7 @@ import Testing
     let yaml = """
       archive:
         {root: seoul/juice, database: host=db dbname=chain user=archive, password_file: password,
-         batch: 1000, session_days: 7, patience_seconds: 5, time_zone: Asia/Seoul}
+         batch: 1000, session_days: 7, gap_delay_seconds: 5, time_zone: Asia/Seoul}
       broker: {host: broker.local, client_id: archive-1}
       """
     let configuration = try ArchiveConfiguration.parse(
@@ -33,7 +33,7 @@ import Testing
     #expect(configuration.passwordFile == "conf/password")
     #expect(configuration.batch == 2000)
     #expect(configuration.sessionDays == 7)
-    #expect(configuration.patienceSeconds == 5)
+    #expect(configuration.gapDelaySeconds == 5)
     #expect(configuration.timeZone.identifier == "Asia/Seoul")
     #expect(configuration.broker.host == "broker.local")
     #expect(configuration.broker.clientID == "archive-1")

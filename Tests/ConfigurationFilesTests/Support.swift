@@ -29,10 +29,10 @@ func withFolder(_ body: (URL) throws -> Void) throws {
 extension KioskConfiguration {
   /// The paths of all keys that the reader asks for, without those of the menu.
   static var settings: [[String]] {
-    let reading = Reading(file: "", environment: [:])
+    let collector = DiagnosticCollector(file: "", environment: [:])
     var configuration = Self()
-    var root = Section(nil, at: .file(""), reading: reading)
+    var root = Section(nil, at: .file(""), collector: collector)
     configuration.read(&root)
-    return reading.settings
+    return collector.settings
   }
 }

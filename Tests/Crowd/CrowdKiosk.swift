@@ -17,7 +17,7 @@ final class CrowdKiosk {
   private let broker = MemoryBroker()
   private let executor: ManualExecutor
   private let topics: KioskTopics
-  private let outbox = Outbox()
+  private let uplinkProgress = UplinkProgress()
   private let controller: Controller
   private let uplink: Uplink
   private let panel: MemoryClient
@@ -34,23 +34,23 @@ final class CrowdKiosk {
     self.executor = executor
     topics = KioskTopics(root: "kiosk", kiosk: name)
     let path = "\(roster.folder)/\(id).sqlite"
-    let clock = KioskClock.system(wall: .utc)
+    let clock = KioskClock.system(wallClock: .utc)
     var log = Logger(label: id) { CrowdLog(kiosk: $0) }
     log.logLevel = .warning
     controller = try Controller(
       settings: Self.settings(topics), broker: broker.client(on: executor),
-      ledger: KioskLedger(path: path), outbox: outbox, clock: clock, logger: log)
+      ledger: KioskLedger(path: path), uplinkProgress: uplinkProgress, clock: clock, logger: log)
     log.logLevel = .notice
     uplink = try Uplink(
       settings: UplinkSettings(topics: topics, clientID: "juice-kiosk-\(id)-uplink"),
       broker: MosquittoClient(try Self.connection(kiosk, roster)),
-      ledger: KioskLedger(path: path, readOnly: true), outbox: outbox,
-      menus: MenuDesk(version: 0), clock: clock, logger: log)
+      ledger: KioskLedger(path: path, readOnly: true), uplinkProgress: uplinkProgress,
+      menus: MenuMailbox(version: 0), clock: clock, logger: log)
     panel = broker.client(on: executor)
   }
 
   /// Of its ledger: the last entry, and the one up to which every one is confirmed up there.
-  var cursors: [Int] { [outbox.recorded, outbox.unsaved(from: 0) ?? 0] }
+  var cursors: [Int] { [uplinkProgress.recorded, uplinkProgress.unsaved(from: 0) ?? 0] }
 
   func start() {
     tasks.append(
@@ -86,7 +86,7 @@ final class CrowdKiosk {
     let message = Message(topic: topic, payload: Array(payload.utf8))
     Task(executorPreference: executor) { [panel] in
       _ = try? await panel.publish([message])
-      await panel.settle()
+      await panel.acknowledge()
     }
   }
 
@@ -106,7 +106,8 @@ final class CrowdKiosk {
     initial["strawberry"] = 100
     var settings = KioskSettings(
       topics: topics,
-      stock: KioskSettings.Stock(initial: initial, capacities: all(2_000_000), lowMarks: all(5)),
+      stock: KioskSettings.Stock(
+        initial: initial, capacities: all(2_000_000), lowThresholds: all(5)),
       version: "crowd")
     settings.orders.maximumPerSecond = 0
     return settings

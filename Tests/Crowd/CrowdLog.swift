@@ -12,9 +12,9 @@ struct CrowdLog: LogHandler {
     set { metadata[key] = newValue }
   }
 
-  func log(event: LogEvent) { Said(kiosk: kiosk, text: event.message.description).tell() }
+  func log(event: LogEvent) { LogLine(kiosk: kiosk, text: event.message.description).write() }
 
-  private struct Said: Report {
+  private struct LogLine: Report {
     let at = Date().timeIntervalSince1970
     let kiosk: String
     let text: String
@@ -25,7 +25,7 @@ struct CrowdLog: LogHandler {
 protocol Report: Encodable {}
 
 extension Report {
-  func tell() {
+  func write() {
     guard var line = try? JSONEncoder().encode(self) else { return }
     line.append(UInt8(ascii: "\n"))
     // One call: lines of several threads do not mix.

@@ -37,15 +37,15 @@ struct RunCrowd: AsyncParsableCommand {
     var sold = 0
     while true {
       let now = ContinuousClock.now - start
-      switch hear() {
+      switch readInput() {
       case .end: return
       case .line: opening = opening ?? now
       case .nothing: break
       }
       for kiosk in kiosks { kiosk.advance(to: now) }
       executor.run()
-      let wanted = opening.map { (now - $0) / .seconds(1) * Double(roster.pace) } ?? 0
-      while !customers.isEmpty, Double(sold) < wanted {
+      let due = opening.map { (now - $0) / .seconds(1) * Double(roster.pace) } ?? 0
+      while !customers.isEmpty, Double(sold) < due {
         let place = Int.random(in: customers.indices, using: &chance)
         let kiosk = kiosks[customers[place]]
         let juice = Menu.standard.juices.randomElement(using: &chance)
@@ -54,12 +54,12 @@ struct RunCrowd: AsyncParsableCommand {
         sold += 1
         if kiosk.sent >= roster.orders { customers.remove(at: place) }
       }
-      progress.tell(kiosks, at: now)
+      progress.write(kiosks, at: now)
     }
   }
 
   /// Waits for as long as a turn takes.
-  private func hear() -> Input {
+  private func readInput() -> Input {
     var input = pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)
     guard poll(&input, 1, Self.turn) > 0 else { return .nothing }
     var bytes: UInt64 = 0
@@ -74,16 +74,18 @@ private struct Progress {
     let cursors: [String: [Int]]
   }
 
-  private var told: [String: [Int]] = [:]
+  private var written: [String: [Int]] = [:]
   private var next = Duration.zero
 
-  mutating func tell(_ kiosks: [CrowdKiosk], at now: Duration) {
+  mutating func write(_ kiosks: [CrowdKiosk], at now: Duration) {
     guard now >= next else { return }
     next = now + .seconds(1)
     var changed: [String: [Int]] = [:]
-    for kiosk in kiosks where told[kiosk.id] != kiosk.cursors { changed[kiosk.id] = kiosk.cursors }
-    told.merge(changed) { $1 }
-    Line(cursors: changed).tell()
+    for kiosk in kiosks where written[kiosk.id] != kiosk.cursors {
+      changed[kiosk.id] = kiosk.cursors
+    }
+    written.merge(changed) { $1 }
+    Line(cursors: changed).write()
   }
 }
 

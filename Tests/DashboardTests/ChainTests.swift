@@ -29,8 +29,8 @@ import Testing
       ChainSettings(database: "host=/nowhere dbname=juice", timeout: .seconds(2)))
     let user = try User.test("vera", .viewer)
     for _ in 0..<3 {
-      let error = await #expect(throws: ChainTrouble.self) {
-        try await archive.ask(user) { query throws(DatabaseError) in try query.knows("k1") }
+      let error = await #expect(throws: ChainError.self) {
+        try await archive.query(user) { query throws(DatabaseError) in try query.contains("k1") }
       }
       guard case .database(let reason) = error else { return #expect(Bool(false)) }
       #expect(reason.state == "")

@@ -3,8 +3,8 @@ import Testing
 @testable import Dashboard
 
 @Suite final class LoginThrottleTests {
-  /// With so many places that none of these share one.
-  private var throttle = LoginThrottle(places: 1 << 16)
+  /// With so many slots that none of these share one.
+  private var throttle = LoginThrottle(slots: 1 << 16)
   private let start = ContinuousClock.Instant.start
 
   /// - Returns: how many of `count` attempts may be made.
@@ -53,12 +53,12 @@ import Testing
     for _ in 0..<200 {
       for attempt in [stranger("minji", "192.0.2.1"), known("minji", "phone")] {
         #expect(throttle.begin(attempt, at: start) == nil)
-        throttle.takeBack(attempt)
+        throttle.revert(attempt)
       }
     }
     // It does not make up for wrong ones: whoever has an account gains nothing for guessing others'.
     #expect(tries(30) { stranger("u\($0)", "192.0.2.1") } == 30)
-    throttle.takeBack(stranger("minji", "192.0.2.1"))
+    throttle.revert(stranger("minji", "192.0.2.1"))
     #expect(tries(5) { stranger("w\($0)", "192.0.2.1") } == 1)
   }
 }

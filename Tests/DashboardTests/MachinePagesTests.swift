@@ -15,7 +15,7 @@ import Testing
     Job(job: 100 + ticket, ticket: ticket, juice: "kiwi", quantity: 1, state: state, at: time)
   }
 
-  private static func tell(
+  private static func publish(
     _ scene: Scene, _ state: MachineReport.State, reason: String? = nil,
     _ jobs: [(ticket: Int, state: JobState)] = [], ready: [Int] = []
   ) async throws {
@@ -35,11 +35,11 @@ import Testing
 
   @Test func aKioskWithoutMachinesLooksAsBefore() async throws {
     try await Scene.run { scene in
-      try await scene.comeIn("minji")
+      try await scene.authenticate("minji")
       let pages = try await [
         scene.get("/kiosks/k1").text, scene.get("/").text, scene.get("/kiosks/k1/display").text,
       ]
-      for word in ["Machines", "Waiting for a person", "Needs somebody", "Being made"] {
+      for word in ["Machines", "Waiting for a person", "Needs attention", "Being made"] {
         #expect(!pages.contains { $0.contains(word) }, "\(word)")
       }
     }
@@ -47,12 +47,12 @@ import Testing
 
   @Test func aKiosksPageShowsWhatItsMachinesDo() async throws {
     try await Scene.run { scene in
-      try await scene.comeIn("minji")
-      try await Self.tell(scene, .busy, [(42, .started), (43, .queued), (44, .queued)])
+      try await scene.authenticate("minji")
+      try await Self.publish(scene, .busy, [(42, .started), (43, .queued), (44, .queued)])
       let busy = try await scene.get("/kiosks/k1").text
       #expect(busy.contains("making juice") && busy.contains("2 waiting"))
       for ticket in 42...44 { #expect(busy.contains("<b class=\"ticket\">\(ticket)</b>")) }
-      try await Self.tell(scene, .fault, reason: "no cups")
+      try await Self.publish(scene, .fault, reason: "no cups")
       let fault = try await scene.get("/kiosks/k1").text
       #expect(fault.contains("bar: out of order") && fault.contains("no cups"))
       #expect(try await scene.get("/").text.contains("bar: out of order"))
@@ -61,11 +61,11 @@ import Testing
 
   @Test func onlyAnOperatorIsAskedAboutAJob() async throws {
     try await Scene.run { scene in
-      try await Self.tell(scene, .idle, [(42, .asked), (43, .missing)])
-      try await scene.comeIn("vera")
+      try await Self.publish(scene, .idle, [(42, .needsDecision), (43, .lost)])
+      try await scene.authenticate("vera")
       let seen = try await scene.get("/kiosks/k1").text
       #expect(seen.contains("Waiting for a person") && !seen.contains("name=\"decision\""))
-      try await scene.comeIn("minji")
+      try await scene.authenticate("minji")
       let page = try await scene.get("/kiosks/k1").text
       for button in ["poured.142", "again.142", "give_back.142", "poured.143"] {
         #expect(page.contains("value=\"\(button)\""))
@@ -75,22 +75,22 @@ import Testing
   }
 
   @Test(arguments: [
-    (JobDecision.Verdict.poured, RejectionReason?.none, "Job 142: poured."),
+    (JobDecision.Choice.poured, RejectionReason?.none, "Job 142: poured."),
     (.giveBack, nil, "Job 142: given back."), (.again, .conflict, "too little fruit"),
-    (.again, .notAsked, "somebody else has decided"),
+    (.again, .noDecisionNeeded, "somebody else has decided"),
   ])
   func aDecisionGoesOutInTheUsersName(
-    verdict: JobDecision.Verdict, reason: RejectionReason?, words: String
+    choice: JobDecision.Choice, reason: RejectionReason?, words: String
   ) async throws {
     try await Scene.run { scene in
-      try await scene.comeIn("minji")
+      try await scene.authenticate("minji")
       async let answer = scene.post(
-        "/kiosks/k1/job", "proof=\(scene.proof)&id=d1&decision=\(verdict.rawValue).142")
+        "/kiosks/k1/job", "csrf_token=\(scene.csrfToken)&id=d1&decision=\(choice.rawValue).142")
       let command = try await scene.nextCommand()
       #expect(command.topic == "kiosk/k1/job/minji")
       let request = try KioskMessages.Request(kind: .job, payload: command.payload)
       #expect(request.id == "d1" && request.sentAt == scene.now)
-      #expect(request.command == .job(JobDecision(job: 142, verdict: verdict)))
+      #expect(request.command == .job(JobDecision(job: 142, choice: choice)))
       var result = Self.answer(reason == nil ? .applied : .rejected, id: "d1")
       result.reason = reason
       try await scene.kiosk("job/minji/result", result.payload, retain: false)
@@ -100,13 +100,13 @@ import Testing
 
   @Test func aDecisionThatNobodyCanReadIsNoDecision() async throws {
     try await Scene.run { scene in
-      try await scene.comeIn("minji")
+      try await scene.authenticate("minji")
       for decision in [
         "", "poured", "poured.", "poured.x", "drunk.7", "poured.7.8",
         "poured.9223372036854775808",
       ] {
         let answer = try await scene.post(
-          "/kiosks/k1/job", "proof=\(scene.proof)&id=d1&decision=\(decision)")
+          "/kiosks/k1/job", "csrf_token=\(scene.csrfToken)&id=d1&decision=\(decision)")
         #expect(answer.status == .badRequest, "\(decision)")
       }
     }
@@ -114,10 +114,10 @@ import Testing
 
   @Test func anOrderIsFollowedUntilItIsReady() async throws {
     try await Scene.run { scene in
-      try await scene.comeIn("minji")
-      try await Self.tell(scene, .busy, [(41, .started)])
+      try await scene.authenticate("minji")
+      try await Self.publish(scene, .busy, [(41, .started)])
       async let answer = scene.post(
-        "/kiosks/k1/panel", "proof=\(scene.proof)&id=p1&juice=kiwi")
+        "/kiosks/k1/panel", "csrf_token=\(scene.csrfToken)&id=p1&juice=kiwi")
       _ = try await scene.nextCommand()
       var result = Self.answer(.accepted, id: "p1")
       (result.seq, result.ticket, result.place, result.juice) = (142, 42, 2, "kiwi")
@@ -130,26 +130,26 @@ import Testing
         let progress = try #require(kiosk.progress.first { $0.job == 142 })
         return progress.part(LocalizedName(fallback: "Kiwi juice"), .english).html.text
       }
-      try await Self.tell(scene, .busy, [(41, .started), (42, .queued)])
+      try await Self.publish(scene, .busy, [(41, .started), (42, .queued)])
       #expect(try shown().contains("1 before you."))
-      try await Self.tell(scene, .busy, [(42, .started)])
+      try await Self.publish(scene, .busy, [(42, .started)])
       #expect(try shown().contains("It is being made now."))
-      try await Self.tell(scene, .idle, [(42, .asked)])
+      try await Self.publish(scene, .idle, [(42, .needsDecision)])
       #expect(try shown().contains("Please ask us."))
-      try await Self.tell(scene, .idle)
+      try await Self.publish(scene, .idle)
       let end = JobEnd(
         job: 142, machine: "bar", order: Order(juice: "kiwi"), ticket: Ticket(day: 0, number: 42))
-      try await Self.hear(scene, .made(end), seq: 150)
+      try await Self.receive(scene, .made(end), seq: 150)
       #expect(try shown().contains("is ready. Enjoy!"))
     }
   }
 
   @Test func anOrderThatFailsSaysWhy() async throws {
     try await Scene.run { scene in
-      try await scene.comeIn("minji")
+      try await scene.authenticate("minji")
       let end = JobEnd(
         job: 7, machine: "bar", order: Order(juice: "kiwi"), ticket: Ticket(day: 0, number: 3))
-      try await Self.hear(scene, .returned(end, reason: "waited_too_long", changes: [:]), seq: 9)
+      try await Self.receive(scene, .returned(end, reason: "waited_too_long", changes: [:]), seq: 9)
       let kiosk = try #require(scene.dashboard.link.fleet["k1"])
       let part = try #require(kiosk.progress.first)
         .part(LocalizedName(fallback: "Kiwi juice"), .korean).html.text
@@ -158,7 +158,8 @@ import Testing
     }
   }
 
-  private static func hear(_ scene: Scene, _ outcome: LedgerEntry.Outcome, seq: Int) async throws {
+  private static func receive(_ scene: Scene, _ outcome: LedgerEntry.Outcome, seq: Int) async throws
+  {
     let entry = LedgerEntry(
       seq: seq, epoch: 0, at: scene.now, source: KioskLink.virtualPanel, id: nil, outcome: outcome)
     try await scene.kiosk("events", entry.payload, retain: false)
@@ -166,9 +167,9 @@ import Testing
 
   @Test func theWallHasTwoColumns() async throws {
     try await Scene.run { scene in
-      try await scene.comeIn("vera")
-      try await Self.tell(
-        scene, .busy, [(45, .asked), (46, .started), (47, .queued)], ready: [44, 43])
+      try await scene.authenticate("vera")
+      try await Self.publish(
+        scene, .busy, [(45, .needsDecision), (46, .started), (47, .queued)], ready: [44, 43])
       let wall = try await scene.get("/kiosks/k1/display").text
       let parts = wall.split(separator: "Ready</h2>")
       #expect(parts.count == 2)
@@ -182,8 +183,8 @@ import Testing
 
   @Test func aJuiceWhoseMachineIsDownIsNotOffered() async throws {
     try await Scene.run { scene in
-      try await scene.comeIn("minji")
-      try await Self.tell(scene, .offline)
+      try await scene.authenticate("minji")
+      try await Self.publish(scene, .offline)
       let panel = try await scene.get("/kiosks/k1/panel").text
       let wall = try await scene.get("/kiosks/k1/display").text
       #expect(panel.contains("machine out of order") && wall.contains("machine out of order"))
@@ -193,12 +194,12 @@ import Testing
 
   @Test func whatAMachineSaysIsNeverMarkup() async throws {
     try await Scene.run { scene in
-      try await scene.comeIn("minji")
+      try await scene.authenticate("minji")
       let evil = "<img src=x onerror=alert(1)>\"'"
-      try await Self.tell(scene, .fault, reason: evil, [(42, .asked)])
+      try await Self.publish(scene, .fault, reason: evil, [(42, .needsDecision)])
       let end = JobEnd(
         job: 7, machine: "bar", order: Order(juice: "kiwi"), ticket: Ticket(day: 0, number: 3))
-      try await Self.hear(scene, .failed(end, reason: evil, changes: [:]), seq: 9)
+      try await Self.receive(scene, .failed(end, reason: evil, changes: [:]), seq: 9)
       for path in ["/", "/kiosks/k1", "/kiosks/k1/panel", "/kiosks/k1/display"] {
         let page = try await scene.get(path).text
         #expect(!page.contains("<img src=x"), "\(path)")

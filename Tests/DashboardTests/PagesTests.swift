@@ -46,25 +46,28 @@ import Testing
 
   @Test func aSessionEndsByItself() async throws {
     try await Scene.run { scene in
-      try await scene.comeIn("minji")
-      scene.pass(Sessions.life - .seconds(1))
+      try await scene.authenticate("minji")
+      scene.advance(Sessions.lifetime - .seconds(1))
       #expect(try await scene.get("/kiosks/k1").status == .ok)
-      scene.pass(.seconds(1))
+      scene.advance(.seconds(1))
       #expect(try await scene.get("/kiosks/k1").status == .seeOther)
     }
   }
 
-  @Test func aFormWithoutProofDoesNothing() async throws {
+  @Test func aFormWithoutCSRFTokenDoesNothing() async throws {
     try await Scene.run { scene in
-      try await scene.comeIn("minji")
-      for proof in ["", "proof=", "proof=AAAA", "proof=\(Sessions().proof(for: scene.session))"] {
+      try await scene.authenticate("minji")
+      for csrfToken in [
+        "", "csrf_token=", "csrf_token=AAAA",
+        "csrf_token=\(Sessions().csrfToken(for: scene.session))",
+      ] {
         for path in ["restock", "review", "service", "panel", "job"] {
-          let body = "\(proof)&id=r1&add.kiwi=5&service=closed&juice=kiwi&decision=poured.7"
+          let body = "\(csrfToken)&id=r1&add.kiwi=5&service=closed&juice=kiwi&decision=poured.7"
           #expect(try await scene.post("/kiosks/k1/\(path)", body).status == .forbidden)
         }
-        #expect(try await scene.post("/logout", proof).status == .forbidden)
+        #expect(try await scene.post("/logout", csrfToken).status == .forbidden)
         #expect(
-          try await scene.post("/login", proof + "&name=minji&password=strawberries").status
+          try await scene.post("/login", csrfToken + "&name=minji&password=strawberries").status
             == .forbidden)
       }
     }
@@ -72,14 +75,15 @@ import Testing
 
   @Test func aViewerChangesNothing() async throws {
     try await Scene.run { scene in
-      try await scene.comeIn("vera")
+      try await scene.authenticate("vera")
       let page = try await scene.get("/kiosks/k1").text
       #expect(page.contains("Kiwi"))
       #expect(!page.contains("/kiosks/k1/review"))
       for path in ["restock", "review", "service", "panel", "job"] {
         let answer = try await scene.post(
           "/kiosks/k1/\(path)",
-          "proof=\(scene.proof)&id=r1&add.kiwi=5&service=closed&juice=kiwi&decision=poured.7")
+          "csrf_token=\(scene.csrfToken)&id=r1&add.kiwi=5&service=closed&juice=kiwi&decision=poured.7"
+        )
         #expect(answer.status == .forbidden)
       }
     }
@@ -87,9 +91,10 @@ import Testing
 
   @Test func aRestockGoesOutInTheUsersName() async throws {
     try await Scene.run { scene in
-      try await scene.comeIn("minji")
+      try await scene.authenticate("minji")
       async let answer = scene.post(
-        "/kiosks/k1/restock", "proof=\(scene.proof)&id=r1&add.kiwi=5&set.mango=3&expect.mango=10")
+        "/kiosks/k1/restock",
+        "csrf_token=\(scene.csrfToken)&id=r1&add.kiwi=5&set.mango=3&expect.mango=10")
       let command = try await scene.nextCommand()
       #expect(command.topic == "kiosk/k1/restock/minji")
       let request = try KioskMessages.Request(kind: .restock, payload: command.payload)
@@ -105,7 +110,7 @@ import Testing
     }
   }
 
-  private static func tell(_ scene: Scene, kiwi: Int) async throws {
+  private static func publish(_ scene: Scene, kiwi: Int) async throws {
     var fruits = FruitAmounts(Menu.standard.fruits.map { ($0.id, 10) })
     fruits["kiwi"] = kiwi
     try await scene.kiosk("stock", StockReport(seq: 2, at: scene.now, fruits: fruits).payload)
@@ -115,13 +120,13 @@ import Testing
 
   @Test func whatIsSoldOutLeadsToItsRestock() async throws {
     try await Scene.run { scene in
-      try await Self.tell(scene, kiwi: 0)
+      try await Self.publish(scene, kiwi: 0)
       let entry = LedgerEntry(
         seq: 7, epoch: 0, at: scene.now, source: Source(kind: .order, name: "p1"), id: nil,
         outcome: .outOfStock(
           Order(juice: "mango_kiwi"), missing: ["kiwi": 1, "mango": 2, "durian": 3]))
       try await scene.kiosk("events", entry.payload, retain: false)
-      try await scene.comeIn("minji")
+      try await scene.authenticate("minji")
       let page = try await scene.get("/kiosks/k1").text
       // In the order of the menu, without what the kiosk does not keep.
       #expect(page.contains("id=\"short-7\" href=\"/kiosks/k1?fruit=kiwi,mango\""))
@@ -138,7 +143,7 @@ import Testing
         let page = try await scene.get("/kiosks/k1?fruit=\(odd)")
         #expect(page.status == .ok && !page.text.contains("autofocus"), "\(odd)")
       }
-      try await scene.comeIn("vera")
+      try await scene.authenticate("vera")
       let seen = try await scene.get("/kiosks/k1?fruit=kiwi").text
       #expect(!seen.contains("<form method=\"post\" action=\"/kiosks"))
       #expect(!seen.contains("expect."))
@@ -147,11 +152,12 @@ import Testing
 
   @Test func aRestockWithoutAReviewExpectsWhatWasShown() async throws {
     try await Scene.run { scene in
-      try await Self.tell(scene, kiwi: 0)
-      try await scene.comeIn("minji")
+      try await Self.publish(scene, kiwi: 0)
+      try await scene.authenticate("minji")
       async let answer = scene.post(
         "/kiosks/k1/review",
-        "proof=\(scene.proof)&id=r1&do=now&add.kiwi=100&add.mango=0&expect.kiwi=0&expect.mango=10")
+        "csrf_token=\(scene.csrfToken)&id=r1&do=now&add.kiwi=100&add.mango=0&expect.kiwi=0&expect.mango=10"
+      )
       let command = try await scene.nextCommand()
       #expect(command.topic == "kiosk/k1/restock/minji")
       let request = try KioskMessages.Request(kind: .restock, payload: command.payload)
@@ -161,7 +167,7 @@ import Testing
       // Somebody else was quicker: nothing has changed, and nothing is offered that has no room.
       var result = CommandResult(status: .rejected)
       (result.id, result.reason, result.stock) = ("r1", .conflict, ["kiwi": 100])
-      try await Self.tell(scene, kiwi: 100)
+      try await Self.publish(scene, kiwi: 100)
       try await scene.kiosk("restock/minji/result", result.payload, retain: false)
       let page = try await answer.text
       #expect(page.contains("Kiwi: 0 → <strong>100</strong>"))
@@ -178,10 +184,10 @@ import Testing
   ])
   func aDoubtfulRestockIsReviewed(form: String) async throws {
     try await Scene.run { scene in
-      try await scene.comeIn("minji")
+      try await scene.authenticate("minji")
       let id = form.contains("id=") ? "" : "&id=r1"
       let answer = try await scene.post(
-        "/kiosks/k1/review", "proof=\(scene.proof)&do=now\(id)&\(form)")
+        "/kiosks/k1/review", "csrf_token=\(scene.csrfToken)&do=now\(id)&\(form)")
       #expect(answer.status == .ok && answer.text.contains("<h1>Review</h1>"))
     }
   }
@@ -189,9 +195,9 @@ import Testing
   @Test func aKioskThatIsAwayIsReviewed() async throws {
     try await Scene.run { scene in
       try await scene.kiosk("status", Array("offline".utf8))
-      try await scene.comeIn("minji")
+      try await scene.authenticate("minji")
       let page = try await scene.post(
-        "/kiosks/k1/review", "proof=\(scene.proof)&do=now&id=r1&add.kiwi=5&expect.kiwi=10"
+        "/kiosks/k1/review", "csrf_token=\(scene.csrfToken)&do=now&id=r1&add.kiwi=5&expect.kiwi=10"
       ).text
       #expect(
         page.contains("This kiosk is offline") && page.contains("name=\"add.kiwi\" value=\"5\""))
@@ -200,8 +206,8 @@ import Testing
 
   @Test func theListShowsEachFruitAndWhatIsWrong() async throws {
     try await Scene.run { scene in
-      try await Self.tell(scene, kiwi: 3)
-      try await scene.comeIn("vera")
+      try await Self.publish(scene, kiwi: 3)
+      try await scene.authenticate("vera")
       let calm = try await scene.get("/").text
       for fruit in Menu.standard.fruits {
         #expect(calm.contains("<span class=\"hidden\">\(fruit.name[.english]) </span>"))
@@ -209,16 +215,16 @@ import Testing
       // The bar, and its low mark.
       #expect(calm.contains("d=\"M0 0h30v10H0z\"/><path class=\"mark\" d=\"M50 0v10\"/>"))
       #expect(calm.contains("3<span class=\"hidden\"> / 100</span> <small>low</small>"))
-      #expect(calm.contains(">Online<") && !calm.contains("Needs somebody"))
+      #expect(calm.contains(">Online<") && !calm.contains("Needs attention"))
 
       let health = KioskHealth(
         at: Timestamp(milliseconds: scene.now.milliseconds + 420_000), uptime: 0,
         counters: .init(), memory: nil, queue: 0, service: .open, low: 0, out: 0, ledger: 1,
         diskFree: 9_000_000)
       try await scene.kiosk("service", Array("closed".utf8))
-      try await scene.hear("health", health.payload)
+      try await scene.receive("health", health.payload)
       let page = try await scene.get("/").text
-      for words in ["Clock 7 min ahead", "Disk: 9 MB free", "Closed", "Needs somebody"] {
+      for words in ["Clock 7 min ahead", "Disk: 9 MB free", "Closed", "Needs attention"] {
         #expect(page.contains(words), "\(words)")
       }
       #expect(!page.contains(">Online<"))
@@ -228,7 +234,7 @@ import Testing
   /// Kiosks with another menu each, one with more fruits than anybody looks at, one with none yet.
   @Test func otherMenusHaveTheirNamesInTheRow() throws {
     var fleet = KioskFleet(root: "kiosk")
-    func tell(_ topic: String, _ payload: [UInt8]) {
+    func publish(_ topic: String, _ payload: [UInt8]) {
       fleet.receive(
         topic: "kiosk/\(topic)", payload: payload, isRetained: true, at: Timestamp(milliseconds: 0))
     }
@@ -244,44 +250,44 @@ import Testing
         recipe: try Recipe([fruits[0].id: 1]))
       let menu = try Menu(fruits: fruits, juices: [juice])
       return (
-        MenuReport(menu: menu, capacities: amounts, lowMarks: [:]).payload,
+        MenuReport(menu: menu, capacities: amounts, lowThresholds: [:]).payload,
         StockReport(seq: 1, at: Timestamp(milliseconds: 0), fruits: amounts).payload
       )
     }
     func page() -> String {
       FleetPage(
-        fleet: fleet, trouble: nil, now: Timestamp(milliseconds: 0), language: .english
+        fleet: fleet, connectionError: nil, now: Timestamp(milliseconds: 0), language: .english
       ).liveParts.map(\.html.text).joined()
     }
-    tell("new/status", Array("online".utf8))
+    publish("new/status", Array("online".utf8))
     #expect(page().contains("id=\"row-new\""))
     for (id, count) in [("a", 10), ("b", 10)] {
       let (menu, stock) = try stock(count)
-      tell("\(id)/menu", menu)
-      tell("\(id)/stock", stock)
+      publish("\(id)/menu", menu)
+      publish("\(id)/stock", stock)
     }
     #expect(page().contains("<span>Fruit 10</span>") && !page().contains("fruit-name"))
     let (menu, stock) = try stock(100)
-    tell("b/menu", menu)
-    tell("b/stock", stock)
-    tell("b/alert/fruit77", Array("out".utf8))
+    publish("b/menu", menu)
+    publish("b/stock", stock)
+    publish("b/alert/fruit77", Array("out".utf8))
     let mixed = page()
-    #expect(mixed.contains("<span>Fruit 10</span>") && mixed.contains("class=\"shelf own\""))
+    #expect(mixed.contains("<span>Fruit 10</span>") && mixed.contains("class=\"levels own\""))
     #expect(mixed.contains("Fruit 77") && mixed.contains(">+76</span>"))
     #expect(!mixed.contains("Fruit 24<") && mixed.contains("Fruit 23<"))
   }
 
   @Test func aFullStoreIsNotOfferedMore() async throws {
     try await Scene.run { scene in
-      try await scene.comeIn("minji")
+      try await scene.authenticate("minji")
       let page = try await scene.post(
-        "/kiosks/k1/review", "proof=\(scene.proof)&do=review&add.kiwi=95&add.mango=-11"
+        "/kiosks/k1/review", "csrf_token=\(scene.csrfToken)&do=review&add.kiwi=95&add.mango=-11"
       ).text
       #expect(page.contains("Kiwi: there is room for 100."))
       #expect(page.contains("Mango: there are only 10."))
       #expect(!page.contains("/kiosks/k1/restock"))
       let filled = try await scene.post(
-        "/kiosks/k1/review", "proof=\(scene.proof)&do=fill"
+        "/kiosks/k1/review", "csrf_token=\(scene.csrfToken)&do=fill"
       ).text
       #expect(filled.contains("name=\"add.kiwi\" value=\"90\""))
     }
@@ -292,7 +298,7 @@ import Testing
       let name = LocalizedName(english: "City hall", korean: "시청", fallback: "City hall")
       let info = KioskInfo(version: "1", startedAt: scene.now, name: name, place: "1 Main Street")
       try await scene.kiosk("info", info.payload)
-      try await scene.comeIn("minji")
+      try await scene.authenticate("minji")
       let pages = ["/kiosks/k1", "/kiosks/k1/panel", "/kiosks/k1/display"]
       for path in pages {
         let page = try await scene.get(path).text
@@ -302,7 +308,7 @@ import Testing
       #expect(try await scene.get("/?q=main").text.contains(">City hall"))
       #expect(try await scene.get("/?q=harbour").text.contains("No kiosk matches."))
       let review = try await scene.post(
-        "/kiosks/k1/review", "proof=\(scene.proof)&do=review&add.kiwi=1"
+        "/kiosks/k1/review", "csrf_token=\(scene.csrfToken)&do=review&add.kiwi=1"
       ).text
       #expect(review.contains("← City hall"))
     }
@@ -318,10 +324,10 @@ import Testing
       fruits: Menu.standard.fruits,
       juices: [Juice(id: juice.id, name: juice.name, recipe: juice.recipe, price: price)])
     try await Scene.run { scene in
-      try await scene.comeIn("minji")
+      try await scene.authenticate("minji")
       #expect(try await !scene.get("/kiosks/k1").text.contains("taken today"))
       try await scene.kiosk(
-        "menu", MenuReport(menu: menu, capacities: ["kiwi": 9], lowMarks: ["kiwi": 1]).payload)
+        "menu", MenuReport(menu: menu, capacities: ["kiwi": 9], lowThresholds: ["kiwi": 1]).payload)
       let today = CivilDate(year: 2026, month: 11, day: 21)
       let sales = SalesReport(
         at: scene.now, timeZone: "GMT", today: today,
@@ -353,14 +359,14 @@ import Testing
         fruits: [Fruit(id: "kiwi", name: name)],
         juices: [Juice(id: "kiwi", name: name, recipe: Recipe(["kiwi": 1]))])
       try await scene.kiosk(
-        "menu", MenuReport(menu: menu, capacities: ["kiwi": 9], lowMarks: ["kiwi": 1]).payload)
+        "menu", MenuReport(menu: menu, capacities: ["kiwi": 9], lowThresholds: ["kiwi": 1]).payload)
       let entry = LedgerEntry(
         seq: 2, epoch: 0, at: scene.now, source: Source(kind: .order, name: evil), id: nil,
         outcome: .ready(Order(juice: "kiwi"), used: ["kiwi": 1], ticket: Ticket(day: 0, number: 1)))
       try await scene.kiosk("events", entry.payload, retain: false)
       let info = KioskInfo(version: evil, startedAt: scene.now, name: name, place: evil)
       try await scene.kiosk("info", info.payload)
-      try await scene.comeIn("minji")
+      try await scene.authenticate("minji")
       for path in [
         "/", "/?q=\(evil.percentEncoded)", "/kiosks/k1", "/kiosks/k1/panel", "/kiosks/k1/display",
       ] {
@@ -394,7 +400,7 @@ import Testing
       let answer = try await scene.logIn("minji")
       #expect(answer.status == .tooManyRequests)
       #expect(answer.headers[.retryAfter] != nil)
-      scene.pass(FailedLogins.pause)
+      scene.advance(FailedLogins.pause)
       #expect(try await scene.logIn("minji").status == .seeOther)
     }
   }
@@ -416,10 +422,10 @@ import Testing
   @Test func aBrowserThatHasLoggedInKeepsItsWayIn() async throws {
     try await Scene.run(DashboardSettings(port: 0, isBehindProxy: true)) { scene in
       let thief = try #require(try await scene.get("/login").session)
-      try await scene.comeIn("minji", from: "192.0.2.1")
-      #expect(try await scene.post("/logout", "proof=\(scene.proof)").status == .seeOther)
+      try await scene.authenticate("minji", from: "192.0.2.1")
+      #expect(try await scene.post("/logout", "csrf_token=\(scene.csrfToken)").status == .seeOther)
       let owner = scene.cookieJar
-      scene.cookieJar = [Doorkeeper.sessionCookie: thief]
+      scene.cookieJar = [SessionMiddleware.sessionCookie: thief]
       var statuses: [HTTPResponse.Status] = []
       for number in 1...120 {
         statuses.append(
@@ -431,14 +437,14 @@ import Testing
       #expect(try await scene.logIn("minji", from: "198.51.100.7").status == .tooManyRequests)
       // From anywhere, and from where a guesser is as well.
       scene.cookieJar = owner
-      try await scene.comeIn("minji", from: "203.0.113.7")
+      try await scene.authenticate("minji", from: "203.0.113.7")
       #expect(try await scene.get("/kiosks/k1").status == .ok)
     }
   }
 
   @Test func aKnownBrowserDoesNotGuessForEver() async throws {
     try await Scene.run { scene in
-      try await scene.comeIn("minji")
+      try await scene.authenticate("minji")
       for _ in 0..<10 {
         #expect(try await scene.logIn("minji", "guess").status == .unauthorized)
       }

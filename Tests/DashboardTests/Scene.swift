@@ -22,10 +22,10 @@ final class Scene: Sendable {
   private let responder: RouterResponder<PageContext>
   private let broker: MemoryClient
   private let cookies = Mutex<[String: String]>([:])
-  private let said = Mutex<Int64>(0)
+  private let publications = Mutex<Int64>(0)
   private let clock: Clock
 
-  private static let silence = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+  private static let noLogger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
 
   /// The time by which sessions end and passwords may be tried: it stands still until it is told.
   private final class Clock: Sendable {
@@ -39,11 +39,11 @@ final class Scene: Sendable {
     self.clock = clock
   }
 
-  /// - Parameter patience: how long a command waits. A test that is held up still gets the answer that
+  /// - Parameter answerTimeout: how long a command waits. A test that is held up still gets the answer that
   ///   it waits for.
   static func run(
     _ settings: DashboardSettings = DashboardSettings(port: 0),
-    patience: Duration = .seconds(600),
+    answerTimeout: Duration = .seconds(600),
     _ body: @Sendable @escaping (Scene) async throws -> Void
   ) async throws {
     try await withUserFile { users in
@@ -51,8 +51,8 @@ final class Scene: Sendable {
       try users.update { $0 = [minji.name: minji, vera.name: vera] }
       let (network, time) = (MemoryBroker(), Timestamp(milliseconds: 1_795_251_600_000))
       let link = KioskLink(
-        broker: network.client(), root: "kiosk", now: { time }, patience: patience,
-        logger: silence)
+        broker: network.client(), root: "kiosk", now: { time }, answerTimeout: answerTimeout,
+        logger: noLogger)
       let clock = Clock()
       var settings = settings
       settings.stateFolder = "\(users.path).state"
@@ -81,7 +81,7 @@ final class Scene: Sendable {
     func amounts(_ amount: Int) -> FruitAmounts { FruitAmounts(fruits.map { ($0, amount) }) }
     try await kiosk(
       "menu",
-      MenuReport(menu: .standard, capacities: amounts(100), lowMarks: amounts(5)).payload)
+      MenuReport(menu: .standard, capacities: amounts(100), lowThresholds: amounts(5)).payload)
     try await kiosk("stock", StockReport(seq: 1, at: now, fruits: amounts(10)).payload)
     try await kiosk("status", Array("online".utf8))
   }
@@ -89,12 +89,12 @@ final class Scene: Sendable {
   /// The kiosk says something, and the dashboard has heard it.
   func kiosk(_ topic: String, _ payload: [UInt8], retain: Bool = true) async throws {
     guard let signals = dashboard.link.updates.subscribe(to: .fleet) else {
-      throw Refusal.tooManyPages
+      throw RequestError.tooManyPages
     }
     // What is said last is heard last.
-    let mark = said.withLock { said in
-      said += 1
-      return Timestamp(milliseconds: now.milliseconds + said)
+    let mark = publications.withLock { publications in
+      publications += 1
+      return Timestamp(milliseconds: now.milliseconds + publications)
     }
     let health = KioskHealth(
       at: mark, uptime: 0, counters: KioskHealth.Counters(), memory: nil, queue: 0,
@@ -103,38 +103,38 @@ final class Scene: Sendable {
       Message(topic: "kiosk/k1/\(topic)", payload: payload, retain: retain),
       Message(topic: "kiosk/k1/health", payload: health.payload, retain: true),
     ])
-    await broker.settle()
-    for await _ in signals where dashboard.link.fleet["k1"]?.lastWord == mark { break }
+    await broker.acknowledge()
+    for await _ in signals where dashboard.link.fleet["k1"]?.lastMessageAt == mark { break }
   }
 
   /// The kiosk says something, and nothing after it.
-  func hear(_ topic: String, _ payload: [UInt8]) async throws {
+  func receive(_ topic: String, _ payload: [UInt8]) async throws {
     guard let signals = dashboard.link.updates.subscribe(to: .fleet) else {
-      throw Refusal.tooManyPages
+      throw RequestError.tooManyPages
     }
-    let before = dashboard.link.fleet["k1"]?.lastWord
+    let before = dashboard.link.fleet["k1"]?.lastMessageAt
     try await broker.publish([Message(topic: "kiosk/k1/\(topic)", payload: payload, retain: true)])
-    await broker.settle()
-    for await _ in signals where dashboard.link.fleet["k1"]?.lastWord != before { break }
+    await broker.acknowledge()
+    for await _ in signals where dashboard.link.fleet["k1"]?.lastMessageAt != before { break }
   }
 
   /// The next command that the kiosk gets.
   func nextCommand() async throws -> Message {
     while let event = await broker.nextEvent(timeout: nil) {
       guard case .deliveries(let deliveries) = event else { continue }
-      await broker.settle()
+      await broker.acknowledge()
       return try #require(deliveries.first).message
     }
-    throw Refusal.notFound
+    throw RequestError.notFound
   }
 
-  func pass(_ time: Duration) { clock.now.withLock { $0 += time } }
+  func advance(_ time: Duration) { clock.now.withLock { $0 += time } }
 
   // MARK: A browser
 
   var session: String {
-    get { cookies.withLock { $0[Doorkeeper.sessionCookie] ?? "" } }
-    set { cookies.withLock { $0[Doorkeeper.sessionCookie] = newValue } }
+    get { cookies.withLock { $0[SessionMiddleware.sessionCookie] ?? "" } }
+    set { cookies.withLock { $0[SessionMiddleware.sessionCookie] = newValue } }
   }
 
   /// What the browser keeps; other cookies are another browser.
@@ -144,7 +144,7 @@ final class Scene: Sendable {
   }
 
   /// What the forms of this session bring back.
-  var proof: String { dashboard.sessions.proof(for: session) }
+  var csrfToken: String { dashboard.sessions.csrfToken(for: session) }
 
   func get(_ path: String) async throws -> Answer { try await ask(.get, path, headers) }
 
@@ -161,7 +161,7 @@ final class Scene: Sendable {
       headerFields: headers + [.contentLength: "\(body.utf8.count)"])
     let request = Request(head: head, body: RequestBody(buffer: ByteBuffer(string: body)))
     let source = ApplicationRequestContextSource(
-      channel: NIOAsyncTestingChannel(), logger: Self.silence)
+      channel: NIOAsyncTestingChannel(), logger: Self.noLogger)
     let response = try await responder.respond(to: request, context: PageContext(source: source))
     let page = Answer.Page()
     try await response.body.write(page)
@@ -172,11 +172,11 @@ final class Scene: Sendable {
     _ name: String, _ password: String = "strawberries", from address: String = ""
   ) async throws -> Answer {
     try await post(
-      "/login", "proof=\(proof)&name=\(name)&password=\(password)&to=/", from: address)
+      "/login", "csrf_token=\(csrfToken)&name=\(name)&password=\(password)&to=/", from: address)
   }
 
   /// Logs in, and keeps the cookies.
-  func comeIn(_ name: String, from address: String = "") async throws {
+  func authenticate(_ name: String, from address: String = "") async throws {
     session = try await get("/login").session ?? session
     let answer = try await logIn(name, from: address)
     #expect(answer.status == .seeOther)
@@ -208,7 +208,7 @@ struct Answer: Sendable {
   var headers: HTTPFields { head.headerFields }
 
   /// The session that it gives to the browser.
-  var session: String? { cookies[Doorkeeper.sessionCookie] }
+  var session: String? { cookies[SessionMiddleware.sessionCookie] }
 
   var cookies: [String: String] {
     let pairs = headers[values: .setCookie].compactMap { cookie -> (String, String)? in

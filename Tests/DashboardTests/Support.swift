@@ -14,7 +14,7 @@ extension User {
 
 extension PasswordHash.Cost {
   /// The least that a file of users may ask for: milliseconds in a debug build.
-  static let small = Self(rounds: 1 << 10, blockSize: 1, parallelism: 1)
+  static let small = Self(iterations: 1 << 10, blockSize: 1, parallelism: 1)
 }
 
 extension ContinuousClock.Instant {

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
-from arrivals import PATIENCE, Arrivals
+from arrivals import TIMEOUT, Arrivals
 from client import Client
 from kiosk import ROOT, environment
 from mosquitto import Mosquitto
@@ -64,12 +64,12 @@ class Archive:
             for line in lines:
                 self.log.add(line.rstrip("\n"))
 
-    def wait_for_log(self, text: str, since: int = 0, within: float = PATIENCE) -> str:
+    def wait_for_log(self, text: str, since: int = 0, within: float = TIMEOUT) -> str:
         return self.log.first(lambda line: text in line, since, within)
 
     def wait(self) -> int:
         process, self.process = self.process, None
-        return process.wait(PATIENCE)
+        return process.wait(TIMEOUT)
 
     def stop(self, sign: int = signal.SIGTERM) -> int:
         self.process.send_signal(sign)
@@ -95,4 +95,4 @@ def tell(client: Client, kiosk: str, *events: dict[str, Any] | str | bytes) -> N
         for each in events
     ]
     for each in sent:
-        each.wait_for_publish(PATIENCE)
+        each.wait_for_publish(TIMEOUT)

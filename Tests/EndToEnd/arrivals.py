@@ -7,7 +7,7 @@ from typing import Callable, Generic, Iterator, TypeVar
 T = TypeVar("T")
 R = TypeVar("R")
 
-PATIENCE = 60.0
+TIMEOUT = 60.0
 
 
 class Arrivals(Generic[T]):
@@ -37,7 +37,7 @@ class Arrivals(Generic[T]):
         return sum(matches(item) for item in self.since(0))
 
     def first(
-        self, matches: Callable[[T], bool], since: int = 0, within: float = PATIENCE
+        self, matches: Callable[[T], bool], since: int = 0, within: float = TIMEOUT
     ) -> T:
         """The first that matches, from number `since` on; waits for it."""
         deadline = time.monotonic() + within
@@ -51,7 +51,7 @@ class Arrivals(Generic[T]):
                 if not self._changed.wait(deadline - time.monotonic()):
                     raise TimeoutError(f"in {within} s only {self._last(since)}")
 
-    def until(self, holds: Callable[[], R], within: float = PATIENCE) -> R:
+    def until(self, holds: Callable[[], R], within: float = TIMEOUT) -> R:
         """Asks again after each arrival, until the answer is something."""
         deadline = time.monotonic() + within
         with self._changed:
@@ -64,7 +64,7 @@ class Arrivals(Generic[T]):
         return "\n".join(str(item)[:200] for item in self._items[start:][-8:])
 
 
-def eventually(holds: Callable[[], R], within: float = PATIENCE) -> R:
+def eventually(holds: Callable[[], R], within: float = TIMEOUT) -> R:
     """For what tells nobody when it happens: a port that opens, a process that ends."""
     deadline = time.monotonic() + within
     while not (result := holds()):

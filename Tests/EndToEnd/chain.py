@@ -32,7 +32,7 @@ import crowd
 from archive import Archive
 from arrivals import Arrivals, eventually
 from cluster import PARTS, Cluster
-from crowd import Crowd, Daemons, Member, Spell, Watch
+from crowd import Crowd, Daemons, Member, Outage, Watch
 from meter import Meter
 from proxy import Proxy
 
@@ -42,7 +42,7 @@ MOST_SECONDS_SILENT = 30.0
 #: `Uplink.longestHesitation`, and a minute for a kiosk that came back at the very end.
 MOST_SECONDS_DEAF = 660.0
 #: For what is still on its way when everything is sold and mended.
-PATIENCE = 300.0
+TIMEOUT = 300.0
 
 #: As `crowd.entries` has them.
 ARCHIVED = """
@@ -130,7 +130,7 @@ class Chain:
         with Phase(self, "everybody connects"):
             self.daemons.start()
             self.crowd.start()
-            self._until_well(PATIENCE)
+            self._until_well(TIMEOUT)
         with Phase(self, "open, and nothing sold"):
             time.sleep(30)
         self.crowd.sell()
@@ -143,7 +143,7 @@ class Chain:
                     fault()
         with Phase(self, "the rest"):
             self._until_archived()
-        self._judge_spells(time.time())
+        self._check_outages(time.time())
         self._until_all_hear()
         self._compare()
         self.crowd.stop()
@@ -201,14 +201,14 @@ class Chain:
 
     def _recovered(self, what: str, since: float, limit: float | None = None) -> None:
         """Waits until everybody is well again, and for the time until the next thing breaks."""
-        self._until_well(PATIENCE)
+        self._until_well(TIMEOUT)
         # Who only seems well is silent soon.
         time.sleep(2 * Watch.USUAL)
-        self._until_well(PATIENCE)
-        spells = self.watch.spells(since - Watch.USUAL)
+        self._until_well(TIMEOUT)
+        outages = self.watch.outages(since - Watch.USUAL)
         back: dict[str, float] = {}
-        for spell in spells:
-            back[spell.kiosk] = max(back.get(spell.kiosk, 0), (spell.end or time.time()) - since)
+        for outage in outages:
+            back[outage.kiosk] = max(back.get(outage.kiosk, 0), (outage.end or time.time()) - since)
         last = max(back.values(), default=0)
         half = statistics.median(back.values()) if back else 0
         say(f"{what}: {len(back)} kiosks felt it, half were back after {half:.1f} s, all after {last:.1f} s")
@@ -221,9 +221,9 @@ class Chain:
 
     def _until_well(self, within: float) -> None:
         try:
-            eventually(lambda: self.watch.troubled == 0, within)
+            eventually(lambda: self.watch.unavailable == 0, within)
         except TimeoutError:
-            raise TimeoutError(f"{self.watch.troubled} kiosks are closed or silent; {self.watch.reasons}") from None
+            raise TimeoutError(f"{self.watch.unavailable} kiosks are closed or silent; {self.watch.reasons}") from None
 
     def _is_sold(self) -> bool:
         parts = [self.crowd, self.daemons]
@@ -236,7 +236,7 @@ class Chain:
 
     def _until_archived(self) -> None:
         recorded = sum(len(crowd.entries(path)) for _, path in self.ledgers)
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + TIMEOUT
         while self.archived < recorded and time.monotonic() < deadline:
             time.sleep(1)
 
@@ -256,8 +256,8 @@ class Chain:
 
     # MARK: What comes of it
 
-    def _judge_spells(self, now: float) -> None:
-        silences = [(spell.end or now) - spell.begin for spell in self.watch.silent]
+    def _check_outages(self, now: float) -> None:
+        silences = [(outage.end or now) - outage.begin for outage in self.watch.silent]
         longest = max(silences, default=0.0)
         say(f"{len(self.watch.closed) - self.options.kiosks} connections ended; of those that were open, "
             f"{len(silences)} were silent for more than {Watch.USUAL:.0f} s, at most for {longest:.1f} s")

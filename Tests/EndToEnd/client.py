@@ -11,7 +11,7 @@ import paho.mqtt.client as mqtt
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
-from arrivals import PATIENCE, Arrivals
+from arrivals import TIMEOUT, Arrivals
 
 BASE = "kiosk/k1"
 
@@ -65,7 +65,7 @@ class Client:
         self.wait_until_subscribed()
 
     def wait_until_subscribed(self) -> None:
-        assert self._is_subscribed.wait(PATIENCE), "no connection to the broker"
+        assert self._is_subscribed.wait(TIMEOUT), "no connection to the broker"
 
     def close(self) -> None:
         self.client.disconnect()
@@ -95,7 +95,7 @@ class Client:
             packed = Properties(PacketTypes.PUBLISH)
             for name, value in properties.items():
                 setattr(packed, name, value)
-        self.client.publish(topic, payload, 1, retain, packed).wait_for_publish(PATIENCE)
+        self.client.publish(topic, payload, 1, retain, packed).wait_for_publish(TIMEOUT)
 
     def ask(
         self, topic: str, payload: str | bytes | dict, answer: str | None = None, **properties: Any

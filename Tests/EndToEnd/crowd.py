@@ -40,7 +40,7 @@ def program() -> str:
     return os.path.abspath(found)
 
 
-class Spell:
+class Outage:
     """A time for which a kiosk was not as it should be; still is, if it has no end."""
 
     def __init__(self, kiosk: str, begin: float) -> None:
@@ -55,13 +55,13 @@ class Watch:
 
     def __init__(self, kiosks: list[str]) -> None:
         now = time.time()
-        self.closed: list[Spell] = [Spell(kiosk, now) for kiosk in kiosks]
-        self.silent: list[Spell] = []
+        self.closed: list[Outage] = [Outage(kiosk, now) for kiosk in kiosks]
+        self.silent: list[Outage] = []
         #: Why ways up were closed, and how often.
         self.reasons: Counter[str] = Counter()
         self.cursors = {kiosk: (0, 0) for kiosk in kiosks}
-        self._closed = {spell.kiosk: spell for spell in self.closed}
-        self._silent: dict[str, Spell] = {}
+        self._closed = {outage.kiosk: outage for outage in self.closed}
+        self._silent: dict[str, Outage] = {}
         self._moved = dict.fromkeys(kiosks, now)
         self._lock = threading.Lock()
 
@@ -69,13 +69,13 @@ class Watch:
         """A line of a kiosk's log."""
         with self._lock:
             if "the way up is open" in text:
-                if spell := self._closed.pop(kiosk, None):
-                    spell.end = at
+                if outage := self._closed.pop(kiosk, None):
+                    outage.end = at
                 self._moved[kiosk] = at
             elif "the way up is closed" in text:
                 self.reasons[text.partition("the way up is closed: ")[2]] += 1
                 if kiosk not in self._closed:
-                    self._closed[kiosk] = Spell(kiosk, at)
+                    self._closed[kiosk] = Outage(kiosk, at)
                     self.closed.append(self._closed[kiosk])
                 self._end_silence(kiosk, at)
 
@@ -91,21 +91,21 @@ class Watch:
             for kiosk, (recorded, confirmed) in self.cursors.items():
                 is_silent = confirmed < recorded and at - self._moved[kiosk] > self.USUAL
                 if is_silent and kiosk not in self._closed and kiosk not in self._silent:
-                    self._silent[kiosk] = Spell(kiosk, self._moved[kiosk])
+                    self._silent[kiosk] = Outage(kiosk, self._moved[kiosk])
                     self.silent.append(self._silent[kiosk])
 
     def _end_silence(self, kiosk: str, at: float) -> None:
-        if spell := self._silent.pop(kiosk, None):
-            spell.end = at
+        if outage := self._silent.pop(kiosk, None):
+            outage.end = at
 
     @property
-    def troubled(self) -> int:
+    def unavailable(self) -> int:
         """How many are closed or silent now."""
         return len(self._closed) + len(self._silent)
 
-    def spells(self, since: float) -> list[Spell]:
+    def outages(self, since: float) -> list[Outage]:
         with self._lock:
-            return [spell for spell in self.closed + self.silent if spell.begin >= since]
+            return [outage for outage in self.closed + self.silent if outage.begin >= since]
 
 
 class Crowd:

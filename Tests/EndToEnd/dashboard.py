@@ -17,7 +17,7 @@ from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webelement import WebElement
 
-from arrivals import PATIENCE, Arrivals, eventually
+from arrivals import TIMEOUT, Arrivals, eventually
 from kiosk import ROOT, environment
 from mosquitto import Mosquitto
 from ports import free_port
@@ -91,7 +91,7 @@ class Dashboard:
     def stop(self, sign: int = signal.SIGTERM) -> int:
         process, self.process = self.process, None
         process.send_signal(sign)
-        return process.wait(PATIENCE)
+        return process.wait(TIMEOUT)
 
     def kill(self) -> None:
         if self.process:
@@ -141,7 +141,7 @@ class Browser:
         options.add_experimental_option("prefs", preferences)
         options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
         self.driver = webdriver.Chrome(service=Service("/usr/bin/chromedriver"), options=options)
-        self.driver.set_page_load_timeout(PATIENCE)
+        self.driver.set_page_load_timeout(TIMEOUT)
         self.width, self.height = width, height
         self.resize(height)
         scheme = {"name": "prefers-color-scheme", "value": "dark" if is_dark else "light"}
@@ -188,7 +188,7 @@ class Browser:
             selector,
         )
 
-    def wait_for(self, text: str, selector: str = "main", within: float = PATIENCE) -> None:
+    def wait_for(self, text: str, selector: str = "main", within: float = TIMEOUT) -> None:
         try:
             eventually(lambda: text in self.text(selector), within)
         except TimeoutError:

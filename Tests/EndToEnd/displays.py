@@ -1,6 +1,6 @@
 """What every display must show, worked out from the ledger alone."""
 
-from arrivals import PATIENCE, eventually
+from arrivals import TIMEOUT, eventually
 from client import BASE, retained
 from kiosk import FRUITS, RECIPES, Kiosk
 from mosquitto import Mosquitto
@@ -32,7 +32,7 @@ OTHERS = {
 }
 
 
-def wait_for_truth(kiosk: Kiosk, broker: Mosquitto, within: float = PATIENCE) -> dict[str, str]:
+def wait_for_truth(kiosk: Kiosk, broker: Mosquitto, within: float = TIMEOUT) -> dict[str, str]:
     """Waits until all that the broker retains is what the ledger says, and no more than that."""
     wanted = expected(kiosk)
     shown: dict[str, str] = {}

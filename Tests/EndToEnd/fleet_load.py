@@ -21,7 +21,7 @@ from pathlib import Path
 from dashboard import PASSWORDS, Dashboard
 from kiosk import FRUITS, RECIPES
 from mosquitto import Mosquitto
-from visitor import Listening, Visitor
+from web_client import EventStream, WebClient
 
 
 def text(value: str) -> bytes:
@@ -175,7 +175,7 @@ def memory(dashboard: Dashboard, what: str) -> float:
     return int(re.search(rf"{what}:\s+(\d+)", status)[1]) / 1000
 
 
-def drain(page: Listening, bytes_read: list[int]) -> None:
+def drain(page: EventStream, bytes_read: list[int]) -> None:
     try:
         while part := page.socket.recv(65536):
             bytes_read[0] += len(part)
@@ -204,14 +204,14 @@ def main() -> None:
 
 
 def measure(dashboard: Dashboard, fleet: Fleet, options: argparse.Namespace) -> bool:
-    visitor = Visitor(dashboard.port).log_in("minji", PASSWORDS["minji"])
+    web_client = WebClient(dashboard.port).log_in("minji", PASSWORDS["minji"])
     began = time.monotonic()
-    known = lambda: re.search(r"<b>(\d+)</b>", visitor.get("/").text)
-    while f"shop{options.kiosks - 1:04}" not in visitor.get(f"/?q=shop{options.kiosks - 1:04}").text:
+    known = lambda: re.search(r"<b>(\d+)</b>", web_client.get("/").text)
+    while f"shop{options.kiosks - 1:04}" not in web_client.get(f"/?q=shop{options.kiosks - 1:04}").text:
         assert time.monotonic() - began < 60, known()
     print(f"{options.kiosks} kiosks known {time.monotonic() - began:.1f} s after logging in; "
           f"memory {memory(dashboard, 'VmRSS'):.0f} MB")
-    pages = [Listening(visitor, path) for path in ["/live"] * 5 + ["/kiosks/shop0007/live"] * 5]
+    pages = [EventStream(web_client, path) for path in ["/live"] * 5 + ["/kiosks/shop0007/live"] * 5]
     read = [0]
     for page in pages:
         threading.Thread(target=drain, args=[page, read], daemon=True).start()
@@ -223,7 +223,7 @@ def measure(dashboard: Dashboard, fleet: Fleet, options: argparse.Namespace) -> 
     while time.monotonic() - began < options.seconds:
         for path, times in took.items():
             asked = time.perf_counter()
-            answer = visitor.get(path)
+            answer = web_client.get(path)
             times.append((time.perf_counter() - asked) * 1000)
             assert answer.status == 200
             time.sleep(0.05)  # Somebody who looks: not a test of how many requests there can be.
@@ -243,7 +243,7 @@ def measure(dashboard: Dashboard, fleet: Fleet, options: argparse.Namespace) -> 
     last = fleet.kiosks[7]
     wanted = f'data-stock="{last.stock["kiwi"]}"'
     began = time.monotonic()
-    while wanted not in visitor.get("/kiosks/shop0007").text:
+    while wanted not in web_client.get("/kiosks/shop0007").text:
         if time.monotonic() - began > 10:
             print(f"still behind after 10 s: {wanted} is not shown")
             return True

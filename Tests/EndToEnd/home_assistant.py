@@ -1,4 +1,4 @@
-"""A real Home Assistant on a free port of the loopback interface, with the account that the door
+"""A real Home Assistant on a free port of the loopback interface, with the account that the secured broker
 gives it. Seeded as if somebody had set it up, so that no screen is ever needed."""
 
 import base64
@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Any
 
 from arrivals import eventually
-from door import Door
+from secured_broker import SecuredBroker
 from ports import free_port
 
 # It starts in some seconds; a machine may be slow.
-PATIENCE = 60.0
+TIMEOUT = 60.0
 OWNER, SESSION, KEY = "0" * 32, "1" * 32, "2" * 64
 BEGINNING = "2026-01-01T00:00:00+00:00"
 
@@ -50,7 +50,7 @@ def forms() -> list[str]:
 
 
 class HomeAssistant:
-    def __init__(self, folder: Path, door: Door, account: str) -> None:
+    def __init__(self, folder: Path, secured_broker: SecuredBroker, account: str) -> None:
         self.folder = folder
         self.port = free_port()
         self.token = token()
@@ -85,8 +85,8 @@ class HomeAssistant:
             "pref_disable_new_entities": False, "pref_disable_polling": False,
             "disabled_by": None,
             "data": {
-                "broker": "localhost", "port": door.port, "protocol": "5", "username": account,
-                "password": door.password(account), "certificate": door.ca.read_text(),
+                "broker": "localhost", "port": secured_broker.port, "protocol": "5", "username": account,
+                "password": secured_broker.password(account), "certificate": secured_broker.ca.read_text(),
                 "discovery": True,
             },
         }]})
@@ -111,7 +111,7 @@ class HomeAssistant:
             process, self.process = self.process, None
             process.send_signal(signal.SIGTERM)
             try:
-                process.wait(PATIENCE)
+                process.wait(TIMEOUT)
             finally:
                 process.kill()
                 process.wait()
@@ -132,7 +132,7 @@ class HomeAssistant:
             data=None if body is None else json.dumps(body).encode(),
             headers={"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"},
         )
-        with urllib.request.urlopen(request, timeout=PATIENCE) as response:
+        with urllib.request.urlopen(request, timeout=TIMEOUT) as response:
             content = response.read().decode()
             is_json = response.headers.get_content_type() == "application/json"
             return json.loads(content) if is_json else content
@@ -161,7 +161,7 @@ class HomeAssistant:
             except (urllib.error.URLError, ConnectionError):
                 return None
 
-        return eventually(answer, PATIENCE)
+        return eventually(answer, TIMEOUT)
 
     def wait_for(self, entity: str, state: str) -> dict:
         def shown() -> dict | None:

@@ -31,7 +31,7 @@ from typing import Callable, Iterator
 from arrivals import eventually
 from auditor import judge_ledger
 from displays import expected
-from door import AUDITOR, Door
+from secured_broker import AUDITOR, SecuredBroker
 from hostile_packets import ACCOUNTS, BASE, hostile
 from kiosk import Kiosk
 from packets import PUBLISH, Closed, Connection, Publish, published
@@ -54,9 +54,9 @@ class Finding(Exception):
 class Other:
     """Presses like a panel with ids, and measures how long it waits and how much the kiosk computes."""
 
-    def __init__(self, door: Door, kiosk: Kiosk) -> None:
+    def __init__(self, secured_broker: SecuredBroker, kiosk: Kiosk) -> None:
         self._kiosk = kiosk
-        self._connection = come_in(door, "panel2")
+        self._connection = connect_as(secured_broker, "panel2")
         self._connection.subscribe(f"{BASE}/order/panel2/result")
         self._number = 0
         # By press, in seconds.
@@ -91,26 +91,26 @@ def processor_time(kiosk: Kiosk) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def come_in(door: Door, name: str, will: Publish | None = None) -> Connection:
-    port = door.local_port if name == "controller" else door.port
+def connect_as(secured_broker: SecuredBroker, name: str, will: Publish | None = None) -> Connection:
+    port = secured_broker.local_port if name == "controller" else secured_broker.port
     client_id = f"{random.getrandbits(64):x}"
-    return Connection(port, str(door.ca), name, door.password(name), client_id, will)
+    return Connection(port, str(secured_broker.ca), name, secured_broker.password(name), client_id, will)
 
 
 # MARK: The world
 
 class World:
-    """The door as it is shipped, the kiosk behind it, and everything that is measured."""
+    """The secured broker as it is shipped, the kiosk behind it, and everything that is measured."""
 
     def __init__(self, version: str) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="hostile-"))
         lines = [f"{role} {name}" for name, role in ACCOUNTS.items()]
         accounts = "\n".join(["topics kiosk/k1", "panel panel2", *lines])
-        self.door = Door(self.folder / "door", accounts)
+        self.broker = SecuredBroker(self.folder / "secured_broker", accounts)
         broker = {
-            "port": self.door.local_port, "protocol": version, "username": "controller",
-            "password_file": str(self.door.kiosk / "secrets/controller.password"),
-            "tls": {"ca_file": str(self.door.ca)},
+            "port": self.broker.local_port, "protocol": version, "username": "controller",
+            "password_file": str(self.broker.kiosk / "secrets/controller.password"),
+            "tls": {"ca_file": str(self.broker.ca)},
         }
         (self.folder / "kiosk").mkdir()
         self.kiosk = Kiosk(self.folder / "kiosk", None, {
@@ -120,16 +120,16 @@ class World:
         self.peak = 0
 
     def start(self) -> "World":
-        self.door.start()
+        self.broker.start()
         self.kiosk.start()
-        self.other = Other(self.door, self.kiosk)
+        self.other = Other(self.broker, self.kiosk)
         self.began = time.monotonic()
         self.first = self.last = (self.other.press(), self._ledger_size())
         return self
 
     def close(self) -> None:
         self.kiosk.kill()
-        self.door.stop()
+        self.broker.stop()
         shutil.rmtree(self.folder)
 
     def attack(self, messages: list[Publish], at_once: bool = False) -> None:
@@ -147,10 +147,10 @@ class World:
 
     def _send(self, message: Publish) -> None:
         if message.is_will:
-            come_in(self.door, message.account, will=message).close()
+            connect_as(self.broker, message.account, will=message).close()
             return
         if message.account not in self.senders:
-            self.senders[message.account] = come_in(self.door, message.account)
+            self.senders[message.account] = connect_as(self.broker, message.account)
         sender = self.senders[message.account]
         if message.instead:
             sender.send(message.instead)
@@ -228,7 +228,7 @@ class World:
             raise Finding(f"displays do not show {wanted - self._shown()}") from error
 
     def _shown(self) -> set[tuple[str, bytes]]:
-        display = come_in(self.door, AUDITOR)
+        display = connect_as(self.broker, AUDITOR)
         try:
             return set(display.retained(f"{BASE}/#").items())
         finally:

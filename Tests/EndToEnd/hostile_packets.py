@@ -9,7 +9,7 @@ from dataclasses import replace
 from random import Random
 from typing import Any
 
-from door import SHIPPED
+from secured_broker import SHIPPED
 from kiosk import FRUITS, RECIPES
 from packets import PUBLISH, Properties, Publish, packet, text, variable
 

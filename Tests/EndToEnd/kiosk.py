@@ -8,7 +8,7 @@ import threading
 from pathlib import Path
 from typing import Any, Iterator
 
-from arrivals import PATIENCE, Arrivals
+from arrivals import TIMEOUT, Arrivals
 from mosquitto import Mosquitto
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -94,10 +94,10 @@ class Kiosk:
             for line in lines:
                 self.log.add(line.rstrip("\n"))
 
-    def wait_for_log(self, text: str, since: int = 0, within: float = PATIENCE) -> str:
+    def wait_for_log(self, text: str, since: int = 0, within: float = TIMEOUT) -> str:
         return self.log.first(lambda line: text in line, since, within)
 
-    def stop(self, sign: int = signal.SIGTERM, within: float = PATIENCE) -> int:
+    def stop(self, sign: int = signal.SIGTERM, within: float = TIMEOUT) -> int:
         process, self.process = self.process, None
         process.send_signal(sign)
         try:

@@ -5,7 +5,7 @@ import threading
 import time
 from typing import Any
 
-from arrivals import PATIENCE
+from arrivals import TIMEOUT
 from client import BASE, Client
 from kiosk import RECIPES
 
@@ -84,7 +84,7 @@ class BusyPanel(Client):
                     self._window.release()
             self._changed.notify_all()
 
-    def wait_for_answers(self, more: int, within: float = PATIENCE) -> None:
+    def wait_for_answers(self, more: int, within: float = TIMEOUT) -> None:
         with self._changed:
             wanted = len(self.answers) + more
             assert self._changed.wait_for(lambda: len(self.answers) >= wanted, within), self.name
@@ -116,7 +116,7 @@ class BusyPanel(Client):
         for number in [n for n in range(self.pressed) if f"{n}" not in self.answers]:
             self._send(number)
 
-    def insist(self, within: float = PATIENCE) -> None:
+    def insist(self, within: float = TIMEOUT) -> None:
         """No more presses; sends those again that are not answered, until they are."""
         self._stop_pressing()
         deadline = time.monotonic() + within
@@ -127,7 +127,7 @@ class BusyPanel(Client):
             with self._changed:
                 self._changed.wait_for(lambda: len(self.answers) == self.pressed, 1)
 
-    def finish(self, within: float = PATIENCE) -> None:
+    def finish(self, within: float = TIMEOUT) -> None:
         """No more presses; returns when every one is answered."""
         self._stop_pressing()
         is_done = lambda: self.accepted == self.pressed == len(self.answers)

@@ -22,7 +22,7 @@ def fill(database: Postgres, days: int = 14) -> None:
     tenth is sold out of kiwi since two hours, every fiftieth is offline since three."""
     made_up = "(SELECT kiosk, row_number() OVER (ORDER BY kiosk) - 1 AS number FROM juice.kiosk) made_up"
     for statement in (
-        f"""INSERT INTO juice.ledger (kiosk, epoch, low, high, summed, latest, heard)
+        f"""INSERT INTO juice.ledger (kiosk, epoch, low, high, summed, latest, last_received)
           SELECT kiosk, 7, 1, 20, 20, now(), now() FROM {made_up}""",
         f"""INSERT INTO juice.presence (kiosk, is_online, since)
           SELECT kiosk, number % 50 <> 1, now() - interval '3 hours' FROM {made_up}""",
@@ -37,10 +37,10 @@ def fill(database: Postgres, days: int = 14) -> None:
         f"""INSERT INTO juice.takings_day (day, kiosk, currency, amount)
           SELECT current_date - day, kiosk, 'EUR', 7 * CASE WHEN day <= 7 THEN 7.00 ELSE 3.50 END
           FROM {made_up}, generate_series(1, {days}) day ORDER BY 1, 2""",
-        f"""INSERT INTO juice.shelf (kiosk, fruit, out_since)
+        f"""INSERT INTO juice.fruit_status (kiosk, fruit, out_since)
           SELECT kiosk, fruit, CASE WHEN fruit = 'kiwi' AND number % 10 = 0 THEN now() - interval '2 hours' END
           FROM {made_up}, unnest('{{banana,kiwi,mango,pineapple,strawberry}}'::text[]) fruit""",
-        """ANALYZE juice.shelf, juice.kiosk, juice.ledger, juice.presence, juice.sales_day, juice.takings_day""",
+        """ANALYZE juice.fruit_status, juice.kiosk, juice.ledger, juice.presence, juice.sales_day, juice.takings_day""",
     ):
         database.query(statement)
 
@@ -60,6 +60,6 @@ def disturb(database: Postgres, kiosk: str) -> None:
         UPDATE juice.ledger SET latest = now() + interval '400 days' WHERE kiosk = '{kiosk}';
         INSERT INTO juice.event (kiosk, epoch, seq, at, status)
           VALUES ('{kiosk}', 8, 1, now() - interval '10 minutes', 'open');
-        INSERT INTO juice.ledger (kiosk, epoch, low, high, summed, latest, heard)
+        INSERT INTO juice.ledger (kiosk, epoch, low, high, summed, latest, last_received)
           VALUES ('{kiosk}', 8, 1, 1, 1, now() - interval '1 minute', now() - interval '1 minute');
     """)

@@ -14,7 +14,7 @@ from typing import Iterator
 CONNECT, CONNACK, PUBLISH, PUBACK, PUBREC, PUBREL, PUBCOMP = range(1, 8)
 SUBSCRIBE, SUBACK, PINGREQ, PINGRESP, DISCONNECT = 8, 9, 12, 13, 14
 # So long a broker that lives may take; in seconds.
-PATIENCE = 20
+TIMEOUT = 20
 
 
 def variable(number: int) -> bytes:
@@ -82,7 +82,7 @@ class Connection:
         will: Publish | None = None,
     ) -> None:
         trust = ssl.create_default_context(cafile=ca)
-        plain = socket.create_connection(("127.0.0.1", port), PATIENCE)
+        plain = socket.create_connection(("127.0.0.1", port), TIMEOUT)
         plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._socket = trust.wrap_socket(plain, server_hostname="127.0.0.1")
         self._buffer = b""

@@ -10,7 +10,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any, Callable
 
-from arrivals import PATIENCE, Arrivals, eventually
+from arrivals import TIMEOUT, Arrivals, eventually
 from client import BASE, Client
 from kiosk import RECIPES, Kiosk, environment, program
 
@@ -59,7 +59,7 @@ class TerminalMachine:
 
     def wait(self) -> int:
         process, self.process = self.process, None
-        code = process.wait(PATIENCE)
+        code = process.wait(TIMEOUT)
         process.stdin.close()
         return code
 
@@ -159,7 +159,7 @@ class Customers(Client):
     def wait_for_ends(self, more: int, meanwhile: Callable[[], None]) -> None:
         """Until so many more have ended. What a broker has lost is asked for again."""
         wanted = len(self.ends) + more
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + TIMEOUT
         while True:
             with self.changed:
                 if self.changed.wait_for(lambda: len(self.ends) >= wanted, 0.5):
@@ -196,11 +196,11 @@ class Person:
         self.decisions: Counter[str] = Counter()
         self.count = 0
 
-    def decide(self, within: float = PATIENCE) -> None:
+    def decide(self, within: float = TIMEOUT) -> None:
         """About each that is asked now and was begun, if it was, by a machine that is dead."""
         log = self.machine.log()
         for job in self.watcher.report()["jobs"]:
-            if job["state"] != "asked":
+            if job["state"] != "needs_decision":
                 continue
             number = self.current_number(job["job"])
             lines = [line for line in log if line["job"] == number]

@@ -4,7 +4,7 @@ import os
 import time
 from typing import Iterator
 
-from arrivals import PATIENCE, eventually
+from arrivals import TIMEOUT, eventually
 from auditor import Auditor
 from client import Client
 from kiosk import Kiosk
@@ -38,12 +38,12 @@ class Scene:
             panel.close()
         self.auditor.close()
 
-    def work(self, answers: int = 10, within: float = PATIENCE) -> None:
+    def work(self, answers: int = 10, within: float = TIMEOUT) -> None:
         """Returns when every panel has heard so many more answers."""
         for panel in self.panels:
             panel.wait_for_answers(answers, within)
 
-    def rounds(self, count: int) -> Iterator[int]:
+    def repetitions(self, count: int) -> Iterator[int]:
         """For one fault after another: yields, at work, from where on the log tells of the fault.
 
         Waits between them until the connection is older than the kiosk's delay of 2 s at most: then its

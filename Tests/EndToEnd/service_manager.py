@@ -6,7 +6,7 @@ import threading
 from arrivals import Arrivals
 
 # Seconds between signs of life that are too many.
-PATIENCE = 2
+TIMEOUT = 2
 
 
 class Manager:
@@ -17,7 +17,7 @@ class Manager:
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self.socket.bind(address.replace("@", "\0"))
         self.variables = {
-            "NOTIFY_SOCKET": address, "WATCHDOG_USEC": str(PATIENCE * 1_000_000)
+            "NOTIFY_SOCKET": address, "WATCHDOG_USEC": str(TIMEOUT * 1_000_000)
         }
         threading.Thread(target=self._listen, daemon=True).start()
 
@@ -29,7 +29,7 @@ class Manager:
     def wait_for(self, text: str, since: int = 0, within: float = 60) -> str:
         return self.heard.first(lambda line: text in line, since, within)
 
-    def lives(self, since: int, within: float = PATIENCE) -> bool:
+    def lives(self, since: int, within: float = TIMEOUT) -> bool:
         try:
             self.heard.first(lambda line: line == "WATCHDOG=1", since, within)
             return True

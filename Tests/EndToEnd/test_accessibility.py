@@ -44,7 +44,7 @@ def client(make_client: MakeClient) -> Client:
 
 
 @pytest.fixture
-def house(make_kiosk: MakeKiosk, client: Client) -> None:
+def kiosks(make_kiosk: MakeKiosk, client: Client) -> None:
     """A kiosk that runs, with all that its pages can show, and twenty that are made up."""
     make_kiosk(
         kiosk={"name": {"en": "Town hall", "ko": "구청"}, "place": "1 Main Street"},
@@ -66,7 +66,7 @@ def house(make_kiosk: MakeKiosk, client: Client) -> None:
 @pytest.mark.parametrize("screen", SCREENS)
 @pytest.mark.parametrize("is_dark", [False, True], ids=["light", "dark"])
 def test_the_checker_finds_nothing_on_any_page(
-    make_browser: MakeBrowser, house: None, screen: str, is_dark: bool, language: str
+    make_browser: MakeBrowser, kiosks: None, screen: str, is_dark: bool, language: str
 ) -> None:
     width, height = SCREENS[screen]
     browser = make_browser(
@@ -77,17 +77,17 @@ def test_the_checker_finds_nothing_on_any_page(
     browser.log_in()
     eventually(lambda: len(browser.all(".kiosk")) == 21)
     look.at("list")
-    browser.open("/rounds/new")
+    browser.open("/routes/new")
     look.at("plan")
     if not browser.one("[name='kiosk.k1']").is_selected():
         browser.press("[name='kiosk.k1']")
-    browser.send("form[action='/rounds'] .primary")
+    browser.send("form[action='/routes'] .primary")
     path = urlsplit(browser.driver.current_url).path
-    look.at("round")
+    look.at("route")
     browser.open(f"{path}/kiosks/k1")
-    look.at("sheet")
-    browser.open("/rounds")
-    look.at("rounds")
+    look.at("stop")
+    browser.open("/routes")
+    look.at("routes")
     browser.open("/kiosks/k1?fruit=strawberry")
     browser.one("#decisions button")
     browser.press("form.restock summary")

@@ -10,7 +10,7 @@ from typing import Any, Callable, Iterator
 import pytest
 
 from archive import Archive, event, tell
-from arrivals import PATIENCE, eventually
+from arrivals import TIMEOUT, eventually
 from client import Client
 from conftest import MakeBroker, MakeKiosk
 from mosquitto import Mosquitto
@@ -117,7 +117,7 @@ def test_what_cannot_be_read_stops_nothing(
     tell(client, "k1", *odd, *odd, event(1))
     has(database, "SELECT count(*) FROM juice.event", "1")
     assert database.query("SELECT count(*), sum(times), max(length(payload)) FROM juice.quarantine") == "5|10|4096"
-    reason = database.query("SELECT topic, why FROM juice.quarantine WHERE payload LIKE '%b\"}'")
+    reason = database.query("SELECT topic, reason FROM juice.quarantine WHERE payload LIKE '%b\"}'")
     assert reason == "kiosk/k1/events|'status' holds U+0000, which PostgreSQL cannot"
     archive.wait_for_log("what came on kiosk/k1/events cannot be archived")
 
@@ -222,7 +222,7 @@ def test_the_views_add_up(
     assert view("kiosk, fruit", "sold_out_now") == []
 
 
-def test_spells_of_being_sold_out_are_right_in_whatever_order_they_are_told(
+def test_stockouts_are_right_in_whatever_order_they_are_told(
     make_archive: MakeArchive, database: Postgres, make_client: Callable[..., Client]
 ) -> None:
     make_archive().start()
@@ -299,7 +299,7 @@ def test_a_kiosk_says_where_its_ledgers_begin(
     make_archive: MakeArchive, database: Postgres, make_client: Callable[..., Client]
 ) -> None:
     """Three ledgers, of which the archive has heard only the end of the last one."""
-    make_archive(patience_seconds=1).start()
+    make_archive(gap_delay_seconds=1).start()
     client = make_client("kiosk/k1/replay/juice-archive")
     tell(client, "k1", event(20, epoch=7))
     question = ask(client)
@@ -323,14 +323,14 @@ def test_a_kiosk_says_where_its_ledgers_begin(
 def test_what_no_kiosk_has_is_not_asked_for_for_ever(
     make_archive: MakeArchive, database: Postgres, make_client: Callable[..., Client]
 ) -> None:
-    make_archive(patience_seconds=1).start()
+    make_archive(gap_delay_seconds=1).start()
     client = make_client("kiosk/k1/replay/juice-archive")
     tell(client, "k1", event(1), event(9))
     question = ask(client)
     answer(client, question, "replaying", **{"from": 2, "to": 9})
     tell(client, "k1", event(2), event(3), event(6), "{", event(8))
     answer(client, question, "done", **{"from": 2, "to": 9})
-    has(database, "SELECT string_agg(first || '-' || last || ' ' || asked || ' ' || answer, ', ' ORDER BY first)"
+    has(database, "SELECT string_agg(first || '-' || last || ' ' || requests || ' ' || answer, ', ' ORDER BY first)"
         " FROM juice.missing", "4-5 1 the kiosk has told again all that it has, "
         "7-7 1 the kiosk has told again all that it has")
     # One of them at a time.
@@ -346,7 +346,7 @@ def test_what_was_lost_on_the_way_comes_back_by_itself(
     make_kiosk: MakeKiosk, make_client: Callable[..., Client]
 ) -> None:
     """The session of the archive, and all that was in it, is deleted."""
-    archive = make_archive(patience_seconds=1).start()
+    archive = make_archive(gap_delay_seconds=1).start()
     beside = make_broker()
     kiosk = make_kiosk(beside, uplink={"addresses": [f"127.0.0.1:{broker.port}"]}).start()
     panel = make_client("kiosk/k1/#", port=beside.port)
@@ -536,7 +536,7 @@ def test_what_the_database_cannot_take_is_set_aside_alone(
     database.query("ALTER TABLE juice.event ADD CHECK (quantity < 100)")
     tell(make_client(), "k1", *[event(seq, quantity=100 if seq == 5 else 1) for seq in range(1, 9)])
     has(database, "SELECT count(*) FROM juice.event", "7")
-    assert database.query("SELECT why FROM juice.quarantine").startswith("the database says 23514")
+    assert database.query("SELECT reason FROM juice.quarantine").startswith("the database says 23514")
     assert database.query("SELECT first, last FROM juice.gap") == "5|5"
     assert archive.stop() == 0
 
@@ -546,18 +546,18 @@ def test_who_is_online_is_noted_and_since_when(
 ) -> None:
     client = make_client()
     for kiosk, status in (("k1", "online"), ("k2", "offline")):
-        client.client.publish(f"kiosk/{kiosk}/status", status, 1, True).wait_for_publish(PATIENCE)
+        client.client.publish(f"kiosk/{kiosk}/status", status, 1, True).wait_for_publish(TIMEOUT)
     make_archive().start()
     presence = "SELECT string_agg(kiosk || ' ' || is_online, ', ' ORDER BY kiosk) FROM juice.presence"
     has(database, presence, "k1 true, k2 false")
     since = database.query("SELECT since FROM juice.presence WHERE kiosk = 'k1'")
     for status in ("online", "online", "broken"):
-        client.client.publish("kiosk/k1/status", status, 1, True).wait_for_publish(PATIENCE)
-    client.client.publish("kiosk/k2/status", "online", 1, True).wait_for_publish(PATIENCE)
+        client.client.publish("kiosk/k1/status", status, 1, True).wait_for_publish(TIMEOUT)
+    client.client.publish("kiosk/k2/status", "online", 1, True).wait_for_publish(TIMEOUT)
     has(database, presence, "k1 true, k2 true")
-    has(database, "SELECT why FROM juice.quarantine", "its status is neither online nor offline")
+    has(database, "SELECT reason FROM juice.quarantine", "its status is neither online nor offline")
     assert database.query("SELECT since FROM juice.presence WHERE kiosk = 'k1'") == since
-    client.client.publish("kiosk/k1/status", "offline", 1, True).wait_for_publish(PATIENCE)
+    client.client.publish("kiosk/k1/status", "offline", 1, True).wait_for_publish(TIMEOUT)
     has(database, presence, "k1 false, k2 true")
 
 

@@ -51,7 +51,7 @@ def test_head_office_sees_the_shop_and_restocks_it(centre: Mosquitto, kiosk: Kio
         desk.messages.first(lambda m: (m.topic, m.text) == (f"{BASE}/stock/kiwi", "15"))
         assert desk.ask("service/head-office", "closed").json["status"] == "applied"
         decided = desk.ask("job/head-office", '{"job":7,"decision":"poured"}').json
-        assert decided["reason"] == "not_asked"
+        assert decided["reason"] == "no_decision_needed"
     finally:
         desk.close()
 

@@ -21,7 +21,7 @@ def test_the_kiosk_comes_back_and_nothing_is_made_twice(
     broker = make_broker(persistence=persistence, counts=True)
     kiosk = make_kiosk(broker, broker={"protocol": version}, stock=STOCK).start()
     scene = make_scene(kiosk, broker, version)
-    for since in scene.rounds(FAULTS):
+    for since in scene.repetitions(FAULTS):
         broker.stop(sign)
         broker.start()
         kiosk.wait_for_log(" online", since)

@@ -15,7 +15,7 @@ import pytest
 
 import archive as archives
 from archive import Archive, event, tell
-from arrivals import PATIENCE, eventually
+from arrivals import TIMEOUT, eventually
 from client import Client
 from cluster import Cluster
 from conftest import MakeKiosk
@@ -84,7 +84,7 @@ class Account:
         client.connect("127.0.0.1", self.cluster.port(self.node))
         client.loop_start()
         try:
-            assert over.wait(PATIENCE), "no answer"
+            assert over.wait(TIMEOUT), "no answer"
             return is_allowed
         finally:
             client.disconnect()

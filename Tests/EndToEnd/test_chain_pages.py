@@ -16,7 +16,7 @@ from conftest import MakeBrowser, MakeClient, MakeDashboard
 from dashboard import PASSWORDS, Dashboard
 from made_up_chain import disturb, fill, load
 from postgres import Postgres
-from visitor import Elements, Visitor
+from web_client import Elements, WebClient
 
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>"
 QUOTES = "\"' onmouseover=alert(3) x='"
@@ -55,79 +55,79 @@ def dashboard(make_dashboard: MakeDashboard, archive: Postgres) -> Dashboard:
 
 
 @pytest.fixture
-def visit(dashboard: Dashboard) -> Iterator[Visitor]:
-    visitor = Visitor(dashboard.port).log_in("vera", PASSWORDS["vera"])
-    yield visitor
-    visitor.close()
+def viewer(dashboard: Dashboard) -> Iterator[WebClient]:
+    web_client = WebClient(dashboard.port).log_in("vera", PASSWORDS["vera"])
+    yield web_client
+    web_client.close()
 
 
 @pytest.fixture
-def north(dashboard: Dashboard) -> Iterator[Visitor]:
-    visitor = Visitor(dashboard.port).log_in("nora", PASSWORDS["nora"])
-    yield visitor
-    visitor.close()
+def north(dashboard: Dashboard) -> Iterator[WebClient]:
+    web_client = WebClient(dashboard.port).log_in("nora", PASSWORDS["nora"])
+    yield web_client
+    web_client.close()
 
 
-def text(visitor: Visitor, path: str) -> str:
+def text(web_client: WebClient, path: str) -> str:
     """What is to be read, in one line, with a space after each cell."""
-    answer = visitor.get(path)
+    answer = web_client.get(path)
     assert answer.status == 200, answer.text
     return " ".join(Elements(re.sub("(</t[hd]>|<dd>)", r"\1 ", answer.text)).text.split())
 
 
-def test_regions_and_their_kiosks_are_compared(visit: Visitor) -> None:
-    page = text(visit, "/chain")
+def test_regions_and_their_kiosks_are_compared(viewer: WebClient) -> None:
+    page = text(viewer, "/chain")
     # 7 days, 7 juices: two glasses this week and one the week before.
     assert "North 120 3 11760 +100% 41160.00 EUR +100% 5880 −50%" in page
     assert "남쪽 130 2 12740 +100%" in page and "not listed 1 0 0 0" in page
     assert "Kiosks 251 Glasses today 80 Offline 5 Sold out 25 Gaps 2 Conflicts 2 Shared ids 2 Clocks 2" in page
     # Nothing was sold before: nothing to compare with.
-    assert "North 120 3 17640 61740.00 EUR 17640 남쪽" in text(visit, "/chain?days=28")
-    page = text(visit, "/chain/kiosks?q=%EA%B0%80%EA%B2%8C%207")
+    assert "North 120 3 17640 61740.00 EUR 17640 남쪽" in text(viewer, "/chain?days=28")
+    page = text(viewer, "/chain/kiosks?q=%EA%B0%80%EA%B2%8C%207")
     assert "11 kiosks" in page and "가게 7 s7 7번지 남쪽 online 98 +100% 343.00 EUR +100% 49 −50%" in page
 
 
-def test_a_hundred_are_on_a_page(visit: Visitor) -> None:
+def test_a_hundred_are_on_a_page(viewer: WebClient) -> None:
     shown: list[str] = []
     for page in (1, 2, 3):
-        answer = visit.get(f"/chain/kiosks?page={page}")
+        answer = viewer.get(f"/chain/kiosks?page={page}")
         shown += sorted(each for each in Elements(answer.text).attributes["id"] if each.startswith("row-"))
         assert len(shown) == min(100 * page, 251)
     assert len(set(shown)) == 251
-    assert visit.get("/chain/kiosks?page=99999999999999999999").status == 200
-    assert 'aria-current="page">3<' in visit.get("/chain/kiosks?page=999").text
+    assert viewer.get("/chain/kiosks?page=99999999999999999999").status == 200
+    assert 'aria-current="page">3<' in viewer.get("/chain/kiosks?page=999").text
 
 
-def test_what_somebody_has_to_see_to_is_told(visit: Visitor) -> None:
-    page = text(visit, "/chain/sold-out")
+def test_what_somebody_has_to_see_to_is_told(viewer: WebClient) -> None:
+    page = text(viewer, "/chain/sold-out")
     assert "25 in all" in page and "가게 0 s0 0번지 남쪽 kiwi" in page
     # Just after midnight, two hours ago was another day, which the page names.
     assert re.search(r"kiwi (\w+ \d+ )?\S+ 2 h", page)
-    assert "11–15" in text(visit, "/chain/missing")
-    assert "가게 0 s0 0번지 남쪽 7 3 1" in text(visit, "/chain/conflicts")
-    assert "가게 0 s0 0번지 남쪽 7, 8" in text(visit, "/chain/shared-ids")
-    assert "400 days" in text(visit, "/chain/clocks")
-    page = text(visit, "/chain/kiosks/k0")
+    assert "11–15" in text(viewer, "/chain/missing")
+    assert "가게 0 s0 0번지 남쪽 7 3 1" in text(viewer, "/chain/conflicts")
+    assert "가게 0 s0 0번지 남쪽 7, 8" in text(viewer, "/chain/shared-ids")
+    assert "400 days" in text(viewer, "/chain/clocks")
+    page = text(viewer, "/chain/kiosks/k0")
     for word in ("Sold out", "Gaps", "Conflicts", "Shared ids", "Clocks", "kiwi × 2", "7 EUR", "as of"):
         assert word in page, word
 
 
-def test_what_a_kiosk_is_called_is_no_markup(visit: Visitor) -> None:
+def test_what_a_kiosk_is_called_is_no_markup(viewer: WebClient) -> None:
     for path in [*LISTS[1:], "/chain/kiosks/k0", "/chain/kiosks?q=%3Cscript%3E", "/chain/kiosks?region=%22%3E%3Cimg"]:
-        answer = visit.get(path)
+        answer = viewer.get(path)
         page = Elements(answer.text)
         assert "img" not in page.tags or page.attributes.get("onerror") is None, path
         assert not {"onerror", "onmouseover"} & page.attributes.keys(), path
         assert "alert" not in "".join(page.attributes.get("src", [])), path
         assert "<script>alert" not in answer.text, path
-    assert HOSTILE in text(visit, "/chain/kiosks/k0")
+    assert HOSTILE in text(viewer, "/chain/kiosks/k0")
     for odd in ("'; DROP TABLE juice.kiosk; --", "%00", "$1", "\\"):
-        assert visit.get(f"/chain/kiosks?q={odd.replace(' ', '%20')}").status == 200
-    assert "251 kiosks" in text(visit, "/chain/kiosks")
+        assert viewer.get(f"/chain/kiosks?q={odd.replace(' ', '%20')}").status == 200
+    assert "251 kiosks" in text(viewer, "/chain/kiosks")
 
 
 def test_a_user_of_a_region_sees_nothing_of_another(
-    north: Visitor, make_client: MakeClient, archive: Postgres
+    north: WebClient, make_client: MakeClient, archive: Postgres
 ) -> None:
     client: Client = make_client()
     for kiosk in ("k1", "s1"):
@@ -146,13 +146,13 @@ def test_a_user_of_a_region_sees_nothing_of_another(
     assert north.get("/").place == "/chain"
     for path in (
         "/chain/kiosks/s0", "/chain/kiosks/stray", "/kiosks/s1", "/kiosks/s1/live", "/kiosks/s1/panel", "/live",
-        "/kiosks/s1/display", "/rounds", "/rounds/new", "/chain/kiosks/s0?region=North", "//kiosks/s1",
+        "/kiosks/s1/display", "/routes", "/routes/new", "/chain/kiosks/s0?region=North", "//kiosks/s1",
         "/kiosks/%731", "/Kiosks/s1",
     ):
         assert north.get(path).status == 404, path
-    proof = north.get("/kiosks/k1").proof
-    for path in ("/kiosks/s1/restock", "/kiosks/s1/service", "/kiosks/s1/job", "/kiosks/s1/panel", "/rounds"):
-        assert north.post(path, proof=proof, id="r1", service="closed").status == 404, path
+    csrf_token = north.get("/kiosks/k1").csrf_token
+    for path in ("/kiosks/s1/restock", "/kiosks/s1/service", "/kiosks/s1/job", "/kiosks/s1/panel", "/routes"):
+        assert north.post(path, csrf_token=csrf_token, id="r1", service="closed").status == 404, path
     # A kiosk that moves is seen no more, at once.
     archive.query("UPDATE juice.kiosk SET region = '남쪽' WHERE kiosk = 'k1'")
     assert {north.get(path).status for path in ("/kiosks/k1", "/chain/kiosks/k1")} == {404}
@@ -162,41 +162,41 @@ def test_a_user_of_a_region_sees_nothing_of_another(
 def test_without_an_archive_a_user_of_a_region_sees_nothing(make_dashboard: MakeDashboard) -> None:
     dashboard = make_dashboard()
     dashboard.add_user("nora", "viewer", "--region", "North")
-    visitor = Visitor(dashboard.port).log_in("nora", PASSWORDS["nora"])
-    assert {visitor.get(path).status for path in ("/", "/chain", "/kiosks/k1", "/live", "/rounds")} == {404}
-    other = Visitor(dashboard.port).log_in("vera", PASSWORDS["vera"])
+    web_client = WebClient(dashboard.port).log_in("nora", PASSWORDS["nora"])
+    assert {web_client.get(path).status for path in ("/", "/chain", "/kiosks/k1", "/live", "/routes")} == {404}
+    other = WebClient(dashboard.port).log_in("vera", PASSWORDS["vera"])
     assert other.get("/chain").status == 404 and "/chain" not in other.get("/").text
 
 
 def test_a_database_that_hangs_or_is_gone_holds_up_no_other_page(
-    visit: Visitor, north: Visitor, archive: Postgres, dashboard: Dashboard
+    viewer: WebClient, north: WebClient, archive: Postgres, dashboard: Dashboard
 ) -> None:
-    assert visit.get("/chain").status == 200
+    assert viewer.get("/chain").status == 200
     # All its processes stand still: what is asked is not answered, and new connections are not taken.
     children = Path(f"/proc/{archive.process.pid}/task/{archive.process.pid}/children").read_text().split()
     processes = [archive.process.pid, *map(int, children)]
     for process in processes:
         os.kill(process, signal.SIGSTOP)
-    waiting = [Visitor(dashboard.port).log_in("vera", PASSWORDS["vera"]) for _ in range(6)]
+    waiting = [WebClient(dashboard.port).log_in("vera", PASSWORDS["vera"]) for _ in range(6)]
     try:
         for each in waiting:
             cookies = "; ".join(f"{name}={value}" for name, value in each.cookies.items())
             each.connection.request("GET", "/chain", headers={"Cookie": cookies})
         # More than there are threads that serve pages on most machines.
-        assert visit.get("/").status == 200
+        assert viewer.get("/").status == 200
         assert select.select([each.connection.sock for each in waiting], [], [], 0)[0] == []
     finally:
         for process in processes:
             os.kill(process, signal.SIGCONT)
     assert [each.connection.getresponse().status for each in waiting] == [200] * 6
     archive.kill()
-    answer = visit.get("/chain/kiosks")
+    answer = viewer.get("/chain/kiosks")
     assert (answer.status, answer.headers["Retry-After"]) == (503, "5")
     assert "its database is away" in answer.text
     assert north.get("/kiosks/k1").status == 503
-    assert visit.get("/").status == 200
+    assert viewer.get("/").status == 200
     archive.start()
-    assert visit.get("/chain").status == 200
+    assert viewer.get("/chain").status == 200
 
 
 @pytest.mark.parametrize("language, is_dark", [("en-US", False), ("ko-KR", True)])

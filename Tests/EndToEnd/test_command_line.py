@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from arrivals import PATIENCE, Arrivals
+from arrivals import TIMEOUT, Arrivals
 from client import BASE
 from conftest import MakeKiosk
 from kiosk import FRUITS, Kiosk, one_line
@@ -82,14 +82,14 @@ def test_watch(kiosk: Kiosk, panel, as_json: bool) -> None:
             for line in ("strawberry 0", "strawberry alert out", "banana 9"):
                 shown.first((line + "\n").__eq__)
             report = {"state": "fault", "reason": "no cups", "queue": 2, "ready": [], "jobs": [{
-                "job": 9, "ticket": 4, "juice": "kiwi", "quantity": 1, "state": "asked",
+                "job": 9, "ticket": 4, "juice": "kiwi", "quantity": 1, "state": "needs_decision",
                 "at": "2026-11-21T09:00:00Z",
             }]}
             panel.publish(f"{BASE}/machine/bar", json.dumps(report))
             shown.first("bar fault: no cups, 2 waiting, ask somebody about 4\n".__eq__)
     finally:
         watch.send_signal(signal.SIGINT)
-        watch.wait(PATIENCE)
+        watch.wait(TIMEOUT)
         read.join()
 
 
@@ -107,7 +107,7 @@ def test_a_kiosk_is_called_by_its_name(make_kiosk: MakeKiosk) -> None:
         shown.first("City hall, 1 Main Street\n".__eq__)
     finally:
         watch.send_signal(signal.SIGINT)
-        watch.wait(PATIENCE)
+        watch.wait(TIMEOUT)
         read.join()
 
 

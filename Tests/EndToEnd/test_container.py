@@ -15,7 +15,7 @@ import handbook
 from arrivals import eventually
 from kiosk import ROOT
 from machine import Machine, needs_packages, packages
-from visitor import Visitor
+from web_client import WebClient
 
 FOLDER = ROOT / "deploy/container"
 
@@ -104,9 +104,9 @@ def test_the_dashboard_serves_pages(make_container: Callable[[str], Container]) 
     inside = block.script.replace("\\\n", " ").split(" exec dashboard ")[1]
     password = container.shell(inside).strip()
     with container.machine.network():
-        visitor = Visitor(8080)
-        visitor.log_in("minji", password)
-        visitor.close()
+        web_client = WebClient(8080)
+        web_client.log_in("minji", password)
+        web_client.close()
 
 
 def test_compose_is_valid() -> None:

@@ -55,7 +55,7 @@ def test_a_connection_cut_in_mid_packet(
 ) -> None:
     kiosk = behind(proxy, make_kiosk, version)
     scene = make_scene(kiosk, broker, version)
-    for since in scene.rounds(CUTS):
+    for since in scene.repetitions(CUTS):
         cuts = proxy.cuts
         proxy.cut_after(chance.randrange(1, 20_000))
         eventually(lambda: proxy.cuts > cuts)
@@ -67,7 +67,7 @@ def test_one_reconnect_after_another(
 ) -> None:
     kiosk = behind(proxy, make_kiosk)
     scene = make_scene(kiosk, broker)
-    for since in scene.rounds(CUTS):
+    for since in scene.repetitions(CUTS):
         proxy.cut()
         kiosk.wait_for_log(" online", since)
     say(f"{CUTS} reconnects, {scene.end()}")

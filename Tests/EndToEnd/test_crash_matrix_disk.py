@@ -44,7 +44,7 @@ def test_a_full_disk_loses_nothing_once_there_is_room(
 ) -> None:
     kiosk = make_kiosk(ledger=ledger_on(disk), stock=STOCK).start()
     scene = make_scene(kiosk, broker)
-    for since in scene.rounds(FAULTS):
+    for since in scene.repetitions(FAULTS):
         disk.fill()
         kiosk.wait_for_log("is full: make room. Trying again", since)
         disk.make_room()
@@ -65,7 +65,7 @@ def test_a_call_that_fails_loses_nothing_once_it_works(
 ) -> None:
     kiosk = make_kiosk(stock=STOCK).start(**faults.variables)
     scene = make_scene(kiosk, broker)
-    for since in scene.rounds(FAULTS):
+    for since in scene.repetitions(FAULTS):
         faults.fail(call, code)
         kiosk.wait_for_log("Trying again until it works", since)
         faults.end()

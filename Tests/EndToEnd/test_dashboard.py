@@ -329,7 +329,7 @@ def test_a_machine_that_is_down_shows(make_browser: MakeBrowser, bar: Bar) -> No
     panel.wait_for("3 left", "#juice-kiwi")
     bar.tell("fault: no cups")
     browser.wait_for("bar: out of order", "#kiosks")
-    browser.wait_for("Needs somebody", "#count")
+    browser.wait_for("Needs attention", "#count")
     browser.photograph("machine-down-fleet")
     panel.wait_for("machine out of order", "#juice-kiwi")
     panel.press("#juice-kiwi")

@@ -20,9 +20,9 @@ from conftest import MakeClient, Say
 from dashboard import PASSWORDS, Dashboard
 from kiosk import Kiosk
 from mosquitto import Mosquitto
-from visitor import SESSION, Elements, Listening, Visitor, request
+from web_client import SESSION, Elements, EventStream, WebClient, request
 
-MakeVisitor = Callable[..., Visitor]
+MakeWebClient = Callable[..., WebClient]
 
 
 @pytest.fixture(scope="module")
@@ -59,29 +59,29 @@ def own_dashboard(tmp_path: Path, broker: Mosquitto) -> Iterator[Dashboard]:
 def logged_in(dashboard: Dashboard) -> dict[str, str]:
     """A session of each user: checking a password takes its time on purpose."""
     return {
-        name: Visitor(dashboard.port).log_in(name, PASSWORDS[name]).session
+        name: WebClient(dashboard.port).log_in(name, PASSWORDS[name]).session
         for name in ("minji", "vera")
     }
 
 
 @pytest.fixture
-def visit(dashboard: Dashboard, logged_in: dict[str, str]) -> Iterator[MakeVisitor]:
+def make_web_client(dashboard: Dashboard, logged_in: dict[str, str]) -> Iterator[MakeWebClient]:
     """Comes as a stranger, or with a name: logged in."""
-    visitors: list[Visitor] = []
+    web_clients: list[WebClient] = []
 
-    def visit(name: str | None = None) -> Visitor:
-        visitors.append(Visitor(dashboard.port))
+    def make_web_client(name: str | None = None) -> WebClient:
+        web_clients.append(WebClient(dashboard.port))
         if name:
-            visitors[-1].cookies[SESSION] = logged_in[name]
-        return visitors[-1]
+            web_clients[-1].cookies[SESSION] = logged_in[name]
+        return web_clients[-1]
 
-    yield visit
-    for visitor in visitors:
-        visitor.close()
+    yield make_web_client
+    for web_client in web_clients:
+        web_client.close()
 
 
-def is_known(visitor: Visitor, kiosk: str = "k1") -> bool:
-    return visitor.get(f"/kiosks/{kiosk}").status == 200
+def is_known(web_client: WebClient, kiosk: str = "k1") -> bool:
+    return web_client.get(f"/kiosks/{kiosk}").status == 200
 
 
 # Every form that changes something, and what it says when it is filled in.
@@ -91,11 +91,11 @@ FORMS = {
     "/kiosks/k1/service": {"id": "attack-2", "service": "closed"},
     "/kiosks/k1/panel": {"id": "attack-3", "juice": "kiwi"},
     "/kiosks/k1/job": {"id": "attack-4", "decision": "give_back.1"},
-    "/rounds": {
+    "/routes": {
         "arrival": "2030-01-01T08:00", "until": "2030-01-02T08:00", "margin": "0", "kiosk.k1": "1"
     },
-    "/rounds/r1/delete": {},
-    "/rounds/r1/kiosks/k1": {"id": "attack-5", "brought.kiwi": "1"},
+    "/routes/r1/delete": {},
+    "/routes/r1/kiosks/k1": {"id": "attack-5", "brought.kiwi": "1"},
 }
 
 
@@ -110,85 +110,85 @@ def untouched(kiosk: Kiosk) -> Iterator[Kiosk]:
 
 
 @pytest.mark.parametrize("path", FORMS)
-def test_a_form_without_its_proof_does_nothing(
-    untouched: Kiosk, visit: MakeVisitor, path: str
+def test_a_form_without_its_csrf_token_does_nothing(
+    untouched: Kiosk, make_web_client: MakeWebClient, path: str
 ) -> None:
-    operator, other, stranger = visit("minji"), visit("vera"), visit()
+    operator, other, stranger = make_web_client("minji"), make_web_client("vera"), make_web_client()
     eventually(lambda: is_known(operator))
-    own = operator.get("/kiosks/k1").proof
+    own = operator.get("/kiosks/k1").csrf_token
     forged = {
-        "none": {}, "empty": {"proof": ""}, "made up": {"proof": secrets.token_urlsafe(32)},
-        "another session's": {"proof": other.get("/kiosks/k1").proof},
-        "a stranger's": {"proof": stranger.get("/login").proof},
-        "cut": {"proof": own[:-1]}, "longer": {"proof": own + "A"},
-        "not base64": {"proof": "<script>"},
-        "its session itself": {"proof": operator.session},
+        "none": {}, "empty": {"csrf_token": ""}, "made up": {"csrf_token": secrets.token_urlsafe(32)},
+        "another session's": {"csrf_token": other.get("/kiosks/k1").csrf_token},
+        "a stranger's": {"csrf_token": stranger.get("/login").csrf_token},
+        "cut": {"csrf_token": own[:-1]}, "longer": {"csrf_token": own + "A"},
+        "not base64": {"csrf_token": "<script>"},
+        "its session itself": {"csrf_token": operator.session},
     }
-    for what, proof in forged.items():
-        answer = operator.post(path, **FORMS[path], **proof)
+    for what, csrf_token in forged.items():
+        answer = operator.post(path, **FORMS[path], **csrf_token)
         assert answer.status == 403, what
     # In the address it does not count either, and no other method is one for forms.
-    assert operator.ask("POST", f"{path}?proof={own}", FORMS[path]).status == 403
+    assert operator.ask("POST", f"{path}?csrf_token={own}", FORMS[path]).status == 403
     for method in ("GET", "PUT", "DELETE", "PATCH"):
-        assert operator.ask(method, path, FORMS[path] | {"proof": own}).status in (200, 404, 405)
-    # A proof without its session.
+        assert operator.ask(method, path, FORMS[path] | {"csrf_token": own}).status in (200, 404, 405)
+    # A csrf_token without its session.
     stranger.cookies.clear()
-    refused = stranger.post(path, **FORMS[path], proof=own)
+    refused = stranger.post(path, **FORMS[path], csrf_token=own)
     assert (refused.status, (refused.place or "").split("?")[0]) == (303, "/login")
 
 
-def test_logging_in_and_out_take_a_proof(visit: MakeVisitor) -> None:
-    stranger = visit()
+def test_logging_in_and_out_take_a_csrf_token(make_web_client: MakeWebClient) -> None:
+    stranger = make_web_client()
     stranger.get("/login")
-    for proof in ({}, {"proof": "made-up"}, {"proof": visit("vera").get().proof}):
-        refused = stranger.post("/login", name="minji", password=PASSWORDS["minji"], **proof)
+    for csrf_token in ({}, {"csrf_token": "made-up"}, {"csrf_token": make_web_client("vera").get().csrf_token}):
+        refused = stranger.post("/login", name="minji", password=PASSWORDS["minji"], **csrf_token)
         assert refused.status == 403
-    operator = visit("minji")
+    operator = make_web_client("minji")
     assert operator.post("/logout").status == 403
     assert "minji" in operator.get().text
 
 
 def test_a_form_that_is_huge_or_nonsense_is_refused(
-    untouched: Kiosk, visit: MakeVisitor
+    untouched: Kiosk, make_web_client: MakeWebClient
 ) -> None:
-    operator = visit("minji")
+    operator = make_web_client("minji")
     eventually(lambda: is_known(operator))
-    proof = operator.get("/kiosks/k1").proof
+    csrf_token = operator.get("/kiosks/k1").csrf_token
     for fields in (
         {"id": "x", "add.kiwi": "1" * 100_000}, {"id": "x", "add.kiwi": "9" * 30},
         {"id": "x", "add.kiwi": "-9223372036854775808"}, {"id": "x", "add.kiwi": "one"},
         {"id": "x", "add.<b>": "1"}, {"id": "no id", "add.kiwi": "1"}, {"add.kiwi": "1"},
         {"id": "x"}, {"id": "x", "set.kiwi": "1e3"},
     ):
-        assert operator.post("/kiosks/k1/restock", proof=proof, **fields).status in (400, 413)
+        assert operator.post("/kiosks/k1/restock", csrf_token=csrf_token, **fields).status in (400, 413)
         operator.close()
     for service in ("", "Closed", "<b>"):
-        answer = operator.post("/kiosks/k1/service", proof=proof, id="x", service=service)
+        answer = operator.post("/kiosks/k1/service", csrf_token=csrf_token, id="x", service=service)
         assert answer.status == 400
     for decision in ("", "poured", "poured.", "poured.1e3", "drunk.1", "poured.1.2", "poured.\n1",
                      "poured." + "9" * 30, "<b>.1"):
-        answer = operator.post("/kiosks/k1/job", proof=proof, id="x", decision=decision)
+        answer = operator.post("/kiosks/k1/job", csrf_token=csrf_token, id="x", decision=decision)
         assert answer.status == 400, decision
 
 
-def test_a_viewer_changes_nothing(untouched: Kiosk, visit: MakeVisitor) -> None:
-    viewer, operator = visit("vera"), visit("minji")
+def test_a_viewer_changes_nothing(untouched: Kiosk, make_web_client: MakeWebClient) -> None:
+    viewer, operator = make_web_client("vera"), make_web_client("minji")
     eventually(lambda: is_known(viewer))
-    # The right proof of the right session: only the role is missing.
-    proof = viewer.get("/kiosks/k1").proof
+    # The right csrf_token of the right session: only the role is missing.
+    csrf_token = viewer.get("/kiosks/k1").csrf_token
     for path, fields in FORMS.items():
-        assert viewer.post(path, proof=proof, **fields).status == 403, path
+        assert viewer.post(path, csrf_token=csrf_token, **fields).status == 403, path
     page = viewer.get("/kiosks/k1").text
     assert not any(f'action="{path}"' in page for path in FORMS)
     for path in ("/kiosks/k1/review", "/kiosks/k1/service"):
         assert f'action="{path}"' in operator.get("/kiosks/k1").text
 
 
-def test_who_restocks_is_who_is_logged_in(kiosk: Kiosk, visit: MakeVisitor) -> None:
-    operator = visit("minji")
+def test_who_restocks_is_who_is_logged_in(kiosk: Kiosk, make_web_client: MakeWebClient) -> None:
+    operator = make_web_client("minji")
     eventually(lambda: is_known(operator))
     done = operator.post(
-        "/kiosks/k1/restock", proof=operator.get("/kiosks/k1").proof, id="r1",
+        "/kiosks/k1/restock", csrf_token=operator.get("/kiosks/k1").csrf_token, id="r1",
         source="restock/boss", user="boss", name="boss", **{"add.kiwi": "1"},
     )
     assert done.status == 200
@@ -198,10 +198,10 @@ def test_who_restocks_is_who_is_logged_in(kiosk: Kiosk, visit: MakeVisitor) -> N
 # MARK: Sessions
 
 
-def test_a_session_that_somebody_else_has_chosen_is_nobodys(visit: MakeVisitor) -> None:
-    other = visit().log_in("vera", PASSWORDS["vera"]).session
+def test_a_session_that_somebody_else_has_chosen_is_nobodys(make_web_client: MakeWebClient) -> None:
+    other = make_web_client().log_in("vera", PASSWORDS["vera"]).session
     for chosen in (secrets.token_urlsafe(32), "x" * 5000, other):
-        victim, thief = visit(), visit()
+        victim, thief = make_web_client(), make_web_client()
         victim.cookies[SESSION] = thief.cookies[SESSION] = chosen
         before = thief.get().text
         victim.log_in("minji", PASSWORDS["minji"])
@@ -210,11 +210,11 @@ def test_a_session_that_somebody_else_has_chosen_is_nobodys(visit: MakeVisitor) 
 
 
 def test_a_session_ends_when_its_user_says_so(own_dashboard: Dashboard) -> None:
-    operator = Visitor(own_dashboard.port).log_in("minji", PASSWORDS["minji"])
-    thief = Visitor(own_dashboard.port)
+    operator = WebClient(own_dashboard.port).log_in("minji", PASSWORDS["minji"])
+    thief = WebClient(own_dashboard.port)
     thief.cookies[SESSION] = operator.session
     assert "minji" in thief.get().text
-    assert operator.post("/logout", proof=operator.get().proof).status == 303
+    assert operator.post("/logout", csrf_token=operator.get().csrf_token).status == 303
     assert "minji" not in thief.get().text
     # Whoever is taken out is out at once.
     operator.log_in("minji", PASSWORDS["minji"])
@@ -223,8 +223,8 @@ def test_a_session_ends_when_its_user_says_so(own_dashboard: Dashboard) -> None:
     assert "minji" not in operator.get().text
 
 
-def test_a_cookie_is_kept_from_scripts_and_other_sites(visit: MakeVisitor) -> None:
-    stranger = visit()
+def test_a_cookie_is_kept_from_scripts_and_other_sites(make_web_client: MakeWebClient) -> None:
+    stranger = make_web_client()
     answers = [stranger.get("/login"), stranger.try_password("vera", PASSWORDS["vera"])]
     for cookie in [cookie for answer in answers for cookie in answer.headers.get_all("Set-Cookie")]:
         assert re.search(r"; *HttpOnly", cookie) and re.search(r"; *SameSite=(Lax|Strict)", cookie)
@@ -235,9 +235,9 @@ def test_a_cookie_is_kept_from_scripts_and_other_sites(visit: MakeVisitor) -> No
 
 
 def test_a_thousand_wrong_passwords(own_dashboard: Dashboard, say: Say) -> None:
-    operator = Visitor(own_dashboard.port).log_in("minji", PASSWORDS["minji"])
-    attacker = Visitor(own_dashboard.port, address="127.0.0.2")
-    form = {"proof": attacker.get("/login").proof, "name": "minji"}
+    operator = WebClient(own_dashboard.port).log_in("minji", PASSWORDS["minji"])
+    attacker = WebClient(own_dashboard.port, address="127.0.0.2")
+    form = {"csrf_token": attacker.get("/login").csrf_token, "name": "minji"}
     began = time.monotonic()
     statuses = []
     for number in range(1000):
@@ -262,16 +262,16 @@ def test_a_thousand_wrong_passwords(own_dashboard: Dashboard, say: Say) -> None:
     assert "minji" in operator.get().text
     # Whoever is named logs in all the same, in another browser, too; and in a known one from where
     # the guesses come from.
-    Visitor(own_dashboard.port).log_in("minji", PASSWORDS["minji"])
-    known = Visitor(own_dashboard.port, address="127.0.0.2")
+    WebClient(own_dashboard.port).log_in("minji", PASSWORDS["minji"])
+    known = WebClient(own_dashboard.port, address="127.0.0.2")
     known.cookies = operator.cookies
-    assert known.post("/logout", proof=known.get().proof).status == 303
+    assert known.post("/logout", csrf_token=known.get().csrf_token).status == 303
     known.log_in("minji", PASSWORDS["minji"])
 
 
 def test_a_thousand_names_from_one_address(own_dashboard: Dashboard) -> None:
-    attacker = Visitor(own_dashboard.port)
-    form = {"proof": attacker.get("/login").proof, "password": "guess"}
+    attacker = WebClient(own_dashboard.port)
+    form = {"csrf_token": attacker.get("/login").csrf_token, "password": "guess"}
     statuses = [
         attacker.ask("POST", "/login", form | {"name": f"user{number}"}).status
         for number in range(1000)
@@ -334,7 +334,7 @@ def hostile_kiosk(client: Client, name: str, evil: str) -> None:
         "state": "fault", "reason": evil, "queue": 1, "ready": [7, evil], "jobs": [
             {"job": 100 + number, "ticket": number, "juice": "kiwi", "quantity": 1,
              "state": state, "at": now}
-            for number, state in enumerate(("queued", "started", "asked", evil))
+            for number, state in enumerate(("queued", "started", "needs_decision", evil))
         ] + [{"job": evil}, evil],
     })
     tell("status", "online")
@@ -353,10 +353,10 @@ def hostile_kiosk(client: Client, name: str, evil: str) -> None:
 
 @pytest.mark.parametrize("evil", EVIL)
 def test_what_a_kiosk_says_is_text(
-    visit: MakeVisitor, make_client: MakeClient, evil: str
+    make_web_client: MakeWebClient, make_client: MakeClient, evil: str
 ) -> None:
     kiosk = make_client()
-    operator = visit("minji")
+    operator = make_web_client("minji")
     hostile_kiosk(kiosk, "k9", evil)
     eventually(lambda: 'class="feed"' in operator.get("/kiosks/k9").text)
     shown = " ".join(evil.split())
@@ -366,7 +366,7 @@ def test_what_a_kiosk_says_is_text(
         check_headers(answer)
         page = check_page(answer.text)
         assert path.endswith("display") or shown in " ".join(page.text.split()) or path == "/"
-        live = Listening(operator, path.rstrip("/") + "/live")
+        live = EventStream(operator, path.rstrip("/") + "/live")
         live.read_until(b"\n\n", live.received.index(b"\r\n\r\n") + 4)
         # What a browser puts together of the event that it gets.
         head, _, body = live.received.partition(b"\r\n\r\n")
@@ -376,9 +376,9 @@ def test_what_a_kiosk_says_is_text(
             check_page("\n".join(data))
 
 
-def test_what_a_kiosk_answers_is_text(visit: MakeVisitor, make_client: MakeClient) -> None:
+def test_what_a_kiosk_answers_is_text(make_web_client: MakeWebClient, make_client: MakeClient) -> None:
     evil = "\"><x-evil onclick='x'>"
-    operator = visit("minji")
+    operator = make_web_client("minji")
     kiosk = make_client("kiosk/k9/order/+", "kiosk/k9/restock/+", "kiosk/k9/job/+")
     hostile_kiosk(kiosk, "k9", "x")
     eventually(lambda: is_known(operator, "k9"))
@@ -387,22 +387,22 @@ def test_what_a_kiosk_answers_is_text(visit: MakeVisitor, make_client: MakeClien
             "id": json.loads(message.payload)["id"], "status": "rejected", "reason": "conflict",
             "detail": evil, "message": evil, "juice": evil, "stock": {"kiwi": 4},
         }), 1)
-    proof = operator.get("/kiosks/k9").proof
+    csrf_token = operator.get("/kiosks/k9").csrf_token
     for path, fields in (
         ("panel", {"juice": "kiwi"}), ("restock", {"set.kiwi": "4", "expect.kiwi": "5"}),
         ("job", {"decision": "poured.102"}),
     ):
-        answer = operator.post(f"/kiosks/k9/{path}", proof=proof, id="a1", **fields)
+        answer = operator.post(f"/kiosks/k9/{path}", csrf_token=csrf_token, id="a1", **fields)
         assert answer.status == 200
         check_page(answer.text)
 
 
 @pytest.mark.parametrize("name", ["<x-evil>", "a b", "..", "%3Cx-evil%3E", "x" * 65])
 def test_a_kiosk_that_cannot_be_one_is_not_shown(
-    visit: MakeVisitor, make_client: MakeClient, name: str
+    make_web_client: MakeWebClient, make_client: MakeClient, name: str
 ) -> None:
     client = make_client()
-    viewer = visit("vera")
+    viewer = make_web_client("vera")
     client.publish(f"kiosk/{name}/status", "online", True)
     client.publish("kiosk/after/status", "online", True)
     eventually(lambda: is_known(viewer, "after"))
@@ -411,15 +411,15 @@ def test_a_kiosk_that_cannot_be_one_is_not_shown(
 
 
 @pytest.mark.parametrize("evil", EVIL)
-def test_what_a_link_says_is_text(visit: MakeVisitor, evil: str) -> None:
-    viewer, stranger = visit("vera"), visit()
+def test_what_a_link_says_is_text(make_web_client: MakeWebClient, evil: str) -> None:
+    viewer, stranger = make_web_client("vera"), make_web_client()
     said = quote(evil, safe="")
     for path in (
         f"/?q={said}", f"/?page={said}", f"/kiosks/{said}", f"/{said}", f"/language/{said}",
         f"/language/ko?to={said}", f"/login?to={said}",
     ):
-        for visitor in (viewer, stranger):
-            answer = visitor.get(path)
+        for web_client in (viewer, stranger):
+            answer = web_client.get(path)
             check_headers(answer)
             check_page(answer.text)
             if answer.place:
@@ -430,16 +430,16 @@ def test_what_a_link_says_is_text(visit: MakeVisitor, evil: str) -> None:
     "//evil.example", "/\\evil.example", "https://evil.example", "/%2f/evil.example",
     "/\r\nSet-Cookie: x=y", "javascript:alert(1)", "%2F%2Fevil.example", "/\t/evil.example",
 ])
-def test_nobody_is_sent_elsewhere(visit: MakeVisitor, place: str) -> None:
-    answer = visit().get(f"/language/ko?to={quote(place, safe='')}")
+def test_nobody_is_sent_elsewhere(make_web_client: MakeWebClient, place: str) -> None:
+    answer = make_web_client().get(f"/language/ko?to={quote(place, safe='')}")
     assert answer.status == 303 and re.fullmatch(r"/([^/\\].*)?", answer.place)
     assert "x" not in answer.cookies
 
 
-def test_who_logs_in_is_not_sent_elsewhere(visit: MakeVisitor) -> None:
-    stranger = visit()
+def test_who_logs_in_is_not_sent_elsewhere(make_web_client: MakeWebClient) -> None:
+    stranger = make_web_client()
     form = {"name": "minji", "password": PASSWORDS["minji"], "to": "//evil.example"}
-    answer = stranger.post("/login", proof=stranger.get("/login").proof, **form)
+    answer = stranger.post("/login", csrf_token=stranger.get("/login").csrf_token, **form)
     assert (answer.status, answer.place) == (303, "/")
 
 
@@ -447,10 +447,10 @@ def test_who_logs_in_is_not_sent_elsewhere(visit: MakeVisitor) -> None:
 
 
 def test_numbers_that_no_kiosk_has_do_no_harm(
-    dashboard: Dashboard, visit: MakeVisitor, make_client: MakeClient
+    dashboard: Dashboard, make_web_client: MakeWebClient, make_client: MakeClient
 ) -> None:
     client = make_client()
-    operator = visit("minji")
+    operator = make_web_client("minji")
     (low, high, now) = (-(2**63), 2**63 - 1, "2026-11-21T09:00:00Z")
     for number, value in enumerate([low, high, 10**15, -(10**15), 10**9, 0]):
         name = f"n{number}"
@@ -475,7 +475,7 @@ def test_numbers_that_no_kiosk_has_do_no_harm(
         job = {"job": value, "ticket": value, "juice": "kiwi", "quantity": value, "at": now}
         client.publish(f"kiosk/{name}/machine/bar", json.dumps({
             "state": "busy", "queue": value, "ready": [value] * 99, "jobs": [
-                job | {"state": state} for state in ("queued", "started", "asked") * 33
+                job | {"state": state} for state in ("queued", "started", "needs_decision") * 33
             ],
         }), True)
         ended = {"seq": value, "at": now, "status": "made", "machine": "bar"}
@@ -483,14 +483,14 @@ def test_numbers_that_no_kiosk_has_do_no_harm(
         entry = {"seq": value, "at": now, "source": "restock/x", "status": "restocked"}
         client.publish(f"kiosk/{name}/events", json.dumps(entry | {"changes": kiwi}))
         eventually(lambda: is_known(operator, name))
-        proof = operator.get(f"/kiosks/{name}").proof
+        csrf_token = operator.get(f"/kiosks/{name}").csrf_token
         for path in ("/", f"/kiosks/{name}", f"/kiosks/{name}/panel", f"/kiosks/{name}/display"):
             assert operator.get(path).status == 200, path
         for fields in (
             {"do": "fill"}, {"do": "review", "add.kiwi": "1000000000"},
             {"do": "review", "add.kiwi": "-1000000000"}, {"do": "review", "set.kiwi": "7"},
         ):
-            answer = operator.post(f"/kiosks/{name}/review", proof=proof, **fields)
+            answer = operator.post(f"/kiosks/{name}/review", csrf_token=csrf_token, **fields)
             assert answer.status == 200, fields
     assert dashboard.process.poll() is None
 
@@ -502,8 +502,8 @@ DEADLINE = 15
 HEAD = b"POST /login HTTP/1.1\r\nHost: k\r\nContent-Length: 60000\r\n"
 
 
-def test_whoever_drips_is_cut(dashboard: Dashboard, visit: MakeVisitor, say: Say) -> None:
-    viewer = visit("vera")
+def test_whoever_drips_is_cut(dashboard: Dashboard, make_web_client: MakeWebClient, say: Say) -> None:
+    viewer = make_web_client("vera")
     beginnings = {
         "says nothing": (b"", b""), "a head": (HEAD, b"x"), "a body": (HEAD + b"\r\n", b"x"),
         "a body of pieces": (
@@ -567,9 +567,9 @@ def many_files() -> None:
 
 
 def test_a_flood_of_connections(
-    many_files: None, dashboard: Dashboard, visit: MakeVisitor, say: Say
+    many_files: None, dashboard: Dashboard, make_web_client: MakeWebClient, say: Say
 ) -> None:
-    operator = visit("minji")
+    operator = make_web_client("minji")
     assert operator.get("/").status == 200
     flood = [open_connection(dashboard.port, "127.0.0.2") for _ in range(2000)]
     # Whoever comes from elsewhere is served, on new connections, too.
@@ -585,10 +585,10 @@ def test_a_flood_of_connections(
         open_connection(dashboard.port, f"127.0.1.{number // 90}") for number in range(LIMIT + 200)
     ]
     asked = time.monotonic()
-    fresh = Visitor(dashboard.port)
+    fresh = WebClient(dashboard.port)
     fresh.connection.timeout = 4 * DEADLINE
     assert fresh.get("/login").status == 200
-    say(f"a visitor waited for {time.monotonic() - asked:.0f} s")
+    say(f"a web_client waited for {time.monotonic() - asked:.0f} s")
     for connection in flood:
         connection.close()
 
@@ -608,13 +608,13 @@ def is_open(connection: socket.socket) -> bool:
 
 
 def test_ten_thousand_listeners(
-    many_files: None, kiosk: Kiosk, dashboard: Dashboard, visit: MakeVisitor, panel: Client,
+    many_files: None, kiosk: Kiosk, dashboard: Dashboard, make_web_client: MakeWebClient, panel: Client,
     say: Say,
 ) -> None:
-    operator = visit("minji")
+    operator = make_web_client("minji")
     eventually(lambda: is_known(operator))
-    first = Listening(operator, "/kiosks/k1/live")
-    attacker = visit("vera")
+    first = EventStream(operator, "/kiosks/k1/live")
+    attacker = make_web_client("vera")
     crowd = Crowd(attacker, "/live")
     for number in range(6):
         crowd.add(LIMIT_OF_ONE, f"127.0.2.{number}")
@@ -647,9 +647,9 @@ def test_ten_thousand_listeners(
 class Crowd:
     """Many connections, each asking for the same and then staying."""
 
-    def __init__(self, visitor: Visitor, path: str) -> None:
-        self.port = visitor.port
-        self.text = request(visitor, path)
+    def __init__(self, web_client: WebClient, path: str) -> None:
+        self.port = web_client.port
+        self.text = request(web_client, path)
         # 0: closed without an answer.
         self.statuses: dict[socket.socket, int] = {}
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from arrivals import eventually
 from client import Client
 from machine import InstalledBroker, Machine, later, needs_packages
-from visitor import Visitor
+from web_client import WebClient
 
 pytestmark = needs_packages
 UNIT = "juice-dashboard"
@@ -21,11 +21,11 @@ def wait_for_pages(machine: Machine, port: int) -> None:
 def can_log_in(machine: Machine, port: int, password: str) -> bool:
     """And sees what a kiosk tells."""
     with machine.network():
-        visitor = Visitor(port)
-        visitor.log_in("minji", password)
+        web_client = WebClient(port)
+        web_client.log_in("minji", password)
         # It may have been there before its broker, and looks for it once a minute at least.
-        eventually(lambda: "/kiosks/k7" in visitor.get().text, within=90)
-        visitor.close()
+        eventually(lambda: "/kiosks/k7" in web_client.get().text, within=90)
+        web_client.close()
     return True
 
 

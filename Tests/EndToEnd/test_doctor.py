@@ -17,7 +17,7 @@ import handbook
 from arrivals import eventually
 from client import BASE, Client, retained
 from conftest import MakeBroker, MakeClient, MakeKiosk
-from door import AUDITOR, Account, Door, until
+from secured_broker import AUDITOR, Account, SecuredBroker, until
 from faults import Faults
 from kiosk import Kiosk, environment, program
 from odd_broker import OddBroker
@@ -75,41 +75,41 @@ def is_fine(kiosk: Kiosk, **variables: str) -> None:
     Findings(kiosk, **variables).are_fine()
 
 
-# MARK: A kiosk behind the door
+# MARK: A kiosk behind the secured broker
 
 
 @pytest.fixture(scope="module")
-def shared_door(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Door]:
-    door = Door(tmp_path_factory.mktemp("door"), ACCOUNTS).start()
-    yield door
-    door.stop()
+def shared_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecuredBroker]:
+    secured_broker = SecuredBroker(tmp_path_factory.mktemp("secured_broker"), ACCOUNTS).start()
+    yield secured_broker
+    secured_broker.stop()
 
 
 @pytest.fixture
-def door(shared_door: Door) -> Iterator[Door]:
+def secured_broker(shared_broker: SecuredBroker) -> Iterator[SecuredBroker]:
     """With nothing in it, and its access list as it is shipped."""
-    accesses = (shared_door.kiosk / "acl").read_text()
-    yield shared_door
-    shared_door.stop()
-    (shared_door.kiosk / "acl").write_text(accesses)
-    for saved in shared_door.folder.glob("mosquitto.db*"):
+    accesses = (shared_broker.kiosk / "acl").read_text()
+    yield shared_broker
+    shared_broker.stop()
+    (shared_broker.kiosk / "acl").write_text(accesses)
+    for saved in shared_broker.folder.glob("mosquitto.db*"):
         saved.unlink()
-    shared_door.start()
+    shared_broker.start()
 
 
-def behind(door: Door, **changes: Any) -> dict[str, Any]:
-    """The `broker` section of the kiosk that the door was made for."""
+def behind(secured_broker: SecuredBroker, **changes: Any) -> dict[str, Any]:
+    """The `broker` section of the kiosk that the secured broker was made for."""
     return {
-        "host": "localhost", "port": door.local_port, "username": "controller",
-        "password_file": str(door.kiosk / "secrets/controller.password"),
-        "tls": {"ca_file": str(door.ca)},
+        "host": "localhost", "port": secured_broker.local_port, "username": "controller",
+        "password_file": str(secured_broker.kiosk / "secrets/controller.password"),
+        "tls": {"ca_file": str(secured_broker.ca)},
     } | changes
 
 
 @pytest.fixture
-def locked(door: Door, make_kiosk: MakeKiosk) -> Kiosk:
+def locked(secured_broker: SecuredBroker, make_kiosk: MakeKiosk) -> Kiosk:
     """Not running yet."""
-    return make_kiosk(object_with_port(door.local_port), broker=behind(door))
+    return make_kiosk(object_with_port(secured_broker.local_port), broker=behind(secured_broker))
 
 
 def object_with_port(port: int) -> Any:
@@ -117,27 +117,27 @@ def object_with_port(port: int) -> Any:
 
 
 @pytest.fixture
-def come_in(door: Door) -> Iterator[Callable[..., Account]]:
+def connect_as(secured_broker: SecuredBroker) -> Iterator[Callable[..., Account]]:
     accounts: list[Account] = []
 
-    def come_in(name: str) -> Account:
+    def connect_as(name: str) -> Account:
         # Not where accounts are client ids: several of one may come.
-        accounts.append(Account(door, name, port=door.local_port))
+        accounts.append(Account(secured_broker, name, port=secured_broker.local_port))
         return accounts[-1]
 
-    yield come_in
+    yield connect_as
     for account in accounts:
         account.drop()
 
 
-def change_accesses(door: Door, change: Callable[[str], str]) -> None:
+def change_accesses(secured_broker: SecuredBroker, change: Callable[[str], str]) -> None:
     """Restarts the broker, with another access list."""
-    list_ = door.kiosk / "acl"
+    list_ = secured_broker.kiosk / "acl"
     before = list_.read_text()
     assert change(before) != before
     list_.write_text(change(before))
-    door.stop()
-    door.start()
+    secured_broker.stop()
+    secured_broker.start()
 
 
 def without(line: str) -> Callable[[str], str]:
@@ -146,7 +146,7 @@ def without(line: str) -> Callable[[str], str]:
 
 
 def test_a_healthy_kiosk_gives_no_warning(
-    locked: Kiosk, faults: Faults, come_in: Callable[..., Account]
+    locked: Kiosk, faults: Faults, connect_as: Callable[..., Account]
 ) -> None:
     synchronised = faults.variables | {"CLOCK_STATE": "0"}
     before = Findings(locked, **synchronised)
@@ -157,11 +157,11 @@ def test_a_healthy_kiosk_gives_no_warning(
     assert before.one("rights", "note", "may publish")
 
     locked.start()
-    panel, desk = come_in("panel1"), come_in("office")
-    panel.hear("kiosk/k1/order/panel1/result")
-    desk.hear("kiosk/k1/restock/office/result", "kiosk/k1/service/office/result")
-    panel.say({"kiosk/k1/order/panel1": "kiwi"})
-    desk.say({"kiosk/k1/restock/office": '{"id":"r1","add":{"kiwi":1}}',
+    panel, desk = connect_as("panel1"), connect_as("office")
+    panel.subscribe("kiosk/k1/order/panel1/result")
+    desk.subscribe("kiosk/k1/restock/office/result", "kiosk/k1/service/office/result")
+    panel.publish_all({"kiosk/k1/order/panel1": "kiwi"})
+    desk.publish_all({"kiosk/k1/restock/office": '{"id":"r1","add":{"kiwi":1}}',
               "kiosk/k1/service/office": "open"})
     panel.wait_for("kiosk/k1/order/panel1/result", "ready")
     desk.wait_for("kiosk/k1/restock/office/result")
@@ -206,12 +206,12 @@ def test_what_it_prints(make_kiosk: MakeKiosk) -> None:
 
 
 def test_a_running_kiosk_does_not_notice(
-    door: Door, locked: Kiosk, come_in: Callable[..., Account]
+    secured_broker: SecuredBroker, locked: Kiosk, connect_as: Callable[..., Account]
 ) -> None:
     locked.start()
-    auditor = come_in(AUDITOR).hear("#")
-    panel = come_in("panel1").hear("kiosk/k1/order/panel1/result")
-    before = kept(come_in)
+    auditor = connect_as(AUDITOR).subscribe("#")
+    panel = connect_as("panel1").subscribe("kiosk/k1/order/panel1/result")
+    before = kept(connect_as)
     since = len(locked.log)
     doctors = [
         subprocess.Popen([program(), "doctor", "--json", "--config", locked.config],
@@ -221,13 +221,13 @@ def test_a_running_kiosk_does_not_notice(
     count = 0
     while count < 30 or any(doctor.poll() is None for doctor in doctors):
         count += 1
-        panel.say({"kiosk/k1/order/panel1": f'{{"id":"a{count}","juice":"tea"}}'})
+        panel.publish_all({"kiosk/k1/order/panel1": f'{{"id":"a{count}","juice":"tea"}}'})
         panel.wait_for("kiosk/k1/order/panel1/result", f'"a{count}"')
     for doctor in doctors:
         assert doctor.wait() == 0, doctor.stdout.read()
         doctor.stdout.close()
     # Nobody has heard anything but the panel, the kiosk, and what the doctors said to themselves.
-    auditor.catch_up()
+    auditor.wait_until_delivered()
     own = re.compile(r"kiosk/k1/order/doctor-\d+/echo")
     spoken = [message.topic for message in auditor.heard if "doctor" in message.topic]
     assert spoken and all(own.fullmatch(topic) for topic in spoken)
@@ -237,20 +237,20 @@ def test_a_running_kiosk_does_not_notice(
     assert [entry.get("id") for entry in entries[1:]] == [f"a{i + 1}" for i in range(count)]
     # One line for each order that was not on the menu, and no word of a connection that was lost.
     assert not [line for line in locked.log.since(since) if "connect" in line or "online" in line]
-    health = json.loads(kept(come_in)["kiosk/k1/health"])
+    health = json.loads(kept(connect_as)["kiosk/k1/health"])
     assert health["reconnects"] == health["dropped"] == 0
     # And nothing is left at the broker.
     ever = {"kiosk/k1/health", "kiosk/k1/sales", "kiosk/k1/forecast", "kiosk/k1/history"}
-    after = kept(come_in)
+    after = kept(connect_as)
     assert {topic: text for topic, text in after.items() if topic not in ever} == {
         topic: text for topic, text in before.items() if topic not in ever}
-    assert "already connected" not in door.log()
+    assert "already connected" not in secured_broker.log()
 
 
-def kept(come_in: Callable[..., Account]) -> dict[str, str]:
+def kept(connect_as: Callable[..., Account]) -> dict[str, str]:
     """What the broker retains now."""
-    auditor = come_in(AUDITOR).hear("#")
-    auditor.catch_up()
+    auditor = connect_as(AUDITOR).subscribe("#")
+    auditor.wait_until_delivered()
     found = {m.topic: m.payload.decode() for m in auditor.heard if m.retain}
     auditor.drop()
     return found
@@ -404,9 +404,9 @@ def test_reachability(make_kiosk: MakeKiosk, broker) -> None:
     assert found.code == 69 and found.one("broker", "error", "handshake")["fix"]
 
 
-def test_tls_and_login(door: Door, locked: Kiosk, tmp_path: Path) -> None:
+def test_tls_and_login(secured_broker: SecuredBroker, locked: Kiosk, tmp_path: Path) -> None:
     def with_broker(**changes: Any) -> None:
-        locked.configure(None, {"broker": behind(door, **changes)})
+        locked.configure(None, {"broker": behind(secured_broker, **changes)})
 
     other = tmp_path / "other.crt"
     subprocess.run(
@@ -423,13 +423,13 @@ def test_tls_and_login(door: Door, locked: Kiosk, tmp_path: Path) -> None:
     wrong.write_text("wrong")
     with_broker(password_file=str(wrong))
     assert "make-accounts" in fault(locked, 69, "broker", "error", "refused the login")["fix"]
-    right = behind(door)
+    right = behind(secured_broker)
     del right["password_file"]
     locked.configure(None, {"broker": right})
     advice = fault(locked, 69, "broker", "error", "refused the login")["fix"]
     # As where systemd reads the password.
     variable = re.search(r"KIOSK_BROKER_PASSWORD_FILE", advice)[0]
-    is_fine(locked, **{variable: str(door.kiosk / "secrets/controller.password")})
+    is_fine(locked, **{variable: str(secured_broker.kiosk / "secrets/controller.password")})
 
 
 def test_protocol_version(make_kiosk: MakeKiosk) -> None:
@@ -457,26 +457,26 @@ def refused(kiosk: Kiosk, count: int) -> list[dict[str, str]]:
     return errors()
 
 
-def test_a_right_to_publish(door: Door, locked: Kiosk) -> None:
+def test_a_right_to_publish(secured_broker: SecuredBroker, locked: Kiosk) -> None:
     unknown = Findings(locked)
     assert unknown.are_fine() and "start it" in unknown.one("rights", "note", "may publish")["fix"]
-    change_accesses(door, without("write kiosk/k1/menu"))
+    change_accesses(secured_broker, without("write kiosk/k1/menu"))
     locked.start()
     (missing,) = refused(locked, 1)
     assert Findings(locked).code == 69
     assert missing["where"] == "kiosk/k1/menu"
     assert "Not authorized" in missing["what"] and "controller" in missing["what"]
     assert "topic write kiosk/k1/menu;" in missing["fix"]
-    change_accesses(door, without("write kiosk/k1/stock/+"))
+    change_accesses(secured_broker, without("write kiosk/k1/stock/+"))
     both = refused(locked, 2)
     assert [one["where"].count("stock/") for one in both] == [0, 5]
     assert "topic write kiosk/k1/stock/+;" in both[1]["fix"]
     # What the doctor says is enough.
     lines = [one["fix"].partition("list: ")[2].partition(";")[0] for one in both]
-    list_ = door.kiosk / "acl"
+    list_ = secured_broker.kiosk / "acl"
     list_.write_text(list_.read_text().replace(
         "user controller\n", "\n".join(["user controller", *lines, ""]), 1))
-    door.reload()
+    secured_broker.reload()
 
     def is_mended() -> bool:
         # Perhaps before the broker has read its list again.
@@ -491,11 +491,11 @@ def test_a_right_to_publish(door: Door, locked: Kiosk) -> None:
 
 
 def test_answers_that_may_not_be_published(
-    door: Door, locked: Kiosk, come_in: Callable[..., Account]
+    secured_broker: SecuredBroker, locked: Kiosk, connect_as: Callable[..., Account]
 ) -> None:
-    change_accesses(door, without("write kiosk/k1/order/+/+/#"))
+    change_accesses(secured_broker, without("write kiosk/k1/order/+/+/#"))
     locked.start()
-    come_in("panel1").say({"kiosk/k1/order/panel1": "kiwi"})
+    connect_as("panel1").publish_all({"kiosk/k1/order/panel1": "kiwi"})
     locked.wait_for_log("to kiosk/k1/order/panel1/result (Not authorized)")
     # Then its own words come round no more, and it says so instead of saying nothing.
     found = Findings(locked)
@@ -504,15 +504,15 @@ def test_answers_that_may_not_be_published(
     assert "comes round" in note["what"] and "journalctl" in note["fix"]
 
 
-def test_health_that_may_not_be_published(door: Door, locked: Kiosk) -> None:
-    change_accesses(door, without("write kiosk/k1/health"))
+def test_health_that_may_not_be_published(secured_broker: SecuredBroker, locked: Kiosk) -> None:
+    change_accesses(secured_broker, without("write kiosk/k1/health"))
     locked.start()
     missing = fault(locked, 69, "rights", "error", "health is not there")
     assert "topic write kiosk/k1/health" in missing["fix"]
 
 
-def test_what_may_not_be_published_is_told_at_once(door: Door, locked: Kiosk) -> None:
-    change_accesses(door, without("write kiosk/k1/stock/+"))
+def test_what_may_not_be_published_is_told_at_once(secured_broker: SecuredBroker, locked: Kiosk) -> None:
+    change_accesses(secured_broker, without("write kiosk/k1/stock/+"))
     locked.start()
     line = locked.wait_for_log("did not take what was published to kiosk/k1/stock/banana (Not authorized)")
     assert "`juice-kiosk doctor` names every topic" in line
@@ -524,7 +524,7 @@ def test_what_may_not_be_published_is_told_at_once(door: Door, locked: Kiosk) ->
     assert sum("did not take" in line for line in locked.log) == 1
 
 
-def test_devices_of_other_makers(door: Door, locked: Kiosk) -> None:
+def test_devices_of_other_makers(secured_broker: SecuredBroker, locked: Kiosk) -> None:
     configuration = json.loads(locked.config.read_text())
     configuration["displays"] = [{"topic": "cmnd/screen/DisplayText", "text": "{stock.kiwi}"}]
     locked.config.write_text(json.dumps(configuration))
@@ -532,22 +532,22 @@ def test_devices_of_other_makers(door: Door, locked: Kiosk) -> None:
     rule = "topic write cmnd/screen/DisplayText"
     (missing,) = refused(locked, 1)
     assert rule in missing["fix"] and missing["where"] == "cmnd/screen/DisplayText"
-    change_accesses(door, lambda text: text.replace(
+    change_accesses(secured_broker, lambda text: text.replace(
         "user controller\n", f"user controller\n{rule}\n"))
     eventually(lambda: Findings(locked).code == 0)
 
 
-def test_a_right_to_subscribe(door: Door, locked: Kiosk) -> None:
+def test_a_right_to_subscribe(secured_broker: SecuredBroker, locked: Kiosk) -> None:
     open_ = lambda text: text.replace(
         "user controller\n", "user controller\ntopic write kiosk/k1/#\n")
-    change_accesses(door, open_)
+    change_accesses(secured_broker, open_)
     allowed = Findings(locked)
     assert allowed.are_fine()
     # What it may send itself comes round: each right is proven.
     assert "kiosk/k1/order/+" in allowed.one("rights", "ok", "hears")["where"]
     assert "needs" in allowed.one("rights", "note", "kiosk/k1/order/+")["what"]
     hidden = "topic read kiosk/k1/order/+/+/#\ntopic read kiosk/k1/restock/+"
-    change_accesses(door, lambda text: without("read kiosk/k1/order/+")(text).replace(
+    change_accesses(secured_broker, lambda text: without("read kiosk/k1/order/+")(text).replace(
         "\ntopic read kiosk/k1/#\n", f"\n{hidden}\n", 1))
     deaf = fault(locked, 69, "rights", "error", "does not reach")
     assert deaf["where"] == "kiosk/k1/order/+"
@@ -555,13 +555,13 @@ def test_a_right_to_subscribe(door: Door, locked: Kiosk) -> None:
     assert locked.command("ledger", "export").returncode != 0  # It has not made one.
 
 
-def test_what_others_send(door: Door, locked: Kiosk) -> None:
+def test_what_others_send(secured_broker: SecuredBroker, locked: Kiosk) -> None:
     (block,) = handbook.run_by("test_what_others_send")
     senders = shlex.split(block.script.split(" doctor ")[1])
     for name in ("panel1", "office"):
-        account = {"username": name, "password_file": str(door.kiosk / f"secrets/{name}.password")}
+        account = {"username": name, "password_file": str(secured_broker.kiosk / f"secrets/{name}.password")}
         file = locked.folder / f"{name}.yaml"
-        file.write_text(json.dumps({"broker": behind(door, **account)}))
+        file.write_text(json.dumps({"broker": behind(secured_broker, **account)}))
     heard = Findings(locked, *senders)
     assert heard.are_fine()
     all_ = "kiosk/k1/order/+, kiosk/k1/restock/+, kiosk/k1/service/+"
@@ -571,7 +571,7 @@ def test_what_others_send(door: Door, locked: Kiosk) -> None:
 
     # The kiosk's account may read all that is below, but not what panels send.
     below = "topic read kiosk/k1/order/+/+/#\ntopic read kiosk/k1/status\n"
-    change_accesses(door, lambda text: without("read kiosk/k1/order/+")(text).replace(
+    change_accesses(secured_broker, lambda text: without("read kiosk/k1/order/+")(text).replace(
         "\ntopic read kiosk/k1/#\n", f"\n{below}", 1))
     deaf = Findings(locked, *senders)
     assert deaf.code == 69
@@ -579,7 +579,7 @@ def test_what_others_send(door: Door, locked: Kiosk) -> None:
     assert found["where"] == "kiosk/k1/order/+"
     assert "topic read kiosk/k1/order/+" in found["fix"]
     # A panel that may not press.
-    change_accesses(door, lambda text: text.replace("topic write kiosk/k1/order/panel1\n", "", 1))
+    change_accesses(secured_broker, lambda text: text.replace("topic write kiosk/k1/order/panel1\n", "", 1))
     dumb = Findings(locked, *senders)
     assert "security.md" in dumb.one("rights", "error", "panel1 may send no command")["fix"]
     (locked.folder / "panel1.yaml").write_text("broker: {prot: 1}")
@@ -624,12 +624,12 @@ def test_a_subscription_that_is_refused(make_broker: MakeBroker, make_kiosk: Mak
 
 
 def test_an_account_that_may_not_look_says_what_it_could_not_see(
-    door: Door, locked: Kiosk, make_kiosk: MakeKiosk
+    secured_broker: SecuredBroker, locked: Kiosk, make_kiosk: MakeKiosk
 ) -> None:
     """As the access list of an earlier version has it."""
-    change_accesses(door, without("read kiosk/k1/#"))
+    change_accesses(secured_broker, without("read kiosk/k1/#"))
     # Nor can it see that this one is online: it does nothing that could disturb one.
-    elsewhere = make_kiosk(object_with_port(door.local_port), broker=behind(door)).start()
+    elsewhere = make_kiosk(object_with_port(secured_broker.local_port), broker=behind(secured_broker)).start()
     found = Findings(locked)
     assert found.are_fine()
     assert "comes round" in found.one("rights", "note", "publish")["what"]
@@ -768,9 +768,9 @@ def test_a_status_that_is_not_true(kiosk: Kiosk, panel: Client) -> None:
 
 
 def test_where_the_account_is_the_client_id(
-    door: Door, locked: Kiosk, come_in: Callable[..., Account]
+    secured_broker: SecuredBroker, locked: Kiosk, connect_as: Callable[..., Account]
 ) -> None:
-    locked.configure(None, {"broker": behind(door, port=door.port)})
+    locked.configure(None, {"broker": behind(secured_broker, port=secured_broker.port)})
     is_fine(locked)
     locked.start()
     since = len(locked.log)
@@ -778,8 +778,8 @@ def test_where_the_account_is_the_client_id(
     assert "8884" in found["fix"]
     # Thrown out once, it comes back to its own session and has lost nothing.
     locked.wait_for_log(" online", since)
-    panel = come_in("panel1").hear("kiosk/k1/order/panel1/result")
-    panel.say({"kiosk/k1/order/panel1": "kiwi"})
+    panel = connect_as("panel1").subscribe("kiosk/k1/order/panel1/result")
+    panel.publish_all({"kiosk/k1/order/panel1": "kiwi"})
     panel.wait_for("kiosk/k1/order/panel1/result", "ready")
 
 
@@ -882,7 +882,7 @@ def test_machines(make_kiosk: MakeKiosk, panel: Client, broker) -> None:
     say("online")
     accepted = panel.order({"id": "a3", "juice": "kiwi"})
     panel.publish(f"{BASE}/made/bar", json.dumps({"job": accepted["seq"], "status": "unknown"}))
-    state('"asked"')
+    state('"needs_decision"')
     fault(kiosk, 1, "machines", "warning", f"job {accepted['seq']}", "waits for a person")
 
 

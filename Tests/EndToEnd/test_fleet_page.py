@@ -78,7 +78,7 @@ def test_a_row_says_who_needs_somebody_and_why(
 ) -> None:
     browser = make_browser(width=1366).log_in("vera")
     see_all(browser, kiosks)
-    assert browser.texts(".heads .shelf span") == [
+    assert browser.texts(".heads .levels span") == [
         "Strawberry", "Banana", "Pineapple", "Kiwi", "Mango"
     ]
     chips = lambda kiosk: browser.texts(f"#row-{kiosk} .chip")

@@ -7,7 +7,7 @@ from typing import Any, Iterator
 
 import pytest
 
-from door import AUDITOR, Account, Door
+from secured_broker import AUDITOR, Account, SecuredBroker
 from home_assistant import HomeAssistant, forms
 from kiosk import FRUITS, RECIPES, Kiosk
 
@@ -34,16 +34,16 @@ def form(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture(scope="module")
-def door(form: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Door]:
-    door = Door(tmp_path_factory.mktemp("door"), ACCOUNTS).start()
-    yield door
-    door.stop()
+def secured_broker(form: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecuredBroker]:
+    secured_broker = SecuredBroker(tmp_path_factory.mktemp("secured_broker"), ACCOUNTS).start()
+    yield secured_broker
+    secured_broker.stop()
 
 
 @pytest.fixture(scope="module")
-def home(door: Door, tmp_path_factory: pytest.TempPathFactory) -> Iterator[HomeAssistant]:
+def home(secured_broker: SecuredBroker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[HomeAssistant]:
     folder = tmp_path_factory.mktemp("home") / "config"
-    home = HomeAssistant(folder, door, "homeassistant").start()
+    home = HomeAssistant(folder, secured_broker, "homeassistant").start()
     yield home
     home.stop()
 
@@ -51,15 +51,15 @@ def home(door: Door, tmp_path_factory: pytest.TempPathFactory) -> Iterator[HomeA
 class ShownKiosk(Kiosk):
     """A kiosk that is shown in Home Assistant, unless it is told otherwise."""
 
-    def __init__(self, folder: Path, door: Door, form: str) -> None:
+    def __init__(self, folder: Path, secured_broker: SecuredBroker, form: str) -> None:
         self.form = form
         self.account = {
-            "host": "localhost", "port": door.local_port, "username": "controller",
-            "password_file": "password", "tls": {"ca_file": str(door.ca)},
+            "host": "localhost", "port": secured_broker.local_port, "username": "controller",
+            "password_file": "password", "tls": {"ca_file": str(secured_broker.ca)},
         }
         password = folder / "password"
         password.touch(mode=0o600)
-        password.write_text(door.password("controller"))
+        password.write_text(secured_broker.password("controller"))
         super().__init__(folder, None, {})
 
     def configure(self, broker: None, settings: dict[str, Any]) -> None:
@@ -82,9 +82,9 @@ class ShownKiosk(Kiosk):
 
 @pytest.fixture(scope="module")
 def running_kiosk(
-    door: Door, form: str, tmp_path_factory: pytest.TempPathFactory
+    secured_broker: SecuredBroker, form: str, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[ShownKiosk]:
-    kiosk = ShownKiosk(tmp_path_factory.mktemp("kiosk"), door, form)
+    kiosk = ShownKiosk(tmp_path_factory.mktemp("kiosk"), secured_broker, form)
     yield kiosk
     kiosk.kill()
 
@@ -98,8 +98,8 @@ def kiosk(running_kiosk: ShownKiosk, home: HomeAssistant) -> ShownKiosk:
 
 
 @pytest.fixture
-def auditor(door: Door) -> Iterator[Account]:
-    auditor = Account(door, AUDITOR).hear("#")
+def auditor(secured_broker: SecuredBroker) -> Iterator[Account]:
+    auditor = Account(secured_broker, AUDITOR).subscribe("#")
     yield auditor
     auditor.drop()
 
@@ -159,12 +159,12 @@ def test_everything_appears_by_itself(kiosk: ShownKiosk, home: HomeAssistant) ->
         assert home.render(f"{{{{ device_attr('{entity}', '{attribute}') }}}}") == value
 
 
-def test_a_press_elsewhere_is_shown(kiosk: ShownKiosk, home: HomeAssistant, door: Door) -> None:
+def test_a_press_elsewhere_is_shown(kiosk: ShownKiosk, home: HomeAssistant, secured_broker: SecuredBroker) -> None:
     home.call("number.set_value", "number.kiosk_k1_set_kiwi", value=8)
     home.wait_for("binary_sensor.kiosk_k1_alert_kiwi", "off")
     home.wait_for("sensor.kiosk_k1_stock_kiwi", "8")
-    panel = Account(door, "panel1")
-    panel.say({"kiosk/k1/order/panel1": '{"id":"p1","juice":"kiwi"}'})
+    panel = Account(secured_broker, "panel1")
+    panel.publish_all({"kiosk/k1/order/panel1": '{"id":"p1","juice":"kiwi"}'})
     panel.drop()
     home.wait_for("sensor.kiosk_k1_stock_kiwi", "5")
     home.wait_for("number.kiosk_k1_set_kiwi", "5")
@@ -227,7 +227,7 @@ def test_what_is_delivered_twice_counts_once(
     home.wait_for("sensor.kiosk_k1_stock_kiwi", "97")
     press = auditor.wait_for("kiosk/k1/order/homeassistant")
     assert press.qos == 1 and not press.retain
-    auditor.say({press.topic: press.payload.decode()})
+    auditor.publish_all({press.topic: press.payload.decode()})
     answer = auditor.wait_for(f"{press.topic}/result", '"duplicate":true')
     assert json.loads(answer.payload)["status"] == "ready"
     assert kiosk.stock()["kiwi"] == 97
@@ -272,7 +272,7 @@ def test_a_restart_of_home_assistant_brings_everything_back(
         "components": "homeassistant/switch/kiosk_k1/service/config",
         "device": "homeassistant/device/kiosk_k1/config",
     }[kiosk.form]
-    auditor.catch_up()
+    auditor.wait_until_delivered()
     auditor.heard.clear()
     home.start()
     home.until(lambda: all_are(home, available=True))
@@ -284,10 +284,10 @@ def test_a_restart_of_home_assistant_brings_everything_back(
     auditor.wait_for("kiosk/k1/stock/kiwi", stock)
 
 
-def test_a_machine_is_watched(kiosk: ShownKiosk, home: HomeAssistant, door: Door) -> None:
+def test_a_machine_is_watched(kiosk: ShownKiosk, home: HomeAssistant, secured_broker: SecuredBroker) -> None:
     kiosk.start_with(machines=[{"name": "bar"}])
-    bar = Account(door, "bar").hear("kiosk/k1/make/bar")
-    bar.say({"kiosk/k1/machine/bar/status": "online"}, retain=True)
+    bar = Account(secured_broker, "bar").subscribe("kiosk/k1/make/bar")
+    bar.publish_all({"kiosk/k1/machine/bar/status": "online"}, retain=True)
     home.wait_for("sensor.kiosk_k1_machine_bar", "idle")
     home.wait_for("binary_sensor.kiosk_k1_problem_bar", "off")
     home.call("button.press", "button.kiosk_k1_refill")
@@ -300,7 +300,7 @@ def test_a_machine_is_watched(kiosk: ShownKiosk, home: HomeAssistant, door: Door
 
     def say(status: str, seq: int, **more: str) -> None:
         bar.wait_for("kiosk/k1/make/bar", f'"job":{seq}')
-        bar.say({"kiosk/k1/made/bar": json.dumps({"job": seq, "status": status} | more)})
+        bar.publish_all({"kiosk/k1/made/bar": json.dumps({"job": seq, "status": status} | more)})
 
     jobs = [entry["seq"] for entry in kiosk.ledger() if entry["status"] == "accepted"]
     say("failed", jobs[-2], reason="jam")
@@ -310,9 +310,9 @@ def test_a_machine_is_watched(kiosk: ShownKiosk, home: HomeAssistant, door: Door
     ticket = kiosk.last_entry()["ticket"] + 1
     home.until(
         lambda: home.wait_for("binary_sensor.kiosk_k1_problem_bar", "on")["attributes"].get(
-            "waiting_for_a_person") == [ticket]
+            "waiting_for_decision") == [ticket]
     )
-    bar.say({"kiosk/k1/machine/bar/status": "fault: no cups"}, retain=True)
+    bar.publish_all({"kiosk/k1/machine/bar/status": "fault: no cups"}, retain=True)
     home.until(
         lambda: home.wait_for("binary_sensor.kiosk_k1_problem_bar", "on")["attributes"]["reason"]
         == "no cups"

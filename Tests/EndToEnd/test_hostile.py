@@ -4,7 +4,7 @@ import re
 import struct
 from collections import Counter
 
-from door import SHIPPED
+from secured_broker import SHIPPED
 from hostile import fewest, kind, shortened
 from hostile_packets import ACCOUNTS, BASE, LENGTHS, RIGHTS, hostile
 

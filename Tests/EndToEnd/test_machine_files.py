@@ -13,7 +13,7 @@ import paho.mqtt.client as paho
 import pytest
 
 import esphome
-from arrivals import PATIENCE, Arrivals
+from arrivals import TIMEOUT, Arrivals
 from client import BASE
 from conftest import MakeClient, MakeKiosk
 from esphome import ESPHome
@@ -257,7 +257,7 @@ def test_what_a_broker_keeps_for_a_machine_that_is_away_grows_too_old(
     machine.on_subscribe = lambda *_: subscribed.set()
     machine.connect("127.0.0.1", broker.port)
     machine.loop_start()
-    assert subscribed.wait(PATIENCE)
+    assert subscribed.wait(TIMEOUT)
     machine.disconnect()
     machine.loop_stop()
     accepted = panel.order({"id": "a1", "juice": "kiwi"})

@@ -9,7 +9,7 @@ from typing import Any, Callable, Iterator
 
 import pytest
 
-from arrivals import PATIENCE, eventually
+from arrivals import TIMEOUT, eventually
 from client import BASE
 from conftest import MakeBroker, MakeKiosk, Say
 from kiosk import Kiosk, environment, one_line, program
@@ -157,7 +157,7 @@ def test_a_power_cut_in_mid_pour_is_asked_and_never_poured_by_itself(
     job = order(watcher, "a1")["seq"]
     assert bar.wait() == 79
     bar.start("--seconds", "0")
-    [asked] = watcher.wait_for_jobs("asked")
+    [asked] = watcher.wait_for_jobs("needs_decision")
     assert asked["job"] == job and pours(bar) == [("begins", job, None)]
     # Nobody else has to wait for that.
     order(watcher, "a2", "banana")
@@ -167,7 +167,7 @@ def test_a_power_cut_in_mid_pour_is_asked_and_never_poured_by_itself(
     begun = [number for pour, number, _ in pours(bar) if pour == "begins"]
     assert len(set(begun)) == len(begun) == (3 if decision == ["again"] else 2)
     twice = kiosk.command("job", str(job), "poured")
-    assert twice.returncode == 65 and "not_asked" in one_line(twice.stderr)
+    assert twice.returncode == 65 and "no_decision_needed" in one_line(twice.stderr)
     kiosk.verify()
 
 
@@ -204,7 +204,7 @@ def test_a_cancellation_that_crosses_a_start_loses(
     watcher.wait_for_state("idle")
     bar.process.send_signal(signal.SIGSTOP)
     order(watcher, "a1")
-    watcher.wait_for_jobs("missing")
+    watcher.wait_for_jobs("lost")
     bar.process.send_signal(signal.SIGCONT)
     watcher.result("a1", "ready")
     watcher.wait_for_state("idle")
@@ -243,7 +243,7 @@ def test_a_person_with_a_keyboard(kiosk: Kiosk, bar: TerminalMachine, watcher: W
     # The end of the input is a farewell: what is in hand has failed.
     bar.process.stdin.close()
     assert watcher.result("a4", "failed")["reason"] == "stopped"
-    assert bar.process.wait(PATIENCE) == 0
+    assert bar.process.wait(TIMEOUT) == 0
     watcher.wait_for_state("offline")
 
 
@@ -302,7 +302,7 @@ def test_progress_bars_on_a_terminal(kiosk: Kiosk, watcher: Watcher) -> None:
         watcher.result("a1", "ready")
     finally:
         machine.terminate()
-        machine.wait(PATIENCE)
+        machine.wait(TIMEOUT)
         os.close(theirs)
     shown = os.read(ours, 1 << 16).decode()
     os.close(ours)

@@ -6,7 +6,7 @@ from typing import Any, Iterator
 
 import pytest
 
-from arrivals import PATIENCE
+from arrivals import TIMEOUT
 from client import Client
 from conftest import MakeBroker, MakeKiosk
 from kiosk import Kiosk

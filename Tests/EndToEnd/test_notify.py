@@ -9,7 +9,7 @@ from typing import Any, Callable, Iterator
 import pytest
 
 import handbook
-from arrivals import PATIENCE, eventually
+from arrivals import TIMEOUT, eventually
 from client import Client
 from conftest import MakeClient, MakeKiosk
 from dashboard import Dashboard
@@ -195,7 +195,7 @@ def test_each_trouble_is_told_once_and_once_that_it_is_over(
     machine = {"state": "fault", "reason": "no cups", "queue": 0, "jobs": [], "ready": []}
     fleet.tell("k2/machine/bar", machine)
     told("k2", "강남역: machine bar: out of order (no cups)")
-    asked = {"job": 7, "ticket": 3, "juice": "kiwi", "quantity": 1, "state": "asked",
+    asked = {"job": 7, "ticket": 3, "juice": "kiwi", "quantity": 1, "state": "needs_decision",
              "at": "2026-11-21T09:00:00Z"}
     fleet.tell("k2/machine/bar", machine | {"jobs": [asked]})
     told("k2", "강남역: somebody has to decide about ticket 3")
@@ -214,7 +214,7 @@ def test_killed_at_any_moment_it_tells_once(
         fleet.tell(f"k1/alert/fruit{number}", "out")
         hook.posts.first(lambda post: f"fruit{number} is out" in post.text)
         # The receiver has it; whether the disk has heard so is a matter of milliseconds.
-        eventually(lambda: not json.loads((dashboard.folder / "state/troubles.json").read_text())["messages"])
+        eventually(lambda: not json.loads((dashboard.folder / "state/alerts.json").read_text())["messages"])
         dashboard.stop(signal.SIGKILL)
     dashboard.start()
     fleet.tell("k1/status", "offline")
@@ -233,7 +233,7 @@ def test_killed_before_it_hears_that_a_mail_was_taken_it_sends_the_same_again(
     def kill() -> None:
         mailbox.before_answer = lambda: None
         # The other receiver's is done.
-        eventually(lambda: "post 1" not in (dashboard.folder / "state/troubles.json").read_text())
+        eventually(lambda: "post 1" not in (dashboard.folder / "state/alerts.json").read_text())
         dashboard.stop(signal.SIGKILL)
 
     mailbox.before_answer = kill

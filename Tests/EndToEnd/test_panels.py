@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from arrivals import PATIENCE
+from arrivals import TIMEOUT
 from client import Client
 from conftest import MakeClient, MakeKiosk
 from kiosk import ROOT, Kiosk
@@ -284,7 +284,7 @@ def test_learn_prints_what_binds_the_button_that_was_pressed(
     assert "Press" in learn.stderr.readline()
     for message in QUIET_HOUSE + presses:
         device.client.publish(message.topic, message.payload, 0)
-    pasted, complaints = learn.communicate(timeout=PATIENCE)
+    pasted, complaints = learn.communicate(timeout=TIMEOUT)
     assert learn.returncode == 0, complaints
     add(kiosk, pasted).start()
     press = presses[-1]
@@ -306,7 +306,7 @@ def test_learn_waits_for_more_than_an_event_that_may_be_old(
     device.publish(shelly("S", 4).topic, shelly("S", 4).payload)
     assert "0_single" in learn.stderr.readline()
     device.publish(shelly("S", 4).topic, shelly("L", 5).payload)
-    pasted, _ = learn.communicate(timeout=PATIENCE)
+    pasted, _ = learn.communicate(timeout=TIMEOUT)
     assert "0_long" in pasted and "device: shelly_gen1" in pasted
 
 
@@ -321,7 +321,7 @@ def test_learn_prints_nothing_that_a_device_could_mean(
     for action in ["x\nbroker: {host: evil}\n#", 'y\r\u2028"}\nbroker: {host: evil}\x1b[2J']:
         device.publish(f"zigbee2mqtt/{action[0]}", json.dumps({"action": action, "linkquality": 9}))
     device.publish("zigbee2mqtt/long", json.dumps({"action": "z" * 65, "linkquality": 9}))
-    pasted, _ = learn.communicate(timeout=PATIENCE)
+    pasted, _ = learn.communicate(timeout=TIMEOUT)
     assert not re.search(r"[^\x20-\x7e\n]", pasted)
     for line in pasted.splitlines():
         assert re.match(r"# |panels:$|  - name: panel|    (device|topic|buttons): ", line), line

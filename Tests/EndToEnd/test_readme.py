@@ -16,7 +16,7 @@ import pytest
 import dashboard
 from arrivals import Arrivals, eventually
 from client import retained
-from visitor import Visitor
+from web_client import WebClient
 from kiosk import ROOT, environment, program
 from readme import blocks
 
@@ -135,10 +135,10 @@ def test_deploy_run_opens_the_dashboard(copy: Copy) -> None:
     copy.run()
     guide = [line.strip() for line in copy.kiosk.printed]
     told = {line[:17].strip(): line[17:].strip() for line in guide if line[17:].strip()}
-    visitor = Visitor(urlsplit(told["the dashboard"]).port)
-    visitor.log_in(told["log in as"], told["with"])
-    eventually(lambda: "/kiosks/k1" in visitor.get().text)
-    visitor.close()
+    web_client = WebClient(urlsplit(told["the dashboard"]).port)
+    web_client.log_in(told["log in as"], told["with"])
+    eventually(lambda: "/kiosks/k1" in web_client.get().text)
+    web_client.close()
     assert copy.stop() == 0
     eventually(lambda: copy.processes() == [])
 

@@ -4,12 +4,12 @@ import pathlib
 import re
 import subprocess
 
-HOUSE = pathlib.Path(__file__).resolve().parents[2]
-VERSION = re.search(r'version = "(.*)"', (HOUSE / "Sources/Program/Release.swift").read_text())[1]
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+VERSION = re.search(r'version = "(.*)"', (ROOT / "Sources/Program/Release.swift").read_text())[1]
 
 
 def release_notes(tag: str, folder: pathlib.Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([HOUSE / "deploy/release-notes", tag, folder], text=True,
+    return subprocess.run([ROOT / "deploy/release-notes", tag, folder], text=True,
                           capture_output=True)
 
 

@@ -142,7 +142,7 @@ def test_a_menu_comes_down(fleet: Fleet, make_real: MakeReal, line: Proxy, panel
 
     # One that is away gets it when it is back.
     k2.stop()
-    fleet.push(BROAD, "--patience", "5", "--limit", "50", "--first", "100")
+    fleet.push(BROAD, "--timeout", "5", "--limit", "50", "--first", "100")
     fleet.ends("done")
     assert "3 of 4 kiosks have it, 0 refused, 1 silent" in fleet("status")
     k2.start()
@@ -259,7 +259,7 @@ def test_a_menu_that_is_bad_for_three_in_a_hundred(
     for name in sorted(real):
         make_real(name, panels=[KIWI_BUTTON] if name in bad else [])
     try:
-        fleet.push(GREEN, "--first", "5%", "--rate", "3000", "--limit", "2%", "--patience", "60")
+        fleet.push(GREEN, "--first", "5%", "--rate", "3000", "--limit", "2%", "--timeout", "60")
         # By itself, and soon after it was above its limit.
         fleet.ends("stopped", 120)
         fleet.waits_for("SELECT count(*) FROM juice.rollout_kiosk WHERE sent IS NOT NULL AND status IS NULL", "0")

@@ -11,7 +11,7 @@ from conftest import MakeBroker, MakeKiosk
 from faults import Faults
 from kiosk import ROOT, Kiosk
 from mosquitto import Mosquitto
-from service_manager import PATIENCE, Manager
+from service_manager import TIMEOUT, Manager
 
 UNITS = ROOT / "deploy/systemd"
 # Turns of the cycle come every second, not every five.
@@ -41,7 +41,7 @@ def test_it_is_ready_when_orders_are_taken(
         # Alive, and for longer than a start may take without a word.
         for _ in range(3):
             assert manager.lives(len(manager.heard))
-        manager.wait_for(f"EXTEND_TIMEOUT_USEC={PATIENCE * 1_000_000}")
+        manager.wait_for(f"EXTEND_TIMEOUT_USEC={TIMEOUT * 1_000_000}")
         assert "READY=1" not in manager.heard.since(0)
         broker.start()
         manager.wait_for("READY=1")

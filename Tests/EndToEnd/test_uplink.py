@@ -9,7 +9,7 @@ from typing import Iterator
 
 import pytest
 
-from arrivals import PATIENCE
+from arrivals import TIMEOUT
 from client import Client
 from conftest import MakeBroker, MakeKiosk
 from kiosk import Kiosk
@@ -33,7 +33,7 @@ class Archive:
     def numbers(self) -> set[tuple[int, int]]:
         return {(entry["epoch"], entry["seq"]) for entry in self.entries()}
 
-    def wait_for(self, wanted: set[tuple[int, int]], within: float = PATIENCE) -> None:
+    def wait_for(self, wanted: set[tuple[int, int]], within: float = TIMEOUT) -> None:
         have: set[tuple[int, int]] = set()
         position = 0
 
@@ -56,7 +56,7 @@ class Archive:
             m.topic == f"{UP}/replay/test/result" and m.json.get("id") == request["id"]
         )
         # It is sent again until it is answered.
-        for _ in range(int(PATIENCE)):
+        for _ in range(int(TIMEOUT)):
             self.client.publish(f"{UP}/replay/test", json.dumps(request))
             try:
                 return self.client.messages.first(is_answer, since, within=1).json

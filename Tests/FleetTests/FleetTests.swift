@@ -8,7 +8,7 @@ import Testing
   private let now = Timestamp(milliseconds: 1_795_251_600_000)
 
   @discardableResult
-  private mutating func tell(
+  private mutating func receive(
     _ topic: String, _ payload: String, isRetained: Bool = true
   ) -> KioskID? {
     fleet.receive(
@@ -16,9 +16,9 @@ import Testing
   }
 
   @Test mutating func aKioskIsFoundByWhatItSays() {
-    #expect(tell("k1/status", "online") == "k1")
-    #expect(tell("k1/service", "closed") == "k1")
-    #expect(tell("k2/status", "offline") == "k2")
+    #expect(receive("k1/status", "online") == "k1")
+    #expect(receive("k1/service", "closed") == "k1")
+    #expect(receive("k2/status", "offline") == "k2")
     #expect(fleet["k1"]?.isOnline == true)
     #expect(fleet["k1"]?.service == .closed)
     #expect(fleet["k2"]?.isOnline == false)
@@ -35,7 +35,7 @@ import Testing
     ("k1/info", "{}"), ("k1/info", #"{"name":{"en":"City hall"}}"#),
   ])
   mutating func whatCannotBeReadChangesNothing(topic: String, payload: String) {
-    #expect(tell(topic, payload) == nil)
+    #expect(receive(topic, payload) == nil)
     #expect(fleet.kiosks.isEmpty)
   }
 
@@ -48,18 +48,18 @@ import Testing
   }
 
   @Test mutating func aClearedStatusTakesAKioskAway() {
-    tell("k1/status", "online")
-    #expect(tell("k1/status", "") == "k1")
+    receive("k1/status", "online")
+    #expect(receive("k1/status", "") == "k1")
     #expect(fleet.kiosks.isEmpty)
   }
 
   @Test mutating func whenItWentIsKnownOnlyIfSomebodyListened() {
-    tell("k1/status", "offline")
+    receive("k1/status", "offline")
     #expect(fleet["k1"]?.offlineSince == nil)
-    tell("k1/status", "online", isRetained: false)
-    tell("k1/status", "offline", isRetained: false)
+    receive("k1/status", "online", isRetained: false)
+    receive("k1/status", "offline", isRetained: false)
     #expect(fleet["k1"]?.offlineSince == now)
-    tell("k1/status", "online", isRetained: false)
+    receive("k1/status", "online", isRetained: false)
     #expect(fleet["k1"]?.offlineSince == nil)
   }
 
@@ -72,13 +72,13 @@ import Testing
       return String(decoding: report.payload, as: UTF8.self)
     }
     for kiosk in ["fine-later", "fine-soon", "low", "out", "gone"] {
-      tell("\(kiosk)/status", kiosk == "gone" ? "offline" : "online")
+      receive("\(kiosk)/status", kiosk == "gone" ? "offline" : "online")
     }
-    tell("low/alert/kiwi", "low")
-    tell("out/alert/kiwi", "out")
-    tell("out/alert/mango", "low")
-    tell("fine-later/forecast", forecast(20))
-    tell("fine-soon/forecast", forecast(2))
+    receive("low/alert/kiwi", "low")
+    receive("out/alert/kiwi", "out")
+    receive("out/alert/mango", "low")
+    receive("fine-later/forecast", forecast(20))
+    receive("fine-soon/forecast", forecast(2))
     #expect(
       fleet.byUrgency().map(\.id) == ["gone", "out", "low", "fine-soon", "fine-later"])
     #expect(fleet.byUrgency(matching: "FINE").map(\.id) == ["fine-soon", "fine-later"])
@@ -93,11 +93,11 @@ import Testing
   ) {
     let name = english.map { LocalizedName(english: $0, korean: korean, fallback: $0) }
     let info = KioskInfo(version: "1", startedAt: now, name: name, place: place)
-    tell("\(kiosk)/info", String(decoding: info.payload, as: UTF8.self))
+    receive("\(kiosk)/info", String(decoding: info.payload, as: UTF8.self))
   }
 
   @Test mutating func aKioskIsSortedAndFoundByNameAndPlace() {
-    for kiosk in ["k1", "k2", "k3", "k4"] { tell("\(kiosk)/status", "online") }
+    for kiosk in ["k1", "k2", "k3", "k4"] { receive("\(kiosk)/status", "online") }
     call("k1", "Town hall", "시청", at: "1 Main Street")
     call("k3", "Harbour", "항구", at: "Pier 7")
     #expect(fleet.byUrgency().map(\.id) == ["k3", "k1", "k2", "k4"])
@@ -122,7 +122,7 @@ import Testing
     let report = SalesReport(
       at: now, timeZone: "GMT", today: CivilDate(year: 2026, month: 11, day: 21),
       hours: [9, 10].map { SalesReport.Hour(hour: $0, tally: tally) })
-    tell("k1/sales", String(decoding: report.payload, as: UTF8.self))
+    receive("k1/sales", String(decoding: report.payload, as: UTF8.self))
     #expect(fleet["k1"]?.takenToday.description == "7.00 EUR")
   }
 
@@ -138,23 +138,23 @@ import Testing
       (0, false, false), (60, false, false), (61, false, true), (-61, false, true),
       (61, true, true), (-3_600, true, false), (.max / 1_000, true, true),
     ] as [(Int64, Bool, Bool)])
-  mutating func aClockThatIsWrongIsTrouble(ahead: Int64, isRetained: Bool, isWrong: Bool) {
-    tell("k1/status", "online")
+  mutating func aClockThatIsWrongIsProblem(ahead: Int64, isRetained: Bool, isWrong: Bool) {
+    receive("k1/status", "online")
     let health =
       ahead < 1_000_000
       ? health(ahead: ahead) : #"{"at":"9999-12-31T23:59:59Z"}"#
-    #expect(tell("k1/health", health, isRetained: isRetained) == "k1")
+    #expect(receive("k1/health", health, isRetained: isRetained) == "k1")
     #expect(fleet["k1"]?.isClockWrong == isWrong)
-    #expect(fleet["k1"]?.urgency == (isWrong ? .trouble : .fine))
+    #expect(fleet["k1"]?.urgency == (isWrong ? .problem : .fine))
     #expect(fleet.byUrgency(matching: "clock").count == (isWrong ? 1 : 0))
   }
 
   @Test mutating func whatIsKeptDoesNotSetAClockRight() {
-    tell("k1/status", "online")
-    tell("k1/health", health(ahead: -300), isRetained: false)
-    tell("k1/health", health(ahead: -300), isRetained: true)
+    receive("k1/status", "online")
+    receive("k1/health", health(ahead: -300), isRetained: false)
+    receive("k1/health", health(ahead: -300), isRetained: true)
     #expect(fleet["k1"]?.isClockWrong == true)
-    tell("k1/health", health(ahead: 1), isRetained: false)
+    receive("k1/health", health(ahead: 1), isRetained: false)
     #expect(fleet["k1"]?.isClockWrong == false)
   }
 
@@ -162,15 +162,16 @@ import Testing
     arguments: [
       (15_999_999, 4_096, .full), (16_000_000, 4_096, .low), (255_999_999, 4_096, .low),
       (256_000_000, 4_096, .enough), (300_000_000, 400_000_000, .low), (-1, 0, .full),
-    ] as [(Int, Int, HostReport.Disk.Room)])
-  mutating func aDiskThatFillsIsSeenInTime(free: Int, ledger: Int, room: HostReport.Disk.Room) {
-    tell("k1/status", "online")
-    tell("k1/health", health(ahead: 0, free: free, ledger: ledger))
-    #expect(fleet["k1"]?.disk?.room == room)
-    #expect(fleet["k1"]?.urgency == (room == .full ? .trouble : .fine))
+    ] as [(Int, Int, HostReport.Disk.FreeSpace)])
+  mutating func aDiskThatFillsIsSeenInTime(free: Int, ledger: Int, room: HostReport.Disk.FreeSpace)
+  {
+    receive("k1/status", "online")
+    receive("k1/health", health(ahead: 0, free: free, ledger: ledger))
+    #expect(fleet["k1"]?.disk?.freeSpace == room)
+    #expect(fleet["k1"]?.urgency == (room == .full ? .problem : .fine))
     #expect(fleet.byUrgency(matching: "disk").count == (room == .enough ? 0 : 1))
     // A kiosk that does not say is not accused.
-    tell("k1/health", #"{"at":"2026-11-21T09:00:00Z"}"#)
+    receive("k1/health", #"{"at":"2026-11-21T09:00:00Z"}"#)
     #expect(fleet["k1"]?.disk == nil && fleet["k1"]?.urgency == .fine)
   }
 
@@ -190,34 +191,34 @@ import Testing
 
   @Test mutating func aMachineThatNeedsSomebodyComesBeforeAFruitThatIsOut() {
     for kiosk in ["out", "broken", "asking", "fine", "away"] {
-      tell("\(kiosk)/status", kiosk == "away" ? "offline" : "online")
+      receive("\(kiosk)/status", kiosk == "away" ? "offline" : "online")
     }
-    tell("out/alert/kiwi", "out")
-    #expect(tell("broken/machine/bar", report(.fault)) == "broken")
-    tell("asking/machine/bar", report(.idle, [(7, .asked), (8, .queued)]))
-    tell("fine/machine/bar", report(.busy, [(1, .started)]))
+    receive("out/alert/kiwi", "out")
+    #expect(receive("broken/machine/bar", report(.fault)) == "broken")
+    receive("asking/machine/bar", report(.idle, [(7, .needsDecision), (8, .queued)]))
+    receive("fine/machine/bar", report(.busy, [(1, .started)]))
     #expect(fleet.byUrgency().map(\.id) == ["away", "asking", "broken", "out", "fine"])
     #expect(fleet.byUrgency(matching: "machine").map(\.id) == ["asking", "broken"])
     #expect(fleet.byUrgency(matching: "BAR").map(\.id) == ["asking", "broken"])
-    #expect((fleet.count.inNeed, fleet.count.withMachines) == (2, 3))
+    #expect((fleet.count.needingAttention, fleet.count.withMachines) == (2, 3))
     #expect(fleet["asking"]?.undecidedJobs.map(\.job.ticket) == [7])
     #expect(fleet["broken"]?.machines["bar"]?.reason == "no cups")
     // A machine that has left the configuration is forgotten.
-    #expect(tell("broken/machine/bar", "") == "broken")
+    #expect(receive("broken/machine/bar", "") == "broken")
     #expect(fleet["broken"]?.urgency == .fine)
   }
 
   @Test mutating func aJuiceNeedsOneMachineThatWorks() {
-    tell("k1/machine/bar", report(.offline))
+    receive("k1/machine/bar", report(.offline))
     #expect(fleet["k1"]?.isMakeable("kiwi") == false)
     #expect(fleet["k1"]?.isMakeable("mango") == true)
-    tell("k1/machine/other", report(.busy))
+    receive("k1/machine/other", report(.busy))
     #expect(fleet["k1"]?.isMakeable("kiwi") == true)
   }
 
-  @Test mutating func whatIsReadyIsToldOnceTheLatestFirst() {
-    tell("k1/machine/bar", report(.idle, ready: [42, 39]))
-    tell("k1/machine/other", report(.idle, ready: [40]))
+  @Test mutating func whatIsReadyIsReportedOnceTheLatestFirst() {
+    receive("k1/machine/bar", report(.idle, ready: [42, 39]))
+    receive("k1/machine/other", report(.idle, ready: [40]))
     let end = JobEnd(
       job: 3, machine: "bar", order: Order(juice: "kiwi"), ticket: Ticket(day: 0, number: 42))
     for (seq, outcome) in [
@@ -226,22 +227,22 @@ import Testing
       (11, .failed(end, reason: "jam", changes: [:])),
     ] {
       let entry = LedgerEntry(seq: seq, epoch: 0, at: now, source: nil, id: nil, outcome: outcome)
-      tell("k1/events", String(decoding: entry.payload, as: UTF8.self), isRetained: false)
+      receive("k1/events", String(decoding: entry.payload, as: UTF8.self), isRetained: false)
     }
     #expect(fleet["k1"]?.readyTickets == [43, 42, 40, 39])
   }
 
   @Test mutating func thereIsAnEndToWhatIsKeptOfMachines() {
-    for number in 0..<KioskState.maximumMachines { tell("k1/machine/m\(number)", report(.idle)) }
-    #expect(tell("k1/machine/one-more", report(.idle)) == nil)
-    #expect(tell("k1/machine/m1", report(.busy)) == "k1")
+    for number in 0..<KioskState.maximumMachines { receive("k1/machine/m\(number)", report(.idle)) }
+    #expect(receive("k1/machine/one-more", report(.idle)) == nil)
+    #expect(receive("k1/machine/m1", report(.busy)) == "k1")
     let jobs = (1...100).map { (ticket: $0, state: JobState.queued) }
     let long = report(.fault, jobs, ready: Array(1...100))
       .replacing("no cups", with: String(repeating: "é", count: 1_000))
-    tell("k1/machine/m1", long)
+    receive("k1/machine/m1", long)
     let kept = fleet["k1"]?.machines["m1"]
     #expect(kept?.jobs.count == MachineReport.limit)
-    #expect(kept?.ready.count == MachineReport.shownTickets)
+    #expect(kept?.ready.count == MachineReport.maximumReadyTickets)
     #expect(kept?.reason?.unicodeScalars.count == 64)
   }
 
@@ -254,8 +255,8 @@ import Testing
           Order(juice: "kiwi"), used: ["kiwi": 3], ticket: Ticket(day: 0, number: seq)))
       return String(decoding: entry.payload, as: UTF8.self)
     }
-    for seq in 1...40 { #expect(tell("k1/events", order(seq), isRetained: false) == "k1") }
-    #expect(tell("k1/events", order(40), isRetained: false) == nil)
+    for seq in 1...40 { #expect(receive("k1/events", order(seq), isRetained: false) == "k1") }
+    #expect(receive("k1/events", order(40), isRetained: false) == nil)
     let orders = try #require(fleet["k1"]?.orders)
     #expect(orders.count == Recent.limit)
     #expect(orders.map(\.seq) == Array((11...40).reversed()))
@@ -267,17 +268,17 @@ import Testing
     let report = SalesReport(
       at: now, timeZone: "Asia/Seoul", today: CivilDate(year: 2026, month: 11, day: 21),
       hours: [.init(hour: 9, tally: tally), .init(hour: 10, tally: tally)], usual: 8)
-    tell("k1/sales", String(decoding: report.payload, as: UTF8.self))
+    receive("k1/sales", String(decoding: report.payload, as: UTF8.self))
     #expect(fleet["k1"]?.soldToday == 10)
     #expect(fleet["k1"]?.usuallySold == 8)
     #expect(fleet["k1"]?.sales == report)
   }
 
   @Test mutating func thereIsAnEndToWhatIsKept() {
-    for number in 0..<KioskFleet.maximumKiosks { tell("k\(number)/status", "online") }
-    #expect(tell("one-more/status", "online") == nil)
-    #expect(tell("k1/status", "offline") == "k1")
+    for number in 0..<KioskFleet.maximumKiosks { receive("k\(number)/status", "online") }
+    #expect(receive("one-more/status", "online") == nil)
+    #expect(receive("k1/status", "offline") == "k1")
     let long = String(repeating: "x", count: KioskFleet.maximumPayload + 1)
-    #expect(tell("k1/service", long) == nil)
+    #expect(receive("k1/service", long) == nil)
   }
 }

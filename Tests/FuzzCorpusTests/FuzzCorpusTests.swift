@@ -16,7 +16,7 @@ import Testing
       let name = input.lastPathComponent
       let bytes = Array(try Data(contentsOf: input))
       let broken: @Sendable (String) -> Void = { Issue.record("\(name): \($0)") }
-      Promise.$broken.withValue(broken) { target.check(bytes) }
+      Invariant.$broken.withValue(broken) { target.check(bytes) }
     }
   }
 }

@@ -4,7 +4,7 @@ import MessageBroker
 final class ClientState {
   /// A packet that has arrived and was not read yet.
   enum Incoming {
-    case greeting(resumed: Bool)
+    case connectAck(resumed: Bool)
     case granted(Int, levels: [Int32])
     case publish(Delivery)
     case publishAcknowledged(packetID: Int32)
@@ -40,7 +40,7 @@ final class ClientState {
     // Nothing takes time here, so nothing is overdue.
     session = Session(
       broker: "the broker", connectTimeout: .seconds(1_000_000_000), delays: reconnectDelays,
-      chance: { 1 })
+      random: { 1 })
     self.batchLimit = batchLimit
   }
 
@@ -53,11 +53,11 @@ final class ClientState {
   }
 
   func receive(_ packet: Incoming, at now: Duration) {
-    if inbox.isEmpty { session.looked(at: now) }
+    if inbox.isEmpty { session.checkedSocket(at: now) }
     inbox.append(packet)
   }
 
-  func hangUp() {
+  func closeConnection() {
     clientID = nil
     inbox = []
     outbox = []

@@ -8,9 +8,9 @@ extension MemoryBroker {
       /// A batch is handed over by `nextEvent`.
       case delivery
       /// The client settles a batch: its acknowledgements leave, then what was held back.
-      case settle
+      case acknowledge
       /// One PUBACK of the client reaches the broker.
-      case acknowledgement
+      case puback
       /// One PUBLISH of the client reaches the broker.
       case publish
     }

@@ -43,12 +43,12 @@ extension MemoryBroker {
   /// Stops the broker: connections are lost, wills published, and attempts to connect fail.
   package func stop() { update { $0.stop() } }
 
-  /// Writes down sessions, queues and retained messages for a later `start(remembering: .lastSave)`.
+  /// Writes down sessions, queues and retained messages for a later `start(restoring: .lastSave)`.
   package func save() { update { $0.save() } }
 
   /// Starts the broker again after `stop()`.
-  package func start(remembering memory: Memory = .everything) {
-    update { $0.start(remembering: memory) }
+  package func start(restoring memory: Persistence = .everything) {
+    update { $0.start(restoring: memory) }
   }
 }
 
@@ -65,7 +65,7 @@ extension MemoryBroker {
   /// Whether there is a session for this client id, connected or not.
   package func sessionExists(_ clientID: String) -> Bool {
     update { network in
-      network.server.forgetExpired(at: network.now)
+      network.server.removeExpired(at: network.now)
       return network.server.sessions[clientID] != nil
     }
   }

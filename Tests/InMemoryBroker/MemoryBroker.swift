@@ -8,7 +8,7 @@ import Synchronization
 /// Keep-alive, will delay and QoS 2 are left out.
 package final class MemoryBroker: Sendable {
   /// What a broker that starts again still knows.
-  package enum Memory: Sendable {
+  package enum Persistence: Sendable {
     /// Sessions, their queues, and retained messages.
     case everything
     /// What it knew at the last `save()`, as after a power cut; nothing if there was none.
@@ -21,7 +21,7 @@ package final class MemoryBroker: Sendable {
   private let network: Mutex<Network>
 
   /// - Parameters:
-  ///   - habits: whose peculiarities it has.
+  ///   - behavior: whose peculiarities it has.
   ///   - queueLimit: how many messages a session holds beyond those in flight, before it drops the
   ///     newest.
   ///   - maximumPayload: in bytes; a longer one cannot be published. By default what the length of a
@@ -29,12 +29,12 @@ package final class MemoryBroker: Sendable {
   ///   - reconnectDelays: how long its clients wait before the second attempt to connect, and before the
   ///     last ones.
   package init(
-    habits: Habits = .mosquitto, queueLimit: Int = 1_000, maximumPayload: Int = 268_435_455,
+    behavior: Behavior = .mosquitto, queueLimit: Int = 1_000, maximumPayload: Int = 268_435_455,
     reconnectDelays: ClosedRange<Duration> = Session.reconnectDelays
   ) {
     self.maximumPayload = maximumPayload
     self.reconnectDelays = reconnectDelays
-    network = Mutex(Network(server: ServerState(habits: habits, queueLimit: queueLimit)))
+    network = Mutex(Network(server: ServerState(behavior: behavior, queueLimit: queueLimit)))
   }
 
   /// Makes a client, not connected yet.

@@ -8,12 +8,12 @@ package import MessageBroker
 /// second one lets the first return `nil`.
 package actor MemoryClient: BrokerClient {
   /// Lends its executor to a client that was given none.
-  private actor Home {}
+  private actor DefaultActor {}
 
   nonisolated let number: Int
   private nonisolated let broker: MemoryBroker
   private nonisolated let executor: (any SerialExecutor)?
-  private nonisolated let home = Home()
+  private nonisolated let defaultActor = DefaultActor()
   private var waits = 0
 
   init(_ number: Int, of broker: MemoryBroker, on executor: (any SerialExecutor)?) {
@@ -23,7 +23,7 @@ package actor MemoryClient: BrokerClient {
   }
 
   package nonisolated var unownedExecutor: UnownedSerialExecutor {
-    executor?.asUnownedSerialExecutor() ?? home.unownedExecutor
+    executor?.asUnownedSerialExecutor() ?? defaultActor.unownedExecutor
   }
 
   package func connect(_ options: SessionOptions) {
@@ -65,7 +65,7 @@ package actor MemoryClient: BrokerClient {
   package var confirmed: UInt64 { broker.update { $0.clients[number].session.confirmed } }
 
   @discardableResult
-  package func settle() -> Bool { broker.update { $0.settle(number) } }
+  package func acknowledge() -> Bool { broker.update { $0.acknowledge(number) } }
 
   package func abandon() { broker.update { $0.abandon(number) } }
 

@@ -54,18 +54,18 @@ struct Network {
   /// can be lost though its order never comes again.
   ///
   /// - Returns: whether the acknowledgements have left.
-  mutating func settle(_ client: Int) -> Bool {
+  mutating func acknowledge(_ client: Int) -> Bool {
     let state = clients[client]
-    guard !state.isKilled, state.session.settle() else { return false }
-    strike(.before, .settle, client)
+    guard !state.isKilled, state.session.acknowledge() else { return false }
+    applyFault(.before, .acknowledge, client)
     write(client)
     let isAcknowledged = state.session.acknowledges && state.outbox.isEmpty
-    strike(.after, .settle, client)
+    applyFault(.after, .acknowledge, client)
     return isAcknowledged
   }
 
   mutating func abandon(_ client: Int) {
-    hearPing(client)
+    receivePingResponse(client)
     perform(client, clients[client].session.abandon(at: now))
   }
 
@@ -103,7 +103,7 @@ struct Network {
   }
 
   mutating func kill(_ client: Int) {
-    hangUp(client, farewell: false)
+    closeConnection(client, isOrderly: false)
     clients[client].isKilled = true
   }
 
@@ -121,7 +121,7 @@ struct Network {
 
   mutating func save() { saved = server }
 
-  mutating func start(remembering memory: MemoryBroker.Memory) {
+  mutating func start(restoring memory: MemoryBroker.Persistence) {
     switch memory {
     case .everything: break
     case .lastSave: server.restore(saved, at: now)
@@ -168,7 +168,7 @@ struct Network {
         if write(client) { isBusy = true }
         deliver()
         guard let waiter = clients[client].waiter else { continue }
-        if let event = answer(client, waiter) {
+        if let event = eventForWaiter(client, waiter) {
           clients[client].waiter = nil
           wakeups.append((waiter.continuation, event))
           isBusy = true
@@ -183,12 +183,13 @@ struct Network {
   // MARK: Within
 
   /// What a waiting call returns, if it does.
-  private mutating func answer(_ client: Int, _ waiter: ClientState.Waiter) -> BrokerEvent?? {
+  private mutating func eventForWaiter(_ client: Int, _ waiter: ClientState.Waiter) -> BrokerEvent??
+  {
     let state = clients[client]
     if state.isKilled { return .some(nil) }
     let isDue = (waiter.deadline.map { $0 <= now } ?? false) && !mayRead(client)
-    let event = state.session.answer(isCancelled: false, isDue: isDue)
-    if case .some(.deliveries) = event { strike(.after, .delivery, client) }
+    let event = state.session.eventForWaiter(isCancelled: false, isDue: isDue)
+    if case .some(.deliveries) = event { applyFault(.after, .delivery, client) }
     return event
   }
 
@@ -201,15 +202,15 @@ struct Network {
     let state = clients[client]
     switch action {
     case .connect(let start):
-      hangUp(client, farewell: false)
+      closeConnection(client, isOrderly: false)
       attempt(client, start)
     case .subscribe(let number, let filters, let retainAsPublished):
       state.outbox.append(.subscribe(number, filters, retainAsPublished: retainAsPublished))
     case .unsubscribe(let filters): state.outbox.append(.unsubscribe(filters))
-    case .leave:
-      hangUp(client, farewell: true)
+    case .disconnect:
+      closeConnection(client, isOrderly: true)
       perform(client, clients[client].session.closed())
-    case .drop: hangUp(client, farewell: false)
+    case .drop: closeConnection(client, isOrderly: false)
     case .end: break
     }
   }
@@ -222,7 +223,7 @@ struct Network {
     guard !server.refusesLogins else {
       return perform(client, clients[client].session.lost(.loginRefused("not authorized"), at: now))
     }
-    if strike(.before, .connect, client) { return }
+    if applyFault(.before, .connect, client) { return }
     var options = state.session.options
     if let older = server.sessions[options.clientID]?.connection {
       lose(older, .sessionTakenOver)
@@ -232,8 +233,8 @@ struct Network {
       options, cleanStart: start != .resume, client: client, at: now)
     state.clientID = options.clientID
     perform(client, clients[client].session.connected(at: now))
-    if strike(.after, .connect, client) { return }
-    state.receive(.greeting(resumed: resumed), at: now)
+    if applyFault(.after, .connect, client) { return }
+    state.receive(.connectAck(resumed: resumed), at: now)
   }
 
   /// Nothing is read before somebody waits for it.
@@ -248,7 +249,7 @@ struct Network {
   private mutating func read(_ client: Int) -> Bool {
     let state = clients[client]
     guard mayRead(client) else { return false }
-    if case .publish = state.inbox.first, strike(.before, .delivery, client) { return true }
+    if case .publish = state.inbox.first, applyFault(.before, .delivery, client) { return true }
     perform(client, clients[client].session.willRead(at: now))
     guard state.clientID != nil else { return true }
     var deliveries: [Delivery] = []
@@ -263,7 +264,7 @@ struct Network {
         }
       case .publishAcknowledged(let packetID):
         state.session.acknowledged(packetID: packetID, at: now)
-      case .greeting, .granted:
+      case .connectAck, .granted:
         // What came before makes a batch of its own.
         if count > 0 { break reading }
         state.inbox.removeFirst()
@@ -279,8 +280,9 @@ struct Network {
 
   private mutating func takeStep(_ packet: ClientState.Incoming, _ client: Int) {
     switch packet {
-    case .greeting(let resumed):
-      perform(client, clients[client].session.greeted(resumed: resumed, refusal: nil, at: now))
+    case .connectAck(let resumed):
+      perform(
+        client, clients[client].session.connectAckReceived(resumed: resumed, refusal: nil, at: now))
     case .granted(let number, let levels):
       perform(client, clients[client].session.granted(number, levels, at: now))
     case .publish, .publishAcknowledged: break
@@ -306,17 +308,17 @@ struct Network {
     let state = clients[client]
     switch packet {
     case .acknowledge(let packetID):
-      if strike(.before, .acknowledgement, client) { return }
+      if applyFault(.before, .puback, client) { return }
       server.acknowledge(packetID, by: clientID)
-      strike(.after, .acknowledgement, client)
+      applyFault(.after, .puback, client)
     case .publish(let message, let packetID):
-      if strike(.before, .publish, client) { return }
+      if applyFault(.before, .publish, client) { return }
       if server.fatalPublishes.contains(where: { $0.matches(message.topic) }) {
         return lose(client, .connectionLost("the broker does not bear what was published"))
       }
       server.publish(message, at: now)
       deliver()
-      if strike(.after, .publish, client) || message.qos == .atMostOnce { return }
+      if applyFault(.after, .publish, client) || message.qos == .atMostOnce { return }
       state.receive(.publishAcknowledged(packetID: packetID), at: now)
     case .subscribe(let number, let filters, let retainAsPublished):
       deliver()
@@ -340,33 +342,33 @@ struct Network {
   /// Ends a connection without a farewell; without a connection it does nothing.
   private mutating func lose(_ client: Int, _ reason: BrokerError) {
     guard clients[client].clientID != nil else { return }
-    hearPing(client)
-    breakOff(client, reason)
+    receivePingResponse(client)
+    breakConnection(client, reason)
   }
 
   /// Until now the broker has answered to each PINGREQ.
-  private func hearPing(_ client: Int) {
+  private func receivePingResponse(_ client: Int) {
     let state = clients[client]
     if state.clientID != nil, state.session.mayRead { state.session.didRead(at: now, until: now) }
   }
 
-  private mutating func breakOff(_ client: Int, _ reason: BrokerError) {
+  private mutating func breakConnection(_ client: Int, _ reason: BrokerError) {
     losses[clients[client].session.options.clientID, default: 0] += 1
-    hangUp(client, farewell: false)
+    closeConnection(client, isOrderly: false)
     perform(client, clients[client].session.lost(reason, at: now))
   }
 
-  private mutating func hangUp(_ client: Int, farewell: Bool) {
+  private mutating func closeConnection(_ client: Int, isOrderly: Bool) {
     if let clientID = clients[client].clientID {
-      clients[client].hangUp()
-      server.close(clientID, farewell: farewell, at: now)
+      clients[client].closeConnection()
+      server.close(clientID, isOrderly: isOrderly, at: now)
     }
   }
 
   /// Lets a fault happen if one was injected for this step of this client. Only a CONNECT can break
   /// where there is no connection.
   @discardableResult
-  private mutating func strike(
+  private mutating func applyFault(
     _ moment: MemoryBroker.Fault.Moment, _ step: MemoryBroker.Fault.Step, _ client: Int
   ) -> Bool {
     let state = clients[client]
@@ -380,8 +382,8 @@ struct Network {
       return false
     }
     faults.remove(at: index)
-    hearPing(client)
-    breakOff(client, .connectionLost("the connection broke"))
+    receivePingResponse(client)
+    breakConnection(client, .connectionLost("the connection broke"))
     return true
   }
 }

@@ -31,16 +31,16 @@ struct ServerSession: Sendable {
   func isExpired(at now: Duration) -> Bool { expiresAt.map { $0 <= now } ?? false }
 
   mutating func open(
-    _ options: SessionOptions, by client: Int, resumed: Bool, habits: MemoryBroker.Habits
+    _ options: SessionOptions, by client: Int, resumed: Bool, behavior: MemoryBroker.Behavior
   ) {
     connection = client
     will = options.will
     expiry = options.sessionExpiry
     expiresAt = nil
-    window = min(max(1, Int(options.receiveMaximum)), habits.inFlightLimit)
+    window = min(max(1, Int(options.receiveMaximum)), behavior.inFlightLimit)
     limits = options.limits
     isResumed = resumed
-    guard habits.packetIDsRestart else { return }
+    guard behavior.packetIDsRestart else { return }
     lastPacketID = 0
     for index in repeats.indices { repeats[index].packetID = nil }
   }
@@ -66,24 +66,24 @@ struct ServerSession: Sendable {
   /// Queues a message that the session subscribes to, once. It is news, and so not marked as retained
   /// unless that was asked for (3.3.1.3).
   mutating func receive(
-    _ message: StoredMessage, limit: Int, habits: MemoryBroker.Habits
+    _ message: StoredMessage, limit: Int, behavior: MemoryBroker.Behavior
   ) {
     let matches = subscriptions.filter { $0.key.matches(message.topic) }
     guard !matches.isEmpty else { return }
     let retain = message.isRetained && matches.values.contains(true)
-    enqueue(message, retain: retain, limit: limit, habits: habits)
+    enqueue(message, retain: retain, limit: limit, behavior: behavior)
   }
 
   /// Takes a message in for delivery. QoS 0 is not kept for an absent client, and a full queue
   /// drops the newest message, as mosquitto does (`max_queued_messages`).
   mutating func enqueue(
-    _ message: StoredMessage, retain: Bool = false, limit: Int, habits: MemoryBroker.Habits
+    _ message: StoredMessage, retain: Bool = false, limit: Int, behavior: MemoryBroker.Behavior
   ) {
     let isAway = connection == nil
     guard queue.count < limit, !(isAway && message.qos == .atMostOnce) else { return }
     queue.append(
       Outgoing(
-        stored: message, retain: retain, isDuplicate: isAway && habits.marksQueuedAsDuplicate))
+        stored: message, retain: retain, isDuplicate: isAway && behavior.marksQueuedAsDuplicate))
   }
 
   /// The next message that may be sent, in order; `nil` when there is none, or when as many as the
@@ -102,7 +102,7 @@ struct ServerSession: Sendable {
     let message = next.stored.message(retain: next.retain, at: now)
     let excess = limits.excess(of: next.stored.sizes)
     return Delivery(
-      message: excess == nil ? message : limits.cut(message), packetID: next.packetID ?? 0,
+      message: excess == nil ? message : limits.truncated(message), packetID: next.packetID ?? 0,
       isRedelivery: next.isDuplicate && isResumed, excess: excess)
   }
 

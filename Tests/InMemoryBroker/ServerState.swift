@@ -3,7 +3,7 @@ import MessageBroker
 /// The broker's half: sessions, retained messages and what it refuses. It knows no clients, only
 /// their numbers; what it wants to send is fetched with `nextDelivery(to:at:)`.
 struct ServerState: Sendable {
-  let habits: MemoryBroker.Habits
+  let behavior: MemoryBroker.Behavior
   let queueLimit: Int
   var refusesLogins = false
   var refusedSubscriptions: Set<TopicFilter> = []
@@ -12,8 +12,8 @@ struct ServerState: Sendable {
   private(set) var sessions: [String: ServerSession] = [:]
   private var retained: [String: StoredMessage] = [:]
 
-  init(habits: MemoryBroker.Habits, queueLimit: Int) {
-    self.habits = habits
+  init(behavior: MemoryBroker.Behavior, queueLimit: Int) {
+    self.behavior = behavior
     self.queueLimit = queueLimit
   }
 
@@ -29,11 +29,11 @@ struct ServerState: Sendable {
   mutating func connect(
     _ options: SessionOptions, cleanStart: Bool, client: Int, at now: Duration
   ) -> Bool {
-    forgetExpired(at: now)
+    removeExpired(at: now)
     if cleanStart { sessions[options.clientID] = nil }
     let isResumed = sessions[options.clientID] != nil
     sessions[options.clientID, default: ServerSession()]
-      .open(options, by: client, resumed: isResumed, habits: habits)
+      .open(options, by: client, resumed: isResumed, behavior: behavior)
     return isResumed
   }
 
@@ -49,7 +49,7 @@ struct ServerState: Sendable {
       sessions[clientID]?.subscribe(to: filter, retainAsPublished: retainAsPublished)
       for topic in retainedTopics(at: now) where filter.matches(topic) {
         guard let message = retained[topic] else { continue }
-        sessions[clientID]?.enqueue(message, retain: true, limit: queueLimit, habits: habits)
+        sessions[clientID]?.enqueue(message, retain: true, limit: queueLimit, behavior: behavior)
       }
       return 1
     }
@@ -67,7 +67,7 @@ struct ServerState: Sendable {
     let stored = StoredMessage(message, at: now)
     if message.retain { retained[message.topic] = message.payload.isEmpty ? nil : stored }
     for index in sessions.values.indices {
-      sessions.values[index].receive(stored, limit: queueLimit, habits: habits)
+      sessions.values[index].receive(stored, limit: queueLimit, behavior: behavior)
     }
   }
 
@@ -83,11 +83,11 @@ struct ServerState: Sendable {
 
   /// Ends a client's connection. Its session goes on for as long as it asked for; its will is
   /// published unless it has taken its leave (3.1.2.5).
-  mutating func close(_ clientID: String, farewell: Bool, at now: Duration) {
+  mutating func close(_ clientID: String, isOrderly: Bool, at now: Duration) {
     let will = sessions[clientID]?.will
     sessions[clientID]?.close(at: now)
-    if let will, !farewell { publish(will, at: now) }
-    forgetExpired(at: now)
+    if let will, !isOrderly { publish(will, at: now) }
+    removeExpired(at: now)
   }
 
   mutating func dropSession(of clientID: String) { sessions[clientID] = nil }
@@ -100,10 +100,10 @@ struct ServerState: Sendable {
     for id in sessions.keys where sessions[id]?.connection != nil {
       sessions[id]?.close(at: now)
     }
-    forgetExpired(at: now)
+    removeExpired(at: now)
   }
 
-  mutating func forgetExpired(at now: Duration) {
+  mutating func removeExpired(at now: Duration) {
     for (id, session) in sessions where session.isExpired(at: now) { sessions[id] = nil }
     for (topic, stored) in retained where stored.isExpired(at: now) { retained[topic] = nil }
   }

@@ -12,9 +12,9 @@ import Testing
 /// What a metrics backend is told.
 @Suite struct MetricsTests {
   private let metrics = TestMetrics()
-  private let scene: Scene
+  private let fixture: KioskFixture
 
-  init() throws { scene = try Scene() }
+  init() throws { fixture = try KioskFixture() }
 
   private func total(_ label: String, _ dimensions: (String, String)...) -> Int64 {
     metrics.counterTotal(label: "juice_kiosk_\(label)", dimensions: dimensions)
@@ -25,20 +25,20 @@ import Testing
   }
 
   private func start() throws {
-    try withMetricsFactory(metrics) { try scene.startKiosk() }
+    try withMetricsFactory(metrics) { try fixture.startKiosk() }
   }
 
   @Test func ordersAndWhatBecomesOfThem() throws {
     try start()
-    let panel = try scene.panel()
+    let panel = try fixture.panel()
     for payload in [
       #"{"id":"a","juice":"strawberry_banana"}"#, #"{"id":"a","juice":"strawberry_banana"}"#,
       "strawberry_banana", "kiwi", "tea", "{",
     ] {
-      scene.publish(payload, to: "kiosk/k1/order/p1", by: panel)
+      fixture.publish(payload, to: "kiosk/k1/order/p1", by: panel)
     }
-    scene.publish(#"{"add":{"kiwi":1}}"#, to: "kiosk/k1/restock/desk", by: panel)
-    scene.publish(#"{"add":{"kiwi":1000}}"#, to: "kiosk/k1/restock/desk", by: panel)
+    fixture.publish(#"{"add":{"kiwi":1}}"#, to: "kiosk/k1/restock/desk", by: panel)
+    fixture.publish(#"{"add":{"kiwi":1000}}"#, to: "kiosk/k1/restock/desk", by: panel)
     #expect(total("orders", ("status", "ready")) == 2)
     #expect(total("orders", ("status", "out_of_stock")) == 1)
     #expect(total("orders", ("status", "rejected")) == 2)
@@ -55,12 +55,12 @@ import Testing
 
   @Test func batchesAndTheirCommits() throws {
     try start()
-    let panel = try scene.panel()
-    Task(executorPreference: scene.executor) { [client = panel.client] in
+    let panel = try fixture.panel()
+    Task(executorPreference: fixture.executor) { [client = panel.client] in
       _ = try await client.publish(
         (0..<3).map { _ in Message(topic: "kiosk/k1/order/p1", text: "banana") })
     }
-    scene.executor.run()
+    fixture.executor.run()
     let sizes = try metrics.expectRecorder("juice_kiosk_batch_size").values
     #expect(sizes.reduce(0, +) == 3)
     let commits = try metrics.expectTimer("juice_kiosk_commit_duration").values
@@ -70,24 +70,24 @@ import Testing
   @Test func whatIsMeasuredWithEachHealth() throws {
     try start()
     #expect(try #require(try gauge("unconfirmed_messages")) > 0)
-    scene.advance(by: .seconds(31))
+    fixture.advance(by: .seconds(31))
     #expect(try gauge("unconfirmed_messages") == 0)
     let size = try #require(try gauge("ledger_bytes"))
     #expect(size > 4_000)
-    scene.broker.cut("kiosk")
-    scene.advance(by: .seconds(5))
+    fixture.broker.cut("kiosk")
+    fixture.advance(by: .seconds(5))
     #expect(total("reconnects") == 1)
   }
 
   @Test func aFruitThatHasLeftTheMenuIsToldNoMore() throws {
     try start()
     try withMetricsFactory(metrics) {
-      try scene.reload { settings in
+      try fixture.reload { settings in
         settings.menu = try Menu(
           fruits: Menu.standard.fruits.filter { $0.id != "kiwi" },
           juices: Menu.standard.juices.filter { $0.recipe.amounts["kiwi"] == nil })
       }
-      scene.executor.run()
+      fixture.executor.run()
     }
     #expect(throws: (any Error).self) { try gauge("stock", ("fruit", "kiwi")) }
     #expect(try gauge("stock", ("fruit", "mango")) == 10)
@@ -96,50 +96,50 @@ import Testing
   // MARK: Machines
 
   /// A kiosk whose machine is there, and what the machine says.
-  private func startWithMachine() throws -> Person {
-    scene.settings.machines = [KioskSettings.Machine(name: "bar")]
-    let machine = try scene.person("bar", hearing: ["kiosk/k1/make/bar"])
+  private func startWithMachine() throws -> TestClient {
+    fixture.settings.machines = [KioskSettings.Machine(name: "bar")]
+    let machine = try fixture.testClient("bar", subscribedTo: ["kiosk/k1/make/bar"])
     try start()
-    scene.publish("online", to: "kiosk/k1/machine/bar/status", by: machine)
+    fixture.publish("online", to: "kiosk/k1/machine/bar/status", by: machine)
     return machine
   }
 
-  private func nextJob(of machine: Person) throws -> Int {
+  private func nextJob(of machine: TestClient) throws -> Int {
     try MachineOrder(payload: #require(machine.take().last).payload).job
   }
 
-  private func say(_ answer: MachineAnswer, by machine: Person) {
-    scene.publish(
+  private func say(_ answer: MachineAnswer, by machine: TestClient) {
+    fixture.publish(
       String(decoding: answer.payload, as: UTF8.self), to: "kiosk/k1/made/bar", by: machine)
   }
 
   @Test func fromThePressToTheCup() throws {
     let machine = try startWithMachine()
     #expect(try gauge("machine_up", ("machine", "bar")) == 1)
-    scene.publish("kiwi", to: "kiosk/k1/order/p1", by: machine)
+    fixture.publish("kiwi", to: "kiosk/k1/order/p1", by: machine)
     #expect(try gauge("jobs", ("state", "sent")) == 1)
     let job = try nextJob(of: machine)
     say(MachineAnswer(job: job, status: .started), by: machine)
     #expect(try gauge("jobs", ("state", "started")) == 1)
-    scene.advance(by: .seconds(9))
+    fixture.advance(by: .seconds(9))
     say(MachineAnswer(job: job, status: .done), by: machine)
     let cups = try metrics.expectTimer("juice_kiosk_cup_duration").values
     #expect(cups == [9_000_000_000])
     #expect(try gauge("jobs", ("state", "started")) == 0)
     #expect(total("orders", ("status", "made")) == 1)
-    scene.publish("fault: jam", to: "kiosk/k1/machine/bar/status", by: machine)
+    fixture.publish("fault: jam", to: "kiosk/k1/machine/bar/status", by: machine)
     #expect(try gauge("machine_up", ("machine", "bar")) == 0)
   }
 
   @Test func aMachineThatMakesUpReasonsDoesNotMakeUpSeries() throws {
     let machine = try startWithMachine()
-    scene.publish(
+    fixture.publish(
       #"{"add":{"kiwi":90}}"#, to: "kiosk/k1/restock/desk", by: machine)
     for number in 1...25 {
       // Each comes back, and is given another try.
-      scene.publish("offline", to: "kiosk/k1/machine/bar/status", by: machine)
-      scene.publish("online", to: "kiosk/k1/machine/bar/status", by: machine)
-      scene.publish("kiwi", to: "kiosk/k1/order/p1", by: machine)
+      fixture.publish("offline", to: "kiosk/k1/machine/bar/status", by: machine)
+      fixture.publish("online", to: "kiosk/k1/machine/bar/status", by: machine)
+      fixture.publish("kiwi", to: "kiosk/k1/order/p1", by: machine)
       let job = try nextJob(of: machine)
       say(
         MachineAnswer(job: job, status: .failed(reason: "jam \(number)", used: [:])), by: machine)
@@ -165,9 +165,9 @@ import Testing
   }
 
   @Test func withoutABackendNothingIsMade() throws {
-    try scene.startKiosk()
-    let panel = try scene.panel()
-    scene.publish("banana", to: "kiosk/k1/order/p1", by: panel)
+    try fixture.startKiosk()
+    let panel = try fixture.panel()
+    fixture.publish("banana", to: "kiosk/k1/order/p1", by: panel)
     #expect(metrics.counters.isEmpty && metrics.recorders.isEmpty && metrics.timers.isEmpty)
   }
 }

@@ -9,11 +9,11 @@ import Testing
 @Suite struct PublishedTopicsTests {
   @Test func theLedgerKnowsOfATopicBeforeItIsPublished() {
     var topics = PublishedTopics(known: [])
-    #expect(topics.toRemember(["a", "b"]) == ["a", "b"])
+    #expect(topics.topicsToStore(["a", "b"]) == ["a", "b"])
     // As long as it could not take them.
-    #expect(topics.toRemember(["a", "b"]) == ["a", "b"])
-    topics.remembered(["a", "b"])
-    #expect(topics.toRemember(["a", "b"]) == nil)
+    #expect(topics.topicsToStore(["a", "b"]) == ["a", "b"])
+    topics.stored(["a", "b"])
+    #expect(topics.topicsToStore(["a", "b"]) == nil)
     topics.published(["a", "b"], serial: 2)
     let confirmed = topics.confirmed(through: 2)
     #expect(confirmed == nil)
@@ -22,8 +22,8 @@ import Testing
   @Test func theLedgerForgetsATopicOnlyOnceItIsCleared() {
     var topics = PublishedTopics(known: ["a", "b"])
     #expect(topics.obsolete(comparedTo: ["b", "c"]) == ["a"])
-    #expect(topics.toRemember(["b", "c"]) == ["a", "b", "c"])
-    topics.remembered(["a", "b", "c"])
+    #expect(topics.topicsToStore(["b", "c"]) == ["a", "b", "c"])
+    topics.stored(["a", "b", "c"])
     topics.published(["b", "c"], serial: 7)
     let early = topics.confirmed(through: 6)
     #expect(early == nil)

@@ -9,68 +9,68 @@ import Testing
 /// An answer that the broker does not bear: whoever publishes it loses the connection.
 @Suite struct UnsendableAnswerTests {
   private static let order = "kiosk/k1/order/p1"
-  private let scene: Scene
+  private let fixture: KioskFixture
 
   init() throws {
-    scene = try Scene()
-    try scene.startKiosk()
+    fixture = try KioskFixture()
+    try fixture.startKiosk()
   }
 
-  private func order(_ payload: String, by panel: Person, answeredOn topic: String? = nil) {
-    scene.publish(payload, to: Self.order, by: panel, responseTopic: topic)
+  private func order(_ payload: String, by panel: TestClient, answeredOn topic: String? = nil) {
+    fixture.publish(payload, to: Self.order, by: panel, responseTopic: topic)
   }
 
   @Test func itIsTriedAloneOnThePlainTopicAndTheOthersAreAnswered() throws {
-    scene.broker.endConnections(publishingTo: try TopicFilter("kiosk/k1/order/p1/deadly"))
-    let (panel, other) = (try scene.panel(), try scene.panel("p2"))
+    fixture.broker.endConnections(publishingTo: try TopicFilter("kiosk/k1/order/p1/deadly"))
+    let (panel, other) = (try fixture.panel(), try fixture.panel("p2"))
     order(#"{"id":"bad","juice":"kiwi"}"#, by: panel, answeredOn: "kiosk/k1/order/p1/deadly")
-    scene.publish(#"{"id":"good","juice":"kiwi"}"#, to: "kiosk/k1/order/p2", by: other)
-    scene.advance(by: .seconds(300))
+    fixture.publish(#"{"id":"good","juice":"kiwi"}"#, to: "kiosk/k1/order/p2", by: other)
+    fixture.advance(by: .seconds(300))
     #expect(try panel.takeResults().map(\.id) == ["bad"])
     #expect(try Set(other.takeResults().map(\.id)) == ["good"])
-    #expect(scene.retained("status") == "online")
-    #expect(scene.retained("stock/kiwi") == "4")
+    #expect(fixture.retained("status") == "online")
+    #expect(fixture.retained("stock/kiwi") == "4")
   }
 
   /// Nobody hears the result on the plain topic either: it is given up, and the entry is told.
   @Test(arguments: [false, true])
   func itIsGivenUpAndTheRestGoesOn(restarts: Bool) throws {
-    scene.broker.endConnections(publishingTo: try TopicFilter("kiosk/k1/order/p1/+"))
-    let (panel, other) = (try scene.panel(), try scene.panel("p2"))
-    let listener = try scene.person("listener", hearing: ["kiosk/k1/events"])
+    fixture.broker.endConnections(publishingTo: try TopicFilter("kiosk/k1/order/p1/+"))
+    let (panel, other) = (try fixture.panel(), try fixture.panel("p2"))
+    let listener = try fixture.testClient("listener", subscribedTo: ["kiosk/k1/events"])
     order(#"{"id":"bad","juice":"kiwi"}"#, by: panel)
     if restarts {
-      scene.crashKiosk()
-      try scene.startKiosk()
+      fixture.crashKiosk()
+      try fixture.startKiosk()
     }
     for id in ["a", "b", "c"] {
-      scene.publish("{\"id\":\"\(id)\",\"juice\":\"banana\"}", to: "kiosk/k1/order/p2", by: other)
-      scene.advance(by: .seconds(1))
+      fixture.publish("{\"id\":\"\(id)\",\"juice\":\"banana\"}", to: "kiosk/k1/order/p2", by: other)
+      fixture.advance(by: .seconds(1))
     }
-    scene.advance(by: .seconds(300))
-    #expect(scene.retained("status") == "online")
+    fixture.advance(by: .seconds(300))
+    #expect(fixture.retained("status") == "online")
     #expect(try panel.takeResults().isEmpty)
     #expect(try Set(other.takeResults().map(\.id)) == ["a", "b", "c"])
     let seqs = try listener.take().map { try LedgerEntry(payload: $0.payload).seq }
     #expect(Set(seqs) == [2, 3, 4, 5])
     // Nothing is published again on the next connection.
-    scene.crashConnection()
-    scene.advance(by: .seconds(10))
+    fixture.crashConnection()
+    fixture.advance(by: .seconds(10))
     #expect(try other.takeResults().isEmpty)
-    #expect(scene.retained("status") == "online")
+    #expect(fixture.retained("status") == "online")
   }
 
   /// Connections that end by themselves give nothing up.
   @Test func aBadNetworkLosesNoAnswer() throws {
-    let panel = try scene.panel()
+    let panel = try fixture.panel()
     for number in 1...3 {
       order("{\"id\":\"a\(number)\",\"juice\":\"kiwi\"}", by: panel)
       for _ in 1...2 {
-        scene.broker.inject(.init(.before, .publish, of: "kiosk"))
+        fixture.broker.inject(.init(.before, .publish, of: "kiosk"))
       }
-      scene.advance(by: .seconds(300))
+      fixture.advance(by: .seconds(300))
     }
     #expect(try Set(panel.takeResults().map(\.id)) == ["a1", "a2", "a3"])
-    #expect(scene.retained("stock/kiwi") == "1")
+    #expect(fixture.retained("stock/kiwi") == "1")
   }
 }

@@ -200,7 +200,7 @@ import Testing
     try kiosk.receive()
     // Nobody stands there any more.
     #expect(kiosk.orders == [#"make/bar/cancel {"job":2}"#])
-    #expect(kiosk.core.jobs.open.map(\.state) == [.missing])
+    #expect(kiosk.core.jobs.open.map(\.state) == [.lost])
     #expect(kiosk.stock["kiwi"] == 7)
     let cancelled = try kiosk.receive(.made(#"{"job":2,"status":"cancelled"}"#))
     #expect(try cancelled.results.map(\.failure) == ["waited_too_long"])
@@ -230,7 +230,7 @@ import Testing
     #expect(kiosk.core.jobs.wait(at: kiosk.now) == .milliseconds(15_001))
     kiosk.pass(.milliseconds(15_001))
     try kiosk.receive()
-    #expect(kiosk.core.jobs.open.map(\.state) == [.missing])
+    #expect(kiosk.core.jobs.open.map(\.state) == [.lost])
   }
 
   /// A person was quicker.
@@ -276,7 +276,7 @@ import Testing
     #expect(kiosk.core.jobs.open.map(\.state) == [.started])
     kiosk.pass(.milliseconds(1))
     try kiosk.receive()
-    #expect(kiosk.core.jobs.open.map(\.state) == [.asked])
+    #expect(kiosk.core.jobs.open.map(\.state) == [.needsDecision])
     #expect(kiosk.report.state == .silent)
     // It may still say so.
     #expect(try kiosk.receive(.made(#"{"job":2,"status":"done"}"#)).statuses == [.ready])
@@ -288,7 +288,7 @@ import Testing
   private func leaveToAPerson() throws {
     try kiosk.receive(.order(#"{"id":"a1","juice":"kiwi"}"#))
     try kiosk.receive(.made(#"{"job":2,"status":"unknown"}"#))
-    #expect(kiosk.core.jobs.open.map(\.state) == [.asked])
+    #expect(kiosk.core.jobs.open.map(\.state) == [.needsDecision])
     _ = kiosk.orders
   }
 
@@ -308,7 +308,8 @@ import Testing
     let again = try kiosk.receive(.job(#"{"id":"d1","job":2,"decision":"\#(decision)"}"#))
     #expect(try again.results.map(\.isDuplicate) == [true])
     #expect(try again.statuses == [.applied])
-    #expect(try kiosk.receive(.job(#"{"job":2,"decision":"again"}"#)).reasons == [.notAsked])
+    #expect(
+      try kiosk.receive(.job(#"{"job":2,"decision":"again"}"#)).reasons == [.noDecisionNeeded])
     #expect(kiosk.stock["kiwi"] == kiwi)
   }
 
@@ -353,20 +354,22 @@ import Testing
     try kiosk.receive(.restock(#"{"set":{"kiwi":0}}"#))
     let decided = try kiosk.receive(.job(#"{"job":2,"decision":"again","used":{"kiwi":3}}"#))
     #expect(try decided.reasons == [.conflict])
-    #expect(kiosk.core.jobs.open.map(\.state) == [.asked])
+    #expect(kiosk.core.jobs.open.map(\.state) == [.needsDecision])
   }
 
   @Test func aPersonDecidesOnlyWhatNobodyElseCanSay() throws {
     try kiosk.receive(.order("kiwi"))
-    #expect(try kiosk.receive(.job(#"{"job":2,"decision":"give_back"}"#)).reasons == [.notAsked])
-    #expect(try kiosk.receive(.job(#"{"job":77,"decision":"poured"}"#)).reasons == [.notAsked])
+    #expect(
+      try kiosk.receive(.job(#"{"job":2,"decision":"give_back"}"#)).reasons == [.noDecisionNeeded])
+    #expect(
+      try kiosk.receive(.job(#"{"job":77,"decision":"poured"}"#)).reasons == [.noDecisionNeeded])
   }
 
   @Test func aMachineThatSaysCancelledOfWhatItHasBegunIsNotBelieved() throws {
     try kiosk.receive(.order("kiwi"))
     try kiosk.receive(
       .made(#"{"job":2,"status":"started"}"#), .made(#"{"job":2,"status":"cancelled"}"#))
-    #expect(kiosk.core.jobs.open.map(\.state) == [.asked])
+    #expect(kiosk.core.jobs.open.map(\.state) == [.needsDecision])
     #expect(kiosk.stock["kiwi"] == 7)
   }
 

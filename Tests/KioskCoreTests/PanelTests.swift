@@ -103,7 +103,7 @@ import Testing
       message("stat/hall/RESULT", #"{"Button1":{"Action":"CLEAR"}}"#),
       message("stat/hall/BUTTON2", #"{"ACTION":"single"}"#))
     #expect(kiosk.stock["banana"] == 6)
-    #expect(kiosk.door.dropped == 0)
+    #expect(kiosk.commandFilter.dropped == 0)
   }
 
   @Test func onlyTheRisingEdgeIsAPress() throws {

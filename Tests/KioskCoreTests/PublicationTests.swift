@@ -120,12 +120,12 @@ import Testing
     let settings = KioskSettings.test(menu: try menu(["banana"]))
     var core = Kiosk(settings: settings, state: try kiosk.ledger.state())
     #expect(core.juiceMaker.stock == ["banana": 10])
-    var (door, settlement) = (KioskDoor(settings: settings), Settlement())
+    var (commandFilter, tracker) = (CommandFilter(settings: settings), DeliveryTracker())
     let decision = core.decide(
-      door.admit(
-        [.order("kiwi"), .restock(#"{"add":{"kiwi":1}}"#)], recognisedBy: &settlement, at: kiosk.now
+      commandFilter.admit(
+        [.order("kiwi"), .restock(#"{"add":{"kiwi":1}}"#)], tracker: &tracker, at: kiosk.now
       ),
-      recalling: [:], at: kiosk.now)
+      repeats: [:], at: kiosk.now)
     #expect(try decision.reasons == [.unknownJuice, .unknownFruit])
     try kiosk.ledger.commit(decision.transaction)
     // It comes back with what it had.

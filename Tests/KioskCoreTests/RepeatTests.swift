@@ -149,11 +149,11 @@ import Testing
 
   @Test func whatWasNeverCommittedIsMadeWhenItComesAgain() throws {
     var lost = kiosk.core
-    var (door, settlement) = (kiosk.door, kiosk.settlement)
+    var (commandFilter, tracker) = (kiosk.commandFilter, kiosk.tracker)
     _ = lost.decide(
-      door.admit(
-        [.order("banana", packetID: 7)], recognisedBy: &settlement, at: kiosk.now),
-      recalling: [:], at: kiosk.now)
+      commandFilter.admit(
+        [.order("banana", packetID: 7)], tracker: &tracker, at: kiosk.now),
+      repeats: [:], at: kiosk.now)
     try kiosk.restart()
     let decision = try kiosk.receive(.order("banana", packetID: 7, redelivered: true))
     #expect(try decision.results.map(\.ticket) == [1])

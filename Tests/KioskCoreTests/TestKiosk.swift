@@ -15,8 +15,8 @@ final class TestKiosk {
   private(set) var settings: KioskSettings
   private(set) var now = Moment(timestamp: TestKiosk.start, day: 20_778, uptime: .zero)
   private(set) var core: Kiosk
-  private(set) var door: KioskDoor
-  private(set) var settlement = Settlement()
+  private(set) var commandFilter: CommandFilter
+  private(set) var tracker = DeliveryTracker()
   private(set) var ledger: KioskLedger
   /// What the last batch has changed of the state.
   private(set) var changes: [Message] = []
@@ -37,7 +37,7 @@ final class TestKiosk {
       try ledger.commit(transaction)
     }
     core = Kiosk(settings: settings, state: try ledger.state())
-    door = KioskDoor(settings: settings)
+    commandFilter = CommandFilter(settings: settings)
   }
 
   deinit { try? FileManager.default.removeItem(at: folder) }
@@ -48,10 +48,10 @@ final class TestKiosk {
 
   @discardableResult
   func receive(_ deliveries: [Delivery]) throws -> Decision {
-    let admissions = door.admit(deliveries, recognisedBy: &settlement, at: now)
-    let recalled = try ledger.recall(admissions.flatMap(\.repeatKeys))
+    let parsedDeliveries = commandFilter.admit(deliveries, tracker: &tracker, at: now)
+    let repeats = try ledger.repeats(of: parsedDeliveries.flatMap(\.repeatKeys))
     let before = core
-    var decision = core.decide(admissions, recalling: recalled, at: now)
+    var decision = core.decide(parsedDeliveries, repeats: repeats, at: now)
     decision.transaction.deliveries = deliveries.count { $0.packetID > 0 && !$0.isRedelivery }
     try ledger.commit(decision.transaction)
     changes = settings.topics.changes(from: before, to: core, at: now.timestamp)
@@ -68,10 +68,10 @@ final class TestKiosk {
   ///   - late: after longer than an order may be old.
   func restart(acknowledged: Int = 0, late: Bool = false) throws {
     core = Kiosk(settings: settings, state: try ledger.state())
-    door = KioskDoor(settings: settings)
-    settlement = Settlement()
-    settlement.lookedBack(unacknowledged: try ledger.deliveries(after: acknowledged))
-    if late { core.cameBack(at: now.timestamp) }
+    commandFilter = CommandFilter(settings: settings)
+    tracker = DeliveryTracker()
+    tracker.ledgerRead(unacknowledged: try ledger.deliveries(after: acknowledged))
+    if late { core.reconnected(at: now.timestamp) }
   }
 
   /// The rules are read again.
@@ -80,7 +80,7 @@ final class TestKiosk {
   func reload(_ new: KioskSettings? = nil) throws {
     settings = new ?? settings
     core.adopt(settings, state: try ledger.state())
-    door.adopt(settings)
+    commandFilter.adopt(settings)
   }
 
   func pass(_ duration: Duration, day: Int? = nil) {
@@ -118,7 +118,7 @@ extension KioskSettings {
     }
     return KioskSettings(
       topics: KioskTopics(root: "kiosk", kiosk: "k1"), language: language, menu: menu,
-      stock: Stock(initial: all(10), capacities: all(100), lowMarks: all(low)), orders: orders,
+      stock: Stock(initial: all(10), capacities: all(100), lowThresholds: all(low)), orders: orders,
       version: "test")
   }
 }

@@ -109,7 +109,7 @@ import Testing
   }
 
   @Test func itRemembersTheLatestEndsOnly() {
-    let many = (11...(11 + MachineFirmware.rememberedEnds)).flatMap {
+    let many = (11...(11 + MachineFirmware.maximumStoredResults)).flatMap {
       [Input.make($0), .finish($0, .done)]
     }
     #expect(actions(many + [.make(11), .make(12)]).suffix(2) == [["11 unknown"], ["12 done"]])
@@ -132,9 +132,9 @@ extension MachineOrder {
 extension MachineFirmware.Action {
   fileprivate var word: String {
     switch self {
-    case .remember(let job): "remember \(job)"
-    case .say(let answer): "\(answer.job) \(answer.status.name)"
-    case .begin(let order): "begin \(order.job)"
+    case .store(let job): "remember \(job)"
+    case .publish(let answer): "\(answer.job) \(answer.status.name)"
+    case .start(let order): "begin \(order.job)"
     }
   }
 }

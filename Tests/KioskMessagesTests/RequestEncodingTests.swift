@@ -21,11 +21,11 @@ import Testing
     (Request(id: "s1", command: .service(.closed)), #"{"id":"s1","service":"closed"}"#),
     (Request(command: .service(.open)), #"{"service":"open"}"#),
     (
-      Request(id: "d1", command: .job(JobDecision(job: 12, verdict: .giveBack))),
+      Request(id: "d1", command: .job(JobDecision(job: 12, choice: .giveBack))),
       #"{"id":"d1","job":12,"decision":"give_back"}"#
     ),
     (
-      Request(command: .job(JobDecision(job: 12, verdict: .again, used: ["kiwi": 1]))),
+      Request(command: .job(JobDecision(job: 12, choice: .again, used: ["kiwi": 1]))),
       #"{"job":12,"decision":"again","used":{"kiwi":1}}"#
     ),
     (

@@ -74,7 +74,7 @@ import Testing
     #expect(throws: LedgerError.self) { try ledger.commit(transaction) }
     #expect(try ledger.state() == before)
     #expect(try ledger.rows(after: 1).isEmpty)
-    #expect(try ledger.recall([.request(panel, "a1"), .delivery(fingerprint)]).isEmpty)
+    #expect(try ledger.repeats(of: [.request(panel, "a1"), .delivery(fingerprint)]).isEmpty)
     #expect(try ledger.verify() == 1)
   }
 
@@ -89,7 +89,7 @@ import Testing
     #expect(throws: error) {
       try ledger.commit(LedgerTransaction(.init(2, .restocked(changes: ["kiwi": -4]))))
     }
-    #expect(error.remedy == .setAside)
+    #expect(error.remedy == .rejectCommand)
   }
 
   @Test func whatIsTooLargeIsSetAside() throws {
@@ -100,7 +100,7 @@ import Testing
     let error = #expect(throws: LedgerError.self) {
       try ledger.commit(LedgerTransaction(.init(2, .service(.closed), message: message)))
     }
-    #expect(error?.remedy == .setAside)
+    #expect(error?.remedy == .rejectCommand)
     try ledger.commit(LedgerTransaction(.init(2, .service(.closed))))
   }
 

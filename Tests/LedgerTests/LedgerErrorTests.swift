@@ -32,7 +32,7 @@ import Testing
           + "--replace, which keeps this file"
       ),
       (
-        .doesNotAddUp(path: "/l", detail: "x"),
+        .inconsistent(path: "/l", detail: "x"),
         "the ledger /l contradicts itself: x. Somebody has changed the file: put a backup in its "
           + "place with juice-kiosk ledger restore --replace, which keeps this file"
       ),
@@ -61,9 +61,9 @@ import Testing
     arguments: [
       (.SQLITE_FULL, .tryAgain), (.SQLITE_IOERR, .tryAgain), (.SQLITE_IOERR_FSYNC, .tryAgain),
       (.SQLITE_BUSY, .tryAgain), (.SQLITE_CANTOPEN, .tryAgain), (.SQLITE_READONLY, .tryAgain),
-      (.SQLITE_CORRUPT, .callSomebody), (.SQLITE_NOTADB, .callSomebody),
-      (.SQLITE_CONSTRAINT, .setAside), (.SQLITE_CONSTRAINT_CHECK, .setAside),
-      (.SQLITE_TOOBIG, .setAside),
+      (.SQLITE_CORRUPT, .needsOperator), (.SQLITE_NOTADB, .needsOperator),
+      (.SQLITE_CONSTRAINT, .rejectCommand), (.SQLITE_CONSTRAINT_CHECK, .rejectCommand),
+      (.SQLITE_TOOBIG, .rejectCommand),
     ] as [(ResultCode, LedgerError.Remedy)])
   func whatHelpsDependsOnTheError(code: ResultCode, remedy: LedgerError.Remedy) {
     let error = #expect(throws: LedgerError.self) {
@@ -74,9 +74,9 @@ import Testing
 
   @Test func aLedgerThatContradictsItselfIsForSomebodyToSee() {
     let errors: [LedgerError] = [
-      .newer(path: "/l"), .doesNotAddUp(path: "/l", detail: ""), .unreadable(7),
+      .newer(path: "/l"), .inconsistent(path: "/l", detail: ""), .unreadable(7),
     ]
-    #expect(errors.allSatisfy { $0.remedy == .callSomebody })
-    #expect(LedgerError.unknownFruit("kiwi").remedy == .setAside)
+    #expect(errors.allSatisfy { $0.remedy == .needsOperator })
+    #expect(LedgerError.unknownFruit("kiwi").remedy == .rejectCommand)
   }
 }

@@ -20,17 +20,17 @@ import Testing
   }
 
   @Test func whoHasItOpenCanBeAskedWithoutChangingAnything() throws {
-    #expect(try KioskLedger.occupant(of: place.path) == .nobody(lastAlive: nil))
+    #expect(try KioskLedger.lockHolder(of: place.path) == .unlocked(lastHeartbeat: nil))
     #expect(!FileManager.default.fileExists(atPath: place.path + ".lock"))
     let alive = Timestamp(milliseconds: 1_795_251_600_123)
     do {
       let ledger = try place.open()
-      ledger.beat(at: alive)
+      ledger.recordHeartbeat(at: alive)
       let process = Int(ProcessInfo.processInfo.processIdentifier)
-      #expect(try KioskLedger.occupant(of: place.path) == .kiosk(process: process))
+      #expect(try KioskLedger.lockHolder(of: place.path) == .kiosk(process: process))
     }
-    #expect(try KioskLedger.occupant(of: place.path) == .nobody(lastAlive: alive))
-    #expect(try place.open().lastAlive == alive)
+    #expect(try KioskLedger.lockHolder(of: place.path) == .unlocked(lastHeartbeat: alive))
+    #expect(try place.open().lastHeartbeat == alive)
   }
 
   @Test(arguments: ["", "-wal", "-shm", "-journal", ".lock"])
@@ -48,7 +48,7 @@ import Testing
       path: file, detail: "it is a symbolic link; put the file itself there")
     #expect(throws: error) { try place.open() }
     #expect(throws: error) { try place.open(readOnly: true) }
-    #expect(throws: error) { try KioskLedger.occupant(of: place.path) }
+    #expect(throws: error) { try KioskLedger.lockHolder(of: place.path) }
     #expect(FileManager.default.contents(atPath: target) == before)
   }
 
@@ -59,8 +59,8 @@ import Testing
 
   @Test func theLastSignOfLifeIsRemembered() throws {
     let alive = Timestamp(milliseconds: 1_795_251_600_123)
-    do { try place.open().beat(at: alive) }
-    #expect(try place.open().lastAlive == alive)
+    do { try place.open().recordHeartbeat(at: alive) }
+    #expect(try place.open().lastHeartbeat == alive)
   }
 
   /// A Raspberry Pi that was shut down goes on with the time that it had then.
@@ -69,43 +69,43 @@ import Testing
     (20, false, false), (20, true, true), (7_000, false, true),
   ])
   func aSignOfLifeFromBeforeTheSystemWasOffCountsOnlyIfItKnowsTheTime(
-    uptime: Int, knowsTheTime: Bool, counts: Bool
+    uptime: Int, isWallClockReliable: Bool, counts: Bool
   ) throws {
     let alive = Timestamp(milliseconds: 1_795_251_600_123)
     do {
-      let clock = SystemClock(knowsTheTime: knowsTheTime) { .seconds(6_000) }
-      try KioskLedger(path: place.path, clock: clock).beat(at: alive)
+      let clock = SystemClock(isWallClockReliable: isWallClockReliable) { .seconds(6_000) }
+      try KioskLedger(path: place.path, clock: clock).recordHeartbeat(at: alive)
     }
-    let clock = SystemClock(knowsTheTime: knowsTheTime) { .seconds(uptime) }
-    #expect(try KioskLedger(path: place.path, clock: clock).lastAlive == (counts ? alive : nil))
+    let clock = SystemClock(isWallClockReliable: isWallClockReliable) { .seconds(uptime) }
+    #expect(try KioskLedger(path: place.path, clock: clock).lastHeartbeat == (counts ? alive : nil))
   }
 
   /// A kiosk that starts and dies before it beats has read nothing of what waits for it: its start
   /// must not make the next one resume a session that is too old.
   @Test func openingIsNoSignOfLife() throws {
     let alive = Timestamp(milliseconds: 1_795_251_600_123)
-    do { try place.open().beat(at: alive) }
+    do { try place.open().recordHeartbeat(at: alive) }
     do { _ = try place.open() }
-    #expect(try place.open().lastAlive == alive)
+    #expect(try place.open().lastHeartbeat == alive)
   }
 
   @Test func aLedgerThatNeverBeatWasNeverAliveRecently() throws {
     do { _ = try place.open() }
-    let lastAlive = try place.open().lastAlive
-    #expect(lastAlive == nil)
+    let lastHeartbeat = try place.open().lastHeartbeat
+    #expect(lastHeartbeat == nil)
   }
 
   @Test func whatWasAcknowledgedIsRemembered() throws {
     do {
       let ledger = try place.open()
       #expect(ledger.acknowledged == nil)
-      ledger.beat(at: Timestamp(milliseconds: 7_000))
-      for seq in [9, 12_345, 98] { ledger.noteAcknowledged(through: seq) }
+      ledger.recordHeartbeat(at: Timestamp(milliseconds: 7_000))
+      for seq in [9, 12_345, 98] { ledger.recordAcknowledged(through: seq) }
     }
     do {
       let ledger = try place.open()
       #expect(ledger.acknowledged == 98)
-      #expect(ledger.lastAlive == Timestamp(milliseconds: 7_000), "it is no sign of life")
+      #expect(ledger.lastHeartbeat == Timestamp(milliseconds: 7_000), "it is no sign of life")
       let process = Int(ProcessInfo.processInfo.processIdentifier)
       #expect(throws: LedgerError.inUse(path: place.path, process: process)) { try place.open() }
     }

@@ -271,13 +271,13 @@ import Testing
   @Test func theSessionOfTheFormerLedgerIsForgotten() throws {
     do {
       let ledger = try place.open()
-      ledger.beat(at: Timestamp(milliseconds: 1_795_251_600_123))
-      ledger.noteAcknowledged(through: 2)
+      ledger.recordHeartbeat(at: Timestamp(milliseconds: 1_795_251_600_123))
+      ledger.recordAcknowledged(through: 2)
       try ledger.commit(LedgerTransaction(.banana(3, ticket: 2)))
     }
     _ = try restore(from: backup, replacing: true)
     let ledger = try place.open()
-    #expect(ledger.lastAlive == nil)
+    #expect(ledger.lastHeartbeat == nil)
     #expect(ledger.acknowledged == nil)
   }
 }

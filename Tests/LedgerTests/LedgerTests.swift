@@ -19,7 +19,7 @@ import Testing
     #expect(try ledger.state().service == .open)
     #expect(try ledger.rows(after: 0).isEmpty)
     #expect(try ledger.verify() == 0)
-    #expect(ledger.lastAlive == nil)
+    #expect(ledger.lastHeartbeat == nil)
   }
 
   @Test func eachCommitIsOnTheDiskBeforeItReturns() throws {
@@ -292,7 +292,7 @@ import Testing
     try ledger.commit(LedgerTransaction(.banana(2, ticket: 1)))
     #expect(try reader.state().stock == ["banana": 8])
     #expect(try reader.verify() == 2)
-    #expect(reader.lastAlive == nil)
+    #expect(reader.lastHeartbeat == nil)
     #expect(throws: LedgerError.self) {
       try reader.commit(LedgerTransaction(.banana(3, ticket: 2)))
     }

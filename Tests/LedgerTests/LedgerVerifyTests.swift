@@ -50,7 +50,7 @@ import Testing
   ])
   func aChangedLedgerIsFoundAndNotOpened(sql: String, detail: String) throws {
     try place.tamper(sql)
-    let error = LedgerError.doesNotAddUp(path: place.path, detail: detail)
+    let error = LedgerError.inconsistent(path: place.path, detail: detail)
     let reader = try place.open(readOnly: true)
     #expect(throws: error) { try reader.verify() }
     #expect(throws: error) { try place.open() }
@@ -70,7 +70,7 @@ import Testing
     #expect(try place.open(readOnly: true).verify() == 6)
     try place.tamper("UPDATE entry SET \(change) WHERE seq = 6")
     let detail = "entry 6 was made for another amount than it was ordered for"
-    #expect(throws: LedgerError.doesNotAddUp(path: place.path, detail: detail)) {
+    #expect(throws: LedgerError.inconsistent(path: place.path, detail: detail)) {
       try place.open(readOnly: true).verify()
     }
   }
@@ -83,7 +83,7 @@ import Testing
     try place.tamper(sql)
     let reader = try place.open(readOnly: true)
     let error = #expect(throws: LedgerError.self) { try reader.verify() }
-    #expect(error == .doesNotAddUp(path: place.path, detail: detail))
+    #expect(error == .inconsistent(path: place.path, detail: detail))
   }
 
   @Test func thereIsNoOtherStatus() throws {

@@ -5,8 +5,8 @@ import Testing
 @Suite struct TemplateTests {
   @Test func fillsItsGaps() throws {
     let template = try Template("[zl1c1]Kiwi {stock.kiwi}, {servings.mango_kiwi} glasses")
-    let text = template.fill { gap in
-      switch gap {
+    let text = template.fill { placeholder in
+      switch placeholder {
       case .stock("kiwi"): "7"
       case .servings("mango_kiwi"): "2"
       default: nil
@@ -36,7 +36,7 @@ import Testing
     let template = try Template(
       "{stock.a}{alert.b}{servings.c}{kiosk.status}{juice}{quantity}{ticket}{message}")
     #expect(
-      template.gaps == [
+      template.placeholders == [
         .stock("a"), .alert("b"), .servings("c"), .kioskStatus, .juice, .quantity, .ticket,
         .message,
       ])

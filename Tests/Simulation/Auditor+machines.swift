@@ -5,104 +5,110 @@ import MessageBroker
 
 // Jobs and machines: what the ledger says of them needs a reason.
 extension Auditor {
-  var openJobs: [Workshop.Job] {
-    shop.jobs.values.filter { $0.end == nil }.sorted { $0.number < $1.number }
+  var openJobs: [MachineModel.Job] {
+    machineModel.jobs.values.filter { $0.end == nil }.sorted { $0.number < $1.number }
   }
 
   /// Something has to become of them without a person.
-  var hasUnsettledJobs: Bool { openJobs.contains { !$0.state.waitsForPerson } }
+  var hasUnfinishedJobs: Bool { openJobs.contains { !$0.state.isUndecided } }
 
   private func maker(_ name: String) -> MachineConfiguration? {
     rules.makers.first { $0.name == name }
   }
 
-  private func said(_ status: String, of job: Workshop.Job) -> [Workshop.Answer] {
-    (shop.said[.init(machine: job.machine, job: job.number)] ?? []).filter { $0.status == status }
+  private func answers(_ status: String, of job: MachineModel.Job) -> [MachineModel.Answer] {
+    (machineModel.answers[.init(machine: job.machine, job: job.number)] ?? []).filter {
+      $0.status == status
+    }
   }
 
-  private func isTooOld(_ job: Workshop.Job, at now: Int64) -> Bool {
+  private func isTooOld(_ job: MachineModel.Job, at now: Int64) -> Bool {
     now - job.at > Int64(Model.maximumAge) * 1000
   }
 
   // MARK: What the kiosk hears
 
   mutating func kioskGets(_ deliveries: [Delivery]) {
-    (shop.lost, shop.inHand) = ([], [])
+    (machineModel.lostBatch, machineModel.batch) = ([], [])
     for message in deliveries.map(\.message) {
       let levels = message.topic.split(separator: "/").map(String.init)
       if levels.count == 5, levels[2] == "machine" {
-        shop.inHand.append(
+        machineModel.batch.append(
           .status(text(message.payload), of: levels[3], isRetained: message.retain))
       } else if levels.count == 4, levels[2] == "made",
         let json = try? JSON.parse(message.payload), case .integer(let job) = json["job"],
         case .string(let status) = json["status"]
       {
-        var answer = Workshop.Answer(status: status)
+        var answer = MachineModel.Answer(status: status)
         if case .string(let reason) = json["reason"] { answer.reason = reason }
         answer.used = json["used"]?.amounts.map { [String: Int]($0) }
-        let key = Workshop.Said(machine: levels[3], job: job)
-        shop.said[key, default: []].append(answer)
-        shop.inHand.append(.answer(answer, to: key))
+        let key = MachineModel.JobKey(machine: levels[3], job: job)
+        machineModel.answers[key, default: []].append(answer)
+        machineModel.batch.append(.answer(answer, to: key))
         trace.append("\(levels[3]): \(status) \(job)")
       }
     }
-    shop.endedInHand = [:]
+    machineModel.endedInBatch = [:]
   }
 
   /// It is not known to be committed.
-  mutating func batchIsLost() { (shop.lost, shop.inHand) = (shop.inHand, []) }
+  mutating func batchIsLost() {
+    (machineModel.lostBatch, machineModel.batch) = (machineModel.batch, [])
+  }
 
-  mutating func batchIsOver() { shop.inHand = [] }
+  mutating func batchIsOver() { machineModel.batch = [] }
 
   // MARK: What a command may become
 
   /// The number that a person names: of a job that waits for one, if there is any.
   func job(_ pick: Int) -> Int {
-    let waiting = openJobs.filter(\.state.waitsForPerson)
+    let waiting = openJobs.filter(\.state.isUndecided)
     let jobs = waiting.isEmpty ? openJobs : waiting
     return pick == 3 || jobs.isEmpty ? seq - pick : jobs[pick % jobs.count].seq
   }
 
   func work(for message: Sent) -> Model.Work {
     var work = Model.Work()
-    switch message.sending.wish {
+    switch message.sending.content {
     case .order(let juice, _):
       let makers = rules.makers.filter { $0.makes(juice) }
-      work.isNeeded = !makers.isEmpty && model.house.recipes[juice] != nil
+      work.isNeeded = !makers.isEmpty && model.variant.recipes[juice] != nil
       for maker in makers where mayWork(maker.name) { work.places[maker.name] = places(maker.name) }
       work.mayBeDown = makers.allSatisfy { mayBeDown($0.name) }
     case .decide(_, _, let used):
-      guard let job = message.expected.flatMap({ shop.jobs[$0] }), job.end == nil else { break }
+      guard let job = message.expected.flatMap({ machineModel.jobs[$0] }), job.end == nil else {
+        break
+      }
       work.cost = cost(of: job, saying: used.map { ["kiwi": $0, "banana": $0] })
-      work.mayBeAsked = job.state.waitsForPerson || isSpokenOf(job)
-      work.mayNotBeAsked = !job.state.waitsForPerson || isSpokenOf(job)
+      work.mayNeedDecision = job.state.isUndecided || isMentioned(job)
+      work.mayNotNeedDecision = !job.state.isUndecided || isMentioned(job)
     case .restock, .service, .junk: break
     }
     return work
   }
 
-  private func isSpokenOf(_ job: Workshop.Job) -> Bool {
-    isInHand {
-      if case .answer(_, let said) = $0 { said.job == job.number } else { false }
+  private func isMentioned(_ job: MachineModel.Job) -> Bool {
+    isInBatch {
+      if case .answer(_, let key) = $0 { key.job == job.number } else { false }
     }
   }
 
   private func places(_ machine: String) -> ClosedRange<Int> {
     let own = openJobs.filter { $0.machine == machine }
-    let least = own.count { !$0.state.waitsForPerson && !isSpokenOf($0) }
+    let least = own.count { !$0.state.isUndecided && !isMentioned($0) }
     return least + 1...own.count + 1
   }
 
-  private func isInHand(_ matches: (Workshop.Saying) -> Bool) -> Bool {
-    (shop.inHand + shop.lost).contains(where: matches)
+  private func isInBatch(_ matches: (MachineModel.MachineMessage) -> Bool) -> Bool {
+    (machineModel.batch + machineModel.lostBatch).contains(where: matches)
   }
 
   private func mayWork(_ machine: String) -> Bool {
-    let record = shop.records[machine]
-    let saysOnline = isInHand {
+    let record = machineModel.records[machine]
+    let saysOnline = isInBatch {
       if case .status("online", machine, _) = $0 { true } else { false }
     }
-    let saysDone = isInHand {
+    let saysDone = isInBatch {
       if case .answer(let answer, let to) = $0 {
         to.machine == machine && answer.status == "done"
       } else {
@@ -114,20 +120,22 @@ extension Auditor {
   }
 
   private func mayBeDown(_ machine: String) -> Bool {
-    guard let record = shop.records[machine], record.status == .online else { return true }
-    let failures = (shop.inHand + shop.lost).count {
+    guard let record = machineModel.records[machine], record.status == .online else { return true }
+    let failures = (machineModel.batch + machineModel.lostBatch).count {
       if case .answer(let answer, let to) = $0 {
         to.machine == machine && answer.status == "failed"
       } else {
         false
       }
     }
-    return record.failures + failures >= 3 || shop.maybeSilent.contains(machine)
-      || isInHand { if case .status(let text, machine, _) = $0 { text != "online" } else { false } }
+    return record.failures + failures >= 3 || machineModel.maybeSilent.contains(machine)
+      || isInBatch {
+        if case .status(let text, machine, _) = $0 { text != "online" } else { false }
+      }
   }
 
   /// The fruit of an attempt that is gone.
-  private func cost(of job: Workshop.Job, saying used: [String: Int]?) -> [String: Int] {
+  private func cost(of job: MachineModel.Job, saying used: [String: Int]?) -> [String: Int] {
     guard let used else { return maker(job.machine)?.returnsFruit == false ? job.used : [:] }
     return job.used.compactMapValues { $0 }.reduce(into: [:]) { cost, taken in
       let amount = min(taken.value, max(0, used[taken.key] ?? 0))
@@ -135,7 +143,7 @@ extension Auditor {
     }
   }
 
-  private func left(of job: Workshop.Job, without cost: [String: Int]) -> [String: Int] {
+  private func left(of job: MachineModel.Job, without cost: [String: Int]) -> [String: Int] {
     job.used.merging(cost) { $0 - $1 }.filter { $0.value > 0 }
   }
 
@@ -144,25 +152,25 @@ extension Auditor {
   mutating func follow(_ entry: LedgerEntry, _ outcome: Model.Outcome, at now: Duration) {
     switch (outcome, entry.outcome.order) {
     case (.accepted(let used, _, let ticket, let machine, _), let order?):
-      shop.jobs[entry.seq] = Workshop.Job(
+      machineModel.jobs[entry.seq] = MachineModel.Job(
         seq: entry.seq, machine: machine, order: (order.juice.text, order.quantity),
         ticket: ticket, used: used, numbers: [entry.seq], at: entry.at.milliseconds,
         state: .queued, since: now)
-    case (.decided(let verdict, let number, _), _):
-      guard var job = shop.jobs[number] else { return fail(.decision, "no job \(number)") }
-      if verdict == "again" {
+    case (.decided(let choice, let number, _), _):
+      guard var job = machineModel.jobs[number] else { return fail(.decision, "no job \(number)") }
+      if choice == "again" {
         job.numbers.append(entry.seq)
         (job.at, job.state, job.since) = (entry.at.milliseconds, .queued, now)
-        shop.jobs[number] = job
+        machineModel.jobs[number] = job
       } else {
         var used: [String: Int]?
         if let index = lastDecider(entry),
-          case .decide(_, _, let amount) = sent[index].sending.wish
+          case .decide(_, _, let amount) = sent[index].sending.content
         {
           used = amount.map { ["kiwi": $0, "banana": $0] }
         }
         let left = left(of: job, without: cost(of: job, saying: used))
-        shop.decision = (entry.seq, number, verdict, left)
+        machineModel.decision = (entry.seq, number, choice, left)
       }
     default: break
     }
@@ -176,7 +184,7 @@ extension Auditor {
   mutating func checkEnd(
     _ entry: LedgerEntry, _ outcome: Model.Outcome, of number: Int, at now: Duration
   ) {
-    guard let end = entry.outcome.end, var job = shop.jobs[end.job] else {
+    guard let end = entry.outcome.end, var job = machineModel.jobs[end.job] else {
       return fail(.decision, "entry \(entry.seq) ends a job that was never accepted")
     }
     if let first = job.endSeq {
@@ -188,43 +196,43 @@ extension Auditor {
     {
       fail(.ledger, "entry \(entry.seq) tells otherwise of job \(job.seq): \(end)")
     }
-    let decision = shop.decision.flatMap {
+    let decision = machineModel.decision.flatMap {
       $0.seq == entry.seq - 1 && $0.job == job.seq ? $0 : nil
     }
-    if !isJust(outcome, of: job, after: decision.map { ($0.verdict, $0.left) }, entry.at) {
+    if !isValid(outcome, of: job, after: decision.map { ($0.choice, $0.left) }, entry.at) {
       fail(.decision, "nobody has a reason for entry \(entry.seq): \(outcome), \(job)")
     }
     if decision != nil {
-      shop.decision = nil
+      machineModel.decision = nil
     } else if case .made = outcome {
       job.isMadeByMachine = true
-      shop.endedInHand[job.number] = "done"
+      machineModel.endedInBatch[job.number] = "done"
     } else if case .failed = outcome {
-      shop.endedInHand[job.number] = "failed"
+      machineModel.endedInBatch[job.number] = "failed"
     }
     (job.end, job.endSeq, job.sentBefore) = (outcome, entry.seq, sent.count)
-    shop.jobs[job.seq] = job
+    machineModel.jobs[job.seq] = job
   }
 
-  private func isJust(
-    _ outcome: Model.Outcome, of job: Workshop.Job,
-    after decision: (verdict: String, left: [String: Int])?, _ at: Timestamp
+  private func isValid(
+    _ outcome: Model.Outcome, of job: MachineModel.Job,
+    after decision: (choice: String, left: [String: Int])?, _ at: Timestamp
   ) -> Bool {
     let hasLeft = job.state != .queued
     switch outcome {
     case .made:
-      return decision?.verdict == "poured" || hasLeft && !said("done", of: job).isEmpty
+      return decision?.choice == "poured" || hasLeft && !answers("done", of: job).isEmpty
     case .failed(_, let reason, let changes):
       return hasLeft
-        && said("failed", of: job).contains {
+        && answers("failed", of: job).contains {
           ($0.reason ?? "failed") == reason
             && left(of: job, without: cost(of: job, saying: $0.used)) == changes
         }
     case .returned(_, "given_back", let changes):
-      return decision?.verdict == "give_back" && decision?.left == changes
+      return decision?.choice == "give_back" && decision?.left == changes
     case .returned(_, "waited_too_long", job.used):
       return hasLeft
-        ? !said("cancelled", of: job).isEmpty && (job.state == .sent || job.state == .missing)
+        ? !answers("cancelled", of: job).isEmpty && (job.state == .sent || job.state == .lost)
         : isTooOld(job, at: at.milliseconds)
     default: return false
     }
@@ -232,7 +240,7 @@ extension Auditor {
 
   /// The job of this entry was over before the message was sent, and the message was told otherwise.
   func isBehind(_ seq: Int, for number: Int) -> Bool {
-    shop.jobs[seq].map { $0.end != nil && number >= $0.sentBefore } ?? false
+    machineModel.jobs[seq].map { $0.end != nil && number >= $0.sentBefore } ?? false
   }
 
   // MARK: The state of jobs and machines
@@ -241,15 +249,17 @@ extension Auditor {
     for job in openJobs {
       guard let maker = maker(job.machine) else { continue }
       let limit = job.state == .sent ? maker.start : job.state == .started ? maker.finish : .max / 2
-      if (now - job.since).components.seconds >= limit { shop.maybeSilent.insert(job.machine) }
+      if (now - job.since).components.seconds >= limit {
+        machineModel.maybeSilent.insert(job.machine)
+      }
     }
   }
 
   mutating func compare(
     _ jobs: [Job], _ machines: [MachineID: MachineRecord], at now: Duration, wallClock: Int64
   ) {
-    if let decision = shop.decision {
-      fail(.ledger, "job \(decision.job) goes on after \(decision.verdict)")
+    if let decision = machineModel.decision {
+      fail(.ledger, "job \(decision.job) goes on after \(decision.choice)")
     }
     let open = openJobs
     if jobs.map(\.seq) != open.map(\.seq) {
@@ -264,17 +274,17 @@ extension Auditor {
         fail(.ledger, "job \(job.seq) has the number \(stored.number), and not \(job.number)")
       }
       guard stored.state != job.state else { continue }
-      if !isJust(stored.state, for: job, at: now, wallClock) {
+      if !isValid(stored.state, for: job, at: now, wallClock) {
         fail(.decision, "nobody has a reason why job \(job) is \(stored.state)")
       }
       trace.append("job \(job.seq) of \(job.machine): \(stored.state)")
-      if stored.state == .missing
-        || stored.state == .asked && shop.maybeSilent.contains(job.machine)
+      if stored.state == .lost
+        || stored.state == .needsDecision && machineModel.maybeSilent.contains(job.machine)
       {
         overdue.insert(job.machine)
       }
-      shop.jobs[job.seq]?.state = stored.state
-      shop.jobs[job.seq]?.since = now
+      machineModel.jobs[job.seq]?.state = stored.state
+      machineModel.jobs[job.seq]?.since = now
       let hasMore = openJobs.count {
         $0.machine == job.machine && ($0.state == .sent || $0.state == .started)
       }
@@ -284,11 +294,11 @@ extension Auditor {
     }
     replay(machines)
     noteSilence(at: now)
-    shop.maybeSilent.formUnion(overdue)
+    machineModel.maybeSilent.formUnion(overdue)
   }
 
-  private func isJust(
-    _ state: JobState, for job: Workshop.Job, at now: Duration, _ wallClock: Int64
+  private func isValid(
+    _ state: JobState, for job: MachineModel.Job, at now: Duration, _ wallClock: Int64
   ) -> Bool {
     guard let maker = maker(job.machine) else { return false }
     let waited = now - job.since
@@ -296,12 +306,12 @@ extension Auditor {
     case .queued: return false
     case .sent: return job.state == .queued
     case .started:
-      return (job.state == .sent || job.state == .missing) && !said("started", of: job).isEmpty
-    case .missing:
+      return (job.state == .sent || job.state == .lost) && !answers("started", of: job).isEmpty
+    case .lost:
       return job.state == .sent && waited >= .seconds(maker.start) && isTooOld(job, at: wallClock)
-    case .asked:
-      return job.state != .queued && !said("unknown", of: job).isEmpty
-        || !said("started", of: job).isEmpty && !said("cancelled", of: job).isEmpty
+    case .needsDecision:
+      return job.state != .queued && !answers("unknown", of: job).isEmpty
+        || !answers("started", of: job).isEmpty && !answers("cancelled", of: job).isEmpty
         || job.state == .started && waited >= .seconds(maker.finish)
     }
   }
@@ -309,29 +319,29 @@ extension Auditor {
   /// What the batch in hand makes of machines.
   private mutating func replay(_ machines: [MachineID: MachineRecord]) {
     let known = Dictionary(uniqueKeysWithValues: machines.map { ($0.key.text, $0.value) })
-    defer { shop.records = known }
-    guard !shop.inHand.isEmpty else { return }
-    var records = shop.records
-    for saying in shop.inHand {
+    defer { machineModel.records = known }
+    guard !machineModel.batch.isEmpty else { return }
+    var records = machineModel.records
+    for saying in machineModel.batch {
       switch saying {
       case .status(let text, let machine, let isRetained):
         guard let status = MachineStatus(text.isEmpty ? "offline" : text) else { continue }
         var record = records[machine] ?? MachineRecord(status: .offline)
         if status == .online, record.status != .online || !isRetained {
           record.failures = min(record.failures, 2)
-          shop.maybeSilent.remove(machine)
+          machineModel.maybeSilent.remove(machine)
         }
         record.status = status
         records[machine] = record
-      case .answer(let answer, let said):
-        shop.maybeSilent.remove(said.machine)
-        guard shop.endedInHand[said.job] == answer.status else { continue }
-        shop.endedInHand[said.job] = nil
-        if answer.status == "done" { records[said.machine]?.failures = 0 }
-        if answer.status == "failed" { records[said.machine]?.failures += 1 }
+      case .answer(let answer, let key):
+        machineModel.maybeSilent.remove(key.machine)
+        guard machineModel.endedInBatch[key.job] == answer.status else { continue }
+        machineModel.endedInBatch[key.job] = nil
+        if answer.status == "done" { records[key.machine]?.failures = 0 }
+        if answer.status == "failed" { records[key.machine]?.failures += 1 }
       }
     }
-    shop.inHand = []
+    machineModel.batch = []
     if records != known { fail(.ledger, "machines are \(known), and not \(records)") }
   }
 
@@ -356,7 +366,7 @@ extension Auditor {
     }
   }
 
-  private mutating func check(order json: JSON, for job: Workshop.Job, _ wallClock: Int64) {
+  private mutating func check(order json: JSON, for job: MachineModel.Job, _ wallClock: Int64) {
     if job.state != .sent {
       fail(.forbidden, "\(job.machine) is to make job \(job.number), which is \(job.state)")
     }
@@ -366,7 +376,8 @@ extension Auditor {
     let recipe = json["recipe"]?.amounts.map { [String: Int]($0) }
     if json["ticket"] != .integer(job.ticket) || json["juice"] != .string(job.order.juice)
       || json["quantity"] != .integer(job.order.quantity)
-      || !(House.allCases.map { $0.recipes[job.order.juice] ?? [:] }.contains(recipe ?? [:]))
+      || !(ConfigurationVariant.allCases.map { $0.recipes[job.order.juice] ?? [:] }.contains(
+        recipe ?? [:]))
     {
       fail(.decision, "\(job.machine) is to make \(json), and job \(job) was ordered")
     }
@@ -398,20 +409,22 @@ extension Auditor {
         fail(.display, "\(topic) shows \(display[topic] ?? ""), and not \(own)")
       }
       if !isRight(report, own, of: maker.name) {
-        fail(.display, "\(topic) shows \(report.state), not \(shop.records[maker.name] as Any)")
+        fail(
+          .display, "\(topic) shows \(report.state), not \(machineModel.records[maker.name] as Any)"
+        )
       }
     }
   }
 
   private func isRight(
-    _ report: MachineReport, _ own: [Workshop.Job], of machine: String
+    _ report: MachineReport, _ own: [MachineModel.Job], of machine: String
   ) -> Bool {
-    guard let record = shop.records[machine] else { return report.state == .unknown }
+    guard let record = machineModel.records[machine] else { return report.state == .unknown }
     switch record.status {
     case .offline: return report.state == .offline
     case .fault(let reason): return report.state == .fault && report.reason == reason
     case .online:
-      if report.state == .silent { return shop.maybeSilent.contains(machine) }
+      if report.state == .silent { return machineModel.maybeSilent.contains(machine) }
       if record.failures >= 3 { return report.state == .failing }
       let isBusy = own.contains { $0.state == .sent || $0.state == .started }
       return report.state == (isBusy ? .busy : .idle)
@@ -421,8 +434,8 @@ extension Auditor {
   // MARK: What was poured
 
   mutating func checkPours(of machines: [Machine]) {
-    for machine in machines where machine.isTrue {
-      let jobs = shop.jobs.values.filter { $0.machine == machine.name }
+    for machine in machines where machine.keepsContract {
+      let jobs = machineModel.jobs.values.filter { $0.machine == machine.name }
       let numbers = Set(jobs.flatMap(\.numbers))
       for (number, count) in machine.poured.sorted(by: { $0.key < $1.key }) {
         if count > 1 { fail(.twice, "\(machine.name) has poured job \(number) \(count) times") }
@@ -441,7 +454,7 @@ extension Auditor {
   }
 }
 
-extension Workshop.Job {
+extension MachineModel.Job {
   fileprivate var shown: String {
     "\(seq), ticket \(ticket): \(order.quantity) \(order.juice), \(state)"
   }

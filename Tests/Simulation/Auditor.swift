@@ -12,25 +12,25 @@ import MessageBroker
 /// message it stems from, also where two presses have the same bytes.
 struct Auditor {
   /// The topics of answers, below `kiosk/k1`.
-  static let heard = [
+  static let answerFilters = [
     "order/+/result", "restock/+/result", "service/+/result", "job/+/result", "events", "status",
   ]
   /// What a display reads.
-  static let shown = ["stock/+", "stock", "juice/+", "service", "status", "machine/+"]
+  static let displayFilters = ["stock/+", "stock", "juice/+", "service", "status", "machine/+"]
 
   private(set) var violation: Violation?
   var isOnline = false
   let rules: Schedule.Rules
   var model = Model()
   /// What the configuration says; the kiosk may not have read it yet.
-  var file = House.usual
+  var file = ConfigurationVariant.usual
   var seq = 1
   var lastEvent = 0
   var sent: [Sent] = []
   /// The numbers of those that are not settled yet.
   var pending: Set<Int> = []
   /// When nothing was on its way.
-  var quietAt: [Duration] = []
+  var idleAt: [Duration] = []
   /// Under each sender and id, the entry that counts.
   var counted: [Identity: Int] = [:]
   var entries: [Int: Entry] = [:]
@@ -38,7 +38,7 @@ struct Auditor {
   var display: [String: String] = [:]
   var isDisplayConnected = false
   var trace: [String] = []
-  var shop = Workshop()
+  var machineModel = MachineModel()
 
   /// The kiosk's next connection need not find what has queued until then.
   private var mayForget = false
@@ -102,14 +102,15 @@ struct Auditor {
     _ sending: Sending, topic: String, wallClock: Int64, at now: Duration, losses: Int
   ) -> Message {
     var expected: Int?
-    if case .restock(let fruit, _, let expecting) = sending.wish, let shown = model.stock[fruit] {
+    if case .restock(let fruit, _, let expecting) = sending.content, let shown = model.stock[fruit]
+    {
       switch expecting {
       case .nothing: break
       case .whatIsShown: expected = shown
       case .somethingElse: expected = shown + 1
       }
     }
-    if case .decide(_, let pick, _) = sending.wish { expected = job(pick) }
+    if case .decide(_, let pick, _) = sending.content { expected = job(pick) }
     let sentAt = sending.sentAgo.map { wallClock - Int64($0) * 1000 }
     sent.append(
       Sent(sending: sending, sentAt: sentAt, expected: expected, at: now, losses: losses))
@@ -159,7 +160,7 @@ struct Auditor {
   }
 
   /// It was told that its session is a new one, and has done what that asks of it.
-  mutating func kioskKnowsOfSession() { isSessionNew = false }
+  mutating func kioskHandledNewSession() { isSessionNew = false }
 
   mutating func kioskStartsClean(at now: Duration) {
     if mayStartClean(at: now) { mayForget = true }
@@ -179,9 +180,9 @@ struct Auditor {
 
   /// Packet ids begin anew with a session. Where the broker marks what has queued as it marks what
   /// comes again (ejabberd), nobody can tell the one from the other who does not know of that.
-  mutating func kioskDies() {
+  mutating func kioskCrashes() {
     kioskEnds()
-    if isSessionNew, rules.habits == .ejabberd { hasMissedNewSession = true }
+    if isSessionNew, rules.behavior == .ejabberd { hasMissedNewSession = true }
   }
 
   /// What the broker had when it saved may come again as if for the first time, and under numbers that
@@ -194,12 +195,12 @@ struct Auditor {
 
   /// Only a kiosk that was away for longer than an order may be old, by a clock that was not set
   /// meanwhile. Its last sign of life may be a sixth of that time older than its death.
-  private static let signOfLife = Duration.seconds(Model.maximumAge) / 6
-  private static let shortestAbsence = Duration.seconds(Model.maximumAge) - signOfLife
+  private static let heartbeatInterval = Duration.seconds(Model.maximumAge) / 6
+  private static let shortestAbsence = Duration.seconds(Model.maximumAge) - heartbeatInterval
 
   private func mayStartClean(at now: Duration) -> Bool {
     guard let lastOnline else { return true }
-    if let lastJump, lastJump >= lastOnline - Self.signOfLife { return true }
+    if let lastJump, lastJump >= lastOnline - Self.heartbeatInterval { return true }
     return now - lastOnline > Self.shortestAbsence
   }
 
@@ -216,7 +217,7 @@ struct Auditor {
         check(row.entry, reply, at: now)
       }
       if rules.machines > 0 {
-        let (jobs, machines) = try ledger.workshop()
+        let (jobs, machines) = try ledger.machineState()
         compare(jobs, machines, at: now, wallClock: wallClock)
       }
     } catch {
@@ -256,7 +257,7 @@ struct Auditor {
     trace.append("entry \(seq) for message \(number): \(outcome)")
     guard entry.source?.description == message.sending.from, entry.id?.text == message.sending.id
     else { return fail(.ledger, "entry \(seq) is not what message \(number) asked for") }
-    let cents = cents(of: outcome, for: message.sending.wish)
+    let cents = cents(of: outcome, for: message.sending.content)
     if entry.amount?.units != cents || entry.amount.map(\.currency.code) ?? "EUR" != "EUR" {
       fail(.ledger, "entry \(seq) is for \(entry.amount as Any), and not for \(cents as Any) cents")
     }
@@ -286,10 +287,10 @@ struct Auditor {
   }
 
   /// What is made later costs what it did when it was ordered, and what is not made costs nothing.
-  private func cents(of outcome: Model.Outcome, for wish: Sending.Wish) -> Int? {
-    switch (outcome, wish) {
+  private func cents(of outcome: Model.Outcome, for content: Sending.Content) -> Int? {
+    switch (outcome, content) {
     case (.ready, .order(let juice, let quantity)), (.accepted, .order(let juice, let quantity)):
-      model.house.prices[juice].map { $0 * quantity }
+      model.variant.prices[juice].map { $0 * quantity }
     case (.made(let job), _): entries[job]?.cents
     default: nil
     }

@@ -6,7 +6,7 @@ actor Listener {
   nonisolated let client: MemoryClient
   nonisolated var unownedExecutor: UnownedSerialExecutor { client.unownedExecutor }
   // Read between two runs of the executor, on the same thread.
-  nonisolated(unsafe) private(set) var heard: [Message] = []
+  nonisolated(unsafe) private(set) var received: [Message] = []
   nonisolated(unsafe) private(set) var isConnected = false
 
   init(_ client: MemoryClient) { self.client = client }
@@ -17,22 +17,22 @@ actor Listener {
       switch event {
       case .online: isConnected = true
       case .offline: isConnected = false
-      case .deliveries(let deliveries): heard += deliveries.map(\.message)
+      case .deliveries(let deliveries): received += deliveries.map(\.message)
       case .confirmed, .updated, .refused, .sessionBegan: break
       }
-      await client.settle()
+      await client.acknowledge()
     }
   }
 
-  /// - Parameter witness: is handed what publishes the messages, and may look at what that does
+  /// - Parameter observing: is handed what publishes the messages, and may look at what that does
   ///   before anybody else acts.
-  func send(_ messages: [Message], witness: @Sendable (() -> Void) -> Void) {
-    witness { client.assumeIsolated { _ = try? $0.publish(messages) } }
+  func send(_ messages: [Message], observing: @Sendable (() -> Void) -> Void) {
+    observing { client.assumeIsolated { _ = try? $0.publish(messages) } }
   }
 
   /// What has come since the last look.
   nonisolated func take() -> [Message] {
-    defer { heard = [] }
-    return heard
+    defer { received = [] }
+    return received
   }
 }

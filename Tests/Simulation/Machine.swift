@@ -6,16 +6,16 @@ import MessageBroker
 /// what goes wrong with it.
 package final class Machine {
   /// What happens to it next time that it can.
-  package enum Trouble: Hashable, Sendable {
+  package enum Malfunction: Hashable, Sendable {
     case crash(Moment)
     /// Half a juice, and it may tell how much.
     case fails(tellsUsed: Bool)
     /// It begins, and never ends.
     case stalls
     /// It pours nothing.
-    case liesDone
+    case falseDone
     /// It pours all the same.
-    case liesCancelled
+    case falseCancelled
     /// It says its next answer twice, or much later.
     case repeats, isLate
   }
@@ -30,10 +30,10 @@ package final class Machine {
   /// How often each job was begun to be poured.
   private(set) var poured: [Int: Int] = [:]
   /// Whether it has kept the contract so far: it has not lied, and its flash was not erased.
-  private(set) var isTrue = true
+  private(set) var keepsContract = true
   /// Why it cannot work.
   private(set) var fault: String?
-  private var troubles: [Trouble] = []
+  private var malfunctions: [Malfunction] = []
   private(set) var board: Board?
   private let keepsSession: Bool
   private let broker: MemoryBroker
@@ -79,35 +79,35 @@ package final class Machine {
   /// As somebody does who writes the firmware anew.
   func eraseFlash() {
     powerOff()
-    (last, isTrue) = (0, false)
+    (last, keepsContract) = (0, false)
   }
 
   // MARK: Trouble
 
-  func expect(_ trouble: Trouble) { troubles.append(trouble) }
+  func schedule(_ malfunction: Malfunction) { malfunctions.append(malfunction) }
 
-  func becomesWell() {
-    troubles = []
+  func repair() {
+    malfunctions = []
     fault = nil
   }
 
   func setFault(_ fault: String?) { self.fault = fault }
 
   /// Whether that goes wrong now, once.
-  func suffers(_ trouble: Trouble) -> Bool {
-    guard let index = troubles.firstIndex(of: trouble) else { return false }
-    troubles.remove(at: index)
-    if trouble == .liesDone || trouble == .liesCancelled { isTrue = false }
+  func takeMalfunction(_ malfunction: Malfunction) -> Bool {
+    guard let index = malfunctions.firstIndex(of: malfunction) else { return false }
+    malfunctions.remove(at: index)
+    if malfunction == .falseDone || malfunction == .falseCancelled { keepsContract = false }
     return true
   }
 
-  func lies() { isTrue = false }
+  func breakContract() { keepsContract = false }
 
   // MARK: What its firmware writes
 
-  func remember(_ job: Int) { last = job }
+  func store(_ job: Int) { last = job }
 
-  func pours(_ job: Int) { poured[job, default: 0] += 1 }
+  func recordPour(_ job: Int) { poured[job, default: 0] += 1 }
 }
 
 /// What a machine does between power on and power off.
@@ -151,39 +151,39 @@ actor Board {
       let event = await client.nextEvent(timeout: wait)
       guard isOn else { return }
       switch event {
-      case .online: tellStatus()
+      case .online: publishStatus()
       case .deliveries(let deliveries):
-        for delivery in deliveries where isOn { hear(delivery.message) }
+        for delivery in deliveries where isOn { receive(delivery.message) }
       case .offline, .confirmed, .updated, .refused, .sessionBegan, nil: break
       }
-      if isOn { keepTime() }
+      if isOn { fireTimers() }
       guard isOn else { return }
-      await client.settle()
+      await client.acknowledge()
       if crashesAfterwards { machine.powerOff() }
     }
   }
 
-  private func tellStatus() {
+  private func publishStatus() {
     publish(machine.status(machine.fault.map { "fault: \($0)" } ?? "online"))
   }
 
   func faultChanged() {
-    tellStatus()
-    client.assumeIsolated { _ = $0.settle() }
+    publishStatus()
+    client.assumeIsolated { _ = $0.acknowledge() }
   }
 
   // MARK: The four rules
 
-  private func hear(_ message: Message) {
+  private func receive(_ message: Message) {
     guard let order = try? JSON.parse(message.payload), case .integer(let job) = order["job"] else {
       return
     }
-    if job < machine.last { return say(Answer(job: job, status: "unknown")) }
-    if job == machine.last { return say(known ?? Answer(job: job, status: "unknown")) }
-    if machine.suffers(.crash(.beforeFlash)) { return machine.powerOff() }
-    machine.remember(job)
+    if job < machine.last { return send(Answer(job: job, status: "unknown")) }
+    if job == machine.last { return send(known ?? Answer(job: job, status: "unknown")) }
+    if machine.takeMalfunction(.crash(.beforeFlash)) { return machine.powerOff() }
+    machine.store(job)
     known = nil
-    if machine.suffers(.crash(.afterFlash)) { return machine.powerOff() }
+    if machine.takeMalfunction(.crash(.afterFlash)) { return machine.powerOff() }
     if message.topic.hasSuffix("/cancel") {
       finish(Answer(job: job, status: "cancelled"))
     } else if let fault = machine.fault {
@@ -194,34 +194,36 @@ actor Board {
   }
 
   private func begin(_ job: Int, _ order: JSON) {
-    say(Answer(job: job, status: "started"))
+    send(Answer(job: job, status: "started"))
     known = Answer(job: job, status: "started")
-    if machine.suffers(.crash(.afterStarted)) {
+    if machine.takeMalfunction(.crash(.afterStarted)) {
       crashesAfterwards = true
       return
     }
-    if machine.suffers(.liesDone) { return finish(Answer(job: job, status: "done")) }
-    machine.pours(job)
-    if machine.suffers(.liesCancelled) { return finish(Answer(job: job, status: "cancelled")) }
+    if machine.takeMalfunction(.falseDone) { return finish(Answer(job: job, status: "done")) }
+    machine.recordPour(job)
+    if machine.takeMalfunction(.falseCancelled) {
+      return finish(Answer(job: job, status: "cancelled"))
+    }
     var answer = Answer(job: job, status: "done")
-    if machine.suffers(.fails(tellsUsed: false)) {
+    if machine.takeMalfunction(.fails(tellsUsed: false)) {
       answer = Answer(job: job, status: "failed", rest: #","reason":"jam""#)
-    } else if machine.suffers(.fails(tellsUsed: true)) {
+    } else if machine.takeMalfunction(.fails(tellsUsed: true)) {
       let used = job % 2 == 0 ? #"{"kiwi":1,"durian":5}"# : #"{"banana":999}"#
       answer = Answer(job: job, status: "failed", rest: #","reason":"blocked","used":\#(used)"#)
     }
     let length = Duration.seconds(1 + job % 6)
-    let isStalled = machine.suffers(.stalls)
+    let isStalled = machine.takeMalfunction(.stalls)
     pours.append(
       Pour(
         job: job, end: isStalled ? nil : clock.now + length, answer: answer,
-        crashAt: machine.suffers(.crash(.midPour)) ? clock.now + length / 2 : nil))
+        crashAt: machine.takeMalfunction(.crash(.midPour)) ? clock.now + length / 2 : nil))
   }
 
   private func finish(_ answer: Answer) {
     // Of a job before the last one nothing is kept.
     if answer.job == machine.last { known = answer }
-    say(answer)
+    send(answer)
   }
 
   // MARK: Time
@@ -231,16 +233,16 @@ actor Board {
       .map { max($0 - clock.now, .zero) }
   }
 
-  private func keepTime() {
+  private func fireTimers() {
     let now = clock.now
     if pours.contains(where: { $0.crashAt.map { $0 <= now } ?? false }) {
       return machine.powerOff()
     }
     for pour in pours where pour.end.map({ $0 <= now }) ?? false {
       pours.removeAll { $0.job == pour.job }
-      if machine.suffers(.crash(.beforeDone)) { return machine.powerOff() }
+      if machine.takeMalfunction(.crash(.beforeDone)) { return machine.powerOff() }
       finish(pour.answer)
-      if machine.suffers(.crash(.afterDone)) { crashesAfterwards = true }
+      if machine.takeMalfunction(.crash(.afterDone)) { crashesAfterwards = true }
     }
     for answer in late where answer.at <= now { publish(answer.answer) }
     late.removeAll { $0.at <= now }
@@ -249,15 +251,15 @@ actor Board {
   // MARK: What it says
 
   /// About whatever job.
-  func babble(_ answer: Answer) {
+  func publishStray(_ answer: Answer) {
     publish(answer)
-    client.assumeIsolated { _ = $0.settle() }
+    client.assumeIsolated { _ = $0.acknowledge() }
   }
 
-  private func say(_ answer: Answer) {
-    if machine.suffers(.isLate) { return late.append((clock.now + .seconds(40), answer)) }
+  private func send(_ answer: Answer) {
+    if machine.takeMalfunction(.isLate) { return late.append((clock.now + .seconds(40), answer)) }
     publish(answer)
-    if machine.suffers(.repeats) { publish(answer) }
+    if machine.takeMalfunction(.repeats) { publish(answer) }
   }
 
   private func publish(_ answer: Answer) {

@@ -33,8 +33,8 @@ struct Model {
         "job \(job) has failed, \(reason): \(text(changes))"
       case .returned(let job, let reason, let changes):
         "job \(job) is returned, \(reason): \(text(changes))"
-      case .decided(let verdict, let job, let used):
-        "of job \(job) somebody says \(verdict), used \(text(used))"
+      case .decided(let choice, let job, let used):
+        "of job \(job) somebody says \(choice), used \(text(used))"
       case .outOfStock(let missing): "out of stock, missing \(text(missing))"
       case .opened(let fruits): "opened \(text(fruits))"
       case .restocked(let changes): "restocked \(text(changes))"
@@ -53,13 +53,13 @@ struct Model {
     /// None of them may be able to work.
     var mayBeDown = false
     /// Whether the job may wait for a person, and may not.
-    var (mayBeAsked, mayNotBeAsked) = (false, true)
+    var (mayNeedDecision, mayNotNeedDecision) = (false, true)
     /// What another attempt costs.
     var cost: [String: Int] = [:]
   }
 
   /// The rules of now.
-  var house = House.usual
+  var variant = ConfigurationVariant.usual
   /// Of all fruits that the kiosk has ever had.
   private(set) var stock = [
     "strawberry": initial, "banana": initial, "pineapple": initial, "kiwi": initial,
@@ -70,20 +70,20 @@ struct Model {
   private var made: [Int: Int] = [:]
 
   /// What is on the menu.
-  var shown: [String: Int] { stock.filter { house.fruits.contains($0.key) } }
+  var shown: [String: Int] { stock.filter { variant.fruits.contains($0.key) } }
 
   /// Fruits that the kiosk has not had before start with what the configuration says.
   ///
   /// - Returns: whether it is these fruits, and all of them.
-  mutating func open(_ fruits: [String: Int], by house: House) -> Bool {
-    let new = house.fruits.filter { stock[$0] == nil }
+  mutating func open(_ fruits: [String: Int], by variant: ConfigurationVariant) -> Bool {
+    let new = variant.fruits.filter { stock[$0] == nil }
     stock.merge(fruits) { old, _ in old }
     return fruits == Dictionary(uniqueKeysWithValues: new.map { ($0, Self.initial) })
   }
 
   /// How many glasses of a juice there is fruit for.
   func servings(of juice: String) -> Int {
-    (house.recipes[juice] ?? [:]).map { stock[$0.key, default: 0] / $0.value }.min() ?? 0
+    (variant.recipes[juice] ?? [:]).map { stock[$0.key, default: 0] / $0.value }.min() ?? 0
   }
 
   /// What may become of a command that is decided on at `now`, in milliseconds since 1970: one thing,
@@ -96,20 +96,22 @@ struct Model {
     if wasRetained { reasons.append("retained") }
     if let sentAt, now - sentAt > Int64(Self.maximumAge) * 1000 { reasons.append("stale") }
     let outcome: Outcome
-    switch sending.wish {
+    switch sending.content {
     case .order(let juice, let quantity):
       if !isOpen { reasons.append("closed") }
-      if !(1...house.maximumQuantity).contains(quantity) { reasons.append("quantity_out_of_range") }
-      if house.recipes[juice] == nil { reasons.append("unknown_juice") }
+      if !(1...variant.maximumQuantity).contains(quantity) {
+        reasons.append("quantity_out_of_range")
+      }
+      if variant.recipes[juice] == nil { reasons.append("unknown_juice") }
       outcome = order(juice, max(1, quantity), at: now)
       if work.isNeeded { return reasons.map { .rejected($0) } + accepted(outcome, reasons, work) }
-    case .decide(let verdict, _, _):
+    case .decide(let choice, _, _):
       let isShort = work.cost.contains { $0.value > shown[$0.key, default: 0] }
-      let isAgain = verdict == "again"
-      if work.mayNotBeAsked { reasons.append("not_asked") }
-      if work.mayBeAsked, isAgain, isShort { reasons.append("conflict") }
-      outcome = .decided(verdict, job: expected ?? 0, used: isAgain ? work.cost : [:])
-      let isForbidden = reasons.contains { $0 != "not_asked" } || !work.mayBeAsked
+      let isAgain = choice == "again"
+      if work.mayNotNeedDecision { reasons.append("no_decision_needed") }
+      if work.mayNeedDecision, isAgain, isShort { reasons.append("conflict") }
+      outcome = .decided(choice, job: expected ?? 0, used: isAgain ? work.cost : [:])
+      let isForbidden = reasons.contains { $0 != "no_decision_needed" } || !work.mayNeedDecision
       return reasons.map { .rejected($0) } + (isForbidden ? [] : [outcome])
     case .restock(let fruit, let change, _):
       let held = shown[fruit]
@@ -122,10 +124,10 @@ struct Model {
       }
       if after < 0 { reasons.append("below_zero") }
       // What is above a capacity that was lowered may still become less.
-      if after > house.capacity, after > held ?? 0 { reasons.append("exceeds_capacity") }
+      if after > variant.capacity, after > held ?? 0 { reasons.append("exceeds_capacity") }
       outcome = .restocked([fruit: after - (held ?? 0)].filter { $0.value != 0 })
-    case .service(let wish):
-      outcome = .service(isOpen: wish)
+    case .service(let content):
+      outcome = .service(isOpen: content)
     case .junk:
       reasons.append("malformed")
       outcome = .rejected("malformed")
@@ -147,7 +149,7 @@ struct Model {
   }
 
   private func order(_ juice: String, _ quantity: Int, at now: Int64) -> Outcome {
-    let needed = (house.recipes[juice] ?? [:]).mapValues { $0 * quantity }
+    let needed = (variant.recipes[juice] ?? [:]).mapValues { $0 * quantity }
     let missing = needed.filter { $0.value > stock[$0.key, default: 0] }
       .reduce(into: [String: Int]()) { $0[$1.key] = $1.value - stock[$1.key, default: 0] }
     guard missing.isEmpty else { return .outOfStock(missing: missing) }

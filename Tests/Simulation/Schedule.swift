@@ -8,9 +8,9 @@ package struct Schedule: Sendable {
   package var rules: Rules
   package var steps: [Step]
 
-  /// The house in which it happens.
+  /// The kiosk's settings and its new ledger.
   package struct Rules: Sendable {
-    package var habits: MemoryBroker.Habits
+    package var behavior: MemoryBroker.Behavior
     /// In milliseconds.
     package var debounce: Int
     /// Commands of one sender in a second; 0: no limit.
@@ -21,10 +21,10 @@ package struct Schedule: Sendable {
     package var machines: Int
 
     package init(
-      habits: MemoryBroker.Habits = .mosquitto, debounce: Int = 0, perSecond: Int = 0,
+      behavior: MemoryBroker.Behavior = .mosquitto, debounce: Int = 0, perSecond: Int = 0,
       batchLimit: Int = 1024, machines: Int = 0
     ) {
-      self.habits = habits
+      self.behavior = behavior
       self.debounce = debounce
       self.perSecond = perSecond
       self.batchLimit = batchLimit
@@ -38,7 +38,7 @@ package struct Schedule: Sendable {
   }
 
   /// The brokers whose peculiarities are simulated.
-  static let habits: [MemoryBroker.Habits] = [.mosquitto, .ejabberd]
+  static let behaviors: [MemoryBroker.Behavior] = [.mosquitto, .ejabberd]
 
   package init(seed: UInt64) {
     var maker = Maker(random: Random(seed: seed))
@@ -55,7 +55,7 @@ package struct Schedule: Sendable {
 extension Schedule {
   /// Without its steps.
   var title: String {
-    var title = "Seed \(seed), \(rules.habits), batches of \(rules.batchLimit)"
+    var title = "Seed \(seed), \(rules.behavior), batches of \(rules.batchLimit)"
     if rules.debounce > 0 { title += ", debounce \(rules.debounce) ms" }
     if rules.machines > 0 { title += ", machines: \(rules.machines)" }
     if rules.perSecond > 0 { title += ", \(rules.perSecond) per second" }
@@ -67,32 +67,32 @@ extension Schedule {
 /// combinations meet each other undisturbed.
 private struct Maker {
   var random: Random
-  private let troubles: [Trouble]
+  private let disturbances: [Disturbance]
   private var ids = 0
   private var recent: [Sending] = []
   private var machines = 0
 
-  private enum Trouble: CaseIterable {
+  private enum Disturbance: CaseIterable {
     case network, process, broker, disk, clock, junk, reload, machine
   }
 
   init(random: Random) {
     var random = random
-    troubles = Trouble.allCases.filter { _ in random.oneIn(2) }
+    disturbances = Disturbance.allCases.filter { _ in random.oneIn(2) }
     self.random = random
   }
 
   mutating func rules() -> Schedule.Rules {
     machines = random.pick([0, 0, 1, 2, 3])
     return Schedule.Rules(
-      habits: random.pick(Schedule.habits), debounce: random.pick([0, 0, 300]),
+      behavior: random.pick(Schedule.behaviors), debounce: random.pick([0, 0, 300]),
       perSecond: random.pick([0, 0, 3]), batchLimit: random.pick([1, 2, 1024]), machines: machines)
   }
 
   mutating func step() -> Step {
     // Now and then more than is remembered.
     if random.oneIn(100_000) { return .flood(1_200) }
-    if !troubles.isEmpty, random.oneIn(2) { return trouble(random.pick(troubles)) }
+    if !disturbances.isEmpty, random.oneIn(2) { return disturbance(random.pick(disturbances)) }
     if random.oneIn(4) {
       return .pass(random.pick([10, 100, 400, 1_000, 3_000, 12_000, 29_000, 31_000, 70_000]))
     }
@@ -100,8 +100,8 @@ private struct Maker {
     return .send((0..<count).map { _ in sending() })
   }
 
-  private mutating func trouble(_ trouble: Trouble) -> Step {
-    switch trouble {
+  private mutating func disturbance(_ disturbance: Disturbance) -> Step {
+    switch disturbance {
     case .network:
       switch random.below(8) {
       case 0: return .cutKiosk
@@ -125,10 +125,10 @@ private struct Maker {
       default:
         return .startBroker(random.pick([.everything, .everything, .lastSave, .nothing]))
       }
-    case .disk: return random.oneIn(3) ? .failDisk : .mendDisk
+    case .disk: return random.oneIn(3) ? .failDisk : .repairDisk
     case .machine:
       return machines == 0 ? .start : .machine(random.below(machines), event())
-    case .reload: return .reload(random.pick(House.allCases))
+    case .reload: return .reload(random.pick(ConfigurationVariant.allCases))
     case .clock:
       return .jump(random.pick([-1, 1, -40, 40]) * random.pick([1, 1, 90, 2_160, 15_120]))
     case .junk:
@@ -137,7 +137,7 @@ private struct Maker {
       if random.oneIn(2) {
         sending.isRetained = true
       } else {
-        sending.wish = .junk(random.pick(["{", "", "strawberry banana", #"{"juice":7}"#]))
+        sending.content = .junk(random.pick(["{", "", "strawberry banana", #"{"juice":7}"#]))
         sending.id = nil
       }
       return .send([sending])
@@ -157,14 +157,14 @@ private struct Maker {
     case 7:
       return random.oneIn(3)
         ? .eraseFlash
-        : .babble(
+        : .strayAnswer(
           random.pick(["started", "done", "failed", "cancelled", "unknown"]), of: random.below(4))
-    case 8, 9: return .trouble(.crash(random.pick(Machine.Moment.allCases)))
+    case 8, 9: return .malfunction(.crash(random.pick(Machine.Moment.allCases)))
     default:
-      return .trouble(
+      return .malfunction(
         random.pick([
           .fails(tellsUsed: true), .fails(tellsUsed: false), .fails(tellsUsed: false), .stalls,
-          .liesDone, .liesCancelled, .repeats, .isLate,
+          .falseDone, .falseCancelled, .repeats, .isLate,
         ]))
     }
   }
@@ -178,11 +178,11 @@ private struct Maker {
     case 10, 11:
       sending = Sending(
         from: "job/desk",
-        wish: .decide(
+        content: .decide(
           random.pick(["poured", "again", "give_back"]), pick: random.below(4),
           used: random.pick([nil, nil, 0, 1, 50])))
     case 0:
-      sending = Sending(from: "service/desk", wish: .service(isOpen: !random.oneIn(3)))
+      sending = Sending(from: "service/desk", content: .service(isOpen: !random.oneIn(3)))
     case 1, 2:
       let fruit = random.pick([
         "strawberry", "banana", "kiwi", "mango", "pineapple", "orange", "durian",
@@ -192,7 +192,7 @@ private struct Maker {
         ? .set(random.pick([0, 10, 30, 100, 101, -1])) : .add(random.pick([-3, 1, 20, 60]))
       sending = Sending(
         from: random.pick(["restock/desk", "restock/shop"]),
-        wish: .restock(
+        content: .restock(
           fruit: fruit, change: change,
           expecting: random.pick([.nothing, .whatIsShown, .whatIsShown, .somethingElse])))
     default:
@@ -204,7 +204,7 @@ private struct Maker {
         ])
       sending = Sending(
         from: random.pick(["order/p1", "order/p2", "order/p3", "order/p4"]),
-        wish: .order(juice: juice, quantity: random.oneIn(8) ? random.pick([0, 2, 3, 11]) : 1))
+        content: .order(juice: juice, quantity: random.oneIn(8) ? random.pick([0, 2, 3, 11]) : 1))
     }
     // Two panels can count, two cannot.
     if !["order/p3", "order/p4"].contains(sending.from), !random.oneIn(8) {

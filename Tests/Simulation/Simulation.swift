@@ -25,21 +25,21 @@ package enum Simulation {
   /// - Throws: `Failure`, shrunk.
   @discardableResult
   package static func run(
-    _ schedule: Schedule, sabotage: World.Sabotage? = nil
+    _ schedule: Schedule, injectedBug: World.InjectedBug? = nil
   ) throws(Failure) -> [String] {
-    let (violation, trace) = play(schedule, sabotage)
+    let (violation, trace) = play(schedule, injectedBug)
     guard let violation else { return trace }
-    let shrunk = shrink(schedule, breaking: violation.rule, sabotage)
-    let (last, lastTrace) = play(shrunk, sabotage)
+    let shrunk = shrink(schedule, breaking: violation.rule, injectedBug)
+    let (last, lastTrace) = play(shrunk, injectedBug)
     throw Failure(violation: last ?? violation, schedule: shrunk, trace: lastTrace)
   }
 
   private static func play(
-    _ schedule: Schedule, _ sabotage: World.Sabotage?
+    _ schedule: Schedule, _ injectedBug: World.InjectedBug?
   ) -> (Violation?, [String]) {
     var trace: [String] = []
     do {
-      let world = try World(rules: schedule.rules, sabotage: sabotage)
+      let world = try World(rules: schedule.rules, injectedBug: injectedBug)
       defer { world.close() }
       for (index, step) in schedule.steps.enumerated() {
         trace.append("\(index + 1). \(step)")
@@ -58,7 +58,7 @@ package enum Simulation {
 
   /// Leaves out as many steps as it can, by halves first, as long as the same rule is broken.
   private static func shrink(
-    _ schedule: Schedule, breaking rule: Violation.Rule, _ sabotage: World.Sabotage?
+    _ schedule: Schedule, breaking rule: Violation.Rule, _ injectedBug: World.InjectedBug?
   ) -> Schedule {
     var shrunk = schedule
     var size = shrunk.steps.count / 2
@@ -68,7 +68,7 @@ package enum Simulation {
       while start < shrunk.steps.count {
         var candidate = shrunk
         candidate.steps.removeSubrange(start..<min(start + size, shrunk.steps.count))
-        if play(candidate, sabotage).0?.rule == rule {
+        if play(candidate, injectedBug).0?.rule == rule {
           shrunk = candidate
           hasShrunk = true
         } else {

@@ -19,16 +19,16 @@ package enum Step: Hashable, Sendable {
   case crash(after: Int)
   case start
   /// The configuration is another now, and a kiosk that runs is told so, as by SIGHUP.
-  case reload(House)
+  case reload(ConfigurationVariant)
   /// As by SIGTERM.
   case stop
   case loseSession
   case stopBroker
   case saveBroker
-  case startBroker(MemoryBroker.Memory)
+  case startBroker(MemoryBroker.Persistence)
   /// From now on the disk refuses what is written to the ledger.
   case failDisk
-  case mendDisk
+  case repairDisk
   /// What was retained on this sender's topic is cleared.
   case clearRetained(from: String)
   /// Something happens to the machine of this number, from 0.
@@ -40,14 +40,14 @@ package enum Step: Hashable, Sendable {
     case fault(String?)
     case breakConnection(MemoryBroker.Fault.Moment, MemoryBroker.Fault.Step, skipping: Int)
     /// It says so of the entry that came so many before the last one.
-    case babble(String, of: Int)
-    case trouble(Machine.Trouble)
+    case strayAnswer(String, of: Int)
+    case malfunction(Machine.Malfunction)
   }
 }
 
 /// A message that somebody sends to the kiosk.
 package struct Sending: Hashable, Sendable {
-  package enum Wish: Hashable, Sendable {
+  package enum Content: Hashable, Sendable {
     case order(juice: String, quantity: Int)
     case restock(fruit: String, change: Change, expecting: Expectation)
     case service(isOpen: Bool)
@@ -68,17 +68,17 @@ package struct Sending: Hashable, Sendable {
   /// `order/p1`
   package var from: String
   package var id: String?
-  package var wish: Wish
+  package var content: Content
   /// In seconds; `nil` from a sender without a clock.
   package var sentAgo: Int?
   package var isRetained: Bool
 
   package init(
-    from: String, id: String? = nil, wish: Wish, sentAgo: Int? = nil, isRetained: Bool = false
+    from: String, id: String? = nil, content: Content, sentAgo: Int? = nil, isRetained: Bool = false
   ) {
     self.from = from
     self.id = id
-    self.wish = wish
+    self.content = content
     self.sentAgo = sentAgo
     self.isRetained = isRetained
   }
@@ -98,14 +98,14 @@ extension Step: CustomStringConvertible {
     case .crash(let count):
       count == 0 ? "the kiosk crashes" : "the kiosk will crash at call \(count)"
     case .start: "the kiosk starts"
-    case .reload(let house): "the configuration says: \(house)"
+    case .reload(let variant): "the configuration says: \(variant)"
     case .stop: "the kiosk is stopped"
     case .loseSession: "the broker loses the kiosk's session"
     case .stopBroker: "the broker stops"
     case .saveBroker: "the broker saves"
     case .startBroker(let memory): "the broker starts, remembering \(memory)"
     case .failDisk: "the disk fails"
-    case .mendDisk: "the disk works again"
+    case .repairDisk: "the disk works again"
     case .machine(let number, let event):
       "machine \(MachineConfiguration.all[number].name): \(event)"
     case .clearRetained(let from): "what \(from) has retained is cleared"
@@ -116,17 +116,17 @@ extension Step: CustomStringConvertible {
 extension Sending: CustomStringConvertible {
   package var description: String {
     var text = "\(from)\(id.map { " #\($0)" } ?? ""): "
-    switch wish {
+    switch content {
     case .order(let juice, let quantity): text += "\(quantity) \(juice)"
     case .restock(let fruit, .add(let amount), _):
       text += "\(fruit) \(amount < 0 ? "" : "+")\(amount)"
     case .restock(let fruit, .set(let amount), _): text += "\(fruit) = \(amount)"
     case .service(let isOpen): text += isOpen ? "open" : "closed"
-    case .decide(let verdict, let pick, let used):
-      text += "\(verdict), job \(pick)\(used.map { ", used \($0)" } ?? "")"
+    case .decide(let choice, let pick, let used):
+      text += "\(choice), job \(pick)\(used.map { ", used \($0)" } ?? "")"
     case .junk(let junk): text += "junk \(junk)"
     }
-    if case .restock(_, _, let expecting) = wish, expecting != .nothing {
+    if case .restock(_, _, let expecting) = content, expecting != .nothing {
       text += ", expecting \(expecting == .whatIsShown ? "what is shown" : "something else")"
     }
     if let sentAgo { text += ", sent \(sentAgo) s ago" }

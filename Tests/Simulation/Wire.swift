@@ -8,7 +8,7 @@ extension Sending {
     var members: [String] = []
     if let id { members.append(#""id":"\#(id)""#) }
     if let sentAt { members.append(#""sent_at":"\#(Timestamp(milliseconds: sentAt))""#) }
-    switch wish {
+    switch content {
     case .junk(let junk): return junk
     case .order(let juice, 1) where members.isEmpty: return juice
     case .service(let isOpen) where members.isEmpty: return isOpen ? "open" : "closed"
@@ -16,8 +16,8 @@ extension Sending {
       members += [#""juice":"\#(juice)""#, #""quantity":\#(quantity)"#]
     case .service(let isOpen):
       members.append(#""service":"\#(isOpen ? "open" : "closed")""#)
-    case .decide(let verdict, _, let used):
-      members += [#""job":\#(expected ?? 0)"#, #""decision":"\#(verdict)""#]
+    case .decide(let choice, _, let used):
+      members += [#""job":\#(expected ?? 0)"#, #""decision":"\#(choice)""#]
       if let used { members.append(#""used":{"kiwi":\#(used),"banana":\#(used)}"#) }
     case .restock(let fruit, let change, _):
       switch change {
@@ -49,15 +49,15 @@ extension Model.Outcome {
       self = .failed(job: end.job, reason: reason, changes: [String: Int](changes))
     case .returned(let end, let reason, let changes):
       self = .returned(job: end.job, reason: reason, changes: [String: Int](changes))
-    case .decided(let verdict, let job, let used):
-      self = .decided(verdict.rawValue, job: job, used: [String: Int](used))
+    case .decided(let choice, let job, let used):
+      self = .decided(choice.rawValue, job: job, used: [String: Int](used))
     }
   }
 }
 
 extension CommandResult {
   /// Whether the sender is told what has happened, and the stock that it left.
-  func tells(_ outcome: Model.Outcome, stock: [String: Int]) -> Bool {
+  func matches(_ outcome: Model.Outcome, stock: [String: Int]) -> Bool {
     if let told = self.stock, [String: Int](told) != stock { return false }
     switch outcome {
     case .ready(let used, _, let ticket):

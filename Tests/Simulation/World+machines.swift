@@ -12,40 +12,40 @@ extension World {
     case .fault(let fault): setFault(fault, of: machine)
     case .breakConnection(let moment, let step, let skipping):
       broker.inject(MemoryBroker.Fault(moment, step, of: machine.clientID, skipping: skipping))
-    case .babble(let status, let distance):
-      machine.lies()
-      tell(machine) { [seq = auditor.seq] in
-        await $0.babble(Board.Answer(job: seq - distance, status: status))
+    case .strayAnswer(let status, let distance):
+      machine.breakContract()
+      run(on: machine) { [seq = auditor.seq] in
+        await $0.publishStray(Board.Answer(job: seq - distance, status: status))
       }
-    case .trouble(let trouble): machine.expect(trouble)
+    case .malfunction(let malfunction): machine.schedule(malfunction)
     }
   }
 
-  func mend(_ machine: Machine) {
-    machine.becomesWell()
+  func repair(_ machine: Machine) {
+    machine.repair()
     machine.powerOff()
     machine.powerOn()
   }
 
   private func setFault(_ fault: String?, of machine: Machine) {
     machine.setFault(fault)
-    tell(machine) { await $0.faultChanged() }
+    run(on: machine) { await $0.faultChanged() }
   }
 
-  private func tell(_ machine: Machine, _ what: @escaping @Sendable (Board) async -> Void) {
+  private func run(on machine: Machine, _ what: @escaping @Sendable (Board) async -> Void) {
     guard let board = machine.board else { return }
     Task(executorPreference: executor) { await what(board) }
     executor.run()
   }
 
   /// Each accepted order is over then.
-  func decideOnAllThatWaits() throws {
+  func decidePendingJobs() throws {
     // What was to break is over: a person who is here now is heard at once.
     broker.removeFaults()
     for number in 0..<auditor.openJobs.count where violation == nil {
-      let verdict = number % 2 == 0 ? "poured" : "give_back"
+      let choice = number % 2 == 0 ? "poured" : "give_back"
       try perform(
-        .send([Sending(from: "job/closing", wish: .decide(verdict, pick: 0, used: nil))]))
+        .send([Sending(from: "job/closing", content: .decide(choice, pick: 0, used: nil))]))
       try perform(.pass(1_000))
     }
   }

@@ -5,14 +5,14 @@ import MessageBroker
 
 /// Another configuration.
 extension World {
-  func reload(_ house: House) throws {
+  func reload(_ variant: ConfigurationVariant) throws {
     // As signals do, the next one waits until this one is served.
     guard !isReloading else { return }
-    try house.furnish(&settings)
-    auditor.file = house
+    try variant.apply(to: &settings)
+    auditor.file = variant
     guard let kiosk else { return }
-    guard sabotage != .ignoresReload else {
-      auditor.model.house = house
+    guard injectedBug != .ignoresReload else {
+      auditor.model.variant = variant
       return
     }
     isReloading = true
@@ -26,21 +26,22 @@ extension World {
   }
 
   /// What was decided in a turn was decided before the rules changed.
-  func kioskTurned(_ client: MemoryClient) {
+  func kioskCycleEnded(_ client: MemoryClient) {
     guard let kiosk, kiosk.client === client else { return }
     // What a message's sender asked for is known until the next turn.
     if hasWork { read(kiosk.ledger) }
     auditor.batchIsOver()
-    noteHouse(kiosk)
+    noteVariant(kiosk)
   }
 
   /// What the kiosk does from now on, it does by the rules that it has now.
-  func noteHouse(_ kiosk: Process) {
+  func noteVariant(_ kiosk: Process) {
     let quantity = kiosk.controller.assumeIsolated { $0.settings.orders.maximumQuantity }
-    guard let house = House.allCases.first(where: { $0.maximumQuantity == quantity }),
-      house != auditor.model.house
+    guard
+      let variant = ConfigurationVariant.allCases.first(where: { $0.maximumQuantity == quantity }),
+      variant != auditor.model.variant
     else { return }
     read(kiosk.ledger)
-    auditor.model.house = house
+    auditor.model.variant = variant
   }
 }

@@ -16,7 +16,7 @@ private let kioskID = "kiosk"
 /// controller and the real ledger, in a world where everything goes wrong that a schedule says.
 package final class World {
   /// A guard that is broken on purpose, to see that the simulation notices.
-  package enum Sabotage: CaseIterable, Sendable {
+  package enum InjectedBug: CaseIterable, Sendable {
     /// Deliveries are acknowledged before they are committed.
     case acknowledgesEarly
     /// Nobody hears that a delivery comes again.
@@ -25,7 +25,7 @@ package final class World {
     case ignoresReload
   }
 
-  let sabotage: Sabotage?
+  let injectedBug: InjectedBug?
   private let rules: Schedule.Rules
   var settings: KioskSettings
   let broker: MemoryBroker
@@ -41,10 +41,10 @@ package final class World {
   private(set) var hasWork = false
   private var isDiskFailing = false
   private var isBrokerRunning = true
-  private var people: Person
-  private var turns: (at: Duration, count: Int) = (.zero, 0)
+  private var sender: SimulatedClient
+  private var cycles: (at: Duration, count: Int) = (.zero, 0)
   let machines: [Machine]
-  private var display: Person
+  private var display: SimulatedClient
 
   struct Process {
     let client: MemoryClient
@@ -54,7 +54,7 @@ package final class World {
     let task: Task<Void, Never>
   }
 
-  private struct Person {
+  private struct SimulatedClient {
     let listener: Listener
     let task: Task<Void, Never>
   }
@@ -72,15 +72,15 @@ package final class World {
     }
   }
 
-  package init(rules: Schedule.Rules, sabotage: Sabotage? = nil) throws {
+  package init(rules: Schedule.Rules, injectedBug: InjectedBug? = nil) throws {
     self.rules = rules
-    self.sabotage = sabotage
+    self.injectedBug = injectedBug
     settings = try Self.settings(rules)
-    broker = MemoryBroker(habits: rules.habits, queueLimit: 10_000)
+    broker = MemoryBroker(behavior: rules.behavior, queueLimit: 10_000)
     disk = try Disk(ledger: try Self.newLedger.get())
     auditor = Auditor(rules: rules)
-    people = Self.person("people", hearing: Auditor.heard, broker, executor)
-    display = Self.person("display", hearing: Auditor.shown, broker, executor)
+    sender = Self.makeClient("people", subscribedTo: Auditor.answerFilters, broker, executor)
+    display = Self.makeClient("display", subscribedTo: Auditor.displayFilters, broker, executor)
     machines = rules.makers.enumerated().map { [broker, executor] in
       Machine($1.name, keepsSession: rules.keepsSession, broker, executor)
     }
@@ -91,7 +91,7 @@ package final class World {
   /// Ends everything: what still waits would wait for ever, and keep all this in memory.
   package func close() {
     kiosk?.task.cancel()
-    for person in [people, display] { person.task.cancel() }
+    for person in [sender, display] { person.task.cancel() }
     for machine in machines { machine.powerOff() }
     executor.run()
     disk.remove()
@@ -109,7 +109,7 @@ package final class World {
     switch step {
     case .send(let sendings): send(sendings)
     case .flood(let count):
-      let press = Sending(from: "order/p4", wish: .order(juice: "tea", quantity: 1))
+      let press = Sending(from: "order/p4", content: .order(juice: "tea", quantity: 1))
       for _ in 0..<count / 100 { try perform(.send(Array(repeating: press, count: 100))) }
     case .pass(let milliseconds): pass(.milliseconds(milliseconds))
     case .jump(let seconds):
@@ -120,22 +120,22 @@ package final class World {
     case .breakConnection(let moment, let step, let skipping):
       broker.inject(MemoryBroker.Fault(moment, step, of: kioskID, skipping: skipping))
     case .crash(let count):
-      if count == 0 { die() } else { crashIn = count }
+      if count == 0 { crash() } else { crashIn = count }
     case .start: try start()
-    case .reload(let house): try reload(house)
+    case .reload(let variant): try reload(variant)
     case .stop: stop()
     case .loseSession: broker.dropSession(of: kioskID)
     case .saveBroker: broker.save()
     case .stopBroker: stopBroker()
     case .startBroker(let memory): startBroker(memory)
     case .failDisk: try failDisk(true)
-    case .mendDisk: try failDisk(false)
+    case .repairDisk: try failDisk(false)
     case .machine(let number, let event):
       if machines.indices.contains(number) { perform(event, on: machines[number]) }
     case .clearRetained(let from):
-      send([Sending(from: from, wish: .junk(""), isRetained: true)])
+      send([Sending(from: from, content: .junk(""), isRetained: true)])
     }
-    settle()
+    waitUntilIdle()
   }
 
   /// Mends everything that is broken, and waits until all is quiet: a kiosk that does not recover
@@ -144,15 +144,15 @@ package final class World {
     crashIn = nil
     try failDisk(false)
     if !isBrokerRunning { startBroker(.everything) }
-    for machine in machines { mend(machine) }
-    try settleJobs()
-    guard isQuiet, let kiosk else {
+    for machine in machines { repair(machine) }
+    try finishJobs()
+    guard isIdle, let kiosk else {
       return auditor.fail(.recovery, "the kiosk does not come back")
     }
     // What a machine says late may be ahead of a person.
     for _ in 0..<3 where !auditor.openJobs.isEmpty && violation == nil {
-      try decideOnAllThatWaits()
-      try settleJobs()
+      try decidePendingJobs()
+      try finishJobs()
     }
     if let job = auditor.openJobs.first {
       auditor.fail(.recovery, "job \(job.seq) is \(job.state), and does not end")
@@ -163,17 +163,17 @@ package final class World {
     }
   }
 
-  private func settleJobs() throws {
-    for _ in 0..<20 where (!isQuiet || auditor.hasUnsettledJobs) && violation == nil {
+  private func finishJobs() throws {
+    for _ in 0..<20 where (!isIdle || auditor.hasUnfinishedJobs) && violation == nil {
       try perform(.start)
       try perform(.pass(30_000))
     }
   }
 
-  private func settle() {
+  private func waitUntilIdle() {
     executor.run()
     observe()
-    if isQuiet, let kiosk { auditor.checkQuiet(kiosk.ledger, at: broker.now) }
+    if isIdle, let kiosk { auditor.checkIdle(kiosk.ledger, at: broker.now) }
     auditor.checkPours(of: machines)
   }
 
@@ -196,7 +196,7 @@ package final class World {
     }
     if !broker.sessionExists(kioskID) { auditor.sessionIsGone() }
     auditor.show(display.listener.take(), isConnected: display.listener.isConnected)
-    auditor.hear(people.listener.take(), at: broker.now)
+    auditor.receive(sender.listener.take(), at: broker.now)
   }
 
   func read(_ ledger: KioskLedger) {
@@ -208,21 +208,21 @@ package final class World {
   }
 
   /// Nothing is on its way, and nothing stands in the way.
-  var isQuiet: Bool {
+  var isIdle: Bool {
     kiosk != nil && !isDiskFailing && !isReloading && broker.isConnected(kioskID)
       && auditor.isOnline
       && broker.queueDepth(of: kioskID) == 0
   }
 
   private func send(_ sendings: [Sending]) {
-    guard people.listener.isConnected else { return }
+    guard sender.listener.isConnected else { return }
     let messages = sendings.map {
       auditor.prepare(
         $0, topic: "kiosk/k1/\($0.from)", wallClock: clock.now(broker), at: broker.now,
         losses: broker.losses(of: kioskID))
     }
     nonisolated(unsafe) let world = self
-    Task(executorPreference: executor) { [listener = people.listener] in
+    Task(executorPreference: executor) { [listener = sender.listener] in
       await listener.send(messages) { publish in
         let before = world.broker.queueDepth(of: kioskID)
         publish()
@@ -249,16 +249,17 @@ package final class World {
     let controller: Controller
     do {
       controller = try Controller(
-        settings: settings, broker: Edge(client, of: world), ledger: ledger, clock: clock,
+        settings: settings, broker: InterceptingClient(client, of: world), ledger: ledger,
+        clock: clock,
         logger: logger())
     } catch  where isDiskFailing {
       // It cannot write down a fruit that is new, and is started again later.
       return
     }
     let task = Task(executorPreference: executor) {
-      await controller.run(clientID: kioskID) { _ in world.kioskTurned(client) }
+      await controller.run(clientID: kioskID) { _ in world.kioskCycleEnded(client) }
     }
-    auditor.model.house = auditor.file
+    auditor.model.variant = auditor.file
     read(ledger)
     auditor.checkState(ledger)
     isReloading = false
@@ -283,14 +284,14 @@ package final class World {
     kiosk = nil
   }
 
-  private func die() {
+  private func crash() {
     crashIn = nil
     guard let kiosk else { return }
     // What it had in hand may be committed, or not.
     auditor.batchIsLost()
     read(kiosk.ledger)
     do { try disk.crash() } catch { auditor.fail(.world, "\(error)") }
-    auditor.kioskDies()
+    auditor.kioskCrashes()
     broker.kill(kiosk.client)
     kiosk.task.cancel()
     self.kiosk = nil
@@ -304,23 +305,23 @@ package final class World {
 
   // MARK: What the kiosk's edge tells
 
-  func passEdge(_ client: MemoryClient) {
+  func interceptCall(_ client: MemoryClient) {
     guard let count = crashIn, kiosk?.client === client else { return }
     crashIn = count - 1
-    if count == 1 { die() }
+    if count == 1 { crash() }
   }
 
   func kioskIsConnected() {
     auditor.kioskIsConnected(at: broker.now, isServing: !isDiskFailing)
   }
 
-  func kioskKnowsOfSession(_ client: MemoryClient) {
-    if kiosk?.client === client { auditor.kioskKnowsOfSession() }
+  func kioskHandledNewSession(_ client: MemoryClient) {
+    if kiosk?.client === client { auditor.kioskHandledNewSession() }
   }
 
   func kioskIsOnline() { auditor.kioskIsOnline(at: broker.now) }
 
-  func kioskGivesUp(_ client: MemoryClient) {
+  func kioskAbandons(_ client: MemoryClient) {
     guard kiosk?.client === client, !isDiskFailing else { return }
     auditor.fail(.ledger, "it does not take what was decided, and the disk works")
   }
@@ -329,17 +330,17 @@ package final class World {
 
   /// A kiosk that asks for the next event over and over would hang the simulation.
   func kioskWaits(_ client: MemoryClient) {
-    turns = turns.at == broker.now ? (turns.at, turns.count + 1) : (broker.now, 0)
-    guard turns.count > 5_000, kiosk?.client === client else { return }
+    cycles = cycles.at == broker.now ? (cycles.at, cycles.count + 1) : (broker.now, 0)
+    guard cycles.count > 5_000, kiosk?.client === client else { return }
     auditor.fail(.recovery, "the kiosk is busy with nothing")
-    die()
+    crash()
   }
 
   func kioskPublishes(_ messages: [Message], _ client: MemoryClient) {
     guard rules.machines > 0, let kiosk, kiosk.client === client else { return }
     hasWork = true
     // What waits may be given back in the turn that takes other rules over.
-    noteHouse(kiosk)
+    noteVariant(kiosk)
     let orders = messages.filter { $0.topic.hasPrefix("kiosk/k1/make/") }
     guard !orders.isEmpty else { return }
     read(kiosk.ledger)
@@ -358,22 +359,23 @@ package final class World {
   }
 
   /// People are there before the kiosk comes back, so that they hear all that it says.
-  private func startBroker(_ memory: MemoryBroker.Memory) {
+  private func startBroker(_ memory: MemoryBroker.Persistence) {
     guard !isBrokerRunning else { return }
     isBrokerRunning = true
-    broker.start(remembering: memory)
+    broker.start(restoring: memory)
     if memory == .lastSave { auditor.brokerWentBack() }
-    broker.kill(people.listener.client)
-    people = Self.person("people", hearing: Auditor.heard, broker, executor)
+    broker.kill(sender.listener.client)
+    sender = Self.makeClient("people", subscribedTo: Auditor.answerFilters, broker, executor)
   }
 
-  private static func person(
-    _ name: String, hearing topics: [String], _ broker: MemoryBroker, _ executor: ManualExecutor
-  ) -> Person {
+  private static func makeClient(
+    _ name: String, subscribedTo topics: [String], _ broker: MemoryBroker,
+    _ executor: ManualExecutor
+  ) -> SimulatedClient {
     let listener = Listener(broker.client(on: executor))
     let options = SessionOptions(
       clientID: name, subscriptions: topics.map { TopicFilter(unchecked: "kiosk/k1/\($0)") })
-    return Person(
+    return SimulatedClient(
       listener: listener,
       task: Task(executorPreference: executor) { await listener.run(options) })
   }

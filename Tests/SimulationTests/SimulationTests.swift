@@ -19,7 +19,8 @@ import Testing
   /// At any of its dealings with the broker, and it is started again at once.
   @Test(arguments: 1...40)
   func aKioskThatDiesLosesNoPress(atCall call: Int) throws {
-    let press = Step.send([Sending(from: "order/p3", wish: .order(juice: "banana", quantity: 1))])
+    let press = Step.send([Sending(from: "order/p3", content: .order(juice: "banana", quantity: 1))]
+    )
     try Simulation.run(
       Schedule(
         seed: 0, rules: Schedule.Rules(),
@@ -30,7 +31,7 @@ import Testing
   @Test(arguments: 1...30)
   func aKioskThatDiesInAReloadLosesNoPress(atCall call: Int) throws {
     func press(_ juice: String) -> Step {
-      .send([Sending(from: "order/p3", wish: .order(juice: juice, quantity: 1))])
+      .send([Sending(from: "order/p3", content: .order(juice: juice, quantity: 1))])
     }
     try Simulation.run(
       Schedule(
@@ -44,13 +45,13 @@ import Testing
   /// What a batch has retained that came before the kiosk was online.
   @Test func aMenuThatWasNeverPublishedLeavesNothingBehind() throws {
     let orders = ["orange", "kiwi", "banana", "kiwi", "banana"].map {
-      Sending(from: "order/p3", wish: .order(juice: $0, quantity: 1))
+      Sending(from: "order/p3", content: .order(juice: $0, quantity: 1))
     }
     try Simulation.run(
       Schedule(
         seed: 0, rules: Schedule.Rules(batchLimit: 2),
         steps: [
-          .start, .cutKiosk, .reload(.other), .breakConnection(.before, .settle, skipping: 1),
+          .start, .cutKiosk, .reload(.other), .breakConnection(.before, .acknowledge, skipping: 1),
           .pass(500), .send(orders), .pass(500), .reload(.usual),
         ]))
   }
@@ -58,7 +59,7 @@ import Testing
   /// What the new process was told of the session before is not asked again: by then the clock tells
   /// that nobody knows how long the kiosk was away.
   @Test func aReloadBeforeTheFirstConnectKeepsTheSession() throws {
-    let press = Sending(from: "order/p3", wish: .order(juice: "orange", quantity: 1))
+    let press = Sending(from: "order/p3", content: .order(juice: "orange", quantity: 1))
     try Simulation.run(
       Schedule(
         seed: 0, rules: Schedule.Rules(),
@@ -71,7 +72,7 @@ import Testing
   /// Each connection breaks while the entry is on its way: in the end only the others are answered.
   @Test func anAnswerThatEndsEachConnectionIsGivenUp() throws {
     func press(_ juice: String) -> Step {
-      .send([Sending(from: "order/p3", wish: .order(juice: juice, quantity: 1))])
+      .send([Sending(from: "order/p3", content: .order(juice: juice, quantity: 1))])
     }
     let breaks = Array(
       repeating: Step.breakConnection(.before, .publish, skipping: 0), count: 9)
@@ -85,13 +86,13 @@ import Testing
   /// The ledger cannot take the new fruit yet: until then the old menu is sold.
   @Test func aReloadWaitsForTheDisk() throws {
     func press(_ juice: String) -> Step {
-      .send([Sending(from: "order/p1", id: juice, wish: .order(juice: juice, quantity: 1))])
+      .send([Sending(from: "order/p1", id: juice, content: .order(juice: juice, quantity: 1))])
     }
     try Simulation.run(
       Schedule(
         seed: 0, rules: Schedule.Rules(),
         steps: [
-          .start, .failDisk, .reload(.other), press("orange"), .pass(3_000), .mendDisk,
+          .start, .failDisk, .reload(.other), press("orange"), .pass(3_000), .repairDisk,
           .pass(30_000),
           press("banana"),
         ]))
@@ -105,7 +106,7 @@ import Testing
       Schedule(
         seed: 0, rules: Schedule.Rules(),
         steps: [
-          .start, .reload(.other), .crash(after: call), .failDisk, .reload(.usual), .mendDisk,
+          .start, .reload(.other), .crash(after: call), .failDisk, .reload(.usual), .repairDisk,
           .pass(70_000), .reload(.other),
         ]))
   }
@@ -114,10 +115,10 @@ import Testing
   /// the time, for longer than an order may be old. What waits then is dropped, though some of it is
   /// young, and the model must not call that a loss.
   @Test func aConnectionThatWasNeverOnlineIsNoSignOfLife() throws {
-    let press = Sending(from: "order/p4", wish: .order(juice: "banana", quantity: 1))
+    let press = Sending(from: "order/p4", content: .order(juice: "banana", quantity: 1))
     try Simulation.run(
       Schedule(
-        seed: 0, rules: Schedule.Rules(habits: .ejabberd, batchLimit: 1),
+        seed: 0, rules: Schedule.Rules(behavior: .ejabberd, batchLimit: 1),
         steps: [
           .start, .cutKiosk, .crash(after: 5),
           .breakConnection(.before, .connect, skipping: 0),
@@ -132,7 +133,7 @@ import Testing
   @Test(arguments: 1...60)
   func aKioskThatDiesInANewSessionLosesNoPress(atCall call: Int) throws {
     func press(_ juice: String, _ panel: String = "p3") -> Sending {
-      Sending(from: "order/\(panel)", wish: .order(juice: juice, quantity: 1))
+      Sending(from: "order/\(panel)", content: .order(juice: juice, quantity: 1))
     }
     try Simulation.run(
       Schedule(
@@ -149,7 +150,7 @@ import Testing
 
   /// The window slides, also where the broker keeps the presses for a while.
   @Test func aButtonThatIsHeldIsPressedOnce() throws {
-    let press = Sending(from: "order/p3", wish: .order(juice: "kiwi", quantity: 1))
+    let press = Sending(from: "order/p3", content: .order(juice: "kiwi", quantity: 1))
     let held = (0..<6).flatMap { _ in [Step.send([press]), .pass(250)] }
     try Simulation.run(
       Schedule(
@@ -163,18 +164,18 @@ import Testing
     func press(_ panel: String, _ juice: String, _ quantity: Int = 1, id: String? = nil) -> Sending
     {
       Sending(
-        from: "order/\(panel)", id: id, wish: .order(juice: juice, quantity: quantity))
+        from: "order/\(panel)", id: id, content: .order(juice: juice, quantity: quantity))
     }
     func restock(_ desk: String, id: String, _ change: Sending.Change) -> Sending {
       Sending(
         from: "restock/\(desk)", id: id,
-        wish: .restock(fruit: "pineapple", change: change, expecting: .nothing))
+        content: .restock(fruit: "pineapple", change: change, expecting: .nothing))
     }
     try Simulation.run(
       Schedule(
         seed: 0, rules: Schedule.Rules(perSecond: 3),
         steps: [
-          .start, .failDisk, .breakConnection(.before, .settle, skipping: 0),
+          .start, .failDisk, .breakConnection(.before, .acknowledge, skipping: 0),
           .send([restock("shop", id: "a9", .set(0)), press("p1", "banana", id: "a10")]),
           .send([
             press("p1", "banana", id: "a11"), press("p2", "strawberry_banana", id: "a12"),
@@ -201,7 +202,7 @@ import Testing
     func press(id: String? = nil, isRetained: Bool = false) -> Sending {
       Sending(
         from: id == nil ? "order/p3" : "order/p1", id: id,
-        wish: .order(juice: "banana", quantity: 1), isRetained: isRetained)
+        content: .order(juice: "banana", quantity: 1), isRetained: isRetained)
     }
     try Simulation.run(
       Schedule(
@@ -220,11 +221,11 @@ import Testing
   func aKioskThatDiesInANewSessionLosesNothingThatWaits(call: Int) throws {
     func press(_ panel: String, _ juice: String, isRetained: Bool = false) -> Sending {
       Sending(
-        from: "order/\(panel)", wish: .order(juice: juice, quantity: 1), isRetained: isRetained)
+        from: "order/\(panel)", content: .order(juice: juice, quantity: 1), isRetained: isRetained)
     }
     try Simulation.run(
       Schedule(
-        seed: 0, rules: Schedule.Rules(habits: .ejabberd, batchLimit: 1),
+        seed: 0, rules: Schedule.Rules(behavior: .ejabberd, batchLimit: 1),
         steps: [
           .start, .breakConnection(.after, .delivery, skipping: 0),
           .send([press("p4", "strawberry_banana", isRetained: true)]),
@@ -235,23 +236,23 @@ import Testing
 
   /// The same where it can forget nothing, since its disk has failed: what it was sent comes again to the next
   /// process.
-  @Test(arguments: [MemoryBroker.Habits.mosquitto, .ejabberd], [100, 1000, 5000])
+  @Test(arguments: [MemoryBroker.Behavior.mosquitto, .ejabberd], [100, 1000, 5000])
   func aKioskThatCannotForgetAnOldSessionLosesNothing(
-    habits: MemoryBroker.Habits, milliseconds: Int
+    behavior: MemoryBroker.Behavior, milliseconds: Int
   ) throws {
     func press(_ panel: String, _ juice: String, isRetained: Bool = false) -> Sending {
       Sending(
-        from: "order/\(panel)", wish: .order(juice: juice, quantity: 1), isRetained: isRetained)
+        from: "order/\(panel)", content: .order(juice: juice, quantity: 1), isRetained: isRetained)
     }
     try Simulation.run(
       Schedule(
-        seed: 0, rules: Schedule.Rules(habits: habits, batchLimit: 1),
+        seed: 0, rules: Schedule.Rules(behavior: behavior, batchLimit: 1),
         steps: [
           .start, .breakConnection(.after, .delivery, skipping: 0),
           .send([press("p4", "strawberry_banana", isRetained: true)]),
           .stopBroker, .failDisk, .startBroker(.nothing), .pass(milliseconds),
           .send([press("p2", "banana"), press("p4", "strawberry_banana")]), .pass(milliseconds),
-          .crash(after: 0), .mendDisk, .start, .pass(12_000),
+          .crash(after: 0), .repairDisk, .start, .pass(12_000),
         ]))
   }
 
@@ -259,25 +260,26 @@ import Testing
   /// acknowledgement leaves, and the kiosk dies before it hears of that.
   @Test(arguments: 1...20)
   func anAcknowledgementThatNeverLeftIsNotNoted(call: Int) throws {
-    let press = Step.send([Sending(from: "order/p3", wish: .order(juice: "banana", quantity: 1))])
+    let press = Step.send([Sending(from: "order/p3", content: .order(juice: "banana", quantity: 1))]
+    )
     try Simulation.run(
       Schedule(
         seed: 0, rules: Schedule.Rules(batchLimit: 1),
         steps: [
-          .start, .crash(after: 1), .breakConnection(.before, .settle, skipping: 0), press,
+          .start, .crash(after: 1), .breakConnection(.before, .acknowledge, skipping: 0), press,
           .crash(after: call), .start,
         ]))
   }
 
   @Test(arguments: [
-    (World.Sabotage.acknowledgesEarly, Violation.Rule.lost), (.hidesRedelivery, .twice),
+    (World.InjectedBug.acknowledgesEarly, Violation.Rule.lost), (.hidesRedelivery, .twice),
     (.ignoresReload, .display),
   ])
-  func aBrokenGuardIsNoticed(sabotage: World.Sabotage, rule: Violation.Rule) throws {
+  func aBrokenGuardIsNoticed(injectedBug: World.InjectedBug, rule: Violation.Rule) throws {
     var found: Simulation.Failure?
     for seed in 1...UInt64(1_000) where found == nil {
       do throws(Simulation.Failure) {
-        try Simulation.run(Schedule(seed: seed), sabotage: sabotage)
+        try Simulation.run(Schedule(seed: seed), injectedBug: injectedBug)
       } catch {
         found = error
       }

@@ -11,19 +11,19 @@ import Testing
 
   @Test func aFileIsReadAsItWasWrittenLast() throws {
     try withFolder { folder in
-      #expect(try folder.read("rounds/a1.json", upTo: 10) == nil)
-      try folder.write("rounds/a1.json", Data("one".utf8))
-      try folder.write("rounds/a1.json", Data("two".utf8))
-      #expect(try folder.read("rounds/a1.json", upTo: 10) == Data("two".utf8))
+      #expect(try folder.read("routes/a1.json", upTo: 10) == nil)
+      try folder.write("routes/a1.json", Data("one".utf8))
+      try folder.write("routes/a1.json", Data("two".utf8))
+      #expect(try folder.read("routes/a1.json", upTo: 10) == Data("two".utf8))
       #expect(
-        try FileManager.default.contentsOfDirectory(atPath: "\(folder.path)/rounds") == ["a1.json"])
+        try FileManager.default.contentsOfDirectory(atPath: "\(folder.path)/routes") == ["a1.json"])
     }
   }
 
   @Test func nobodyElseMayReadIt() throws {
     try withFolder { folder in
-      try folder.write("rounds/a1.json", Data("one".utf8))
-      for (place, permissions) in [("rounds", 0o700), ("rounds/a1.json", 0o600)] {
+      try folder.write("routes/a1.json", Data("one".utf8))
+      for (place, permissions) in [("routes", 0o700), ("routes/a1.json", 0o600)] {
         let found = try FileManager.default.attributesOfItem(atPath: "\(folder.path)/\(place)")
         #expect(found[.posixPermissions] as? Int == permissions)
       }

@@ -7,40 +7,40 @@ import Testing
 
 /// The menu that comes down, between the broker and whoever takes it over.
 @Suite struct MenuTests {
-  private let scene: Scene
+  private let fixture: UplinkFixture
   private let menu = DesiredMenu(version: 7, text: "menu: {base: standard}")
 
   init() throws {
-    scene = try Scene()
-    try scene.start()
-    scene.advance(by: .seconds(1))
+    fixture = try UplinkFixture()
+    try fixture.start()
+    fixture.advance(by: .seconds(1))
   }
 
   private func send(_ payload: [UInt8], retain: Bool = false) {
-    scene.send(Message(topic: scene.topics.desiredMenu, payload: payload, retain: retain))
+    fixture.send(Message(topic: fixture.topics.desiredMenu, payload: payload, retain: retain))
   }
 
   private func reports() throws -> [DesiredMenuReport] {
-    try scene.heard.messages.filter { $0.topic == scene.topics.reportedMenu }
+    try fixture.received.messages.filter { $0.topic == fixture.topics.reportedMenu }
       .map { try DesiredMenuReport(payload: $0.payload) }
   }
 
   @Test func itLiesThereUntilSomebodyTakesIt() throws {
     send(menu.payload)
     send(DesiredMenu(version: 8, text: "").payload)
-    #expect(scene.menus.takeDesired()?.version == 8)
-    #expect(scene.menus.takeDesired() == nil)
+    #expect(fixture.menus.takeDesired()?.version == 8)
+    #expect(fixture.menus.takeDesired() == nil)
   }
 
   @Test func whatComesOfItIsTold() throws {
     #expect(try reports() == [.taken(version: 0)])
-    scene.menus.report(.refused(version: 7, detail: "no"))
-    scene.advance(by: .seconds(1))
+    fixture.menus.report(.refused(version: 7, detail: "no"))
+    fixture.advance(by: .seconds(1))
     #expect(try reports().last == .refused(version: 7, detail: "no"))
-    scene.menus.report(.taken(version: 8))
-    scene.advance(by: .seconds(1))
-    scene.broker.cut("uplink-0")
-    scene.advance(by: .seconds(10))
+    fixture.menus.report(.taken(version: 8))
+    fixture.advance(by: .seconds(1))
+    fixture.broker.cut("uplink-0")
+    fixture.advance(by: .seconds(10))
     // Once, and on the next connection what holds.
     #expect(
       try reports() == [
@@ -50,13 +50,13 @@ import Testing
   }
 
   @Test func whatHappensWithoutALineIsToldLater() throws {
-    scene.broker.refuseLogins()
-    scene.broker.cut("uplink-0")
-    scene.menus.report(.refused(version: 7, detail: "no"))
-    scene.advance(by: .seconds(10))
+    fixture.broker.refuseLogins()
+    fixture.broker.cut("uplink-0")
+    fixture.menus.report(.refused(version: 7, detail: "no"))
+    fixture.advance(by: .seconds(10))
     #expect(try reports() == [.taken(version: 0)])
-    scene.broker.refuseLogins(false)
-    scene.advance(by: .seconds(10))
+    fixture.broker.refuseLogins(false)
+    fixture.advance(by: .seconds(10))
     #expect(try reports().dropFirst() == [.taken(version: 0), .refused(version: 7, detail: "no")])
   }
 
@@ -72,14 +72,14 @@ import Testing
       return
     }
     #expect(detail.contains(words))
-    #expect(scene.menus.takeDesired() == nil)
+    #expect(fixture.menus.takeDesired() == nil)
   }
 
   @Test func whatABrokerHasKeptIsPassedOver() throws {
     send(menu.payload, retain: true)
-    #expect(scene.menus.takeDesired() == menu)
-    scene.broker.cut("uplink-0")
-    scene.advance(by: .seconds(10))
-    #expect(scene.menus.takeDesired() == nil)
+    #expect(fixture.menus.takeDesired() == menu)
+    fixture.broker.cut("uplink-0")
+    fixture.advance(by: .seconds(10))
+    #expect(fixture.menus.takeDesired() == nil)
   }
 }

@@ -10,21 +10,21 @@ struct Document {
   let root: Node?
 
   /// - Returns: `nil`, and reports it, if the text is not YAML.
-  static func compose(_ yaml: String, reading: Reading) -> Document? {
-    func fail(_ complaint: Complaint, _ mark: Mark?) -> Document? {
+  static func compose(_ yaml: String, collector: DiagnosticCollector) -> Document? {
+    func fail(_ diagnostic: Diagnostic, _ mark: Mark?) -> Document? {
       let place = mark.map {
-        ConfigurationError.Place.line($0.line, column: $0.column, file: reading.file)
+        ConfigurationError.Place.line($0.line, column: $0.column, file: collector.file)
       }
-      reading.report(complaint, at: place ?? .file(reading.file))
+      collector.report(diagnostic, at: place ?? .file(collector.file))
       return nil
     }
     guard yaml.utf8.count <= maximumSize else {
-      return fail(Complaint("is larger than \(maximumSize) bytes"), nil)
+      return fail(Diagnostic("is larger than \(maximumSize) bytes"), nil)
     }
     guard aliases(in: yaml) <= maximumAliases else {
-      let complaint = Complaint(
+      let diagnostic = Diagnostic(
         "more than \(maximumAliases) aliases (*name) are not read", hint: "write the values out")
-      return fail(complaint, nil)
+      return fail(diagnostic, nil)
     }
     do {
       return Document(root: try Parser(yaml: yaml, encoding: .utf8).singleRoot())
@@ -34,17 +34,17 @@ struct Document {
         .parser(let context, let problem, let mark, _),
         .composer(let context, let problem, let mark, _):
         let problem = [context?.text, problem].compactMap(\.self).joined(separator: ", ")
-        return fail(Complaint("this is not YAML: \(problem)", hint: Self.hint(problem)), mark)
+        return fail(Diagnostic("this is not YAML: \(problem)", hint: Self.hint(problem)), mark)
       case .duplicatedKeysInMapping(let keys, let context):
         for key in keys { _ = fail(.duplicateKey(key), context.mark) }
         return nil
       case .reader(let problem, _, _, _):
-        return fail(Complaint("this is not YAML: \(problem)"), nil)
+        return fail(Diagnostic("this is not YAML: \(problem)"), nil)
       default:
-        return fail(Complaint("this is not YAML"), nil)
+        return fail(Diagnostic("this is not YAML"), nil)
       }
     } catch {
-      return fail(Complaint("cannot be read as YAML"), nil)
+      return fail(Diagnostic("cannot be read as YAML"), nil)
     }
   }
 
@@ -62,7 +62,7 @@ struct Document {
     for line in yaml.utf8.split(whereSeparator: { $0 == 0x0A || $0 == 0x0D }) {
       guard line.first(where: { $0 != 0x20 && $0 != 0x09 }) != UInt8(ascii: "#") else { continue }
       for (star, next) in zip(line, line.dropFirst())
-      where star == UInt8(ascii: "*") && next.isOfIdentifier {
+      where star == UInt8(ascii: "*") && next.isIdentifierCharacter {
         count += 1
       }
     }
@@ -77,7 +77,7 @@ extension Document {
   /// The text of a configuration file; empty without a path.
   static func text(of path: String?) throws(ConfigurationErrors) -> String {
     guard let path else { return "" }
-    do throws(Complaint) {
+    do throws(Diagnostic) {
       return try TextFile.read(path, upTo: maximumSize)
     } catch {
       throw ConfigurationErrors(error, in: path, key: "")
@@ -89,15 +89,15 @@ extension Document {
     _ yaml: String, file: String, environment: [String: String],
     _ read: (inout Section) -> Void
   ) throws(ConfigurationErrors) {
-    let reading = Reading(file: file, environment: environment)
-    if let document = Document.compose(yaml, reading: reading) {
-      var root = Section(document.root, at: .file(file), reading: reading)
+    let collector = DiagnosticCollector(file: file, environment: environment)
+    if let document = Document.compose(yaml, collector: collector) {
+      var root = Section(document.root, at: .file(file), collector: collector)
       read(&root)
       root.reportUnknownKeys()
-      reading.reportUnknownVariables()
+      collector.reportUnknownVariables()
     }
-    guard reading.errors.isEmpty else {
-      throw ConfigurationErrors(errors: reading.errors.sorted { $0.place < $1.place })
+    guard collector.errors.isEmpty else {
+      throw ConfigurationErrors(errors: collector.errors.sorted { $0.place < $1.place })
     }
   }
 }

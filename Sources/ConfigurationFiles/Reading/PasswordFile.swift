@@ -7,11 +7,11 @@ enum PasswordFile {
   static func read(
     _ path: String, key: String, what: String = "password"
   ) throws(ConfigurationErrors) -> String {
-    do throws(Complaint) {
+    do throws(Diagnostic) {
       // MQTT gives the length of a password two bytes (3.1.3.6).
       var password = try TextFile.read(path, upTo: 65_535, isPrivate: true)[...]
       if ["\n", "\r\n"].contains(password.last) { password.removeLast() }
-      guard !password.isEmpty else { throw Complaint("the \(what) file is empty") }
+      guard !password.isEmpty else { throw Diagnostic("the \(what) file is empty") }
       return String(password)
     } catch {
       throw ConfigurationErrors(error, in: path, key: key)
@@ -21,10 +21,10 @@ enum PasswordFile {
 
 extension ConfigurationErrors {
   /// - Parameter key: the key that names the file; empty if none does.
-  init(_ complaint: Complaint, in file: String, key: String) {
+  init(_ diagnostic: Diagnostic, in file: String, key: String) {
     self.init(errors: [
       ConfigurationError(
-        place: .file(file), path: key, problem: complaint.problem, hint: complaint.hint)
+        place: .file(file), path: key, problem: diagnostic.problem, hint: diagnostic.hint)
     ])
   }
 }

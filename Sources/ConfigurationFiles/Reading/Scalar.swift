@@ -9,10 +9,10 @@ struct Scalar {
     case text
     case number
     /// `yes`, `no`, `on`, `off`, `true`, `false`
-    case truth
+    case boolean
     case date
     /// No value: `port:`
-    case nothing
+    case null
     /// The value of a variable, which can be any of these.
     case untyped
     /// A value with a tag of its own (`!name`), which means nothing here.
@@ -37,38 +37,38 @@ struct Scalar {
       switch Node.scalar(scalar).tag {
       case Tag(.str), Tag(.merge), Tag(.value): .text
       case Tag(.int), Tag(.float): .number
-      case Tag(.bool): .truth
+      case Tag(.bool): .boolean
       case Tag(.timestamp): .date
-      case Tag(.null): .nothing
+      case Tag(.null): .null
       default: .tagged
       }
   }
 
   /// The text, if YAML reads it as text too.
-  func string() throws(Complaint) -> String {
+  func string() throws(Diagnostic) -> String {
     let meaning: String
     switch kind {
     case .text, .untyped: return text
     case .number: meaning = "a number"
-    case .truth: meaning = "true or false"
+    case .boolean: meaning = "true or false"
     case .date: meaning = "a date"
-    case .nothing: meaning = "no value"
-    case .tagged: throw Complaint("a tag ('!...') says nothing here", hint: "leave it out")
+    case .null: meaning = "no value"
+    case .tagged: throw Diagnostic("a tag ('!...') says nothing here", hint: "leave it out")
     }
-    throw Complaint(
+    throw Diagnostic(
       "must be text, but YAML takes \(text.quoted) for \(meaning)",
       hint: "put it in quotes: \"\(text.printable)\"")
   }
 
   /// `true` or `false`, if it is written so. YAML has other words for them (`on`, `yes`), which differ from
   /// version to version.
-  func boolean() throws(Complaint) -> Bool {
+  func boolean() throws(Diagnostic) -> Bool {
     switch (kind, text) {
-    case (.truth, "true"), (.untyped, "true"): return true
-    case (.truth, "false"), (.untyped, "false"): return false
+    case (.boolean, "true"), (.untyped, "true"): return true
+    case (.boolean, "false"), (.untyped, "false"): return false
     default:
       let isQuoted = kind == .text && (text == "true" || text == "false")
-      throw Complaint(
+      throw Diagnostic(
         "must be true or false, not \(isQuoted ? "text" : text.quoted)",
         hint: isQuoted ? "remove the quotes" : nil)
     }
@@ -77,40 +77,40 @@ struct Scalar {
   /// The amount of money, if it is written with digits, and a point before the decimals.
   ///
   /// - Parameter limit: the most, in the currency's main unit.
-  func money(in currency: Currency, upTo limit: Int) throws(Complaint) -> Money {
+  func money(in currency: Currency, upTo limit: Int) throws(Diagnostic) -> Money {
     let decimals =
       currency.decimals == 0 ? "without decimals" : "with at most \(currency.decimals) decimals"
     let expected = "must be an amount of \(currency.code) from 0 to \(limit) \(decimals)"
     let isPlain = text.wholeMatch(of: /(0|[1-9][0-9]*)(\.[0-9]+)?/) != nil
     guard kind == .number || kind == .untyped else {
       let isComma = text.wholeMatch(of: /[0-9]+,[0-9]+/) != nil
-      throw Complaint(
+      throw Diagnostic(
         "\(expected), not text",
         hint: isPlain && kind == .text
           ? "remove the quotes" : isComma ? "write a point for the comma" : nil)
     }
     guard isPlain, let money = Money(text, currency), let most = Money("\(limit)", currency),
       money.units <= most.units
-    else { throw Complaint("\(expected), not \(text.quoted)") }
+    else { throw Diagnostic("\(expected), not \(text.quoted)") }
     return money
   }
 
   /// The number, if it is a whole one that is written with digits and in the range.
-  func integer(in range: ClosedRange<Int>) throws(Complaint) -> Int {
+  func integer(in range: ClosedRange<Int>) throws(Diagnostic) -> Int {
     let expected = "must be a whole number from \(range.lowerBound) to \(range.upperBound)"
     let isPlain = text.wholeMatch(of: /-?(0|[1-9][0-9]*)/) != nil
     guard kind == .number || kind == .untyped else {
-      throw Complaint(
+      throw Diagnostic(
         "\(expected), not text", hint: kind == .text && isPlain ? "remove the quotes" : nil)
     }
     guard isPlain else {
       let isOctal = text.wholeMatch(of: /0[0-9]+/) != nil
-      throw Complaint(
+      throw Diagnostic(
         "\(expected), not \(text.quoted)",
         hint: isOctal ? "leave out the leading zero, YAML takes it for octal" : nil)
     }
     guard let number = Int(text), range.contains(number) else {
-      throw Complaint("\(expected), not \(text.printable)")
+      throw Diagnostic("\(expected), not \(text.printable)")
     }
     return number
   }

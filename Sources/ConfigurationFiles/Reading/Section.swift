@@ -17,7 +17,7 @@ package struct Section {
   private static let maximumKeys = 1_000
   private static let maximumElements = 10_000
 
-  let reading: Reading
+  let collector: DiagnosticCollector
   /// In the order of the file.
   private(set) var keys: [String] = []
   private let path: [String]
@@ -32,38 +32,38 @@ package struct Section {
   /// - Parameter node: `nil` if the file does not have the section.
   init(
     _ node: Node?, path: [String] = [], at place: Place, hasVariables: Bool = true,
-    unknown: String = Self.unknownKey, reading: Reading
+    unknown: String = Self.unknownKey, collector: DiagnosticCollector
   ) {
-    self.reading = reading
+    self.collector = collector
     self.path = path
     self.place = place
     self.hasVariables = hasVariables
     self.unknown = unknown
     switch node {
     case .mapping(let mapping) where mapping.count > Self.maximumKeys:
-      let complaint = Complaint("holds more than \(Self.maximumKeys) keys")
-      reading.report(complaint, at: place, path: path)
+      let diagnostic = Diagnostic("holds more than \(Self.maximumKeys) keys")
+      collector.report(diagnostic, at: place, path: path)
     case .mapping(let mapping):
       for (key, value) in mapping { add(key, value) }
-    case .scalar(let scalar) where Scalar(scalar, folder: "").kind == .nothing:
+    case .scalar(let scalar) where Scalar(scalar, folder: "").kind == .null:
       // Its keys may all be commented out.
       break
     case nil:
       break
     default:
-      let complaint = Complaint("must hold keys, each on a line of its own like 'key: value'")
-      reading.report(complaint, at: place, path: path)
+      let diagnostic = Diagnostic("must hold keys, each on a line of its own like 'key: value'")
+      collector.report(diagnostic, at: place, path: path)
     }
   }
 
   private mutating func add(_ node: Node, _ value: Node) {
-    let place = reading.place(of: node) ?? place
+    let place = collector.place(of: node) ?? place
     guard let key = node.scalar?.string else {
-      return reading.report(Complaint("a key must be a word"), at: place, path: path)
+      return collector.report(Diagnostic("a key must be a word"), at: place, path: path)
     }
     // Yams has found most duplicates, but to it 5 and "5" are two keys.
     if entries[key] != nil {
-      reading.report(.duplicateKey(key), at: place, path: path + [key])
+      collector.report(.duplicateKey(key), at: place, path: path + [key])
     } else {
       keys.append(key)
     }
@@ -83,9 +83,9 @@ package struct Section {
   /// `nil` if the key is absent or wrong.
   mutating func read<Value>(_ key: String, _ format: Format<Value>) -> Value? {
     known.append(key)
-    if hasVariables { reading.addSetting(path + [key]) }
-    do throws(Complaint) {
-      return try scalar(key).map { scalar throws(Complaint) in try format.read(scalar) }
+    if hasVariables { collector.addSetting(path + [key]) }
+    do throws(Diagnostic) {
+      return try scalar(key).map { scalar throws(Diagnostic) in try format.read(scalar) }
     } catch {
       report(error, at: key)
       return nil
@@ -93,21 +93,21 @@ package struct Section {
   }
 
   private func variable(_ key: String) -> (name: String, value: String)? {
-    hasVariables ? reading.variable(for: path + [key]) : nil
+    hasVariables ? collector.variable(for: path + [key]) : nil
   }
 
-  private func scalar(_ key: String) throws(Complaint) -> Scalar? {
+  private func scalar(_ key: String) throws(Diagnostic) -> Scalar? {
     if let variable = variable(key) {
-      guard !variable.value.isEmpty else { throw Complaint("is empty", hint: "unset it") }
+      guard !variable.value.isEmpty else { throw Diagnostic("is empty", hint: "unset it") }
       return Scalar(variable: variable.value)
     }
     guard let node = entries[key]?.node else { return nil }
     guard case .scalar(let scalar) = node else {
-      throw Complaint("must be a single value, not a list or keys of its own")
+      throw Diagnostic("must be a single value, not a list or keys of its own")
     }
-    let value = Scalar(scalar, folder: reading.folder)
-    guard value.kind != .nothing else {
-      throw Complaint("has no value", hint: "write one, or leave the line out")
+    let value = Scalar(scalar, folder: collector.folder)
+    guard value.kind != .null else {
+      throw Diagnostic("has no value", hint: "write one, or leave the line out")
     }
     return value
   }
@@ -125,7 +125,7 @@ package struct Section {
     known.append(key)
     var section = Section(
       entries[key]?.node, path: path + [key], at: place(of: key),
-      hasVariables: self.hasVariables && hasVariables, unknown: unknown, reading: reading)
+      hasVariables: self.hasVariables && hasVariables, unknown: unknown, collector: collector)
     let value = read(&section)
     section.reportUnknownKeys()
     return value
@@ -145,15 +145,16 @@ package struct Section {
     known.append(key)
     guard let node = entries[key]?.node else { return }
     guard case .sequence(let elements) = node, elements.count <= Self.maximumElements else {
-      if case .scalar(let scalar) = node, Scalar(scalar, folder: "").kind == .nothing { return }
+      if case .scalar(let scalar) = node, Scalar(scalar, folder: "").kind == .null { return }
       return report(
-        Complaint("must be a list of at most \(Self.maximumElements), each starting with '- '"),
+        Diagnostic("must be a list of at most \(Self.maximumElements), each starting with '- '"),
         at: key)
     }
     for (index, element) in elements.enumerated() {
       var section = Section(
         element, path: path + [key, String(index + 1)],
-        at: reading.place(of: element) ?? place(of: key), hasVariables: false, reading: reading)
+        at: collector.place(of: element) ?? place(of: key), hasVariables: false,
+        collector: collector)
       guard element.mapping != nil else { continue }
       read(&section)
       section.reportUnknownKeys()
@@ -166,15 +167,15 @@ package struct Section {
     guard let node = entries[key]?.node else { return nil }
     guard case .sequence(let elements) = node, elements.count <= Self.maximumElements else {
       report(
-        Complaint("must be a list", hint: "write it like '[a, b]'"), at: key)
+        Diagnostic("must be a list", hint: "write it like '[a, b]'"), at: key)
       return nil
     }
     return elements.compactMap { element in
-      do throws(Complaint) {
+      do throws(Diagnostic) {
         guard case .scalar(let scalar) = element else {
-          throw Complaint("must be a list of single values")
+          throw Diagnostic("must be a list of single values")
         }
-        return try format.read(Scalar(scalar, folder: reading.folder))
+        return try format.read(Scalar(scalar, folder: collector.folder))
       } catch {
         report(error, at: key)
         return nil
@@ -185,13 +186,13 @@ package struct Section {
   /// Reads a key that must be there; `nil`, and a report, if it is not.
   mutating func require<Value>(_ key: String, _ format: Format<Value>) -> Value? {
     let value = read(key, format)
-    if value == nil, !has(key) { report(Complaint("is missing"), at: key) }
+    if value == nil, !has(key) { report(Diagnostic("is missing"), at: key) }
     return value
   }
 
   /// Whether the file, or the environment, has the key or anything below it.
   func has(_ key: String) -> Bool {
-    entries[key] != nil || variable(key) != nil || reading.hasVariables(below: path + [key])
+    entries[key] != nil || variable(key) != nil || collector.hasVariables(below: path + [key])
   }
 
   /// Whether the key has keys of its own, which no variable overrides.
@@ -208,37 +209,37 @@ package struct Section {
   }
 
   /// Reports what is wrong with the value of a key, or that one is missing.
-  func report(_ complaint: Complaint, at key: String) {
-    reading.report(complaint, at: place(of: key), path: path + [key])
+  func report(_ diagnostic: Diagnostic, at key: String) {
+    collector.report(diagnostic, at: place(of: key), path: path + [key])
   }
 
   /// Reports a key that is there without the other one.
   func reportUnlessBoth(_ first: String, _ second: String) {
     for (one, other) in [(first, second), (second, first)] where has(one) && !has(other) {
-      report(Complaint("works only together with '\(other)'", hint: "add it"), at: one)
+      report(Diagnostic("works only together with '\(other)'", hint: "add it"), at: one)
     }
   }
 
   /// Reports what is wrong with the section as a whole.
-  func report(_ complaint: Complaint) {
-    reading.report(complaint, at: place, path: path)
+  func report(_ diagnostic: Diagnostic) {
+    collector.report(diagnostic, at: place, path: path)
   }
 
   /// Reports every key that was not asked for. To be called when the section is read.
   func reportUnknownKeys() {
     for key in keys where !known.contains(key) {
-      report(Complaint(unknown, hint: Suggestion.hint(for: key, among: known)), at: key)
+      report(Diagnostic(unknown, hint: Suggestion.hint(for: key, among: known)), at: key)
     }
   }
 }
 
-extension Complaint {
-  static func duplicateKey(_ key: String) -> Complaint {
-    Complaint("\(key.quoted) is given twice", hint: "keep one of them")
+extension Diagnostic {
+  static func duplicateKey(_ key: String) -> Diagnostic {
+    Diagnostic("\(key.quoted) is given twice", hint: "keep one of them")
   }
 }
 
-extension Reading {
+extension DiagnosticCollector {
   func place(of node: Node) -> ConfigurationError.Place? {
     node.mark.map { .line($0.line, column: $0.column, file: file) }
   }

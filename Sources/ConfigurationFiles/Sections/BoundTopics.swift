@@ -15,16 +15,16 @@ struct BoundTopics {
   }
 
   /// Whether one press could count for both.
-  func hearsPresses(of other: BoundTopics) -> Bool {
+  func receivesPresses(of other: BoundTopics) -> Bool {
     if repeats(other) || other.repeats(self) { return true }
     switch (panel.dialect, other.panel.dialect) {
     case (.generic(let format), .generic(let another)):
       return panel.topic == other.panel.topic && format.action == another.action
-        && sharesAWord(with: other)
+        && sharesWord(with: other)
     case (.generic, _), (_, .generic):
       return filters.contains(where: other.filters.contains)
     case (let dialect, let another):
-      return dialect == another && panel.topic == other.panel.topic && sharesAWord(with: other)
+      return dialect == another && panel.topic == other.panel.topic && sharesWord(with: other)
     }
   }
 
@@ -48,10 +48,10 @@ struct BoundTopics {
     return echoes.contains { echo in other.filters.contains { $0.overlaps(echo) } }
   }
 
-  private func sharesAWord(with other: BoundTopics) -> Bool {
+  private func sharesWord(with other: BoundTopics) -> Bool {
     panel.buttons.keys.contains { word in
       other.panel.buttons.keys.contains {
-        panel.dialect.canBeOne(word, $0) || other.panel.dialect.canBeOne(word, $0)
+        panel.dialect.mayBeSamePress(word, $0) || other.panel.dialect.mayBeSamePress(word, $0)
       }
     }
   }

@@ -10,8 +10,8 @@ extension KioskConfiguration {
     package var username: String?
     /// See `readPassword()`.
     package var passwordFile: String?
-    /// See `keepPassword()`.
-    var keptPassword: String?
+    /// See `loadPassword()`.
+    var loadedPassword: String?
     /// The section in which it was read, for messages.
     var section = "broker"
     /// `nil` for a connection that is not encrypted.
@@ -67,7 +67,7 @@ extension KioskConfiguration.Broker {
     self.init(&section, clientID: clientID)
     guard section.has("addresses") else { return }
     if section.has("host") || section.has("port") {
-      section.report(Complaint("stands instead of 'host' and 'port'"), at: "addresses")
+      section.report(Diagnostic("stands instead of 'host' and 'port'"), at: "addresses")
     }
     _ = readAddresses(&section)
   }
@@ -75,10 +75,10 @@ extension KioskConfiguration.Broker {
   /// - Returns: `false`, and reports it, if there is no address or there are too many.
   mutating func readAddresses(_ section: inout Section) -> Bool {
     let addresses = section.list("addresses", of: .address(usualPort: tls == nil ? 1883 : 8883))
-    guard let addresses, let first = addresses.first, addresses.count <= Self.mostAddresses
+    guard let addresses, let first = addresses.first, addresses.count <= Self.maximumAddresses
     else {
-      let hint = "write it like '[mq1.example.com, mq2.example.com]', 1 to \(Self.mostAddresses)"
-      section.report(Complaint("needs addresses", hint: hint), at: "addresses")
+      let hint = "write it like '[mq1.example.com, mq2.example.com]', 1 to \(Self.maximumAddresses)"
+      section.report(Diagnostic("needs addresses", hint: hint), at: "addresses")
       return false
     }
     (host, port) = (first.host, first.port)
@@ -86,7 +86,7 @@ extension KioskConfiguration.Broker {
     return true
   }
 
-  private static let mostAddresses = 16
+  private static let maximumAddresses = 16
 
   /// Reads the protocol and the account.
   mutating func readAccount(_ section: inout Section) {
@@ -96,7 +96,7 @@ extension KioskConfiguration.Broker {
     section.read("password_file", .path, into: &passwordFile)
     if passwordFile != nil, !section.has("username") {
       section.report(
-        Complaint("a password needs an account", hint: "add 'username'"), at: "password_file")
+        Diagnostic("a password needs an account", hint: "add 'username'"), at: "password_file")
     }
   }
 }
@@ -106,14 +106,14 @@ extension KioskConfiguration.Broker {
   ///
   /// - Throws: see `PasswordFile`.
   package func readPassword() throws(ConfigurationErrors) -> String? {
-    if let keptPassword { return keptPassword }
+    if let loadedPassword { return loadedPassword }
     guard let passwordFile else { return nil }
     return try PasswordFile.read(passwordFile, key: "\(section).password_file")
   }
 
   /// Reads the password now, because later the process may not be allowed to.
-  package mutating func keepPassword() throws(ConfigurationErrors) {
-    keptPassword = try readPassword()
+  package mutating func loadPassword() throws(ConfigurationErrors) {
+    loadedPassword = try readPassword()
   }
 }
 

@@ -16,13 +16,13 @@ struct DisplayReader {
 
   init(_ root: inout Section, menu: Menu) {
     root.list("displays") { section in
-      let soFar = section.reading.errors.count
+      let errorsBefore = section.collector.errors.count
       let topic = section.require("topic", .topic)
       let text = section.require("text", .template(of: menu, isOfResult: false))
       let retain = section.read("retain", .boolean) ?? false
       let birth = section.optional("birth") { Birth(&$0) }
       let rate = section.read("max_per_second", .integer(1...100))
-      guard let topic, let text, section.reading.errors.count == soFar else { return }
+      guard let topic, let text, section.collector.errors.count == errorsBefore else { return }
       displays.append(
         Display(
           content: .text(Push(topic: topic, payload: text)), retain: retain, birth: birth,

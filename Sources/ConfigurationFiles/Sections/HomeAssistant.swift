@@ -34,7 +34,7 @@ extension KioskConfiguration.HomeAssistant {
     let base = "\(kiosk.root)/\(kiosk.id)/"
     if "\(prefix)/".utf8.starts(with: base.utf8) {
       section.report(
-        Complaint("is among the kiosk's own topics", hint: "leave it out, or write another"),
+        Diagnostic("is among the kiosk's own topics", hint: "leave it out, or write another"),
         at: "prefix")
     }
   }

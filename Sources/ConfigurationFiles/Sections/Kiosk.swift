@@ -18,7 +18,7 @@ extension KioskConfiguration {
     package init() {}
 
     /// Its name in its language, and its place; `nil` if it has neither.
-    package var called: String? {
+    package var displayName: String? {
       let words = [name?[language], place].compactMap(\.self)
       return words.isEmpty ? nil : words.joined(separator: ", ")
     }
@@ -47,7 +47,7 @@ extension LocalizedName {
     }
     let (english, korean) = section.section("name", hasVariables: false) { section in
       if section.keys.isEmpty {
-        section.report(Complaint("has no language", hint: "write it like '{en: City hall}'"))
+        section.report(Diagnostic("has no language", hint: "write it like '{en: City hall}'"))
       }
       return (
         section.read(Language.english.rawValue, format),

@@ -22,13 +22,13 @@ struct MachineReader {
 
   init(_ root: inout Section, menu: Menu) {
     root.list("machines") { section in
-      let soFar = section.reading.errors.count
+      let errorsBefore = section.collector.errors.count
       let name: MachineID? = section.require("name", .identifier())
       var machine = KioskSettings.Machine(name: name ?? "machine")
       machine.juices = section.list("juices", of: .juice(of: menu)).map { Set($0) }
-      if machine.juices == [], section.reading.errors.count == soFar {
+      if machine.juices == [], section.collector.errors.count == errorsBefore {
         section.report(
-          Complaint("names no juice", hint: "leave it out for all that are on the menu"),
+          Diagnostic("names no juice", hint: "leave it out for all that are on the menu"),
           at: "juices")
       }
       section.read("at_once", .integer(1...100), into: &machine.atOnce)
@@ -37,9 +37,9 @@ struct MachineReader {
       let fruit: Fruit? = section.read("on_failure", .choice())
       machine.returnsFruit = fruit != .keep
       if machines.contains(where: { $0.name == name }) {
-        section.report(Complaint("there is a machine of this name already"), at: "name")
+        section.report(Diagnostic("there is a machine of this name already"), at: "name")
       }
-      guard section.reading.errors.count == soFar else { return }
+      guard section.collector.errors.count == errorsBefore else { return }
       machines.append(machine)
     }
   }

@@ -33,27 +33,27 @@ struct MenuReader {
   init(_ root: inout Section) { read(&root) }
 
   private mutating func read(_ root: inout Section) {
-    let soFar = root.reading.errors.count
+    let errorsBefore = root.collector.errors.count
     root.section("menu", hasVariables: false) { readMenu(&$0) }
-    guard root.reading.errors.count == soFar else { return }
+    guard root.collector.errors.count == errorsBefore else { return }
     do throws(MenuError) {
       menu = try Menu(fruits: fruits, juices: juices)
     } catch {
-      root.report(Complaint("\(error.flaw)"), at: "menu")
+      root.report(Diagnostic("\(error.flaw)"), at: "menu")
     }
   }
 
   /// Reads a menu from above: `base`, `currency` and `juices`. The fruits are the kiosk's own.
-  init(_ desired: DesiredMenu, fruits: [Fruit], into reading: Reading) {
+  init(_ desired: DesiredMenu, fruits: [Fruit], into collector: DiagnosticCollector) {
     (self.fruits, hasFruits) = (fruits, true)
-    let own = Reading(file: "menu \(desired.version)", environment: [:])
-    if let document = Document.compose(desired.text, reading: own) {
-      var root = Section(document.root, at: .file(own.file), reading: own)
-      if !root.has("menu") { root.report(Complaint("is missing"), at: "menu") }
+    let own = DiagnosticCollector(file: "menu \(desired.version)", environment: [:])
+    if let document = Document.compose(desired.text, collector: own) {
+      var root = Section(document.root, at: .file(own.file), collector: own)
+      if !root.has("menu") { root.report(Diagnostic("is missing"), at: "menu") }
       read(&root)
       root.reportUnknownKeys()
     }
-    reading.adopt(own)
+    collector.merge(own)
   }
 
   private mutating func readMenu(_ section: inout Section) {
@@ -101,7 +101,7 @@ extension Fruit {
     }
     guard key != "default" else {
       section.report(
-        Complaint("no fruit can have this id: 'stock' uses it for all others"), at: key)
+        Diagnostic("no fruit can have this id: 'stock' uses it for all others"), at: key)
       return nil
     }
     guard let id = ID(section, key) else { return nil }
@@ -144,14 +144,14 @@ extension Recipe {
   fileprivate init?(
     _ section: inout Section, _ key: String, _ base: Recipe?, fruits: [Fruit]
   ) {
-    let soFar = section.reading.errors.count
+    let errorsBefore = section.collector.errors.count
     let amounts = section.section(key, unknown: "the menu has no such fruit") { section in
       FruitAmounts(
         fruits.compactMap { fruit in
           section.read(fruit.id.text, .integer(1...1_000_000_000)).map { (fruit.id, $0) }
         })
     }
-    guard section.reading.errors.count == soFar else { return nil }
+    guard section.collector.errors.count == errorsBefore else { return nil }
     if let base, !section.has(key) {
       self = base
       return
@@ -159,7 +159,7 @@ extension Recipe {
     do throws(MenuError.Flaw) {
       try self.init(amounts)
     } catch {
-      section.report(Complaint("\(error)"), at: key)
+      section.report(Diagnostic("\(error)"), at: key)
       return nil
     }
   }
@@ -180,7 +180,7 @@ extension Money {
 extension Identifier {
   /// Takes a key of the section as an id.
   fileprivate init?(_ section: Section, _ key: String) {
-    do throws(Complaint) {
+    do throws(Diagnostic) {
       self = try Format<Self>.identifier().read(Scalar(variable: key))
     } catch {
       section.report(error, at: key)

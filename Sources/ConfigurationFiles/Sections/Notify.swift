@@ -70,10 +70,10 @@ extension DashboardConfiguration.Notify {
       if let post = DashboardConfiguration.Post(&post) { posts.append(post) }
     }
     if !section.has("email"), count == 0 {
-      section.report(Complaint("tells nobody", hint: "add 'email' or 'post'"))
+      section.report(Diagnostic("tells nobody", hint: "add 'email' or 'post'"))
     }
     if (email?.to.count ?? 0) + count > Self.maximumReceivers {
-      section.report(Complaint("tells more than \(Self.maximumReceivers) receivers"))
+      section.report(Diagnostic("tells more than \(Self.maximumReceivers) receivers"))
     }
     guard link != nil else { return nil }
   }
@@ -83,11 +83,11 @@ extension DashboardConfiguration.Email {
   fileprivate init?(_ section: inout Section) {
     let host = section.require("host", .host)
     let from = section.require("from", .mailAddress)
-    let errors = section.reading.errors.count
+    let errors = section.collector.errors.count
     let to = section.list("to", of: .mailAddress)
-    if !section.has("to") { section.report(Complaint("is missing"), at: "to") }
-    if to?.isEmpty == true, section.reading.errors.count == errors {
-      section.report(Complaint("names nobody"), at: "to")
+    if !section.has("to") { section.report(Diagnostic("is missing"), at: "to") }
+    if to?.isEmpty == true, section.collector.errors.count == errors {
+      section.report(Diagnostic("names nobody"), at: "to")
     }
     self.init(host: host ?? "", from: from ?? "", to: to ?? [])
     section.read("tls", .choice(), into: &tls)
@@ -99,7 +99,7 @@ extension DashboardConfiguration.Email {
     section.reportUnlessBoth("username", "password_file")
     if passwordFile != nil, tls == .none {
       section.report(
-        Complaint("a password is not sent unencrypted", hint: "set 'tls'"), at: "password_file")
+        Diagnostic("a password is not sent unencrypted", hint: "set 'tls'"), at: "password_file")
     }
     guard host != nil, from != nil, to != nil else { return nil }
   }
@@ -114,12 +114,12 @@ extension DashboardConfiguration.Post {
     section.read("token_file", .path, into: &tokenFile)
     section.read("ca_file", .path, into: &caFile)
     guard section.has("url") != section.has("url_file") else {
-      section.report(Complaint("needs either 'url' or 'url_file'"))
+      section.report(Diagnostic("needs either 'url' or 'url_file'"))
       return nil
     }
     if tokenFile != nil, let url, !url.hasPrefix("https:") {
       section.report(
-        Complaint("a token is not sent unencrypted", hint: "use 'https'"), at: "token_file")
+        Diagnostic("a token is not sent unencrypted", hint: "use 'https'"), at: "token_file")
     }
   }
 }
@@ -142,7 +142,8 @@ extension DashboardConfiguration.Post {
     guard url.isWebAddress else {
       // The message does not show the address: whoever knows it may post there.
       throw ConfigurationErrors(
-        Complaint("holds no address", hint: "write it like 'https://host/path'"), in: file, key: key
+        Diagnostic("holds no address", hint: "write it like 'https://host/path'"), in: file,
+        key: key
       )
     }
     return url
@@ -155,7 +156,7 @@ extension DashboardConfiguration.Post {
     let token = try PasswordFile.read(tokenFile, key: key, what: "token")
     guard token.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
       throw ConfigurationErrors(
-        Complaint("holds more than a token", hint: "leave spaces and other lines out"),
+        Diagnostic("holds more than a token", hint: "leave spaces and other lines out"),
         in: tokenFile, key: key)
     }
     return token
@@ -164,24 +165,24 @@ extension DashboardConfiguration.Post {
 
 extension Format where Value == String {
   /// An e-mail address (RFC 5321 4.1.2) without characters that have a meaning to a mail server.
-  fileprivate static let mailAddress = Format { scalar throws(Complaint) in
+  fileprivate static let mailAddress = Format { scalar throws(Diagnostic) in
     let text = try text.read(scalar)
     let parts = text.utf8.split(separator: UInt8(ascii: "@"), omittingEmptySubsequences: false)
     let isPlain = parts.allSatisfy { part in
-      !part.isEmpty && part.allSatisfy { $0.isOfIdentifier || ".+=".utf8.contains($0) }
+      !part.isEmpty && part.allSatisfy { $0.isIdentifierCharacter || ".+=".utf8.contains($0) }
     }
     guard parts.count == 2, isPlain, text.utf8.count <= 254 else {
-      throw Complaint(
+      throw Diagnostic(
         "\(text.quoted) is no e-mail address", hint: "write it like 'minji@example.com'")
     }
     return text
   }
 
   /// An address with `http` or `https`.
-  fileprivate static let webAddress = Format { scalar throws(Complaint) in
+  fileprivate static let webAddress = Format { scalar throws(Diagnostic) in
     let text = try text.read(scalar)
     guard text.isWebAddress else {
-      throw Complaint(
+      throw Diagnostic(
         "\(text.quoted) is no address of the web", hint: "write it like 'https://host/path'")
     }
     return text

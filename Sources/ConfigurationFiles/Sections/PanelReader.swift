@@ -36,7 +36,7 @@ struct PanelReader {
   }
 
   private mutating func read(_ section: inout Section) {
-    let soFar = section.reading.errors.count
+    let errorsBefore = section.collector.errors.count
     let name = section.require("name", .panelName)
     let device: Dialect.Name? = section.require("device", .choice())
     let dialect = readDialect(device, &section)
@@ -44,7 +44,9 @@ struct PanelReader {
     let buttons = section.section("buttons") { readButtons(&$0) }
     let debounce = section.read("debounce_milliseconds", .milliseconds(0...60_000))
     let feedback = FeedbackReader(&section, menu: menu)
-    guard let name, let dialect, let topic, section.reading.errors.count == soFar else { return }
+    guard let name, let dialect, let topic, section.collector.errors.count == errorsBefore else {
+      return
+    }
     let panel = PanelBinding(
       name: name, dialect: dialect, topic: topic, buttons: buttons, debounce: debounce,
       feedback: feedback.feedback)
@@ -71,7 +73,7 @@ struct PanelReader {
       counter: section.read("counter", .jsonPointer))
     if format.key != nil, !section.has("action") {
       section.report(
-        Complaint("says nothing without 'action'", hint: "write where the press is"), at: "key")
+        Diagnostic("says nothing without 'action'", hint: "write where the press is"), at: "key")
     }
     return format
   }
@@ -91,7 +93,7 @@ struct PanelReader {
     }
     if section.keys.isEmpty {
       section.report(
-        Complaint("a panel needs buttons", hint: "write them like 'single: kiwi'"))
+        Diagnostic("a panel needs buttons", hint: "write them like 'single: kiwi'"))
     }
     return buttons
   }
@@ -99,17 +101,17 @@ struct PanelReader {
   /// Reports why a press of the panel could never count, or would count twice.
   private mutating func check(_ panel: PanelBinding, _ section: Section) {
     if let flaw = panel.dialect.flaw(of: panel.topic) {
-      section.report(Complaint(flaw.problem, hint: flaw.hint), at: "topic")
+      section.report(Diagnostic(flaw.problem, hint: flaw.hint), at: "topic")
     }
-    for word in panel.buttons.keys.sorted() where !panel.dialect.knows(word) {
+    for word in panel.buttons.keys.sorted() where !panel.dialect.recognizes(word) {
       section.report(
-        Complaint(
+        Diagnostic(
           "no \(panel.dialect.name.rawValue) says \(word.quoted)",
           hint: Suggestion.hint(for: word, among: panel.dialect.words ?? [])), at: "buttons")
     }
     if panels.contains(where: { $0.name == panel.name }) {
       section.report(
-        Complaint("there is a panel \(panel.name.quoted) already", hint: "name each by itself"),
+        Diagnostic("there is a panel \(panel.name.quoted) already", hint: "name each by itself"),
         at: "name")
     }
     checkTopic(panel, section)
@@ -121,19 +123,19 @@ struct PanelReader {
     let kiosk = FilterLevels("\(base)/#")
     if own.filters.contains(where: { $0.overlaps(kiosk) }) {
       section.report(
-        Complaint(
+        Diagnostic(
           "takes in the kiosk's own topics below \(base)", hint: "bind the device's"), at: "topic")
     }
-    if let other = bound.first(where: { $0.hearsPresses(of: own) }) {
+    if let other = bound.first(where: { $0.receivesPresses(of: own) }) {
       return section.report(
-        Complaint(
+        Diagnostic(
           "panel \(other.panel.name.quoted) hears the same presses", hint: "bind each press once"),
         at: "topic")
     }
     for other in bound {
       guard let filter = own.overlap(with: other) else { continue }
       section.report(
-        Complaint(
+        Diagnostic(
           "takes in \(filter) of panel \(other.panel.name.quoted)",
           hint: "a broker may send such messages twice: bind one topic, or the same filter"),
         at: "topic")
@@ -143,7 +145,7 @@ struct PanelReader {
 
 extension Command {
   fileprivate init?(_ section: inout Section, menu: Menu, maxQuantity: Int) {
-    let soFar = section.reading.errors.count
+    let errorsBefore = section.collector.errors.count
     let juice = section.read("juice", .juice(of: menu))
     let quantity = section.read("quantity", .integer(1...maxQuantity))
     let service: ServiceState? = section.read("service", .choice())
@@ -151,9 +153,10 @@ extension Command {
     case (let juice?, nil): self = .order(Order(juice: juice, quantity: quantity ?? 1))
     case (nil, let service?) where quantity == nil: self = .service(service)
     default:
-      if section.reading.errors.count == soFar {
+      if section.collector.errors.count == errorsBefore {
         section.report(
-          Complaint("a button is for one thing", hint: "name a juice, or open or close the service")
+          Diagnostic(
+            "a button is for one thing", hint: "name a juice, or open or close the service")
         )
       }
       return nil

@@ -8,18 +8,18 @@ extension KioskSettings.Stock {
     self.init(
       initial: FruitAmounts(Amounts.initial, of: fruits),
       capacities: FruitAmounts(Amounts.capacity, of: fruits),
-      lowMarks: FruitAmounts(Amounts.low, of: fruits))
+      lowThresholds: FruitAmounts(Amounts.low, of: fruits))
   }
 
   init(_ section: inout Section, fruits: [Fruit.ID]) {
-    let soFar = section.reading.errors.count
+    let errorsBefore = section.collector.errors.count
     let initial = Amounts(&section, "initial", default: Amounts.initial, of: fruits)
     let capacity = Amounts(&section, "capacity", default: Amounts.capacity, of: fruits)
     let low = Amounts(&section, "low", default: Amounts.low, of: fruits)
     self.init(
-      initial: initial.amounts, capacities: capacity.amounts, lowMarks: low.amounts)
+      initial: initial.amounts, capacities: capacity.amounts, lowThresholds: low.amounts)
     // An amount that is wrong counts as its default, which may contradict the others: not worth a report.
-    guard section.reading.errors.count == soFar else { return }
+    guard section.collector.errors.count == errorsBefore else { return }
     for amounts in [initial, low] { amounts.check(atMost: capacity, in: section) }
   }
 }
@@ -91,8 +91,8 @@ private struct Amounts {
     // A number that was written once for several fruits is reported once.
     for (excess, fruits) in fruits.sorted(by: { $0.value[0] < $1.value[0] }) {
       let names = fruits.map(\.text).joined(separator: ", ")
-      section.reading.report(
-        Complaint(
+      section.collector.report(
+        Diagnostic(
           "\(excess.amount) is more than the capacity of \(excess.limit) (\(names))",
           hint: "lower '\(key)' or raise 'capacity'"),
         at: excess.place, path: ["stock", key])

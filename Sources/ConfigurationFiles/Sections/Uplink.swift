@@ -32,17 +32,17 @@ extension Format where Value == KioskConfiguration.Broker.Address {
   /// A host, and its port if that is not the usual one: `broker.local`, `10.0.0.7:1884`,
   /// `[fe80::1]:1884`.
   static func address(usualPort: Int) -> Self {
-    Format { scalar throws(Complaint) in
+    Format { scalar throws(Diagnostic) in
       let text = try Format<String>.text.read(scalar)
       guard let parts = text.wholeMatch(of: /(\[[0-9A-Fa-f:.]+\]|[^:\/@\s\[\]]+)(?::([0-9]{1,5}))?/)
       else {
-        throw Complaint(
+        throw Diagnostic(
           "\(text.quoted) is not an address",
           hint: "write it like 'broker.local:8883' or '[fe80::1]:8883'")
       }
       let port = parts.2.map { Int($0) ?? 0 } ?? usualPort
       guard (1...65535).contains(port) else {
-        throw Complaint("the port of \(text.quoted) must be from 1 to 65535")
+        throw Diagnostic("the port of \(text.quoted) must be from 1 to 65535")
       }
       let host = String(parts.1).trimmingPrefix("[")
       return Value(host: String(host.last == "]" ? host.dropLast() : host), port: port)

@@ -10,11 +10,11 @@ struct Asset: Sendable {
   static let stylesheet = Asset("style.css", "text/css; charset=utf-8", PackageResources.style_css)
   static let script = Asset(
     "script.js", "text/javascript; charset=utf-8", PackageResources.script_js)
-  static let roundScript = Asset(
-    "rounds.js", "text/javascript; charset=utf-8", PackageResources.rounds_js)
+  static let routesScript = Asset(
+    "routes.js", "text/javascript; charset=utf-8", PackageResources.routes_js)
   static let icon = Asset("icon.svg", "image/svg+xml", PackageResources.icon_svg)
 
-  static let all = [stylesheet, script, roundScript, icon]
+  static let all = [stylesheet, script, routesScript, icon]
 
   /// The service worker. Its path says which pages it may serve, and so stays; browsers ask for it again.
   static let worker = Asset(
@@ -24,7 +24,8 @@ struct Asset: Sendable {
   private var caching = "public, max-age=31536000, immutable"
 
   private init(_ name: String, _ type: String, _ bytes: [UInt8]) {
-    path = "/assets/\(Seal(key: []).code(for: String(decoding: bytes, as: UTF8.self)))/\(name)"
+    path =
+      "/assets/\(HMACSigner(key: []).signature(for: String(decoding: bytes, as: UTF8.self)))/\(name)"
     self.type = type
     self.bytes = bytes
   }

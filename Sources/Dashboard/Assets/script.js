@@ -142,6 +142,6 @@ document.querySelectorAll("form[data-inline]").forEach((form) => {
 document.querySelectorAll(".stepper").forEach(enliven);
 // Whoever logs out leaves no pages behind.
 document.querySelector("form[action='/logout']")?.addEventListener("submit", () => {
-  globalThis.caches?.delete("rounds");
+  globalThis.caches?.delete("routes");
 });
 if (document.body.dataset.live) listen(document.body.dataset.live);

@@ -1,14 +1,14 @@
-// Opens the pages of a round where there is no network: as they were when there was one.
+// Opens the pages of a route where there is no network: as they were when there was one.
 "use strict";
 
-const ROUNDS = "rounds";
+const ROUTES = "routes";
 
 addEventListener("install", () => skipWaiting());
 addEventListener("activate", (event) => event.waitUntil(clients.claim()));
 
 // What is older is shown only where the network brings nothing in four seconds.
 const page = async (request) => {
-  const cache = await caches.open(ROUNDS);
+  const cache = await caches.open(ROUTES);
   const { pathname } = new URL(request.url);
   const old = await cache.match(pathname);
   try {

@@ -3,7 +3,7 @@ import Postgres
 
 /// One connection to the archive, on a thread of its own: libpq blocks it while it waits.
 actor ArchiveReader {
-  private let thread: OwnThread
+  private let thread: SerialQueueExecutor
   private let settings: ChainSettings
   private var connection: PostgresConnection?
 
@@ -11,28 +11,28 @@ actor ArchiveReader {
 
   init(_ settings: ChainSettings, number: Int) {
     self.settings = settings
-    thread = OwnThread(label: "archive \(number)")
+    thread = SerialQueueExecutor(label: "archive \(number)")
   }
 
-  func ask<Value: Sendable>(
+  func query<Value: Sendable>(
     _ region: String?, by deadline: ContinuousClock.Instant,
     _ question: @Sendable (ChainQuery) throws(DatabaseError) -> Value
   ) throws(DatabaseError) -> Value {
-    func ask(_ connection: PostgresConnection) throws(DatabaseError) -> Value {
+    func run(_ connection: PostgresConnection) throws(DatabaseError) -> Value {
       try question(ChainQuery(connection, region: region, deadline: deadline))
     }
     if let connection {
       let start = ContinuousClock.now
-      do throws(DatabaseError) { return try ask(connection) } catch {
+      do throws(DatabaseError) { return try run(connection) } catch {
         guard error.state.isEmpty else { throw error }
         self.connection = nil
         // A connection that fails at once was lost earlier, and the server may be there again: open a new one.
         guard ContinuousClock.now - start < .milliseconds(100) else { throw error }
       }
     }
-    guard ContinuousClock.now < deadline else { throw .late }
+    guard ContinuousClock.now < deadline else { throw .timedOut }
     let new = try open()
-    let value = try ask(new)
+    let value = try run(new)
     connection = new
     return value
   }
@@ -40,7 +40,7 @@ actor ArchiveReader {
   private func open() throws(DatabaseError) -> PostgresConnection {
     let connection = try PostgresConnection(
       settings.database, password: settings.password, name: "juice-dashboard",
-      patience: settings.timeout)
+      timeout: settings.timeout)
     // The server gives up a statement before we give up the server. No JIT: to compile a query of ours would
     // take longer than to run it.
     let limit = max(1, settings.timeout / .milliseconds(1) * 0.9)
@@ -55,11 +55,11 @@ actor ArchiveReader {
 
 extension DatabaseError {
   /// Queries of other pages, which came before, have taken all the time.
-  static var late: Self { Self(state: "57014", "there was no time left to ask") }
+  static var timedOut: Self { Self(state: "57014", "there was no time left to ask") }
 }
 
 /// Runs the jobs of an actor one after the other, away from the threads that serve pages.
-private final class OwnThread: SerialExecutor {
+private final class SerialQueueExecutor: SerialExecutor {
   private let queue: DispatchQueue
 
   init(label: String) { queue = DispatchQueue(label: label) }

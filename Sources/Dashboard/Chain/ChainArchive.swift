@@ -23,7 +23,7 @@ package struct ChainSettings: Sendable {
 }
 
 /// Why a page is not filled from the archive.
-enum ChainTrouble: Error {
+enum ChainError: Error {
   case database(DatabaseError)
   /// As many pages wait already as can be answered in time.
   case busy
@@ -35,7 +35,7 @@ package final class ChainArchive: Sendable {
   /// So many queries run at once: the database has other work, too.
   private static let connections = 3
   /// So many pages wait for each connection at most.
-  private static let mostWaiting = 8
+  private static let maximumWaiting = 8
 
   let settings: ChainSettings
   private let readers: [ArchiveReader]
@@ -50,13 +50,13 @@ package final class ChainArchive: Sendable {
   /// Asks a question for a page.
   ///
   /// - Parameter user: sees the page. To a user with a region the archive tells of its kiosks only.
-  func ask<Value: Sendable>(
+  func query<Value: Sendable>(
     _ user: User, _ question: @Sendable (ChainQuery) throws(DatabaseError) -> Value
-  ) async throws(ChainTrouble) -> Value {
+  ) async throws(ChainError) -> Value {
     let deadline = ContinuousClock.now + settings.timeout
     let number = waiting.withLock { waiting -> Int? in
       guard let number = waiting.indices.min(by: { waiting[$0] < waiting[$1] }),
-        waiting[number] < Self.mostWaiting
+        waiting[number] < Self.maximumWaiting
       else { return nil }
       waiting[number] += 1
       return number
@@ -64,7 +64,7 @@ package final class ChainArchive: Sendable {
     guard let number else { throw .busy }
     defer { waiting.withLock { $0[number] -= 1 } }
     do throws(DatabaseError) {
-      return try await readers[number].ask(user.region, by: deadline, question)
+      return try await readers[number].query(user.region, by: deadline, question)
     } catch {
       throw .database(error)
     }

@@ -29,8 +29,8 @@ extension ListSlice {
   fileprivate var limit: String { "LIMIT \(Self.length) OFFSET \(start)" }
 }
 
-/// A kind of trouble with kiosks that the archive notices, and that needs somebody.
-enum ChainMatter: String, CaseIterable, Sendable {
+/// A kind of issue with kiosks that the archive notices, and that needs somebody.
+enum ChainIssue: String, CaseIterable, Sendable {
   case soldOut = "sold-out"
   case missing, conflicts
   case sharedIDs = "shared-ids"
@@ -48,7 +48,7 @@ enum ChainMatter: String, CaseIterable, Sendable {
       "SELECT kiosk, epoch::text AS what, first AS low, last AS high, entries AS amount, since AS at FROM juice.missing"
     case .conflicts:
       """
-      SELECT kiosk, epoch::text AS what, min(seq) AS low, max(seq) AS high, count(*) AS amount, max(noticed) AS at
+      SELECT kiosk, epoch::text AS what, min(seq) AS low, max(seq) AS high, count(*) AS amount, max(detected) AS at
       FROM juice.conflict GROUP BY kiosk, epoch
       """
     case .sharedIDs:
@@ -77,7 +77,7 @@ enum ChainMatter: String, CaseIterable, Sendable {
 
 extension ChainQuery {
   /// Whether the user may know of a kiosk.
-  func knows(_ kiosk: KioskID) throws(DatabaseError) -> Bool {
+  func contains(_ kiosk: KioskID) throws(DatabaseError) -> Bool {
     try count("SELECT count(*) FROM own WHERE kiosk = $2", [kiosk.text]) > 0
   }
 
@@ -151,7 +151,7 @@ extension ChainQuery {
       """
       , shown AS MATERIALIZED (SELECT * FROM own WHERE kiosk = $2)
       SELECT kiosk, region, name, place, is_online, \(Self.milliseconds("since")), sold.*,
-        (SELECT \(Self.milliseconds("max(heard)")) FROM juice.ledger WHERE ledger.kiosk = shown.kiosk)
+        (SELECT \(Self.milliseconds("max(last_received)")) FROM juice.ledger WHERE ledger.kiosk = shown.kiosk)
       FROM shown LEFT JOIN juice.presence USING (kiosk) CROSS JOIN LATERAL (
         SELECT \(period.sums("glasses")), \(period.sums("out_of_stock"))
         FROM juice.sales WHERE sales.kiosk = shown.kiosk AND \(period.condition)
@@ -189,27 +189,27 @@ extension ChainQuery {
       SELECT \(Self.milliseconds("at")), status, source, juice, quantity, reason, amount, currency
       FROM (
         SELECT kiosk, epoch FROM own JOIN juice.ledger USING (kiosk) WHERE kiosk = $2
-        ORDER BY heard DESC, epoch DESC LIMIT 1
+        ORDER BY last_received DESC, epoch DESC LIMIT 1
       ) newest JOIN juice.event USING (kiosk, epoch) ORDER BY seq DESC LIMIT 20
       """, [kiosk.text])
   }
 
   /// - Parameter kiosk: `nil`: all.
-  func count(of matter: ChainMatter, at kiosk: KioskID? = nil) throws(DatabaseError) -> Int {
+  func count(of issue: ChainIssue, at kiosk: KioskID? = nil) throws(DatabaseError) -> Int {
     try count(
-      "SELECT count(*) FROM own JOIN (\(matter.view)) matter USING (kiosk) \(Self.condition(kiosk))",
+      "SELECT count(*) FROM own JOIN (\(issue.view)) issue USING (kiosk) \(Self.condition(kiosk))",
       Self.value(kiosk))
   }
 
   /// Rows of kiosk, region, name and place; then the other columns of `view`.
   func rows(
-    of matter: ChainMatter, _ slice: ListSlice, at kiosk: KioskID? = nil
+    of issue: ChainIssue, _ slice: ListSlice, at kiosk: KioskID? = nil
   ) throws(DatabaseError) -> [Row] {
     try rows(
       """
       SELECT kiosk, region, name, place, what, low, high, amount, \(Self.milliseconds("at"))
-      FROM own JOIN (\(matter.view)) matter USING (kiosk) \(Self.condition(kiosk))
-      ORDER BY \(matter.order) \(slice.limit)
+      FROM own JOIN (\(issue.view)) issue USING (kiosk) \(Self.condition(kiosk))
+      ORDER BY \(issue.order) \(slice.limit)
       """, Self.value(kiosk))
   }
 

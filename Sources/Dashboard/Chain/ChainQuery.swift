@@ -19,7 +19,7 @@ struct ChainQuery {
   ///
   /// - Parameter values: of `$2`, `$3` and so on.
   func rows(_ query: String, _ values: [String?] = []) throws(DatabaseError) -> [Row] {
-    guard ContinuousClock.now < deadline else { throw .late }
+    guard ContinuousClock.now < deadline else { throw .timedOut }
     let answer = try connection.run(
       """
       WITH own AS NOT MATERIALIZED (
@@ -54,7 +54,7 @@ struct ChainQuery {
     }
 
     /// `nil` for NULL.
-    func truth(_ column: Int) -> Bool? { columns[column].map { $0 == "t" } }
+    func bool(_ column: Int) -> Bool? { columns[column].map { $0 == "t" } }
 
     func kiosk(_ column: Int) -> KioskID? { columns[column].flatMap { KioskID($0) } }
   }

@@ -32,22 +32,22 @@ package final class KioskLink: Service {
   private let broker: any BrokerClient
   private let root: String
   private let now: @Sendable () -> Timestamp
-  private let patience: Duration
+  private let answerTimeout: Duration
   private let logger: Logger
   private let state: Mutex<State>
   let updates = LiveUpdates()
 
   /// - Parameters:
   ///   - root: the topics of all kiosks start with it.
-  ///   - patience: how long a command waits for its result.
+  ///   - answerTimeout: how long a command waits for its result.
   package init(
     broker: any BrokerClient, root: String, now: @escaping @Sendable () -> Timestamp,
-    patience: Duration = .seconds(5), logger: Logger
+    answerTimeout: Duration = .seconds(5), logger: Logger
   ) {
     self.broker = broker
     self.root = root
     self.now = now
-    self.patience = patience
+    self.answerTimeout = answerTimeout
     self.logger = logger
     state = Mutex(State(fleet: KioskFleet(root: root)))
   }
@@ -55,7 +55,7 @@ package final class KioskLink: Service {
   package var fleet: KioskFleet { state.withLock { $0.fleet } }
 
   /// Why there is no connection to the broker; `nil` if there is one.
-  var trouble: String? {
+  var connectionError: String? {
     state.withLock { state in
       state.isOnline ? nil : state.offline?.description ?? "the broker has not answered yet"
     }
@@ -97,7 +97,7 @@ package final class KioskLink: Service {
     case .refused(let error): logger.warning("\(error)")
     case .confirmed, .updated, .sessionBegan: break
     }
-    await broker.settle()
+    await broker.acknowledge()
   }
 
   private func receive(_ messages: [Message]) {
@@ -144,11 +144,11 @@ package final class KioskLink: Service {
       }
     }
     _ = try? await broker.publish([message])
-    await broker.settle()
+    await broker.acknowledge()
     return await withTaskGroup(of: CommandResult?.self) { group in
       group.addTask { await answers.first { _ in true } }
       group.addTask {
-        try? await Task.sleep(for: self.patience)
+        try? await Task.sleep(for: self.answerTimeout)
         return nil
       }
       defer { group.cancelAll() }

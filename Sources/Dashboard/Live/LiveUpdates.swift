@@ -9,7 +9,7 @@ final class LiveUpdates: Service {
   enum Interest: Sendable, Hashable {
     case fleet
     case kiosk(KioskID)
-    case round(Round.ID)
+    case route(Route.ID)
   }
 
   /// So many pages are kept up to date at once; one more is refused, and has to be reloaded by hand.
@@ -45,12 +45,12 @@ final class LiveUpdates: Service {
       switch interest {
       case .fleet: true
       case .kiosk(let id): kiosks.contains(id)
-      case .round: false
+      case .route: false
       }
     }
   }
 
-  func changed(_ round: Round.ID) { signal { $0 == .round(round) } }
+  func changed(_ route: Route.ID) { signal { $0 == .route(route) } }
 
   func everythingChanged() { signal { _ in true } }
 

@@ -3,43 +3,43 @@ import KioskMessages
 
 /// One kiosk of the chain, as the archive knows it.
 struct ChainKioskPage {
-  let frame: ChainFrame
+  let layout: ChainLayout
   let period: ChainPeriod
   let id: KioskID
   let kiosk: ChainQuery.Row
   let takings: [ChainQuery.Row]
   let juices: [ChainQuery.Row]
   let entries: [ChainQuery.Row]
-  let matters: [(matter: ChainMatter, rows: [ChainQuery.Row])]
+  let issues: [(issue: ChainIssue, rows: [ChainQuery.Row])]
   /// The dashboard hears the kiosk itself, and has its live pages.
   let isLive: Bool
 
-  private var language: Language { frame.language }
+  private var language: Language { layout.language }
 
   func page() -> Page {
-    let facts = ["\(id)", frame.region(kiosk[1]), kiosk[3]].filter { !$0.isEmpty }
-    let heard: HTML = kiosk.time(10).map { "\(frame.moment.html($0))" } ?? "–"
+    let facts = ["\(id)", layout.region(kiosk[1]), kiosk[3]].filter { !$0.isEmpty }
+    let lastReceived: HTML = kiosk.time(10).map { "\(layout.localTime.html($0))" } ?? "–"
     let live: HTML =
       isLive
       ? "<a class=\"button\" href=\"/kiosks/\(id)\">\(language("Live: stock and orders", "실시간: 재고와 주문"))</a>"
       : .empty
-    let troubles: [HTML] = matters.filter { !$0.rows.isEmpty }.map { matter, rows in
-      let list = ChainMatterList(frame: frame, matter: matter, rows: rows, isOfOne: true)
+    let issueSections: [HTML] = issues.filter { !$0.rows.isEmpty }.map { issue, rows in
+      let list = ChainIssueList(layout: layout, issue: issue, rows: rows, isOfOne: true)
       return """
-        <section><h2>\(ChainFrame.Tab.matter(matter).name(language))</h2>
+        <section><h2>\(ChainLayout.Tab.issue(issue).name(language))</h2>
         <p class="muted">\(list.explanation)</p>\(list.html)</section>
 
         """
     }
-    return frame.page(
+    return layout.page(
       """
-      <div class="chips">\(frame.presence(kiosk.truth(4), since: kiosk.time(5)))</div>
+      <div class="chips">\(layout.presence(kiosk.bool(4), since: kiosk.time(5)))</div>
       <p class="place">\(facts.joined(separator: " · "))</p>
-      <p>\(language("From the archive, as of", "체인 기록, 기준 시각")) \(heard)</p>
+      <p>\(language("From the archive, as of", "체인 기록, 기준 시각")) \(lastReceived)</p>
       \(live)
-      \(troubles)
+      \(issueSections)
       <h2>\(language("Sold", "판매"))</h2>
-      \(frame.choice(period) { "/chain/kiosks/\(id)?days=\($0)" })
+      \(layout.choice(period) { "/chain/kiosks/\(id)?days=\($0)" })
       \(sold)
       <h2>\(language("The last entries", "마지막 기록"))</h2>
       \(last)
@@ -47,20 +47,20 @@ struct ChainKioskPage {
   }
 
   private var sold: HTML {
-    let short = frame.change(kiosk.number(8), kiosk.number(9), isGood: false)
+    let short = layout.change(kiosk.number(8), kiosk.number(9), isGood: false)
     let all: HTML = """
-      <tr><th scope="row">\(language("All", "모두"))</th>\(frame.change(kiosk.number(6), kiosk.number(7)))
-      \(short)\(frame.money(takings))</tr>
+      <tr><th scope="row">\(language("All", "모두"))</th>\(layout.change(kiosk.number(6), kiosk.number(7)))
+      \(short)\(layout.money(takings))</tr>
 
       """
     let rows: [HTML] = juices.map { row in
       """
-      <tr><th scope="row">\(row[0])</th>\(frame.change(row.number(1), row.number(2)))
-      \(frame.change(row.number(3), row.number(4), isGood: false))<td></td></tr>
+      <tr><th scope="row">\(row[0])</th>\(layout.change(row.number(1), row.number(2)))
+      \(layout.change(row.number(3), row.number(4), isGood: false))<td></td></tr>
 
       """
     }
-    return frame.table(
+    return layout.table(
       [
         language("Juice", "주스"), language("Glasses", "잔"),
         language("Orders out of stock", "품절로 못 받은 주문"), language("Takings", "매출"),
@@ -76,12 +76,12 @@ struct ChainKioskPage {
       let juice = row[4] == "" || row[4] == "1" ? row[3] : "\(row[3]) × \(row[4])"
       let what = [row[1], row[5]].filter { !$0.isEmpty }.joined(separator: ": ")
       return """
-        <tr><th scope="row">\(row.time(0).map { frame.moment.html($0) } ?? .empty)</th><td>\(what)</td>
+        <tr><th scope="row">\(row.time(0).map { layout.localTime.html($0) } ?? .empty)</th><td>\(what)</td>
         <td>\(juice)</td><td>\(amount)</td><td>\(row[2])</td></tr>
 
         """
     }
-    return frame.table(
+    return layout.table(
       [
         language("Time", "시각"), language("Entry", "기록"), language("Juice", "주스"),
         language("Amount", "금액"), language("From", "출처"),

@@ -3,25 +3,25 @@ import KioskMessages
 
 /// A row for each region.
 struct ChainRegionsPage {
-  let frame: ChainFrame
+  let layout: ChainLayout
   let period: ChainPeriod
   let regions: [ChainQuery.Row]
   let takings: [ChainQuery.Row]
   let glassesToday: Int
-  /// How many troubles there are of each kind.
-  let matters: [ChainMatter: Int]
+  /// How many issues there are of each kind.
+  let issues: [ChainIssue: Int]
 
-  private var language: Language { frame.language }
+  private var language: Language { layout.language }
 
   func page() -> Page {
     let money = Dictionary(grouping: takings) { $0[0] }
     let rows: [HTML] = regions.map { row in
       let address = ChainKiosksPage.address(region: row[0], days: period.days)
       return """
-        <tr><th scope="row"><a href="\(address)">\(frame.region(row[0]))</a></th>
+        <tr><th scope="row"><a href="\(address)">\(layout.region(row[0]))</a></th>
         <td>\(row.number(1))</td><td>\(row.number(2) > 0 ? "<b class=\"number bad\">\(row.number(2))</b>" as HTML : "0")</td>
-        \(frame.change(row.number(3), row.number(4)))\(frame.money(money[row[0]] ?? []))
-        \(frame.change(row.number(5), row.number(6), isGood: false))</tr>
+        \(layout.change(row.number(3), row.number(4)))\(layout.money(money[row[0]] ?? []))
+        \(layout.change(row.number(5), row.number(6), isGood: false))</tr>
 
         """
     }
@@ -33,11 +33,11 @@ struct ChainRegionsPage {
     let empty = language(
       "No kiosk is listed, and none has told anything yet: juice-archive kiosks load FILE.",
       "아직 키오스크가 없어요: juice-archive kiosks load FILE.")
-    return frame.page(
+    return layout.page(
       """
       <dl class="tiles">\(tiles)</dl>
-      \(frame.choice(period) { "/chain?days=\($0)" })
-      \(rows.isEmpty ? "<p class=\"empty\">\(empty)</p>" : frame.table(heads, rows))
+      \(layout.choice(period) { "/chain?days=\($0)" })
+      \(rows.isEmpty ? "<p class=\"empty\">\(empty)</p>" : layout.table(heads, rows))
       """)
   }
 
@@ -49,10 +49,10 @@ struct ChainRegionsPage {
         (language("Glasses today", "오늘 판 잔"), glassesToday, ""),
         (language("Offline", "오프라인"), sum(2), "bad"),
       ]
-      + ChainMatter.allCases.map { matter in
+      + ChainIssue.allCases.map { issue in
         (
-          ChainFrame.Tab.matter(matter).name(language), matters[matter] ?? 0,
-          matter == .soldOut ? "bad" : "warn"
+          ChainLayout.Tab.issue(issue).name(language), issues[issue] ?? 0,
+          issue == .soldOut ? "bad" : "warn"
         )
       }
     return counts.map { name, count, style in .tile(name, count, style) }
@@ -61,7 +61,7 @@ struct ChainRegionsPage {
 
 /// Kiosks, a hundred at a time.
 struct ChainKiosksPage {
-  let frame: ChainFrame
+  let layout: ChainLayout
   let period: ChainPeriod
   let filter: String
   /// `nil`: all.
@@ -70,7 +70,7 @@ struct ChainKiosksPage {
   let kiosks: [ChainQuery.Row]
   let takings: [ChainQuery.Row]
 
-  private var language: Language { frame.language }
+  private var language: Language { layout.language }
 
   static func address(filter: String = "", region: String? = nil, days: Int, page: Int = 1)
     -> String
@@ -84,10 +84,10 @@ struct ChainKiosksPage {
     let rows = kiosks.compactMap { row -> HTML? in
       guard let id = row.kiosk(0) else { return nil }
       return """
-        <tr id="row-\(id)">\(frame.name(id, row.text(2), place: row.text(3)))
-        <td>\(frame.region(row[1]))</td><td>\(frame.presence(row.truth(4), since: row.time(5)))</td>
-        \(frame.change(row.number(6), row.number(7)))\(frame.money(money[row[0]] ?? []))
-        \(frame.change(row.number(8), row.number(9), isGood: false))</tr>
+        <tr id="row-\(id)">\(layout.name(id, row.text(2), place: row.text(3)))
+        <td>\(layout.region(row[1]))</td><td>\(layout.presence(row.bool(4), since: row.time(5)))</td>
+        \(layout.change(row.number(6), row.number(7)))\(layout.money(money[row[0]] ?? []))
+        \(layout.change(row.number(8), row.number(9), isGood: false))</tr>
 
         """
     }
@@ -99,11 +99,11 @@ struct ChainKiosksPage {
     let find = language("Find", "찾기")
     let chosen: HTML? = region.map { name in
       """
-      <p>\(language("Region", "지역")): <b>\(frame.region(name))</b> ·
+      <p>\(language("Region", "지역")): <b>\(layout.region(name))</b> ·
       <a href="\(Self.address(filter: filter, days: period.days))">\(language("all regions", "모든 지역"))</a></p>
       """
     }
-    return frame.page(
+    return layout.page(
       """
       <form class="filter" role="search">
       \(region.map { HTML.hidden("region", $0) })\(HTML.hidden("days", "\(period.days)"))
@@ -111,45 +111,45 @@ struct ChainKiosksPage {
       placeholder="\(language("Id, name, place", "아이디, 이름, 위치"))">
       <button>\(find)</button>
       </form>
-      \(chosen)\(frame.choice(period) { Self.address(filter: filter, region: region, days: $0) })
+      \(chosen)\(layout.choice(period) { Self.address(filter: filter, region: region, days: $0) })
       <p class="muted" id="count">\(language("\(slice.count) kiosks", "키오스크 \(slice.count)개"))</p>
-      \(rows.isEmpty ? "<p class=\"empty\">\(language("No kiosk matches.", "찾는 키오스크가 없어요."))</p>" : frame.table(heads, rows))
+      \(rows.isEmpty ? "<p class=\"empty\">\(language("No kiosk matches.", "찾는 키오스크가 없어요."))</p>" : layout.table(heads, rows))
       \(slice.links(language) { Self.address(filter: filter, region: region, days: period.days, page: $0) })
       """)
   }
 }
 
-/// All troubles of one kind, a hundred at a time.
-struct ChainMatterPage {
-  let frame: ChainFrame
-  let matter: ChainMatter
+/// All issues of one kind, a hundred at a time.
+struct ChainIssuePage {
+  let layout: ChainLayout
+  let issue: ChainIssue
   let slice: ListSlice
   let rows: [ChainQuery.Row]
 
   func page() -> Page {
-    let list = ChainMatterList(frame: frame, matter: matter, rows: rows)
-    return frame.page(
+    let list = ChainIssueList(layout: layout, issue: issue, rows: rows)
+    return layout.page(
       """
       <p class="muted">\(list.explanation)</p>
-      <p class="muted" id="count">\(frame.language("\(slice.count) in all", "모두 \(slice.count)건"))</p>
+      <p class="muted" id="count">\(layout.language("\(slice.count) in all", "모두 \(slice.count)건"))</p>
       \(list.html)
-      \(slice.links(frame.language) { "/chain/\(matter.rawValue)?page=\($0)" })
+      \(slice.links(layout.language) { "/chain/\(issue.rawValue)?page=\($0)" })
       """)
   }
 }
 
-/// The table of troubles of one kind.
-struct ChainMatterList {
-  let frame: ChainFrame
-  let matter: ChainMatter
+/// The table of issues of one kind.
+struct ChainIssueList {
+  let layout: ChainLayout
+  let issue: ChainIssue
   let rows: [ChainQuery.Row]
   /// All are of one kiosk, which the rows then do not name.
   var isOfOne = false
 
-  private var language: Language { frame.language }
+  private var language: Language { layout.language }
 
   var explanation: String {
-    switch matter {
+    switch issue {
     case .soldOut:
       language(
         "An order has missed the fruit, and nobody has brought any since.",
@@ -178,7 +178,7 @@ struct ChainMatterList {
       return "<p class=\"empty\">\(language("None.", "없어요."))</p>"
     }
     let heads =
-      switch matter {
+      switch issue {
       case .soldOut: [language("Fruit", "과일"), language("Since", "언제부터")]
       case .missing:
         [
@@ -194,7 +194,7 @@ struct ChainMatterList {
       case .clocks: [language("Ahead by", "앞선 시간"), language("Its last entry", "마지막 기록")]
       }
     let kiosk = isOfOne ? [] : [language("Kiosk", "키오스크"), language("Region", "지역")]
-    return frame.table(kiosk + heads, rows.compactMap(line))
+    return layout.table(kiosk + heads, rows.compactMap(line))
   }
 
   private func line(_ row: ChainQuery.Row) -> HTML? {
@@ -202,13 +202,13 @@ struct ChainMatterList {
     let kiosk: HTML =
       isOfOne
       ? .empty
-      : "\(frame.name(id, row.text(2), place: row.text(3)))<td>\(frame.region(row[1]))</td>"
-    let time: HTML = row.time(8).map { "\(frame.moment.html($0))" } ?? .empty
+      : "\(layout.name(id, row.text(2), place: row.text(3)))<td>\(layout.region(row[1]))</td>"
+    let time: HTML = row.time(8).map { "\(layout.localTime.html($0))" } ?? .empty
     let facts: HTML =
-      switch matter {
+      switch issue {
       case .soldOut:
         """
-        <td>\(row[4])</td><td>\(time) <span class="muted">\(row.time(8).map { frame.moment.distance($0) } ?? "")</span></td>
+        <td>\(row[4])</td><td>\(time) <span class="muted">\(row.time(8).map { layout.localTime.distance($0) } ?? "")</span></td>
         """
       case .missing, .conflicts:
         """

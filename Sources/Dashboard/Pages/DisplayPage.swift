@@ -50,7 +50,7 @@ struct DisplayPage {
     let more = jobs.count - Self.maximumMaking
     let making: [HTML] = jobs.prefix(Self.maximumMaking).map { job in
       let note: HTML? =
-        job.state.waitsForPerson ? "<small>\(language("ask us", "직원에게 문의"))</small>" : nil
+        job.state.isUndecided ? "<small>\(language("ask us", "직원에게 문의"))</small>" : nil
       return "<li class=\"\(job.state == .started ? "now" : .empty)\">\(job.ticket)\(note)</li>"
     }
     let ready: [HTML] = kiosk.readyTickets.prefix(Self.maximumReady).map { "<li>\($0)</li>" }
@@ -83,7 +83,7 @@ extension MachineReport.Job {
     case .started: 0
     case .sent: 1
     case .queued: 2
-    case .missing, .asked: 3
+    case .lost, .needsDecision: 3
     }
   }
 }

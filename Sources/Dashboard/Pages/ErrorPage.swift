@@ -5,41 +5,43 @@ import Postgres
 import StateFiles
 
 enum ErrorPage {
-  static func response(to error: any Error, _ visit: PageContext, logger: Logger) -> Response {
+  static func response(to error: any Error, _ context: PageContext, logger: Logger) -> Response {
     switch error {
-    case Refusal.loggedOut:
-      guard visit.place != "/" else { return LoginPage.page(visit, to: "/").response(visit) }
-      return .redirect(to: "/login?to=\(visit.place.percentEncoded)", type: .normal)
-    case let refusal as Refusal:
+    case RequestError.loggedOut:
+      guard context.requestTarget != "/" else {
+        return LoginPage.page(context, to: "/").response(context)
+      }
+      return .redirect(to: "/login?to=\(context.requestTarget.percentEncoded)", type: .normal)
+    case let refusal as RequestError:
       let (status, english, korean) = words(for: refusal)
-      var response = page(visit, status, visit.language(english, korean)).response(visit)
+      var response = page(context, status, context.language(english, korean)).response(context)
       response.headers[.retryAfter] = refusal.wait.map { String($0) }
       return response
-    case let trouble as ChainTrouble:
-      if case .database(let error) = trouble { logger.error("archive: \(error)") }
-      let text = visit.language(
+    case let chainError as ChainError:
+      if case .database(let error) = chainError { logger.error("archive: \(error)") }
+      let text = context.language(
         "The archive cannot be asked now, and says where this kiosk is. Try again in a minute.",
         "키오스크의 지역을 확인할 수 없어요. 잠시 뒤에 다시 시도해 주세요.")
-      return page(visit, .serviceUnavailable, text).response(visit)
+      return page(context, .serviceUnavailable, text).response(context)
     case let error as StateError:
       logger.error("\(error)")
-      let text = visit.language(
+      let text = context.language(
         "This cannot be kept, and nothing was sent: \(error)", "저장할 수 없어서 아무것도 보내지 않았어요: \(error)")
-      return page(visit, .serviceUnavailable, text).response(visit)
+      return page(context, .serviceUnavailable, text).response(context)
     case let error as any HTTPResponseError:
-      let text = visit.language(
+      let text = context.language(
         error.status == .notFound ? "There is no such page." : "This cannot be answered.",
         error.status == .notFound ? "없는 페이지예요." : "처리할 수 없는 요청이에요.")
-      return page(visit, error.status, text).response(visit)
+      return page(context, error.status, text).response(context)
     default:
-      logger.error("\(visit.place): \(error)")
+      logger.error("\(context.requestTarget): \(error)")
       return page(
-        visit, .internalServerError, visit.language("Something went wrong.", "문제가 생겼어요.")
-      ).response(visit)
+        context, .internalServerError, context.language("Something went wrong.", "문제가 생겼어요.")
+      ).response(context)
     }
   }
 
-  private static func page(_ visit: PageContext, _ status: HTTPResponse.Status, _ text: String)
+  private static func page(_ context: PageContext, _ status: HTTPResponse.Status, _ text: String)
     -> Page
   {
     Page(
@@ -47,13 +49,13 @@ enum ErrorPage {
       body: """
         <section class="card narrow">
         <h1>\(text)</h1>
-        <p><a class="button" href="/">\(visit.language("To the kiosks", "키오스크 목록으로"))</a></p>
+        <p><a class="button" href="/">\(context.language("To the kiosks", "키오스크 목록으로"))</a></p>
         </section>
         """, status: status)
   }
 
   private static func words(
-    for refusal: Refusal
+    for refusal: RequestError
   ) -> (status: HTTPResponse.Status, english: String, korean: String) {
     switch refusal {
     case .notFound, .loggedOut: (.notFound, "There is no such page.", "없는 페이지예요.")
@@ -84,7 +86,7 @@ enum ErrorPage {
   }
 }
 
-extension Refusal {
+extension RequestError {
   /// In how many seconds it may be worth another try.
   fileprivate var wait: Int64? {
     switch self {

@@ -5,7 +5,7 @@ import KioskMessages
 /// Every kiosk, the most urgent first.
 struct FleetPage {
   let fleet: KioskFleet
-  let trouble: String?
+  let connectionError: String?
   let now: Timestamp
   let language: Language
   /// The text to find.
@@ -40,15 +40,15 @@ struct FleetPage {
   /// What is kept up to date.
   var liveParts: [LivePart] { [broker, count, list] }
 
-  private var broker: LivePart { Notices.broker(trouble, language) }
+  private var broker: LivePart { CommonNotices.broker(connectionError, language) }
 
   private var count: LivePart {
     let count = fleet.count
-    let needs = HTML.tile(language("Needs somebody", "확인 필요"), count.inNeed, "bad")
+    let needs = HTML.tile(language("Needs attention", "확인 필요"), count.needingAttention, "bad")
     let tiles: [HTML] = [
       .tile(language("Kiosks", "키오스크"), count.kiosks, ""),
       .tile(language("Offline", "오프라인"), count.offline, "bad"),
-      count.withMachines + count.inNeed > 0 ? needs : .empty,
+      count.withMachines + count.needingAttention > 0 ? needs : .empty,
       .tile(language("Out of a fruit", "과일 품절"), count.out, "bad"),
       .tile(language("Low", "부족"), count.low, "warn"),
       .tile(language("Sold today", "오늘 판매"), count.soldToday, ""),
@@ -88,7 +88,7 @@ struct FleetPage {
     let fruits: [HTML] = columns.map { "<span>\($0.name[language])</span>" }
     return """
       <div class="heads" aria-hidden="true"><span>\(language("Kiosk", "키오스크"))</span>
-      <span>\(language("State", "상태"))</span><span class="shelf">\(fruits)</span>
+      <span>\(language("State", "상태"))</span><span class="levels">\(fruits)</span>
       <span>\(language("Next out", "다음 품절"))</span><span>\(language("Sold today", "오늘 판매"))</span></div>
       """
   }

@@ -3,15 +3,15 @@ import JuiceDomain
 // Elements that many pages have.
 extension HTML {
   /// How a notice looks, and whether a screen reader says it as soon as the page is there.
-  enum Notice {
+  enum NoticeKind {
     case good, warn, bad
     /// Looks like a warning, and is read in its place.
     case hint
   }
 
-  static func notice(_ kind: Notice, _ text: String) -> HTML { notice(kind, html: "\(text)") }
+  static func notice(_ kind: NoticeKind, _ text: String) -> HTML { notice(kind, html: "\(text)") }
 
-  static func notice(_ kind: Notice, html: HTML, tag: HTML = "p") -> HTML {
+  static func notice(_ kind: NoticeKind, html: HTML, tag: HTML = "p") -> HTML {
     let attributes: HTML =
       switch kind {
       case .good: "class=\"notice good\" role=\"status\""
@@ -45,15 +45,15 @@ extension HTML {
 }
 
 extension Language {
-  func notice(_ kind: HTML.Notice, _ english: String, _ korean: String) -> HTML {
+  func notice(_ kind: HTML.NoticeKind, _ english: String, _ korean: String) -> HTML {
     .notice(kind, self(english, korean))
   }
 }
 
 extension PageContext {
-  /// The hidden fields of each form: the proof that it is ours, and the id of its command if it sends one.
+  /// The hidden fields of each form: the CSRF token, and the id of its command if it sends one.
   func fields(id: CommandID? = nil) -> HTML {
-    "\(HTML.hidden("proof", proof))\(id.map { HTML.hidden("id", $0.text) })"
+    "\(HTML.hidden("csrf_token", csrfToken))\(id.map { HTML.hidden("id", $0.text) })"
   }
 }
 

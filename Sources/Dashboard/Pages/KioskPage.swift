@@ -5,14 +5,14 @@ import KioskMessages
 /// One kiosk: its stock, orders, sales and history, and the forms that restock, open and close it.
 struct KioskPage {
   let kiosk: KioskState
-  let trouble: String?
+  let connectionError: String?
   let now: Timestamp
-  let visit: PageContext
+  let context: PageContext
   /// The fruits that the visitor came to restock; the first has the focus.
-  var wanted: [Fruit.ID] = []
+  var preselected: [Fruit.ID] = []
 
-  var language: Language { visit.language }
-  var moment: LocalTime { LocalTime(kiosk.sales?.timeZone, now: now, language) }
+  var language: Language { context.language }
+  var localTime: LocalTime { LocalTime(kiosk.sales?.timeZone, now: now, language) }
 
   /// - Parameter notice: what has just been done.
   func page(notice: HTML? = nil) -> Page {
@@ -21,11 +21,11 @@ struct KioskPage {
       body: """
         <p class="path"><a href="/">← \(language("Kiosks", "키오스크"))</a></p>
         \(notice)
-        \(Notices.broker(trouble, language).html)
+        \(CommonNotices.broker(connectionError, language).html)
         <div class="title">
         <h1>\(kiosk.title(language))</h1>
         \(state.html)
-        \(whereabouts)
+        \(location)
         </div>
         \(cards.form)\(cards.decisions.html)
         <div class="columns">
@@ -46,9 +46,9 @@ struct KioskPage {
         <section class="card">
         <h2>\(language("More", "더 보기"))</h2>
         <div class="actions">
-        \(visit.isOperator ? panelLink : .empty)
+        \(context.isOperator ? panelLink : .empty)
         <a class="button" href="/kiosks/\(kiosk.id)/display">\(language("Display", "화면"))</a>
-        \(visit.isOperator ? serviceForm : .empty)
+        \(context.isOperator ? serviceForm : .empty)
         </div>
         </section>
         </div>
@@ -58,24 +58,27 @@ struct KioskPage {
 
   var liveParts: [LivePart] {
     [
-      Notices.broker(trouble, language), state, cards.decisions, cards.machines, orders, history,
+      CommonNotices.broker(connectionError, language), state, cards.decisions, cards.machines,
+      orders, history,
       sales, service,
     ]
       + stock.liveParts
   }
 
   private var stock: StockForm {
-    StockForm(kiosk: kiosk, now: now, visit: visit, wanted: wanted)
+    StockForm(kiosk: kiosk, now: now, context: context, preselected: preselected)
   }
 
-  private var cards: MachineCards { MachineCards(kiosk: kiosk, moment: moment, visit: visit) }
+  private var cards: MachineCards {
+    MachineCards(kiosk: kiosk, localTime: localTime, context: context)
+  }
 
   private var state: LivePart {
     LivePart("state", class: "chips", "\(kiosk.chips(language, now: now))")
   }
 
   /// The id, if the title is another, and the place.
-  private var whereabouts: HTML? {
+  private var location: HTML? {
     let facts: [HTML] = [kiosk.name.map { _ in "\(kiosk.id)" }, kiosk.place.map { "\($0)" }]
       .compactMap(\.self)
     guard let last = facts.last else { return nil }
@@ -91,7 +94,7 @@ struct KioskPage {
   private var serviceForm: HTML {
     """
     <form method="post" action="/kiosks/\(kiosk.id)/service">
-    \(visit.fields(id: .random))
+    \(context.fields(id: .random))
     \(service.html)
     </form>
     """
@@ -142,14 +145,14 @@ struct KioskPage {
           "bad", "<b class=\"ticket\">\(end.ticket.number)</b>",
           "\(juice(end.order)) · \(language("not made", "만들지 못함")): \(language.failure(reason))"
         )
-      case .decided(let verdict, let job, _):
-        ("", "", "\(language("Job", "작업")) #\(job): \(verdict.words(language))")
+      case .decided(let choice, let job, _):
+        ("", "", "\(language("Job", "작업")) #\(job): \(choice.text(language))")
       case .outOfStock(let order, let missing):
         ("warn", "<b class=\"ticket\">–</b>", outOfStock(order, missing, entry))
       case .rejected(let reason, let order):
         (
           "bad", "<b class=\"ticket\">–</b>",
-          "\(order.map(juice)) · \(reason.words(language))"
+          "\(order.map(juice)) · \(reason.text(language))"
         )
       case .opened(let changes), .restocked(let changes):
         ("", "", "\(amounts(changes))")
@@ -162,7 +165,7 @@ struct KioskPage {
     let cost: HTML? = entry.amount.map { " <span class=\"muted\">\($0.description)</span>" }
     return """
       <li class="\(style)">\(mark)<span class="what">\(text)\(cost)</span>
-      <span class="who">\(entry.source?.name ?? "")</span>\(moment.html(entry.at))</li>
+      <span class="who">\(entry.source?.name ?? "")</span>\(localTime.html(entry.at))</li>
       """
   }
 
@@ -189,6 +192,6 @@ struct KioskPage {
   }
 
   private var sales: LivePart {
-    LivePart("sales", tag: "section", class: "card", SalesCharts(kiosk, moment).html)
+    LivePart("sales", tag: "section", class: "card", SalesCharts(kiosk, localTime).html)
   }
 }

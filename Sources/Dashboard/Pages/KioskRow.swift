@@ -5,9 +5,9 @@ import KioskMessages
 /// A kiosk among many: one line on a laptop, two on a phone.
 struct KioskRow {
   /// So many fruits have columns of their own at most.
-  static let mostColumns = 10
+  static let maximumColumns = 10
   /// So many fruits of a kiosk are shown at most; those that are short come first.
-  static let mostFruits = 24
+  static let maximumFruits = 24
 
   let kiosk: KioskState
   let now: Timestamp
@@ -19,7 +19,7 @@ struct KioskRow {
   static func columns(of kiosks: some Sequence<KioskState>) -> [Fruit] {
     let menus = Dictionary(grouping: kiosks.compactMap { $0.menu?.menu.fruits }) { $0.map(\.id) }
     // Among equally frequent menus it is always the same one.
-    let usual = menus.filter { $0.key.count <= mostColumns }.max { left, right in
+    let usual = menus.filter { $0.key.count <= maximumColumns }.max { left, right in
       left.value.count == right.value.count
         ? right.key.lexicographicallyPrecedes(left.key) : left.value.count < right.value.count
     }
@@ -34,7 +34,7 @@ struct KioskRow {
     <a id="kiosk-\(kiosk.id)" class="name" href="/kiosks/\(kiosk.id)">\
     <b>\(kiosk.title(language))</b>\(place)</a>
     \(signs)
-    <span class="shelf\(hasColumns ? .empty : " own" as HTML)">\(fruits)</span>
+    <span class="levels\(hasColumns ? .empty : " own" as HTML)">\(fruits)</span>
     <span class="fact dry">\(dry)</span>
     <span class="fact sold">\(sold)</span>
     </li>
@@ -49,29 +49,29 @@ struct KioskRow {
   private var style: HTML {
     switch kiosk.urgency {
     case .offline: "bad away"
-    case .trouble, .out: "bad"
+    case .problem, .out: "bad"
     case .low: "warn"
-    case .fine: troubles.isEmpty ? "good" : "warn"
+    case .fine: problemChips.isEmpty ? "good" : "warn"
     }
   }
 
-  private var troubles: [HTML] { kiosk.troubles(language, now: now) }
+  private var problemChips: [HTML] { kiosk.problemChips(language, now: now) }
 
   private var signs: HTML {
-    let troubles = troubles
-    return troubles.isEmpty
+    let problemChips = problemChips
+    return problemChips.isEmpty
       ? "<span class=\"chips calm\">\(kiosk.onlineChip(language))</span>"
-      : "<span class=\"chips\">\(troubles)</span>"
+      : "<span class=\"chips\">\(problemChips)</span>"
   }
 
   private var fruits: [HTML] {
     let fruits = kiosk.menu?.menu.fruits ?? []
     if kiosk.stock == nil { return [] }
-    if fruits.count <= Self.mostFruits { return fruits.map(slot) }
+    if fruits.count <= Self.maximumFruits { return fruits.map(slot) }
     let short = fruits.filter { alert($0) != .ok }
     let others = fruits.filter { alert($0) == .ok }
-    let more: HTML = "<span class=\"slot muted\">+\(fruits.count - Self.mostFruits)</span>"
-    return (short + others).prefix(Self.mostFruits).map(slot) + [more]
+    let more: HTML = "<span class=\"slot muted\">+\(fruits.count - Self.maximumFruits)</span>"
+    return (short + others).prefix(Self.maximumFruits).map(slot) + [more]
   }
 
   private func alert(_ fruit: Fruit) -> StockAlert { kiosk.alerts[fruit.id] ?? .ok }
@@ -98,11 +98,11 @@ struct KioskRow {
   }
 
   private var dry: HTML? {
-    kiosk.nextToRunDry.map { next in
-      let moment = LocalTime(nil, now: now, language)
+    kiosk.nextStockout.map { next in
+      let localTime = LocalTime(nil, now: now, language)
       return """
         <span class="key">\(language("Next out", "다음 품절"))</span> \
-        \(kiosk.name(of: next.fruit, language)) \(moment.distance(next.at))
+        \(kiosk.name(of: next.fruit, language)) \(localTime.distance(next.at))
         """
     }
   }

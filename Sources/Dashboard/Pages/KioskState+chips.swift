@@ -13,7 +13,7 @@ extension KioskState {
 
   /// Whether it is online and open, and which fruits are short.
   func chips(_ language: Language, now: Timestamp) -> [HTML] {
-    var chips = troubles(language, now: now)
+    var chips = problemChips(language, now: now)
     if isOnline { chips.insert(onlineChip(language), at: 0) }
     for (alert, style, word) in [
       (StockAlert.out, "bad" as HTML, language("out", "품절")), (.low, "warn", language("low", "부족")),
@@ -32,10 +32,10 @@ extension KioskState {
   }
 
   /// Everything that needs somebody, except the stock.
-  func troubles(_ language: Language, now: Timestamp) -> [HTML] {
+  func problemChips(_ language: Language, now: Timestamp) -> [HTML] {
     var chips: [HTML] = []
     if !isOnline {
-      let since = (offlineSince ?? lastWord).map {
+      let since = (offlineSince ?? lastMessageAt).map {
         " · \(LocalTime(nil, now: now, language).distance($0))"
       }
       chips.append("<span class=\"chip bad\">\(language("Offline", "오프라인"))\(since ?? "")</span>")
@@ -61,7 +61,7 @@ extension KioskState {
       chips.append("<span class=\"chip bad\">\(text)</span>")
     }
     if let disk, isDiskShort {
-      let style: HTML = disk.room == .full ? "bad" : "warn"
+      let style: HTML = disk.freeSpace == .full ? "bad" : "warn"
       let megabytes = disk.free / 1_000_000
       let text = language("Disk: \(megabytes) MB free", "디스크 \(megabytes) MB 남음")
       chips.append("<span class=\"chip \(style)\">\(text)</span>")
@@ -74,7 +74,7 @@ extension KioskState {
     guard isOnline else { return [] }
     var chips: [HTML] = machineReports.compactMap { machine, report in
       guard report.state.isProblem else { return nil }
-      return "<span class=\"chip bad\">\(machine): \(report.state.words(language))</span>"
+      return "<span class=\"chip bad\">\(machine): \(report.state.text(language))</span>"
     }
     let waiting = undecidedJobs.count
     if waiting > 0 {

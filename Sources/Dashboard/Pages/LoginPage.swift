@@ -4,10 +4,10 @@ import Hummingbird
 enum LoginPage {
   /// - Parameter problem: why the last attempt has failed.
   static func page(
-    _ visit: PageContext, to place: String, problem: String? = nil,
+    _ context: PageContext, to target: String, problem: String? = nil,
     status: HTTPResponse.Status = .ok
   ) -> Page {
-    let language = visit.language
+    let language = context.language
     let title = language("Log in", "로그인")
     return Page(
       title: title,
@@ -16,7 +16,7 @@ enum LoginPage {
         <h1>\(title)</h1>
         \(problem.map { HTML.notice(.bad, $0) })
         <form method="post" action="/login" class="stack">
-        \(visit.fields())\(HTML.hidden("to", place))
+        \(context.fields())\(HTML.hidden("to", target))
         <label>\(language("Name", "이름"))
         <input name="name" autocomplete="username" autocapitalize="none" spellcheck="false" \
         maxlength="64" required autofocus></label>

@@ -5,17 +5,17 @@ import KioskMessages
 /// What the machines of a kiosk are doing, and the jobs about which a person has to decide.
 struct MachineCards {
   let kiosk: KioskState
-  let moment: LocalTime
-  let visit: PageContext
+  let localTime: LocalTime
+  let context: PageContext
 
-  private var language: Language { visit.language }
+  private var language: Language { context.language }
 
   /// Jobs come and go while the page is open: their buttons belong to this form, which stays.
   var form: HTML? {
-    visit.isOperator
+    context.isOperator
       ? """
       <form id="decide" method="post" action="/kiosks/\(kiosk.id)/job">
-      \(visit.fields(id: .random))
+      \(context.fields(id: .random))
       </form>
       """ : nil
   }
@@ -36,18 +36,18 @@ struct MachineCards {
   }
 
   private func undecided(_ job: KioskState.Job) -> HTML {
-    let buttons: [HTML] = JobDecision.Verdict.allCases.map { verdict in
-      let (name, ticket) = (verdict.name(language), job.job.ticket)
+    let buttons: [HTML] = JobDecision.Choice.allCases.map { choice in
+      let (name, ticket) = (choice.name(language), job.job.ticket)
       return """
-        <button id="\(verdict.rawValue)-\(job.job.job)" form="decide" name="decision" \
-        value="\(verdict.rawValue).\(job.job.job)" \
+        <button id="\(choice.rawValue)-\(job.job.job)" form="decide" name="decision" \
+        value="\(choice.rawValue).\(job.job.job)" \
         aria-label="\(language("\(name): ticket \(ticket)", "\(name): \(ticket)번"))">\(name)</button>
 
         """
     }
-    let actions: HTML? = visit.isOperator ? "<div class=\"actions\">\(buttons)</div>" : nil
+    let actions: HTML? = context.isOperator ? "<div class=\"actions\">\(buttons)</div>" : nil
     let why =
-      job.job.state == .missing
+      job.job.state == .lost
       ? language("the machine is away", "기계 연결 끊김")
       : language("it was begun, and not heard of again", "만들기 시작한 뒤 소식 없음")
     return "<li>\(row(job, "\(job.machine.text) · \(why)"))\(actions)</li>"
@@ -80,7 +80,7 @@ struct MachineCards {
       """ : nil
     return """
       <li><p class="head"><b>\(machine)</b> \
-      <span class="chip \(style)">\(report.state.words(language))</span>\(reason)</p>
+      <span class="chip \(style)">\(report.state.text(language))</span>\(reason)</p>
       \(inHand.isEmpty ? nil : "<ol class=\"feed\">\(inHand)</ol>" as HTML)\(queue)</li>
 
       """
@@ -91,7 +91,7 @@ struct MachineCards {
     return """
       <b class="ticket">\(job.job.ticket)</b>\
       <span class="what">\(kiosk.name(of: job.job.juice, language))\(times)</span>
-      <span class="who">\(note)</span>\(moment.html(job.job.at))
+      <span class="who">\(note)</span>\(localTime.html(job.job.at))
       """
   }
 }
@@ -104,17 +104,17 @@ extension PageContext {
     switch (result?.status, result?.reason) {
     case (.applied, _):
       return language.notice(
-        .good, "Job \(decision.job): \(decision.verdict.words(language)).",
-        "작업 \(decision.job): \(decision.verdict.words(language)).")
+        .good, "Job \(decision.job): \(decision.choice.text(language)).",
+        "작업 \(decision.job): \(decision.choice.text(language)).")
     case (_, .conflict):
       return language.notice(
         .bad, "There is too little fruit for another attempt. Restock first, or give it back.",
         "다시 만들 재료가 모자라요. 재고를 채우거나 재료를 반환해 주세요.")
-    case (_, .notAsked):
+    case (_, .noDecisionNeeded):
       return language.notice(
         .warn, "Nothing was done: somebody else has decided, or the machine has answered.",
         "다른 사람이 이미 정했거나 기계가 응답해서 아무것도 바꾸지 않았어요.")
-    case (_, let reason?): return .notice(.bad, reason.words(language))
+    case (_, let reason?): return .notice(.bad, reason.text(language))
     default:
       return .notice(
         .warn,
@@ -124,8 +124,8 @@ extension PageContext {
             "아직 응답이 없어요. 다시 보내도 한 번만 처리되니 안심하세요."))</p>
           <form method="post" action="/kiosks/\(kiosk)/job">
           \(fields(id: id))
-          <button name="decision" value="\(decision.verdict.rawValue).\(decision.job)">\
-          \(language("Send again", "다시 보내기")): \(decision.verdict.name(language))</button>
+          <button name="decision" value="\(decision.choice.rawValue).\(decision.job)">\
+          \(language("Send again", "다시 보내기")): \(decision.choice.name(language))</button>
           </form>
           """, tag: "div")
     }

@@ -87,9 +87,9 @@ extension MachineReport {
       case .queued: stage = .queued(before: before)
       case .sent: stage = .queued(before: 0)
       case .started: stage = .started
-      case .missing, .asked: stage = .stuck
+      case .lost, .needsDecision: stage = .stuck
       }
-      if !job.state.waitsForPerson { before += 1 }
+      if !job.state.isUndecided { before += 1 }
       return OrderProgress(
         job: job.job, order: Order(juice: job.juice, quantity: job.quantity), ticket: job.ticket,
         stage: stage)

@@ -17,14 +17,14 @@ struct Page {
   /// As wide as the screen: for a list that is looked at as a whole.
   var isFull = false
 
-  func response(_ visit: PageContext) -> Response {
+  func response(_ context: PageContext) -> Response {
     Response(
       status: status, headers: [.contentType: "text/html; charset=utf-8"],
-      body: ResponseBody(byteBuffer: ByteBuffer(string: html(visit).text)))
+      body: ResponseBody(byteBuffer: ByteBuffer(string: html(context).text)))
   }
 
-  private func html(_ visit: PageContext) -> HTML {
-    let language = visit.language
+  private func html(_ context: PageContext) -> HTML {
+    let language = context.language
     let liveAttribute: HTML = live.map { " data-live=\"\($0)\"" } ?? ""
     return """
       <!doctype html>
@@ -40,7 +40,7 @@ struct Page {
       </head>
       <body\(isFull ? " class=\"full\"" : .empty)\(liveAttribute)>
       <a class="skip" href="#main">\(language("Skip to the content", "본문으로 건너뛰기"))</a>
-      \(isBare ? .empty : bar(visit))
+      \(isBare ? .empty : bar(context))
       <main id="main">
       \(body)
       </main>
@@ -52,28 +52,28 @@ struct Page {
       """
   }
 
-  private func bar(_ visit: PageContext) -> HTML {
-    let language = visit.language
+  private func bar(_ context: PageContext) -> HTML {
+    let language = context.language
     let other = language == .english ? Language.korean : .english
-    let user: HTML? = visit.user.map { user in
+    let user: HTML? = context.user.map { user in
       """
       <span class="who">\(user.name)\(user.role == .viewer ? " · \(language("viewer", "보기 전용"))" : .empty)</span>
       <form method="post" action="/logout">
-      \(visit.fields())
+      \(context.fields())
       <button class="plain">\(language("Log out", "로그아웃"))</button>
       </form>
       """
     }
     let chain: HTML = "<a href=\"/chain\">\(language("Chain", "체인"))</a>\n"
-    let rounds: HTML = "<a href=\"/rounds\">\(language("Rounds", "순회"))</a>\n"
-    let places: HTML? = visit.user.map { user in
-      (visit.hasChain ? chain : .empty) + (user.region == nil ? rounds : .empty)
+    let routes: HTML = "<a href=\"/routes\">\(language("Routes", "순회"))</a>\n"
+    let places: HTML? = context.user.map { user in
+      (context.hasChain ? chain : .empty) + (user.region == nil ? routes : .empty)
     }
     return """
       <header class="bar">
       <a class="brand" href="/"><img src="\(Asset.icon.path)" alt="" width="28" height="28">Juice Kiosk</a>
       <nav aria-label="\(language("Account", "계정"))">
-      <a href="/language/\(other.rawValue)?to=\(visit.place.percentEncoded)" lang="\(other.rawValue)" \
+      <a href="/language/\(other.rawValue)?to=\(context.requestTarget.percentEncoded)" lang="\(other.rawValue)" \
       hreflang="\(other.rawValue)" rel="nofollow">\(other("English", "한국어"))</a>
       \(places)\(user)
       </nav>

@@ -5,11 +5,11 @@ import KioskMessages
 /// A panel of buttons in the browser: to try things out, and as a spare when a button breaks.
 struct PanelPage {
   let kiosk: KioskState
-  let trouble: String?
+  let connectionError: String?
   let now: Timestamp
-  let visit: PageContext
+  let context: PageContext
 
-  private var language: Language { visit.language }
+  private var language: Language { context.language }
 
   /// - Parameter answer: what has become of the last press.
   func page(answer: HTML? = nil) -> Page {
@@ -18,10 +18,10 @@ struct PanelPage {
       body: """
         <p class="path"><a href="/kiosks/\(kiosk.id)">← \(kiosk.title(language))</a></p>
         <h1>\(language("What would you like?", "무엇을 드릴까요?"))</h1>
-        \(Notices.broker(trouble, language).html)
+        \(CommonNotices.broker(connectionError, language).html)
         <div class="message" role="status" aria-live="polite">\(answer)</div>
         <form method="post" action="/kiosks/\(kiosk.id)/panel" data-inline>
-        \(visit.fields(id: .random))
+        \(context.fields(id: .random))
         \(buttons.html)
         </form>
         """, live: "/kiosks/\(kiosk.id)/panel/live")
@@ -29,7 +29,7 @@ struct PanelPage {
 
   /// The script shows only the orders whose answers are on the page.
   var liveParts: [LivePart] {
-    [Notices.broker(trouble, language), buttons] + kiosk.progress.map(part)
+    [CommonNotices.broker(connectionError, language), buttons] + kiosk.progress.map(part)
   }
 
   private func part(_ progress: OrderProgress) -> LivePart {
@@ -80,7 +80,7 @@ struct PanelPage {
     let ticket: HTML? = result.ticket.map { ticket in
       "<span class=\"ticket\">\(language("Ticket", "번호")) <b>\(ticket)</b></span> · "
     }
-    let words = result.message ?? result.reason?.words(language) ?? ""
+    let words = result.message ?? result.reason?.text(language) ?? ""
     let short = kiosk.known(result.missing ?? [:])
     let text: HTML =
       short.isEmpty ? "\(words)" : "<a href=\"\(kiosk.restockAddress(short))\">\(words)</a>"

@@ -5,9 +5,9 @@ import KioskMessages
 /// A restock before it is sent, and what has become of it.
 struct RestockPage {
   let kiosk: KioskState
-  let visit: PageContext
+  let context: PageContext
 
-  private var language: Language { visit.language }
+  private var language: Language { context.language }
 
   /// All changes of the restock, to be confirmed as one.
   ///
@@ -21,7 +21,7 @@ struct RestockPage {
       ? ""
       : """
       <form method="post" action="/kiosks/\(kiosk.id)/restock">
-      \(visit.fields(id: id))
+      \(context.fields(id: id))
       \(restock.add.fields("add"))\(restock.set.fields("set"))\(restock.expect.fields("expect"))
       <button class="primary" autofocus>\(language("Restock", "재고 채우기"))</button>
       </form>
@@ -32,7 +32,7 @@ struct RestockPage {
     return page(
       title,
       """
-      \(notice)\(kiosk.isOnline ? nil : Notices.offline(language))
+      \(notice)\(kiosk.isOnline ? nil : CommonNotices.offline(language))
       \(problems.map { HTML.notice(.bad, $0) })
       \(nothing)\(changes.isEmpty ? .empty : table(changes))
       <div class="actions">\(confirm)\(back(language("Back", "뒤로")))</div>
@@ -46,7 +46,9 @@ struct RestockPage {
 
   /// What the kiosk has answered.
   func outcome(_ result: CommandResult?, of restock: Restock, id: CommandID) -> Page {
-    guard let result else { return review(restock, id: id, notice: Notices.noAnswer(language)) }
+    guard let result else {
+      return review(restock, id: id, notice: CommonNotices.noAnswer(language))
+    }
     switch (result.status, result.reason) {
     case (.applied, _):
       return page(
@@ -59,8 +61,8 @@ struct RestockPage {
     case (.rejected, .conflict):
       return conflict(result, restock)
     default:
-      let notice = Notices.rejected(
-        result.reason?.words(language) ?? "", result.detail ?? "", language)
+      let notice = CommonNotices.rejected(
+        result.reason?.text(language) ?? "", result.detail ?? "", language)
       return review(restock, id: .random, notice: notice)
     }
   }
@@ -73,7 +75,7 @@ struct RestockPage {
       })
     return review(
       Restock(add: restock.add, set: restock.set, expect: stock), id: .random,
-      notice: Notices.conflict(
+      notice: CommonNotices.conflict(
         expected: restock.expect, stock: stock,
         advice: language("Set your numbers all the same?", "그래도 이 수량으로 맞출까요?"), language,
         name: name))

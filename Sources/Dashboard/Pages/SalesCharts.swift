@@ -5,14 +5,14 @@ import KioskMessages
 /// Glasses sold: today by hour, and the last days by day.
 struct SalesCharts {
   private let kiosk: KioskState
-  private let moment: LocalTime
+  private let localTime: LocalTime
 
-  init(_ kiosk: KioskState, _ moment: LocalTime) {
+  init(_ kiosk: KioskState, _ localTime: LocalTime) {
     self.kiosk = kiosk
-    self.moment = moment
+    self.localTime = localTime
   }
 
-  private var language: Language { moment.language }
+  private var language: Language { localTime.language }
 
   var html: HTML {
     let title = language("Sales", "판매")
@@ -60,7 +60,7 @@ struct SalesCharts {
       sales.days.map { ($0.day, $0.tally.glasses) }, uniquingKeysWith: { first, _ in first })
     let bars = (0..<SalesReport.dayCount).reversed().map { ago in
       let day = CivilDate(daysSinceEpoch: today - Int64(ago))
-      let name = moment.day(day)
+      let name = localTime.day(day)
       return Chart.Bar(name: name, label: ago % 7 == 0 ? name : "", value: made[day] ?? 0)
     }
     return Chart(

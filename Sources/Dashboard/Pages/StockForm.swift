@@ -6,11 +6,11 @@ import KioskMessages
 struct StockForm {
   let kiosk: KioskState
   let now: Timestamp
-  let visit: PageContext
+  let context: PageContext
   /// The fruits to restock: their fields are filled in, so that one tap is enough. The first has the focus.
-  var wanted: [Fruit.ID] = []
+  var preselected: [Fruit.ID] = []
 
-  private var language: Language { visit.language }
+  private var language: Language { context.language }
 
   var html: HTML {
     let title = language("Stock", "재고")
@@ -21,21 +21,21 @@ struct StockForm {
         </section>
         """
     }
-    guard visit.isOperator else {
+    guard context.isOperator else {
       return """
         <section class="card"><h2>\(title)</h2>
         <div class="fruits">\(liveParts.map(\.html))</div></section>
         """
     }
     let rows: [HTML] = zip(fruits, liveParts).map { fruit, part in
-      let style: HTML = wanted.contains(fruit.id) ? " wanted" : ""
+      let style: HTML = preselected.contains(fruit.id) ? " preselected" : ""
       return "<div class=\"fruit\(style)\">\(part.html)\(stepper(fruit))</div>\n"
     }
     return """
       <section class="card">
       <h2>\(title)</h2>
       <form method="post" action="/kiosks/\(kiosk.id)/review" class="restock" data-restock>
-      \(visit.fields())
+      \(context.fields())
       <div class="fruits">\(rows)</div>
       <details><summary>\(language("I have counted: set numbers", "직접 센 수량으로 맞추기"))</summary>
       <div class="counts">\(fruits.map(counter))</div></details>
@@ -70,7 +70,7 @@ struct StockForm {
       <span class="number \(style)"><b data-stock="\(level.stock)">\(level.stock)</b>\(room)\(word)</span>
       \(level.bar(" \(style)"))
       <span class="muted outlook">\(outlook(fruit.id))</span>
-      \(visit.isOperator ? seen(fruit.id, level.stock) : .empty)
+      \(context.isOperator ? seen(fruit.id, level.stock) : .empty)
       """
   }
 
@@ -95,8 +95,8 @@ struct StockForm {
     let name = fruit.name[language]
     let capacity = kiosk.menu?.capacities[fruit.id]
     let room: HTML? = capacity.map { " data-capacity=\"\($0)\"" }
-    let amount = wanted.contains(fruit.id) ? kiosk.room(for: fruit.id) ?? 0 : 0
-    let focus: HTML = wanted.first == fruit.id ? " autofocus" : ""
+    let amount = preselected.contains(fruit.id) ? kiosk.room(for: fruit.id) ?? 0 : 0
+    let focus: HTML = preselected.first == fruit.id ? " autofocus" : ""
     return """
       <div class="stepper"\(room)>
       <button type="button" data-step="-1" aria-label="\(language("One \(name) less", "\(name) 하나 빼기"))" hidden>−</button>
@@ -104,7 +104,7 @@ struct StockForm {
       aria-label="\(language("\(name) to add", "\(name) 추가 수량"))">
       <button type="button" data-step="1" aria-label="\(language("One \(name) more", "\(name) 하나 더하기"))" hidden>+</button>
       <output class="after" aria-live="polite"></output>
-      </div>\(wanted.first == fruit.id ? restock : .empty)
+      </div>\(preselected.first == fruit.id ? restock : .empty)
       """
   }
 

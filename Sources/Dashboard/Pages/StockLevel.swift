@@ -12,7 +12,7 @@ struct StockLevel {
   init(of fruit: Fruit.ID, in kiosk: KioskState) {
     stock = kiosk.stock?.fruits[fruit] ?? 0
     capacity = kiosk.menu?.capacities[fruit]
-    low = kiosk.menu?.lowMarks[fruit] ?? 0
+    low = kiosk.menu?.lowThresholds[fruit] ?? 0
   }
 
   /// In thousandths of its width, so that it needs no styles of its own. Screen readers pass it over: the

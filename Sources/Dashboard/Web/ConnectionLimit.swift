@@ -9,7 +9,7 @@ final class ConnectionLimit: Sendable {
 
   private struct State {
     var counts: [AddressBlock: Int] = [:]
-    var mayTell: NIODeadline?
+    var nextLogAt: NIODeadline?
   }
 
   private let state = Mutex(State())
@@ -25,8 +25,8 @@ final class ConnectionLimit: Sendable {
         state.counts[origin] = count + 1
         return (true, false)
       }
-      let isNews = state.mayTell.map { now >= $0 } ?? true
-      if isNews { state.mayTell = now + .minutes(1) }
+      let isNews = state.nextLogAt.map { now >= $0 } ?? true
+      if isNews { state.nextLogAt = now + .minutes(1) }
       return (false, isNews)
     }
     if isNews {

@@ -8,87 +8,89 @@ import Postgres
 extension DashboardServer {
   /// - Parameter router: below `chain`.
   func addChain(_ archive: ChainArchive, to router: RouterGroup<PageContext>) {
-    router.get { request, visit in
-      let asked = try question(request, visit, archive, .regions)
-      return try await asked.answer { query throws(DatabaseError) in
-        var matters: [ChainMatter: Int] = [:]
-        for matter in ChainMatter.allCases { matters[matter] = try query.count(of: matter) }
+    router.get { request, context in
+      let chainRequest = try chainRequest(for: request, context, archive, .regions)
+      return try await chainRequest.answer { query throws(DatabaseError) in
+        var issues: [ChainIssue: Int] = [:]
+        for issue in ChainIssue.allCases { issues[issue] = try query.count(of: issue) }
         return ChainRegionsPage(
-          frame: asked.frame, period: asked.period, regions: try query.regions(asked.period),
-          takings: try query.takings(asked.period),
-          glassesToday: try query.glassesToday(asked.period), matters: matters
+          layout: chainRequest.layout, period: chainRequest.period,
+          regions: try query.regions(chainRequest.period),
+          takings: try query.takings(chainRequest.period),
+          glassesToday: try query.glassesToday(chainRequest.period), issues: issues
         ).page()
       }
     }
-    router.get("kiosks") { request, visit in
-      let asked = try question(request, visit, archive, .kiosks)
+    router.get("kiosks") { request, context in
+      let chainRequest = try chainRequest(for: request, context, archive, .kiosks)
       let filter = String(
         String.UnicodeScalarView(
-          (asked.form["q"] ?? "").unicodeScalars.filter { !$0.isControl }.prefix(100)))
-      let region = asked.form["region"]
-      return try await asked.answer { query throws(DatabaseError) in
+          (chainRequest.form["q"] ?? "").unicodeScalars.filter { !$0.isControl }.prefix(100)))
+      let region = chainRequest.form["region"]
+      return try await chainRequest.answer { query throws(DatabaseError) in
         let slice = ListSlice(
-          page: asked.number, of: try query.count(matching: filter, in: region))
-        let kiosks = try query.kiosks(matching: filter, in: region, slice, asked.period)
+          page: chainRequest.number, of: try query.count(matching: filter, in: region))
+        let kiosks = try query.kiosks(matching: filter, in: region, slice, chainRequest.period)
         return ChainKiosksPage(
-          frame: asked.frame, period: asked.period, filter: filter, region: region, slice: slice,
+          layout: chainRequest.layout, period: chainRequest.period, filter: filter, region: region,
+          slice: slice,
           kiosks: kiosks,
-          takings: try query.takings(of: kiosks.compactMap { $0.kiosk(0) }, asked.period)
+          takings: try query.takings(of: kiosks.compactMap { $0.kiosk(0) }, chainRequest.period)
         ).page()
       }
     }
-    router.get("kiosks/:kiosk") { request, visit in
-      let asked = try question(request, visit, archive, .kiosks)
-      let id = try visit.kioskID()
+    router.get("kiosks/:kiosk") { request, context in
+      let chainRequest = try chainRequest(for: request, context, archive, .kiosks)
+      let id = try context.kioskID()
       let isLive = link.fleet[id] != nil
-      return try await asked.answer { query throws(DatabaseError) in
-        guard let kiosk = try query.kiosk(id, asked.period) else { return nil }
+      return try await chainRequest.answer { query throws(DatabaseError) in
+        guard let kiosk = try query.kiosk(id, chainRequest.period) else { return nil }
         let first = ListSlice(page: 1, of: 1)
-        var matters: [(matter: ChainMatter, rows: [ChainQuery.Row])] = []
-        for matter in ChainMatter.allCases {
-          matters.append((matter, try query.rows(of: matter, first, at: id)))
+        var issues: [(issue: ChainIssue, rows: [ChainQuery.Row])] = []
+        for issue in ChainIssue.allCases {
+          issues.append((issue, try query.rows(of: issue, first, at: id)))
         }
         return ChainKioskPage(
-          frame: asked.frame, period: asked.period, id: id, kiosk: kiosk,
-          takings: try query.takings(of: [id], asked.period),
-          juices: try query.juices(of: id, asked.period), entries: try query.entries(of: id),
-          matters: matters, isLive: isLive
+          layout: chainRequest.layout, period: chainRequest.period, id: id, kiosk: kiosk,
+          takings: try query.takings(of: [id], chainRequest.period),
+          juices: try query.juices(of: id, chainRequest.period), entries: try query.entries(of: id),
+          issues: issues, isLive: isLive
         ).page()
       }
     }
-    for matter in ChainMatter.allCases {
-      router.get(RouterPath(matter.rawValue)) { request, visit in
-        let asked = try question(request, visit, archive, .matter(matter))
-        return try await asked.answer { query throws(DatabaseError) in
-          let slice = ListSlice(page: asked.number, of: try query.count(of: matter))
-          return ChainMatterPage(
-            frame: asked.frame, matter: matter, slice: slice,
-            rows: try query.rows(of: matter, slice)
+    for issue in ChainIssue.allCases {
+      router.get(RouterPath(issue.rawValue)) { request, context in
+        let chainRequest = try chainRequest(for: request, context, archive, .issue(issue))
+        return try await chainRequest.answer { query throws(DatabaseError) in
+          let slice = ListSlice(page: chainRequest.number, of: try query.count(of: issue))
+          return ChainIssuePage(
+            layout: chainRequest.layout, issue: issue, slice: slice,
+            rows: try query.rows(of: issue, slice)
           ).page()
         }
       }
     }
   }
 
-  private func question(
-    _ request: Request, _ visit: PageContext, _ archive: ChainArchive, _ tab: ChainFrame.Tab
-  ) throws(Refusal) -> ChainQuestion {
-    guard let user = visit.user else { throw .loggedOut }
-    return ChainQuestion(
-      archive: archive, user: user, form: Form(request.uri.query ?? ""), visit: visit,
-      frame: ChainFrame(
-        visit: visit, tab: tab,
-        moment: LocalTime(archive.settings.timeZone, now: link.time, visit.language)))
+  private func chainRequest(
+    for request: Request, _ context: PageContext, _ archive: ChainArchive, _ tab: ChainLayout.Tab
+  ) throws(RequestError) -> ChainRequest {
+    guard let user = context.user else { throw .loggedOut }
+    return ChainRequest(
+      archive: archive, user: user, form: Form(request.uri.query ?? ""), context: context,
+      layout: ChainLayout(
+        context: context, tab: tab,
+        localTime: LocalTime(archive.settings.timeZone, now: link.time, context.language)))
   }
 }
 
 /// A request for a page of the chain.
-private struct ChainQuestion {
+private struct ChainRequest {
   let archive: ChainArchive
   let user: User
   let form: Form
-  let visit: PageContext
-  let frame: ChainFrame
+  let context: PageContext
+  let layout: ChainLayout
 
   /// From 1.
   var number: Int { form["page"].flatMap { Int($0) } ?? 1 }
@@ -96,7 +98,7 @@ private struct ChainQuestion {
   var period: ChainPeriod {
     let days = form["days"].flatMap { Int($0) } ?? ChainPeriod.lengths[0]
     return ChainPeriod(
-      today: frame.moment.today,
+      today: layout.localTime.today,
       days: ChainPeriod.lengths.contains(days) ? days : ChainPeriod.lengths[0])
   }
 
@@ -105,19 +107,19 @@ private struct ChainQuestion {
     _ page: @Sendable (ChainQuery) throws(DatabaseError) -> Page?
   ) async throws -> Response {
     let shown: Page?
-    do throws(ChainTrouble) { shown = try await archive.ask(user, page) } catch {
-      if case .database(let error) = error { visit.logger.error("archive: \(error)") }
-      var response = frame.page(error).response(visit)
+    do throws(ChainError) { shown = try await archive.query(user, page) } catch {
+      if case .database(let error) = error { context.logger.error("archive: \(error)") }
+      var response = layout.page(error).response(context)
       response.headers[.retryAfter] = "5"
       return response
     }
-    guard let shown else { throw Refusal.notFound }
-    return shown.response(visit)
+    guard let shown else { throw RequestError.notFound }
+    return shown.response(context)
   }
 }
 
 /// Keeps users with a region from the kiosks elsewhere, and from pages that list all kiosks.
-struct WithinRegion: RouterMiddleware {
+struct RequireRegion: RouterMiddleware {
   let archive: ChainArchive?
 
   func handle(
@@ -126,17 +128,18 @@ struct WithinRegion: RouterMiddleware {
     guard let user = context.user, user.region != nil else {
       return try await next(request, context)
     }
-    guard let archive else { throw Refusal.notFound }
+    guard let archive else { throw RequestError.notFound }
     if request.uri.path == "/" { return .redirect(to: "/chain", type: .normal) }
     if request.uri.path.split(separator: "/").first == "chain" {
       return try await next(request, context)
     }
     // Of all other pages such a user may see those of one kiosk.
     let path = request.uri.path.split(separator: "/")
-    guard path.first == "kiosks" else { throw Refusal.notFound }
+    guard path.first == "kiosks" else { throw RequestError.notFound }
     let kiosk = try context.kioskID()
-    guard try await archive.ask(user, { query throws(DatabaseError) in try query.knows(kiosk) })
-    else { throw Refusal.notFound }
+    guard
+      try await archive.query(user, { query throws(DatabaseError) in try query.contains(kiosk) })
+    else { throw RequestError.notFound }
     return try await next(request, context)
   }
 }

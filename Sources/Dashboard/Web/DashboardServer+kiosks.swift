@@ -5,103 +5,107 @@ import KioskMessages
 
 extension DashboardServer {
   func addFleet(to router: RouterGroup<PageContext>) {
-    router.get("/") { request, visit in
-      fleetPage(request, visit).page().response(visit)
+    router.get("/") { request, context in
+      fleetPage(request, context).page().response(context)
     }
-    router.get("live") { request, visit in
-      try live(request, visit, interest: .fleet, pause: .seconds(1)) {
-        fleetPage(request, visit).liveParts
+    router.get("live") { request, context in
+      try live(request, context, interest: .fleet, pause: .seconds(1)) {
+        fleetPage(request, context).liveParts
       }
     }
   }
 
-  private func fleetPage(_ request: Request, _ visit: PageContext) -> FleetPage {
+  private func fleetPage(_ request: Request, _ context: PageContext) -> FleetPage {
     let query = Form(request.uri.query ?? "")
     return FleetPage(
-      fleet: link.fleet, trouble: link.trouble, now: link.time, language: visit.language,
+      fleet: link.fleet, connectionError: link.connectionError, now: link.time,
+      language: context.language,
       filter: query["q"] ?? "", number: query["page"].flatMap { Int($0) } ?? 1)
   }
 
   /// - Parameter router: below the path of a kiosk.
   func addKiosk(to router: RouterGroup<PageContext>) {
-    router.get { request, visit in
-      var page = try kioskPage(visit)
+    router.get { request, context in
+      var page = try kioskPage(context)
       let wanted = Form(request.uri.query ?? "")["fruit"] ?? ""
-      page.wanted = wanted.split(separator: ",").compactMap { Fruit.ID($0) }
-      return page.page().response(visit)
+      page.preselected = wanted.split(separator: ",").compactMap { Fruit.ID($0) }
+      return page.page().response(context)
     }
-    router.get("live") { request, visit in
-      try live(request, visit, interest: .kiosk(visit.kioskID())) {
-        try kioskPage(visit).liveParts
+    router.get("live") { request, context in
+      try live(request, context, interest: .kiosk(context.kioskID())) {
+        try kioskPage(context).liveParts
       }
     }
-    router.post("review") { request, visit in
-      let form = try await request.form(from: visit, sessions)
-      let page = RestockPage(kiosk: try kiosk(visit), visit: visit)
+    router.post("review") { request, context in
+      let form = try await request.form(from: context, sessions)
+      let page = RestockPage(kiosk: try kiosk(context), context: context)
       if form["do"] == "fill" {
-        return page.review(page.kiosk.fillingAll, id: .random).response(visit)
+        return page.review(page.kiosk.fillingAll, id: .random).response(context)
       }
       let restock = try page.kiosk.restock(form)
       if form["do"] == "now", let id = form.commandID,
         let seen = restock.expecting(try form.amounts("expect.")), !page.isDoubtful(seen)
       {
-        return try await outcome(of: seen, visit, id: id)
+        return try await outcome(of: seen, context, id: id)
       }
-      return page.review(restock, id: .random).response(visit)
+      return page.review(restock, id: .random).response(context)
     }
-    router.post("restock") { request, visit in
-      let form = try await request.form(from: visit, sessions)
+    router.post("restock") { request, context in
+      let form = try await request.form(from: context, sessions)
       let restock = Restock(
         add: try form.amounts("add."), set: try form.amounts("set."),
         expect: try form.amounts("expect."))
       guard let id = form.commandID,
         !restock.add.isEmpty || !restock.set.isEmpty
-      else { throw Refusal.badForm }
-      return try await outcome(of: restock, visit, id: id)
+      else { throw RequestError.badForm }
+      return try await outcome(of: restock, context, id: id)
     }
-    router.post("job") { request, visit in
-      let form = try await request.form(from: visit, sessions)
+    router.post("job") { request, context in
+      let form = try await request.form(from: context, sessions)
       guard let id = form.commandID,
         let decision = form["decision"].flatMap({ JobDecision(field: $0) })
-      else { throw Refusal.badForm }
-      let result = try await send(.job(decision), .job, visit, id: id)
-      let notice = try visit.notice(result, of: decision, id: id, at: visit.kioskID())
-      return try kioskPage(visit).page(notice: notice).response(visit)
+      else { throw RequestError.badForm }
+      let result = try await send(.job(decision), .job, context, id: id)
+      let notice = try context.notice(result, of: decision, id: id, at: context.kioskID())
+      return try kioskPage(context).page(notice: notice).response(context)
     }
-    router.post("service") { request, visit in
-      let form = try await request.form(from: visit, sessions)
+    router.post("service") { request, context in
+      let form = try await request.form(from: context, sessions)
       guard let id = form.commandID,
         let service = form["service"].flatMap(ServiceState.init(rawValue:))
-      else { throw Refusal.badForm }
-      let result = try await send(.service(service), .service, visit, id: id)
-      return try kioskPage(visit).page(notice: visit.notice(result, of: service)).response(visit)
+      else { throw RequestError.badForm }
+      let result = try await send(.service(service), .service, context, id: id)
+      return try kioskPage(context).page(notice: context.notice(result, of: service)).response(
+        context)
     }
   }
 
-  /// - Throws: `Refusal.notFound` if nobody knows the kiosk.
-  func kiosk(_ visit: PageContext) throws -> KioskState {
-    guard let kiosk = link.fleet[try visit.kioskID()] else { throw Refusal.notFound }
+  /// - Throws: `RequestError.notFound` if nobody knows the kiosk.
+  func kiosk(_ context: PageContext) throws -> KioskState {
+    guard let kiosk = link.fleet[try context.kioskID()] else { throw RequestError.notFound }
     return kiosk
   }
 
-  private func kioskPage(_ visit: PageContext) throws -> KioskPage {
-    KioskPage(kiosk: try kiosk(visit), trouble: link.trouble, now: link.time, visit: visit)
+  private func kioskPage(_ context: PageContext) throws -> KioskPage {
+    KioskPage(
+      kiosk: try kiosk(context), connectionError: link.connectionError, now: link.time,
+      context: context)
   }
 
   private func outcome(
-    of restock: Restock, _ visit: PageContext, id: CommandID
+    of restock: Restock, _ context: PageContext, id: CommandID
   ) async throws -> Response {
-    let result = try await send(.restock(restock), .restock, visit, id: id)
-    return RestockPage(kiosk: try kiosk(visit), visit: visit)
-      .outcome(result, of: restock, id: id).response(visit)
+    let result = try await send(.restock(restock), .restock, context, id: id)
+    return RestockPage(kiosk: try kiosk(context), context: context)
+      .outcome(result, of: restock, id: id).response(context)
   }
 
   /// Sends a command in the name of the user, which the ledger records.
   private func send(
-    _ command: Command, _ kind: Command.Kind, _ visit: PageContext, id: CommandID
+    _ command: Command, _ kind: Command.Kind, _ context: PageContext, id: CommandID
   ) async throws -> CommandResult? {
-    guard let user = visit.user else { throw Refusal.loggedOut }
-    let kiosk = try kiosk(visit).id
+    guard let user = context.user else { throw RequestError.loggedOut }
+    let kiosk = try kiosk(context).id
     return await link.send(
       command, to: kiosk, as: Source(kind: kind, name: user.name.text), id: id)
   }
@@ -118,7 +122,7 @@ extension KioskState {
 
   /// The restock that the form of the kiosk's page asks for. The kiosk refuses a counted number if its
   /// stock is no longer what it is now.
-  fileprivate func restock(_ form: Form) throws(Refusal) -> Restock {
+  fileprivate func restock(_ form: Form) throws(RequestError) -> Restock {
     let set = try form.amounts("set.")
     let add = FruitAmounts(
       try form.amounts("add.", isChange: true).filter { set[$0.fruit] == nil })
@@ -142,10 +146,10 @@ extension JobDecision {
   /// Reads the value of a button: `poured.1234`.
   fileprivate init?(field: String) {
     let parts = field.split(separator: ".", omittingEmptySubsequences: false)
-    guard parts.count == 2, let verdict = Verdict(rawValue: String(parts[0])),
+    guard parts.count == 2, let choice = Choice(rawValue: String(parts[0])),
       let job = Int(parts[1])
     else { return nil }
-    self.init(job: job, verdict: verdict)
+    self.init(job: job, choice: choice)
   }
 }
 
@@ -156,7 +160,7 @@ extension PageContext {
       return service == .open
         ? language.notice(.good, "The kiosk is open.", "영업을 시작했어요.")
         : language.notice(.good, "The kiosk is closed.", "영업을 종료했어요.")
-    case (_, let reason?): return .notice(.bad, reason.words(language))
+    case (_, let reason?): return .notice(.bad, reason.text(language))
     default:
       return language.notice(
         .warn, "No answer yet. It may have been done or not: try again.",

@@ -8,17 +8,19 @@ extension DashboardServer {
   ///
   /// - Parameter pause: between two events, so that a busy kiosk does not keep browsers busy.
   func live(
-    _ request: Request, _ visit: PageContext, interest: LiveUpdates.Interest,
+    _ request: Request, _ context: PageContext, interest: LiveUpdates.Interest,
     pause: Duration = .milliseconds(200),
     parts: @escaping @Sendable () async throws -> [LivePart]
   ) throws -> Response {
-    guard let signals = link.updates.subscribe(to: interest) else { throw Refusal.tooManyPages }
-    let doorkeeper = doorkeeper
+    guard let signals = link.updates.subscribe(to: interest) else {
+      throw RequestError.tooManyPages
+    }
+    let sessionMiddleware = sessionMiddleware
     let body = ResponseBody { writer in
       try await request.body.consumeWithCancellationOnInboundClose { _ in
         var shown: Set<LivePart> = []
         for await _ in signals {
-          guard doorkeeper.user(of: visit.token) == visit.user else { break }
+          guard sessionMiddleware.user(of: context.sessionToken) == context.user else { break }
           let parts = try await parts()
           let changed = parts.filter { !shown.contains($0) }
           shown = Set(parts)

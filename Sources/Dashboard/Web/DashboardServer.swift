@@ -15,8 +15,8 @@ package struct DashboardServer: Sendable {
   let link: KioskLink
   let archive: ChainArchive?
   let sessions = Sessions()
-  let door: PasswordDoor
-  let rounds: RoundBook
+  let authenticator: Authenticator
+  let routes: RouteStore
   let now: @Sendable () -> ContinuousClock.Instant
 
   /// - Parameters:
@@ -32,13 +32,13 @@ package struct DashboardServer: Sendable {
     self.users = users
     self.link = link
     self.archive = archive
-    door = PasswordDoor(users: users, cost: cost)
-    rounds = RoundBook(folder: StateFolder(path: settings.stateFolder))
+    authenticator = Authenticator(users: users, cost: cost)
+    routes = RouteStore(folder: StateFolder(path: settings.stateFolder))
     self.now = now
   }
 
-  var doorkeeper: Doorkeeper {
-    Doorkeeper(
+  var sessionMiddleware: SessionMiddleware {
+    SessionMiddleware(
       settings: settings, sessions: sessions, users: users, now: now, hasChain: archive != nil)
   }
 
@@ -57,7 +57,7 @@ package struct DashboardServer: Sendable {
     let plain = HTTPServerBuilder.http1(
       configuration: .init(
         additionalChannelHandlers: [
-          IdleStateHandler(writeTimeout: RequestDeadline.patience), RequestDeadline(),
+          IdleStateHandler(writeTimeout: RequestDeadline.writeTimeout), RequestDeadline(),
         ] + (limit.map { [ConnectionLimit.Handler($0)] } ?? []),
         // Ends a connection that sends nothing, or never comes to the end of a head.
         idleTimeout: RequestDeadline.limit,
@@ -75,29 +75,29 @@ package struct DashboardServer: Sendable {
 
   func router() -> Router<PageContext> {
     let router = Router(context: PageContext.self)
-    router.add(middleware: doorkeeper)
+    router.add(middleware: sessionMiddleware)
     for asset in Asset.all + [.worker] {
       router.get(RouterPath(asset.path)) { _, _ in asset.response }
     }
-    addDoor(to: router)
-    let inside = router.group().add(middleware: Inside()).add(
-      middleware: WithinRegion(archive: archive))
-    addFleet(to: inside)
-    addKiosk(to: inside.group("kiosks/:kiosk"))
-    addPanel(to: inside.group("kiosks/:kiosk"))
-    addRounds(to: inside.group("rounds"))
-    if let archive { addChain(archive, to: inside.group("chain")) }
+    addLogin(to: router)
+    let authenticated = router.group().add(middleware: RequireLogin()).add(
+      middleware: RequireRegion(archive: archive))
+    addFleet(to: authenticated)
+    addKiosk(to: authenticated.group("kiosks/:kiosk"))
+    addPanel(to: authenticated.group("kiosks/:kiosk"))
+    addRoutes(to: authenticated.group("routes"))
+    if let archive { addChain(archive, to: authenticated.group("chain")) }
     return router
   }
 }
 
 /// Lets in users only; and only operators change anything.
-struct Inside: RouterMiddleware {
+struct RequireLogin: RouterMiddleware {
   func handle(
     _ request: Request, context: PageContext, next: (Request, PageContext) async throws -> Response
   ) async throws -> Response {
-    guard context.user != nil else { throw Refusal.loggedOut }
-    guard request.method != .post || context.isOperator else { throw Refusal.notAllowed }
+    guard context.user != nil else { throw RequestError.loggedOut }
+    guard request.method != .post || context.isOperator else { throw RequestError.notAllowed }
     return try await next(request, context)
   }
 }

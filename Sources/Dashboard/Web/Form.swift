@@ -25,7 +25,7 @@ struct Form: Sendable {
   }
 
   /// A whole number; `nil` if the field is absent or empty.
-  func number(_ name: String) throws(Refusal) -> Int? {
+  func number(_ name: String) throws(RequestError) -> Int? {
     guard let text = fields[name]?.filter({ !$0.isWhitespace }), !text.isEmpty else { return nil }
     guard let number = Int(text), number.magnitude <= 1_000_000_000 else { throw .badForm }
     return number
@@ -33,7 +33,7 @@ struct Form: Sendable {
 
   /// The fields whose names are `prefix` and a fruit, as amounts. Empty fields are left out, and zeros
   /// if `isChange`.
-  func amounts(_ prefix: String, isChange: Bool = false) throws(Refusal) -> FruitAmounts {
+  func amounts(_ prefix: String, isChange: Bool = false) throws(RequestError) -> FruitAmounts {
     var amounts: FruitAmounts = [:]
     for name in fields.keys where name.hasPrefix(prefix) {
       guard let amount = try number(name) else { continue }
@@ -46,11 +46,13 @@ struct Form: Sendable {
 
 extension Request {
   /// The form that this request brings, if it is from a page of ours.
-  func form(from visit: PageContext, _ sessions: Sessions) async throws -> Form {
+  func form(from context: PageContext, _ sessions: Sessions) async throws -> Form {
     let buffer = try await body.collect(upTo: Form.maximumSize)
     let form = Form(String(buffer: buffer))
-    guard let proof = form["proof"], sessions.isValid(proof: proof, for: visit.token) else {
-      throw Refusal.forged
+    guard let csrfToken = form["csrf_token"],
+      sessions.isValid(csrfToken: csrfToken, for: context.sessionToken)
+    else {
+      throw RequestError.forged
     }
     return form
   }

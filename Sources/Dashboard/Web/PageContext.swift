@@ -11,14 +11,14 @@ struct PageContext: RequestContext {
   /// The visitor's address, as far as it is known.
   var address: String
   /// The browser's, from its cookie; a browser without one gets a new one.
-  var token = ""
+  var sessionToken = ""
   /// `nil`: not logged in.
   var user: User?
   var language = Language.english
   /// What a form must bring back.
-  var proof = ""
+  var csrfToken = ""
   /// The path and query of this page.
-  var place = "/"
+  var requestTarget = "/"
   /// Whether there is an archive.
   var hasChain = false
 
@@ -31,7 +31,7 @@ struct PageContext: RequestContext {
   var isOperator: Bool { user?.role == .operator }
 
   /// The kiosk that the path names.
-  func kioskID() throws(Refusal) -> KioskID {
+  func kioskID() throws(RequestError) -> KioskID {
     guard let id = coreContext.parameters.get("kiosk").flatMap({ KioskID($0) }) else {
       throw .notFound
     }
@@ -40,9 +40,9 @@ struct PageContext: RequestContext {
 }
 
 extension PageContext {
-  /// The round that the path names.
-  func roundID() throws(Refusal) -> Round.ID {
-    guard let id = coreContext.parameters.get("round").flatMap({ Round.ID($0) }) else {
+  /// The route that the path names.
+  func routeID() throws(RequestError) -> Route.ID {
+    guard let id = coreContext.parameters.get("route").flatMap({ Route.ID($0) }) else {
       throw .notFound
     }
     return id
@@ -50,7 +50,7 @@ extension PageContext {
 }
 
 /// Why a request is refused.
-enum Refusal: Error {
+enum RequestError: Error {
   case notFound
   /// Not logged in any more.
   case loggedOut

@@ -14,7 +14,7 @@ final class RequestDeadline: ChannelInboundHandler, RemovableChannelHandler {
   static let limit = TimeAmount.seconds(15)
   /// How long a browser may take nothing of its answer. A page with live updates is sent something each
   /// 15 seconds.
-  static let patience = TimeAmount.minutes(2)
+  static let writeTimeout = TimeAmount.minutes(2)
 
   private var deadline: Scheduled<Void>?
 

@@ -49,7 +49,7 @@ package struct Backtest: Sendable {
     guard let first = origins.first, let last = origins.last else { return nil }
     var horizons = [6, 24, 72, Self.week].map { Horizon(hours: $0, count: origins.count) }
     for origin in origins {
-      let rates = demand.rates(knowing: origin)
+      let rates = demand.rates(upTo: origin)
       for (id, fruit) in demand.fruits {
         let past = fruit.used[max(0, origin - HourlyDemand.memory)..<origin]
         let mean = past.reduce(0, +) / Double(past.count)

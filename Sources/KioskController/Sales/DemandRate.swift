@@ -24,8 +24,8 @@ struct DemandRate: Sendable {
 
   private static let week = 168
   /// An hour later, an hour weighs so much less.
-  private static let fading = 0.999_373  // 9/10 in a week
-  private static let levelFading = 0.994_240  // 1/2 in five days
+  private static let decay = 0.999_373  // 9/10 in a week
+  private static let levelDecay = 0.994_240  // 1/2 in five days
   /// What is expected of an hour of the day and of a weekday weighs so many days,
   private static let prior = 0.25
   /// of an hour of the week, so many weeks,
@@ -44,11 +44,12 @@ struct DemandRate: Sendable {
     used: ArraySlice<Double>, known: ArraySlice<Double>, open: [Double],
     available: ArraySlice<Double>, from start: Int, portion: Double
   ) {
-    var all = Seen()
+    var all = Observation()
     var (days, weekdays) = (
-      [Seen](repeating: Seen(), count: 24), [Seen](repeating: Seen(), count: 7)
+      [Observation](repeating: Observation(), count: 24),
+      [Observation](repeating: Observation(), count: 7)
     )
-    var cells = [Seen](repeating: Seen(), count: Self.week)
+    var cells = [Observation](repeating: Observation(), count: Self.week)
     var opening = [(known: Double, open: Double)](repeating: (0, 0), count: Self.week)
     let hours = zip(zip(used, known), zip(open, available)).map {
       (used: $0.0, known: $0.1, open: $1.0, exposure: $1.0 * $1.1)
@@ -56,19 +57,19 @@ struct DemandRate: Sendable {
     var weight = 1.0
     for (index, hour) in hours.enumerated().reversed() {
       let cell = Self.cell(start + index)
-      let seen = Seen(used: weight * hour.used, hours: weight * hour.exposure)
+      let seen = Observation(used: weight * hour.used, hours: weight * hour.exposure)
       all += seen
       days[cell % 24] += seen
       cells[cell] += seen
       opening[cell].known += hour.known
       opening[cell].open += hour.open
-      weight *= Self.fading
+      weight *= Self.decay
     }
     guard all.used > 0, all.hours > 0 else { return }
     let mean = all.used / all.hours
     let ofDay = days.map { $0.posterior(expected: mean, worth: Self.prior) }
     for cell in cells.indices {
-      weekdays[cell / 24] += Seen(
+      weekdays[cell / 24] += Observation(
         used: cells[cell].used, hours: cells[cell].hours * ofDay[cell % 24])
     }
     let ofWeekday = weekdays.map { $0.posterior(expected: 1, worth: Self.prior * 24 * mean) }
@@ -77,12 +78,12 @@ struct DemandRate: Sendable {
       rates[cell] = cells[cell].posterior(
         expected: ofDay[cell % 24] * ofWeekday[cell / 24], worth: Self.hourPrior)
     }
-    var recent = Seen()
+    var recent = Observation()
     weight = 1
     for (index, hour) in hours.enumerated().reversed() {
       let expected = hour.exposure * rates[Self.cell(start + index)]
-      recent += Seen(used: weight * hour.used, hours: weight * expected)
-      weight *= Self.levelFading
+      recent += Observation(used: weight * hour.used, hours: weight * expected)
+      weight *= Self.levelDecay
     }
     level = recent.posterior(expected: 1, worth: Self.levelPrior * portion)
   }
@@ -92,7 +93,7 @@ struct DemandRate: Sendable {
 
   private static func cell(_ hour: Int) -> Int { (hour % week + week) % week }
 
-  private struct Seen {
+  private struct Observation {
     var used = 0.0
     var hours = 0.0
 

@@ -26,7 +26,7 @@ struct HourlyDemand: Sendable {
   /// The rate of each fruit, as it is known at the end of some hours.
   ///
   /// - Parameter end: so many hours are known; those of the last eight weeks count.
-  func rates(knowing end: Int) -> [Fruit.ID: DemandRate] {
+  func rates(upTo end: Int) -> [Fruit.ID: DemandRate] {
     let hours = max(0, end - Self.memory)..<end
     let open = sold(in: hours)
     return fruits.mapValues { fruit in

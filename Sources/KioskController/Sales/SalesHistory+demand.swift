@@ -11,7 +11,7 @@ extension SalesHistory {
   /// - Parameter stock: what there is now.
   func demand(stock: FruitAmounts, at now: Timestamp) -> HourlyDemand? {
     guard let beginning, beginning <= now else { return nil }
-    let known = WallSpan(beginning, now, on: wall)
+    let known = WallSpan(beginning, now, on: wallClock)
     let (first, last) = (max(known.hours.lowerBound, days.lowerBound * 24), known.hours.upperBound)
     guard first <= last else { return nil }
     let range = first...last
@@ -48,9 +48,9 @@ struct WallSpan {
   private let end: Double
 
   /// - Parameter end: not before `start`; if the wall says so nevertheless, the span is empty.
-  init(_ start: Timestamp, _ end: Timestamp, on wall: WallClock) {
+  init(_ start: Timestamp, _ end: Timestamp, on wallClock: WallClock) {
     func position(_ time: Timestamp) -> Double {
-      Double(wall.hour(at: time)) + wall.fraction(at: time)
+      Double(wallClock.hour(at: time)) + wallClock.fraction(at: time)
     }
     self.start = position(start)
     self.end = max(self.start, position(end))

@@ -17,12 +17,12 @@ extension SalesHistory {
       let demand = demand(stock: stock, at: now)
     else { return report }
     let steps = steps(from: now)
-    for (fruit, rate) in demand.rates(knowing: demand.glasses.count) {
+    for (fruit, rate) in demand.rates(upTo: demand.glasses.count) {
       let (amount, use) = (stock[fruit] ?? 0, steps.map { rate.use(in: $0.hour) * $0.length })
       var pieces = [Double](repeating: 0, count: ForecastReport.Outlook.pieceCount)
       for (step, use) in zip(steps, use) { pieces[step.piece] += use }
       report.fruits[fruit] = ForecastReport.Outlook(
-        stock: amount, perHour: (rate.use(in: wall.hour(at: now)) * 100).rounded() / 100,
+        stock: amount, perHour: (rate.use(in: wallClock.hour(at: now)) * 100).rounded() / 100,
         emptyAt: empty(amount, at: now, steps, use), use: pieces.map { ($0 * 10).rounded() / 10 })
     }
     return report
@@ -42,11 +42,11 @@ extension SalesHistory {
     var (steps, ahead): ([Step], Int64) = ([], 0)
     while ahead < piece * Int64(ForecastReport.Outlook.pieceCount) {
       let time = Timestamp(milliseconds: now.milliseconds + ahead)
-      let untilHour = Int64(((1 - wall.fraction(at: time)) * 3_600_000).rounded(.up))
+      let untilHour = Int64(((1 - wallClock.fraction(at: time)) * 3_600_000).rounded(.up))
       let length = min(untilHour, piece - ahead % piece)
       steps.append(
         Step(
-          hour: wall.hour(at: time), piece: Int(ahead / piece),
+          hour: wallClock.hour(at: time), piece: Int(ahead / piece),
           ahead: Double(ahead) / 3_600_000, length: Double(length) / 3_600_000))
       ahead += length
     }

@@ -8,22 +8,22 @@ extension SalesHistory {
       hours[today * 24 + hour].flatMap { $0.sales.isEmpty ? nil : $0.sales }
         .map { SalesReport.Hour(hour: hour, tally: $0) }
     }
-    let tallies = toldDays.compactMap { day -> SalesReport.Day? in
+    let tallies = reportedDays.compactMap { day -> SalesReport.Day? in
       let tally = tally(of: day)
       guard !tally.isEmpty else { return nil }
       return SalesReport.Day(day: CivilDate(daysSinceEpoch: Int64(day)), tally: tally)
     }
     return SalesReport(
-      at: now, timeZone: wall.timeZone.identifier,
+      at: now, timeZone: wallClock.timeZone.identifier,
       today: CivilDate(daysSinceEpoch: Int64(today)), hours: hoursOfToday, days: tallies,
       usual: usual(at: now))
   }
 
   package var lastServices: HistoryReport {
-    HistoryReport(entries: services.filter { wall.day(at: $0.at) >= toldDays.lowerBound })
+    HistoryReport(entries: services.filter { wallClock.day(at: $0.at) >= reportedDays.lowerBound })
   }
 
-  private var toldDays: ClosedRange<Int> { today - SalesReport.dayCount + 1...today }
+  private var reportedDays: ClosedRange<Int> { today - SalesReport.dayCount + 1...today }
 
   private func tally(of day: Int) -> SalesReport.Tally {
     (0..<24).reduce(into: SalesReport.Tally()) { sum, hour in
@@ -35,8 +35,8 @@ extension SalesHistory {
   /// far as they lie within the history. What was made in the running hour counts by how much of it
   /// has passed.
   private func usual(at now: Timestamp) -> Double? {
-    let (hour, fraction) = (wall.hour(at: now), wall.fraction(at: now))
-    let weeks = (1...Self.weekCount).filter { knows(hour: (today - 7 * $0) * 24) }
+    let (hour, fraction) = (wallClock.hour(at: now), wallClock.fraction(at: now))
+    let weeks = (1...Self.weekCount).filter { covers(hour: (today - 7 * $0) * 24) }
     guard !weeks.isEmpty else { return nil }
     var glasses = 0.0
     for week in weeks {
@@ -53,5 +53,5 @@ extension SalesHistory {
   static let weekCount = 4
 
   /// Whether all of the hour lies within the history.
-  func knows(hour: Int) -> Bool { beginning.map { wall.hour(at: $0) < hour } ?? false }
+  func covers(hour: Int) -> Bool { beginning.map { wallClock.hour(at: $0) < hour } ?? false }
 }

@@ -9,7 +9,7 @@ package import Ledger
 /// committed entry is added. When the day changes, whatever the reason, it is read anew. Its size
 /// depends on the menu, not on how much was sold.
 package struct SalesHistory: Sendable {
-  let wall: WallClock
+  let wallClock: WallClock
   let menu: Menu
   /// Counted from 1970-01-01.
   package let today: Int
@@ -40,12 +40,12 @@ package struct SalesHistory: Sendable {
   ///   - seq: the last entry of the ledger; later ones are to be added.
   ///   - dayCount: how many days are looked at, today included.
   package init(
-    menu: Menu, wall: WallClock, through seq: Int, at now: Timestamp,
+    menu: Menu, wallClock: WallClock, through seq: Int, at now: Timestamp,
     dayCount: Int = Self.dayCount
   ) {
     self.menu = menu
-    self.wall = wall
-    today = wall.day(at: now)
+    self.wallClock = wallClock
+    today = wallClock.day(at: now)
     unread = seq
     self.dayCount = dayCount
   }
@@ -73,13 +73,13 @@ package struct SalesHistory: Sendable {
     for orders in activity.orders {
       count(
         orders.status, of: orders.juice, orders: orders.count, glasses: orders.glasses,
-        for: orders.amount, in: wall.hour(at: orders.at))
+        for: orders.amount, in: wallClock.hour(at: orders.at))
     }
     for used in activity.used {
-      count([used.fruit: used.amount], as: \.used, in: wall.hour(at: used.at))
+      count([used.fruit: used.amount], as: \.used, in: wallClock.hour(at: used.at))
     }
     for added in activity.added {
-      count([added.fruit: added.amount], as: \.added, in: wall.hour(at: added.at))
+      count([added.fruit: added.amount], as: \.added, in: wallClock.hour(at: added.at))
     }
     for service in activity.switches {
       if service.state == .closed {
@@ -95,7 +95,7 @@ package struct SalesHistory: Sendable {
   /// Adds an entry that was committed after those which are read.
   package mutating func add(_ entry: LedgerEntry) {
     begin(at: entry.at)
-    let hour = wall.hour(at: entry.at)
+    let hour = wallClock.hour(at: entry.at)
     switch entry.outcome {
     case .ready(let order, let used, _):
       count(
@@ -173,7 +173,7 @@ package struct SalesHistory: Sendable {
 
   /// Counts the hours from a closing to an opening.
   mutating func close(from start: Timestamp, to end: Timestamp) {
-    let span = WallSpan(start, end, on: wall)
+    let span = WallSpan(start, end, on: wallClock)
     let first = max(span.hours.lowerBound, days.lowerBound * 24)
     for hour in first..<max(first, min(span.hours.upperBound, days.upperBound * 24 + 23) + 1) {
       hours[hour, default: Hour()].closed += span.share(of: hour)

@@ -17,7 +17,7 @@ package struct Jobs: Sendable {
   package private(set) var open: [Job]
   private var records: [MachineID: MachineRecord]
   /// What this process knows beside that; gone with it.
-  private var watches: [Int: Watch] = [:]
+  private var timers: [Int: JobTimer] = [:]
   private var silent: Set<MachineID> = []
   private var ready: [MachineID: [Int]] = [:]
 
@@ -25,11 +25,11 @@ package struct Jobs: Sendable {
   static let maximumFailures = 3
 
   /// By the clock that nobody sets.
-  private struct Watch: Sendable {
+  private struct JobTimer: Sendable {
     /// When this process has first seen the job in its present state.
     var since: Duration
     /// When the machine was asked last; `nil`: it is to be asked now.
-    var askedAt: Duration?
+    var requestedAt: Duration?
   }
 
   init(_ settings: KioskSettings, state: LedgerState) {
@@ -41,7 +41,7 @@ package struct Jobs: Sendable {
 
   /// Goes on under other rules.
   mutating func adopt(_ other: Jobs) {
-    (watches, silent, ready) = (other.watches, other.silent, other.ready)
+    (timers, silent, ready) = (other.timers, other.silent, other.ready)
   }
 
   // MARK: Machines
@@ -72,12 +72,12 @@ package struct Jobs: Sendable {
 
   /// Jobs before a new one.
   func count(of machine: MachineID) -> Int {
-    open.count { $0.machine == machine && !$0.state.waitsForPerson }
+    open.count { $0.machine == machine && !$0.state.isUndecided }
   }
 
   /// - Parameter isRetained: the broker had kept it.
   /// - Returns: its record, if that is another one now.
-  mutating func hear(
+  mutating func record(
     _ status: MachineStatus, from machine: MachineID, isRetained: Bool
   ) -> MachineRecord? {
     let before = records[machine]
@@ -88,7 +88,7 @@ package struct Jobs: Sendable {
       silent.remove(machine)
       // One try: a success opens it for good, a failure closes it again.
       record.failures = min(record.failures, Self.maximumFailures - 1)
-      for job in open where job.machine == machine { watches[job.seq]?.askedAt = nil }
+      for job in open where job.machine == machine { timers[job.seq]?.requestedAt = nil }
     }
     records[machine] = record
     return record == before ? nil : record
@@ -105,16 +105,16 @@ package struct Jobs: Sendable {
   /// The job that a person may decide on.
   func undecided(_ seq: Int) -> Job? {
     // guard: a person decides only what no machine can say
-    open.first { $0.seq == seq && $0.state.waitsForPerson }
+    open.first { $0.seq == seq && $0.state.isUndecided }
   }
 
   /// It answers, though it may be of a job that is over.
-  mutating func hears(_ machine: MachineID) { silent.remove(machine) }
+  mutating func markResponsive(_ machine: MachineID) { silent.remove(machine) }
 
   /// The machine has said something of a job.
   ///
   /// - Returns: its record, if that is another one now.
-  mutating func hear(_ answer: MachineAnswer, from machine: MachineID) -> MachineRecord? {
+  mutating func record(_ answer: MachineAnswer, from machine: MachineID) -> MachineRecord? {
     guard let before = records[machine] else { return nil }
     var record = before
     switch answer.status {
@@ -128,28 +128,28 @@ package struct Jobs: Sendable {
 
   /// - Parameter uptime: when the machine has told so; `nil`: it is to be told, or asked.
   /// - Returns: the job as it is now.
-  mutating func set(_ job: Job, to state: JobState, heardAt uptime: Duration? = nil) -> Job {
+  mutating func set(_ job: Job, to state: JobState, receivedAt uptime: Duration? = nil) -> Job {
     var job = job
     job.state = state
     if let index = open.firstIndex(where: { $0.seq == job.seq }) { open[index] = job }
-    watches[job.seq] = uptime.map { Watch(since: $0, askedAt: $0) }
+    timers[job.seq] = uptime.map { JobTimer(since: $0, requestedAt: $0) }
     return job
   }
 
   /// It is made once more, under its new number.
-  mutating func makeAgain(_ job: Job) {
+  mutating func requeue(_ job: Job) {
     // A machine begins no number below one that it has begun: it goes behind all that wait.
     open.removeAll { $0.seq == job.seq }
-    watches[job.seq] = nil
+    timers[job.seq] = nil
     open.append(job)
   }
 
   mutating func remove(_ job: Job, isMade: Bool) {
     open.removeAll { $0.seq == job.seq }
-    watches[job.seq] = nil
+    timers[job.seq] = nil
     guard isMade else { return }
     let tickets = [job.ticket.number] + (ready[job.machine] ?? [])
-    ready[job.machine] = Array(tickets.prefix(MachineReport.shownTickets))
+    ready[job.machine] = Array(tickets.prefix(MachineReport.maximumReadyTickets))
   }
 
   /// The jobs whose turn has come, which machines have from now on.
@@ -174,9 +174,9 @@ package struct Jobs: Sendable {
     /// They have waited in the kiosk for too long.
     var waiting: [Job] = []
     /// They have waited for too long for a machine that is away.
-    var missing: [Job] = []
+    var lost: [Job] = []
     /// A machine has begun them, and not ended them in its time.
-    var begun: [Job] = []
+    var started: [Job] = []
   }
 
   mutating func overdue(at now: Moment) -> Overdue {
@@ -186,14 +186,14 @@ package struct Jobs: Sendable {
         if isTooOld(job, at: now.timestamp) { overdue.waiting.append(job) }
         continue
       }
-      let watch = watches[job.seq] ?? Watch(since: now.uptime)
-      watches[job.seq] = watch
-      guard let limit = limit(of: job), now.uptime - watch.since >= limit else { continue }
+      let timer = timers[job.seq] ?? JobTimer(since: now.uptime)
+      timers[job.seq] = timer
+      guard let limit = limit(of: job), now.uptime - timer.since >= limit else { continue }
       silent.insert(job.machine)
       if job.state == .started {
-        overdue.begun.append(job)
+        overdue.started.append(job)
       } else if isTooOld(job, at: now.timestamp) {
-        overdue.missing.append(job)
+        overdue.lost.append(job)
       }
     }
     return overdue
@@ -205,7 +205,7 @@ package struct Jobs: Sendable {
     switch job.state {
     case .sent: self[job.machine]?.startLimit ?? .zero
     case .started: self[job.machine]?.finishLimit ?? .zero
-    case .queued, .missing, .asked: nil
+    case .queued, .lost, .needsDecision: nil
     }
   }
 
@@ -218,14 +218,14 @@ package struct Jobs: Sendable {
   private func wait(for job: Job, at now: Moment) -> Duration? {
     let age = maximumAge - now.timestamp.since(job.at) + .milliseconds(1)
     if job.state == .queued { return age }
-    guard let watch = watches[job.seq] else { return .zero }
+    guard let timer = timers[job.seq] else { return .zero }
     let isAway = records[job.machine]?.status == .offline || !has(job.machine)
-    if !isAway, watch.askedAt == nil { return .zero }
+    if !isAway, timer.requestedAt == nil { return .zero }
     guard let limit = limit(of: job) else { return nil }
-    let rest = watch.since + limit - now.uptime
+    let rest = timer.since + limit - now.uptime
     if rest > .zero || job.state == .started { return rest }
     // Who is away is not asked again, but waited for.
-    return isAway ? age : (watch.askedAt ?? now.uptime) + limit - now.uptime
+    return isAway ? age : (timer.requestedAt ?? now.uptime) + limit - now.uptime
   }
 
   /// What machines are to be told now, which counts as told.
@@ -238,12 +238,12 @@ package struct Jobs: Sendable {
       guard let machine = self[job.machine], records[job.machine]?.status != .offline else {
         continue
       }
-      var watch = watches[job.seq] ?? Watch(since: now.uptime)
-      if let askedAt = watch.askedAt {
-        guard job.state == .sent, now.uptime - askedAt >= machine.startLimit else { continue }
+      var timer = timers[job.seq] ?? JobTimer(since: now.uptime)
+      if let requestedAt = timer.requestedAt {
+        guard job.state == .sent, now.uptime - requestedAt >= machine.startLimit else { continue }
       }
-      watch.askedAt = now.uptime
-      watches[job.seq] = watch
+      timer.requestedAt = now.uptime
+      timers[job.seq] = timer
       var order: MachineOrder?
       // guard: what a machine has begun is only asked about
       // guard: what has waited too long is not made
@@ -260,7 +260,7 @@ package struct Jobs: Sendable {
 
   /// What was on its way may not have arrived.
   mutating func connectionLost() {
-    for seq in watches.keys { watches[seq]?.askedAt = nil }
+    for seq in timers.keys { timers[seq]?.requestedAt = nil }
   }
 
   // MARK: What displays show

@@ -7,31 +7,31 @@ extension Kiosk {
   /// A machine may have said something.
   ///
   /// - Returns: whether that is dealt with.
-  mutating func hear(
-    _ command: Command, in admission: Admission, at now: Moment, for decision: inout Decision
+  mutating func handle(
+    _ command: Command, in parsed: ParsedDelivery, at now: Moment, for decision: inout Decision
   ) -> Bool {
-    guard admission.source.kind == .made else { return false }
-    let name = admission.source.name
+    guard parsed.source.kind == .made else { return false }
+    let name = parsed.source.name
     guard let machine = MachineID(name), jobs.has(machine) else {
       counters.rejected += 1
-      decision.turnAway(
-        admission, Rejection(.unknownMachine, "the configuration has no machine \(name)"))
+      decision.reject(
+        parsed, Rejection(.unknownMachine, "the configuration has no machine \(name)"))
       return true
     }
     switch command {
     case .machine(let status):
-      let record = jobs.hear(status, from: machine, isRetained: admission.isRetained)
+      let record = jobs.record(status, from: machine, isRetained: parsed.isRetained)
       if let record { decision.transaction.machines[machine] = record }
       return true
     case .made(let answer):
-      if admission.isRetained { return false }
-      jobs.hears(machine)
+      if parsed.isRetained { return false }
+      jobs.markResponsive(machine)
       // What has ended is over, whatever else is said of it.
       // guard: a machine answers for its own jobs only
       guard let job = jobs.job(number: answer.job, of: machine), job.state != .queued else {
         return true
       }
-      let record = jobs.hear(answer, from: machine)
+      let record = jobs.record(answer, from: machine)
       if let record { decision.transaction.machines[machine] = record }
       apply(answer.status, to: job, at: now, in: &decision)
       return true
@@ -43,16 +43,16 @@ extension Kiosk {
     _ status: MachineAnswer.Status, to job: Job, at now: Moment, in decision: inout Decision
   ) {
     switch (status, job.state) {
-    case (.started, .sent), (.started, .missing): set(job, to: .started, at: now, in: &decision)
+    case (.started, .sent), (.started, .lost): set(job, to: .started, at: now, in: &decision)
     case (.done, _): end(job, .made(job.end), at: now, in: &decision)
     case (.failed(let reason, let used), _):
-      let left = job.used.less(lost(job, saying: used))
+      let left = job.used.subtracting(usedFruit(of: job, reported: used))
       end(job, .failed(job.end, reason: reason, changes: left), at: now, in: &decision)
-    case (.cancelled, .sent), (.cancelled, .missing):
+    case (.cancelled, .sent), (.cancelled, .lost):
       giveBack(job.used, of: job, "waited_too_long", at: now, in: &decision)
     // It said before that it had begun.
-    case (.cancelled, .started), (.unknown, .sent), (.unknown, .started), (.unknown, .missing):
-      set(job, to: .asked, at: now, in: &decision)
+    case (.cancelled, .started), (.unknown, .sent), (.unknown, .started), (.unknown, .lost):
+      set(job, to: .needsDecision, at: now, in: &decision)
     case (.started, _), (.cancelled, _), (.unknown, _): break
     }
   }
@@ -60,47 +60,47 @@ extension Kiosk {
   private mutating func set(
     _ job: Job, to state: JobState, at now: Moment?, in decision: inout Decision
   ) {
-    decision.transaction.jobs[job.seq] = .some(jobs.set(job, to: state, heardAt: now?.uptime))
+    decision.transaction.jobs[job.seq] = .some(jobs.set(job, to: state, receivedAt: now?.uptime))
   }
 
   /// The fruit of an attempt that is gone.
-  private func lost(_ job: Job, saying used: FruitAmounts?) -> FruitAmounts {
-    if let used { return job.used.less(job.used.less(used)) }
+  private func usedFruit(of job: Job, reported used: FruitAmounts?) -> FruitAmounts {
+    if let used { return job.used.subtracting(job.used.subtracting(used)) }
     let machine = settings.machines.first { $0.name == job.machine }
     return machine?.returnsFruit == false ? job.used : [:]
   }
 
   /// What a person has decided comes to.
-  mutating func verdict(on decided: JobDecision) throws(Rejection) -> LedgerEntry.Outcome {
+  mutating func apply(_ decided: JobDecision) throws(Rejection) -> LedgerEntry.Outcome {
     guard let job = jobs.undecided(decided.job) else {
-      throw Rejection(.notAsked, "no job \(decided.job) waits for a person")
+      throw Rejection(.noDecisionNeeded, "no job \(decided.job) waits for a person")
     }
     var used: FruitAmounts = [:]
-    if decided.verdict == .again {
-      used = lost(job, saying: decided.used)
+    if decided.choice == .again {
+      used = usedFruit(of: job, reported: decided.used)
       let missing = juiceMaker.take(used)
       guard missing.isEmpty else {
         throw Rejection(.conflict, "the fruit for another attempt is missing: \(missing)")
       }
     }
-    return .decided(decided.verdict, job: decided.job, used: used)
+    return .decided(decided.choice, job: decided.job, used: used)
   }
 
   /// Does what the entry of a decision says.
-  mutating func carryOut(
+  mutating func execute(
     _ decided: JobDecision, in entry: LedgerEntry, at now: Moment, in decision: inout Decision
   ) {
     guard case .decided = entry.outcome, let job = jobs.undecided(decided.job) else { return }
-    switch decided.verdict {
+    switch decided.choice {
     case .poured: end(job, .made(job.end), at: now, in: &decision)
     case .giveBack:
-      let left = job.used.less(lost(job, saying: decided.used))
+      let left = job.used.subtracting(usedFruit(of: job, reported: decided.used))
       giveBack(left, of: job, "given_back", at: now, in: &decision)
     case .again:
       var again = job
       // guard: what is made again has a new number
       (again.number, again.at, again.state) = (entry.seq, entry.at, .queued)
-      jobs.makeAgain(again)
+      jobs.requeue(again)
       decision.transaction.jobs[job.seq] = .some(again)
     }
   }
@@ -128,18 +128,18 @@ extension Kiosk {
     let row = LedgerRow(entry, stock: juiceMaker.stock, message: message(about: outcome))
     count(outcome)
     decision.record(row, answering: job.reply, on: settings.topics)
-    tellPanel(of: row, in: &decision)
+    appendFeedback(of: row, in: &decision)
     decision.transaction.jobs[job.seq] = .some(nil)
   }
 
   /// What the time has changed, and the jobs whose turn has come.
-  mutating func keepTime(at now: Moment, in decision: inout Decision) {
+  mutating func fireTimers(at now: Moment, in decision: inout Decision) {
     let overdue = jobs.overdue(at: now)
     for job in overdue.waiting {
       giveBack(job.used, of: job, "waited_too_long", at: now, in: &decision)
     }
-    for job in overdue.missing { set(job, to: .missing, at: nil, in: &decision) }
-    for job in overdue.begun { set(job, to: .asked, at: nil, in: &decision) }
+    for job in overdue.lost { set(job, to: .lost, at: nil, in: &decision) }
+    for job in overdue.started { set(job, to: .needsDecision, at: nil, in: &decision) }
     for job in jobs.dispatch(at: now.timestamp) { decision.transaction.jobs[job.seq] = .some(job) }
   }
 
@@ -177,7 +177,7 @@ extension Kiosk {
 
 extension FruitAmounts {
   /// What is left of it; never below zero.
-  fileprivate func less(_ used: FruitAmounts) -> FruitAmounts {
+  fileprivate func subtracting(_ used: FruitAmounts) -> FruitAmounts {
     FruitAmounts(
       map { (fruit: $0.fruit, amount: Swift.max(0, $0.amount - Swift.max(0, used[$0.fruit] ?? 0))) }
         .filter { $0.amount > 0 })

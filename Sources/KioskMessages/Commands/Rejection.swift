@@ -29,7 +29,7 @@ package enum RejectionReason: String, Error, CaseIterable, Hashable, Sendable {
   /// The kiosk has no such machine.
   case unknownMachine = "unknown_machine"
   /// No job with this number waits for a person.
-  case notAsked = "not_asked"
+  case noDecisionNeeded = "no_decision_needed"
   /// The ledger cannot hold what the command would write there.
   case notRecorded = "not_recorded"
 }

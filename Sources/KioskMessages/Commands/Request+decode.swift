@@ -89,10 +89,10 @@ extension Command {
     case .job:
       let job = try json.job()
       let text = try json.string("decision", required: "poured, again or give_back")
-      guard let verdict = JobDecision.Verdict(rawValue: text) else {
+      guard let choice = JobDecision.Choice(rawValue: text) else {
         throw Rejection(.malformed, "decision is neither poured, again nor give_back")
       }
-      self = .job(JobDecision(job: job, verdict: verdict, used: try json.used()))
+      self = .job(JobDecision(job: job, choice: choice, used: try json.used()))
     case .made:
       self = .made(MachineAnswer(job: try json.job(), status: try json.machineStatus()))
     }

@@ -18,7 +18,7 @@ extension Request {
         json.member("service", state.rawValue)
       case .job(let decision):
         json.member("job", decision.job)
-        json.member("decision", decision.verdict.rawValue)
+        json.member("decision", decision.choice.rawValue)
         if let used = decision.used { json.member("used", used) }
       case .made(let answer):
         json.members(answer)

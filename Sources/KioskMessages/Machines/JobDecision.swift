@@ -5,11 +5,11 @@ package import JuiceDomain
 package struct JobDecision: Hashable, Sendable {
   /// The entry of the order.
   package let job: Int
-  package let verdict: Verdict
+  package let choice: Choice
   /// Fruit that the attempt has used up, for nothing; `nil`: as the machine is configured.
   package let used: FruitAmounts?
 
-  package enum Verdict: String, CaseIterable, Hashable, Sendable {
+  package enum Choice: String, CaseIterable, Hashable, Sendable {
     /// The customer has the juice.
     case poured
     /// The customer waits for it: it is to be made once more.
@@ -18,9 +18,9 @@ package struct JobDecision: Hashable, Sendable {
     case giveBack = "give_back"
   }
 
-  package init(job: Int, verdict: Verdict, used: FruitAmounts? = nil) {
+  package init(job: Int, choice: Choice, used: FruitAmounts? = nil) {
     self.job = job
-    self.verdict = verdict
+    self.choice = choice
     self.used = used
   }
 }

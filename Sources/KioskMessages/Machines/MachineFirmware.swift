@@ -6,20 +6,20 @@ package struct MachineFirmware: Sendable {
   /// The highest job that was begun or cancelled; 0: none.
   package private(set) var last: Int
   /// What was begun and has not ended.
-  package private(set) var inHand: [MachineOrder] = []
+  package private(set) var running: [MachineOrder] = []
   /// A machine in fault begins nothing: the kiosk says the job again, or takes it back.
   package var isInFault = false
   private let atOnce: Int
   /// What became of the latest jobs, as long as there is power; the oldest first.
-  private var ends: [MachineAnswer] = []
+  private var results: [MachineAnswer] = []
 
-  static let rememberedEnds = 100
+  static let maximumStoredResults = 100
 
   package enum Action: Hashable, Sendable {
     /// Write the number of the last job down, so that it outlives a power cut: before anything else.
-    case remember(Int)
-    case say(MachineAnswer)
-    case begin(MachineOrder)
+    case store(Int)
+    case publish(MachineAnswer)
+    case start(MachineOrder)
   }
 
   /// - Parameters:
@@ -32,40 +32,40 @@ package struct MachineFirmware: Sendable {
 
   /// `make/<machine>`
   package mutating func make(_ order: MachineOrder) -> [Action] {
-    guard order.job > last else { return [.say(recall(order.job))] }
+    guard order.job > last else { return [.publish(storedAnswer(order.job))] }
     // It comes again.
-    guard !isInFault, inHand.count < atOnce else { return [] }
+    guard !isInFault, running.count < atOnce else { return [] }
     last = order.job
-    inHand.append(order)
+    running.append(order)
     return [
-      .remember(order.job), .say(MachineAnswer(job: order.job, status: .started)), .begin(order),
+      .store(order.job), .publish(MachineAnswer(job: order.job, status: .started)), .start(order),
     ]
   }
 
   /// `make/<machine>/cancel`
   package mutating func cancel(_ job: Int) -> [Action] {
-    guard job > last else { return [.say(recall(job))] }
+    guard job > last else { return [.publish(storedAnswer(job))] }
     last = job
-    return [.remember(job), .say(end(MachineAnswer(job: job, status: .cancelled)))]
+    return [.store(job), .publish(storeResult(MachineAnswer(job: job, status: .cancelled)))]
   }
 
   /// What was begun has ended.
   package mutating func finish(_ job: Int, _ status: MachineAnswer.Status) -> [Action] {
-    guard let index = inHand.firstIndex(where: { $0.job == job }) else { return [] }
-    inHand.remove(at: index)
-    return [.say(end(MachineAnswer(job: job, status: status)))]
+    guard let index = running.firstIndex(where: { $0.job == job }) else { return [] }
+    running.remove(at: index)
+    return [.publish(storeResult(MachineAnswer(job: job, status: status)))]
   }
 
   /// What is known of a job that is not to be begun.
-  private func recall(_ job: Int) -> MachineAnswer {
-    let isInHand = inHand.contains { $0.job == job }
-    return ends.last { $0.job == job }
-      ?? MachineAnswer(job: job, status: isInHand ? .started : .unknown)
+  private func storedAnswer(_ job: Int) -> MachineAnswer {
+    let isRunning = running.contains { $0.job == job }
+    return results.last { $0.job == job }
+      ?? MachineAnswer(job: job, status: isRunning ? .started : .unknown)
   }
 
-  private mutating func end(_ answer: MachineAnswer) -> MachineAnswer {
-    ends.append(answer)
-    if ends.count > Self.rememberedEnds { ends.removeFirst() }
+  private mutating func storeResult(_ answer: MachineAnswer) -> MachineAnswer {
+    results.append(answer)
+    if results.count > Self.maximumStoredResults { results.removeFirst() }
     return answer
   }
 }

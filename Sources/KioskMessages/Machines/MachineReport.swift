@@ -12,11 +12,11 @@ package struct MachineReport: Hashable, Sendable {
   package var juices: [Juice.ID]?
   /// What it has in hand, what waits for it, and what waits for a person; at most `limit`.
   package var jobs: [Job]
-  /// The tickets of the juices that it has made last, the latest first; at most `shownTickets`.
+  /// The tickets of the juices that it has made last, the latest first; at most `maximumReadyTickets`.
   package var ready: [Int]
 
   package static let limit = 20
-  package static let shownTickets = 5
+  package static let maximumReadyTickets = 5
   private static let maximumJuices = 1_000
 
   package enum State: String, Hashable, Sendable {
@@ -71,8 +71,8 @@ package struct MachineReport: Hashable, Sendable {
   }
 
   /// Whether somebody has to look after the machine, or to decide about a job.
-  package var needsSomebody: Bool {
-    state.isProblem || jobs.contains(where: \.state.waitsForPerson)
+  package var needsAttention: Bool {
+    state.isProblem || jobs.contains(where: \.state.isUndecided)
   }
 
   package func makes(_ juice: Juice.ID) -> Bool { juices?.contains(juice) ?? true }
@@ -88,11 +88,11 @@ package enum JobState: String, CaseIterable, Hashable, Sendable {
   case started
   /// It was sent to a machine that is away now, and has waited too long: the machine may say what
   /// became of it, or a person.
-  case missing
+  case lost
   /// It was begun, and nobody knows what became of it: a person decides.
-  case asked
+  case needsDecision = "needs_decision"
 
-  package var waitsForPerson: Bool { self == .missing || self == .asked }
+  package var isUndecided: Bool { self == .lost || self == .needsDecision }
 }
 
 extension MachineReport {
@@ -130,7 +130,7 @@ extension MachineReport {
         if case .string(let juice) = $0 { Juice.ID(juice) } else { nil }
       },
       jobs: (json.elements("jobs") ?? []).prefix(Self.limit).compactMap(Job.init),
-      ready: (json.elements("ready") ?? []).prefix(Self.shownTickets).compactMap {
+      ready: (json.elements("ready") ?? []).prefix(Self.maximumReadyTickets).compactMap {
         if case .integer(let ticket) = $0 { ticket } else { nil }
       })
   }

@@ -17,7 +17,7 @@ package struct HostReport: Hashable, Sendable {
       self.ledger = ledger
     }
 
-    package enum Room: Sendable {
+    package enum FreeSpace: Sendable {
       case enough
       /// A new version of the program may have to write the ledger anew, beside the old one.
       case low
@@ -25,7 +25,7 @@ package struct HostReport: Hashable, Sendable {
       case full
     }
 
-    package var room: Room {
+    package var freeSpace: FreeSpace {
       free < 16_000_000 ? .full : free < max(256_000_000, ledger) ? .low : .enough
     }
   }

@@ -7,12 +7,12 @@ package struct MenuReport: Hashable, Sendable {
   /// The most that a restock may leave.
   package let capacities: FruitAmounts
   /// At and below it a fruit is low.
-  package let lowMarks: FruitAmounts
+  package let lowThresholds: FruitAmounts
 
-  package init(menu: Menu, capacities: FruitAmounts, lowMarks: FruitAmounts) {
+  package init(menu: Menu, capacities: FruitAmounts, lowThresholds: FruitAmounts) {
     self.menu = menu
     self.capacities = capacities
-    self.lowMarks = lowMarks
+    self.lowThresholds = lowThresholds
   }
 
   package var payload: [UInt8] {
@@ -21,7 +21,7 @@ package struct MenuReport: Hashable, Sendable {
         json.member("id", fruit.id.text)
         json.member("name", fruit.name)
         if let capacity = capacities[fruit.id] { json.member("capacity", capacity) }
-        if let low = lowMarks[fruit.id] { json.member("low", low) }
+        if let low = lowThresholds[fruit.id] { json.member("low", low) }
         if let crate = fruit.crate { json.member("crate", crate) }
       }
       json.member("juices", menu.juices) { json, juice in
@@ -46,7 +46,7 @@ package struct MenuReport: Hashable, Sendable {
       throw JSONError(offset: 0, problem: "\(error)")
     }
     capacities = FruitAmounts(fruits, "capacity")
-    lowMarks = FruitAmounts(fruits, "low")
+    lowThresholds = FruitAmounts(fruits, "low")
   }
 }
 

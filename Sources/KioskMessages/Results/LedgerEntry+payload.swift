@@ -50,9 +50,9 @@ extension LedgerEntry.Outcome {
         : .returned(end, reason: reason, changes: changes)
     case .poured, .again, .giveBack:
       guard let job = json.integer("job"),
-        let verdict = JobDecision.Verdict(rawValue: status.rawValue)
+        let choice = JobDecision.Choice(rawValue: status.rawValue)
       else { return nil }
-      self = .decided(verdict, job: job, used: used)
+      self = .decided(choice, job: job, used: used)
     case .outOfStock:
       guard let order = Order(json), let missing = json.amounts("missing") else { return nil }
       self = .outOfStock(order, missing: missing)

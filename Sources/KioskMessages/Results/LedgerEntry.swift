@@ -46,7 +46,7 @@ package struct LedgerEntry: Hashable, Sendable {
     /// No machine has begun it, or a person has said that nothing was poured.
     indirect case returned(JobEnd, reason: String, changes: FruitAmounts)
     /// A person has decided what becomes of a job; `used` is the fruit that this has cost.
-    case decided(JobDecision.Verdict, job: Int, used: FruitAmounts)
+    case decided(JobDecision.Choice, job: Int, used: FruitAmounts)
     /// - Parameter order: what was ordered, if it was an order.
     case rejected(RejectionReason, order: Order?)
 

@@ -87,7 +87,7 @@ package struct KioskTopics: Hashable, Sendable {
   /// What comes of it: a `ReplayResult`.
   package func replayResult(for archive: Request.ID) -> String { "\(replay(by: archive))/result" }
   /// Who asks on a topic; `nil` if nobody asks there.
-  package func archive(askingOn topic: String) -> Request.ID? {
+  package func archive(requestedOn topic: String) -> Request.ID? {
     let start = "\(base)/replay/"
     guard topic.utf8.starts(with: start.utf8) else { return nil }
     return Request.ID(String(topic.utf8.dropFirst(start.utf8.count)) ?? "")
@@ -122,7 +122,9 @@ package struct Source: Hashable, Sendable, CustomStringConvertible {
   /// character or one that means something in a topic filter (MQTT 4.7.1).
   package var flaw: String? {
     // Nearly every name is a short one of letters and digits.
-    if (1...64).contains(name.utf8.count), name.utf8.allSatisfy(\.isOfIdentifier) { return nil }
+    if (1...64).contains(name.utf8.count), name.utf8.allSatisfy(\.isIdentifierCharacter) {
+      return nil
+    }
     if name.isEmpty { return "the last level of the topic is empty: name the \(kind.sender) there" }
     if name.unicodeScalars.count > 64 {
       return "the name of the \(kind.sender) has more than 64 characters"

@@ -2,19 +2,19 @@
 /// house full of clients does not come back to a restarted broker in step.
 struct Backoff: Sendable {
   private let limits: ClosedRange<Duration>
-  private let chance: @Sendable () -> Double
+  private let random: @Sendable () -> Double
   /// The longest that the next wait may take.
   private(set) var ceiling: Duration
 
-  init(_ limits: ClosedRange<Duration>, chance: @escaping @Sendable () -> Double) {
+  init(_ limits: ClosedRange<Duration>, random: @escaping @Sendable () -> Double) {
     self.limits = limits
-    self.chance = chance
+    self.random = random
     ceiling = limits.lowerBound
   }
 
   mutating func next() -> Duration {
     defer { ceiling = min(ceiling * 2, limits.upperBound) }
-    return ceiling * chance()
+    return ceiling * random()
   }
 
   /// A connection that lasted longer than the wait before it starts over; one that did not counts

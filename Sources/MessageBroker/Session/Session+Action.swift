@@ -10,7 +10,7 @@ extension Session {
     case unsubscribe([TopicFilter])
     /// Send a DISCONNECT, behind what is queued or ahead of it; tell `closed` when the broker has closed
     /// the connection, or at once if that cannot be seen.
-    case leave(acknowledging: Bool)
+    case disconnect(acknowledging: Bool)
     /// Close the connection or give up the attempt, without a word.
     case drop
     /// Let the callers of `disconnect` return.

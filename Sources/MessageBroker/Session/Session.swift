@@ -7,7 +7,7 @@ package struct Session: ~Copyable, Sendable {
   package typealias Instant = Duration
 
   /// Where it stands with its broker.
-  enum Link: Sendable, Equatable {
+  enum LinkState: Sendable, Equatable {
     /// Not asked to connect, or at the end.
     case idle
     case waiting(until: Instant)
@@ -18,7 +18,7 @@ package struct Session: ~Copyable, Sendable {
     case subscribing
     case online(since: Instant)
     /// The DISCONNECT is out.
-    case leaving
+    case disconnecting
   }
 
   /// The deliveries read last.
@@ -27,7 +27,7 @@ package struct Session: ~Copyable, Sendable {
     /// An event that nobody has taken yet.
     case queued
     /// The client's, until it settles.
-    case inHand
+    case delivered
   }
 
   /// An `update` under way.
@@ -39,8 +39,8 @@ package struct Session: ~Copyable, Sendable {
   private let broker: String
   private let connectTimeout: Duration
   package private(set) var options = SessionOptions(clientID: "")
-  private var life: SessionLife?
-  private var link = Link.idle
+  private var lifetime: SessionLifetime?
+  private var link = LinkState.idle
   /// Of the connection, or of the attempt to make one.
   package private(set) var start = Start.clean
   /// How many connections there were.
@@ -53,7 +53,7 @@ package struct Session: ~Copyable, Sendable {
   private var pending: [Int: [TopicFilter]] = [:]
   private var subscribes = 0
   /// When their answers are overdue.
-  private var answersUntil = Instant.zero
+  private var responseDeadline = Instant.zero
   /// What the broker has refused of those that were sent together.
   private var refusedFilter: TopicFilter?
   private var update: Update?
@@ -62,20 +62,20 @@ package struct Session: ~Copyable, Sendable {
   /// The client has taken the event of a new session, and has not asked for another one yet.
   private var isBeginning = false
   /// It has given that event up, and is told again on the next connection.
-  private var beginsAgain = false
+  private var mustRepeatSessionBegan = false
   private var batch = Batch.none
   /// Which connection has brought the batch, and alone can acknowledge it.
   private var batchConnection = 0
   /// Something was published that leaves with the settlement of the batch.
-  private var isHoldingBack = false
+  private var hasDeferredPublishes = false
   private var confirmations = Confirmations()
-  private var toldConfirmed: UInt64 = 0
+  private var reportedConfirmed: UInt64 = 0
   /// The reasons of this outage that have been told.
   private var reportedReasons: Set<BrokerError> = []
   /// By topic, why this connection's broker did not take something; still to be told.
   private var refusals: [String: String] = [:]
   /// Until when a `disconnect` may take.
-  private var farewell: Instant?
+  private var disconnectDeadline: Instant?
 
   /// The longest wait before the second attempt to connect, and before the last ones.
   package static let reconnectDelays = Duration.seconds(1) ... .seconds(30)
@@ -84,14 +84,14 @@ package struct Session: ~Copyable, Sendable {
   ///   - broker: for people, as in `127.0.0.1`.
   ///   - connectTimeout: how long a connection may take. MQTT's handshake may take longer.
   ///   - delays: the longest wait before the second attempt to connect, and before the last ones.
-  ///   - chance: from 0 to 1, of which part of the longest wait is waited for; asked each time.
+  ///   - random: from 0 to 1, of which part of the longest wait is waited for; asked each time.
   package init(
     broker: String, connectTimeout: Duration, delays: ClosedRange<Duration>,
-    chance: @escaping @Sendable () -> Double
+    random: @escaping @Sendable () -> Double
   ) {
     self.broker = broker
     self.connectTimeout = connectTimeout
-    backoff = Backoff(delays, chance: chance)
+    backoff = Backoff(delays, random: random)
   }
 }
 
@@ -99,9 +99,9 @@ package struct Session: ~Copyable, Sendable {
 
 extension Session {
   package mutating func connect(_ options: SessionOptions, at now: Instant) -> [Action] {
-    guard link == .idle, life == nil, farewell == nil else { return [] }
+    guard link == .idle, lifetime == nil, disconnectDeadline == nil else { return [] }
     self.options = options
-    life = SessionLife(options, at: now)
+    lifetime = SessionLifetime(options, at: now)
     return startConnecting(at: now)
   }
 
@@ -111,10 +111,10 @@ extension Session {
     former.formUnion(self.options.subscriptions + options.subscriptions)
     adopt(options)
     switch link {
-    case .online where farewell == nil: return changeSubscriptions(at: now)
+    case .online where disconnectDeadline == nil: return changeSubscriptions(at: now)
     // Not before it is known what comes of the subscriptions that were asked for last.
-    case .subscribing where farewell == nil: return []
-    case .idle, .waiting, .connecting, .opening, .subscribing, .online, .leaving:
+    case .subscribing where disconnectDeadline == nil: return []
+    case .idle, .waiting, .connecting, .opening, .subscribing, .online, .disconnecting:
       updated(refusal: nil)
       return []
     }
@@ -122,50 +122,52 @@ extension Session {
 
   /// The next event, and in hand if it is a batch.
   package mutating func takeEvent() -> BrokerEvent? {
-    if hasLeft { return nil }
-    if isBeginning { (isBeginning, isHoldingBack) = (false, false) }
+    if isDisconnectRequested { return nil }
+    if isBeginning { (isBeginning, hasDeferredPublishes) = (false, false) }
     if !events.isEmpty {
-      toldConfirmed = confirmed
+      reportedConfirmed = confirmed
       let event = events.removeFirst()
-      if case .deliveries = event { batch = .inHand }
+      if case .deliveries = event { batch = .delivered }
       isBeginning = event == .sessionBegan
       return event
     }
     guard refusals.isEmpty else {
-      defer { (refusals, toldConfirmed) = ([:], confirmed) }
+      defer { (refusals, reportedConfirmed) = ([:], confirmed) }
       return .refused(refusals)
     }
-    guard confirmed > toldConfirmed else { return nil }
-    toldConfirmed = confirmed
+    guard confirmed > reportedConfirmed else { return nil }
+    reportedConfirmed = confirmed
     return .confirmed
   }
 
   /// More topics are not told at once.
-  package static let mostRefusals = 100
+  package static let maximumRefusals = 100
 
   /// What a call that waits for an event returns; `nil` if it is to go on waiting.
   ///
   /// What has been read is handed over to a call that is cancelled, too: it could not be settled
   /// otherwise, and nothing be said any more.
-  package mutating func answer(isCancelled: Bool, isDue: Bool) -> BrokerEvent?? {
-    if hasLeft { return .some(nil) }
+  package mutating func eventForWaiter(isCancelled: Bool, isDue: Bool) -> BrokerEvent?? {
+    if isDisconnectRequested { return .some(nil) }
     if let event = takeEvent() { return event }
     return isCancelled || isDue ? .some(nil) : nil
   }
 
   /// Before a message is published; then `mayPublish` says whether it can be.
   package mutating func willPublish(at now: Instant) -> [Action] {
-    life?.served()
+    lifetime?.processed()
     // What is published again on the next connection has another chance.
     return confirmations.isFull ? lost(.confirmsNothing, at: now) : []
   }
 
   /// Whether what is published now can go on its way. What cannot is to be told to `dropped`.
-  package var mayPublish: Bool { isGreeted && farewell == nil && !confirmations.isFull }
+  package var mayPublish: Bool {
+    hasConnectAck && disconnectDeadline == nil && !confirmations.isFull
+  }
 
   /// - Parameter packetID: of a message with QoS 1.
   package mutating func published(packetID: Int32?, on topic: String, at now: Instant) {
-    if isClientsTurn { isHoldingBack = true }
+    if isWaitingForClient { hasDeferredPublishes = true }
     if let packetID { confirmations.published(packetID: packetID, on: topic, at: now) }
   }
 
@@ -179,23 +181,23 @@ extension Session {
   package var confirmed: UInt64 { confirmations.confirmed }
 
   /// - Returns: whether there was a batch in hand, so that what is queued is to be written now.
-  package mutating func settle() -> Bool {
-    guard batch == .inHand else { return false }
+  package mutating func acknowledge() -> Bool {
+    guard batch == .delivered else { return false }
     batch = .none
-    isHoldingBack = false
-    life?.served()
-    return farewell == nil && hasConnection
+    hasDeferredPublishes = false
+    lifetime?.processed()
+    return disconnectDeadline == nil && hasConnection
   }
 
   /// Whether the connection is the one that has brought the batch settled last.
   package var acknowledges: Bool { hasConnection && batchConnection == connection }
 
   package mutating func abandon(at now: Instant) -> [Action] {
-    if batch != .none { life?.abandoned() }
+    if batch != .none { lifetime?.abandoned() }
     // guard: a client that could not take in a new session is told again
-    if isBeginning { beginsAgain = true }
+    if isBeginning { mustRepeatSessionBegan = true }
     batch = .none
-    isHoldingBack = false
+    hasDeferredPublishes = false
     events.removeAll { if case .deliveries = $0 { true } else { false } }
     return hasConnection ? lost(.connectionLost("the client has given it up"), at: now) : []
   }
@@ -204,8 +206,8 @@ extension Session {
   package mutating func disconnect(
     grace: Duration, isWritten: Bool, at now: Instant
   ) -> [Action] {
-    if farewell == nil { farewell = now + grace }
-    return bidFarewell(isWritten: isWritten, at: now)
+    if disconnectDeadline == nil { disconnectDeadline = now + grace }
+    return disconnectIfReady(isWritten: isWritten, at: now)
   }
 }
 
@@ -213,28 +215,28 @@ extension Session {
 
 extension Session {
   /// Nothing is read while a batch is in hand. On the way out acknowledgements still are.
-  package var mayRead: Bool { hasConnection && (batch == .none || farewell != nil) }
+  package var mayRead: Bool { hasConnection && (batch == .none || disconnectDeadline != nil) }
 
   /// What is queued may leave: no acknowledgement of a batch in hand is among it, and no SUBSCRIBE in a new
   /// session that the client does not know of.
-  package var mayWrite: Bool { hasConnection && link != .leaving && !isClientsTurn }
+  package var mayWrite: Bool { hasConnection && link != .disconnecting && !isWaitingForClient }
 
   /// The broker waits for the client, which is to settle a batch, or to forget an earlier session.
-  private var isClientsTurn: Bool {
+  private var isWaitingForClient: Bool {
     // guard: nothing is subscribed to in a new session before the client has taken that in
     batch != .none || isBeginning || events.contains(.sessionBegan)
   }
 
-  package var isLeaving: Bool { link == .leaving }
+  package var isDisconnecting: Bool { link == .disconnecting }
 
   /// `disconnect` was called.
-  package var hasLeft: Bool { farewell != nil }
+  package var isDisconnectRequested: Bool { disconnectDeadline != nil }
 
   /// The broker has let the client in.
-  package var isGreeted: Bool {
+  package var hasConnectAck: Bool {
     switch link {
     case .subscribing, .online: true
-    case .idle, .waiting, .connecting, .opening, .leaving: false
+    case .idle, .waiting, .connecting, .opening, .disconnecting: false
     }
   }
 
@@ -242,29 +244,29 @@ extension Session {
   package var deadline: Instant? {
     let own: Instant? =
       switch link {
-      case .idle, .leaving: nil
+      case .idle, .disconnecting: nil
       case .waiting(let until), .connecting(let until): until
-      case .opening(let until): isClientsTurn ? nil : until
-      case .subscribing, .online: isClientsTurn || pending.isEmpty ? nil : answersUntil
+      case .opening(let until): isWaitingForClient ? nil : until
+      case .subscribing, .online: isWaitingForClient || pending.isEmpty ? nil : responseDeadline
       }
-    return [own, link == .idle ? nil : farewell].compactMap(\.self).min()
+    return [own, link == .idle ? nil : disconnectDeadline].compactMap(\.self).min()
   }
 
   /// When the next attempt to connect is due, if one is.
   package var retryTime: Instant? { if case .waiting(let until) = link { until } else { nil } }
 
   /// A wait for the socket is to be no longer, so that sleep can be told from waiting.
-  package var longestWait: Duration { life?.longestWait ?? .seconds(1) }
+  package var longestWait: Duration { lifetime?.longestWait ?? .seconds(1) }
 
   private var hasConnection: Bool {
     switch link {
-    case .opening, .subscribing, .online, .leaving: true
+    case .opening, .subscribing, .online, .disconnecting: true
     case .idle, .waiting, .connecting: false
     }
   }
 
   package func hasReceived(since then: Instant) -> Bool {
-    life?.hasReceived(since: then) ?? false
+    lifetime?.hasReceived(since: then) ?? false
   }
 }
 
@@ -279,35 +281,35 @@ extension Session {
     case .waiting(let until) where now >= until: return startConnecting(at: now)
     case .connecting(let until) where now >= until:
       return lost(.unreachable("\(broker) does not answer"), at: now)
-    case .opening(let until) where now >= until && !isClientsTurn:
+    case .opening(let until) where now >= until && !isWaitingForClient:
       return lost(.unreachable("\(broker) does not finish the MQTT handshake"), at: now)
     case .subscribing, .online:
-      guard !pending.isEmpty, !isClientsTurn, now >= answersUntil else { break }
+      guard !pending.isEmpty, !isWaitingForClient, now >= responseDeadline else { break }
       return lost(.unreachable("\(broker) does not finish the MQTT handshake"), at: now)
-    case .idle, .waiting, .connecting, .opening, .leaving: break
+    case .idle, .waiting, .connecting, .opening, .disconnecting: break
     }
-    return bidFarewell(isWritten: isWritten, at: now)
+    return disconnectIfReady(isWritten: isWritten, at: now)
   }
 
   /// The attempt has made a connection; the CONNECT is queued.
   package mutating func connected(at now: Instant) -> [Action] {
     // To connect has taken its time: what could be resumed then may be too old by now.
-    if start == .resume, life?.mayResume(at: now) == false { return startConnecting(at: now) }
-    link = .opening(until: now + patience)
-    life?.looked(at: now)
+    if start == .resume, lifetime?.mayResume(at: now) == false { return startConnecting(at: now) }
+    link = .opening(until: now + responseTimeout)
+    lifetime?.checkedSocket(at: now)
     return []
   }
 
   /// - Parameter refusal: why the broker does not let the client in.
-  package mutating func greeted(
+  package mutating func connectAckReceived(
     resumed: Bool, refusal: BrokerError?, at now: Instant
   ) -> [Action] {
     if let refusal { return lost(refusal, at: now) }
-    if !resumed { life?.startedClean(at: now) }
+    if !resumed { lifetime?.startedClean(at: now) }
     // guard: a new session is told of
-    if !resumed || beginsAgain { events.append(.sessionBegan) }
-    beginsAgain = false
-    if start == .wipe { return [.leave(acknowledging: true)] + startConnecting(at: now) }
+    if !resumed || mustRepeatSessionBegan { events.append(.sessionBegan) }
+    mustRepeatSessionBegan = false
+    if start == .wipe { return [.disconnect(acknowledging: true)] + startConnecting(at: now) }
     link = .subscribing
     let outdated = former.subtracting(options.subscriptions)
     let drop: [Action] = outdated.isEmpty ? [] : [.unsubscribe(Array(outdated))]
@@ -331,7 +333,7 @@ extension Session {
       return refusal.map { lost($0, at: now) } ?? online(at: now)
     }
     guard let update else { return [] }
-    if let refusal { return withdraw(update, refusal, at: now) }
+    if let refusal { return rollBack(update, refusal, at: now) }
     updated(refusal: nil)
     return update.change.droppedLast.isEmpty ? [] : [.unsubscribe(update.change.droppedLast)]
   }
@@ -340,9 +342,9 @@ extension Session {
   package mutating func willRead(at now: Instant) -> [Action] {
     let isTooOld: Bool
     if case .opening = link, start == .resume {
-      isTooOld = life?.overslept(at: now) == true || life?.mayResume(at: now) == false
+      isTooOld = lifetime?.mayHaveExpired(at: now) == true || lifetime?.mayResume(at: now) == false
     } else {
-      isTooOld = life?.overslept(at: now) == true
+      isTooOld = lifetime?.mayHaveExpired(at: now) == true
     }
     guard isTooOld else { return [] }
     return lost(.connectionLost("nothing was read for longer than the session may live"), at: now)
@@ -354,12 +356,12 @@ extension Session {
   ///   - now: when it was begun.
   ///   - end: when it was done.
   package mutating func didRead(at now: Instant, until end: Instant) {
-    life?.received(at: now)
-    life?.looked(at: end)
+    lifetime?.received(at: now)
+    lifetime?.checkedSocket(at: end)
   }
 
   /// The socket was empty.
-  package mutating func looked(at now: Instant) { life?.looked(at: now) }
+  package mutating func checkedSocket(at now: Instant) { lifetime?.checkedSocket(at: now) }
 
   /// Deliveries have been read, at least one. They come behind what was told before.
   package mutating func received(_ deliveries: [Delivery]) {
@@ -376,12 +378,12 @@ extension Session {
   /// - Parameter refusal: why it has not taken the message.
   package mutating func acknowledged(packetID: Int32, refusal: String? = nil, at now: Instant) {
     let topic = confirmations.acknowledged(packetID: packetID, at: now)
-    guard let topic, let refusal, refusals.count < Self.mostRefusals else { return }
+    guard let topic, let refusal, refusals.count < Self.maximumRefusals else { return }
     refusals[topic] = refusal
   }
 
   /// The broker answers to a PINGREQ; what is published may as well be lost.
-  package mutating func probed(at now: Instant) -> [Action] {
+  package mutating func keepAliveChecked(at now: Instant) -> [Action] {
     let limit = Duration.seconds(2 * Int(max(options.keepAlive, 5)))
     guard confirmations.isStalled(at: now, for: limit) else { return [] }
     return lost(.confirmsNothing, at: now)
@@ -393,24 +395,24 @@ extension Session {
     confirmations.connectionLost()
     refusals = [:]
     pending = [:]
-    life?.connectionLost()
+    lifetime?.connectionLost()
     // The next connection subscribes to what was asked for.
     if update != nil { updated(refusal: nil) }
     if reportedReasons.insert(reason).inserted { events.append(.offline(reason)) }
-    guard farewell == nil else { return end() }
+    guard disconnectDeadline == nil else { return end() }
     link = .waiting(until: now + delay())
     return [.drop]
   }
 
   /// After the DISCONNECT the connection is closed.
-  package mutating func closed() -> [Action] { link == .leaving ? end() : [] }
+  package mutating func closed() -> [Action] { link == .disconnecting ? end() : [] }
 }
 
 // MARK: Within
 
 extension Session {
   private mutating func startConnecting(at now: Instant) -> [Action] {
-    let mayResume = life?.mayResume(at: now) ?? false
+    let mayResume = lifetime?.mayResume(at: now) ?? false
     start = options.sessionExpiry == .zero ? .clean : mayResume ? .resume : .wipe
     link = .connecting(until: now + connectTimeout)
     connection += 1
@@ -420,7 +422,7 @@ extension Session {
 
   private mutating func online(at now: Instant) -> [Action] {
     link = .online(since: now)
-    life?.online(at: now)
+    lifetime?.online(at: now)
     reportedReasons = []
     events.append(.online)
     return update == nil ? [] : changeSubscriptions(at: now)
@@ -436,13 +438,13 @@ extension Session {
   /// With the broker's answers: three times that with a connection at first, and more with longer waits. A
   /// broker to which a thousand clients come back at once answers all of them, but late, and each that gives
   /// up and comes again makes it later.
-  private var patience: Duration {
+  private var responseTimeout: Duration {
     max(connectTimeout, limited(max(connectTimeout * 3, backoff.ceiling * 2)))
   }
 
   private mutating func adopt(_ options: SessionOptions) {
     self.options = options
-    life?.expiry = options.sessionExpiry
+    lifetime?.expiry = options.sessionExpiry
   }
 
   private mutating func subscribe(to filters: [TopicFilter], at now: Instant) -> [Action] {
@@ -450,9 +452,9 @@ extension Session {
     // Nothing is left out without a word.
     if let filter = filters.first(where: { !$0.isValid }) {
       let refusal = BrokerError.subscriptionRefused(filter: filter.text)
-      return update.map { withdraw($0, refusal, at: now) } ?? lost(refusal, at: now)
+      return update.map { rollBack($0, refusal, at: now) } ?? lost(refusal, at: now)
     }
-    answersUntil = now + patience
+    responseDeadline = now + responseTimeout
     let isFlagged = { [options] in options.retainAsPublished.contains($0) }
     let groups = [(filters.filter { !isFlagged($0) }, false), (filters.filter(isFlagged), true)]
     return groups.filter { !$0.0.isEmpty }.map { filters, isFlagged in
@@ -473,7 +475,7 @@ extension Session {
   }
 
   /// Goes back to the options before an update.
-  private mutating func withdraw(
+  private mutating func rollBack(
     _ update: Update, _ refusal: BrokerError, at now: Instant
   ) -> [Action] {
     adopt(update.before)
@@ -491,18 +493,20 @@ extension Session {
 
   /// Takes leave when all is confirmed, and ends when the broker has closed the connection or the grace
   /// is over.
-  private mutating func bidFarewell(isWritten: Bool, at now: Instant) -> [Action] {
-    guard let farewell, link != .idle else { return farewell == nil ? [] : [.end] }
-    let isOver = now >= farewell
-    if link == .leaving { return isOver ? end() : [] }
-    guard isGreeted else { return end() }
-    if confirmations.isComplete, isWritten || isClientsTurn || isOver {
-      link = .leaving
-      return [.leave(acknowledging: !isClientsTurn)]
+  private mutating func disconnectIfReady(isWritten: Bool, at now: Instant) -> [Action] {
+    guard let disconnectDeadline, link != .idle else {
+      return disconnectDeadline == nil ? [] : [.end]
+    }
+    let isOver = now >= disconnectDeadline
+    if link == .disconnecting { return isOver ? end() : [] }
+    guard hasConnectAck else { return end() }
+    if confirmations.isComplete, isWritten || isWaitingForClient || isOver {
+      link = .disconnecting
+      return [.disconnect(acknowledging: !isWaitingForClient)]
     }
     // A DISCONNECT keeps the will from being published (3.14.4). Where what was to be said instead has
     // not arrived, and what a batch holds back cannot, the will says it.
-    return isOver || isHoldingBack ? end() : []
+    return isOver || hasDeferredPublishes ? end() : []
   }
 
   private mutating func end() -> [Action] {

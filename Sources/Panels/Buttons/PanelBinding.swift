@@ -37,29 +37,29 @@ package struct PanelBinding: Hashable, Sendable {
   /// - Throws: `Unreadable` if the message may hold a press that cannot be read.
   package func read(
     _ payload: [UInt8], on topic: String, isRetained: Bool
-  ) throws(Unreadable) -> PanelReading {
+  ) throws(Unreadable) -> PanelMessage {
     let signal = try dialect.read(payload, on: topic, of: self.topic)
     // guard: a message of a device that the broker kept is no press
     let presses = isRetained ? [] : signal.presses
-    return PanelReading(
+    return PanelMessage(
       requests: presses.compactMap { press in
         press.names.lazy.compactMap { buttons[$0] }.first.map { command in
           let source = Source(kind: command.kind, name: name)
-          return PanelReading.Asked(
+          return PanelMessage.PanelRequest(
             source: source, request: Request(id: press.id, command: command),
             debounce: dialect.debounce(of: press, usually: debounce))
         }
       },
-      mark: signal.mark.map { PanelReading.Mark($0, of: name, isRetained: isRetained) })
+      mark: signal.mark.map { PanelMessage.Mark($0, of: name, isRetained: isRetained) })
   }
 }
 
 /// What the kiosk reads from a message of a bound device.
-package struct PanelReading: Hashable, Sendable {
-  package let requests: [Asked]
+package struct PanelMessage: Hashable, Sendable {
+  package let requests: [PanelRequest]
   package let mark: Mark?
 
-  package struct Asked: Hashable, Sendable {
+  package struct PanelRequest: Hashable, Sendable {
     package let source: Source
     package let request: Request
     /// An equal press within this time counts as the same press; `nil`: the kiosk's own setting.
@@ -72,13 +72,13 @@ package struct PanelReading: Hashable, Sendable {
     package let key: String
     package let value: String
     /// An equal value under this other key also means the same message.
-    package let twin: String?
+    package let alternateKey: String?
     /// How often the device repeats its last event, however old that is; `nil`: never.
     package let repetition: Duration?
   }
 }
 
-extension PanelReading.Mark {
+extension PanelMessage.Mark {
   /// A counter in a retained message may be older than the last one, and comes again with each
   /// subscription. So it has a key of its own. A retained state of a contact is always the newest.
   fileprivate init(_ mark: Signal.Mark, of panel: String, isRetained: Bool) {
@@ -87,9 +87,9 @@ extension PanelReading.Mark {
     value = mark.value
     repetition = mark.kind == .repeatedCounter && !isRetained ? ShellyGen1.repetition : nil
     switch (mark.kind, isRetained) {
-    case (.contact, _): (key, twin) = (live, nil)
-    case (_, false): (key, twin) = (live, kept)
-    case (_, true): (key, twin) = (kept, nil)
+    case (.contact, _): (key, alternateKey) = (live, nil)
+    case (_, false): (key, alternateKey) = (live, kept)
+    case (_, true): (key, alternateKey) = (kept, nil)
     }
   }
 }

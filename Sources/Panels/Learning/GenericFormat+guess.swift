@@ -8,7 +8,7 @@ extension GenericFormat {
   init?(guessing json: JSON, on levels: [Substring]) {
     self.init()
     let places = Place.all(in: json)
-    let isForButtons = levels.contains(where: Chatter.namesAButton)
+    let isForButtons = levels.contains(where: NoiseFilter.namesButton)
     // OpenMQTTGateway has a topic for each radio: 433toMQTT, IRtoMQTT
     // (docs.openmqttgateway.com/use/rf.html).
     let isOfRadio = levels.last?.hasSuffix("toMQTT") ?? false
@@ -18,7 +18,7 @@ extension GenericFormat {
     guard let press else { return nil }
     action = press.pointer
     let siblings = places.filter { $0.parent == press.parent && $0.pointer != press.pointer }
-    if Place.deeds.contains(press.stem) { key = Self.first(of: Place.buttons, in: siblings) }
+    if Place.actionNames.contains(press.stem) { key = Self.first(of: Place.buttons, in: siblings) }
     counter =
       Self.first(of: Place.counters, in: siblings) ?? Self.first(of: Place.counters, in: places)
   }
@@ -50,7 +50,7 @@ private struct Place {
   }
 
   /// Names of members that say what was done, the likelier ones first.
-  static let deeds = [
+  static let actionNames = [
     "action", "event", "event_type", "click", "press", "gesture", "buttonevent",
   ]
   static let buttons = [
@@ -68,14 +68,14 @@ private struct Place {
   /// How likely this is the press of a button, from 0 for the likeliest; `nil`: it is not.
   func rank(onTopicForButtons isForButtons: Bool, ofRadio: Bool) -> Int? {
     if isOfCommand, !Self.aboutTheDevice.contains(name), !name.contains("!") { return 10 }
-    guard !Chatter.isNothing(word), !Self.counters.contains(name) else { return nil }
-    if let deed = Self.deeds.firstIndex(of: stem) { return deed }
+    guard !NoiseFilter.isNothing(word), !Self.counters.contains(name) else { return nil }
+    if let deed = Self.actionNames.firstIndex(of: stem) { return deed }
     if Self.buttons.prefix(3).contains(stem) { return 11 }
     if Self.codes.contains(stem) { return 12 }
     // RfReceived, IrReceived (tasmota.github.io/docs/RF-Protocol).
     if name == "data", ancestors.last?.hasSuffix("received") ?? false { return 13 }
     let isValue = Self.values.contains(stem)
-    if ancestors.contains(where: Chatter.namesAButton), !Chatter.namesAMeasurement(name) {
+    if ancestors.contains(where: NoiseFilter.namesButton), !NoiseFilter.namesMeasurement(name) {
       return isValue ? 14 : 15
     }
     return isValue && (isForButtons || ofRadio && name == "value") ? 16 : nil

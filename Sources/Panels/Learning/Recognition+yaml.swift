@@ -25,7 +25,7 @@ extension Recognition {
   }
 
   /// The press, and where it came: one line of plain text.
-  package var summary: String { "\(word.yaml) on \(heardOn.yaml)" }
+  package var summary: String { "\(word.yaml) on \(receivedOn.yaml)" }
 
   private var word: String { press.names.first ?? "" }
 }

@@ -6,7 +6,7 @@ package struct Recognition: Hashable, Sendable {
   /// The device's own topic.
   package let topic: String
   /// The topic on which the press came.
-  package let heardOn: String
+  package let receivedOn: String
   package let press: Signal.Press
   let mark: Signal.Mark?
   let certainty: Certainty
@@ -18,7 +18,7 @@ package struct Recognition: Hashable, Sendable {
     /// A word where the press of a button may be.
     case place
     /// A message that only a button sends.
-    case sure
+    case certain
   }
 
   /// The device that most likely sent a message; `nil` if the message is no press, or its topic or word is
@@ -36,7 +36,7 @@ package struct Recognition: Hashable, Sendable {
       else { continue }
       dialect = candidate.dialect
       self.topic = candidate.topic
-      heardOn = topic
+      receivedOn = topic
       self.press = press
       mark = signal?.mark
       certainty = press.isEcho ? .place : candidate.certainty
@@ -62,16 +62,16 @@ package struct Recognition: Hashable, Sendable {
       let guessed = (try? JSON.parse(payload)).flatMap { guess(from: $0, on: topic, levels) }
       return [known].filter { $0.dialect.flaw(of: $0.topic) == nil } + [guessed].compactMap(\.self)
     }
-    guard !Chatter.isOn(levels) else { return [] }
+    guard !NoiseFilter.isOn(levels) else { return [] }
     if let json = try? JSON.parse(payload), case .object = json {
       return [guess(from: json, on: topic, levels)].compactMap(\.self)
     }
-    guard Chatter.mayBePress(payload, on: levels) else { return [] }
-    let namesAButton = levels.contains(where: Chatter.namesAButton)
+    guard NoiseFilter.mayBePress(payload, on: levels) else { return [] }
+    let namesButton = levels.contains(where: NoiseFilter.namesButton)
     return [
       Candidate(
         dialect: levels.last == "action" ? .zigbee2MQTT : .generic(GenericFormat()), topic: topic,
-        certainty: namesAButton ? .place : .word)
+        certainty: namesButton ? .place : .word)
     ]
   }
 
@@ -80,11 +80,11 @@ package struct Recognition: Hashable, Sendable {
   ) -> Candidate? {
     let isZigbee = json["linkquality"] != nil
     let format = GenericFormat(guessing: json, on: isZigbee ? [] : levels)
-    if case .string(let action)? = json["action"], !Chatter.isNothing(action),
+    if case .string(let action)? = json["action"], !NoiseFilter.isNothing(action),
       isZigbee || format?.counter == nil
     {
       return Candidate(
-        dialect: .zigbee2MQTT, topic: topic, certainty: isZigbee ? .sure : .place)
+        dialect: .zigbee2MQTT, topic: topic, certainty: isZigbee ? .certain : .place)
     }
     return format.map { Candidate(dialect: .generic($0), topic: topic, certainty: .place) }
   }
@@ -93,7 +93,7 @@ package struct Recognition: Hashable, Sendable {
   private static func knownDevice(on levels: [Substring]) -> Candidate? {
     let dialect: Dialect
     let length: Int
-    var certainty = Certainty.sure
+    var certainty = Certainty.certain
     switch (levels.dropLast(2).last, levels.dropLast().last, levels[levels.count - 1]) {
     case (_, "input_event", let input) where input.isNumber: (dialect, length) = (.shellyGen1, 2)
     case (_, "events", "rpc"): (dialect, length) = (.shellyGen2, 2)

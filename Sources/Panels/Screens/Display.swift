@@ -44,7 +44,7 @@ package struct Display: Hashable, Sendable {
   ///   - value: what to put into a gap of a template.
   ///   - servings: how many glasses of a juice can be made.
   package func push(
-    filling value: (Template.Gap) -> String?, servings: (Juice.ID) -> Int
+    filling value: (Template.Placeholder) -> String?, servings: (Juice.ID) -> Int
   ) -> (topic: String, payload: String)? {
     let push: Push? =
       switch content {
@@ -57,7 +57,11 @@ package struct Display: Hashable, Sendable {
 
   /// Whether the display shows if the kiosk is online.
   package var showsStatus: Bool {
-    if case .text(let push) = content { push.payload.gaps.contains(.kioskStatus) } else { false }
+    if case .text(let push) = content {
+      push.payload.placeholders.contains(.kioskStatus)
+    } else {
+      false
+    }
   }
 }
 

@@ -8,10 +8,10 @@ package struct Template: Hashable, Sendable {
 
   package enum Part: Hashable, Sendable {
     case text(String)
-    case gap(Gap)
+    case placeholder(Placeholder)
   }
 
-  package enum Gap: Hashable, Sendable {
+  package enum Placeholder: Hashable, Sendable {
     case stock(Fruit.ID)
     case alert(Fruit.ID)
     case servings(Juice.ID)
@@ -27,29 +27,31 @@ package struct Template: Hashable, Sendable {
     var literal = String(pieces[0])
     for piece in pieces.dropFirst() {
       let name = piece.prefix { $0 != "}" }
-      guard name.endIndex < piece.endIndex, Gap.isName(name) else {
+      guard name.endIndex < piece.endIndex, Placeholder.isName(name) else {
         literal += "{\(piece)"
         continue
       }
-      guard let gap = Gap(name) else { throw TemplateError(gap: "{\(name)}") }
+      guard let placeholder = Placeholder(name) else {
+        throw TemplateError(placeholder: "{\(name)}")
+      }
       if !literal.isEmpty { parts.append(.text(literal)) }
-      parts.append(.gap(gap))
+      parts.append(.placeholder(placeholder))
       literal = String(piece[name.endIndex...].dropFirst())
     }
     if !literal.isEmpty { parts.append(.text(literal)) }
     self.parts = parts
   }
 
-  package var gaps: [Gap] {
-    parts.compactMap { if case .gap(let gap) = $0 { gap } else { nil } }
+  package var placeholders: [Placeholder] {
+    parts.compactMap { if case .placeholder(let placeholder) = $0 { placeholder } else { nil } }
   }
 
   /// - Parameter value: what to put into a gap; `nil` leaves the gap empty.
-  package func fill(_ value: (Gap) -> String?) -> String {
+  package func fill(_ value: (Placeholder) -> String?) -> String {
     parts.map { part in
       switch part {
       case .text(let text): text
-      case .gap(let gap): value(gap) ?? ""
+      case .placeholder(let placeholder): value(placeholder) ?? ""
       }
     }.joined()
   }
@@ -58,10 +60,10 @@ package struct Template: Hashable, Sendable {
 /// A gap that nothing can fill.
 package struct TemplateError: Error, Hashable, Sendable {
   /// With its braces.
-  package let gap: String
+  package let placeholder: String
 }
 
-extension Template.Gap {
+extension Template.Placeholder {
   /// Whether a text in braces looks like the name of a gap: `juice`, `stock.kiwi`. Otherwise it stays text.
   fileprivate static func isName(_ text: Substring) -> Bool {
     let words = text.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)

@@ -59,7 +59,7 @@ struct FleetCommands: ParsableCommand {
       discussion: """
         The file is YAML with 'menu' as in config/menu.yaml, and nothing besides: base, currency and \
         juices. The fruits are each kiosk's own. A share of the kiosks gets it at once; when each of them \
-        has reported, or been silent for longer than the patience, the others follow.
+        has reported, or been silent for longer than the timeout, the others follow.
         """)
 
     @Argument(help: "The menu.", completion: .file(extensions: ["yaml", "yml"])) var file: String
@@ -69,7 +69,7 @@ struct FleetCommands: ParsableCommand {
     var limit = Percent(5)
     @Option(
       help: ArgumentHelp("A kiosk that is silent for longer has failed.", valueName: "seconds"))
-    var patience = 300
+    var timeout = 300
     @Option(help: "Only the kiosks of this region; else all of the list.") var region: String?
     @Option(
       help: ArgumentHelp("Try the menu on this configuration of a kiosk first.", valueName: "file"))
@@ -78,8 +78,8 @@ struct FleetCommands: ParsableCommand {
 
     func validate() throws {
       guard (1...10_000).contains(rate) else { throw ValidationError("--rate is 1 to 10000.") }
-      guard (5...604_800).contains(patience) else {
-        throw ValidationError("--patience is 5 to 604800.")
+      guard (5...604_800).contains(timeout) else {
+        throw ValidationError("--timeout is 5 to 604800.")
       }
     }
 
@@ -95,7 +95,7 @@ struct FleetCommands: ParsableCommand {
       }
       let plan = RolloutTable.Plan(
         menu: menu, region: region, first: first.value, perMinute: rate, limit: limit.value,
-        patience: patience)
+        timeout: timeout)
       let rollout = try options.rolloutTable().push(plan)
       StandardOutput.write(rollout.summary)
     }

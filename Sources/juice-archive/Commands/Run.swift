@@ -21,7 +21,7 @@ struct Run: AsyncParsableCommand {
     let logger = try logging.makeLogger("juice-archive")
     let settings = try ArchiveSettings(configuration)
     var broker = configuration.broker
-    try broker.keepPassword()
+    try broker.loadPassword()
     let archiver = Archiver(settings: settings, logger: logger) { [broker] in
       try broker.makeBroker()
     }

@@ -26,10 +26,10 @@ struct Notify: AsyncParsableCommand {
       throw Failure.badConfiguration("nobody is told: the configuration has no section 'notify'")
     }
     let receivers = try Notifier.Receiver.all(notify)
-    let notice = NoticeWords(notify.language, link: notify.link).test(at: .now)
+    let notification = NotificationFormatter(notify.language, baseURL: notify.link).test(at: .now)
     var failed = 0
     for receiver in receivers {
-      switch await receiver.send(notice) {
+      switch await receiver.send(notification) {
       case .delivered: StandardOutput.write("\(receiver.name): sent")
       case .refused(let problem), .failed(let problem):
         StandardOutput.write("\(receiver.name): \(problem)")

@@ -60,10 +60,11 @@ struct Run: AsyncParsableCommand {
     if let notify = configuration.notify {
       services.append(
         try Notifier(
-          link: link, words: NoticeWords(notify.language, link: notify.link),
+          link: link, formatter: NotificationFormatter(notify.language, baseURL: notify.link),
           receivers: receivers ?? [],
-          rules: TroubleWatch.Rules(
-            away: .seconds(60 * notify.offlineMinutes), quiet: .seconds(notify.quietSeconds)),
+          rules: AlertEvaluator.Rules(
+            offlineDelay: .seconds(60 * notify.offlineMinutes),
+            quietPeriod: .seconds(notify.quietSeconds)),
           folder: StateFolder(path: configuration.stateFolder), logger: logger))
     }
     do {

@@ -40,7 +40,7 @@ struct UserCommands: ParsableCommand {
 
     func run() throws {
       let file = try options.userFile()
-      let password = generate ? Self.madeUp : try Self.read()
+      let password = generate ? Self.generated : try Self.read()
       let user = User(
         name: name, role: role, password: try PasswordHash(of: password, cost: .standard),
         region: region)
@@ -49,7 +49,7 @@ struct UserCommands: ParsableCommand {
     }
 
     /// Four times four letters and digits that nobody mistakes for others: 79 bits.
-    private static var madeUp: String {
+    private static var generated: String {
       let letters = Array("abcdefghijkmnpqrstuvwxyz23456789")
       return (0..<4).map { _ in String((0..<4).map { _ in letters.randomElement() ?? "x" }) }
         .joined(separator: "-")
@@ -57,7 +57,7 @@ struct UserCommands: ParsableCommand {
 
     private static func read() throws(Failure) -> String {
       let isTerminal = isatty(STDIN_FILENO) == 1
-      func ask(_ question: String) -> String? {
+      func prompt(_ question: String) -> String? {
         guard isTerminal else { return readLine() }
         FileHandle.standardError.write(Data(question.utf8))
         var before = termios()
@@ -71,13 +71,13 @@ struct UserCommands: ParsableCommand {
         }
         return readLine()
       }
-      guard let password = ask("Password: "), password.count >= 8 else {
+      guard let password = prompt("Password: "), password.count >= 8 else {
         throw .badData("a password has at least 8 characters")
       }
       guard password.utf8.count <= PasswordHash.maximumPassword else {
         throw .badData("a password has at most \(PasswordHash.maximumPassword) bytes")
       }
-      guard !isTerminal || ask("Again: ") == password else {
+      guard !isTerminal || prompt("Again: ") == password else {
         throw .badData("the two passwords are not the same")
       }
       return password
@@ -121,7 +121,7 @@ extension ConfigurationOptions {
   /// Root becomes the owner of the file's folder first.
   fileprivate func userFile() throws -> UserFile {
     let path = try load().usersFile
-    try FolderOwner(ofFolderOf: path).become()
+    try FolderOwner(ofFolderOf: path).switchUser()
     return UserFile(path: path)
   }
 }

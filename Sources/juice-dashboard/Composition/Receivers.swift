@@ -31,12 +31,12 @@ extension Notifier.Receiver {
       host: email.host, port: email.port, encryption: email.tls.encryption, caFile: email.caFile,
       account: account)
     return email.to.map { address in
-      Self("mail to \(address)") { notice in
+      Self("mail to \(address)") { notification in
         await outcome { () throws(DeliveryError) in
           try await server.send(
             Mail(
-              from: email.from, to: address, subject: notice.subject, text: notice.text,
-              id: notice.id, date: notice.at.date))
+              from: email.from, to: address, subject: notification.subject, text: notification.text,
+              id: notification.id, date: notification.at.date))
         }
       }
     }
@@ -46,20 +46,21 @@ extension Notifier.Receiver {
     _ post: DashboardConfiguration.Post, number: Int
   ) throws(ConfigurationErrors) {
     let url = try post.readURL()
-    let address = PostAddress(url: url, token: try post.readToken(), caFile: post.caFile)
+    let address = Webhook(url: url, token: try post.readToken(), caFile: post.caFile)
     // Only the host is shown, because the rest of the address may be a secret.
     let host = URL(string: url)?.host() ?? ""
-    self.init("post \(number) to \(host)") { notice in
+    self.init("post \(number) to \(host)") { notification in
       await Self.outcome { () throws(DeliveryError) in
         switch post.format {
         case .text:
           try await address.send(
-            Array(notice.text.utf8), type: "text/plain; charset=utf-8", id: notice.id)
+            Array(notification.text.utf8), type: "text/plain; charset=utf-8", id: notification.id)
         case .json:
           // To Slack, <!channel> is a call to everybody, and <a|b> is a link.
-          let text = notice.text.replacing("<", with: "‹").replacing(">", with: "›")
+          let text = notification.text.replacing("<", with: "‹").replacing(">", with: "›")
           try await address.send(
-            JSONWriter.object { $0.member("text", text) }, type: "application/json", id: notice.id)
+            JSONWriter.object { $0.member("text", text) }, type: "application/json",
+            id: notification.id)
         }
       }
     }

@@ -19,12 +19,12 @@ struct KioskClient {
     self.source = source
     broker = try configuration.makeBroker()
     await broker.connect(
-      .forCommand(source.kind.rawValue, hearing: [topics.result(for: source)]))
+      .forCommand(source.kind.rawValue, subscribingTo: [topics.result(for: source)]))
     let deadline = ContinuousClock.now + timeout
     while true {
       switch await broker.nextEvent(timeout: deadline - .now) {
       case .online: return
-      case .deliveries, .confirmed, .updated, .refused, .sessionBegan: await broker.settle()
+      case .deliveries, .confirmed, .updated, .refused, .sessionBegan: await broker.acknowledge()
       case .offline(let error):
         await broker.disconnect(grace: .zero)
         throw error.failure
@@ -48,7 +48,7 @@ struct KioskClient {
     while true {
       switch await broker.nextEvent(timeout: deadline - .now) {
       case .deliveries(let deliveries):
-        await broker.settle()
+        await broker.acknowledge()
         let results = deliveries.compactMap { try? CommandResult(payload: $0.message.payload) }
         guard let result = results.last(where: { $0.id == request.id }) else { continue }
         guard result.status == .accepted else { return result }
@@ -76,11 +76,11 @@ struct KioskClient {
     _ configuration: KioskConfiguration, timeout: Duration
   ) async throws(Failure) {
     let broker = try configuration.makeBroker()
-    await broker.connect(.forCommand("status", hearing: [configuration.topics.status]))
+    await broker.connect(.forCommand("status", subscribingTo: [configuration.topics.status]))
     let deadline = ContinuousClock.now + timeout
     let online = Array(KioskStatus.online.rawValue.utf8)
     while let event = await broker.nextEvent(timeout: deadline - .now) {
-      await broker.settle()
+      await broker.acknowledge()
       if case .deliveries(let deliveries) = event, deliveries.last?.message.payload == online {
         return await broker.disconnect(grace: .seconds(1))
       }
@@ -93,7 +93,7 @@ struct KioskClient {
     _ = try? await broker.publish([
       Message(topic: topics.command(from: source), payload: request.payload)
     ])
-    await broker.settle()
+    await broker.acknowledge()
   }
 }
 
@@ -103,7 +103,7 @@ extension SessionOptions {
   /// - Parameters:
   ///   - purpose: a word for the client id.
   ///   - topics: topics or topic filters to subscribe to.
-  static func forCommand(_ purpose: String, hearing topics: [String]) -> SessionOptions {
+  static func forCommand(_ purpose: String, subscribingTo topics: [String]) -> SessionOptions {
     SessionOptions(
       clientID: "juice-kiosk-\(purpose)-\(UInt32.random(in: 0 ... .max))",
       subscriptions: topics.map(TopicFilter.init(unchecked:)))

@@ -34,7 +34,7 @@ extension LedgerCommands {
       let pipe = Pipe()
       other.standardOutput = pipe
       try other.run()
-      try owner.become()
+      try owner.switchUser()
       let backup = try BackupWriter(path: file)
       while let piece = try pipe.fileHandleForReading.read(upToCount: 1 << 16), !piece.isEmpty {
         try backup.write(Array(piece))

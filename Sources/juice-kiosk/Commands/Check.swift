@@ -29,7 +29,7 @@ struct Check: AsyncParsableCommand {
       The configuration is good.
         kiosk   \(settings.topics.base), \(configuration.kiosk.language.rawValue), \
       \(configuration.kiosk.timeZone.identifier)\
-      \(configuration.kiosk.called.map { ": \($0)" } ?? "")
+      \(configuration.kiosk.displayName.map { ": \($0)" } ?? "")
         broker  \(configuration.broker.host):\(configuration.broker.port)\
       \(configuration.broker.tls == nil ? "" : " with TLS")
         ledger  \(configuration.ledgerPath)

@@ -16,7 +16,7 @@ struct DecideJob: AsyncParsableCommand {
     case poured, again
     case giveBack = "give-back"
 
-    var verdict: JobDecision.Verdict {
+    var choice: JobDecision.Choice {
       switch self {
       case .poured: .poured
       case .again: .again
@@ -42,6 +42,6 @@ struct DecideJob: AsyncParsableCommand {
   func run() async throws {
     let used = used.isEmpty ? nil : FruitAmounts(used)
     try await request.send(
-      .job(JobDecision(job: job, verdict: decision.verdict, used: used)), of: .job)
+      .job(JobDecision(job: job, choice: decision.choice, used: used)), of: .job)
   }
 }

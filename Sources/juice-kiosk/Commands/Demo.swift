@@ -46,7 +46,7 @@ private func demonstrate(in language: Language, logger: Logger) async throws {
       }
       // The kiosk says goodbye, whichever way the panel ends.
       defer { group.cancelAll() }
-      try await KioskClient.waitForKiosk(configuration, timeout: DemoPanel.patience)
+      try await KioskClient.waitForKiosk(configuration, timeout: DemoPanel.timeout)
       try await DemoPanel(configuration).run()
     }
   }
@@ -56,15 +56,15 @@ private func demonstrate(in language: Language, logger: Logger) async throws {
 private struct DemoPanel {
   private let configuration: KioskConfiguration
   private var juices: [Juice] { configuration.menu.juices }
-  static let patience = Duration.seconds(10)
+  static let timeout = Duration.seconds(10)
 
   init(_ configuration: KioskConfiguration) { self.configuration = configuration }
 
   func run() async throws {
     let panel = try await KioskClient(
-      configuration, as: Source(kind: .order, name: "demo"), timeout: Self.patience)
-    let desk = try await KioskClient(
-      configuration, as: Source(kind: .restock, name: "demo"), timeout: Self.patience)
+      configuration, as: Source(kind: .order, name: "demo"), timeout: Self.timeout)
+    let operatorClient = try await KioskClient(
+      configuration, as: Source(kind: .restock, name: "demo"), timeout: Self.timeout)
     StandardOutput.write(welcome)
     for await line in StandardInput.lines {
       let press = line.trimmingCharacters(in: .whitespaces)
@@ -72,7 +72,7 @@ private struct DemoPanel {
       if press.isEmpty { continue }
       if press == "restock" {
         let full = configuration.menu.fruits.map { (fruit: $0.id, amount: 100) }
-        try await show(desk, .restock(Restock(set: FruitAmounts(full))))
+        try await show(operatorClient, .restock(Restock(set: FruitAmounts(full))))
       } else if let juice = juice(press) {
         try await show(panel, .order(Order(juice: juice)))
       } else {
@@ -80,7 +80,7 @@ private struct DemoPanel {
       }
     }
     await panel.disconnect()
-    await desk.disconnect()
+    await operatorClient.disconnect()
   }
 
   private var welcome: String {
@@ -102,7 +102,7 @@ private struct DemoPanel {
 
   private func show(_ client: KioskClient, _ command: Command) async throws {
     let request = Request(id: Request.ID(UUID().uuidString), command: command)
-    let result = try await client.send(request, timeout: Self.patience)
+    let result = try await client.send(request, timeout: Self.timeout)
     StandardOutput.write("> " + result.summary)
   }
 }

@@ -4,7 +4,7 @@ import Foundation
 import KioskMessages
 import Program
 
-struct Doctor: CommandWithPrelude {
+struct Doctor: PreparedCommand {
   static let configuration = CommandConfiguration(
     abstract: "Look for everything that could keep the kiosk from working.",
     discussion: """
@@ -46,8 +46,8 @@ struct Doctor: CommandWithPrelude {
     guard (1...600).contains(timeout) else { throw ValidationError("--timeout is 1 to 600.") }
   }
 
-  func begin() throws -> @Sendable () async throws -> Void {
-    let (local, examination, uplink) = try lookAround()
+  func prepare() throws -> @Sendable () async throws -> Void {
+    let (local, examination, uplink) = try runLocalChecks()
     return { [json] in
       var findings = local
       if let examination { findings += try await examination.findings() }
@@ -66,7 +66,7 @@ struct Doctor: CommandWithPrelude {
   ///
   /// - Returns: what was found, and the examinations of the kiosk's broker and of the one above; `nil` for
   ///   an examination that could find nothing more.
-  private func lookAround() throws -> ([Finding], BrokerExamination?, UplinkCheck?) {
+  private func runLocalChecks() throws -> ([Finding], BrokerExamination?, UplinkCheck?) {
     var configuration: KioskConfiguration
     var senders: [KioskConfiguration] = []
     do throws(ConfigurationErrors) {
@@ -85,12 +85,12 @@ struct Doctor: CommandWithPrelude {
     var findings: [Finding] = .configuration(configuration, file: options.file) + password
     // Root reads the passwords now and becomes the ledger's owner below. A password that cannot be read
     // is a finding: here, or at the login of its account.
-    try? configuration.broker.keepPassword()
+    try? configuration.broker.loadPassword()
     let uplinkPassword: [Finding] = configuration.uplink.map { .password($0.broker) } ?? []
     findings += uplinkPassword
-    try? configuration.uplink?.broker.keepPassword()
-    for index in senders.indices { try? senders[index].broker.keepPassword() }
-    do throws(Failure) { try FolderOwner(ofFolderOf: path).become() } catch {
+    try? configuration.uplink?.broker.loadPassword()
+    for index in senders.indices { try? senders[index].broker.loadPassword() }
+    do throws(Failure) { try FolderOwner(ofFolderOf: path).switchUser() } catch {
       return (findings + [.error(.permissions, path, error.message, fix: "what it says")], nil, nil)
     }
     var ledger = LedgerView()

@@ -37,28 +37,28 @@ struct Learn: AsyncParsableCommand {
   func run() async throws {
     let configuration = try options.load()
     let broker = try configuration.makeBroker()
-    await broker.connect(.forCommand("learn", hearing: [topic]))
+    await broker.connect(.forCommand("learn", subscribingTo: [topic]))
     let clock = ContinuousClock()
     let start = clock.now
-    var lesson = Lesson(at: .zero)
-    var sheet = Sheet(configuration)
-    while sheet.count < count {
+    var discovery = DeviceDiscovery(at: .zero)
+    var printer = PanelPrinter(configuration)
+    while printer.count < count {
       let now = clock.now - start
-      let wait = min(lesson.due ?? .seconds(timeout), .seconds(timeout)) - now
+      let wait = min(discovery.due ?? .seconds(timeout), .seconds(timeout)) - now
       switch await broker.nextEvent(timeout: max(wait, .zero)) {
       case .online:
-        lesson = Lesson(at: clock.now - start)
+        discovery = DeviceDiscovery(at: clock.now - start)
         StandardError.write("Press the button, once. (Ctrl-C ends this.)")
       case .deliveries(let deliveries):
-        await broker.settle()
+        await broker.acknowledge()
         let now = clock.now - start
-        for message in deliveries.map(\.message) where sheet.count < count {
+        for message in deliveries.map(\.message) where printer.count < count {
           // What the broker had kept was not pressed now.
-          guard !message.retain, sheet.isOfDevice(message.topic) else { continue }
-          switch lesson.hear(message.payload, on: message.topic, at: now) {
+          guard !message.retain, printer.isOfDevice(message.topic) else { continue }
+          switch discovery.observe(message.payload, on: message.topic, at: now) {
           case .nothing: continue
-          case .press(let recognition): sheet.print(recognition)
-          case .doubt(let recognition):
+          case .press(let recognition): printer.print(recognition)
+          case .uncertain(let recognition):
             StandardError.write(
               "\(recognition.summary): an event that may be old, and is said again and again. "
                 + "If this is your button, press it once more.")
@@ -71,13 +71,13 @@ struct Learn: AsyncParsableCommand {
         continue
       case nil:
         let now = clock.now - start
-        if let recognition = lesson.settle(at: now) { sheet.print(recognition) }
-        guard now >= .seconds(timeout), sheet.count < count else { continue }
+        if let recognition = discovery.resolve(at: now) { printer.print(recognition) }
+        guard now >= .seconds(timeout), printer.count < count else { continue }
         await broker.disconnect(grace: .zero)
-        guard let recognition = lesson.remaining else {
+        guard let recognition = discovery.remaining else {
           throw Failure.tryAgain("no press was heard: is the device at this broker?")
         }
-        return sheet.print(recognition, note: "; it may be an old one")
+        return printer.print(recognition, note: "; it may be an old one")
       }
     }
     await broker.disconnect(grace: .seconds(1))
@@ -85,7 +85,7 @@ struct Learn: AsyncParsableCommand {
 }
 
 /// The lines that are printed, to be pasted into the configuration.
-private struct Sheet {
+private struct PanelPrinter {
   private let topics: KioskTopics
   private let bound: [TopicFilter]
   private let juice: String
@@ -105,7 +105,7 @@ private struct Sheet {
   }
 
   mutating func print(_ recognition: Recognition, note: String = "") {
-    let isKnown = bound.contains { $0.matches(recognition.heardOn) }
+    let isKnown = bound.contains { $0.matches(recognition.receivedOn) }
     let known = isKnown ? "; a panel of the configuration hears it already" : ""
     let name = (1...).lazy.map { "panel\($0)" }.first { !names.contains($0) } ?? ""
     names.insert(name)

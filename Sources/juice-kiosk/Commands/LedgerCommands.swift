@@ -27,7 +27,7 @@ struct LedgerCommands: ParsableCommand {
 
     func open() throws -> KioskLedger {
       let path = try file()
-      try FolderOwner(ofFolderOf: path).become()
+      try FolderOwner(ofFolderOf: path).switchUser()
       return try KioskLedger(path: path, readOnly: true)
     }
   }

@@ -90,9 +90,10 @@ struct Report: AsyncParsableCommand {
   ) throws -> (SalesHistory, FruitAmounts, Timestamp) {
     let ledger = try KioskLedger(path: path, readOnly: true)
     let state = try ledger.state()
-    let now = KioskClock.system(wall: settings.wall).now().timestamp
+    let now = KioskClock.system(wallClock: settings.wallClock).now().timestamp
     var history = SalesHistory(
-      menu: settings.menu, wall: settings.wall, through: state.seq, at: now, dayCount: dayCount)
+      menu: settings.menu, wallClock: settings.wallClock, through: state.seq, at: now,
+      dayCount: dayCount)
     while !history.isComplete { try history.read(ledger) }
     return (history, Kiosk(settings: settings, state: state).stock, now)
   }

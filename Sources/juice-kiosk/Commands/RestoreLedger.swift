@@ -25,7 +25,7 @@ extension LedgerCommands {
       // link in the place of his own, so that is opened as the owner.
       let isOwners = try FolderOwner(ofFolderOf: file).user == owner.user
       let early = isOwners ? nil : try BackupFile(path: file)
-      try owner.become()
+      try owner.switchUser()
       let restored = try KioskLedger.restore(
         from: try early ?? BackupFile(path: file), to: path, replacing: replace)
       let last = restored.last.map { ", the last of \($0)" } ?? ""

@@ -11,7 +11,7 @@ import ServiceLifecycle
 import UnixSignals
 import Uplink
 
-struct Run: CommandWithPrelude {
+struct Run: PreparedCommand {
   static let configuration = CommandConfiguration(
     abstract: "Run the kiosk.",
     discussion: """
@@ -26,14 +26,14 @@ struct Run: CommandWithPrelude {
   @OptionGroup var options: ConfigurationOptions
   @OptionGroup var logging: LogOptions
 
-  func begin() throws -> @Sendable () async throws -> Void {
+  func prepare() throws -> @Sendable () async throws -> Void {
     // A SIGHUP would end the program until it is trapped. Nothing is lost by ignoring it: the
     // configuration is just being read.
     signal(SIGHUP, SIG_IGN)
     let text = try options.text()
     let configuration = try text.withMenu()
     // Root becomes the ledger's owner, who then reads the password, and at each reload the configuration.
-    try FolderOwner(ofFolderOf: configuration.ledgerPath).become()
+    try FolderOwner(ofFolderOf: configuration.ledgerPath).switchUser()
     return { try await serve(configuration, text) }
   }
 
@@ -45,16 +45,17 @@ struct Run: CommandWithPrelude {
     let broker = configuration.broker
     let kiosk = configuration.kiosk
     logger.notice(
-      "juice-kiosk \(Release.version): kiosk \(kiosk.id)\(kiosk.called.map { " (\($0))" } ?? ""), broker \(broker.host):\(broker.port), ledger \(configuration.ledgerPath)"
+      "juice-kiosk \(Release.version): kiosk \(kiosk.id)\(kiosk.displayName.map { " (\($0))" } ?? ""), broker \(broker.host):\(broker.port), ledger \(configuration.ledgerPath)"
     )
     if let menu = configuration.desiredMenu {
       logger.notice("menu \(menu.version) from above counts, and not that of the file")
     }
-    let outbox = configuration.uplink.map { _ in Outbox() }
-    let menus = MenuDesk(version: configuration.desiredMenu?.version ?? 0)
-    let controller = try Controller.build(configuration, outbox: outbox, logger: logger)
-    let uplink = try outbox.flatMap {
-      try Uplink.build(configuration, outbox: $0, menus: menus, logger: logger)
+    let uplinkProgress = configuration.uplink.map { _ in UplinkProgress() }
+    let menus = MenuMailbox(version: configuration.desiredMenu?.version ?? 0)
+    let controller = try Controller.build(
+      configuration, uplinkProgress: uplinkProgress, logger: logger)
+    let uplink = try uplinkProgress.flatMap {
+      try Uplink.build(configuration, uplinkProgress: $0, menus: menus, logger: logger)
     }
     let manager = ServiceManager()
     let reload = ReloadService(
@@ -64,7 +65,7 @@ struct Run: CommandWithPrelude {
     // the kiosk's last entries still go up. The kiosk finishes the batch in hand and says goodbye.
     let services: [(any Service)?] = [
       reload, uplink.map { uplink in UntilShutdown { await uplink.run() } },
-      UntilShutdown { await controller.run(clientID: broker.clientID) { manager?.turn($0) } },
+      UntilShutdown { await controller.run(clientID: broker.clientID) { manager?.report($0) } },
     ]
     try await ServiceGroup.run(services.compactMap(\.self), logger: logger)
   }

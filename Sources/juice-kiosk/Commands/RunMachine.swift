@@ -8,7 +8,7 @@ import Logging
 import Program
 import ServiceLifecycle
 
-struct RunMachine: CommandWithPrelude {
+struct RunMachine: PreparedCommand {
   static let configuration = CommandConfiguration(
     commandName: "machine",
     abstract: "Be a machine in the terminal, which makes juices of air.",
@@ -80,7 +80,7 @@ struct RunMachine: CommandWithPrelude {
     }
   }
 
-  func begin() throws -> @Sendable () async throws -> Void {
+  func prepare() throws -> @Sendable () async throws -> Void {
     let configuration = try options.load()
     let settings = try settings(in: configuration)
     let memoryPath =
@@ -92,8 +92,8 @@ struct RunMachine: CommandWithPrelude {
       throw Failure.badConfiguration(
         "\(pourLog) is in another user's folder than \(memoryPath): keep them together")
     }
-    try owner.become()
-    let memory = try MachineMemory(path: memoryPath)
+    try owner.switchUser()
+    let memory = try LastJobFile(path: memoryPath)
     var log: PourLog?
     if let pourLog { log = try PourLog(path: pourLog) }
     let machine = try TerminalMachine(settings, configuration, memory: memory, log: log)

@@ -22,13 +22,13 @@ struct Watch: AsyncParsableCommand {
     let broker = try configuration.makeBroker()
     let topics = configuration.topics
     await broker.connect(
-      .forCommand("watch", hearing: KioskView.filters(of: topics)))
+      .forCommand("watch", subscribingTo: KioskView.filters(of: topics)))
     var view = KioskView(topics: topics, language: configuration.kiosk.language)
     let isLive = StandardOutput.isTerminal && !json
     while let event = await broker.nextEvent(timeout: nil) {
       switch event {
       case .deliveries(let deliveries):
-        await broker.settle()
+        await broker.acknowledge()
         for delivery in deliveries {
           let message = delivery.message
           let change = view.update(topic: message.topic, payload: message.payload)

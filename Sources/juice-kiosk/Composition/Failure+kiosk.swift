@@ -3,12 +3,12 @@ import KioskMessages
 package import Ledger
 package import Program
 
-extension LedgerError: Ending {
+extension LedgerError: ExitCodeConvertible {
   package var failure: Failure {
     switch self {
     case .inUse: .tryAgain("\(self)")
     case .cannotOpen: .badConfiguration("\(self)")
-    case .badBackup, .damaged, .doesNotAddUp, .newer, .notAllowed, .notReplaced,
+    case .badBackup, .damaged, .inconsistent, .newer, .notAllowed, .notReplaced,
       .unknownFruit, .unreadable:
       .badData("\(self)")
     case .diskFull, .disk: Failure(status: ExitCode(74), message: "\(self)")
@@ -27,7 +27,7 @@ extension Failure {
       case .closed, .conflict, .rateLimited, .stale, .machineDown:
         self = .tryAgain(result.summary)
       case .unknownJuice, .unknownFruit, .malformed, .tooLarge, .quantityOutOfRange, .retained,
-        .exceedsCapacity, .belowZero, .notRecorded, .unknownMachine, .notAsked, nil:
+        .exceedsCapacity, .belowZero, .notRecorded, .unknownMachine, .noDecisionNeeded, nil:
         self = .badData(result.summary)
       }
     }

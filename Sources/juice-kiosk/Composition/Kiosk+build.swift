@@ -16,24 +16,25 @@ import Uplink
 
 extension Controller {
   static func build(
-    _ configuration: KioskConfiguration, outbox: Outbox? = nil, logger: Logger
+    _ configuration: KioskConfiguration, uplinkProgress: UplinkProgress? = nil, logger: Logger
   ) throws -> Controller {
     let broker = try configuration.makeBroker()
     let ledger = try KioskLedger(path: configuration.ledgerPath)
     let settings = KioskSettings(configuration, retainedTopics: try ledger.state().topics)
     return try Controller(
-      settings: settings, broker: broker, ledger: ledger, outbox: outbox,
-      clock: .system(wall: settings.wall), logger: logger)
+      settings: settings, broker: broker, ledger: ledger, uplinkProgress: uplinkProgress,
+      clock: .system(wallClock: settings.wallClock), logger: logger)
   }
 }
 
 extension Uplink {
   /// - Parameters:
-  ///   - outbox: the one of the controller that writes the ledger.
+  ///   - uplinkProgress: the one of the controller that writes the ledger.
   ///   - menus: where menus from above go, to be taken at a reload.
   /// - Returns: `nil` if the ledger is not to be carried up.
   static func build(
-    _ configuration: KioskConfiguration, outbox: Outbox, menus: MenuDesk, logger: Logger
+    _ configuration: KioskConfiguration, uplinkProgress: UplinkProgress, menus: MenuMailbox,
+    logger: Logger
   ) throws -> Uplink? {
     guard let uplink = configuration.uplink else { return nil }
     let broker = try uplink.broker.makeBroker()
@@ -42,8 +43,9 @@ extension Uplink {
       clientID: uplink.broker.clientID, pace: uplink.entriesPerSecond)
     return try Uplink(
       settings: settings, broker: broker,
-      ledger: KioskLedger(path: configuration.ledgerPath, readOnly: true), outbox: outbox,
-      menus: menus, clock: .system(wall: WallClock(timeZone: configuration.kiosk.timeZone)),
+      ledger: KioskLedger(path: configuration.ledgerPath, readOnly: true),
+      uplinkProgress: uplinkProgress,
+      menus: menus, clock: .system(wallClock: WallClock(timeZone: configuration.kiosk.timeZone)),
       logger: logger)
   }
 }
@@ -53,7 +55,7 @@ extension KioskSettings {
   init(_ configuration: KioskConfiguration, retainedTopics: Set<String> = []) {
     self.init(
       topics: configuration.topics, language: configuration.kiosk.language,
-      wall: WallClock(timeZone: configuration.kiosk.timeZone), menu: configuration.menu,
+      wallClock: WallClock(timeZone: configuration.kiosk.timeZone), menu: configuration.menu,
       stock: configuration.stock, orders: configuration.orders, version: Release.version)
     menuVersion = configuration.desiredMenu?.version
     name = configuration.kiosk.name

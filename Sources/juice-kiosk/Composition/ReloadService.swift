@@ -16,7 +16,7 @@ struct ReloadService: Service {
   /// The text with which the kiosk was started, like `configuration`.
   let text: KioskConfiguration.Text
   let configuration: KioskConfiguration
-  let menus: MenuDesk
+  let menus: MenuMailbox
   let controller: Controller
   let manager: ServiceManager?
   let logger: Logger

@@ -9,55 +9,57 @@ import Synchronization
 /// systemd is told when orders are taken, how the kiosk is (in words), and with the turns of the cycle that
 /// nothing hangs. It restarts a kiosk that hangs, but not one that waits for its broker.
 final class ServiceManager: Sendable {
-  private struct Told {
+  private struct Reported {
     var condition: KioskCondition?
     var isReady = false
-    var aliveAt: ContinuousClock.Instant?
+    var lastWatchdogAt: ContinuousClock.Instant?
   }
 
   private let socket: NotifySocket
   /// How long systemd waits for a sign of life (`WatchdogSec=`).
-  private let patience: Duration?
-  private let told = Mutex(Told())
+  private let watchdogTimeout: Duration?
+  private let reported = Mutex(Reported())
 
   /// - Returns: `nil` if systemd has not started the program as such a service.
   init?(environment: [String: String] = ProcessInfo.processInfo.environment) {
     guard let socket = NotifySocket(environment: environment) else { return nil }
     self.socket = socket
-    patience = environment["WATCHDOG_USEC"].flatMap(Int64.init).map { .microseconds($0) }
+    watchdogTimeout = environment["WATCHDOG_USEC"].flatMap(Int64.init).map { .microseconds($0) }
   }
 
   /// To be called at the end of each turn of the cycle.
-  func turn(_ condition: KioskCondition) {
-    told.withLock { told in
-      var next = told
+  func report(_ condition: KioskCondition) {
+    reported.withLock { reported in
+      var next = reported
       var lines: [String] = []
-      if condition != told.condition {
+      if condition != reported.condition {
         next.condition = condition
         lines.append("STATUS=\(condition.summary)")
-        if condition == .leaving { lines.append("STOPPING=1") }
+        if condition == .stopping { lines.append("STOPPING=1") }
       }
-      if case .online = condition, !told.isReady {
+      if case .online = condition, !reported.isReady {
         next.isReady = true
         lines.append("READY=1")
       }
       let now = ContinuousClock.now
-      if let patience, told.aliveAt.map({ $0.duration(to: now) >= patience / 4 }) ?? true {
-        next.aliveAt = now
+      if let watchdogTimeout,
+        reported.lastWatchdogAt.map({ $0.duration(to: now) >= watchdogTimeout / 4 }) ?? true
+      {
+        next.lastWatchdogAt = now
         lines.append("WATCHDOG=1")
         // systemd does not give up the start either, as long as the cycle turns.
-        if !next.isReady { lines.append("EXTEND_TIMEOUT_USEC=\(patience.microseconds)") }
+        if !next.isReady { lines.append("EXTEND_TIMEOUT_USEC=\(watchdogTimeout.microseconds)") }
       }
       // If systemd could not be told, the next turn tells it.
-      if !lines.isEmpty, send(lines.joined(separator: "\n")) { told = next }
+      if !lines.isEmpty, send(lines.joined(separator: "\n")) { reported = next }
     }
   }
 
   /// Tells that a reload begins: the service counts as reloading until `endReload()`. A service that has
   /// never been ready still counts as starting.
   func beginReload() {
-    told.withLock { told in
-      guard told.isReady else { return }
+    reported.withLock { reported in
+      guard reported.isReady else { return }
       var now = timespec()
       clock_gettime(CLOCK_MONOTONIC, &now)
       let microseconds = Int(now.tv_sec) * 1_000_000 + now.tv_nsec / 1000
@@ -66,9 +68,9 @@ final class ServiceManager: Sendable {
   }
 
   func endReload() {
-    told.withLock { told in
+    reported.withLock { reported in
       // If systemd could not be told, the next turn tells it.
-      if told.isReady { told.isReady = send("READY=1") }
+      if reported.isReady { reported.isReady = send("READY=1") }
     }
   }
 
@@ -84,7 +86,7 @@ extension KioskCondition {
     case .failing(let error): Self.waiting(for: "\(error)")
     case .online(.open): "Open: orders are taken."
     case .online(.closed): "Closed: orders are rejected."
-    case .leaving: "Stopping."
+    case .stopping: "Stopping."
     }
   }
 

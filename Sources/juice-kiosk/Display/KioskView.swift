@@ -123,7 +123,7 @@ extension KioskView {
     for (name, report) in machines.sorted(by: { $0.key < $1.key }) {
       lines.append(
         "  \(name.padded(to: 20)) "
-          + report.summary.painted(report.needsSomebody ? .red : .green, if: color))
+          + report.summary.painted(report.needsAttention ? .red : .green, if: color))
     }
     return lines
   }
@@ -132,7 +132,7 @@ extension KioskView {
 extension MachineReport {
   /// `busy: ticket 42, 2 waiting`
   fileprivate var summary: String {
-    let undecided = jobs.filter(\.state.waitsForPerson).map { "\($0.ticket)" }
+    let undecided = jobs.filter(\.state.isUndecided).map { "\($0.ticket)" }
     let facts = [
       reason, current.map { "ticket \($0.ticket)" }, queue > 0 ? "\(queue) waiting" : nil,
       undecided.isEmpty ? nil : "ask somebody about \(undecided.joined(separator: ", "))",

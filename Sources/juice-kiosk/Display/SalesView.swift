@@ -9,16 +9,16 @@ struct SalesView {
   private let title: String
   private let menu: Menu
   private let language: Language
-  private let wall: WallClock
+  private let wallClock: WallClock
   private let sales: SalesReport
   private let forecast: ForecastReport
 
   init(_ configuration: KioskConfiguration, sales: SalesReport, forecast: ForecastReport) {
-    title = [configuration.kiosk.called, configuration.topics.base].compactMap(\.self)
+    title = [configuration.kiosk.displayName, configuration.topics.base].compactMap(\.self)
       .joined(separator: "  ")
     menu = configuration.menu
     language = configuration.kiosk.language
-    wall = WallClock(timeZone: configuration.kiosk.timeZone)
+    wallClock = WallClock(timeZone: configuration.kiosk.timeZone)
     self.sales = sales
     self.forecast = forecast
   }
@@ -118,8 +118,8 @@ struct SalesView {
 
   /// The day and the hour in the kiosk's time zone.
   private func time(_ at: Timestamp) -> String {
-    let minutes = Int((wall.fraction(at: at) * 60).rounded())
-    let (day, hour) = (wall.day(at: at), wall.hour(at: at))
+    let minutes = Int((wallClock.fraction(at: at) * 60).rounded())
+    let (day, hour) = (wallClock.day(at: at), wallClock.hour(at: at))
     func padded(_ number: Int) -> String { "\(number < 10 ? "0" : "")\(number)" }
     return "\(CivilDate(daysSinceEpoch: Int64(day))) \(padded(hour - day * 24)):\(padded(minutes))"
   }

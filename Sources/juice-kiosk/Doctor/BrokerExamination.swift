@@ -76,7 +76,7 @@ struct BrokerExamination {
   private func login() async throws(Failure) -> [Finding] {
     var limits: BrokerLimits?
     var findings: [Finding] = []
-    switch try await pay(BrokerVisit(clientID: clientID, resuming: settings.orders.maximumAge)) {
+    switch try await run(BrokerProbe(clientID: clientID, resuming: settings.orders.maximumAge)) {
     case .success(let report) where report.hasResumed:
       return [
         .warning(
@@ -174,8 +174,8 @@ struct BrokerExamination {
     findings += SessionCheck(
       settings: settings, broker: broker, ledger: ledger, now: now, limits: limits, heard: heard
     ).findings()
-    if isDeserted { findings += try await namesakes() }
-    findings += Leftovers(settings: settings, ledger: ledger).findings(
+    if isDeserted { findings += try await duplicateClientIDs() }
+    findings += UnexpectedRetained(settings: settings, ledger: ledger).findings(
       heard.retained, isWhole: rights.hearsItself)
     return findings + MachinesCheck(settings: settings, heard: heard).findings()
   }
@@ -195,10 +195,10 @@ struct BrokerExamination {
 
   /// Asks with the kiosk's own client id, while no kiosk runs. A session that is there then belongs to
   /// another client.
-  private func namesakes() async throws(Failure) -> [Finding] {
+  private func duplicateClientIDs() async throws(Failure) -> [Finding] {
     guard broker.protocol == .v5,
-      case .success(let report) = try await pay(
-        BrokerVisit(clientID: broker.clientID, resuming: settings.orders.maximumAge)),
+      case .success(let report) = try await run(
+        BrokerProbe(clientID: broker.clientID, resuming: settings.orders.maximumAge)),
       report.hasResumed
     else { return [] }
     return [
@@ -211,11 +211,11 @@ struct BrokerExamination {
   }
 
   /// All visits use one client id, so that each ends the session which the one before left at the broker.
-  var clientID: String { "juice-kiosk-doctor-visit-\(number)" }
+  var clientID: String { "juice-kiosk-doctor-probe-\(number)" }
 
-  private func pay(
-    _ visit: BrokerVisit
-  ) async throws(Failure) -> Result<BrokerVisit.Report, BrokerError> {
-    try await broker.pay(visit, timeout: timeout)
+  private func run(
+    _ probe: BrokerProbe
+  ) async throws(Failure) -> Result<BrokerProbe.Report, BrokerError> {
+    try await broker.run(probe, timeout: timeout)
   }
 }

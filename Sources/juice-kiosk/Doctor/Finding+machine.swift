@@ -106,7 +106,7 @@ extension [Finding] {
     let text = "\(space.free / 1_000_000) MB are free"
     let fix = "make room: old logs (journalctl --vacuum-size=100M), old backups; or a larger disk"
     let hasFiles = space.freeFiles.map { $0 >= 16 } ?? true
-    return switch hasFiles ? HostReport.Disk(free: space.free, ledger: size).room : .full {
+    return switch hasFiles ? HostReport.Disk(free: space.free, ledger: size).freeSpace : .full {
     case .full: [.error(.disk, folder, "\(text): orders will not be taken", fix: fix)]
     case .low: [.warning(.disk, folder, "only \(text)", fix: fix)]
     case .enough: [.ok(.disk, folder, text)]

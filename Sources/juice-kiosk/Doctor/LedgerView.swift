@@ -7,37 +7,37 @@ import Program
 
 /// What the ledger tells the doctor: who has it open, and what came in last.
 struct LedgerView {
-  var occupant = KioskLedger.Occupant.nobody(lastAlive: nil)
+  var lockHolder = KioskLedger.LockHolder.nobody(lastHeartbeat: nil)
   /// The retained topics that the kiosk has published, as the ledger knows them.
   var topics: Set<String> = []
   var lastEntry: Timestamp?
   /// How many entries are not up there yet; `nil` if there is no ledger.
   var waiting: Int?
   /// When the last command of a sender came, among the last entries.
-  var heard: [Source: Timestamp] = [:]
+  var lastCommands: [Source: Timestamp] = [:]
 
   /// A sender counts as in use if it has one of so many last entries.
-  private static let recent = 5000
+  private static let examinedEntries = 5000
 
-  var isRunning: Bool { if case .kiosk = occupant { true } else { false } }
+  var isRunning: Bool { if case .kiosk = lockHolder { true } else { false } }
 
   /// For how long no kiosk has been online; `nil` if none ever was, or one runs.
   func absence(at now: Timestamp) -> Duration? {
-    guard case .nobody(let lastAlive?) = occupant else { return nil }
-    return now.since(lastAlive)
+    guard case .unlocked(let lastHeartbeat?) = lockHolder else { return nil }
+    return now.since(lastHeartbeat)
   }
 
   /// When the last command of a kind came.
-  func lastHeard(_ kind: Command.Kind) -> Timestamp? {
-    heard.filter { $0.key.kind == kind }.values.max()
+  func lastReceived(_ kind: Command.Kind) -> Timestamp? {
+    lastCommands.filter { $0.key.kind == kind }.values.max()
   }
 
-  var panels: Set<String> { Set(heard.keys.filter { $0.kind == .order }.map(\.name)) }
+  var panels: Set<String> { Set(lastCommands.keys.filter { $0.kind == .order }.map(\.name)) }
 
   /// Reads the ledger, and reports how it is.
   mutating func read(_ path: String) -> [Finding] {
     do throws(LedgerError) {
-      occupant = try KioskLedger.occupant(of: path)
+      lockHolder = try KioskLedger.lockHolder(of: path)
       guard FileManager.default.fileExists(atPath: path) else {
         return [.note(.ledger, path, "there is none yet: the kiosk makes it when it first starts")]
       }
@@ -45,9 +45,11 @@ struct LedgerView {
       let state = try ledger.state()
       topics = state.topics
       waiting = state.seq - (try ledger.uplinked())
-      for (row, _) in try ledger.rows(after: state.seq - Self.recent, limit: Self.recent) {
+      for (row, _) in try ledger.rows(
+        after: state.seq - Self.examinedEntries, limit: Self.examinedEntries)
+      {
         lastEntry = max(row.entry.at, lastEntry ?? row.entry.at)
-        if let source = row.entry.source { heard[source] = row.entry.at }
+        if let source = row.entry.source { lastCommands[source] = row.entry.at }
       }
       return [.ok(.ledger, path, "\(state.seq) entries; \(occupantText)")]
     } catch {
@@ -60,11 +62,11 @@ struct LedgerView {
   }
 
   private var occupantText: String {
-    switch occupant {
+    switch lockHolder {
     case .kiosk(let process?): "a kiosk runs, as process \(process)"
     case .kiosk(nil): "a kiosk runs"
-    case .nobody(let lastAlive?): "no kiosk runs; the last one was online at \(lastAlive)"
-    case .nobody(nil): "no kiosk runs"
+    case .unlocked(let lastHeartbeat?): "no kiosk runs; the last one was online at \(lastHeartbeat)"
+    case .unlocked(nil): "no kiosk runs"
     }
   }
 }

@@ -38,7 +38,7 @@ struct Listening {
     let deadline = ContinuousClock.now + timeout
     var filters = filters
     var connection = try makeBroker()
-    await connection.connect(.forCommand("doctor", hearing: filters.map(\.text)))
+    await connection.connect(.forCommand("doctor", subscribingTo: filters.map(\.text)))
     waiting: while true {
       switch await connection.nextEvent(timeout: deadline - .now) {
       case .online: break waiting
@@ -47,13 +47,13 @@ struct Listening {
         refused += filters.filter { $0.text == text }
         filters.removeAll { $0.text == text }
         connection = try makeBroker()
-        await connection.connect(.forCommand("doctor", hearing: filters.map(\.text)))
+        await connection.connect(.forCommand("doctor", subscribingTo: filters.map(\.text)))
       case .offline(let error):
         await connection.disconnect(grace: .zero)
         throw error.failure
       case .deliveries(let deliveries):
         heard.note(deliveries)
-        await connection.settle()
+        await connection.acknowledge()
       case .confirmed, .updated, .refused, .sessionBegan: continue
       case nil:
         await connection.disconnect(grace: .zero)
@@ -75,7 +75,7 @@ struct Listening {
   mutating func hears(on topic: String, saying text: String) async -> Echo {
     let message = Message(topic: topic, text: text)
     guard let serial = try? await broker.publish([message]) else { return .nothing }
-    await broker.settle()
+    await broker.acknowledge()
     var deadline: ContinuousClock.Instant?
     while true {
       let now = ContinuousClock.now
@@ -85,7 +85,7 @@ struct Listening {
       switch event {
       case .deliveries(let deliveries):
         heard.note(deliveries)
-        await broker.settle()
+        await broker.acknowledge()
         let isHeard = deliveries.contains {
           $0.message.topic == topic && $0.message.payload == message.payload
         }
@@ -105,7 +105,7 @@ struct Listening {
     _ sender: KioskConfiguration, on topics: [String], saying text: String, timeout: Duration
   ) async throws(Failure) -> [Echo] {
     let voice = try sender.makeBroker()
-    await voice.connect(.forCommand("doctor-sender", hearing: []))
+    await voice.connect(.forCommand("doctor-sender", subscribingTo: []))
     let refused: Set<String>
     do throws(Failure) {
       refused = try await Self.say(text, on: topics, by: voice, timeout: timeout)
@@ -118,7 +118,7 @@ struct Listening {
     while !heard.topics.union(refused).isSuperset(of: topics) {
       guard let event = await broker.nextEvent(timeout: deadline - .now) else { break }
       if case .deliveries(let deliveries) = event { heard.note(deliveries) }
-      await broker.settle()
+      await broker.acknowledge()
     }
     return topics.map {
       heard.topics.contains($0) ? .all : refused.contains($0) ? .refusal : .nothing
@@ -144,9 +144,9 @@ struct Listening {
       switch await voice.nextEvent(timeout: deadline - .now) {
       case .online:
         serial = try? await voice.publish(topics.map { Message(topic: $0, text: text) })
-        await voice.settle()
+        await voice.acknowledge()
       case .refused(let topics): refused.formUnion(topics.keys)
-      case .deliveries, .confirmed, .updated, .sessionBegan: await voice.settle()
+      case .deliveries, .confirmed, .updated, .sessionBegan: await voice.acknowledge()
       case .offline(let error): throw error.failure
       case nil: throw .unavailable("the broker has not answered in time")
       }

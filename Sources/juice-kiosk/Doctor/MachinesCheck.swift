@@ -12,7 +12,7 @@ struct MachinesCheck {
   private func findings(of machine: MachineID) -> [Finding] {
     let report = heard.retained[settings.topics.report(of: machine)]
       .flatMap { try? MachineReport(payload: $0) }
-    let waiting = report?.jobs.filter(\.state.waitsForPerson) ?? []
+    let waiting = report?.jobs.filter(\.state.isUndecided) ?? []
     let undecided = waiting.map { job in
       Finding.warning(
         .machines, settings.topics.report(of: machine),

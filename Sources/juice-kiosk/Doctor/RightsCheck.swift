@@ -94,7 +94,7 @@ struct RightsCheck {
             fix: "add to the broker's access list: topic read \(filter.text)"))
       } else if heard.contains(where: filter.matches) {
         proven.append(filter.text)
-      } else if let at = lastHeard(filter, kind) {
+      } else if let at = lastReceived(filter, kind) {
         proven.append("\(filter.text) (last heard at \(at))")
       } else {
         unseen.append(filter.text)
@@ -123,11 +123,11 @@ struct RightsCheck {
     return findings
   }
 
-  private func lastHeard(_ filter: TopicFilter, _ kind: Command.Kind?) -> Timestamp? {
-    if let kind { return ledger.lastHeard(kind) }
+  private func lastReceived(_ filter: TopicFilter, _ kind: Command.Kind?) -> Timestamp? {
+    if let kind { return ledger.lastReceived(kind) }
     // The filter is for the topics of devices: any panel on them counts.
     let names = settings.panels.filter { $0.filters.contains(filter.text) }.map(\.name)
-    return ledger.heard.filter { names.contains($0.key.name) }.values.max()
+    return ledger.lastCommands.filter { names.contains($0.key.name) }.values.max()
   }
 }
 

@@ -22,7 +22,7 @@ struct SessionCheck {
   let heard: Listening.Heard
 
   func findings() -> [Finding] {
-    let found = (limits.map(limitFindings) ?? []) + droppedFindings + otherKiosks + unrest
+    let found = (limits.map(limitFindings) ?? []) + droppedFindings + otherKiosks + restartFindings
     if !found.isEmpty { return found }
     guard let limits else { return [] }
     return [
@@ -144,7 +144,7 @@ struct SessionCheck {
   }
 
   /// Warns of more than five lost connections in a quarter of an hour, as monitoring does.
-  private var unrest: [Finding] {
+  private var restartFindings: [Finding] {
     guard ledger.isRunning, let health = heard.health(settings.topics), health.reconnects > 5,
       health.reconnects > health.uptime / 180
     else { return [] }

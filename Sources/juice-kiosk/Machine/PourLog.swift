@@ -8,12 +8,12 @@ struct PourLog {
 
   init(path: String) throws(Failure) { file = try DurableFile(path, appends: true) }
 
-  func begins(_ order: MachineOrder) throws(Failure) {
-    try note(order, "begins", at: .now) { _ in }
+  func recordStart(_ order: MachineOrder) throws(Failure) {
+    try append(order, "begins", at: .now) { _ in }
   }
 
-  func ends(_ order: MachineOrder, _ status: MachineAnswer.Status) throws(Failure) {
-    try note(order, "ends", at: .now) { json in
+  func recordEnd(_ order: MachineOrder, _ status: MachineAnswer.Status) throws(Failure) {
+    try append(order, "ends", at: .now) { json in
       json.member("status", status.name)
       if case .failed(let reason, let used) = status {
         json.member("reason", reason)
@@ -22,7 +22,7 @@ struct PourLog {
     }
   }
 
-  private func note(
+  private func append(
     _ order: MachineOrder, _ pour: String, at time: Timestamp, _ more: (inout JSONWriter) -> Void
   ) throws(Failure) {
     let line = JSONWriter.object { json in

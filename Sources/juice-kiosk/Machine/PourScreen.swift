@@ -10,13 +10,13 @@ struct PourScreen {
   init(isLive: Bool) { self.isLive = isLive }
 
   /// - Parameter line: may hold text of others, whose control characters do not reach the terminal.
-  mutating func tell(_ line: String) {
+  mutating func print(_ line: String) {
     let scalars = line.unicodeScalars.map { $0.isControl && $0 != "\n" ? " " : $0 }
     StandardOutput.write(erasure + String(String.UnicodeScalarView(scalars)))
     drawn = 0
   }
 
-  /// Draws the bars anew. The bar of a job that has ended needs no erasing: `tell` has erased all bars
+  /// Draws the bars anew. The bar of a job that has ended needs no erasing: `print` has erased all bars
   /// when it told of the end.
   mutating func draw(_ bars: [String]) {
     guard isLive, !bars.isEmpty else { return }

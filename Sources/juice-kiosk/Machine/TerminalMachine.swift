@@ -23,12 +23,12 @@ actor TerminalMachine {
   static let powerCut: Int32 = 79
 
   private struct Pour {
-    enum Turn { case done, jam, powerCut }
+    enum ExitCodeConvertible { case done, jam, powerCut }
 
     let order: MachineOrder
     let begun: ContinuousClock.Instant
     /// When the pour ends, and how; `nil`: a person says so.
-    let turn: (at: ContinuousClock.Instant, kind: Turn)?
+    let ending: (at: ContinuousClock.Instant, kind: ExitCodeConvertible)?
     /// How long the whole order takes.
     let length: Duration
   }
@@ -36,7 +36,7 @@ actor TerminalMachine {
   private let settings: Settings
   private let topics: KioskTopics
   private let kiosk: KioskID
-  private let memory: MachineMemory
+  private let memory: LastJobFile
   private let log: PourLog?
   private let broker: any BrokerClient
   private var firmware: MachineFirmware
@@ -47,7 +47,7 @@ actor TerminalMachine {
   private var screen: PourScreen
 
   init(
-    _ settings: Settings, _ configuration: KioskConfiguration, memory: MachineMemory,
+    _ settings: Settings, _ configuration: KioskConfiguration, memory: LastJobFile,
     log: PourLog?
   ) throws(Failure) {
     self.settings = settings
@@ -64,49 +64,49 @@ actor TerminalMachine {
   func run() async throws(Failure) {
     let name = settings.name
     let result = topics.result(for: Source(kind: .made, name: name.text))
-    let listening = [topics.make(by: name), topics.cancel(by: name), result]
+    let subscribed = [topics.make(by: name), topics.cancel(by: name), result]
     await broker.connect(
       SessionOptions(
         clientID: "juice-machine-\(kiosk)-\(name)",
-        subscriptions: listening.map(TopicFilter.init(unchecked:)), will: message(.offline),
+        subscriptions: subscribed.map(TopicFilter.init(unchecked:)), will: message(.offline),
         limits: .commands))
     while !Task.isCancelled {
       switch await broker.nextEvent(timeout: wait) {
       case .deliveries(let deliveries):
-        try await perform(deliveries.flatMap { hear($0) })
+        try await perform(deliveries.flatMap { receive($0) })
       case .online:
         wasOnline = true
-        screen.tell("\(name) is \(status.text); its last job was \(firmware.last)")
+        screen.print("\(name) is \(status.text); its last job was \(firmware.last)")
         await publish([message(status)])
       case .offline(let error):
         guard wasOnline || error.isTransient, error != .sessionTakenOver else {
           throw error.failure
         }
-        screen.tell("\(error); waiting for it")
+        screen.print("\(error); waiting for it")
       case .refused(let topics):
-        for (topic, reason) in topics { screen.tell("the broker refuses \(topic): \(reason)") }
+        for (topic, reason) in topics { screen.print("the broker refuses \(topic): \(reason)") }
       case .confirmed, .updated, .sessionBegan, nil: break
       }
-      try await takeTurns()
+      try await endDuePours()
       screen.draw(pours.map { bar(of: $0) })
     }
-    await leave()
+    await disconnect()
   }
 
-  private func leave() async {
+  private func disconnect() async {
     for pour in pours { try? await end(pour, .failed(reason: "stopped", used: nil)) }
     await publish([message(.offline)])
     await broker.disconnect(grace: .seconds(1))
   }
 
-  // MARK: What it hears
+  // MARK: Deliveries
 
-  private func hear(_ delivery: Delivery) -> [MachineFirmware.Action] {
+  private func receive(_ delivery: Delivery) -> [MachineFirmware.Action] {
     let message = delivery.message
     guard delivery.excess == nil, !message.retain else {
       let excess = delivery.excess.map { "the \($0.rawValue) is too large" }
-      let flaw = excess ?? "the broker had kept it"
-      screen.tell("passed over \(message.topic): \(flaw)")
+      let problem = excess ?? "the broker had kept it"
+      screen.print("passed over \(message.topic): \(problem)")
       return []
     }
     do throws(JSONError) {
@@ -116,10 +116,10 @@ actor TerminalMachine {
       case topics.cancel(by: settings.name):
         return firmware.cancel(try MachineOrder.cancelled(message.payload))
       default:
-        screen.tell("the kiosk says: \(try CommandResult(payload: message.payload).summary)")
+        screen.print("the kiosk says: \(try CommandResult(payload: message.payload).summary)")
       }
     } catch {
-      screen.tell("passed over \(message.topic): \(error)")
+      screen.print("passed over \(message.topic): \(error)")
     }
     return []
   }
@@ -128,51 +128,51 @@ actor TerminalMachine {
     var messages: [Message] = []
     for action in actions {
       switch action {
-      case .remember(let job): try memory.remember(job)
-      case .begin(let order): try begin(order)
-      case .say(let answer):
+      case .store(let job): try memory.store(job)
+      case .start(let order): try begin(order)
+      case .publish(let answer):
         messages.append(Message(topic: topics.made(by: settings.name), payload: answer.payload))
-        if answer.status != .started { screen.tell("job \(answer.job): \(answer.words)") }
+        if answer.status != .started { screen.print("job \(answer.job): \(answer.summary)") }
       }
     }
     await publish(messages)
   }
 
-  // MARK: What it makes
+  // MARK: Pours
 
   private func begin(_ order: MachineOrder) throws(Failure) {
     pourCount += 1
     let now = ContinuousClock.now
     let length = (settings.glass ?? .zero) * order.quantity
-    var turn = (at: now + length, kind: Pour.Turn.done)
+    var ending = (at: now + length, kind: Pour.ExitCodeConvertible.done)
     if let percent = settings.powerCutAt {
-      turn = (now + length * percent / 100, .powerCut)
+      ending = (now + length * percent / 100, .powerCut)
     } else if settings.failEvery > 0, pourCount.isMultiple(of: settings.failEvery) {
-      turn = (now + length / 2, .jam)
+      ending = (now + length / 2, .jam)
     }
-    try log?.begins(order)
+    try log?.recordStart(order)
     pours.append(
       Pour(
-        order: order, begun: now, turn: settings.glass == nil ? nil : turn, length: length))
+        order: order, begun: now, ending: settings.glass == nil ? nil : ending, length: length))
     let hint = settings.glass == nil ? "; Enter when it is done" : ""
-    screen.tell("job \(order.job), ticket \(order.ticket): \(order.words)\(hint)")
+    screen.print("job \(order.job), ticket \(order.ticket): \(order.summary)\(hint)")
   }
 
   /// How long to wait until a pour ends by itself or the bars have grown; `nil`: until a message comes.
   private var wait: Duration? {
-    let next = pours.compactMap(\.turn?.at).min().map { max($0 - .now, .zero) }
+    let next = pours.compactMap(\.ending?.at).min().map { max($0 - .now, .zero) }
     return screen.isLive ? next.map { min($0, .milliseconds(100)) } : next
   }
 
-  private func takeTurns() async throws(Failure) {
+  private func endDuePours() async throws(Failure) {
     let now = ContinuousClock.now
     for pour in pours {
-      guard let turn = pour.turn, turn.at <= now else { continue }
-      switch turn.kind {
+      guard let ending = pour.ending, ending.at <= now else { continue }
+      switch ending.kind {
       case .done: try await end(pour, .done)
       case .jam: try await end(pour, .failed(reason: "jam", used: pour.order.half))
       case .powerCut:
-        screen.tell("job \(pour.order.job): the power is cut")
+        screen.print("job \(pour.order.job): the power is cut")
         // As a power cut does it: without a goodbye to the broker.
         _exit(Self.powerCut)
       }
@@ -182,29 +182,29 @@ actor TerminalMachine {
   private func end(_ pour: Pour, _ status: MachineAnswer.Status) async throws(Failure) {
     guard let index = pours.firstIndex(where: { $0.order.job == pour.order.job }) else { return }
     pours.remove(at: index)
-    try log?.ends(pour.order, status)
+    try log?.recordEnd(pour.order, status)
     try await perform(firmware.finish(pour.order.job, status))
   }
 
-  // MARK: What a person types
+  // MARK: Keyboard
 
   func type(_ line: String) async throws(Failure) {
     switch MachineLine(line) {
     case .ends(let job, let status):
       guard let pour = pours.first(where: { job == nil || $0.order.job == job }) else {
-        return screen.tell(job.map { "job \($0) is not in hand" } ?? "nothing is in hand")
+        return screen.print(job.map { "job \($0) is not in hand" } ?? "nothing is in hand")
       }
       try await end(pour, status)
     case .status(let status):
       self.status = status
       firmware.isInFault = status != .online
-      screen.tell("\(settings.name) is \(status.text)")
+      screen.print("\(settings.name) is \(status.text)")
       await publish([message(status)])
-    case nil: screen.tell(MachineLine.help)
+    case nil: screen.print(MachineLine.help)
     }
   }
 
-  // MARK: What it says
+  // MARK: Messages
 
   private func message(_ status: MachineStatus) -> Message {
     Message(topic: topics.status(of: settings.name), text: status.text, retain: true)
@@ -212,23 +212,23 @@ actor TerminalMachine {
 
   private func publish(_ messages: [Message]) async {
     do throws(BrokerError) { try await broker.publish(messages) } catch {
-      screen.tell("\(error)")
+      screen.print("\(error)")
     }
-    await broker.settle()
+    await broker.acknowledge()
   }
 
   private func bar(of pour: Pour) -> String {
     let part =
       pour.length > .zero ? min(1, (ContinuousClock.now - pour.begun) / pour.length) : 1
     let cells = Int(part * 24)
-    return "job \(pour.order.job)".padded(to: 10) + pour.order.words.padded(to: 26)
+    return "job \(pour.order.job)".padded(to: 10) + pour.order.summary.padded(to: 26)
       + String(repeating: "█", count: cells) + String(repeating: "░", count: 24 - cells)
       + "\(Int(part * 100))%".padded(to: 5, left: true)
   }
 }
 
 extension MachineOrder {
-  fileprivate var words: String { "\(quantity) \(juice)" }
+  fileprivate var summary: String { "\(quantity) \(juice)" }
 
   /// The fruit that is used up in the middle of the order.
   fileprivate var half: FruitAmounts {
@@ -237,7 +237,7 @@ extension MachineOrder {
 }
 
 extension MachineAnswer {
-  fileprivate var words: String {
+  fileprivate var summary: String {
     switch status {
     case .failed(let reason, let used):
       "failed, \(reason)" + (used.map { "; used \($0)" } ?? "")

@@ -36,8 +36,9 @@ struct MeasureArchive: ParsableCommand {
     guard try store.takeLock() else { throw ValidationError("another archiver is active") }
     try store.open()
     if let days {
-      try other.makeUp(days: days, kiosks: kiosks)
-      return try other.askViews(at: Timestamp(milliseconds: Made.start + Int64(days) * 86_400_000))
+      try other.generate(days: days, kiosks: kiosks)
+      return try other.queryViews(
+        at: Timestamp(milliseconds: Made.start + Int64(days) * 86_400_000))
     }
     for table in ["copied", "copied_at_once"] {
       try other.run("CREATE TABLE juice.\(table) (LIKE juice.event INCLUDING ALL)")
@@ -60,10 +61,10 @@ struct MeasureArchive: ParsableCommand {
         for rows in batches {
           let outcome = try store.archive(rows)
           guard outcome.stored == batch else { throw ValidationError("\(outcome)") }
-          if store.unsummed >= ArchiveStore.mostUnsummed { try store.sumUp() }
+          if store.unsummed >= ArchiveStore.maximumUnsummed { try store.addSums() }
         }
         try store.finishSums()
-        try store.sumUp()
+        try store.addSums()
         try store.finishSums()
       }
       let texts = batches.map(\.copyText)
@@ -77,7 +78,7 @@ struct MeasureArchive: ParsableCommand {
       print("  archived: \(archiving.text(count))")
       print("  copied in the same batches: \(copying.text(count))")
       print("  copied at once: \(copyingAtOnce.text(count))")
-      try other.askViews(at: made.latest)
+      try other.queryViews(at: made.latest)
     }
   }
 
@@ -126,7 +127,7 @@ private struct Cost {
 private struct Scratch {
   private let database: PostgresConnection
 
-  init(_ text: String) throws { database = try PostgresConnection(text, patience: .seconds(600)) }
+  init(_ text: String) throws { database = try PostgresConnection(text, timeout: .seconds(600)) }
 
   func run(_ sql: String) throws { try database.run(sql) }
 
@@ -140,7 +141,7 @@ private struct Scratch {
 
   /// What the archive has added up of kiosks that have made so many days' entries, 300 a day of each: no view
   /// reads the entries themselves.
-  func makeUp(days: Int, kiosks: Int) throws {
+  func generate(days: Int, kiosks: Int) throws {
     let each = """
       FROM generate_series(0, \(kiosks) - 1) k, generate_series(0, \(days) - 1) d,
         LATERAL (SELECT 'k' || k AS kiosk, to_timestamp(\(Made.start) / 1000)::date + d AS day) of
@@ -153,7 +154,7 @@ private struct Scratch {
       INSERT INTO juice.takings_day SELECT day, kiosk, 'EUR', 700.00 \(each) ORDER BY d, k;
       INSERT INTO juice.fruit_day SELECT day, kiosk, fruit, 180, 120 \(each), \(juices) fruit ORDER BY d, k;
       INSERT INTO juice.cup_day SELECT day, kiosk, 'bar', 75, 900, 300, 0 \(each) ORDER BY d, k;
-      INSERT INTO juice.spell SELECT kiosk, fruit, day + interval '9 h', d, day + interval '10 h'
+      INSERT INTO juice.stockout SELECT kiosk, fruit, day + interval '9 h', d, day + interval '10 h'
         \(each), \(juices) fruit ORDER BY d, k;
       INSERT INTO juice.ledger SELECT 'k' || k, 7, 1, 300 * \(days), 300 * \(days), now(), now()
         FROM generate_series(0, \(kiosks) - 1) k;
@@ -163,9 +164,9 @@ private struct Scratch {
   }
 
   /// Prints how long each view takes for a kiosk, or for all of them; the second time that it is asked.
-  func askViews(at latest: Timestamp) throws {
+  func queryViews(at latest: Timestamp) throws {
     try run(
-      "ANALYZE juice.sales_day, juice.takings_day, juice.fruit_day, juice.cup_day, juice.spell, juice.ledger"
+      "ANALYZE juice.sales_day, juice.takings_day, juice.fruit_day, juice.cup_day, juice.stockout, juice.ledger"
     )
     let (day, month) = ("'\(latest)'::date - 1", "'\(latest)'::date - 30")
     let questions = [

@@ -149,7 +149,7 @@ package enum FuzzTarget: String, CaseIterable, Sendable {
       let again = try? KioskInfo(payload: info.payload)
       expect(again?.payload == info.payload, "\(info) is read back differently")
     }
-    if let host = try? HostReport(payload: payload) { _ = host.disk?.room }
+    if let host = try? HostReport(payload: payload) { _ = host.disk?.freeSpace }
     if let report = try? ForecastReport(payload: payload) {
       let again = try? ForecastReport(payload: report.payload)
       expect(again == report, "\(report) is read back as \(String(describing: again))")

@@ -28,23 +28,23 @@ enum PanelFuzz {
   static func panel(_ bytes: [UInt8]) {
     guard let (topic, payload) = message(bytes) else { return }
     for (dialect, device) in devices { read(payload, on: topic, of: device, dialect) }
-    lesson(payload, on: topic)
+    discovery(payload, on: topic)
     guard let recognition = Recognition(payload, on: topic) else { return }
     expect(!recognition.press.names.isEmpty, "a press without a name")
   }
 
   /// What a lesson believes can be named, and what it keeps comes to an end.
-  private static func lesson(_ payload: [UInt8], on topic: String) {
-    var lesson = Lesson(at: .zero)
+  private static func discovery(_ payload: [UInt8], on topic: String) {
+    var discovery = DeviceDiscovery(at: .zero)
     for second in [0, 1, 40] {
-      switch lesson.hear(payload, on: topic, at: .seconds(second)) {
-      case .press(let recognition), .doubt(let recognition):
+      switch discovery.observe(payload, on: topic, at: .seconds(second)) {
+      case .press(let recognition), .uncertain(let recognition):
         expect(!recognition.press.names.isEmpty, "a press without a name")
       case .nothing: break
       }
     }
-    _ = lesson.settle(at: .seconds(60))
-    expect(lesson.due == nil, "something is kept for ever")
+    _ = discovery.resolve(at: .seconds(60))
+    expect(discovery.due == nil, "something is kept for ever")
   }
 
   /// What is printed to be pasted binds the press that was made, or is refused in words.
@@ -114,10 +114,10 @@ enum PanelFuzz {
       let filled = template.fill { _ in "\u{1F353}" }
       let count = filled.unicodeScalars.count { $0 == "\u{1F353}" }
       let before = text.unicodeScalars.count { $0 == "\u{1F353}" }
-      expect(count - before == template.gaps.count, "\(count) of \(template.gaps)")
-      if template.gaps.isEmpty { expect(filled == text, "\(text) became \(filled)") }
+      expect(count - before == template.placeholders.count, "\(count) of \(template.placeholders)")
+      if template.placeholders.isEmpty { expect(filled == text, "\(text) became \(filled)") }
     } catch {
-      expect(!error.gap.isEmpty, "a gap without words")
+      expect(!error.placeholder.isEmpty, "a gap without words")
     }
     if let pointer = JSONPointer(text) { expect(pointer.description == text, "\(pointer)") }
   }

@@ -16,7 +16,7 @@ extension Operation {
         stock: number, perHour: 0.5, use: Array(repeating: 3, count: 28))
       let reports = [
         "status": Array("online".utf8),
-        "menu": MenuReport(menu: .standard, capacities: each(100), lowMarks: each(5)).payload,
+        "menu": MenuReport(menu: .standard, capacities: each(100), lowThresholds: each(5)).payload,
         "stock": StockReport(seq: 1, at: now, fruits: each(number)).payload,
         "forecast": ForecastReport(
           at: now, fruits: Dictionary(uniqueKeysWithValues: fruits.map { ($0, outlook) })
@@ -28,7 +28,7 @@ extension Operation {
       }
     }
     let day = Int64(86_400_000)
-    let plan = RoundPlan(
+    let plan = RoutePlan(
       arrival: Timestamp(milliseconds: now.milliseconds + day),
       end: Timestamp(milliseconds: now.milliseconds + 4 * day), margin: 20, fill: .need)
     let kiosks = Array(fleet.kiosks.values)

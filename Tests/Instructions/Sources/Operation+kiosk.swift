@@ -16,7 +16,7 @@ extension Operation {
     }
     var settings = KioskSettings(
       topics: KioskTopics(root: "kiosk", kiosk: "k1"),
-      stock: .init(initial: each(1_000_000), capacities: each(1_000_000), lowMarks: each(5)),
+      stock: .init(initial: each(1_000_000), capacities: each(1_000_000), lowThresholds: each(5)),
       version: "1")
     settings.orders.maximumPerSecond = 0
     return settings
@@ -39,12 +39,12 @@ extension Operation {
     var state = LedgerState()
     state.stock = settings.stock.initial
     let core = Kiosk(settings: settings, state: state)
-    let door = KioskDoor(settings: settings)
+    let commandFilter = CommandFilter(settings: settings)
     let batch = deliveries(count)
     return Operation(name: "decide-\(count)", units: count) {
-      var (core, door, settlement) = (core, door, Settlement())
+      var (core, commandFilter, tracker) = (core, commandFilter, DeliveryTracker())
       _ = core.decide(
-        door.admit(batch, recognisedBy: &settlement, at: now), recalling: [:], at: now)
+        commandFilter.admit(batch, tracker: &tracker, at: now), repeats: [:], at: now)
     }
   }
 
@@ -53,7 +53,7 @@ extension Operation {
     var settings = settings
     settings.orders.maximumPerSecond = 1
     let core = Kiosk(settings: settings, state: LedgerState())
-    var door = KioskDoor(settings: settings)
+    var commandFilter = CommandFilter(settings: settings)
     func flood(_ numbers: ClosedRange<Int>) -> [Delivery] {
       numbers.map { number in
         Delivery(
@@ -63,13 +63,13 @@ extension Operation {
           packetID: UInt16(truncatingIfNeeded: number))
       }
     }
-    var settlement = Settlement()
-    _ = door.admit(flood(1...1000), recognisedBy: &settlement, at: now)
+    var tracker = DeliveryTracker()
+    _ = commandFilter.admit(flood(1...1000), tracker: &tracker, at: now)
     let batch = flood(1001...1000 + count)
     return Operation(name: "reject-\(count)", units: count) {
-      var (core, door, settlement) = (core, door, settlement)
+      var (core, commandFilter, tracker) = (core, commandFilter, tracker)
       _ = core.decide(
-        door.admit(batch, recognisedBy: &settlement, at: now), recalling: [:], at: now)
+        commandFilter.admit(batch, tracker: &tracker, at: now), repeats: [:], at: now)
     }
   }
 
@@ -85,11 +85,11 @@ extension Operation {
       try ledger.commit(opening)
     }
     var core = Kiosk(settings: settings, state: try ledger.state())
-    var (door, settlement) = (KioskDoor(settings: settings), Settlement())
+    var (commandFilter, tracker) = (CommandFilter(settings: settings), DeliveryTracker())
     let transactions = (0..<2).map { run in
       let batch = deliveries(count, from: 1 + run * count)
-      let admissions = door.admit(batch, recognisedBy: &settlement, at: now)
-      return core.decide(admissions, recalling: [:], at: now).transaction
+      let parsedDeliveries = commandFilter.admit(batch, tracker: &tracker, at: now)
+      return core.decide(parsedDeliveries, repeats: [:], at: now).transaction
     }
     var next = transactions[...]
     return Operation(name: "commit-\(count)", units: count) {

@@ -59,7 +59,7 @@ struct MadeUpYear: Sendable, CustomTestStringConvertible {
     let begin = try #require(Timestamp("2025-01-01T00:00:00Z"))
     let end = Timestamp(milliseconds: begin.milliseconds + Int64(Self.dayCount) * 86_400_000)
     var history = SalesHistory(
-      menu: .standard, wall: .utc, through: 0, at: end, dayCount: Self.dayCount + 1)
+      menu: .standard, wallClock: .utc, through: 0, at: end, dayCount: Self.dayCount + 1)
     var (seq, stock) = (0, FruitAmounts())
     func tell(_ outcome: LedgerEntry.Outcome, at seconds: Int) {
       seq += 1

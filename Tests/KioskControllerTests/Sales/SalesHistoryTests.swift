@@ -8,15 +8,15 @@ import Testing
 
 /// A kiosk somewhere, with a history that is told in times of its wall.
 struct Shop {
-  let wall: WallClock
+  let wallClock: WallClock
   let now: Timestamp
   var history: SalesHistory
   private(set) var entries: [LedgerEntry] = []
 
   init(_ now: String, in zone: String = "Asia/Seoul") throws {
-    wall = WallClock(timeZone: try #require(TimeZone(identifier: zone)))
+    wallClock = WallClock(timeZone: try #require(TimeZone(identifier: zone)))
     self.now = try #require(Timestamp(now))
-    history = SalesHistory(menu: .standard, wall: wall, through: 0, at: self.now)
+    history = SalesHistory(menu: .standard, wallClock: wallClock, through: 0, at: self.now)
     #expect(history.isComplete)
   }
 
@@ -202,7 +202,7 @@ struct Shop {
     try ledger.commit(transaction)
 
     var history = SalesHistory(
-      menu: .standard, wall: shop.wall, through: shop.entries.count, at: shop.now)
+      menu: .standard, wallClock: shop.wallClock, through: shop.entries.count, at: shop.now)
     var pages = 0
     while !history.isComplete {
       try history.read(ledger)

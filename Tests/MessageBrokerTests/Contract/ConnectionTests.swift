@@ -2,7 +2,7 @@ import MessageBroker
 import Testing
 
 /// Outages, and how a client comes back from each by itself.
-@Suite(.fewAtATime, .timeLimit(.minutes(10)))
+@Suite(.limitedConcurrency, .timeLimit(.minutes(10)))
 struct ConnectionTests {
   @Test(arguments: BrokerKind.allCases)
   func aClientReconnectsAndSubscribesAgain(kind: BrokerKind) async throws {
@@ -49,10 +49,10 @@ struct ConnectionTests {
 
       try await fixture.stop()
       try await kiosk.expectOffline()
-      await kiosk.settle()
+      await kiosk.acknowledge()
       try await fixture.restart(keepingSessions: true)
       try await fixture.letReconnect()
-      if kind.habits.savesSessions {
+      if kind.behavior.savesSessions {
         let again = try await kiosk.nextBatch()
         #expect(again.map(\.message) == first.map(\.message))
         #expect(again.map(\.isRedelivery) == [true])
@@ -75,7 +75,7 @@ struct ConnectionTests {
 
       try await fixture.stop()
       try await kiosk.expectOffline()
-      await kiosk.settle()
+      await kiosk.acknowledge()
       try await fixture.restart(keepingSessions: false)
       try await fixture.letReconnect()
       try await kiosk.expectOnline()
@@ -187,7 +187,7 @@ struct ConnectionTests {
       await kiosk.disconnect(grace: .seconds(5))
       #expect(await waiting.value == nil)
       #expect(await kiosk.nextEvent(timeout: nil) == nil)
-      await kiosk.settle()
+      await kiosk.acknowledge()
       await kiosk.abandon()
     }
   }

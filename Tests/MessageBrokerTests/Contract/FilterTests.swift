@@ -2,7 +2,7 @@ import MessageBroker
 import Testing
 
 /// Which topics a subscription selects, as the broker sees it (MQTT 4.7).
-@Suite(.fewAtATime, .timeLimit(.minutes(10)))
+@Suite(.limitedConcurrency, .timeLimit(.minutes(10)))
 struct FilterTests {
   static let topics = ["orders", "orders/a", "orders/a/result", "orders/", "Orders/b"]
 

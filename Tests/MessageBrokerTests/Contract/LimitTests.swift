@@ -2,7 +2,7 @@ import MessageBroker
 import Testing
 
 /// What may come in with one message.
-@Suite(.fewAtATime, .timeLimit(.minutes(10)))
+@Suite(.limitedConcurrency, .timeLimit(.minutes(10)))
 struct LimitTests {
   static let limits = {
     var limits = MessageLimits.commands

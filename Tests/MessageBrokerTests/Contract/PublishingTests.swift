@@ -2,7 +2,7 @@ import MessageBroker
 import Testing
 
 /// What a message carries, which ones are counted, and what becomes of those that cannot go.
-@Suite(.fewAtATime, .timeLimit(.minutes(10)))
+@Suite(.limitedConcurrency, .timeLimit(.minutes(10)))
 struct PublishingTests {
   @Test(arguments: BrokerKind.allCases)
   func confirmedCountsWhatWasPublishedWithQoS1(kind: BrokerKind) async throws {

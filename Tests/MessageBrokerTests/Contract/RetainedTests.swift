@@ -2,7 +2,7 @@ import MessageBroker
 import Testing
 
 /// Retained messages (MQTT 3.3.1.3) and wills (3.1.2.5).
-@Suite(.fewAtATime, .timeLimit(.minutes(10)))
+@Suite(.limitedConcurrency, .timeLimit(.minutes(10)))
 struct RetainedTests {
   @Test(arguments: BrokerKind.allCases)
   func theLastRetainedMessageComesWithTheSubscription(kind: BrokerKind) async throws {
@@ -71,7 +71,7 @@ struct RetainedTests {
       try await kiosk.publishAndConfirm([Message(topic: "stock/kiwi", text: "7", retain: true)])
       let display = try await fixture.onlineClient("display", "stock/+")
       try await kiosk.publishAndConfirm([Message(topic: "stock/end", text: "end")])
-      let texts = (kind.habits.retainedMatchWildcards ? ["7"] : []) + ["end"]
+      let texts = (kind.behavior.retainedMatchWildcards ? ["7"] : []) + ["end"]
       #expect(try await display.nextTexts(texts.count) == texts)
     }
   }
@@ -137,7 +137,7 @@ struct RetainedTests {
         $0.will = Message(topic: "status", text: "offline")
       }
       await kiosk.disconnect(grace: .seconds(5))
-      #expect(await display.nextEvent(timeout: fixture.patience) == nil)
+      #expect(await display.nextEvent(timeout: fixture.quietPeriod) == nil)
     }
   }
 }

@@ -2,7 +2,7 @@ import MessageBroker
 import Testing
 
 /// What a session keeps while its client is away, and for how long (MQTT 4.1).
-@Suite(.fewAtATime, .timeLimit(.minutes(10)))
+@Suite(.limitedConcurrency, .timeLimit(.minutes(10)))
 struct SessionTests {
   @Test(arguments: BrokerKind.allCases)
   func aResumedSessionDeliversWhatCameMeanwhile(kind: BrokerKind) async throws {
@@ -16,7 +16,7 @@ struct SessionTests {
 
       let deliveries = try await fixture.resumedClient("kiosk", "orders/#").nextDeliveries(2)
       #expect(deliveries.map(\.text) == ["1", "2"])
-      #expect(deliveries.map(\.isRedelivery) == [kind.habits.takesFirstQueuedForSent, false])
+      #expect(deliveries.map(\.isRedelivery) == [kind.behavior.takesFirstQueuedForSent, false])
       #expect(deliveries.allSatisfy { !$0.message.retain })
     }
   }
@@ -33,7 +33,7 @@ struct SessionTests {
       ])
 
       let resumed = try await fixture.resumedClient("kiosk", "orders/#")
-      let texts = (kind.habits.queuesQoS0 ? ["0"] : []) + ["1"]
+      let texts = (kind.behavior.queuesQoS0 ? ["0"] : []) + ["1"]
       #expect(try await resumed.nextTexts(texts.count).sorted() == texts)
     }
   }
@@ -65,7 +65,7 @@ struct SessionTests {
       _ = try await kiosk.nextBatch()
       try await fixture.cutConnection(ofClient: "kiosk")
       try await kiosk.expectOffline()
-      await kiosk.settle()
+      await kiosk.acknowledge()
       try await fixture.letReconnect()
       #expect(try await kiosk.nextBatch().map(\.isRedelivery) == [true])
     }
@@ -94,7 +94,7 @@ struct SessionTests {
       try await fixture.stop()
       try await fixture.restart(keepingSessions: true)
       try await fixture.letReconnect()
-      #expect(try await kiosk.expectOnline() != kind.habits.savesSessions)
+      #expect(try await kiosk.expectOnline() != kind.behavior.savesSessions)
 
       try await fixture.stop()
       try await fixture.restart(keepingSessions: false)
@@ -128,7 +128,7 @@ struct SessionTests {
 
       try await fixture.stop()
       try await kiosk.expectOffline()
-      await kiosk.settle()
+      await kiosk.acknowledge()
       try await fixture.letPass(.seconds(601))
       try await fixture.restart(keepingSessions: true)
       try await fixture.letReconnect()
@@ -192,7 +192,7 @@ struct SessionTests {
       ])
       let age = try await fixture.letMessagesAge(.seconds(1))
 
-      let payloads: [[UInt8]] = (kind.habits.takesFirstQueuedForSent ? [[1]] : []) + [[2], [3]]
+      let payloads: [[UInt8]] = (kind.behavior.takesFirstQueuedForSent ? [[1]] : []) + [[2], [3]]
       let resumed = try await fixture.resumedClient("kiosk", "orders/#")
         .nextDeliveries(payloads.count)
       #expect(resumed.map(\.message.payload) == payloads)

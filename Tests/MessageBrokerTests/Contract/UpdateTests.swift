@@ -2,7 +2,7 @@ import MessageBroker
 import Testing
 
 /// Other options on a session that stays.
-@Suite(.fewAtATime, .timeLimit(.minutes(10)))
+@Suite(.limitedConcurrency, .timeLimit(.minutes(10)))
 struct UpdateTests {
   private func options(_ filters: String...) throws -> SessionOptions {
     var options = SessionOptions(
@@ -69,7 +69,7 @@ struct UpdateTests {
         ["old", "stays", "new"].map { topic in
           Message(topic: topic, text: "live")
         })
-      let heard = (kind.habits.endsEarlierSubscriptions ? [] : ["old"]) + ["stays", "new"]
+      let heard = (kind.behavior.endsEarlierSubscriptions ? [] : ["old"]) + ["stays", "new"]
       #expect(try await kiosk.nextDeliveries(heard.count).map(\.message.topic) == heard)
     }
   }
@@ -82,7 +82,7 @@ struct UpdateTests {
       try await panel.publishAndConfirm([Message(topic: "old", text: "1")])
       #expect(try await kiosk.nextBatch().map(\.text) == ["1"])
       await kiosk.update(try options("new"))
-      #expect(await kiosk.settle())
+      #expect(await kiosk.acknowledge())
       try await kiosk.expectUpdated()
       try await panel.publishAndConfirm([Message(topic: "new", text: "2")])
       #expect(try await kiosk.nextTexts(1) == ["2"])

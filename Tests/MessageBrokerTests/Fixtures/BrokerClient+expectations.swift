@@ -78,7 +78,7 @@ extension BrokerClient {
     var deliveries: [Delivery] = []
     while deliveries.count < count {
       deliveries += try await nextBatch(location)
-      settle()
+      acknowledge()
     }
     #expect(deliveries.count == count, sourceLocation: location)
     return deliveries
@@ -115,7 +115,7 @@ func expectSamePacketIDs(
   _ location: SourceLocation = #_sourceLocation
 ) {
   let expected =
-    kind.habits.keepsPacketIDs ? first.map(\.packetID) : (1...first.count).map(UInt16.init)
+    kind.behavior.keepsPacketIDs ? first.map(\.packetID) : (1...first.count).map(UInt16.init)
   #expect(again.map(\.packetID) == expected, sourceLocation: location)
 }
 

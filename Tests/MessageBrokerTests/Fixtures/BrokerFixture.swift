@@ -11,7 +11,7 @@ import Testing
 /// fake and against the real thing.
 protocol BrokerFixture: Sendable {
   /// How long a test listens for an event that must not come; zero where nothing takes time.
-  var patience: Duration { get }
+  var quietPeriod: Duration { get }
 
   /// Makes a client that is not connected yet. The test connects it with this client id, and may
   /// ask for several with the same one.

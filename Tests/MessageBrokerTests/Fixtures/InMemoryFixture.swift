@@ -5,7 +5,7 @@ import MessageBroker
 struct InMemoryFixture: BrokerFixture {
   var broker = MemoryBroker()
 
-  var patience: Duration { .zero }
+  var quietPeriod: Duration { .zero }
 
   func client(_ clientID: String) -> any BrokerClient { broker.client() }
 
@@ -14,7 +14,7 @@ struct InMemoryFixture: BrokerFixture {
   func stop() { broker.stop() }
 
   func restart(keepingSessions: Bool) {
-    broker.start(remembering: keepingSessions ? .everything : .nothing)
+    broker.start(restoring: keepingSessions ? .everything : .nothing)
   }
 
   func refuseLogins() { broker.refuseLogins() }

@@ -23,7 +23,7 @@ final class ServerFixture: BrokerFixture {
     self.server = server
   }
 
-  var patience: Duration { .milliseconds(200) }
+  var quietPeriod: Duration { .milliseconds(200) }
 
   func client(_ clientID: String) throws -> any BrokerClient {
     let proxy = try Proxy(to: server.port)

@@ -3,7 +3,7 @@ import MessageBroker
 import Testing
 
 /// A connection that breaks at each step of the cycle, and what the client and the others see of it.
-@Suite(.fewAtATime, .timeLimit(.minutes(10)))
+@Suite(.limitedConcurrency, .timeLimit(.minutes(10)))
 struct FaultTests {
   private typealias Fault = MemoryBroker.Fault
 
@@ -11,14 +11,14 @@ struct FaultTests {
   @Test(arguments: [
     // An order comes again whether its acknowledgement was lost or not sent.
     (Fault(.after, .delivery, of: "kiosk"), comesAgain: true, answers: 0),
-    (Fault(.before, .settle, of: "kiosk"), comesAgain: true, answers: 0),
-    (Fault(.before, .acknowledgement, of: "kiosk"), comesAgain: true, answers: 0),
+    (Fault(.before, .acknowledge, of: "kiosk"), comesAgain: true, answers: 0),
+    (Fault(.before, .puback, of: "kiosk"), comesAgain: true, answers: 0),
     // The answers leave behind the acknowledgements, and are lost without them.
-    (Fault(.after, .acknowledgement, of: "kiosk"), comesAgain: false, answers: 0),
+    (Fault(.after, .puback, of: "kiosk"), comesAgain: false, answers: 0),
     (Fault(.before, .publish, of: "kiosk"), comesAgain: false, answers: 0),
     (Fault(.after, .publish, of: "kiosk"), comesAgain: false, answers: 1),
     (Fault(.before, .publish, of: "kiosk", skipping: 1), comesAgain: false, answers: 1),
-    (Fault(.after, .settle, of: "kiosk"), comesAgain: false, answers: 2),
+    (Fault(.after, .acknowledge, of: "kiosk"), comesAgain: false, answers: 2),
   ])
   func eachStepOfTheCycle(fault: MemoryBroker.Fault, comesAgain: Bool, answers: Int) async throws {
     let fixture = InMemoryFixture()
@@ -32,7 +32,7 @@ struct FaultTests {
     try await kiosk.publish([
       Message(topic: "results", text: "1"), Message(topic: "results", text: "2"),
     ])
-    await kiosk.settle()
+    await kiosk.acknowledge()
     try await kiosk.expectOffline()
     #expect(await kiosk.confirmed == 0, "no confirmation arrives on a broken connection")
     #expect(broker.queueDepth(of: "kiosk") == (comesAgain ? 1 : 0))
@@ -41,7 +41,7 @@ struct FaultTests {
 
     fixture.letReconnect()
     if comesAgain { #expect(try await kiosk.nextBatch().map(\.isRedelivery) == [true]) }
-    await kiosk.settle()
+    await kiosk.acknowledge()
     try await kiosk.expectOnline()
     #expect(await kiosk.nextEvent(timeout: .zero) == nil, "the fault happens once")
   }
@@ -77,9 +77,9 @@ struct FaultTests {
     let kiosk = try await fixture.onlineClient("kiosk", "orders") { $0.lasts() }
     let panel = try await fixture.onlineClient("panel")
     try await panel.publishAndConfirm((1...3).map { Message(topic: "orders", text: "\($0)") })
-    fixture.broker.inject(Fault(.after, .acknowledgement, of: "kiosk", skipping: 1))
+    fixture.broker.inject(Fault(.after, .puback, of: "kiosk", skipping: 1))
     _ = try await kiosk.nextBatch()
-    await kiosk.settle()
+    await kiosk.acknowledge()
     fixture.letReconnect()
     #expect(try await kiosk.nextTexts(1) == ["3"])
   }
@@ -101,8 +101,8 @@ struct FaultTests {
     #expect(await waiting.value == nil)
     #expect(await kiosk.nextEvent(timeout: nil) == nil)
     #expect(try await display.nextTexts(1) == ["offline"])
-    fixture.broker.inject(Fault(.before, .settle, of: "kiosk"))
-    await kiosk.settle()
+    fixture.broker.inject(Fault(.before, .acknowledge, of: "kiosk"))
+    await kiosk.acknowledge()
     try await kiosk.publish([Message(topic: "results", text: "ghost")])
     #expect(fixture.broker.nextDeadline == nil, "it does not come back")
     fixture.broker.advance(by: .seconds(100))
@@ -138,7 +138,7 @@ struct FaultTests {
       Message(topic: "orders", text: "lost"), Message(topic: "stock", text: "6", retain: true),
     ])
     broker.stop()
-    broker.start(remembering: .lastSave)
+    broker.start(restoring: .lastSave)
     #expect(broker.retained("stock")?.payload == Array("7".utf8))
     fixture.letReconnect()
     let deliveries = try await kiosk.nextDeliveries(1)

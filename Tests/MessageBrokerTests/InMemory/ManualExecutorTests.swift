@@ -29,7 +29,7 @@ struct ManualExecutorTests {
           } else {
             record.add("kiosk \(event)")
           }
-          await kiosk.settle()
+          await kiosk.acknowledge()
         }
         record.add("kiosk timeout")
       }

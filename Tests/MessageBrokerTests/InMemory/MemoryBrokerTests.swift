@@ -4,7 +4,7 @@ import Testing
 @testable import InMemoryBroker
 
 /// What the contract leaves open and the fake decides: bounds, the clock, and other brokers' habits.
-@Suite(.fewAtATime, .timeLimit(.minutes(10)))
+@Suite(.limitedConcurrency, .timeLimit(.minutes(10)))
 struct MemoryBrokerTests {
   @Test func aFullQueueDropsTheNewest() async throws {
     let fixture = InMemoryFixture(broker: MemoryBroker(queueLimit: 2))
@@ -36,19 +36,19 @@ struct MemoryBrokerTests {
     let panel = try await InMemoryFixture(broker: broker).onlineClient("panel")
     try await panel.publishAndConfirm((1...3).map { Message(topic: "orders", text: "\($0)") })
     #expect(try await kiosk.nextBatch().count == 2)
-    await kiosk.settle()
+    await kiosk.acknowledge()
     #expect(try await kiosk.nextBatch().count == 1)
   }
 
   /// Packet ids and duplicate flags of two messages, the first unsettled at a cut, the second queued
   /// while the client is away.
   @Test(arguments: [
-    (MemoryBroker.Habits.mosquitto, ids: [UInt16(2), 3], marks: [true, false]),
+    (MemoryBroker.Behavior.mosquitto, ids: [UInt16(2), 3], marks: [true, false]),
     (.rabbitMQ, ids: [1, 2], marks: [true, false]),
     (.ejabberd, ids: [2, 3], marks: [true, true]),
   ])
-  func habits(habits: MemoryBroker.Habits, ids: [UInt16], marks: [Bool]) async throws {
-    let fixture = InMemoryFixture(broker: MemoryBroker(habits: habits))
+  func behavior(behavior: MemoryBroker.Behavior, ids: [UInt16], marks: [Bool]) async throws {
+    let fixture = InMemoryFixture(broker: MemoryBroker(behavior: behavior))
     let kiosk = try await fixture.onlineClient("kiosk", "orders") { $0.lasts() }
     let panel = try await fixture.onlineClient("panel")
     try await panel.publishAndConfirm([Message(topic: "orders", text: "settled")])
@@ -56,7 +56,7 @@ struct MemoryBrokerTests {
     try await panel.publishAndConfirm([Message(topic: "orders", text: "1")])
     #expect(try await kiosk.nextBatch().map(\.packetID) == [2])
     fixture.broker.cut("kiosk")
-    await kiosk.settle()
+    await kiosk.acknowledge()
     try await panel.publishAndConfirm([Message(topic: "orders", text: "2")])
     fixture.letReconnect()
 
@@ -67,12 +67,12 @@ struct MemoryBrokerTests {
   }
 
   @Test func ejabberdHasOneMessageInFlight() async throws {
-    let fixture = InMemoryFixture(broker: MemoryBroker(habits: .ejabberd))
+    let fixture = InMemoryFixture(broker: MemoryBroker(behavior: .ejabberd))
     let kiosk = try await fixture.onlineClient("kiosk", "orders")
     let panel = try await fixture.onlineClient("panel")
     try await panel.publishAndConfirm((1...2).map { Message(topic: "orders", text: "\($0)") })
     #expect(try await kiosk.nextBatch().map(\.text) == ["1"])
-    await kiosk.settle()
+    await kiosk.acknowledge()
     #expect(try await kiosk.nextBatch().map(\.text) == ["2"])
   }
 
@@ -80,11 +80,11 @@ struct MemoryBrokerTests {
     var session = ServerSession()
     var options = SessionOptions(clientID: "kiosk")
     options.receiveMaximum = 2
-    session.open(options, by: 0, resumed: false, habits: .mosquitto)
+    session.open(options, by: 0, resumed: false, behavior: .mosquitto)
     let message = StoredMessage(Message(topic: "a", text: ""), at: .zero)
     var ids: [UInt16] = []
     for _ in 1...65_537 {
-      session.enqueue(message, limit: 1, habits: .mosquitto)
+      session.enqueue(message, limit: 1, behavior: .mosquitto)
       guard let id = session.nextDelivery(at: .zero)?.packetID else { break }
       ids.append(id)
       if id > 1 { session.acknowledge(id) }

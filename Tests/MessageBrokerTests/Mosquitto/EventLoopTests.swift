@@ -6,7 +6,7 @@ import MosquittoBroker
 import Testing
 
 /// The thread, and what depends on when it runs.
-@Suite(.fewAtATime, .timeLimit(.minutes(10)))
+@Suite(.limitedConcurrency, .timeLimit(.minutes(10)))
 struct EventLoopTests {
   /// A client on the broker's own thread.
   actor Client {
@@ -28,14 +28,14 @@ struct EventLoopTests {
     }
 
     /// Keeps the thread from everything else until the check is over.
-    func settle(_ check: @Sendable () throws -> Void) throws {
-      broker.assumeIsolated { _ = $0.settle() }
+    func acknowledge(_ check: @Sendable () throws -> Void) throws {
+      broker.assumeIsolated { _ = $0.acknowledge() }
       try check()
     }
 
     /// Without a turn of the loop between the calls, since both actors share a thread.
     func settleAndLook() async -> BrokerEvent? {
-      await broker.settle()
+      await broker.acknowledge()
       return await broker.nextEvent(timeout: .zero)
     }
 
@@ -43,7 +43,7 @@ struct EventLoopTests {
     func answer(_ message: Message) throws {
       try broker.assumeIsolated {
         try $0.publish([message])
-        $0.settle()
+        $0.acknowledge()
       }
     }
   }
@@ -72,7 +72,7 @@ struct EventLoopTests {
         if isOnItsThread {
           event = await Client(broker).settleAndLook()
         } else {
-          await broker.settle()
+          await broker.acknowledge()
           event = await broker.nextEvent(timeout: .zero)
         }
         guard case .deliveries(let deliveries) = event else {
@@ -80,7 +80,7 @@ struct EventLoopTests {
           return
         }
         #expect(deliveries.map(\.text) == ["\(number)"])
-        await broker.settle()
+        await broker.acknowledge()
         try await panel.publishAndConfirm([Message(topic: "orders", text: "next")])
       }
     }
@@ -92,7 +92,7 @@ struct EventLoopTests {
       let broker = try await online(server, "orders", clientID: "kiosk")
       try await broker.publish([Message(topic: "orders", text: "order")])
       _ = try await broker.nextBatch()
-      try await Client(broker).settle {
+      try await Client(broker).acknowledge {
         try waitUntil("it is acknowledged") { server.log.contains("Received PUBACK from kiosk") }
       }
     }

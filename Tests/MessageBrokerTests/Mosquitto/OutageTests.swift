@@ -5,7 +5,7 @@ import MosquittoBroker
 import Testing
 
 /// Outages that only a real broker and a real network have.
-@Suite(.fewAtATime, .timeLimit(.minutes(10)))
+@Suite(.limitedConcurrency, .timeLimit(.minutes(10)))
 struct OutageTests {
   @Test func aFrozenBrokerIsNoticed() async throws {
     try await withMosquitto { server in
@@ -111,7 +111,7 @@ struct OutageTests {
           cuts += 1
           proxy.cut()
         }
-        await broker.settle()
+        await broker.acknowledge()
       }
     }
   }

@@ -6,7 +6,7 @@ import Testing
 @testable import MosquittoBroker
 
 /// Each refusal is named by its cause.
-@Suite(.fewAtATime, .timeLimit(.minutes(10)))
+@Suite(.limitedConcurrency, .timeLimit(.minutes(10)))
 struct RefusalTests {
   typealias Version = MosquittoClient.Configuration.ProtocolVersion
   /// The script has no answer to a PINGREQ, which a busy machine may get to first.

@@ -5,7 +5,7 @@ import MosquittoBroker
 import Testing
 
 /// A certificate that is not trusted, or not for this host, is refused and told as what it is.
-@Suite(.fewAtATime, .timeLimit(.minutes(10)))
+@Suite(.limitedConcurrency, .timeLimit(.minutes(10)))
 struct TLSTests {
   @Test func aTrustedCertificateIsAccepted() async throws {
     try await withSecureMosquitto { server, certificates in

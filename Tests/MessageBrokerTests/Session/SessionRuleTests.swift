@@ -15,7 +15,7 @@ import Testing
   ) -> Session {
     var session = Session(
       broker: "host", connectTimeout: .seconds(10), delays: Session.reconnectDelays,
-      chance: { 1 })
+      random: { 1 })
     _ = session.connect(options(change), at: .zero)
     return session
   }
@@ -32,7 +32,7 @@ import Testing
   ) -> Session {
     var session = connecting(change)
     _ = session.connected(at: .zero)
-    _ = session.greeted(resumed: false, refusal: nil, at: .zero)
+    _ = session.connectAckReceived(resumed: false, refusal: nil, at: .zero)
     _ = session.granted(1, [1], at: .zero)
     _ = session.takeEvent()
     _ = session.takeEvent()
@@ -44,14 +44,14 @@ import Testing
   @Test func aSessionComesOnline() {
     var session = Session(
       broker: "host", connectTimeout: .seconds(10), delays: Session.reconnectDelays,
-      chance: { 1 })
+      random: { 1 })
     #expect(session.deadline == nil)
     #expect(session.connect(options(), at: .zero) == [.connect(.clean)])
     #expect(session.connect(options(), at: .zero) == [])
     #expect(session.connected(at: .seconds(1)) == [])
     #expect(session.mayPublish == false)
     #expect(
-      session.greeted(resumed: false, refusal: nil, at: .seconds(2))
+      session.connectAckReceived(resumed: false, refusal: nil, at: .seconds(2))
         == [.subscribe(1, [Self.a], retainAsPublished: false)])
     #expect(session.mayPublish == true)
     #expect(session.takeEvent() == .sessionBegan)
@@ -66,12 +66,12 @@ import Testing
   @Test(arguments: [false, true]) func aNewSessionIsToldBeforeItsDeliveries(isLost: Bool) {
     var session = connecting()
     _ = session.connected(at: .zero)
-    _ = session.greeted(resumed: false, refusal: nil, at: .zero)
+    _ = session.connectAckReceived(resumed: false, refusal: nil, at: .zero)
     if isLost {
       _ = session.lost(Self.gone, at: .zero)
       _ = session.tick(isWritten: true, at: .seconds(60))
       _ = session.connected(at: .seconds(60))
-      _ = session.greeted(resumed: true, refusal: nil, at: .seconds(60))
+      _ = session.connectAckReceived(resumed: true, refusal: nil, at: .seconds(60))
     }
     session.received([Self.order])
     #expect(session.takeEvent() == .sessionBegan)
@@ -88,7 +88,7 @@ import Testing
     var session = connecting()
     _ = session.connected(at: .zero)
     #expect(session.mayWrite == true)
-    _ = session.greeted(resumed: false, refusal: nil, at: .zero)
+    _ = session.connectAckReceived(resumed: false, refusal: nil, at: .zero)
     #expect((session.mayWrite, session.deadline) == (false, nil))
     #expect(session.tick(isWritten: false, at: .seconds(1000)) == [])
     #expect(session.takeEvent() == .sessionBegan)
@@ -102,40 +102,40 @@ import Testing
   func whoLeavesANewSessionDoesNotSubscribe(publishes: Bool) {
     var session = connecting()
     _ = session.connected(at: .zero)
-    _ = session.greeted(resumed: false, refusal: nil, at: .zero)
+    _ = session.connectAckReceived(resumed: false, refusal: nil, at: .zero)
     #expect(session.takeEvent() == .sessionBegan)
     if publishes { session.published(packetID: 1, on: "a", at: .zero) }
     // What is published has not left, and the will says what it was to say.
     #expect(
       session.disconnect(grace: .seconds(1), isWritten: false, at: .zero)
-        == (publishes ? [.drop, .end] : [.leave(acknowledging: false)]))
+        == (publishes ? [.drop, .end] : [.disconnect(acknowledging: false)]))
   }
 
   @Test func aNewSessionThatIsGivenUpIsToldAgain() {
     var session = connecting()
     for resumed in [false, true, true] {
       _ = session.connected(at: .zero)
-      _ = session.greeted(resumed: resumed, refusal: nil, at: .zero)
+      _ = session.connectAckReceived(resumed: resumed, refusal: nil, at: .zero)
       #expect(session.takeEvent() == .sessionBegan)
       #expect(session.abandon(at: .zero) == [.drop])
       _ = session.takeEvent()
       _ = session.tick(isWritten: true, at: .seconds(60))
     }
     _ = session.connected(at: .zero)
-    _ = session.greeted(resumed: true, refusal: nil, at: .zero)
+    _ = session.connectAckReceived(resumed: true, refusal: nil, at: .zero)
     #expect(session.takeEvent() == .sessionBegan)
     #expect(session.takeEvent() == nil)
     _ = session.abandon(at: .zero)
     _ = session.tick(isWritten: true, at: .seconds(120))
     _ = session.connected(at: .zero)
-    _ = session.greeted(resumed: true, refusal: nil, at: .zero)
+    _ = session.connectAckReceived(resumed: true, refusal: nil, at: .zero)
     #expect(session.mayWrite == true)
   }
 
   @Test func withoutSubscriptionsItIsOnlineAtOnce() {
     var session = connecting { $0.subscriptions = [] }
     _ = session.connected(at: .zero)
-    #expect(session.greeted(resumed: false, refusal: nil, at: .zero) == [])
+    #expect(session.connectAckReceived(resumed: false, refusal: nil, at: .zero) == [])
     #expect(session.takeEvent() == .sessionBegan)
     #expect(session.takeEvent() == .online)
   }
@@ -147,7 +147,7 @@ import Testing
     }
     _ = session.connected(at: .zero)
     #expect(
-      session.greeted(resumed: false, refusal: nil, at: .zero) == [
+      session.connectAckReceived(resumed: false, refusal: nil, at: .zero) == [
         .subscribe(1, [Self.a], retainAsPublished: false),
         .subscribe(2, [Self.b], retainAsPublished: true),
       ])
@@ -164,7 +164,7 @@ import Testing
       $0.subscriptionQoS = .atMostOnce
     }
     _ = session.connected(at: .zero)
-    _ = session.greeted(resumed: false, refusal: nil, at: .zero)
+    _ = session.connectAckReceived(resumed: false, refusal: nil, at: .zero)
     #expect(session.granted(1, [0], at: .zero) == [])
     #expect(session.takeEvent() == .sessionBegan)
     #expect(session.takeEvent() == .online)
@@ -174,7 +174,7 @@ import Testing
   func whatIsNotGrantedWithQoS1IsRefused(level: Int32) {
     var session = connecting { $0.subscriptions = [Self.a, Self.b] }
     _ = session.connected(at: .zero)
-    _ = session.greeted(resumed: false, refusal: nil, at: .zero)
+    _ = session.connectAckReceived(resumed: false, refusal: nil, at: .zero)
     #expect(session.granted(1, [1, level], at: .zero) == [.drop])
     #expect(session.takeEvent() == .sessionBegan)
     #expect(session.takeEvent() == .offline(.subscriptionRefused(filter: "b")))
@@ -184,7 +184,7 @@ import Testing
   @Test func whatIsNoFilterIsRefusedUnasked() {
     var session = connecting { $0.subscriptions.append(TopicFilter(unchecked: "#/a")) }
     _ = session.connected(at: .zero)
-    #expect(session.greeted(resumed: false, refusal: nil, at: .zero) == [.drop])
+    #expect(session.connectAckReceived(resumed: false, refusal: nil, at: .zero) == [.drop])
     #expect(session.takeEvent() == .sessionBegan)
     #expect(session.takeEvent() == .offline(.subscriptionRefused(filter: "#/a")))
   }
@@ -193,7 +193,7 @@ import Testing
     var session = connecting()
     _ = session.connected(at: .zero)
     let refusal = BrokerError.loginRefused("no")
-    #expect(session.greeted(resumed: false, refusal: refusal, at: .zero) == [.drop])
+    #expect(session.connectAckReceived(resumed: false, refusal: refusal, at: .zero) == [.drop])
     #expect(session.takeEvent() == .offline(refusal))
     #expect(session.tick(isWritten: true, at: .milliseconds(999)) == [])
     #expect(session.tick(isWritten: true, at: .seconds(1)) == [.connect(.clean)])
@@ -205,7 +205,7 @@ import Testing
     #expect(session.tick(isWritten: true, at: .seconds(9)) == [])
     _ = session.connected(at: .seconds(9))
     #expect(session.deadline == .seconds(39))
-    _ = session.greeted(resumed: true, refusal: nil, at: .seconds(38))
+    _ = session.connectAckReceived(resumed: true, refusal: nil, at: .seconds(38))
     #expect(session.deadline == .seconds(68))
     #expect(session.tick(isWritten: true, at: .seconds(68)) == [.drop])
     #expect(
@@ -220,7 +220,7 @@ import Testing
     _ = session.tick(isWritten: true, at: .seconds(100))
     _ = session.connected(at: .seconds(100))
     #expect(session.deadline == .seconds(100 + patience))
-    _ = session.greeted(resumed: true, refusal: nil, at: .seconds(101))
+    _ = session.connectAckReceived(resumed: true, refusal: nil, at: .seconds(101))
     #expect(session.deadline == .seconds(101 + patience))
   }
 
@@ -264,7 +264,7 @@ import Testing
     _ = session.lost(Self.gone, at: .zero)
     _ = session.tick(isWritten: true, at: .seconds(1))
     _ = session.connected(at: .seconds(1))
-    _ = session.greeted(resumed: false, refusal: nil, at: .seconds(1))
+    _ = session.connectAckReceived(resumed: false, refusal: nil, at: .seconds(1))
     _ = session.granted(1, [1], at: .seconds(1))
     _ = session.lost(Self.gone, at: .seconds(1 + lasted))
     #expect(session.deadline == .seconds(1 + lasted + wait))
@@ -280,7 +280,7 @@ import Testing
   func howTheFirstConnectionBegins(absence: Int, cleanStart: Bool, start: Session.Start) {
     var session = Session(
       broker: "host", connectTimeout: .seconds(10), delays: Session.reconnectDelays,
-      chance: { 1 })
+      random: { 1 })
     let options = options {
       $0.sessionExpiry = .seconds(30)
       $0.absence = .seconds(absence)
@@ -293,8 +293,8 @@ import Testing
     var session = connecting { $0.sessionExpiry = .seconds(30) }
     _ = session.connected(at: .zero)
     #expect(
-      session.greeted(resumed: false, refusal: nil, at: .zero)
-        == [.leave(acknowledging: true), .connect(.resume)])
+      session.connectAckReceived(resumed: false, refusal: nil, at: .zero)
+        == [.disconnect(acknowledging: true), .connect(.resume)])
   }
 
   /// (seconds that the connection took, whether the session is resumed after all)
@@ -321,7 +321,7 @@ import Testing
 
   @Test func whatSleptReadsNothing() {
     var session = online { $0.sessionExpiry = .seconds(30) }
-    session.looked(at: .seconds(5))
+    session.checkedSocket(at: .seconds(5))
     #expect(session.willRead(at: .seconds(35)) == [])
     #expect(session.willRead(at: .seconds(36)) == [.drop])
     #expect(session.tick(isWritten: true, at: .seconds(37)) == [.connect(.wipe)])
@@ -338,7 +338,7 @@ import Testing
     #expect(session.abandon(at: .seconds(21)) == [.drop])
     #expect(session.tick(isWritten: true, at: .seconds(22)) == [.connect(.resume)])
     _ = session.connected(at: .seconds(22))
-    _ = session.greeted(resumed: true, refusal: nil, at: .seconds(22))
+    _ = session.connectAckReceived(resumed: true, refusal: nil, at: .seconds(22))
     session.didRead(at: .seconds(40), until: .seconds(40))
     _ = session.lost(Self.gone, at: .seconds(50))
     #expect(session.tick(isWritten: true, at: .seconds(60)) == [.connect(.wipe)])
@@ -351,13 +351,13 @@ import Testing
     #expect((session.mayRead, session.mayWrite) == (true, true))
     session.received([Self.order])
     #expect((session.mayRead, session.mayWrite) == (false, false))
-    #expect(session.settle() == false, "nobody has it yet")
+    #expect(session.acknowledge() == false, "nobody has it yet")
     #expect(session.takeEvent() == .deliveries([Self.order]))
     #expect((session.mayRead, session.mayWrite) == (false, false))
-    #expect(session.settle() == true)
+    #expect(session.acknowledge() == true)
     #expect(session.acknowledges == true)
     #expect((session.mayRead, session.mayWrite) == (true, true))
-    #expect(session.settle() == false)
+    #expect(session.acknowledge() == false)
   }
 
   @Test func aBatchOfALostConnectionIsNotAcknowledged() {
@@ -368,7 +368,7 @@ import Testing
     _ = session.tick(isWritten: true, at: .seconds(1))
     _ = session.connected(at: .seconds(1))
     #expect(session.mayRead == false)
-    #expect(session.settle() == true)
+    #expect(session.acknowledge() == true)
     #expect(session.acknowledges == false)
     #expect(session.mayRead == true)
   }
@@ -384,10 +384,11 @@ import Testing
   @Test func whatWasReadIsHandedToACallThatIsCancelled() {
     var session = online()
     session.received([Self.order])
-    #expect(session.answer(isCancelled: true, isDue: false) == .some(.deliveries([Self.order])))
-    #expect(session.answer(isCancelled: true, isDue: false) == .some(nil))
-    #expect(session.answer(isCancelled: false, isDue: true) == .some(nil))
-    #expect(session.answer(isCancelled: false, isDue: false) == nil)
+    #expect(
+      session.eventForWaiter(isCancelled: true, isDue: false) == .some(.deliveries([Self.order])))
+    #expect(session.eventForWaiter(isCancelled: true, isDue: false) == .some(nil))
+    #expect(session.eventForWaiter(isCancelled: false, isDue: true) == .some(nil))
+    #expect(session.eventForWaiter(isCancelled: false, isDue: false) == nil)
   }
 
   // MARK: Publishing
@@ -435,7 +436,7 @@ import Testing
 
   @Test func refusalsWithoutEndAreToldInPortions() {
     var session = online()
-    for packetID in 1...(Int32(Session.mostRefusals) + 1) {
+    for packetID in 1...(Int32(Session.maximumRefusals) + 1) {
       session.published(packetID: packetID, on: "\(packetID)", at: .zero)
       session.acknowledged(packetID: packetID, refusal: "no", at: .zero)
     }
@@ -443,7 +444,7 @@ import Testing
       Issue.record("nothing is told")
       return
     }
-    #expect(topics.count == Session.mostRefusals)
+    #expect(topics.count == Session.maximumRefusals)
     #expect(session.takeEvent() == nil)
   }
 
@@ -452,7 +453,7 @@ import Testing
   func aBrokerThatConfirmsNothingIsLeft(seconds: Int, isLost: Bool) {
     var session = online()
     session.published(packetID: 1, on: "t", at: .zero)
-    #expect(session.probed(at: .seconds(seconds)) == (isLost ? [.drop] : []))
+    #expect(session.keepAliveChecked(at: .seconds(seconds)) == (isLost ? [.drop] : []))
   }
 
   @Test func moreThanPacketIDsCanTellIsTooMuch() {
@@ -500,14 +501,14 @@ import Testing
     #expect(session.takeEvent() == .updated(refusal: nil))
     _ = session.connected(at: .zero)
     #expect(
-      session.greeted(resumed: true, refusal: nil, at: .zero)
+      session.connectAckReceived(resumed: true, refusal: nil, at: .zero)
         == [.unsubscribe([Self.a]), .subscribe(1, [Self.b], retainAsPublished: false)])
   }
 
   @Test func anUpdateWaitsForWhatWasAskedForBefore() {
     var session = connecting()
     _ = session.connected(at: .zero)
-    _ = session.greeted(resumed: false, refusal: nil, at: .zero)
+    _ = session.connectAckReceived(resumed: false, refusal: nil, at: .zero)
     #expect(session.update(options { $0.subscriptions = [Self.a, Self.b] }, at: .zero) == [])
     #expect(
       session.granted(1, [1], at: .zero) == [.subscribe(2, [Self.b], retainAsPublished: false)])
@@ -531,9 +532,9 @@ import Testing
     var session = online()
     #expect(
       session.disconnect(grace: .seconds(5), isWritten: true, at: .zero)
-        == [.leave(acknowledging: true)])
-    #expect(session.isLeaving == true)
-    #expect(session.answer(isCancelled: false, isDue: false) == .some(nil))
+        == [.disconnect(acknowledging: true)])
+    #expect(session.isDisconnecting == true)
+    #expect(session.eventForWaiter(isCancelled: false, isDue: false) == .some(nil))
     #expect(session.closed() == [.drop, .end])
     #expect(session.closed() == [])
     #expect(session.disconnect(grace: .seconds(5), isWritten: true, at: .zero) == [.end])
@@ -546,7 +547,7 @@ import Testing
     #expect(session.deadline == .seconds(5))
     session.acknowledged(packetID: 1, at: .zero)
     #expect(session.tick(isWritten: false, at: .seconds(1)) == [])
-    #expect(session.tick(isWritten: true, at: .seconds(1)) == [.leave(acknowledging: true)])
+    #expect(session.tick(isWritten: true, at: .seconds(1)) == [.disconnect(acknowledging: true)])
     #expect(session.tick(isWritten: true, at: .seconds(5)) == [.drop, .end])
   }
 
@@ -569,7 +570,7 @@ import Testing
     session.received([Self.order])
     #expect(
       session.disconnect(grace: .seconds(5), isWritten: false, at: .zero)
-        == [.leave(acknowledging: false)])
+        == [.disconnect(acknowledging: false)])
   }
 
   @Test func withoutAConnectionThereIsNoFarewell() {

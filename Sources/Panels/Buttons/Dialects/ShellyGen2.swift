@@ -52,7 +52,7 @@ enum ShellyGen2 {
 extension Identifier where Entity == Request {
   /// The beginning of the text; `_` stands for each byte that an id cannot hold.
   fileprivate init?(escaping text: String) {
-    let bytes = text.utf8.prefix(64).map { $0.isOfIdentifier ? $0 : UInt8(ascii: "_") }
+    let bytes = text.utf8.prefix(64).map { $0.isIdentifierCharacter ? $0 : UInt8(ascii: "_") }
     self.init(String(decoding: bytes, as: UTF8.self))
   }
 }

@@ -1,0 +1,207 @@
+// Stops of a route that are filled in where there is no network: they stay in this browser, and are
+// sent with the same id when there is one again. Every page works without it.
+
+// --- What is kept: an entry for each stop, by the path of its page ------------------------------
+
+const PREFIX = "stop:";
+// Only these are sent. A draft is not confirmed yet; the others need somebody.
+const UNSENT = ["waiting", "unknown", "login", "other"];
+
+const entry = (path) => {
+  try { return JSON.parse(localStorage.getItem(PREFIX + path)); } catch { return null; }
+};
+
+const entries = () => Object.keys(localStorage)
+  .filter((key) => key.startsWith(PREFIX))
+  .map((key) => ({ path: key.slice(PREFIX.length), ...entry(key.slice(PREFIX.length)) }));
+
+const save = (path, changes) => {
+  localStorage.setItem(PREFIX + path, JSON.stringify({ ...entry(path), ...changes }));
+  show();
+};
+
+const discard = (path) => { localStorage.removeItem(PREFIX + path); show(); };
+
+const user = (page = document) => page.getElementById("saved")?.dataset.user;
+
+// What the fields say; the code that shows where a form comes from is asked for anew when it is sent.
+const read = (form) => [...new FormData(form)].filter(([name]) => name !== "csrf_token");
+
+const show = () => {
+  const section = document.getElementById("saved");
+  if (!section) return;
+  const rows = entries().map(({ path, title, state, fields, user: owner }) => {
+    const row = document.createElement("li");
+    const link = document.createElement("a");
+    link.href = path;
+    link.textContent = title;
+    const chip = document.createElement("span");
+    const isWaiting = state === "draft" || UNSENT.includes(state);
+    chip.className = isWaiting ? "chip warn" : "chip bad";
+    chip.textContent = section.dataset[state] + (state === "other" ? ` ${owner}` : "");
+    row.dataset.state = state;
+    row.append(link, " ", chip);
+    if (state === "gone" || state === "others") {
+      const numbers = fields.filter(([name, value]) => name !== "id" && value !== "");
+      const button = document.createElement("button");
+      button.type = "button";
+      button.textContent = section.dataset.discard;
+      button.addEventListener("click", () => discard(path));
+      row.append(" ", numbers.map((pair) => pair.join(" ")).join(", "), " ", button);
+    }
+    return row;
+  });
+  section.querySelector("ul").replaceChildren(...rows);
+  section.hidden = rows.length === 0;
+};
+
+// --- Sending ------------------------------------------------------------------------------------
+
+// Longer than a kiosk may take to answer.
+const ask = (path, options = {}) =>
+  fetch(path, { cache: "no-store", signal: AbortSignal.timeout(20000), ...options });
+
+const parse = async (response) =>
+  new DOMParser().parseFromString(await response.text(), "text/html");
+
+// What is to become of a stop that was not taken.
+const refusal = (response) => {
+  if (response.redirected) return "login";
+  if (response.status === 404) return "gone";
+  // The server, or what is before it, cannot take it now.
+  if (response.status >= 500 || response.status === 429 || response.status === 408) return "waiting";
+  return response.ok ? null : "refused";
+};
+
+const deliver = async (path) => {
+  const stop = entry(path);
+  if (!stop || !UNSENT.includes(stop.state)) return;
+  try {
+    // A page of now says who is logged in, and has the code that forms bring back.
+    const current = await ask(path);
+    if (refusal(current)) return save(path, { state: refusal(current) });
+    const fresh = await parse(current);
+    if (user(fresh) !== stop.user) return save(path, { state: "other" });
+    const csrfToken = fresh.querySelector("[name=csrf_token]")?.value ?? "";
+    const body = new URLSearchParams([...stop.fields, ["csrf_token", csrfToken]]);
+    const response = await ask(path, { method: "POST", body });
+    if (refusal(response)) return save(path, { state: refusal(response) });
+    const page = await parse(response);
+    const outcome = page.querySelector("[data-outcome]")?.dataset.outcome;
+    // A proxy's own page, say.
+    if (!outcome) return save(path, { state: "waiting" });
+    const isHere = path === location.pathname;
+    if (outcome === "unknown") save(path, { state: "unknown" });
+    else if (outcome === "others") save(path, { state: "others" });
+    else if (outcome === "applied" || isHere) discard(path);
+    else save(path, { state: outcome === "again" ? "again" : "rejected" });
+    if (isHere && outcome !== stop.state) exchange(page);
+  } catch {
+    save(path, { state: stop.state === "unknown" ? "unknown" : "waiting" });
+  }
+};
+
+const exchange = (page) => {
+  document.querySelector("main").replaceChildren(...page.querySelector("main").childNodes);
+  bindForm();
+  show();
+  document.querySelector("main [role=alert], main [role=status]")?.scrollIntoView({ block: "center" });
+};
+
+let isBusy = false;
+const deliverAll = async () => {
+  if (isBusy || !user()) return;
+  isBusy = true;
+  try {
+    for (const { path, state } of entries()) if (UNSENT.includes(state)) await deliver(path);
+  } finally {
+    isBusy = false;
+  }
+};
+
+// --- The stop on this page -----------------------------------------------------------------------
+
+const bindForm = () => {
+  const form = document.querySelector("form[data-fill]");
+  const path = location.pathname;
+  const outcome = document.querySelector("[data-outcome]")?.dataset.outcome;
+  let saved = entry(path);
+  // The page shows what has become of it.
+  if (saved?.state === "rejected" || (saved?.state === "draft" && outcome === "applied")) {
+    discard(path);
+    saved = null;
+  }
+  if (!form) return;
+  const title = form.dataset.fill;
+  if (saved && outcome !== "unknown") {
+    for (const [name, value] of saved.fields) {
+      const field = form.elements[name];
+      // What may have been sent already keeps its id.
+      if (field && (name !== "id" || UNSENT.includes(saved.state))) field.value = value;
+    }
+  }
+  form.addEventListener("input", ({ target }) => {
+    // What is counted now is compared with what the ledger says now.
+    const [kind, fruit] = target.name.split(".");
+    if (kind === "counted") {
+      const now = document.getElementById(`ledger-${fruit}`)?.querySelector("[data-ledger]");
+      const ledger = form.elements[`ledger.${fruit}`];
+      if (now && ledger) ledger.value = now.dataset.ledger;
+    }
+    if (entry(path)?.state !== "waiting") save(path, { title, user: user(), fields: read(form), state: "draft" });
+  });
+  form.addEventListener("submit", (event) => {
+    try {
+      save(path, { title, user: user(), fields: read(form), state: "waiting" });
+    } catch {
+      // There is no room in this browser: it is sent as any form.
+      return;
+    }
+    event.preventDefault();
+    const button = form.querySelector("button");
+    button.disabled = true;
+    deliver(path).finally(() => {
+      button.disabled = false;
+      if (entry(path)) document.getElementById("saved").scrollIntoView({ block: "end" });
+    });
+  });
+};
+
+// --- Pages that open without a network ------------------------------------------------------------
+
+const cacheForOffline = async () => {
+  if (!navigator.serviceWorker || !globalThis.caches) return;
+  await navigator.serviceWorker.register("/worker.js", { scope: "/routes" });
+  const stops = [...document.querySelectorAll("a[data-stop]")].map((link) => link.href);
+  if (!stops.length) return;
+  // Somebody else's pages are not for whoever is here now.
+  if (localStorage.getItem("routes-user") !== user()) await caches.delete("routes");
+  localStorage.setItem("routes-user", user());
+  const files = [...document.querySelectorAll("link[href], script[src]")]
+    .map((element) => element.href ?? element.src);
+  const cache = await caches.open("routes");
+  for (const address of [...files, "/routes", location.pathname, ...stops]) {
+    const answer = await fetch(address);
+    if (!answer.ok || answer.redirected) return;
+    await cache.put(address, answer);
+  }
+  // Those of routes long ago go.
+  const old = (await cache.keys()).slice(0, -400);
+  for (const request of old) await cache.delete(request);
+  document.getElementById("offline-ready").textContent = document.getElementById("saved").dataset.offlineReady;
+};
+
+bindForm();
+show();
+deliverAll();
+cacheForOffline().catch(() => {});
+addEventListener("online", deliverAll);
+document.addEventListener("visibilitychange", () => { if (!document.hidden) deliverAll(); });
+addEventListener("storage", show);
+// A browser does not know of each dead spot.
+setInterval(deliverAll, 15000);
+const print = document.querySelector("[data-print]");
+if (print) {
+  print.hidden = false;
+  print.addEventListener("click", () => window.print());
+}

@@ -1,0 +1,34 @@
+import Dispatch
+import Synchronization
+
+/// Hashes passwords one after the other, on a thread of its own: other threads go on serving pages.
+final class PasswordQueue: Sendable {
+  /// So many passwords may wait. The last one waits for some seconds.
+  static let limit = 16
+
+  private let thread: DispatchQueue
+  private let waiting = Mutex(0)
+
+  init(label: String) { thread = DispatchQueue(label: label) }
+
+  /// - Throws: `RequestError.busy` if too many wait already.
+  func run<Value: Sendable>(
+    _ work: @escaping @Sendable () -> Value
+  ) async throws(RequestError) -> Value {
+    let isFull = waiting.withLock { waiting in
+      waiting += 1
+      return waiting > Self.limit
+    }
+    guard !isFull else {
+      waiting.withLock { $0 -= 1 }
+      throw .busy
+    }
+    return await withCheckedContinuation { continuation in
+      thread.async { [self] in
+        let value = work()
+        waiting.withLock { $0 -= 1 }
+        continuation.resume(returning: value)
+      }
+    }
+  }
+}

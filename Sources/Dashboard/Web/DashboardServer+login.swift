@@ -1,0 +1,67 @@
+import Hummingbird
+import JuiceDomain
+import Logging
+
+extension DashboardServer {
+  /// Logging in and out, and the language.
+  func addLogin(to router: Router<PageContext>) {
+    router.get("login") { request, context in
+      LoginPage.page(context, to: Self.redirectTarget(Form(request.uri.query ?? "")["to"]))
+        .response(context)
+    }
+    router.post("login") { request, context in
+      let form = try await request.form(from: context, sessions)
+      let target = Self.redirectTarget(form["to"])
+      let user = try await authenticator.user(
+        name: form["name"] ?? "", password: form["password"] ?? "",
+        from: AddressBlock(context.address), at: now(), deviceCookie: { request.cookies[$0]?.value }
+      )
+      guard let user else {
+        context.logger.notice("a wrong name or password, from \(context.address)")
+        return LoginPage.page(
+          context, to: target,
+          problem: context.language("The name or the password is wrong.", "이름이나 비밀번호가 틀렸어요."),
+          status: .unauthorized
+        ).response(context)
+      }
+      sessions.end(context.sessionToken)
+      var response = Response.redirect(to: target, type: .normal)
+      response.setCookie(
+        settings.cookie(
+          SessionMiddleware.sessionCookie, sessions.begin(for: user, at: now()),
+          life: Int(Sessions.lifetime.components.seconds)))
+      response.setCookie(
+        settings.cookie(
+          DeviceCookie.name(for: user.name), DeviceCookie.make(for: user),
+          life: DeviceCookie.lifetime))
+      return response
+    }
+    router.post("logout") { request, context in
+      _ = try await request.form(from: context, sessions)
+      sessions.end(context.sessionToken)
+      var response = Response.redirect(to: "/login", type: .normal)
+      response.setCookie(settings.cookie(SessionMiddleware.sessionCookie, HMACSigner.makeToken()))
+      return response
+    }
+    router.get("language/:language") { request, context in
+      guard
+        let language = context.coreContext.parameters.get("language")
+          .flatMap(Language.init(rawValue:))
+      else { throw RequestError.notFound }
+      var response = Response.redirect(
+        to: Self.redirectTarget(Form(request.uri.query ?? "")["to"]), type: .normal)
+      response.setCookie(
+        settings.cookie(SessionMiddleware.languageCookie, language.rawValue, life: 365 * 86_400))
+      return response
+    }
+  }
+
+  /// The page to go on to: one of ours, whatever a link says.
+  static func redirectTarget(_ text: String?) -> String {
+    let target = text ?? ""
+    let isOurs =
+      target.hasPrefix("/") && !target.hasPrefix("//")
+      && target.utf8.allSatisfy { (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "\\") }
+    return isOurs ? target : "/"
+  }
+}

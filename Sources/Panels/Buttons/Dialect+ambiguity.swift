@@ -1,0 +1,117 @@
+// Finds out before anybody presses why a binding could never fire, or would fire twice.
+extension Dialect {
+  /// What is wrong with the topic of a device, and what to do; `nil` if nothing is.
+  package func flaw(of topic: String) -> (problem: String, hint: String)? {
+    let first = topic.prefix { $0 != "/" }
+    if name == .tasmota, first == "cmnd" || first == "tele" {
+      return ("no press comes on \(first)/...", "write stat\(topic.dropFirst(first.count))")
+    }
+    guard let common = topic.firstMatch(of: commonEnding.ignoresCase()) else { return nil }
+    return (
+      "holds \(common.output), which every device of the kind has",
+      "write \(topic[..<common.range.lowerBound])"
+    )
+  }
+
+  /// The end of a topic that every device of the kind has, behind the device's own topic.
+  private var commonEnding: Regex<Substring> {
+    switch self {
+    case .tasmota: /\/(?:RESULT|(?:BUTTON|SWITCH)[0-9]*)$/
+    case .shellyGen1: /\/input_event.*/
+    case .shellyGen2: /\/(?:events|rpc).*/
+    case .esphome: /\/(?:binary_sensor|event)\/.*/
+    case .zigbee2MQTT, .generic: /(?!)/
+    }
+  }
+
+  /// Whether a device of the kind can say a word: `single`, `1_single`.
+  package func recognizes(_ word: String) -> Bool {
+    guard let words else { return true }
+    return words.contains(String(parts(of: word).action))
+  }
+
+  /// All words that a device of the kind can say; `nil` if its owner chooses them.
+  package var words: [String]? {
+    switch self {
+    case .shellyGen1: ShellyGen1.words
+    case .shellyGen2: ShellyGen2.words
+    case .zigbee2MQTT, .tasmota, .esphome, .generic: nil
+    }
+  }
+
+  /// The topic filters under which a device repeats its presses in another form.
+  ///
+  /// - Parameters:
+  ///   - topic: the device's own.
+  ///   - words: the presses that are bound.
+  package func echoes(of topic: String, saying words: some Sequence<String>) -> [String] {
+    switch self {
+    // Zigbee2MQTT publishes the whole state and each of its members (#32015).
+    case .zigbee2MQTT where topic.hasSuffix("/action"): [String(topic.dropLast("/action".count))]
+    case .zigbee2MQTT: ["\(topic)/action"]
+    case .generic(let format) where !topic.hasSuffix("#"):
+      format.action.map { ["\(topic)\($0)"] } ?? []
+    // The state of the contact (shelly-api-docs.shelly.cloud/gen1, "MQTT").
+    case .shellyGen1:
+      Set(words.map { parts(of: $0).button ?? "+" }).sorted().flatMap {
+        ["\(topic)/input/\($0)", "\(topic)/longpush/\($0)"]
+      }
+    // .../gen2/ComponentsAndServices/Mqtt, "Generic status update".
+    case .shellyGen2: ["\(topic)/status/+"]
+    case .tasmota, .esphome, .generic: []
+    }
+  }
+
+  /// Whether one press can have both names.
+  package func mayBeSamePress(_ word: String, _ other: String) -> Bool {
+    switch self {
+    case .esphome:
+      // An object id may hold what looks like an event.
+      let (one, another) = (word.withoutPress, other.withoutPress)
+      return one == another || one.hasSuffix("_\(another)") || another.hasSuffix("_\(one)")
+        || [word, other].contains("press")
+    case .generic(let format):
+      guard format.key != nil else { return word == other }
+      return word == other || word.hasSuffix("_\(other)") || other.hasSuffix("_\(word)")
+    case .zigbee2MQTT, .tasmota, .shellyGen1, .shellyGen2:
+      let (one, another) = (parts(of: word), parts(of: other))
+      guard meaning(of: one.action) == meaning(of: another.action) else { return false }
+      guard let button = one.button, let second = another.button else {
+        // A switch is bound by its full name only (see `Tasmota`).
+        return ![one.button, another.button].contains { $0?.hasPrefix("switch") ?? false }
+      }
+      return button == second || button.hasPrefix("\(second)_") || second.hasPrefix("\(button)_")
+    }
+  }
+
+  /// Which button, and what was done to it.
+  private func parts(of word: String) -> (button: String?, action: Substring) {
+    let button: Regex<(Substring, Substring)> =
+      switch self {
+      // Inputs of the device itself count from 0, and other components from 200.
+      case .shellyGen2: /^([0-9]{1,2}|[a-z]+:[0-9]+(?:_[0-9]+)?)_/
+      case .tasmota: /^((?:switch)?[0-9]+)_/
+      default: /^([0-9]+)_/
+      }
+    guard let match = word.firstMatch(of: button) else { return (nil, word[...]) }
+    return (String(match.1), word[match.range.upperBound...])
+  }
+
+  /// Our word for a word of the device.
+  private func meaning(of action: Substring) -> String {
+    switch (self, action) {
+    case (.shellyGen1, _): ShellyGen1.ourWord[action.uppercased()] ?? String(action)
+    case (.shellyGen2, _): String(action.replacing(ShellyGen2.push, with: ""))
+    case (.tasmota, "quad"): "quadruple"
+    case (.tasmota, "penta"): "quintuple"
+    case (.tasmota, "hold"), (.zigbee2MQTT, "hold"): "long"
+    default: String(action)
+    }
+  }
+}
+
+extension String {
+  fileprivate var withoutPress: Substring {
+    hasSuffix("_press") ? dropLast("_press".count) : self[...]
+  }
+}

@@ -1,0 +1,89 @@
+/// Messages that devices send though nobody presses a button.
+enum NoiseFilter {
+  /// Whether a topic is for states, measurements, log lines or commands, and not for presses.
+  static func isOn(_ levels: [Substring]) -> Bool {
+    guard let last = levels.last?.lowercased() else { return true }
+    // These are commands to a device.
+    if topics.contains(last) || levels.first == "cmnd" { return true }
+    // www.zigbee2mqtt.io/guide/usage/mqtt_topics_and_messages.html
+    if levels.dropFirst().first == "bridge" { return true }
+    // esphome.io/components/mqtt: <prefix>/<component>/<id>/state
+    if levels.count > 2, last == "state", components.contains(String(levels[levels.count - 3])) {
+      return true
+    }
+    // The state of a Shelly's contact, which says each press as an event, too
+    // (shelly-api-docs.shelly.cloud/gen1, "MQTT").
+    return levels.count > 1 && ["input", "longpush"].contains(levels[levels.count - 2])
+      && levels[levels.count - 1].isNumber
+  }
+
+  /// Whether a payload that is no JSON is a word for a press.
+  static func mayBePress(_ payload: [UInt8], on levels: [Substring]) -> Bool {
+    guard payload.count <= 64, let text = String(validating: payload, as: UTF8.self) else {
+      return false
+    }
+    let word = text.filter { !$0.isNewline }
+    let isForButtons = levels.contains(where: namesButton)
+    // A line of a log is no word for a press.
+    guard
+      word.allSatisfy({
+        $0.isLetter || $0.isNumber || "_-.:".contains($0) || isForButtons && $0 == " "
+      })
+    else { return false }
+    return isForButtons
+      ? !isNothing(word) && word.lowercased() != "off"
+      : !isNothing(word) && !states.contains(word.lowercased()) && !isMeasurement(word)
+  }
+
+  /// Whether a word says that a press is over, or that the device is there.
+  static func isNothing(_ word: String) -> Bool {
+    let word = word.lowercased()
+    return over.contains(word) || presences.contains(word)
+  }
+
+  /// `21.5`, `3 W`, `12:30`.
+  private static func isMeasurement(_ word: String) -> Bool {
+    let rest = word.drop { $0.isNumber || "+-.,:".contains($0) }
+    return rest.count < word.count && rest.count <= 3
+      && rest.allSatisfy { !$0.isNumber && $0 != "_" }
+  }
+
+  /// Whether a name is one for a measurement.
+  static func namesMeasurement(_ name: String) -> Bool { topics.contains(name) }
+
+  /// Whether a name of a topic's level or of a JSON member is one for buttons: `front-button`.
+  static func namesButton(_ name: some StringProtocol) -> Bool {
+    name.lowercased().split { !$0.isLetter }.contains { part in
+      buttons.contains(part) || part.hasPrefix("button") || part.hasSuffix("button")
+    }
+  }
+
+  private static let topics: Set = [
+    "announce", "availability", "available", "battery", "command", "connected", "current", "debug",
+    "energy", "get", "humidity", "idle", "info", "info1", "info2", "info3", "ip", "linkquality",
+    "log",
+    "logging", "logs", "lwt", "online", "power", "rssi", "set", "status", "temperature", "uptime",
+    "version", "voltage",
+  ]
+  private static let components: Set = [
+    "alarm_control_panel", "climate", "cover", "date", "datetime", "fan", "light", "lock", "number",
+    "select", "sensor", "switch", "text", "text_sensor", "time", "update", "valve",
+  ]
+  private static let over: Set = [
+    "", "0", "clear", "false", "none", "null", "release", "released", "unknown",
+  ]
+  private static let presences: Set = [
+    "alive", "available", "boot", "connected", "dead", "disconnected", "heartbeat", "keepalive",
+    "offline", "online", "ping", "ready", "running", "started", "startup", "unavailable", "update",
+    "updated",
+  ]
+  private static let states: Set = [
+    "active", "away", "changed", "charging", "closed", "closing", "detected", "disabled", "enabled",
+    "error", "home", "idle", "inactive", "locked", "no", "normal", "not_home", "off", "ok", "on",
+    "open", "opening", "standby", "stopped", "true", "unlocked", "yes",
+  ]
+  private static let buttons: Set<Substring> = [
+    "action", "bell", "btn", "click", "doorbell", "gesture", "input", "key", "keypad", "knob",
+    "press", "push", "remote", "tap",
+  ]
+}

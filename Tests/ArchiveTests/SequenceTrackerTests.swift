@@ -1,0 +1,105 @@
+import Testing
+
+@testable import Archive
+
+@Suite struct SequenceTrackerTests {
+  private func tracker(
+    _ low: Int, _ high: Int, _ gaps: [(Int, Int)] = [], noting seqs: [Int]
+  ) -> SequenceTracker {
+    var tracker = SequenceTracker(
+      low: low, high: high,
+      gaps: gaps.map { .init(first: $0.0, last: $0.1, since: "then") })
+    for seq in seqs { tracker.insert(seq) }
+    return tracker
+  }
+
+  private func gaps(_ tracker: SequenceTracker) -> [[Int]] {
+    tracker.gaps.map { [$0.first, $0.last] }
+  }
+
+  @Test(arguments: [
+    ([4, 5, 6], 6, []),
+    ([5], 5, [[4, 4]]),
+    ([9], 9, [[4, 8]]),
+    ([6, 9], 9, [[4, 5], [7, 8]]),
+    ([9, 6], 9, [[4, 5], [7, 8]]),
+    ([9, 4, 5, 6, 7, 8], 9, []),
+    ([9, 8, 4, 6, 5, 7], 9, []),
+    ([1, 2, 3], 3, []),
+    ([4, 4, 4], 4, []),
+  ])
+  func whatIsMissingIsAGap(seqs: [Int], high: Int, open: [[Int]]) {
+    let tracker = tracker(1, 3, noting: seqs)
+    #expect(tracker.high == high)
+    #expect(gaps(tracker) == open)
+  }
+
+  @Test(arguments: [
+    (4, [[5, 8]]), (8, [[4, 7]]), (6, [[4, 5], [7, 8]]), (3, [[4, 8]]), (9, [[4, 8]]),
+  ])
+  func whatComesLateClosesIt(seq: Int, left: [[Int]]) {
+    #expect(gaps(tracker(1, 20, [(4, 8)], noting: [seq])) == left)
+  }
+
+  /// Otherwise nobody would ever be patient enough to ask for the rest.
+  @Test func whatIsLeftOfAGapIsAsOldAsItWas() {
+    let tracker = tracker(1, 20, [(4, 8)], noting: [6])
+    #expect(tracker.gaps.map(\.since) == ["then", "then"])
+    #expect(tracker.changes.count == 2)
+  }
+
+  @Test func aGapOfOneIsClosed() {
+    let tracker = tracker(1, 20, [(2, 3), (7, 7), (9, 12)], noting: [7])
+    #expect(gaps(tracker) == [[2, 3], [9, 12]])
+    #expect(tracker.changes == [7: SequenceTracker.Gap?.none])
+  }
+
+  @Test func aGapIsNotReportedThatOpensAndClosesInOneBatch() {
+    let tracker = tracker(1, 3, noting: [5, 4])
+    #expect(tracker.changes == [4: SequenceTracker.Gap?.none])
+  }
+
+  @Test func aLedgerStartsWithOneUntilTheKioskSaysOtherwise() {
+    var tracker = SequenceTracker()
+    tracker.insert(500)
+    #expect(gaps(tracker) == [[1, 499]])
+  }
+
+  @Test func whatIsBelowTheBeginningMovesIt() {
+    let tracker = tracker(500, 501, noting: [497])
+    #expect(tracker.low == 497)
+    #expect(tracker.high == 501)
+    #expect(gaps(tracker) == [[498, 499]])
+  }
+
+  /// Whatever the order, with repeats: what is noted and what is a gap are all.
+  @Test(arguments: 0..<200)
+  func nothingIsEverBoth(seed: Int) {
+    var random = SplitMix(state: UInt64(seed))
+    var tracker = SequenceTracker()
+    var noted: Set<Int> = []
+    for _ in 0..<60 {
+      let seq = Int.random(in: 1...50, using: &random)
+      noted.insert(seq)
+      tracker.insert(seq)
+      let missing = Set((1...tracker.high).filter { !noted.contains($0) })
+      #expect(Set(tracker.gaps.flatMap { $0.first...$0.last }) == missing)
+      #expect(tracker.gaps.map(\.last) == tracker.gaps.map(\.last).sorted())
+    }
+    // What the database is told leads to the same gaps.
+    let told = tracker.changes.values.compactMap(\.self).sorted { $0.last < $1.last }
+    #expect(told == tracker.gaps)
+  }
+}
+
+struct SplitMix: RandomNumberGenerator {
+  var state: UInt64
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var mixed = state
+    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+    return mixed ^ (mixed >> 31)
+  }
+}

@@ -1,0 +1,838 @@
+"""Nobody gets in who does not hold the right account, and no account can do more than its role."""
+
+import bisect
+import json
+import os
+import re
+import signal
+import socket
+import ssl
+import stat
+import subprocess
+import threading
+from pathlib import Path
+from typing import Any, Callable, Iterator
+
+import pytest
+
+from secured_broker import (
+    AUDITOR, TIMEOUT, ROOT, SHIPPED, Account, SecuredBroker, Refused,
+    make_accounts, table, until,
+)
+from ports import free_port, is_listening
+
+# paho 1.6.1 and this test ask for TLS versions that Python would like to forget.
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
+
+ACCOUNTS = """
+topics kiosk/k1
+controller controller
+panel panel1
+panel panel2
+display window
+dashboard office
+monitor nagios
+homeassistant homeassistant
+machine bar
+"""
+# By role, the account that tries everything.
+NAMES = {
+    "controller": "controller", "panel": "panel1", "display": "window", "dashboard": "office",
+    "monitor": "nagios", "homeassistant": "homeassistant", "machine": "bar",
+}
+OTHERS = [*NAMES.values(), "panel2"]
+
+
+@pytest.fixture(scope="module")
+def secured_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecuredBroker]:
+    secured_broker = SecuredBroker(tmp_path_factory.mktemp("secured_broker"), ACCOUNTS).start()
+    yield secured_broker
+    secured_broker.stop()
+
+
+@pytest.fixture
+def connect_as(secured_broker: SecuredBroker) -> Iterator[Callable[..., Account]]:
+    accounts: list[Account] = []
+
+    def connect_as(name: str | None, **options: Any) -> Account:
+        accounts.append(Account(secured_broker, name, **options))
+        return accounts[-1]
+
+    yield connect_as
+    for account in accounts:
+        account.drop()
+
+
+@pytest.fixture
+def auditor(connect_as: Callable[..., Account]) -> Account:
+    return connect_as(AUDITOR, port=0).subscribe("#")
+
+
+# MARK: The table
+
+
+def instances(pattern: str, own: str) -> list[str]:
+    """Topics that a row of the table speaks of, for an account; several where one would not do."""
+    choices = {
+        "<own name>": [own],
+        "<another's name>": [name for name in OTHERS if name != own],
+        "<fruit>": ["kiwi", "strawberry"],
+        "<juice>": ["mango_kiwi"],
+        "<machine>": ["bar", "blender"],
+        "<anything>": ["reply", "reply/1/2"],
+        "<another kiosk>": ["k2"],
+        "<component>": ["sensor"],
+        "<kiosk>": ["k1"],
+        "<entity>": ["kiwi"],
+    }
+    whole = {
+        "kiosk/k1/<anything else>": [
+            "kiosk/k1", "kiosk/k1/", "kiosk/k1/order", "kiosk/k1/restock", "kiosk/k1/secret",
+            f"kiosk/k1/Order/{own}", f"kiosk/k1/orders/{own}",
+            "kiosk/k1/stock/kiwi/x", "kiosk/k1/juice", "kiosk/k1/juice/kiwi/x", "kiosk/k1/alert",
+            "kiosk/k1/alert/kiwi/x", "kiosk/k1/menu/x", "kiosk/k1/status/x", "kiosk/k1/health/x",
+            "kiosk/k1/info/x", "kiosk/k1/events/x", "kiosk/k1/sales/x", "kiosk/k1/forecast/x",
+            "kiosk/k1/history/x", "kiosk/k1/job", "kiosk/k1/make", "kiosk/k1/made", "kiosk/k1/machine",
+            f"kiosk/k1/make/{own}/x", f"kiosk/k1/machine/{own}/x", f"kiosk/k1/machine/{own}/status/x",
+        ],
+        "kiosk/<another kiosk>/<anything>": [
+            f"kiosk/k2/{rest}" for rest in [
+                f"order/{own}", f"order/{own}/result", f"restock/{own}", f"service/{own}",
+                f"job/{own}", f"make/{own}", f"made/{own}", f"machine/{own}/status",
+                "stock", "stock/kiwi", "status", "events",
+            ]
+        ],
+        "<anything else>": [
+            "x", "/", "/kiosk/k1/stock", "kiosk", f"order/{own}", "$share", "$control/x",
+            "zigbee2mqtt/button", "homeassistant/x", "homeassistant/a/b/c/d/config", own,
+        ],
+        "$SYS/<anything>": ["$SYS/broker/version", "$SYS/broker/uptime", "$SYS/x"],
+    }
+    if pattern in whole:
+        return whole[pattern]
+    topics = [pattern]
+    for hole, values in choices.items():
+        if hole in pattern:
+            topics = [topic.replace(hole, value) for topic in topics for value in values]
+    assert not any("<" in topic for topic in topics), pattern
+    return topics
+
+
+def expected(own: str, role: str) -> dict[str, set[str]]:
+    _, rows = table()
+    topics: dict[str, set[str]] = {}
+    for pattern, rights in rows.items():
+        for topic in instances(pattern, own):
+            assert topic not in topics, f"{topic} stands in two rows"
+            topics[topic] = rights[role]
+    return topics
+
+
+def test_the_table_names_every_role_and_every_topic() -> None:
+    roles, rows = table()
+    blocks = re.findall(r"^\[(\w+)\]$", (SHIPPED / "acl").read_text(), re.M)
+    assert roles == list(NAMES) == blocks
+    readme = (ROOT / "README.md").read_text()
+    # What the README says of the wire, with its own words for the names.
+    command = r"^\| `((?:order|restock|service)/<\w+>(?:/result)?)` "
+    documented = set(re.findall(command, readme, re.M))
+    documented |= set(re.findall(r"^\| `([a-z]+(?:/<\w+>)?)` \| (?:yes|no) ", readme, re.M))
+    assert len(documented) >= 15
+    for topic in documented:
+        topic = re.sub(r"^(order|restock|service)/<\w+>", r"\1/<own name>", topic)
+        assert f"kiosk/k1/{topic}" in rows
+
+
+@pytest.mark.parametrize("role", NAMES)
+def test_a_role_writes_what_the_table_says(
+    role: str, auditor: Account, connect_as: Callable[..., Account]
+) -> None:
+    own = NAMES[role]
+    topics = expected(own, role)
+    account = connect_as(own)
+    # mosquitto answers a denied message too: what counts is what arrives.
+    sent = {topic: f"{own} writes {topic}" for topic in topics}
+    for topic, text in sent.items():
+        # One after the other: one that the broker takes for an offence must not hide the rest.
+        if account.is_gone.is_set():
+            account = connect_as(own)
+        account.publish_all({topic: text})
+    auditor.wait_until_delivered()
+    arrived = {topic for topic, text in sent.items() if text in auditor.texts(topic)}
+    assert arrived == {topic for topic, rights in topics.items() if "write" in rights}
+
+
+@pytest.mark.parametrize("role", NAMES)
+def test_a_role_reads_what_the_table_says(
+    role: str, auditor: Account, connect_as: Callable[..., Account]
+) -> None:
+    own = NAMES[role]
+    topics = expected(own, role)
+    mine = {topic: f"for {own} on {topic}" for topic in topics if not topic.startswith("$")}
+    kept = {topic: f"kept {text}" for topic, text in mine.items()}
+    auditor.publish_all(kept, retain=True)
+    # Each filter that could let something through: all, each by itself, and shared.
+    alone = [topic for topic in topics if not topic.startswith("$share")]
+    account = connect_as(own).subscribe("#", "$SYS/#", *alone, "$share/thieves/#")
+    auditor.publish_all(mine)
+    auditor.publish_all({topic: "" for topic in kept}, retain=True)
+    auditor.wait_until_delivered()
+    account.wait_until_delivered()
+    heard = {m.topic for m in account.heard if not m.payload.decode().startswith("kept")}
+    kept_heard = {m.topic for m in account.heard if m.payload.decode().startswith("kept")}
+    readable = {topic for topic, rights in topics.items() if "read" in rights}
+    # The controller of a test is not running: nobody but the auditor has written.
+    assert heard == readable
+    assert kept_heard == readable
+    # The auditor proves that all this was there to be read.
+    assert set(mine.values()) <= auditor.texts()
+
+
+def test_what_the_broker_tells_of_itself_was_there_to_be_read(
+    connect_as: Callable[..., Account]
+) -> None:
+    connect_as(AUDITOR).subscribe("$SYS/#").wait_for("$SYS/broker/version")
+
+
+def test_a_will_does_no_more_than_its_account(
+    auditor: Account, connect_as: Callable[..., Account]
+) -> None:
+    for name, topic in [("window", "kiosk/k1/order/window"), ("panel1", "kiosk/k1/stock/kiwi")]:
+        try:
+            connect_as(name, will=(topic, "the last will")).drop()
+        except Refused:
+            pass
+    # That this one arrives shows that the others had their time.
+    connect_as("panel2", will=("kiosk/k1/order/panel2", "a will")).drop()
+    auditor.wait_for("kiosk/k1/order/panel2", "a will")
+    assert "the last will" not in auditor.texts()
+
+
+# MARK: Coming in
+
+
+def test_nobody_comes_in_without_an_account(connect_as: Callable[..., Account], secured_broker: SecuredBroker) -> None:
+    for port in [secured_broker.port, secured_broker.local_port]:
+        for name, password in [
+            (None, None), ("panel1", "wrong"), ("panel1", ""), ("panel9", secured_broker.password("panel1")),
+            ("panel1", secured_broker.password("panel2")), ("", ""), ("#", secured_broker.password("panel1")),
+        ]:
+            with pytest.raises(Refused, match="code|Not authorized"):
+                connect_as(name, password=password, port=port)
+        connect_as("panel1", port=port)
+
+
+def test_whoever_comes_with_the_same_account_throws_the_one_before_out(
+    connect_as: Callable[..., Account], secured_broker: SecuredBroker
+) -> None:
+    first = connect_as("panel1", client_id="one")
+    connect_as("panel1", client_id="another")
+    assert first.is_gone.wait(TIMEOUT)
+    # On the broker's own machine an account may come twice.
+    first = connect_as("controller", port=secured_broker.local_port, client_id="one")
+    connect_as("controller", port=secured_broker.local_port, client_id="another")
+    first.wait_until_delivered()
+
+
+def test_what_the_page_says_of_mosquitto_itself(
+    auditor: Account, connect_as: Callable[..., Account], secured_broker: SecuredBroker
+) -> None:
+    page = (ROOT / "deploy/docs/security.md").read_text()
+    command = re.search("^mosquitto_pub .*$", page, re.M)[0]
+    here = command.replace("/etc/mosquitto/kiosk/ca.crt", str(secured_broker.ca)).replace("8883", f"{secured_broker.port}")
+    assert here.count(str(secured_broker.folder)) == 1 and f"-p {secured_broker.port} " in here
+    refused = subprocess.run(here.split(), capture_output=True, text=True, timeout=TIMEOUT)
+    assert refused.returncode != 0 and "not authorised" in refused.stderr
+    # With an account that may not: a success, and nothing has come.
+    login = ["-u", "window", "-P", secured_broker.password("window")]
+    assert subprocess.run([*here.split(), *login], timeout=TIMEOUT).returncode == 0
+    window = connect_as("window").subscribe("kiosk/k1/events")
+    assert window.granted == [1]
+    connect_as("panel1").publish_all({"kiosk/k1/order/panel1": "a press"})
+    auditor.wait_for("kiosk/k1/order/panel1", "a press")
+    assert "kiwi" not in auditor.texts()
+
+
+def test_what_is_not_encrypted_is_not_answered(secured_broker: SecuredBroker) -> None:
+    # CONNECT without an account, MQTT 3.1.1 (3.1).
+    hello = bytes([0x10, 13, 0, 4]) + b"MQTT" + bytes([4, 2, 0, 60, 0, 1]) + b"x"
+    for port in [secured_broker.port, secured_broker.local_port]:
+        with socket.create_connection(("127.0.0.1", port), TIMEOUT) as plain:
+            plain.sendall(hello)
+            answer = b""
+            try:
+                while more := plain.recv(100):
+                    answer += more
+            except ConnectionResetError:
+                pass
+            # At most an alert of TLS (RFC 8446, 5.1), never a CONNACK.
+            assert answer[:1] in [b"", b"\x15"]
+
+
+@pytest.mark.parametrize(
+    ("newest", "is_let_in"),
+    [
+        (ssl.TLSVersion.TLSv1, False), (ssl.TLSVersion.TLSv1_1, False),
+        (ssl.TLSVersion.TLSv1_2, True), (ssl.TLSVersion.TLSv1_3, True),
+    ],
+)
+def test_old_encryption_is_refused(secured_broker: SecuredBroker, newest: ssl.TLSVersion, is_let_in: bool) -> None:
+    for port in [secured_broker.port, secured_broker.local_port]:
+        context = ssl.create_default_context(cafile=secured_broker.ca)
+        # Without this OpenSSL itself would not offer what is old.
+        context.set_ciphers("ALL:@SECLEVEL=0")
+        context.minimum_version = ssl.TLSVersion.TLSv1
+        context.maximum_version = newest
+        with socket.create_connection(("127.0.0.1", port), TIMEOUT) as plain:
+            if is_let_in:
+                with context.wrap_socket(plain, server_hostname="localhost") as encrypted:
+                    assert encrypted.version() == newest.name.replace("_", ".")
+            else:
+                with pytest.raises(ssl.SSLError, match="alert protocol version"):
+                    context.wrap_socket(plain, server_hostname="localhost")
+
+
+def test_a_second_lock_asks_for_a_certificate_of_ones_own(tmp_path: Path) -> None:
+    secured_broker = SecuredBroker(tmp_path, ACCOUNTS)
+    secured_broker.make("--client-certificates")
+    try:
+        secured_broker.start(
+            lambda text: re.sub(r"^#(cafile|require_certificate)", r"\1", text, flags=re.M)
+        )
+        with pytest.raises(Refused):
+            Account(secured_broker, "panel1")
+        Account(secured_broker, "panel1", certificate="panel1").drop()
+        # It opens the secured broker for its owner, and does not make a broker of him.
+        purposes = subprocess.run(
+            ["openssl", "x509", "-in", secured_broker.kiosk / "clients/panel1.crt", "-noout", "-purpose"],
+            check=True, capture_output=True, text=True,
+        ).stdout
+        assert "SSL client : Yes" in purposes and "SSL server : No" in purposes
+    finally:
+        secured_broker.stop()
+
+
+def test_what_is_off_can_be_switched_on(tmp_path: Path) -> None:
+    """Prose has a space behind the '#', a setting has none."""
+    port = free_port()
+
+    def switch_on(text: str) -> str:
+        text = re.sub(r"^#(?=\w)", "", text, flags=re.M)
+        assert "\nlistener 9443\n" in text
+        return text.replace("listener 9443", f"listener {port} 127.0.0.1")
+
+    secured_broker = SecuredBroker(tmp_path, ACCOUNTS).start(switch_on)
+    try:
+        until(lambda: is_listening(port), "browsers are let in")
+        context = ssl.create_default_context(cafile=secured_broker.ca)
+        with socket.create_connection(("127.0.0.1", port), TIMEOUT) as plain:
+            with context.wrap_socket(plain, server_hostname="localhost") as browser:
+                browser.sendall(
+                    b"GET /mqtt HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\n"
+                    b"Connection: Upgrade\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
+                    b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Protocol: mqtt\r\n\r\n"
+                )
+                assert browser.recv(1000).startswith(b"HTTP/1.1 101 ")
+    finally:
+        secured_broker.stop()
+
+
+# MARK: The kiosk behind the secured broker
+
+
+def program() -> str:
+    if not os.environ.get("KIOSK_PROGRAM"):
+        os.environ["KIOSK_PROGRAM"] = subprocess.run(
+            [ROOT / "deploy/build"], check=True, text=True, stdout=subprocess.PIPE
+        ).stdout.strip()
+    return os.path.abspath(os.environ["KIOSK_PROGRAM"])
+
+
+def without_ours() -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if not name.startswith("KIOSK_")}
+
+
+class Controller:
+    """The real program, with the account of the role controller."""
+
+    def __init__(self, folder: Path, secured_broker: SecuredBroker, **broker: Any) -> None:
+        self.folder = folder
+        folder.mkdir(exist_ok=True)
+        self.password = folder / "password"
+        self.password.write_text(secured_broker.password("controller") + "\n")
+        self.password.chmod(0o600)
+        self.config = folder / "kiosk.yaml"
+        settings = {
+            "host": "localhost", "port": secured_broker.local_port, "username": "controller",
+            "password_file": "password", "tls": {"ca_file": str(secured_broker.ca)},
+        } | broker
+        # JSON is YAML.
+        self.config.write_text(
+            json.dumps({"broker": settings, "ledger": {"path": "ledger.sqlite"}})
+        )
+        self.output = ""
+        self.changed = threading.Condition()
+        self.process: subprocess.Popen | None = None
+
+    def start(self) -> "Controller":
+        self.process = subprocess.Popen(
+            [program(), "run", "--config", self.config, "--log-level", "trace"],
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=without_ours(),
+        )
+        threading.Thread(target=self.read, args=[self.process.stdout], daemon=True).start()
+        return self
+
+    def read(self, lines: Any) -> None:
+        with lines:
+            for line in lines:
+                with self.changed:
+                    self.output += line
+                    self.changed.notify_all()
+
+    def wait_for(self, text: str) -> str:
+        with self.changed:
+            found = self.changed.wait_for(lambda: re.search(text, self.output), TIMEOUT)
+        assert found, f"no {text} in:\n{self.output}"
+        return self.output
+
+    def stop(self) -> None:
+        if self.process:
+            self.process.send_signal(signal.SIGTERM)
+            try:
+                self.process.wait(TIMEOUT)
+            finally:
+                self.process.kill()
+                self.process.wait()
+                self.process = None
+
+    def command(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess:
+        return subprocess.run(
+            [program(), *arguments, "--config", self.config], capture_output=True, text=True,
+            timeout=120, env=without_ours() | environment,
+        )
+
+
+@pytest.fixture
+def make_controller(tmp_path: Path, secured_broker: SecuredBroker) -> Iterator[Callable[..., Controller]]:
+    controllers: list[Controller] = []
+
+    def make(**broker: Any) -> Controller:
+        controllers.append(Controller(tmp_path / f"kiosk{len(controllers)}", secured_broker, **broker))
+        return controllers[-1]
+
+    yield make
+    for controller in controllers:
+        controller.stop()
+
+
+@pytest.fixture
+def controller(make_controller: Callable[..., Controller]) -> Controller:
+    controller = make_controller().start()
+    controller.wait_for(" online")
+    return controller
+
+
+def test_a_press_becomes_a_juice_and_an_answer(
+    controller: Controller, connect_as: Callable[..., Account]
+) -> None:
+    window = connect_as("window").subscribe("kiosk/k1/#")
+    window.wait_for("kiosk/k1/status", "online")
+    window.wait_for("kiosk/k1/stock/kiwi", "10")
+    panel = connect_as("panel1").subscribe("kiosk/k1/#")
+    panel.publish_all({"kiosk/k1/order/panel1": '{"id":"a1","juice":"kiwi"}'})
+    answer = json.loads(panel.wait_for("kiosk/k1/order/panel1/result", "a1").payload)
+    assert answer["status"] == "ready"
+    window.wait_for("kiosk/k1/stock/kiwi", "7")
+    office = connect_as("office").subscribe("kiosk/k1/#")
+    office.publish_all({"kiosk/k1/restock/office": '{"id":"r1","add":{"kiwi":3}}'})
+    office.wait_for("kiosk/k1/restock/office/result", "applied")
+    office.wait_for("kiosk/k1/events", "restocked")
+    window.wait_for("kiosk/k1/stock/kiwi", "10")
+
+
+def test_a_machine_makes_what_it_is_told(
+    make_controller: Callable[..., Controller], secured_broker: SecuredBroker, connect_as: Callable[..., Account],
+    tmp_path: Path,
+) -> None:
+    kiosk = make_controller()
+    settings = json.loads(kiosk.config.read_text())
+    machines = {"machines": [{"name": "bar", "juices": ["mango"]}]}
+    kiosk.config.write_text(json.dumps(settings | machines))
+    kiosk.start().wait_for(" online")
+    account = {"port": secured_broker.port, "username": "bar",
+               "password_file": str(secured_broker.kiosk / "secrets/bar.password")}
+    config = tmp_path / "bar.yaml"
+    config.write_text(json.dumps({"broker": settings["broker"] | account}))
+    machine = subprocess.Popen(
+        [program(), "machine", "bar", "--seconds", "0", "--config", config], text=True,
+        stdout=subprocess.DEVNULL, env=without_ours(),
+    )
+    try:
+        window = connect_as("window").subscribe("kiosk/k1/machine/+")
+        window.wait_for("kiosk/k1/machine/bar", '"idle"')
+        panel = connect_as("panel1").subscribe("kiosk/k1/#")
+        panel.publish_all({"kiosk/k1/order/panel1": '{"id":"m1","juice":"mango"}'})
+        panel.wait_for("kiosk/k1/order/panel1/result", '"accepted"')
+        panel.wait_for("kiosk/k1/order/panel1/result", '"ready"')
+    finally:
+        machine.send_signal(signal.SIGTERM)
+        assert machine.wait(TIMEOUT) == 0
+
+
+def test_nobody_but_a_dashboard_restocks(
+    controller: Controller, auditor: Account, connect_as: Callable[..., Account]
+) -> None:
+    for thief in ["panel1", "window", "nagios"]:
+        account = connect_as(thief)
+        for topic in [f"restock/{thief}", "restock/office", f"service/{thief}", "service/office"]:
+            account.publish_all({f"kiosk/k1/{topic}": '{"id":"t","set":{"kiwi":99},"service":"closed"}'})
+    panel = connect_as("panel2").subscribe("kiosk/k1/order/panel2/result")
+    panel.publish_all({"kiosk/k1/order/panel2": '{"id":"p","juice":"banana"}'})
+    panel.wait_for("kiosk/k1/order/panel2/result", "ready")
+    auditor.wait_until_delivered()
+    assert not [text for text in auditor.texts() if '"t"' in text]
+
+
+def test_a_response_topic_counts_below_the_panels_own_topic_only(
+    controller: Controller, auditor: Account, connect_as: Callable[..., Account]
+) -> None:
+    panel = connect_as("panel1").subscribe("kiosk/k1/#")
+    inside = "kiosk/k1/order/panel1/reply/7"
+    panel.publish_all(
+        {"kiosk/k1/order/panel1": '{"id":"in","juice":"tea"}'}, ResponseTopic=inside,
+        CorrelationData=b"7",
+    )
+    assert panel.wait_for(inside, '"in"').properties.CorrelationData == b"7"
+    outside = [
+        "kiosk/k1/order/panel2/result", "kiosk/k1/order/panel2", "kiosk/k1/order/panel1",
+        "kiosk/k1/order/panel10/result", "kiosk/k1/stock/kiwi", "kiosk/k1/status",
+        "kiosk/k1/restock/panel1/result", "kiosk/k1/order/panel1/#", "elsewhere",
+    ]
+    for number, topic in enumerate(outside):
+        order = f'{{"id":"o{number}","juice":"tea"}}'
+        panel.publish_all({"kiosk/k1/order/panel1": order}, ResponseTopic=topic)
+        panel.wait_for("kiosk/k1/order/panel1/result", f'"o{number}"')
+    auditor.wait_until_delivered()
+    answered = {m.topic for m in auditor.heard if b'"unknown_juice"' in m.payload}
+    assert answered == {inside, "kiosk/k1/order/panel1/result", "kiosk/k1/events"}
+
+
+def test_nobody_throws_the_kiosk_out_by_its_client_id(
+    controller: Controller, connect_as: Callable[..., Account]
+) -> None:
+    for thief in ["window", "panel2"]:
+        connect_as(thief, client_id="juice-kiosk-k1").subscribe("#")
+    panel = connect_as("panel1").subscribe("kiosk/k1/order/panel1/result")
+    panel.publish_all({"kiosk/k1/order/panel1": '{"id":"still","juice":"tea"}'})
+    panel.wait_for("kiosk/k1/order/panel1/result", "still")
+    assert controller.output.count(" online") == 1, controller.output
+    # The commands of the kiosk do not either: on its own machine an account may come twice.
+    assert controller.command("check", "--connect").returncode == 0
+    panel.publish_all({"kiosk/k1/order/panel1": '{"id":"again","juice":"tea"}'})
+    panel.wait_for("kiosk/k1/order/panel1/result", "again")
+    assert controller.output.count(" online") == 1, controller.output
+
+
+class Relay:
+    """Another address in front of the broker: somebody in the middle, with its real certificate."""
+
+    def __init__(self, address: str, target: int) -> None:
+        self.target = target
+        self.listener = socket.create_server((address, 0))
+        self.port = self.listener.getsockname()[1]
+        threading.Thread(target=self.serve, daemon=True).start()
+
+    def serve(self) -> None:
+        while True:
+            try:
+                client, _ = self.listener.accept()
+            except OSError:
+                return
+            server = socket.create_connection(("127.0.0.1", self.target))
+            for ends in [(client, server), (server, client)]:
+                threading.Thread(target=self.copy, args=ends, daemon=True).start()
+
+    @staticmethod
+    def copy(source: socket.socket, target: socket.socket) -> None:
+        try:
+            while data := source.recv(65536):
+                target.sendall(data)
+        except OSError:
+            pass
+        for end in [source, target]:
+            try:
+                end.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+
+    def close(self) -> None:
+        self.listener.shutdown(socket.SHUT_RDWR)
+        self.listener.close()
+
+
+def test_a_broker_by_another_name_is_not_believed(
+    make_controller: Callable[..., Controller], secured_broker: SecuredBroker
+) -> None:
+    # 127.0.0.1 is in the certificate, 127.0.0.2 is not; the rest is the same connection.
+    for address, is_believed in [("127.0.0.1", True), ("127.0.0.2", False)]:
+        relay = Relay(address, secured_broker.local_port)
+        try:
+            kiosk = make_controller(host=address, port=relay.port)
+            checked = kiosk.command("check", "--connect")
+            if is_believed:
+                assert checked.returncode == 0, checked.stderr
+            else:
+                assert checked.returncode == 69
+                assert "host name" in checked.stderr or "verify" in checked.stderr
+                assert secured_broker.password("controller") not in checked.stderr
+        finally:
+            relay.close()
+
+
+def test_an_authority_of_somebody_else_is_not_believed(
+    make_controller: Callable[..., Controller], tmp_path: Path
+) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "accounts").write_text(ACCOUNTS)
+    assert make_accounts(other).returncode == 0
+    checked = make_controller(tls={"ca_file": str(other / "ca.crt")}).command("check", "--connect")
+    assert checked.returncode == 69
+    assert "certificate verify failed" in checked.stderr
+    # Without an authority of its own it trusts those of the system, not everybody.
+    checked = make_controller(tls={}).command("check", "--connect")
+    assert checked.returncode == 69
+
+
+def test_no_setting_believes_everybody(
+    make_controller: Callable[..., Controller], secured_broker: SecuredBroker
+) -> None:
+    for key in [
+        "insecure", "verify", "verify_hostname", "verify_host", "verify_peer", "skip_verify",
+        "check_hostname", "allow_insecure", "tls_insecure", "hostname",
+    ]:
+        kiosk = make_controller(tls={"ca_file": str(secured_broker.ca), key: "true"})
+        checked = kiosk.command("check")
+        assert (checked.returncode, "no such key" in checked.stderr) == (78, True), key
+        kiosk = make_controller()
+        checked = kiosk.command("check", **{f"KIOSK_BROKER_TLS_{key.upper()}": "true"})
+        assert (checked.returncode, "no such setting" in checked.stderr) == (78, True), key
+    sources = "".join(path.read_text() for path in (ROOT / "Sources").rglob("*.swift"))
+    assert "mosquitto_tls_insecure_set(" not in sources
+    # SSL_VERIFY_PEER
+    assert re.findall(r"mosquitto_tls_opts_set\(handle, (\d)", sources) == ["1"]
+
+
+def test_secrets_stay_secret(
+    make_controller: Callable[..., Controller], secured_broker: SecuredBroker, connect_as: Callable[..., Account]
+) -> None:
+    kiosk = make_controller().start()
+    kiosk.wait_for(" online")
+    panel = connect_as("panel1").subscribe("kiosk/k1/order/panel1/result")
+    panel.publish_all({"kiosk/k1/order/panel1": '{"id":"s","juice":"tea"}'})
+    panel.wait_for("kiosk/k1/order/panel1/result", '"s"')
+    processes = [kiosk.process.pid, *children(kiosk.process.pid)]
+    for pid in processes:
+        for file in ["cmdline", "environ"]:
+            shown = Path(f"/proc/{pid}/{file}").read_bytes().decode(errors="replace")
+            assert not leaks(shown, secured_broker), f"{file} of {pid}"
+    kiosk.stop()
+    outputs = [kiosk.output, secured_broker.log(), (secured_broker.folder / "output").read_text(), secured_broker.made.stdout]
+
+    # What people read when something is wrong.
+    mistaken = "a-password-nobody-may-see"
+    kiosk = make_controller()
+    kiosk.password.write_text(mistaken)
+    refused = kiosk.command("check", "--connect")
+    assert refused.returncode == 69
+    kiosk.start().wait_for("account|login|refused|authori")
+    kiosk.stop()
+    outputs += [refused.stdout + refused.stderr, kiosk.output]
+    for text in outputs:
+        assert mistaken not in text and not leaks(text, secured_broker)
+    assert "PRIVATE KEY" not in "".join(outputs)
+
+
+def leaks(text: str, secured_broker: SecuredBroker) -> bool:
+    secrets = secured_broker.secrets()
+    assert len(secrets) == len(OTHERS) and all(len(secret) == 40 for secret in secrets)
+    return any(secret in text for secret in secrets)
+
+
+def children(pid: int) -> list[int]:
+    found = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    return [int(child) for child in found]
+
+
+@pytest.mark.parametrize("mode", [0o644, 0o640, 0o604])
+def test_a_password_that_others_can_read_is_refused(
+    make_controller: Callable[..., Controller], mode: int
+) -> None:
+    kiosk = make_controller()
+    kiosk.password.chmod(mode)
+    for command in [["run"], ["check", "--connect"], ["order", "kiwi"], ["watch"]]:
+        refused = kiosk.command(*command)
+        assert refused.returncode == 78
+        assert f"chmod 600 {kiosk.password}" in refused.stderr
+
+
+# MARK: The script
+
+
+def test_the_files_with_secrets_are_for_their_owner_only(secured_broker: SecuredBroker) -> None:
+    public = {"ca.crt", "server.crt", "accounts"}
+    for path in secured_broker.kiosk.rglob("*"):
+        if path.is_file() and path.name not in public:
+            assert stat.S_IMODE(path.stat().st_mode) == 0o600, path
+    for folder in ["secrets", "authority"]:
+        assert stat.S_IMODE((secured_broker.kiosk / folder).stat().st_mode) == 0o700
+    for line in (secured_broker.kiosk / "passwords").read_text().splitlines():
+        assert re.fullmatch(r"[\w-]+:\$7\$[^:]+", line), "a password that is not hashed"
+
+
+def snapshot(folder: Path) -> dict[str, bytes]:
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in folder.rglob("*") if path.is_file()
+    }
+
+
+def test_again_changes_nothing_and_a_new_panel_changes_only_what_it_must(tmp_path: Path) -> None:
+    secured_broker = SecuredBroker(tmp_path, ACCOUNTS).start()
+    try:
+        assert make_accounts(secured_broker.kiosk).returncode == 0
+        before = snapshot(secured_broker.kiosk)
+        again = make_accounts(secured_broker.kiosk)
+        assert again.returncode == 0 and "Made" not in again.stdout
+        assert snapshot(secured_broker.kiosk) == before
+
+        secured_broker.make()
+        with open(secured_broker.kiosk / "accounts", "a") as accounts:
+            accounts.write("panel panel3\n")
+        secured_broker.make()
+        changed = {
+            name for name, content in snapshot(secured_broker.kiosk).items() if before.get(name) != content
+        }
+        assert changed == {"accounts", "acl", "passwords", "secrets/panel3.password"}
+        secured_broker.reload()
+        until(lambda: gets_in(secured_broker, "panel3"), "panel3 gets in")
+        assert gets_in(secured_broker, "panel1")
+    finally:
+        secured_broker.stop()
+
+
+def gets_in(secured_broker: SecuredBroker, name: str, password: str | None = None) -> bool:
+    try:
+        Account(secured_broker, name, password=password).drop()
+        return True
+    except Refused:
+        return False
+
+
+def test_a_lost_panel_is_locked_out_at_once_and_a_password_can_change(tmp_path: Path) -> None:
+    secured_broker = SecuredBroker(tmp_path, ACCOUNTS).start()
+    try:
+        lost = Account(secured_broker, "panel2")
+        old = {name: secured_broker.password(name) for name in ["panel1", "panel2"]}
+        listed = (secured_broker.kiosk / "accounts").read_text()
+        (secured_broker.kiosk / "accounts").write_text(listed.replace("panel panel2\n", ""))
+        secured_broker.make("--new-password", "panel1")
+        assert not (secured_broker.kiosk / "secrets/panel2.password").exists()
+        assert secured_broker.password("panel1") != old["panel1"]
+        secured_broker.reload()
+        assert lost.is_gone.wait(TIMEOUT), "the lost panel is still connected"
+        lost.drop()
+        assert not gets_in(secured_broker, "panel2", old["panel2"])
+        assert not gets_in(secured_broker, "panel1", old["panel1"])
+        assert gets_in(secured_broker, "panel1")
+    finally:
+        secured_broker.stop()
+
+
+def test_an_authority_is_never_made_anew(tmp_path: Path) -> None:
+    (tmp_path / "accounts").write_text(ACCOUNTS)
+    assert make_accounts(tmp_path).returncode == 0
+    authority = (tmp_path / "ca.crt").read_bytes()
+    (tmp_path / "authority/ca.key").rename(tmp_path / "drawer.key")
+    refused = make_accounts(tmp_path)
+    assert refused.returncode == 78 and "put the half back" in refused.stderr
+    assert (tmp_path / "ca.crt").read_bytes() == authority
+    (tmp_path / "drawer.key").rename(tmp_path / "authority/ca.key")
+    certificate = (tmp_path / "server.crt").read_bytes()
+    with open(tmp_path / "accounts", "a") as accounts:
+        accounts.write("host kiosk.local\nhost 192.168.1.20\n")
+    assert make_accounts(tmp_path).returncode == 0
+    assert (tmp_path / "ca.crt").read_bytes() == authority
+    assert (tmp_path / "server.crt").read_bytes() != certificate
+    for check in [["-checkhost", "kiosk.local"], ["-checkip", "192.168.1.20"]]:
+        checked = subprocess.run(
+            ["openssl", "x509", "-in", tmp_path / "server.crt", "-noout", *check],
+            capture_output=True, text=True, check=True,
+        )
+        assert "does match" in checked.stdout
+
+
+def test_certificates_are_valid_for_as_long_as_the_page_says(tmp_path: Path) -> None:
+    (tmp_path / "accounts").write_text(ACCOUNTS)
+
+    def days_left(name: str) -> int:
+        is_valid = lambda days: subprocess.run(
+            ["openssl", "x509", "-in", tmp_path / name, "-noout", "-checkend", f"{days * 86400}"],
+            capture_output=True,
+        ).returncode == 0
+        return bisect.bisect_left(range(10_000), True, key=lambda days: not is_valid(days))
+
+    assert make_accounts(tmp_path).returncode == 0
+    assert (days_left("server.crt"), days_left("ca.crt")) == (825, 3650)
+    # In its last month it is made anew, before it not.
+    for days, expected in [(32, 32), (29, 825)]:
+        subprocess.run(
+            ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1",
+             "-nodes", "-keyout", "server.key", "-out", "server.crt", "-CA", "ca.crt", "-CAkey",
+             "authority/ca.key", "-subj", "/CN=x", "-days", f"{days}", "-addext",
+             "subjectAltName=DNS:localhost,IP:127.0.0.1"],
+            cwd=tmp_path, check=True, capture_output=True,
+        )
+        assert make_accounts(tmp_path).returncode == 0
+        assert days_left("server.crt") == expected
+
+
+@pytest.mark.parametrize(
+    ("line", "complaint"),
+    [
+        ("panel #", "a name is 1 to 64"), ("panel a/b", "a name is 1 to 64"),
+        ("panel +", "a name is 1 to 64"), ("panel a:b", "a name is 1 to 64"),
+        ("panel juice-kiosk-k1", "the kiosk's own"), ("display panel1", "two accounts"),
+        ("king arthur", "no role king"), ("panel", "two words"), ("panel a b", "two words"),
+        ("topics kiosk/#", "like kiosk/k1"), ("topics $SYS/k1", "like kiosk/k1"),
+        ("topics kiosk", "like kiosk/k1"), ("host a;b", "no host name"),
+    ],
+)
+def test_a_list_with_a_mistake_changes_nothing(tmp_path: Path, line: str, complaint: str) -> None:
+    (tmp_path / "accounts").write_text(ACCOUNTS + line + "\n")
+    refused = make_accounts(tmp_path)
+    assert refused.returncode == 78
+    place = f"accounts:{ACCOUNTS.count(chr(10)) + 1}:"
+    assert complaint in refused.stderr and place in refused.stderr
+    assert set(snapshot(tmp_path)) == {"accounts"}
+
+
+def test_no_password_is_an_argument_of_a_program(tmp_path: Path) -> None:
+    tools, folder = tmp_path / "tools", tmp_path / "kiosk"
+    tools.mkdir()
+    folder.mkdir()
+    (folder / "accounts").write_text(ACCOUNTS)
+    record = tmp_path / "arguments"
+    for name in ["openssl", "mosquitto_passwd", "grep", "mv", "awk", "cat"]:
+        tool = tools / name
+        tool.write_text(
+            f'#!/bin/sh\nprintf "%s\\n" "{name} $*" >>{record}\n'
+            f'env >>{record}\nPATH=${{PATH#*:}} exec {name} "$@"\n'
+        )
+        tool.chmod(0o755)
+    made = make_accounts(folder, PATH=f"{tools}:{os.environ['PATH']}")
+    assert made.returncode == 0, made.stderr
+    shown = record.read_text() + made.stdout + made.stderr
+    assert "mosquitto_passwd -U" in shown and "openssl rand" in shown
+    for secret in folder.glob("secrets/*.password"):
+        assert secret.read_text().strip() not in shown

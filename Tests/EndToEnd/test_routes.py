@@ -1,0 +1,435 @@
+"""A route in a real Chromium: planned at a desk, printed, and driven with a phone that has no network
+all the time. Of twenty kiosks three are real; of the others the broker keeps what they have told."""
+
+import base64
+import csv
+import io
+import json
+import re
+import subprocess
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any, Callable, Iterator
+
+import pytest
+
+from arrivals import eventually
+from client import Client
+from conftest import MakeClient, MakeKiosk, Say
+from dashboard import Browser, Dashboard
+from kiosk import Kiosk
+from mosquitto import Mosquitto
+from proxy import Proxy
+from web_client import SESSION, WebClient
+
+FRUITS = ["strawberry", "banana", "pineapple", "kiwi", "mango"]
+NAMES = {"k1": "Seoul Station", "k2": "City Hall", "k3": "Harbour"}
+# Names as somebody gives them who means harm.
+EVIL = {"v19": "<img src=x onerror=alert(1)>", "v20": "=cmd|' /C calc'!A0"}
+
+MakeBrowser = Callable[..., Browser]
+
+
+class NetworkLink:
+    """The way from a phone to the dashboard, with dead spots."""
+
+    def __init__(self, dashboard: Dashboard) -> None:
+        self.proxy = Proxy(dashboard.port)
+        self.port = self.proxy.port
+
+    def url(self, path: str = "/") -> str:
+        return f"http://127.0.0.1:{self.port}{path}"
+
+    def cut(self, phone: Browser) -> None:
+        self.proxy.is_down = True
+        self.proxy.cut()
+        self._emulate(phone, is_offline=True)
+
+    def restore(self, phone: Browser) -> None:
+        self.proxy.is_down = False
+        self._emulate(phone, is_offline=False)
+
+    @staticmethod
+    def _emulate(phone: Browser, is_offline: bool) -> None:
+        """For the page, which hears of it; the service worker has only the proxy."""
+        phone.driver.execute_cdp_cmd("Network.enable", {})
+        phone.driver.execute_cdp_cmd(
+            "Network.emulateNetworkConditions",
+            {"offline": is_offline, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1},
+        )
+
+
+@pytest.fixture
+def dashboard(tmp_path: Path, broker: Mosquitto) -> Iterator[Dashboard]:
+    (tmp_path / "dashboard").mkdir()
+    dashboard = Dashboard(tmp_path / "dashboard", broker, {})
+    yield dashboard.start()
+    dashboard.kill()
+
+
+@pytest.fixture
+def network(dashboard: Dashboard) -> Iterator[NetworkLink]:
+    network = NetworkLink(dashboard)
+    yield network
+    network.proxy.close()
+
+
+@pytest.fixture
+def make_browser(dashboard: Dashboard, network: NetworkLink) -> Iterator[MakeBrowser]:
+    """They are closed before the network is."""
+    browsers: list[Browser] = []
+
+    def make(on: Any = dashboard, **options: Any) -> Browser:
+        browsers.append(Browser(on, **options))
+        return browsers[-1]
+
+    yield make
+    try:
+        for browser in browsers:
+            browser.check()
+    finally:
+        for browser in browsers:
+            browser.close()
+
+
+@pytest.fixture
+def kiosks(make_kiosk: MakeKiosk) -> dict[str, Kiosk]:
+    """Those that are real; each has ten of each fruit, and room for a hundred."""
+    return {
+        id: make_kiosk(kiosk={"id": id, "name": name, "place": f"{name} 1"}).start()
+        for id, name in NAMES.items()
+    }
+
+
+def publish_others(client: Client) -> None:
+    """Seventeen: the first six run dry within a day, the others sell nothing."""
+    for number in range(4, 21):
+        id = f"v{number}"
+        name = EVIL.get(id, f"Stop {number}")
+        now = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+        stock, use = (8, 4.0) if number < 10 else (60 + number, 0.0)
+        fruits = [
+            {"id": fruit, "name": {"en": fruit.title(), "ko": fruit}, "capacity": 100, "low": 5, "crate": 12}
+            for fruit in FRUITS
+        ]
+        juice = {"id": "kiwi", "name": {"en": "Kiwi juice", "ko": "키위쥬스"}, "recipe": {"kiwi": 3}}
+        outlook = {"stock": stock, "per_hour": use / 6, "use": [use] * 28}
+        said = {
+            "status": "online",
+            "info": {
+                "version": "1", "protocol": 1, "started_at": now,
+                "name": {"en": name, "ko": name}, "place": f"{name}, gate {number}",
+            },
+            "menu": {"fruits": fruits, "juices": [juice]},
+            "stock": {"seq": 1, "at": now, "fruits": dict.fromkeys(FRUITS, stock)},
+            "forecast": {"at": now, "fruits": dict.fromkeys(FRUITS, outlook)},
+        }
+        for topic, payload in said.items():
+            text = payload if isinstance(payload, str) else json.dumps(payload)
+            client.publish(f"kiosk/{id}/{topic}", text, retain=True)
+
+
+def friday() -> datetime:
+    """The next one that is a day off at least, at eight."""
+    day = datetime.now(timezone.utc).replace(hour=8, minute=0, second=0, microsecond=0)
+    day += timedelta(days=2)
+    while day.weekday() != 4:
+        day += timedelta(days=1)
+    return day
+
+
+def set_field(browser: Browser, name: str, value: str) -> None:
+    browser.ask("document.querySelector(`[name='${arguments[0]}']`).value = arguments[1]", name, value)
+
+
+def plan(browser: Browser, *chosen: str) -> str:
+    """Plans a route for Friday, until Monday; those that are proposed, and others.
+
+    Returns its path."""
+    browser.open("/routes/new")
+    set_field(browser, "arrival", f"{friday():%Y-%m-%dT%H:%M}")
+    set_field(browser, "until", f"{friday() + timedelta(days=3):%Y-%m-%dT%H:%M}")
+    browser.send("form.plan button")
+    for id in chosen:
+        box = browser.one(f"[name='kiosk.{id}']")
+        if not box.is_selected():
+            browser.press(f"[name='kiosk.{id}']")
+    browser.send("form[action='/routes'] .primary")
+    return re.sub(r"^https?://[^/]*", "", browser.driver.current_url)
+
+
+def fill(browser: Browser, **values: str) -> None:
+    """`kiwi="+20"` is brought, `mango="8"` counted; of the others nothing is."""
+    for fruit in FRUITS:
+        value = values.get(fruit, "")
+        browser.type(f"[name='brought.{fruit}']", value[1:] if value.startswith("+") else "0")
+        if value and not value.startswith("+"):
+            browser.type(f"[name='counted.{fruit}']", value)
+
+
+def restocks(kiosk: Kiosk) -> list[dict[str, int]]:
+    return [entry["changes"] for entry in kiosk.ledger() if entry["status"] == "restocked"]
+
+
+def complaints_of_the_network(browser: Browser) -> None:
+    """What the console says of a network that is away, and rightly so; and nothing else."""
+    for entry in browser.driver.get_log("browser"):
+        if entry["level"] in ("SEVERE", "WARNING"):
+            assert "net::ERR_" in entry["message"], entry
+
+
+def test_a_route_for_friday(
+    make_browser: MakeBrowser, make_client: MakeClient, kiosks: dict[str, Kiosk], network: NetworkLink,
+    dashboard: Dashboard, tmp_path: Path, say: Say,
+) -> None:
+    client = make_client("kiosk/#")
+    publish_others(client)
+    desktop = make_browser().log_in()
+    eventually(lambda: len(desktop.open("/routes/new").all("[name^='kiosk.']:enabled")) == 20)
+    set_field(desktop, "arrival", f"{friday():%Y-%m-%dT%H:%M}")
+    set_field(desktop, "until", f"{friday() + timedelta(days=3):%Y-%m-%dT%H:%M}")
+    desktop.send("form.plan button")
+    ticked = {box.get_attribute("name") for box in desktop.all("[name^='kiosk.']:checked")}
+    assert ticked == {f"kiosk.v{number}" for number in range(4, 10)}
+    desktop.photograph("route-plan")
+    path = plan(desktop, *NAMES, *(f"v{number}" for number in range(4, 21)))
+    took = desktop.ask("const [page] = performance.getEntriesByType('navigation'); return page.responseEnd")
+    assert len(desktop.all(".stop")) == 20
+    say(f"a route of twenty in {took:.0f} ms")
+    desktop.photograph("route")
+
+    # The load is the sum of the stops, in whole crates.
+    load = {row[0]: row[1:] for row in rows(desktop, "#load tbody tr")}
+    stops = desktop.ask(
+        "return [...document.querySelectorAll('.stop tbody tr')]"
+        ".map(row => [row.children[0].innerText, Number(row.children[3].innerText)])"
+    )
+    for fruit in FRUITS:
+        total = sum(bring for name, bring in stops if name == fruit.title())
+        crates = -(-total // 12)
+        assert load[fruit.title()] == [str(total), f"{crates} × 12", str(12 * crates)]
+    # Three with ten of a hundred, six that will be empty, eleven that sell nothing.
+    filled = 3 * 90 + 6 * 100 + sum(100 - (60 + number) for number in range(10, 21))
+    assert load["Kiwi"][0] == str(filled)
+
+    # On paper.
+    paper = tmp_path / "route.pdf"
+    printed = desktop.driver.execute_cdp_cmd("Page.printToPDF", {"preferCSSPageSize": True})
+    paper.write_bytes(base64.b64decode(printed["data"]))
+    text = subprocess.run(
+        ["pdftotext", "-layout", paper, "-"], check=True, capture_output=True, text=True
+    ).stdout
+    size = subprocess.run(["pdfinfo", paper], check=True, capture_output=True, text=True).stdout
+    assert re.search(r"Page size: .*A4", size), size
+    pages = text.split("\f")
+    assert re.search(rf"Kiwi +{filled} +{load['Kiwi'][1]} +{load['Kiwi'][2]}", pages[0]), pages[0]
+    for name in [*NAMES.values(), *EVIL.values(), "Stop 4", "gate 12"]:
+        assert name in text, name
+    for screen in ("Log out", "Delete the route", "CSV", "minji ·"):
+        assert screen not in text, screen
+    # No stop is torn: its five fruits stand on the page of its name.
+    for page in pages[1:]:
+        assert page.count("Kiwi") == page.count("Mango") == page.count("Strawberry")
+
+    # For a spreadsheet.
+    web_client = WebClient(dashboard.port)
+    web_client.cookies[SESSION] = desktop.driver.get_cookie(SESSION)["value"]
+    table = web_client.get(f"{path}/stops.csv").text
+    web_client.close()
+    assert table.startswith("\ufeff") and "'=cmd|" in table
+    lines = list(csv.DictReader(io.StringIO(table[1:], newline="")))
+    assert len(lines) == 100
+    assert sum(int(line["bring"]) for line in lines if line["fruit"] == "Kiwi") == filled
+
+    drive(make_browser(network, width=390), network, path, kiosks, client)
+
+    # The sums are right in each ledger.
+    for kiosk in kiosks.values():
+        kiosk.verify()
+    assert restocks(kiosks["k1"]) == [{"kiwi": 20, "mango": -2}]
+    assert restocks(kiosks["k2"]) == [{"banana": 5}]
+    assert restocks(kiosks["k3"]) == [{"mango": -1, "strawberry": 30}]
+    assert kiosks["k1"].stock() == dict.fromkeys(FRUITS, 10) | {"kiwi": 30, "mango": 8}
+    assert kiosks["k2"].stock() == dict.fromkeys(FRUITS, 10) | {"banana": 15}
+    assert kiosks["k3"].stock() == dict.fromkeys(FRUITS, 10) | {"mango": 6, "strawberry": 40}
+    # And the differences at the desk.
+    desktop.open("/routes")
+    missing = {row[0]: row[1:] for row in rows(desktop, "#missing tr")}
+    columns = missing["Kiosk"]
+    assert missing["Seoul Station"][columns.index("Mango")] == "−2"
+    assert missing["Harbour"][columns.index("Mango")] == "−1"
+    assert missing["All"][columns.index("Mango")] == "−3"
+    assert missing["Brought / planned"][columns.index("Kiwi")] == "20 / 270"
+    desktop.wait_for("3 / 20")
+    desktop.photograph("routes")
+
+
+def rows(browser: Browser, selector: str) -> list[list[str]]:
+    return browser.ask(
+        "return [...document.querySelectorAll(arguments[0])]"
+        ".map(row => [...row.children].map(cell => cell.innerText.trim()))",
+        selector,
+    )
+
+
+def drive(
+    phone: Browser, network: NetworkLink, path: str, kiosks: dict[str, Kiosk], client: Client
+) -> None:
+    """Three stops, the second and third of which are filled in without a network."""
+    phone.log_in(path=path)
+    phone.wait_for("This route opens without a network, too.", "#offline-ready")
+    phone.photograph("route-phone")
+    phone.open(f"{path}/kiosks/k1")
+    assert phone.overflow() <= 0
+    assert phone.one("[name='brought.kiwi']").get_attribute("value") == "90"
+    fill(phone, kiwi="+20", mango="8")
+    phone.photograph("stop-phone")
+    phone.press("form[data-fill] .primary")
+    phone.wait_for("Done.")
+    phone.photograph("stop-done-phone")
+    assert phone.ask("return Object.keys(localStorage).filter(key => key.startsWith('stop:'))") == []
+
+    network.cut(phone)
+    phone.open(f"{path}/kiosks/k2")
+    fill(phone, banana="+5")
+    phone.press("form[data-fill] .primary")
+    phone.wait_for("waits for a network", "#saved")
+    phone.photograph("stop-waiting-phone")
+    # Back to the route and on, as from link to link.
+    phone.open(path)
+    phone.wait_for("City Hall", "#saved")
+    phone.open(f"{path}/kiosks/k3")
+    fill(phone, mango="9", strawberry="+30")
+    phone.press("form[data-fill] .primary")
+    eventually(lambda: phone.texts("#saved li .chip") == ["waits for a network"] * 2)
+    # What was counted there is not what is there any more.
+    order(client, "k3", "mango")
+    assert restocks(kiosks["k2"]) == restocks(kiosks["k3"]) == []
+    phone.open(path)
+    complaints_of_the_network(phone)
+
+    network.restore(phone)
+    states = "return [...document.querySelectorAll('#saved li')].map(row => row.dataset.state)"
+    eventually(lambda: phone.ask(states) == ["rejected"])
+    phone.wait_for("nothing was changed", "#saved")
+    eventually(lambda: phone.text("#state-k2") == "done")
+    phone.photograph("route-conflict-phone")
+    phone.open(f"{path}/kiosks/k3")
+    phone.wait_for("The stock has moved on since you looked.")
+    phone.wait_for("Mango: 10 → 7")
+    assert phone.one("[name='counted.mango']").get_attribute("value") == "9"
+    phone.photograph("stop-conflict-phone")
+    # Counted again: one is missing.
+    phone.type("[name='counted.mango']", "6")
+    phone.press("form[data-fill] .primary")
+    phone.wait_for("Done.")
+    complaints_of_the_network(phone)
+
+
+def order(client: Client, kiosk: str, juice: str) -> None:
+    since = len(client.messages)
+    client.publish(f"kiosk/{kiosk}/order/p1", juice)
+    answer = client.messages.first(
+        lambda message: message.topic == f"kiosk/{kiosk}/order/p1/result", since
+    )
+    assert answer.json["status"] == "ready"
+
+
+def test_whoever_is_logged_out_meanwhile_loses_no_stop(
+    make_browser: MakeBrowser, kiosks: dict[str, Kiosk], dashboard: Dashboard
+) -> None:
+    phone = make_browser(width=390).log_in()
+    eventually(lambda: len(phone.open("/routes/new").all("[name^='kiosk.']:enabled")) == 3)
+    path = plan(phone, "k1", "k2")
+    phone.wait_for("This route opens without a network, too.", "#offline-ready")
+    phone.open(f"{path}/kiosks/k1")
+    fill(phone, kiwi="+7")
+    # The dashboard is away, and forgets who was logged in.
+    dashboard.stop()
+    phone.press("form[data-fill] .primary")
+    phone.wait_for("waits for a network", "#saved")
+    dashboard.start()
+    phone.open(f"{path}/kiosks/k1")
+    complaints_of_the_network(phone)
+    # Somebody else logs in: the stop is not sent in her name.
+    phone.type("[name=name]", "vera")
+    phone.type("[name=password]", "only-looking")
+    phone.send("main button")
+    phone.wait_for("waits until its user is logged in: minji", "#saved")
+    assert restocks(kiosks["k1"]) == []
+    phone.send("form[action='/logout'] button")
+    phone.log_in("minji", f"{path}/kiosks/k1")
+    phone.wait_for("Done.")
+    assert restocks(kiosks["k1"]) == [{"kiwi": 7}]
+    assert [e["source"] for e in kiosks["k1"].ledger() if e["status"] == "restocked"] == ["restock/minji"]
+
+
+def test_of_two_who_fill_in_a_stop_the_first_counts(
+    make_browser: MakeBrowser, kiosks: dict[str, Kiosk], network: NetworkLink
+) -> None:
+    phone = make_browser(network, width=390).log_in()
+    eventually(lambda: len(phone.open("/routes/new").all("[name^='kiosk.']:enabled")) == 3)
+    path = plan(phone, "k1", "k2")
+    phone.wait_for("This route opens without a network, too.", "#offline-ready")
+    desktop = make_browser().log_in(path=f"{path}/kiosks/k1")
+    network.cut(phone)
+    phone.open(f"{path}/kiosks/k1")
+    fill(phone, kiwi="+7")
+    phone.press("form[data-fill] .primary")
+    phone.wait_for("waits for a network", "#saved")
+    phone.open(path)
+    fill(desktop, kiwi="+9")
+    desktop.press("form[data-fill] .primary")
+    desktop.wait_for("Done.")
+    complaints_of_the_network(phone)
+    network.restore(phone)
+    # Away from the stop's own page: the numbers are shown until they are discarded.
+    phone.wait_for("was sent before with other numbers", "#saved")
+    phone.wait_for("brought.kiwi 7", "#saved")
+    assert restocks(kiosks["k1"]) == [{"kiwi": 9}]
+    phone.press("#saved button")
+    eventually(lambda: not phone.one("#saved").is_displayed())
+    complaints_of_the_network(phone)
+
+
+def test_a_kiosk_that_does_not_answer_is_asked_again(
+    make_browser: MakeBrowser, kiosks: dict[str, Kiosk]
+) -> None:
+    phone = make_browser(width=390, language="ko-KR", is_dark=True).log_in()
+    eventually(lambda: len(phone.open("/routes/new").all("[name^='kiosk.']:enabled")) == 3)
+    path = plan(phone, "k1")
+    phone.photograph("route-korean-dark")
+    phone.open(f"{path}/kiosks/k1")
+    kiosks["k1"].process.send_signal(19)  # SIGSTOP: it is there, and does not answer
+    fill(phone, kiwi="+7")
+    phone.press("form[data-fill] .primary")
+    phone.wait_for("아직 응답이 없어요.")
+    phone.photograph("stop-unknown-korean-dark")
+    kiosks["k1"].process.send_signal(18)
+    # By itself, as soon as the page is looked at again or some seconds are over.
+    phone.wait_for("완료했어요.")
+    assert restocks(kiosks["k1"]) == [{"kiwi": 7}]
+
+
+def test_a_stop_without_scripts(
+    make_browser: MakeBrowser, kiosks: dict[str, Kiosk], make_client: MakeClient
+) -> None:
+    client = make_client("kiosk/#")
+    browser = make_browser(has_scripts=False).log_in()
+    eventually(lambda: len(browser.open("/routes/new").all("[name^='kiosk.']:enabled")) == 3)
+    for id in NAMES:
+        browser.press(f"[name='kiosk.{id}']")
+    browser.send("form[action='/routes'] .primary")
+    path = re.sub(r"^https?://[^/]*", "", browser.driver.current_url)
+    browser.open(f"{path}/kiosks/k1")
+    order(client, "k1", "mango")
+    fill(browser, mango="9", kiwi="+3")
+    browser.send("main .primary")
+    browser.wait_for("The stock has moved on")
+    browser.send("main .primary")
+    browser.wait_for("Done.")
+    assert restocks(kiosks["k1"]) == [{"kiwi": 3, "mango": 2}]
+    # A viewer looks, and has nothing to press.
+    viewer = make_browser().log_in("vera", f"{path}/kiosks/k2")
+    viewer.wait_for("City Hall")
+    assert viewer.all("main form") == viewer.all("main input") == []
