@@ -7,7 +7,7 @@ import Program
 
 /// What the ledger tells the doctor: who has it open, and what came in last.
 struct LedgerView {
-  var lockHolder = KioskLedger.LockHolder.nobody(lastHeartbeat: nil)
+  var lockHolder = KioskLedger.LockHolder.unlocked(lastHeartbeat: nil)
   /// The retained topics that the kiosk has published, as the ledger knows them.
   var topics: Set<String> = []
   var lastEntry: Timestamp?
