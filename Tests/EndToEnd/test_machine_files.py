@@ -261,7 +261,7 @@ def test_what_a_broker_keeps_for_a_machine_that_is_away_grows_too_old(
     machine.disconnect()
     machine.loop_stop()
     accepted = panel.order({"id": "a1", "juice": "kiwi"})
-    panel.messages.first(lambda message: '"missing"' in message.text)
+    panel.messages.first(lambda message: '"lost"' in message.text)
     machine.connect("127.0.0.1", broker.port)
     machine.loop_start()
     panel.publish(f"{BASE}/make/bar/end", "")
