@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-/// Shared by every target: the language as strict as it comes, and no warning left standing.
+/// Settings of every target: Swift 6 language mode, strict imports, warnings as errors.
 let settings: [SwiftSetting] = [
   .swiftLanguageMode(.v6),
   .enableUpcomingFeature("ExistentialAny"),
@@ -10,6 +10,60 @@ let settings: [SwiftSetting] = [
   .treatAllWarnings(as: .error),
 ]
 
+/// The first level below `Sources` and `Tests`. Kiosk, Dashboard and Archive import Shared and never
+/// each other: `deploy/check-imports` enforces it.
+enum Product: String {
+  case shared = "Shared"
+  case kiosk = "Kiosk"
+  case dashboard = "Dashboard"
+  case archive = "Archive"
+
+  func library(
+    _ name: String, _ dependencies: [Target.Dependency] = [], resources: [Resource] = []
+  ) -> Target {
+    .target(
+      name: name, dependencies: dependencies, path: "Sources/\(rawValue)/\(name)",
+      resources: resources, swiftSettings: settings)
+  }
+
+  func program(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+    .executableTarget(
+      name: name, dependencies: dependencies, path: "Sources/\(rawValue)/\(name)",
+      swiftSettings: settings)
+  }
+
+  /// A system library: its pkg-config name, and its package in Debian and in Homebrew.
+  func system(_ name: String, _ library: String, debian: String, homebrew: String) -> Target {
+    .systemLibrary(
+      name: name, path: "Sources/\(rawValue)/\(name)", pkgConfig: library,
+      providers: [.apt([debian]), .brew([homebrew])])
+  }
+
+  func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+    .testTarget(
+      name: name, dependencies: dependencies, path: "Tests/\(rawValue)/\(name)",
+      swiftSettings: settings)
+  }
+
+  /// A library that only tests use.
+  func testLibrary(
+    _ name: String, _ dependencies: [Target.Dependency] = [], in folder: String? = nil
+  ) -> Target {
+    .target(
+      name: name, dependencies: dependencies, path: "Tests/\(rawValue)/\(folder ?? name)",
+      swiftSettings: settings)
+  }
+
+  /// A program that only tests use.
+  func testProgram(
+    _ name: String, _ dependencies: [Target.Dependency], in folder: String? = nil
+  ) -> Target {
+    .executableTarget(
+      name: name, dependencies: dependencies, path: "Tests/\(rawValue)/\(folder ?? name)",
+      swiftSettings: settings)
+  }
+}
+
 let argumentParser = Target.Dependency.product(
   name: "ArgumentParser", package: "swift-argument-parser")
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
@@ -17,7 +71,6 @@ let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-htt
 let hummingbird = Target.Dependency.product(name: "Hummingbird", package: "hummingbird")
 let hummingbirdCore = Target.Dependency.product(name: "HummingbirdCore", package: "hummingbird")
 let hummingbirdTLS = Target.Dependency.product(name: "HummingbirdTLS", package: "hummingbird")
-let sqlite = Target.Dependency.product(name: "GRDBSQLite", package: "GRDB.swift")
 let lifecycle = Target.Dependency.product(
   name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
@@ -27,11 +80,173 @@ let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
 let nioEmbedded = Target.Dependency.product(name: "NIOEmbedded", package: "swift-nio")
 let nioHTTPTypes = Target.Dependency.product(name: "NIOHTTPTypes", package: "swift-nio-extras")
 let nioSSL = Target.Dependency.product(name: "NIOSSL", package: "swift-nio-ssl")
+let sqlite = Target.Dependency.product(name: "GRDBSQLite", package: "GRDB.swift")
 let unixSignals = Target.Dependency.product(
   name: "UnixSignals", package: "swift-service-lifecycle")
 let yams = Target.Dependency.product(name: "Yams", package: "Yams")
 
-// The arrows between the targets are the architecture: deploy/check-imports holds them.
+let shared: [Target] = [
+  Product.shared.library("JuiceDomain"),
+  Product.shared.library("KioskProtocol", ["JuiceDomain"]),
+  Product.shared.library("MessageBroker"),
+  Product.shared.system(
+    "CMosquitto", "libmosquitto", debian: "libmosquitto-dev", homebrew: "mosquitto"),
+  Product.shared.library("MosquittoBroker", ["CMosquitto", "MessageBroker"]),
+  Product.shared.system("CPostgreSQL", "libpq", debian: "libpq-dev", homebrew: "libpq"),
+  Product.shared.library("Postgres", ["CPostgreSQL"]),
+  Product.shared.library("YAMLConfiguration", ["JuiceDomain", "KioskProtocol", yams]),
+  Product.shared.library(
+    "CommandLineSupport",
+    [
+      "YAMLConfiguration", "KioskProtocol", "MessageBroker", "MosquittoBroker", argumentParser,
+      lifecycle, logging, unixSignals,
+    ]),
+
+  Product.shared.testLibrary("TestSupport"),
+  Product.shared.testLibrary("InMemoryBroker", ["MessageBroker"]),
+  Product.shared.tests("JuiceDomainTests", ["JuiceDomain"]),
+  Product.shared.tests("KioskProtocolTests", ["JuiceDomain", "KioskProtocol"]),
+  Product.shared.tests(
+    "MessageBrokerTests", ["InMemoryBroker", "MessageBroker", "MosquittoBroker", "TestSupport"]),
+  Product.shared.tests("CommandLineSupportTests", ["CommandLineSupport"]),
+  Product.shared.testLibrary(
+    "FuzzTargets",
+    [
+      "Archive", "YAMLConfiguration", "Devices", "JuiceDomain", "KioskCore", "KioskDaemon",
+      "KioskProtocol", "MessageBroker",
+    ], in: "Fuzz/Targets"),
+  Product.shared.tests("FuzzCorpusTests", ["FuzzTargets"]),
+]
+
+let kiosk: [Target] = [
+  Product.kiosk.library("Devices", ["JuiceDomain", "KioskProtocol"]),
+  Product.kiosk.library("HomeAssistant", ["JuiceDomain", "KioskProtocol"]),
+  Product.kiosk.library(
+    "KioskCore", ["Devices", "JuiceDomain", "KioskProtocol", "MessageBroker"]),
+  Product.kiosk.library("Ledger", ["JuiceDomain", "KioskCore", "KioskProtocol", grdb, sqlite]),
+  Product.kiosk.library(
+    "KioskDaemon",
+    [
+      "YAMLConfiguration", "Devices", "JuiceDomain", "KioskCore", "KioskProtocol", "Ledger",
+      "MessageBroker", logging, metrics,
+    ]),
+  Product.kiosk.program(
+    "juice-kiosk",
+    [
+      "CommandLineSupport", "YAMLConfiguration", "Devices", "HomeAssistant", "JuiceDomain",
+      "KioskCore",
+      "KioskDaemon", "KioskProtocol", "Ledger", "MessageBroker", argumentParser, lifecycle, logging,
+      unixSignals,
+    ]),
+
+  Product.kiosk.tests("DevicesTests", ["Devices", "JuiceDomain", "KioskProtocol"]),
+  Product.kiosk.tests("HomeAssistantTests", ["HomeAssistant", "JuiceDomain", "KioskProtocol"]),
+  Product.kiosk.tests(
+    "KioskCoreTests",
+    ["Devices", "JuiceDomain", "KioskCore", "KioskProtocol", "Ledger", "MessageBroker"]),
+  Product.kiosk.tests(
+    "LedgerTests", ["JuiceDomain", "KioskCore", "KioskProtocol", "Ledger", grdb, sqlite]),
+  Product.kiosk.tests(
+    "ConfigurationTests",
+    [
+      "TestSupport", "YAMLConfiguration", "Devices", "JuiceDomain", "KioskCore", "KioskDaemon",
+      "KioskProtocol",
+    ]),
+  Product.kiosk.tests(
+    "KioskDaemonTests",
+    [
+      "Devices", "InMemoryBroker", "JuiceDomain", "KioskCore", "KioskDaemon", "KioskProtocol",
+      "Ledger", "MessageBroker", grdb, logging, metrics, metricsTestKit,
+    ]),
+  Product.kiosk.tests(
+    "UplinkTests",
+    [
+      "InMemoryBroker", "JuiceDomain", "KioskCore", "KioskDaemon", "KioskProtocol", "Ledger",
+      "MessageBroker", logging,
+    ]),
+  Product.kiosk.testLibrary(
+    "Simulation",
+    [
+      "InMemoryBroker", "JuiceDomain", "KioskCore", "KioskDaemon", "KioskProtocol", "Ledger",
+      "MessageBroker", grdb, logging,
+    ]),
+  Product.kiosk.testProgram("simulate-kiosk", ["Simulation", argumentParser]),
+  Product.kiosk.tests("SimulationTests", ["InMemoryBroker", "MessageBroker", "Simulation"]),
+  Product.kiosk.testProgram(
+    "count-instructions",
+    [
+      "Devices", "Fleet", "JuiceDomain", "KioskCore", "KioskProtocol", "Ledger", "MessageBroker",
+    ], in: "Instructions/Sources"),
+]
+
+let dashboard: [Target] = [
+  Product.dashboard.library("Fleet", ["JuiceDomain", "KioskProtocol"]),
+  Product.dashboard.system("CLibcrypto", "libcrypto", debian: "libssl-dev", homebrew: "openssl@3"),
+  Product.dashboard.library(
+    "DashboardWeb",
+    [
+      "CLibcrypto", "CommandLineSupport", "YAMLConfiguration", "Fleet", "JuiceDomain",
+      "KioskProtocol",
+      "MessageBroker", "Postgres", httpTypes, hummingbird, hummingbirdCore, lifecycle, logging,
+      nioCore, nioHTTPTypes,
+    ],
+    resources: [
+      .embedInCode("Assets/icon.svg"), .embedInCode("Assets/routes.js"),
+      .embedInCode("Assets/script.js"), .embedInCode("Assets/style.css"),
+      .embedInCode("Assets/worker.js"),
+    ]),
+  Product.dashboard.system(
+    "CCurl", "libcurl", debian: "libcurl4-openssl-dev", homebrew: "curl"),
+  Product.dashboard.library("Delivery", ["CCurl"]),
+  Product.dashboard.program(
+    "juice-dashboard",
+    [
+      "CommandLineSupport", "YAMLConfiguration", "DashboardWeb", "Delivery", "Fleet", "JuiceDomain",
+      "KioskProtocol", argumentParser, hummingbirdCore, hummingbirdTLS, lifecycle, logging, nioSSL,
+    ]),
+
+  Product.dashboard.tests("FleetTests", ["Fleet", "JuiceDomain", "KioskProtocol"]),
+  Product.dashboard.tests("DeliveryTests", ["Delivery"]),
+  Product.dashboard.tests(
+    "DashboardWebTests",
+    [
+      "TestSupport", "CommandLineSupport", "YAMLConfiguration", "DashboardWeb", "Fleet",
+      "InMemoryBroker",
+      "JuiceDomain", "KioskProtocol", "MessageBroker", "Postgres", httpTypes, hummingbird, logging,
+      nioCore, nioEmbedded, nioHTTPTypes,
+    ]),
+]
+
+let archive: [Target] = [
+  Product.archive.library(
+    "Archive",
+    [
+      "YAMLConfiguration", "JuiceDomain", "KioskProtocol", "MessageBroker", "Postgres", lifecycle,
+      logging,
+    ]),
+  Product.archive.program(
+    "juice-archive",
+    [
+      "Archive", "CommandLineSupport", "YAMLConfiguration", "KioskProtocol", "MessageBroker",
+      "Postgres", argumentParser, lifecycle, logging,
+    ]),
+
+  Product.archive.tests(
+    "ArchiveTests",
+    [
+      "TestSupport", "Archive", "YAMLConfiguration", "JuiceDomain", "KioskProtocol",
+      "MessageBroker",
+    ]),
+  Product.archive.testProgram(
+    "measure-archive", ["Archive", "KioskProtocol", "MessageBroker", "Postgres", argumentParser]),
+  Product.archive.testProgram(
+    "run-crowd",
+    [
+      "InMemoryBroker", "JuiceDomain", "KioskCore", "KioskDaemon", "KioskProtocol", "Ledger",
+      "MessageBroker", "MosquittoBroker", argumentParser, logging,
+    ], in: "Crowd"),
+]
+
 let package = Package(
   name: "juice-kiosk",
   platforms: [.macOS(.v15)],
@@ -54,224 +269,11 @@ let package = Package(
     .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
     .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
   ],
-  targets: [
-    .target(name: "JuiceDomain", swiftSettings: settings),
-    .target(name: "KioskMessages", dependencies: ["JuiceDomain"], swiftSettings: settings),
-    .target(
-      name: "HomeAssistant", dependencies: ["JuiceDomain", "KioskMessages"], swiftSettings: settings
-    ),
-    .target(name: "MessageBroker", swiftSettings: settings),
-    .target(
-      name: "Panels", dependencies: ["JuiceDomain", "KioskMessages"], swiftSettings: settings),
-    .systemLibrary(
-      name: "CMosquitto", pkgConfig: "libmosquitto",
-      providers: [.apt(["libmosquitto-dev"]), .brew(["mosquitto"])]),
-    .target(
-      name: "MosquittoBroker", dependencies: ["MessageBroker", "CMosquitto"],
-      swiftSettings: settings),
-    .target(
-      name: "KioskCore", dependencies: ["JuiceDomain", "KioskMessages", "MessageBroker", "Panels"],
-      swiftSettings: settings),
-    .target(
-      name: "Ledger",
-      dependencies: ["JuiceDomain", "KioskCore", "KioskMessages", grdb, sqlite],
-      swiftSettings: settings),
-    .target(
-      name: "ConfigurationFiles",
-      dependencies: ["JuiceDomain", "KioskCore", "KioskMessages", "Panels", yams],
-      swiftSettings: settings),
-    .target(
-      name: "KioskController",
-      dependencies: [
-        "JuiceDomain", "KioskCore", "KioskMessages", "MessageBroker", "Ledger", "Panels", logging,
-        metrics,
-      ],
-      swiftSettings: settings),
-    .target(
-      name: "Uplink",
-      dependencies: [
-        "JuiceDomain", "KioskCore", "KioskMessages", "MessageBroker", "Ledger", logging,
-      ],
-      swiftSettings: settings),
-    .target(name: "StateFiles", swiftSettings: settings),
-    .target(
-      name: "Program",
-      dependencies: [
-        "ConfigurationFiles", "KioskMessages", "MessageBroker", "MosquittoBroker", argumentParser,
-        lifecycle, logging, unixSignals,
-      ],
-      swiftSettings: settings),
-    .executableTarget(
-      name: "juice-kiosk",
-      dependencies: [
-        "JuiceDomain", "KioskCore", "KioskMessages", "MessageBroker", "Ledger",
-        "ConfigurationFiles",
-        "KioskController", "Panels", "HomeAssistant", "Program", "StateFiles", "Uplink",
-        argumentParser, lifecycle, logging, unixSignals,
-      ],
-      swiftSettings: settings),
-    .target(
-      name: "Fleet", dependencies: ["JuiceDomain", "KioskMessages"],
-      swiftSettings: settings),
-    .systemLibrary(
-      name: "CLibcrypto", pkgConfig: "libcrypto",
-      providers: [.apt(["libssl-dev"]), .brew(["openssl@3"])]),
-    .target(
-      name: "Dashboard",
-      dependencies: [
-        "Fleet", "JuiceDomain", "KioskMessages", "MessageBroker", "Postgres", "StateFiles",
-        "CLibcrypto", httpTypes, hummingbird, hummingbirdCore, lifecycle, logging, nioCore,
-        nioHTTPTypes,
-      ],
-      resources: [
-        .embedInCode("Assets/icon.svg"), .embedInCode("Assets/routes.js"),
-        .embedInCode("Assets/script.js"), .embedInCode("Assets/style.css"),
-        .embedInCode("Assets/worker.js"),
-      ],
-      swiftSettings: settings),
-    .systemLibrary(
-      name: "CCurl", pkgConfig: "libcurl",
-      providers: [.apt(["libcurl4-openssl-dev"]), .brew(["curl"])]),
-    .target(name: "CurlDelivery", dependencies: ["CCurl"], swiftSettings: settings),
-    .executableTarget(
-      name: "juice-dashboard",
-      dependencies: [
-        "CurlDelivery", "Dashboard", "Fleet", "JuiceDomain", "ConfigurationFiles", "KioskMessages",
-        "Program", "StateFiles", argumentParser, hummingbirdCore, hummingbirdTLS, lifecycle,
-        logging, nioSSL,
-      ],
-      swiftSettings: settings),
-    .systemLibrary(
-      name: "CPostgreSQL", pkgConfig: "libpq",
-      providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
-    .target(name: "Postgres", dependencies: ["CPostgreSQL"], swiftSettings: settings),
-    .target(
-      name: "Archive",
-      dependencies: [
-        "Postgres", "JuiceDomain", "KioskMessages", "MessageBroker", lifecycle, logging,
-      ],
-      swiftSettings: settings),
-    .executableTarget(
-      name: "juice-archive",
-      dependencies: [
-        "Archive", "ConfigurationFiles", "KioskMessages", "MessageBroker", "Postgres", "Program",
-        argumentParser, lifecycle, logging,
-      ],
-      swiftSettings: settings),
-
-    .target(
-      name: "InMemoryBroker", dependencies: ["MessageBroker"], path: "Tests/InMemoryBroker",
-      swiftSettings: settings),
-    .target(
-      name: "Simulation",
-      dependencies: [
-        "InMemoryBroker",
-        "JuiceDomain", "KioskCore", "KioskMessages", "MessageBroker", "Ledger", "KioskController",
-        grdb, logging,
-      ],
-      path: "Tests/Simulation", swiftSettings: settings),
-    .executableTarget(
-      name: "simulate-kiosk", dependencies: ["Simulation", argumentParser],
-      path: "Tests/simulate-kiosk", swiftSettings: settings),
-    .executableTarget(
-      name: "count-instructions",
-      dependencies: [
-        "Fleet", "JuiceDomain", "KioskCore", "KioskMessages", "MessageBroker", "Ledger", "Panels",
-      ],
-      path: "Tests/Instructions/Sources", swiftSettings: settings),
-    .executableTarget(
-      name: "run-crowd",
-      dependencies: [
-        "InMemoryBroker",
-        "JuiceDomain", "KioskController", "KioskCore", "KioskMessages", "Ledger", "MessageBroker",
-        "MosquittoBroker", "Uplink", argumentParser, logging,
-      ],
-      path: "Tests/Crowd", swiftSettings: settings),
-    .testTarget(
-      name: "SimulationTests", dependencies: ["InMemoryBroker", "MessageBroker", "Simulation"],
-      swiftSettings: settings),
-    .target(name: "KioskTestSupport", path: "Tests/KioskTestSupport", swiftSettings: settings),
-    .testTarget(name: "JuiceDomainTests", dependencies: ["JuiceDomain"], swiftSettings: settings),
-    .testTarget(
-      name: "KioskMessagesTests", dependencies: ["JuiceDomain", "KioskMessages"],
-      swiftSettings: settings),
-    .testTarget(
-      name: "PanelsTests", dependencies: ["JuiceDomain", "KioskMessages", "Panels"],
-      swiftSettings: settings),
-    .testTarget(
-      name: "HomeAssistantTests", dependencies: ["JuiceDomain", "KioskMessages", "HomeAssistant"],
-      swiftSettings: settings),
-    .testTarget(
-      name: "MessageBrokerTests",
-      dependencies: ["InMemoryBroker", "MessageBroker", "MosquittoBroker", "KioskTestSupport"],
-      swiftSettings: settings),
-    .testTarget(
-      name: "KioskCoreTests",
-      dependencies: [
-        "JuiceDomain", "KioskCore", "KioskMessages", "Ledger", "MessageBroker", "Panels",
-      ],
-      swiftSettings: settings),
-    .testTarget(
-      name: "LedgerTests",
-      dependencies: ["JuiceDomain", "KioskCore", "KioskMessages", "Ledger", grdb, sqlite],
-      swiftSettings: settings),
-    .testTarget(
-      name: "ConfigurationFilesTests",
-      dependencies: ["JuiceDomain", "KioskMessages", "ConfigurationFiles", "KioskCore", "Panels"],
-      swiftSettings: settings),
-    .target(
-      name: "FuzzTargets",
-      dependencies: [
-        "Archive", "JuiceDomain", "ConfigurationFiles", "KioskCore", "KioskMessages",
-        "MessageBroker", "Panels",
-      ],
-      path: "Tests/Fuzz/Targets", swiftSettings: settings),
-    .testTarget(
-      name: "FuzzCorpusTests", dependencies: ["FuzzTargets"], swiftSettings: settings),
-    .testTarget(
-      name: "FleetTests", dependencies: ["Fleet", "JuiceDomain", "KioskMessages"],
-      swiftSettings: settings),
-    .testTarget(name: "StateFilesTests", dependencies: ["StateFiles"], swiftSettings: settings),
-    .testTarget(
-      name: "CurlDeliveryTests", dependencies: ["CurlDelivery"], swiftSettings: settings),
-    .testTarget(
-      name: "DashboardTests",
-      dependencies: [
-        "InMemoryBroker",
-        "Dashboard", "Fleet", "JuiceDomain", "KioskMessages", "MessageBroker", "Postgres",
-        "StateFiles", httpTypes, hummingbird, logging, nioCore, nioEmbedded, nioHTTPTypes,
-      ],
-      swiftSettings: settings),
-    .executableTarget(
-      name: "measure-archive",
-      dependencies: ["Archive", "KioskMessages", "MessageBroker", "Postgres", argumentParser],
-      path: "Tests/Benchmarks/Archive", swiftSettings: settings),
-    .testTarget(
-      name: "ArchiveTests",
-      dependencies: ["Archive", "JuiceDomain", "KioskMessages", "MessageBroker"],
-      swiftSettings: settings),
-    .testTarget(
-      name: "KioskControllerTests",
-      dependencies: [
-        "InMemoryBroker",
-        "JuiceDomain", "KioskCore", "KioskMessages", "MessageBroker", "Ledger", "Panels",
-        "KioskController", grdb, logging, metrics, metricsTestKit,
-      ],
-      swiftSettings: settings),
-    .testTarget(
-      name: "UplinkTests",
-      dependencies: [
-        "InMemoryBroker",
-        "JuiceDomain", "KioskCore", "KioskMessages", "MessageBroker", "Ledger", "Uplink", logging,
-      ],
-      swiftSettings: settings),
-  ]
+  targets: shared + kiosk + dashboard + archive
 )
 
-// Only Tests/Fuzz/run asks for it: it links with libFuzzer, which comes with `-sanitize=fuzzer`.
+// Only the fuzzing script asks for it: it links with libFuzzer, which comes with `-sanitize=fuzzer`.
 if Context.environment["KIOSK_FUZZ"] != nil {
   package.targets.append(
-    .executableTarget(
-      name: "KioskFuzz", dependencies: ["FuzzTargets"], path: "Tests/Fuzz/Sources",
-      swiftSettings: settings))
+    Product.shared.testProgram("KioskFuzz", ["FuzzTargets"], in: "Fuzz/Sources"))
 }

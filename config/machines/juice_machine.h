@@ -1,5 +1,5 @@
 // The four rules that a machine keeps (deploy/docs/machines.md), for ESPHome, Arduino and whatever else
-// speaks C++11. Tests/EndToEnd/test_machine_files.py compiles this file and tries it.
+// speaks C++11. Tests/Kiosk/EndToEnd/test_machine_files.py compiles this file and tries it.
 #pragma once
 #include <cstdint>
 #include <functional>

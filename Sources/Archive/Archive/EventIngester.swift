@@ -1,0 +1,229 @@
+import JuiceDomain
+import KioskProtocol
+import Logging
+import MessageBroker
+import Postgres
+
+/// The time for which one archiver is the active one: the cycle.
+///
+/// Like the controller it lives on its broker's executor: read a batch, commit it, and only then let its
+/// acknowledgements go.
+actor EventIngester {
+  /// Why it is over.
+  enum End {
+    case stopped
+    /// The lock may be gone with it.
+    case database(DatabaseError)
+    /// For so long that another archiver, elsewhere, is to try.
+    case brokerAway
+  }
+
+  nonisolated var unownedExecutor: UnownedSerialExecutor { broker.unownedExecutor }
+
+  private let broker: any BrokerClient
+  private let store: ArchiveStore
+  private let settings: ArchiveSettings
+  private let logger: Logger
+  /// The database has let us in before, and then taken nothing: nobody is told that we archive.
+  private var mustConfirmStorage: Bool
+  /// A batch was committed.
+  private(set) var hasArchived = false
+  private var offlineSince: ContinuousClock.Instant? = .now
+  private var lastSumAt = ContinuousClock.now
+  private var lastProbeAt = ContinuousClock.now
+  private var replayScheduler = ReplayScheduler()
+  private var lastReplayRequestAt = ContinuousClock.now
+  /// Those whose conflicts or unreadable events have been told.
+  private var logged: Set<String> = []
+
+  /// - Parameters:
+  ///   - store: with the lock.
+  ///   - mustConfirmStorage: the last ingester has ended with an answer of the database.
+  init(
+    broker: any BrokerClient, store: sending ArchiveStore, settings: ArchiveSettings,
+    mustConfirmStorage: Bool, logger: Logger
+  ) {
+    self.broker = broker
+    self.store = store
+    self.settings = settings
+    self.mustConfirmStorage = mustConfirmStorage
+    self.logger = logger
+  }
+
+  func run() async -> End {
+    await broker.connect(options)
+    var end = End.stopped
+    while !Task.isCancelled {
+      let event = await broker.nextEvent(timeout: .seconds(1))
+      do throws(DatabaseError) {
+        try await handle(event)
+      } catch {
+        // What is not committed is not acknowledged, and comes again.
+        await broker.abandon()
+        end = .database(error)
+        break
+      }
+      if let offlineSince, ContinuousClock.now - offlineSince > Self.maximumOutage {
+        end = .brokerAway
+        break
+      }
+    }
+    await broker.disconnect(grace: .seconds(1))
+    return end
+  }
+
+  private var options: SessionOptions {
+    var limits = MessageLimits.reports
+    limits.payload = 1 << 17
+    limits.topic = 512
+    return SessionOptions(
+      clientID: settings.clientID,
+      subscriptions: ["events", "status", "menu/reported", answers].map {
+        TopicFilter(unchecked: "\(settings.root)/+/\($0)")
+      },
+      keepAlive: 60,
+      // What was told while nobody archived is not thrown away.
+      cleanStart: false, sessionExpiry: settings.sessionExpiry,
+      receiveMaximum: UInt16(clamping: settings.batch), limits: limits)
+  }
+
+  private func handle(_ event: BrokerEvent?) async throws(DatabaseError) {
+    switch event {
+    case .deliveries(let deliveries):
+      let isAnswer = { [answers] (delivery: Delivery) in
+        delivery.message.topic.utf8.suffix(answers.utf8.count).elementsEqual(answers.utf8)
+      }
+      let outcome = try store.archive(
+        EventBatch(deliveries.filter { !isAnswer($0) }, root: settings.root))
+      for answer in deliveries where isAnswer(answer) { try handleReplayResult(answer.message) }
+      // An event is acknowledged only after its commit.
+      await broker.acknowledge()
+      hasArchived = true
+      if mustConfirmStorage { logger.notice("archiving again") }
+      mustConfirmStorage = false
+      log(outcome)
+    case .online:
+      offlineSince = nil
+      if !mustConfirmStorage { logger.notice("archiving") }
+    case .offline(let error):
+      if offlineSince == nil { offlineSince = .now }
+      logger.warning("\(error); waiting for it")
+      // It may be another archiver that has taken the session over: then the lock is gone.
+      try store.probe()
+    case .sessionBegan, .updated, .refused, .confirmed, nil:
+      break
+    }
+    try performMaintenance(isIdle: event == nil)
+    guard offlineSince == nil, ContinuousClock.now - lastReplayRequestAt >= .seconds(1) else {
+      return
+    }
+    lastReplayRequestAt = .now
+    try await requestReplays()
+    try await publishMenus()
+  }
+
+  // MARK: What is missing
+
+  /// The end of the topics on which kiosks answer.
+  private var answers: String { "replay/\(settings.clientID)/result" }
+
+  /// Asks kiosks for what is missing: a few in a second, since all that has been lost at once would come
+  /// again at once.
+  private func requestReplays() async throws(DatabaseError) {
+    let now = ContinuousClock.now
+    for replay in replayScheduler.removeTimedOut(at: now) {
+      try store.postpone(replay.ledger, replay.range, .later("the kiosk does not answer"))
+    }
+    var due = replayScheduler.takeDueForRetry(at: now)
+    if replayScheduler.capacity > 0 {
+      let gaps = try store.dueGaps(without: replayScheduler.kiosks, limit: replayScheduler.capacity)
+      due += replayScheduler.schedule(gaps, at: now)
+    }
+    guard !due.isEmpty, let name = Request.ID(settings.clientID) else { return }
+    let requests = due.map { replay in
+      let topics = KioskTopics(root: settings.root, kiosk: replay.ledger.kiosk)
+      return Message(
+        topic: topics.replay(by: name), payload: replay.request.payload, qos: .atMostOnce)
+    }
+    // One that is lost is sent again.
+    _ = try? await broker.publish(requests)
+    await broker.acknowledge()
+  }
+
+  private func handleReplayResult(_ message: Message) throws(DatabaseError) {
+    guard let kiosk = EventBatch.kiosk(of: message.topic, answers, root: settings.root),
+      let result = try? ReplayResult(payload: message.payload),
+      let replay = replayScheduler.receive(result, from: kiosk, at: .now)
+    else { return }
+    switch result {
+    case .replaying(_, _, let range, let before):
+      try store.begin(
+        replay.ledger, low: replay.range.lowerBound, with: range.lowerBound, before: before)
+    case .done(_, _, let range): try store.postpone(replay.ledger, range, .incomplete)
+    case .rejected(_, .busy, let detail):
+      try store.postpone(replay.ledger, replay.range, .later(detail))
+    case .rejected(_, let reason, let detail):
+      try store.postpone(replay.ledger, replay.range, .never("\(reason.rawValue): \(detail)"))
+    }
+  }
+
+  // MARK: The menu that comes down
+
+  /// Each is sent again until it is reported, so nobody waits for what becomes of a message.
+  private func publishMenus() async throws(DatabaseError) {
+    let (menus, end) = try store.rollouts.proceed()
+    if let end {
+      logger.notice(
+        "menu \(end.version) is \(end.state.rawValue): \(end.counts.taken) of \(end.counts.sent) kiosks have it"
+      )
+    }
+    guard !menus.isEmpty else { return }
+    do throws(BrokerError) {
+      try await broker.publish(
+        menus.map { kiosk, menu in
+          Message(
+            topic: KioskTopics(root: settings.root, kiosk: kiosk).desiredMenu,
+            payload: menu.payload, qos: .atMostOnce)
+        })
+    } catch {
+      logger.error("\(error)")
+    }
+    await broker.acknowledge()
+  }
+
+  /// Sums are added up when nothing comes, and otherwise now and then.
+  private func performMaintenance(isIdle: Bool) throws(DatabaseError) {
+    let now = ContinuousClock.now
+    let isDue =
+      isIdle || store.unsummed >= ArchiveStore.maximumUnsummed
+      || now - lastSumAt > Self.maximumSumDelay
+    if store.unsummed > 0, isDue {
+      try store.addSums()
+      lastSumAt = .now
+    } else if isIdle, now - lastProbeAt > Self.probeInterval {
+      try store.probe()
+      lastProbeAt = now
+    }
+  }
+
+  private func log(_ outcome: ArchiveStore.Outcome) {
+    for kiosk in outcome.conflicts.sorted() where logged.insert("conflict \(kiosk)").inserted {
+      logger.warning(
+        "\(kiosk) tells other entries under the numbers of earlier ones: see the table conflict")
+    }
+    for rejection in outcome.rejected {
+      guard logged.count < Self.maximumLogged, logged.insert(rejection.message.topic).inserted
+      else {
+        continue
+      }
+      logger.warning(
+        "what came on \(rejection.message.topic) cannot be archived (\(rejection.reason)): see the table quarantine"
+      )
+    }
+  }
+
+  private static let maximumOutage = Duration.seconds(60)
+  private static let probeInterval = Duration.seconds(5)
+  private static let maximumSumDelay = Duration.seconds(60)
+  private static let maximumLogged = 10_000
+}

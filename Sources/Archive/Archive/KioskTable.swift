@@ -1,0 +1,88 @@
+import JuiceDomain
+package import KioskProtocol
+package import Postgres
+
+/// The list of the chain's kiosks in the database, for whoever keeps it.
+package struct KioskTable {
+  /// What a new list has changed.
+  package struct Changes: Equatable {
+    package var added = 0
+    package var changed = 0
+    package var removed = 0
+  }
+
+  private let database: PostgresConnection
+
+  /// Makes the tables, if there are none yet.
+  package init(_ settings: ArchiveSettings) throws(ArchiveError) {
+    do throws(DatabaseError) {
+      database = try PostgresConnection(settings.database, password: settings.password)
+    } catch {
+      throw .database(error)
+    }
+    try ArchiveSchema.migrate(database)
+  }
+
+  /// Puts a list in the place of the one that is there, all of it or nothing. What has been told of a kiosk
+  /// that is not listed any more stays. A kiosk that is new gets the latest menu that came down where it is.
+  package func load(_ kiosks: [ListedKiosk]) throws(DatabaseError) -> Changes {
+    var text = CopyText()
+    for kiosk in kiosks {
+      text.field(kiosk.id.text)
+      text.field(kiosk.region)
+      text.field(kiosk.name)
+      text.field(kiosk.place)
+      text.endRow()
+    }
+    return try database.transaction { () throws(DatabaseError) in
+      try database.run(
+        """
+        LOCK TABLE juice.kiosk IN SHARE ROW EXCLUSIVE MODE;
+        CREATE TEMP TABLE listed (LIKE juice.kiosk) ON COMMIT DROP
+        """)
+      try database.copy("COPY listed (kiosk, region, name, place) FROM STDIN", text.bytes)
+      let removed = try database.run(
+        """
+        DELETE FROM juice.kiosk WHERE NOT EXISTS (SELECT FROM listed WHERE listed.kiosk = kiosk.kiosk)
+        """
+      ).count
+      let changed = try database.run(
+        """
+        UPDATE juice.kiosk SET region = listed.region, name = listed.name, place = listed.place
+        FROM listed WHERE listed.kiosk = kiosk.kiosk AND (listed.region, listed.name, listed.place)
+          IS DISTINCT FROM (kiosk.region, kiosk.name, kiosk.place)
+        """
+      ).count
+      // A roll-out that is on its way does not end meanwhile.
+      try database.run("SELECT FROM juice.rollout FOR SHARE")
+      let added = try database.run(
+        """
+        WITH added AS (
+          INSERT INTO juice.kiosk (kiosk, region, name, place)
+          SELECT kiosk, region, name, place FROM listed ON CONFLICT DO NOTHING RETURNING kiosk, region
+        ), joined AS (
+          INSERT INTO juice.rollout_kiosk (version, kiosk, position, sent, last_sent)
+          SELECT version, kiosk, behind, CASE state WHEN 'done' THEN now() END, '-infinity'
+          FROM added CROSS JOIN LATERAL (
+            SELECT version, state, (SELECT max(position) + 1 FROM juice.rollout_kiosk other
+              WHERE other.version = rollout.version) AS behind
+            FROM juice.rollout WHERE state <> 'aborted' AND coalesce(rollout.region, added.region) = added.region
+            ORDER BY version DESC LIMIT 1
+          ) latest
+          ON CONFLICT DO NOTHING
+        ) SELECT 1 FROM added
+        """
+      ).count
+      return Changes(added: added, changed: changed, removed: removed)
+    }
+  }
+
+  /// By region and id.
+  package func list() throws(DatabaseError) -> [ListedKiosk] {
+    try database.run("SELECT kiosk, region, name, place FROM juice.kiosk ORDER BY region, kiosk")
+      .rows.compactMap { row in
+        guard let id = row[0].flatMap({ KioskID($0) }), let region = row[1] else { return nil }
+        return ListedKiosk(id: id, region: region, name: row[2], place: row[3])
+      }
+  }
+}

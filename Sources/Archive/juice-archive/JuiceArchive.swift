@@ -1,0 +1,55 @@
+package import Archive
+import ArgumentParser
+package import CommandLineSupport
+import Foundation
+package import Postgres
+import YAMLConfiguration
+
+@main
+struct JuiceArchive: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "juice-archive",
+    abstract: "Keeps what all kiosks tell in a PostgreSQL database.",
+    discussion: """
+      It reads the configuration file given with --config, else \
+      /etc/juice-archive/archive.yaml, else none, which means the defaults: a broker on \
+      127.0.0.1:1883, and the database juice on this machine. Variables such as KIOSK_BROKER_HOST and \
+      KIOSK_ARCHIVE_DATABASE override what the file says.
+      """,
+    version: Release.version,
+    subcommands: [Run.self, KioskCommands.self, FleetCommands.self])
+
+  static func main() { runAndExit() }
+}
+
+typealias ConfigurationOptions = ConfigurationFileOptions<ArchiveConfiguration>
+
+extension ArchiveSettings {
+  /// - Throws: the password cannot be read.
+  init(_ configuration: ArchiveConfiguration) throws(ConfigurationErrors) {
+    self.init(
+      database: configuration.database, password: try configuration.readPassword(),
+      root: configuration.root,
+      clientID: configuration.broker.clientID, batch: configuration.batch,
+      sessionExpiry: .seconds(configuration.sessionDays * 86_400),
+      gapDelay: .seconds(configuration.gapDelaySeconds),
+      timeZone: configuration.timeZone.identifier)
+  }
+}
+
+extension DatabaseError: ExitCodeConvertible {
+  package var failure: Failure { .unavailable("\(self)") }
+}
+
+extension ArchiveError: ExitCodeConvertible {
+  package var failure: Failure {
+    switch self {
+    case .database(let error): error.failure
+    case .newerSchema: .badConfiguration("\(self)")
+    }
+  }
+}
+
+extension RolloutError: ExitCodeConvertible {
+  package var failure: Failure { .badData("\(self)") }
+}

@@ -1,0 +1,61 @@
+import JuiceDomain
+import KioskProtocol
+import Postgres
+
+/// Asks the archive about the kiosks that one user may see.
+struct ChainQuery {
+  private let connection: PostgresConnection
+  private let region: String?
+  private let deadline: ContinuousClock.Instant
+
+  init(_ connection: PostgresConnection, region: String?, deadline: ContinuousClock.Instant) {
+    self.connection = connection
+    self.region = region
+    self.deadline = deadline
+  }
+
+  /// Every query runs through here, and takes its kiosks from `own (kiosk, region, name, place)`: those of
+  /// the user's region. A user without one has all kiosks; the region of one that nobody has listed is ''.
+  ///
+  /// - Parameter values: of `$2`, `$3` and so on.
+  func rows(_ query: String, _ values: [String?] = []) throws(DatabaseError) -> [Row] {
+    guard ContinuousClock.now < deadline else { throw .timedOut }
+    let answer = try connection.run(
+      """
+      WITH own AS NOT MATERIALIZED (
+        SELECT kiosk, region, name, place FROM juice.kiosk WHERE $1::text IS NULL OR region = $1
+        UNION ALL
+        SELECT DISTINCT kiosk, '', NULL, NULL FROM juice.ledger
+        WHERE $1 IS NULL AND NOT EXISTS (SELECT FROM juice.kiosk listed WHERE listed.kiosk = ledger.kiosk)
+      )
+      \(query)
+      """, [region] + values)
+    return answer.rows.map(Row.init)
+  }
+
+  /// - Returns: the first column of the only row.
+  func count(_ query: String, _ values: [String?] = []) throws(DatabaseError) -> Int {
+    try rows(query, values).first?.number(0) ?? 0
+  }
+
+  struct Row: Sendable {
+    fileprivate let columns: [String?]
+
+    /// Empty for NULL.
+    subscript(column: Int) -> String { columns[column] ?? "" }
+
+    func text(_ column: Int) -> String? { columns[column] }
+
+    func number(_ column: Int) -> Int { columns[column].flatMap { Int($0) } ?? 0 }
+
+    /// From milliseconds since 1970.
+    func time(_ column: Int) -> Timestamp? {
+      columns[column].flatMap { Int64($0) }.map { Timestamp(milliseconds: $0) }
+    }
+
+    /// `nil` for NULL.
+    func bool(_ column: Int) -> Bool? { columns[column].map { $0 == "t" } }
+
+    func kiosk(_ column: Int) -> KioskID? { columns[column].flatMap { KioskID($0) } }
+  }
+}

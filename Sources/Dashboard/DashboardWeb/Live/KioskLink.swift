@@ -1,0 +1,170 @@
+package import Fleet
+package import JuiceDomain
+package import KioskProtocol
+package import Logging
+package import MessageBroker
+import ServiceLifecycle
+import Synchronization
+
+/// The connection to the kiosks: takes in what they tell, and carries commands to them.
+package final class KioskLink: Service {
+  fileprivate struct Key: Hashable {
+    let topic: String
+    let id: Request.ID
+  }
+
+  fileprivate struct Pending {
+    let message: Message
+    let answer: AsyncStream<CommandResult>.Continuation
+  }
+
+  fileprivate struct State: Sendable {
+    var fleet: KioskFleet
+    var offline: BrokerError?
+    var isOnline = false
+    var pending: [Key: [Int: Pending]] = [:]
+    var calls = 0
+  }
+
+  /// The source of orders from the virtual panel. All other commands have the user's name.
+  package static let virtualPanel = Source(kind: .order, name: "virtual")
+
+  private let broker: any BrokerClient
+  private let root: String
+  private let now: @Sendable () -> Timestamp
+  private let answerTimeout: Duration
+  private let logger: Logger
+  private let state: Mutex<State>
+  let updates = LiveUpdates()
+
+  /// - Parameters:
+  ///   - root: the topics of all kiosks start with it.
+  ///   - answerTimeout: how long a command waits for its result.
+  package init(
+    broker: any BrokerClient, root: String, now: @escaping @Sendable () -> Timestamp,
+    answerTimeout: Duration = .seconds(5), logger: Logger
+  ) {
+    self.broker = broker
+    self.root = root
+    self.now = now
+    self.answerTimeout = answerTimeout
+    self.logger = logger
+    state = Mutex(State(fleet: KioskFleet(root: root)))
+  }
+
+  package var fleet: KioskFleet { state.withLock { $0.fleet } }
+
+  /// Why there is no connection to the broker; `nil` if there is one.
+  var connectionError: String? {
+    state.withLock { state in
+      state.isOnline ? nil : state.offline?.description ?? "the broker has not answered yet"
+    }
+  }
+
+  var time: Timestamp { now() }
+
+  package func run() async {
+    let filters =
+      KioskFleet.filters(root: root)
+      + ["restock/+", "service/+", "job/+", "\(Self.virtualPanel)"]
+      .map { "\(root)/+/\($0)/result" }
+    await broker.connect(
+      SessionOptions(
+        clientID: "juice-dashboard-\(UInt32.random(in: 0 ... .max))",
+        subscriptions: filters.map(TopicFilter.init(unchecked:))))
+    await cancelWhenGracefulShutdown {
+      while let event = await self.broker.nextEvent(timeout: nil) { await self.handle(event) }
+    }
+    await broker.disconnect(grace: .seconds(1))
+  }
+
+  private func handle(_ event: BrokerEvent) async {
+    switch event {
+    case .online:
+      logger.notice("online")
+      let again = state.withLock { state in
+        (state.isOnline, state.offline) = (true, nil)
+        return state.pending.values.flatMap(\.values).map(\.message)
+      }
+      _ = try? await broker.publish(again)
+      updates.everythingChanged()
+    case .offline(let error):
+      logger.warning("\(error); waiting for it")
+      state.withLock { ($0.isOnline, $0.offline) = (false, error) }
+      updates.everythingChanged()
+    case .deliveries(let deliveries):
+      receive(deliveries.map(\.message))
+    case .refused(let error): logger.warning("\(error)")
+    case .confirmed, .updated, .sessionBegan: break
+    }
+    await broker.acknowledge()
+  }
+
+  private func receive(_ messages: [Message]) {
+    let now = now()
+    let changed = state.withLock { state in
+      var changed: Set<KioskID> = []
+      for message in messages {
+        if message.topic.hasSuffix("/result") {
+          state.answer(message)
+        } else if let id = state.fleet.receive(
+          topic: message.topic, payload: message.payload, isRetained: message.retain, at: now)
+        {
+          changed.insert(id)
+        }
+      }
+      return changed
+    }
+    if !changed.isEmpty { updates.changed(changed) }
+  }
+
+  /// Sends a command and waits for its result.
+  ///
+  /// - Parameter id: the same for every attempt of one command: then it is done once.
+  /// - Returns: `nil` if there was no answer in time. The command may still be on its way, or done.
+  package func send(
+    _ command: Command, to kiosk: KioskID, as source: Source, id: Request.ID
+  ) async -> CommandResult? {
+    let topics = KioskTopics(root: root, kiosk: kiosk)
+    let message = Message(
+      topic: topics.command(from: source),
+      payload: Request(id: id, sentAt: now(), command: command).payload)
+    let key = Key(topic: topics.result(for: source), id: id)
+    let (answers, continuation) = AsyncStream<CommandResult>.makeStream()
+    let call = state.withLock { state in
+      state.calls += 1
+      state.pending[key, default: [:]][state.calls] = Pending(
+        message: message, answer: continuation)
+      return state.calls
+    }
+    defer {
+      state.withLock { state in
+        state.pending[key]?[call] = nil
+        if state.pending[key]?.isEmpty == true { state.pending[key] = nil }
+      }
+    }
+    _ = try? await broker.publish([message])
+    await broker.acknowledge()
+    return await withTaskGroup(of: CommandResult?.self) { group in
+      group.addTask { await answers.first { _ in true } }
+      group.addTask {
+        try? await Task.sleep(for: self.answerTimeout)
+        return nil
+      }
+      defer { group.cancelAll() }
+      return await group.next() ?? nil
+    }
+  }
+}
+
+extension KioskLink.State {
+  fileprivate func answer(_ message: Message) {
+    guard let result = try? CommandResult(payload: message.payload), let id = result.id else {
+      return
+    }
+    for pending in (pending[KioskLink.Key(topic: message.topic, id: id)] ?? [:]).values {
+      pending.answer.yield(result)
+      pending.answer.finish()
+    }
+  }
+}

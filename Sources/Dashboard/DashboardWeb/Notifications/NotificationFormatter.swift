@@ -1,0 +1,126 @@
+import Fleet
+package import JuiceDomain
+package import KioskProtocol
+
+/// Puts into words which alerts begin and which are over.
+package struct NotificationFormatter: Sendable {
+  private let language: Language
+  /// The address of the dashboard, without a slash at the end.
+  private let baseURL: String
+
+  /// So many alerts are told in one message; the others are counted.
+  private static let limit = 40
+  /// In Unicode scalars; what kiosks say of themselves may be long.
+  private static let maximumName = 80
+
+  package init(_ language: Language, baseURL: String) {
+    (self.language, self.baseURL) = (language, baseURL)
+  }
+
+  /// - Parameter transitions: one at least.
+  func notification(
+    of transitions: [AlertEvaluator.Transition], in fleet: KioskFleet, at now: Timestamp
+  ) -> Notification {
+    let paragraphs = transitions.prefix(Self.limit).map { transition in
+      "\(headline(of: transition, in: fleet))\(length(of: transition, at: now))\n\(address(of: transition.alert))"
+    }
+    let first = transitions.first.map { headline(of: $0, in: fleet) } ?? ""
+    let others = transitions.count - 1
+    let rest = transitions.count - paragraphs.count
+    let more = rest > 0 ? [language("and \(rest) more", "그 외 \(rest)건") + "\n\(baseURL)/"] : []
+    return Notification(
+      at: now,
+      subject: others > 0
+        ? language("\(first) (and \(others) more)", "\(first) 외 \(others)건") : first,
+      text: (paragraphs + more).joined(separator: "\n\n"))
+  }
+
+  package func test(at now: Timestamp) -> Notification {
+    let text = language("This is a test of the dashboard.", "대시보드에서 보낸 시험 메시지예요.")
+    return Notification(at: now, subject: language("Test", "시험"), text: "\(text)\n\(baseURL)/")
+  }
+
+  /// A message as it is sent: one that comes late says how old it is.
+  func markedAsLate(_ notification: Notification, at now: Timestamp) -> Notification {
+    let minutes = notification.at.minutes(until: now)
+    guard minutes >= 5 else { return notification }
+    let length = language.length(ofMinutes: minutes)
+    var late = notification
+    late.text =
+      language("This message is \(length) old.", "\(length) 전 메시지예요.") + "\n\n\(notification.text)"
+    return late
+  }
+
+  private func headline(of transition: AlertEvaluator.Transition, in fleet: KioskFleet) -> String {
+    guard let kiosk = transition.alert.kiosk else {
+      return transition.isResolved
+        ? language("The broker is there again", "브로커에 다시 연결됐어요")
+        : language("The dashboard cannot reach its broker", "대시보드가 브로커에 연결하지 못해요")
+    }
+    let state = fleet[kiosk]
+    return
+      "\(sanitized(state?.title(language) ?? kiosk.text)): \(summary(for: transition, at: state))"
+  }
+
+  private func summary(for transition: AlertEvaluator.Transition, at kiosk: KioskState?) -> String {
+    switch (transition.alert, transition.isResolved) {
+    case (.noBroker, _): return ""
+    case (.offline, false): return language("offline", "오프라인")
+    case (.offline, true): return language("online again", "다시 온라인")
+    case (.machine(_, let machine), false):
+      let report = kiosk?.machines[machine]
+      let reason = report?.reason.map { " (\(sanitized($0)))" } ?? ""
+      let state = (report?.state ?? .unknown).text(language)
+      return language("machine \(machine): \(state)", "기계 \(machine): \(state)") + reason
+    case (.machine(_, let machine), true):
+      return language("machine \(machine) works again", "기계 \(machine) 다시 작동")
+    case (.job(_, _, let ticket), false):
+      return language("somebody has to decide about ticket \(ticket)", "\(ticket)번 주문 확인 필요")
+    case (.job(_, _, let ticket), true):
+      return language("ticket \(ticket) is decided", "\(ticket)번 주문 확인 완료")
+    case (.out(_, let fruit), let isResolved):
+      let name = kiosk?.menu?.menu.fruits.first { $0.id == fruit }?.name[language]
+      let fruit = sanitized(name ?? fruit.text)
+      return isResolved
+        ? language("\(fruit) is there again", "\(fruit) 다시 있음")
+        : language("\(fruit) is out", "\(fruit) 품절")
+    }
+  }
+
+  /// How long the alert has lasted.
+  private func length(of transition: AlertEvaluator.Transition, at now: Timestamp) -> String {
+    let minutes = transition.since.minutes(until: now)
+    guard minutes > 0 else { return "" }
+    let length = language.length(ofMinutes: minutes)
+    return transition.isResolved
+      ? language(", after \(length)", ", \(length) 만에")
+      : language(", for \(length)", ", \(length)째")
+  }
+
+  private func address(of alert: Alert) -> String {
+    guard let kiosk = alert.kiosk else { return "\(baseURL)/" }
+    return if case .out(_, let fruit) = alert {
+      "\(baseURL)/kiosks/\(kiosk)?fruit=\(fruit)"
+    } else {
+      "\(baseURL)/kiosks/\(kiosk)"
+    }
+  }
+
+  /// In one line, without characters that steer a terminal or the direction of a text.
+  private func sanitized(_ text: String) -> String {
+    let scalars = text.unicodeScalars.prefix(Self.maximumName).map {
+      scalar -> Unicode.Scalar in
+      switch scalar.properties.generalCategory {
+      case .control, .format, .lineSeparator, .paragraphSeparator: " "
+      default: scalar
+      }
+    }
+    return String(String.UnicodeScalarView(scalars))
+  }
+}
+
+extension Timestamp {
+  fileprivate func minutes(until later: Timestamp) -> Int {
+    Int(clamping: later.since(self).components.seconds / 60)
+  }
+}

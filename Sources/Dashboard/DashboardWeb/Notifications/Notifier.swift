@@ -1,0 +1,187 @@
+package import CommandLineSupport
+import Dispatch
+package import Fleet
+import Foundation
+import JuiceDomain
+import KioskProtocol
+package import Logging
+import ServiceLifecycle
+
+/// Tells people which alerts of the fleet begin and which are over.
+///
+/// A message is on the disk before it is sent, and stays there until all receivers have it: a process that
+/// is killed in between sends it once more, with the same id, and never forgets it.
+package actor Notifier: Service {
+  /// A mailbox, or an address for HTTP.
+  package struct Receiver: Sendable {
+    /// No other receiver has the same.
+    package let name: String
+    package let send: @Sendable (Notification) async -> Outcome
+
+    package init(_ name: String, send: @escaping @Sendable (Notification) async -> Outcome) {
+      (self.name, self.send) = (name, send)
+    }
+  }
+
+  package enum Outcome: Sendable {
+    case delivered
+    /// The receiver does not take this message, but may take others.
+    case refused(String)
+    /// The receiver takes no message now.
+    case failed(String)
+  }
+
+  private static let file = "alerts.json"
+  /// 10,000 alerts and 100 messages take half of it.
+  private static let maximumSize = 8 << 20
+
+  private let link: KioskLink
+  private let formatter: NotificationFormatter
+  private let receivers: [Receiver]
+  private let rules: AlertEvaluator.Rules
+  private let folder: StateFolder
+  private let logger: Logger
+  /// The state is written here: an fsync blocks its thread.
+  private let disk = DispatchQueue(label: "alerts")
+  private let signals: [(new: AsyncStream<Void>, signal: AsyncStream<Void>.Continuation)]
+
+  private var evaluator: AlertEvaluator
+  private var queue: NotificationQueue
+  /// Whether the state is on the disk, or is being written.
+  private var isSaved = true
+  private var writes = 0
+  /// What is wrong with the disk or a receiver, by name; it is logged once.
+  private var problems: [String: String] = [:]
+
+  /// - Throws: `StateError`: the state cannot be read or written.
+  package init(
+    link: KioskLink, formatter: NotificationFormatter, receivers: [Receiver],
+    rules: AlertEvaluator.Rules,
+    folder: StateFolder, logger: Logger
+  ) throws(StateError) {
+    (self.link, self.formatter, self.receivers, self.rules) = (link, formatter, receivers, rules)
+    (self.folder, self.logger) = (folder, logger)
+    signals = receivers.map { _ in AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1)) }
+      .map { (new: $0.stream, signal: $0.continuation) }
+    (evaluator, queue) = (AlertEvaluator(rules), NotificationQueue())
+    if let data = try folder.read(Self.file, upTo: Self.maximumSize) {
+      if let json = try? JSON.parse(Array(data)) {
+        evaluator = AlertEvaluator(rules, notified: AlertEvaluator.notified(in: json))
+        queue = NotificationQueue(json, receivers: receivers.map(\.name))
+      } else {
+        logger.error("\(folder.path)/\(Self.file) is no JSON: what is wrong now is told once more")
+      }
+    }
+    try folder.write(Self.file, Self.payload(evaluator, queue))
+  }
+
+  package func run() async {
+    await cancelWhenGracefulShutdown { await self.runTasks() }
+  }
+
+  private func runTasks() async {
+    await withDiscardingTaskGroup { group in
+      for (receiver, signal) in zip(receivers, signals) {
+        group.addTask { await self.deliver(to: receiver, at: signal.new) }
+      }
+      while (try? await Task.sleep(for: .seconds(1))) != nil { await evaluateAlerts() }
+    }
+  }
+
+  private func evaluateAlerts() async {
+    let now = link.time
+    let expired = queue.removeExpired(at: now)
+    if expired > 0 {
+      logger.error("\(expired) messages could not be delivered for a day, and are given up")
+      isSaved = false
+    }
+    let fleet = link.fleet
+    let transitions = evaluator.evaluate(
+      fleet, isConnected: link.connectionError == nil, at: .now, now: now)
+    guard !transitions.isEmpty else { return }
+    let notification = formatter.notification(of: transitions, in: fleet, at: now)
+    logger.notice("to be told: \(notification.subject)")
+    if queue.append(notification, for: receivers.map(\.name)) {
+      logger.error("more than \(NotificationQueue.limit) messages wait: the oldest is given up")
+    }
+    isSaved = false
+    await save()
+    for signal in signals { signal.signal.yield() }
+  }
+
+  private func deliver(to receiver: Receiver, at new: AsyncStream<Void>) async {
+    // Messages of an earlier process wait for the end of the first minute, too.
+    guard (try? await Task.sleep(for: rules.quietPeriod)) != nil else { return }
+    var pause = rules.quietPeriod / 4
+    repeat {
+      while await !deliverAll(to: receiver) {
+        guard (try? await Task.sleep(for: pause)) != nil else { return }
+        pause = min(pause * 2, rules.quietPeriod * 10)
+      }
+      pause = rules.quietPeriod / 4
+    } while await new.first { _ in true } != nil
+  }
+
+  /// - Returns: whether nothing is left for the receiver.
+  private func deliverAll(to receiver: Receiver) async -> Bool {
+    var refused: Set<Notification.ID> = []
+    while !Task.isCancelled, let notification = queue.next(for: receiver.name, except: refused) {
+      await save()
+      switch await receiver.send(formatter.markedAsLate(notification, at: link.time)) {
+      case .delivered:
+        queue.markDelivered(notification.id, to: receiver.name)
+        isSaved = false
+        await save()
+        if refused.isEmpty { report(nil, about: receiver.name) }
+      case .refused(let problem):
+        report(problem, about: receiver.name)
+        refused.insert(notification.id)
+      case .failed(let problem):
+        if !Task.isCancelled { report(problem, about: receiver.name) }
+        return false
+      }
+    }
+    return refused.isEmpty
+  }
+
+  /// Returns when the state of this moment, or a later one, is on the disk, or when writing it has failed.
+  private func save() async {
+    guard !isSaved || writes > 0 else { return }
+    let data = isSaved ? nil : Self.payload(evaluator, queue)
+    isSaved = true
+    writes += 1
+    let error = await withCheckedContinuation { continuation in
+      // The queue is serial: all earlier writes have ended by then.
+      disk.async { [folder] in
+        do throws(StateError) {
+          if let data { try folder.write(Self.file, data) }
+          continuation.resume(returning: nil as StateError?)
+        } catch {
+          continuation.resume(returning: error)
+        }
+      }
+    }
+    writes -= 1
+    if error != nil { isSaved = false }
+    if data != nil { report(error?.description, about: "what was told cannot be kept") }
+  }
+
+  /// - Parameter problem: `nil`: it works again.
+  private func report(_ problem: String?, about name: String) {
+    guard problems[name] != problem else { return }
+    problems[name] = problem
+    if let problem {
+      logger.error("\(name): \(problem); trying again")
+    } else {
+      logger.notice("\(name): works again")
+    }
+  }
+
+  private static func payload(_ evaluator: AlertEvaluator, _ queue: NotificationQueue) -> Data {
+    Data(
+      JSONWriter.object { json in
+        evaluator.write(to: &json)
+        queue.write(to: &json)
+      })
+  }
+}

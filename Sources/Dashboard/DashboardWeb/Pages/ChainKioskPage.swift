@@ -1,0 +1,90 @@
+import JuiceDomain
+import KioskProtocol
+
+/// One kiosk of the chain, as the archive knows it.
+struct ChainKioskPage {
+  let layout: ChainLayout
+  let period: ChainPeriod
+  let id: KioskID
+  let kiosk: ChainQuery.Row
+  let takings: [ChainQuery.Row]
+  let juices: [ChainQuery.Row]
+  let entries: [ChainQuery.Row]
+  let issues: [(issue: ChainIssue, rows: [ChainQuery.Row])]
+  /// The dashboard hears the kiosk itself, and has its live pages.
+  let isLive: Bool
+
+  private var language: Language { layout.language }
+
+  func page() -> Page {
+    let facts = ["\(id)", layout.region(kiosk[1]), kiosk[3]].filter { !$0.isEmpty }
+    let lastReceived: HTML = kiosk.time(10).map { "\(layout.localTime.html($0))" } ?? "–"
+    let live: HTML =
+      isLive
+      ? "<a class=\"button\" href=\"/kiosks/\(id)\">\(language("Live: stock and orders", "실시간: 재고와 주문"))</a>"
+      : .empty
+    let issueSections: [HTML] = issues.filter { !$0.rows.isEmpty }.map { issue, rows in
+      let list = ChainIssueList(layout: layout, issue: issue, rows: rows, isOfOne: true)
+      return """
+        <section><h2>\(ChainLayout.Tab.issue(issue).name(language))</h2>
+        <p class="muted">\(list.explanation)</p>\(list.html)</section>
+
+        """
+    }
+    return layout.page(
+      """
+      <div class="chips">\(layout.presence(kiosk.bool(4), since: kiosk.time(5)))</div>
+      <p class="place">\(facts.joined(separator: " · "))</p>
+      <p>\(language("From the archive, as of", "체인 기록, 기준 시각")) \(lastReceived)</p>
+      \(live)
+      \(issueSections)
+      <h2>\(language("Sold", "판매"))</h2>
+      \(layout.choice(period) { "/chain/kiosks/\(id)?days=\($0)" })
+      \(sold)
+      <h2>\(language("The last entries", "마지막 기록"))</h2>
+      \(last)
+      """, title: kiosk.text(2) ?? "\(id)")
+  }
+
+  private var sold: HTML {
+    let short = layout.change(kiosk.number(8), kiosk.number(9), isGood: false)
+    let all: HTML = """
+      <tr><th scope="row">\(language("All", "모두"))</th>\(layout.change(kiosk.number(6), kiosk.number(7)))
+      \(short)\(layout.money(takings))</tr>
+
+      """
+    let rows: [HTML] = juices.map { row in
+      """
+      <tr><th scope="row">\(row[0])</th>\(layout.change(row.number(1), row.number(2)))
+      \(layout.change(row.number(3), row.number(4), isGood: false))<td></td></tr>
+
+      """
+    }
+    return layout.table(
+      [
+        language("Juice", "주스"), language("Glasses", "잔"),
+        language("Orders out of stock", "품절로 못 받은 주문"), language("Takings", "매출"),
+      ], [all] + rows)
+  }
+
+  private var last: HTML {
+    guard !entries.isEmpty else {
+      return "<p class=\"empty\">\(language("Nothing has come yet.", "아직 기록이 없어요."))</p>"
+    }
+    let rows: [HTML] = entries.map { row in
+      let amount = [row[6], row[7]].filter { !$0.isEmpty }.joined(separator: " ")
+      let juice = row[4] == "" || row[4] == "1" ? row[3] : "\(row[3]) × \(row[4])"
+      let what = [row[1], row[5]].filter { !$0.isEmpty }.joined(separator: ": ")
+      return """
+        <tr><th scope="row">\(row.time(0).map { layout.localTime.html($0) } ?? .empty)</th><td>\(what)</td>
+        <td>\(juice)</td><td>\(amount)</td><td>\(row[2])</td></tr>
+
+        """
+    }
+    return layout.table(
+      [
+        language("Time", "시각"), language("Entry", "기록"), language("Juice", "주스"),
+        language("Amount", "금액"), language("From", "출처"),
+      ], rows)
+  }
+}

@@ -1,0 +1,150 @@
+import HTTPTypes
+import JuiceDomain
+import KioskProtocol
+import Postgres
+
+/// The frame of every page of the chain, and the parts that several of them have.
+struct ChainLayout {
+  enum Tab: Hashable {
+    case regions, kiosks
+    case issue(ChainIssue)
+
+    static let all = [regions, kiosks] + ChainIssue.allCases.map { issue($0) }
+
+    var path: String {
+      switch self {
+      case .regions: "/chain"
+      case .kiosks: "/chain/kiosks"
+      case .issue(let issue): "/chain/\(issue.rawValue)"
+      }
+    }
+
+    func name(_ language: Language) -> String {
+      switch self {
+      case .regions: language("Regions", "지역")
+      case .kiosks: language("Kiosks", "키오스크")
+      case .issue(.soldOut): language("Sold out", "품절")
+      case .issue(.missing): language("Gaps", "빠진 기록")
+      case .issue(.conflicts): language("Conflicts", "어긋난 기록")
+      case .issue(.sharedIDs): language("Shared ids", "겹친 아이디")
+      case .issue(.clocks): language("Clocks", "시계")
+      }
+    }
+  }
+
+  let context: PageContext
+  let tab: Tab
+  let localTime: LocalTime
+
+  var language: Language { context.language }
+
+  func page(_ body: HTML, title: String? = nil, status: HTTPResponse.Status = .ok) -> Page {
+    let tabs: [HTML] = Tab.all.map { tab in
+      """
+      <a href="\(tab.path)"\(tab == self.tab ? " aria-current=\"page\"" : .empty)>\(tab.name(language))</a>
+
+      """
+    }
+    let title = title ?? tab.name(language)
+    let region: HTML? = context.user?.region.map { "<p class=\"place\">\($0)</p>" }
+    return Page(
+      title: title,
+      body: """
+        <nav class="pages tabs" aria-label="\(language("Chain", "체인"))">\(tabs)</nav>
+        <div class="title"><h1>\(title)</h1>\(region)</div>
+        \(body)
+        """, status: status, isFull: true)
+  }
+
+  /// Says why the archive does not answer.
+  func page(_ error: ChainError) -> Page {
+    let text =
+      switch error {
+      case .busy:
+        language(
+          "Too many pages ask the archive at once. Try again in a few seconds.",
+          "지금은 체인 기록을 묻는 페이지가 너무 많아요. 잠시 뒤에 다시 시도해 주세요.")
+      case .database(let error) where error.state == "57014":
+        language(
+          "The archive has not answered in time. Try again in a minute.",
+          "체인 기록이 제때 응답하지 않아요. 잠시 뒤에 다시 시도해 주세요.")
+      case .database:
+        language(
+          "The archive cannot be asked now: its database is away or refuses. The log says why.",
+          "지금은 체인 기록을 볼 수 없어요: 데이터베이스에 연결할 수 없거나 거절했어요. 이유는 로그에 있어요.")
+      }
+    return page(
+      """
+      \(HTML.notice(.bad, text))
+      <p><a class="button" href="\(context.requestTarget)">\(language("Try again", "다시 시도"))</a></p>
+      """, status: .serviceUnavailable)
+  }
+
+  // MARK: Parts
+
+  /// How long the compared spans are, and links to the other lengths.
+  func choice(_ period: ChainPeriod, _ address: (Int) -> String) -> HTML {
+    let links: [HTML] = ChainPeriod.lengths.map { days in
+      let name = language("\(days) days", "\(days)일")
+      return days == period.days
+        ? "<strong aria-current=\"true\">\(name)</strong> "
+        : "<a id=\"days-\(days)\" href=\"\(address(days))\">\(name)</a> "
+    }
+    let text = language(
+      "The days until yesterday, compared with as many before:",
+      "어제까지의 기간을 바로 앞의 같은 기간과 비교:")
+    return "<div class=\"pages span\"><span class=\"muted\">\(text)</span> \(links)</div>"
+  }
+
+  /// `12 +20%`
+  ///
+  /// - Parameter isGood: whether growth is good.
+  func change(_ now: Int, _ before: Int, isGood: Bool = true) -> HTML {
+    "<td>\(now) \(trend(Double(now), Double(before), isGood))</td>"
+  }
+
+  /// A cell with a line for each currency, which is in column 1, with the takings of both spans behind it.
+  func money(_ rows: [ChainQuery.Row]) -> HTML {
+    let amounts: [HTML] = rows.map { row in
+      """
+      <span class="sum">\(row[2]) \(row[1]) \(trend(Double(row[2]) ?? 0, Double(row[3]) ?? 0, true))</span>
+
+      """
+    }
+    return "<td>\(amounts)</td>"
+  }
+
+  private func trend(_ now: Double, _ before: Double, _ isGood: Bool) -> HTML {
+    guard before > 0 else { return .empty }
+    let percent = Int(min(max(-100, ((now - before) / before * 100).rounded()), 9999))
+    if percent == 0 { return "<span class=\"trend\">±0%</span>" }
+    let style: HTML = (percent > 0) == isGood ? "good" : "bad"
+    return "<span class=\"trend \(style)\">\(percent > 0 ? "+" : "−")\(abs(percent))%</span>"
+  }
+
+  /// Heads the row of a kiosk: its name, its id and its place.
+  func name(_ id: KioskID, _ name: String?, place: String?) -> HTML {
+    let place: HTML? = place.map { " <span class=\"muted\">\($0)</span>" }
+    let name: HTML = name.map { "\($0) <span class=\"muted\">\(id)</span>" } ?? "\(id)"
+    return "<th scope=\"row\"><a href=\"/chain/kiosks/\(id)\">\(name)</a>\(place)</th>"
+  }
+
+  func region(_ name: String) -> String {
+    name.isEmpty ? language("not listed", "목록에 없음") : name
+  }
+
+  func presence(_ isOnline: Bool?, since: Timestamp?) -> HTML {
+    let time: HTML? = since.map { " <span class=\"muted\">\(localTime.html($0))</span>" }
+    return switch isOnline {
+    case true?: "<span class=\"chip good\">\(language("online", "온라인"))</span>"
+    case false?: "<span class=\"chip bad\">\(language("offline", "오프라인"))</span>\(time)"
+    case nil: "<span class=\"chip\">\(language("nothing heard", "소식 없음"))</span>"
+    }
+  }
+
+  func table(_ heads: [String], _ rows: [HTML]) -> HTML {
+    """
+    <div class="card wide" tabindex="0">\(HTML.table(heads, rows, style: "review chain"))</div>
+    """
+  }
+}

@@ -1,0 +1,225 @@
+import JuiceDomain
+import KioskProtocol
+
+/// A row for each region.
+struct ChainRegionsPage {
+  let layout: ChainLayout
+  let period: ChainPeriod
+  let regions: [ChainQuery.Row]
+  let takings: [ChainQuery.Row]
+  let glassesToday: Int
+  /// How many issues there are of each kind.
+  let issues: [ChainIssue: Int]
+
+  private var language: Language { layout.language }
+
+  func page() -> Page {
+    let money = Dictionary(grouping: takings) { $0[0] }
+    let rows: [HTML] = regions.map { row in
+      let address = ChainKiosksPage.address(region: row[0], days: period.days)
+      return """
+        <tr><th scope="row"><a href="\(address)">\(layout.region(row[0]))</a></th>
+        <td>\(row.number(1))</td><td>\(row.number(2) > 0 ? "<b class=\"number bad\">\(row.number(2))</b>" as HTML : "0")</td>
+        \(layout.change(row.number(3), row.number(4)))\(layout.money(money[row[0]] ?? []))
+        \(layout.change(row.number(5), row.number(6), isGood: false))</tr>
+
+        """
+    }
+    let heads = [
+      language("Region", "지역"), language("Kiosks", "키오스크"), language("Offline", "오프라인"),
+      language("Glasses", "잔"), language("Takings", "매출"),
+      language("Orders out of stock", "품절로 못 받은 주문"),
+    ]
+    let empty = language(
+      "No kiosk is listed, and none has told anything yet: juice-archive kiosks load FILE.",
+      "아직 키오스크가 없어요: juice-archive kiosks load FILE.")
+    return layout.page(
+      """
+      <dl class="tiles">\(tiles)</dl>
+      \(layout.choice(period) { "/chain?days=\($0)" })
+      \(rows.isEmpty ? "<p class=\"empty\">\(empty)</p>" : layout.table(heads, rows))
+      """)
+  }
+
+  private var tiles: [HTML] {
+    func sum(_ column: Int) -> Int { regions.reduce(0) { $0 + $1.number(column) } }
+    let counts: [(String, Int, HTML)] =
+      [
+        (language("Kiosks", "키오스크"), sum(1), ""),
+        (language("Glasses today", "오늘 판 잔"), glassesToday, ""),
+        (language("Offline", "오프라인"), sum(2), "bad"),
+      ]
+      + ChainIssue.allCases.map { issue in
+        (
+          ChainLayout.Tab.issue(issue).name(language), issues[issue] ?? 0,
+          issue == .soldOut ? "bad" : "warn"
+        )
+      }
+    return counts.map { name, count, style in .tile(name, count, style) }
+  }
+}
+
+/// Kiosks, a hundred at a time.
+struct ChainKiosksPage {
+  let layout: ChainLayout
+  let period: ChainPeriod
+  let filter: String
+  /// `nil`: all.
+  let region: String?
+  let slice: ListSlice
+  let kiosks: [ChainQuery.Row]
+  let takings: [ChainQuery.Row]
+
+  private var language: Language { layout.language }
+
+  static func address(filter: String = "", region: String? = nil, days: Int, page: Int = 1)
+    -> String
+  {
+    let region = region.map { "&region=\($0.percentEncoded)" } ?? ""
+    return "/chain/kiosks?q=\(filter.percentEncoded)\(region)&days=\(days)&page=\(page)"
+  }
+
+  func page() -> Page {
+    let money = Dictionary(grouping: takings) { $0[0] }
+    let rows = kiosks.compactMap { row -> HTML? in
+      guard let id = row.kiosk(0) else { return nil }
+      return """
+        <tr id="row-\(id)">\(layout.name(id, row.text(2), place: row.text(3)))
+        <td>\(layout.region(row[1]))</td><td>\(layout.presence(row.bool(4), since: row.time(5)))</td>
+        \(layout.change(row.number(6), row.number(7)))\(layout.money(money[row[0]] ?? []))
+        \(layout.change(row.number(8), row.number(9), isGood: false))</tr>
+
+        """
+    }
+    let heads = [
+      language("Kiosk", "키오스크"), language("Region", "지역"), language("Way up", "연결"),
+      language("Glasses", "잔"), language("Takings", "매출"),
+      language("Orders out of stock", "품절로 못 받은 주문"),
+    ]
+    let find = language("Find", "찾기")
+    let chosen: HTML? = region.map { name in
+      """
+      <p>\(language("Region", "지역")): <b>\(layout.region(name))</b> ·
+      <a href="\(Self.address(filter: filter, days: period.days))">\(language("all regions", "모든 지역"))</a></p>
+      """
+    }
+    return layout.page(
+      """
+      <form class="filter" role="search">
+      \(region.map { HTML.hidden("region", $0) })\(HTML.hidden("days", "\(period.days)"))
+      <input type="search" name="q" value="\(filter)" maxlength="100" aria-label="\(find)" \
+      placeholder="\(language("Id, name, place", "아이디, 이름, 위치"))">
+      <button>\(find)</button>
+      </form>
+      \(chosen)\(layout.choice(period) { Self.address(filter: filter, region: region, days: $0) })
+      <p class="muted" id="count">\(language("\(slice.count) kiosks", "키오스크 \(slice.count)개"))</p>
+      \(rows.isEmpty ? "<p class=\"empty\">\(language("No kiosk matches.", "찾는 키오스크가 없어요."))</p>" : layout.table(heads, rows))
+      \(slice.links(language) { Self.address(filter: filter, region: region, days: period.days, page: $0) })
+      """)
+  }
+}
+
+/// All issues of one kind, a hundred at a time.
+struct ChainIssuePage {
+  let layout: ChainLayout
+  let issue: ChainIssue
+  let slice: ListSlice
+  let rows: [ChainQuery.Row]
+
+  func page() -> Page {
+    let list = ChainIssueList(layout: layout, issue: issue, rows: rows)
+    return layout.page(
+      """
+      <p class="muted">\(list.explanation)</p>
+      <p class="muted" id="count">\(layout.language("\(slice.count) in all", "모두 \(slice.count)건"))</p>
+      \(list.html)
+      \(slice.links(layout.language) { "/chain/\(issue.rawValue)?page=\($0)" })
+      """)
+  }
+}
+
+/// The table of issues of one kind.
+struct ChainIssueList {
+  let layout: ChainLayout
+  let issue: ChainIssue
+  let rows: [ChainQuery.Row]
+  /// All are of one kiosk, which the rows then do not name.
+  var isOfOne = false
+
+  private var language: Language { layout.language }
+
+  var explanation: String {
+    switch issue {
+    case .soldOut:
+      language(
+        "An order has missed the fruit, and nobody has brought any since.",
+        "이 과일이 없어서 주문을 못 받았고, 그 뒤로 채워지지 않았어요.")
+    case .missing:
+      language(
+        "Entries that have not come. Seconds old, they are mostly on their way.",
+        "아직 오지 않은 기록이에요. 몇 초 전이라면 대개 오는 중이에요.")
+    case .conflicts:
+      language(
+        "Entries under a number that has come before with another content: a ledger copied by hand.",
+        "같은 번호로 다른 내용이 온 기록이에요: 장부를 손으로 복사했어요.")
+    case .sharedIDs:
+      language(
+        "Two ledgers that both go on: two kiosks have this id. Give one of them another.",
+        "두 장부가 함께 이어져요: 같은 아이디의 키오스크가 둘이에요. 하나의 아이디를 바꿔 주세요.")
+    case .clocks:
+      language(
+        "Kiosks whose clock is ahead: what they sell counts for a day to come.",
+        "시계가 앞선 키오스크예요: 판매가 앞날의 것으로 잡혀요.")
+    }
+  }
+
+  var html: HTML {
+    guard !rows.isEmpty else {
+      return "<p class=\"empty\">\(language("None.", "없어요."))</p>"
+    }
+    let heads =
+      switch issue {
+      case .soldOut: [language("Fruit", "과일"), language("Since", "언제부터")]
+      case .missing:
+        [
+          language("Ledger", "장부"), language("Entries", "기록"), language("How many", "수"),
+          language("Found", "발견"),
+        ]
+      case .conflicts:
+        [
+          language("Ledger", "장부"), language("Entries", "기록"), language("How many", "수"),
+          language("Last noticed", "마지막 발견"),
+        ]
+      case .sharedIDs: [language("Ledgers", "장부"), language("Until", "언제까지")]
+      case .clocks: [language("Ahead by", "앞선 시간"), language("Its last entry", "마지막 기록")]
+      }
+    let kiosk = isOfOne ? [] : [language("Kiosk", "키오스크"), language("Region", "지역")]
+    return layout.table(kiosk + heads, rows.compactMap(line))
+  }
+
+  private func line(_ row: ChainQuery.Row) -> HTML? {
+    guard let id = row.kiosk(0) else { return nil }
+    let kiosk: HTML =
+      isOfOne
+      ? .empty
+      : "\(layout.name(id, row.text(2), place: row.text(3)))<td>\(layout.region(row[1]))</td>"
+    let time: HTML = row.time(8).map { "\(layout.localTime.html($0))" } ?? .empty
+    let facts: HTML =
+      switch issue {
+      case .soldOut:
+        """
+        <td>\(row[4])</td><td>\(time) <span class="muted">\(row.time(8).map { layout.localTime.distance($0) } ?? "")</span></td>
+        """
+      case .missing, .conflicts:
+        """
+        <td>\(row[4])</td><td>\(row[5])\(row[5] == row[6] ? .empty : "–\(row[6])" as HTML)</td>
+        <td>\(row.number(7))</td><td>\(time)</td>
+        """
+      case .sharedIDs: "<td>\(row[4])</td><td>\(time)</td>"
+      case .clocks:
+        // A clock may be years ahead: the time has its year.
+        "<td>\(language.length(ofMinutes: row.number(7) / 60))</td><td>\(row.time(8)?.description ?? "")</td>"
+      }
+    return "<tr>\(kiosk)\(facts)</tr>\n"
+  }
+}

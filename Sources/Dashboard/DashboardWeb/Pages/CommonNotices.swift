@@ -1,0 +1,64 @@
+import JuiceDomain
+import KioskProtocol
+
+/// Messages that several pages have.
+enum CommonNotices {
+  /// Why there is no connection to the broker; empty if there is one.
+  static func broker(_ connectionError: String?, _ language: Language) -> LivePart {
+    let notice = connectionError.map { connectionError in
+      HTML.notice(
+        .bad, language("What you see may be old:", "오래된 정보일 수 있어요:") + "\n\(connectionError)")
+    }
+    return LivePart("broker", "\(notice)")
+  }
+
+  static func offline(_ language: Language) -> HTML {
+    language.notice(
+      .hint, "This kiosk is offline: it cannot answer before it is back.",
+      "이 키오스크는 오프라인이라 돌아올 때까지 응답할 수 없어요.")
+  }
+
+  /// A restock was sent, and the kiosk has not answered.
+  static func noAnswer(_ language: Language) -> HTML {
+    .notice(
+      .warn,
+      html: """
+        <strong>\(language("No answer yet.", "아직 응답이 없어요."))</strong>
+        \(language(
+          "The kiosk may have done it or not. Sending it again is safe: it is done once.",
+          "처리됐는지 아직 알 수 없어요. 다시 보내도 한 번만 처리되니 안심하세요."))
+        """)
+  }
+
+  /// The kiosk has rejected a restock.
+  static func rejected(_ reason: String, _ detail: String, _ language: Language) -> HTML {
+    .notice(
+      .bad,
+      html: """
+        <strong>\(language("Nothing was changed:", "아무것도 바뀌지 않았어요:"))</strong> \(reason).
+        <span class="muted">\(detail)</span>
+        """)
+  }
+
+  /// The kiosk has rejected a restock, since its stock is not what was expected.
+  ///
+  /// - Parameter advice: what the user may do now.
+  static func conflict(
+    expected: FruitAmounts, stock: FruitAmounts, advice: String, _ language: Language,
+    name: (Fruit.ID) -> String
+  ) -> HTML {
+    let moved: [HTML] = expected.compactMap { fruit, before in
+      guard let now = stock[fruit], now != before else { return nil }
+      return "<li>\(name(fruit)): \(before) → <strong>\(now)</strong></li>"
+    }
+    return .notice(
+      .warn,
+      html: """
+        <strong>\(language(
+          "The stock has moved on since you looked. Nothing was changed.",
+          "그사이 재고가 바뀌어서 아무것도 변경하지 않았어요."))</strong>
+        <ul>\(moved)</ul>
+        \(advice)
+        """, tag: "div")
+  }
+}

@@ -1,0 +1,103 @@
+import Fleet
+import JuiceDomain
+import KioskProtocol
+
+/// The screen on the wall beside the kiosk: the tickets whose juice is ready, and the menu.
+struct DisplayPage {
+  /// So many tickets are shown in each column.
+  private static let (maximumMaking, maximumReady) = (12, 6)
+
+  let kiosk: KioskState
+  let language: Language
+
+  func page() -> Page {
+    Page(
+      title: kiosk.title(language),
+      body: """
+        <h1\(kiosk.name == nil ? " class=\"hidden\"" : " class=\"sign\"")>\(kiosk.title(language))</h1>
+        \(liveParts.map(\.html))
+        """,
+      live: "/kiosks/\(kiosk.id)/display/live", isBare: true)
+  }
+
+  var liveParts: [LivePart] { [ready, menu] }
+
+  private var ready: LivePart {
+    let closed: HTML? =
+      kiosk.service == .closed
+      ? "<p class=\"closed\">\(CustomerMessage.closed(in: language))</p>" : nil
+    if !kiosk.machines.isEmpty, closed == nil || !kiosk.jobs.isEmpty {
+      return LivePart("ready", "\(closed)\(board)")
+    }
+    return LivePart("ready", closed ?? "<ol class=\"ready\">\(Array(made.prefix(5)))</ol>")
+  }
+
+  private var made: [HTML] {
+    kiosk.orders.compactMap { entry in
+      guard case .ready(let order, _, let ticket) = entry.outcome,
+        let juice = kiosk.menu?.menu.juice(order.juice)
+      else { return nil }
+      return """
+        <li><b class="ticket">\(ticket.number)</b>
+        <span>\(CustomerMessage.ready(juice.name, in: language))</span></li>
+        """
+    }
+  }
+
+  /// Two columns of tickets, as in a burger shop.
+  private var board: HTML {
+    let jobs = kiosk.jobs.map(\.job).sorted { ($0.rank, $0.at, $0.job) < ($1.rank, $1.at, $1.job) }
+    let more = jobs.count - Self.maximumMaking
+    let making: [HTML] = jobs.prefix(Self.maximumMaking).map { job in
+      let note: HTML? =
+        job.state.isUndecided ? "<small>\(language("ask us", "직원에게 문의"))</small>" : nil
+      return "<li class=\"\(job.state == .started ? "now" : .empty)\">\(job.ticket)\(note)</li>"
+    }
+    let ready: [HTML] = kiosk.readyTickets.prefix(Self.maximumReady).map { "<li>\($0)</li>" }
+    return """
+      <div class="board">
+      <section><h2>\(language("Being made", "만드는 중"))</h2>
+      <ol class="making">\(making)\(more > 0 ? "<li>+\(more)</li>" : .empty)</ol></section>
+      <section class="good"><h2>\(language("Ready", "나왔어요"))</h2><ol>\(ready)</ol></section>
+      </div>
+      """
+  }
+
+  private var menu: LivePart {
+    let juices: [HTML] = (kiosk.menu?.menu.juices ?? []).map { juice in
+      let isGone = kiosk.servings(of: juice) == 0
+      return """
+        <li\(isGone ? " class=\"gone\"" : .empty)>\(juice.name[language])\
+        \(juice.price.map { " <small>\($0.description)</small>" as HTML })\
+        \(isGone ? " <small>\(kiosk.absence(of: juice, language))</small>" : .empty)</li>
+        """
+    }
+    return LivePart("menu", tag: "ul", class: "wall", "\(juices)")
+  }
+}
+
+extension MachineReport.Job {
+  /// Jobs that are being made come first, and jobs that a person has to decide about last.
+  fileprivate var rank: Int {
+    switch state {
+    case .started: 0
+    case .sent: 1
+    case .queued: 2
+    case .lost, .needsDecision: 3
+    }
+  }
+}
+
+extension KioskState {
+  /// How many glasses of a juice can be made now; 0 if no machine is there to make it.
+  func servings(of juice: Juice) -> Int {
+    guard let stock = stock?.fruits, isMakeable(juice.id) else { return 0 }
+    return juice.recipe.amounts.map { (stock[$0.fruit] ?? 0) / $0.amount }.min() ?? 0
+  }
+
+  /// Why no glass of a juice can be made.
+  func absence(of juice: Juice, _ language: Language) -> String {
+    isMakeable(juice.id)
+      ? language("sold out", "품절") : language("machine out of order", "기계 고장")
+  }
+}

@@ -1,0 +1,99 @@
+import CommandLineSupport
+import HTTPTypes
+import Hummingbird
+import Logging
+import Postgres
+
+enum ErrorPage {
+  static func response(to error: any Error, _ context: PageContext, logger: Logger) -> Response {
+    switch error {
+    case RequestError.loggedOut:
+      guard context.requestTarget != "/" else {
+        return LoginPage.page(context, to: "/").response(context)
+      }
+      return .redirect(to: "/login?to=\(context.requestTarget.percentEncoded)", type: .normal)
+    case let refusal as RequestError:
+      let (status, english, korean) = words(for: refusal)
+      var response = page(context, status, context.language(english, korean)).response(context)
+      response.headers[.retryAfter] = refusal.wait.map { String($0) }
+      return response
+    case let chainError as ChainError:
+      if case .database(let error) = chainError { logger.error("archive: \(error)") }
+      let text = context.language(
+        "The archive cannot be asked now, and says where this kiosk is. Try again in a minute.",
+        "키오스크의 지역을 확인할 수 없어요. 잠시 뒤에 다시 시도해 주세요.")
+      return page(context, .serviceUnavailable, text).response(context)
+    case let error as StateError:
+      logger.error("\(error)")
+      let text = context.language(
+        "This cannot be kept, and nothing was sent: \(error)", "저장할 수 없어서 아무것도 보내지 않았어요: \(error)")
+      return page(context, .serviceUnavailable, text).response(context)
+    case let error as any HTTPResponseError:
+      let text = context.language(
+        error.status == .notFound ? "There is no such page." : "This cannot be answered.",
+        error.status == .notFound ? "없는 페이지예요." : "처리할 수 없는 요청이에요.")
+      return page(context, error.status, text).response(context)
+    default:
+      logger.error("\(context.requestTarget): \(error)")
+      return page(
+        context, .internalServerError, context.language("Something went wrong.", "문제가 생겼어요.")
+      ).response(context)
+    }
+  }
+
+  private static func page(_ context: PageContext, _ status: HTTPResponse.Status, _ text: String)
+    -> Page
+  {
+    Page(
+      title: text,
+      body: """
+        <section class="card narrow">
+        <h1>\(text)</h1>
+        <p><a class="button" href="/">\(context.language("To the kiosks", "키오스크 목록으로"))</a></p>
+        </section>
+        """, status: status)
+  }
+
+  private static func words(
+    for refusal: RequestError
+  ) -> (status: HTTPResponse.Status, english: String, korean: String) {
+    switch refusal {
+    case .notFound, .loggedOut: (.notFound, "There is no such page.", "없는 페이지예요.")
+    case .notAllowed:
+      (.forbidden, "You may look, but not change anything.", "보기 전용 계정이라 바꿀 수 없어요.")
+    case .forged:
+      (
+        .forbidden, "This form is out of date. Go back, reload the page and try again.",
+        "만료된 양식이에요. 페이지를 새로 고친 뒤 다시 시도해 주세요."
+      )
+    case .badForm: (.badRequest, "This form cannot be read.", "양식을 읽을 수 없어요.")
+    case .tooManyLogins:
+      (
+        .tooManyRequests, "Too many wrong passwords. Wait a minute, then try again.",
+        "비밀번호를 너무 많이 틀렸어요. 1분 뒤에 다시 시도해 주세요."
+      )
+    case .busy:
+      (
+        .serviceUnavailable, "Too many people are logging in. Try again in a few seconds.",
+        "로그인하는 사람이 너무 많아요. 잠시 뒤에 다시 시도해 주세요."
+      )
+    case .tooManyPages:
+      (
+        .serviceUnavailable, "Too many pages are open. Reload this one by hand.",
+        "열려 있는 페이지가 너무 많아요. 직접 새로 고쳐 주세요."
+      )
+    }
+  }
+}
+
+extension RequestError {
+  /// In how many seconds it may be worth another try.
+  fileprivate var wait: Int64? {
+    switch self {
+    case .tooManyLogins(let wait): wait.components.seconds + 1
+    case .busy: 5
+    case .tooManyPages: 30
+    default: nil
+    }
+  }
+}

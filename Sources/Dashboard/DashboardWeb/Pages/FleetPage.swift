@@ -1,0 +1,95 @@
+import Fleet
+import JuiceDomain
+import KioskProtocol
+
+/// Every kiosk, the most urgent first.
+struct FleetPage {
+  let fleet: KioskFleet
+  let connectionError: String?
+  let now: Timestamp
+  let language: Language
+  /// The text to find.
+  var filter = ""
+  /// From 1.
+  var number = 1
+
+  /// The path, with the filter and the page in its query.
+  static func address(_ path: String, filter: String, number: Int) -> String {
+    "\(path)?q=\(filter.percentEncoded)&page=\(number)"
+  }
+
+  func page() -> Page {
+    let find = language("Find", "찾기")
+    return Page(
+      title: language("Kiosks", "키오스크"),
+      body: """
+        <div class="overview">
+        <h1>\(language("Kiosks", "키오스크"))</h1>
+        \(count.html)
+        <form class="filter" role="search">
+        <input type="search" name="q" value="\(filter)" aria-label="\(find)" \
+        placeholder="\(language("Name, place, fruit, machine, low, out, offline, closed", "이름, 위치, 과일, machine, low, out, offline, closed"))">
+        <button>\(find)</button>
+        </form>
+        </div>
+        \(broker.html)
+        \(list.html)
+        """, live: Self.address("/live", filter: filter, number: number), isFull: true)
+  }
+
+  /// What is kept up to date.
+  var liveParts: [LivePart] { [broker, count, list] }
+
+  private var broker: LivePart { CommonNotices.broker(connectionError, language) }
+
+  private var count: LivePart {
+    let count = fleet.count
+    let needs = HTML.tile(language("Needs attention", "확인 필요"), count.needingAttention, "bad")
+    let tiles: [HTML] = [
+      .tile(language("Kiosks", "키오스크"), count.kiosks, ""),
+      .tile(language("Offline", "오프라인"), count.offline, "bad"),
+      count.withMachines + count.needingAttention > 0 ? needs : .empty,
+      .tile(language("Out of a fruit", "과일 품절"), count.out, "bad"),
+      .tile(language("Low", "부족"), count.low, "warn"),
+      .tile(language("Sold today", "오늘 판매"), count.soldToday, ""),
+    ]
+    return LivePart("count", tag: "dl", class: "tiles", "\(tiles)")
+  }
+
+  private var list: LivePart {
+    let kiosks = fleet.byUrgency(matching: filter, in: language)
+    let slice = ListSlice(page: number, of: kiosks.count)
+    let shown = kiosks.dropFirst(slice.start).prefix(ListSlice.length)
+    if shown.isEmpty {
+      let text =
+        filter.isEmpty
+        ? language(
+          "No kiosk has said anything yet. One appears here as soon as it is online.",
+          "아직 소식을 보낸 키오스크가 없어요. 온라인이 되면 여기에 나타나요.")
+        : language("No kiosk matches.", "찾는 키오스크가 없어요.")
+      return LivePart("kiosks", "<p class=\"empty\">\(text)</p>")
+    }
+    let columns = KioskRow.columns(of: shown)
+    let ids = columns.map(\.id)
+    let rows: [HTML] = shown.map { kiosk in
+      KioskRow(kiosk: kiosk, now: now, language: language, columns: ids).html
+    }
+    return LivePart(
+      "kiosks",
+      """
+      \(heads(columns))
+      <ul class="kiosks">
+      \(rows)</ul>\(slice.links(language) { Self.address("/", filter: filter, number: $0) })
+      """)
+  }
+
+  /// Hidden from screen readers: each row names its values itself.
+  private func heads(_ columns: [Fruit]) -> HTML {
+    let fruits: [HTML] = columns.map { "<span>\($0.name[language])</span>" }
+    return """
+      <div class="heads" aria-hidden="true"><span>\(language("Kiosk", "키오스크"))</span>
+      <span>\(language("State", "상태"))</span><span class="levels">\(fruits)</span>
+      <span>\(language("Next out", "다음 품절"))</span><span>\(language("Sold today", "오늘 판매"))</span></div>
+      """
+  }
+}

@@ -1,0 +1,197 @@
+import Fleet
+import JuiceDomain
+import KioskProtocol
+
+/// One kiosk: its stock, orders, sales and history, and the forms that restock, open and close it.
+struct KioskPage {
+  let kiosk: KioskState
+  let connectionError: String?
+  let now: Timestamp
+  let context: PageContext
+  /// The fruits that the visitor came to restock; the first has the focus.
+  var preselected: [Fruit.ID] = []
+
+  var language: Language { context.language }
+  var localTime: LocalTime { LocalTime(kiosk.sales?.timeZone, now: now, language) }
+
+  /// - Parameter notice: what has just been done.
+  func page(notice: HTML? = nil) -> Page {
+    Page(
+      title: kiosk.title(language),
+      body: """
+        <p class="path"><a href="/">← \(language("Kiosks", "키오스크"))</a></p>
+        \(notice)
+        \(CommonNotices.broker(connectionError, language).html)
+        <div class="title">
+        <h1>\(kiosk.title(language))</h1>
+        \(state.html)
+        \(location)
+        </div>
+        \(cards.form)\(cards.decisions.html)
+        <div class="columns">
+        <div class="column">
+        \(stock.html)
+        <section class="card">
+        <h2>\(language("History", "재고 이력"))</h2>
+        \(history.html)
+        </section>
+        </div>
+        <div class="column">
+        \(cards.machines.html)
+        <section class="card">
+        <h2>\(language("Live orders", "실시간 주문"))</h2>
+        \(orders.html)
+        </section>
+        \(sales.html)
+        <section class="card">
+        <h2>\(language("More", "더 보기"))</h2>
+        <div class="actions">
+        \(context.isOperator ? panelLink : .empty)
+        <a class="button" href="/kiosks/\(kiosk.id)/display">\(language("Display", "화면"))</a>
+        \(context.isOperator ? serviceForm : .empty)
+        </div>
+        </section>
+        </div>
+        </div>
+        """, live: "/kiosks/\(kiosk.id)/live")
+  }
+
+  var liveParts: [LivePart] {
+    [
+      CommonNotices.broker(connectionError, language), state, cards.decisions, cards.machines,
+      orders, history,
+      sales, service,
+    ]
+      + stock.liveParts
+  }
+
+  private var stock: StockForm {
+    StockForm(kiosk: kiosk, now: now, context: context, preselected: preselected)
+  }
+
+  private var cards: MachineCards {
+    MachineCards(kiosk: kiosk, localTime: localTime, context: context)
+  }
+
+  private var state: LivePart {
+    LivePart("state", class: "chips", "\(kiosk.chips(language, now: now))")
+  }
+
+  /// The id, if the title is another, and the place.
+  private var location: HTML? {
+    let facts: [HTML] = [kiosk.name.map { _ in "\(kiosk.id)" }, kiosk.place.map { "\($0)" }]
+      .compactMap(\.self)
+    guard let last = facts.last else { return nil }
+    return "<p class=\"place\">\(facts.dropLast().map { "\($0) · " as HTML })\(last)</p>"
+  }
+
+  private var panelLink: HTML {
+    """
+    <a class="button" href="/kiosks/\(kiosk.id)/panel">\(language("Virtual panel", "가상 버튼"))</a>
+    """
+  }
+
+  private var serviceForm: HTML {
+    """
+    <form method="post" action="/kiosks/\(kiosk.id)/service">
+    \(context.fields(id: .random))
+    \(service.html)
+    </form>
+    """
+  }
+
+  /// Somebody else may open or close the kiosk meanwhile.
+  private var service: LivePart {
+    let isClosed = kiosk.service == .closed
+    return LivePart(
+      "service", tag: "span",
+      """
+      \(HTML.hidden("service", isClosed ? "open" : "closed"))
+      <button>\(isClosed ? language("Open the kiosk", "영업 시작") : language("Close the kiosk", "영업 종료"))</button>
+      """)
+  }
+
+  private var orders: LivePart {
+    guard !kiosk.orders.isEmpty else {
+      let text = language(
+        "Orders appear here as they are made.", "주문이 들어오면 바로 여기에 나타나요.")
+      return LivePart("orders", "<p class=\"empty\">\(text)</p>")
+    }
+    return LivePart("orders", "<ol class=\"feed\">\(kiosk.orders.prefix(12).map(row))</ol>")
+  }
+
+  private var history: LivePart {
+    guard !kiosk.services.isEmpty else {
+      let text = language("Nothing in the last 30 days.", "최근 30일 동안 변경이 없어요.")
+      return LivePart("history", "<p class=\"empty\">\(text)</p>")
+    }
+    return LivePart("history", "<ol class=\"feed\">\(kiosk.services.map(row))</ol>")
+  }
+
+  private func row(_ entry: LedgerEntry) -> HTML {
+    let (style, mark, text): (HTML, HTML, HTML) =
+      switch entry.outcome {
+      case .ready(let order, _, let ticket):
+        ("good", "<b class=\"ticket\">\(ticket.number)</b>", juice(order))
+      case .accepted(let order, _, let ticket, _, _):
+        (
+          "", "<b class=\"ticket\">\(ticket.number)</b>",
+          "\(juice(order)) · \(language("being made", "만드는 중"))"
+        )
+      case .made(let end):
+        ("good", "<b class=\"ticket\">\(end.ticket.number)</b>", juice(end.order))
+      case .failed(let end, let reason, _), .returned(let end, let reason, _):
+        (
+          "bad", "<b class=\"ticket\">\(end.ticket.number)</b>",
+          "\(juice(end.order)) · \(language("not made", "만들지 못함")): \(language.failure(reason))"
+        )
+      case .decided(let choice, let job, _):
+        ("", "", "\(language("Job", "작업")) #\(job): \(choice.text(language))")
+      case .outOfStock(let order, let missing):
+        ("warn", "<b class=\"ticket\">–</b>", outOfStock(order, missing, entry))
+      case .rejected(let reason, let order):
+        (
+          "bad", "<b class=\"ticket\">–</b>",
+          "\(order.map(juice)) · \(reason.text(language))"
+        )
+      case .opened(let changes), .restocked(let changes):
+        ("", "", "\(amounts(changes))")
+      case .service(let state):
+        (
+          "", "",
+          "\(state == .open ? language("Opened", "영업 시작") : language("Closed", "영업 종료"))"
+        )
+      }
+    let cost: HTML? = entry.amount.map { " <span class=\"muted\">\($0.description)</span>" }
+    return """
+      <li class="\(style)">\(mark)<span class="what">\(text)\(cost)</span>
+      <span class="who">\(entry.source?.name ?? "")</span>\(localTime.html(entry.at))</li>
+      """
+  }
+
+  /// Links to the restock of the missing fruits.
+  private func outOfStock(_ order: Order, _ missing: FruitAmounts, _ entry: LedgerEntry) -> HTML {
+    let text: HTML = "\(juice(order)) · \(language("out of stock", "재료 부족"))"
+    let fruits = kiosk.known(missing)
+    if fruits.isEmpty { return text }
+    let names = fruits.map { kiosk.name(of: $0, language) }.joined(separator: ", ")
+    return """
+      <a id="short-\(entry.seq)" href="\(kiosk.restockAddress(fruits))">\(text): \(names)</a>
+      """
+  }
+
+  private func juice(_ order: Order) -> HTML {
+    let times: HTML = order.quantity == 1 ? "" : " × \(order.quantity)"
+    return "\(kiosk.name(of: order.juice, language))\(times)"
+  }
+
+  private func amounts(_ changes: FruitAmounts) -> String {
+    changes.map { fruit, amount in
+      "\(kiosk.name(of: fruit, language)) \(amount > 0 ? "+" : "")\(amount)"
+    }.joined(separator: ", ")
+  }
+
+  private var sales: LivePart {
+    LivePart("sales", tag: "section", class: "card", SalesCharts(kiosk, localTime).html)
+  }
+}

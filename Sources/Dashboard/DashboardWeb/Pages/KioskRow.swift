@@ -1,0 +1,121 @@
+import Fleet
+import JuiceDomain
+import KioskProtocol
+
+/// A kiosk among many: one line on a laptop, two on a phone.
+struct KioskRow {
+  /// So many fruits have columns of their own at most.
+  static let maximumColumns = 10
+  /// So many fruits of a kiosk are shown at most; those that are short come first.
+  static let maximumFruits = 24
+
+  let kiosk: KioskState
+  let now: Timestamp
+  let language: Language
+  /// The fruits whose names stand above the columns; a kiosk with others names them in its row.
+  let columns: [Fruit.ID]
+
+  /// The fruits of the most frequent menu that is short enough; empty if none is.
+  static func columns(of kiosks: some Sequence<KioskState>) -> [Fruit] {
+    let menus = Dictionary(grouping: kiosks.compactMap { $0.menu?.menu.fruits }) { $0.map(\.id) }
+    // Among equally frequent menus it is always the same one.
+    let usual = menus.filter { $0.key.count <= maximumColumns }.max { left, right in
+      left.value.count == right.value.count
+        ? right.key.lexicographicallyPrecedes(left.key) : left.value.count < right.value.count
+    }
+    return usual?.value.first ?? []
+  }
+
+  private var hasColumns: Bool { kiosk.menu.map { $0.menu.fruits.map(\.id) == columns } ?? false }
+
+  var html: HTML {
+    """
+    <li id="row-\(kiosk.id)" class="kiosk \(style)">
+    <a id="kiosk-\(kiosk.id)" class="name" href="/kiosks/\(kiosk.id)">\
+    <b>\(kiosk.title(language))</b>\(place)</a>
+    \(signs)
+    <span class="levels\(hasColumns ? .empty : " own" as HTML)">\(fruits)</span>
+    <span class="fact dry">\(dry)</span>
+    <span class="fact sold">\(sold)</span>
+    </li>
+
+    """
+  }
+
+  private var place: HTML? {
+    kiosk.place.map { " <span class=\"place\">\($0)</span>" }
+  }
+
+  private var style: HTML {
+    switch kiosk.urgency {
+    case .offline: "bad away"
+    case .problem, .out: "bad"
+    case .low: "warn"
+    case .fine: problemChips.isEmpty ? "good" : "warn"
+    }
+  }
+
+  private var problemChips: [HTML] { kiosk.problemChips(language, now: now) }
+
+  private var signs: HTML {
+    let problemChips = problemChips
+    return problemChips.isEmpty
+      ? "<span class=\"chips calm\">\(kiosk.onlineChip(language))</span>"
+      : "<span class=\"chips\">\(problemChips)</span>"
+  }
+
+  private var fruits: [HTML] {
+    let fruits = kiosk.menu?.menu.fruits ?? []
+    if kiosk.stock == nil { return [] }
+    if fruits.count <= Self.maximumFruits { return fruits.map(slot) }
+    let short = fruits.filter { alert($0) != .ok }
+    let others = fruits.filter { alert($0) == .ok }
+    let more: HTML = "<span class=\"slot muted\">+\(fruits.count - Self.maximumFruits)</span>"
+    return (short + others).prefix(Self.maximumFruits).map(slot) + [more]
+  }
+
+  private func alert(_ fruit: Fruit) -> StockAlert { kiosk.alerts[fruit.id] ?? .ok }
+
+  /// The stock of a fruit over a bar with its low mark; a fruit that is short links to its restock.
+  private func slot(_ fruit: Fruit) -> HTML {
+    let level = StockLevel(of: fruit.id, in: kiosk)
+    let name = fruit.name[language]
+    let (before, after): (HTML, HTML) =
+      hasColumns
+      ? ("<span class=\"hidden\">\(name) </span>", "")
+      : ("", " <span class=\"fruit-name\">\(name)</span>")
+    let room: HTML? = level.capacity.map { "<span class=\"hidden\"> / \($0)</span>" }
+    let amount: HTML = "\(before)\(level.stock)\(room)"
+    let alert = alert(fruit)
+    if alert == .ok { return "<span class=\"slot\">\(amount)\(after)\(level.bar())</span>" }
+    let (style, word): (HTML, String) =
+      alert == .out
+      ? ("bad", language("out", "품절")) : ("warn", language("low", "부족"))
+    return """
+      <a id="\(kiosk.id)-\(fruit.id)" class="slot \(style)" \
+      href="\(kiosk.restockAddress([fruit.id]))">\(amount) <small>\(word)</small>\(after)\(level.bar())</a>
+      """
+  }
+
+  private var dry: HTML? {
+    kiosk.nextStockout.map { next in
+      let localTime = LocalTime(nil, now: now, language)
+      return """
+        <span class="key">\(language("Next out", "다음 품절"))</span> \
+        \(kiosk.name(of: next.fruit, language)) \(localTime.distance(next.at))
+        """
+    }
+  }
+
+  private var sold: HTML? {
+    kiosk.soldToday.map { sold in
+      let usual: HTML? = kiosk.usuallySold.map { usual in
+        " <span class=\"muted\">\(language("usually", "평소")) \(Int(usual.rounded()))</span>"
+      }
+      return """
+        <span class="key">\(language("Sold today", "오늘 판매"))</span> \
+        \(sold)\(usual)
+        """
+    }
+  }
+}

@@ -1,0 +1,96 @@
+import Foundation
+import JuiceDomain
+import KioskProtocol
+
+/// Times as people say them, on the clock of a kiosk.
+struct LocalTime: Sendable {
+  let zone: TimeZone
+  let now: Timestamp
+  let language: Language
+
+  init(_ zone: String?, now: Timestamp, _ language: Language) {
+    self.zone = zone.flatMap { TimeZone(identifier: $0) } ?? .gmt
+    self.now = now
+    self.language = language
+  }
+
+  /// `14:05`, with the day if it is another than today.
+  func text(_ time: Timestamp) -> String {
+    let (day, minute) = local(time)
+    let clock = "\(pad(minute / 60)):\(pad(minute % 60))"
+    if day == local(now).day { return clock }
+    return "\(self.day(CivilDate(daysSinceEpoch: day))) \(clock)"
+  }
+
+  func html(_ time: Timestamp) -> HTML {
+    "<time datetime=\"\(time.description)\">\(text(time))</time>"
+  }
+
+  var today: CivilDate { CivilDate(daysSinceEpoch: local(now).day) }
+
+  /// `2026-11-21T14:05`, as a form has it.
+  func field(_ time: Timestamp) -> String {
+    let (day, minute) = local(time)
+    return "\(CivilDate(daysSinceEpoch: day))T\(pad(minute / 60)):\(pad(minute % 60))"
+  }
+
+  /// Reads what `field` has written. When the clocks go back, an hour comes twice: one of the two is taken.
+  func time(field: String) -> Timestamp? {
+    // Some browsers add the seconds.
+    let seconds = field.utf8.count == 16 ? ":00" : ""
+    guard let local = Timestamp("\(field)\(seconds)Z") else { return nil }
+    func offset(_ time: Timestamp) -> Int64 {
+      let date = Date(timeIntervalSince1970: Double(time.milliseconds) / 1000)
+      return Int64(zone.secondsFromGMT(for: date)) * 1000
+    }
+    let guess = Timestamp(milliseconds: local.milliseconds - offset(local))
+    return Timestamp(milliseconds: local.milliseconds - offset(guess))
+  }
+
+  /// `Nov 21`
+  func day(_ date: CivilDate) -> String {
+    let month = Int(date.month)
+    let names = [
+      "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+    ]
+    let name = names.indices.contains(month - 1) ? names[month - 1] : ""
+    return language("\(name) \(date.day)", "\(month)월 \(date.day)일")
+  }
+
+  /// `in 3 h 20 min`, `3 h 20 min ago`.
+  func distance(_ time: Timestamp) -> String {
+    let minutes = Int(
+      clamping: (time.milliseconds / 60_000).subtractingReportingOverflow(
+        now.milliseconds / 60_000
+      ).partialValue)
+    let (size, isPast) = (Int(clamping: minutes.magnitude), minutes < 0)
+    if size == 0 { return language("now", "지금") }
+    let length = language.length(ofMinutes: size)
+    return isPast
+      ? language("\(length) ago", "\(length) 전") : language("in \(length)", "\(length) 후")
+  }
+
+  private func local(_ time: Timestamp) -> (day: Int64, minute: Int64) {
+    let date = Date(timeIntervalSince1970: Double(time.milliseconds) / 1000)
+    let seconds = time.milliseconds / 1000 + Int64(zone.secondsFromGMT(for: date))
+    let day = seconds >= 0 ? seconds / 86_400 : (seconds - 86_399) / 86_400
+    return (day, (seconds - day * 86_400) / 60)
+  }
+
+  private func pad(_ number: Int64) -> String { number < 10 ? "0\(number)" : "\(number)" }
+}
+
+extension Language {
+  /// `3 h 20 min`
+  func length(ofMinutes minutes: Int) -> String {
+    switch minutes {
+    case ..<60: self("\(minutes) min", "\(minutes)분")
+    case ..<(24 * 60) where minutes % 60 == 0 || minutes >= 10 * 60:
+      self("\(minutes / 60) h", "\(minutes / 60)시간")
+    case ..<(24 * 60):
+      self("\(minutes / 60) h \(minutes % 60) min", "\(minutes / 60)시간 \(minutes % 60)분")
+    case ..<(48 * 60): self("1 day", "1일")
+    default: self("\(minutes / (24 * 60)) days", "\(minutes / (24 * 60))일")
+    }
+  }
+}

@@ -1,0 +1,133 @@
+import Fleet
+import JuiceDomain
+import KioskProtocol
+
+/// What the machines of a kiosk are doing, and the jobs about which a person has to decide.
+struct MachineCards {
+  let kiosk: KioskState
+  let localTime: LocalTime
+  let context: PageContext
+
+  private var language: Language { context.language }
+
+  /// Jobs come and go while the page is open: their buttons belong to this form, which stays.
+  var form: HTML? {
+    context.isOperator
+      ? """
+      <form id="decide" method="post" action="/kiosks/\(kiosk.id)/job">
+      \(context.fields(id: .random))
+      </form>
+      """ : nil
+  }
+
+  /// Nothing if no job waits.
+  var decisions: LivePart {
+    let jobs = kiosk.undecidedJobs
+    if jobs.isEmpty { return LivePart("decisions", .empty) }
+    return LivePart(
+      "decisions", tag: "section", class: "card ask",
+      """
+      <h2>\(language("Waiting for a person", "사람의 확인이 필요해요"))</h2>
+      <p class="muted">\(language(
+        "No machine can say whether these were poured. Look, and decide.",
+        "나갔는지 기계가 알 수 없는 주문이에요. 직접 보고 정해 주세요."))</p>
+      <ul class="feed">\(jobs.map(undecided))</ul>
+      """)
+  }
+
+  private func undecided(_ job: KioskState.Job) -> HTML {
+    let buttons: [HTML] = JobDecision.Choice.allCases.map { choice in
+      let (name, ticket) = (choice.name(language), job.job.ticket)
+      return """
+        <button id="\(choice.rawValue)-\(job.job.job)" form="decide" name="decision" \
+        value="\(choice.rawValue).\(job.job.job)" \
+        aria-label="\(language("\(name): ticket \(ticket)", "\(name): \(ticket)번"))">\(name)</button>
+
+        """
+    }
+    let actions: HTML? = context.isOperator ? "<div class=\"actions\">\(buttons)</div>" : nil
+    let why =
+      job.job.state == .lost
+      ? language("the machine is away", "기계 연결 끊김")
+      : language("it was begun, and not heard of again", "만들기 시작한 뒤 소식 없음")
+    return "<li>\(row(job, "\(job.machine.text) · \(why)"))\(actions)</li>"
+  }
+
+  /// Nothing if there are no machines.
+  var machines: LivePart {
+    if kiosk.machines.isEmpty { return LivePart("machines", .empty) }
+    let machines: [HTML] = kiosk.machineReports.map(machine)
+    return LivePart(
+      "machines", tag: "section", class: "card",
+      "<h2>\(language("Machines", "기계"))</h2><ul class=\"machines\">\(machines)</ul>")
+  }
+
+  private func machine(_ machine: MachineID, _ report: MachineReport) -> HTML {
+    let style: HTML =
+      report.state.isProblem ? "bad" : report.state == .busy ? "good" : .empty
+    let reason: HTML? = report.reason.map { " <span class=\"muted\">\($0)</span>" }
+    let inHand: [HTML] = report.jobs.filter { $0.state == .started || $0.state == .sent }.map {
+      "<li class=\"good\">\(row((machine, $0), ""))</li>"
+    }
+    let queued = report.jobs.filter { $0.state == .queued }
+    let tickets: [HTML] = queued.map { "<b class=\"ticket\">\($0.ticket)</b> " }
+    let more: HTML? = report.queue > queued.count ? "…" : nil
+    let queue: HTML? =
+      report.queue > 0
+      ? """
+      <p class="queue"><span class="muted">\(language("\(report.queue) waiting", "대기 \(report.queue)건"))\
+      </span> \(tickets)\(more)</p>
+      """ : nil
+    return """
+      <li><p class="head"><b>\(machine)</b> \
+      <span class="chip \(style)">\(report.state.text(language))</span>\(reason)</p>
+      \(inHand.isEmpty ? nil : "<ol class=\"feed\">\(inHand)</ol>" as HTML)\(queue)</li>
+
+      """
+  }
+
+  private func row(_ job: KioskState.Job, _ note: String) -> HTML {
+    let times: HTML = job.job.quantity == 1 ? "" : " × \(job.job.quantity)"
+    return """
+      <b class="ticket">\(job.job.ticket)</b>\
+      <span class="what">\(kiosk.name(of: job.job.juice, language))\(times)</span>
+      <span class="who">\(note)</span>\(localTime.html(job.job.at))
+      """
+  }
+}
+
+extension PageContext {
+  /// What has become of a decision about a job.
+  func notice(
+    _ result: CommandResult?, of decision: JobDecision, id: CommandID, at kiosk: KioskID
+  ) -> HTML {
+    switch (result?.status, result?.reason) {
+    case (.applied, _):
+      return language.notice(
+        .good, "Job \(decision.job): \(decision.choice.text(language)).",
+        "작업 \(decision.job): \(decision.choice.text(language)).")
+    case (_, .conflict):
+      return language.notice(
+        .bad, "There is too little fruit for another attempt. Restock first, or give it back.",
+        "다시 만들 재료가 모자라요. 재고를 채우거나 재료를 반환해 주세요.")
+    case (_, .noDecisionNeeded):
+      return language.notice(
+        .warn, "Nothing was done: somebody else has decided, or the machine has answered.",
+        "다른 사람이 이미 정했거나 기계가 응답해서 아무것도 바꾸지 않았어요.")
+    case (_, let reason?): return .notice(.bad, reason.text(language))
+    default:
+      return .notice(
+        .warn,
+        html: """
+          <p>\(language(
+            "No answer yet. Sending it again is safe: it is done once.",
+            "아직 응답이 없어요. 다시 보내도 한 번만 처리되니 안심하세요."))</p>
+          <form method="post" action="/kiosks/\(kiosk)/job">
+          \(fields(id: id))
+          <button name="decision" value="\(decision.choice.rawValue).\(decision.job)">\
+          \(language("Send again", "다시 보내기")): \(decision.choice.name(language))</button>
+          </form>
+          """, tag: "div")
+    }
+  }
+}

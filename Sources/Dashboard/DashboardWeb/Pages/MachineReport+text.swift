@@ -1,0 +1,47 @@
+import JuiceDomain
+import KioskProtocol
+
+extension MachineReport.State {
+  func text(_ language: Language) -> String {
+    switch self {
+    case .idle: language("waiting for orders", "주문 대기 중")
+    case .busy: language("making juice", "만드는 중")
+    case .offline: language("offline", "오프라인")
+    case .fault: language("out of order", "고장")
+    case .silent: language("does not answer", "응답 없음")
+    case .failing: language("has failed three times in a row", "세 번 연속 실패")
+    case .unknown: language("never heard of", "연결된 적 없음")
+    }
+  }
+}
+
+extension JobDecision.Choice {
+  /// As the ledger tells it.
+  func text(_ language: Language) -> String {
+    switch self {
+    case .poured: language("poured", "나감")
+    case .again: language("to be made again", "다시 만들기")
+    case .giveBack: language("given back", "재료 반환")
+    }
+  }
+
+  /// On the button.
+  func name(_ language: Language) -> String {
+    switch self {
+    case .poured: language("Poured", "나갔어요")
+    case .again: language("Make again", "다시 만들기")
+    case .giveBack: language("Give back", "재료 반환")
+    }
+  }
+}
+
+extension Language {
+  /// Why a juice was not made: the kiosk's own reasons in words, a machine's as it says them.
+  func failure(_ reason: String) -> String {
+    switch reason {
+    case "waited_too_long": self("it had waited too long", "너무 오래 기다림")
+    case "given_back": self("given back", "재료 반환")
+    default: reason
+    }
+  }
+}

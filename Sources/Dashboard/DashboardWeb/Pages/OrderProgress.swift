@@ -1,0 +1,98 @@
+import Fleet
+import JuiceDomain
+import KioskProtocol
+
+/// How far an order has come; only for orders that a machine makes.
+struct OrderProgress {
+  /// The number of the order's entry in the ledger.
+  let job: Int
+  let order: Order
+  let ticket: Int
+  let stage: Stage
+
+  enum Stage {
+    case queued(before: Int)
+    case started
+    /// A person has to look after it.
+    case stuck
+    case made
+    case failed(reason: String)
+  }
+
+  /// - Parameter name: of the juice.
+  func part(_ name: LocalizedName, _ language: Language) -> LivePart {
+    let (style, step, text): (HTML, Int?, String) =
+      switch stage {
+      case .queued(before: 0): ("", 0, language("You are next.", "다음 차례예요."))
+      case .queued(let before):
+        ("", 0, language("\(before) before you.", "앞에 \(before)건이 있어요."))
+      case .started: ("", 1, language("It is being made now.", "지금 만들고 있어요."))
+      case .stuck:
+        ("warn", nil, language("Something is wrong. Please ask us.", "문제가 생겼어요. 직원에게 문의해 주세요."))
+      case .made: ("good", 2, CustomerMessage.ready(name, in: language))
+      case .failed(let reason):
+        (
+          "bad", nil, "\(CustomerMessage.failed(name, in: language)) (\(language.failure(reason)))"
+        )
+      }
+    let times: HTML = order.quantity == 1 ? "" : " × \(order.quantity)"
+    return LivePart(
+      "order-\(job)", class: "notice \(style)",
+      """
+      <p><span class="ticket">\(language("Ticket", "번호")) <b>\(ticket)</b></span> · \
+      \(name[language])\(times)</p>
+      <p>\(text)</p>
+      \(step.map { steps($0, language) })
+      """)
+  }
+
+  private func steps(_ current: Int, _ language: Language) -> HTML {
+    let names = [
+      language("In the queue", "대기"), language("Being made", "만드는 중"), language("Ready", "완성"),
+    ]
+    let steps: [HTML] = names.enumerated().map { number, name in
+      let isNow = number == current && number < names.count - 1
+      let style: HTML = isNow ? "now" : number <= current ? "done" : ""
+      return """
+        <li class="\(style)"\(isNow ? " aria-current=\"step\"" : .empty)>\(name)</li>
+        """
+    }
+    return "<ol class=\"steps\">\(steps)</ol>"
+  }
+}
+
+extension KioskState {
+  /// The orders that machines make, and those that they have made or failed lately.
+  var progress: [OrderProgress] {
+    machines.values.flatMap(\.progress)
+      + orders.compactMap { entry in
+        guard let end = entry.outcome.end else { return nil }
+        let stage: OrderProgress.Stage =
+          switch entry.outcome {
+          case .failed(_, let reason, _), .returned(_, let reason, _): .failed(reason: reason)
+          default: .made
+          }
+        return OrderProgress(
+          job: end.job, order: end.order, ticket: end.ticket.number, stage: stage)
+      }
+  }
+}
+
+extension MachineReport {
+  fileprivate var progress: [OrderProgress] {
+    var before = 0
+    return jobs.map { job in
+      let stage: OrderProgress.Stage
+      switch job.state {
+      case .queued: stage = .queued(before: before)
+      case .sent: stage = .queued(before: 0)
+      case .started: stage = .started
+      case .lost, .needsDecision: stage = .stuck
+      }
+      if !job.state.isUndecided { before += 1 }
+      return OrderProgress(
+        job: job.job, order: Order(juice: job.juice, quantity: job.quantity), ticket: job.ticket,
+        stage: stage)
+    }
+  }
+}

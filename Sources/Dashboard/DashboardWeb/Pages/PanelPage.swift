@@ -1,0 +1,89 @@
+import Fleet
+import JuiceDomain
+import KioskProtocol
+
+/// A panel of buttons in the browser: to try things out, and as a spare when a button breaks.
+struct PanelPage {
+  let kiosk: KioskState
+  let connectionError: String?
+  let now: Timestamp
+  let context: PageContext
+
+  private var language: Language { context.language }
+
+  /// - Parameter answer: what has become of the last press.
+  func page(answer: HTML? = nil) -> Page {
+    Page(
+      title: "\(language("Virtual panel", "가상 버튼")) · \(kiosk.title(language))",
+      body: """
+        <p class="path"><a href="/kiosks/\(kiosk.id)">← \(kiosk.title(language))</a></p>
+        <h1>\(language("What would you like?", "무엇을 드릴까요?"))</h1>
+        \(CommonNotices.broker(connectionError, language).html)
+        <div class="message" role="status" aria-live="polite">\(answer)</div>
+        <form method="post" action="/kiosks/\(kiosk.id)/panel" data-inline>
+        \(context.fields(id: .random))
+        \(buttons.html)
+        </form>
+        """, live: "/kiosks/\(kiosk.id)/panel/live")
+  }
+
+  /// The script shows only the orders whose answers are on the page.
+  var liveParts: [LivePart] {
+    [CommonNotices.broker(connectionError, language), buttons] + kiosk.progress.map(part)
+  }
+
+  private func part(_ progress: OrderProgress) -> LivePart {
+    let juice = progress.order.juice
+    let name = kiosk.menu?.menu.juice(juice)?.name ?? LocalizedName(fallback: juice.text)
+    return progress.part(name, language)
+  }
+
+  private var buttons: LivePart {
+    guard let juices = kiosk.menu?.menu.juices, kiosk.stock != nil else {
+      return LivePart(
+        "buttons",
+        "<p class=\"empty\">\(language("The kiosk has not told its menu yet.", "아직 메뉴를 받지 못했어요."))</p>"
+      )
+    }
+    let buttons: [HTML] = juices.map { juice in
+      let servings = kiosk.servings(of: juice)
+      let left =
+        servings == 0
+        ? kiosk.absence(of: juice, language) : language("\(servings) left", "\(servings)잔 가능")
+      return """
+        <button id="juice-\(juice.id)" class="juice\(servings == 0 ? " gone" : .empty)" name="juice" value="\(juice.id)">
+        <span class="name">\(juice.name[language])</span>
+        <span class="muted">\(juice.price.map { "\($0.description) · " as HTML })\(left)</span></button>
+
+        """
+    }
+    return LivePart("buttons", class: "juices", "\(buttons)")
+  }
+
+  /// The kiosk's answer, as the customer reads it.
+  func answer(_ result: CommandResult?) -> HTML {
+    guard let result else {
+      return language.notice(
+        .hint,
+        "No answer yet. The kiosk may still make it: look at the live orders before you press again.",
+        "아직 응답이 없어요. 다시 누르기 전에 실시간 주문을 확인해 주세요.")
+    }
+    if result.status == .accepted, let job = result.seq, let juice = result.juice,
+      let ticket = result.ticket
+    {
+      // The machine may have been quicker than the answer.
+      let accepted = OrderProgress(
+        job: job, order: Order(juice: juice, quantity: result.quantity ?? 1), ticket: ticket,
+        stage: .queued(before: max(1, result.place ?? 1) - 1))
+      return part(kiosk.progress.first { $0.job == job } ?? accepted).html
+    }
+    let ticket: HTML? = result.ticket.map { ticket in
+      "<span class=\"ticket\">\(language("Ticket", "번호")) <b>\(ticket)</b></span> · "
+    }
+    let words = result.message ?? result.reason?.text(language) ?? ""
+    let short = kiosk.known(result.missing ?? [:])
+    let text: HTML =
+      short.isEmpty ? "\(words)" : "<a href=\"\(kiosk.restockAddress(short))\">\(words)</a>"
+    return "<p class=\"notice \(result.status == .ready ? "good" : "warn")\">\(ticket)\(text)</p>"
+  }
+}

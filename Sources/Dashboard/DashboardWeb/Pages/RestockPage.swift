@@ -1,0 +1,161 @@
+import Fleet
+import JuiceDomain
+import KioskProtocol
+
+/// A restock before it is sent, and what has become of it.
+struct RestockPage {
+  let kiosk: KioskState
+  let context: PageContext
+
+  private var language: Language { context.language }
+
+  /// All changes of the restock, to be confirmed as one.
+  ///
+  /// - Parameter id: of the command; the same when it is sent again.
+  func review(_ restock: Restock, id: CommandID, notice: HTML? = nil) -> Page {
+    let changes = changes(restock)
+    let problems = changes.compactMap { problem(with: $0) }
+    let title = language("Review", "확인하기")
+    let confirm: HTML =
+      !problems.isEmpty || changes.isEmpty
+      ? ""
+      : """
+      <form method="post" action="/kiosks/\(kiosk.id)/restock">
+      \(context.fields(id: id))
+      \(restock.add.fields("add"))\(restock.set.fields("set"))\(restock.expect.fields("expect"))
+      <button class="primary" autofocus>\(language("Restock", "재고 채우기"))</button>
+      </form>
+      """
+    let nothing: HTML? =
+      changes.isEmpty
+      ? "<p class=\"empty\">\(language("There is nothing to change.", "바꿀 것이 없어요."))</p>" : nil
+    return page(
+      title,
+      """
+      \(notice)\(kiosk.isOnline ? nil : CommonNotices.offline(language))
+      \(problems.map { HTML.notice(.bad, $0) })
+      \(nothing)\(changes.isEmpty ? .empty : table(changes))
+      <div class="actions">\(confirm)\(back(language("Back", "뒤로")))</div>
+      """)
+  }
+
+  /// Whether somebody has to look at it before it is sent.
+  func isDoubtful(_ restock: Restock) -> Bool {
+    !kiosk.isOnline || changes(restock).contains { problem(with: $0) != nil }
+  }
+
+  /// What the kiosk has answered.
+  func outcome(_ result: CommandResult?, of restock: Restock, id: CommandID) -> Page {
+    guard let result else {
+      return review(restock, id: id, notice: CommonNotices.noAnswer(language))
+    }
+    switch (result.status, result.reason) {
+    case (.applied, _):
+      return page(
+        language("Restocked", "재고를 채웠어요"),
+        """
+        \(language.notice(.good, "Done. The stock now:", "완료! 지금 재고예요."))
+        \(stock(result.stock ?? [:]))
+        <div class="actions">\(back(language("To the kiosk", "키오스크로"), isPrimary: true))</div>
+        """)
+    case (.rejected, .conflict):
+      return conflict(result, restock)
+    default:
+      let notice = CommonNotices.rejected(
+        result.reason?.text(language) ?? "", result.detail ?? "", language)
+      return review(restock, id: .random, notice: notice)
+    }
+  }
+
+  /// Offers the same numbers again, beside the stock of now.
+  private func conflict(_ result: CommandResult, _ restock: Restock) -> Page {
+    let stock = FruitAmounts(
+      restock.expect.map { fruit, expected in
+        (fruit, result.stock?[fruit] ?? kiosk.stock?.fruits[fruit] ?? expected)
+      })
+    return review(
+      Restock(add: restock.add, set: restock.set, expect: stock), id: .random,
+      notice: CommonNotices.conflict(
+        expected: restock.expect, stock: stock,
+        advice: language("Set your numbers all the same?", "그래도 이 수량으로 맞출까요?"), language,
+        name: name))
+  }
+
+  private struct Change {
+    let fruit: Fruit.ID
+    let before: Int
+    let after: Int
+    /// The number was counted, and replaces the stock.
+    let isCounted: Bool
+  }
+
+  private func changes(_ restock: Restock) -> [Change] {
+    let fruits = kiosk.menu?.menu.fruits.map(\.id) ?? []
+    let others = (restock.add.map(\.fruit) + restock.set.map(\.fruit)).filter {
+      !fruits.contains($0)
+    }
+    return (fruits + others).compactMap { fruit in
+      guard restock.add[fruit] != nil || restock.set[fruit] != nil else { return nil }
+      let before = restock.expect[fruit] ?? kiosk.stock?.fruits[fruit] ?? 0
+      // Both are at most a billion.
+      let after = (restock.set[fruit] ?? before) + (restock.add[fruit] ?? 0)
+      return Change(
+        fruit: fruit, before: before, after: after, isCounted: restock.set[fruit] != nil)
+    }
+  }
+
+  private func problem(with change: Change) -> String? {
+    let name = name(change.fruit)
+    if change.after < 0 {
+      return language(
+        "\(name): there are only \(change.before).", "\(name): \(change.before)개밖에 없어요.")
+    }
+    guard let capacity = kiosk.menu?.capacities[change.fruit],
+      change.after > max(capacity, change.before)
+    else { return nil }
+    return language(
+      "\(name): there is room for \(capacity).", "\(name): 최대 \(capacity)개까지 넣을 수 있어요.")
+  }
+
+  private func table(_ changes: [Change]) -> HTML {
+    let rows: [HTML] = changes.map { change in
+      let difference = change.after - change.before
+      return """
+        <tr><th scope="row">\(name(change.fruit))</th><td>\(change.before)</td>
+        <td class="change">\(difference > 0 ? "+" : "")\(difference)\
+        \(change.isCounted ? " <small>\(language("counted", "직접 셈"))</small>" : .empty)</td>
+        <td><strong>\(change.after)</strong></td></tr>
+
+        """
+    }
+    return .table(
+      [
+        language("Fruit", "과일"), language("Now", "지금"), language("Change", "변경"),
+        language("Then", "변경 후"),
+      ], rows)
+  }
+
+  private func stock(_ stock: FruitAmounts) -> HTML {
+    let rows: [HTML] = stock.map { fruit, amount in
+      "<tr><th scope=\"row\">\(name(fruit))</th><td><strong>\(amount)</strong></td></tr>"
+    }
+    return "<table class=\"review\"><tbody>\(rows)</tbody></table>"
+  }
+
+  private func name(_ fruit: Fruit.ID) -> String { kiosk.name(of: fruit, language) }
+
+  private func back(_ text: String, isPrimary: Bool = false) -> HTML {
+    "<a class=\"button\(isPrimary ? " primary" : .empty)\" href=\"/kiosks/\(kiosk.id)\">\(text)</a>"
+  }
+
+  private func page(_ title: String, _ content: HTML) -> Page {
+    Page(
+      title: "\(title) · \(kiosk.title(language))",
+      body: """
+        <p class="path"><a href="/kiosks/\(kiosk.id)">← \(kiosk.title(language))</a></p>
+        <section class="card narrow"><h1>\(title)</h1>
+        \(content)
+        </section>
+        """)
+  }
+}

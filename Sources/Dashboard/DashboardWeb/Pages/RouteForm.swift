@@ -1,0 +1,138 @@
+import Fleet
+import JuiceDomain
+import KioskProtocol
+
+/// Plans a route: its times and its kiosks. Those that would run dry are ticked.
+struct RouteForm {
+  /// So many kiosks are listed at most; others are found by the filter.
+  static let maximumShown = 200
+
+  let fleet: KioskFleet
+  let plan: RoutePlan
+  /// A part of a name, or of a state, as on the list of kiosks.
+  let filter: String
+  let now: Timestamp
+  let context: PageContext
+  var problem: String?
+
+  private var language: Language { context.language }
+  private var zone: String? { fleet.timeZone }
+  private var localTime: LocalTime { LocalTime(zone, now: now, language) }
+
+  func page() -> Page {
+    let title = language("Plan a route", "순회 계획하기")
+    let fills: [HTML] = RoutePlan.Fill.allCases.map { fill in
+      """
+      <label class="choice"><input type="radio" name="fill" value="\(fill.rawValue)"\
+      \(fill == plan.fill ? " checked" : .empty)> \(words(fill))</label>
+
+      """
+    }
+    return Page(
+      title: title,
+      body: """
+        <p class="path"><a href="/routes">← \(language("Routes", "순회"))</a></p>
+        <h1>\(title)</h1>
+        \(problem.map { HTML.notice(.bad, $0) })
+        <form method="get" action="/routes/new" class="card plan">
+        <div class="fields">
+        <label>\(language("Arrival", "도착"))
+        <input type="datetime-local" name="arrival" value="\(localTime.field(plan.arrival))" required></label>
+        <label>\(language("Must last until", "다음 순회"))
+        <input type="datetime-local" name="until" value="\(localTime.field(plan.end))" required></label>
+        <label>\(language("Margin in percent", "여유 (%)"))
+        <input type="number" inputmode="numeric" name="margin" min="\(RoutePlan.margins.lowerBound)" \
+        max="\(RoutePlan.margins.upperBound)" value="\(plan.margin)" required></label>
+        <label>\(language("Find kiosks", "키오스크 찾기"))
+        <input type="search" name="q" value="\(filter)"></label>
+        </div>
+        <fieldset><legend>\(language("Bring", "가져갈 수량"))</legend>\(fills)</fieldset>
+        <p class="muted">\(language("Times are those of", "시간대:")) \(zone ?? "UTC").</p>
+        <div class="actions"><button>\(language("Propose", "다시 제안"))</button></div>
+        </form>
+        \(kiosks)
+        """)
+  }
+
+  private func words(_ fill: RoutePlan.Fill) -> String {
+    switch fill {
+    case .capacity: language("as much as there is room for", "가득 채울 만큼")
+    case .need: language("as much as is needed", "필요한 만큼")
+    }
+  }
+
+  /// Kiosks that would run dry come first; then as on the list of kiosks.
+  private var kiosks: HTML {
+    let found = fleet.byUrgency(matching: filter).map { kiosk in
+      (kiosk: kiosk, short: plan.shortFruits(of: kiosk, at: now))
+    }
+    let sorted = found.filter { !$0.short.isEmpty } + found.filter(\.short.isEmpty)
+    guard !sorted.isEmpty else {
+      return """
+        <p class="empty">\(language("No kiosk matches.", "찾는 키오스크가 없어요."))</p>
+        """
+    }
+    let proposed = found.count { !$0.short.isEmpty && $0.kiosk.isKnown }
+    let more = sorted.count - Self.maximumShown
+    return """
+      <form method="post" action="/routes">
+      \(context.fields())
+      \(HTML.hidden("arrival", localTime.field(plan.arrival)))\(HTML.hidden("until", localTime.field(plan.end)))
+      \(HTML.hidden("margin", "\(plan.margin)"))\(HTML.hidden("fill", plan.fill.rawValue))
+      <section class="card"><h2>\(language("Kiosks", "키오스크"))</h2>
+      <p class="muted">\(language(
+        "\(proposed) would run dry before \(localTime.text(plan.end)), with a margin of \(plan.margin) %: they are ticked.",
+        "여유 \(plan.margin)% 기준, \(localTime.text(plan.end)) 전에 품절될 키오스크 \(proposed)곳을 골랐어요."))</p>
+      <ul class="choices">\(sorted.prefix(Self.maximumShown).enumerated().map { row($0.element, isFirst: $0.offset < Route.maximumKiosks) })</ul>
+      \(more > 0 ? "<p class=\"muted\">+\(more)</p>" : .empty)
+      <div class="actions"><button class="primary">\(language("Make the route", "순회 만들기"))</button></div>
+      </section></form>
+      """
+  }
+
+  /// - Parameter isFirst: whether it is among the first, as many as a route may have.
+  private func row(
+    _ choice: (kiosk: KioskState, short: [Fruit.ID]), isFirst: Bool
+  ) -> HTML {
+    let (kiosk, short) = choice
+    let isTicked = !short.isEmpty && kiosk.isKnown && isFirst
+    var chips: [HTML] = short.map { fruit in
+      "<span class=\"chip warn\">\(kiosk.name(of: fruit, language))</span>"
+    }
+    if !kiosk.isOnline {
+      chips.append("<span class=\"chip bad\">\(language("Offline", "오프라인"))</span>")
+    }
+    if !kiosk.isKnown {
+      chips.append("<span class=\"chip bad\">\(language("stock unknown", "재고 모름"))</span>")
+    } else if !kiosk.isForecast {
+      chips.append("<span class=\"chip\">\(language("no forecast", "예측 없음"))</span>")
+    }
+    return """
+      <li><label class="choice"><input type="checkbox" name="kiosk.\(kiosk.id)" value="1"\
+      \(isTicked ? " checked" : .empty)\(kiosk.isKnown ? .empty : " disabled")>
+      <span><b>\(kiosk.title(language))</b> <span class="muted">\(kiosk.place ?? "")</span></span></label>
+      <span class="chips">\(chips)</span></li>
+
+      """
+  }
+}
+
+extension KioskState {
+  /// Whether its menu and its stock are known: a stop needs both.
+  fileprivate var isKnown: Bool { menu != nil && stock != nil }
+
+  /// Whether there is a forecast for all of its fruits.
+  fileprivate var isForecast: Bool {
+    guard let forecast else { return false }
+    return menu?.menu.fruits.allSatisfy { forecast.fruits[$0.id]?.use.isEmpty == false } ?? false
+  }
+}
+
+extension KioskFleet {
+  /// The time zone of most of its kiosks.
+  var timeZone: String? {
+    var counts: [String: Int] = [:]
+    for zone in kiosks.values.compactMap(\.timeZone) { counts[zone, default: 0] += 1 }
+    return counts.max { ($0.value, $1.key) < ($1.value, $0.key) }?.key
+  }
+}

@@ -1,0 +1,127 @@
+import Fleet
+import JuiceDomain
+import KioskProtocol
+
+/// One route: what to load, and a stop for each kiosk. It is also what is printed.
+struct RoutePage {
+  let route: Route
+  let now: Timestamp
+  let context: PageContext
+
+  private var language: Language { context.language }
+  private var localTime: LocalTime { LocalTime(route.timeZone, now: now, language) }
+  private var path: String { "/routes/\(route.id)" }
+
+  func page(notice: HTML? = nil) -> Page {
+    let arrival = localTime.text(route.plan.arrival)
+    let title = language("Route of \(arrival)", "\(arrival) 순회")
+    let delete: HTML = """
+      <form method="post" action="\(path)/delete">\(context.fields())
+      <button>\(language("Delete the route", "순회 삭제"))</button></form>
+      """
+    let print: HTML = """
+      <button type="button" data-print hidden>\(language("Print", "인쇄"))</button>
+      """
+    return Page(
+      title: title,
+      body: """
+        <p class="path"><a href="/routes">← \(language("Routes", "순회"))</a></p>
+        \(notice)
+        <h1>\(title)</h1>
+        <p class="muted">\(language("Must last until", "다음 순회:")) \(localTime.text(route.plan.end)) · \
+        \(language("margin", "여유")) \(route.plan.margin) % · \
+        \(route.plan.fill == .capacity ? language("filled up", "가득 채움") : language("as needed", "필요한 만큼")) · \
+        \(language("planned by", "계획:")) \(route.createdBy), \(localTime.html(route.createdAt))</p>
+        <div class="actions screen">\(print)
+        <a class="button" href="\(path)/stops.csv">\(language("Stops as CSV", "시트 CSV"))</a>
+        <a class="button" href="\(path)/load.csv">\(language("Load as CSV", "적재 CSV"))</a>
+        \(context.isOperator && !route.hasStarted ? delete : .empty)</div>
+        \(SavedReports(context: context).html)
+        <section class="card"><h2>\(language("Load", "적재"))</h2>\(load)</section>
+        <div class="stops">\(route.stops.map(stop))</div>
+        """, live: "\(path)/live", scripts: [.routesScript])
+  }
+
+  var liveParts: [LivePart] { route.stops.map(state) }
+
+  private var load: HTML {
+    let rows: [HTML] = route.load.map { load in
+      let crates: HTML? = load.crates.map { "\($0) × \(load.crate ?? 0)" }
+      return """
+        <tr><th scope="row">\(load.fruit.name[language])</th><td>\(load.sum)</td>
+        <td>\(crates ?? "–")</td><td><strong>\(load.amount)</strong></td></tr>
+
+        """
+    }
+    return .table(
+      [
+        language("Fruit", "과일"), language("To bring", "채울 수량"), language("Crates", "상자"),
+        language("Load", "적재"),
+      ], rows, id: "load")
+  }
+
+  private func state(_ stop: Route.Stop) -> LivePart {
+    LivePart("state-\(stop.kiosk)", tag: "span", class: "chips", "\(stop.chip(language))")
+  }
+
+  private func stop(_ stop: Route.Stop) -> HTML {
+    let rows: [HTML] = stop.lines.map { line in
+      let report = stop.report
+      return """
+        <tr><th scope="row">\(line.fruit.name[language])</th><td>\(line.now)</td>
+        <td>\(line.expected)\(line.isForecast ? .empty : "?")</td><td><strong>\(line.bring)</strong></td>
+        <td class="blank">\(report.map { "\($0.brought[line.fruit.id] ?? 0)" })</td>
+        <td class="blank">\(report.map { $0.counted[line.fruit.id].map { "\($0)" } ?? "" })</td></tr>
+
+        """
+    }
+    let offline = language.notice(
+      .hint, "It was offline when the route was planned: its stock may be old.",
+      "계획할 때 오프라인이었어요. 재고가 오래된 값일 수 있어요.")
+    let heads = [
+      language("Fruit", "과일"), language("Now", "지금"), language("On arrival", "도착 시"),
+      language("Bring", "가져갈 것"), language("Brought", "채운 것"), language("Counted", "센 것"),
+    ]
+    let unknown: HTML? =
+      stop.lines.allSatisfy(\.isForecast)
+      ? nil
+      : """
+      <p class="muted">? \(language("no forecast: what was there then", "예측 없음: 당시 재고"))</p>
+      """
+    return """
+      <section class="card stop" aria-labelledby="stop-\(stop.kiosk)">
+      <div class="title"><h2 id="stop-\(stop.kiosk)"><a data-stop href="\(path)/kiosks/\(stop.kiosk)">\(stop.title(language))</a></h2>
+      \(state(stop).html)</div>
+      <p class="muted">\(stop.kiosk)\(stop.place.map { " · \($0)" } ?? "")</p>
+      \(stop.wasOnline ? nil : offline)
+      <div class="wide">\(HTML.table(heads, rows))</div>
+      \(unknown)
+      </section>
+
+      """
+  }
+}
+
+extension Route.Stop {
+  /// Its state, in a word for other programs.
+  var status: String {
+    switch report?.outcome {
+    case nil: "open"
+    case .unknown: "unknown"
+    case .applied: "applied"
+    case .rejected: "rejected"
+    }
+  }
+
+  func chip(_ language: Language) -> HTML {
+    let (style, text): (HTML, String) =
+      switch report?.outcome {
+      case nil: ("", language("open", "예정"))
+      case .unknown: ("warn", language("no answer yet", "응답 대기"))
+      case .applied: ("good", language("done", "완료"))
+      case .rejected(.conflict, _, _): ("bad", language("stock has moved on", "재고 변경됨"))
+      case .rejected: ("bad", language("rejected", "거절됨"))
+      }
+    return "<span class=\"chip \(style)\">\(text)</span>"
+  }
+}

@@ -1,0 +1,129 @@
+import CommandLineSupport
+import Fleet
+import JuiceDomain
+import KioskProtocol
+
+/// All routes, and how the counts of all of them differ from the ledgers.
+struct RoutesPage {
+  /// The latest first.
+  let routes: [Route]
+  /// Why files of routes cannot be read.
+  let problems: [StateError]
+  let now: Timestamp
+  let context: PageContext
+
+  private var language: Language { context.language }
+
+  func page() -> Page {
+    let title = language("Routes", "순회")
+    let new: HTML = """
+      <p><a class="button primary" href="/routes/new">\(language("Plan a route", "순회 계획하기"))</a></p>
+      """
+    let leftOut = language(
+      "This route is left out, and its file stays as it is:", "읽을 수 없어 뺀 순회 파일이에요:")
+    return Page(
+      title: title,
+      body: """
+        <h1>\(title)</h1>
+        \(problems.map { HTML.notice(.bad, "\(leftOut)\n\($0)") })\(context.isOperator ? new : .empty)
+        \(SavedReports(context: context).html)
+        \(routes.isEmpty ? nothing : list)
+        \(differences)
+        """, scripts: [.routesScript])
+  }
+
+  private var nothing: HTML {
+    let text = language(
+      "There is no route yet. One begins with the kiosks that would run dry.",
+      "아직 순회가 없어요. 곧 품절될 키오스크부터 계획해 보세요.")
+    return "<p class=\"empty\">\(text)</p>"
+  }
+
+  private var list: HTML {
+    let rows: [HTML] = routes.map { route in
+      let localTime = LocalTime(route.timeZone, now: now, language)
+      let done = route.stops.count { $0.report?.isDone == true }
+      let style: HTML = done == route.stops.count ? "good" : ""
+      return """
+        <tr><th scope="row"><a href="/routes/\(route.id)">\(localTime.text(route.plan.arrival))</a></th>
+        <td><span class="chip \(style)">\(done) / \(route.stops.count)</span></td>
+        <td>\(route.load.reduce(0) { $0 + $1.sum })</td>
+        <td>\(route.createdBy)</td></tr>
+
+        """
+    }
+    let heads = [
+      language("Route", "순회"), language("Kiosks done", "완료한 키오스크"), language("Fruit", "과일"),
+      language("Planned by", "계획한 사람"),
+    ]
+    return """
+      <section class="card"><div class="wide">\(HTML.table(heads, rows))</div></section>
+      """
+  }
+
+  private var differences: HTML {
+    let differences = RouteDifferences(of: routes.reversed())
+    guard !differences.kiosks.isEmpty else { return "" }
+    let fruits = differences.fruits.keys.sorted()
+    func cell(_ difference: RouteDifferences.Difference?) -> HTML {
+      guard let difference, difference.counts > 0 else { return "<td class=\"muted\">–</td>" }
+      let style: HTML = difference.missing > 0 ? " class=\"short\"" : ""
+      return "<td\(style)>\(signed(-difference.missing))</td>"
+    }
+    func brought(_ difference: RouteDifferences.Difference?) -> HTML {
+      "<td>\(difference?.brought ?? 0) / \(difference?.planned ?? 0)</td>"
+    }
+    let rows: [HTML] = differences.kiosks.keys.sorted().map { kiosk in
+      let title = differences.titles[kiosk]?[language] ?? kiosk.text
+      return """
+        <tr><th scope="row">\(title)</th>\(fruits.map { cell(differences.kiosks[kiosk]?[$0]) })</tr>
+
+        """
+    }
+    let heads =
+      [language("Kiosk", "키오스크")] + fruits.map { differences.names[$0]?[language] ?? $0.text }
+    let foot: HTML = """
+      <tr><th scope="row">\(language("All", "모두"))</th>\(fruits.map { cell(differences.fruits[$0]) })</tr>
+      <tr><th scope="row">\(language("Brought / planned", "채운 수량 / 계획"))</th>\
+      \(fruits.map { brought(differences.fruits[$0]) })</tr>
+      """
+    return """
+      <section class="card"><h2>\(language("Counted against the ledger", "장부와 실제 수량의 차이"))</h2>
+      <p class="muted">\(language(
+        "What was there more (+) or less (−) than the ledger said, over all routes that are kept.",
+        "보관된 모든 순회에서 장부보다 많거나(+) 적었던(−) 수량이에요."))</p>
+      <div class="wide">\(HTML.table(heads, rows, id: "missing", foot: foot))</div></section>
+      """
+  }
+}
+
+/// `+3`, `−2`, `0`.
+func signed(_ number: Int) -> String {
+  number > 0 ? "+\(number)" : number < 0 ? "−\(number.magnitude)" : "0"
+}
+
+/// The stops that this browser keeps while there is no network; the script fills them in.
+struct SavedReports {
+  let context: PageContext
+
+  var html: HTML {
+    let language = context.language
+    return """
+      <section class="card saved" id="saved" aria-live="polite" hidden data-user="\(context.user?.name.text ?? "")"
+      data-draft="\(language("begun, not confirmed", "작성 중"))"
+      data-waiting="\(language("waits for a network", "네트워크를 기다리는 중"))"
+      data-unknown="\(language("the kiosk has not answered yet; is sent again", "키오스크 응답 대기 중, 다시 보내요"))"
+      data-login="\(language("log in to send it", "로그인하면 보내요"))"
+      data-other="\(language("waits until its user is logged in:", "다음 사용자가 로그인하면 보내요:"))"
+      data-refused="\(language("the server does not take it; open it", "서버가 받지 않았어요. 열어 보세요"))"
+      data-gone="\(language("its route is gone; note the numbers down, then discard it", "순회가 삭제됐어요. 수량을 적어 두고 지우세요"))"
+      data-again="\(language("not sent: look at it, and confirm it again", "보내지 않았어요. 보고 다시 확인해 주세요"))"
+      data-others="\(language("was sent before with other numbers; these were not sent", "다른 수량으로 이미 보냈어요. 이 수량은 보내지 않았어요"))"
+      data-rejected="\(language("nothing was changed; open it", "바뀐 것이 없어요. 열어 보세요"))"
+      data-discard="\(language("Discard", "지우기"))"
+      data-offline-ready="\(language("This route opens without a network, too.", "네트워크가 없어도 열 수 있어요."))">
+      <h2>\(language("In this browser", "이 브라우저에 보관 중"))</h2><ul></ul></section>
+      <p id="offline-ready" class="muted" role="status"></p>
+      """
+  }
+}

@@ -1,0 +1,114 @@
+import Fleet
+import JuiceDomain
+import KioskProtocol
+
+/// Glasses sold: today by hour, and the last days by day.
+struct SalesCharts {
+  private let kiosk: KioskState
+  private let localTime: LocalTime
+
+  init(_ kiosk: KioskState, _ localTime: LocalTime) {
+    self.kiosk = kiosk
+    self.localTime = localTime
+  }
+
+  private var language: Language { localTime.language }
+
+  var html: HTML {
+    let title = language("Sales", "판매")
+    guard let sales = kiosk.sales else {
+      return """
+        <h2>\(title)</h2>
+        <p class="empty">\(language("The kiosk has not told its sales yet.", "아직 판매 기록을 받지 못했어요."))</p>
+        """
+    }
+    let usual: HTML? = sales.usual.map { usual in
+      " <span class=\"muted\">\(language("usually by now", "평소 이맘때")) \(Int(usual.rounded()))</span>"
+    }
+    let all = sales.days.reduce(into: Takings()) { $0 += $1.tally.takings }
+    let taken: HTML? =
+      all.isEmpty
+      ? nil
+      : """
+      <p class="figure"><b>\(kiosk.takenToday.isEmpty ? "–" : kiosk.takenToday.description)</b> \(language("taken today", "매출 (오늘)"))
+      <span class="muted">\(language("in 30 days", "30일 동안")) \(all.description)</span></p>
+      """
+    return """
+      <h2>\(title)</h2>
+      <p class="figure"><b>\(kiosk.soldToday ?? 0)</b> \(language("glasses today", "잔 판매 (오늘)"))\(usual)</p>
+      \(taken)
+      \(hours(sales))
+      \(days(sales))
+      """
+  }
+
+  private func hours(_ sales: SalesReport) -> HTML {
+    var bars = (0..<24).map { hour in
+      Chart.Bar(name: "\(hour):00", label: hour % 6 == 0 ? "\(hour)" : "", value: 0)
+    }
+    for hour in sales.hours where bars.indices.contains(hour.hour) {
+      bars[hour.hour].value = hour.tally.glasses
+    }
+    return Chart(
+      id: "hours", title: language("Today by hour", "오늘 시간대별"), bars: bars, language: language
+    ).html
+  }
+
+  private func days(_ sales: SalesReport) -> HTML {
+    let today = sales.today.daysSinceEpoch
+    let made = Dictionary(
+      sales.days.map { ($0.day, $0.tally.glasses) }, uniquingKeysWith: { first, _ in first })
+    let bars = (0..<SalesReport.dayCount).reversed().map { ago in
+      let day = CivilDate(daysSinceEpoch: today - Int64(ago))
+      let name = localTime.day(day)
+      return Chart.Bar(name: name, label: ago % 7 == 0 ? name : "", value: made[day] ?? 0)
+    }
+    return Chart(
+      id: "days", title: language("Last 30 days", "최근 30일"), bars: bars, language: language
+    ).html
+  }
+}
+
+/// A bar chart, drawn by the server, with its numbers in a table for whoever cannot see it.
+struct Chart {
+  struct Bar {
+    let name: String
+    /// Below the bar; most have none.
+    let label: String
+    var value: Int
+  }
+
+  /// Unique on the page.
+  let id: String
+  let title: String
+  let bars: [Bar]
+  let language: Language
+
+  var html: HTML {
+    let (width, height) = (480, 120)
+    let most = max(1, bars.map(\.value).max() ?? 1)
+    let step = width / max(1, bars.count)
+    let columns: [HTML] = bars.enumerated().map { index, bar in
+      let size = Int((Double(bar.value) / Double(most) * Double(height)).rounded(.up))
+      let label: HTML =
+        bar.label.isEmpty
+        ? "" : "<text x=\"\(index * step + step / 2)\" y=\"\(height + 22)\">\(bar.label)</text>"
+      return """
+        <rect class="column" x="\(index * step + 2)" y="\(8 + height - size)" width="\(step - 4)" \
+        height="\(size)" rx="2"><title>\(bar.name): \(bar.value)</title></rect>\(label)
+        """
+    }
+    let rows: [HTML] = bars.filter { $0.value > 0 }.map { bar in
+      "<tr><th scope=\"row\">\(bar.name)</th><td>\(bar.value)</td></tr>"
+    }
+    return """
+      <figure class="chart">
+      <figcaption>\(title)<span class="muted"> · \(language("at most", "최대")) \(most)</span></figcaption>
+      <svg viewBox="0 0 480 136" role="img" aria-label="\(title)">
+      <line class="axis" x1="0" y1="128" x2="480" y2="128"/>\(columns)</svg>
+      <details class="numbers"><summary>\(language("Numbers", "숫자로 보기"))</summary>
+      <table id="\(id)-numbers"><tbody>\(rows)</tbody></table></details>
+      </figure>
+      """
+  }
+}

@@ -1,0 +1,128 @@
+import Fleet
+import JuiceDomain
+import KioskProtocol
+
+/// The stock as bars, each with its stepper; a viewer sees only the bars.
+struct StockForm {
+  let kiosk: KioskState
+  let now: Timestamp
+  let context: PageContext
+  /// The fruits to restock: their fields are filled in, so that one tap is enough. The first has the focus.
+  var preselected: [Fruit.ID] = []
+
+  private var language: Language { context.language }
+
+  var html: HTML {
+    let title = language("Stock", "재고")
+    guard let fruits = kiosk.menu?.menu.fruits, kiosk.stock != nil else {
+      return """
+        <section class="card"><h2>\(title)</h2>
+        <p class="empty">\(language("The kiosk has not told its stock yet.", "아직 재고를 받지 못했어요."))</p>
+        </section>
+        """
+    }
+    guard context.isOperator else {
+      return """
+        <section class="card"><h2>\(title)</h2>
+        <div class="fruits">\(liveParts.map(\.html))</div></section>
+        """
+    }
+    let rows: [HTML] = zip(fruits, liveParts).map { fruit, part in
+      let style: HTML = preselected.contains(fruit.id) ? " preselected" : ""
+      return "<div class=\"fruit\(style)\">\(part.html)\(stepper(fruit))</div>\n"
+    }
+    return """
+      <section class="card">
+      <h2>\(title)</h2>
+      <form method="post" action="/kiosks/\(kiosk.id)/review" class="restock" data-restock>
+      \(context.fields())
+      <div class="fruits">\(rows)</div>
+      <details><summary>\(language("I have counted: set numbers", "직접 센 수량으로 맞추기"))</summary>
+      <div class="counts">\(fruits.map(counter))</div></details>
+      <div class="actions">
+      <button class="primary" name="do" value="review">\(language("Review", "확인하기"))</button>
+      <button name="do" value="fill">\(language("Fill all", "모두 채우기"))</button>
+      </div>
+      </form>
+      </section>
+      """
+  }
+
+  /// The bar and the number of each fruit.
+  var liveParts: [LivePart] {
+    guard let fruits = kiosk.menu?.menu.fruits else { return [] }
+    return fruits.map { fruit in
+      LivePart("fruit-\(fruit.id)", class: "level", level(fruit))
+    }
+  }
+
+  private func level(_ fruit: Fruit) -> HTML {
+    let level = StockLevel(of: fruit.id, in: kiosk)
+    let (style, word): (HTML, String) =
+      switch kiosk.alerts[fruit.id] ?? .ok {
+      case .ok: ("good", "")
+      case .low: ("warn", " · \(language("low", "부족"))")
+      case .out: ("bad", " · \(language("out", "품절"))")
+      }
+    let room: HTML? = level.capacity.map { " <span class=\"muted\">/ \($0)</span>" }
+    return """
+      <span class="name">\(fruit.name[language])</span>
+      <span class="number \(style)"><b data-stock="\(level.stock)">\(level.stock)</b>\(room)\(word)</span>
+      \(level.bar(" \(style)"))
+      <span class="muted outlook">\(outlook(fruit.id))</span>
+      \(context.isOperator ? seen(fruit.id, level.stock) : .empty)
+      """
+  }
+
+  /// The stock that is shown: a restock without a review expects it.
+  private func seen(_ fruit: Fruit.ID, _ stock: Int) -> HTML {
+    .hidden("expect.\(fruit)", "\(stock)")
+  }
+
+  private func outlook(_ fruit: Fruit.ID) -> String {
+    guard let outlook = kiosk.forecast?.fruits[fruit], outlook.stock > 0 else { return "" }
+    if let emptyAt = outlook.emptyAt {
+      let distance = LocalTime(nil, now: now, language).distance(emptyAt)
+      return language("runs out \(distance)", "\(distance) 품절 예상")
+    }
+    guard outlook.perHour != nil else {
+      return language("too little history for a forecast", "예측하기에는 기록이 부족해요")
+    }
+    return language("lasts for more than a week", "일주일 넘게 충분해요")
+  }
+
+  private func stepper(_ fruit: Fruit) -> HTML {
+    let name = fruit.name[language]
+    let capacity = kiosk.menu?.capacities[fruit.id]
+    let room: HTML? = capacity.map { " data-capacity=\"\($0)\"" }
+    let amount = preselected.contains(fruit.id) ? kiosk.room(for: fruit.id) ?? 0 : 0
+    let focus: HTML = preselected.first == fruit.id ? " autofocus" : ""
+    return """
+      <div class="stepper"\(room)>
+      <button type="button" data-step="-1" aria-label="\(language("One \(name) less", "\(name) 하나 빼기"))" hidden>−</button>
+      <input type="number" inputmode="numeric" name="add.\(fruit.id)" value="\(amount)"\(focus) \
+      aria-label="\(language("\(name) to add", "\(name) 추가 수량"))">
+      <button type="button" data-step="1" aria-label="\(language("One \(name) more", "\(name) 하나 더하기"))" hidden>+</button>
+      <output class="after" aria-live="polite"></output>
+      </div>\(preselected.first == fruit.id ? restock : .empty)
+      """
+  }
+
+  /// Restocks without a review. Each page that is shown has one id, so two taps are one restock.
+  private var restock: HTML {
+    """
+    <div class="actions">
+    <input type="hidden" name="id" value="\(CommandID.random)" autocomplete="off">
+    <button class="primary" name="do" value="now">\(language("Restock", "재고 채우기"))</button>
+    </div>
+    """
+  }
+
+  private func counter(_ fruit: Fruit) -> HTML {
+    """
+    <label>\(fruit.name[language])
+    <input type="number" inputmode="numeric" min="0" name="set.\(fruit.id)"></label>
+
+    """
+  }
+}

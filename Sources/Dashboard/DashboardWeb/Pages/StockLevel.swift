@@ -1,0 +1,31 @@
+import Fleet
+import JuiceDomain
+import KioskProtocol
+
+/// The stock of a fruit, and its bar.
+struct StockLevel {
+  let stock: Int
+  /// `nil`: there is no limit.
+  let capacity: Int?
+  let low: Int
+
+  init(of fruit: Fruit.ID, in kiosk: KioskState) {
+    stock = kiosk.stock?.fruits[fruit] ?? 0
+    capacity = kiosk.menu?.capacities[fruit]
+    low = kiosk.menu?.lowThresholds[fruit] ?? 0
+  }
+
+  /// In thousandths of its width, so that it needs no styles of its own. Screen readers pass it over: the
+  /// same stands in words beside it.
+  func bar(_ style: HTML = "") -> HTML {
+    let whole = max(1, capacity ?? 0, stock, low)
+    func part(_ amount: Int) -> Int {
+      Int((Double(max(0, amount)) / Double(whole) * 1000).rounded())
+    }
+    let mark: HTML? = low > 0 ? "<path class=\"mark\" d=\"M\(part(low)) 0v10\"/>" : nil
+    return """
+      <svg class="gauge\(style)" viewBox="0 0 1000 10" preserveAspectRatio="none" aria-hidden="true">\
+      <path d="M0 0h\(part(stock))v10H0z"/>\(mark)</svg>
+      """
+  }
+}

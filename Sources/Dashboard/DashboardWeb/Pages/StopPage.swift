@@ -1,0 +1,201 @@
+import Fleet
+import JuiceDomain
+import KioskProtocol
+
+/// The stop of one kiosk, for the phone of whoever stands before it.
+struct StopPage {
+  /// Why a stop that somebody has just confirmed was not sent.
+  enum NotSentReason {
+    case outdated, nothingToSend
+    /// It was sent before, with other numbers than these.
+    case others(Route.StopReport)
+  }
+
+  let route: Route
+  let stop: Route.Stop
+  /// As it is now; `nil` if nobody knows it any more.
+  let kiosk: KioskState?
+  let connectionError: String?
+  let now: Timestamp
+  let context: PageContext
+  /// The stock in the kiosk's answer: it is newer than the published one.
+  var answeredStock: FruitAmounts = [:]
+
+  private var language: Language { context.language }
+  private var path: String { "/routes/\(route.id)/kiosks/\(stop.kiosk)" }
+
+  /// - Parameter filled: what stands in the fields; the plan if there is none.
+  func page(_ notice: NotSentReason? = nil, filled: Route.StopReport? = nil) -> Page {
+    let title = stop.title(language)
+    return Page(
+      title: title,
+      body: """
+        <p class="path"><a href="/routes/\(route.id)">← \(language("Route", "순회"))</a></p>
+        \(CommonNotices.broker(connectionError, language).html)
+        <section class="card narrow" data-outcome="\(outcome(notice))">
+        <h1>\(title)</h1>
+        <p class="muted">\(stop.kiosk)\(stop.place.map { " · \($0)" } ?? "")</p>
+        \(notice.map(words))\(state)\(isOffline ? CommonNotices.offline(language) : nil)
+        \(content(filled ?? stop.report))
+        </section>
+        \(SavedReports(context: context).html)
+        """, live: stop.report?.isDone == true ? nil : "\(path)/live", scripts: [.routesScript])
+  }
+
+  var liveParts: [LivePart] {
+    [CommonNotices.broker(connectionError, language)] + stop.lines.map(ledger)
+  }
+
+  /// Tells the script what to do with the stop that the browser has kept.
+  private func outcome(_ notice: NotSentReason?) -> String {
+    switch notice {
+    case .nothingToSend, .outdated: "again"
+    case .others: stop.report?.outcome == .unknown ? "unknown" : "others"
+    case nil: stop.status
+    }
+  }
+
+  private var isOffline: Bool { kiosk?.isOnline != true && stop.report?.isDone != true }
+
+  private func words(_ notice: NotSentReason) -> HTML {
+    switch notice {
+    case .outdated:
+      language.notice(
+        .warn,
+        "This form was filled in on an old page. Nothing was sent: look at your numbers, and confirm them again.",
+        "오래된 페이지에서 작성한 시트예요. 보내지 않았으니 수량을 보고 다시 확인해 주세요.")
+    case .nothingToSend:
+      language.notice(
+        .warn, "There is nothing to send: say what you have brought or counted.",
+        "보낼 것이 없어요. 채우거나 센 수량을 적어 주세요.")
+    case .others(let report):
+      language.notice(
+        .warn,
+        "This stop was reported before with other numbers, and they count. Yours were not sent: \(list(report))",
+        "다른 수량으로 이미 보낸 시트예요. 그 수량이 유효하고, 이 수량은 보내지 않았어요: \(list(report))")
+    }
+  }
+
+  /// `Kiwi +5, Mango = 3`
+  private func list(_ report: Route.StopReport) -> String {
+    let counted = report.counted.map { "\(name($0.fruit)) = \($0.amount)" }
+    let brought = report.brought.map { "\(name($0.fruit)) \(signed($0.amount))" }
+    return (counted + brought).joined(separator: ", ")
+  }
+
+  private var state: HTML? {
+    guard let report = stop.report else { return nil }
+    switch report.outcome {
+    case .applied:
+      let time = LocalTime(route.timeZone, now: now, language).html(report.at)
+      return .notice(
+        .good, html: "\(language("Done.", "완료했어요."))\n\(report.user), \(time)")
+    case .unknown: return CommonNotices.noAnswer(language)
+    case .rejected(.conflict, _, let stock):
+      return CommonNotices.conflict(
+        expected: report.ledger, stock: stock,
+        advice: language(
+          "Count these again, or confirm your numbers all the same.",
+          "다시 세어 보거나, 그래도 이 수량이 맞으면 확인해 주세요."), language, name: name)
+    case .rejected(let reason, let detail, _):
+      return CommonNotices.rejected(reason.text(language), detail, language)
+    }
+  }
+
+  private func content(_ filled: Route.StopReport?) -> HTML {
+    switch stop.report?.outcome {
+    case .applied: return "\(summary)\(back)"
+    case .unknown: return "\(summary)\(self.context.isOperator ? again : .empty)\(back)"
+    default: return self.context.isOperator ? form(filled) : "\(summary)\(back)"
+    }
+  }
+
+  private var back: HTML {
+    """
+    <p class="actions"><a href="/routes/\(route.id)">\(language("To the other kiosks", "다른 키오스크로"))</a></p>
+    """
+  }
+
+  private func form(_ filled: Route.StopReport?) -> HTML {
+    """
+    <form method="post" action="\(path)" data-fill="\(stop.title(language))">
+    \(context.fields(id: stop.command))
+    \(stop.lines.map { row($0, filled) })
+    <p class="muted">\(language(
+      "Leave “counted” empty where you have not counted. A minus takes away.",
+      "세지 않은 과일은 ‘센 것’을 비워 두세요. 빼낸 과일은 음수로 적어요."))</p>
+    <div class="actions"><button class="primary">\(language("Confirm", "확인"))</button></div>
+    </form>
+    """
+  }
+
+  private func row(_ line: Route.Line, _ filled: Route.StopReport?) -> HTML {
+    let fruit = line.fruit.id
+    let name = line.fruit.name[language]
+    let brought = filled.map { $0.brought[fruit] ?? 0 } ?? line.bring
+    let counted = filled?.counted[fruit].map { String($0) } ?? ""
+    return """
+      <fieldset class="line"><legend>\(name)</legend>
+      <span class="muted">\(language("planned", "계획")) \(line.bring) · \(ledger(line).html)</span>
+      \(HTML.hidden("ledger.\(fruit)", stock(of: fruit)))
+      <label><span>\(language("Counted", "센 것"))</span>
+      <input type="number" inputmode="numeric" min="0" name="counted.\(fruit)" value="\(counted)"></label>
+      <label><span>\(language("Brought", "채운 것"))</span>
+      <input type="number" inputmode="numeric" name="brought.\(fruit)" value="\(brought)"></label>
+      </fieldset>
+
+      """
+  }
+
+  /// The ledger's number of now.
+  private func ledger(_ line: Route.Line) -> LivePart {
+    let stock = stock(of: line.fruit.id)
+    return LivePart(
+      "ledger-\(line.fruit.id)", tag: "span",
+      "\(language("ledger", "장부")) <b data-ledger=\"\(stock)\">\(stock.isEmpty ? "?" : stock)</b>")
+  }
+
+  /// Empty if nobody knows.
+  private func stock(of fruit: Fruit.ID) -> String {
+    (answeredStock[fruit] ?? kiosk?.stock?.fruits[fruit]).map { String($0) } ?? ""
+  }
+
+  /// Sends the same numbers again, under the same id.
+  private var again: HTML {
+    let same = stop.report.map { report in
+      report.brought.fields("brought") + report.counted.fields("counted")
+        + report.ledger.fields("ledger")
+    }
+    return """
+      <form method="post" action="\(path)" data-fill="\(stop.title(language))">
+      \(context.fields(id: stop.report?.command))\(same ?? [])
+      <div class="actions"><button class="primary">\(language("Send again", "다시 보내기"))</button></div>
+      </form>
+      """
+  }
+
+  private var summary: HTML {
+    let done = stop.report
+    let missing = done?.missing ?? [:]
+    let rows: [HTML] = stop.lines.map { line in
+      let fruit = line.fruit.id
+      func cell(_ number: Int?) -> HTML { number.map { "<td>\($0)</td>" } ?? "<td>–</td>" }
+      let difference: HTML = missing[fruit].map { "<td>\(signed(-$0))</td>" } ?? "<td>–</td>"
+      return """
+        <tr><th scope="row">\(line.fruit.name[language])</th>\(cell(line.bring))\
+        \(cell(done.map { $0.brought[fruit] ?? 0 }))\(cell(done?.ledger[fruit]))\
+        \(cell(done?.counted[fruit]))\(difference)</tr>
+
+        """
+    }
+    let heads = [
+      language("Fruit", "과일"), language("Planned", "계획"), language("Brought", "채운 것"),
+      language("Ledger", "장부"), language("Counted", "센 것"), language("Difference", "차이"),
+    ]
+    return "<div class=\"wide\">\(HTML.table(heads, rows, id: "summary"))</div>"
+  }
+
+  private func name(_ fruit: Fruit.ID) -> String {
+    stop.line(of: fruit)?.fruit.name[language] ?? fruit.text
+  }
+}

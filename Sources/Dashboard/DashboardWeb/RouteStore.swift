@@ -1,0 +1,111 @@
+import CommandLineSupport
+import Fleet
+import Foundation
+import JuiceDomain
+import KioskProtocol
+
+/// All routes, each in a file of its own. A change counts when it is on the disk.
+actor RouteStore {
+  /// So many routes are kept at most: one more removes the oldest.
+  static let maximumRoutes = 200
+
+  private static let directory = "routes"
+
+  private let folder: StateFolder
+  private var routes: [Route.ID: Route]?
+  /// Why files cannot be read. They stay as they are, for somebody to look at.
+  private(set) var problems: [StateError] = []
+
+  init(folder: StateFolder) { self.folder = folder }
+
+  /// The latest first.
+  var all: [Route] {
+    loaded().values.sorted { ($0.createdAt, $0.id) > ($1.createdAt, $1.id) }
+  }
+
+  subscript(id: Route.ID) -> Route? { loaded()[id] }
+
+  /// Keeps a new route.
+  func add(_ route: Route) throws(StateError) {
+    var others = loaded()
+    try save(route)
+    others[route.id] = route
+    routes = others
+    while others.count > Self.maximumRoutes,
+      let first = others.values.min(by: { ($0.createdAt, $0.id) < ($1.createdAt, $1.id) })
+    {
+      try folder.remove(Self.name(of: first.id))
+      others[first.id] = nil
+      routes = others
+    }
+  }
+
+  /// Removes a route.
+  ///
+  /// - Returns: `false` if it stays, since somebody has confirmed one of its stops.
+  func remove(_ id: Route.ID) throws(StateError) -> Bool {
+    guard let route = loaded()[id] else { return true }
+    guard !route.hasStarted else { return false }
+    try folder.remove(Self.name(of: id))
+    routes?[id] = nil
+    return true
+  }
+
+  /// Changes a stop; the change counts when it is on the disk.
+  ///
+  /// - Returns: `nil` if there is no such stop.
+  func update<Value>(
+    _ id: Route.ID, _ kiosk: KioskID, _ change: (inout Route.Stop) -> Value
+  ) throws(StateError) -> Value? {
+    guard var route = loaded()[id], var stop = route[kiosk] else { return nil }
+    let value = change(&stop)
+    if route[kiosk] != stop {
+      route[kiosk] = stop
+      try save(route)
+      routes?[id] = route
+    }
+    return value
+  }
+
+  private func save(_ route: Route) throws(StateError) {
+    let payload = route.payload
+    guard payload.count <= Route.maximumPayload else {
+      throw StateError(
+        Self.name(of: route.id), "the route is too large to be kept: take fewer kiosks")
+    }
+    try folder.write(Self.name(of: route.id), Data(payload))
+  }
+
+  private func loaded() -> [Route.ID: Route] {
+    if let routes { return routes }
+    var found: [Route.ID: Route] = [:]
+    do throws(StateError) {
+      for name in try folder.names(in: Self.directory) where name.hasSuffix(".json") {
+        do throws(StateError) {
+          if let route = try read(name) { found[route.id] = route }
+        } catch {
+          problems.append(error)
+        }
+      }
+    } catch {
+      problems.append(error)
+    }
+    routes = found
+    return found
+  }
+
+  private func read(_ name: String) throws(StateError) -> Route? {
+    let name = "\(Self.directory)/\(name)"
+    guard let data = try folder.read(name, upTo: Route.maximumPayload) else { return nil }
+    let route: Route
+    do {
+      route = try Route(payload: Array(data))
+    } catch {
+      throw StateError(name, "cannot be read: \(error)")
+    }
+    guard name == Self.name(of: route.id) else { throw StateError(name, "is another route's") }
+    return route
+  }
+
+  private static func name(of id: Route.ID) -> String { "\(directory)/\(id).json" }
+}

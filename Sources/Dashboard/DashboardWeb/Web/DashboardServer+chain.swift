@@ -1,0 +1,145 @@
+import Fleet
+import Hummingbird
+import JuiceDomain
+import KioskProtocol
+import Logging
+import Postgres
+
+extension DashboardServer {
+  /// - Parameter router: below `chain`.
+  func addChain(_ archive: ChainArchive, to router: RouterGroup<PageContext>) {
+    router.get { request, context in
+      let chainRequest = try chainRequest(for: request, context, archive, .regions)
+      return try await chainRequest.answer { query throws(DatabaseError) in
+        var issues: [ChainIssue: Int] = [:]
+        for issue in ChainIssue.allCases { issues[issue] = try query.count(of: issue) }
+        return ChainRegionsPage(
+          layout: chainRequest.layout, period: chainRequest.period,
+          regions: try query.regions(chainRequest.period),
+          takings: try query.takings(chainRequest.period),
+          glassesToday: try query.glassesToday(chainRequest.period), issues: issues
+        ).page()
+      }
+    }
+    router.get("kiosks") { request, context in
+      let chainRequest = try chainRequest(for: request, context, archive, .kiosks)
+      let filter = String(
+        String.UnicodeScalarView(
+          (chainRequest.form["q"] ?? "").unicodeScalars.filter { !$0.isControl }.prefix(100)))
+      let region = chainRequest.form["region"]
+      return try await chainRequest.answer { query throws(DatabaseError) in
+        let slice = ListSlice(
+          page: chainRequest.number, of: try query.count(matching: filter, in: region))
+        let kiosks = try query.kiosks(matching: filter, in: region, slice, chainRequest.period)
+        return ChainKiosksPage(
+          layout: chainRequest.layout, period: chainRequest.period, filter: filter, region: region,
+          slice: slice,
+          kiosks: kiosks,
+          takings: try query.takings(of: kiosks.compactMap { $0.kiosk(0) }, chainRequest.period)
+        ).page()
+      }
+    }
+    router.get("kiosks/:kiosk") { request, context in
+      let chainRequest = try chainRequest(for: request, context, archive, .kiosks)
+      let id = try context.kioskID()
+      let isLive = link.fleet[id] != nil
+      return try await chainRequest.answer { query throws(DatabaseError) in
+        guard let kiosk = try query.kiosk(id, chainRequest.period) else { return nil }
+        let first = ListSlice(page: 1, of: 1)
+        var issues: [(issue: ChainIssue, rows: [ChainQuery.Row])] = []
+        for issue in ChainIssue.allCases {
+          issues.append((issue, try query.rows(of: issue, first, at: id)))
+        }
+        return ChainKioskPage(
+          layout: chainRequest.layout, period: chainRequest.period, id: id, kiosk: kiosk,
+          takings: try query.takings(of: [id], chainRequest.period),
+          juices: try query.juices(of: id, chainRequest.period), entries: try query.entries(of: id),
+          issues: issues, isLive: isLive
+        ).page()
+      }
+    }
+    for issue in ChainIssue.allCases {
+      router.get(RouterPath(issue.rawValue)) { request, context in
+        let chainRequest = try chainRequest(for: request, context, archive, .issue(issue))
+        return try await chainRequest.answer { query throws(DatabaseError) in
+          let slice = ListSlice(page: chainRequest.number, of: try query.count(of: issue))
+          return ChainIssuePage(
+            layout: chainRequest.layout, issue: issue, slice: slice,
+            rows: try query.rows(of: issue, slice)
+          ).page()
+        }
+      }
+    }
+  }
+
+  private func chainRequest(
+    for request: Request, _ context: PageContext, _ archive: ChainArchive, _ tab: ChainLayout.Tab
+  ) throws(RequestError) -> ChainRequest {
+    guard let user = context.user else { throw .loggedOut }
+    return ChainRequest(
+      archive: archive, user: user, form: Form(request.uri.query ?? ""), context: context,
+      layout: ChainLayout(
+        context: context, tab: tab,
+        localTime: LocalTime(archive.settings.timeZone, now: link.time, context.language)))
+  }
+}
+
+/// A request for a page of the chain.
+private struct ChainRequest {
+  let archive: ChainArchive
+  let user: User
+  let form: Form
+  let context: PageContext
+  let layout: ChainLayout
+
+  /// From 1.
+  var number: Int { form["page"].flatMap { Int($0) } ?? 1 }
+
+  var period: ChainPeriod {
+    let days = form["days"].flatMap { Int($0) } ?? ChainPeriod.lengths[0]
+    return ChainPeriod(
+      today: layout.localTime.today,
+      days: ChainPeriod.lengths.contains(days) ? days : ChainPeriod.lengths[0])
+  }
+
+  /// - Parameter page: `nil` if there is no such page for this user.
+  func answer(
+    _ page: @Sendable (ChainQuery) throws(DatabaseError) -> Page?
+  ) async throws -> Response {
+    let shown: Page?
+    do throws(ChainError) { shown = try await archive.query(user, page) } catch {
+      if case .database(let error) = error { context.logger.error("archive: \(error)") }
+      var response = layout.page(error).response(context)
+      response.headers[.retryAfter] = "5"
+      return response
+    }
+    guard let shown else { throw RequestError.notFound }
+    return shown.response(context)
+  }
+}
+
+/// Keeps users with a region from the kiosks elsewhere, and from pages that list all kiosks.
+struct RequireRegion: RouterMiddleware {
+  let archive: ChainArchive?
+
+  func handle(
+    _ request: Request, context: PageContext, next: (Request, PageContext) async throws -> Response
+  ) async throws -> Response {
+    guard let user = context.user, user.region != nil else {
+      return try await next(request, context)
+    }
+    guard let archive else { throw RequestError.notFound }
+    if request.uri.path == "/" { return .redirect(to: "/chain", type: .normal) }
+    if request.uri.path.split(separator: "/").first == "chain" {
+      return try await next(request, context)
+    }
+    // Of all other pages such a user may see those of one kiosk.
+    let path = request.uri.path.split(separator: "/")
+    guard path.first == "kiosks" else { throw RequestError.notFound }
+    let kiosk = try context.kioskID()
+    guard
+      try await archive.query(user, { query throws(DatabaseError) in try query.contains(kiosk) })
+    else { throw RequestError.notFound }
+    return try await next(request, context)
+  }
+}

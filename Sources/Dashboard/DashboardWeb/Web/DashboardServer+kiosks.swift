@@ -1,0 +1,170 @@
+import Fleet
+import Hummingbird
+import JuiceDomain
+import KioskProtocol
+
+extension DashboardServer {
+  func addFleet(to router: RouterGroup<PageContext>) {
+    router.get("/") { request, context in
+      fleetPage(request, context).page().response(context)
+    }
+    router.get("live") { request, context in
+      try live(request, context, interest: .fleet, pause: .seconds(1)) {
+        fleetPage(request, context).liveParts
+      }
+    }
+  }
+
+  private func fleetPage(_ request: Request, _ context: PageContext) -> FleetPage {
+    let query = Form(request.uri.query ?? "")
+    return FleetPage(
+      fleet: link.fleet, connectionError: link.connectionError, now: link.time,
+      language: context.language,
+      filter: query["q"] ?? "", number: query["page"].flatMap { Int($0) } ?? 1)
+  }
+
+  /// - Parameter router: below the path of a kiosk.
+  func addKiosk(to router: RouterGroup<PageContext>) {
+    router.get { request, context in
+      var page = try kioskPage(context)
+      let wanted = Form(request.uri.query ?? "")["fruit"] ?? ""
+      page.preselected = wanted.split(separator: ",").compactMap { Fruit.ID($0) }
+      return page.page().response(context)
+    }
+    router.get("live") { request, context in
+      try live(request, context, interest: .kiosk(context.kioskID())) {
+        try kioskPage(context).liveParts
+      }
+    }
+    router.post("review") { request, context in
+      let form = try await request.form(from: context, sessions)
+      let page = RestockPage(kiosk: try kiosk(context), context: context)
+      if form["do"] == "fill" {
+        return page.review(page.kiosk.fillingAll, id: .random).response(context)
+      }
+      let restock = try page.kiosk.restock(form)
+      if form["do"] == "now", let id = form.commandID,
+        let seen = restock.expecting(try form.amounts("expect.")), !page.isDoubtful(seen)
+      {
+        return try await outcome(of: seen, context, id: id)
+      }
+      return page.review(restock, id: .random).response(context)
+    }
+    router.post("restock") { request, context in
+      let form = try await request.form(from: context, sessions)
+      let restock = Restock(
+        add: try form.amounts("add."), set: try form.amounts("set."),
+        expect: try form.amounts("expect."))
+      guard let id = form.commandID,
+        !restock.add.isEmpty || !restock.set.isEmpty
+      else { throw RequestError.badForm }
+      return try await outcome(of: restock, context, id: id)
+    }
+    router.post("job") { request, context in
+      let form = try await request.form(from: context, sessions)
+      guard let id = form.commandID,
+        let decision = form["decision"].flatMap({ JobDecision(field: $0) })
+      else { throw RequestError.badForm }
+      let result = try await send(.job(decision), .job, context, id: id)
+      let notice = try context.notice(result, of: decision, id: id, at: context.kioskID())
+      return try kioskPage(context).page(notice: notice).response(context)
+    }
+    router.post("service") { request, context in
+      let form = try await request.form(from: context, sessions)
+      guard let id = form.commandID,
+        let service = form["service"].flatMap(ServiceState.init(rawValue:))
+      else { throw RequestError.badForm }
+      let result = try await send(.service(service), .service, context, id: id)
+      return try kioskPage(context).page(notice: context.notice(result, of: service)).response(
+        context)
+    }
+  }
+
+  /// - Throws: `RequestError.notFound` if nobody knows the kiosk.
+  func kiosk(_ context: PageContext) throws -> KioskState {
+    guard let kiosk = link.fleet[try context.kioskID()] else { throw RequestError.notFound }
+    return kiosk
+  }
+
+  private func kioskPage(_ context: PageContext) throws -> KioskPage {
+    KioskPage(
+      kiosk: try kiosk(context), connectionError: link.connectionError, now: link.time,
+      context: context)
+  }
+
+  private func outcome(
+    of restock: Restock, _ context: PageContext, id: CommandID
+  ) async throws -> Response {
+    let result = try await send(.restock(restock), .restock, context, id: id)
+    return RestockPage(kiosk: try kiosk(context), context: context)
+      .outcome(result, of: restock, id: id).response(context)
+  }
+
+  /// Sends a command in the name of the user, which the ledger records.
+  private func send(
+    _ command: Command, _ kind: Command.Kind, _ context: PageContext, id: CommandID
+  ) async throws -> CommandResult? {
+    guard let user = context.user else { throw RequestError.loggedOut }
+    let kiosk = try kiosk(context).id
+    return await link.send(
+      command, to: kiosk, as: Source(kind: kind, name: user.name.text), id: id)
+  }
+}
+
+extension KioskState {
+  /// As much of each fruit as there is room for.
+  fileprivate var fillingAll: Restock {
+    let room = (menu?.menu.fruits ?? []).compactMap { fruit -> FruitAmounts.Element? in
+      self.room(for: fruit.id).map { (fruit.id, $0) }
+    }
+    return Restock(add: FruitAmounts(room))
+  }
+
+  /// The restock that the form of the kiosk's page asks for. The kiosk refuses a counted number if its
+  /// stock is no longer what it is now.
+  fileprivate func restock(_ form: Form) throws(RequestError) -> Restock {
+    let set = try form.amounts("set.")
+    let add = FruitAmounts(
+      try form.amounts("add.", isChange: true).filter { set[$0.fruit] == nil })
+    let expect = set.compactMap { fruit, _ -> FruitAmounts.Element? in
+      stock?.fruits[fruit].map { (fruit, $0) }
+    }
+    return Restock(add: add, set: set, expect: FruitAmounts(expect))
+  }
+}
+
+extension Restock {
+  /// The same restock, which the kiosk refuses if its stock is not what the page has shown; `nil` if
+  /// something was counted, or if the page has not shown the stock of a fruit.
+  fileprivate func expecting(_ shown: FruitAmounts) -> Restock? {
+    guard set.isEmpty, !add.isEmpty, add.allSatisfy({ shown[$0.fruit] != nil }) else { return nil }
+    return Restock(add: add, set: [:], expect: FruitAmounts(shown.filter { add[$0.fruit] != nil }))
+  }
+}
+
+extension JobDecision {
+  /// Reads the value of a button: `poured.1234`.
+  fileprivate init?(field: String) {
+    let parts = field.split(separator: ".", omittingEmptySubsequences: false)
+    guard parts.count == 2, let choice = Choice(rawValue: String(parts[0])),
+      let job = Int(parts[1])
+    else { return nil }
+    self.init(job: job, choice: choice)
+  }
+}
+
+extension PageContext {
+  fileprivate func notice(_ result: CommandResult?, of service: ServiceState) -> HTML {
+    switch (result?.status, result?.reason) {
+    case (.applied, _):
+      return service == .open
+        ? language.notice(.good, "The kiosk is open.", "영업을 시작했어요.")
+        : language.notice(.good, "The kiosk is closed.", "영업을 종료했어요.")
+    case (_, let reason?): return .notice(.bad, reason.text(language))
+    default:
+      return language.notice(
+        .warn, "No answer yet. It may have been done or not: try again.",
+        "아직 응답이 없어요. 다시 시도해 주세요.")
+    }
+  }
+}

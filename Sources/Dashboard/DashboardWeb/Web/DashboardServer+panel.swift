@@ -1,0 +1,40 @@
+import Fleet
+import Hummingbird
+import JuiceDomain
+import KioskProtocol
+
+extension DashboardServer {
+  /// - Parameter router: below the path of a kiosk.
+  func addPanel(to router: RouterGroup<PageContext>) {
+    router.get("panel") { _, context in try panelPage(context).page().response(context) }
+    router.get("panel/live") { request, context in
+      try live(request, context, interest: .kiosk(context.kioskID())) {
+        try panelPage(context).liveParts
+      }
+    }
+    router.post("panel") { request, context in
+      let form = try await request.form(from: context, sessions)
+      guard let id = form.commandID,
+        let juice = form["juice"].flatMap({ Juice.ID($0) })
+      else { throw RequestError.badForm }
+      let result = await link.send(
+        .order(Order(juice: juice)), to: try kiosk(context).id, as: KioskLink.virtualPanel, id: id)
+      let page = try panelPage(context)
+      return page.page(answer: page.answer(result)).response(context)
+    }
+    router.get("display") { _, context in
+      DisplayPage(kiosk: try kiosk(context), language: context.language).page().response(context)
+    }
+    router.get("display/live") { request, context in
+      try live(request, context, interest: .kiosk(context.kioskID())) {
+        DisplayPage(kiosk: try kiosk(context), language: context.language).liveParts
+      }
+    }
+  }
+
+  private func panelPage(_ context: PageContext) throws -> PanelPage {
+    PanelPage(
+      kiosk: try kiosk(context), connectionError: link.connectionError, now: link.time,
+      context: context)
+  }
+}

@@ -1,0 +1,266 @@
+import Fleet
+import Foundation
+import Hummingbird
+import JuiceDomain
+import KioskProtocol
+
+extension DashboardServer {
+  /// - Parameter router: below `routes`.
+  func addRoutes(to router: RouterGroup<PageContext>) {
+    router.get { _, context in
+      let page = RoutesPage(
+        routes: await routes.all, problems: await routes.problems, now: link.time, context: context)
+      return page.page().response(context)
+    }
+    router.get("new") { request, context in
+      guard context.isOperator else { throw RequestError.notAllowed }
+      let query = Form(request.uri.query ?? "")
+      return routeForm(query, context).page().response(context)
+    }
+    router.post { request, context in
+      let form = try await request.form(from: context, sessions)
+      return try await createRoute(form, context)
+    }
+    let route = router.group(":route")
+    route.get { _, context in try await routePage(context).page().response(context) }
+    route.get("live") { request, context in
+      let id = try context.routeID()
+      return try live(request, context, interest: .route(id)) {
+        try await routePage(context).liveParts
+      }
+    }
+    route.get("stops.csv") { _, context in
+      let route = try await self.route(context)
+      return RouteCSV.response(RouteCSV.stops(route, context.language), name: "stops-\(route.id)")
+    }
+    route.get("load.csv") { _, context in
+      let route = try await self.route(context)
+      return RouteCSV.response(RouteCSV.load(route, context.language), name: "load-\(route.id)")
+    }
+    route.post("delete") { request, context in
+      _ = try await request.form(from: context, sessions)
+      guard try await routes.remove(context.routeID()) else {
+        let stays = context.language.notice(
+          .warn, "This route is begun: it stays.", "이미 시작한 순회라 지울 수 없어요.")
+        return try await routePage(context).page(notice: stays).response(context)
+      }
+      return .redirect(to: "/routes", type: .normal)
+    }
+    addStop(to: route.group("kiosks/:kiosk"))
+  }
+
+  /// - Parameter router: below the path of a kiosk of a route.
+  private func addStop(to router: RouterGroup<PageContext>) {
+    router.get { _, context in try await stopPage(context).page().response(context) }
+    router.get("live") { request, context in
+      try live(request, context, interest: .kiosk(context.kioskID())) {
+        try await stopPage(context).liveParts
+      }
+    }
+    router.post { request, context in
+      let form = try await request.form(from: context, sessions)
+      return try await confirm(form, context)
+    }
+  }
+
+  // MARK: Planning
+
+  /// Filled in by the query; without one, for tomorrow morning and three days.
+  private func routeForm(_ query: Form, _ context: PageContext, problem: String? = nil) -> RouteForm
+  {
+    let (fleet, now) = (link.fleet, link.time)
+    let localTime = LocalTime(fleet.timeZone, now: now, context.language)
+    var problem = problem
+    var plan = RoutePlan.usual(at: now, localTime)
+    if query["arrival"] != nil {
+      do throws(RoutePlan.Problem) {
+        plan = try RoutePlan(query, at: now, localTime)
+      } catch {
+        problem = problem ?? error.text(context.language)
+      }
+    }
+    return RouteForm(
+      fleet: fleet, plan: plan, filter: query["q"] ?? "", now: now, context: context,
+      problem: problem)
+  }
+
+  private func createRoute(_ form: Form, _ context: PageContext) async throws -> Response {
+    guard let user = context.user else { throw RequestError.loggedOut }
+    let (fleet, now) = (link.fleet, link.time)
+    let plan: RoutePlan
+    do throws(RoutePlan.Problem) {
+      plan = try RoutePlan(form, at: now, LocalTime(fleet.timeZone, now: now, context.language))
+    } catch {
+      return routeForm(form, context, problem: error.text(context.language)).page().response(
+        context)
+    }
+    var stops: [Route.Stop] = []
+    let names = form.names("kiosk.")
+    guard (1...Route.maximumKiosks).contains(names.count) else {
+      let problem = context.language(
+        "Choose 1 to \(Route.maximumKiosks) kiosks.", "키오스크를 1~\(Route.maximumKiosks)곳 골라 주세요.")
+      return routeForm(form, context, problem: problem).page().response(context)
+    }
+    for name in names {
+      guard let id = KioskID(name), let kiosk = fleet[id] else { throw RequestError.badForm }
+      guard let lines = plan.lines(for: kiosk, at: now) else { continue }
+      stops.append(
+        Route.Stop(
+          kiosk: id, name: kiosk.name, place: kiosk.place, wasOnline: kiosk.isOnline, lines: lines,
+          command: .random))
+    }
+    // Stop 4 comes before stop 10.
+    stops.sort {
+      let order = $0.title(context.language).compare($1.title(context.language), options: .numeric)
+      return order == .orderedSame ? $0.kiosk < $1.kiosk : order == .orderedAscending
+    }
+    let route = Route(
+      id: .random, createdAt: now, createdBy: user.name.text, plan: plan, timeZone: fleet.timeZone,
+      stops: stops)
+    try await routes.add(route)
+    return .redirect(to: "/routes/\(route.id)", type: .normal)
+  }
+
+  // MARK: On the spot
+
+  /// Sends the stop to the kiosk, or shows what has become of it earlier.
+  private func confirm(_ form: Form, _ context: PageContext) async throws -> Response {
+    guard let user = context.user else { throw RequestError.loggedOut }
+    let (id, kiosk) = (try context.routeID(), try context.kioskID())
+    let stop = try await self.stop(context)
+    let new = try Route.StopReport(form, stop, user: user, at: link.time)
+    guard !new.brought.isEmpty || !new.counted.isEmpty else {
+      return try await stopPage(context).page(.nothingToSend, filled: new).response(context)
+    }
+    let step = try await routes.update(id, kiosk) { $0.confirm(new) }
+    switch step {
+    case nil: throw RequestError.notFound
+    case .outdated:
+      return try await stopPage(context).page(.outdated, filled: new).response(context)
+    case .answered(let earlier):
+      let notice = earlier.hasSameAmounts(as: new) ? nil : StopPage.NotSentReason.others(new)
+      return try await stopPage(context).page(notice).response(context)
+    case .send(let sent):
+      // A stop that may have been sent already is sent as it was then, in the name of its first sender.
+      let result = await link.send(
+        .restock(sent.restock), to: kiosk, as: Source(kind: .restock, name: sent.user),
+        id: sent.command)
+      _ = try await routes.update(id, kiosk) {
+        $0.updateOutcome(of: sent.command, with: result, next: .random)
+      }
+      link.updates.changed(id)
+      var page = try await stopPage(context)
+      page.answeredStock = result?.stock ?? [:]
+      return page.page(sent.hasSameAmounts(as: new) ? nil : .others(new)).response(context)
+    }
+  }
+
+  /// The route of the path. Kiosks may have told since of restocks that they did not answer.
+  private func route(_ context: PageContext) async throws -> Route {
+    let id = try context.routeID()
+    guard let route = await routes[id] else { throw RequestError.notFound }
+    let fleet = link.fleet
+    for stop in route.stops where stop.report?.outcome == .unknown {
+      guard let kiosk = fleet[stop.kiosk] else { continue }
+      _ = try await routes.update(id, stop.kiosk) { $0.updateOutcome(from: kiosk) }
+    }
+    return await routes[id] ?? route
+  }
+
+  private func stop(_ context: PageContext) async throws -> Route.Stop {
+    guard let stop = try await route(context)[try context.kioskID()] else {
+      throw RequestError.notFound
+    }
+    return stop
+  }
+
+  private func routePage(_ context: PageContext) async throws -> RoutePage {
+    RoutePage(route: try await route(context), now: link.time, context: context)
+  }
+
+  private func stopPage(_ context: PageContext) async throws -> StopPage {
+    let (route, kiosk) = (try await route(context), try context.kioskID())
+    guard let stop = route[kiosk] else { throw RequestError.notFound }
+    return StopPage(
+      route: route, stop: stop, kiosk: link.fleet[kiosk], connectionError: link.connectionError,
+      now: link.time,
+      context: context)
+  }
+}
+
+extension Route.ID {
+  fileprivate static var random: Self {
+    let number = UInt64.random(in: 0 ... .max)
+    guard let id = Self("r\(String(number, radix: 36))") else {
+      preconditionFailure("digits and letters make an id")
+    }
+    return id
+  }
+}
+
+extension RoutePlan {
+  /// Why a form makes no plan.
+  fileprivate enum Problem: Error {
+    case times, margin, tooFar
+
+    func text(_ language: Language) -> String {
+      switch self {
+      case .times:
+        language(
+          "The arrival must come first, and then the time until which it must last.",
+          "도착 시각이 다음 순회보다 앞서야 해요.")
+      case .margin:
+        language(
+          "The margin is a whole number from \(margins.lowerBound) to \(margins.upperBound).",
+          "여유는 \(margins.lowerBound)~\(margins.upperBound) 사이의 정수예요.")
+      case .tooFar: language("No route is planned for more than 60 days.", "60일보다 먼 계획은 만들 수 없어요.")
+      }
+    }
+  }
+
+  fileprivate init(_ form: Form, at now: Timestamp, _ localTime: LocalTime) throws(Problem) {
+    guard let margin = form["margin"].flatMap({ Int($0) }), Self.margins.contains(margin) else {
+      throw .margin
+    }
+    guard let arrival = form["arrival"].flatMap(localTime.time(field:)),
+      let end = form["until"].flatMap(localTime.time(field:)),
+      let plan = Self(
+        arrival: arrival, end: end, margin: margin,
+        fill: form["fill"].flatMap(Fill.init(rawValue:)) ?? .capacity)
+    else { throw .times }
+    let distances = [arrival, end].map { $0.since(now) }
+    guard distances.allSatisfy({ abs($0 / .seconds(86_400)) <= 60 }) else { throw .tooFar }
+    self = plan
+  }
+
+  /// Tomorrow at eight, for three days.
+  fileprivate static func usual(at now: Timestamp, _ localTime: LocalTime) -> Self {
+    let day = Int64(86_400_000)
+    func morning(after days: Int64) -> Timestamp {
+      let later = Timestamp(milliseconds: now.milliseconds + days * day)
+      return localTime.time(field: "\(localTime.field(later).prefix(10))T08:00") ?? later
+    }
+    let plan = Self(
+      arrival: morning(after: 1), end: morning(after: 4), margin: 20, fill: .capacity)
+    guard let plan else { preconditionFailure("three days later comes later") }
+    return plan
+  }
+}
+
+extension Route.StopReport {
+  /// Reads a stop that somebody has confirmed. It may name only fruits that are on it.
+  fileprivate init(
+    _ form: Form, _ stop: Route.Stop, user: User, at now: Timestamp
+  ) throws(RequestError) {
+    guard let command = form.commandID else { throw .badForm }
+    let counted = try form.amounts("counted.")
+    let ledger = try form.amounts("ledger.").filter { counted[$0.fruit] != nil }
+    let brought = try form.amounts("brought.", isChange: true)
+    guard (counted + ledger + brought).allSatisfy({ stop.line(of: $0.fruit) != nil }),
+      counted.allSatisfy({ $0.amount >= 0 })
+    else { throw .badForm }
+    self.init(
+      command: command, user: user.name.text, at: now, brought: brought, counted: counted,
+      ledger: FruitAmounts(ledger))
+  }
+}

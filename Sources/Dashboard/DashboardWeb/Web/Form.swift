@@ -1,0 +1,73 @@
+import Hummingbird
+import JuiceDomain
+import KioskProtocol
+
+/// The fields of a form that was sent, or of a query.
+struct Form: Sendable {
+  /// No form of ours is longer; in bytes.
+  static let maximumSize = 1 << 16
+
+  private let fields: [String: String]
+
+  /// Reads `application/x-www-form-urlencoded`; a text that is none, or has a field twice, has no fields.
+  init(_ text: String) {
+    fields = (try? URLEncodedFormDecoder().decode([String: String].self, from: text)) ?? [:]
+  }
+
+  subscript(name: String) -> String? { fields[name] }
+
+  /// The id of the command that the form sends.
+  var commandID: CommandID? { self["id"].flatMap { CommandID($0) } }
+
+  /// What follows `prefix` in the names of the fields that begin with it.
+  func names(_ prefix: String) -> [String] {
+    fields.keys.filter { $0.hasPrefix(prefix) }.map { String($0.dropFirst(prefix.count)) }.sorted()
+  }
+
+  /// A whole number; `nil` if the field is absent or empty.
+  func number(_ name: String) throws(RequestError) -> Int? {
+    guard let text = fields[name]?.filter({ !$0.isWhitespace }), !text.isEmpty else { return nil }
+    guard let number = Int(text), number.magnitude <= 1_000_000_000 else { throw .badForm }
+    return number
+  }
+
+  /// The fields whose names are `prefix` and a fruit, as amounts. Empty fields are left out, and zeros
+  /// if `isChange`.
+  func amounts(_ prefix: String, isChange: Bool = false) throws(RequestError) -> FruitAmounts {
+    var amounts: FruitAmounts = [:]
+    for name in fields.keys where name.hasPrefix(prefix) {
+      guard let amount = try number(name) else { continue }
+      guard let fruit = Fruit.ID(name.dropFirst(prefix.count)) else { throw .badForm }
+      if !isChange || amount != 0 { amounts[fruit] = amount }
+    }
+    return amounts
+  }
+}
+
+extension Request {
+  /// The form that this request brings, if it is from a page of ours.
+  func form(from context: PageContext, _ sessions: Sessions) async throws -> Form {
+    let buffer = try await body.collect(upTo: Form.maximumSize)
+    let form = Form(String(buffer: buffer))
+    guard let csrfToken = form["csrf_token"],
+      sessions.isValid(csrfToken: csrfToken, for: context.sessionToken)
+    else {
+      throw RequestError.forged
+    }
+    return form
+  }
+}
+
+/// The id of a command to a kiosk. (Hummingbird calls something else a request.)
+typealias CommandID = KioskProtocol.Request.ID
+
+extension CommandID {
+  /// One that nobody else has.
+  static var random: Self {
+    let number = UInt128.random(in: 0 ... .max)
+    guard let id = Self("dashboard-\(String(number, radix: 36))") else {
+      preconditionFailure("digits and letters make an id")
+    }
+    return id
+  }
+}

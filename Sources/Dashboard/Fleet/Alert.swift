@@ -1,0 +1,54 @@
+package import JuiceDomain
+package import KioskProtocol
+
+/// Something that people are told of when it begins, and when it is over.
+package enum Alert: Hashable, Sendable {
+  /// The dashboard cannot reach its broker, and knows nothing of the kiosks meanwhile.
+  case noBroker
+  case offline(KioskID)
+  /// The machine does not work.
+  case machine(KioskID, MachineID)
+  /// A person has to decide about a job.
+  case job(KioskID, Int, ticket: Int)
+  /// A fruit is gone.
+  case out(KioskID, Fruit.ID)
+
+  /// `nil` if the alert is not about one kiosk.
+  package var kiosk: KioskID? {
+    switch self {
+    case .noBroker: nil
+    case .offline(let kiosk), .machine(let kiosk, _), .job(let kiosk, _, _), .out(let kiosk, _):
+      kiosk
+    }
+  }
+}
+
+extension Alert: Comparable {
+  /// The most urgent first, then by kiosk.
+  package static func < (left: Self, right: Self) -> Bool { left.order < right.order }
+
+  private var order: (urgency: Int, kiosk: String, number: Int, name: String) {
+    let kiosk = kiosk?.text ?? ""
+    return switch self {
+    case .noBroker: (0, kiosk, 0, "")
+    case .offline: (1, kiosk, 0, "")
+    case .machine(_, let machine): (2, kiosk, 0, machine.text)
+    case .job(_, let job, _): (3, kiosk, job, "")
+    case .out(_, let fruit): (4, kiosk, 0, fruit.text)
+    }
+  }
+}
+
+extension KioskState {
+  /// Everything that is wrong with the kiosk now. While it is offline, nothing else is known of it.
+  var activeAlerts: [Alert] {
+    switch status {
+    case nil: []
+    case .offline: [.offline(id)]
+    case .online:
+      machines.filter(\.value.state.isProblem).map { .machine(id, $0.key) }
+        + undecidedJobs.map { .job(id, $0.job.job, ticket: $0.job.ticket) }
+        + fruits(.out).map { .out(id, $0) }
+    }
+  }
+}

@@ -1,0 +1,60 @@
+import JuiceDomain
+package import KioskProtocol
+
+// The alerts that were told, as JSON for the disk.
+extension AlertEvaluator {
+  package func write(to json: inout JSONWriter) {
+    json.member("notified", notified.sorted { $0.key < $1.key }) { json, notified in
+      let kind: String
+      switch notified.key {
+      case .noBroker: kind = "no_broker"
+      case .offline: kind = "offline"
+      case .machine(_, let machine):
+        kind = "machine"
+        json.member("machine", machine.text)
+      case .job(_, let job, let ticket):
+        kind = "job"
+        json.member("job", job)
+        json.member("ticket", ticket)
+      case .out(_, let fruit):
+        kind = "out"
+        json.member("fruit", fruit.text)
+      }
+      json.member("alert", kind)
+      if let kiosk = notified.key.kiosk { json.member("kiosk", kiosk.text) }
+      json.member("since", notified.value.description)
+    }
+  }
+
+  /// Reads what `write` has written, and leaves out alerts that cannot be read.
+  package static func notified(in json: JSON) -> [Alert: Timestamp] {
+    let notified = (json.elements("notified") ?? []).prefix(maximum).compactMap { entry in
+      if let alert = Alert(entry), let since = entry.text("since").flatMap(Timestamp.init) {
+        (alert, since)
+      } else {
+        nil
+      }
+    }
+    return Dictionary(notified) { first, _ in first }
+  }
+}
+
+extension Alert {
+  fileprivate init?(_ json: JSON) {
+    let kiosk = json.text("kiosk").flatMap { KioskID($0) }
+    switch (json.text("alert"), kiosk) {
+    case ("no_broker", _): self = .noBroker
+    case ("offline", let kiosk?): self = .offline(kiosk)
+    case ("machine", let kiosk?):
+      guard let machine = json.text("machine").flatMap({ MachineID($0) }) else { return nil }
+      self = .machine(kiosk, machine)
+    case ("job", let kiosk?):
+      guard let job = json.integer("job"), let ticket = json.integer("ticket") else { return nil }
+      self = .job(kiosk, job, ticket: ticket)
+    case ("out", let kiosk?):
+      guard let fruit = json.text("fruit").flatMap({ Fruit.ID($0) }) else { return nil }
+      self = .out(kiosk, fruit)
+    default: return nil
+    }
+  }
+}

@@ -1,0 +1,135 @@
+package import JuiceDomain
+package import KioskProtocol
+
+/// How soon somebody should look after a kiosk; the most urgent is the smallest.
+package enum Urgency: Int, Comparable, Sendable {
+  /// The kiosk is not there.
+  case offline
+  /// A machine does not work, a job waits for a person, the disk is full, or the clock is wrong.
+  case problem
+  /// A fruit is gone.
+  case out
+  /// A fruit is low.
+  case low
+  case fine
+
+  package static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
+}
+
+extension KioskState {
+  package var urgency: Urgency {
+    if !isOnline { return .offline }
+    if needsAttention || isClockWrong || disk?.freeSpace == .full { return .problem }
+    let alerts = alerts.values
+    return alerts.contains(.out) ? .out : alerts.contains(.low) ? .low : .fine
+  }
+
+  /// Whether its clock and the one here are more than a minute apart.
+  package var isClockWrong: Bool { clockLead > .seconds(60) || clockLead < .seconds(-60) }
+
+  package var isDiskShort: Bool { disk.map { $0.freeSpace != .enough } ?? false }
+
+  /// The fruit that will be gone next, and when; fruits that are gone already do not count.
+  package var nextStockout: (fruit: Fruit.ID, at: Timestamp)? {
+    forecast?.fruits
+      .compactMap { fruit, outlook in
+        outlook.emptyAt.flatMap { outlook.stock > 0 ? (fruit: fruit, at: $0) : nil }
+      }
+      .min { ($0.at, $0.fruit) < ($1.at, $1.fruit) }
+  }
+
+  /// The fruits with this alert, in the order of the menu.
+  package func fruits(_ alert: StockAlert) -> [Fruit.ID] {
+    let alerted = alerts.filter { $0.value == alert }.keys
+    guard let menu else { return alerted.sorted() }
+    return menu.menu.fruits.map(\.id).filter(alerted.contains)
+  }
+}
+
+extension KioskFleet {
+  /// How many kiosks are in each state.
+  package struct Count: Hashable, Sendable {
+    package var kiosks = 0
+    package var offline = 0
+    /// Kiosks that are online and have a problem.
+    package var needingAttention = 0
+    package var withMachines = 0
+    package var out = 0
+    package var low = 0
+    package var soldToday = 0
+  }
+
+  package var count: Count {
+    kiosks.values.reduce(into: Count()) { count, kiosk in
+      count.kiosks += 1
+      count.soldToday += kiosk.soldToday ?? 0
+      if !kiosk.machines.isEmpty { count.withMachines += 1 }
+      switch kiosk.urgency {
+      case .offline: count.offline += 1
+      case .problem: count.needingAttention += 1
+      case .out: count.out += 1
+      case .low: count.low += 1
+      case .fine: break
+      }
+    }
+  }
+
+  /// The kiosks that match, the most urgent first; among equals the one that runs dry next, then by
+  /// name.
+  ///
+  /// - Parameters:
+  ///   - text: a part of the id, of the name, of the place, of the name of a fruit that is short, or
+  ///     of a state.
+  ///   - language: in which names are compared.
+  package func byUrgency(
+    matching text: String = "", in language: Language = .english
+  ) -> [KioskState] {
+    let text = text.lowercased()
+    return kiosks.values
+      .filter { text.isEmpty || $0.isNamed(text) || $0.isDescribed(by: text) }
+      .map {
+        (
+          kiosk: $0, urgency: $0.urgency, dry: $0.nextStockout?.at.milliseconds ?? .max,
+          title: $0.title(language)
+        )
+      }
+      .sorted {
+        ($0.urgency, $0.dry, $0.title, $0.kiosk.id) < ($1.urgency, $1.dry, $1.title, $1.kiosk.id)
+      }
+      .map(\.kiosk)
+  }
+}
+
+extension KioskState {
+  fileprivate func isNamed(_ text: String) -> Bool {
+    id.text.lowercased().contains(text) || place?.lowercased().contains(text) == true
+      || name?.contains(text) == true
+  }
+
+  fileprivate func isDescribed(by text: String) -> Bool {
+    if text == (isOnline ? KioskStatus.online : .offline).rawValue || text == service?.rawValue {
+      return true
+    }
+    if isOnline {
+      if text == "clock", isClockWrong { return true }
+      if text == "disk", isDiskShort { return true }
+    }
+    let troubled = machines.filter(\.value.needsAttention).keys
+    if !troubled.isEmpty, text == "machine" || troubled.contains(where: { $0.text.contains(text) })
+    {
+      return true
+    }
+    return alerts.contains { fruit, alert in
+      guard alert != .ok else { return false }
+      if alert.rawValue == text || fruit.text.contains(text) { return true }
+      let name = menu?.menu.fruits.first { $0.id == fruit }?.name
+      return name?.contains(text) == true
+    }
+  }
+}
+
+extension LocalizedName {
+  fileprivate func contains(_ text: String) -> Bool {
+    Language.allCases.contains { self[$0].lowercased().contains(text) }
+  }
+}

@@ -1,0 +1,113 @@
+import ArgumentParser
+import CommandLineSupport
+import DashboardWeb
+import Fleet
+import Foundation
+import KioskProtocol
+import Logging
+import ServiceLifecycle
+import YAMLConfiguration
+
+struct Run: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Serve the dashboard.",
+    discussion: """
+      Goes on until SIGTERM or SIGINT. A broker that goes away is waited for; meanwhile the pages \
+      show what was known last, and say so.
+      """)
+
+  @OptionGroup var options: ConfigurationOptions
+  @OptionGroup var logging: LogOptions
+
+  func run() async throws {
+    let configuration = try options.load()
+    let logger = try logging.makeLogger("juice-dashboard")
+    let settings = DashboardSettings(configuration)
+    let users = UserFile(path: configuration.usersFile)
+    if try users.users().isEmpty {
+      logger.warning(
+        "nobody can log in: there is no user in \(users.path); run: juice-dashboard user add")
+    }
+    let isLocal = ["127.0.0.1", "::1", "localhost"].contains(settings.host)
+    if !isLocal, settings.tls == nil, !settings.isBehindProxy {
+      logger.warning(
+        "passwords are not encrypted on their way to \(settings.host): set dashboard.tls, or put a proxy before it"
+      )
+    }
+    // Read before anything is opened, so that a password file that is wrong ends the program here.
+    let receivers = try configuration.notify.map { try Notifier.Receiver.all($0) }
+    let archive = try configuration.archive.map { try ChainArchive(ChainSettings($0)) }
+    Self.allowManyConnections()
+    let link = KioskLink(
+      broker: try configuration.broker.makeBroker(), root: configuration.root,
+      now: { .now }, logger: logger)
+    let dashboard = DashboardServer(settings: settings, users: users, link: link, archive: archive)
+    // The server's own lines are about connections, which no kiosk owner asks for.
+    var quiet = logger
+    quiet.logLevel = max(logger.logLevel, .warning)
+    let address = settings.address
+    let manager = NotifySocket()
+    var services: [any Service]
+    do {
+      services = try dashboard.services(logger: quiet, encrypt: settings.encrypt) { _ in
+        logger.notice("juice-dashboard: open \(address) in a browser")
+        manager?.send("READY=1\nSTATUS=Pages at \(address)")
+      }
+    } catch {
+      throw Failure.badConfiguration("the certificate or its key cannot be used: \(error)")
+    }
+    if let notify = configuration.notify {
+      services.append(
+        try Notifier(
+          link: link, formatter: NotificationFormatter(notify.language, baseURL: notify.link),
+          receivers: receivers ?? [],
+          rules: AlertEvaluator.Rules(
+            offlineDelay: .seconds(60 * notify.offlineMinutes),
+            quietPeriod: .seconds(notify.quietSeconds)),
+          folder: StateFolder(path: configuration.stateFolder), logger: logger))
+    }
+    do {
+      try await ServiceGroup.run(services, logger: logger)
+    } catch {
+      throw Failure.unavailable("\(address) cannot be served: \(error)")
+    }
+  }
+
+  /// Each open page is a connection: as many as the system allows, instead of the usual 1,024.
+  private static func allowManyConnections() {
+    #if canImport(Glibc)
+    let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+    #else
+    let resource = RLIMIT_NOFILE
+    #endif
+    var limit = rlimit()
+    guard getrlimit(resource, &limit) == 0 else { return }
+    limit.rlim_cur = min(limit.rlim_max, 65_536)
+    setrlimit(resource, &limit)
+  }
+}
+
+extension ChainSettings {
+  fileprivate init(
+    _ archive: DashboardConfiguration.Archive
+  ) throws(ConfigurationErrors) {
+    self.init(
+      database: archive.database, password: try archive.readPassword(),
+      timeZone: archive.timeZone.identifier, timeout: .seconds(archive.timeoutSeconds))
+  }
+}
+
+extension DashboardSettings {
+  fileprivate init(_ configuration: DashboardConfiguration) {
+    self.init(
+      host: configuration.host, port: configuration.port,
+      tls: configuration.tls.map { tls in
+        TLS(certificateFile: tls.certificateFile, keyFile: tls.keyFile)
+      }, isBehindProxy: configuration.isBehindProxy, stateFolder: configuration.stateFolder)
+  }
+
+  fileprivate var address: String {
+    let host = host.contains(":") ? "[\(host)]" : host
+    return "\(tls == nil ? "http" : "https")://\(host):\(port)/"
+  }
+}

@@ -1,0 +1,93 @@
+import DashboardWeb
+import Delivery
+import Foundation
+import KioskProtocol
+import YAMLConfiguration
+
+extension Notifier.Receiver {
+  /// Everybody whom the configuration names.
+  ///
+  /// - Throws: a file with a password, an address or a token cannot be used.
+  static func all(
+    _ notify: DashboardConfiguration.Notify
+  ) throws(ConfigurationErrors) -> [Self] {
+    var receivers =
+      try notify.email.map { email throws(ConfigurationErrors) in try all(email) } ?? []
+    for (index, post) in notify.posts.enumerated() {
+      receivers.append(try Self(post, number: index + 1))
+    }
+    return receivers
+  }
+
+  /// Each address gets a mail of its own, so that an address that does not exist keeps it from nobody else.
+  private static func all(
+    _ email: DashboardConfiguration.Email
+  ) throws(ConfigurationErrors) -> [Self] {
+    var account: (name: String, password: String)?
+    if let name = email.username, let password = try email.readPassword() {
+      account = (name, password)
+    }
+    let server = MailServer(
+      host: email.host, port: email.port, encryption: email.tls.encryption, caFile: email.caFile,
+      account: account)
+    return email.to.map { address in
+      Self("mail to \(address)") { notification in
+        await outcome { () throws(DeliveryError) in
+          try await server.send(
+            Mail(
+              from: email.from, to: address, subject: notification.subject, text: notification.text,
+              id: notification.id, date: notification.at.date))
+        }
+      }
+    }
+  }
+
+  private init(
+    _ post: DashboardConfiguration.Post, number: Int
+  ) throws(ConfigurationErrors) {
+    let url = try post.readURL()
+    let address = Webhook(url: url, token: try post.readToken(), caFile: post.caFile)
+    // Only the host is shown, because the rest of the address may be a secret.
+    let host = URL(string: url)?.host() ?? ""
+    self.init("post \(number) to \(host)") { notification in
+      await Self.outcome { () throws(DeliveryError) in
+        switch post.format {
+        case .text:
+          try await address.send(
+            Array(notification.text.utf8), type: "text/plain; charset=utf-8", id: notification.id)
+        case .json:
+          // To Slack, <!channel> is a call to everybody, and <a|b> is a link.
+          let text = notification.text.replacing("<", with: "‹").replacing(">", with: "›")
+          try await address.send(
+            JSONWriter.object { $0.member("text", text) }, type: "application/json",
+            id: notification.id)
+        }
+      }
+    }
+  }
+
+  private static func outcome(
+    _ send: () async throws(DeliveryError) -> Void
+  ) async -> Notifier.Outcome {
+    do throws(DeliveryError) {
+      try await send()
+      return .delivered
+    } catch {
+      return if case .refused = error { .refused("\(error)") } else { .failed("\(error)") }
+    }
+  }
+}
+
+extension DashboardConfiguration.MailEncryption {
+  fileprivate var encryption: MailServer.Encryption {
+    switch self {
+    case .startTLS: .startTLS
+    case .implicit: .implicit
+    case .none: .none
+    }
+  }
+}
+
+extension Timestamp {
+  fileprivate var date: Date { Date(timeIntervalSince1970: Double(milliseconds) / 1000) }
+}

@@ -1,0 +1,111 @@
+import KioskProtocol
+
+/// How a family of devices puts a press on the wire.
+///
+/// Facts about the devices are from their documentation and source code, as cited with each.
+package enum Dialect: Hashable, Sendable {
+  case zigbee2MQTT
+  case tasmota
+  case shellyGen1
+  case shellyGen2
+  case esphome
+  /// Any other device.
+  case generic(GenericFormat)
+
+  /// The topic filters under which the messages of a device come.
+  ///
+  /// - Parameter topic: the device's own topic, in the dialect's sense; for `generic` a filter.
+  package func filters(of topic: String) -> [String] {
+    switch self {
+    case .zigbee2MQTT, .generic: [topic]
+    case .tasmota: ["\(topic)/+"]
+    case .shellyGen1: ["\(topic)/input_event/+"]
+    case .shellyGen2: ["\(topic)/events/rpc"]
+    case .esphome: ["\(topic)/binary_sensor/+/state", "\(topic)/event/+/state"]
+    }
+  }
+
+  /// What a message says.
+  ///
+  /// - Parameters:
+  ///   - topic: the topic on which the message came; one that the filters select.
+  ///   - device: the device's own topic.
+  /// - Throws: `Unreadable` if the message may hold a press that cannot be read.
+  package func read(
+    _ payload: [UInt8], on topic: String, of device: String
+  ) throws(Unreadable) -> Signal {
+    guard payload.count <= Request.maximumPayload else {
+      throw Unreadable("\(payload.count) bytes are more than a press needs")
+    }
+    let levels = topic.utf8.dropFirst(device.utf8.count).split(separator: UInt8(ascii: "/"))
+      .map { String(Substring($0)) }
+    switch self {
+    case .zigbee2MQTT: return try Zigbee2MQTT.read(payload, on: topic)
+    case .tasmota: return try Tasmota.read(payload, levels: levels)
+    case .shellyGen1: return try ShellyGen1.read(payload, levels: levels)
+    case .shellyGen2: return try ShellyGen2.read(payload)
+    case .esphome: return try ESPHome.read(payload, levels: levels)
+    case .generic(let format): return try format.read(payload, on: topic)
+    }
+  }
+
+  /// For how long a device of the kind may repeat a press by radio; `nil`: it does not.
+  package var usualDebounce: Duration? {
+    // Repeats arrive within the same second (Zigbee2MQTT #298, #5909, #26374).
+    self == .zigbee2MQTT ? .seconds(1) : nil
+  }
+
+  /// The debounce of a press. A device repeats over and over that a button is held, Hue every 0.8 s
+  /// (Zigbee2MQTT #26270), and one message may be lost by radio.
+  func debounce(of press: Signal.Press, usually window: Duration?) -> Duration? {
+    guard self == .zigbee2MQTT, let name = press.names.last, name.hasSuffix("hold") else {
+      return window
+    }
+    return max(window ?? .zero, .seconds(2))
+  }
+}
+
+extension Dialect {
+  /// What a dialect is called in a configuration.
+  package enum Name: String, CaseIterable, Sendable {
+    case zigbee2mqtt, tasmota, esphome, generic
+    case shellyGen1 = "shelly_gen1"
+    case shellyGen2 = "shelly_gen2"
+  }
+
+  package var name: Name {
+    switch self {
+    case .zigbee2MQTT: .zigbee2mqtt
+    case .tasmota: .tasmota
+    case .shellyGen1: .shellyGen1
+    case .shellyGen2: .shellyGen2
+    case .esphome: .esphome
+    case .generic: .generic
+    }
+  }
+}
+
+extension JSON {
+  /// What a device sent.
+  ///
+  /// - Throws: `Unreadable` if it is not a JSON object.
+  static func object(_ payload: [UInt8]) throws(Unreadable) -> JSON {
+    let json: JSON
+    do { json = try parse(payload) } catch { throw Unreadable("not JSON: \(error)") }
+    guard case .object = json else {
+      throw Unreadable("a JSON object is expected, this is \(json.kind)")
+    }
+    return json
+  }
+
+  /// The value as a word; `nil` for an object, a list or null.
+  var word: String? {
+    switch self {
+    case .string(let text): text
+    case .integer(let number): String(number)
+    case .number(let number): "\(number)"
+    case .bool(let truth): truth ? "true" : "false"
+    case .null, .array, .object: nil
+    }
+  }
+}

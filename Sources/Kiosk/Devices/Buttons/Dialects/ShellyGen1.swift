@@ -1,0 +1,31 @@
+import KioskProtocol
+
+/// `shellies/<id>/input_event/<n>` `{"event":"S","event_cnt":4}`
+/// (shelly-api-docs.shelly.cloud/gen1, "MQTT").
+///
+/// The device repeats its last event every 30 seconds. `event_cnt` has 16 bits and starts from 0 when the
+/// device starts, with an event `""`. So only a message with an equal count is a repeat.
+enum ShellyGen1 {
+  /// 30 seconds, and a few more for a slow radio.
+  static let repetition = Duration.seconds(35)
+
+  static func read(_ payload: [UInt8], levels: [String]) throws(Unreadable) -> Signal {
+    guard let input = levels.last else { return Signal() }
+    let json = try JSON.object(payload)
+    guard case .string(let event)? = json["event"] else { throw Unreadable("there is no event") }
+    guard case .integer(let count)? = json["event_cnt"] else {
+      throw Unreadable("without event_cnt a press cannot be told from its repeats")
+    }
+    let mark = Signal.Mark(.repeatedCounter, key: input, value: String(count))
+    guard !event.isEmpty else { return Signal(mark: mark) }
+    let press = Signal.Press(input: input, words: [ourWord[event], event].compactMap(\.self))
+    return Signal(presses: [press], mark: mark)
+  }
+
+  static let ourWord = [
+    "S": "single", "SS": "double", "SSS": "triple", "L": "long", "SL": "short_long",
+    "LS": "long_short",
+  ]
+  /// What can be done to a button.
+  static let words = ourWord.flatMap { [$0.value, $0.key.lowercased()] }.sorted()
+}

@@ -1,0 +1,57 @@
+import KioskProtocol
+
+/// `stat/<name>/RESULT` `{"Button1":{"Action":"SINGLE"}}` with `SetOption73 1`, and with
+/// `SetOption114 1` `{"Switch1":{"Action":"ON"}}` (tasmota.github.io/docs/Buttons-and-Switches).
+///
+/// With `SetOption4 1` the same comes on `stat/<name>/BUTTON1` (Tasmota #23574), where old builds
+/// say `{"ACTION":"SINGLE"}` (Tasmota #8177); the case varies. All other answers of a device come on these
+/// topics, too. There is no counter.
+enum Tasmota {
+  static func read(_ payload: [UInt8], levels: [String]) throws(Unreadable) -> Signal {
+    guard let level = levels.first?.lowercased() else { return Signal() }
+    let json: JSON
+    if level == "result" {
+      json = try JSON.object(payload)
+    } else {
+      guard Kind(of: level) != nil, let parsed = try? JSON.parse(payload) else { return Signal() }
+      json = parsed
+    }
+    if let press = press(of: level, in: json) { return Signal(presses: [press]) }
+    guard case .object(let members) = json else { return Signal() }
+    return Signal(presses: members.compactMap { press(of: $0.key.lowercased(), in: $0.value) })
+  }
+
+  private enum Kind: String, CaseIterable {
+    case button
+    case `switch`
+
+    /// - Parameter key: in lower case: `button1`.
+    init?(of key: String) {
+      let kind = Self.allCases.first { key.hasPrefix($0.rawValue) }
+      guard let kind else { return nil }
+      self = kind
+    }
+  }
+
+  private static func press(of key: String, in json: JSON) -> Signal.Press? {
+    guard let kind = Kind(of: key), case .object(let members) = json,
+      case .string(let action)? = members.first(where: { $0.key.lowercased() == "action" })?.value
+    else { return nil }
+    let words: [String]
+    switch action.lowercased() {
+    // A button that was held is released.
+    case "clear", "": return nil
+    case "quad": words = ["quadruple", action]
+    case "penta": words = ["quintuple", action]
+    case "hold": words = ["long", action]
+    // The user may choose the text for HOLD (SetOption32, StateText).
+    default: words = [action]
+    }
+    switch kind {
+    case .button:
+      return Signal.Press(input: String(key.dropFirst(kind.rawValue.count)), words: words)
+    // A device may have both, and a switch says ON and OFF: only its full name will do.
+    case .switch: return Signal.Press(inputs: [key], words: words, wordsAlone: false)
+    }
+  }
+}

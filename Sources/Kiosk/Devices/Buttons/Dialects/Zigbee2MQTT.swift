@@ -1,0 +1,45 @@
+import KioskProtocol
+
+/// `zigbee2mqtt/<name>` `{"action":"single","linkquality":87,...}`
+/// (www.zigbee2mqtt.io/guide/usage/mqtt_topics_and_messages.html).
+///
+/// After a press comes a message that it is over: `""`, sometimes `null` (#25605). With the Home
+/// Assistant extension the same press comes on `zigbee2mqtt/<name>/action`, too, as a bare word
+/// (#32015). There is no counter; the debounce removes repeats by radio.
+enum Zigbee2MQTT {
+  static func read(_ payload: [UInt8], on topic: String) throws(Unreadable) -> Signal {
+    let action: String?
+    if isActionTopic(topic) {
+      action = String(validating: payload, as: UTF8.self)
+    } else if case .string(let text)? = try JSON.object(payload)["action"] {
+      action = text
+    } else {
+      action = nil
+    }
+    guard let action, !action.isEmpty else { return Signal() }
+    return Signal(presses: [Signal.Press(action: action)])
+  }
+
+  static func isActionTopic(_ topic: String) -> Bool { topic.hasSuffix("/action") }
+}
+
+extension Signal.Press {
+  /// A remote with several buttons puts the button first: `1_single`.
+  fileprivate init(action: String) {
+    var input: String?
+    var word = action
+    let parts = action.split(separator: "_", maxSplits: 1, omittingEmptySubsequences: false)
+    if parts.count == 2, parts[0].isNumber, !parts[1].isEmpty {
+      (input, word) = (String(parts[0]), String(parts[1]))
+    }
+    self.init(input: input, words: word.lowercased() == "hold" ? ["long", word] : [word])
+  }
+}
+
+extension Substring {
+  /// Whether it has digits, and nothing else. No regular expression, because Swift would build it anew for
+  /// each message, which takes fifty times as long as matching it.
+  var isNumber: Bool {
+    !isEmpty && utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+  }
+}

@@ -1,0 +1,48 @@
+import KioskProtocol
+
+/// Where the press is in the messages of a device that no other dialect knows.
+package struct GenericFormat: Hashable, Sendable {
+  /// The member that names the press; `nil`: the whole payload does.
+  package var action: JSONPointer?
+  /// The member that names the button; `nil`: the action names it, or there is only one.
+  package var key: JSONPointer?
+  /// A counter or a timestamp, which is new for each press and the same when a press is repeated.
+  package var counter: JSONPointer?
+
+  package init(
+    action: JSONPointer? = nil, key: JSONPointer? = nil, counter: JSONPointer? = nil
+  ) {
+    self.action = action
+    self.key = key
+    self.counter = counter
+  }
+
+  func read(_ payload: [UInt8], on topic: String) throws(Unreadable) -> Signal {
+    guard action != nil || counter != nil else {
+      return Signal(presses: try [press(String(validating: payload, as: UTF8.self))])
+    }
+    let json: JSON
+    do { json = try JSON.parse(payload) } catch { throw Unreadable("not JSON: \(error)") }
+    // A device sends other messages on the same topic.
+    guard let value = action.map({ json[$0] }) ?? json, let word = value.word, !word.isEmpty else {
+      return Signal()
+    }
+    var input: String?
+    if let key {
+      guard let word = json[key]?.word, !word.isEmpty else { return Signal() }
+      input = word.filter { !$0.isNewline }
+    }
+    let press = try press(word, of: input)
+    guard let counter else { return Signal(presses: [press]) }
+    guard let count = json[counter]?.word else {
+      throw Unreadable("there is no counter at \(counter)")
+    }
+    let place = input.map { "\(topic) \($0)" } ?? topic
+    return Signal(presses: [press], mark: Signal.Mark(.counter, key: place, value: count))
+  }
+
+  private func press(_ word: String?, of input: String? = nil) throws(Unreadable) -> Signal.Press {
+    guard let word else { throw Unreadable("the text is not valid UTF-8") }
+    return Signal.Press(input: input, words: [word.filter { !$0.isNewline }])
+  }
+}

@@ -1,0 +1,108 @@
+import KioskProtocol
+
+extension GenericFormat {
+  /// Where in a message of an unknown device the press, its button and its counter most likely are;
+  /// `nil` if no press seems to be in it.
+  ///
+  /// - Parameter levels: those of the topic; empty if only a name for presses is to count.
+  init?(guessing json: JSON, on levels: [Substring]) {
+    self.init()
+    let places = Place.all(in: json)
+    let isForButtons = levels.contains(where: NoiseFilter.namesButton)
+    // OpenMQTTGateway has a topic for each radio: 433toMQTT, IRtoMQTT
+    // (docs.openmqttgateway.com/use/rf.html).
+    let isOfRadio = levels.last?.hasSuffix("toMQTT") ?? false
+    let press = places.compactMap { place in
+      place.rank(onTopicForButtons: isForButtons, ofRadio: isOfRadio).map { (place, rank: $0) }
+    }.min { $0.rank < $1.rank }?.0
+    guard let press else { return nil }
+    action = press.pointer
+    let siblings = places.filter { $0.parent == press.parent && $0.pointer != press.pointer }
+    if Place.actionNames.contains(press.stem) { key = Self.first(of: Place.buttons, in: siblings) }
+    counter =
+      Self.first(of: Place.counters, in: siblings) ?? Self.first(of: Place.counters, in: places)
+  }
+
+  private static func first(of names: [String], in places: [Place]) -> JSONPointer? {
+    for name in names {
+      if let place = places.first(where: { $0.name == name }) { return place.pointer }
+    }
+    return nil
+  }
+}
+
+/// Where a word is in a JSON text.
+private struct Place {
+  /// In lower case.
+  let name: String
+  let pointer: JSONPointer
+  let parent: String
+  private let ancestors: [String]
+  private let word: String
+  /// Whether it stands beside a command of a Zigbee cluster: `"0006!01":""`
+  /// (tasmota.github.io/docs/Zigbee/#receiving-commands).
+  private let isOfCommand: Bool
+
+  /// `button` of `button_1`.
+  var stem: String {
+    let stem = name.reversed().drop { $0.isNumber || "_-".contains($0) }
+    return String(stem.reversed())
+  }
+
+  /// Names of members that say what was done, the likelier ones first.
+  static let actionNames = [
+    "action", "event", "event_type", "click", "press", "gesture", "buttonevent",
+  ]
+  static let buttons = [
+    "button", "btn", "key", "button_id", "buttonid", "key_id", "keyid", "input", "channel", "idx",
+  ]
+  static let counters = [
+    "counter", "count", "cnt", "event_cnt", "seq", "sequence", "packet", "packet_id", "packetid",
+    "message_id", "messageid", "msgid", "fcnt", "timestamp", "ts",
+  ]
+  private static let codes = ["keycode", "command", "cmd"]
+  /// Names of members that may hold anything.
+  private static let values = ["code", "id", "value", "state", "type", "data"]
+  private static let longest = 256
+
+  /// How likely this is the press of a button, from 0 for the likeliest; `nil`: it is not.
+  func rank(onTopicForButtons isForButtons: Bool, ofRadio: Bool) -> Int? {
+    if isOfCommand, !Self.aboutTheDevice.contains(name), !name.contains("!") { return 10 }
+    guard !NoiseFilter.isNothing(word), !Self.counters.contains(name) else { return nil }
+    if let deed = Self.actionNames.firstIndex(of: stem) { return deed }
+    if Self.buttons.prefix(3).contains(stem) { return 11 }
+    if Self.codes.contains(stem) { return 12 }
+    // RfReceived, IrReceived (tasmota.github.io/docs/RF-Protocol).
+    if name == "data", ancestors.last?.hasSuffix("received") ?? false { return 13 }
+    let isValue = Self.values.contains(stem)
+    if ancestors.contains(where: NoiseFilter.namesButton), !NoiseFilter.namesMeasurement(name) {
+      return isValue ? 14 : 15
+    }
+    return isValue && (isForButtons || ofRadio && name == "value") ? 16 : nil
+  }
+
+  private static let aboutTheDevice: Set = [
+    "device", "endpoint", "group", "linkquality", "manufacturer", "modelid", "name",
+  ]
+
+  static func all(in json: JSON) -> [Place] { all(in: json, at: "", below: []) }
+
+  private static func all(in json: JSON, at path: String, below ancestors: [String]) -> [Place] {
+    guard case .object(let members) = json else { return [] }
+    let isOfCommand = members.contains { $0.key.firstMatch(of: /^[0-9A-F]{4}![0-9A-F]{2}$/) != nil }
+    return members.flatMap { member -> [Place] in
+      let key = member.key.replacing("~", with: "~0").replacing("/", with: "~1")
+      let place = "\(path)/\(key)"
+      let name = member.key.lowercased()
+      guard let word = member.value.word else {
+        return all(in: member.value, at: place, below: ancestors + [name])
+      }
+      guard place.utf8.count <= longest, let pointer = JSONPointer(place) else { return [] }
+      return [
+        Place(
+          name: name, pointer: pointer, parent: path, ancestors: ancestors, word: word,
+          isOfCommand: isOfCommand)
+      ]
+    }
+  }
+}

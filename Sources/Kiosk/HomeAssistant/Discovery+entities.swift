@@ -1,0 +1,209 @@
+import JuiceDomain
+import KioskProtocol
+
+extension Discovery {
+  var entities: [Entity] {
+    menu.fruits.flatMap { entities(of: $0.id, $0.name) }
+      + menu.juices.flatMap { entities(of: $0.id, $0.name) }
+      + machines.flatMap(entities) + [service, orders] + [refill].compactMap(\.self) + diagnostics
+  }
+
+  /// Of what has been in the configuration, and is not any more.
+  var formerEntities: [Entity] {
+    func departed<Thing>(_ topic: (Identifier<Thing>) -> String) -> [Identifier<Thing>] {
+      retainedTopics.compactMap { retained in
+        Identifier<Thing>(retained.split(separator: "/").last ?? "")
+          .flatMap { topic($0) == retained ? $0 : nil }
+      }.sorted()
+    }
+    let fruits = departed(topics.stock(of:)).filter { !menu.contains($0) }
+    let juices = departed(topics.servings(of:)).filter { menu.juice($0) == nil }
+    var former = self
+    former.capacities = FruitAmounts(fruits.map { (fruit: $0, amount: 1) })
+    return fruits.flatMap { former.entities(of: $0, LocalizedName(fallback: $0.text)) }
+      + juices.flatMap { former.entities(of: $0, LocalizedName(fallback: $0.text)) }
+      + departed(topics.report).filter { !machines.contains($0) }.flatMap(entities)
+  }
+
+  // MARK: Fruits
+
+  private func entities(of fruit: Fruit.ID, _ localizedName: LocalizedName) -> [Entity] {
+    let name = localizedName[language]
+    let topic = topics.stock(of: fruit)
+    let stock = Entity(.sensor, "stock_\(fruit)", text("\(name) stock", "\(name) 재고")) { json in
+      json.member("state_topic", topic)
+      json.member("state_class", "measurement")
+      json.member("icon", "mdi:fruit-cherries")
+    }
+    let alert = Entity(.binarySensor, "alert_\(fruit)", text("\(name) low", "\(name) 부족")) {
+      json in
+      json.member("state_topic", topics.alert(for: fruit))
+      json.member("value_template", "{{ 'OFF' if value == '\(StockAlert.ok.rawValue)' else 'ON' }}")
+      json.member("device_class", "problem")
+    }
+    return [stock, alert] + [setting(of: fruit, name, topic: topic)].compactMap(\.self)
+  }
+
+  /// Home Assistant knows no number that is always 0.
+  private func setting(of fruit: Fruit.ID, _ name: String, topic: String) -> Entity? {
+    guard let capacity = capacities[fruit], capacity > 0 else { return nil }
+    return Entity(.number, "set_\(fruit)", text("Set \(name) stock", "\(name) 재고 수정")) { json in
+      json.member("state_topic", topic)
+      json.commands(to: restockTopic)
+      json.member(
+        "command_template", Entity.command(#""set":{"\#(fruit)":{{ value | int }}}"#))
+      json.member("min", 0)
+      json.member("max", capacity)
+      json.member("mode", "box")
+      json.member("icon", "mdi:basket-fill")
+    }
+  }
+
+  /// Sets every fruit to what fits; none if there is too much of it for one command.
+  private var refill: Entity? {
+    let command = Request(command: .restock(Restock(set: capacities)))
+    // Without its braces; the id and the time come on top.
+    guard command.payload.count + 128 <= Request.maximumPayload else { return nil }
+    let members = String(decoding: command.payload.dropFirst().dropLast(), as: UTF8.self)
+    return Entity(.button, "refill", text("Refill everything", "재고 모두 채우기")) { json in
+      json.commands(to: restockTopic)
+      json.member("command_template", Entity.command(members))
+      json.member("icon", "mdi:basket-fill")
+    }
+  }
+
+  private var restockTopic: String {
+    topics.command(from: Source(kind: .restock, name: account))
+  }
+
+  // MARK: Juices
+
+  private func entities(of juice: Juice.ID, _ localizedName: LocalizedName) -> [Entity] {
+    let name = localizedName[language]
+    return [
+      Entity(.button, "order_\(juice)", text("Order \(name)", "\(name) 주문")) { json in
+        json.commands(to: topics.command(from: Source(kind: .order, name: account)))
+        json.member("command_template", Entity.command(#""juice":"\#(juice)""#))
+        json.member("icon", "mdi:cup")
+      },
+      Entity(.sensor, "servings_\(juice)", text("\(name) servings", "\(name) 가능 수량")) { json in
+        json.member("state_topic", topics.servings(of: juice))
+        json.member("state_class", "measurement")
+        json.member("icon", "mdi:cup")
+      },
+    ]
+  }
+
+  // MARK: Machines
+
+  private func entities(of machine: MachineID) -> [Entity] {
+    let topic = topics.report(of: machine)
+    return [
+      Entity(.sensor, "machine_\(machine)", text("Machine \(machine)", "기계 \(machine)")) { json in
+        json.member("state_topic", topic)
+        json.member("value_template", "{{ value_json.state }}")
+        json.member("device_class", "enum")
+        json.member("icon", "mdi:blender")
+      },
+      Entity(.sensor, "queue_\(machine)", text("\(machine) queue", "\(machine) 대기")) { json in
+        json.member("state_topic", topic)
+        json.member("value_template", "{{ value_json.queue }}")
+        json.member("state_class", "measurement")
+        json.member("icon", "mdi:tray-full")
+      },
+      Entity(
+        .binarySensor, "problem_\(machine)", text("\(machine) problem", "\(machine) 문제")
+      ) { json in
+        json.member("state_topic", topic)
+        json.member(
+          "value_template",
+          "{{ 'OFF' if value_json.state in ['idle', 'busy'] and not (\(Self.needsDecision)) else 'ON' }}"
+        )
+        json.member("json_attributes_topic", topic)
+        json.member(
+          "json_attributes_template",
+          "{{ {'state': value_json.state, 'reason': value_json.reason | default(''),"
+            + " 'waiting_for_decision': \(Self.needsDecision)} | to_json }}")
+        json.member("device_class", "problem")
+      },
+    ]
+  }
+
+  /// The tickets about which a person has to decide.
+  private static let needsDecision =
+    "value_json.jobs | selectattr('state', 'in', ['lost', 'needs_decision'])"
+    + " | map(attribute='ticket') | list"
+
+  // MARK: The kiosk
+
+  private var service: Entity {
+    Entity(.switch, "service", text("Open", "영업")) { json in
+      json.member("state_topic", topics.service)
+      json.commands(to: topics.command(from: Source(kind: .service, name: account)))
+      json.member("payload_on", ServiceState.open.rawValue)
+      json.member("payload_off", ServiceState.closed.rawValue)
+      json.member("icon", "mdi:store")
+    }
+  }
+
+  /// What became of each order, whoever has given it; the ledger's other entries pass by.
+  private var orders: Entity {
+    Entity(.event, "order", text("Order", "주문")) { json in
+      json.member("state_topic", topics.events)
+      json.member(
+        "value_template",
+        "{% if value_json.juice is defined %}"
+          + "{{ dict(value_json, event_type=value_json.status) | to_json }}{% endif %}")
+      let types: [LedgerEntry.Status] = [
+        .ready, .outOfStock, .rejected, .accepted, .made, .failed, .returned,
+      ]
+      json.member("event_types", types.map(\.rawValue))
+      json.member("icon", "mdi:cup")
+    }
+  }
+
+  // MARK: Diagnostics
+
+  private var diagnostics: [Entity] {
+    let counters = [
+      ("orders", text("Orders made", "완료된 주문")),
+      ("out_of_stock", text("Orders out of stock", "재료가 모자란 주문")),
+      ("failed", text("Orders that failed", "실패한 주문")),
+      ("restocks", text("Restocks", "재고 수정 횟수")),
+      ("duplicates", text("Duplicates", "중복된 명령")),
+      ("stale", text("Stale commands", "늦게 온 명령")),
+      ("rejected", text("Rejected commands", "거절된 명령")),
+      ("reconnects", text("Reconnects", "재연결 횟수")),
+      ("dropped", text("Dropped messages", "버려진 메시지")),
+    ]
+    let started = diagnostic("started_at", text("Started", "시작 시각"), from: topics.info) { json in
+      json.member("device_class", "timestamp")
+    }
+    let memory = diagnostic("memory", text("Memory", "메모리"), from: topics.health) { json in
+      json.member("device_class", "data_size")
+      json.member("unit_of_measurement", "B")
+      json.member("state_class", "measurement")
+    }
+    let queue = diagnostic("queue", text("Queue", "대기 중인 메시지"), from: topics.health) { json in
+      json.member("state_class", "measurement")
+    }
+    return counters.map { key, name in
+      diagnostic(key, name, from: topics.health) { json in
+        json.member("state_class", "total_increasing")
+      }
+    } + [started, memory, queue]
+  }
+
+  /// - Parameter key: of the member in the messages on `topic`.
+  private func diagnostic(
+    _ key: String, _ name: String, from topic: String, write: @escaping (inout JSONWriter) -> Void
+  ) -> Entity {
+    Entity(.sensor, "diagnostic_\(key)", name) { json in
+      json.member("state_topic", topic)
+      // The memory is not known everywhere; what is empty is left out.
+      json.member("value_template", "{{ value_json.\(key) | default('') }}")
+      json.member("entity_category", "diagnostic")
+      write(&json)
+    }
+  }
+}

@@ -1,0 +1,135 @@
+package import JuiceDomain
+package import KioskProtocol
+
+/// What Home Assistant is told about a kiosk, so that it shows there by itself: MQTT discovery.
+///
+/// The messages are to be retained, and published again when Home Assistant comes back: it says so
+/// on its `birth` topic. One that has left the configuration is cleared with an empty message.
+package struct Discovery: Sendable {
+  package enum Form: Sendable {
+    /// A message for each entity, which every version understands.
+    case components
+    /// One message for the whole device: Home Assistant 2024.11 or later.
+    case device
+  }
+
+  /// The prefix of discovery topics, as Home Assistant is set up.
+  package var prefix: String
+  package var form: Form
+  /// The account with which Home Assistant logs in to the broker: the last level of the topics that
+  /// it sends commands to.
+  package var account: String
+  package var topics: KioskTopics
+  /// What people call the kiosk.
+  package var name: LocalizedName?
+  package var language: Language
+  package var menu: Menu
+  package var capacities: FruitAmounts
+  package var machines: [MachineID]
+  /// What the kiosk has retained so far: in it is what has left the menu.
+  package var retainedTopics: Set<String> = []
+  /// Of the kiosk's program.
+  package var version: String
+
+  package init(
+    prefix: String = "homeassistant", form: Form = .components, account: String = "homeassistant",
+    topics: KioskTopics, name: LocalizedName? = nil, language: Language, menu: Menu,
+    capacities: FruitAmounts, machines: [MachineID] = [], retainedTopics: Set<String> = [],
+    version: String
+  ) {
+    self.prefix = prefix
+    self.form = form
+    self.account = account
+    self.topics = topics
+    self.name = name
+    self.language = language
+    self.menu = menu
+    self.capacities = capacities
+    self.machines = machines
+    self.retainedTopics = retainedTopics
+    self.version = version
+  }
+
+  /// What Home Assistant says when it has started.
+  package var birth: (topic: String, payload: String) { ("\(prefix)/status", "online") }
+
+  package var messages: [(topic: String, payload: [UInt8])] {
+    switch form {
+    case .components:
+      entities.map { entity in
+        let topic = "\(prefix)/\(entity.component.rawValue)/\(node)/\(entity.id)/config"
+        let payload = JSONWriter.object { json in
+          describe(entity, in: &json)
+          describeDevice(in: &json)
+        }
+        return (topic, payload)
+      }
+    case .device:
+      [("\(prefix)/device/\(node)/config", JSONWriter.object(describeAll))]
+    }
+  }
+
+  private func describeAll(in json: inout JSONWriter) {
+    describeDevice(in: &json)
+    json.member("components") { json in
+      for entity in entities {
+        json.member(named: entity.id) { json in
+          json.member("platform", entity.component.rawValue)
+          describe(entity, in: &json)
+        }
+      }
+      // What is not named any more would stay: a platform and nothing else removes it.
+      for entity in formerEntities {
+        json.member(named: entity.id) { $0.member("platform", entity.component.rawValue) }
+      }
+    }
+  }
+
+  /// The kiosk as one topic level of discovery, which has fewer characters than our topics may have.
+  private var node: String {
+    String(
+      topics.base.unicodeScalars.map { Identifier<Self>(String($0)) == nil ? "_" : Character($0) })
+  }
+
+  /// What is the same for all entities.
+  private func describeDevice(in json: inout JSONWriter) {
+    json.member("device") { json in
+      json.member("identifiers", [node])
+      json.member(
+        "name", name?[language] ?? text("Juice kiosk \(kiosk)", "쥬스 키오스크 \(kiosk)"))
+      json.member("manufacturer", "Juice Kiosk")
+      json.member("model", "juice-kiosk")
+      json.member("sw_version", version)
+    }
+    json.member("origin") { json in
+      json.member("name", "juice-kiosk")
+      json.member("sw_version", version)
+    }
+    json.member("availability_topic", topics.status)
+    json.member("payload_available", KioskStatus.online.rawValue)
+    json.member("payload_not_available", KioskStatus.offline.rawValue)
+  }
+
+  private func describe(_ entity: Entity, in json: inout JSONWriter) {
+    let id = "\(node)_\(entity.id)"
+    json.member("name", entity.name)
+    json.member("unique_id", id)
+    // The same twice: 2025.10 renamed it.
+    json.member("object_id", id)
+    let entityID = id.lowercased().map { $0 == "-" ? "_" : $0 }
+    json.member("default_entity_id", "\(entity.component.rawValue).\(String(entityID))")
+    // Said of the whole device it counts for no entity, although 2024.12 accepts it there.
+    json.member("qos", 1)
+    entity.write(&json)
+  }
+
+  private var kiosk: Substring { topics.base.split(separator: "/").last ?? "" }
+
+  /// In the kiosk's language.
+  func text(_ english: String, _ korean: String) -> String {
+    switch language {
+    case .english: english
+    case .korean: korean
+    }
+  }
+}

@@ -1,0 +1,377 @@
+import Devices
+package import JuiceDomain
+package import KioskProtocol
+
+/// The kiosk's mind: a batch of deliveries in, one decision out.
+///
+/// It reads no clock, opens no file and awaits nothing: what it needs to know comes in. It changes
+/// with each decision; if a decision cannot be committed, throw it away and start again from the
+/// ledger's state.
+package struct Kiosk: Sendable {
+  package let settings: KioskSettings
+  package internal(set) var juiceMaker: JuiceMaker
+  package var stock: FruitAmounts { juiceMaker.stock }
+  package private(set) var service: ServiceState
+  package private(set) var alerts: [Fruit.ID: StockAlert] = [:]
+  /// The number of the last entry.
+  package internal(set) var seq: Int
+  /// Of the entries that it makes.
+  package let epoch: Int
+  package internal(set) var jobs: Jobs
+  /// The last ticket number of each day.
+  private var tickets: [Int: Int]
+  private var debounce: Debounce
+  /// What devices count by, by key.
+  private var marks: [String: String]
+  /// When the kiosk came back from so long an absence that what happened in it must not count.
+  private var reconnectedAt: Timestamp?
+  /// The marks of devices that say their last event over and over, of which something was heard since.
+  private var receivedSinceReconnect: Set<String> = []
+  private let feedback: [String: Feedback]
+  package var counters: KioskHealth.Counters
+
+  /// - Parameters:
+  ///   - state: what the ledger holds.
+  ///   - counters: go on from an earlier core of the same process.
+  package init(
+    settings: KioskSettings, state: LedgerState, counters: KioskHealth.Counters = .init()
+  ) {
+    self.settings = settings
+    let held = settings.menu.fruits.compactMap { fruit in
+      state.stock[fruit.id].map { (fruit: fruit.id, amount: $0) }
+    }
+    juiceMaker = JuiceMaker(
+      menu: settings.menu,
+      store: FruitStore(
+        quantities: FruitAmounts(held), capacities: settings.stock.capacities))
+    service = state.service
+    seq = state.seq
+    epoch = state.epoch
+    tickets = state.tickets
+    // guard: the debounce outlives a restart
+    debounce = Debounce(state.presses)
+    // guard: a device's counter outlives a restart
+    marks = state.marks
+    jobs = Jobs(settings, state: state)
+    feedback = Dictionary(
+      settings.panels.lazy.map { ($0.name, $0.feedback) }, uniquingKeysWith: { first, _ in first })
+    self.counters = counters
+    updateAlerts()
+  }
+
+  /// Goes on under other rules: what has happened stays, and so does what the ledger does not know of
+  /// it.
+  ///
+  /// - Parameter state: what the ledger holds.
+  package mutating func adopt(_ settings: KioskSettings, state: LedgerState) {
+    var next = Kiosk(settings: settings, state: state, counters: counters)
+    next.debounce = debounce
+    next.jobs.adopt(jobs)
+    (next.reconnectedAt, next.receivedSinceReconnect) = (reconnectedAt, receivedSinceReconnect)
+    next.alerts = alerts.filter { next.stock[$0.key] != nil }
+    next.updateAlerts()
+    self = next
+  }
+
+  /// The entry that takes fruits into the ledger which it does not hold yet; `nil` if it holds all.
+  package static func opening(
+    settings: KioskSettings, state: LedgerState, at now: Moment
+  ) -> LedgerTransaction? {
+    let new = settings.menu.fruits.filter { state.stock[$0.id] == nil }
+    guard !new.isEmpty else { return nil }
+    let amounts = new.map { (fruit: $0.id, amount: settings.stock.initial[$0.id] ?? 0) }
+    var transaction = LedgerTransaction()
+    transaction.records = [
+      .init(
+        LedgerRow(
+          LedgerEntry(
+            seq: state.seq + 1, epoch: state.epoch, at: now.timestamp, source: nil, id: nil,
+            outcome: .opened(FruitAmounts(amounts)))))
+    ]
+    return transaction
+  }
+
+  /// What each command comes to, in the order in which they came.
+  ///
+  /// - Parameter repeats: the rows that the ledger remembers for the keys of the admissions.
+  package mutating func decide(
+    _ parsedDeliveries: [ParsedDelivery], repeats: [RepeatKey: LedgerRow], at now: Moment
+  ) -> Decision {
+    let before = service
+    let reportsBefore = settings.machines.isEmpty && jobs.open.isEmpty ? nil : jobs.reports
+    var decision = Decision()
+    var answered = repeats
+    answered.reserveCapacity(repeats.count + parsedDeliveries.count)
+    for parsed in parsedDeliveries {
+      guard register(parsed.mark, at: now.timestamp, in: &decision) else {
+        if parsed.request != nil { counters.duplicates += 1 }
+        continue
+      }
+      let request: Request
+      switch parsed.request {
+      case nil:
+        continue
+      case .failure(let rejection):
+        counters.rejected += 1
+        decision.reject(parsed, rejection)
+        continue
+      case .success(let admitted):
+        request = admitted
+      }
+      if handle(request.command, in: parsed, at: now, for: &decision) { continue }
+      if let row = parsed.repeatKeys.lazy.compactMap({ answered[$0] }).first {
+        counters.duplicates += 1
+        // The batch itself may have brought a later answer.
+        let last = decision.transaction.records.last {
+          $0.row.entry.outcome.end?.job == row.entry.seq
+        }
+        decision.repeatAnswer(last?.row ?? row, to: parsed)
+        continue
+      }
+      if case .order(let order) = request.command, request.id == nil, !parsed.isRetained,
+        let original = debounce.original(
+          of: order, from: parsed.source, at: now, seq: seq + 1,
+          window: parsed.debounce)
+      {
+        counters.duplicates += 1
+        // It came after the entry that it repeats, so it is acknowledged with the next one.
+        // guard: a delivery that the debounce swallowed is remembered
+        // guard: a press that bounced tells nothing of what was acknowledged
+        decision.repeatEntry(original, for: parsed, acknowledgedWith: seq + 1)
+        continue
+      }
+      seq += 1
+      let row = execute(
+        request, from: parsed.source, isRetained: parsed.isRetained, at: now)
+      count(row.entry.outcome)
+      if let key = parsed.key { answered[key] = row }
+      decision.record(row, answering: parsed)
+      appendFeedback(of: row, in: &decision)
+      if case .accepted(let order, let used, let ticket, let machine, _) = row.entry.outcome {
+        let job = Job(
+          seq: seq, number: seq, machine: machine, order: order, ticket: ticket, used: used,
+          amount: row.entry.amount, source: parsed.source, id: request.id, at: now.timestamp,
+          state: .queued, reply: parsed.reply)
+        jobs.add(job)
+        decision.transaction.jobs[seq] = .some(job)
+      }
+      if case .job(let decided) = request.command {
+        execute(decided, in: row.entry, at: now, in: &decision)
+      }
+    }
+    if let reportsBefore {
+      fireTimers(at: now, in: &decision)
+      decision.machinesChanged = !jobs.reports.elementsEqual(reportsBefore, by: ==)
+    }
+    if service != before { decision.transaction.service = service }
+    updateAlerts()
+    return decision
+  }
+
+  /// What a device that knows no topics hears of its own order.
+  mutating func appendFeedback(of row: LedgerRow, in decision: inout Decision) {
+    guard let source = row.entry.source, let feedback = feedback[source.name] else { return }
+    decision.answer(self.feedback(feedback, to: row))
+  }
+
+  /// What cannot be recorded has not happened.
+  ///
+  /// - Parameter detail: why it cannot.
+  package mutating func reject(unrecordable parsed: ParsedDelivery, _ detail: String) -> Decision {
+    var decision = Decision()
+    counters.rejected += 1
+    let request = try? parsed.request?.get()
+    decision.reject(parsed, Rejection(.notRecorded, detail, id: request?.id))
+    return decision
+  }
+
+  /// The kiosk was away for longer than an order may be old.
+  package mutating func reconnected(at now: Timestamp) {
+    reconnectedAt = now
+    receivedSinceReconnect = []
+  }
+
+  /// Whether a message with this mark is news: another than the last one of its key.
+  private mutating func register(
+    _ mark: PanelMessage.Mark?, at now: Timestamp, in decision: inout Decision
+  ) -> Bool {
+    guard let mark else { return true }
+    let known = [mark.key, mark.alternateKey].compactMap(\.self)
+    let isFirst = marks[mark.key] == nil
+    // guard: a device's counter that has not moved is no press
+    guard !known.contains(where: { marks[$0] == mark.value }) else {
+      if mark.repetition != nil { receivedSinceReconnect.insert(mark.key) }
+      if isFirst { store(mark, in: &decision) }
+      return false
+    }
+    guard store(mark, in: &decision) else { return false }
+    guard let repetition = mark.repetition else { return true }
+    // Of what is said over and over, the first that the kiosk hears may be hours old: ever, or since
+    // it was away.
+    let isFirstSince = receivedSinceReconnect.insert(mark.key).inserted
+    guard !isFirst else { return false }
+    guard let reconnectedAt, now.isWithin(repetition, of: reconnectedAt) else { return true }
+    return !isFirstSince
+  }
+
+  /// A device that makes up names for its counters does not fill the memory.
+  @discardableResult
+  private mutating func store(
+    _ mark: PanelMessage.Mark, in decision: inout Decision
+  ) -> Bool {
+    guard marks[mark.key] != nil || marks.count < Self.maximumMarks else { return false }
+    marks[mark.key] = mark.value
+    decision.transaction.marks[mark.key] = mark.value
+    return true
+  }
+
+  static let maximumMarks = 10_000
+
+  private mutating func execute(
+    _ request: Request, from source: Source, isRetained: Bool, at now: Moment
+  ) -> LedgerRow {
+    let outcome: LedgerEntry.Outcome
+    var detail: String?
+    do throws(Rejection) {
+      outcome = try apply(request, isRetained: isRetained, at: now)
+    } catch {
+      var rejected: Order?
+      if case .order(let order) = request.command { rejected = order }
+      outcome = .rejected(error.reason, order: rejected)
+      detail = error.detail
+    }
+    var stock: FruitAmounts?
+    if source.kind != .service, source.kind != .job { stock = juiceMaker.stock }
+    return LedgerRow(
+      LedgerEntry(
+        seq: seq, epoch: epoch, at: now.timestamp, source: source, id: request.id, outcome: outcome,
+        amount: amount(of: outcome)),
+      stock: stock, detail: detail, message: message(about: outcome))
+  }
+
+  /// What was sold by it costs so much by the menu of now.
+  private func amount(of outcome: LedgerEntry.Outcome) -> Money? {
+    guard settings.menu.hasPrices else { return nil }
+    switch outcome {
+    case .ready(let order, _, _), .accepted(let order, _, _, _, _):
+      return settings.menu.juice(order.juice)?.price?.times(order.quantity)
+    default: return nil
+    }
+  }
+
+  /// What the customer reads.
+  func message(about outcome: LedgerEntry.Outcome) -> String? {
+    let name = outcome.order.flatMap { settings.menu.juice($0.juice)?.name }
+    return switch outcome {
+    case .ready, .made: name.map { CustomerMessage.ready($0, in: settings.language) }
+    case .accepted(_, _, let ticket, _, _):
+      name.map { CustomerMessage.accepted($0, ticket: ticket.number, in: settings.language) }
+    case .failed, .returned: name.map { CustomerMessage.failed($0, in: settings.language) }
+    case .rejected(.machineDown, _): CustomerMessage.machineDown(in: settings.language)
+    case .outOfStock: CustomerMessage.outOfStock(in: settings.language)
+    case .rejected(.closed, _): CustomerMessage.closed(in: settings.language)
+    case .opened, .restocked, .service, .rejected, .decided: nil
+    }
+  }
+
+  private mutating func apply(
+    _ request: Request, isRetained: Bool, at now: Moment
+  ) throws(Rejection) -> LedgerEntry.Outcome {
+    // guard: a retained command is not carried out
+    guard !isRetained else {
+      throw Rejection(.retained, "the broker had kept this message: send commands unretained")
+    }
+    if let sentAt = request.sentAt {
+      let (age, limit) = (now.timestamp.since(sentAt), settings.orders.maximumAge)
+      // guard: a command that is too old is not carried out
+      guard age <= limit else {
+        throw Rejection(
+          .stale,
+          "sent \(age.components.seconds) seconds ago; the limit is \(limit.components.seconds)")
+      }
+    }
+    switch request.command {
+    case .order(let order): return try make(order, at: now)
+    case .restock(let restock): return try apply(restock)
+    case .service(let state):
+      service = state
+      return .service(state)
+    case .job(let decision): return try apply(decision)
+    case .made, .machine:
+      throw Rejection(.malformed, "a machine says this on its own topics")
+    }
+  }
+
+  private mutating func make(
+    _ order: Order, at now: Moment
+  ) throws(Rejection) -> LedgerEntry.Outcome {
+    // guard: the closed kiosk makes nothing
+    guard service == .open else { throw Rejection(.closed, "the kiosk takes no orders now") }
+    guard settings.menu.juice(order.juice) != nil else {
+      throw Rejection(.unknownJuice, "there is no \(order.juice) on the menu")
+    }
+    guard (1...settings.orders.maximumQuantity).contains(order.quantity) else {
+      throw Rejection(
+        .quantityOutOfRange,
+        "an order is for 1 to \(settings.orders.maximumQuantity), not for \(order.quantity)")
+    }
+    let (isNeeded, machine) = jobs.assignment(of: order.juice)
+    // guard: a machine that cannot work gets no orders
+    guard machine != nil || !isNeeded else {
+      throw Rejection(.machineDown, "no machine that makes \(order.juice) works now")
+    }
+    switch try? juiceMaker.make(order.juice, quantity: order.quantity) {
+    case .ready(let used):
+      // By day, because a clock that jumps comes back to a day that had its first tickets before.
+      let ticket = Ticket(day: now.day, number: tickets[now.day, default: 0] + 1)
+      // guard: the tickets of each day are remembered
+      tickets[ticket.day] = ticket.number
+      guard let machine else { return .ready(order, used: used, ticket: ticket) }
+      return .accepted(
+        order, used: used, ticket: ticket, machine: machine, place: jobs.count(of: machine) + 1)
+    case .outOfStock(let missing):
+      return .outOfStock(order, missing: missing)
+    case nil:
+      throw Rejection(.unknownJuice, "there is no \(order.juice) on the menu")
+    }
+  }
+
+  private mutating func apply(
+    _ restock: Restock
+  ) throws(Rejection) -> LedgerEntry.Outcome {
+    switch juiceMaker.restock(restock) {
+    case .applied(let changes):
+      return .restocked(changes: changes)
+    case .conflict(let actual):
+      throw Rejection(.conflict, "the stock has moved on: \(actual)")
+    case .exceedsCapacity(let fruit, let capacity, let held):
+      throw Rejection(
+        .exceedsCapacity, "there is room for \(capacity) of \(fruit), and \(held) are there")
+    case .belowZero(let fruit, let held):
+      throw Rejection(.belowZero, "there are only \(held) of \(fruit)")
+    case .unknownFruit(let fruit):
+      throw Rejection(.unknownFruit, "this kiosk keeps no \(fruit)")
+    }
+  }
+
+  mutating func count(_ outcome: LedgerEntry.Outcome) {
+    switch outcome {
+    case .ready, .made: counters.orders += 1
+    case .failed, .returned: counters.failed += 1
+    case .outOfStock: counters.outOfStock += 1
+    case .restocked: counters.restocks += 1
+    case .rejected(let reason, _):
+      counters.rejected += 1
+      if reason == .stale { counters.stale += 1 }
+    case .opened, .service, .accepted, .decided: break
+    }
+  }
+
+  private mutating func updateAlerts() {
+    for (fruit, quantity) in juiceMaker.stock {
+      alerts[fruit] = StockAlert(
+        quantity: quantity, low: settings.stock.lowThresholds[fruit] ?? 0,
+        previous: alerts[fruit] ?? .ok)
+    }
+  }
+}

@@ -1,0 +1,85 @@
+import JuiceDomain
+package import KioskProtocol
+package import MessageBroker
+
+// The retained topics that show the kiosk's state.
+extension KioskTopics {
+  /// All of them.
+  package func state(of core: Kiosk, at now: Timestamp) -> [Message] {
+    var messages = [retained(menu, core.settings.menuReport.payload), service(core.service)]
+    for (fruit, quantity) in core.juiceMaker.stock {
+      messages.append(stock(of: fruit, quantity))
+      messages.append(alert(for: fruit, core.alerts[fruit] ?? .ok))
+    }
+    for (juice, count) in core.servings {
+      messages.append(servings(of: juice, count))
+    }
+    for (machine, report) in core.jobs.reports {
+      messages.append(retained(self.report(of: machine), report.payload))
+    }
+    messages.append(report(core, at: now))
+    return messages
+  }
+
+  /// Those that another state changes.
+  package func changes(from before: Kiosk, to after: Kiosk, at now: Timestamp) -> [Message] {
+    var messages: [Message] = []
+    if after.service != before.service { messages.append(service(after.service)) }
+    if !after.settings.machines.isEmpty {
+      for (old, new) in zip(before.jobs.reports, after.jobs.reports) where old.report != new.report
+      {
+        messages.append(retained(report(of: new.machine), new.report.payload))
+      }
+    }
+    let stockBefore = before.juiceMaker.stock
+    let changed = after.juiceMaker.stock.filter { stockBefore[$0.fruit] != $0.amount }
+    guard !changed.isEmpty || !after.settings.machines.isEmpty else { return messages }
+    for (fruit, quantity) in changed {
+      messages.append(stock(of: fruit, quantity))
+      if let alert = after.alerts[fruit], alert != before.alerts[fruit] {
+        messages.append(self.alert(for: fruit, alert))
+      }
+    }
+    for (old, new) in zip(before.servings, after.servings)
+    where old.count != new.count {
+      messages.append(servings(of: new.juice, new.count))
+    }
+    if !changed.isEmpty { messages.append(report(after, at: now)) }
+    return messages
+  }
+
+  private func service(_ state: ServiceState) -> Message {
+    Message(topic: service, text: state.rawValue, retain: true)
+  }
+
+  private func stock(of fruit: Fruit.ID, _ quantity: Int) -> Message {
+    Message(topic: stock(of: fruit), text: String(quantity), retain: true)
+  }
+
+  private func alert(for fruit: Fruit.ID, _ alert: StockAlert) -> Message {
+    Message(topic: self.alert(for: fruit), text: alert.rawValue, retain: true)
+  }
+
+  private func servings(of juice: Juice.ID, _ count: Int) -> Message {
+    Message(topic: servings(of: juice), text: String(count), retain: true)
+  }
+
+  private func report(_ core: Kiosk, at now: Timestamp) -> Message {
+    let report = StockReport(seq: core.seq, at: now, fruits: core.juiceMaker.stock)
+    return retained(stock, report.payload)
+  }
+
+  package func retained(_ topic: String, _ payload: [UInt8]) -> Message {
+    Message(topic: topic, payload: payload, retain: true)
+  }
+}
+
+extension KioskTopics {
+  package func status(_ status: KioskStatus) -> Message {
+    Message(topic: self.status, text: status.rawValue, retain: true)
+  }
+
+  package func event(_ entry: LedgerEntry) -> Message {
+    Message(topic: events, payload: entry.payload)
+  }
+}

@@ -1,0 +1,67 @@
+package import JuiceDomain
+package import KioskProtocol
+
+/// A row of the ledger: an entry, and what else its answer says.
+package struct LedgerRow: Hashable, Sendable {
+  package let entry: LedgerEntry
+  /// What was there afterwards; `nil` if the sender is not told.
+  package let stock: FruitAmounts?
+  /// Why a request was rejected, for whoever looks for the fault.
+  package let detail: String?
+  /// For the customer.
+  package let message: String?
+
+  package init(
+    _ entry: LedgerEntry, stock: FruitAmounts? = nil, detail: String? = nil, message: String? = nil
+  ) {
+    self.entry = entry
+    self.stock = stock
+    self.detail = detail
+    self.message = message
+  }
+
+  /// What the sender is told, the first time and each time after it.
+  package var result: CommandResult {
+    var result = CommandResult(status: .applied)
+    switch entry.outcome {
+    case .ready(_, let used, let ticket):
+      result.status = .ready
+      result.ticket = ticket.number
+      result.used = used
+    case .accepted(_, let used, let ticket, let machine, let place):
+      result.status = .accepted
+      result.ticket = ticket.number
+      result.place = place
+      result.machine = machine
+      result.used = used
+    case .made(let end):
+      result.status = .ready
+      result.ticket = end.ticket.number
+      result.machine = end.machine
+    case .failed(let end, let reason, _), .returned(let end, let reason, _):
+      result.status = .failed
+      result.ticket = end.ticket.number
+      result.machine = end.machine
+      result.failure = reason
+    case .outOfStock(_, let missing):
+      result.status = .outOfStock
+      result.missing = missing
+    case .rejected(let reason, _):
+      result.status = .rejected
+      result.reason = reason
+    case .service(let state):
+      result.service = state
+    case .opened, .restocked, .decided:
+      break
+    }
+    result.id = entry.id
+    result.juice = entry.outcome.order?.juice
+    result.quantity = entry.outcome.order?.quantity
+    result.amount = entry.amount
+    result.stock = stock
+    result.detail = detail
+    result.message = message
+    result.seq = entry.seq
+    return result
+  }
+}

@@ -1,0 +1,185 @@
+import JuiceDomain
+import KioskProtocol
+package import MessageBroker
+
+// What becomes of an order that a machine is to make.
+extension Kiosk {
+  /// A machine may have said something.
+  ///
+  /// - Returns: whether that is dealt with.
+  mutating func handle(
+    _ command: Command, in parsed: ParsedDelivery, at now: Moment, for decision: inout Decision
+  ) -> Bool {
+    guard parsed.source.kind == .made else { return false }
+    let name = parsed.source.name
+    guard let machine = MachineID(name), jobs.has(machine) else {
+      counters.rejected += 1
+      decision.reject(
+        parsed, Rejection(.unknownMachine, "the configuration has no machine \(name)"))
+      return true
+    }
+    switch command {
+    case .machine(let status):
+      let record = jobs.record(status, from: machine, isRetained: parsed.isRetained)
+      if let record { decision.transaction.machines[machine] = record }
+      return true
+    case .made(let answer):
+      if parsed.isRetained { return false }
+      jobs.markResponsive(machine)
+      // What has ended is over, whatever else is said of it.
+      // guard: a machine answers for its own jobs only
+      guard let job = jobs.job(number: answer.job, of: machine), job.state != .queued else {
+        return true
+      }
+      let record = jobs.record(answer, from: machine)
+      if let record { decision.transaction.machines[machine] = record }
+      apply(answer.status, to: job, at: now, in: &decision)
+      return true
+    default: return false
+    }
+  }
+
+  private mutating func apply(
+    _ status: MachineAnswer.Status, to job: Job, at now: Moment, in decision: inout Decision
+  ) {
+    switch (status, job.state) {
+    case (.started, .sent), (.started, .lost): set(job, to: .started, at: now, in: &decision)
+    case (.done, _): end(job, .made(job.end), at: now, in: &decision)
+    case (.failed(let reason, let used), _):
+      let left = job.used.subtracting(usedFruit(of: job, reported: used))
+      end(job, .failed(job.end, reason: reason, changes: left), at: now, in: &decision)
+    case (.cancelled, .sent), (.cancelled, .lost):
+      giveBack(job.used, of: job, "waited_too_long", at: now, in: &decision)
+    // It said before that it had begun.
+    case (.cancelled, .started), (.unknown, .sent), (.unknown, .started), (.unknown, .lost):
+      set(job, to: .needsDecision, at: now, in: &decision)
+    case (.started, _), (.cancelled, _), (.unknown, _): break
+    }
+  }
+
+  private mutating func set(
+    _ job: Job, to state: JobState, at now: Moment?, in decision: inout Decision
+  ) {
+    decision.transaction.jobs[job.seq] = .some(jobs.set(job, to: state, receivedAt: now?.uptime))
+  }
+
+  /// The fruit of an attempt that is gone.
+  private func usedFruit(of job: Job, reported used: FruitAmounts?) -> FruitAmounts {
+    if let used { return job.used.subtracting(job.used.subtracting(used)) }
+    let machine = settings.machines.first { $0.name == job.machine }
+    return machine?.returnsFruit == false ? job.used : [:]
+  }
+
+  /// What a person has decided comes to.
+  mutating func apply(_ decided: JobDecision) throws(Rejection) -> LedgerEntry.Outcome {
+    guard let job = jobs.undecided(decided.job) else {
+      throw Rejection(.noDecisionNeeded, "no job \(decided.job) waits for a person")
+    }
+    var used: FruitAmounts = [:]
+    if decided.choice == .again {
+      used = usedFruit(of: job, reported: decided.used)
+      let missing = juiceMaker.take(used)
+      guard missing.isEmpty else {
+        throw Rejection(.conflict, "the fruit for another attempt is missing: \(missing)")
+      }
+    }
+    return .decided(decided.choice, job: decided.job, used: used)
+  }
+
+  /// Does what the entry of a decision says.
+  mutating func execute(
+    _ decided: JobDecision, in entry: LedgerEntry, at now: Moment, in decision: inout Decision
+  ) {
+    guard case .decided = entry.outcome, let job = jobs.undecided(decided.job) else { return }
+    switch decided.choice {
+    case .poured: end(job, .made(job.end), at: now, in: &decision)
+    case .giveBack:
+      let left = job.used.subtracting(usedFruit(of: job, reported: decided.used))
+      giveBack(left, of: job, "given_back", at: now, in: &decision)
+    case .again:
+      var again = job
+      // guard: what is made again has a new number
+      (again.number, again.at, again.state) = (entry.seq, entry.at, .queued)
+      jobs.requeue(again)
+      decision.transaction.jobs[job.seq] = .some(again)
+    }
+  }
+
+  private mutating func giveBack(
+    _ fruit: FruitAmounts, of job: Job, _ reason: String, at now: Moment,
+    in decision: inout Decision
+  ) {
+    end(job, .returned(job.end, reason: reason, changes: fruit), at: now, in: &decision)
+  }
+
+  /// The entry says all that its answer says: source and id are those of the order.
+  private mutating func end(
+    _ job: Job, _ outcome: LedgerEntry.Outcome, at now: Moment, in decision: inout Decision
+  ) {
+    var isMade = false
+    if case .made = outcome { isMade = true }
+    jobs.remove(job, isMade: isMade)
+    juiceMaker.giveBack(outcome.changes)
+    seq += 1
+    let entry = LedgerEntry(
+      seq: seq, epoch: epoch, at: now.timestamp, source: job.source, id: job.id, outcome: outcome,
+      // What was not made costs nothing.
+      amount: isMade ? job.amount : nil)
+    let row = LedgerRow(entry, stock: juiceMaker.stock, message: message(about: outcome))
+    count(outcome)
+    decision.record(row, answering: job.reply, on: settings.topics)
+    appendFeedback(of: row, in: &decision)
+    decision.transaction.jobs[job.seq] = .some(nil)
+  }
+
+  /// What the time has changed, and the jobs whose turn has come.
+  mutating func fireTimers(at now: Moment, in decision: inout Decision) {
+    let overdue = jobs.overdue(at: now)
+    for job in overdue.waiting {
+      giveBack(job.used, of: job, "waited_too_long", at: now, in: &decision)
+    }
+    for job in overdue.lost { set(job, to: .lost, at: nil, in: &decision) }
+    for job in overdue.started { set(job, to: .needsDecision, at: nil, in: &decision) }
+    for job in jobs.dispatch(at: now.timestamp) { decision.transaction.jobs[job.seq] = .some(job) }
+  }
+
+  /// What was on its way may not have arrived.
+  package mutating func connectionLost() { jobs.connectionLost() }
+
+  /// What machines are to be told, once what they are told of is committed.
+  package mutating func messagesForMachines(at now: Moment) -> [Message] {
+    jobs.messages(at: now, menu: settings.menu).map { machine, job, order, rest in
+      guard let order else {
+        return Message(
+          topic: settings.topics.cancel(by: machine), payload: MachineOrder.cancel(job))
+      }
+      // What a broker keeps for a machine that is away may be given back before it returns.
+      return Message(
+        topic: settings.topics.make(by: machine), payload: order.payload,
+        expiry: UInt32(clamping: max(1, rest.components.seconds)))
+    }
+  }
+
+  /// How many glasses can be made now of each juice: none where no machine is there to make it.
+  var servings: [(juice: Juice.ID, count: Int)] {
+    juiceMaker.servings.map { ($0.juice, isMakeable($0.juice) ? $0.count : 0) }
+  }
+
+  func servings(of juice: Juice.ID) -> Int? {
+    (try? juiceMaker.servings(of: juice)).map { isMakeable(juice) ? $0 : 0 }
+  }
+
+  private func isMakeable(_ juice: Juice.ID) -> Bool {
+    let assignment = jobs.assignment(of: juice)
+    return !assignment.isNeeded || assignment.machine != nil
+  }
+}
+
+extension FruitAmounts {
+  /// What is left of it; never below zero.
+  fileprivate func subtracting(_ used: FruitAmounts) -> FruitAmounts {
+    FruitAmounts(
+      map { (fruit: $0.fruit, amount: Swift.max(0, $0.amount - Swift.max(0, used[$0.fruit] ?? 0))) }
+        .filter { $0.amount > 0 })
+  }
+}

@@ -1,0 +1,23 @@
+import KioskProtocol
+
+/// How much a sender has had of something in the running second. What it remembers is gone with the
+/// second.
+struct RateLimiter<Sender: Hashable & Sendable>: Sendable {
+  let perSecond: Int
+  private var second: Int64 = 0
+  private var counts: [Sender: Int] = [:]
+
+  /// - Parameter perSecond: 0: no limit.
+  init(perSecond: Int) { self.perSecond = perSecond }
+
+  mutating func admit(_ sender: Sender, at now: Timestamp) -> Bool {
+    guard perSecond > 0 else { return true }
+    if now.milliseconds / 1000 != second {
+      second = now.milliseconds / 1000
+      counts.removeAll(keepingCapacity: counts.count < 1000)
+    }
+    counts[sender, default: 0] += 1
+    // guard: a sender has a limit
+    return counts[sender, default: 0] <= perSecond
+  }
+}

@@ -1,0 +1,63 @@
+import Devices
+import YAMLConfiguration
+
+/// The topics on which the presses of a panel arrive, and those on which its device repeats them.
+struct BoundTopics {
+  let panel: PanelBinding
+  let filters: [FilterLevels]
+  private let echoes: [FilterLevels]
+
+  init(of panel: PanelBinding) {
+    self.panel = panel
+    filters = panel.filters.map { FilterLevels($0) }
+    echoes = panel.dialect.echoes(of: panel.topic, saying: panel.buttons.keys).map {
+      FilterLevels($0)
+    }
+  }
+
+  /// Whether one press could count for both.
+  func receivesPresses(of other: BoundTopics) -> Bool {
+    if repeats(other) || other.repeats(self) { return true }
+    switch (panel.dialect, other.panel.dialect) {
+    case (.generic(let format), .generic(let another)):
+      return panel.topic == other.panel.topic && format.action == another.action
+        && sharesWord(with: other)
+    case (.generic, _), (_, .generic):
+      return filters.contains(where: other.filters.contains)
+    case (let dialect, let another):
+      return dialect == another && panel.topic == other.panel.topic && sharesWord(with: other)
+    }
+  }
+
+  /// A filter of the other panel that also selects topics of this one, and is not the same filter.
+  func overlap(with other: BoundTopics) -> FilterLevels? {
+    guard [panel, other.panel].contains(where: \.isGeneric) else { return nil }
+    return other.filters.first { filter in
+      filters.contains { $0 != filter && $0.overlaps(filter) }
+    }
+  }
+
+  /// Whether the device repeats its presses on a topic that the other panel hears.
+  private func repeats(_ other: BoundTopics) -> Bool {
+    switch (panel.dialect, other.panel.dialect) {
+    // The device repeats as a bare word what the JSON says, and the other panel reads only JSON.
+    case (.generic, .generic(let format)) where format.action != nil: return false
+    case (_, .generic), (.generic, .zigbee2MQTT), (.zigbee2MQTT, .zigbee2MQTT): break
+    // Devices of other kinds do not use such topics.
+    default: return false
+    }
+    return echoes.contains { echo in other.filters.contains { $0.overlaps(echo) } }
+  }
+
+  private func sharesWord(with other: BoundTopics) -> Bool {
+    panel.buttons.keys.contains { word in
+      other.panel.buttons.keys.contains {
+        panel.dialect.mayBeSamePress(word, $0) || other.panel.dialect.mayBeSamePress(word, $0)
+      }
+    }
+  }
+}
+
+extension PanelBinding {
+  fileprivate var isGeneric: Bool { dialect.name == .generic }
+}

@@ -1,0 +1,88 @@
+import Devices
+import JuiceDomain
+import YAMLConfiguration
+
+/// Reads `displays`: what to push to screens that cannot subscribe themselves.
+///
+/// ```yaml
+/// displays:
+///   - topic: cmnd/hall/DisplayText
+///     text: "[zl1c1]Kiwi {stock.kiwi}"     # gaps: see `Template`
+///     retain: false
+///     birth: {topic: tele/hall/LWT, payload: Online}   # the screen is there again
+///     max_per_second: 2
+/// ```
+struct DisplayReader {
+  private(set) var displays: [Display] = []
+
+  init(_ root: inout Section, menu: Menu) {
+    root.list("displays") { section in
+      let errorsBefore = section.collector.errors.count
+      let topic = section.require("topic", .topic)
+      let text = section.require("text", .template(of: menu, isOfResult: false))
+      let retain = section.read("retain", .boolean) ?? false
+      let birth = section.optional("birth") { Birth(&$0) }
+      let rate = section.read("max_per_second", .integer(1...100))
+      guard let topic, let text, section.collector.errors.count == errorsBefore else { return }
+      displays.append(
+        Display(
+          content: .text(Push(topic: topic, payload: text)), retain: retain, birth: birth,
+          maximumPerSecond: rate ?? Display.usualMaximumPerSecond))
+    }
+  }
+}
+
+/// Reads the `feedback` of a panel: what it shows of its orders, and of the juices.
+///
+/// ```yaml
+/// feedback:
+///   ready: {topic: cmnd/hall/Buzzer, payload: "1"}        # also out_of_stock, rejected
+///   juices:
+///     kiwi: {available: {topic: cmnd/hall/Power1, payload: "ON"}, sold_out: {...}}
+///   birth: {topic: tele/hall/LWT, payload: Online}
+/// ```
+struct FeedbackReader {
+  private(set) var feedback = Feedback()
+  private(set) var lamps: [Display] = []
+
+  init(_ root: inout Section, menu: Menu) {
+    root.section("feedback") { section in
+      feedback.ready = section.optional("ready") { Push(&$0, menu: menu) }
+      feedback.outOfStock = section.optional("out_of_stock") { Push(&$0, menu: menu) }
+      feedback.rejected = section.optional("rejected") { Push(&$0, menu: menu) }
+      let birth = section.optional("birth") { Birth(&$0) }
+      section.section("juices", unknown: "there is no such juice") { section in
+        for juice in menu.juices.map(\.id) where section.has(juice.text) {
+          section.section(juice.text) { section in
+            let available = section.optional("available") {
+              Push(&$0, menu: menu, isOfResult: false)
+            }
+            let soldOut = section.optional("sold_out") { Push(&$0, menu: menu, isOfResult: false) }
+            lamps.append(
+              Display(
+                content: .availability(juice, available: available, soldOut: soldOut), birth: birth)
+            )
+          }
+        }
+      }
+    }
+  }
+}
+
+extension Push {
+  fileprivate init?(_ section: inout Section, menu: Menu, isOfResult: Bool = true) {
+    let topic = section.require("topic", .topic)
+    let payload = section.require("payload", .template(of: menu, isOfResult: isOfResult))
+    guard let topic, let payload else { return nil }
+    self.init(topic: topic, payload: payload)
+  }
+}
+
+extension Birth {
+  fileprivate init?(_ section: inout Section) {
+    let topic = section.require("topic", .topic)
+    let payload = section.require("payload", .text)
+    guard let topic, let payload else { return nil }
+    self.init(topic: topic, payload: payload)
+  }
+}

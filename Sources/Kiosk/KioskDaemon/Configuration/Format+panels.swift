@@ -1,0 +1,88 @@
+import Devices
+import JuiceDomain
+import KioskProtocol
+import YAMLConfiguration
+
+extension Format where Value == String {
+  /// One topic level, as the kiosk's own topics have it.
+  static let panelName = Format { scalar throws(Diagnostic) in
+    let name = try text.read(scalar)
+    if let flaw = Source(kind: .order, name: name).flaw { throw Diagnostic(flaw) }
+    return name
+  }
+
+  /// A topic, or with wildcards a topic filter (MQTT 4.7).
+  static let topicFilter = Format { scalar throws(Diagnostic) in
+    let filter = try text.read(scalar)
+    let levels = filter.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+    for (index, level) in levels.enumerated() {
+      let isWildcard = level.elementsEqual("+".utf8) || level.elementsEqual("#".utf8)
+      guard isWildcard || !level.contains(where: "+#".utf8.contains) else {
+        throw Diagnostic(
+          "\(filter.quoted) has a wildcard inside a level", hint: "a wildcard is a level of its own"
+        )
+      }
+      guard !level.elementsEqual("#".utf8) || index == levels.count - 1 else {
+        throw Diagnostic("the wildcard '#' must be the last level")
+      }
+    }
+    guard filter.utf8.first != UInt8(ascii: "$") else {
+      throw Diagnostic("must not start with '$'", hint: "such topics belong to the broker")
+    }
+    return filter
+  }
+}
+
+extension Format where Value == JSONPointer {
+  static let jsonPointer = Format { scalar throws(Diagnostic) in
+    let text = try scalar.string()
+    guard let pointer = JSONPointer(text) else {
+      throw Diagnostic(
+        "\(text.quoted) is no place in a JSON text", hint: "write it like '/event/action'")
+    }
+    return pointer
+  }
+}
+
+extension Format where Value == Juice.ID {
+  static func juice(of menu: Menu) -> Self {
+    Format { scalar throws(Diagnostic) in
+      let text = try scalar.string()
+      guard let juice = Juice.ID(text).flatMap(menu.juice) else {
+        throw Diagnostic(
+          "there is no juice \(text.quoted) on the menu",
+          hint: Suggestion.hint(for: text, among: menu.juices.map(\.id.text)))
+      }
+      return juice.id
+    }
+  }
+}
+
+extension Format where Value == Template {
+  /// - Parameter isOfResult: whether the result of an order is there to fill it.
+  static func template(of menu: Menu, isOfResult: Bool) -> Self {
+    Format { scalar throws(Diagnostic) in
+      let text = try scalar.string()
+      let template: Template
+      do throws(TemplateError) { template = try Template(text) } catch {
+        throw Diagnostic(
+          "nothing fills \(error.placeholder.quoted)",
+          hint: "known are {stock.FRUIT}, {servings.JUICE}, {alert.FRUIT} and {kiosk.status}"
+            + (isOfResult ? ", {juice}, {quantity}, {ticket} and {message}" : ""))
+      }
+      for placeholder in template.placeholders {
+        let missing: String? =
+          switch placeholder {
+          case .stock(let fruit), .alert(let fruit):
+            menu.fruits.contains { $0.id == fruit } ? nil : "fruit '\(fruit)'"
+          case .servings(let juice): menu.juice(juice) == nil ? "juice '\(juice)'" : nil
+          case .kioskStatus: nil
+          case .juice, .quantity, .ticket, .message:
+            isOfResult ? nil : "order here whose juice, quantity, ticket or message could be told"
+          }
+        if let missing { throw Diagnostic("there is no \(missing)") }
+      }
+      return template
+    }
+  }
+}

@@ -1,0 +1,102 @@
+package import JuiceDomain
+package import KioskCore
+import YAMLConfiguration
+
+extension KioskSettings.Stock {
+  /// The defaults for a menu.
+  package init(of menu: Menu) {
+    let fruits = menu.fruits.map(\.id)
+    self.init(
+      initial: FruitAmounts(Amounts.initial, of: fruits),
+      capacities: FruitAmounts(Amounts.capacity, of: fruits),
+      lowThresholds: FruitAmounts(Amounts.low, of: fruits))
+  }
+
+  init(_ section: inout Section, fruits: [Fruit.ID]) {
+    let errorsBefore = section.collector.errors.count
+    let initial = Amounts(&section, "initial", default: Amounts.initial, of: fruits)
+    let capacity = Amounts(&section, "capacity", default: Amounts.capacity, of: fruits)
+    let low = Amounts(&section, "low", default: Amounts.low, of: fruits)
+    self.init(
+      initial: initial.amounts, capacities: capacity.amounts, lowThresholds: low.amounts)
+    // An amount that is wrong counts as its default, which may contradict the others: not worth a report.
+    guard section.collector.errors.count == errorsBefore else { return }
+    for amounts in [initial, low] { amounts.check(atMost: capacity, in: section) }
+  }
+}
+
+extension FruitAmounts {
+  fileprivate init(_ amount: Int, of fruits: [Fruit.ID]) {
+    self.init(fruits.lazy.map { (fruit: $0, amount: amount) })
+  }
+}
+
+/// One number for all fruits, or a number for each fruit that is named, and `default` for the others.
+private struct Amounts {
+  static let initial = 10
+  static let capacity = 100
+  static let low = 5
+
+  private struct Excess: Hashable {
+    let amount: Int
+    let limit: Int
+    let place: ConfigurationError.Place
+  }
+
+  let key: String
+  let amounts: FruitAmounts
+  /// Where the file or a variable gives the amount, by fruit; absent for our own default.
+  private var places: [Fruit.ID: ConfigurationError.Place] = [:]
+
+  init(
+    _ section: inout Section, _ key: String, default defaultAmount: Int, of fruits: [Fruit.ID]
+  ) {
+    self.key = key
+    let format = Format.integer(0...1_000_000_000)
+    guard section.isSection(key) else {
+      let amount = section.read(key, format) ?? defaultAmount
+      amounts = FruitAmounts(amount, of: fruits)
+      if section.has(key) {
+        for fruit in fruits { places[fruit] = section.place(of: key) }
+      }
+      return
+    }
+    var places: [Fruit.ID: ConfigurationError.Place] = [:]
+    amounts = section.section(
+      key, hasVariables: false, unknown: "the menu has no such fruit"
+    ) { section in
+      let others = section.read("default", format)
+      return FruitAmounts(
+        fruits.map { fruit in
+          let amount = section.read(fruit.text, format)
+          if amount != nil {
+            places[fruit] = section.place(of: fruit.text)
+          } else if others != nil {
+            places[fruit] = section.place(of: "default")
+          }
+          return (fruit, amount ?? others ?? defaultAmount)
+        })
+    }
+    self.places = places
+  }
+
+  /// Reports each amount above the capacity: at the amount, or if that is our default, at the capacity.
+  func check(atMost capacity: Amounts, in section: Section) {
+    var fruits: [Excess: [Fruit.ID]] = [:]
+    for (fruit, amount) in amounts {
+      guard let limit = capacity.amounts[fruit], amount > limit,
+        let place = places[fruit] ?? capacity.places[fruit]
+      else { continue }
+      fruits[Excess(amount: amount, limit: limit, place: place), default: []].append(fruit)
+    }
+    // A number that was written once for several fruits is reported once.
+    for (excess, fruits) in fruits.sorted(by: { $0.value[0] < $1.value[0] }) {
+      let names = fruits.map(\.text).joined(separator: ", ")
+      section.collector.report(
+        Diagnostic(
+          "\(excess.amount) is more than the capacity of \(excess.limit) (\(names))",
+          hint: "lower '\(key)' or raise 'capacity'"),
+        at: excess.place, path: ["stock", key])
+    }
+  }
+}

@@ -1,0 +1,69 @@
+import JuiceDomain
+import KioskCore
+import KioskProtocol
+
+extension SalesHistory {
+  /// What the history says of demand, up to now; `nil` if it says nothing.
+  ///
+  /// How much of a fruit there was is reckoned back from what there is now. A fruit that was there at
+  /// one end of an hour and not at the other was there for half of it.
+  ///
+  /// - Parameter stock: what there is now.
+  func demand(stock: FruitAmounts, at now: Timestamp) -> HourlyDemand? {
+    guard let beginning, beginning <= now else { return nil }
+    let known = WallSpan(beginning, now, on: wallClock)
+    let (first, last) = (max(known.hours.lowerBound, days.lowerBound * 24), known.hours.upperBound)
+    guard first <= last else { return nil }
+    let range = first...last
+    var history = self
+    if let closedAt { history.close(from: closedAt, to: now) }
+    let hours = range.map { history.hours[$0] }
+    let shares = range.map(known.share)
+    var demand = HourlyDemand(
+      start: range.lowerBound, glasses: hours.map { Double($0?.sales.glasses ?? 0) },
+      known: shares, open: zip(shares, hours).map { max(0, $0 - ($1?.closed ?? 0)) })
+    for (fruit, amount) in stock {
+      let portion = menu.juices.compactMap { $0.recipe.amounts[fruit] }.min() ?? 1
+      var demanded = HourlyDemand.FruitDemand(
+        used: hours.map { Double($0?.used[fruit] ?? 0) }, available: hours.map { _ in 0 },
+        portion: Double(portion))
+      var (left, isThere) = (Double(amount), amount >= portion)
+      for index in hours.indices.reversed() {
+        left += demanded.used[index] - Double(hours[index]?.added[fruit] ?? 0)
+        let wasThere = left >= Double(portion)
+        demanded.available[index] = (isThere ? 0.5 : 0) + (wasThere ? 0.5 : 0)
+        isThere = wasThere
+        // More was given back than used.
+        demanded.used[index] = max(0, demanded.used[index])
+      }
+      demand.fruits[fruit] = demanded
+    }
+    return demand
+  }
+}
+
+/// The hours of the wall from one time to another.
+struct WallSpan {
+  private let start: Double
+  private let end: Double
+
+  /// - Parameter end: not before `start`; if the wall says so nevertheless, the span is empty.
+  init(_ start: Timestamp, _ end: Timestamp, on wallClock: WallClock) {
+    func position(_ time: Timestamp) -> Double {
+      Double(wallClock.hour(at: time)) + wallClock.fraction(at: time)
+    }
+    self.start = position(start)
+    self.end = max(self.start, position(end))
+  }
+
+  /// At least the one in which it starts.
+  var hours: ClosedRange<Int> {
+    let first = Int(start.rounded(.down))
+    return first...max(first, Int(end.rounded(.up)) - 1)
+  }
+
+  /// How much of an hour lies within it.
+  func share(of hour: Int) -> Double {
+    max(0, min(end, Double(hour + 1)) - max(start, Double(hour)))
+  }
+}

@@ -1,0 +1,72 @@
+package import JuiceDomain
+import KioskCore
+package import KioskProtocol
+
+extension SalesHistory {
+  /// How fast each fruit goes, and when it will be gone: what `DemandRate` expects of the hours to come.
+  ///
+  /// The fruit is gone when what is expected adds up to the stock. With less than an hour of history
+  /// nothing is known.
+  ///
+  /// - Parameter stock: what there is now.
+  package func forecast(stock: FruitAmounts, at now: Timestamp) -> ForecastReport {
+    var report = ForecastReport(
+      at: now,
+      fruits: Dictionary(uniqueKeysWithValues: stock.map { ($0.fruit, .init(stock: $0.amount)) }))
+    guard let beginning, now.milliseconds - beginning.milliseconds >= 3_600_000,
+      let demand = demand(stock: stock, at: now)
+    else { return report }
+    let steps = steps(from: now)
+    for (fruit, rate) in demand.rates(upTo: demand.glasses.count) {
+      let (amount, use) = (stock[fruit] ?? 0, steps.map { rate.use(in: $0.hour) * $0.length })
+      var pieces = [Double](repeating: 0, count: ForecastReport.Outlook.pieceCount)
+      for (step, use) in zip(steps, use) { pieces[step.piece] += use }
+      report.fruits[fruit] = ForecastReport.Outlook(
+        stock: amount, perHour: (rate.use(in: wallClock.hour(at: now)) * 100).rounded() / 100,
+        emptyAt: empty(amount, at: now, steps, use), use: pieces.map { ($0 * 10).rounded() / 10 })
+    }
+    return report
+  }
+
+  /// A part of the week to come that lies within one hour of the wall and one piece of the report.
+  private struct Step {
+    let hour: Int
+    let piece: Int
+    /// In hours from now; so is `length`.
+    let ahead: Double
+    let length: Double
+  }
+
+  private func steps(from now: Timestamp) -> [Step] {
+    let piece = ForecastReport.Outlook.pieceLength
+    var (steps, ahead): ([Step], Int64) = ([], 0)
+    while ahead < piece * Int64(ForecastReport.Outlook.pieceCount) {
+      let time = Timestamp(milliseconds: now.milliseconds + ahead)
+      let untilHour = Int64(((1 - wallClock.fraction(at: time)) * 3_600_000).rounded(.up))
+      let length = min(untilHour, piece - ahead % piece)
+      steps.append(
+        Step(
+          hour: wallClock.hour(at: time), piece: Int(ahead / piece),
+          ahead: Double(ahead) / 3_600_000, length: Double(length) / 3_600_000))
+      ahead += length
+    }
+    return steps
+  }
+
+  /// To the minute; `nil` if it is gone already, or not within the steps.
+  private func empty(
+    _ amount: Int, at now: Timestamp, _ steps: [Step], _ use: [Double]
+  ) -> Timestamp? {
+    guard amount > 0 else { return nil }
+    var left = Double(amount)
+    for (step, use) in zip(steps, use) {
+      guard use >= left else {
+        left -= use
+        continue
+      }
+      let minutes = ((step.ahead + step.length * left / use) * 60).rounded()
+      return Timestamp(milliseconds: (now.milliseconds / 60_000 + Int64(minutes)) * 60_000)
+    }
+    return nil
+  }
+}

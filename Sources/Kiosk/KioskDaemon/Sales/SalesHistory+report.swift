@@ -1,0 +1,57 @@
+import Foundation
+import KioskCore
+package import KioskProtocol
+
+extension SalesHistory {
+  package func report(at now: Timestamp) -> SalesReport {
+    let hoursOfToday = (0..<24).compactMap { hour in
+      hours[today * 24 + hour].flatMap { $0.sales.isEmpty ? nil : $0.sales }
+        .map { SalesReport.Hour(hour: hour, tally: $0) }
+    }
+    let tallies = reportedDays.compactMap { day -> SalesReport.Day? in
+      let tally = tally(of: day)
+      guard !tally.isEmpty else { return nil }
+      return SalesReport.Day(day: CivilDate(daysSinceEpoch: Int64(day)), tally: tally)
+    }
+    return SalesReport(
+      at: now, timeZone: wallClock.timeZone.identifier,
+      today: CivilDate(daysSinceEpoch: Int64(today)), hours: hoursOfToday, days: tallies,
+      usual: usual(at: now))
+  }
+
+  package var lastServices: HistoryReport {
+    HistoryReport(entries: services.filter { wallClock.day(at: $0.at) >= reportedDays.lowerBound })
+  }
+
+  private var reportedDays: ClosedRange<Int> { today - SalesReport.dayCount + 1...today }
+
+  private func tally(of day: Int) -> SalesReport.Tally {
+    (0..<24).reduce(into: SalesReport.Tally()) { sum, hour in
+      if let hour = hours[day * 24 + hour] { sum += hour.sales }
+    }
+  }
+
+  /// Glasses made by this time of the day, on average over the same weekday of the last weeks, as
+  /// far as they lie within the history. What was made in the running hour counts by how much of it
+  /// has passed.
+  private func usual(at now: Timestamp) -> Double? {
+    let (hour, fraction) = (wallClock.hour(at: now), wallClock.fraction(at: now))
+    let weeks = (1...Self.weekCount).filter { covers(hour: (today - 7 * $0) * 24) }
+    guard !weeks.isEmpty else { return nil }
+    var glasses = 0.0
+    for week in weeks {
+      let midnight = (today - 7 * week) * 24
+      for past in midnight..<midnight + 24 where past <= hour - 168 * week {
+        let made = hours[past]?.sales.glasses ?? 0
+        glasses += Double(made) * (past == hour - 168 * week ? fraction : 1)
+      }
+    }
+    return (glasses / Double(weeks.count) * 10).rounded() / 10
+  }
+
+  /// Weeks that are looked back on.
+  static let weekCount = 4
+
+  /// Whether all of the hour lies within the history.
+  func covers(hour: Int) -> Bool { beginning.map { wallClock.hour(at: $0) < hour } ?? false }
+}

@@ -1,0 +1,182 @@
+package import JuiceDomain
+package import KioskCore
+package import KioskProtocol
+package import Ledger
+
+/// What the orders of the last days came to, hour by hour on the kiosk's wall.
+///
+/// It is what the ledger says, kept in memory: read once, a page at a time, and from then on each
+/// committed entry is added. When the day changes, whatever the reason, it is read anew. Its size
+/// depends on the menu, not on how much was sold.
+package struct SalesHistory: Sendable {
+  let wallClock: WallClock
+  let menu: Menu
+  /// Counted from 1970-01-01.
+  package let today: Int
+  private(set) var hours: [Int: Hour] = [:]
+  /// The last restocks, openings, closings and decisions about jobs, the latest first.
+  private(set) var services: [LedgerEntry] = []
+  /// The first thing that is known; `nil` if nothing is.
+  private(set) var beginning: Timestamp?
+  /// The last entry that is still to be read.
+  private var unread: Int
+  /// Days that are looked at, today included.
+  private let dayCount: Int
+  /// Since when the kiosk takes no orders; `nil` if it does.
+  private(set) var closedAt: Timestamp?
+  /// The first opening or closing that is known.
+  private var switchedAt: Timestamp?
+
+  struct Hour: Sendable {
+    var sales = SalesReport.Tally()
+    var used: FruitAmounts = [:]
+    /// By restocks, and as what the kiosk began with.
+    var added: FruitAmounts = [:]
+    /// For how much of the hour the kiosk took no orders, from 0 to 1.
+    var closed = 0.0
+  }
+
+  /// - Parameters:
+  ///   - seq: the last entry of the ledger; later ones are to be added.
+  ///   - dayCount: how many days are looked at, today included.
+  package init(
+    menu: Menu, wallClock: WallClock, through seq: Int, at now: Timestamp,
+    dayCount: Int = Self.dayCount
+  ) {
+    self.menu = menu
+    self.wallClock = wallClock
+    today = wallClock.day(at: now)
+    unread = seq
+    self.dayCount = dayCount
+  }
+
+  /// Whether all that the ledger holds of these days has been read.
+  package var isComplete: Bool { unread == 0 }
+
+  /// What the forecast looks back on, and today.
+  package static let dayCount = HourlyDemand.memory / 24 + 1
+
+  var days: ClosedRange<Int> { today - dayCount + 1...today }
+
+  // MARK: Reading the ledger
+
+  /// So many entries are read at once: what takes a millisecond.
+  private static let page = 500
+
+  /// Reads on, from the newest entries to the oldest.
+  package mutating func read(_ ledger: KioskLedger) throws(LedgerError) {
+    guard !isComplete else { return }
+    let activity = try ledger.activity(through: unread, limit: Self.page, since: start)
+    // Clocks jump, but not for a whole page: what lies before one that is too old is too old.
+    unread = activity.span == nil ? 0 : activity.before
+    if let first = activity.span?.lowerBound { begin(at: first) }
+    for orders in activity.orders {
+      count(
+        orders.status, of: orders.juice, orders: orders.count, glasses: orders.glasses,
+        for: orders.amount, in: wallClock.hour(at: orders.at))
+    }
+    for used in activity.used {
+      count([used.fruit: used.amount], as: \.used, in: wallClock.hour(at: used.at))
+    }
+    for added in activity.added {
+      count([added.fruit: added.amount], as: \.added, in: wallClock.hour(at: added.at))
+    }
+    for service in activity.switches {
+      if service.state == .closed {
+        if let switchedAt { close(from: service.at, to: switchedAt) } else { closedAt = service.at }
+      }
+      switchedAt = service.at
+    }
+    services += activity.services.prefix(HistoryReport.limit - services.count)
+  }
+
+  // MARK: Adding to it
+
+  /// Adds an entry that was committed after those which are read.
+  package mutating func add(_ entry: LedgerEntry) {
+    begin(at: entry.at)
+    let hour = wallClock.hour(at: entry.at)
+    switch entry.outcome {
+    case .ready(let order, let used, _):
+      count(
+        .ready, of: order.juice, orders: 1, glasses: order.quantity, for: entry.amount, in: hour)
+      count(used, as: \.used, in: hour)
+    case .accepted(_, let used, _, _, _):
+      count(used, as: \.used, in: hour)
+    case .decided(_, _, let used):
+      count(used, as: \.used, in: hour)
+      serve(entry)
+    case .made(let end):
+      count(
+        .made, of: end.order.juice, orders: 1, glasses: end.order.quantity, for: entry.amount,
+        in: hour)
+    case .failed(_, _, let changes), .returned(_, _, let changes):
+      count(changes.times(-1), as: \.used, in: hour)
+    case .outOfStock(let order, _):
+      count(.outOfStock, of: order.juice, orders: 1, glasses: 0, in: hour)
+    case .rejected(_, let order) where entry.source?.kind == .order:
+      count(.rejected, of: order?.juice, orders: 1, glasses: 0, in: hour)
+    case .restocked(let changes):
+      count(changes, as: \.added, in: hour)
+      serve(entry)
+    case .opened(let amounts):
+      count(amounts, as: \.added, in: hour)
+    case .service(let state):
+      if let closedAt { close(from: closedAt, to: entry.at) }
+      closedAt = state == .closed ? entry.at : nil
+      switchedAt = switchedAt ?? entry.at
+      serve(entry)
+    case .rejected:
+      break
+    }
+  }
+
+  private mutating func serve(_ entry: LedgerEntry) {
+    services.insert(entry, at: 0)
+    services = Array(services.prefix(HistoryReport.limit))
+  }
+
+  /// Not later than the first of the days: a day is longer than any time zone is away from UTC.
+  private var start: Timestamp {
+    Timestamp(milliseconds: Int64(days.lowerBound - 1) * 86_400_000)
+  }
+
+  private mutating func begin(at time: Timestamp) {
+    guard time >= start else { return }
+    beginning = min(beginning ?? time, time)
+  }
+
+  private mutating func count(
+    _ status: LedgerEntry.Status, of juice: Juice.ID?, orders: Int, glasses: Int,
+    for amount: Money? = nil, in hour: Int
+  ) {
+    guard days.contains(WallClock.day(of: hour)) else { return }
+    switch (status, juice) {
+    case (.ready, let juice?), (.made, let juice?):
+      hours[hour, default: Hour()].sales.made[juice, default: 0] += glasses
+      if let amount { hours[hour, default: Hour()].sales.takings.add(amount, for: juice) }
+    case (.outOfStock, let juice?):
+      hours[hour, default: Hour()].sales.outOfStock[juice, default: 0] += orders
+    case (.rejected, let juice?) where menu.juice(juice) != nil:
+      hours[hour, default: Hour()].sales.rejected[juice, default: 0] += orders
+    case (.rejected, _): hours[hour, default: Hour()].sales.unnamed += orders
+    default: break
+    }
+  }
+
+  private mutating func count(
+    _ amounts: FruitAmounts, as kind: WritableKeyPath<Hour, FruitAmounts>, in hour: Int
+  ) {
+    guard days.contains(WallClock.day(of: hour)) else { return }
+    hours[hour, default: Hour()][keyPath: kind] += amounts
+  }
+
+  /// Counts the hours from a closing to an opening.
+  mutating func close(from start: Timestamp, to end: Timestamp) {
+    let span = WallSpan(start, end, on: wallClock)
+    let first = max(span.hours.lowerBound, days.lowerBound * 24)
+    for hour in first..<max(first, min(span.hours.upperBound, days.upperBound * 24 + 23) + 1) {
+      hours[hour, default: Hour()].closed += span.share(of: hour)
+    }
+  }
+}

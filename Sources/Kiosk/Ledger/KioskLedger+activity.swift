@@ -1,0 +1,166 @@
+import GRDB
+package import JuiceDomain
+import KioskCore
+package import KioskProtocol
+
+extension KioskLedger {
+  /// What some entries come to, added up in the database.
+  package struct Activity: Hashable, Sendable {
+    /// Orders of the same quarter of an hour, juice, outcome and currency.
+    package var orders: [Orders] = []
+    /// Fruit that the orders of a quarter of an hour have used.
+    package var used: [Amount] = []
+    /// Fruit that restocks of a quarter of an hour have added, and that the kiosk began with.
+    package var added: [Amount] = []
+    /// Every opening and closing, the latest first.
+    package var switches: [Switch] = []
+    /// The last restocks, openings, closings and decisions about jobs, the latest first.
+    package var services: [LedgerEntry] = []
+    /// When the first and the last thing happened; `nil`: nothing did, in the time asked for.
+    package var span: ClosedRange<Timestamp>?
+    /// The entry before the first of them.
+    package var before: Int
+
+    package init(before: Int) { self.before = before }
+
+    package struct Orders: Hashable, Sendable {
+      /// The start of the quarter.
+      package let at: Timestamp
+      package let status: LedgerEntry.Status
+      package let juice: Juice.ID?
+      package let count: Int
+      /// That were made.
+      package let glasses: Int
+      /// That the glasses have cost, in this currency.
+      package let amount: Money?
+
+      package init(
+        at: Timestamp, status: LedgerEntry.Status, juice: Juice.ID?, count: Int, glasses: Int,
+        amount: Money? = nil
+      ) {
+        self.at = at
+        self.status = status
+        self.juice = juice
+        self.count = count
+        self.glasses = glasses
+        self.amount = amount
+      }
+    }
+
+    package struct Switch: Hashable, Sendable {
+      package let at: Timestamp
+      package let state: ServiceState
+
+      package init(at: Timestamp, state: ServiceState) {
+        self.at = at
+        self.state = state
+      }
+    }
+
+    package struct Amount: Hashable, Sendable {
+      package let at: Timestamp
+      package let fruit: Fruit.ID
+      package let amount: Int
+
+      package init(at: Timestamp, fruit: Fruit.ID, amount: Int) {
+        self.at = at
+        self.fruit = fruit
+        self.amount = amount
+      }
+    }
+  }
+
+  /// Adds up a page of entries, the newest first: a whole ledger in one query would hold up orders.
+  ///
+  /// By quarters of an hour, because a time zone is whole quarters away from UTC; which hour of which
+  /// day a quarter belongs to is not for SQLite to know.
+  ///
+  /// - Parameters:
+  ///   - seq: the last entry of the page.
+  ///   - limit: so many entries at most.
+  ///   - start: what happened before does not count.
+  package func activity(
+    through seq: Int, limit: Int, since start: Timestamp
+  ) throws(LedgerError) -> Activity {
+    try reading { database in
+      var activity = Activity(before: max(0, seq - limit))
+      let page: StatementArguments = [activity.before, seq, start.milliseconds]
+      let times = try database.rows(
+        "SELECT MIN(at), MAX(at) FROM entry WHERE \(Self.page)", page
+      ).first
+      if let first = times?[0] as Int64?, let last = times?[1] as Int64? {
+        activity.span = Timestamp(milliseconds: first)...Timestamp(milliseconds: last)
+      }
+      activity.orders = try database.rows(Self.orders, page).compactMap(Activity.Orders.init)
+      activity.used = try database.rows(Self.used, page).compactMap(Activity.Amount.init)
+      activity.added = try database.rows(Self.added, page).compactMap(Activity.Amount.init)
+      activity.switches = try database.rows(Self.switches, page).compactMap { row in
+        ServiceState(rawValue: row["status"]).map {
+          Activity.Switch(at: Timestamp(milliseconds: row["at"]), state: $0)
+        }
+      }
+      activity.services = try database.rows(Self.services, page).map { try LedgerRow($0).entry }
+      return activity
+    }
+  }
+
+  private static let page = "seq > ?1 AND seq <= ?2 AND at >= ?3"
+  private static let quarter = "at / 900000 * 900000"
+
+  // What was rejected may have asked for any number: only what was made is added up.
+  private static let orders = """
+    SELECT \(quarter) AS quarter, status, juice, COUNT(*) AS count,
+      SUM(quantity) FILTER (WHERE status IN ('ready', 'made')) AS glasses,
+      SUM(amount) AS amount, currency
+    FROM entry
+    WHERE \(page) AND (status IN ('ready', 'made', 'out_of_stock')
+      OR (status = 'rejected' AND source GLOB 'order/*'))
+    GROUP BY quarter, status, juice, currency
+    """
+
+  private static let used = """
+    SELECT quarter, key AS fruit, SUM(count * value) AS amount FROM
+      (SELECT \(quarter) AS quarter, used AS amounts, COUNT(*) AS count
+        FROM entry WHERE \(page) AND used IS NOT NULL GROUP BY quarter, used
+      UNION ALL SELECT \(quarter), changes, -COUNT(*)
+        FROM entry WHERE \(page) AND status IN ('failed', 'returned')
+        GROUP BY 1, changes),
+      json_each(amounts)
+    GROUP BY quarter, fruit
+    """
+
+  private static let added = """
+    SELECT \(quarter) AS quarter, key AS fruit, SUM(value) AS amount
+    FROM entry, json_each(changes)
+    WHERE \(page) AND status IN ('restocked', 'opened')
+    GROUP BY quarter, fruit
+    """
+
+  private static let switches = """
+    SELECT at, status FROM entry WHERE \(page) AND status IN ('open', 'closed') ORDER BY seq DESC
+    """
+
+  private static let services = """
+    SELECT * FROM entry WHERE \(page) AND status IN
+      ('restocked', 'open', 'closed', 'poured', 'again', 'give_back')
+    ORDER BY seq DESC LIMIT \(HistoryReport.limit)
+    """
+}
+
+extension KioskLedger.Activity.Orders {
+  fileprivate init?(_ row: Row) {
+    guard let status = LedgerEntry.Status(rawValue: row["status"]) else { return nil }
+    self.init(
+      at: Timestamp(milliseconds: row["quarter"]), status: status,
+      juice: (row["juice"] as String?).flatMap { Juice.ID($0) }, count: row["count"],
+      glasses: row["glasses"] ?? 0, amount: Money(row))
+  }
+}
+
+extension KioskLedger.Activity.Amount {
+  fileprivate init?(_ row: Row) {
+    guard let fruit = Fruit.ID(row["fruit"] as String) else { return nil }
+    self.init(
+      at: Timestamp(milliseconds: row["quarter"]), fruit: fruit, amount: row["amount"])
+  }
+}

@@ -1,0 +1,153 @@
+import GRDB
+import JuiceDomain
+package import KioskCore
+import KioskProtocol
+
+extension KioskLedger {
+  /// The rows that requests with these keys came to before.
+  package func repeats(of keys: [RepeatKey]) throws(LedgerError) -> [RepeatKey: LedgerRow] {
+    var rows: [RepeatKey: LedgerRow] = [:]
+    for key in keys {
+      let row =
+        switch key {
+        case .request(let source, let id): try row(of: id, from: source)
+        case .delivery(let fingerprint): try row(of: fingerprint)
+        }
+      if let row { rows[key] = try end(of: row) ?? row }
+    }
+    return rows
+  }
+
+  private func row(of id: Request.ID, from source: Source) throws(LedgerError) -> LedgerRow? {
+    for seq in try knownRequests().entries(Self.hash(source, id)) {
+      if let row = try row(of: id, from: source, in: seq) { return row }
+    }
+    return nil
+  }
+
+  /// What is in an entry, if it is this request's, and not to be forgotten.
+  private func row(
+    of id: Request.ID, from source: Source, in seq: Int
+  ) throws(LedgerError) -> LedgerRow? {
+    try reading { database in
+      // guard: answers are forgotten in their time
+      let isKnown = "seq > (SELECT MAX(seq) FROM entry) - \(RequestIndex.kept)"
+      let rows = try database.rows("SELECT * FROM entry WHERE seq = ? AND \(isKnown)", [seq])
+      guard let row = rows.first else { return nil }
+      let known = try LedgerRow(row)
+      return known.entry.source == source && known.entry.id == id ? known : nil
+    }
+  }
+
+  private func row(of fingerprint: Fingerprint) throws(LedgerError) -> LedgerRow? {
+    try reading { database in
+      let rows = try database.rows(
+        """
+        SELECT entry.* FROM delivery JOIN entry USING (seq)
+        WHERE packet_id = ? AND digest = ? ORDER BY seq DESC LIMIT 1
+        """, [Int(fingerprint.packetID), Int64(bitPattern: fingerprint.digest)])
+      return try rows.first.map { try LedgerRow($0) }
+    }
+  }
+
+  /// What became of an accepted order; `nil` if it is open, or was none.
+  private func end(of row: LedgerRow) throws(LedgerError) -> LedgerRow? {
+    guard case .accepted = row.entry.outcome else { return nil }
+    return try reading { database in
+      try database.rows(
+        "SELECT * FROM entry WHERE job = ? AND machine IS NOT NULL", [row.entry.seq]
+      ).first.map { try LedgerRow($0) }
+    }
+  }
+
+  // MARK: Known requests
+
+  private func knownRequests() throws(LedgerError) -> RequestIndex {
+    if requests == nil { requests = try readRequests() }
+    return requests ?? RequestIndex()
+  }
+
+  /// Those that may still be recalled.
+  private func readRequests() throws(LedgerError) -> RequestIndex {
+    try reading { database in
+      // What was retained has not used up its id.
+      let statement = try database.makeStatement(
+        sql: """
+          SELECT seq, source, id FROM entry
+          WHERE seq > (SELECT MAX(seq) FROM entry) - \(RequestIndex.kept)
+            AND source IS NOT NULL AND id IS NOT NULL
+            AND reason IS NOT '\(RejectionReason.retained.rawValue)'
+            AND (job IS NULL OR machine IS NULL)
+          ORDER BY seq
+          """)
+      var index = RequestIndex()
+      while try statement.next(on: database) {
+        index.insert(
+          statement.integer(0), RequestIndex.hash(statement.text(1), statement.text(2)))
+      }
+      return index
+    }
+  }
+
+  private static func hash(_ source: Source, _ id: Request.ID) -> UInt32 {
+    var (source, id) = (source.description, id.text)
+    return source.withUTF8 { source in
+      id.withUTF8 { RequestIndex.hash(UnsafeRawBufferPointer(source), UnsafeRawBufferPointer($0)) }
+    }
+  }
+
+  /// Takes up what is about to be written.
+  ///
+  /// - Throws: `LedgerError` if one of the requests has an answer already.
+  func index(_ records: [LedgerTransaction.Record]) throws(LedgerError) {
+    _ = try knownRequests()
+    for record in records {
+      guard case .request(let source, let id) = record.key else { continue }
+      let hash = Self.hash(source, id)
+      for seq in requests?.entries(hash) ?? [] {
+        let isKnown =
+          if let other = records.first(where: { $0.row.entry.seq == seq }) {
+            other.key == record.key
+          } else {
+            try row(of: id, from: source, in: seq) != nil
+          }
+        if isKnown {
+          throw .notAllowed("\(source) \(id) has been answered already")
+        }
+      }
+      requests?.insert(record.row.entry.seq, hash)
+    }
+  }
+
+  /// The deliveries without an id that are not acknowledged with this entry's, in the order in which
+  /// they would come again, as far as they are kept.
+  package func deliveries(after seq: Int) throws(LedgerError) -> [Fingerprint] {
+    try reading { database in
+      let rows = try database.rows(
+        """
+        SELECT packet_id, digest FROM delivery WHERE acknowledged_with > ?
+        ORDER BY number
+        """, [seq])
+      return rows.map { Fingerprint($0) }
+    }
+  }
+
+  /// Rows in the order of their numbers, each with how its sender asked for an answer that the broker
+  /// does not have yet.
+  ///
+  /// - Parameters:
+  ///   - seq: the entries after this one.
+  ///   - limit: at most so many.
+  package func rows(
+    after seq: Int, limit: Int = 1000
+  ) throws(LedgerError) -> [(row: LedgerRow, reply: Reply?)] {
+    try reading { database in
+      let rows = try database.rows(
+        """
+        SELECT entry.*, reply.seq AS asked, topic, correlation FROM entry LEFT JOIN reply USING (seq)
+        WHERE entry.seq > ? ORDER BY entry.seq LIMIT ?
+        """, [seq, limit])
+      return try rows.map { (try LedgerRow($0), Reply($0)) }
+    }
+  }
+}

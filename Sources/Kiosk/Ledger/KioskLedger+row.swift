@@ -1,0 +1,155 @@
+import Foundation
+import GRDB
+import JuiceDomain
+import KioskCore
+import KioskProtocol
+
+extension LedgerRow {
+  /// A row of `entry`.
+  ///
+  /// - Throws: `LedgerError.unreadable`.
+  init(_ row: Row) throws(LedgerError) {
+    let seq: Int = row["seq"]
+    guard let outcome = LedgerEntry.Outcome(row), let stock = row.amounts("stock") else {
+      throw .unreadable(seq)
+    }
+    self.init(
+      LedgerEntry(
+        seq: seq, epoch: row["epoch"], at: Timestamp(milliseconds: row["at"]),
+        source: (row["source"] as String?).flatMap { Source($0) },
+        id: (row["id"] as String?).flatMap { Request.ID($0) }, outcome: outcome,
+        amount: Money(row)),
+      stock: stock, detail: row["detail"], message: row["message"])
+  }
+}
+
+extension LedgerEntry.Outcome {
+  fileprivate init?(_ row: Row) {
+    guard let used = row.amounts("used"), let missing = row.amounts("missing"),
+      let changes = row.amounts("changes")
+    else { return nil }
+    var order: Order?
+    if let juice = (row["juice"] as String?).flatMap({ Juice.ID($0) }),
+      let quantity = row["quantity"] as Int?
+    {
+      order = Order(juice: juice, quantity: quantity)
+    }
+    switch (row["status"] as String?).flatMap(LedgerEntry.Status.init(rawValue:)) {
+    case .opened: self = .opened(changes ?? [:])
+    case .restocked: self = .restocked(changes: changes ?? [:])
+    case .open: self = .service(.open)
+    case .closed: self = .service(.closed)
+    case .ready:
+      guard let order, let used, let day = row["day"] as Int?, let number = row["ticket"] as Int?
+      else { return nil }
+      self = .ready(order, used: used, ticket: Ticket(day: day, number: number))
+    case .accepted:
+      guard let order, let used, let day = row["day"] as Int?, let number = row["ticket"] as Int?,
+        let machine = (row["machine"] as String?).flatMap({ MachineID($0) }),
+        let place = row["place"] as Int?
+      else { return nil }
+      self = .accepted(
+        order, used: used, ticket: Ticket(day: day, number: number), machine: machine, place: place)
+    case .made:
+      guard let end = JobEnd(row, order) else { return nil }
+      self = .made(end)
+    case .failed:
+      guard let end = JobEnd(row, order), let reason = row["reason"] as String? else { return nil }
+      self = .failed(end, reason: reason, changes: changes ?? [:])
+    case .returned:
+      guard let end = JobEnd(row, order), let reason = row["reason"] as String? else { return nil }
+      self = .returned(end, reason: reason, changes: changes ?? [:])
+    case .poured, .again, .giveBack:
+      guard let job = row["job"] as Int?,
+        let choice = (row["status"] as String?).flatMap(JobDecision.Choice.init(rawValue:))
+      else { return nil }
+      self = .decided(choice, job: job, used: used ?? [:])
+    case .outOfStock:
+      guard let order, let missing else { return nil }
+      self = .outOfStock(order, missing: missing)
+    case .rejected:
+      guard let reason = (row["reason"] as String?).flatMap(RejectionReason.init(rawValue:)) else {
+        return nil
+      }
+      self = .rejected(reason, order: order)
+    case nil: return nil
+    }
+  }
+}
+
+extension Money {
+  /// The columns `amount` and `currency`; `nil` if there is nothing in them.
+  init?(_ row: Row) {
+    guard let units = row["amount"] as Int?,
+      let currency = (row["currency"] as String?).flatMap({ Currency($0) })
+    else { return nil }
+    self.init(units: units, currency)
+  }
+}
+
+extension JobEnd {
+  fileprivate init?(_ row: Row, _ order: Order?) {
+    guard let order, let day = row["day"] as Int?, let number = row["ticket"] as Int?,
+      let job = row["job"] as Int?,
+      let machine = (row["machine"] as String?).flatMap({ MachineID($0) })
+    else { return nil }
+    self.init(
+      job: job, machine: machine, order: order, ticket: Ticket(day: day, number: number))
+  }
+}
+
+extension Job {
+  /// A row of `job`, with the entry of its order.
+  ///
+  /// - Throws: `LedgerError.unreadable`.
+  init(_ row: Row) throws(LedgerError) {
+    let entry = try LedgerRow(row).entry
+    guard case .accepted(let order, let used, let ticket, let machine, _) = entry.outcome,
+      let source = entry.source,
+      let state = (row["state"] as String?).flatMap(JobState.init(rawValue:))
+    else { throw .unreadable(entry.seq) }
+    let topic: String? = row["topic"]
+    let correlation = (row["correlation"] as Data?).map { Array($0) }
+    self.init(
+      seq: entry.seq, number: row["number"], machine: machine, order: order, ticket: ticket,
+      used: used, amount: entry.amount, source: source, id: entry.id,
+      at: Timestamp(milliseconds: row["begun"]),
+      state: state,
+      reply: topic == nil && correlation == nil
+        ? nil : Reply(topic: topic, correlationData: correlation))
+  }
+}
+
+extension Row {
+  /// The amounts in a column: `.some(nil)` if there are none, `nil` if they cannot be read.
+  fileprivate func amounts(_ column: String) -> FruitAmounts?? {
+    guard let text = self[column] as String? else { return .some(nil) }
+    guard case .object(let members) = try? JSON.parse(Array(text.utf8)) else { return nil }
+    var amounts: FruitAmounts = [:]
+    for member in members {
+      guard let fruit = Fruit.ID(member.key), case .integer(let amount) = member.value else {
+        return nil
+      }
+      amounts[fruit] = amount
+    }
+    return amounts
+  }
+}
+
+extension Reply {
+  /// The columns of `reply`, beside those of an entry; `nil` if the sender asked for nothing.
+  init?(_ row: Row) {
+    guard row["asked"] != nil else { return nil }
+    let correlation = row["correlation"] as Data?
+    self.init(topic: row["topic"], correlationData: correlation.map { Array($0) })
+  }
+}
+
+extension Fingerprint {
+  /// A row of `delivery`.
+  init(_ row: Row) {
+    self.init(
+      packetID: UInt16(truncatingIfNeeded: row["packet_id"] as Int),
+      digest: UInt64(bitPattern: row["digest"]))
+  }
+}

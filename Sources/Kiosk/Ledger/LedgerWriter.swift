@@ -1,0 +1,271 @@
+import GRDB
+import JuiceDomain
+import KioskCore
+import KioskProtocol
+
+/// Writes transactions: a row for each entry, and what the batch has changed once for all of them.
+///
+/// It remembers what it has written. If a transaction fails that may be wrong: begin with another
+/// one.
+final class LedgerWriter {
+  /// The last ticket of each day, of those that the table does not have yet.
+  private var tickets: [Int: Int] = [:]
+  /// How many deliveries have come, and the number of the last one that is kept; 0: none is.
+  private var (deliveries, lastKept) = (0, 0)
+  /// Whether there may be fingerprints.
+  var keepsDeliveries: Bool { lastKept > 0 }
+  /// The last entry whose sender's wishes are kept; 0: none are.
+  private var lastReply = 0
+  private let begin, commit, rollback: Statement
+  private let addEntry, addFruit, changeStock, addReply, removeReplies: Statement
+  private let addDelivery, moveDelivery, pruneDeliveries: Statement
+  private let setJob, removeJob, setMachine: Statement
+  private let setService, setConfirmed, setUplinked, setDeliveries: Statement
+  private let setMark, setTicket, setCheckpoint: Statement
+
+  /// So many entries at most wait for the broker to confirm their answers.
+  static let unconfirmed = 10_000
+
+  init(_ database: Database) throws {
+    begin = try database.makeStatement(sql: "BEGIN IMMEDIATE")
+    commit = try database.makeStatement(sql: "COMMIT")
+    rollback = try database.makeStatement(sql: "ROLLBACK")
+    addEntry = try database.makeStatement(
+      sql: "INSERT INTO entry VALUES (\(repeatElement("?", count: 22).joined(separator: ", ")))")
+    addFruit = try database.makeStatement(sql: "INSERT INTO stock VALUES (?, 0)")
+    changeStock = try database.makeStatement(
+      sql: "UPDATE stock SET quantity = quantity + ? WHERE fruit = ?")
+    addReply = try database.makeStatement(sql: "INSERT INTO reply VALUES (?, ?, ?)")
+    removeReplies = try database.makeStatement(sql: "DELETE FROM reply WHERE seq <= ?")
+    addDelivery = try database.makeStatement(
+      sql: """
+        INSERT INTO delivery (number, acknowledged_with, packet_id, digest, seq)
+        VALUES (?, ?, ?, ?, ?)
+        """)
+    moveDelivery = try database.makeStatement(
+      sql: """
+        UPDATE delivery SET number = ?, acknowledged_with = ? WHERE number =
+          (SELECT MAX(number) FROM delivery WHERE packet_id = ? AND digest = ?)
+        """)
+    pruneDeliveries = try database.makeStatement(sql: "DELETE FROM delivery WHERE number <= ?")
+    setJob = try database.makeStatement(
+      sql: "INSERT OR REPLACE INTO job VALUES (?, ?, ?, ?, ?)")
+    removeJob = try database.makeStatement(sql: "DELETE FROM job WHERE seq = ?")
+    setMachine = try database.makeStatement(sql: "INSERT OR REPLACE INTO machine VALUES (?, ?, ?)")
+    setService = try database.makeStatement(sql: "UPDATE kiosk SET service = ?")
+    setConfirmed = try database.makeStatement(sql: "UPDATE kiosk SET confirmed = ?")
+    setUplinked = try database.makeStatement(sql: "UPDATE kiosk SET uplinked = ?")
+    setDeliveries = try database.makeStatement(sql: "UPDATE kiosk SET deliveries = ?")
+    setMark = try database.makeStatement(sql: "INSERT OR REPLACE INTO mark VALUES (?, ?)")
+    setTicket = try database.makeStatement(sql: "INSERT OR REPLACE INTO ticket VALUES (?, ?)")
+    setCheckpoint = try database.makeStatement(sql: KioskLedger.checkpoint)
+    for row in try Row.fetchAll(database, sql: KioskLedger.ticketsSinceCheckpoint) {
+      tickets[row["day"]] = row["number"]
+    }
+    deliveries = try Int.fetchOne(database, sql: "SELECT deliveries FROM kiosk") ?? 0
+    lastKept = try Int.fetchOne(database, sql: "SELECT MAX(number) FROM delivery") ?? 0
+    lastReply = try Int.fetchOne(database, sql: "SELECT MAX(seq) FROM reply") ?? 0
+  }
+
+  /// - Parameter count: of deliveries that came since the last transaction.
+  func write(_ transaction: LedgerTransaction, deliveries count: Int, on database: Database) throws
+  {
+    try begin.run(on: database)
+    do {
+      try add(transaction.records, on: database)
+      try add(transaction.kept, deliveries: count, on: database)
+      for (seq, job) in transaction.jobs { try set(job, of: seq, on: database) }
+      for (name, machine) in transaction.machines {
+        try setMachine.bind(1, name.text)
+        try setMachine.bind(2, machine.status.text)
+        try setMachine.bind(3, machine.failures)
+        try setMachine.run(on: database)
+      }
+      if let service = transaction.service {
+        try setService.bind(1, service.rawValue)
+        try setService.run(on: database)
+      }
+      if let confirmed = transaction.confirmed {
+        try setConfirmed.bind(1, confirmed)
+        try setConfirmed.run(on: database)
+        try deleteReplies(through: confirmed, on: database)
+      }
+      if let uplinked = transaction.uplinked {
+        try setUplinked.bind(1, uplinked)
+        try setUplinked.run(on: database)
+      }
+      for (key, value) in transaction.marks {
+        try setMark.bind(1, key)
+        try setMark.bind(2, value)
+        try setMark.run(on: database)
+      }
+      try commit.run(on: database)
+    } catch {
+      // Some errors have rolled back already.
+      _ = try? rollback.run(on: database)
+      throw error
+    }
+  }
+
+  // MARK: Entries
+
+  private func add(_ records: [LedgerTransaction.Record], on database: Database) throws {
+    guard let first = records.first?.row.entry.seq, let last = records.last?.row.entry.seq else {
+      return
+    }
+    var changes: FruitAmounts = [:]
+    for record in records {
+      try add(record, on: database)
+      changes += record.row.entry.changes
+    }
+    for (fruit, amount) in changes {
+      try changeStock.bind(1, amount)
+      try changeStock.bind(2, fruit.text)
+      guard try changeStock.run(on: database) == 1 else {
+        throw LedgerError.unknownFruit(fruit.text)
+      }
+    }
+    guard (first - 1) / KioskLedger.checkpointInterval != last / KioskLedger.checkpointInterval
+    else {
+      return
+    }
+    try moveCheckpoint(on: database)
+    try deleteReplies(through: last - Self.unconfirmed, on: database)
+  }
+
+  private func add(_ record: LedgerTransaction.Record, on database: Database) throws {
+    let (entry, row) = (record.row.entry, record.row)
+    var used: FruitAmounts?
+    var missing: FruitAmounts?
+    var changes: FruitAmounts?
+    var why: String?
+    var (machine, place, job): (MachineID?, Int?, Int?) = (nil, nil, nil)
+    switch entry.outcome {
+    case .ready(_, let amounts, let ticket):
+      used = amounts
+      tickets[ticket.day] = ticket.number
+    case .outOfStock(_, let amounts): missing = amounts
+    case .restocked(let amounts): changes = amounts
+    case .rejected(let reason, _): why = reason.rawValue
+    case .accepted(_, let amounts, let ticket, let maker, let position):
+      (used, machine, place) = (amounts, maker, position)
+      tickets[ticket.day] = ticket.number
+    case .made(let end):
+      (machine, job) = (end.machine, end.job)
+    case .failed(let end, let reason, let amounts), .returned(let end, let reason, let amounts):
+      (machine, job, why, changes) = (end.machine, end.job, reason, amounts)
+    case .decided(let choice, let order, let amounts):
+      job = order
+      if choice == .again { used = amounts }
+    case .service: break
+    case .opened(let amounts):
+      changes = amounts
+      for (fruit, _) in amounts {
+        try addFruit.bind(1, fruit.text)
+        try addFruit.run(on: database)
+      }
+    }
+    try addEntry.bind(1, entry.seq)
+    try addEntry.bind(2, Int(entry.at.milliseconds))
+    try addEntry.bind(3, entry.source?.description)
+    try addEntry.bind(4, entry.id?.text)
+    try addEntry.bind(5, entry.status.rawValue)
+    try addEntry.bind(6, entry.outcome.order?.juice.text)
+    try addEntry.bind(7, entry.outcome.order?.quantity)
+    try addEntry.bind(8, entry.ticket?.number)
+    try addEntry.bind(9, entry.ticket?.day)
+    try addEntry.bind(10, text: used?.json)
+    try addEntry.bind(11, text: missing?.json)
+    try addEntry.bind(12, text: changes?.json)
+    try addEntry.bind(13, text: row.stock?.json)
+    try addEntry.bind(14, why)
+    try addEntry.bind(15, row.detail)
+    try addEntry.bind(16, row.message)
+    try addEntry.bind(17, machine?.text)
+    try addEntry.bind(18, place)
+    try addEntry.bind(19, job)
+    try addEntry.bind(20, entry.epoch)
+    try addEntry.bind(21, entry.amount?.units)
+    try addEntry.bind(22, entry.amount?.currency.code)
+    try addEntry.run(on: database)
+    if let reply = record.reply {
+      try addReply.bind(1, entry.seq)
+      try addReply.bind(2, reply.topic)
+      try addReply.bind(3, reply.correlationData)
+      try addReply.run(on: database)
+      lastReply = entry.seq
+    }
+  }
+
+  private func set(_ job: Job?, of seq: Int, on database: Database) throws {
+    guard let job else {
+      try removeJob.bind(1, seq)
+      try removeJob.run(on: database)
+      return
+    }
+    try setJob.bind(1, seq)
+    try setJob.bind(2, job.number)
+    try setJob.bind(3, job.state.rawValue)
+    try setJob.bind(4, job.reply?.topic)
+    try setJob.bind(5, job.reply?.correlationData)
+    try setJob.run(on: database)
+  }
+
+  private func deleteReplies(through seq: Int, on database: Database) throws {
+    guard lastReply > 0 else { return }
+    try removeReplies.bind(1, seq)
+    try removeReplies.run(on: database)
+    if lastReply <= seq { lastReply = 0 }
+  }
+
+  /// Now and then, so that the next start has little to add up.
+  private func moveCheckpoint(on database: Database) throws {
+    for (day, number) in tickets {
+      try setTicket.bind(1, day)
+      try setTicket.bind(2, number)
+      try setTicket.run(on: database)
+    }
+    tickets = [:]
+    try setCheckpoint.run(on: database)
+  }
+
+  // MARK: Deliveries
+
+  /// Adds those that are kept, and forgets the ones after which so many have come that they are
+  /// acknowledged.
+  private func add(
+    _ kept: [LedgerTransaction.KeptDelivery], deliveries count: Int, on database: Database
+  ) throws {
+    deliveries += max(count, kept.count)
+    guard !kept.isEmpty || lastKept > 0 else { return }
+    // Where others came between them is not known: as if those had come first.
+    for (number, delivery) in zip((deliveries - kept.count + 1)..., kept) {
+      try add(delivery, as: number, on: database)
+      lastKept = number
+    }
+    // guard: the fingerprints are bounded
+    let deleted = deliveries - Fingerprint.kept
+    try pruneDeliveries.bind(1, deleted)
+    try pruneDeliveries.run(on: database)
+    if lastKept <= deleted { lastKept = 0 }
+    try setDeliveries.bind(1, deliveries)
+    try setDeliveries.run(on: database)
+  }
+
+  private func add(
+    _ delivery: LedgerTransaction.KeptDelivery, as number: Int, on database: Database
+  ) throws {
+    let fingerprint = delivery.fingerprint
+    let statement = delivery.entry == nil ? moveDelivery : addDelivery
+    try statement.bind(1, number)
+    try statement.bind(2, delivery.acknowledgedWith)
+    try statement.bind(3, Int(fingerprint.packetID))
+    try statement.bind(4, Int(truncatingIfNeeded: fingerprint.digest))
+    if let entry = delivery.entry { try statement.bind(5, entry) }
+    try statement.run(on: database)
+  }
+}
+
+extension FruitAmounts {
+  var json: [UInt8] { JSONWriter.object { $0.members(self) } }
+}

@@ -1,0 +1,26 @@
+import JuiceDomain
+import KioskProtocol
+
+extension CommandResult {
+  /// One line for a person at a terminal.
+  var summary: String {
+    var parts: [String] = []
+    switch status {
+    case .ready: parts.append(message ?? "ready")
+    case .accepted: parts.append(message ?? "accepted")
+    case .failed:
+      parts.append(message ?? "failed")
+      if let failure { parts.append(failure) }
+    case .outOfStock: parts.append(message ?? "out of stock")
+    case .applied: parts.append("done")
+    case .rejected: parts.append("rejected (\(reason?.rawValue ?? "no reason given"))")
+    }
+    if let amount { parts.append("\(amount)") }
+    if let ticket { parts.append("ticket \(ticket)") }
+    if let missing { parts.append("missing \(missing)") }
+    if let detail { parts.append(detail) }
+    if isDuplicate { parts.append("as answered before") }
+    if let stock, status != .rejected || reason == .conflict { parts.append("stock \(stock)") }
+    return parts.joined(separator: "; ")
+  }
+}

@@ -1,0 +1,112 @@
+import CommandLineSupport
+import KioskDaemon
+import KioskProtocol
+import MessageBroker
+import YAMLConfiguration
+
+/// A panel or an operator for as long as one command runs: sends requests, and waits for their results.
+struct KioskClient {
+  private let broker: any BrokerClient
+  private let topics: KioskTopics
+  private let source: Source
+
+  /// Connects and waits until it can send.
+  ///
+  /// - Parameter timeout: how long to wait for the broker.
+  init(
+    _ configuration: KioskConfiguration, as source: Source, timeout: Duration
+  ) async throws(Failure) {
+    topics = configuration.topics
+    self.source = source
+    broker = try configuration.makeBroker()
+    await broker.connect(
+      .forCommand(source.kind.rawValue, subscribingTo: [topics.result(for: source)]))
+    let deadline = ContinuousClock.now + timeout
+    while true {
+      switch await broker.nextEvent(timeout: deadline - .now) {
+      case .online: return
+      case .deliveries, .confirmed, .updated, .refused, .sessionBegan: await broker.acknowledge()
+      case .offline(let error):
+        await broker.disconnect(grace: .zero)
+        throw error.failure
+      case nil:
+        await broker.disconnect(grace: .zero)
+        throw .unavailable("the broker has not answered in time")
+      }
+    }
+  }
+
+  /// Sends a request and waits for its result, if need be until a machine has made the juice. If the
+  /// connection is lost in between, it sends the request again, under the same id.
+  ///
+  /// - Parameter accepted: is called if a machine is to make the juice.
+  func send(
+    _ request: Request, timeout: Duration, accepted: (CommandResult) -> Void = { _ in }
+  ) async throws(Failure) -> CommandResult {
+    var isAccepted = false
+    let deadline = ContinuousClock.now + timeout
+    await publish(request)
+    while true {
+      switch await broker.nextEvent(timeout: deadline - .now) {
+      case .deliveries(let deliveries):
+        await broker.acknowledge()
+        let results = deliveries.compactMap { try? CommandResult(payload: $0.message.payload) }
+        guard let result = results.last(where: { $0.id == request.id }) else { continue }
+        guard result.status == .accepted else { return result }
+        if !isAccepted { accepted(result) }
+        isAccepted = true
+      case .online: await publish(request)
+      case .refused(let topics):
+        guard let (topic, reason) = topics.first else { continue }
+        throw BrokerError.publishRefused(topic: topic, reason: reason).failure
+      case .offline, .confirmed, .updated, .sessionBegan: continue
+      case nil where isAccepted:
+        let id = request.id.map { " --id \($0)" } ?? ""
+        throw .tryAgain(
+          "the machine is not done yet: ask again with\(id), or wait longer: --timeout")
+      case nil:
+        throw .tryAgain("the kiosk has not answered in time: is it running, and under this id?")
+      }
+    }
+  }
+
+  func disconnect() async { await broker.disconnect(grace: .seconds(1)) }
+
+  /// Waits until the kiosk says that it is online.
+  static func waitForKiosk(
+    _ configuration: KioskConfiguration, timeout: Duration
+  ) async throws(Failure) {
+    let broker = try configuration.makeBroker()
+    await broker.connect(.forCommand("status", subscribingTo: [configuration.topics.status]))
+    let deadline = ContinuousClock.now + timeout
+    let online = Array(KioskStatus.online.rawValue.utf8)
+    while let event = await broker.nextEvent(timeout: deadline - .now) {
+      await broker.acknowledge()
+      if case .deliveries(let deliveries) = event, deliveries.last?.message.payload == online {
+        return await broker.disconnect(grace: .seconds(1))
+      }
+    }
+    await broker.disconnect(grace: .zero)
+    throw .tryAgain("the kiosk has not come online in time")
+  }
+
+  private func publish(_ request: Request) async {
+    _ = try? await broker.publish([
+      Message(topic: topics.command(from: source), payload: request.payload)
+    ])
+    await broker.acknowledge()
+  }
+}
+
+extension SessionOptions {
+  /// A session for as long as a command runs.
+  ///
+  /// - Parameters:
+  ///   - purpose: a word for the client id.
+  ///   - topics: topics or topic filters to subscribe to.
+  static func forCommand(_ purpose: String, subscribingTo topics: [String]) -> SessionOptions {
+    SessionOptions(
+      clientID: "juice-kiosk-\(purpose)-\(UInt32.random(in: 0 ... .max))",
+      subscriptions: topics.map(TopicFilter.init(unchecked:)))
+  }
+}

@@ -1,0 +1,47 @@
+import ArgumentParser
+import CommandLineSupport
+import Foundation
+import Ledger
+
+extension LedgerCommands {
+  struct Backup: ParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Copy the ledger into a new file, while the kiosk goes on.")
+
+    @OptionGroup var options: Options
+    @Argument(
+      help: "Where to; must not be there yet. - is standard output.", completion: .file())
+    var file: String
+
+    func run() throws {
+      let path = try options.file()
+      if file == "-" { return try options.open().backUp(writingTo: STDOUT_FILENO) }
+      let owner = try FolderOwner(ofFolderOf: file)
+      if try FolderOwner(ofFolderOf: path).user == owner.user {
+        try options.open().backUp(to: file)
+      } else {
+        try receive(path, as: owner)
+      }
+      StandardOutput.write("Saved to \(file).")
+    }
+
+    /// Copies as root from one user's folder to another's. One process reads and another writes, since
+    /// neither user may do both. The reader is this program again, which says itself what is wrong.
+    private func receive(_ path: String, as owner: FolderOwner) throws {
+      let other = Process()
+      other.executableURL = URL(filePath: Bundle.main.executablePath ?? CommandLine.arguments[0])
+      other.arguments = ["ledger", "backup", "--path", path, "-"]
+      let pipe = Pipe()
+      other.standardOutput = pipe
+      try other.run()
+      try owner.switchUser()
+      let backup = try BackupWriter(path: file)
+      while let piece = try pipe.fileHandleForReading.read(upToCount: 1 << 16), !piece.isEmpty {
+        try backup.write(Array(piece))
+      }
+      other.waitUntilExit()
+      guard other.terminationStatus == 0 else { throw ExitCode(other.terminationStatus) }
+      try backup.finish()
+    }
+  }
+}

@@ -1,0 +1,113 @@
+import ArgumentParser
+import CommandLineSupport
+import Foundation
+import KioskDaemon
+import KioskProtocol
+import YAMLConfiguration
+
+struct Doctor: PreparedCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Look for everything that could keep the kiosk from working.",
+    discussion: """
+      Looks at the configuration, permissions, the disk, the clock, the ledger; whether the broker \
+      can be reached, lets the kiosk in, and grants what it needs; whether another client has the \
+      kiosk's id, whether the broker's limits are too small, and what it keeps that it should not; \
+      machines, and the way up of the ledger. Each finding comes with its fix.
+
+      It may be asked while the kiosk runs, which does not notice, and makes no juice. Run it as \
+      root or as the kiosk's user. What it could not try, it says.
+
+      Exits 0 if all is well or only worth a note, 1 with warnings, and with the exit status of what \
+      the first error keeps from working otherwise.
+      """)
+
+  @OptionGroup var options: ConfigurationOptions
+
+  @Flag(help: "Print an object with all findings as JSON.")
+  var json = false
+
+  @Flag(help: "Log in even where that might throw a running kiosk out.")
+  var login = false
+
+  @Option(
+    help: ArgumentHelp(
+      "The configuration of an account that may press or restock.",
+      discussion: """
+        While the kiosk is stopped, sends with it what is no command, to see whether the kiosk's \
+        account hears it. May be given several times.
+        """,
+      valueName: "file"),
+    completion: .file(extensions: ["yaml", "yml"]))
+  var sender: [String] = []
+
+  @Option(help: ArgumentHelp("How long to wait for each answer.", valueName: "seconds"))
+  var timeout = 10
+
+  func validate() throws {
+    guard (1...600).contains(timeout) else { throw ValidationError("--timeout is 1 to 600.") }
+  }
+
+  func prepare() throws -> @Sendable () async throws -> Void {
+    let (local, examination, uplink) = try runLocalChecks()
+    return { [json] in
+      var findings = local
+      if let examination { findings += try await examination.findings() }
+      if let uplink { findings += try await uplink.findings() }
+      if json {
+        StandardOutput.write(String(decoding: findings.payload, as: UTF8.self))
+      } else {
+        StandardOutput.write(
+          findings.lines(color: StandardOutput.isTerminal).joined(separator: "\n"))
+      }
+      guard findings.status == .success else { throw findings.status }
+    }
+  }
+
+  /// Looks at everything that can be seen without a broker.
+  ///
+  /// - Returns: what was found, and the examinations of the kiosk's broker and of the one above; `nil` for
+  ///   an examination that could find nothing more.
+  private func runLocalChecks() throws -> ([Finding], BrokerExamination?, UplinkCheck?) {
+    var configuration: KioskConfiguration
+    var senders: [KioskConfiguration] = []
+    do throws(ConfigurationErrors) {
+      let text = try KioskConfiguration.Text(
+        path: options.file, environment: ProcessInfo.processInfo.environment)
+      configuration = try text.configuration()
+      if let menu = try? MenuFile(configuration)?.read() {
+        configuration = try text.configuration(under: menu)
+      }
+      for file in sender { senders.append(try .load(path: file)) }
+    } catch {
+      return (.configuration(error), nil, nil)
+    }
+    let path = configuration.ledgerPath
+    let password: [Finding] = .password(configuration.broker)
+    var findings: [Finding] = .configuration(configuration, file: options.file) + password
+    // Root reads the passwords now and becomes the ledger's owner below. A password that cannot be read
+    // is a finding: here, or at the login of its account.
+    try? configuration.broker.loadPassword()
+    let uplinkPassword: [Finding] = configuration.uplink.map { .password($0.broker) } ?? []
+    findings += uplinkPassword
+    try? configuration.uplink?.broker.loadPassword()
+    for index in senders.indices { try? senders[index].broker.loadPassword() }
+    do throws(Failure) { try FolderOwner(ofFolderOf: path).switchUser() } catch {
+      return (findings + [.error(.permissions, path, error.message, fix: "what it says")], nil, nil)
+    }
+    var ledger = LedgerView()
+    let ledgerFindings = ledger.read(path)
+    let clock = MachineClock.current
+    findings += .folder(of: path) + .disk(of: path)
+    findings += .clock(clock, last: ledger.lastEntry) + ledgerFindings
+    let uplink =
+      uplinkPassword.isGood
+      ? configuration.uplink.map {
+        UplinkCheck(broker: $0.broker, ledger: ledger, timeout: .seconds(timeout))
+      } : nil
+    guard password.isGood else { return (findings, nil, uplink) }
+    let examination = BrokerExamination(
+      configuration, ledger: ledger, now: clock.now, timeout: .seconds(timeout),
+      logsInAnyway: login, senders: senders)
+    return (findings, examination, uplink)
+  }
+}

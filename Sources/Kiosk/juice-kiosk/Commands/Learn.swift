@@ -1,0 +1,118 @@
+import ArgumentParser
+import CommandLineSupport
+import Devices
+import JuiceDomain
+import KioskDaemon
+import KioskProtocol
+import MessageBroker
+import YAMLConfiguration
+
+struct Learn: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Listen for a press of a button, and print how to bind it.",
+    discussion: """
+      Press the button of a new device, once. What it sent is recognised, and the lines for the \
+      configuration are printed: name the panel, and choose the juice.
+
+      The account that logs in must be allowed to read all topics.
+      """)
+
+  @OptionGroup var options: ConfigurationOptions
+
+  @Option(help: ArgumentHelp("Listen to these topics.", valueName: "topic-filter"))
+  var topic = "#"
+
+  @Option(help: ArgumentHelp("How many devices to wait for.", valueName: "number"))
+  var count = 1
+
+  @Option(help: ArgumentHelp("How long to wait for a press.", valueName: "seconds"))
+  var timeout = 300
+
+  func validate() throws {
+    do { _ = try TopicFilter(topic) } catch { throw ValidationError("no topic filter: \(error)") }
+    guard (1...1000).contains(count), (1...86_400).contains(timeout) else {
+      throw ValidationError("1 to 1000 devices, and 1 to 86400 seconds")
+    }
+  }
+
+  func run() async throws {
+    let configuration = try options.load()
+    let broker = try configuration.makeBroker()
+    await broker.connect(.forCommand("learn", subscribingTo: [topic]))
+    let clock = ContinuousClock()
+    let start = clock.now
+    var discovery = DeviceDiscovery(at: .zero)
+    var printer = PanelPrinter(configuration)
+    while printer.count < count {
+      let now = clock.now - start
+      let wait = min(discovery.due ?? .seconds(timeout), .seconds(timeout)) - now
+      switch await broker.nextEvent(timeout: max(wait, .zero)) {
+      case .online:
+        discovery = DeviceDiscovery(at: clock.now - start)
+        StandardError.write("Press the button, once. (Ctrl-C ends this.)")
+      case .deliveries(let deliveries):
+        await broker.acknowledge()
+        let now = clock.now - start
+        for message in deliveries.map(\.message) where printer.count < count {
+          // What the broker had kept was not pressed now.
+          guard !message.retain, printer.isOfDevice(message.topic) else { continue }
+          switch discovery.observe(message.payload, on: message.topic, at: now) {
+          case .nothing: continue
+          case .press(let recognition): printer.print(recognition)
+          case .uncertain(let recognition):
+            StandardError.write(
+              "\(recognition.summary): an event that may be old, and is said again and again. "
+                + "If this is your button, press it once more.")
+          }
+        }
+      case .offline(let error):
+        await broker.disconnect(grace: .zero)
+        throw error
+      case .confirmed, .updated, .refused, .sessionBegan:
+        continue
+      case nil:
+        let now = clock.now - start
+        if let recognition = discovery.resolve(at: now) { printer.print(recognition) }
+        guard now >= .seconds(timeout), printer.count < count else { continue }
+        await broker.disconnect(grace: .zero)
+        guard let recognition = discovery.remaining else {
+          throw Failure.tryAgain("no press was heard: is the device at this broker?")
+        }
+        return printer.print(recognition, note: "; it may be an old one")
+      }
+    }
+    await broker.disconnect(grace: .seconds(1))
+  }
+}
+
+/// The lines that are printed, to be pasted into the configuration.
+private struct PanelPrinter {
+  private let topics: KioskTopics
+  private let bound: [TopicFilter]
+  private let juice: String
+  private var names: Set<String>
+  private(set) var count = 0
+
+  init(_ configuration: KioskConfiguration) {
+    topics = configuration.topics
+    bound = configuration.panels.flatMap(\.filters).compactMap { try? TopicFilter($0) }
+    juice = configuration.menu.juices.first?.id.text ?? "kiwi"
+    names = Set(configuration.panels.map(\.name))
+  }
+
+  /// Whether a topic may be a device's: it is none of the kiosk's own, and none of Home Assistant's.
+  func isOfDevice(_ topic: String) -> Bool {
+    !topic.hasPrefix(topics.base + "/") && !topic.hasPrefix("homeassistant/")
+  }
+
+  mutating func print(_ recognition: Recognition, note: String = "") {
+    let isKnown = bound.contains { $0.matches(recognition.receivedOn) }
+    let known = isKnown ? "; a panel of the configuration hears it already" : ""
+    let name = (1...).lazy.map { "panel\($0)" }.first { !names.contains($0) } ?? ""
+    names.insert(name)
+    StandardOutput.write("# \(recognition.summary)\(known)\(note)")
+    if count == 0 { StandardOutput.write("panels:") }
+    StandardOutput.write(recognition.entry(name: name, juice: juice))
+    count += 1
+  }
+}

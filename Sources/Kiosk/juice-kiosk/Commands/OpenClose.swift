@@ -1,0 +1,20 @@
+import ArgumentParser
+import KioskProtocol
+
+struct Open: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Let the kiosk take orders again.")
+
+  @OptionGroup var request: RequestOptions
+
+  func run() async throws { try await request.send(.service(.open), of: .service) }
+}
+
+struct Close: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Let the kiosk reject orders, until it is opened again.")
+
+  @OptionGroup var request: RequestOptions
+
+  func run() async throws { try await request.send(.service(.closed), of: .service) }
+}

@@ -1,0 +1,127 @@
+import ArgumentParser
+import CommandLineSupport
+import Foundation
+import JuiceDomain
+import KioskCore
+import KioskDaemon
+import KioskProtocol
+import Ledger
+import YAMLConfiguration
+
+struct Report: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Show what was sold, and when each fruit will be gone.",
+    discussion: """
+      Reads the ledger, and may do so while the kiosk runs. It is the same that the kiosk publishes \
+      to its topics sales and forecast.
+
+      With --backtest it tells how good the forecast is: each six hours of the past it is made from \
+      what was known then, and compared with what was used in the following hours, beside two that \
+      need no forecast: the same hours of the week before, and the mean of the last weeks.
+      """)
+
+  @OptionGroup var options: ConfigurationOptions
+
+  @Option(help: "How many days, today included: 1 to \(SalesReport.dayCount).")
+  var days = SalesReport.dayCount
+
+  @Flag(help: "Print an object with what the kiosk publishes: sales and forecast.")
+  var json = false
+
+  @Flag(help: "Print the days as CSV: a line for each juice of a day.")
+  var csv = false
+
+  @Flag(help: "Compare the forecasts of the past with what was used; with --json as an object.")
+  var backtest = false
+
+  func validate() throws {
+    guard (1...SalesReport.dayCount).contains(days) else {
+      throw ValidationError("--days is 1 to \(SalesReport.dayCount).")
+    }
+    if backtest && csv { throw ValidationError("There is no CSV of a backtest: choose --json.") }
+    if json && csv { throw ValidationError("Choose either --json or --csv.") }
+  }
+
+  func run() async throws {
+    let configuration = try options.loadWithMenu()
+    guard !backtest else { return try printBacktest(configuration) }
+    var (sales, forecast) = try read(KioskSettings(configuration), configuration.ledgerPath)
+    let first = sales.today.daysSinceEpoch - Int64(days) + 1
+    sales.days.removeAll { $0.day.daysSinceEpoch < first }
+    if json {
+      let parts = [("sales", sales.payload), ("forecast", forecast.payload)].map { key, payload in
+        "\"\(key)\":\(String(decoding: payload, as: UTF8.self))"
+      }
+      StandardOutput.write("{\(parts.joined(separator: ","))}")
+    } else if csv {
+      StandardOutput.write(([SalesReport.csvHeader] + sales.csv).joined(separator: "\n"))
+    } else {
+      let view = SalesView(configuration, sales: sales, forecast: forecast)
+      StandardOutput.write(
+        view.lines(color: StandardOutput.isTerminal).joined(separator: "\n"))
+    }
+  }
+
+  private func printBacktest(_ configuration: KioskConfiguration) throws {
+    let (history, stock, now) = try read(
+      KioskSettings(configuration), configuration.ledgerPath, dayCount: SalesHistory.longest)
+    guard let backtest = history.backtest(stock: stock, at: now) else {
+      throw Failure.badData(
+        """
+        \(configuration.ledgerPath) has too little history for a backtest: it takes two weeks in \
+        which something was sold, one to learn from and one to compare with.
+        """)
+    }
+    StandardOutput.write(
+      json
+        ? String(decoding: backtest.payload, as: UTF8.self)
+        : BacktestView(configuration, backtest).lines.joined(separator: "\n"))
+  }
+
+  private func read(
+    _ settings: KioskSettings, _ path: String
+  ) throws -> (SalesReport, ForecastReport) {
+    let (history, stock, now) = try read(settings, path, dayCount: SalesHistory.dayCount)
+    return (history.report(at: now), history.forecast(stock: stock, at: now))
+  }
+
+  private func read(
+    _ settings: KioskSettings, _ path: String, dayCount: Int
+  ) throws -> (SalesHistory, FruitAmounts, Timestamp) {
+    let ledger = try KioskLedger(path: path, readOnly: true)
+    let state = try ledger.state()
+    let now = KioskClock.system(wallClock: settings.wallClock).now().timestamp
+    var history = SalesHistory(
+      menu: settings.menu, wallClock: settings.wallClock, through: state.seq, at: now,
+      dayCount: dayCount)
+    while !history.isComplete { try history.read(ledger) }
+    return (history, Kiosk(settings: settings, state: state).stock, now)
+  }
+}
+
+extension SalesReport {
+  fileprivate static let csvHeader = "day,juice,made,out_of_stock,rejected,takings,currency"
+
+  /// A line for each juice of a day. Orders that name no juice of the menu have a line without a juice. If
+  /// the currency has changed, the takings in the second one have a line of their own.
+  fileprivate var csv: [String] {
+    days.flatMap { day in
+      let tally = day.tally
+      var lines = tally.juices.flatMap { juice in
+        let counts = [tally.made, tally.outOfStock, tally.rejected].map { $0[juice] ?? 0 }
+        let takings = tally.takings[juice].map { "\($0.text),\($0.currency.code)" }
+        return [Self.line(day, juice, counts, takings.first)]
+          + takings.dropFirst().map { Self.line(day, juice, [0, 0, 0], $0) }
+      }
+      if tally.unnamed > 0 { lines.append(Self.line(day, nil, [0, 0, tally.unnamed], nil)) }
+      return lines
+    }
+  }
+
+  private static func line(
+    _ day: Day, _ juice: Juice.ID?, _ counts: [Int], _ takings: String?
+  ) -> String {
+    ([day.day.description, juice?.text ?? ""] + counts.map(String.init) + [takings ?? ","])
+      .joined(separator: ",")
+  }
+}

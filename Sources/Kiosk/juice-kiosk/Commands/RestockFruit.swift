@@ -1,0 +1,64 @@
+import ArgumentParser
+import JuiceDomain
+import KioskProtocol
+
+struct RestockFruit: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "restock", abstract: "Change the stock, as one step for all fruits.",
+    discussion: """
+      juice-kiosk restock strawberry=+20 kiwi=-1 mango=30 adds 20 strawberries, takes a kiwi away \
+      and sets the mangos to 30: all of it or nothing. Exits 0 only if it was applied.
+      """)
+
+  @Argument(help: ArgumentHelp("What changes.", valueName: "fruit=+N|-N|N"))
+  var changes: [String]
+
+  @Option(
+    help: ArgumentHelp(
+      "Only if so many of this fruit are there now; may be given several times.",
+      valueName: "fruit=N"))
+  var expect: [FruitNumber] = []
+
+  @OptionGroup var request: RequestOptions
+
+  func run() async throws {
+    var (add, set): (FruitAmounts, FruitAmounts) = ([:], [:])
+    for change in changes {
+      guard let parsed = FruitNumber(argument: change) else {
+        throw ValidationError(
+          "\(change) is not of the form strawberry=+20, kiwi=-1 or mango=30.")
+      }
+      let (fruit, number) = (parsed.fruit, parsed.number)
+      guard add[fruit] == nil, set[fruit] == nil else {
+        throw ValidationError("\(fruit) is named twice.")
+      }
+      if change.contains("=+") || change.contains("=-") {
+        add[fruit] = number
+      } else {
+        set[fruit] = number
+      }
+    }
+    try await request.send(
+      .restock(Restock(add: add, set: set, expect: FruitAmounts(expect))), of: .restock)
+  }
+}
+
+/// A fruit and a number on the command line: `kiwi=3`.
+struct FruitNumber: ExpressibleByArgument {
+  let fruit: Fruit.ID
+  let number: Int
+
+  init?(argument: String) {
+    let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+    guard parts.count == 2, let fruit = Fruit.ID(parts[0]), let number = Int(parts[1]) else {
+      return nil
+    }
+    (self.fruit, self.number) = (fruit, number)
+  }
+}
+
+extension FruitAmounts {
+  init(_ numbers: [FruitNumber]) {
+    self.init(numbers.map { (fruit: $0.fruit, amount: $0.number) })
+  }
+}

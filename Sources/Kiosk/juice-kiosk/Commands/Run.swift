@@ -1,0 +1,71 @@
+import ArgumentParser
+import CommandLineSupport
+import Foundation
+import JuiceDomain
+import KioskDaemon
+import KioskProtocol
+import Ledger
+import Logging
+import ServiceLifecycle
+import UnixSignals
+import YAMLConfiguration
+
+struct Run: PreparedCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Run the kiosk.",
+    discussion: """
+      Connects to the broker, takes orders, and goes on until SIGTERM or SIGINT: then it finishes \
+      what it has in hand, publishes that it is offline, and exits within two seconds. A broker \
+      that goes away is waited for.
+
+      On SIGHUP it reads the configuration again and goes on with that, without a pause; if something \
+      is wrong with it, or needs a restart, it says so and goes on as before.
+      """)
+
+  @OptionGroup var options: ConfigurationOptions
+  @OptionGroup var logging: LogOptions
+
+  func prepare() throws -> @Sendable () async throws -> Void {
+    // A SIGHUP would end the program until it is trapped. Nothing is lost by ignoring it: the
+    // configuration is just being read.
+    signal(SIGHUP, SIG_IGN)
+    let text = try options.text()
+    let configuration = try text.withMenu()
+    // Root becomes the ledger's owner, who then reads the password, and at each reload the configuration.
+    try FolderOwner(ofFolderOf: configuration.ledgerPath).switchUser()
+    return { try await serve(configuration, text) }
+  }
+
+  private func serve(
+    _ configuration: KioskConfiguration, _ text: KioskConfiguration.Text
+  ) async throws {
+    let hangups = await UnixSignalsSequence(trapping: .sighup)
+    let logger = try logging.makeLogger("juice-kiosk")
+    let broker = configuration.broker
+    let kiosk = configuration.kiosk
+    logger.notice(
+      "juice-kiosk \(Release.version): kiosk \(kiosk.id)\(kiosk.displayName.map { " (\($0))" } ?? ""), broker \(broker.host):\(broker.port), ledger \(configuration.ledgerPath)"
+    )
+    if let menu = configuration.desiredMenu {
+      logger.notice("menu \(menu.version) from above counts, and not that of the file")
+    }
+    let uplinkProgress = configuration.uplink.map { _ in UplinkProgress() }
+    let menus = MenuMailbox(version: configuration.desiredMenu?.version ?? 0)
+    let controller = try Controller.build(
+      configuration, uplinkProgress: uplinkProgress, logger: logger)
+    let uplink = try uplinkProgress.flatMap {
+      try Uplink.build(configuration, uplinkProgress: $0, menus: menus, logger: logger)
+    }
+    let manager = ServiceManager()
+    let reload = ReloadService(
+      options: options, text: text, configuration: configuration, menus: menus,
+      controller: controller, manager: manager, logger: logger, hangups: hangups)
+    // The last one ends first: then a reload that waits for the kiosk hears that the kiosk has gone, and
+    // the kiosk's last entries still go up. The kiosk finishes the batch in hand and says goodbye.
+    let services: [(any Service)?] = [
+      reload, uplink.map { uplink in UntilShutdown { await uplink.run() } },
+      UntilShutdown { await controller.run(clientID: broker.clientID) { manager?.report($0) } },
+    ]
+    try await ServiceGroup.run(services.compactMap(\.self), logger: logger)
+  }
+}

@@ -1,0 +1,63 @@
+import CommandLineSupport
+import Foundation
+
+/// A mosquitto of our own, on a free port of the loopback interface, for as long as a demonstration
+/// lasts.
+enum DemoBroker {
+  /// Runs the broker while `body` runs, and leaves nothing behind.
+  ///
+  /// - Parameter body: is given the broker's port, and a folder that is removed afterwards.
+  static func run(_ body: (_ port: Int, _ folder: URL) async throws -> Void) async throws {
+    let folder = FileManager.default.temporaryDirectory
+      .appending(path: "juice-kiosk-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let port = try freePort()
+    let file = folder.appending(path: "mosquitto.conf")
+    try """
+    listener \(port) 127.0.0.1
+    allow_anonymous true
+    max_inflight_messages 1024
+    set_tcp_nodelay true
+    """.write(to: file, atomically: true, encoding: .utf8)
+    let broker = Process()
+    broker.executableURL = try program()
+    broker.arguments = ["-c", file.path()]
+    (broker.standardInput, broker.standardOutput) = (FileHandle.nullDevice, FileHandle.nullDevice)
+    broker.standardError = FileHandle.nullDevice
+    try broker.run()
+    defer {
+      // The broker inherits a signal mask that blocks SIGTERM, and has nothing to save.
+      kill(broker.processIdentifier, SIGKILL)
+      broker.waitUntilExit()
+    }
+    try await body(port, folder)
+  }
+
+  private static func program() throws(Failure) -> URL {
+    let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
+    // Debian keeps mosquitto out of the path of ordinary users.
+    let places = "\(path):/usr/sbin:/usr/local/sbin".split(separator: ":").map { "\($0)/mosquitto" }
+    guard let place = places.first(where: FileManager.default.isExecutableFile) else {
+      throw .unavailable("there is no mosquitto on this machine: apt-get install mosquitto")
+    }
+    return URL(filePath: place)
+  }
+
+  /// A port that the kernel has just found free.
+  private static func freePort() throws(Failure) -> Int {
+    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    defer { close(descriptor) }
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let isBound = withUnsafeMutablePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        bind(descriptor, $0, length) == 0 && getsockname(descriptor, $0, &length) == 0
+      }
+    }
+    guard isBound else { throw .unavailable("this machine has no free port") }
+    return Int(UInt16(bigEndian: address.sin_port))
+  }
+}

@@ -1,0 +1,35 @@
+import ArgumentParser
+package import CommandLineSupport
+import KioskProtocol
+package import Ledger
+
+extension LedgerError: ExitCodeConvertible {
+  package var failure: Failure {
+    switch self {
+    case .inUse: .tryAgain("\(self)")
+    case .cannotOpen: .badConfiguration("\(self)")
+    case .badBackup, .damaged, .inconsistent, .newer, .notAllowed, .notReplaced,
+      .unknownFruit, .unreadable:
+      .badData("\(self)")
+    case .diskFull, .disk: Failure(status: ExitCode(74), message: "\(self)")
+    }
+  }
+}
+
+extension Failure {
+  /// - Returns: `nil` for a result that is no failure.
+  init?(_ result: CommandResult) {
+    switch result.status {
+    case .ready, .accepted, .applied: return nil
+    case .outOfStock, .failed: self = .tryAgain(result.summary)
+    case .rejected:
+      switch result.reason {
+      case .closed, .conflict, .rateLimited, .stale, .machineDown:
+        self = .tryAgain(result.summary)
+      case .unknownJuice, .unknownFruit, .malformed, .tooLarge, .quantityOutOfRange, .retained,
+        .exceedsCapacity, .belowZero, .notRecorded, .unknownMachine, .noDecisionNeeded, nil:
+        self = .badData(result.summary)
+      }
+    }
+  }
+}

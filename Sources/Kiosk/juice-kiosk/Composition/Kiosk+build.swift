@@ -1,0 +1,93 @@
+import CommandLineSupport
+import Devices
+import Foundation
+import HomeAssistant
+import JuiceDomain
+import KioskCore
+import KioskDaemon
+import KioskProtocol
+import Ledger
+import Logging
+import MessageBroker
+import YAMLConfiguration
+
+// The composition root: here, and only here, configuration becomes components.
+
+extension Controller {
+  static func build(
+    _ configuration: KioskConfiguration, uplinkProgress: UplinkProgress? = nil, logger: Logger
+  ) throws -> Controller {
+    let broker = try configuration.makeBroker()
+    let ledger = try KioskLedger(path: configuration.ledgerPath)
+    let settings = KioskSettings(configuration, retainedTopics: try ledger.state().topics)
+    return try Controller(
+      settings: settings, broker: broker, ledger: ledger, uplinkProgress: uplinkProgress,
+      clock: .system(wallClock: settings.wallClock), logger: logger)
+  }
+}
+
+extension Uplink {
+  /// - Parameters:
+  ///   - uplinkProgress: the one of the controller that writes the ledger.
+  ///   - menus: where menus from above go, to be taken at a reload.
+  /// - Returns: `nil` if the ledger is not to be carried up.
+  static func build(
+    _ configuration: KioskConfiguration, uplinkProgress: UplinkProgress, menus: MenuMailbox,
+    logger: Logger
+  ) throws -> Uplink? {
+    guard let uplink = configuration.uplink else { return nil }
+    let broker = try uplink.broker.makeBroker()
+    let settings = UplinkSettings(
+      topics: KioskTopics(root: uplink.root, kiosk: configuration.kiosk.id),
+      clientID: uplink.broker.clientID, pace: uplink.entriesPerSecond)
+    return try Uplink(
+      settings: settings, broker: broker,
+      ledger: KioskLedger(path: configuration.ledgerPath, readOnly: true),
+      uplinkProgress: uplinkProgress,
+      menus: menus, clock: .system(wallClock: WallClock(timeZone: configuration.kiosk.timeZone)),
+      logger: logger)
+  }
+}
+
+extension KioskSettings {
+  /// - Parameter retainedTopics: the retained topics that the ledger knows of.
+  init(_ configuration: KioskConfiguration, retainedTopics: Set<String> = []) {
+    self.init(
+      topics: configuration.topics, language: configuration.kiosk.language,
+      wallClock: WallClock(timeZone: configuration.kiosk.timeZone), menu: configuration.menu,
+      stock: configuration.stock, orders: configuration.orders, version: Release.version)
+    menuVersion = configuration.desiredMenu?.version
+    name = configuration.kiosk.name
+    place = configuration.kiosk.place
+    panels = configuration.panels
+    machines = configuration.machines
+    displays = configuration.displays
+    if let discovery = Discovery(configuration, retainedTopics: retainedTopics) {
+      announcements += discovery.messages.map {
+        Message(topic: $0.topic, payload: $0.payload, retain: true)
+      }
+      births.append(Birth(topic: discovery.birth.topic, payload: discovery.birth.payload))
+    }
+  }
+}
+
+extension Discovery {
+  /// `nil` if the kiosk is not to be shown in Home Assistant.
+  fileprivate init?(_ configuration: KioskConfiguration, retainedTopics: Set<String>) {
+    let homeAssistant = configuration.homeAssistant
+    guard homeAssistant.isEnabled else { return nil }
+    self.init(
+      prefix: homeAssistant.prefix, form: homeAssistant.form == .device ? .device : .components,
+      account: homeAssistant.account.text, topics: configuration.topics,
+      name: configuration.kiosk.name, language: configuration.kiosk.language,
+      menu: configuration.menu, capacities: configuration.stock.capacities,
+      machines: configuration.machines.map(\.name), retainedTopics: retainedTopics,
+      version: Release.version)
+  }
+}
+
+extension KioskConfiguration {
+  var topics: KioskTopics { KioskTopics(root: kiosk.root, kiosk: kiosk.id) }
+
+  func makeBroker() throws(Failure) -> any BrokerClient { try broker.makeBroker() }
+}

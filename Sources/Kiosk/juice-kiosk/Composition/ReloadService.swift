@@ -1,0 +1,126 @@
+import CommandLineSupport
+import KioskCore
+import KioskDaemon
+import KioskProtocol
+import Logging
+import ServiceLifecycle
+import UnixSignals
+import YAMLConfiguration
+
+/// Hands the running kiosk another configuration, the whole of it or nothing: on SIGHUP the file as it is
+/// then, and when a menu comes from above, that menu over the file as it was read last.
+struct ReloadService: Service {
+  let options: ConfigurationOptions
+  /// The text with which the kiosk was started, like `configuration`.
+  let text: KioskConfiguration.Text
+  let configuration: KioskConfiguration
+  let menus: MenuMailbox
+  let controller: Controller
+  let manager: ServiceManager?
+  let logger: Logger
+  /// Trapped since the program's start.
+  let hangups: UnixSignalsSequence
+
+  private enum Call { case hangup, menu }
+
+  private struct Running {
+    var text: KioskConfiguration.Text
+    var configuration: KioskConfiguration
+  }
+
+  func run() async {
+    var running = Running(text: text, configuration: configuration)
+    let (calls, call) = AsyncStream.makeStream(of: Call.self)
+    await withDiscardingTaskGroup { group in
+      group.addTask { for await _ in hangups { call.yield(.hangup) } }
+      group.addTask { for await _ in menus.arrivals { call.yield(.menu) } }
+      for await call in calls.cancelOnGracefulShutdown() {
+        switch call {
+        case .hangup: running = await hangUp(after: running)
+        case .menu: running = await takeMenu(after: running)
+        }
+      }
+      group.cancelAll()
+    }
+  }
+
+  // MARK: The file
+
+  private func hangUp(after running: Running) async -> Running {
+    manager?.beginReload()
+    defer { manager?.endReload() }
+    do {
+      let new = try await reload(after: running)
+      logger.notice("the new configuration is taken")
+      let version = new.configuration.desiredMenu?.version ?? 0
+      if version != running.configuration.desiredMenu?.version ?? 0 {
+        menus.report(.taken(version: version))
+      }
+      return new
+    } catch {
+      let problems = "\(error)".split(separator: "\n")
+      let more =
+        problems.count > 1 ? " (\(problems.count - 1) more: juice-kiosk check tells all)" : ""
+      logger.error("the new configuration is not taken: \(problems.first ?? "")\(more)")
+      return running
+    }
+  }
+
+  private func reload(after running: Running) async throws -> Running {
+    let text = try options.text()
+    let configuration = try text.withMenu()
+    let fixed = configuration.changesForRestart(from: running.configuration)
+    guard fixed.isEmpty else {
+      throw Failure.badConfiguration(
+        "a change of \(fixed.joined(separator: ", ")) needs a restart; until then nothing of it holds"
+      )
+    }
+    switch await reload(configuration) {
+    case .taken: return Running(text: text, configuration: configuration)
+    case .refused(let error): throw error
+    case .stopped: throw Failure.tryAgain("the kiosk is stopping")
+    }
+  }
+
+  private func reload(_ configuration: KioskConfiguration) async -> Controller.ReloadOutcome {
+    await controller.reload(
+      KioskSettings(configuration, retainedTopics: await controller.retainedTopics))
+  }
+
+  // MARK: The menu from above
+
+  private func takeMenu(after running: Running) async -> Running {
+    guard let menu = menus.takeDesired(), let file = MenuFile(running.configuration) else {
+      return running
+    }
+    let old = running.configuration.desiredMenu
+    guard menu != old else {
+      menus.report(.taken(version: menu.version))
+      return running
+    }
+    do {
+      let new = try running.text.configuration(under: menu)
+      // Written before the kiosk sells by it, so that the next start knows the menu, too.
+      try file.write(menu)
+      switch await reload(new) {
+      case .taken:
+        logger.notice("menu \(menu.version) from above is taken, instead of that of the file")
+        menus.report(.taken(version: menu.version))
+        return Running(text: running.text, configuration: new)
+      case .refused(let error):
+        try file.write(old)
+        throw error
+      case .stopped:
+        // The next start sells by this menu, and reports it.
+        return running
+      }
+    } catch {
+      let problems = "\(error)".split(separator: "\n")
+      let more = problems.count > 3 ? ["\(problems.count - 3) more"] : []
+      let detail = (problems.prefix(3).map(String.init) + more).joined(separator: "; ")
+      logger.warning("menu \(menu.version) from above is refused: \(detail)")
+      menus.report(.refused(version: menu.version, detail: String(detail.prefix(1000))))
+      return running
+    }
+  }
+}

@@ -1,0 +1,221 @@
+import CommandLineSupport
+import Foundation
+import KioskCore
+import KioskDaemon
+import KioskProtocol
+import MessageBroker
+import YAMLConfiguration
+
+/// What the doctor finds out from the broker. It logs in with the kiosk's account. While the kiosk may run, it
+/// never uses the kiosk's client id, because that would take over the kiosk's session.
+struct BrokerExamination {
+  let configuration: KioskConfiguration
+  let settings: KioskSettings
+  let ledger: LedgerView
+  let now: Timestamp
+  let timeout: Duration
+  /// Logs in even where the broker may take the account for the client id.
+  let logsInAnyway: Bool
+  /// Configurations with accounts that may send commands.
+  let senders: [KioskConfiguration]
+
+  let number = UInt32.random(in: 0 ... .max)
+
+  init(
+    _ configuration: KioskConfiguration, ledger: LedgerView, now: Timestamp, timeout: Duration,
+    logsInAnyway: Bool, senders: [KioskConfiguration]
+  ) {
+    self.configuration = configuration
+    settings = KioskSettings(configuration, retainedTopics: ledger.topics)
+    self.ledger = ledger
+    self.now = now
+    self.timeout = timeout
+    self.logsInAnyway = logsInAnyway
+    self.senders = senders
+  }
+
+  private var broker: BrokerConfiguration { configuration.broker }
+  private var address: String { "\(broker.host):\(broker.port)" }
+
+  func findings() async throws(Failure) -> [Finding] {
+    switch Reachability.of(host: broker.host, port: broker.port, timeout: timeout) {
+    case .unknownName(let reason):
+      return [
+        .error(
+          .broker, broker.host, "the name cannot be resolved: \(reason)",
+          fix: "mend broker.host, or the machine's name service (/etc/resolv.conf, /etc/hosts)")
+      ]
+    case .silent(let reason):
+      return [
+        .error(
+          .broker, address, "nothing answers there: \(reason)",
+          fix: "start the broker (systemctl start mosquitto), open the firewall, or mend "
+            + "broker.host and broker.port")
+      ]
+    case .answers(let isLocal):
+      if let finding = reasonNotToLogIn(isLocal: isLocal) { return [finding] }
+      return try await login()
+    }
+  }
+
+  /// A finding instead of a login that might throw the kiosk out, as it does where the broker takes the
+  /// account for the client id.
+  private func reasonNotToLogIn(isLocal: Bool) -> Finding? {
+    guard ledger.isRunning, broker.username != nil, !logsInAnyway, !isLocal || broker.port == 8883
+    else { return nil }
+    return .note(
+      .broker, address,
+      "answers; more was not tried while the kiosk runs, for where the broker takes the account for "
+        + "the client id, as the door's port 8883 does, a login would throw the kiosk out",
+      fix: "stop the kiosk and ask again; or, if your broker does not do that: "
+        + "juice-kiosk doctor --login")
+  }
+
+  // MARK: The login
+
+  private func login() async throws(Failure) -> [Finding] {
+    var limits: BrokerLimits?
+    var findings: [Finding] = []
+    switch try await run(BrokerProbe(clientID: clientID, resuming: settings.orders.maximumAge)) {
+    case .success(let report) where report.hasResumed:
+      return [
+        .warning(
+          .session, address,
+          "the broker takes the account for the client id: this login has thrown the kiosk out, "
+            + "which comes back by itself",
+          fix:
+            "use a listener that does not (in the door, port 8884), or ask the doctor only while "
+            + "the kiosk has been stopped for \(settings.orders.maximumAge.components.seconds) "
+            + "seconds")
+      ]
+    case .success(let report): limits = report.limits
+    case .failure(.protocolRefused) where broker.protocol == .v311: break
+    case .failure(let error): return [finding(error)]
+    }
+    let listening: Listening
+    do throws(Failure) { listening = try await listen() } catch {
+      findings.append(
+        .error(.broker, address, error.message, fix: "see the broker's log", status: error.status))
+      return findings
+    }
+    findings.append(
+      .ok(
+        .broker, address,
+        "answers\(broker.tls == nil ? "" : ", with TLS")\(broker.username.map { ", and lets \($0) in" } ?? "")"
+          + ", by MQTT \(broker.protocol.rawValue)"))
+    return findings + (try await examine(listening, limits))
+  }
+
+  /// Subscribes to what the kiosk subscribes to, and to more where the broker lets the account.
+  private func listen() async throws(Failure) -> Listening {
+    let more = [
+      "\(settings.topics.base)/#", BrokerStatistics.dropped, BrokerStatistics.version,
+    ].map(TopicFilter.init(unchecked:))
+    do throws(Failure) { return try await listen(to: settings.subscriptions + more) } catch {
+      // Some brokers end the connection for a subscription that they do not like.
+      return try await listen(to: settings.subscriptions)
+    }
+  }
+
+  private func listen(to filters: [TopicFilter]) async throws(Failure) -> Listening {
+    try await Listening(to: filters, timeout: timeout) { () throws(Failure) in
+      try configuration.makeBroker()
+    }
+  }
+
+  private func finding(_ error: BrokerError) -> Finding {
+    let fix =
+      switch error {
+      case .tls:
+        "give broker.tls.ca_file the certificate of the authority that has signed the broker's, call "
+          + "the broker by the name in its certificate, and see whether this port wants TLS at all"
+      case .loginRefused where broker.username != nil && broker.passwordFile == nil:
+        "name broker.password_file; where systemd hands the password over: "
+          + "KIOSK_BROKER_PASSWORD_FILE=/etc/juice-kiosk/password juice-kiosk doctor"
+      case .loginRefused:
+        "give broker.username and broker.password_file what the broker knows (the door: "
+          + "make-accounts, then reload the broker)"
+      case .protocolRefused: "set broker.protocol to 3.1.1"
+      case .connectionLost where broker.tls == nil:
+        "see the broker's log; perhaps this port wants TLS: add broker.tls"
+      default: "see the broker's log"
+      }
+    return .error(.broker, address, "\(error)", fix: fix)
+  }
+
+  // MARK: What it grants
+
+  private func examine(
+    _ listening: Listening, _ limits: BrokerLimits?
+  ) async throws(Failure) -> [Finding] {
+    var listening = listening
+    let source = Source(kind: .order, name: "doctor-\(number)")
+    let words = settings.topics.command(from: source) + "/echo"
+    var rights = RightsCheck(
+      settings: settings, account: broker.username, isVersion5: broker.protocol == .v5,
+      ledger: ledger, now: now)
+    rights.hearsItself = await listening.hears(on: words, saying: Self.words) == .all
+    var findings: [Finding] = []
+    let isDeserted = isDeserted(listening.heard, isWhole: rights.hearsItself)
+    if isDeserted {
+      findings += try await tryCommands(&rights, &listening)
+    } else if !senders.isEmpty {
+      findings.append(
+        .note(
+          .rights, settings.topics.base, "nothing was sent with --sender: a kiosk might answer it",
+          fix:
+            "stop the kiosk, and ask again after \(settings.orders.maximumAge.components.seconds * 2) "
+            + "seconds"))
+    }
+    await listening.end()
+    let heard = listening.heard
+    findings += rights.publishing(heard)
+    findings += rights.subscribing(heard: heard.topics, refused: listening.refused)
+    findings += SessionCheck(
+      settings: settings, broker: broker, ledger: ledger, now: now, limits: limits, heard: heard
+    ).findings()
+    if isDeserted { findings += try await duplicateClientIDs() }
+    findings += UnexpectedRetained(settings: settings, ledger: ledger).findings(
+      heard.retained, isWhole: rights.hearsItself)
+    return findings + MachinesCheck(settings: settings, heard: heard).findings()
+  }
+
+  static let words = "juice-kiosk doctor: please ignore"
+
+  /// Whether nobody would answer a command, now or later, and nobody's session is in use.
+  ///
+  /// - Parameter isWhole: whether the kiosk's status would have been heard, wherever it runs.
+  private func isDeserted(_ heard: Listening.Heard, isWhole: Bool) -> Bool {
+    guard !ledger.isRunning, isWhole,
+      heard.retained[settings.topics.status] != Array(KioskStatus.online.rawValue.utf8)
+    else { return false }
+    // A message waits at most for `maximumAge` for a kiosk that has just gone. Twice that is certain.
+    return ledger.absence(at: now).map { $0 > settings.orders.maximumAge * 2 } ?? true
+  }
+
+  /// Asks with the kiosk's own client id, while no kiosk runs. A session that is there then belongs to
+  /// another client.
+  private func duplicateClientIDs() async throws(Failure) -> [Finding] {
+    guard broker.protocol == .v5,
+      case .success(let report) = try await run(
+        BrokerProbe(clientID: broker.clientID, resuming: settings.orders.maximumAge)),
+      report.hasResumed
+    else { return [] }
+    return [
+      .warning(
+        .session, broker.clientID,
+        "the broker has a session of this client id, though the kiosk is away for longer than one "
+          + "lives: another client has the same id, or had until a moment ago; this question has interrupted it once",
+        fix: "give each its own broker.client_id; only one of a moved kiosk's machines may run")
+    ]
+  }
+
+  /// All visits use one client id, so that each ends the session which the one before left at the broker.
+  var clientID: String { "juice-kiosk-doctor-probe-\(number)" }
+
+  private func run(
+    _ probe: BrokerProbe
+  ) async throws(Failure) -> Result<BrokerProbe.Report, BrokerError> {
+    try await broker.run(probe, timeout: timeout)
+  }
+}

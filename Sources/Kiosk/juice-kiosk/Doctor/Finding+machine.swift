@@ -1,0 +1,149 @@
+import ArgumentParser
+import CommandLineSupport
+import Foundation
+import KioskDaemon
+import KioskProtocol
+import Ledger
+import YAMLConfiguration
+
+// Findings on this computer, which need no broker.
+
+extension [Finding] {
+  /// The configuration file and its contents.
+  static func configuration(
+    _ errors: ConfigurationErrors
+  ) -> [Finding] {
+    errors.errors.map { error in
+      .error(
+        .configuration,
+        [error.place.description, error.path].filter { !$0.isEmpty }.joined(separator: ": "),
+        error.problem, fix: error.hint ?? "mend it; config/kiosk.yaml explains every key")
+    }
+  }
+
+  static func configuration(_ configuration: KioskConfiguration, file: String?) -> [Finding] {
+    guard let file else {
+      return [
+        .note(
+          .configuration, "built-in defaults", "there is no configuration file",
+          fix: "write one: \(KioskConfiguration.defaultPath), or name it with --config")
+      ]
+    }
+    var findings = [
+      Finding.ok(
+        .configuration, file,
+        "good, for \(configuration.topics.base)")
+    ]
+    // Whoever may change the file can make the kiosk ask any broker, and read any password file.
+    if let rights = FileRights(file), rights.mode & UInt32(S_IWOTH) != 0 {
+      findings.append(
+        .warning(
+          .permissions, file, "everybody on this machine may change it",
+          fix: "run: chmod o-w \(file)"))
+    }
+    return findings
+  }
+
+  static func password(_ broker: BrokerConfiguration) -> [Finding] {
+    do throws(ConfigurationErrors) {
+      guard try broker.readPassword() != nil, let file = broker.passwordFile else { return [] }
+      return [.ok(.permissions, file, "the password can be read, and not by others")]
+    } catch {
+      return error.errors.map { error in
+        .error(
+          .permissions, error.place.description, error.problem,
+          fix: error.hint ?? "let the kiosk's user read it, and nobody else: chmod 600")
+      }
+    }
+  }
+
+  /// The ledger's folder and files: whether the kiosk can write them.
+  static func folder(of ledger: String) -> [Finding] {
+    let folder = NSString(string: ledger).deletingLastPathComponent
+    guard let rights = FileRights(folder) else {
+      return [
+        .error(
+          .permissions, folder, "the ledger's folder is not there",
+          fix: "run: install -d -m 750 -o juice-kiosk -g juice-kiosk \(folder)")
+      ]
+    }
+    let files = ["", "-wal", "-shm", ".lock"].compactMap { suffix in
+      FileRights(ledger + suffix).map { (path: ledger + suffix, rights: $0) }
+    }
+    // The kiosk runs as the owner of the folder.
+    if let stranger = files.first(where: { $0.rights.owner != rights.owner }) {
+      return [
+        .error(
+          .permissions, stranger.path,
+          "belongs to \(stranger.rights.ownerName), but the folder to \(rights.ownerName), who is "
+            + "the kiosk: it may not write the file",
+          fix: stranger.path.hasSuffix(".lock")
+            ? "stop the kiosk, and run: rm \(stranger.path)"
+            : "stop the kiosk, and run as root: away=$(mktemp -d /var/backups/ledger-XXXXXX) && "
+              + "mv \(ledger)* $away/ && juice-kiosk ledger restore --path \(ledger) "
+              + "$away/\(NSString(string: ledger).lastPathComponent)")
+      ]
+    }
+    if let closed = ([(folder, rights)] + files.map { ($0.path, $0.rights) })
+      .first(where: { !$0.1.isWritable || $0.1.mode & UInt32(S_IWUSR) == 0 })
+    {
+      return [
+        .error(
+          .permissions, closed.0,
+          "\(FolderOwner.name(of: geteuid())) cannot write there; it belongs to "
+            + "\(closed.1.ownerName)",
+          fix: "run the doctor as the kiosk's user or as root; if that says the same, run: "
+            + "chmod u+w \(closed.0), or see why the disk is mounted read-only")
+      ]
+    }
+    return [.ok(.permissions, folder, "the ledger can be written, by \(rights.ownerName)")]
+  }
+
+  /// - Parameter ledger: its path.
+  static func disk(of ledger: String) -> [Finding] {
+    let folder = NSString(string: ledger).deletingLastPathComponent
+    guard let space = DiskSpace(of: folder) else { return [] }
+    let size = (try? FileManager.default.attributesOfItem(atPath: ledger)[.size] as? Int) ?? 0
+    let text = "\(space.free / 1_000_000) MB are free"
+    let fix = "make room: old logs (journalctl --vacuum-size=100M), old backups; or a larger disk"
+    let hasFiles = space.freeFiles.map { $0 >= 16 } ?? true
+    return switch hasFiles ? HostReport.Disk(free: space.free, ledger: size).freeSpace : .full {
+    case .full: [.error(.disk, folder, "\(text): orders will not be taken", fix: fix)]
+    case .low: [.warning(.disk, folder, "only \(text)", fix: fix)]
+    case .enough: [.ok(.disk, folder, text)]
+    }
+  }
+
+  /// - Parameter last: the ledger's last entry.
+  static func clock(_ clock: MachineClock, last: Timestamp?) -> [Finding] {
+    let fix = "set it: timedatectl set-ntp true, and see that the machine reaches a time server"
+    if let last, last.since(clock.now) > .seconds(60) {
+      return [
+        .error(
+          .clock, "\(clock.now)", "earlier than the ledger's last entry, which is of \(last)",
+          fix: fix)
+      ]
+    }
+    // The clock of the machine that built the program may have been a day ahead.
+    if let builtAt = clock.builtAt, builtAt.since(clock.now) > .seconds(86_400) {
+      return [
+        .error(
+          .clock, "\(clock.now)", "earlier than this program was built, which was at \(builtAt)",
+          fix: fix)
+      ]
+    }
+    if clock.isSynchronised == false {
+      // Only a note, because the kernel of a virtual machine says the same where its host keeps the time.
+      return [
+        .note(
+          .clock, "\(clock.now)", "plausible, but the kernel knows of nobody who keeps it right",
+          fix: fix)
+      ]
+    }
+    return [
+      .ok(
+        .clock, "\(clock.now)",
+        clock.isSynchronised == nil ? "plausible" : "plausible, and kept right by a time server")
+    ]
+  }
+}

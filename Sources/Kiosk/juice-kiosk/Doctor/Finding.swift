@@ -1,0 +1,132 @@
+import ArgumentParser
+import KioskProtocol
+
+/// One thing that the doctor has looked at: what it is like, where, and what to do about it.
+struct Finding {
+  /// What was looked at. The cases stand in the order of the checks.
+  enum Check: String {
+    case configuration, permissions, disk, clock, ledger
+    case broker, rights, session, retained, machines, uplink
+  }
+
+  enum Severity: Int, Comparable {
+    /// As it should be.
+    case ok
+    /// Something worth knowing, or something that could not be tried.
+    case note
+    /// The kiosk works, but something will cost orders, or somebody's time.
+    case warning
+    /// The kiosk does not work, or not as it is configured.
+    case error
+
+    var name: String { "\(self)" }
+
+    static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
+  }
+
+  let check: Check
+  let severity: Severity
+  /// For example a file with its line, a topic, an address.
+  let place: String
+  let text: String
+  /// What to do; `nil` where nothing is to be done.
+  let fix: String?
+  /// For an error, the exit code that other commands end with because of it.
+  let status: ExitCode
+
+  private init(
+    _ check: Check, _ severity: Severity, _ place: String, _ text: String, _ fix: String?,
+    _ status: ExitCode = .success
+  ) {
+    self.check = check
+    self.severity = severity
+    self.place = place
+    self.text = text
+    self.fix = fix
+    self.status = status
+  }
+
+  static func ok(_ check: Check, _ place: String, _ text: String) -> Finding {
+    Finding(check, .ok, place, text, nil)
+  }
+
+  static func note(
+    _ check: Check, _ place: String, _ text: String, fix: String? = nil
+  ) -> Finding {
+    Finding(check, .note, place, text, fix)
+  }
+
+  static func warning(
+    _ check: Check, _ place: String, _ text: String, fix: String
+  ) -> Finding {
+    Finding(check, .warning, place, text, fix)
+  }
+
+  /// - Parameter status: `nil` for the usual one of the check.
+  static func error(
+    _ check: Check, _ place: String, _ text: String, fix: String, status: ExitCode? = nil
+  ) -> Finding {
+    let usual: ExitCode =
+      switch check {
+      case .broker, .session, .rights, .retained, .machines, .uplink: ExitCode(69)
+      case .disk: ExitCode(74)
+      case .ledger: ExitCode(65)
+      case .configuration, .permissions, .clock: ExitCode(78)
+      }
+    return Finding(check, .error, place, text, fix, status ?? usual)
+  }
+}
+
+extension [Finding] {
+  /// The exit code of the first error; 1 if there are only warnings.
+  var status: ExitCode {
+    if let error = first(where: { $0.severity == .error }) { return error.status }
+    return contains { $0.severity == .warning } ? .failure : .success
+  }
+
+  var isGood: Bool { !contains { $0.severity == .error } }
+
+  var worst: Finding.Severity { map(\.severity).max() ?? .ok }
+
+  /// - Parameter color: with the terminal's colours.
+  func lines(color: Bool) -> [String] {
+    var lines: [String] = []
+    for finding in self {
+      let mark = finding.severity.name.padded(to: 8)
+      lines.append(
+        "\(mark.painted(finding.severity.color, if: color)) \(finding.check.rawValue): "
+          + "\(finding.place): \(finding.text)")
+      if let fix = finding.fix { lines.append("         fix: \(fix)") }
+    }
+    let counts = [Finding.Severity.error, .warning, .note].compactMap { severity -> String? in
+      let count = count { $0.severity == severity }
+      return count == 0 ? nil : "\(count) \(severity.name)\(count == 1 ? "" : "s")"
+    }
+    let summary = worst < .warning ? "The kiosk is healthy" : "The kiosk needs help"
+    lines.append("\(summary)\(counts.isEmpty ? "" : ": " + counts.joined(separator: ", ")).")
+    return lines
+  }
+
+  var payload: [UInt8] {
+    JSONWriter.object { json in
+      json.member("severity", worst.name)
+      json.member("findings", self) { json, finding in
+        json.member("check", finding.check.rawValue)
+        json.member("severity", finding.severity.name)
+        json.member("where", finding.place)
+        json.member("what", finding.text)
+        if let fix = finding.fix { json.member("fix", fix) }
+      }
+    }
+  }
+}
+
+extension Finding.Severity {
+  fileprivate var color: String.Color {
+    switch self {
+    case .ok, .note: .green
+    case .warning: .yellow
+    case .error: .red
+    }
+  }
+}

@@ -1,0 +1,72 @@
+import CommandLineSupport
+import Foundation
+import JuiceDomain
+import KioskCore
+import KioskProtocol
+import Ledger
+
+/// What the ledger tells the doctor: who has it open, and what came in last.
+struct LedgerView {
+  var lockHolder = KioskLedger.LockHolder.unlocked(lastHeartbeat: nil)
+  /// The retained topics that the kiosk has published, as the ledger knows them.
+  var topics: Set<String> = []
+  var lastEntry: Timestamp?
+  /// How many entries are not up there yet; `nil` if there is no ledger.
+  var waiting: Int?
+  /// When the last command of a sender came, among the last entries.
+  var lastCommands: [Source: Timestamp] = [:]
+
+  /// A sender counts as in use if it has one of so many last entries.
+  private static let examinedEntries = 5000
+
+  var isRunning: Bool { if case .kiosk = lockHolder { true } else { false } }
+
+  /// For how long no kiosk has been online; `nil` if none ever was, or one runs.
+  func absence(at now: Timestamp) -> Duration? {
+    guard case .unlocked(let lastHeartbeat?) = lockHolder else { return nil }
+    return now.since(lastHeartbeat)
+  }
+
+  /// When the last command of a kind came.
+  func lastReceived(_ kind: Command.Kind) -> Timestamp? {
+    lastCommands.filter { $0.key.kind == kind }.values.max()
+  }
+
+  var panels: Set<String> { Set(lastCommands.keys.filter { $0.kind == .order }.map(\.name)) }
+
+  /// Reads the ledger, and reports how it is.
+  mutating func read(_ path: String) -> [Finding] {
+    do throws(LedgerError) {
+      lockHolder = try KioskLedger.lockHolder(of: path)
+      guard FileManager.default.fileExists(atPath: path) else {
+        return [.note(.ledger, path, "there is none yet: the kiosk makes it when it first starts")]
+      }
+      let ledger = try KioskLedger(path: path, readOnly: true)
+      let state = try ledger.state()
+      topics = state.topics
+      waiting = state.seq - (try ledger.uplinked())
+      for (row, _) in try ledger.rows(
+        after: state.seq - Self.examinedEntries, limit: Self.examinedEntries)
+      {
+        lastEntry = max(row.entry.at, lastEntry ?? row.entry.at)
+        if let source = row.entry.source { lastCommands[source] = row.entry.at }
+      }
+      return [.ok(.ledger, path, "\(state.seq) entries; \(occupantText)")]
+    } catch {
+      return [
+        .error(
+          .ledger, path, "\(error)", fix: "what it says; then: juice-kiosk ledger verify",
+          status: error.failure.status)
+      ]
+    }
+  }
+
+  private var occupantText: String {
+    switch lockHolder {
+    case .kiosk(let process?): "a kiosk runs, as process \(process)"
+    case .kiosk(nil): "a kiosk runs"
+    case .unlocked(let lastHeartbeat?): "no kiosk runs; the last one was online at \(lastHeartbeat)"
+    case .unlocked(nil): "no kiosk runs"
+    }
+  }
+}

@@ -1,0 +1,160 @@
+import Devices
+import KioskCore
+import KioskDaemon
+import KioskProtocol
+import MessageBroker
+import YAMLConfiguration
+
+/// Retained topics on which mosquitto tells about itself.
+enum BrokerStatistics {
+  /// Messages that were dropped because a queue was full.
+  static let dropped = "$SYS/broker/publish/messages/dropped"
+  static let version = "$SYS/broker/version"
+}
+
+/// Whether the broker's limits fit the kiosk, and the kiosk has its session for itself.
+struct SessionCheck {
+  let settings: KioskSettings
+  let broker: BrokerConfiguration
+  let ledger: LedgerView
+  let now: Timestamp
+  let limits: BrokerLimits?
+  let heard: Listening.Heard
+
+  func findings() -> [Finding] {
+    let found = (limits.map(limitFindings) ?? []) + droppedFindings + otherKiosks + restartFindings
+    if !found.isEmpty { return found }
+    guard let limits else { return [] }
+    return [
+      .ok(
+        .session, place,
+        "takes \(limits.receiveMaximum) messages at once\(version.map { "; \($0)" } ?? "")")
+    ]
+  }
+
+  private var place: String { "\(broker.host):\(broker.port)" }
+  private var version: String? { text(of: BrokerStatistics.version) }
+
+  private func text(of topic: String) -> String? {
+    heard.retained[topic].map { String(decoding: $0, as: UTF8.self) }
+  }
+
+  // MARK: Limits
+
+  /// How many orders may come while a slow disk, such as an SD card, makes one batch durable: in 50 ms.
+  private var load: Int {
+    let panels = Set(settings.panels.map(\.name)).union(ledger.panels).count
+    // Without a limit, a panel counts as pressed as fast as a finger can.
+    let perSecond = settings.orders.maximumPerSecond == 0 ? 10 : settings.orders.maximumPerSecond
+    return max(1, panels) * perSecond / 20
+  }
+
+  private func limitFindings(_ limits: BrokerLimits) -> [Finding] {
+    var findings: [Finding] = []
+    // 20 is mosquitto's default. Its other defaults will be in force then, too.
+    if limits.receiveMaximum <= max(20, min(load, 1024)) {
+      findings.append(
+        .warning(
+          .session, place,
+          "only \(limits.receiveMaximum) messages may be on their way at once, and if this is "
+            + "mosquitto without deploy/mosquitto/juice-kiosk.conf, it forgets up to half an hour of "
+            + "orders when it is killed, and all above 1000 that wait",
+          fix:
+            "install juice-kiosk.conf in /etc/mosquitto/conf.d and restart mosquitto; elsewhere set "
+            + "the receive maximum to 1024"))
+    }
+    if limits.maximumQoS < 1 {
+      findings.append(
+        .error(
+          .session, place, "the broker knows no QoS 1: orders get lost",
+          fix: "allow it (mosquitto: max_qos 2)"))
+    }
+    if !limits.retainsMessages {
+      findings.append(
+        .error(
+          .session, place,
+          "the broker retains nothing: a display shows nothing when it is switched on",
+          fix: "allow it (mosquitto: retain_available true)"))
+    }
+    // A packet has a header and properties besides topic and payload.
+    let longest = settings.longestMessage + 64
+    if let maximum = limits.maximumPacket, maximum < longest {
+      findings.append(
+        .error(
+          .session, place,
+          "the broker takes packets of \(maximum) bytes, and the kiosk's menu or an order has up to "
+            + "\(longest)",
+          fix: "allow more (mosquitto: max_packet_size 1048576)"))
+    }
+    let lifetime = Int(settings.orders.maximumAge.components.seconds)
+    if let expiry = limits.sessionExpiry, expiry < lifetime {
+      findings.append(
+        .warning(
+          .session, place,
+          "the broker forgets a session after \(expiry) seconds, and with it the orders that wait "
+            + "while the kiosk restarts; orders count for \(lifetime)",
+          fix: "let sessions live for \(lifetime) seconds at least, or lower orders.max_age_seconds"
+        ))
+    }
+    return findings
+  }
+
+  private var droppedFindings: [Finding] {
+    guard let text = text(of: BrokerStatistics.dropped), let count = Int(text), count > 0 else {
+      return []
+    }
+    return [
+      .warning(
+        .session, BrokerStatistics.dropped,
+        "the broker has dropped \(count) messages, because a queue was full",
+        fix:
+          "raise max_queued_messages (juice-kiosk.conf has 10000); remove clients that do not come "
+          + "back")
+    ]
+  }
+
+  // MARK: Others
+
+  private var otherKiosks: [Finding] {
+    let topic = settings.topics.status
+    switch (ledger.isRunning, text(of: topic)) {
+    case (false, KioskStatus.online.rawValue):
+      guard let at = heard.health(settings.topics)?.at,
+        (.seconds(-90) ... .seconds(90)).contains(now.since(at))
+      else {
+        return [
+          .warning(
+            .retained, topic, "says online, but no kiosk runs: the broker was killed with it",
+            fix: "start the kiosk")
+        ]
+      }
+      return [
+        .warning(
+          .session, topic, "a kiosk is online here, but not with this ledger",
+          fix: "stop it, or give this one its own kiosk.id and broker.client_id")
+      ]
+    case (true, KioskStatus.offline.rawValue):
+      return [
+        .warning(
+          .session, topic, "a kiosk runs, but is not online",
+          fix: "see why: systemctl status juice-kiosk")
+      ]
+    default: return []
+    }
+  }
+
+  /// Warns of more than five lost connections in a quarter of an hour, as monitoring does.
+  private var restartFindings: [Finding] {
+    guard ledger.isRunning, let health = heard.health(settings.topics), health.reconnects > 5,
+      health.reconnects > health.uptime / 180
+    else { return [] }
+    return [
+      .warning(
+        .session, broker.clientID,
+        "the kiosk has lost its connection \(health.reconnects) times in \(health.uptime) s",
+        fix:
+          "another client with the same client id? Give each its own broker.client_id. Else it is "
+          + "the network")
+    ]
+  }
+}

@@ -1,0 +1,58 @@
+import CommandLineSupport
+import KioskProtocol
+import YAMLConfiguration
+
+/// Whether the ledger can be carried up: each address, the account, and how many entries wait.
+///
+/// The kiosk sells without it, so nothing here is an error.
+struct UplinkCheck {
+  let broker: BrokerConfiguration
+  let ledger: LedgerView
+  let timeout: Duration
+
+  /// Fewer entries go up within seconds; the ledger notes that only with a later commit.
+  private static let usual = 1000
+
+  func findings() async throws(Failure) -> [Finding] {
+    var findings: [Finding] = []
+    for address in broker.addresses {
+      var node = broker
+      (node.host, node.port, node.others) = (address.host, address.port, [])
+      findings.append(try await finding(node))
+    }
+    if let waiting = ledger.waiting, waiting > Self.usual {
+      findings.append(.note(.uplink, "the ledger", "\(waiting) entries are not up there yet"))
+    }
+    return findings
+  }
+
+  private func finding(_ node: BrokerConfiguration) async throws(Failure) -> Finding {
+    let place = "\(node.host):\(node.port)"
+    switch Reachability.of(host: node.host, port: node.port, timeout: timeout) {
+    case .unknownName(let reason):
+      return .warning(
+        .uplink, place, "the name cannot be resolved: \(reason)",
+        fix: "mend uplink.addresses, or the machine's name service")
+    case .silent(let reason):
+      return .warning(
+        .uplink, place, "nothing answers there: \(reason)",
+        fix: "see whether that broker runs and the line is up, or mend uplink.addresses")
+    case .answers: break
+    }
+    do throws(Failure) {
+      let connection = try await Listening(to: [], timeout: timeout) { () throws(Failure) in
+        try node.makeBroker()
+      }
+      await connection.end()
+    } catch {
+      return .warning(
+        .uplink, place, error.message,
+        fix: "give uplink.username, uplink.password_file, uplink.tls and uplink.protocol what that "
+          + "broker knows")
+    }
+    return .ok(
+      .uplink, place,
+      "answers\(node.tls == nil ? "" : ", with TLS")\(node.username.map { ", and lets \($0) in" } ?? "")"
+    )
+  }
+}

@@ -1,0 +1,59 @@
+import ArgumentParser
+import CommandLineSupport
+import Foundation
+
+/// A file whose every write is on the disk when it returns.
+final class DurableFile: Sendable {
+  private let path: String
+  private let descriptor: Int32
+  private let appends: Bool
+
+  /// Makes the file if it is not there.
+  ///
+  /// - Parameter appends: every write goes to the end.
+  init(_ path: String, appends: Bool) throws(Failure) {
+    (self.path, self.appends) = (path, appends)
+    descriptor = open(
+      path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | (appends ? O_APPEND : 0), 0o640)
+    guard descriptor >= 0 else { throw Self.failure(at: path) }
+    // Only when the folder is on the disk does the file's name outlive a power cut.
+    let folder = open(URL(filePath: path).deletingLastPathComponent().path, O_RDONLY | O_CLOEXEC)
+    defer { close(folder) }
+    guard folder >= 0, fsync(folder) == 0 else {
+      let failure = Self.failure(at: path)
+      close(descriptor)
+      throw failure
+    }
+  }
+
+  deinit { close(descriptor) }
+
+  /// Locks the file for this process, until it ends.
+  ///
+  /// - Returns: `false` if another process has locked it.
+  func lock() -> Bool { flock(descriptor, LOCK_EX | LOCK_NB) == 0 }
+
+  /// - Returns: the beginning of the file.
+  func read(upTo count: Int) throws(Failure) -> [UInt8] {
+    var bytes = [UInt8](repeating: 0, count: count)
+    let read = pread(descriptor, &bytes, count, 0)
+    guard read >= 0 else { throw Self.failure(at: path) }
+    return Array(bytes[..<read])
+  }
+
+  /// Writes in one call: if the process is killed, all of the text is in the file, or nothing of it.
+  func write(_ text: String) throws(Failure) {
+    let bytes = Array(text.utf8)
+    let count =
+      appends
+      ? Foundation.write(descriptor, bytes, bytes.count)
+      : pwrite(descriptor, bytes, bytes.count, 0)
+    guard count == bytes.count, fsync(descriptor) == 0 else { throw Self.failure(at: path) }
+  }
+
+  private static func failure(at path: String) -> Failure {
+    let detail = "\(path): \(String(cString: strerror(errno)))"
+    return errno == ENOSPC || errno == EDQUOT || errno == EIO
+      ? Failure(status: ExitCode(74), message: detail) : .badConfiguration(detail)
+  }
+}

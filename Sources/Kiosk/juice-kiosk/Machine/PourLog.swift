@@ -1,0 +1,39 @@
+import CommandLineSupport
+import JuiceDomain
+import KioskProtocol
+
+/// A file in which a machine notes the beginning and the end of each pour, each as a line of JSON.
+struct PourLog {
+  private let file: DurableFile
+
+  init(path: String) throws(Failure) { file = try DurableFile(path, appends: true) }
+
+  func recordStart(_ order: MachineOrder) throws(Failure) {
+    try append(order, "begins", at: .now) { _ in }
+  }
+
+  func recordEnd(_ order: MachineOrder, _ status: MachineAnswer.Status) throws(Failure) {
+    try append(order, "ends", at: .now) { json in
+      json.member("status", status.name)
+      if case .failed(let reason, let used) = status {
+        json.member("reason", reason)
+        if let used { json.member("used", used) }
+      }
+    }
+  }
+
+  private func append(
+    _ order: MachineOrder, _ pour: String, at time: Timestamp, _ more: (inout JSONWriter) -> Void
+  ) throws(Failure) {
+    let line = JSONWriter.object { json in
+      json.member("at", time.description)
+      json.member("pour", pour)
+      json.member("job", order.job)
+      json.member("ticket", order.ticket)
+      json.member("juice", order.juice.text)
+      json.member("quantity", order.quantity)
+      more(&json)
+    }
+    try file.write(String(decoding: line, as: UTF8.self) + "\n")
+  }
+}

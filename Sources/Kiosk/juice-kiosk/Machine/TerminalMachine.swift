@@ -1,0 +1,249 @@
+import CommandLineSupport
+import Foundation
+import JuiceDomain
+import KioskDaemon
+import KioskProtocol
+import MessageBroker
+import YAMLConfiguration
+
+/// A machine with a clock, a keyboard and a screen instead of pumps: does what `MachineFirmware` says.
+actor TerminalMachine {
+  struct Settings: Sendable {
+    var name: MachineID
+    var atOnce = 1
+    /// How long a glass takes; `nil`: a person says when it is done.
+    var glass: Duration?
+    /// The last of so many pours fails, again and again; 0: no pour fails.
+    var failEvery = 0
+    /// At how many percent of each pour the power is cut; `nil`: never.
+    var powerCutAt: Int?
+    var hasBars = false
+  }
+
+  /// The exit code of a power cut.
+  static let powerCut: Int32 = 79
+
+  private struct Pour {
+    enum ExitCodeConvertible { case done, jam, powerCut }
+
+    let order: MachineOrder
+    let begun: ContinuousClock.Instant
+    /// When the pour ends, and how; `nil`: a person says so.
+    let ending: (at: ContinuousClock.Instant, kind: ExitCodeConvertible)?
+    /// How long the whole order takes.
+    let length: Duration
+  }
+
+  private let settings: Settings
+  private let topics: KioskTopics
+  private let kiosk: KioskID
+  private let memory: LastJobFile
+  private let log: PourLog?
+  private let broker: any BrokerClient
+  private var firmware: MachineFirmware
+  private var status = MachineStatus.online
+  private var pours: [Pour] = []
+  private var pourCount = 0
+  private var wasOnline = false
+  private var screen: PourScreen
+
+  init(
+    _ settings: Settings, _ configuration: KioskConfiguration, memory: LastJobFile,
+    log: PourLog?
+  ) throws(Failure) {
+    self.settings = settings
+    self.memory = memory
+    self.log = log
+    topics = configuration.topics
+    kiosk = configuration.kiosk.id
+    broker = try configuration.makeBroker()
+    firmware = MachineFirmware(last: memory.last, atOnce: settings.atOnce)
+    screen = PourScreen(isLive: settings.hasBars)
+  }
+
+  /// Runs until the task is cancelled. The jobs that are in hand then have failed.
+  func run() async throws(Failure) {
+    let name = settings.name
+    let result = topics.result(for: Source(kind: .made, name: name.text))
+    let subscribed = [topics.make(by: name), topics.cancel(by: name), result]
+    await broker.connect(
+      SessionOptions(
+        clientID: "juice-machine-\(kiosk)-\(name)",
+        subscriptions: subscribed.map(TopicFilter.init(unchecked:)), will: message(.offline),
+        limits: .commands))
+    while !Task.isCancelled {
+      switch await broker.nextEvent(timeout: wait) {
+      case .deliveries(let deliveries):
+        try await perform(deliveries.flatMap { receive($0) })
+      case .online:
+        wasOnline = true
+        screen.print("\(name) is \(status.text); its last job was \(firmware.last)")
+        await publish([message(status)])
+      case .offline(let error):
+        guard wasOnline || error.isTransient, error != .sessionTakenOver else {
+          throw error.failure
+        }
+        screen.print("\(error); waiting for it")
+      case .refused(let topics):
+        for (topic, reason) in topics { screen.print("the broker refuses \(topic): \(reason)") }
+      case .confirmed, .updated, .sessionBegan, nil: break
+      }
+      try await endDuePours()
+      screen.draw(pours.map { bar(of: $0) })
+    }
+    await disconnect()
+  }
+
+  private func disconnect() async {
+    for pour in pours { try? await end(pour, .failed(reason: "stopped", used: nil)) }
+    await publish([message(.offline)])
+    await broker.disconnect(grace: .seconds(1))
+  }
+
+  // MARK: Deliveries
+
+  private func receive(_ delivery: Delivery) -> [MachineFirmware.Action] {
+    let message = delivery.message
+    guard delivery.excess == nil, !message.retain else {
+      let excess = delivery.excess.map { "the \($0.rawValue) is too large" }
+      let problem = excess ?? "the broker had kept it"
+      screen.print("passed over \(message.topic): \(problem)")
+      return []
+    }
+    do throws(JSONError) {
+      switch message.topic {
+      case topics.make(by: settings.name):
+        return firmware.make(try MachineOrder(payload: message.payload))
+      case topics.cancel(by: settings.name):
+        return firmware.cancel(try MachineOrder.cancelled(message.payload))
+      default:
+        screen.print("the kiosk says: \(try CommandResult(payload: message.payload).summary)")
+      }
+    } catch {
+      screen.print("passed over \(message.topic): \(error)")
+    }
+    return []
+  }
+
+  private func perform(_ actions: [MachineFirmware.Action]) async throws(Failure) {
+    var messages: [Message] = []
+    for action in actions {
+      switch action {
+      case .store(let job): try memory.store(job)
+      case .start(let order): try begin(order)
+      case .publish(let answer):
+        messages.append(Message(topic: topics.made(by: settings.name), payload: answer.payload))
+        if answer.status != .started { screen.print("job \(answer.job): \(answer.summary)") }
+      }
+    }
+    await publish(messages)
+  }
+
+  // MARK: Pours
+
+  private func begin(_ order: MachineOrder) throws(Failure) {
+    pourCount += 1
+    let now = ContinuousClock.now
+    let length = (settings.glass ?? .zero) * order.quantity
+    var ending = (at: now + length, kind: Pour.ExitCodeConvertible.done)
+    if let percent = settings.powerCutAt {
+      ending = (now + length * percent / 100, .powerCut)
+    } else if settings.failEvery > 0, pourCount.isMultiple(of: settings.failEvery) {
+      ending = (now + length / 2, .jam)
+    }
+    try log?.recordStart(order)
+    pours.append(
+      Pour(
+        order: order, begun: now, ending: settings.glass == nil ? nil : ending, length: length))
+    let hint = settings.glass == nil ? "; Enter when it is done" : ""
+    screen.print("job \(order.job), ticket \(order.ticket): \(order.summary)\(hint)")
+  }
+
+  /// How long to wait until a pour ends by itself or the bars have grown; `nil`: until a message comes.
+  private var wait: Duration? {
+    let next = pours.compactMap(\.ending?.at).min().map { max($0 - .now, .zero) }
+    return screen.isLive ? next.map { min($0, .milliseconds(100)) } : next
+  }
+
+  private func endDuePours() async throws(Failure) {
+    let now = ContinuousClock.now
+    for pour in pours {
+      guard let ending = pour.ending, ending.at <= now else { continue }
+      switch ending.kind {
+      case .done: try await end(pour, .done)
+      case .jam: try await end(pour, .failed(reason: "jam", used: pour.order.half))
+      case .powerCut:
+        screen.print("job \(pour.order.job): the power is cut")
+        // As a power cut does it: without a goodbye to the broker.
+        _exit(Self.powerCut)
+      }
+    }
+  }
+
+  private func end(_ pour: Pour, _ status: MachineAnswer.Status) async throws(Failure) {
+    guard let index = pours.firstIndex(where: { $0.order.job == pour.order.job }) else { return }
+    pours.remove(at: index)
+    try log?.recordEnd(pour.order, status)
+    try await perform(firmware.finish(pour.order.job, status))
+  }
+
+  // MARK: Keyboard
+
+  func type(_ line: String) async throws(Failure) {
+    switch MachineLine(line) {
+    case .ends(let job, let status):
+      guard let pour = pours.first(where: { job == nil || $0.order.job == job }) else {
+        return screen.print(job.map { "job \($0) is not in hand" } ?? "nothing is in hand")
+      }
+      try await end(pour, status)
+    case .status(let status):
+      self.status = status
+      firmware.isInFault = status != .online
+      screen.print("\(settings.name) is \(status.text)")
+      await publish([message(status)])
+    case nil: screen.print(MachineLine.help)
+    }
+  }
+
+  // MARK: Messages
+
+  private func message(_ status: MachineStatus) -> Message {
+    Message(topic: topics.status(of: settings.name), text: status.text, retain: true)
+  }
+
+  private func publish(_ messages: [Message]) async {
+    do throws(BrokerError) { try await broker.publish(messages) } catch {
+      screen.print("\(error)")
+    }
+    await broker.acknowledge()
+  }
+
+  private func bar(of pour: Pour) -> String {
+    let part =
+      pour.length > .zero ? min(1, (ContinuousClock.now - pour.begun) / pour.length) : 1
+    let cells = Int(part * 24)
+    return "job \(pour.order.job)".padded(to: 10) + pour.order.summary.padded(to: 26)
+      + String(repeating: "█", count: cells) + String(repeating: "░", count: 24 - cells)
+      + "\(Int(part * 100))%".padded(to: 5, left: true)
+  }
+}
+
+extension MachineOrder {
+  fileprivate var summary: String { "\(quantity) \(juice)" }
+
+  /// The fruit that is used up in the middle of the order.
+  fileprivate var half: FruitAmounts {
+    FruitAmounts(recipe.times(quantity).map { (fruit: $0.fruit, amount: ($0.amount + 1) / 2) })
+  }
+}
+
+extension MachineAnswer {
+  fileprivate var summary: String {
+    switch status {
+    case .failed(let reason, let used):
+      "failed, \(reason)" + (used.map { "; used \($0)" } ?? "")
+    case .unknown: "unknown: it was begun, or passed over, before the power came back"
+    case .started, .done, .cancelled: status.name
+    }
+  }
+}

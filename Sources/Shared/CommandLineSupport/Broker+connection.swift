@@ -1,0 +1,47 @@
+package import MessageBroker
+import MosquittoBroker
+package import YAMLConfiguration
+
+extension BrokerConfiguration {
+  /// A connection to this broker, not made yet.
+  package func makeBroker() throws(Failure) -> any BrokerClient {
+    do throws(ConfigurationErrors) { return MosquittoClient(try connection()) } catch {
+      throw error.failure
+    }
+  }
+
+  /// Probes this broker.
+  ///
+  /// - Throws: `Failure`: a password that cannot be read.
+  package func run(
+    _ probe: BrokerProbe, timeout: Duration
+  ) async throws(Failure) -> Result<BrokerProbe.Report, BrokerError> {
+    var connection: MosquittoClient.Configuration
+    do throws(ConfigurationErrors) { connection = try self.connection() } catch {
+      throw error.failure
+    }
+    connection.connectTimeout = timeout
+    do throws(BrokerError) { return .success(try await connection.run(probe)) } catch {
+      return .failure(error)
+    }
+  }
+
+  private func connection() throws(ConfigurationErrors) -> MosquittoClient.Configuration {
+    var connection = MosquittoClient.Configuration(
+      host: host, port: UInt16(clamping: port),
+      protocolVersion: `protocol` == .v5 ? .v5 : .v311, username: username,
+      password: try readPassword(),
+      tls: tls.map { tls in
+        MosquittoClient.Configuration.TLS(
+          caFile: tls.caFile ?? Self.systemAuthorities, certificateFile: tls.certificateFile,
+          keyFile: tls.keyFile)
+      })
+    connection.addresses += others.map {
+      BrokerAddress(host: $0.host, port: UInt16(clamping: $0.port))
+    }
+    return connection
+  }
+
+  /// The certificate authorities that the system trusts (Debian's ca-certificates).
+  private static let systemAuthorities = "/etc/ssl/certs/ca-certificates.crt"
+}

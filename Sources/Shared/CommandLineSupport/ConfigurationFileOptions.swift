@@ -1,0 +1,26 @@
+package import ArgumentParser
+import Foundation
+package import YAMLConfiguration
+
+/// Where the configuration comes from; the same for every command of a program.
+package struct ConfigurationFileOptions<File: ConfigurationFile>: ParsableArguments {
+  @Option(
+    name: .shortAndLong,
+    help: ArgumentHelp(
+      "The configuration file.",
+      discussion: "Default: \(File.defaultPath) where it exists, else the built-in defaults.",
+      valueName: "file"),
+    completion: .file(extensions: ["yaml", "yml"]))
+  package var config: String?
+
+  package init() {}
+
+  /// The file that counts; `nil` for the built-in defaults.
+  package var file: String? {
+    config ?? (FileManager.default.fileExists(atPath: File.defaultPath) ? File.defaultPath : nil)
+  }
+
+  package func load() throws(ConfigurationErrors) -> File {
+    try .load(path: file, environment: ProcessInfo.processInfo.environment)
+  }
+}

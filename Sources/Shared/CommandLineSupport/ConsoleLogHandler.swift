@@ -1,0 +1,59 @@
+import Foundation
+import KioskProtocol
+package import Logging
+
+/// One line for each record on standard error. Under systemd the journal keeps the time and takes
+/// the level as a prefix (sd-daemon(3)); elsewhere the line says both.
+package struct ConsoleLogHandler: LogHandler {
+  package var logLevel = Logger.Level.info
+  package var metadata = Logger.Metadata()
+
+  private let isJournal = ProcessInfo.processInfo.environment["JOURNAL_STREAM"] != nil
+
+  package subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+    get { metadata[key] }
+    set { metadata[key] = newValue }
+  }
+
+  package func log(event: LogEvent) {
+    // A panel may call itself anything. Its name neither breaks the line nor steers the terminal.
+    var text = event.message.description
+    if text.utf8.contains(where: \.mayBeginControl) {
+      text = String(String.UnicodeScalarView(text.unicodeScalars.map { $0.isControl ? " " : $0 }))
+    }
+    if isJournal {
+      StandardError.write("<\(event.level.syslogSeverity)>\(text)")
+    } else {
+      StandardError.write("\(Self.timeOfDay) \(event.level.rawValue) \(text)")
+    }
+  }
+}
+
+extension ConsoleLogHandler {
+  /// By the system's clock and time zone.
+  private static var timeOfDay: String {
+    var (now, parts) = (time(nil), tm())
+    localtime_r(&now, &parts)
+    func padded(_ number: Int32) -> String { number < 10 ? "0\(number)" : "\(number)" }
+    return "\(padded(parts.tm_hour)):\(padded(parts.tm_min)):\(padded(parts.tm_sec))"
+  }
+}
+
+extension UInt8 {
+  /// Whether a control character may begin with this byte in UTF-8.
+  fileprivate var mayBeginControl: Bool { self < 0x20 || self == 0x7F || self == 0xC2 }
+}
+
+extension Logger.Level {
+  /// RFC 5424, table 2.
+  fileprivate var syslogSeverity: Int {
+    switch self {
+    case .critical: 2
+    case .error: 3
+    case .warning: 4
+    case .notice: 5
+    case .info: 6
+    case .debug, .trace: 7
+    }
+  }
+}

@@ -1,0 +1,21 @@
+import Foundation
+package import KioskProtocol
+
+extension DesiredMenu {
+  /// Reads the text of a menu file: UTF-8, at most `maximumSize` bytes.
+  ///
+  /// - Throws: `Failure` if the file cannot be read, is too large or is not text.
+  package static func text(of file: String) throws(Failure) -> String {
+    // A pipe, or a file that is too large, is not read to its end.
+    guard let handle = FileHandle(forReadingAtPath: file),
+      let data = try? handle.read(upToCount: maximumSize + 1)
+    else { throw Failure.badData("\(file) cannot be read") }
+    guard data.count <= maximumSize else {
+      throw Failure.badData("\(file) is larger than \(maximumSize) bytes")
+    }
+    guard let text = String(validating: data, as: UTF8.self), !text.contains("\0") else {
+      throw Failure.badData("\(file) is not UTF-8 text")
+    }
+    return text
+  }
+}

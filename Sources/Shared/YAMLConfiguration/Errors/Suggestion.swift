@@ -1,0 +1,44 @@
+/// What somebody probably meant by a word that does not exist.
+package enum Suggestion {
+  /// A question naming the nearest word, or else all of them.
+  package static func hint(for word: String, among words: [String]) -> String? {
+    guard !words.isEmpty else { return nil }
+    if let nearest = nearest(to: word, among: words) { return "did you mean '\(nearest)'?" }
+    return "known here: \(words.joined(separator: ", "))"
+  }
+
+  /// The known word with the fewest slips of the finger; a third of its letters may be wrong. A word that
+  /// was not finished (`password` for `password_file`) counts as two slips.
+  private static func nearest(to word: String, among words: [String]) -> String? {
+    // No key of ours is longer; comparing such a word letter by letter would only cost time.
+    guard word.utf8.count <= 64 else { return nil }
+    let word = word.lowercased()
+    return words.map { candidate in
+      let slips = distance(word, candidate.lowercased())
+      let isBeginning = word.count > 2 && candidate.lowercased().hasPrefix(word)
+      return (word: candidate, distance: isBeginning ? min(slips, 2) : slips)
+    }
+    .filter { $0.distance <= max(1, $0.word.count / 3) }
+    .min { $0.distance < $1.distance }?.word
+  }
+
+  /// How many letters have to be inserted, deleted, replaced or swapped with their neighbour (the optimal
+  /// string alignment distance).
+  private static func distance(_ left: String, _ right: String) -> Int {
+    let (left, right) = (Array(left), Array(right))
+    var rows = [Array(0...right.count)]
+    for i in left.indices {
+      var row = [i + 1]
+      for j in right.indices {
+        let replaced = rows[i][j] + (left[i] == right[j] ? 0 : 1)
+        var cost = min(replaced, rows[i][j + 1] + 1, row[j] + 1)
+        if i > 0, j > 0, left[i] == right[j - 1], left[i - 1] == right[j] {
+          cost = min(cost, rows[i - 1][j - 1] + 1)
+        }
+        row.append(cost)
+      }
+      rows.append(row)
+    }
+    return rows[left.count][right.count]
+  }
+}

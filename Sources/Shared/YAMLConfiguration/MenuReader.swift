@@ -1,0 +1,200 @@
+package import JuiceDomain
+package import KioskProtocol
+
+/// Reads `menu`: what to sell.
+///
+/// ```yaml
+/// menu:
+///   base: standard        # adds to the built-in menu; an entry with a built-in id replaces only
+///                         # what it names
+///   fruits:
+///     orange: {en: Orange, ko: 오렌지, crate: 12}   # or only one name: `orange: Orange`
+///   juices:
+///     orange: {en: Orange juice, ko: 오렌지쥬스, recipe: {orange: 3}, price: 3.50}
+///   currency: EUR         # only with prices
+/// ```
+///
+/// Without a base these fruits and juices are the whole menu; with no key at all the built-in menu counts.
+package struct MenuReader {
+  /// All that could be read, even where the menu as a whole is wrong.
+  package private(set) var fruits: [Fruit] = []
+  private var juices: [Juice] = []
+  /// The built-in one where `menu` is wrong.
+  package private(set) var menu = Menu.standard
+  /// Whether the fruits are given, so that the menu may not name its own.
+  private var hasFruits = false
+
+  /// What a menu starts from.
+  private enum Base: String, CaseIterable {
+    case none
+    case standard
+  }
+
+  package init(_ root: inout Section) { read(&root) }
+
+  private mutating func read(_ root: inout Section) {
+    let errorsBefore = root.collector.errors.count
+    root.section("menu", hasVariables: false) { readMenu(&$0) }
+    guard root.collector.errors.count == errorsBefore else { return }
+    do throws(MenuError) {
+      menu = try Menu(fruits: fruits, juices: juices)
+    } catch {
+      root.report(Diagnostic("\(error.flaw)"), at: "menu")
+    }
+  }
+
+  /// Reads a menu from above: `base`, `currency` and `juices`. The fruits are the kiosk's own.
+  package init(_ desired: DesiredMenu, fruits: [Fruit], into collector: DiagnosticCollector) {
+    (self.fruits, hasFruits) = (fruits, true)
+    let own = DiagnosticCollector(file: "menu \(desired.version)", environment: [:])
+    if let document = Document.compose(desired.text, collector: own) {
+      var root = Section(document.root, at: .file(own.file), collector: own)
+      if !root.has("menu") { root.report(Diagnostic("is missing"), at: "menu") }
+      read(&root)
+      root.reportUnknownKeys()
+    }
+    collector.merge(own)
+  }
+
+  private mutating func readMenu(_ section: inout Section) {
+    let base = section.read("base", .choice()) ?? (section.keys.isEmpty ? Base.standard : .none)
+    if base == .standard {
+      if !hasFruits { fruits = Menu.standard.fruits }
+      juices = Menu.standard.juices
+    }
+    section.section(
+      "fruits", unknown: hasFruits ? "is for the kiosk's own file" : Section.unknownKey
+    ) {
+      section in
+      guard !hasFruits else { return }
+      for key in section.keys {
+        let base = fruits.first { $0.id.text == key }
+        if let fruit = Fruit(&section, key, base) { fruits.replaceOrAppend(fruit) }
+      }
+    }
+    let currency = section.read("currency", .currency)
+    let isMissing = !section.has("currency")
+    // If the currency is wrong, only that is reported, and not each price, too.
+    let price = currency.map(Format.price) ?? (isMissing ? Format.inNoCurrency : nil)
+    section.section("juices") { section in
+      for key in section.keys {
+        let base = juices.first { $0.id.text == key }
+        if let juice = Juice(&section, key, base, fruits: fruits, price) {
+          juices.replaceOrAppend(juice)
+        }
+      }
+    }
+  }
+}
+
+extension Fruit {
+  /// - Parameter base: the fruit with this id in the menu that this one is added to.
+  fileprivate init?(_ section: inout Section, _ key: String, _ base: Fruit?) {
+    var (name, crate) = (base?.name, base?.crate)
+    if section.isSection(key) {
+      section.section(key) { section in
+        name = LocalizedName(&section, fallback: key) ?? name
+        section.read("crate", .integer(Fruit.crates), into: &crate)
+      }
+    } else if let text = section.read(key, .text) {
+      name = LocalizedName(fallback: text)
+    }
+    guard key != "default" else {
+      section.report(
+        Diagnostic("no fruit can have this id: 'stock' uses it for all others"), at: key)
+      return nil
+    }
+    guard let id = ID(section, key) else { return nil }
+    // A fruit without a name stays, so that its recipes are not reported as well.
+    self.init(id: id, name: name ?? LocalizedName(fallback: key), crate: crate)
+  }
+}
+
+extension Juice {
+  /// - Parameter base: the juice with this id in the menu that this one is added to.
+  fileprivate init?(
+    _ section: inout Section, _ key: String, _ base: Juice?, fruits: [Fruit],
+    _ format: Format<Money>?
+  ) {
+    let (name, recipe, price) = section.section(key) { section in
+      (
+        LocalizedName(&section, fallback: key),
+        Recipe(&section, "recipe", base?.recipe, fruits: fruits),
+        Money(&section, "price", format)
+      )
+    }
+    guard let id = ID(section, key), let recipe else { return nil }
+    self.init(
+      id: id, name: name ?? base?.name ?? LocalizedName(fallback: key), recipe: recipe,
+      price: price)
+  }
+}
+
+extension LocalizedName {
+  /// `nil` if there is a name in no language.
+  fileprivate init?(_ section: inout Section, fallback: String) {
+    let english = section.read(Language.english.rawValue, .text)
+    let korean = section.read(Language.korean.rawValue, .text)
+    guard english != nil || korean != nil else { return nil }
+    self.init(english: english, korean: korean, fallback: fallback)
+  }
+}
+
+extension Recipe {
+  fileprivate init?(
+    _ section: inout Section, _ key: String, _ base: Recipe?, fruits: [Fruit]
+  ) {
+    let errorsBefore = section.collector.errors.count
+    let amounts = section.section(key, unknown: "the menu has no such fruit") { section in
+      FruitAmounts(
+        fruits.compactMap { fruit in
+          section.read(fruit.id.text, .integer(1...1_000_000_000)).map { (fruit.id, $0) }
+        })
+    }
+    guard section.collector.errors.count == errorsBefore else { return nil }
+    if let base, !section.has(key) {
+      self = base
+      return
+    }
+    do throws(MenuError.Flaw) {
+      try self.init(amounts)
+    } catch {
+      section.report(Diagnostic("\(error)"), at: key)
+      return nil
+    }
+  }
+}
+
+extension Money {
+  /// - Parameter format: `nil` if the currency is wrong, so that nobody can say how a price is written.
+  fileprivate init?(_ section: inout Section, _ key: String, _ format: Format<Money>?) {
+    guard let format else {
+      section.read(key, Format<Void> { _ in })
+      return nil
+    }
+    guard let price = section.read(key, format) else { return nil }
+    self = price
+  }
+}
+
+extension Identifier {
+  /// Takes a key of the section as an id.
+  fileprivate init?(_ section: Section, _ key: String) {
+    do throws(Diagnostic) {
+      self = try Format<Self>.identifier().read(Scalar(variable: key))
+    } catch {
+      section.report(error, at: key)
+      return nil
+    }
+  }
+}
+
+extension Array where Element: Identifiable {
+  fileprivate mutating func replaceOrAppend(_ element: Element) {
+    if let index = firstIndex(where: { $0.id == element.id }) {
+      self[index] = element
+    } else {
+      append(element)
+    }
+  }
+}

@@ -1,0 +1,164 @@
+package import Foundation
+package import JuiceDomain
+
+/// How a value is written, and what it becomes.
+package struct Format<Value>: Sendable {
+  package let read: @Sendable (Scalar) throws(Diagnostic) -> Value
+
+  package init(_ read: @escaping @Sendable (Scalar) throws(Diagnostic) -> Value) {
+    self.read = read
+  }
+}
+
+extension Format where Value == Int {
+  package static func integer(_ range: ClosedRange<Int>) -> Self {
+    Format { scalar throws(Diagnostic) in try scalar.integer(in: range) }
+  }
+}
+
+extension Format where Value == Bool {
+  package static let boolean = Format { scalar throws(Diagnostic) in try scalar.boolean() }
+}
+
+extension Format where Value == Duration {
+  package static func seconds(_ range: ClosedRange<Int>) -> Self {
+    Format { scalar throws(Diagnostic) in .seconds(try scalar.integer(in: range)) }
+  }
+
+  package static func milliseconds(_ range: ClosedRange<Int>) -> Self {
+    Format { scalar throws(Diagnostic) in .milliseconds(try scalar.integer(in: range)) }
+  }
+}
+
+extension Format where Value == String {
+  /// Any text that can be seen on one line.
+  package static let text = Format { scalar throws(Diagnostic) in
+    let text = try scalar.string()
+    guard text.contains(where: { !$0.isWhitespace }) else { throw Diagnostic("must not be empty") }
+    guard !text.unicodeScalars.contains(where: \.isInvisible) else {
+      throw Diagnostic("must be one line without control characters")
+    }
+    guard text.utf8.count <= 1024 else { throw Diagnostic("must not be longer than 1024 bytes") }
+    return text
+  }
+
+  /// Likewise, for people to read, and not longer than they want to.
+  ///
+  /// - Parameter limit: in Unicode scalars; a `Character` has no bound.
+  package static func text(upTo limit: Int) -> Self {
+    Format { scalar throws(Diagnostic) in
+      let text = try text.read(scalar)
+      guard text.unicodeScalars.count <= limit else {
+        throw Diagnostic("must not be longer than \(limit) characters")
+      }
+      return text
+    }
+  }
+
+  /// A host's name or address, without the rest of a URL.
+  package static let host = Format { scalar throws(Diagnostic) in
+    let host = try text.read(scalar)
+    guard !host.contains(where: { $0 == "/" || $0 == "@" || $0.isWhitespace }) else {
+      throw Diagnostic(
+        "\(host.quoted) is not a host", hint: "write its name or address only, like 'broker.local'")
+    }
+    // An IPv6 address has more than one colon.
+    guard host.count(where: { $0 == ":" }) != 1 else {
+      throw Diagnostic("\(host.quoted) holds a port", hint: "write that under 'port'")
+    }
+    return host
+  }
+
+  /// A file, absolute or relative to the folder of the configuration file; given by a variable,
+  /// relative to where the kiosk was started.
+  package static let path = Format { scalar throws(Diagnostic) in
+    let path = try text.read(scalar)
+    guard !path.hasPrefix("~") else {
+      throw Diagnostic("'~' is not expanded here", hint: "write the whole path")
+    }
+    return path.hasPrefix("/") ? path : scalar.folder + path
+  }
+
+  /// One or several levels of a topic (MQTT 4.7): no wildcard, and no `$` at the start, which is
+  /// the broker's own.
+  package static let topic = Format { scalar throws(Diagnostic) in
+    let topic = try text.read(scalar)
+    // Brokers look for a wildcard by Unicode scalars. To a `String`, a wildcard and a combining
+    // character after it are one character, which is no wildcard.
+    if let wildcard = topic.unicodeScalars.first(where: { $0 == "+" || $0 == "#" }) {
+      throw Diagnostic("must not hold the wildcard '\(wildcard)'")
+    }
+    guard topic.unicodeScalars.first != "$" else {
+      throw Diagnostic("must not start with '$'", hint: "such topics belong to the broker")
+    }
+    let levels = topic.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+    guard !levels.contains(where: \.isEmpty) else {
+      throw Diagnostic("\(topic.quoted) has an empty level", hint: "write it like 'shop/kiosk'")
+    }
+    return topic
+  }
+}
+
+extension Format {
+  package static func identifier<Entity>() -> Self where Value == Identifier<Entity> {
+    Format { scalar throws(Diagnostic) in
+      let text = try scalar.string()
+      guard let identifier = Identifier<Entity>(text) else {
+        throw Diagnostic(
+          "\(text.quoted) cannot be an id", hint: "use 1 to 64 of the letters A-Z a-z 0-9 _ -")
+      }
+      return identifier
+    }
+  }
+
+  /// One of the enum's raw values, in quotes or not.
+  package static func choice() -> Self
+  where Value: CaseIterable & RawRepresentable<String> & SendableMetatype {
+    Format { scalar throws(Diagnostic) in
+      if let value = Value(rawValue: scalar.text) { return value }
+      let choices = Value.allCases.map(\.rawValue)
+      throw Diagnostic(
+        "must be \(choices.joined(separator: " or ")), not \(scalar.text.quoted)")
+    }
+  }
+}
+
+extension Format where Value == Currency {
+  package static let currency = Format { scalar throws(Diagnostic) in
+    let text = try scalar.string()
+    guard let currency = Currency(text) else {
+      throw Diagnostic(
+        "\(text.quoted) is not the code of a currency",
+        hint: "write three capital letters, like EUR or KRW")
+    }
+    return currency
+  }
+}
+
+extension Format where Value == Money {
+  package static func price(in currency: Currency) -> Self {
+    Format { scalar throws(Diagnostic) in
+      try scalar.money(in: currency, upTo: 1_000_000_000)
+    }
+  }
+
+  package static let inNoCurrency = Format { _ throws(Diagnostic) in
+    throw Diagnostic("is in no currency", hint: "write one in the menu, like 'currency: EUR'")
+  }
+}
+
+extension Format where Value == TimeZone {
+  /// A name of the IANA time zone database.
+  package static let timeZone = Format { scalar throws(Diagnostic) in
+    let name = try scalar.string()
+    guard let zone = TimeZone(identifier: name) else {
+      let known = TimeZone.knownTimeZoneIdentifiers
+      // A city alone is what people try first.
+      let city = known.first { $0.lowercased().hasSuffix("/" + name.lowercased()) }
+      let hint = city.map { "did you mean '\($0)'?" }
+      throw Diagnostic(
+        "there is no time zone \(name.quoted)", hint: hint ?? "write it like 'Asia/Seoul' or 'UTC'")
+    }
+    return zone
+  }
+}

@@ -1,0 +1,11 @@
+extension Section {
+  /// A connection string of libpq.
+  package mutating func readDatabase(into database: inout String) {
+    read("database", .text, into: &database)
+    if database.contains(/password\s*=|:[^\/@]*@/) {
+      let diagnostic = Diagnostic(
+        "holds a password, which anybody may read here", hint: "name a file: 'password_file'")
+      report(diagnostic, at: "database")
+    }
+  }
+}

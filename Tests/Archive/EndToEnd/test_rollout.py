@@ -1,0 +1,312 @@
+"""A menu comes down to a chain: from the operator's command to what the kiosks sell by."""
+
+import json
+import os
+import random
+import re
+import signal
+import subprocess
+import threading
+from contextlib import closing
+from pathlib import Path
+from typing import Any, Callable, Iterator
+
+import paho.mqtt.client as mqtt
+import pytest
+
+from archive import Archive
+from arrivals import eventually
+from chain import Archiver
+from client import Client
+from cluster import Cluster
+from conftest import MakeKiosk
+from kiosk import ROOT, Kiosk, environment, program
+from mosquitto import Mosquitto
+from postgres import Postgres
+from proxy import Proxy
+
+GREEN = "menu: {currency: EUR, juices: {green: {en: Green juice, recipe: {kiwi: 2}, price: 3.50}}}"
+RED = "menu: {juices: {red: {recipe: {strawberry: 4}}}}"
+#: What every kiosk sells by and refuses nothing of.
+BROAD = "menu: {base: standard, juices: {green: {recipe: {kiwi: 2}}}}"
+KIWI_BUTTON = {"name": "hall", "device": "generic", "topic": "hall", "buttons": {"press": "kiwi"}}
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Postgres]:
+    server = Postgres()
+    yield server.start()
+    server.close()
+
+
+class Fleet:
+    """The operator's command, and what the database says of it."""
+
+    def __init__(self, archive: Archive, database: Postgres | Cluster, folder: Path) -> None:
+        self.archive, self.database, self.folder = archive, database, folder
+
+    def __call__(self, *arguments: str, code: int = 0) -> str:
+        done = self.archive.command("fleet", *arguments)
+        assert done.returncode == code, done.stderr
+        return done.stdout if code == 0 else done.stderr
+
+    def push(self, menu: str, *arguments: str, code: int = 0) -> str:
+        file = self.folder / "menu.yaml"
+        file.write_text(menu)
+        return self("push", str(file), *arguments, code=code)
+
+    def list(self, kiosks: list[str], region: Callable[[str], str] = lambda kiosk: "north") -> None:
+        file = self.folder / "kiosks.csv"
+        file.write_text("id,region,name,place\n" + "".join(f"{kiosk},{region(kiosk)},,\n" for kiosk in kiosks))
+        done = self.archive.command("kiosks", "load", file)
+        assert done.returncode == 0, done.stderr
+
+    def query(self, sql: str) -> str:
+        return self.database.query(sql)
+
+    def waits_for(self, sql: str, answer: str, within: float = 60) -> None:
+        eventually(lambda: self.query(sql) == answer, within)
+
+    def ends(self, state: str, within: float = 60) -> None:
+        self.waits_for("SELECT state FROM juice.rollout ORDER BY version DESC LIMIT 1", state, within)
+
+    def has(self, version: int) -> set[str]:
+        return set(self.query(f"SELECT kiosk FROM juice.kiosk_menu WHERE version = {version}").split())
+
+
+@pytest.fixture
+def fleet(tmp_path: Path, broker: Mosquitto, server: Postgres) -> Iterator[Fleet]:
+    server.query("DROP SCHEMA IF EXISTS juice CASCADE")
+    archive = Archive(tmp_path / "archive.yaml", broker, server, root="chain")
+    yield Fleet(archive.start(), server, tmp_path)
+    archive.kill()
+
+
+@pytest.fixture
+def line(broker: Mosquitto) -> Iterator[Proxy]:
+    proxy = Proxy(broker.port)
+    yield proxy
+    proxy.close()
+
+
+MakeReal = Callable[..., Kiosk]
+
+
+@pytest.fixture
+def make_real(make_kiosk: MakeKiosk, broker: Mosquitto) -> MakeReal:
+    """A real kiosk with a way up; all share one broker, where the two connections need two names."""
+
+    def make(name: str, port: int = broker.port, **settings: Any) -> Kiosk:
+        uplink = {"addresses": [f"127.0.0.1:{port}"], "root": "chain", "client_id": f"up-{name}"}
+        return make_kiosk(kiosk={"id": name}, uplink=uplink, **settings).start()
+
+    return make
+
+
+def sells(panel: Client, kiosk: str, juice: str) -> bool:
+    since = len(panel.messages)
+    panel.publish(f"kiosk/{kiosk}/order/p1", juice)
+    result = panel.messages.first(lambda m: m.topic == f"kiosk/{kiosk}/order/p1/result", since).json
+    return result["status"] == "ready"
+
+
+def test_a_menu_comes_down(fleet: Fleet, make_real: MakeReal, line: Proxy, panel: Client) -> None:
+    fleet.list(["k1", "k2", "k3", "k4"], lambda kiosk: "south" if kiosk == "k3" else "north")
+    k1 = make_real("k1", line.port)
+    k2 = make_real("k2")
+    make_real("k3")
+    make_real("k4", panels=[KIWI_BUTTON])
+    fleet.waits_for("SELECT count(*) FROM juice.kiosk_menu WHERE version = 0", "4")
+
+    # Where it is wrong it changes nothing, and the operator hears why.
+    fleet.push(GREEN, "--first", "100%", "--limit", "50")
+    fleet.ends("done")
+    assert fleet.has(1) == {"k1", "k2", "k3"}
+    status = fleet("status")
+    assert "3 of 4 kiosks have it, 1 refused" in status
+    assert re.search(r"k4: refused: .*there is no juice 'kiwi' on the menu", status)
+    assert sells(panel, "k1", "green") and not sells(panel, "k1", "kiwi") and sells(panel, "k4", "kiwi")
+
+    # A kiosk is killed when it has taken the menu and not said so.
+    line.holds_back = True
+    fleet.push(RED, "--region", "north", "--limit", "50%", "--first", "100")
+    k1.wait_for_log("menu 2 from above is taken")
+    k1.stop(signal.SIGKILL)
+    line.holds_back = False
+    fleet.waits_for("SELECT count(*) FROM juice.rollout_kiosk WHERE version = 2 AND status IS NULL", "1")
+    assert "running" in fleet("status")
+    assert "menu 2 is running: wait for its end" in fleet.push(GREEN, code=65)
+    k1.start()
+    fleet.ends("done")
+    assert fleet.has(2) == {"k1", "k2"} and fleet.has(1) == {"k3"}
+    assert sells(panel, "k1", "red")
+
+    # One that is away gets it when it is back.
+    k2.stop()
+    fleet.push(BROAD, "--timeout", "5", "--limit", "50", "--first", "100")
+    fleet.ends("done")
+    assert "3 of 4 kiosks have it, 0 refused, 1 silent" in fleet("status")
+    k2.start()
+    fleet.waits_for("SELECT string_agg(DISTINCT version::text, ' ') FROM juice.kiosk_menu", "3")
+    assert "menu 3  done  4 of 4 kiosks have it" in fleet("list")
+
+    # One that joins the list later gets what came down last where it is, and was not aborted.
+    kiosks = ["k1", "k2", "k3", "k4", "k5"]
+    fleet.list(kiosks)
+    make_real("k5")
+    fleet.waits_for("SELECT version FROM juice.kiosk_menu WHERE kiosk = 'k5'", "3")
+    assert "menu 3  done  5 of 5 kiosks have it" in fleet("list")
+    in_the_south = lambda kiosk: "south" if kiosk in ("k3", "k7") else "north"
+    fleet.list(kiosks, in_the_south)
+    fleet.push(GREEN, "--region", "south")
+    fleet.ends("done")
+    fleet.push(RED)
+    fleet("abort")
+    fleet.list([*kiosks, "k6", "k7"], in_the_south)
+    got = "SELECT string_agg(kiosk || version, ' ' ORDER BY kiosk) FROM juice.rollout_kiosk"
+    assert fleet.query(f"{got} WHERE kiosk IN ('k6', 'k7')") == "k63 k74"
+
+
+def test_what_cannot_be_is_told(fleet: Fleet) -> None:
+    assert "there is no such roll-out" in fleet("status", code=65)
+    assert "there is no kiosk: load a list" in fleet.push(GREEN, code=65)
+    fleet.list(["k1"])
+    assert "no kiosk in the region south" in fleet.push(GREEN, "--region", "south", code=65)
+    assert "kiosks read 65536" in fleet.push("menu: {} # " + '"' * 40_000, code=65)
+    example = ROOT / "config/chain-menu.yaml"
+    assert "0 of 1 kiosks have it" in fleet("push", str(example))
+    fleet("pause")
+    assert "it cannot pause" in fleet("pause", code=65)
+    fleet("abort")
+    assert "aborted" in fleet("list")
+
+
+class Crowd:
+    """Kiosks that are made up, on one connection: they say on the real topics what real ones would."""
+
+    def __init__(self, port: int, kiosks: set[str], broken: set[str]) -> None:
+        self.kiosks, self.broken = kiosks, broken
+        self.sells_by = dict.fromkeys(kiosks, 0)
+        self._subscribed = threading.Event()
+        self.client = mqtt.Client("crowd", protocol=mqtt.MQTTv5)
+        self.client.max_queued_messages_set(0)
+        self.client.on_message = lambda *arguments: self._hear(arguments[-1])
+        self.client.on_subscribe = lambda *_: self._subscribed.set()
+        self.client.connect("127.0.0.1", port)
+        self.client.subscribe("chain/+/menu/desired", 0)
+        self.client.loop_start()
+        assert self._subscribed.wait(60)
+
+    def _hear(self, message: mqtt.MQTTMessage) -> None:
+        kiosk = message.topic.split("/")[1]
+        if kiosk not in self.kiosks:
+            return
+        version = json.loads(message.payload)["version"]
+        report: dict[str, Any] = {"version": version, "status": "taken"}
+        if kiosk in self.broken and b"base: standard" not in message.payload:
+            report = {"version": version, "status": "refused", "detail": "the menu has no such fruit"}
+        else:
+            self.sells_by[kiosk] = version
+        self.client.publish(f"chain/{kiosk}/menu/reported", json.dumps(report), 1)
+
+    def close(self) -> None:
+        self.client.disconnect()
+        self.client.loop_stop()
+
+
+takes_long = pytest.mark.skipif(
+    "KIOSK_CHAIN" not in os.environ, reason="takes minutes: deploy/test --chain")
+
+
+@takes_long
+def test_a_menu_comes_down_through_the_cluster(
+    tmp_path: Path, broker: Mosquitto, make_kiosk: MakeKiosk, panel: Client
+) -> None:
+    """With the rights of the accounts that it makes."""
+    names = {"k1", "k2"}
+    with closing(Cluster()) as cluster:
+        cluster.start().accounts(names)
+        archive = Archiver(tmp_path / "archive.yaml", cluster)
+        try:
+            archive.start()
+            fleet = Fleet(archive, cluster, tmp_path)
+            fleet.list(sorted(names))
+            for name in names:
+                make_kiosk(kiosk={"id": name}, uplink=cluster.uplink(name)).start()
+            fleet.waits_for("SELECT count(*) FROM juice.kiosk_menu WHERE version = 0", "2")
+            fleet.push(GREEN)
+            fleet.ends("done")
+            assert fleet.has(1) == names
+            assert all(sells(panel, name, "green") for name in names)
+        finally:
+            archive.kill()
+
+
+@takes_long
+def test_a_menu_that_is_bad_for_three_in_a_hundred(
+    fleet: Fleet, make_real: MakeReal, broker: Mosquitto, panel: Client
+) -> None:
+    """1,000 kiosks: the real daemon for 10 of them, made up on one connection the others."""
+    names = [f"k{number:04}" for number in range(1000)]
+    real = set(names[:10])
+    chance = random.Random(19)
+    # One of the real ones is among those for which the menu is bad.
+    bad = set(chance.sample(names[10:], 29)) | {names[0]}
+    fleet.list(names)
+    crowd = Crowd(broker.port, set(names) - real, bad)
+    for name in sorted(real):
+        make_real(name, panels=[KIWI_BUTTON] if name in bad else [])
+    try:
+        fleet.push(GREEN, "--first", "5%", "--rate", "3000", "--limit", "2%", "--timeout", "60")
+        # By itself, and soon after it was above its limit.
+        fleet.ends("stopped", 120)
+        fleet.waits_for("SELECT count(*) FROM juice.rollout_kiosk WHERE sent IS NOT NULL AND status IS NULL", "0")
+        sent, refused = (int(fleet.query(
+            f"SELECT count(*) FROM juice.rollout_kiosk WHERE {what}")) for what in ("sent IS NOT NULL", "status = 'refused'"))
+        print(f"stopped with {refused} refused of {sent}")
+        assert 0.02 * sent < refused and sent < 1000
+
+        # The others are right: those that it was sent to have it, the bad ones and the rest what they had.
+        def check(version: int) -> None:
+            reached = set(fleet.query(
+                f"SELECT kiosk FROM juice.rollout_kiosk WHERE version = {version} AND sent IS NOT NULL").split())
+            assert fleet.has(version) == reached - bad
+            assert {name for name, sold in crowd.sells_by.items() if sold == version} == reached - bad - real
+            for name in real:
+                assert sells(panel, name, "green") == (name in reached - bad)
+
+        check(1)
+        assert "more than 2.0%" in fleet("resume", code=65)
+        # Aborted: nobody gets it any more. Resumed: all others do.
+        fleet("abort")
+        check(1)
+        fleet("resume", "--limit", "10%")
+        # The archiver dies meanwhile.
+        fleet.waits_for("SELECT count(*) > 300 FROM juice.rollout_kiosk WHERE sent IS NOT NULL", "t")
+        fleet.archive.stop(signal.SIGKILL)
+        fleet.archive.start()
+        fleet.ends("done", 120)
+        assert fleet("status").startswith("menu 1  done  970 of 1000 kiosks have it, 30 refused, 0 silent")
+        check(1)
+        # One that is right for them brings the rest along.
+        fleet.push(BROAD, "--first", "5", "--rate", "6000")
+        fleet.ends("done", 120)
+        assert fleet.has(2) == set(names)
+    finally:
+        crowd.close()
+
+
+def test_a_menu_is_checked_on_the_configuration_of_a_kiosk(tmp_path: Path) -> None:
+    own, menu = tmp_path / "kiosk.yaml", tmp_path / "menu.yaml"
+    own.write_text(json.dumps({"panels": [KIWI_BUTTON]}))
+    menu.write_text(GREEN)
+
+    def check(menu: Path, config: Path) -> subprocess.CompletedProcess:
+        return subprocess.run(
+            [program(), "check", "--menu", menu, "--config", config], capture_output=True, text=True,
+            env=environment())
+
+    refused = check(menu, own)
+    assert refused.returncode == 65 and "there is no juice 'kiwi' on the menu" in refused.stderr
+    fits = check(ROOT / "config/chain-menu.yaml", ROOT / "config/kiosk.yaml")
+    assert fits.returncode == 0 and "The configuration is good." in fits.stdout

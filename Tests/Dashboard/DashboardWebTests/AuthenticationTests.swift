@@ -1,0 +1,173 @@
+import Foundation
+import JuiceDomain
+import Testing
+
+@testable import DashboardWeb
+
+@Suite struct AuthenticationTests {
+  @Test func aPasswordIsKnownAgain() throws {
+    let hash = try PasswordHash(of: "딸기쥬스 please", cost: .small)
+    let again = try #require(PasswordHash(hash.description))
+    #expect(again == hash)
+    #expect(again.matches("딸기쥬스 please"))
+    #expect(!again.matches("딸기쥬스 pleasE"))
+    #expect(!again.matches(""))
+    #expect(try PasswordHash(of: "딸기쥬스 please", cost: .small).description != hash.description)
+    #expect(!hash.description.contains("please"))
+  }
+
+  @Test(arguments: [
+    "", "scrypt", "md5:1024:8:1:AAAAAAAAAAA=:AAAA", "scrypt:1000:8:1:AAAAAAAAAAA=:AAAA",
+    "scrypt:1073741824:8:1:AAAAAAAAAAA=:AAAA", "scrypt:1024:8:1:AAAAAAAAAAA=:AAAA",
+    "scrypt:1024:8:1:%%%:%%%", "scrypt:-1024:8:1:AAAAAAAAAAA=:AAAA",
+  ])
+  func anythingElseIsNoHash(text: String) {
+    #expect(PasswordHash(text) == nil)
+  }
+
+  @Test func theFileOfUsersIsPrivateAndStrict() async throws {
+    try await withUserFile { file in
+      let user = try User.test("minji", .operator)
+      try file.update { $0[user.name] = user }
+      #expect(try file.users() == [user.name: user])
+      // Somebody else has written it: a change counts at once.
+      let path = file.path
+      try "minji boss x\n".write(toFile: path, atomically: false, encoding: .utf8)
+      #expect(throws: UserFileError.self) { try file.users() }
+      try "# nobody\n\n".write(toFile: path, atomically: false, encoding: .utf8)
+      #expect(try file.users().isEmpty)
+      try FileManager.default.setAttributes([.posixPermissions: 0o640], ofItemAtPath: path)
+      #expect(throws: UserFileError.self) { try UserFile(path: path).users() }
+    }
+  }
+
+  @Test func theRegionOfAUserIsKeptAsItIsWritten() async throws {
+    try await withUserFile { file in
+      let minji = try User.test("minji", .operator)
+      let user = User(
+        name: minji.name, role: .viewer, password: minji.password, region: "서울 North, 2")
+      try file.update { $0[user.name] = user }
+      #expect(try UserFile(path: file.path).users() == [user.name: user])
+    }
+  }
+
+  @Test func twoWhoChangeTheFileAtOnceBothDo() async throws {
+    try await withUserFile { file in
+      let users = try (0..<40).map { try User.test(try #require(User.Name("u\($0)")), .viewer) }
+      await withTaskGroup { group in
+        for user in users {
+          // As the command does: one that knows nothing of the others.
+          group.addTask {
+            #expect(throws: Never.self) {
+              try UserFile(path: file.path).update { $0[user.name] = user }
+            }
+          }
+        }
+      }
+      #expect(try file.users().count == users.count)
+    }
+  }
+
+  @Test func aSessionEnds() throws {
+    let (sessions, user, now) = (
+      Sessions(), try User.test("minji", .viewer), Sessions.Instant.start
+    )
+    let token = sessions.begin(for: user, at: now)
+    #expect(token.utf8.count == 43)
+    #expect(sessions.user(of: token, at: now) == user)
+    #expect(sessions.user(of: token + "x", at: now) == nil)
+    #expect(sessions.user(of: token, at: now + Sessions.lifetime) == nil)
+    #expect(sessions.user(of: token, at: now) == nil)
+  }
+
+  @Test func onlySoManySessionsAreKept() throws {
+    let (sessions, user, now) = (
+      Sessions(), try User.test("minji", .viewer), Sessions.Instant.start
+    )
+    let tokens = (0...Sessions.maximum).map { second in
+      sessions.begin(for: user, at: now + .seconds(second))
+    }
+    #expect(sessions.user(of: tokens[0], at: now) == nil)
+    #expect(sessions.user(of: tokens[1], at: now) == user)
+    #expect(sessions.user(of: tokens[Sessions.maximum], at: now) == user)
+  }
+
+  @Test func aCSRFTokenIsGoodForOneTokenInOneProcess() {
+    let sessions = Sessions()
+    let csrfToken = sessions.csrfToken(for: "token")
+    #expect(sessions.isValid(csrfToken: csrfToken, for: "token"))
+    #expect(!sessions.isValid(csrfToken: csrfToken, for: "another"))
+    #expect(!sessions.isValid(csrfToken: "", for: "token"))
+    #expect(!sessions.isValid(csrfToken: "%", for: "token"))
+    #expect(!Sessions().isValid(csrfToken: csrfToken, for: "token"))
+  }
+
+  @Test func aDeviceCookieIsGoodForOneUserAndPassword() throws {
+    let minji = try User.test("minji", .operator)
+    let cookie = DeviceCookie.make(for: minji)
+    let device = try #require(DeviceCookie.device(cookie, of: minji))
+    #expect(DeviceCookie.device(DeviceCookie.make(for: minji), of: minji) != device)
+    let vera = User(name: "vera", role: .viewer, password: minji.password)
+    let changed = User(
+      name: "minji", role: .operator, password: try PasswordHash(of: "other", cost: .small))
+    for other in [vera, changed] { #expect(DeviceCookie.device(cookie, of: other) == nil) }
+    for other in [
+      nil, "", ".", "\(device).", "\(cookie).", "x\(cookie)", String(repeating: "x", count: 9999),
+    ] {
+      #expect(DeviceCookie.device(other, of: minji) == nil)
+    }
+  }
+
+  @Test(arguments: [
+    ("192.0.2.1", "192.0.2.1"), ("::ffff:192.0.2.1", "192.0.2.1"),
+    ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::9"), ("unknown", "unknown"),
+  ])
+  func whoHasANetworkIsOne(address: String, same: String) {
+    #expect(AddressBlock(address) == AddressBlock(same))
+    for other in ["192.0.2.2", "2001:db8:1:3::9", "::1", ""] {
+      #expect(AddressBlock(address) != AddressBlock(other))
+    }
+  }
+
+  @Test func passwordsAreHashedBesideTheThreadsForPages() async throws {
+    // More of them than there are such threads.
+    let queues = (0...ProcessInfo.processInfo.activeProcessorCount).map { number in
+      PasswordQueue(label: "\(number)")
+    }
+    let page = DispatchSemaphore(value: 0)
+    try await withThrowingTaskGroup { group in
+      for queue in queues {
+        group.addTask {
+          let outcome = try await queue.run { page.wait(timeout: .now() + 60) }
+          #expect(outcome == .success)
+        }
+      }
+      group.addTask {
+        for _ in queues { page.signal() }
+      }
+      try await group.waitForAll()
+    }
+  }
+
+  @Test func onlySoManyPasswordsWait() async throws {
+    let (queue, isOver) = (PasswordQueue(label: "test"), DispatchSemaphore(value: 0))
+    await withTaskGroup(of: Bool.self) { group in
+      for _ in 0...PasswordQueue.limit {
+        group.addTask { (try? await queue.run { isOver.wait(timeout: .now() + 60) }) == nil }
+      }
+      #expect(await group.next() == true, "one too many, and the only one that is answered yet")
+      for _ in 0..<PasswordQueue.limit { isOver.signal() }
+      for await isRefused in group { #expect(!isRefused) }
+    }
+    #expect(try await queue.run { 7 } == 7)
+  }
+
+  @Test(arguments: [
+    ("/", "/"), ("/kiosks/k1", "/kiosks/k1"), ("/?q=a%26b", "/?q=a%26b"), ("", "/"),
+    ("//evil.example", "/"), ("%2F%2Fevil.example", "/"), ("https://evil.example", "/"),
+    ("/\\evil.example", "/"), ("/\r\nSet-Cookie: a=b", "/"), ("kiosks", "/"),
+  ])
+  func nobodyIsSentElsewhere(link: String, place: String) {
+    #expect(DashboardServer.redirectTarget(link) == place)
+  }
+}

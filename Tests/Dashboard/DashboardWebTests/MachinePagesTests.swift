@@ -1,0 +1,213 @@
+import Fleet
+import HTTPTypes
+import JuiceDomain
+import KioskProtocol
+import MessageBroker
+import Testing
+
+@testable import DashboardWeb
+
+/// What the pages show of machines, with a kiosk that the test plays.
+@Suite struct MachinePagesTests {
+  private typealias Job = MachineReport.Job
+
+  private static func job(_ ticket: Int, _ state: JobState, at time: Timestamp) -> Job {
+    Job(job: 100 + ticket, ticket: ticket, juice: "kiwi", quantity: 1, state: state, at: time)
+  }
+
+  private static func publish(
+    _ scene: Scene, _ state: MachineReport.State, reason: String? = nil,
+    _ jobs: [(ticket: Int, state: JobState)] = [], ready: [Int] = []
+  ) async throws {
+    let report = MachineReport(
+      state: state, reason: reason, queue: jobs.count { $0.state == .queued }, juices: ["kiwi"],
+      jobs: jobs.map { job($0.ticket, $0.state, at: scene.now) }, ready: ready)
+    try await scene.kiosk("machine/bar", report.payload)
+  }
+
+  private static func answer(_ status: CommandResult.Status, id: KioskProtocol.Request.ID?)
+    -> CommandResult
+  {
+    var result = CommandResult(status: status)
+    result.id = id
+    return result
+  }
+
+  @Test func aKioskWithoutMachinesLooksAsBefore() async throws {
+    try await Scene.run { scene in
+      try await scene.authenticate("minji")
+      let pages = try await [
+        scene.get("/kiosks/k1").text, scene.get("/").text, scene.get("/kiosks/k1/display").text,
+      ]
+      for word in ["Machines", "Waiting for a person", "Needs attention", "Being made"] {
+        #expect(!pages.contains { $0.contains(word) }, "\(word)")
+      }
+    }
+  }
+
+  @Test func aKiosksPageShowsWhatItsMachinesDo() async throws {
+    try await Scene.run { scene in
+      try await scene.authenticate("minji")
+      try await Self.publish(scene, .busy, [(42, .started), (43, .queued), (44, .queued)])
+      let busy = try await scene.get("/kiosks/k1").text
+      #expect(busy.contains("making juice") && busy.contains("2 waiting"))
+      for ticket in 42...44 { #expect(busy.contains("<b class=\"ticket\">\(ticket)</b>")) }
+      try await Self.publish(scene, .fault, reason: "no cups")
+      let fault = try await scene.get("/kiosks/k1").text
+      #expect(fault.contains("bar: out of order") && fault.contains("no cups"))
+      #expect(try await scene.get("/").text.contains("bar: out of order"))
+    }
+  }
+
+  @Test func onlyAnOperatorIsAskedAboutAJob() async throws {
+    try await Scene.run { scene in
+      try await Self.publish(scene, .idle, [(42, .needsDecision), (43, .lost)])
+      try await scene.authenticate("vera")
+      let seen = try await scene.get("/kiosks/k1").text
+      #expect(seen.contains("Waiting for a person") && !seen.contains("name=\"decision\""))
+      try await scene.authenticate("minji")
+      let page = try await scene.get("/kiosks/k1").text
+      for button in ["poured.142", "again.142", "give_back.142", "poured.143"] {
+        #expect(page.contains("value=\"\(button)\""))
+      }
+      #expect(try await scene.get("/").text.contains("2 orders wait for a person"))
+    }
+  }
+
+  @Test(arguments: [
+    (JobDecision.Choice.poured, RejectionReason?.none, "Job 142: poured."),
+    (.giveBack, nil, "Job 142: given back."), (.again, .conflict, "too little fruit"),
+    (.again, .noDecisionNeeded, "somebody else has decided"),
+  ])
+  func aDecisionGoesOutInTheUsersName(
+    choice: JobDecision.Choice, reason: RejectionReason?, words: String
+  ) async throws {
+    try await Scene.run { scene in
+      try await scene.authenticate("minji")
+      async let answer = scene.post(
+        "/kiosks/k1/job", "csrf_token=\(scene.csrfToken)&id=d1&decision=\(choice.rawValue).142")
+      let command = try await scene.nextCommand()
+      #expect(command.topic == "kiosk/k1/job/minji")
+      let request = try KioskProtocol.Request(kind: .job, payload: command.payload)
+      #expect(request.id == "d1" && request.sentAt == scene.now)
+      #expect(request.command == .job(JobDecision(job: 142, choice: choice)))
+      var result = Self.answer(reason == nil ? .applied : .rejected, id: "d1")
+      result.reason = reason
+      try await scene.kiosk("job/minji/result", result.payload, retain: false)
+      #expect(try await answer.text.contains(words))
+    }
+  }
+
+  @Test func aDecisionThatNobodyCanReadIsNoDecision() async throws {
+    try await Scene.run { scene in
+      try await scene.authenticate("minji")
+      for decision in [
+        "", "poured", "poured.", "poured.x", "drunk.7", "poured.7.8",
+        "poured.9223372036854775808",
+      ] {
+        let answer = try await scene.post(
+          "/kiosks/k1/job", "csrf_token=\(scene.csrfToken)&id=d1&decision=\(decision)")
+        #expect(answer.status == .badRequest, "\(decision)")
+      }
+    }
+  }
+
+  @Test func anOrderIsFollowedUntilItIsReady() async throws {
+    try await Scene.run { scene in
+      try await scene.authenticate("minji")
+      try await Self.publish(scene, .busy, [(41, .started)])
+      async let answer = scene.post(
+        "/kiosks/k1/panel", "csrf_token=\(scene.csrfToken)&id=p1&juice=kiwi")
+      _ = try await scene.nextCommand()
+      var result = Self.answer(.accepted, id: "p1")
+      (result.seq, result.ticket, result.place, result.juice) = (142, 42, 2, "kiwi")
+      try await scene.kiosk("order/virtual/result", result.payload, retain: false)
+      let page = try await answer.text
+      #expect(page.contains("id=\"order-142\"") && page.contains("1 before you."))
+
+      func shown() throws -> String {
+        let kiosk = try #require(scene.dashboard.link.fleet["k1"])
+        let progress = try #require(kiosk.progress.first { $0.job == 142 })
+        return progress.part(LocalizedName(fallback: "Kiwi juice"), .english).html.text
+      }
+      try await Self.publish(scene, .busy, [(41, .started), (42, .queued)])
+      #expect(try shown().contains("1 before you."))
+      try await Self.publish(scene, .busy, [(42, .started)])
+      #expect(try shown().contains("It is being made now."))
+      try await Self.publish(scene, .idle, [(42, .needsDecision)])
+      #expect(try shown().contains("Please ask us."))
+      try await Self.publish(scene, .idle)
+      let end = JobEnd(
+        job: 142, machine: "bar", order: Order(juice: "kiwi"), ticket: Ticket(day: 0, number: 42))
+      try await Self.receive(scene, .made(end), seq: 150)
+      #expect(try shown().contains("is ready. Enjoy!"))
+    }
+  }
+
+  @Test func anOrderThatFailsSaysWhy() async throws {
+    try await Scene.run { scene in
+      try await scene.authenticate("minji")
+      let end = JobEnd(
+        job: 7, machine: "bar", order: Order(juice: "kiwi"), ticket: Ticket(day: 0, number: 3))
+      try await Self.receive(scene, .returned(end, reason: "waited_too_long", changes: [:]), seq: 9)
+      let kiosk = try #require(scene.dashboard.link.fleet["k1"])
+      let part = try #require(kiosk.progress.first)
+        .part(LocalizedName(fallback: "Kiwi juice"), .korean).html.text
+      #expect(part.contains("만들지 못했습니다") && part.contains("너무 오래 기다림"))
+      #expect(try await scene.get("/kiosks/k1").text.contains("not made: it had waited too long"))
+    }
+  }
+
+  private static func receive(_ scene: Scene, _ outcome: LedgerEntry.Outcome, seq: Int) async throws
+  {
+    let entry = LedgerEntry(
+      seq: seq, epoch: 0, at: scene.now, source: KioskLink.virtualPanel, id: nil, outcome: outcome)
+    try await scene.kiosk("events", entry.payload, retain: false)
+  }
+
+  @Test func theWallHasTwoColumns() async throws {
+    try await Scene.run { scene in
+      try await scene.authenticate("vera")
+      try await Self.publish(
+        scene, .busy, [(45, .needsDecision), (46, .started), (47, .queued)], ready: [44, 43])
+      let wall = try await scene.get("/kiosks/k1/display").text
+      let parts = wall.split(separator: "Ready</h2>")
+      #expect(parts.count == 2)
+      let order = [
+        "<li class=\"now\">46</li>", "<li class=\"\">47</li>", "<li class=\"\">45<small>",
+      ]
+      #expect(wall.contains(order[0] + order[1] + order[2]))
+      #expect(parts.last?.hasPrefix("<ol><li>44</li><li>43</li></ol>") == true)
+    }
+  }
+
+  @Test func aJuiceWhoseMachineIsDownIsNotOffered() async throws {
+    try await Scene.run { scene in
+      try await scene.authenticate("minji")
+      try await Self.publish(scene, .offline)
+      let panel = try await scene.get("/kiosks/k1/panel").text
+      let wall = try await scene.get("/kiosks/k1/display").text
+      #expect(panel.contains("machine out of order") && wall.contains("machine out of order"))
+      #expect(panel.contains("5 left"), "no machine makes the others")
+    }
+  }
+
+  @Test func whatAMachineSaysIsNeverMarkup() async throws {
+    try await Scene.run { scene in
+      try await scene.authenticate("minji")
+      let evil = "<img src=x onerror=alert(1)>\"'"
+      try await Self.publish(scene, .fault, reason: evil, [(42, .needsDecision)])
+      let end = JobEnd(
+        job: 7, machine: "bar", order: Order(juice: "kiwi"), ticket: Ticket(day: 0, number: 3))
+      try await Self.receive(scene, .failed(end, reason: evil, changes: [:]), seq: 9)
+      for path in ["/", "/kiosks/k1", "/kiosks/k1/panel", "/kiosks/k1/display"] {
+        let page = try await scene.get(path).text
+        #expect(!page.contains("<img src=x"), "\(path)")
+      }
+      #expect(try await scene.get("/kiosks/k1").text.contains("&lt;img src=x"))
+      let kiosk = try #require(scene.dashboard.link.fleet["k1"])
+      let part = try #require(kiosk.progress.first { $0.job == 7 })
+      #expect(!part.part(LocalizedName(fallback: "x"), .english).html.text.contains("<img"))
+    }
+  }
+}

@@ -1,0 +1,115 @@
+import Fleet
+import JuiceDomain
+import KioskProtocol
+import Testing
+
+@testable import DashboardWeb
+
+@Suite struct NotificationFormatterTests {
+  private let now = Timestamp(milliseconds: 1_795_251_600_000)
+  private var fleet = KioskFleet(root: "kiosk")
+
+  private func formatter(_ language: Language = .english) -> NotificationFormatter {
+    NotificationFormatter(language, baseURL: "https://juice.example")
+  }
+
+  private func time(minutes: Int) -> Timestamp {
+    Timestamp(milliseconds: now.milliseconds + Int64(minutes) * 60_000)
+  }
+
+  private mutating func receive(_ topic: String, _ payload: [UInt8]) {
+    fleet.receive(topic: "kiosk/\(topic)", payload: payload, isRetained: true, at: now)
+  }
+
+  /// A kiosk with a name, a menu and a machine.
+  private mutating func open() {
+    let name = LocalizedName(english: "Town hall", korean: "시청", fallback: "Town hall")
+    receive("k1/info", KioskInfo(version: "1", startedAt: now, name: name, place: nil).payload)
+    receive("k1/menu", MenuReport(menu: .standard, capacities: [:], lowThresholds: [:]).payload)
+    let report = MachineReport(state: .fault, reason: "no cups", queue: 0, jobs: [], ready: [])
+    receive("k1/machine/bar", report.payload)
+  }
+
+  @Test(arguments: [
+    (Alert.noBroker, false, "The dashboard cannot reach its broker", "대시보드가 브로커에 연결하지 못해요"),
+    (.noBroker, true, "The broker is there again", "브로커에 다시 연결됐어요"),
+    (.offline("k1"), false, "Town hall: offline", "시청: 오프라인"),
+    (.offline("k1"), true, "Town hall: online again", "시청: 다시 온라인"),
+    (
+      .machine("k1", "bar"), false, "Town hall: machine bar: out of order (no cups)",
+      "시청: 기계 bar: 고장 (no cups)"
+    ),
+    (.machine("k1", "bar"), true, "Town hall: machine bar works again", "시청: 기계 bar 다시 작동"),
+    (
+      .job("k1", 7, ticket: 3), false, "Town hall: somebody has to decide about ticket 3",
+      "시청: 3번 주문 확인 필요"
+    ),
+    (.job("k1", 7, ticket: 3), true, "Town hall: ticket 3 is decided", "시청: 3번 주문 확인 완료"),
+    (.out("k1", "kiwi"), false, "Town hall: Kiwi is out", "시청: 키위 품절"),
+    (.out("k1", "kiwi"), true, "Town hall: Kiwi is there again", "시청: 키위 다시 있음"),
+    (.out("k2", "fig"), false, "k2: fig is out", "k2: fig 품절"),
+  ])
+  mutating func eachAlertHasItsWords(
+    connectionError: Alert, isResolved: Bool, english: String, korean: String
+  ) {
+    open()
+    let transitions = AlertEvaluator.Transition(connectionError, isResolved: isResolved, since: now)
+    #expect(formatter().notification(of: [transitions], in: fleet, at: now).subject == english)
+    #expect(
+      formatter(.korean).notification(of: [transitions], in: fleet, at: now).subject == korean)
+  }
+
+  @Test mutating func eachHasItsLinkAndSaysHowLong() {
+    open()
+    let transitions = [
+      AlertEvaluator.Transition(.offline("k2"), since: now),
+      AlertEvaluator.Transition(.out("k1", "kiwi"), since: time(minutes: 19)),
+      AlertEvaluator.Transition(.offline("k1"), isResolved: true, since: time(minutes: -60)),
+    ]
+    let notification = formatter().notification(of: transitions, in: fleet, at: time(minutes: 20))
+    #expect(notification.subject == "k2: offline (and 2 more)")
+    #expect(
+      notification.text == """
+        k2: offline, for 20 min
+        https://juice.example/kiosks/k2
+
+        Town hall: Kiwi is out, for 1 min
+        https://juice.example/kiosks/k1?fruit=kiwi
+
+        Town hall: online again, after 1 h 20 min
+        https://juice.example/kiosks/k1
+        """)
+    let korean = formatter(.korean).notification(of: transitions, in: fleet, at: time(minutes: 20))
+    #expect(korean.subject == "k2: 오프라인 외 2건")
+    #expect(korean.text.contains("시청: 다시 온라인, 1시간 20분 만에\n"))
+  }
+
+  @Test func aMessageHasAnEnd() {
+    let transitions = (0..<1000).map {
+      AlertEvaluator.Transition(.job("k1", $0, ticket: $0), since: now)
+    }
+    let text = formatter().notification(of: transitions, in: fleet, at: now).text
+    #expect(text.count { $0 == "\n" } < 125)
+    #expect(text.hasSuffix("and 960 more\nhttps://juice.example/"))
+  }
+
+  @Test mutating func whatAKioskSaysStaysOnItsLine() {
+    let hostile = "kiwi\\r\\nBcc: x@example.com\\u2028\\u202e\\u001b[31m"
+    let menu =
+      #"{"fruits":[{"id":"kiwi","name":{"en":"\#(hostile)"}}],"juices":[{"id":"kiwi","recipe":{"kiwi":3}}]}"#
+    receive("k1/menu", Array(menu.utf8))
+    let transitions = AlertEvaluator.Transition(.out("k1", "kiwi"), since: now)
+    let notification = formatter().notification(of: [transitions], in: fleet, at: now)
+    #expect(notification.subject.contains("Bcc: x@example.com"))
+    #expect(notification.text.split(whereSeparator: \.isNewline).count == 2)
+    #expect(!notification.subject.unicodeScalars.contains { $0.value < 0x20 || $0 == "\u{202E}" })
+  }
+
+  @Test func aMessageThatIsLateSaysSo() {
+    let notification = Notification(at: now, subject: "k1: offline", text: "k1: offline")
+    #expect(formatter().markedAsLate(notification, at: time(minutes: 4)) == notification)
+    let late = formatter().markedAsLate(notification, at: time(minutes: 125))
+    #expect(late.text == "This message is 2 h 5 min old.\n\nk1: offline")
+    #expect(late.id == notification.id)
+  }
+}

@@ -1,0 +1,454 @@
+import Fleet
+import Foundation
+import HTTPTypes
+import Hummingbird
+import InMemoryBroker
+import JuiceDomain
+import KioskProtocol
+import Logging
+import MessageBroker
+import Testing
+
+@testable import DashboardWeb
+
+/// The pages as a browser gets them, with a broker in memory and a kiosk that the test plays.
+@Suite struct PagesTests {
+  @Test func whoIsNotLoggedInSeesNoKiosk() async throws {
+    try await Scene.run { scene in
+      for path in ["/kiosks/k1", "/live", "/kiosks/k1/live", "/kiosks/k1/panel"] {
+        let answer = try await scene.get(path)
+        #expect(answer.status == .seeOther)
+        #expect(answer.headers[.location]?.hasPrefix("/login?to=") == true)
+      }
+      #expect(try await scene.get("/").text.contains("name=\"password\""))
+    }
+  }
+
+  @Test func aLoginMakesANewSession() async throws {
+    try await Scene.run { scene in
+      let before = try #require(try await scene.get("/login").session)
+      scene.session = before
+      let answer = try await scene.logIn("minji")
+      #expect(answer.status == .seeOther)
+      let after = try #require(answer.session)
+      #expect(after != before)
+      let cookie = try #require(answer.headers[.setCookie])
+      for attribute in ["HttpOnly", "SameSite=Lax", "Max-Age=43200"] {
+        #expect(cookie.contains(attribute))
+      }
+      // The one before is nobody's.
+      scene.session = before
+      #expect(try await scene.get("/kiosks/k1").status == .seeOther)
+      scene.session = after
+      #expect(try await scene.get("/kiosks/k1").status == .ok)
+    }
+  }
+
+  @Test func aSessionEndsByItself() async throws {
+    try await Scene.run { scene in
+      try await scene.authenticate("minji")
+      scene.advance(Sessions.lifetime - .seconds(1))
+      #expect(try await scene.get("/kiosks/k1").status == .ok)
+      scene.advance(.seconds(1))
+      #expect(try await scene.get("/kiosks/k1").status == .seeOther)
+    }
+  }
+
+  @Test func aFormWithoutCSRFTokenDoesNothing() async throws {
+    try await Scene.run { scene in
+      try await scene.authenticate("minji")
+      for csrfToken in [
+        "", "csrf_token=", "csrf_token=AAAA",
+        "csrf_token=\(Sessions().csrfToken(for: scene.session))",
+      ] {
+        for path in ["restock", "review", "service", "panel", "job"] {
+          let body = "\(csrfToken)&id=r1&add.kiwi=5&service=closed&juice=kiwi&decision=poured.7"
+          #expect(try await scene.post("/kiosks/k1/\(path)", body).status == .forbidden)
+        }
+        #expect(try await scene.post("/logout", csrfToken).status == .forbidden)
+        #expect(
+          try await scene.post("/login", csrfToken + "&name=minji&password=strawberries").status
+            == .forbidden)
+      }
+    }
+  }
+
+  @Test func aViewerChangesNothing() async throws {
+    try await Scene.run { scene in
+      try await scene.authenticate("vera")
+      let page = try await scene.get("/kiosks/k1").text
+      #expect(page.contains("Kiwi"))
+      #expect(!page.contains("/kiosks/k1/review"))
+      for path in ["restock", "review", "service", "panel", "job"] {
+        let answer = try await scene.post(
+          "/kiosks/k1/\(path)",
+          "csrf_token=\(scene.csrfToken)&id=r1&add.kiwi=5&service=closed&juice=kiwi&decision=poured.7"
+        )
+        #expect(answer.status == .forbidden)
+      }
+    }
+  }
+
+  @Test func aRestockGoesOutInTheUsersName() async throws {
+    try await Scene.run { scene in
+      try await scene.authenticate("minji")
+      async let answer = scene.post(
+        "/kiosks/k1/restock",
+        "csrf_token=\(scene.csrfToken)&id=r1&add.kiwi=5&set.mango=3&expect.mango=10")
+      let command = try await scene.nextCommand()
+      #expect(command.topic == "kiosk/k1/restock/minji")
+      let request = try KioskProtocol.Request(kind: .restock, payload: command.payload)
+      #expect(request.id == "r1")
+      #expect(
+        request.command
+          == .restock(Restock(add: ["kiwi": 5], set: ["mango": 3], expect: ["mango": 10])))
+      var result = CommandResult(status: .applied)
+      result.id = "r1"
+      result.stock = ["kiwi": 15, "mango": 3]
+      try await scene.kiosk("restock/minji/result", result.payload, retain: false)
+      #expect(try await answer.text.contains("Done."))
+    }
+  }
+
+  private static func publish(_ scene: Scene, kiwi: Int) async throws {
+    var fruits = FruitAmounts(Menu.standard.fruits.map { ($0.id, 10) })
+    fruits["kiwi"] = kiwi
+    try await scene.kiosk("stock", StockReport(seq: 2, at: scene.now, fruits: fruits).payload)
+    let alert: StockAlert = kiwi == 0 ? .out : kiwi <= 5 ? .low : .ok
+    try await scene.kiosk("alert/kiwi", Array(alert.rawValue.utf8))
+  }
+
+  @Test func whatIsSoldOutLeadsToItsRestock() async throws {
+    try await Scene.run { scene in
+      try await Self.publish(scene, kiwi: 0)
+      let entry = LedgerEntry(
+        seq: 7, epoch: 0, at: scene.now, source: Source(kind: .order, name: "p1"), id: nil,
+        outcome: .outOfStock(
+          Order(juice: "mango_kiwi"), missing: ["kiwi": 1, "mango": 2, "durian": 3]))
+      try await scene.kiosk("events", entry.payload, retain: false)
+      try await scene.authenticate("minji")
+      let page = try await scene.get("/kiosks/k1").text
+      // In the order of the menu, without what the kiosk does not keep.
+      #expect(page.contains("id=\"short-7\" href=\"/kiosks/k1?fruit=kiwi,mango\""))
+      #expect(page.contains("<a class=\"chip bad\" href=\"/kiosks/k1?fruit=kiwi\">Kiwi out</a>"))
+      #expect(!page.contains("autofocus") && !page.contains("value=\"now\""))
+      #expect(try await scene.get("/").text.contains("href=\"/kiosks/k1?fruit=kiwi\""))
+
+      let form = try await scene.get("/kiosks/k1?fruit=kiwi,mango").text
+      #expect(form.contains("name=\"add.kiwi\" value=\"100\" autofocus"))
+      #expect(form.components(separatedBy: "autofocus").count == 2)
+      #expect(form.components(separatedBy: "value=\"now\"").count == 2)
+      #expect(form.contains("name=\"expect.kiwi\" value=\"0\""))
+      for odd in ["durian", "", "ki wi", "%3Cb%3E", "a,b,,", "kiwi&fruit=kiwi"] {
+        let page = try await scene.get("/kiosks/k1?fruit=\(odd)")
+        #expect(page.status == .ok && !page.text.contains("autofocus"), "\(odd)")
+      }
+      try await scene.authenticate("vera")
+      let seen = try await scene.get("/kiosks/k1?fruit=kiwi").text
+      #expect(!seen.contains("<form method=\"post\" action=\"/kiosks"))
+      #expect(!seen.contains("expect."))
+    }
+  }
+
+  @Test func aRestockWithoutAReviewExpectsWhatWasShown() async throws {
+    try await Scene.run { scene in
+      try await Self.publish(scene, kiwi: 0)
+      try await scene.authenticate("minji")
+      async let answer = scene.post(
+        "/kiosks/k1/review",
+        "csrf_token=\(scene.csrfToken)&id=r1&do=now&add.kiwi=100&add.mango=0&expect.kiwi=0&expect.mango=10"
+      )
+      let command = try await scene.nextCommand()
+      #expect(command.topic == "kiosk/k1/restock/minji")
+      let request = try KioskProtocol.Request(kind: .restock, payload: command.payload)
+      #expect(request.id == "r1")
+      #expect(
+        request.command == .restock(Restock(add: ["kiwi": 100], set: [:], expect: ["kiwi": 0])))
+      // Somebody else was quicker: nothing has changed, and nothing is offered that has no room.
+      var result = CommandResult(status: .rejected)
+      (result.id, result.reason, result.stock) = ("r1", .conflict, ["kiwi": 100])
+      try await Self.publish(scene, kiwi: 100)
+      try await scene.kiosk("restock/minji/result", result.payload, retain: false)
+      let page = try await answer.text
+      #expect(page.contains("Kiwi: 0 → <strong>100</strong>"))
+      #expect(page.contains("Kiwi: there is room for 100.") && !page.contains("/kiosks/k1/restock"))
+    }
+  }
+
+  /// Whatever is not plain is looked at first.
+  @Test(arguments: [
+    "add.kiwi=5", "add.kiwi=5&expect.mango=10", "add.kiwi=500&expect.kiwi=10",
+    "add.kiwi=-11&expect.kiwi=10", "set.kiwi=5&expect.kiwi=10",
+    "add.kiwi=5&expect.kiwi=10&set.mango=3&expect.mango=10", "expect.kiwi=10",
+    "add.kiwi=5&expect.kiwi=10&id=no%20id",
+  ])
+  func aDoubtfulRestockIsReviewed(form: String) async throws {
+    try await Scene.run { scene in
+      try await scene.authenticate("minji")
+      let id = form.contains("id=") ? "" : "&id=r1"
+      let answer = try await scene.post(
+        "/kiosks/k1/review", "csrf_token=\(scene.csrfToken)&do=now\(id)&\(form)")
+      #expect(answer.status == .ok && answer.text.contains("<h1>Review</h1>"))
+    }
+  }
+
+  @Test func aKioskThatIsAwayIsReviewed() async throws {
+    try await Scene.run { scene in
+      try await scene.kiosk("status", Array("offline".utf8))
+      try await scene.authenticate("minji")
+      let page = try await scene.post(
+        "/kiosks/k1/review", "csrf_token=\(scene.csrfToken)&do=now&id=r1&add.kiwi=5&expect.kiwi=10"
+      ).text
+      #expect(
+        page.contains("This kiosk is offline") && page.contains("name=\"add.kiwi\" value=\"5\""))
+    }
+  }
+
+  @Test func theListShowsEachFruitAndWhatIsWrong() async throws {
+    try await Scene.run { scene in
+      try await Self.publish(scene, kiwi: 3)
+      try await scene.authenticate("vera")
+      let calm = try await scene.get("/").text
+      for fruit in Menu.standard.fruits {
+        #expect(calm.contains("<span class=\"hidden\">\(fruit.name[.english]) </span>"))
+      }
+      // The bar, and its low mark.
+      #expect(calm.contains("d=\"M0 0h30v10H0z\"/><path class=\"mark\" d=\"M50 0v10\"/>"))
+      #expect(calm.contains("3<span class=\"hidden\"> / 100</span> <small>low</small>"))
+      #expect(calm.contains(">Online<") && !calm.contains("Needs attention"))
+
+      let health = KioskHealth(
+        at: Timestamp(milliseconds: scene.now.milliseconds + 420_000), uptime: 0,
+        counters: .init(), memory: nil, queue: 0, service: .open, low: 0, out: 0, ledger: 1,
+        diskFree: 9_000_000)
+      try await scene.kiosk("service", Array("closed".utf8))
+      try await scene.receive("health", health.payload)
+      let page = try await scene.get("/").text
+      for words in ["Clock 7 min ahead", "Disk: 9 MB free", "Closed", "Needs attention"] {
+        #expect(page.contains(words), "\(words)")
+      }
+      #expect(!page.contains(">Online<"))
+    }
+  }
+
+  /// Kiosks with another menu each, one with more fruits than anybody looks at, one with none yet.
+  @Test func otherMenusHaveTheirNamesInTheRow() throws {
+    var fleet = KioskFleet(root: "kiosk")
+    func publish(_ topic: String, _ payload: [UInt8]) {
+      fleet.receive(
+        topic: "kiosk/\(topic)", payload: payload, isRetained: true, at: Timestamp(milliseconds: 0))
+    }
+    func stock(_ count: Int) throws -> (menu: [UInt8], stock: [UInt8]) {
+      let fruits = (1...count).map { number in
+        Fruit(
+          id: Fruit.ID("fruit\(number)") ?? "none",
+          name: LocalizedName(fallback: "Fruit \(number)"))
+      }
+      let amounts = FruitAmounts(fruits.map { ($0.id, 5) })
+      let juice = Juice(
+        id: "juice", name: LocalizedName(fallback: "Juice"),
+        recipe: try Recipe([fruits[0].id: 1]))
+      let menu = try Menu(fruits: fruits, juices: [juice])
+      return (
+        MenuReport(menu: menu, capacities: amounts, lowThresholds: [:]).payload,
+        StockReport(seq: 1, at: Timestamp(milliseconds: 0), fruits: amounts).payload
+      )
+    }
+    func page() -> String {
+      FleetPage(
+        fleet: fleet, connectionError: nil, now: Timestamp(milliseconds: 0), language: .english
+      ).liveParts.map(\.html.text).joined()
+    }
+    publish("new/status", Array("online".utf8))
+    #expect(page().contains("id=\"row-new\""))
+    for (id, count) in [("a", 10), ("b", 10)] {
+      let (menu, stock) = try stock(count)
+      publish("\(id)/menu", menu)
+      publish("\(id)/stock", stock)
+    }
+    #expect(page().contains("<span>Fruit 10</span>") && !page().contains("fruit-name"))
+    let (menu, stock) = try stock(100)
+    publish("b/menu", menu)
+    publish("b/stock", stock)
+    publish("b/alert/fruit77", Array("out".utf8))
+    let mixed = page()
+    #expect(mixed.contains("<span>Fruit 10</span>") && mixed.contains("class=\"levels own\""))
+    #expect(mixed.contains("Fruit 77") && mixed.contains(">+76</span>"))
+    #expect(!mixed.contains("Fruit 24<") && mixed.contains("Fruit 23<"))
+  }
+
+  @Test func aFullStoreIsNotOfferedMore() async throws {
+    try await Scene.run { scene in
+      try await scene.authenticate("minji")
+      let page = try await scene.post(
+        "/kiosks/k1/review", "csrf_token=\(scene.csrfToken)&do=review&add.kiwi=95&add.mango=-11"
+      ).text
+      #expect(page.contains("Kiwi: there is room for 100."))
+      #expect(page.contains("Mango: there are only 10."))
+      #expect(!page.contains("/kiosks/k1/restock"))
+      let filled = try await scene.post(
+        "/kiosks/k1/review", "csrf_token=\(scene.csrfToken)&do=fill"
+      ).text
+      #expect(filled.contains("name=\"add.kiwi\" value=\"90\""))
+    }
+  }
+
+  @Test func aKioskIsCalledByItsName() async throws {
+    try await Scene.run { scene in
+      let name = LocalizedName(english: "City hall", korean: "시청", fallback: "City hall")
+      let info = KioskInfo(version: "1", startedAt: scene.now, name: name, place: "1 Main Street")
+      try await scene.kiosk("info", info.payload)
+      try await scene.authenticate("minji")
+      let pages = ["/kiosks/k1", "/kiosks/k1/panel", "/kiosks/k1/display"]
+      for path in pages {
+        let page = try await scene.get(path).text
+        #expect(page.firstMatch(of: /<title>.*City hall.*<\/title>/) != nil, "\(path)")
+      }
+      #expect(try await scene.get("/kiosks/k1").text.contains("k1 · 1 Main Street"))
+      #expect(try await scene.get("/?q=main").text.contains(">City hall"))
+      #expect(try await scene.get("/?q=harbour").text.contains("No kiosk matches."))
+      let review = try await scene.post(
+        "/kiosks/k1/review", "csrf_token=\(scene.csrfToken)&do=review&add.kiwi=1"
+      ).text
+      #expect(review.contains("← City hall"))
+    }
+  }
+
+  @Test func pricesAndTakingsAreShown() async throws {
+    let price = Money(units: 350, try #require(Currency("EUR")))
+    var tally = SalesReport.Tally()
+    tally.made = ["kiwi": 2]
+    tally.takings.add(price.times(2), for: "kiwi")
+    let (juice, sold) = (try #require(Menu.standard.juice("kiwi")), tally)
+    let menu = try Menu(
+      fruits: Menu.standard.fruits,
+      juices: [Juice(id: juice.id, name: juice.name, recipe: juice.recipe, price: price)])
+    try await Scene.run { scene in
+      try await scene.authenticate("minji")
+      #expect(try await !scene.get("/kiosks/k1").text.contains("taken today"))
+      try await scene.kiosk(
+        "menu", MenuReport(menu: menu, capacities: ["kiwi": 9], lowThresholds: ["kiwi": 1]).payload)
+      let today = CivilDate(year: 2026, month: 11, day: 21)
+      let sales = SalesReport(
+        at: scene.now, timeZone: "GMT", today: today,
+        hours: [SalesReport.Hour(hour: 9, tally: sold)],
+        days: [today, CivilDate(year: 2026, month: 11, day: 20)].map {
+          SalesReport.Day(day: $0, tally: sold)
+        })
+      try await scene.kiosk("sales", sales.payload)
+      let entry = LedgerEntry(
+        seq: 2, epoch: 1, at: scene.now, source: nil, id: nil,
+        outcome: .ready(Order(juice: "kiwi"), used: ["kiwi": 1], ticket: Ticket(day: 0, number: 1)),
+        amount: price)
+      try await scene.kiosk("events", entry.payload, retain: false)
+      let page = try await scene.get("/kiosks/k1").text
+      #expect(page.contains("<b>7.00 EUR</b> taken today"))
+      #expect(page.contains("in 30 days 14.00 EUR"))
+      #expect(page.contains("Kiwi juice <span class=\"muted\">3.50 EUR</span>"))
+      for path in ["panel", "display"] {
+        #expect(try await scene.get("/kiosks/k1/\(path)").text.contains("3.50 EUR"), "\(path)")
+      }
+    }
+  }
+
+  @Test func whatAKioskSaysIsNeverMarkup() async throws {
+    try await Scene.run { scene in
+      let evil = "<img src=x onerror=alert(1)>\"'"
+      let name = LocalizedName(english: evil, fallback: evil)
+      let menu = try Menu(
+        fruits: [Fruit(id: "kiwi", name: name)],
+        juices: [Juice(id: "kiwi", name: name, recipe: Recipe(["kiwi": 1]))])
+      try await scene.kiosk(
+        "menu", MenuReport(menu: menu, capacities: ["kiwi": 9], lowThresholds: ["kiwi": 1]).payload)
+      let entry = LedgerEntry(
+        seq: 2, epoch: 0, at: scene.now, source: Source(kind: .order, name: evil), id: nil,
+        outcome: .ready(Order(juice: "kiwi"), used: ["kiwi": 1], ticket: Ticket(day: 0, number: 1)))
+      try await scene.kiosk("events", entry.payload, retain: false)
+      let info = KioskInfo(version: evil, startedAt: scene.now, name: name, place: evil)
+      try await scene.kiosk("info", info.payload)
+      try await scene.authenticate("minji")
+      for path in [
+        "/", "/?q=\(evil.percentEncoded)", "/kiosks/k1", "/kiosks/k1/panel", "/kiosks/k1/display",
+      ] {
+        let page = try await scene.get(path)
+        #expect(page.status == .ok)
+        #expect(!page.text.contains("<img src=x"), "\(path)")
+      }
+      #expect(try await scene.get("/kiosks/k1").text.contains("&lt;img src=x"))
+    }
+  }
+
+  @Test func everyPageKeepsToItself() async throws {
+    try await Scene.run { scene in
+      for path in ["/", "/login", "/nowhere", "/kiosks/k1"] {
+        let headers = try await scene.get(path).headers
+        let policy = try #require(headers[.contentSecurityPolicy])
+        #expect(policy.contains("default-src 'none'") && !policy.contains("unsafe"))
+        #expect(headers[.xContentTypeOptions] == "nosniff")
+        #expect(headers[.cacheControl] == "no-store")
+      }
+      #expect(try await scene.get("/nowhere").status == .notFound)
+    }
+  }
+
+  @Test func wrongPasswordsAreThrottled() async throws {
+    try await Scene.run { scene in
+      scene.session = try #require(try await scene.get("/login").session)
+      for _ in 0..<10 {
+        #expect(try await scene.logIn("minji", "wrong-password").status == .unauthorized)
+      }
+      let answer = try await scene.logIn("minji")
+      #expect(answer.status == .tooManyRequests)
+      #expect(answer.headers[.retryAfter] != nil)
+      scene.advance(FailedLogins.pause)
+      #expect(try await scene.logIn("minji").status == .seeOther)
+    }
+  }
+
+  @Test func whoGuessesElsewhereLocksNobodyOut() async throws {
+    try await Scene.run(DashboardSettings(port: 0, isBehindProxy: true)) { scene in
+      scene.session = try #require(try await scene.get("/login").session)
+      for _ in 0..<10 {
+        let guess = try await scene.logIn("minji", "guess", from: "192.0.2.1")
+        #expect(guess.status == .unauthorized)
+      }
+      #expect(try await scene.logIn("minji", from: "192.0.2.1").status == .tooManyRequests)
+      #expect(try await scene.logIn("minji", from: "198.51.100.7").status == .seeOther)
+    }
+  }
+
+  /// Many who guess at once wear out what strangers may try, wherever they come from; a browser that
+  /// has been here is not one of them.
+  @Test func aBrowserThatHasLoggedInKeepsItsWayIn() async throws {
+    try await Scene.run(DashboardSettings(port: 0, isBehindProxy: true)) { scene in
+      let thief = try #require(try await scene.get("/login").session)
+      try await scene.authenticate("minji", from: "192.0.2.1")
+      #expect(try await scene.post("/logout", "csrf_token=\(scene.csrfToken)").status == .seeOther)
+      let owner = scene.cookieJar
+      scene.cookieJar = [SessionMiddleware.sessionCookie: thief]
+      var statuses: [HTTPResponse.Status] = []
+      for number in 1...120 {
+        statuses.append(
+          try await scene.logIn("minji", "guess", from: "203.0.113.\(number)").status)
+      }
+      #expect(statuses.filter { $0 == .unauthorized }.count == 100)
+      #expect(Set(statuses.suffix(20)) == [.tooManyRequests])
+      // The right one does not help a stranger.
+      #expect(try await scene.logIn("minji", from: "198.51.100.7").status == .tooManyRequests)
+      // From anywhere, and from where a guesser is as well.
+      scene.cookieJar = owner
+      try await scene.authenticate("minji", from: "203.0.113.7")
+      #expect(try await scene.get("/kiosks/k1").status == .ok)
+    }
+  }
+
+  @Test func aKnownBrowserDoesNotGuessForEver() async throws {
+    try await Scene.run { scene in
+      try await scene.authenticate("minji")
+      for _ in 0..<10 {
+        #expect(try await scene.logIn("minji", "guess").status == .unauthorized)
+      }
+      #expect(try await scene.logIn("minji").status == .tooManyRequests)
+    }
+  }
+}

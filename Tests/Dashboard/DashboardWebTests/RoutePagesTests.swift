@@ -1,0 +1,368 @@
+import CommandLineSupport
+import Fleet
+import Foundation
+import HTTPTypes
+import JuiceDomain
+import KioskProtocol
+import MessageBroker
+import Testing
+
+@testable import DashboardWeb
+
+/// Routes, from the plan to the kiosk that the test plays.
+@Suite struct RoutePagesTests {
+  /// Of the scene's: 2026-11-21T09:00 in UTC.
+  private static let times =
+    "arrival=2026-11-22T08:00&until=2026-11-24T08:00&margin=20&fill=capacity"
+
+  /// - Returns: the path of a new route for k1.
+  private static func createRoute(_ scene: Scene) async throws -> String {
+    let answer = try await scene.post(
+      "/routes", "csrf_token=\(scene.csrfToken)&\(times)&kiosk.k1=1")
+    #expect(answer.status == .seeOther)
+    let path = try #require(answer.headers[.location])
+    #expect(path.hasPrefix("/routes/r"))
+    return path
+  }
+
+  private static func field(_ name: String, in page: String) throws -> String {
+    let start = try #require(page.range(of: "name=\"\(name)\" value=\""))
+    return String(page[start.upperBound...].prefix { $0 != "\"" })
+  }
+
+  private static func answer(
+    _ status: CommandResult.Status, _ reason: RejectionReason? = nil,
+    id: KioskProtocol.Request.ID?, stock: FruitAmounts = [:]
+  ) -> [UInt8] {
+    var result = CommandResult(status: status)
+    (result.id, result.reason, result.stock) = (id, reason, stock)
+    return result.payload
+  }
+
+  /// Posts a stop, and answers for the kiosk.
+  private static func confirm(
+    _ scene: Scene, _ path: String, _ body: String, _ status: CommandResult.Status,
+    _ reason: RejectionReason? = nil, stock: FruitAmounts = [:], as user: String = "minji"
+  ) async throws -> (page: String, request: KioskProtocol.Request) {
+    async let page = scene.post("\(path)/kiosks/k1", "csrf_token=\(scene.csrfToken)&\(body)")
+    let command = try await scene.nextCommand()
+    #expect(command.topic == "kiosk/k1/restock/\(user)")
+    let request = try KioskProtocol.Request(kind: .restock, payload: command.payload)
+    try await scene.kiosk(
+      "restock/\(user)/result", answer(status, reason, id: request.id, stock: stock),
+      retain: false)
+    return (try await page.text, request)
+  }
+
+  @Test func aRouteIsPlannedAndDriven() async throws {
+    try await Scene.run { scene in
+      try await scene.authenticate("minji")
+      try await scene.kiosk("alert/kiwi", Array("low".utf8))
+      let form = try await scene.get("/routes/new").text
+      #expect(form.contains("name=\"kiosk.k1\" value=\"1\" checked"))
+      #expect(form.contains("value=\"2026-11-22T08:00\""))
+      let path = try await Self.createRoute(scene)
+      let route = try await scene.get(path).text
+      // Five fruits with room for 90 each.
+      #expect(route.contains("<th scope=\"row\">Kiwi</th><td>90</td>"))
+      let stop = try await scene.get("\(path)/kiosks/k1").text
+      let id = try Self.field("id", in: stop)
+      #expect(try Self.field("ledger.kiwi", in: stop) == "10")
+      #expect(try Self.field("brought.kiwi", in: stop) == "90")
+      let body =
+        "id=\(id)&brought.kiwi=80&brought.mango=0&counted.mango=7&counted.kiwi=&ledger.mango=10&ledger.kiwi=10"
+      let (done, request) = try await Self.confirm(scene, path, body, .applied)
+      // Only what was counted is expected.
+      #expect(
+        request.command
+          == .restock(Restock(add: ["kiwi": 80], set: ["mango": 7], expect: ["mango": 10])))
+      #expect(request.id?.text == id)
+      #expect(done.contains("data-outcome=\"applied\"") && done.contains("<td>−3</td>"))
+      #expect(!done.contains("name=\"id\""))
+      // Again, and nothing is sent: the kiosk would be asked once more.
+      let again = try await scene.post("\(path)/kiosks/k1", "csrf_token=\(scene.csrfToken)&\(body)")
+      #expect(again.text.contains("data-outcome=\"applied\""))
+      let others = try await scene.post(
+        "\(path)/kiosks/k1", "csrf_token=\(scene.csrfToken)&id=\(id)&brought.kiwi=1")
+      #expect(others.text.contains("sent before with other numbers"))
+      let all = try await scene.get("/routes").text
+      #expect(all.contains("1 / 1") && all.contains("<td class=\"short\">−3</td>"))
+      #expect(all.contains("80 / 90"))
+      // What is begun stays.
+      let stays = try await scene.post("\(path)/delete", "csrf_token=\(scene.csrfToken)")
+      #expect(stays.text.contains("it stays"))
+      #expect(try await scene.get(path).status == .ok)
+    }
+  }
+
+  @Test func aConflictOffersTheSameOverWhatIsThereNow() async throws {
+    try await Scene.run { scene in
+      try await scene.authenticate("minji")
+      let path = try await Self.createRoute(scene)
+      let id = try Self.field("id", in: try await scene.get("\(path)/kiosks/k1").text)
+      let (page, _) = try await Self.confirm(
+        scene, path, "id=\(id)&brought.kiwi=5&counted.mango=9&ledger.mango=10", .rejected,
+        .conflict, stock: ["mango": 7])
+      #expect(page.contains("data-outcome=\"rejected\""))
+      #expect(page.contains("Mango: 10 → <strong>7</strong>"))
+      #expect(try Self.field("id", in: page) != id)
+      #expect(try Self.field("ledger.mango", in: page) == "7")
+      #expect(try Self.field("counted.mango", in: page) == "9")
+      #expect(try Self.field("brought.kiwi", in: page) == "5")
+      // A page from before.
+      let old = try await scene.post(
+        "\(path)/kiosks/k1", "csrf_token=\(scene.csrfToken)&id=someother&brought.kiwi=44")
+      #expect(old.text.contains("filled in on an old page"))
+      #expect(try Self.field("brought.kiwi", in: old.text) == "44")
+    }
+  }
+
+  @Test func whatMayHaveBeenDoneIsSentAgainAsItWas() async throws {
+    try await Scene.run(answerTimeout: .milliseconds(1)) { scene in
+      try await scene.authenticate("minji")
+      let path = try await Self.createRoute(scene)
+      let id = try Self.field("id", in: try await scene.get("\(path)/kiosks/k1").text)
+      let unknown = try await scene.post(
+        "\(path)/kiosks/k1", "csrf_token=\(scene.csrfToken)&id=\(id)&brought.kiwi=5")
+      #expect(unknown.text.contains("data-outcome=\"unknown\""))
+      #expect(try await scene.nextCommand().topic == "kiosk/k1/restock/minji")
+      // With other numbers: the first ones go, since they may have arrived.
+      let other = try await scene.post(
+        "\(path)/kiosks/k1", "csrf_token=\(scene.csrfToken)&id=\(id)&brought.kiwi=6")
+      #expect(other.text.contains("sent before with other numbers"))
+      let again = try KioskProtocol.Request(
+        kind: .restock, payload: try await scene.nextCommand().payload)
+      #expect(again.id?.text == id)
+      #expect(again.command == .restock(Restock(add: ["kiwi": 5])))
+      // What the kiosk tells of its restocks says the rest.
+      let entry = LedgerEntry(
+        seq: 3, epoch: 0, at: scene.now, source: Source(kind: .restock, name: "minji"),
+        id: again.id,
+        outcome: .restocked(changes: ["kiwi": 5]))
+      try await scene.kiosk("history", HistoryReport(entries: [entry]).payload)
+      #expect(try await scene.get("\(path)/kiosks/k1").text.contains("data-outcome=\"applied\""))
+    }
+  }
+
+  @Test func aRouteIsThereAfterARestart() async throws {
+    try await Scene.run { scene in
+      try await scene.authenticate("minji")
+      let path = try await Self.createRoute(scene)
+      let folder = "\(scene.dashboard.settings.stateFolder)/routes"
+      let state = StateFolder(path: scene.dashboard.settings.stateFolder)
+      let book = RouteStore(folder: state)
+      let routes = await book.all
+      #expect(routes.map { "/routes/\($0.id)" } == [path])
+      // A file that is broken is left out and left there.
+      try Data("{".utf8).write(to: URL(filePath: "\(folder)/broken.json"))
+      let other = RouteStore(folder: state)
+      #expect(await other.all.count == 1)
+      #expect(await other.problems.map(\.description).first?.contains("broken.json") == true)
+      #expect(
+        try await scene.post("\(path)/delete", "csrf_token=\(scene.csrfToken)").status == .seeOther)
+      #expect(try await scene.get(path).status == .notFound)
+      #expect(
+        try FileManager.default.contentsOfDirectory(atPath: folder) == ["broken.json"])
+    }
+  }
+
+  @Test func theFirstRouteGoesForOneMoreThanAreKept() async throws {
+    try await Scene.run { scene in
+      try await scene.authenticate("minji")
+      let path = try await Self.createRoute(scene)
+      let id = try #require(Route.ID(path.dropFirst("/routes/".count)))
+      let book = scene.dashboard.routes
+      let first = try #require(await book[id])
+      for number in 1...RouteStore.maximumRoutes {
+        let id = try #require(Route.ID("n\(number)"))
+        try await book.add(
+          Route(
+            id: id,
+            createdAt: Timestamp(milliseconds: first.createdAt.milliseconds + Int64(number)),
+            createdBy: "minji", plan: first.plan, timeZone: nil, stops: first.stops))
+      }
+      #expect(await book.all.count == RouteStore.maximumRoutes)
+      #expect(await book[id] == nil)
+      #expect(await book["n1"] != nil)
+    }
+  }
+
+  @Test func whatCannotBeKeptIsNotSent() async throws {
+    try await Scene.run { scene in
+      try await scene.authenticate("minji")
+      let path = try await Self.createRoute(scene)
+      let id = try Self.field("id", in: try await scene.get("\(path)/kiosks/k1").text)
+      // A folder stands where the file is to be written first.
+      let name = path.dropFirst("/routes/".count)
+      let new = "\(scene.dashboard.settings.stateFolder)/routes/\(name).json.new"
+      try FileManager.default.createDirectory(
+        atPath: "\(new)/full", withIntermediateDirectories: true)
+      let answer = try await scene.post(
+        "\(path)/kiosks/k1", "csrf_token=\(scene.csrfToken)&id=\(id)&brought.kiwi=5")
+      #expect(answer.status == .serviceUnavailable)
+      #expect(answer.text.contains("nothing was sent"))
+      #expect(try await scene.get("\(path)/kiosks/k1").text.contains("data-outcome=\"open\""))
+    }
+  }
+
+  // MARK: Attacks
+
+  @Test func aFormWithoutCSRFTokenMakesNoRoute() async throws {
+    try await Scene.run { scene in
+      try await scene.authenticate("minji")
+      let path = try await Self.createRoute(scene)
+      for csrfToken in [
+        "", "csrf_token=", "csrf_token=AAAA",
+        "csrf_token=\(Sessions().csrfToken(for: scene.session))",
+      ] {
+        for place in ["/routes", "\(path)/delete", "\(path)/kiosks/k1"] {
+          let body = "\(csrfToken)&\(Self.times)&kiosk.k1=1&id=r1&brought.kiwi=5"
+          #expect(try await scene.post(place, body).status == .forbidden)
+        }
+      }
+      #expect(await scene.dashboard.routes.all.count == 1)
+    }
+  }
+
+  @Test func aViewerLooksAndChangesNothing() async throws {
+    try await Scene.run { scene in
+      try await scene.authenticate("minji")
+      let path = try await Self.createRoute(scene)
+      try await scene.authenticate("vera")
+      for place in ["/routes", path, "\(path)/kiosks/k1", "\(path)/stops.csv"] {
+        let page = try await scene.get(place)
+        #expect(page.status == .ok)
+        #expect(!page.text.contains("method=\"post\" action=\"/routes"), "\(place)")
+      }
+      #expect(try await scene.get("/routes/new").status == .forbidden)
+      for place in ["/routes", "\(path)/delete", "\(path)/kiosks/k1"] {
+        let body = "csrf_token=\(scene.csrfToken)&\(Self.times)&kiosk.k1=1&id=r1&brought.kiwi=5"
+        #expect(try await scene.post(place, body).status == .forbidden)
+      }
+      scene.session = "nobody"
+      for place in ["/routes", "/routes/new", path, "\(path)/kiosks/k1", "\(path)/load.csv"] {
+        #expect(try await scene.get(place).status == .seeOther)
+      }
+    }
+  }
+
+  @Test(arguments: [
+    "id=c1&brought.tea=5", "id=c1&counted.kiwi=-1", "id=c1&brought.kiwi=1e9", "brought.kiwi=1",
+    "id=c%201&brought.kiwi=1", "id=c1&brought.kiwi=99999999999", "id=c1&counted.ki%20wi=1",
+  ])
+  func aStopThatNoneOfOursCanSay(body: String) async throws {
+    try await Scene.run { scene in
+      try await scene.authenticate("minji")
+      let path = try await Self.createRoute(scene)
+      let answer = try await scene.post(
+        "\(path)/kiosks/k1", "csrf_token=\(scene.csrfToken)&\(body)")
+      #expect(answer.status == .badRequest)
+    }
+  }
+
+  @Test(arguments: [
+    ("arrival=2026-11-24T08:00&until=2026-11-22T08:00&margin=20", "must come first"),
+    ("arrival=2026-11-22T08:00&until=soon&margin=20", "must come first"),
+    ("arrival=2026-11-22T08:00&until=2026-11-24T08:00&margin=201", "whole number from 0 to 200"),
+    ("arrival=2026-11-22T08:00&until=2036-11-24T08:00&margin=20", "more than 60 days"),
+  ])
+  func aPlanThatCannotBe(times: String, problem: String) async throws {
+    try await Scene.run { scene in
+      try await scene.authenticate("minji")
+      #expect(try await scene.get("/routes/new?\(times)").text.contains(problem))
+      let answer = try await scene.post(
+        "/routes", "csrf_token=\(scene.csrfToken)&\(times)&kiosk.k1=1")
+      #expect(answer.text.contains(problem))
+      let none = try await scene.post("/routes", "csrf_token=\(scene.csrfToken)&\(Self.times)")
+      #expect(none.text.contains("Choose 1 to 100 kiosks."))
+      let many = (1...101).map { "kiosk.k\($0)=1" }.joined(separator: "&")
+      let tooMany = try await scene.post(
+        "/routes", "csrf_token=\(scene.csrfToken)&\(Self.times)&\(many)")
+      #expect(tooMany.text.contains("Choose 1 to 100 kiosks."))
+      let unknown = try await scene.post(
+        "/routes", "csrf_token=\(scene.csrfToken)&\(Self.times)&kiosk.k9=1")
+      #expect(unknown.status == .badRequest)
+      #expect(await scene.dashboard.routes.all.isEmpty)
+    }
+  }
+
+  @Test func aNameIsNeitherMarkupNorAFormula() async throws {
+    try await Scene.run { scene in
+      try await scene.authenticate("minji")
+      let (evil, formula) = ("<img src=x onerror=alert(1)>\"'", "=cmd|' /C calc'!A0")
+      let info = KioskInfo(
+        version: "1", startedAt: scene.now,
+        name: LocalizedName(english: formula, korean: evil, fallback: "k1"), place: evil)
+      try await scene.kiosk("info", info.payload)
+      let fruit = LocalizedName(english: "  +kiwi, \"ripe\"", fallback: "kiwi")
+      let menu = try Menu(
+        fruits: [Fruit(id: "kiwi", name: fruit)],
+        juices: [Juice(id: "kiwi", name: fruit, recipe: Recipe(["kiwi": 1]))])
+      try await scene.kiosk(
+        "menu", MenuReport(menu: menu, capacities: ["kiwi": 30], lowThresholds: [:]).payload)
+      let path = try await Self.createRoute(scene)
+      for place in ["/routes", "/routes/new", path, "\(path)/kiosks/k1"] {
+        for language in ["en", "ko"] {
+          scene.cookieJar[SessionMiddleware.languageCookie] = language
+          let page = try await scene.get(place)
+          #expect(page.status == .ok)
+          #expect(!page.text.contains("<img src=x"), "\(place)")
+        }
+      }
+      scene.cookieJar[SessionMiddleware.languageCookie] = "en"
+      let csv = try await scene.get("\(path)/stops.csv")
+      #expect(csv.headers[.contentType] == "text/csv; charset=utf-8; header=present")
+      #expect(
+        csv.headers[.contentDisposition]?.hasPrefix("attachment; filename=\"stops-r") == true)
+      #expect(
+        csv.text.hasSuffix(
+          "\"k1\",\"'=cmd|' /C calc'!A0\",\"<img src=x onerror=alert(1)>\"\"'\","
+            + "\"'  +kiwi, \"\"ripe\"\"\",10,10,20,,,,,\"\",\"open\"\r\n"))
+      #expect(csv.text.unicodeScalars.first == "\u{FEFF}")
+      let load = try await scene.get("\(path)/load.csv").text
+      #expect(load.hasSuffix("\"'  +kiwi, \"\"ripe\"\"\",20,,,20\r\n"))
+    }
+  }
+
+  @Test(arguments: [
+    ("=1", "'=1"), ("+1", "'+1"), ("-1", "'-1"), ("@a", "'@a"), ("\ta", "'\ta"), (" =1", "' =1"),
+    ("\r=1", "'\r=1"), ("＝1", "'＝1"), ("Kiwi -1", "Kiwi -1"), ("", ""),
+  ])
+  func aCellIsNoFormula(text: String, cell: String) {
+    #expect(RouteCSV.text([[.text(text), .number(-1)]]) == "\u{FEFF}\"\(cell)\",-1\r\n")
+  }
+
+  @Test(arguments: [
+    ("2026-11-24T15:30:00Z", "00:30", "00:30"),
+    ("2026-11-24T14:59:59Z", "Nov 24 23:59", "11월 24일 23:59"),
+    ("2026-11-25T14:59:59Z", "23:59", "23:59"),
+    ("2026-11-25T15:00:00Z", "Nov 26 00:00", "11월 26일 00:00"),
+  ])
+  func aTimeIsReportedWithItsDayUnlessThatIsToday(time: String, english: String, korean: String)
+    throws
+  {
+    let now = try #require(Timestamp("2026-11-24T15:45:00Z"))
+    let time = try #require(Timestamp(time))
+    #expect(LocalTime("Asia/Seoul", now: now, .english).text(time) == english)
+    #expect(LocalTime("Asia/Seoul", now: now, .korean).text(time) == korean)
+  }
+
+  @Test func aTimeInAFormIsOnTheClockOfTheKiosks() {
+    let localTime = LocalTime("Asia/Seoul", now: Timestamp(milliseconds: 0), .english)
+    let time = localTime.time(field: "2026-11-27T08:00")
+    #expect(time?.description == "2026-11-26T23:00:00Z")
+    #expect(time.map { localTime.field($0) } == "2026-11-27T08:00")
+    #expect(localTime.time(field: "2026-11-27T08:00:30")?.description == "2026-11-26T23:00:30Z")
+    // Before and after the clocks change in Berlin.
+    let berlin = LocalTime("Europe/Berlin", now: Timestamp(milliseconds: 0), .english)
+    for (field, time) in [
+      ("2026-10-25T01:30", "2026-10-24T23:30:00Z"), ("2026-10-25T04:00", "2026-10-25T03:00:00Z"),
+      ("2026-03-29T01:30", "2026-03-29T00:30:00Z"), ("2026-03-29T04:00", "2026-03-29T02:00:00Z"),
+    ] {
+      #expect(berlin.time(field: field)?.description == time)
+    }
+    for field in ["", "2026-11-27", "27.11.2026", "2026-13-01T08:00", "soon"] {
+      #expect(localTime.time(field: field) == nil)
+    }
+  }
+}

@@ -1,0 +1,227 @@
+import Fleet
+import Foundation
+import HTTPTypes
+import Hummingbird
+import InMemoryBroker
+import JuiceDomain
+import KioskProtocol
+import Logging
+import MessageBroker
+import NIOCore
+import NIOEmbedded
+import Synchronization
+import Testing
+
+@testable import DashboardWeb
+
+/// A dashboard with the users minji (operator) and vera (viewer), and the kiosk k1 with the built-in
+/// menu, of which the test plays the part.
+final class Scene: Sendable {
+  let now = Timestamp(milliseconds: 1_795_251_600_000)
+  let dashboard: DashboardServer
+  private let responder: RouterResponder<PageContext>
+  private let broker: MemoryClient
+  private let cookies = Mutex<[String: String]>([:])
+  private let publications = Mutex<Int64>(0)
+  private let clock: Clock
+
+  private static let noLogger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+
+  /// The time by which sessions end and passwords may be tried: it stands still until it is told.
+  private final class Clock: Sendable {
+    let now = Mutex(ContinuousClock.Instant.start)
+  }
+
+  private init(dashboard: DashboardServer, broker: MemoryClient, clock: Clock) {
+    self.dashboard = dashboard
+    responder = dashboard.router().buildResponder()
+    self.broker = broker
+    self.clock = clock
+  }
+
+  /// - Parameter answerTimeout: how long a command waits. A test that is held up still gets the answer that
+  ///   it waits for.
+  static func run(
+    _ settings: DashboardSettings = DashboardSettings(port: 0),
+    answerTimeout: Duration = .seconds(600),
+    _ body: @Sendable @escaping (Scene) async throws -> Void
+  ) async throws {
+    try await withUserFile { users in
+      let (minji, vera) = (try User.test("minji", .operator), try User.test("vera", .viewer))
+      try users.update { $0 = [minji.name: minji, vera.name: vera] }
+      let (network, time) = (MemoryBroker(), Timestamp(milliseconds: 1_795_251_600_000))
+      let link = KioskLink(
+        broker: network.client(), root: "kiosk", now: { time }, answerTimeout: answerTimeout,
+        logger: noLogger)
+      let clock = Clock()
+      var settings = settings
+      settings.stateFolder = "\(users.path).state"
+      let dashboard = DashboardServer(
+        settings: settings, users: users, link: link, cost: .small,
+        now: { clock.now.withLock { $0 } })
+      let running = Task { await link.run() }
+      defer { running.cancel() }
+      let scene = Scene(dashboard: dashboard, broker: network.client(), clock: clock)
+      try await scene.open()
+      try await body(scene)
+      await running.cancelAndWait()
+    }
+  }
+
+  /// The kiosk comes online, and the dashboard has heard of it.
+  private func open() async throws {
+    await broker.connect(
+      SessionOptions(
+        clientID: "kiosk",
+        subscriptions: try ["restock", "service", "order", "job"].map {
+          try TopicFilter("kiosk/k1/\($0)/+")
+        }))
+    while let event = await broker.nextEvent(timeout: nil), event != .online {}
+    let fruits = Menu.standard.fruits.map(\.id)
+    func amounts(_ amount: Int) -> FruitAmounts { FruitAmounts(fruits.map { ($0, amount) }) }
+    try await kiosk(
+      "menu",
+      MenuReport(menu: .standard, capacities: amounts(100), lowThresholds: amounts(5)).payload)
+    try await kiosk("stock", StockReport(seq: 1, at: now, fruits: amounts(10)).payload)
+    try await kiosk("status", Array("online".utf8))
+  }
+
+  /// The kiosk says something, and the dashboard has heard it.
+  func kiosk(_ topic: String, _ payload: [UInt8], retain: Bool = true) async throws {
+    guard let signals = dashboard.link.updates.subscribe(to: .fleet) else {
+      throw RequestError.tooManyPages
+    }
+    // What is said last is heard last.
+    let mark = publications.withLock { publications in
+      publications += 1
+      return Timestamp(milliseconds: now.milliseconds + publications)
+    }
+    let health = KioskHealth(
+      at: mark, uptime: 0, counters: KioskHealth.Counters(), memory: nil, queue: 0,
+      service: .open, low: 0, out: 0, ledger: nil)
+    try await broker.publish([
+      Message(topic: "kiosk/k1/\(topic)", payload: payload, retain: retain),
+      Message(topic: "kiosk/k1/health", payload: health.payload, retain: true),
+    ])
+    await broker.acknowledge()
+    for await _ in signals where dashboard.link.fleet["k1"]?.lastMessageAt == mark { break }
+  }
+
+  /// The kiosk says something, and nothing after it.
+  func receive(_ topic: String, _ payload: [UInt8]) async throws {
+    guard let signals = dashboard.link.updates.subscribe(to: .fleet) else {
+      throw RequestError.tooManyPages
+    }
+    let before = dashboard.link.fleet["k1"]?.lastMessageAt
+    try await broker.publish([Message(topic: "kiosk/k1/\(topic)", payload: payload, retain: true)])
+    await broker.acknowledge()
+    for await _ in signals where dashboard.link.fleet["k1"]?.lastMessageAt != before { break }
+  }
+
+  /// The next command that the kiosk gets.
+  func nextCommand() async throws -> Message {
+    while let event = await broker.nextEvent(timeout: nil) {
+      guard case .deliveries(let deliveries) = event else { continue }
+      await broker.acknowledge()
+      return try #require(deliveries.first).message
+    }
+    throw RequestError.notFound
+  }
+
+  func advance(_ time: Duration) { clock.now.withLock { $0 += time } }
+
+  // MARK: A browser
+
+  var session: String {
+    get { cookies.withLock { $0[SessionMiddleware.sessionCookie] ?? "" } }
+    set { cookies.withLock { $0[SessionMiddleware.sessionCookie] = newValue } }
+  }
+
+  /// What the browser keeps; other cookies are another browser.
+  var cookieJar: [String: String] {
+    get { cookies.withLock { $0 } }
+    set { cookies.withLock { $0 = newValue } }
+  }
+
+  /// What the forms of this session bring back.
+  var csrfToken: String { dashboard.sessions.csrfToken(for: session) }
+
+  func get(_ path: String) async throws -> Answer { try await ask(.get, path, headers) }
+
+  /// - Parameter address: what a proxy says of who asks.
+  func post(_ path: String, _ body: String, from address: String = "") async throws -> Answer {
+    try await ask(.post, path, headers + [.forwardedFor: address], body)
+  }
+
+  private func ask(
+    _ method: HTTPRequest.Method, _ path: String, _ headers: HTTPFields, _ body: String = ""
+  ) async throws -> Answer {
+    let head = HTTPRequest(
+      method: method, scheme: "http", authority: "localhost", path: path,
+      headerFields: headers + [.contentLength: "\(body.utf8.count)"])
+    let request = Request(head: head, body: RequestBody(buffer: ByteBuffer(string: body)))
+    let source = ApplicationRequestContextSource(
+      channel: NIOAsyncTestingChannel(), logger: Self.noLogger)
+    let response = try await responder.respond(to: request, context: PageContext(source: source))
+    let page = Answer.Page()
+    try await response.body.write(page)
+    return Answer(head: response.head, text: page.bytes.withLock { String(buffer: $0) })
+  }
+
+  func logIn(
+    _ name: String, _ password: String = "strawberries", from address: String = ""
+  ) async throws -> Answer {
+    try await post(
+      "/login", "csrf_token=\(csrfToken)&name=\(name)&password=\(password)&to=/", from: address)
+  }
+
+  /// Logs in, and keeps the cookies.
+  func authenticate(_ name: String, from address: String = "") async throws {
+    session = try await get("/login").session ?? session
+    let answer = try await logIn(name, from: address)
+    #expect(answer.status == .seeOther)
+    cookies.withLock { $0.merge(answer.cookies) { $1 } }
+  }
+
+  private var headers: HTTPFields {
+    [.cookie: cookies.withLock { $0.map { "\($0)=\($1)" }.joined(separator: "; ") }]
+  }
+}
+
+/// What the dashboard answers.
+struct Answer: Sendable {
+  /// What is written of a body.
+  fileprivate final class Page: ResponseBodyWriter {
+    let bytes = Mutex(ByteBuffer())
+
+    func write(_ buffer: ByteBuffer) async throws {
+      bytes.withLock { _ = $0.writeImmutableBuffer(buffer) }
+    }
+
+    func finish(_ trailer: HTTPFields?) async throws {}
+  }
+
+  fileprivate let head: HTTPResponse
+  let text: String
+
+  var status: HTTPResponse.Status { head.status }
+  var headers: HTTPFields { head.headerFields }
+
+  /// The session that it gives to the browser.
+  var session: String? { cookies[SessionMiddleware.sessionCookie] }
+
+  var cookies: [String: String] {
+    let pairs = headers[values: .setCookie].compactMap { cookie -> (String, String)? in
+      let pair = cookie.prefix { $0 != ";" }.split(separator: "=", maxSplits: 1)
+      return pair.count == 2 ? (String(pair[0]), String(pair[1])) : nil
+    }
+    return Dictionary(pairs) { $1 }
+  }
+}
+
+extension Task where Failure == Never {
+  fileprivate func cancelAndWait() async {
+    cancel()
+    _ = await value
+  }
+}

@@ -1,0 +1,265 @@
+import Fleet
+import JuiceDomain
+import KioskProtocol
+import Testing
+
+@Suite struct AlertEvaluatorTests {
+  private var fleet = KioskFleet(root: "kiosk")
+  private var evaluator = AlertEvaluator(AlertEvaluator.Rules())
+  private var isConnected = true
+  private let start = ContinuousClock.now
+  private let epoch = Timestamp(milliseconds: 1_795_251_600_000)
+  private var seconds = 0
+
+  private mutating func receive(_ topic: String, _ payload: String) {
+    fleet.receive(
+      topic: "kiosk/\(topic)", payload: Array(payload.utf8), isRetained: true, at: epoch)
+  }
+
+  private func time(_ seconds: Int) -> Timestamp {
+    Timestamp(milliseconds: epoch.milliseconds + Int64(seconds) * 1000)
+  }
+
+  /// What is told until then, looking each second; `10 +offline k1`: after ten seconds.
+  private mutating func notifications(until end: Int) -> [String] {
+    var notified: [String] = []
+    while seconds < end {
+      let transitions = evaluator.evaluate(
+        fleet, isConnected: isConnected, at: start + .seconds(seconds), now: time(seconds))
+      notified += transitions.map { "\(seconds) \($0.isResolved ? "-" : "+")\($0.alert.summary)" }
+      seconds += 1
+    }
+    return notified
+  }
+
+  /// A minute in which nothing is wrong.
+  private mutating func runQuietPeriod() {
+    receive("k1/status", "online")
+    #expect(notifications(until: 100).isEmpty)
+  }
+
+  private func machine(_ state: MachineReport.State, asking tickets: [Int] = []) -> String {
+    let jobs = tickets.map {
+      MachineReport.Job(
+        job: $0 + 1000, ticket: $0, juice: "kiwi", quantity: 1, state: .needsDecision, at: epoch)
+    }
+    let report = MachineReport(state: state, queue: 0, jobs: jobs, ready: [])
+    return String(decoding: report.payload, as: UTF8.self)
+  }
+
+  @Test mutating func aKioskThatStaysAwayIsReportedOnceAndOnceThatItIsBack() {
+    runQuietPeriod()
+    receive("k1/status", "offline")
+    // Five minutes, and ten seconds in which others may follow.
+    #expect(notifications(until: 5000) == ["410 +offline k1"])
+    receive("k1/status", "online")
+    #expect(notifications(until: 9000) == ["5070 -offline k1"])
+    #expect(evaluator.notified.isEmpty)
+  }
+
+  @Test mutating func aKioskThatIsAwayForAMomentIsNotReported() {
+    runQuietPeriod()
+    for second in stride(from: 100, to: 3000, by: 290) {
+      receive("k1/status", "offline")
+      #expect(notifications(until: second + 289).isEmpty)
+      receive("k1/status", "online")
+      #expect(notifications(until: second + 290).isEmpty)
+    }
+  }
+
+  @Test mutating func oneThatIsBackForAMomentIsNotOver() {
+    runQuietPeriod()
+    receive("k1/status", "offline")
+    #expect(notifications(until: 500) == ["410 +offline k1"])
+    for second in stride(from: 500, to: 2000, by: 60) {
+      receive("k1/status", "online")
+      #expect(notifications(until: second + 59).isEmpty)
+      receive("k1/status", "offline")
+      #expect(notifications(until: second + 60).isEmpty)
+    }
+  }
+
+  @Test mutating func itSaysSinceWhen() {
+    runQuietPeriod()
+    receive("k1/alert/kiwi", "out")
+    _ = notifications(until: 110)
+    let transitions = evaluator.evaluate(
+      fleet, isConnected: true, at: start + .seconds(110), now: time(110))
+    #expect(transitions == [.init(.out("k1", "kiwi"), since: time(100))])
+    #expect(evaluator.notified == [.out("k1", "kiwi"): time(100)])
+  }
+
+  @Test mutating func aFruitThatIsOutIsReportedAtOnce() {
+    runQuietPeriod()
+    receive("k1/alert/kiwi", "low")
+    receive("k1/alert/mango", "out")
+    #expect(notifications(until: 200) == ["110 +out k1 mango"])
+    receive("k1/alert/mango", "low")
+    #expect(notifications(until: 400) == ["270 -out k1 mango"])
+  }
+
+  @Test mutating func aMachineThatSaysAFaultIsReportedAtOnceAndOneThatIsAwayLater() {
+    runQuietPeriod()
+    receive("k1/machine/bar", machine(.fault))
+    receive("k1/machine/pump", machine(.silent))
+    #expect(notifications(until: 1000) == ["110 +machine k1 bar", "410 +machine k1 pump"])
+    receive("k1/machine/bar", machine(.busy))
+    receive("k1/machine/pump", "")
+    #expect(notifications(until: 2000) == ["1070 -machine k1 bar", "1070 -machine k1 pump"])
+  }
+
+  @Test mutating func eachJobThatWaitsForAPersonIsReported() {
+    runQuietPeriod()
+    receive("k1/machine/bar", machine(.idle, asking: [7]))
+    #expect(notifications(until: 200) == ["110 +job k1 7"])
+    receive("k1/machine/bar", machine(.idle, asking: [7, 8]))
+    #expect(notifications(until: 300) == ["210 +job k1 8"])
+    receive("k1/machine/bar", machine(.idle))
+    #expect(notifications(until: 500) == ["370 -job k1 7", "370 -job k1 8"])
+  }
+
+  @Test mutating func aPowerCutIsOneMessage() {
+    for kiosk in 10..<30 { receive("k\(kiosk)/status", "online") }
+    runQuietPeriod()
+    var all: [String] = []
+    for kiosk in 10..<30 {
+      receive("k\(kiosk)/status", "offline")
+      // A broker notices one after the other.
+      all += notifications(until: 100 + (kiosk - 9) / 2)
+    }
+    all += notifications(until: 5000)
+    #expect(all == (10..<30).map { "410 +offline k\($0)" })
+  }
+
+  @Test mutating func messagesAreAMinuteApart() {
+    runQuietPeriod()
+    var all: [String] = []
+    for (second, fruit) in [(100, "kiwi"), (115, "mango"), (125, "banana"), (160, "pineapple")] {
+      all += notifications(until: second)
+      receive("k1/alert/\(fruit)", "out")
+    }
+    all += notifications(until: 1000)
+    #expect(
+      all == [
+        "110 +out k1 kiwi", "170 +out k1 banana", "170 +out k1 mango", "170 +out k1 pineapple",
+      ])
+  }
+
+  @Test mutating func nothingIsReportedInTheFirstMinuteAndNothingTwice() {
+    receive("k1/status", "offline")
+    receive("k2/status", "online")
+    receive("k2/alert/kiwi", "out")
+    receive("k2/alert/mango", "out")
+    evaluator = AlertEvaluator(
+      AlertEvaluator.Rules(), notified: [.offline("k1"): epoch, .out("k2", "kiwi"): epoch])
+    // What is new is told after the minute; what was known is not.
+    #expect(notifications(until: 4000) == ["70 +out k2 mango"])
+  }
+
+  @Test mutating func whatIsOverSinceBeforeTheStartIsReportedAfterTheFirstMinute() {
+    receive("k1/status", "online")
+    evaluator = AlertEvaluator(AlertEvaluator.Rules(), notified: [.offline("k1"): epoch])
+    #expect(notifications(until: 4000) == ["70 -offline k1"])
+  }
+
+  @Test mutating func whatNothingIsHeardOfIsNotOver() {
+    let month = 30 * 24 * 3600
+    evaluator = AlertEvaluator(
+      AlertEvaluator.Rules(), notified: [.offline("k1"): time(-month + 500)])
+    #expect(notifications(until: 400).isEmpty)
+    #expect(evaluator.notified.count == 1)
+    // After a month nobody waits for it.
+    #expect(notifications(until: 600).isEmpty)
+    #expect(evaluator.notified.isEmpty)
+  }
+
+  @Test mutating func ofAKioskThatIsOfflineNothingElseBeginsOrEnds() {
+    runQuietPeriod()
+    receive("k1/alert/kiwi", "out")
+    receive("k1/machine/bar", machine(.silent))
+    #expect(notifications(until: 150) == ["110 +out k1 kiwi"])
+    receive("k1/status", "offline")
+    receive("k1/alert/kiwi", "ok")
+    receive("k1/machine/bar", machine(.fault))
+    #expect(notifications(until: 1000) == ["460 +offline k1"])
+    receive("k1/status", "online")
+    #expect(
+      notifications(until: 2000) == [
+        "1010 +machine k1 bar", "1070 -offline k1", "1070 -out k1 kiwi",
+      ])
+  }
+
+  @Test mutating func aBrokerThatIsAwayIsReportedInsteadOfItsKiosks() {
+    runQuietPeriod()
+    receive("k1/alert/mango", "out")
+    isConnected = false
+    receive("k1/status", "offline")
+    #expect(notifications(until: 3000) == ["410 +no broker"])
+    // It is back, and its kiosks by and by.
+    isConnected = true
+    #expect(notifications(until: 3030).isEmpty)
+    receive("k1/status", "online")
+    #expect(notifications(until: 4000) == ["3070 +out k1 mango", "3070 -no broker"])
+  }
+
+  @Test mutating func aBrokerThatIsAwayForAMomentIsNotReported() {
+    runQuietPeriod()
+    for second in stride(from: 100, to: 3000, by: 100) {
+      isConnected = false
+      #expect(notifications(until: second + 99).isEmpty)
+      isConnected = true
+      #expect(notifications(until: second + 100).isEmpty)
+    }
+  }
+
+  @Test mutating func aBrokerThatComesAndGoesMakesNoAbsenceShorter() {
+    runQuietPeriod()
+    receive("k1/status", "offline")
+    #expect(notifications(until: 300).isEmpty)
+    isConnected = false
+    #expect(notifications(until: 350).isEmpty)
+    isConnected = true
+    #expect(notifications(until: 2000) == ["420 +offline k1"])
+  }
+
+  @Test mutating func aKioskThatIsTakenAwayIsNoAlert() {
+    runQuietPeriod()
+    receive("k1/status", "offline")
+    #expect(notifications(until: 200).isEmpty)
+    receive("k1/status", "")
+    #expect(notifications(until: 2000).isEmpty)
+  }
+
+  @Test func whatWasReportedIsReadAsItWasWritten() throws {
+    let notified: [Alert: Timestamp] = [
+      .noBroker: epoch, .offline("k1"): time(1), .machine("k1", "bar"): time(2),
+      .job("k1", 1007, ticket: 7): time(3), .out("k2", "kiwi"): time(4),
+    ]
+    let evaluator = AlertEvaluator(AlertEvaluator.Rules(), notified: notified)
+    let json = JSONWriter.object { evaluator.write(to: &$0) }
+    #expect(AlertEvaluator.notified(in: try JSON.parse(json)) == notified)
+  }
+
+  @Test(arguments: [
+    "{}", #"{"notified":7}"#, #"{"notified":[7,null,{}]}"#,
+    #"{"notified":[{"alert":"offline","since":"2026-11-21T09:00:00Z"}]}"#,
+    #"{"notified":[{"alert":"out","kiosk":"k1","fruit":"k/w","since":"2026-11-21T09:00:00Z"}]}"#,
+    #"{"notified":[{"alert":"job","kiosk":"k1","job":1,"since":"2026-11-21T09:00:00Z"}]}"#,
+    #"{"notified":[{"alert":"offline","kiosk":"k1","since":"yesterday"}]}"#,
+  ])
+  func whatCannotBeReadIsLeftOut(json: String) throws {
+    #expect(AlertEvaluator.notified(in: try JSON.parse(Array(json.utf8))).isEmpty)
+  }
+}
+
+extension Alert {
+  fileprivate var summary: String {
+    switch self {
+    case .noBroker: "no broker"
+    case .offline(let kiosk): "offline \(kiosk)"
+    case .machine(let kiosk, let machine): "machine \(kiosk) \(machine)"
+    case .job(let kiosk, _, let ticket): "job \(kiosk) \(ticket)"
+    case .out(let kiosk, let fruit): "out \(kiosk) \(fruit)"
+    }
+  }
+}

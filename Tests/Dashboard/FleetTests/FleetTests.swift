@@ -1,0 +1,284 @@
+import Fleet
+import JuiceDomain
+import KioskProtocol
+import Testing
+
+@Suite struct FleetTests {
+  var fleet = KioskFleet(root: "shop/kiosk")
+  private let now = Timestamp(milliseconds: 1_795_251_600_000)
+
+  @discardableResult
+  private mutating func receive(
+    _ topic: String, _ payload: String, isRetained: Bool = true
+  ) -> KioskID? {
+    fleet.receive(
+      topic: "shop/kiosk/\(topic)", payload: Array(payload.utf8), isRetained: isRetained, at: now)
+  }
+
+  @Test mutating func aKioskIsFoundByWhatItSays() {
+    #expect(receive("k1/status", "online") == "k1")
+    #expect(receive("k1/service", "closed") == "k1")
+    #expect(receive("k2/status", "offline") == "k2")
+    #expect(fleet["k1"]?.isOnline == true)
+    #expect(fleet["k1"]?.service == .closed)
+    #expect(fleet["k2"]?.isOnline == false)
+    #expect(fleet.kiosks.count == 2)
+  }
+
+  @Test(arguments: [
+    ("k1", "online"), ("<b>/status", "online"), ("k1/status", "on fire"), ("k1/stock", "10"),
+    ("k1/stock/kiwi", "10"), ("k1/alert/ki wi", "low"), ("k1/alert/kiwi", ""), ("k1/menu", "{}"),
+    ("k1/events", "{}"),
+    ("k1/machine/bar", "{}"), ("k1/machine/b ar", #"{"state":"idle","queue":0}"#),
+    ("k1/machine/bar", ""), ("k1/machine/bar/status", "online"),
+    ("/status", "online"), ("k1/sales", "[]"), ("k1/forecast", "1"), ("k1/health", "{}"),
+    ("k1/info", "{}"), ("k1/info", #"{"name":{"en":"City hall"}}"#),
+  ])
+  mutating func whatCannotBeReadChangesNothing(topic: String, payload: String) {
+    #expect(receive(topic, payload) == nil)
+    #expect(fleet.kiosks.isEmpty)
+  }
+
+  @Test mutating func otherTopicsAreNotTheFleets() {
+    #expect(
+      fleet.receive(
+        topic: "shop/kiosks/k1/status", payload: Array("online".utf8), isRetained: true, at: now)
+        == nil)
+    #expect(fleet.kiosks.isEmpty)
+  }
+
+  @Test mutating func aClearedStatusTakesAKioskAway() {
+    receive("k1/status", "online")
+    #expect(receive("k1/status", "") == "k1")
+    #expect(fleet.kiosks.isEmpty)
+  }
+
+  @Test mutating func whenItWentIsKnownOnlyIfSomebodyListened() {
+    receive("k1/status", "offline")
+    #expect(fleet["k1"]?.offlineSince == nil)
+    receive("k1/status", "online", isRetained: false)
+    receive("k1/status", "offline", isRetained: false)
+    #expect(fleet["k1"]?.offlineSince == now)
+    receive("k1/status", "online", isRetained: false)
+    #expect(fleet["k1"]?.offlineSince == nil)
+  }
+
+  @Test mutating func theMostUrgentComesFirst() {
+    let hour = Int64(3_600_000)
+    func forecast(_ hours: Int64) -> String {
+      let emptyAt = Timestamp(milliseconds: now.milliseconds + hours * hour)
+      let report = ForecastReport(
+        at: now, fruits: ["kiwi": .init(stock: 3, perHour: 1, emptyAt: emptyAt)])
+      return String(decoding: report.payload, as: UTF8.self)
+    }
+    for kiosk in ["fine-later", "fine-soon", "low", "out", "gone"] {
+      receive("\(kiosk)/status", kiosk == "gone" ? "offline" : "online")
+    }
+    receive("low/alert/kiwi", "low")
+    receive("out/alert/kiwi", "out")
+    receive("out/alert/mango", "low")
+    receive("fine-later/forecast", forecast(20))
+    receive("fine-soon/forecast", forecast(2))
+    #expect(
+      fleet.byUrgency().map(\.id) == ["gone", "out", "low", "fine-soon", "fine-later"])
+    #expect(fleet.byUrgency(matching: "FINE").map(\.id) == ["fine-soon", "fine-later"])
+    #expect(fleet.byUrgency(matching: "offline").map(\.id) == ["gone"])
+    #expect(fleet.byUrgency(matching: "mango").map(\.id) == ["out"])
+    let count = fleet.count
+    #expect((count.kiosks, count.offline, count.out, count.low) == (5, 1, 1, 1))
+  }
+
+  private mutating func call(
+    _ kiosk: String, _ english: String?, _ korean: String?, at place: String?
+  ) {
+    let name = english.map { LocalizedName(english: $0, korean: korean, fallback: $0) }
+    let info = KioskInfo(version: "1", startedAt: now, name: name, place: place)
+    receive("\(kiosk)/info", String(decoding: info.payload, as: UTF8.self))
+  }
+
+  @Test mutating func aKioskIsSortedAndFoundByNameAndPlace() {
+    for kiosk in ["k1", "k2", "k3", "k4"] { receive("\(kiosk)/status", "online") }
+    call("k1", "Town hall", "시청", at: "1 Main Street")
+    call("k3", "Harbour", "항구", at: "Pier 7")
+    #expect(fleet.byUrgency().map(\.id) == ["k3", "k1", "k2", "k4"])
+    #expect(fleet.byUrgency(in: .korean).map(\.id) == ["k2", "k4", "k1", "k3"])
+    #expect(fleet.byUrgency(matching: "hArb").map(\.id) == ["k3"])
+    #expect(fleet.byUrgency(matching: "시청").map(\.id) == ["k1"])
+    #expect(fleet.byUrgency(matching: "main street").map(\.id) == ["k1"])
+    #expect(fleet.byUrgency(matching: "K2").map(\.id) == ["k2"])
+    #expect(fleet["k1"]?.title(.korean) == "시청")
+    #expect(fleet["k2"]?.title(.korean) == "k2")
+    #expect(fleet["k3"]?.place == "Pier 7")
+    // Whoever has taken the name out of the configuration is called by the id again.
+    call("k3", nil, nil, at: nil)
+    #expect(fleet["k3"]?.title(.english) == "k3")
+    #expect(fleet["k3"]?.place == nil)
+  }
+
+  @Test mutating func whatWasTakenTodayIsKnown() throws {
+    let price = Money(units: 350, try #require(Currency("EUR")))
+    var tally = SalesReport.Tally()
+    tally.takings.add(price, for: "kiwi")
+    let report = SalesReport(
+      at: now, timeZone: "GMT", today: CivilDate(year: 2026, month: 11, day: 21),
+      hours: [9, 10].map { SalesReport.Hour(hour: $0, tally: tally) })
+    receive("k1/sales", String(decoding: report.payload, as: UTF8.self))
+    #expect(fleet["k1"]?.takenToday.description == "7.00 EUR")
+  }
+
+  private func health(ahead: Int64, free: Int = 1_000_000_000, ledger: Int = 4096) -> String {
+    let health = KioskHealth(
+      at: Timestamp(milliseconds: now.milliseconds + ahead * 1_000), uptime: 0, counters: .init(),
+      memory: nil, queue: 0, service: .open, low: 0, out: 0, ledger: ledger, diskFree: free)
+    return String(decoding: health.payload, as: UTF8.self)
+  }
+
+  @Test(
+    arguments: [
+      (0, false, false), (60, false, false), (61, false, true), (-61, false, true),
+      (61, true, true), (-3_600, true, false), (.max / 1_000, true, true),
+    ] as [(Int64, Bool, Bool)])
+  mutating func aClockThatIsWrongIsProblem(ahead: Int64, isRetained: Bool, isWrong: Bool) {
+    receive("k1/status", "online")
+    let health =
+      ahead < 1_000_000
+      ? health(ahead: ahead) : #"{"at":"9999-12-31T23:59:59Z"}"#
+    #expect(receive("k1/health", health, isRetained: isRetained) == "k1")
+    #expect(fleet["k1"]?.isClockWrong == isWrong)
+    #expect(fleet["k1"]?.urgency == (isWrong ? .problem : .fine))
+    #expect(fleet.byUrgency(matching: "clock").count == (isWrong ? 1 : 0))
+  }
+
+  @Test mutating func whatIsKeptDoesNotSetAClockRight() {
+    receive("k1/status", "online")
+    receive("k1/health", health(ahead: -300), isRetained: false)
+    receive("k1/health", health(ahead: -300), isRetained: true)
+    #expect(fleet["k1"]?.isClockWrong == true)
+    receive("k1/health", health(ahead: 1), isRetained: false)
+    #expect(fleet["k1"]?.isClockWrong == false)
+  }
+
+  @Test(
+    arguments: [
+      (15_999_999, 4_096, .full), (16_000_000, 4_096, .low), (255_999_999, 4_096, .low),
+      (256_000_000, 4_096, .enough), (300_000_000, 400_000_000, .low), (-1, 0, .full),
+    ] as [(Int, Int, HostReport.Disk.FreeSpace)])
+  mutating func aDiskThatFillsIsSeenInTime(free: Int, ledger: Int, room: HostReport.Disk.FreeSpace)
+  {
+    receive("k1/status", "online")
+    receive("k1/health", health(ahead: 0, free: free, ledger: ledger))
+    #expect(fleet["k1"]?.disk?.freeSpace == room)
+    #expect(fleet["k1"]?.urgency == (room == .full ? .problem : .fine))
+    #expect(fleet.byUrgency(matching: "disk").count == (room == .enough ? 0 : 1))
+    // A kiosk that does not say is not accused.
+    receive("k1/health", #"{"at":"2026-11-21T09:00:00Z"}"#)
+    #expect(fleet["k1"]?.disk == nil && fleet["k1"]?.urgency == .fine)
+  }
+
+  /// - Returns: what a machine that makes kiwi juice tells.
+  private func report(
+    _ state: MachineReport.State, _ jobs: [(ticket: Int, state: JobState)] = [], ready: [Int] = []
+  ) -> String {
+    let report = MachineReport(
+      state: state, reason: "no cups", queue: 0, juices: ["kiwi"],
+      jobs: jobs.map {
+        MachineReport.Job(
+          job: 100 + $0.ticket, ticket: $0.ticket, juice: "kiwi", quantity: 1, state: $0.state,
+          at: now)
+      }, ready: ready)
+    return String(decoding: report.payload, as: UTF8.self)
+  }
+
+  @Test mutating func aMachineThatNeedsSomebodyComesBeforeAFruitThatIsOut() {
+    for kiosk in ["out", "broken", "asking", "fine", "away"] {
+      receive("\(kiosk)/status", kiosk == "away" ? "offline" : "online")
+    }
+    receive("out/alert/kiwi", "out")
+    #expect(receive("broken/machine/bar", report(.fault)) == "broken")
+    receive("asking/machine/bar", report(.idle, [(7, .needsDecision), (8, .queued)]))
+    receive("fine/machine/bar", report(.busy, [(1, .started)]))
+    #expect(fleet.byUrgency().map(\.id) == ["away", "asking", "broken", "out", "fine"])
+    #expect(fleet.byUrgency(matching: "machine").map(\.id) == ["asking", "broken"])
+    #expect(fleet.byUrgency(matching: "BAR").map(\.id) == ["asking", "broken"])
+    #expect((fleet.count.needingAttention, fleet.count.withMachines) == (2, 3))
+    #expect(fleet["asking"]?.undecidedJobs.map(\.job.ticket) == [7])
+    #expect(fleet["broken"]?.machines["bar"]?.reason == "no cups")
+    // A machine that has left the configuration is forgotten.
+    #expect(receive("broken/machine/bar", "") == "broken")
+    #expect(fleet["broken"]?.urgency == .fine)
+  }
+
+  @Test mutating func aJuiceNeedsOneMachineThatWorks() {
+    receive("k1/machine/bar", report(.offline))
+    #expect(fleet["k1"]?.isMakeable("kiwi") == false)
+    #expect(fleet["k1"]?.isMakeable("mango") == true)
+    receive("k1/machine/other", report(.busy))
+    #expect(fleet["k1"]?.isMakeable("kiwi") == true)
+  }
+
+  @Test mutating func whatIsReadyIsReportedOnceTheLatestFirst() {
+    receive("k1/machine/bar", report(.idle, ready: [42, 39]))
+    receive("k1/machine/other", report(.idle, ready: [40]))
+    let end = JobEnd(
+      job: 3, machine: "bar", order: Order(juice: "kiwi"), ticket: Ticket(day: 0, number: 42))
+    for (seq, outcome) in [
+      (9, LedgerEntry.Outcome.made(end)),
+      (10, .ready(Order(juice: "mango"), used: [:], ticket: Ticket(day: 0, number: 43))),
+      (11, .failed(end, reason: "jam", changes: [:])),
+    ] {
+      let entry = LedgerEntry(seq: seq, epoch: 0, at: now, source: nil, id: nil, outcome: outcome)
+      receive("k1/events", String(decoding: entry.payload, as: UTF8.self), isRetained: false)
+    }
+    #expect(fleet["k1"]?.readyTickets == [43, 42, 40, 39])
+  }
+
+  @Test mutating func thereIsAnEndToWhatIsKeptOfMachines() {
+    for number in 0..<KioskState.maximumMachines { receive("k1/machine/m\(number)", report(.idle)) }
+    #expect(receive("k1/machine/one-more", report(.idle)) == nil)
+    #expect(receive("k1/machine/m1", report(.busy)) == "k1")
+    let jobs = (1...100).map { (ticket: $0, state: JobState.queued) }
+    let long = report(.fault, jobs, ready: Array(1...100))
+      .replacing("no cups", with: String(repeating: "é", count: 1_000))
+    receive("k1/machine/m1", long)
+    let kept = fleet["k1"]?.machines["m1"]
+    #expect(kept?.jobs.count == MachineReport.limit)
+    #expect(kept?.ready.count == MachineReport.maximumReadyTickets)
+    #expect(kept?.reason?.unicodeScalars.count == 64)
+  }
+
+  @Test mutating func eventsCountOnceAndTheOldestAreForgotten() throws {
+    func order(_ seq: Int) -> String {
+      let entry = LedgerEntry(
+        seq: seq, epoch: 0, at: Timestamp(milliseconds: now.milliseconds + Int64(seq)),
+        source: Source(kind: .order, name: "p"), id: nil,
+        outcome: .ready(
+          Order(juice: "kiwi"), used: ["kiwi": 3], ticket: Ticket(day: 0, number: seq)))
+      return String(decoding: entry.payload, as: UTF8.self)
+    }
+    for seq in 1...40 { #expect(receive("k1/events", order(seq), isRetained: false) == "k1") }
+    #expect(receive("k1/events", order(40), isRetained: false) == nil)
+    let orders = try #require(fleet["k1"]?.orders)
+    #expect(orders.count == Recent.limit)
+    #expect(orders.map(\.seq) == Array((11...40).reversed()))
+  }
+
+  @Test mutating func soldTodayIsWhatTheHoursAddUpTo() {
+    var tally = SalesReport.Tally()
+    tally.made = ["kiwi": 3, "mango": 2]
+    let report = SalesReport(
+      at: now, timeZone: "Asia/Seoul", today: CivilDate(year: 2026, month: 11, day: 21),
+      hours: [.init(hour: 9, tally: tally), .init(hour: 10, tally: tally)], usual: 8)
+    receive("k1/sales", String(decoding: report.payload, as: UTF8.self))
+    #expect(fleet["k1"]?.soldToday == 10)
+    #expect(fleet["k1"]?.usuallySold == 8)
+    #expect(fleet["k1"]?.sales == report)
+  }
+
+  @Test mutating func thereIsAnEndToWhatIsKept() {
+    for number in 0..<KioskFleet.maximumKiosks { receive("k\(number)/status", "online") }
+    #expect(receive("one-more/status", "online") == nil)
+    #expect(receive("k1/status", "offline") == "k1")
+    let long = String(repeating: "x", count: KioskFleet.maximumPayload + 1)
+    #expect(receive("k1/service", long) == nil)
+  }
+}

@@ -1,0 +1,310 @@
+import Fleet
+import JuiceDomain
+import KioskProtocol
+import Testing
+
+@Suite struct RouteTests {
+  private static let now = Timestamp(milliseconds: 1_795_251_600_000)
+  private static let hour = Int64(3_600_000)
+
+  private static func after(_ hours: Int64) -> Timestamp {
+    Timestamp(milliseconds: now.milliseconds + hours * hour)
+  }
+
+  private static func plan(
+    in hours: Int64 = 24, until end: Int64 = 96, margin: Int = 0, _ fill: RoutePlan.Fill = .need
+  ) throws -> RoutePlan {
+    try #require(
+      RoutePlan(arrival: after(hours), end: after(end), margin: margin, fill: fill))
+  }
+
+  /// With one fruit, of which so much is used in each six hours.
+  private static func kiosk(
+    _ id: String = "k1", stock: Int, capacity: Int? = 100, use: Double?, crate: Int? = nil,
+    status: String = "online", alert: String = "ok", stockAt: Timestamp = now
+  ) throws -> KioskState {
+    var fleet = KioskFleet(root: "kiosk")
+    func receive(_ topic: String, _ payload: [UInt8]) {
+      fleet.receive(topic: "kiosk/\(id)/\(topic)", payload: payload, isRetained: true, at: now)
+    }
+    let name = LocalizedName(english: "Kiwi", fallback: "kiwi")
+    let menu = try Menu(
+      fruits: [Fruit(id: "kiwi", name: name, crate: crate)],
+      juices: [Juice(id: "kiwi", name: name, recipe: Recipe(["kiwi": 1]))])
+    let capacities = capacity.map { ["kiwi": $0] as FruitAmounts } ?? [:]
+    receive("status", Array(status.utf8))
+    receive("menu", MenuReport(menu: menu, capacities: capacities, lowThresholds: [:]).payload)
+    receive("stock", StockReport(seq: 1, at: stockAt, fruits: ["kiwi": stock]).payload)
+    receive("alert/kiwi", Array(alert.utf8))
+    if let use {
+      let outlook = ForecastReport.Outlook(
+        stock: stock, perHour: use / 6, use: Array(repeating: use, count: 28))
+      receive("forecast", ForecastReport(at: stockAt, fruits: ["kiwi": outlook]).payload)
+    }
+    return try #require(fleet.kiosks.values.first)
+  }
+
+  struct Case: Sendable {
+    var stock: Int
+    var capacity: Int? = 100
+    /// In six hours.
+    var use: Double?
+    var margin = 0
+    var fill = RoutePlan.Fill.need
+    var expected: Int
+    var bring: Int
+    var isShort: Bool
+  }
+
+  /// A route in 24 hours, which is to last for another 72.
+  @Test(arguments: [
+    Case(stock: 50, use: 2, expected: 42, bring: 0, isShort: false),
+    Case(stock: 32, use: 2, expected: 24, bring: 0, isShort: true),
+    Case(stock: 33, use: 2, expected: 25, bring: 0, isShort: false),
+    Case(stock: 20, use: 2, expected: 12, bring: 12, isShort: true),
+    // The margin is on what is used, not on what is there.
+    Case(stock: 20, use: 2, margin: 50, expected: 12, bring: 24, isShort: true),
+    Case(stock: 0, use: 5 / 3, margin: 10, expected: 0, bring: 22, isShort: true),
+    Case(stock: 33, use: 2, margin: 5, expected: 25, bring: 1, isShort: true),
+    // Dry before anybody comes: less than nothing is not there.
+    Case(stock: 3, use: 2, expected: 0, bring: 24, isShort: true),
+    // No more than there is room for.
+    Case(stock: 20, capacity: 30, use: 10, expected: 0, bring: 30, isShort: true),
+    Case(stock: 28, capacity: 30, use: 2, expected: 20, bring: 4, isShort: true),
+    Case(stock: 28, capacity: 22, use: 2, margin: 200, expected: 20, bring: 2, isShort: true),
+    Case(stock: 50, capacity: 30, use: 2, margin: 200, expected: 42, bring: 0, isShort: true),
+    Case(stock: 20, use: 2, fill: .capacity, expected: 12, bring: 88, isShort: true),
+    Case(stock: 90, use: 0, fill: .capacity, expected: 90, bring: 10, isShort: false),
+    Case(stock: 0, use: 0, expected: 0, bring: 0, isShort: true),
+    // Where nobody knows the room.
+    Case(stock: 20, capacity: nil, use: 20, expected: 0, bring: 240, isShort: true),
+    Case(stock: 20, capacity: nil, use: 2, fill: .capacity, expected: 12, bring: 12, isShort: true),
+    // Where nobody knows the use.
+    Case(stock: 20, use: nil, expected: 20, bring: 80, isShort: false),
+    Case(stock: 0, use: nil, expected: 0, bring: 100, isShort: true),
+    Case(
+      stock: 20, capacity: nil, use: nil, fill: .capacity, expected: 20, bring: 0, isShort: false),
+  ])
+  func whatIsBrought(_ example: Case) throws {
+    let kiosk = try Self.kiosk(
+      stock: example.stock, capacity: example.capacity, use: example.use)
+    let plan = try Self.plan(margin: example.margin, example.fill)
+    let line = try #require(plan.lines(for: kiosk, at: Self.now)?.first)
+    #expect(line.now == example.stock)
+    #expect(line.expected == example.expected)
+    #expect(line.bring == example.bring)
+    #expect(line.isForecast == (example.use != nil))
+    #expect(plan.shortFruits(of: kiosk, at: Self.now).isEmpty == !example.isShort)
+  }
+
+  @Test func whatHasBeenSoldSinceTheForecastIsNotSubtractedAgain() throws {
+    let kiosk = try Self.kiosk(stock: 20, use: 2, stockAt: Self.after(-12))
+    #expect(try Self.plan().lines(for: kiosk, at: Self.now)?.first?.expected == 12)
+  }
+
+  @Test func ofAKioskThatIsAwayNobodyKnowsWhatItHasSoldSince() throws {
+    let kiosk = try Self.kiosk(stock: 20, use: 2, status: "offline", stockAt: Self.after(-12))
+    #expect(try Self.plan().lines(for: kiosk, at: Self.now)?.first?.expected == 8)
+  }
+
+  @Test func afterAWeekTheSameIsExpectedOnceMore() throws {
+    let kiosk = try Self.kiosk(stock: 100, use: 1)
+    let plan = try Self.plan(in: 24 * 9, until: 24 * 12)
+    #expect(plan.lines(for: kiosk, at: Self.now)?.first?.expected == 100 - 36)
+    #expect(plan.lines(for: kiosk, at: Self.now)?.first?.bring == 0)
+  }
+
+  @Test func withoutAForecastALowFruitIsShort() throws {
+    let kiosk = try Self.kiosk(stock: 3, use: nil, alert: "low")
+    #expect(try Self.plan().shortFruits(of: kiosk, at: Self.now) == ["kiwi"])
+  }
+
+  @Test func whatNobodyHasReportedHasNoStop() throws {
+    var fleet = KioskFleet(root: "kiosk")
+    fleet.receive(
+      topic: "kiosk/k1/status", payload: Array("online".utf8), isRetained: true, at: Self.now)
+    #expect(try Self.plan().lines(for: #require(fleet["k1"]), at: Self.now) == nil)
+  }
+
+  @Test(arguments: [(24, 24, 0), (24, 23, 0), (24, 48, -1), (24, 48, 201)])
+  func whatIsNoPlan(arrival: Int64, end: Int64, margin: Int) {
+    #expect(
+      RoutePlan(
+        arrival: Self.after(arrival), end: Self.after(end), margin: margin, fill: .need) == nil)
+  }
+
+  private static func route(_ kiosks: [KioskState], _ plan: RoutePlan) -> Route {
+    let stops = kiosks.compactMap { kiosk in
+      plan.lines(for: kiosk, at: now).map { lines in
+        Route.Stop(
+          kiosk: kiosk.id, name: kiosk.name, place: kiosk.place, wasOnline: kiosk.isOnline,
+          lines: lines, command: "c1")
+      }
+    }
+    return Route(
+      id: "r1", createdAt: now, createdBy: "minji", plan: plan, timeZone: "Asia/Seoul", stops: stops
+    )
+  }
+
+  @Test(arguments: [(nil, 37, nil, 37), (12, 37, 4, 48), (37, 37, 1, 37), (1, 37, 37, 37)])
+  func theLoadIsInWholeCrates(crate: Int?, sum: Int, crates: Int?, amount: Int) throws {
+    let kiosks = [
+      // One whose menu says nothing of crates.
+      try Self.kiosk("k1", stock: 87, use: 0),
+      try Self.kiosk("k2", stock: 76, use: 0, crate: crate),
+    ]
+    let load = Self.route(kiosks, try Self.plan(.capacity)).load
+    #expect(load.map(\.sum) == [sum])
+    #expect(load.map(\.crate) == [crate])
+    #expect(load.map(\.crates) == [crates])
+    #expect(load.map(\.amount) == [amount])
+  }
+
+  @Test func ofTwoSizesOfCratesTheLargerCounts() throws {
+    let kiosks = [
+      try Self.kiosk("k1", stock: 80, use: 0, crate: 12),
+      try Self.kiosk("k2", stock: 90, use: 0, crate: 6),
+    ]
+    let load = Self.route(kiosks, try Self.plan(.capacity)).load.first
+    #expect(load?.crates == 3)
+    #expect(load?.amount == 36)
+  }
+
+  // MARK: On the spot
+
+  private static func report(
+    _ command: Request.ID = "c1", user: String = "minji", brought: FruitAmounts = ["kiwi": 5],
+    counted: FruitAmounts = ["kiwi": 18], ledger: FruitAmounts = ["kiwi": 20]
+  ) -> Route.StopReport {
+    Route.StopReport(
+      command: command, user: user, at: now, brought: brought, counted: counted, ledger: ledger)
+  }
+
+  private static func stop() throws -> Route.Stop {
+    try #require(route([kiosk(stock: 20, use: 2)], plan()).stops.first)
+  }
+
+  private static func rejected(_ reason: RejectionReason) -> CommandResult {
+    var result = CommandResult(status: .rejected)
+    result.reason = reason
+    result.stock = ["kiwi": 19]
+    return result
+  }
+
+  @Test func aStopIsSentOnceUnderAnId() throws {
+    var stop = try Self.stop()
+    let first = Self.report()
+    #expect(stop.confirm(first) == .send(first))
+    // Nobody knows what has become of it: the same again, whoever sends it and with whatever numbers.
+    let other = Self.report(user: "suho", brought: ["kiwi": 7])
+    #expect(stop.confirm(other) == .send(first))
+    stop.updateOutcome(of: "c1", with: nil, next: "c2")
+    #expect(stop.report?.outcome == .unknown)
+    #expect(stop.command == "c1")
+    stop.updateOutcome(of: "c1", with: CommandResult(status: .applied), next: "c2")
+    var done = first
+    done.outcome = .applied
+    #expect(stop.confirm(other) == .answered(done))
+    // A late answer changes nothing any more.
+    stop.updateOutcome(of: "c1", with: Self.rejected(.conflict), next: "c3")
+    #expect(stop.report == done)
+    #expect(stop.confirm(Self.report("c2")) == .outdated)
+  }
+
+  @Test func afterAConflictAnotherIdIsSent() throws {
+    var stop = try Self.stop()
+    _ = stop.confirm(Self.report())
+    stop.updateOutcome(of: "c1", with: Self.rejected(.conflict), next: "c2")
+    #expect(
+      stop.report?.outcome == .rejected(.conflict, detail: "", stock: ["kiwi": 19]))
+    // The first copy that comes late changes nothing.
+    guard case .answered = stop.confirm(Self.report()) else {
+      Issue.record("sent a second time")
+      return
+    }
+    let second = Self.report("c2", ledger: ["kiwi": 19])
+    #expect(stop.confirm(second) == .send(second))
+    #expect(stop.confirm(Self.report("c1")) == .outdated)
+  }
+
+  @Test func whoWasTooQuickMaySendTheSameAgain() throws {
+    var stop = try Self.stop()
+    _ = stop.confirm(Self.report())
+    stop.updateOutcome(of: "c1", with: Self.rejected(.rateLimited), next: "c2")
+    #expect(stop.report?.outcome == .unknown)
+    #expect(stop.command == "c1")
+  }
+
+  @Test(arguments: [("minji", "c1", true), ("suho", "c1", false), ("minji", "c9", false)])
+  func theHistoryOfTheKioskSettlesWhatNobodyHasHeard(
+    user: String, command: String, isDone: Bool
+  ) throws {
+    var stop = try Self.stop()
+    _ = stop.confirm(Self.report())
+    let entry = LedgerEntry(
+      seq: 7, epoch: 0, at: Self.now, source: Source(kind: .restock, name: user),
+      id: Request.ID(command), outcome: .restocked(changes: ["kiwi": 3]))
+    var fleet = KioskFleet(root: "kiosk")
+    fleet.receive(
+      topic: "kiosk/k1/history", payload: HistoryReport(entries: [entry]).payload,
+      isRetained: true, at: Self.now)
+    #expect(stop.updateOutcome(from: try #require(fleet["k1"])) == isDone)
+    #expect(stop.report?.isDone == isDone)
+  }
+
+  @Test func whatIsMissingIsTheLedgersLessWhatWasCounted() throws {
+    var first = Self.route([try Self.kiosk("k1", stock: 20, use: 2)], try Self.plan())
+    var second = first
+    func done(_ route: inout Route, _ report: Route.StopReport) throws {
+      var stop = try #require(route["k1"])
+      _ = stop.confirm(report)
+      stop.updateOutcome(of: "c1", with: CommandResult(status: .applied), next: "c2")
+      route["k1"] = stop
+    }
+    try done(&first, Self.report())
+    try done(&second, Self.report(brought: ["kiwi": 2], counted: ["kiwi": 21]))
+    let open = Self.route([try Self.kiosk("k2", stock: 20, use: 2)], try Self.plan())
+    let differences = RouteDifferences(of: [first, second, open])
+    let kiwi = try #require(differences.kiosks["k1"]?["kiwi"])
+    #expect((kiwi.counts, kiwi.missing) == (2, 1))
+    #expect((kiwi.planned, kiwi.brought) == (24, 7))
+    #expect(differences.fruits["kiwi"] == kiwi)
+    #expect(differences.kiosks["k2"] == nil)
+  }
+
+  @Test func aRouteIsReadAsItWasWritten() throws {
+    var route = Self.route(
+      [
+        try Self.kiosk("k1", stock: 20, use: 2, crate: 12),
+        try Self.kiosk("k2", stock: 0, use: nil),
+      ],
+      try Self.plan(margin: 7, .capacity))
+    var stop = try #require(route["k1"])
+    _ = stop.confirm(Self.report())
+    for (result, next) in [
+      (nil, "c1"), (Self.rejected(.conflict), "c2"), (CommandResult(status: .applied), "c3"),
+    ] as [(CommandResult?, Request.ID)] {
+      if stop.report?.outcome != .unknown { _ = stop.confirm(Self.report("c2")) }
+      stop.updateOutcome(of: stop.command, with: result, next: next)
+      route["k1"] = stop
+      let read = try Route(payload: route.payload)
+      #expect(read.payload == route.payload)
+      #expect(read.plan == route.plan)
+      #expect(read.stops.map(\.report) == route.stops.map(\.report))
+      #expect(read["k1"]?.line(of: "kiwi")?.fruit.crate == 12)
+    }
+    #expect(route["k1"]?.report?.isDone == true)
+  }
+
+  @Test(arguments: ["", "{}", #"{"id":"r1"}"#, "[]"])
+  func whatIsNoRouteIsRefused(payload: String) {
+    #expect(throws: JSONError.self) { try Route(payload: Array(payload.utf8)) }
+  }
+
+  /// `deploy/test --instructions` counts what it costs.
+  @Test func theLoadIsTheSumOfTwentyKiosks() throws {
+    let kiosks = try (1...20).map { try Self.kiosk("k\($0)", stock: $0, use: 2, crate: 12) }
+    let route = Self.route(kiosks, try Self.plan(margin: 20, .need))
+    #expect(route.load.first?.sum == 502)
+  }
+}

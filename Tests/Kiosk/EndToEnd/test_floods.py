@@ -1,0 +1,186 @@
+"""Who floods the kiosk takes nothing from the others: neither their answers nor the memory."""
+
+import os
+import subprocess
+import sys
+import time
+import uuid
+from collections import Counter
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Iterator
+
+import pytest
+from paho.mqtt.packettypes import PacketTypes
+from paho.mqtt.properties import Properties
+
+from client import BASE, Client
+from conftest import MakeBroker, MakeKiosk, Say
+from displays import wait_for_truth
+from kiosk import ROOT, Kiosk
+from mosquitto import Mosquitto
+from scene import STOCK
+
+FLOOD = ROOT / "Tests/Shared/EndToEnd/flood.py"
+MESSAGES = int(os.environ.get("KIOSK_FLOOD", "100000"))
+# Of one sender, which is the default; and of a sender who has gone wrong.
+PER_SECOND, TOO_MUCH = 50, 5000
+# That are told in a second.
+REFUSALS = 100
+# Of the process at its peak, whatever comes; in megabytes.
+MEMORY = 80
+
+
+@pytest.fixture
+def kiosk(make_kiosk: MakeKiosk) -> Kiosk:
+    return make_kiosk(stock=STOCK, orders={"max_per_second": PER_SECOND}).start()
+
+
+@contextmanager
+def flood(
+    broker: Mosquitto, kind: str, count: int = 0, rate: int = 0
+) -> Iterator[subprocess.Popen]:
+    process = subprocess.Popen(
+        [sys.executable, FLOOD, str(broker.port), kind, str(count), str(rate)]
+    )
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+
+
+def press_beside(broker: Mosquitto, presses: int = 100) -> None:
+    """Presses from a panel of its own each time, so that none comes near its limit."""
+    panels = Client(broker.port, f"{BASE}/order/+/result")
+    try:
+        for _ in range(presses):
+            result = panels.order({"id": "1", "juice": "kiwi"}, panel=f"{uuid.uuid4()}")
+            assert result["status"] == "ready"
+    finally:
+        panels.close()
+
+
+def insist(panels: Client, number: int) -> int:
+    """Presses until it is answered, as a panel with ids may; how often that took."""
+    since, topic = len(panels.messages), f"{BASE}/order/other{number}"
+    for attempt in range(1, 61):
+        panels.publish(topic, '{"id":"1","juice":"kiwi"}')
+        try:
+            result = panels.messages.first(lambda m: m.topic == f"{topic}/result", since, within=1)
+            assert result.json["status"] == "ready"
+            return attempt
+        except TimeoutError:
+            continue
+    raise TimeoutError("not answered in a minute")
+
+
+def peak(kiosk: Kiosk) -> int:
+    status = Path(f"/proc/{kiosk.process.pid}/status").read_text()
+    return int(status.split("VmHWM:")[1].split()[0]) // 1024
+
+
+def refusals(kiosk: Kiosk) -> list[str]:
+    return [line for line in kiosk.log if "order/flood: rejected" in line]
+
+
+@pytest.mark.parametrize("kind", ["presses", "garbage", "ids"])
+def test_a_panel_a_hundred_times_too_fast_gets_no_more_than_its_share(
+    broker, kiosk: Kiosk, say: Say, kind: str
+) -> None:
+    """`deploy/bench --flood` measures how long the other panels wait meanwhile."""
+    heard = Client(broker.port, f"{BASE}/order/flood/result")
+    with flood(broker, kind, rate=TOO_MUCH):
+        heard.messages.until(lambda: len(heard.messages) > 0)
+        press_beside(broker)
+    recorded = kiosk.ledger()
+    # The flood's entries in each second of the kiosk's clock.
+    seconds = Counter(entry["at"][:19] for entry in recorded if entry.get("source") == "order/flood")
+    answers = len(heard.messages)
+    heard.close()
+    say(f"{seconds.total()} recorded in {len(seconds)} s, {answers} answered; peak {peak(kiosk)} MB")
+    assert sum(entry.get("source") != "order/flood" for entry in recorded if "source" in entry) >= 100
+    assert (kind == "garbage") == (not seconds)
+    assert all(count <= PER_SECOND for count in seconds.values())
+    assert peak(kiosk) < MEMORY
+
+
+@pytest.mark.parametrize("kind", ["presses", "garbage", "ids"])
+def test_as_many_messages_as_the_socket_takes(
+    broker, kiosk: Kiosk, say: Say, kind: str
+) -> None:
+    """The broker takes more than it can pass on, and drops what is too much, whoever sent it: a
+    panel that asks again is answered all the same."""
+    panels = Client(broker.port, f"{BASE}/order/+/result")
+    started = time.monotonic()
+    presses = answers = 0
+    with flood(broker, kind, count=MESSAGES) as sender:
+        while sender.poll() is None:
+            answers += 1
+            presses += insist(panels, answers)
+    seconds = time.monotonic() - started
+    # The flood is over, and nothing is left of it.
+    insist(panels, 0)
+    panels.close()
+    told = panels.messages.count(lambda m: m.topic == f"{BASE}/order/flood/result")
+    made = [entry for entry in kiosk.ledger() if entry.get("source") == "order/flood"]
+    rate = MESSAGES / seconds
+    say(
+        f"{MESSAGES} messages, {rate:.0f}/s, {len(made)} made, {told} "
+        f"answers; {answers} others answered, after {presses} presses; peak {peak(kiosk)} MB"
+    )
+    assert told <= (PER_SECOND + REFUSALS) * (seconds + 2)
+    assert len(made) <= PER_SECOND * (seconds + 2)
+    assert peak(kiosk) < MEMORY
+    # For each reason once a minute.
+    assert 1 <= len(refusals(kiosk)) <= 2 * (1 + seconds // 60)
+    kiosk.verify()
+    wait_for_truth(kiosk, broker)
+
+
+def test_ten_thousand_panels_with_one_press_each(broker, kiosk: Kiosk, say: Say) -> None:
+    panels = Client(broker.port, f"{BASE}/events")
+    started = time.monotonic()
+    with flood(broker, "panels", count=10_000) as sender:
+        panels.messages.until(lambda: len(panels.messages) >= 10_000)
+        seconds = time.monotonic() - started
+        assert sender.wait(10) == 0
+    panels.close()
+    made = [entry for entry in kiosk.ledger() if entry["status"] == "ready"]
+    assert {entry["source"] for entry in made} == {f"order/flood{n}" for n in range(10_000)}
+    assert len(made) == 10_000
+    say(f"all made within {seconds:.1f} s; peak {peak(kiosk)} MB")
+    assert peak(kiosk) < MEMORY
+    assert refusals(kiosk) == []
+    wait_for_truth(kiosk, broker)
+
+
+@pytest.mark.parametrize("version", ["5", "3.1.1"])
+def test_large_packets_cost_no_memory(
+    make_broker: MakeBroker, make_kiosk: MakeKiosk, say: Say, version: str
+) -> None:
+    """On MQTT 5 the kiosk itself tells the broker what is too large for it, which here takes all."""
+    limit = "max_packet_size 268435455" if version == "5" else ""
+    broker = make_broker(settings=limit)
+    kiosk = make_kiosk(broker, broker={"protocol": version}, stock=STOCK).start()
+    panels = Client(broker.port, f"{BASE}/order/+/result")
+    try:
+        sent = []
+        for number in range(3000):
+            properties = Properties(PacketTypes.PUBLISH)
+            # Every second one is larger than a packet may be.
+            properties.UserProperty = ("x", "y" * (65_000 if number % 2 else 60_000))
+            sent.append(
+                panels.client.publish(f"{BASE}/order/p", b"kiwi", 1, properties=properties)
+            )
+        for message in sent:
+            message.wait_for_publish(30)
+        assert panels.order("kiwi", panel="other")["status"] == "ready"
+        large = Client(broker.port, protocol="3.1.1")
+        large.client.publish(f"{BASE}/order/p", bytes(200_000_000), 1).wait_for_publish(30)
+        large.close()
+        assert panels.order("kiwi", panel="other")["status"] == "ready"
+        say(f"peak {peak(kiosk)} MB")
+        assert peak(kiosk) < MEMORY
+    finally:
+        panels.close()

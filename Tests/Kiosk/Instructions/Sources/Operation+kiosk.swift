@@ -1,0 +1,99 @@
+import Foundation
+import JuiceDomain
+import KioskCore
+import KioskProtocol
+import Ledger
+import MessageBroker
+
+extension Operation {
+  private static let now = Moment(
+    timestamp: Timestamp(milliseconds: 1_795_251_600_000), day: 20_778, uptime: .zero)
+
+  private static let settings: KioskSettings = {
+    let fruits = Menu.standard.fruits
+    func each(_ amount: Int) -> FruitAmounts {
+      FruitAmounts(fruits.map { (fruit: $0.id, amount: amount) })
+    }
+    var settings = KioskSettings(
+      topics: KioskTopics(root: "kiosk", kiosk: "k1"),
+      stock: .init(initial: each(1_000_000), capacities: each(1_000_000), lowThresholds: each(5)),
+      version: "1")
+    settings.orders.maximumPerSecond = 0
+    return settings
+  }()
+
+  /// Orders of eight panels for all juices, as they come from the broker.
+  private static func deliveries(_ count: Int, from first: Int = 1) -> [Delivery] {
+    let juices = Menu.standard.juices
+    return (first..<first + count).map { number in
+      Delivery(
+        message: Message(
+          topic: "kiosk/k1/order/panel\(number % 8)",
+          text: #"{"id":"p\#(1_000_000 + number)","juice":"\#(juices[number % juices.count].id)"}"#),
+        packetID: UInt16(truncatingIfNeeded: number))
+    }
+  }
+
+  /// From what has arrived to what is to be written down and told.
+  static func decision(on count: Int) -> Operation {
+    var state = LedgerState()
+    state.stock = settings.stock.initial
+    let core = Kiosk(settings: settings, state: state)
+    let commandFilter = CommandFilter(settings: settings)
+    let batch = deliveries(count)
+    return Operation(name: "decide-\(count)", units: count) {
+      var (core, commandFilter, tracker) = (core, commandFilter, DeliveryTracker())
+      _ = core.decide(
+        commandFilter.admit(batch, tracker: &tracker, at: now), repeats: [:], at: now)
+    }
+  }
+
+  /// From what has arrived to its rejection: all of one panel, which may send nothing more.
+  static func rejection(of count: Int) -> Operation {
+    var settings = settings
+    settings.orders.maximumPerSecond = 1
+    let core = Kiosk(settings: settings, state: LedgerState())
+    var commandFilter = CommandFilter(settings: settings)
+    func flood(_ numbers: ClosedRange<Int>) -> [Delivery] {
+      numbers.map { number in
+        Delivery(
+          message: Message(
+            topic: "kiosk/k1/order/flood",
+            text: #"{"id":"\#(number)","juice":"kiwi"}"#),
+          packetID: UInt16(truncatingIfNeeded: number))
+      }
+    }
+    var tracker = DeliveryTracker()
+    _ = commandFilter.admit(flood(1...1000), tracker: &tracker, at: now)
+    let batch = flood(1001...1000 + count)
+    return Operation(name: "reject-\(count)", units: count) {
+      var (core, commandFilter, tracker) = (core, commandFilter, tracker)
+      _ = core.decide(
+        commandFilter.admit(batch, tracker: &tracker, at: now), repeats: [:], at: now)
+    }
+  }
+
+  /// From the decision to the disk: what the kernel does is not counted.
+  static func commit(of count: Int) throws -> Operation {
+    let folder = FileManager.default.temporaryDirectory
+      .appending(path: "juice-instructions-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    let ledger = try KioskLedger(path: folder.appending(path: "ledger.sqlite").path)
+    // Its files live as long as they are open.
+    try FileManager.default.removeItem(at: folder)
+    if let opening = Kiosk.opening(settings: settings, state: try ledger.state(), at: now) {
+      try ledger.commit(opening)
+    }
+    var core = Kiosk(settings: settings, state: try ledger.state())
+    var (commandFilter, tracker) = (CommandFilter(settings: settings), DeliveryTracker())
+    let transactions = (0..<2).map { run in
+      let batch = deliveries(count, from: 1 + run * count)
+      let parsedDeliveries = commandFilter.admit(batch, tracker: &tracker, at: now)
+      return core.decide(parsedDeliveries, repeats: [:], at: now).transaction
+    }
+    var next = transactions[...]
+    return Operation(name: "commit-\(count)", units: count) {
+      if let transaction = next.popFirst() { try? ledger.commit(transaction) }
+    }
+  }
+}

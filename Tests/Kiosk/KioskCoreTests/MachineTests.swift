@@ -1,0 +1,481 @@
+import JuiceDomain
+import KioskProtocol
+import Ledger
+import MessageBroker
+import Testing
+
+@testable import KioskCore
+
+@Suite struct MachineTests {
+  private let kiosk: TestKiosk
+
+  init() throws {
+    var settings = KioskSettings.test()
+    settings.machines = [
+      KioskSettings.Machine(name: "bar", juices: ["kiwi", "banana"], finishLimit: .seconds(60)),
+      KioskSettings.Machine(name: "arm", juices: ["kiwi"], returnsFruit: false),
+    ]
+    kiosk = try TestKiosk(settings: settings)
+    try kiosk.receive(.status("online"))
+  }
+
+  // MARK: A job
+
+  @Test func anOrderIsAcceptedAndThenReady() throws {
+    let accepted = try kiosk.receive(.order(#"{"id":"a1","juice":"kiwi"}"#))
+    #expect(
+      accepted.answers.map { text($0.payload) } == [
+        #"{"id":"a1","status":"accepted","ticket":1,"juice":"kiwi","quantity":1,"place":1,"#
+          + #""machine":"bar","used":{"kiwi":3},"#
+          + #""stock":{"banana":10,"kiwi":7,"mango":10,"pineapple":10,"strawberry":10},"#
+          + #""message":"Kiwi juice is being made. Your number is 1.","seq":2}"#
+      ])
+    #expect(
+      kiosk.orders == [
+        #"make/bar {"job":2,"ticket":1,"juice":"kiwi","quantity":1,"recipe":{"kiwi":3}}"#
+      ])
+    let started = try kiosk.receive(.made(#"{"job":2,"status":"started"}"#))
+    #expect(started.answers.isEmpty && started.transaction.records.isEmpty)
+    let done = try kiosk.receive(.made(#"{"job":2,"status":"done"}"#))
+    #expect(done.answers.map(\.topic) == ["kiosk/k1/order/p1/result"])
+    #expect(
+      done.answers.map { text($0.payload) } == [
+        #"{"id":"a1","status":"ready","ticket":1,"juice":"kiwi","quantity":1,"machine":"bar","#
+          + #""stock":{"banana":10,"kiwi":7,"mango":10,"pineapple":10,"strawberry":10},"#
+          + #""message":"Kiwi juice is ready. Enjoy!","seq":3}"#
+      ])
+    #expect(kiosk.core.jobs.open.isEmpty)
+    try kiosk.ledger.verify()
+  }
+
+  @Test func theSameIDGetsTheLastAnswerAgain() throws {
+    let order = Delivery.order(#"{"id":"a1","juice":"kiwi"}"#)
+    try kiosk.receive(order)
+    #expect(try kiosk.receive(order).statuses == [.accepted])
+    let both = try kiosk.receive(.made(#"{"job":2,"status":"done"}"#), order)
+    #expect(try both.statuses == [.ready, .ready])
+    try kiosk.restart()
+    let repeated = try kiosk.receive(order)
+    #expect(try repeated.results.map(\.isDuplicate) == [true])
+    #expect(try repeated.statuses == [.ready])
+    #expect(kiosk.stock["kiwi"] == 7)
+  }
+
+  @Test func aRedeliveryWithoutAnIDGetsTheLastAnswerAgain() throws {
+    try kiosk.receive(.order("kiwi", packetID: 7))
+    try kiosk.receive(.made(#"{"job":2,"status":"done"}"#))
+    try kiosk.restart()
+    let again = try kiosk.receive(.order("kiwi", packetID: 7, redelivered: true))
+    #expect(try again.statuses == [.ready])
+    #expect(kiosk.stock["kiwi"] == 7)
+  }
+
+  @Test func theAnswerGoesWhereTheSenderHasAskedForIt() throws {
+    try kiosk.receive(
+      .order(
+        "kiwi", responseTopic: "kiosk/k1/order/p1/mine", correlationData: [1, 2]))
+    try kiosk.restart()
+    let done = try kiosk.receive(.made(#"{"job":2,"status":"done"}"#))
+    #expect(done.answers.map(\.topic) == ["kiosk/k1/order/p1/mine"])
+    #expect(done.answers.map(\.correlationData) == [[1, 2]])
+  }
+
+  @Test func aJuiceThatNoMachineMakesIsReadyAtOnce() throws {
+    #expect(try kiosk.receive(.order("mango")).statuses == [.ready])
+  }
+
+  @Test func theShortestQueueGetsTheOrder() throws {
+    try kiosk.receive(.status("online", of: "arm"))
+    let accepted = try kiosk.receive(.order("kiwi"), .order("kiwi"), .order("banana"))
+    #expect(try accepted.results.map(\.machine) == ["bar", "arm", "bar"])
+    #expect(try accepted.results.map(\.place) == [1, 1, 2])
+  }
+
+  // MARK: Failure
+
+  @Test func whatAFailedJobHasNotUsedGoesBack() throws {
+    try kiosk.receive(.order("kiwi"))
+    let failed = try kiosk.receive(
+      .made(#"{"job":2,"status":"failed","reason":"jam","used":{"kiwi":1,"mango":5}}"#))
+    #expect(
+      failed.answers.map { text($0.payload) } == [
+        #"{"status":"failed","ticket":1,"juice":"kiwi","quantity":1,"machine":"bar","#
+          + #""stock":{"banana":10,"kiwi":9,"mango":10,"pineapple":10,"strawberry":10},"#
+          + #""reason":"jam","message":"Sorry, Kiwi juice could not be made.","seq":3}"#
+      ])
+    try kiosk.ledger.verify()
+  }
+
+  @Test(arguments: [("bar", 10), ("arm", 7)])
+  func whatTheMachineDoesNotSayTheConfigurationSays(machine: String, kiwi: Int) throws {
+    try kiosk.receive(.status("offline"), .status("online", of: machine))
+    try kiosk.receive(.order("kiwi"))
+    try kiosk.receive(.made(#"{"job":2,"status":"failed"}"#, by: machine))
+    #expect(kiosk.stock["kiwi"] == kiwi)
+    try kiosk.ledger.verify()
+  }
+
+  @Test func whatIsUsedUpIsNeverMoreThanWasTaken() throws {
+    try kiosk.receive(.order("kiwi"))
+    try kiosk.receive(.made(#"{"job":2,"status":"failed","used":{"kiwi":-9}}"#))
+    try kiosk.receive(.order("kiwi"))
+    try kiosk.receive(.made(#"{"job":4,"status":"failed","used":{"kiwi":9}}"#))
+    #expect(kiosk.stock["kiwi"] == 7)
+  }
+
+  @Test func fruitGoesBackAboveTheCapacity() throws {
+    try kiosk.receive(.order("kiwi"), .restock(#"{"set":{"kiwi":100}}"#))
+    try kiosk.receive(.made(#"{"job":2,"status":"failed"}"#))
+    #expect(kiosk.stock["kiwi"] == 103)
+    try kiosk.ledger.verify()
+  }
+
+  @Test func threeFailuresInARowCloseAMachine() throws {
+    for job in [2, 4, 6] {
+      #expect(try kiosk.receive(.order("banana")).statuses == [.accepted])
+      try kiosk.receive(.made(#"{"job":\#(job),"status":"failed","reason":"jam"}"#))
+    }
+    let rejected = try kiosk.receive(.order("banana"))
+    #expect(try rejected.reasons == [.machineDown])
+    #expect(kiosk.report.state == .failing)
+    #expect(kiosk.servings("banana") == 0)
+    try kiosk.restart()
+    #expect(kiosk.report.state == .failing)
+    // What the broker has kept is not news.
+    try kiosk.receive(.status("online", retain: true))
+    #expect(kiosk.report.state == .failing)
+    // One try.
+    try kiosk.receive(.status("online"))
+    #expect(try kiosk.receive(.order("banana")).statuses == [.accepted])
+    try kiosk.receive(.made(#"{"job":9,"status":"failed","reason":"jam"}"#))
+    #expect(kiosk.report.state == .failing)
+    try kiosk.receive(.status("online"), .order("banana"))
+    try kiosk.receive(.made(#"{"job":11,"status":"done"}"#))
+    for job in [13, 15] {
+      try kiosk.receive(.order("banana"))
+      try kiosk.receive(.made(#"{"job":\#(job),"status":"failed"}"#))
+    }
+    #expect(kiosk.report.state == .idle)
+  }
+
+  @Test(arguments: ["offline", "fault: no cups", ""])
+  func aMachineThatCannotWorkGetsNoOrders(status: String) throws {
+    try kiosk.receive(.order("banana"), .order("banana"))
+    _ = kiosk.orders
+    try kiosk.receive(.status(status))
+    let rejected = try kiosk.receive(.order("banana"))
+    #expect(try rejected.reasons == [.machineDown])
+    #expect(try rejected.results.map(\.message) == ["The machine is out of order."])
+    #expect(kiosk.servings("banana") == 0 && kiosk.servings("mango") == 3)
+    // The second one waits, and does not go to it.
+    try kiosk.receive(.made(#"{"job":2,"status":"done"}"#))
+    #expect(kiosk.core.jobs.open.map(\.state) == [.queued])
+    try kiosk.receive(.status("online"))
+    #expect(kiosk.core.jobs.open.map(\.state) == [.sent])
+  }
+
+  // MARK: Time
+
+  @Test func whatWaitsTooLongInTheKioskIsGivenBack() throws {
+    try kiosk.receive(.order("kiwi"), .order("kiwi"))
+    try kiosk.receive(.made(#"{"job":2,"status":"started"}"#))
+    kiosk.pass(.seconds(30))
+    #expect(try kiosk.receive().answers.isEmpty)
+    kiosk.pass(.milliseconds(1))
+    let late = try kiosk.receive()
+    #expect(try late.results.map(\.failure) == ["waited_too_long"])
+    #expect(try late.results.map(\.ticket) == [2])
+    #expect(kiosk.stock["kiwi"] == 7)
+  }
+
+  @Test func aJobComesAgainUntilTheMachineHasAnswered() throws {
+    try kiosk.receive(.order("kiwi"))
+    #expect(kiosk.orders.count == 1)
+    #expect(kiosk.orders.isEmpty)
+    kiosk.pass(.seconds(15))
+    try kiosk.receive()
+    #expect(kiosk.orders.map { $0.prefix(8) } == ["make/bar"])
+    #expect(kiosk.report.state == .silent)
+    kiosk.pass(.milliseconds(15_001))
+    try kiosk.receive()
+    // Nobody stands there any more.
+    #expect(kiosk.orders == [#"make/bar/cancel {"job":2}"#])
+    #expect(kiosk.core.jobs.open.map(\.state) == [.lost])
+    #expect(kiosk.stock["kiwi"] == 7)
+    let cancelled = try kiosk.receive(.made(#"{"job":2,"status":"cancelled"}"#))
+    #expect(try cancelled.results.map(\.failure) == ["waited_too_long"])
+    #expect(kiosk.stock["kiwi"] == 10)
+  }
+
+  /// A person may have given it back when the machine returns to what the broker has kept for it.
+  @Test func whatIsToBeMadeExpiresWithItsOrder() throws {
+    try kiosk.receive(.order("kiwi"))
+    #expect(kiosk.messagesForMachines().map(\.expiry) == [30])
+    kiosk.pass(.milliseconds(29_500))
+    #expect(kiosk.messagesForMachines().map(\.expiry) == [1])
+    kiosk.pass(.seconds(31))
+    try kiosk.receive()
+    #expect(kiosk.messagesForMachines().map(\.expiry) == [nil])
+  }
+
+  /// Who is away is not asked: the kiosk was busy asking until the job was too old.
+  @Test func aMachineThatIsAwayIsWaitedFor() throws {
+    try kiosk.receive(.order("kiwi"))
+    #expect(kiosk.orders.count == 1)
+    try kiosk.receive(.status("offline"))
+    #expect(kiosk.core.jobs.wait(at: kiosk.now) == .seconds(15))
+    kiosk.pass(.seconds(15))
+    try kiosk.receive()
+    #expect(kiosk.orders.isEmpty)
+    #expect(kiosk.core.jobs.wait(at: kiosk.now) == .milliseconds(15_001))
+    kiosk.pass(.milliseconds(15_001))
+    try kiosk.receive()
+    #expect(kiosk.core.jobs.open.map(\.state) == [.lost])
+  }
+
+  /// A person was quicker.
+  @Test func aMachineThatAnswersOfWhatIsOverIsNotSilent() throws {
+    try kiosk.receive(.order("kiwi"))
+    try kiosk.receive(.made(#"{"job":2,"status":"started"}"#))
+    kiosk.pass(.seconds(60))
+    try kiosk.receive()
+    try kiosk.receive(.job(#"{"job":2,"decision":"poured"}"#))
+    #expect(kiosk.report.state == .silent)
+    try kiosk.receive(.made(#"{"job":2,"status":"done"}"#))
+    #expect(kiosk.report.state == .idle)
+  }
+
+  @Test func aCancellationThatCrossesAStartLoses() throws {
+    try kiosk.receive(.order("kiwi"))
+    kiosk.pass(.seconds(31))
+    try kiosk.receive()
+    #expect(kiosk.orders == [#"make/bar/cancel {"job":2}"#])
+    try kiosk.receive(.made(#"{"job":2,"status":"started"}"#))
+    #expect(kiosk.core.jobs.open.map(\.state) == [.started])
+    #expect(try kiosk.receive(.made(#"{"job":2,"status":"done"}"#)).statuses == [.ready])
+  }
+
+  @Test func whatWasBegunIsOnlyAskedAbout() throws {
+    try kiosk.receive(.order("kiwi"))
+    _ = kiosk.orders
+    try kiosk.receive(.made(#"{"job":2,"status":"started"}"#))
+    #expect(kiosk.orders.isEmpty)
+    try kiosk.restart()
+    #expect(kiosk.orders == [#"make/bar/cancel {"job":2}"#])
+    #expect(kiosk.orders.isEmpty)
+    try kiosk.receive(.status("online"))
+    #expect(kiosk.orders == [#"make/bar/cancel {"job":2}"#])
+  }
+
+  @Test func whatIsNotEndedInTimeIsAsked() throws {
+    try kiosk.receive(.order("kiwi"))
+    try kiosk.receive(.made(#"{"job":2,"status":"started"}"#))
+    try kiosk.receive()
+    kiosk.pass(.milliseconds(59_999))
+    try kiosk.receive()
+    #expect(kiosk.core.jobs.open.map(\.state) == [.started])
+    kiosk.pass(.milliseconds(1))
+    try kiosk.receive()
+    #expect(kiosk.core.jobs.open.map(\.state) == [.needsDecision])
+    #expect(kiosk.report.state == .silent)
+    // It may still say so.
+    #expect(try kiosk.receive(.made(#"{"job":2,"status":"done"}"#)).statuses == [.ready])
+    #expect(kiosk.report.state == .idle)
+  }
+
+  // MARK: A person
+
+  private func leaveToAPerson() throws {
+    try kiosk.receive(.order(#"{"id":"a1","juice":"kiwi"}"#))
+    try kiosk.receive(.made(#"{"job":2,"status":"unknown"}"#))
+    #expect(kiosk.core.jobs.open.map(\.state) == [.needsDecision])
+    _ = kiosk.orders
+  }
+
+  @Test(arguments: [
+    ("poured", CommandResult.Status.ready, 7), ("give_back", .failed, 10),
+  ])
+  func aPersonDecides(decision: String, status: CommandResult.Status, kiwi: Int) throws {
+    try leaveToAPerson()
+    let decided = try kiosk.receive(.job(#"{"id":"d1","job":2,"decision":"\#(decision)"}"#))
+    #expect(try decided.statuses == [.applied, status])
+    #expect(
+      decided.answers.map(\.topic) == ["kiosk/k1/job/desk/result", "kiosk/k1/order/p1/result"])
+    #expect(kiosk.stock["kiwi"] == kiwi)
+    #expect(kiosk.core.jobs.open.isEmpty)
+    try kiosk.ledger.verify()
+    // The same decision again, and another one.
+    let again = try kiosk.receive(.job(#"{"id":"d1","job":2,"decision":"\#(decision)"}"#))
+    #expect(try again.results.map(\.isDuplicate) == [true])
+    #expect(try again.statuses == [.applied])
+    #expect(
+      try kiosk.receive(.job(#"{"job":2,"decision":"again"}"#)).reasons == [.noDecisionNeeded])
+    #expect(kiosk.stock["kiwi"] == kiwi)
+  }
+
+  @Test func whatIsMadeAgainHasANewNumber() throws {
+    try leaveToAPerson()
+    kiosk.pass(.seconds(100))
+    try kiosk.receive(.job(#"{"job":2,"decision":"again","used":{"kiwi":1}}"#))
+    #expect(kiosk.stock["kiwi"] == 6)
+    #expect(
+      kiosk.orders == [
+        #"make/bar {"job":3,"ticket":1,"juice":"kiwi","quantity":1,"recipe":{"kiwi":3}}"#
+      ])
+    // The old number means nothing now.
+    #expect(try kiosk.receive(.made(#"{"job":2,"status":"done"}"#)).answers.isEmpty)
+    try kiosk.restart()
+    let done = try kiosk.receive(.made(#"{"job":3,"status":"done"}"#))
+    #expect(try done.statuses == [.ready])
+    #expect(try done.results.map(\.id) == ["a1"])
+    try kiosk.ledger.verify()
+  }
+
+  @Test func whatIsMadeAgainIsBehindEveryLowerNumber() throws {
+    // The machine has 3 in hand; 4 waits, then what was 2 waits as 5.
+    try kiosk.receive(.order("banana"), .order("banana"), .order("banana"))
+    try kiosk.receive(
+      .made(#"{"job":2,"status":"unknown"}"#), .made(#"{"job":3,"status":"started"}"#))
+    try kiosk.receive(.job(#"{"job":2,"decision":"again"}"#))
+    _ = kiosk.orders
+    #expect(kiosk.core.jobs.open.map(\.number) == [3, 4, 5])
+    try kiosk.restart()
+    #expect(kiosk.core.jobs.open.map(\.number) == [3, 4, 5])
+    _ = kiosk.orders
+    try kiosk.receive(.made(#"{"job":3,"status":"done"}"#))
+    #expect(
+      kiosk.orders == [
+        #"make/bar {"job":4,"ticket":3,"juice":"banana","quantity":1,"recipe":{"banana":2}}"#
+      ])
+  }
+
+  @Test func whatIsMissingForAnotherAttemptIsSaid() throws {
+    try leaveToAPerson()
+    try kiosk.receive(.restock(#"{"set":{"kiwi":0}}"#))
+    let decided = try kiosk.receive(.job(#"{"job":2,"decision":"again","used":{"kiwi":3}}"#))
+    #expect(try decided.reasons == [.conflict])
+    #expect(kiosk.core.jobs.open.map(\.state) == [.needsDecision])
+  }
+
+  @Test func aPersonDecidesOnlyWhatNobodyElseCanSay() throws {
+    try kiosk.receive(.order("kiwi"))
+    #expect(
+      try kiosk.receive(.job(#"{"job":2,"decision":"give_back"}"#)).reasons == [.noDecisionNeeded])
+    #expect(
+      try kiosk.receive(.job(#"{"job":77,"decision":"poured"}"#)).reasons == [.noDecisionNeeded])
+  }
+
+  @Test func aMachineThatSaysCancelledOfWhatItHasBegunIsNotBelieved() throws {
+    try kiosk.receive(.order("kiwi"))
+    try kiosk.receive(
+      .made(#"{"job":2,"status":"started"}"#), .made(#"{"job":2,"status":"cancelled"}"#))
+    #expect(kiosk.core.jobs.open.map(\.state) == [.needsDecision])
+    #expect(kiosk.stock["kiwi"] == 7)
+  }
+
+  // MARK: Who says it
+
+  @Test func aMachineAnswersForItsOwnJobs() throws {
+    try kiosk.receive(.order("kiwi"), .order("kiwi"))
+    let others = try kiosk.receive(
+      .made(#"{"job":2,"status":"done"}"#, by: "arm"),
+      // It has not got this one.
+      .made(#"{"job":3,"status":"done"}"#), .made(#"{"job":99,"status":"failed"}"#))
+    #expect(others.answers.isEmpty && others.transaction.isEmpty)
+    #expect(kiosk.core.jobs.open.count == 2)
+    let retained = try kiosk.receive(.made(#"{"job":2,"status":"done"}"#, retain: true))
+    #expect(try retained.reasons == [.retained])
+    #expect(kiosk.core.jobs.open.count == 2)
+  }
+
+  @Test(arguments: [
+    ("{}", RejectionReason.malformed), (#"{"job":2}"#, .malformed),
+    (#"{"job":2,"status":"poured"}"#, .malformed), (#"{"job":"2","status":"done"}"#, .malformed),
+    ("done", .malformed),
+  ])
+  func anAnswerThatCannotBeReadIsTold(payload: String, reason: RejectionReason) throws {
+    let decision = try kiosk.receive(.made(payload))
+    #expect(try decision.reasons == [reason])
+    #expect(decision.answers.map(\.topic) == ["kiosk/k1/made/bar/result"])
+  }
+
+  @Test func aMachineMaySayMoreThanAPanel() throws {
+    var settings = kiosk.settings
+    settings.orders.maximumPerSecond = 1
+    let kiosk = try TestKiosk(settings: settings)
+    try kiosk.receive(.status("online"), .order("kiwi"))
+    let said = try kiosk.receive(
+      .made(#"{"job":2,"status":"started"}"#), .made(#"{"job":2,"status":"done"}"#))
+    #expect(try said.statuses == [.ready])
+  }
+
+  @Test func aMachineThatNobodyKnowsIsTold() throws {
+    let decision = try kiosk.receive(.made(#"{"job":2,"status":"done"}"#, by: "elsewhere"))
+    #expect(try decision.reasons == [.unknownMachine])
+    #expect(decision.transaction.records.isEmpty)
+  }
+
+  @Test func jobsOutliveARestart() throws {
+    try kiosk.receive(.order("kiwi"), .order("banana"), .order("kiwi"))
+    try kiosk.receive(.made(#"{"job":2,"status":"started"}"#))
+    let before = kiosk.core.jobs.open
+    try kiosk.restart()
+    #expect(kiosk.core.jobs.open == before)
+    #expect(before.map(\.state) == [.started, .queued, .queued])
+    #expect(kiosk.report.queue == 2)
+    let report = try MachineReport(payload: kiosk.report.payload)
+    #expect(report == kiosk.report)
+  }
+
+  @Test func whatDisplaysShowOfAMachine() throws {
+    try kiosk.receive(.order("kiwi"))
+    #expect(
+      kiosk.reports.first
+        == #"machine/bar {"state":"busy","queue":0,"juices":["banana","kiwi"],"#
+        + #""job":2,"ticket":1,"jobs":[{"job":2,"ticket":1,"#
+        + #""juice":"kiwi","quantity":1,"state":"sent","at":"2026-11-21T09:00:00Z"}],"ready":[]}"#
+    )
+    try kiosk.receive(.made(#"{"job":2,"status":"done"}"#))
+    #expect(
+      kiosk.reports == [
+        #"machine/bar {"state":"idle","queue":0,"juices":["banana","kiwi"],"jobs":[],"ready":[1]}"#
+      ])
+  }
+}
+
+extension TestKiosk {
+  /// What machines are told now.
+  fileprivate var orders: [String] {
+    messagesForMachines().map {
+      "\($0.topic.dropFirst("kiosk/k1/".count)) \(text($0.payload))"
+    }
+  }
+
+  fileprivate var report: MachineReport { core.jobs.reports[0].report }
+
+  fileprivate func servings(_ juice: Juice.ID) -> Int? { core.servings(of: juice) }
+}
+
+extension Delivery {
+  fileprivate static func made(
+    _ payload: String, by machine: String = "bar", retain: Bool = false
+  ) -> Delivery {
+    message(payload, on: "made/\(machine)", retain: retain)
+  }
+
+  fileprivate static func status(
+    _ payload: String, of machine: String = "bar", retain: Bool = false
+  ) -> Delivery {
+    message(payload, on: "machine/\(machine)/status", retain: retain)
+  }
+
+  fileprivate static func job(_ payload: String) -> Delivery { message(payload, on: "job/desk") }
+
+  private static func message(
+    _ payload: String, on topic: String, retain: Bool = false
+  ) -> Delivery {
+    Delivery(
+      message: Message(topic: "kiosk/k1/\(topic)", payload: Array(payload.utf8), retain: retain),
+      packetID: 0)
+  }
+}

@@ -1,0 +1,197 @@
+import Devices
+import JuiceDomain
+import KioskProtocol
+import Ledger
+import MessageBroker
+import Testing
+
+@testable import KioskCore
+
+/// Devices with topics of their own: what they repeat and what they leave over counts as one press,
+/// also when the kiosk dies in between.
+@Suite struct PanelTests {
+  private static func kiosk(
+    _ dialect: Dialect, _ topic: String, feedback: Feedback = Feedback()
+  ) throws -> TestKiosk {
+    var settings = KioskSettings.test()
+    settings.panels = [
+      PanelBinding(
+        name: "hall", dialect: dialect, topic: topic,
+        buttons: [
+          "single": .order(Order(juice: "banana")), "press": .order(Order(juice: "banana")),
+          "double": .order(Order(juice: "kiwi", quantity: 2)), "long": .service(.closed),
+        ], feedback: feedback)
+    ]
+    return try TestKiosk(settings: settings)
+  }
+
+  private func message(
+    _ topic: String, _ payload: String, retain: Bool = false, packetID: UInt16 = 0,
+    redelivered: Bool = false
+  ) -> Delivery {
+    Delivery(
+      message: Message(topic: topic, payload: Array(payload.utf8), retain: retain),
+      packetID: packetID, isRedelivery: redelivered)
+  }
+
+  @Test func firmwareThatFiresTwiceCountsOnce() throws {
+    let kiosk = try Self.kiosk(.shellyGen2, "i4")
+    func event(_ time: String) -> Delivery {
+      message(
+        "i4/events/rpc",
+        #"{"method":"NotifyEvent","params":{"ts":1.5,"events":[{"component":"input:0","#
+          + #""event":"single_push","ts":\#(time)}]}}"#)
+    }
+    try kiosk.receive(event("1643540082.66"), event("1643540082.66"))
+    try kiosk.restart()
+    try kiosk.receive(event("1643540082.66"))
+    #expect(kiosk.stock["banana"] == 8)
+    try kiosk.receive(event("1643540083.01"))
+    #expect(kiosk.stock["banana"] == 6)
+  }
+
+  @Test func zigbeesRadioRepeatsAndEmptyActionsAreNoPresses() throws {
+    let kiosk = try Self.kiosk(.zigbee2MQTT, "zigbee2mqtt/b")
+    for quality in [87, 90, 84] {
+      try kiosk.receive(
+        message("zigbee2mqtt/b", #"{"action":"single","linkquality":\#(quality)}"#),
+        message("zigbee2mqtt/b", #"{"action":"","linkquality":\#(quality)}"#),
+        message("zigbee2mqtt/b", #"{"action":null}"#))
+      kiosk.pass(.milliseconds(300))
+      try kiosk.restart()
+    }
+    #expect(kiosk.stock["banana"] == 8)
+    kiosk.pass(.seconds(1))
+    try kiosk.receive(message("zigbee2mqtt/b", #"{"action":"single","linkquality":80}"#))
+    #expect(kiosk.stock["banana"] == 6)
+  }
+
+  /// A Hue dimmer switch says once in 0.8 s that a button is held (Koenkk/zigbee2mqtt #26270), others
+  /// once in a second; one message may be lost by radio.
+  @Test(arguments: [[800, 805, 794, 1600, 798], [1000, 1000, 1000, 1000, 1000]])
+  func whatIsHeldIsOnePress(milliseconds: [Int]) throws {
+    var settings = KioskSettings.test()
+    settings.panels = [
+      PanelBinding(
+        name: "hall", dialect: .zigbee2MQTT, topic: "zigbee/hue_switch01",
+        buttons: ["on_hold": .order(Order(juice: "banana"))])
+    ]
+    let kiosk = try TestKiosk(settings: settings)
+    func say(_ action: String) -> Delivery {
+      message("zigbee/hue_switch01", #"{"action":"\#(action)","battery":100,"counter":1}"#)
+    }
+    for _ in 0..<2 {
+      try kiosk.receive(say("on_press"))
+      kiosk.pass(.milliseconds(798))
+      for pause in milliseconds {
+        try kiosk.receive(say("on_hold"))
+        kiosk.pass(.milliseconds(pause))
+      }
+      try kiosk.receive(say("on_hold_release"))
+      kiosk.pass(.seconds(3))
+    }
+    #expect(kiosk.stock["banana"] == 6)
+  }
+
+  @Test func tasmotasOtherResultsAreNotPresses() throws {
+    let kiosk = try Self.kiosk(.tasmota, "stat/hall")
+    let press = #"{"Button1":{"Action":"SINGLE"}}"#
+    try kiosk.receive(
+      message("stat/hall/RESULT", press, retain: true),
+      message("stat/hall/RESULT", press), message("stat/hall/RESULT", #"{"POWER":"ON"}"#),
+      message("stat/hall/POWER", "ON"),
+      message("stat/hall/RESULT", #"{"Button1":{"Action":"CLEAR"}}"#),
+      message("stat/hall/BUTTON2", #"{"ACTION":"single"}"#))
+    #expect(kiosk.stock["banana"] == 6)
+    #expect(kiosk.commandFilter.dropped == 0)
+  }
+
+  @Test func onlyTheRisingEdgeIsAPress() throws {
+    let kiosk = try Self.kiosk(.esphome, "hall")
+    let topic = "hall/binary_sensor/bell/state"
+    try kiosk.receive(message(topic, "OFF", retain: true), message(topic, "ON"))
+    try kiosk.restart()
+    // It comes again on every subscription, and when the device connects anew.
+    try kiosk.receive(message(topic, "ON", retain: true), message(topic, "ON"))
+    try kiosk.receive(message(topic, "OFF"), message(topic, "OFF"), message(topic, "ON"))
+    #expect(kiosk.stock["banana"] == 6)
+    // What happened while the kiosk was away is known by what was kept.
+    try kiosk.restart()
+    try kiosk.receive(message(topic, "OFF", retain: true), message(topic, "ON"))
+    #expect(kiosk.stock["banana"] == 4)
+  }
+
+  @Test func anEventThatWasKeptIsNoPress() throws {
+    let kiosk = try Self.kiosk(.esphome, "hall")
+    let topic = "hall/event/bell/state"
+    let ghost = try kiosk.receive(message(topic, #"{"event_type":"press"}"#, retain: true))
+    // Nobody is told of it, either: it comes again with every subscription.
+    #expect(ghost.transaction.isEmpty && ghost.answers.isEmpty)
+    try kiosk.receive(message(topic, #"{"event_type":"press"}"#))
+    #expect(kiosk.stock["banana"] == 8)
+  }
+
+  @Test func aRedeliveryIsKnownByItsFingerprint() throws {
+    let kiosk = try Self.kiosk(.tasmota, "stat/hall")
+    let press = #"{"Button1":{"Action":"SINGLE"}}"#
+    try kiosk.receive(message("stat/hall/RESULT", press, packetID: 5))
+    try kiosk.restart()
+    try kiosk.receive(message("stat/hall/RESULT", press, packetID: 5, redelivered: true))
+    #expect(kiosk.stock["banana"] == 8)
+  }
+
+  @Test func aButtonMayOrderSeveralOrCloseTheKiosk() throws {
+    let kiosk = try Self.kiosk(.zigbee2MQTT, "zigbee2mqtt/b")
+    try kiosk.receive(message("zigbee2mqtt/b", #"{"action":"double"}"#))
+    #expect(kiosk.stock["kiwi"] == 4)
+    try kiosk.receive(message("zigbee2mqtt/b", #"{"action":"hold"}"#))
+    #expect(kiosk.core.service == .closed)
+  }
+
+  @Test func aPressIsAnsweredUnderThePanelsName() throws {
+    let kiosk = try Self.kiosk(.zigbee2MQTT, "zigbee2mqtt/b")
+    let decision = try kiosk.receive(message("zigbee2mqtt/b", #"{"action":"single"}"#))
+    #expect(decision.answers.map(\.topic) == ["kiosk/k1/order/hall/result"])
+    #expect(decision.transaction.records.map(\.row.entry.source?.description) == ["order/hall"])
+  }
+
+  @Test func feedbackGoesWhereThePanelHearsIt() throws {
+    let feedback = Feedback(
+      ready: Push(topic: "lamp", payload: try Template("{juice} {ticket} {stock.banana}")),
+      outOfStock: Push(topic: "lamp", payload: try Template("red")),
+      rejected: Push(topic: "buzzer", payload: try Template("1")))
+    let kiosk = try Self.kiosk(.tasmota, "stat/hall", feedback: feedback)
+    let press = message("stat/hall/RESULT", #"{"Button1":{"Action":"SINGLE"}}"#)
+    func told(_ decision: Decision) -> [String] {
+      decision.answers.filter { !$0.topic.hasPrefix("kiosk/") }
+        .map { "\($0.topic) \(text($0.payload))" }
+    }
+    #expect(told(try kiosk.receive(press)) == ["lamp banana 1 8"])
+    for _ in 0..<4 { try kiosk.receive(press) }
+    #expect(told(try kiosk.receive(press)) == ["lamp red"])
+    try kiosk.receive(.service("closed"))
+    #expect(told(try kiosk.receive(press)) == ["buzzer 1"])
+  }
+
+  @Test func whatCannotBeReadIsRejectedWithTheReason() throws {
+    let kiosk = try Self.kiosk(.shellyGen1, "shellies/s1")
+    let decision = try kiosk.receive(message("shellies/s1/input_event/0", "garbage"))
+    #expect(try decision.reasons == [.malformed])
+    #expect(decision.transaction.isEmpty)
+  }
+
+  @Test func theMemoryOfCountersIsBounded() throws {
+    var settings = KioskSettings.test()
+    let format = GenericFormat(action: JSONPointer("/a"), counter: JSONPointer("/n"))
+    settings.panels = [
+      PanelBinding(
+        name: "p", dialect: .generic(format), topic: "acme/+",
+        buttons: ["x": .order(Order(juice: "tea"))])
+    ]
+    settings.orders.maximumPerSecond = 0
+    let kiosk = try TestKiosk(settings: settings)
+    let deliveries = (0..<10_100).map { message("acme/\($0)", #"{"a":"y","n":1}"#) }
+    try kiosk.receive(deliveries)
+    #expect(try kiosk.ledger.state().marks.count == Kiosk.maximumMarks)
+  }
+}

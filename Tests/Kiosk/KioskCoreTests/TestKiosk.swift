@@ -1,0 +1,165 @@
+import Foundation
+import JuiceDomain
+import KioskProtocol
+import Ledger
+import MessageBroker
+import Testing
+
+@testable import KioskCore
+
+/// A kiosk without a broker: what arrives is decided and committed as the controller does it.
+final class TestKiosk {
+  /// 2026-11-21T09:00:00Z
+  static let start = Timestamp(milliseconds: 1_795_251_600_000)
+
+  private(set) var settings: KioskSettings
+  private(set) var now = Moment(timestamp: TestKiosk.start, day: 20_778, uptime: .zero)
+  private(set) var core: Kiosk
+  private(set) var commandFilter: CommandFilter
+  private(set) var tracker = DeliveryTracker()
+  private(set) var ledger: KioskLedger
+  /// What the last batch has changed of the state.
+  private(set) var changes: [Message] = []
+  private let folder: URL
+
+  init(
+    settings: KioskSettings = .test(), stock: FruitAmounts? = nil
+  ) throws {
+    self.settings = settings
+    folder = FileManager.default.temporaryDirectory
+      .appending(path: "core-tests-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    ledger = try KioskLedger(path: folder.appending(path: "ledger.sqlite").path)
+    var opening = settings
+    if let stock { opening.stock.initial = stock }
+    let state = try ledger.state()
+    if let transaction = Kiosk.opening(settings: opening, state: state, at: now) {
+      try ledger.commit(transaction)
+    }
+    core = Kiosk(settings: settings, state: try ledger.state())
+    commandFilter = CommandFilter(settings: settings)
+  }
+
+  deinit { try? FileManager.default.removeItem(at: folder) }
+
+  /// Decides on a batch and commits it.
+  @discardableResult
+  func receive(_ deliveries: Delivery...) throws -> Decision { try receive(deliveries) }
+
+  @discardableResult
+  func receive(_ deliveries: [Delivery]) throws -> Decision {
+    let parsedDeliveries = commandFilter.admit(deliveries, tracker: &tracker, at: now)
+    let repeats = try ledger.repeats(of: parsedDeliveries.flatMap(\.repeatKeys))
+    let before = core
+    var decision = core.decide(parsedDeliveries, repeats: repeats, at: now)
+    decision.transaction.deliveries = deliveries.count { $0.packetID > 0 && !$0.isRedelivery }
+    try ledger.commit(decision.transaction)
+    changes = settings.topics.changes(from: before, to: core, at: now.timestamp)
+    return decision
+  }
+
+  /// What machines are told now.
+  func messagesForMachines() -> [Message] { core.messagesForMachines(at: now) }
+
+  /// The process dies and starts again.
+  ///
+  /// - Parameters:
+  ///   - acknowledged: the entry up to which the broker has its acknowledgements.
+  ///   - late: after longer than an order may be old.
+  func restart(acknowledged: Int = 0, late: Bool = false) throws {
+    core = Kiosk(settings: settings, state: try ledger.state())
+    commandFilter = CommandFilter(settings: settings)
+    tracker = DeliveryTracker()
+    tracker.ledgerRead(unacknowledged: try ledger.deliveries(after: acknowledged))
+    if late { core.reconnected(at: now.timestamp) }
+  }
+
+  /// The rules are read again.
+  ///
+  /// - Parameter new: other ones; else they are the same.
+  func reload(_ new: KioskSettings? = nil) throws {
+    settings = new ?? settings
+    core.adopt(settings, state: try ledger.state())
+    commandFilter.adopt(settings)
+  }
+
+  func pass(_ duration: Duration, day: Int? = nil) {
+    let (seconds, attoseconds) = duration.components
+    let milliseconds = seconds * 1000 + attoseconds / 1_000_000_000_000_000
+    now = Moment(
+      timestamp: Timestamp(milliseconds: now.timestamp.milliseconds + milliseconds),
+      day: day ?? now.day, uptime: now.uptime + duration)
+  }
+
+  /// Somebody sets the clock.
+  func setClock(ahead seconds: Int64) {
+    now = Moment(
+      timestamp: Timestamp(milliseconds: now.timestamp.milliseconds + seconds * 1000),
+      day: now.day, uptime: now.uptime)
+  }
+
+  var stock: FruitAmounts { core.juiceMaker.stock }
+
+  /// The retained topics that the last batch has changed, with their payloads, in order.
+  var reports: [String] {
+    changes.map {
+      "\($0.topic.dropFirst("kiosk/k1/".count)) \(String(decoding: $0.payload, as: UTF8.self))"
+    }
+  }
+}
+
+extension KioskSettings {
+  static func test(
+    language: Language = .english, orders: Orders = Orders(), menu: Menu = .standard,
+    low: Int = 5
+  ) -> KioskSettings {
+    func all(_ amount: Int) -> FruitAmounts {
+      FruitAmounts(menu.fruits.map { (fruit: $0.id, amount: amount) })
+    }
+    return KioskSettings(
+      topics: KioskTopics(root: "kiosk", kiosk: "k1"), language: language, menu: menu,
+      stock: Stock(initial: all(10), capacities: all(100), lowThresholds: all(low)), orders: orders,
+      version: "test")
+  }
+}
+
+extension Delivery {
+  static func order(
+    _ payload: String, panel: String = "p1", packetID: UInt16 = 0, redelivered: Bool = false,
+    retain: Bool = false, responseTopic: String? = nil, correlationData: [UInt8]? = nil
+  ) -> Delivery {
+    Delivery(
+      message: Message(
+        topic: "kiosk/k1/order/\(panel)", payload: Array(payload.utf8), retain: retain,
+        responseTopic: responseTopic, correlationData: correlationData),
+      packetID: packetID, isRedelivery: redelivered)
+  }
+
+  static func restock(_ payload: String, packetID: UInt16 = 0, retain: Bool = false) -> Delivery {
+    Delivery(
+      message: Message(
+        topic: "kiosk/k1/restock/dashboard", payload: Array(payload.utf8), retain: retain),
+      packetID: packetID)
+  }
+
+  static func service(_ payload: String, packetID: UInt16 = 0, retain: Bool = false) -> Delivery {
+    Delivery(
+      message: Message(
+        topic: "kiosk/k1/service/dashboard", payload: Array(payload.utf8), retain: retain),
+      packetID: packetID)
+  }
+}
+
+extension Decision {
+  /// What senders are told, in order.
+  var results: [CommandResult] {
+    get throws {
+      try answers.map { try CommandResult(payload: $0.payload) }
+    }
+  }
+
+  var statuses: [CommandResult.Status] { get throws { try results.map(\.status) } }
+  var reasons: [RejectionReason?] { get throws { try results.map(\.reason) } }
+}
+
+func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }

@@ -1,0 +1,105 @@
+import Devices
+import InMemoryBroker
+import JuiceDomain
+import KioskCore
+import KioskProtocol
+import MessageBroker
+import Testing
+
+@testable import KioskDaemon
+
+/// Screens and lamps that have to be told.
+@Suite struct DisplayTests {
+  private static func fixture(_ displays: [Display]) throws -> KioskFixture {
+    try KioskFixture { $0.displays = displays }
+  }
+
+  private static func text(
+    _ text: String, birth: Birth? = nil, maximumPerSecond: Int = 2
+  ) throws -> Display {
+    Display(
+      content: .text(Push(topic: "screen", payload: try Template(text))), birth: birth,
+      maximumPerSecond: maximumPerSecond)
+  }
+
+  private func texts(_ testClient: TestClient) -> [String] {
+    testClient.take().map { String(decoding: $0.payload, as: UTF8.self) }
+  }
+
+  @Test func isToldWhenTheKioskComesAndWhenSomethingChanges() throws {
+    let fixture = try Self.fixture([try Self.text("Kiwi {stock.kiwi} {alert.kiwi} {servings.kiwi}")]
+    )
+    let screen = try fixture.testClient("screen", subscribedTo: ["screen"])
+    let panel = try fixture.panel()
+    try fixture.startKiosk()
+    #expect(texts(screen) == ["Kiwi 10 ok 3"])
+    fixture.advance(by: .seconds(1))
+    fixture.publish("banana", to: "kiosk/k1/order/p1", by: panel)
+    #expect(texts(screen) == [])
+    fixture.publish("kiwi", to: "kiosk/k1/order/p1", by: panel)
+    #expect(texts(screen) == ["Kiwi 7 ok 2"])
+  }
+
+  @Test func changesThatFollowQuicklyAreShownAsOne() throws {
+    let fixture = try Self.fixture([try Self.text("{stock.banana}")])
+    let screen = try fixture.testClient("screen", subscribedTo: ["screen"])
+    let panel = try fixture.panel()
+    try fixture.startKiosk()
+    fixture.advance(by: .seconds(1))
+    for _ in 0..<4 { fixture.publish("banana", to: "kiosk/k1/order/p1", by: panel) }
+    #expect(texts(screen) == ["10", "8"])
+    fixture.advance(by: .milliseconds(499))
+    #expect(texts(screen) == [])
+    fixture.advance(by: .milliseconds(1))
+    #expect(texts(screen) == ["2"])
+    fixture.advance(by: .seconds(60))
+    #expect(texts(screen) == [])
+  }
+
+  @Test func isToldAgainWhenItSaysThatItIsBack() throws {
+    let birth = Birth(topic: "tele/screen/LWT", payload: "Online")
+    let fixture = try Self.fixture([try Self.text("{stock.kiwi}", birth: birth)])
+    let screen = try fixture.testClient("screen", subscribedTo: ["screen"])
+    try fixture.startKiosk()
+    #expect(texts(screen) == ["10"])
+    fixture.publish("Offline", to: "tele/screen/LWT", by: screen)
+    #expect(texts(screen) == [])
+    fixture.publish("Online", to: "tele/screen/LWT", by: screen)
+    #expect(texts(screen) == ["10"])
+  }
+
+  @Test func isToldAgainAfterAnOutage() throws {
+    let fixture = try Self.fixture([try Self.text("{stock.kiwi}")])
+    let screen = try fixture.testClient("screen", subscribedTo: ["screen"])
+    try fixture.startKiosk()
+    fixture.crashKiosk()
+    try fixture.startKiosk()
+    #expect(texts(screen) == ["10", "10"])
+  }
+
+  @Test func showsThatTheKioskHasGone() throws {
+    let fixture = try Self.fixture([try Self.text("kiosk {kiosk.status}")])
+    let screen = try fixture.testClient("screen", subscribedTo: ["screen"])
+    try fixture.startKiosk()
+    fixture.stopKiosk()
+    #expect(texts(screen) == ["kiosk online", "kiosk offline"])
+  }
+
+  @Test func aLampShowsWhetherThereIsAGlassLeft() throws {
+    let lamp = Display(
+      content: .availability(
+        "mango", available: Push(topic: "screen", payload: try Template("ON")),
+        soldOut: Push(topic: "screen", payload: try Template("OFF"))), maximumPerSecond: 100)
+    let fixture = try Self.fixture([lamp])
+    let screen = try fixture.testClient("screen", subscribedTo: ["screen"])
+    let panel = try fixture.panel()
+    try fixture.startKiosk()
+    for _ in 0..<3 {
+      fixture.publish("mango", to: "kiosk/k1/order/p1", by: panel)
+      fixture.advance(by: .seconds(1))
+    }
+    #expect(texts(screen) == ["ON", "OFF"])
+    fixture.publish(#"{"add":{"mango":3}}"#, to: "kiosk/k1/restock/desk", by: panel)
+    #expect(texts(screen) == ["ON"])
+  }
+}

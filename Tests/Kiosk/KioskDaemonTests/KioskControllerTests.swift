@@ -1,0 +1,202 @@
+import InMemoryBroker
+import JuiceDomain
+import KioskCore
+import KioskDaemon
+import KioskProtocol
+import Ledger
+import MessageBroker
+import Testing
+
+@Suite struct KioskControllerTests {
+  private let fixture: KioskFixture
+
+  init() throws { fixture = try KioskFixture() }
+
+  @Test func aPressBecomesAJuice() throws {
+    try fixture.startKiosk()
+    let panel = try fixture.panel()
+    fixture.publish("strawberry_banana", to: "kiosk/k1/order/p1", by: panel)
+    let result = try #require(try panel.takeResults().first)
+    #expect(result.status == .ready)
+    #expect(result.ticket == 1)
+    #expect(result.used == ["strawberry": 10, "banana": 1])
+    #expect(fixture.retained("stock/strawberry") == "0")
+    #expect(fixture.retained("stock/banana") == "9")
+    #expect(fixture.retained("juice/strawberry_banana") == "0")
+    #expect(fixture.retained("alert/strawberry") == "out")
+  }
+
+  /// What a flood takes from another panel: the entries before its own, and the messages to write.
+  @Test(arguments: [0, 20])
+  func aFloodTakesNoMoreThanItsShare(limit: Int) throws {
+    let fixture = try KioskFixture { $0.orders.maximumPerSecond = limit }
+    try fixture.startKiosk()
+    let (panel, flood) = (try fixture.panel(), try fixture.testClient("flood"))
+    let turns = fixture.conditions.count
+    let presses = (1...500).map { _ in Message(topic: "kiosk/k1/order/flood", text: "tea") }
+    let press = Message(topic: "kiosk/k1/order/p1", text: "kiwi")
+    Task(executorPreference: fixture.executor) { [client = flood.client] in
+      _ = try await client.publish(presses + [press])
+    }
+    fixture.executor.run()
+
+    let result = try #require(try panel.takeResults().first)
+    #expect(result.status == .ready)
+    // The opening entries come first. Without a limit the flood has one for each press.
+    let before = try fixture.ledger { try $0.rows(after: 0).map(\.row.entry) }.filter {
+      $0.source?.name == "flood" && $0.seq < result.seq ?? 0
+    }
+    #expect(before.count == (limit == 0 ? 500 : limit))
+    #expect(fixture.conditions.count - turns <= 4, "one batch of 501, and what follows it")
+  }
+
+  @Test func allStateIsRetainedOnceTheKioskIsOnline() throws {
+    try fixture.startKiosk()
+    #expect(fixture.retained("status") == "online")
+    #expect(fixture.retained("service") == "open")
+    for fruit in Menu.standard.fruits { #expect(fixture.retained("stock/\(fruit.id)") == "10") }
+    #expect(fixture.retained("juice/strawberry") == "0")
+    #expect(fixture.retained("juice/banana") == "5")
+    for topic in ["stock", "menu", "info", "health"] { #expect(fixture.retained(topic) != nil) }
+  }
+
+  @Test func aCrashIsSeenAndARestartRepairsTheStatus() throws {
+    try fixture.startKiosk()
+    fixture.crashKiosk()
+    #expect(fixture.retained("status") == "offline")
+    try fixture.startKiosk()
+    #expect(fixture.retained("status") == "online")
+  }
+
+  @Test func aCleanStopSaysOffline() throws {
+    try fixture.startKiosk()
+    fixture.stopKiosk()
+    #expect(fixture.retained("status") == "offline")
+  }
+
+  @Test(
+    arguments: [MemoryBroker.Fault.Moment.before, .after], MemoryBroker.Fault.Step.allCases)
+  func aConnectionThatBreaksAtAnyStepNeitherLosesNorDoublesAPress(
+    moment: MemoryBroker.Fault.Moment, step: MemoryBroker.Fault.Step
+  ) throws {
+    try fixture.startKiosk()
+    let panel = try fixture.panel()
+    fixture.broker.inject(MemoryBroker.Fault(moment, step, of: "kiosk"))
+    fixture.publish("banana", to: "kiosk/k1/order/p1", by: panel)
+    fixture.broker.cut("kiosk")
+    fixture.advance(by: .seconds(10))
+    #expect(fixture.retained("stock/banana") == "8")
+    #expect(try panel.takeResults().contains { $0.status == .ready })
+  }
+
+  @Test(
+    arguments: [MemoryBroker.Fault.Moment.before, .after], MemoryBroker.Fault.Step.allCases)
+  func aCrashAtAnyStepNeitherLosesNorDoublesAPress(
+    moment: MemoryBroker.Fault.Moment, step: MemoryBroker.Fault.Step
+  ) throws {
+    try fixture.startKiosk()
+    let panel = try fixture.panel()
+    fixture.broker.inject(MemoryBroker.Fault(moment, step, of: "kiosk"))
+    fixture.publish("banana", to: "kiosk/k1/order/p1", by: panel)
+    fixture.publish(#"{"id":"a","juice":"banana"}"#, to: "kiosk/k1/order/p1", by: panel)
+    fixture.crashKiosk()
+    try fixture.startKiosk()
+    fixture.advance(by: .seconds(5))
+    #expect(fixture.retained("stock/banana") == "6")
+    let results = try panel.takeResults()
+    #expect(Set(results.compactMap(\.ticket)) == [1, 2])
+  }
+
+  /// The packet ids of a new session begin where those of the old one began.
+  @Test func aPressInANewSessionIsNoRepetitionOfOneInTheOldSession() throws {
+    try fixture.startKiosk()
+    let panel = try fixture.panel()
+    fixture.publish("banana", to: "kiosk/k1/order/p1", by: panel)
+    fixture.broker.dropSession(of: "kiosk")
+    fixture.advance(by: .seconds(5))
+    fixture.broker.inject(MemoryBroker.Fault(.before, .delivery, of: "kiosk"))
+    fixture.publish("banana", to: "kiosk/k1/order/p1", by: panel)
+    fixture.advance(by: .seconds(5))
+    #expect(fixture.retained("stock/banana") == "6")
+    #expect(try panel.takeResults().map(\.ticket) == [1, 2])
+  }
+
+  @Test func whatQueuedForTooLongDoesNotPour() throws {
+    try fixture.startKiosk()
+    let panel = try fixture.panel()
+    fixture.crashKiosk()
+    fixture.publish("banana", to: "kiosk/k1/order/p1", by: panel)
+    fixture.advance(by: .seconds(31))
+    try fixture.startKiosk()
+    #expect(fixture.retained("stock/banana") == "10")
+  }
+
+  @Test func whatQueuedForAShortWhilePours() throws {
+    try fixture.startKiosk()
+    let panel = try fixture.panel()
+    fixture.advance(by: .seconds(60))
+    fixture.crashKiosk()
+    fixture.publish("banana", to: "kiosk/k1/order/p1", by: panel)
+    fixture.advance(by: .seconds(20))
+    try fixture.startKiosk()
+    #expect(fixture.retained("stock/banana") == "8")
+    #expect(try panel.takeResults().map(\.status) == [.ready])
+  }
+
+  @Test func aRetainedOrderIsNeverMade() throws {
+    let panel = try fixture.panel()
+    fixture.publish("banana", to: "kiosk/k1/order/p1", by: panel, retain: true)
+    try fixture.startKiosk()
+    #expect(try panel.takeResults().map(\.reason) == [.retained])
+    #expect(fixture.retained("stock/banana") == "10")
+  }
+
+  @Test func everyEntryIsAnEventWithoutAGap() throws {
+    let listener = try fixture.testClient("listener", subscribedTo: ["kiosk/k1/events"])
+    try fixture.startKiosk()
+    let panel = try fixture.panel()
+    for _ in 1...5 { fixture.publish("kiwi", to: "kiosk/k1/order/p1", by: panel) }
+    fixture.crashKiosk()
+    try fixture.startKiosk()
+    fixture.publish("kiwi", to: "kiosk/k1/order/p1", by: panel)
+    let seqs = try listener.take().compactMap { message -> Int? in
+      guard case .integer(let seq) = try JSON.parse(message.payload)["seq"] else { return nil }
+      return seq
+    }
+    #expect(Set(seqs) == Set(1...7))
+  }
+
+  @Test func aJuiceThatLeavesTheMenuIsCleared() throws {
+    try fixture.startKiosk()
+    fixture.stopKiosk()
+    fixture.settings.menu = try Menu(
+      fruits: Menu.standard.fruits, juices: Menu.standard.juices.filter { $0.id != "kiwi" })
+    try fixture.startKiosk()
+    #expect(fixture.retained("juice/kiwi") == nil)
+    #expect(fixture.retained("juice/banana") == "5")
+    fixture.advance(by: .seconds(5))
+    #expect(try !fixture.ledger { try $0.state() }.topics.contains("kiosk/k1/juice/kiwi"))
+  }
+
+  @Test func aRestockIsAppliedAndAnswered() throws {
+    try fixture.startKiosk()
+    let desk = try fixture.testClient("desk", subscribedTo: ["kiosk/k1/restock/desk/result"])
+    fixture.publish(
+      #"{"id":"r1","add":{"strawberry":20,"kiwi":-1},"set":{"mango":30}}"#,
+      to: "kiosk/k1/restock/desk", by: desk)
+    #expect(try desk.takeResults().map(\.status) == [.applied])
+    #expect(fixture.retained("stock/strawberry") == "30")
+    #expect(fixture.retained("stock/kiwi") == "9")
+    #expect(fixture.retained("stock/mango") == "30")
+  }
+
+  @Test func aClosedKioskMakesNothing() throws {
+    try fixture.startKiosk()
+    let panel = try fixture.panel()
+    fixture.publish("closed", to: "kiosk/k1/service/p1", by: panel)
+    #expect(fixture.retained("service") == "closed")
+    fixture.publish("banana", to: "kiosk/k1/order/p1", by: panel)
+    #expect(try panel.takeResults().map(\.reason) == [.closed])
+    #expect(fixture.retained("stock/banana") == "10")
+  }
+}

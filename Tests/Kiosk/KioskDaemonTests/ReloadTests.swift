@@ -1,0 +1,356 @@
+import Devices
+import InMemoryBroker
+import JuiceDomain
+import KioskCore
+import KioskDaemon
+import KioskProtocol
+import Ledger
+import MessageBroker
+import Testing
+
+/// Other settings while the kiosk runs.
+@Suite struct ReloadTests {
+  private let fixture: KioskFixture
+
+  init() throws { fixture = try KioskFixture() }
+
+  private func reload(_ adjust: (inout KioskSettings) throws -> Void) rethrows -> Outcome {
+    let outcome = try fixture.reload(adjust)
+    fixture.executor.run()
+    return outcome
+  }
+
+  /// The standard menu without kiwi, and with oranges.
+  private static func orange(_ settings: inout KioskSettings) throws {
+    let orange = Fruit(id: "orange", name: LocalizedName(english: "Orange", fallback: "orange"))
+    settings.menu = try Menu(
+      fruits: Menu.standard.fruits.filter { $0.id != "kiwi" } + [orange],
+      juices: Menu.standard.juices.filter { $0.recipe.amounts["kiwi"] == nil } + [
+        Juice(
+          id: "orange", name: LocalizedName(english: "Orange juice", fallback: "orange"),
+          recipe: try Recipe(["orange": 3]))
+      ])
+    func all(_ amount: Int) -> FruitAmounts {
+      FruitAmounts(settings.menu.fruits.map { (fruit: $0.id, amount: amount) })
+    }
+    settings.stock = KioskSettings.Stock(
+      initial: all(30), capacities: all(100), lowThresholds: all(5))
+  }
+
+  private static func button(
+    _ name: String = "hall", on topic: String, debounce: Duration? = nil
+  ) -> PanelBinding {
+    PanelBinding(
+      name: name, dialect: .generic(GenericFormat(action: nil, counter: nil)), topic: topic,
+      buttons: ["press": .order(Order(juice: "banana"))], debounce: debounce)
+  }
+
+  @Test func anotherMenuIsSoldAndShown() throws {
+    try fixture.startKiosk()
+    let listener = try fixture.testClient(
+      "listener", subscribedTo: ["kiosk/k1/events", "kiosk/k1/status"])
+    let panel = try fixture.panel()
+    _ = listener.take()
+    #expect(try reload(Self.orange).now == .taken)
+    fixture.publish("orange", to: "kiosk/k1/order/p1", by: panel)
+    fixture.publish("kiwi", to: "kiosk/k1/order/p1", by: panel)
+    let results = try panel.takeResults()
+    #expect(results.map(\.status) == [.ready, .rejected])
+    #expect(results[0].used == ["orange": 3])
+    #expect(fixture.retained("stock/orange") == "27")
+    #expect(fixture.retained("juice/orange") == "9")
+    #expect(fixture.retained("alert/orange") == "ok")
+    #expect(fixture.retained("menu")?.contains("Orange juice") == true)
+    for topic in ["stock/kiwi", "alert/kiwi", "juice/kiwi", "juice/mango_kiwi"] {
+      #expect(fixture.retained(topic) == nil)
+    }
+    // What was there stays: only the new fruit came with its initial stock.
+    #expect(fixture.retained("stock/banana") == "10")
+    // Nor did anybody think that the kiosk had gone, and the events have no gap.
+    let heard = listener.take()
+    #expect(heard.filter { $0.topic == "kiosk/k1/status" }.map(\.text) == ["online"])
+    let entries = heard.filter { $0.topic == "kiosk/k1/events" }
+    #expect(
+      try entries.map { try JSON.parse($0.payload)["seq"] } == [2, 3, 4].map { .integer($0) })
+  }
+
+  @Test func aFruitThatComesBackHasTheStockThatItLeftWith() throws {
+    try fixture.startKiosk()
+    let panel = try fixture.panel()
+    fixture.publish("kiwi", to: "kiosk/k1/order/p1", by: panel)
+    let before = fixture.settings
+    #expect(try reload(Self.orange).now == .taken)
+    #expect(reload { $0 = before }.now == .taken)
+    #expect(fixture.retained("stock/kiwi") == "7")
+    #expect(fixture.retained("stock/orange") == nil)
+    #expect(try fixture.ledger { try $0.state() }.stock["orange"] == 30)
+  }
+
+  @Test func limitsHoldFromThenOn() throws {
+    try fixture.startKiosk()
+    let panel = try fixture.panel()
+    #expect(
+      reload {
+        $0.orders.maximumQuantity = 1
+        $0.stock.lowThresholds = [
+          "strawberry": 10, "banana": 0, "pineapple": 0, "kiwi": 0, "mango": 0,
+        ]
+      }.now == .taken)
+    fixture.publish(#"{"juice":"kiwi","quantity":2}"#, to: "kiosk/k1/order/p1", by: panel)
+    #expect(try panel.takeResults().map(\.reason) == [.quantityOutOfRange])
+    #expect(fixture.retained("alert/strawberry") == "low")
+    #expect(fixture.retained("menu")?.contains(#""low":10"#) == true)
+  }
+
+  /// Half low is not ok again, only because the limits were read again.
+  @Test func anAlertStaysWhatItIs() throws {
+    try fixture.startKiosk()
+    let panel = try fixture.panel()
+    fixture.publish(#"{"set":{"mango":5}}"#, to: "kiosk/k1/restock/p1", by: panel)
+    fixture.publish(#"{"set":{"mango":6}}"#, to: "kiosk/k1/restock/p1", by: panel)
+    #expect(fixture.retained("alert/mango") == "low")
+    #expect(reload { $0.orders.maximumQuantity = 9 }.now == .taken)
+    #expect(fixture.retained("alert/mango") == "low")
+  }
+
+  @Test(arguments: [1, 2, 1024]) func inTheMidstOfALoadNothingIsLostAndNothingTwice(
+    batchLimit: Int
+  ) throws {
+    fixture.batchLimit = batchLimit
+    fixture.settings.stock.initial = FruitAmounts(
+      Menu.standard.fruits.map { (fruit: $0.id, amount: 90) })
+    fixture.settings.orders.maximumPerSecond = 0
+    try fixture.startKiosk()
+    let (panel, button) = (try fixture.panel("p1"), try fixture.panel("p2"))
+    let usual = fixture.settings
+    var outcomes: [Outcome] = []
+    for round in 1...20 {
+      // Nobody runs before all of this is on its way.
+      let messages = (1...2).map {
+        Message(
+          topic: "kiosk/k1/order/p1", text: #"{"id":"a\#(round)-\#($0)","juice":"banana"}"#)
+      }
+      for testClient in [panel, button] {
+        let press = Message(topic: "kiosk/k1/order/p2", text: "pineapple")
+        let messages = testClient === panel ? messages : [press]
+        Task(executorPreference: fixture.executor) { [client = testClient.client] in
+          _ = try await client.publish(messages)
+        }
+      }
+      outcomes.append(
+        try fixture.reload {
+          if round.isMultiple(of: 2) { $0 = usual } else { try Self.orange(&$0) }
+        }
+      )
+      fixture.executor.run()
+    }
+    #expect(outcomes.allSatisfy { $0.now == .taken })
+    #expect(fixture.retained("stock/banana") == "10")
+    #expect(fixture.retained("stock/pineapple") == "50")
+    let results = try panel.takeResults()
+    #expect(Set(results.compactMap(\.id)).count == 40)
+    #expect(results.count == 40 && results.allSatisfy { $0.status == .ready })
+    #expect(try button.takeResults().count { $0.status == .ready } == 20)
+    #expect(fixture.broker.queueDepth(of: "kiosk") == 0)
+  }
+
+  @Test func panelsComeAndGoOnTheSameSession() throws {
+    fixture.settings.panels = [Self.button(on: "old/button")]
+    try fixture.startKiosk()
+    let testClient = try fixture.testClient("person")
+    let before = fixture.conditions.count
+    #expect(reload { $0.panels = [Self.button("door", on: "new/button")] }.now == .taken)
+    for topic in ["old/button", "new/button"] {
+      fixture.publish("press", to: topic, by: testClient)
+    }
+    #expect(fixture.retained("stock/banana") == "8")
+    fixture.advance(by: .seconds(31))
+    // What is not subscribed to any more does not even arrive.
+    #expect(fixture.retained("health")?.contains(#""dropped":0"#) == true)
+    #expect(
+      fixture.conditions[before...].allSatisfy { if case .online = $0 { true } else { false } })
+  }
+
+  @Test func aDisplayIsToldWhatItHasToShow() throws {
+    let screen = try fixture.testClient("screen", subscribedTo: ["screen"])
+    try fixture.startKiosk()
+    let display = Display(
+      content: .text(Push(topic: "screen", payload: try Template("Kiwi {stock.kiwi}"))))
+    #expect(reload { $0.displays = [display] }.now == .taken)
+    #expect(screen.take().map(\.text) == ["Kiwi 10"])
+  }
+
+  @Test func whatIsNotAnnouncedAnyMoreIsCleared() throws {
+    let topic = "homeassistant/switch/kiosk_k1/service/config"
+    try fixture.startKiosk()
+    let news = Message(topic: topic, text: "{}", retain: true)
+    #expect(reload { $0.announcements = [news] }.now == .taken)
+    #expect(fixture.broker.retained(topic)?.text == "{}")
+    #expect(reload { $0.announcements = [] }.now == .taken)
+    #expect(fixture.broker.retained(topic) == nil)
+  }
+
+  // MARK: Machines
+
+  private static let bar = KioskSettings.Machine(name: "bar", juices: ["banana"])
+
+  /// A kiosk with a machine that is online, and a person who is the machine.
+  private func startWithABar() throws -> TestClient {
+    fixture.settings.machines = [Self.bar]
+    try fixture.startKiosk()
+    let bar = try fixture.testClient("bar", subscribedTo: ["kiosk/k1/make/bar/#"])
+    fixture.publish("online", to: "kiosk/k1/machine/bar/status", by: bar, retain: true)
+    return bar
+  }
+
+  @Test func aMachineThatIsNewGetsItsJobs() throws {
+    try fixture.startKiosk()
+    let panel = try fixture.panel()
+    let bar = try fixture.testClient("bar", subscribedTo: ["kiosk/k1/make/bar/#"])
+    #expect(reload { $0.machines = [Self.bar] }.now == .taken)
+    #expect(fixture.retained("juice/banana") == "0")
+    fixture.publish("online", to: "kiosk/k1/machine/bar/status", by: bar, retain: true)
+    #expect(fixture.retained("juice/banana") == "5")
+    #expect(fixture.retained("machine/bar")?.contains(#""state":"idle""#) == true)
+    fixture.publish("banana", to: "kiosk/k1/order/p1", by: panel)
+    fixture.publish(#"{"job":2,"status":"done"}"#, to: "kiosk/k1/made/bar", by: bar)
+    #expect(try panel.takeResults().map(\.status) == [.accepted, .ready])
+    #expect(bar.take().map(\.topic) == ["kiosk/k1/make/bar"])
+  }
+
+  @Test(arguments: [false, true])
+  func aMachineThatHasLeftEndsWhatItHas(byRestart: Bool) throws {
+    let bar = try startWithABar()
+    let panel = try fixture.panel()
+    for _ in 1...2 { fixture.publish("banana", to: "kiosk/k1/order/p1", by: panel) }
+    fixture.publish(#"{"job":2,"status":"started"}"#, to: "kiosk/k1/made/bar", by: bar)
+    #expect(try panel.takeResults().map(\.status) == [.accepted, .accepted])
+    if byRestart {
+      fixture.crashKiosk()
+      fixture.settings.machines = []
+      try fixture.startKiosk()
+    } else {
+      #expect(reload { $0.machines = [] }.now == .taken)
+    }
+    // Others go on without it.
+    fixture.publish("banana", to: "kiosk/k1/order/p1", by: panel)
+    #expect(try panel.takeResults().map(\.status) == [.ready])
+    fixture.publish(#"{"job":2,"status":"done"}"#, to: "kiosk/k1/made/bar", by: bar)
+    #expect(try panel.takeResults().map(\.status) == [.ready])
+    // It gets no other.
+    #expect(bar.take().filter { $0.topic == "kiosk/k1/make/bar" }.count == 1)
+    fixture.advance(by: .seconds(31))
+    #expect(try panel.takeResults().map(\.failure) == ["waited_too_long"])
+    #expect(fixture.retained("stock/banana") == "6")
+    #expect(reload { $0.orders.maximumQuantity = 9 }.now == .taken)
+    #expect(fixture.retained("machine/bar") == nil)
+  }
+
+  @Test func aPersonDecidesOnAJobOfAMachineThatHasLeft() throws {
+    let bar = try startWithABar()
+    let panel = try fixture.panel()
+    fixture.publish("banana", to: "kiosk/k1/order/p1", by: panel)
+    fixture.publish(#"{"job":2,"status":"unknown"}"#, to: "kiosk/k1/made/bar", by: bar)
+    #expect(reload { $0.machines = [] }.now == .taken)
+    #expect(fixture.retained("machine/bar")?.contains(#""state":"needs_decision""#) == true)
+    fixture.publish(#"{"job":2,"decision":"give_back"}"#, to: "kiosk/k1/job/desk", by: panel)
+    #expect(try panel.takeResults().map(\.status) == [.accepted, .failed])
+    #expect(fixture.retained("stock/banana") == "10")
+  }
+
+  @Test func aSubscriptionThatTheBrokerRefusesChangesNothing() throws {
+    fixture.settings.panels = [Self.button(on: "old/button")]
+    try fixture.startKiosk()
+    let testClient = try fixture.testClient("person")
+    fixture.broker.refuseSubscription(to: try TopicFilter("new/button"))
+    let outcome = try reload { settings in
+      try Self.orange(&settings)
+      settings.panels = [Self.button(on: "new/button")]
+      settings.orders.maximumAge = .seconds(5)
+    }
+    #expect(outcome.now == .refused(.subscriptionRefused(filter: "new/button")))
+    fixture.publish("press", to: "old/button", by: testClient)
+    #expect(fixture.retained("stock/banana") == "8")
+    #expect(fixture.retained("stock/kiwi") == "10")
+    #expect(fixture.retained("stock/orange") == nil)
+    #expect(try fixture.ledger { try $0.state() }.stock["orange"] == nil)
+    // The next connection asks for what it has, too, and for as long as before.
+    fixture.crashConnection()
+    fixture.publish("press", to: "old/button", by: testClient)
+    fixture.advance(by: .seconds(10))
+    #expect(fixture.retained("status") == "online")
+    #expect(fixture.retained("stock/banana") == "6")
+  }
+
+  @Test func withoutABrokerTheNextConnectionHasIt() throws {
+    fixture.settings.panels = [Self.button(on: "old/button")]
+    try fixture.startKiosk()
+    let testClient = try fixture.testClient("person")
+    fixture.broker.inject(MemoryBroker.Fault(.before, .connect, of: "kiosk"))
+    fixture.broker.cut("kiosk")
+    fixture.executor.run()
+    #expect(
+      try reload {
+        try Self.orange(&$0)
+        $0.panels = [Self.button(on: "new/button")]
+      }.now == .taken)
+    fixture.advance(by: .seconds(10))
+    for topic in ["old/button", "new/button"] {
+      fixture.publish("press", to: topic, by: testClient)
+    }
+    #expect(fixture.retained("stock/banana") == "8")
+    #expect(fixture.retained("stock/orange") == "30")
+    fixture.advance(by: .seconds(31))
+    #expect(fixture.retained("health")?.contains(#""dropped":0"#) == true)
+  }
+
+  /// An order may be no older than the new limit, wherever it has waited.
+  @Test func aShorterAgeHoldsForTheSessionToo() throws {
+    try fixture.startKiosk()
+    let panel = try fixture.panel()
+    #expect(reload { $0.orders.maximumAge = .seconds(5) }.now == .taken)
+    fixture.broker.stop()
+    fixture.executor.run()
+    fixture.broker.start()
+    fixture.advance(by: .milliseconds(100))
+    fixture.publish("banana", to: "kiosk/k1/order/p1", by: panel)
+    fixture.crashConnection(for: .seconds(8))
+    fixture.advance(by: .seconds(20))
+    #expect(fixture.retained("status") == "online")
+    #expect(fixture.retained("stock/banana") == "10")
+  }
+
+  @Test func aPressIsRecognisedAcrossIt() throws {
+    fixture.settings.panels = [Self.button(on: "button", debounce: .seconds(10))]
+    try fixture.startKiosk()
+    let testClient = try fixture.testClient("person")
+    fixture.publish("press", to: "button", by: testClient)
+    #expect(reload { $0.orders.maximumQuantity = 5 }.now == .taken)
+    fixture.publish("press", to: "button", by: testClient)
+    #expect(fixture.retained("stock/banana") == "8")
+  }
+
+  /// The press is committed, its acknowledgement lost, and the rules change before it comes again.
+  @Test func aRedeliveryIsRecognisedAcrossIt() throws {
+    try fixture.startKiosk()
+    let panel = try fixture.panel()
+    fixture.broker.inject(MemoryBroker.Fault(.before, .puback, of: "kiosk"))
+    fixture.publish("banana", to: "kiosk/k1/order/p1", by: panel)
+    #expect(try reload(Self.orange).now == .taken)
+    fixture.advance(by: .seconds(10))
+    #expect(fixture.retained("status") == "online")
+    #expect(fixture.retained("stock/banana") == "8")
+  }
+
+  @Test func beforeTheKioskRunsOrAfterItIsNoHarm() throws {
+    try fixture.startKiosk()
+    fixture.broker.stop()
+    let late = fixture.reload { $0.orders.maximumQuantity = 5 }
+    fixture.stopKiosk()
+    #expect(late.now == .taken || late.now == .stopped)
+  }
+}
+
+extension Message {
+  fileprivate var text: String { String(decoding: payload, as: UTF8.self) }
+}

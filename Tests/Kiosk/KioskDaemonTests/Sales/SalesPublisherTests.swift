@@ -1,0 +1,168 @@
+import InMemoryBroker
+import JuiceDomain
+import KioskCore
+import KioskDaemon
+import KioskProtocol
+import MessageBroker
+import Testing
+
+/// What the kiosk tells of its sales, and when. It is 09:00 in UTC, where this kiosk stands.
+@Suite struct SalesPublisherTests {
+  private let fixture: KioskFixture
+  private let office: TestClient
+  private let panel: TestClient
+
+  init() throws {
+    fixture = try KioskFixture()
+    office = try fixture.testClient(
+      "office", subscribedTo: ["kiosk/k1/sales", "kiosk/k1/forecast"])
+    panel = try fixture.panel()
+    try fixture.startKiosk()
+  }
+
+  private func press(_ juice: String = "banana") {
+    fixture.publish(juice, to: "kiosk/k1/order/p1", by: panel)
+  }
+
+  private func restock() {
+    fixture.publish(#"{"set":{"banana":50}}"#, to: "kiosk/k1/restock/desk", by: panel)
+  }
+
+  private func told() -> [String] {
+    office.take().map { String($0.topic.dropFirst("kiosk/k1/".count)) }
+  }
+
+  private func sales() throws -> SalesReport {
+    try SalesReport(payload: Array(try #require(fixture.retained("sales")).utf8))
+  }
+
+  private func bananas() throws -> ForecastReport.Outlook? {
+    let payload = try #require(fixture.retained("forecast"))
+    return try ForecastReport(payload: Array(payload.utf8)).fruits["banana"]
+  }
+
+  @Test func isToldWhenTheKioskComes() throws {
+    #expect(told() == ["sales", "forecast"])
+    #expect(try sales().days == [])
+    #expect(try bananas() == ForecastReport.Outlook(stock: 10))
+  }
+
+  @Test func anOrderIsToldAtOnceAndThoseThatFollowTogether() throws {
+    fixture.advance(by: .seconds(10))
+    _ = told()
+    press()
+    #expect(try sales().hours.map { $0.tally.made } == [["banana": 1]])
+    #expect(try bananas()?.stock == 8)
+    #expect(told() == ["sales", "forecast"])
+    press()
+    press("mango")
+    fixture.advance(by: .milliseconds(1999))
+    #expect(told() == [])
+    fixture.advance(by: .milliseconds(1))
+    #expect(told() == ["sales", "forecast"])
+    #expect(try sales().days.map { $0.tally.made } == [["banana": 2, "mango": 1]])
+  }
+
+  @Test func whatIsNoNewsIsNotTold() throws {
+    fixture.advance(by: .seconds(10))
+    _ = told()
+    fixture.publish("closed", to: "kiosk/k1/service/desk", by: panel)
+    fixture.advance(by: .seconds(605))
+    #expect(told() == [])
+    restock()
+    #expect(told() == ["forecast"])
+  }
+
+  @Test func timeAloneMovesTheForecastOnceAMinute() throws {
+    fixture.advance(by: .seconds(10))
+    press()
+    fixture.advance(by: .seconds(3600))
+    _ = told()
+    fixture.advance(by: .seconds(600))
+    #expect(told() == Array(repeating: "forecast", count: 10))
+    #expect(try bananas()?.perHour ?? 0 > 0)
+  }
+
+  @Test func itIsTheSameAfterARestart() throws {
+    fixture.advance(by: .seconds(10))
+    press()
+    press("tea")
+    fixture.advance(by: .seconds(10))
+    let before = try sales()
+    fixture.crashKiosk()
+    try fixture.startKiosk()
+    var after = try sales()
+    #expect(after.at > before.at)
+    after.at = before.at
+    #expect(after == before)
+    press()
+    fixture.advance(by: .seconds(10))
+    #expect(try sales().days.map { $0.tally.made } == [["banana": 2]])
+  }
+
+  @Test func aLongLedgerIsReadWhileNobodyOrders() throws {
+    // Three pages.
+    for _ in 0..<30 {
+      for _ in 0..<40 { fixture.publish("open", to: "kiosk/k1/service/boss", by: panel) }
+      fixture.advance(by: .seconds(1))
+    }
+    fixture.crashKiosk()
+    _ = told()
+    fixture.publish("banana", to: "kiosk/k1/order/p1", by: panel)
+    try fixture.startKiosk()
+    // Orders that follow each other are not held up,
+    for _ in 0..<4 {
+      fixture.advance(by: .milliseconds(40))
+      press("tea")
+    }
+    #expect(told() == [])
+    // but it is read in the end, also between them.
+    for _ in 0..<12 {
+      fixture.advance(by: .milliseconds(40))
+      press("tea")
+    }
+    #expect(told() == ["sales", "forecast"])
+    #expect(try sales().hours.map { $0.tally.made } == [["banana": 1]])
+  }
+
+  @Test func itIsToldAgainAfterAnOutage() throws {
+    fixture.advance(by: .seconds(10))
+    _ = told()
+    fixture.crashKiosk()
+    try fixture.startKiosk()
+    #expect(told() == ["sales", "forecast"])
+  }
+
+  @Test func whoHasRestockedIsToldTheLatestFirst() throws {
+    func history() throws -> [LedgerEntry] {
+      try HistoryReport(payload: Array(try #require(fixture.retained("history")).utf8)).entries
+    }
+    #expect(try history() == [])
+    restock()
+    press()
+    fixture.publish("closed", to: "kiosk/k1/service/boss", by: panel)
+    fixture.advance(by: .seconds(2))
+    let told = try history()
+    #expect(told.map(\.source?.description) == ["service/boss", "restock/desk"])
+    #expect(told.map(\.outcome) == [.service(.closed), .restocked(changes: ["banana": 40])])
+    fixture.crashKiosk()
+    try fixture.startKiosk()
+    #expect(try history() == told)
+    for _ in 0..<40 { fixture.publish("open", to: "kiosk/k1/service/boss", by: panel) }
+    fixture.advance(by: .seconds(2))
+    #expect(try history().count == 30)
+  }
+
+  @Test func aDayEndsByItself() throws {
+    press()
+    fixture.advance(by: .seconds(15 * 3600 + 60))
+    let report = try sales()
+    #expect(report.today.description == "2026-11-22")
+    #expect(report.hours == [])
+    #expect(report.days.map(\.day.description) == ["2026-11-21"])
+    press()
+    fixture.advance(by: .seconds(2))
+    #expect(try sales().hours.map(\.hour) == [0])
+    #expect(try sales().days.map { $0.tally.made } == [["banana": 1], ["banana": 1]])
+  }
+}

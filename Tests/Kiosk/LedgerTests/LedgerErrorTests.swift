@@ -1,0 +1,82 @@
+import Foundation
+import GRDB
+import JuiceDomain
+import KioskProtocol
+import Testing
+
+@testable import Ledger
+
+@Suite struct LedgerErrorTests {
+  @Test(
+    arguments: [
+      (
+        .cannotOpen(path: "/l", detail: "x"),
+        "the ledger /l cannot be opened: x. Check that its folder exists and that the kiosk's user "
+          + "may write there"
+      ),
+      (
+        .inUse(path: "/l", process: 7),
+        "the ledger /l is in use by process 7: one kiosk at a time. Stop the other one first"
+      ),
+      (
+        .inUse(path: "/l", process: nil),
+        "the ledger /l is in use: one kiosk at a time. Stop the other one first"
+      ),
+      (
+        .newer(path: "/l"),
+        "the ledger /l was written by a newer version of juice-kiosk: install that version again"
+      ),
+      (
+        .damaged(path: "/l", detail: "x"),
+        "the ledger /l is damaged (x): put a backup in its place with juice-kiosk ledger restore "
+          + "--replace, which keeps this file"
+      ),
+      (
+        .inconsistent(path: "/l", detail: "x"),
+        "the ledger /l contradicts itself: x. Somebody has changed the file: put a backup in its "
+          + "place with juice-kiosk ledger restore --replace, which keeps this file"
+      ),
+      (
+        .badBackup(path: "/b", detail: "x"),
+        "the backup /b cannot be used: x. Nothing has been changed; take another one"
+      ),
+      (
+        .notReplaced(path: "/l", "it is newer"),
+        "the ledger /l is not replaced: it is newer. With --replace it is, and kept under another name"
+      ),
+      (.diskFull(path: "/l"), "the disk of the ledger /l is full: make room"),
+      (
+        .disk(path: "/l", detail: "x"),
+        "the ledger /l cannot be read or written: x. Check the disk"
+      ),
+      (.notAllowed("x"), "the ledger cannot hold this: x"),
+      (.unknownFruit("kiwi"), "the ledger does not hold kiwi"),
+      (.unreadable(7), "entry 7 of the ledger cannot be read: run juice-kiosk ledger verify"),
+    ] as [(LedgerError, String)])
+  func eachErrorSaysWhatToDo(error: LedgerError, text: String) {
+    #expect("\(error)" == text)
+  }
+
+  @Test(
+    arguments: [
+      (.SQLITE_FULL, .tryAgain), (.SQLITE_IOERR, .tryAgain), (.SQLITE_IOERR_FSYNC, .tryAgain),
+      (.SQLITE_BUSY, .tryAgain), (.SQLITE_CANTOPEN, .tryAgain), (.SQLITE_READONLY, .tryAgain),
+      (.SQLITE_CORRUPT, .needsOperator), (.SQLITE_NOTADB, .needsOperator),
+      (.SQLITE_CONSTRAINT, .rejectCommand), (.SQLITE_CONSTRAINT_CHECK, .rejectCommand),
+      (.SQLITE_TOOBIG, .rejectCommand),
+    ] as [(ResultCode, LedgerError.Remedy)])
+  func whatHelpsDependsOnTheError(code: ResultCode, remedy: LedgerError.Remedy) {
+    let error = #expect(throws: LedgerError.self) {
+      try LedgerError.catching("/l") { throw DatabaseError(resultCode: code) }
+    }
+    #expect(error?.remedy == remedy)
+  }
+
+  @Test func aLedgerThatContradictsItselfIsForSomebodyToSee() {
+    let errors: [LedgerError] = [
+      .newer(path: "/l"), .inconsistent(path: "/l", detail: ""), .unreadable(7),
+    ]
+    #expect(errors.allSatisfy { $0.remedy == .needsOperator })
+    #expect(LedgerError.unknownFruit("kiwi").remedy == .rejectCommand)
+  }
+}

@@ -1,0 +1,151 @@
+import Foundation
+import GRDB
+import JuiceDomain
+import KioskCore
+import KioskProtocol
+import Testing
+
+@testable import Ledger
+
+@Suite struct LedgerOpeningTests {
+  private let place: TemporaryLedger
+
+  init() throws { place = try TemporaryLedger() }
+
+  @Test func aSecondKioskIsTurnedAway() throws {
+    let ledger = try place.open()
+    let process = Int(ProcessInfo.processInfo.processIdentifier)
+    #expect(throws: LedgerError.inUse(path: place.path, process: process)) { try place.open() }
+    #expect(try ledger.state().seq == 0)
+  }
+
+  @Test func whoHasItOpenCanBeAskedWithoutChangingAnything() throws {
+    #expect(try KioskLedger.lockHolder(of: place.path) == .unlocked(lastHeartbeat: nil))
+    #expect(!FileManager.default.fileExists(atPath: place.path + ".lock"))
+    let alive = Timestamp(milliseconds: 1_795_251_600_123)
+    do {
+      let ledger = try place.open()
+      ledger.recordHeartbeat(at: alive)
+      let process = Int(ProcessInfo.processInfo.processIdentifier)
+      #expect(try KioskLedger.lockHolder(of: place.path) == .kiosk(process: process))
+    }
+    #expect(try KioskLedger.lockHolder(of: place.path) == .unlocked(lastHeartbeat: alive))
+    #expect(try place.open().lastHeartbeat == alive)
+  }
+
+  @Test(arguments: ["", "-wal", "-shm", "-journal", ".lock"])
+  func aLinkInPlaceOfTheLedgerOrOfWhatBelongsToItIsRefused(suffix: String) throws {
+    do { _ = try place.open() }
+    let (file, target) = (place.path + suffix, place.path + ".elsewhere")
+    if suffix.isEmpty {
+      try FileManager.default.moveItem(atPath: file, toPath: target)
+    } else {
+      try? FileManager.default.removeItem(atPath: file)
+    }
+    try FileManager.default.createSymbolicLink(atPath: file, withDestinationPath: target)
+    let before = FileManager.default.contents(atPath: target)
+    let error = LedgerError.cannotOpen(
+      path: file, detail: "it is a symbolic link; put the file itself there")
+    #expect(throws: error) { try place.open() }
+    #expect(throws: error) { try place.open(readOnly: true) }
+    #expect(throws: error) { try KioskLedger.lockHolder(of: place.path) }
+    #expect(FileManager.default.contents(atPath: target) == before)
+  }
+
+  @Test func aLedgerThatWasClosedMayBeOpenedAgain() throws {
+    do { _ = try place.open() }
+    #expect(throws: Never.self) { try place.open() }
+  }
+
+  @Test func theLastSignOfLifeIsRemembered() throws {
+    let alive = Timestamp(milliseconds: 1_795_251_600_123)
+    do { try place.open().recordHeartbeat(at: alive) }
+    #expect(try place.open().lastHeartbeat == alive)
+  }
+
+  /// A Raspberry Pi that was shut down goes on with the time that it had then.
+  @Test(arguments: [
+    // (seconds since the start of the system, does it know the time, is the sign of life one)
+    (20, false, false), (20, true, true), (7_000, false, true),
+  ])
+  func aSignOfLifeFromBeforeTheSystemWasOffCountsOnlyIfItKnowsTheTime(
+    uptime: Int, isWallClockReliable: Bool, counts: Bool
+  ) throws {
+    let alive = Timestamp(milliseconds: 1_795_251_600_123)
+    do {
+      let clock = SystemClock(isWallClockReliable: isWallClockReliable) { .seconds(6_000) }
+      try KioskLedger(path: place.path, clock: clock).recordHeartbeat(at: alive)
+    }
+    let clock = SystemClock(isWallClockReliable: isWallClockReliable) { .seconds(uptime) }
+    #expect(try KioskLedger(path: place.path, clock: clock).lastHeartbeat == (counts ? alive : nil))
+  }
+
+  /// A kiosk that starts and dies before it beats has read nothing of what waits for it: its start
+  /// must not make the next one resume a session that is too old.
+  @Test func openingIsNoSignOfLife() throws {
+    let alive = Timestamp(milliseconds: 1_795_251_600_123)
+    do { try place.open().recordHeartbeat(at: alive) }
+    do { _ = try place.open() }
+    #expect(try place.open().lastHeartbeat == alive)
+  }
+
+  @Test func aLedgerThatNeverBeatWasNeverAliveRecently() throws {
+    do { _ = try place.open() }
+    let lastHeartbeat = try place.open().lastHeartbeat
+    #expect(lastHeartbeat == nil)
+  }
+
+  @Test func whatWasAcknowledgedIsRemembered() throws {
+    do {
+      let ledger = try place.open()
+      #expect(ledger.acknowledged == nil)
+      ledger.recordHeartbeat(at: Timestamp(milliseconds: 7_000))
+      for seq in [9, 12_345, 98] { ledger.recordAcknowledged(through: seq) }
+    }
+    do {
+      let ledger = try place.open()
+      #expect(ledger.acknowledged == 98)
+      #expect(ledger.lastHeartbeat == Timestamp(milliseconds: 7_000), "it is no sign of life")
+      let process = Int(ProcessInfo.processInfo.processIdentifier)
+      #expect(throws: LedgerError.inUse(path: place.path, process: process)) { try place.open() }
+    }
+    #expect(try place.open().acknowledged == 98, "until there is something to note")
+  }
+
+  @Test(arguments: [true, false])
+  func aLedgerOfALaterVersionIsRefused(readOnly: Bool) throws {
+    do { _ = try place.open() }
+    try place.tamper("INSERT INTO grdb_migrations VALUES ('3 something new')")
+    #expect(throws: LedgerError.newer(path: place.path)) { try place.open(readOnly: readOnly) }
+  }
+
+  @Test func aFolderThatIsNotThereIsNamed() {
+    let path = place.folder.appending(path: "none/ledger.sqlite").path
+    #expect(throws: LedgerError.cannotOpen(path: path, detail: "No such file or directory")) {
+      try KioskLedger(path: path)
+    }
+  }
+
+  @Test func aReaderDoesNotMakeALedger() {
+    let error = #expect(throws: LedgerError.self) { try place.open(readOnly: true) }
+    guard case .cannotOpen(place.path, _) = error else {
+      Issue.record("\(String(describing: error))")
+      return
+    }
+    #expect(!FileManager.default.fileExists(atPath: place.path))
+  }
+
+  @Test func aReaderOfAnotherDatabaseIsTold() throws {
+    try place.tamper("CREATE TABLE recipes (name TEXT)")
+    let error = #expect(throws: LedgerError.self) { try place.open(readOnly: true) }
+    #expect(error == .cannotOpen(path: place.path, detail: "it is not a ledger"))
+  }
+
+  @Test(arguments: [true, false])
+  func aFileThatIsNoDatabaseIsRefused(readOnly: Bool) throws {
+    try Data(repeating: 0x61, count: 10_000).write(to: URL(filePath: place.path))
+    #expect(throws: LedgerError.damaged(path: place.path, detail: "file is not a database")) {
+      try place.open(readOnly: readOnly)
+    }
+  }
+}

@@ -1,0 +1,301 @@
+import GRDB
+import JuiceDomain
+import KioskCore
+import KioskProtocol
+import Testing
+
+@testable import Ledger
+
+@Suite struct LedgerTests {
+  private let place: TemporaryLedger
+
+  init() throws { place = try TemporaryLedger() }
+
+  @Test func aNewLedgerIsEmptyAndOpen() throws {
+    let ledger = try place.open()
+    var expected = LedgerState()
+    expected.epoch = try ledger.state().epoch
+    #expect(try ledger.state() == expected)
+    #expect(try ledger.state().service == .open)
+    #expect(try ledger.rows(after: 0).isEmpty)
+    #expect(try ledger.verify() == 0)
+    #expect(ledger.lastHeartbeat == nil)
+  }
+
+  @Test func eachCommitIsOnTheDiskBeforeItReturns() throws {
+    let ledger = try place.open()
+    let (journal, synchronous, foreignKeys) = try ledger.database.read { database in
+      (
+        try String.fetchOne(database, sql: "PRAGMA journal_mode"),
+        try Int.fetchOne(database, sql: "PRAGMA synchronous"),
+        try Int.fetchOne(database, sql: "PRAGMA foreign_keys")
+      )
+    }
+    #expect(journal == "wal")
+    #expect(synchronous == 2)
+    #expect(foreignKeys == 1)
+  }
+
+  @Test func itsSizeIsWholePages() throws {
+    let ledger = try place.open()
+    #expect(try ledger.size > 0 && ledger.size.isMultiple(of: 4096))
+  }
+
+  @Test func marksAreKeptAndReplaced() throws {
+    var transaction = LedgerTransaction(.opened(1, ["banana": 10]))
+    transaction.marks = ["hall/0": "4", "hall/1": "7"]
+    try place.write(transaction)
+    transaction = LedgerTransaction()
+    transaction.marks = ["hall/0": "5"]
+    try place.write(transaction)
+    #expect(try place.open().state().marks == ["hall/0": "5", "hall/1": "7"])
+  }
+
+  @Test func whatWasCommittedIsThereAfterReopening() throws {
+    var transaction = LedgerTransaction(
+      .opened(1, ["banana": 10, "kiwi": 0]), .banana(2, ticket: 1),
+      .init(3, .restocked(changes: ["kiwi": 5, "banana": -1])), .init(4, .service(.closed)))
+    transaction.confirmed = 3
+    transaction.service = .closed
+    try place.write(transaction)
+
+    var expected = LedgerState()
+    expected.seq = 4
+    expected.stock = ["banana": 7, "kiwi": 5]
+    expected.service = .closed
+    expected.tickets = [7: 1]
+    expected.confirmed = 3
+    expected.presses = transaction.records.filter { $0.row.entry.seq == 2 }.compactMap { record in
+      record.row.entry.source.map {
+        .init(source: $0, order: Order(juice: "banana"), at: record.row.entry.at, seq: 2)
+      }
+    }
+    expected.epoch = try place.open().state().epoch
+    #expect(try place.open().state() == expected)
+    #expect(try place.open().verify() == 4)
+  }
+
+  @Test func aTransactionChangesOnlyWhatItNames() throws {
+    var transaction = LedgerTransaction(.opened(1, ["banana": 10]))
+    transaction.service = .closed
+    transaction.confirmed = 1
+    try place.write(transaction)
+    try place.write(LedgerTransaction(.banana(2, ticket: 3)))
+    try place.write(LedgerTransaction(.init(3, .restocked(changes: [:]))))
+    let state = try place.open().state()
+    #expect(state.service == .closed)
+    #expect(state.tickets == [7: 3])
+    #expect(state.confirmed == 1)
+    #expect(state.seq == 3)
+  }
+
+  @Test(
+    arguments: [
+      .opened(["kiwi": 10, "mango": 0]),
+      .ready(
+        Order(juice: "kiwi", quantity: 2), used: ["kiwi": 6, "banana": 1],
+        ticket: Ticket(day: -3, number: 42)),
+      .outOfStock(Order(juice: "mango_kiwi"), missing: ["banana": 6, "durian": 1_000_000_000]),
+      .restocked(changes: ["banana": -4]), .restocked(changes: [:]),
+      .service(.open), .service(.closed),
+      .rejected(.quantityOutOfRange, order: Order(juice: "kiwi", quantity: .max)),
+      .rejected(.conflict, order: nil),
+    ] as [LedgerEntry.Outcome])
+  func everyOutcomeIsReadAsItWasWritten(outcome: LedgerEntry.Outcome) throws {
+    let ledger = try place.open()
+    try ledger.commit(LedgerTransaction(.opened(1, ["banana": 10])))
+    if case .ready = outcome { try ledger.commit(LedgerTransaction(.opened(2, ["kiwi": 10]))) }
+    let seq = try ledger.state().seq + 1
+    let records: [LedgerTransaction.Record] = [
+      .init(seq, outcome, at: -1, source: nil),
+      .init(
+        seq + 1, .service(.open), at: 1_795_251_600_007,
+        source: Source(kind: .service, name: "주문 1"), id: "a-1_B", message: "{}",
+        reply: Reply(topic: "a/b", correlationData: [0, 255])),
+    ]
+    var transaction = LedgerTransaction()
+    transaction.records = records
+    try ledger.commit(transaction)
+    let page = try ledger.rows(after: seq - 1)
+    #expect(page.map(\.row) == records.map(\.row))
+    #expect(page.map(\.reply) == records.map(\.reply))
+  }
+
+  private static let (order, ticket) = (Order(juice: "banana"), Ticket(day: 7, number: 1))
+
+  @Test(arguments: [("EUR", 0), ("EUR", 350), ("KRW", 3500), ("KWD", Int.max)])
+  func everyAmountIsReadAsItWasWritten(code: String, units: Int) throws {
+    let amount = Money(units: units, try #require(Currency(code)))
+    let end = JobEnd(job: 2, machine: "bar", order: Self.order, ticket: Self.ticket)
+    let records: [LedgerTransaction.Record] = [
+      .init(
+        2, .accepted(Self.order, used: [:], ticket: Self.ticket, machine: "bar", place: 1),
+        amount: amount),
+      .init(3, .made(end), amount: amount),
+      .init(4, .ready(Self.order, used: ["banana": 2], ticket: Self.ticket), amount: amount),
+      .banana(5, ticket: 2),
+    ]
+    let ledger = try place.open()
+    try ledger.commit(LedgerTransaction(.opened(1, ["banana": 10])))
+    var transaction = LedgerTransaction()
+    transaction.records = records
+    try ledger.commit(transaction)
+    let rows = try ledger.rows(after: 1).map(\.row)
+    #expect(rows == records.map(\.row))
+    #expect(rows.map(\.result.payload) == records.map(\.row.result.payload))
+    #expect(try ledger.verify() == 5)
+  }
+
+  @Test(
+    arguments: [
+      .outOfStock(order, missing: ["banana": 1]), .restocked(changes: [:]), .service(.open),
+      .rejected(.closed, order: order), .decided(.poured, job: 1, used: [:]),
+      .failed(
+        JobEnd(job: 1, machine: "bar", order: order, ticket: ticket), reason: "jam", changes: [:]),
+    ] as [LedgerEntry.Outcome])
+  func whatWasNotSoldHasNoAmount(outcome: LedgerEntry.Outcome) throws {
+    let amount = Money(units: 350, try #require(Currency("EUR")))
+    let ledger = try place.open()
+    try ledger.commit(LedgerTransaction(.opened(1, ["banana": 10])))
+    #expect(throws: LedgerError.self) {
+      try ledger.commit(LedgerTransaction(.init(2, outcome, amount: amount)))
+    }
+  }
+
+  @Test func everyReasonIsReadAsItWasWritten() throws {
+    let ledger = try place.open()
+    for (index, reason) in RejectionReason.allCases.enumerated() {
+      try ledger.commit(LedgerTransaction(.init(index + 1, .rejected(reason, order: nil))))
+    }
+    let outcomes = try ledger.rows(after: 0).map(\.row.entry.outcome)
+    #expect(outcomes == RejectionReason.allCases.map { .rejected($0, order: nil) })
+  }
+
+  @Test func howAnAnswerIsAskedForIsKnownUntilTheBrokerHasIt() throws {
+    let (topic, data) = (Reply(topic: "a/b"), Reply(topic: nil, correlationData: []))
+    try place.write(
+      LedgerTransaction(
+        .init(1, .service(.open), reply: topic), .init(2, .service(.open)),
+        .init(3, .service(.open), reply: data)))
+    #expect(try place.open().rows(after: 0).map(\.reply) == [topic, nil, data])
+    var transaction = LedgerTransaction()
+    transaction.confirmed = 2
+    try place.write(transaction)
+    #expect(try place.open().rows(after: 0).map(\.reply) == [nil, nil, data])
+    let ledger = try place.open()
+    for seq in 4...6 {
+      transaction = LedgerTransaction(.init(seq, .service(.open), reply: topic))
+      transaction.confirmed = seq - 1
+      try ledger.commit(transaction)
+      #expect(try place.count("reply") == 1)
+    }
+  }
+
+  /// A broker that confirms nothing.
+  @Test func howManyAnswersAreAskedForIsBounded() throws {
+    let ledger = try place.open()
+    var transaction = LedgerTransaction()
+    transaction.records = (1...10_050).map { .init($0, .service(.open), reply: Reply(topic: "a")) }
+    try ledger.commit(transaction)
+    #expect(try place.count("reply") == 10_000)
+  }
+
+  @Test func aRefusedOrderTakesLittleRoomWhateverItsProperties() throws {
+    let ledger = try place.open()
+    let reply = Reply(
+      topic: String(repeating: "t", count: 256),
+      correlationData: Array(repeating: 7, count: 256))
+    func refuse(_ range: ClosedRange<Int>) throws {
+      var transaction = LedgerTransaction()
+      transaction.records = range.map { seq in
+        let id = Request.ID("p\(1_000_000 + seq)")
+        return .init(
+          LedgerRow(
+            LedgerEntry(
+              seq: seq, epoch: 0, at: Timestamp(milliseconds: 1_795_251_600_000), source: panel,
+              id: id,
+              outcome: .rejected(.unknownJuice, order: Order(juice: "durian_jackfruit"))),
+            stock: ["banana": 10, "kiwi": 10, "mango": 10, "pineapple": 10, "strawberry": 10],
+            detail: "there is no durian_jackfruit on the menu"),
+          reply: reply)
+      }
+      transaction.confirmed = range.lowerBound - 1
+      try ledger.commit(transaction)
+    }
+    // What waits for the broker has its room from then on.
+    for batch in 0..<5 { try refuse(batch * 20 + 1...batch * 20 + 20) }
+    let before = try ledger.size
+    for batch in 5..<25 { try refuse(batch * 20 + 1...batch * 20 + 20) }
+    let size = try ledger.size - before
+    #expect(size / 400 < 300, "\(size) bytes for 400 refused orders")
+  }
+
+  @Test func aNumberThatSomebodyMadeUpIsOnlyInItsEntry() throws {
+    let tables = [
+      "stock", "checkpoint", "ticket", "kiosk", "reply", "delivery", "mark", "topic", "job",
+      "machine",
+    ]
+    let ledger = try place.open()
+    let before = try tables.map { try place.count($0) }
+    for seq in 1...100 {
+      let order = Order(juice: "kiwi", quantity: -1_000_000 * seq)
+      try ledger.commit(
+        LedgerTransaction(.init(seq, .rejected(.quantityOutOfRange, order: order))))
+    }
+    #expect(try tables.map { try place.count($0) } == before)
+    let names = try ledger.database.read { database in
+      try String.fetchSet(
+        database,
+        sql: """
+          SELECT name FROM sqlite_schema WHERE type = 'table' AND name <> 'grdb_migrations'
+            AND name NOT LIKE 'sqlite_%'
+          """)
+    }
+    #expect(names == Set(tables + ["entry"]))
+  }
+
+  /// Whoever adds a column to the one adds it to the other.
+  @Test func theLogShowsEveryColumnOfAnEntry() throws {
+    let database = try place.open().database
+    let (entry, log) = try database.read {
+      (Set(try $0.columns(in: "entry").map(\.name)), Set(try $0.columns(in: "log").map(\.name)))
+    }
+    #expect(entry.symmetricDifference(log) == ["at", "time", "day"])
+  }
+
+  @Test func entriesComeInPages() throws {
+    let ledger = try place.open()
+    var transaction = LedgerTransaction()
+    transaction.records = (1...25).map { .init($0, .service(.open)) }
+    try ledger.commit(transaction)
+    #expect(try ledger.rows(after: 0, limit: 10).map(\.row.entry.seq) == Array(1...10))
+    #expect(try ledger.rows(after: 10, limit: 10).map(\.row.entry.seq) == Array(11...20))
+    #expect(try ledger.rows(after: 20, limit: 10).map(\.row.entry.seq) == Array(21...25))
+    #expect(try ledger.rows(after: 25).isEmpty)
+  }
+
+  @Test func publishedTopicsAreRemembered() throws {
+    let ledger = try place.open()
+    try ledger.setTopics(["a", "b"])
+    #expect(try ledger.state().topics == ["a", "b"])
+    try ledger.setTopics(["b", "c"])
+    #expect(try ledger.state().topics == ["b", "c"])
+    try ledger.setTopics([])
+    #expect(try ledger.state().topics.isEmpty)
+  }
+
+  @Test func aReaderLooksOnWhileAKioskIsAtWork() throws {
+    let ledger = try place.open()
+    try ledger.commit(LedgerTransaction(.opened(1, ["banana": 10])))
+    let reader = try place.open(readOnly: true)
+    #expect(try reader.state().stock == ["banana": 10])
+    try ledger.commit(LedgerTransaction(.banana(2, ticket: 1)))
+    #expect(try reader.state().stock == ["banana": 8])
+    #expect(try reader.verify() == 2)
+    #expect(reader.lastHeartbeat == nil)
+    #expect(throws: LedgerError.self) {
+      try reader.commit(LedgerTransaction(.banana(3, ticket: 2)))
+    }
+    #expect(try ledger.state().seq == 2)
+  }
+}

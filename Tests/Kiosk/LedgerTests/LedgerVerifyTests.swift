@@ -1,0 +1,177 @@
+import Foundation
+import GRDB
+import JuiceDomain
+import KioskCore
+import KioskProtocol
+import Testing
+
+@testable import Ledger
+
+@Suite struct LedgerVerifyTests {
+  private let place: TemporaryLedger
+
+  init() throws {
+    place = try TemporaryLedger()
+    try place.write(
+      LedgerTransaction(
+        .opened(1, ["banana": 10, "kiwi": 10]), .banana(2, ticket: 1),
+        .init(3, .rejected(.closed, order: Order(juice: "kiwi")), message: "closed"),
+        .init(4, .restocked(changes: ["kiwi": 5]), message: "applied")))
+  }
+
+  @Test(arguments: [
+    (
+      "UPDATE stock SET quantity = 99 WHERE fruit = 'kiwi'",
+      "the stock of kiwi is 99, but its entries add up to 15"
+    ),
+    (
+      "UPDATE entry SET used = '{\"banana\":1}' WHERE seq = 2",
+      "the stock of banana is 8, but its entries add up to 9"
+    ),
+    (
+      "UPDATE entry SET changes = '{}' WHERE seq = 4",
+      "the stock of kiwi is 15, but its entries add up to 10"
+    ),
+    ("DELETE FROM entry WHERE seq = 3", "1 entries are missing after entry 0"),
+    ("DELETE FROM entry WHERE seq < 4", "3 entries are missing after entry 0"),
+    (
+      "DELETE FROM entry WHERE seq = 4",
+      "the stock of kiwi is 15, but its entries add up to 10"
+    ),
+    ("UPDATE entry SET seq = 6 WHERE seq = 4", "2 entries are missing after entry 0"),
+    (
+      "INSERT INTO stock VALUES ('durian', 1)",
+      "the stock of durian is 1, but its entries add up to 0"
+    ),
+    (
+      "UPDATE entry SET stock = '{\"banana\":8,\"kiwi\":16}' WHERE seq = 4",
+      "the stock of kiwi is 15, but entry 4 says 16"
+    ),
+  ])
+  func aChangedLedgerIsFoundAndNotOpened(sql: String, detail: String) throws {
+    try place.tamper(sql)
+    let error = LedgerError.inconsistent(path: place.path, detail: detail)
+    let reader = try place.open(readOnly: true)
+    #expect(throws: error) { try reader.verify() }
+    #expect(throws: error) { try place.open() }
+  }
+
+  @Test(arguments: ["amount = 351", "currency = 'KRW'", "amount = NULL, currency = NULL"])
+  func aJuiceThatWasMadeForAnotherAmountIsFound(change: String) throws {
+    let amount = Money(units: 350, try #require(Currency("EUR")))
+    let (order, ticket) = (Order(juice: "banana"), Ticket(day: 7, number: 2))
+    try place.write(
+      LedgerTransaction(
+        .init(
+          5, .accepted(order, used: ["banana": 2], ticket: ticket, machine: "bar", place: 1),
+          amount: amount),
+        .init(
+          6, .made(JobEnd(job: 5, machine: "bar", order: order, ticket: ticket)), amount: amount)))
+    #expect(try place.open(readOnly: true).verify() == 6)
+    try place.tamper("UPDATE entry SET \(change) WHERE seq = 6")
+    let detail = "entry 6 was made for another amount than it was ordered for"
+    #expect(throws: LedgerError.inconsistent(path: place.path, detail: detail)) {
+      try place.open(readOnly: true).verify()
+    }
+  }
+
+  @Test(arguments: [
+    ("INSERT INTO reply VALUES (9, 'topic', NULL)", "there is a row of reply without its entry"),
+    ("INSERT INTO delivery VALUES (1, 1, 1, 9, 0)", "there is a row of delivery without its entry"),
+  ])
+  func aRowThatRefersToNothingIsFound(sql: String, detail: String) throws {
+    try place.tamper(sql)
+    let reader = try place.open(readOnly: true)
+    let error = #expect(throws: LedgerError.self) { try reader.verify() }
+    #expect(error == .inconsistent(path: place.path, detail: detail))
+  }
+
+  @Test func thereIsNoOtherStatus() throws {
+    #expect(throws: DatabaseError.self) {
+      try place.tamper("UPDATE entry SET status = 'applied' WHERE seq = 4")
+    }
+    try place.tamper("UPDATE entry SET status = 'open', changes = NULL WHERE seq = 4")
+    // SQLite fills a table with such a list for each row that is written.
+    let rules = try DatabaseQueue(path: place.path).read {
+      try String.fetchOne($0, sql: "SELECT sql FROM sqlite_schema WHERE name = 'entry'")
+    }
+    #expect(rules?.contains("CASE status") == true)
+    #expect(rules?.contains("status IN") == false)
+  }
+
+  @Test func aLongLedgerIsOpenedFromItsLastCheckpointAndVerifiedFromTheStart() throws {
+    try place.tamper(
+      """
+      WITH RECURSIVE n(i) AS (SELECT 5 UNION ALL SELECT i + 1 FROM n WHERE i < 10010)
+      INSERT INTO entry (seq, at, status, changes) SELECT i, 0, 'restocked', '{"banana":1}' FROM n;
+      UPDATE stock SET quantity = quantity + 10006 WHERE fruit = 'banana';
+      """)
+    #expect(try place.count("checkpoint") == 0)
+    #expect(try place.open().verify() == 10_010)
+    #expect(try place.count("checkpoint") == 2)
+    // Before the checkpoint: no start is held up by it, and verify finds it.
+    try place.tamper("UPDATE entry SET changes = '{\"banana\":7}' WHERE seq = 100")
+    #expect(throws: LedgerError.self) { try place.open().verify() }
+    try place.tamper("UPDATE entry SET changes = '{\"banana\":1}' WHERE seq = 100")
+    try place.write(LedgerTransaction(.init(10_011, .restocked(changes: ["banana": 1]))))
+    #expect(try place.open().verify() == 10_011)
+    // After it: found at once.
+    try place.tamper("UPDATE entry SET changes = '{\"banana\":7}' WHERE seq = 10011")
+    #expect(throws: LedgerError.self) { try place.open() }
+  }
+
+  @Test func aFruitThatIsNewerThanTheCheckpointAddsUp() throws {
+    try place.tamper(
+      """
+      WITH RECURSIVE n(i) AS (SELECT 5 UNION ALL SELECT i + 1 FROM n WHERE i < 10010)
+      INSERT INTO entry (seq, at, status) SELECT i, 0, 'open' FROM n;
+      """)
+    try place.write(LedgerTransaction(.opened(10_011, ["mango": 4])))
+    #expect(try place.open().verify() == 10_011)
+  }
+
+  @Test func aDamagedPageIsFound() throws {
+    let root = try page(of: "mark")
+    try overwrite(page: root)
+    let reader = try place.open(readOnly: true)
+    let error = #expect(throws: LedgerError.self) { try reader.verify() }
+    guard case .damaged(place.path, _) = error else {
+      Issue.record("\(String(describing: error))")
+      return
+    }
+  }
+
+  @Test(arguments: ["stock", "entry"])
+  func aLedgerWithADamagedPageIsNotOpened(table: String) throws {
+    try overwrite(page: try page(of: table))
+    let error = #expect(throws: LedgerError.self) { try place.open() }
+    guard case .damaged(place.path, _) = error else {
+      Issue.record("\(String(describing: error))")
+      return
+    }
+  }
+
+  @Test func anEntryThatCannotBeReadIsNamed() throws {
+    try place.tamper("UPDATE entry SET stock = '[]' WHERE seq = 2")
+    let ledger = try place.open()
+    #expect(throws: LedgerError.unreadable(2)) { try ledger.rows(after: 0) }
+    #expect(try ledger.rows(after: 2).count == 2)
+  }
+
+  private func page(of table: String) throws -> Int {
+    let database = try DatabaseQueue(path: place.path)
+    let page = try database.read { database in
+      try Int.fetchOne(
+        database, sql: "SELECT rootpage FROM sqlite_master WHERE name = ?", arguments: [table])
+    }
+    try database.close()
+    return try #require(page)
+  }
+
+  private func overwrite(page: Int) throws {
+    let file = try FileHandle(forUpdating: URL(filePath: place.path))
+    try file.seek(toOffset: UInt64(page - 1) * 4096)
+    try file.write(contentsOf: Data(repeating: 0xA5, count: 4096))
+    try file.close()
+  }
+}

@@ -1,0 +1,467 @@
+import JuiceDomain
+import KioskCore
+import KioskProtocol
+import MessageBroker
+
+// Jobs and machines: what the ledger says of them needs a reason.
+extension Auditor {
+  var openJobs: [MachineModel.Job] {
+    machineModel.jobs.values.filter { $0.end == nil }.sorted { $0.number < $1.number }
+  }
+
+  /// Something has to become of them without a person.
+  var hasUnfinishedJobs: Bool { openJobs.contains { !$0.state.isUndecided } }
+
+  private func maker(_ name: String) -> MachineConfiguration? {
+    rules.makers.first { $0.name == name }
+  }
+
+  private func answers(_ status: String, of job: MachineModel.Job) -> [MachineModel.Answer] {
+    (machineModel.answers[.init(machine: job.machine, job: job.number)] ?? []).filter {
+      $0.status == status
+    }
+  }
+
+  private func isTooOld(_ job: MachineModel.Job, at now: Int64) -> Bool {
+    now - job.at > Int64(Model.maximumAge) * 1000
+  }
+
+  // MARK: What the kiosk hears
+
+  mutating func kioskGets(_ deliveries: [Delivery]) {
+    (machineModel.lostBatch, machineModel.batch) = ([], [])
+    for message in deliveries.map(\.message) {
+      let levels = message.topic.split(separator: "/").map(String.init)
+      if levels.count == 5, levels[2] == "machine" {
+        machineModel.batch.append(
+          .status(text(message.payload), of: levels[3], isRetained: message.retain))
+      } else if levels.count == 4, levels[2] == "made",
+        let json = try? JSON.parse(message.payload), case .integer(let job) = json["job"],
+        case .string(let status) = json["status"]
+      {
+        var answer = MachineModel.Answer(status: status)
+        if case .string(let reason) = json["reason"] { answer.reason = reason }
+        answer.used = json["used"]?.amounts.map { [String: Int]($0) }
+        let key = MachineModel.JobKey(machine: levels[3], job: job)
+        machineModel.answers[key, default: []].append(answer)
+        machineModel.batch.append(.answer(answer, to: key))
+        trace.append("\(levels[3]): \(status) \(job)")
+      }
+    }
+    machineModel.endedInBatch = [:]
+  }
+
+  /// It is not known to be committed.
+  mutating func batchIsLost() {
+    (machineModel.lostBatch, machineModel.batch) = (machineModel.batch, [])
+  }
+
+  mutating func batchIsOver() { machineModel.batch = [] }
+
+  // MARK: What a command may become
+
+  /// The number that a person names: of a job that waits for one, if there is any.
+  func job(_ pick: Int) -> Int {
+    let waiting = openJobs.filter(\.state.isUndecided)
+    let jobs = waiting.isEmpty ? openJobs : waiting
+    return pick == 3 || jobs.isEmpty ? seq - pick : jobs[pick % jobs.count].seq
+  }
+
+  func work(for message: Sent) -> Model.Work {
+    var work = Model.Work()
+    switch message.sending.content {
+    case .order(let juice, _):
+      let makers = rules.makers.filter { $0.makes(juice) }
+      work.isNeeded = !makers.isEmpty && model.variant.recipes[juice] != nil
+      for maker in makers where mayWork(maker.name) { work.places[maker.name] = places(maker.name) }
+      work.mayBeDown = makers.allSatisfy { mayBeDown($0.name) }
+    case .decide(_, _, let used):
+      guard let job = message.expected.flatMap({ machineModel.jobs[$0] }), job.end == nil else {
+        break
+      }
+      work.cost = cost(of: job, saying: used.map { ["kiwi": $0, "banana": $0] })
+      work.mayNeedDecision = job.state.isUndecided || isMentioned(job)
+      work.mayNotNeedDecision = !job.state.isUndecided || isMentioned(job)
+    case .restock, .service, .junk: break
+    }
+    return work
+  }
+
+  private func isMentioned(_ job: MachineModel.Job) -> Bool {
+    isInBatch {
+      if case .answer(_, let key) = $0 { key.job == job.number } else { false }
+    }
+  }
+
+  private func places(_ machine: String) -> ClosedRange<Int> {
+    let own = openJobs.filter { $0.machine == machine }
+    let least = own.count { !$0.state.isUndecided && !isMentioned($0) }
+    return least + 1...own.count + 1
+  }
+
+  private func isInBatch(_ matches: (MachineModel.MachineMessage) -> Bool) -> Bool {
+    (machineModel.batch + machineModel.lostBatch).contains(where: matches)
+  }
+
+  private func mayWork(_ machine: String) -> Bool {
+    let record = machineModel.records[machine]
+    let saysOnline = isInBatch {
+      if case .status("online", machine, _) = $0 { true } else { false }
+    }
+    let saysDone = isInBatch {
+      if case .answer(let answer, let to) = $0 {
+        to.machine == machine && answer.status == "done"
+      } else {
+        false
+      }
+    }
+    return (record?.status == .online || saysOnline)
+      && (record?.failures ?? 0 < 3 || saysOnline || saysDone)
+  }
+
+  private func mayBeDown(_ machine: String) -> Bool {
+    guard let record = machineModel.records[machine], record.status == .online else { return true }
+    let failures = (machineModel.batch + machineModel.lostBatch).count {
+      if case .answer(let answer, let to) = $0 {
+        to.machine == machine && answer.status == "failed"
+      } else {
+        false
+      }
+    }
+    return record.failures + failures >= 3 || machineModel.maybeSilent.contains(machine)
+      || isInBatch {
+        if case .status(let text, machine, _) = $0 { text != "online" } else { false }
+      }
+  }
+
+  /// The fruit of an attempt that is gone.
+  private func cost(of job: MachineModel.Job, saying used: [String: Int]?) -> [String: Int] {
+    guard let used else { return maker(job.machine)?.returnsFruit == false ? job.used : [:] }
+    return job.used.compactMapValues { $0 }.reduce(into: [:]) { cost, taken in
+      let amount = min(taken.value, max(0, used[taken.key] ?? 0))
+      if amount > 0 { cost[taken.key] = amount }
+    }
+  }
+
+  private func left(of job: MachineModel.Job, without cost: [String: Int]) -> [String: Int] {
+    job.used.merging(cost) { $0 - $1 }.filter { $0.value > 0 }
+  }
+
+  // MARK: Entries
+
+  mutating func follow(_ entry: LedgerEntry, _ outcome: Model.Outcome, at now: Duration) {
+    switch (outcome, entry.outcome.order) {
+    case (.accepted(let used, _, let ticket, let machine, _), let order?):
+      machineModel.jobs[entry.seq] = MachineModel.Job(
+        seq: entry.seq, machine: machine, order: (order.juice.text, order.quantity),
+        ticket: ticket, used: used, numbers: [entry.seq], at: entry.at.milliseconds,
+        state: .queued, since: now)
+    case (.decided(let choice, let number, _), _):
+      guard var job = machineModel.jobs[number] else { return fail(.decision, "no job \(number)") }
+      if choice == "again" {
+        job.numbers.append(entry.seq)
+        (job.at, job.state, job.since) = (entry.at.milliseconds, .queued, now)
+        machineModel.jobs[number] = job
+      } else {
+        var used: [String: Int]?
+        if let index = lastDecider(entry),
+          case .decide(_, _, let amount) = sent[index].sending.content
+        {
+          used = amount.map { ["kiwi": $0, "banana": $0] }
+        }
+        let left = left(of: job, without: cost(of: job, saying: used))
+        machineModel.decision = (entry.seq, number, choice, left)
+      }
+    default: break
+    }
+  }
+
+  /// The message that has become this entry.
+  private func lastDecider(_ entry: LedgerEntry) -> Int? {
+    sent.indices.last { sent[$0].seq == entry.seq }
+  }
+
+  mutating func checkEnd(
+    _ entry: LedgerEntry, _ outcome: Model.Outcome, of number: Int, at now: Duration
+  ) {
+    guard let end = entry.outcome.end, var job = machineModel.jobs[end.job] else {
+      return fail(.decision, "entry \(entry.seq) ends a job that was never accepted")
+    }
+    if let first = job.endSeq {
+      return fail(.twice, "job \(job.seq) ends with entry \(first) and entry \(entry.seq)")
+    }
+    let ordered = entries[job.seq]?.number
+    if number != ordered || end.ticket.number != job.ticket || end.machine.text != job.machine
+      || end.order.juice.text != job.order.juice || end.order.quantity != job.order.quantity
+    {
+      fail(.ledger, "entry \(entry.seq) tells otherwise of job \(job.seq): \(end)")
+    }
+    let decision = machineModel.decision.flatMap {
+      $0.seq == entry.seq - 1 && $0.job == job.seq ? $0 : nil
+    }
+    if !isValid(outcome, of: job, after: decision.map { ($0.choice, $0.left) }, entry.at) {
+      fail(.decision, "nobody has a reason for entry \(entry.seq): \(outcome), \(job)")
+    }
+    if decision != nil {
+      machineModel.decision = nil
+    } else if case .made = outcome {
+      job.isMadeByMachine = true
+      machineModel.endedInBatch[job.number] = "done"
+    } else if case .failed = outcome {
+      machineModel.endedInBatch[job.number] = "failed"
+    }
+    (job.end, job.endSeq, job.sentBefore) = (outcome, entry.seq, sent.count)
+    machineModel.jobs[job.seq] = job
+  }
+
+  private func isValid(
+    _ outcome: Model.Outcome, of job: MachineModel.Job,
+    after decision: (choice: String, left: [String: Int])?, _ at: Timestamp
+  ) -> Bool {
+    let hasLeft = job.state != .queued
+    switch outcome {
+    case .made:
+      return decision?.choice == "poured" || hasLeft && !answers("done", of: job).isEmpty
+    case .failed(_, let reason, let changes):
+      return hasLeft
+        && answers("failed", of: job).contains {
+          ($0.reason ?? "failed") == reason
+            && left(of: job, without: cost(of: job, saying: $0.used)) == changes
+        }
+    case .returned(_, "given_back", let changes):
+      return decision?.choice == "give_back" && decision?.left == changes
+    case .returned(_, "waited_too_long", job.used):
+      return hasLeft
+        ? !answers("cancelled", of: job).isEmpty && (job.state == .sent || job.state == .lost)
+        : isTooOld(job, at: at.milliseconds)
+    default: return false
+    }
+  }
+
+  /// The job of this entry was over before the message was sent, and the message was told otherwise.
+  func isBehind(_ seq: Int, for number: Int) -> Bool {
+    machineModel.jobs[seq].map { $0.end != nil && number >= $0.sentBefore } ?? false
+  }
+
+  // MARK: The state of jobs and machines
+
+  mutating func noteSilence(at now: Duration) {
+    for job in openJobs {
+      guard let maker = maker(job.machine) else { continue }
+      let limit = job.state == .sent ? maker.start : job.state == .started ? maker.finish : .max / 2
+      if (now - job.since).components.seconds >= limit {
+        machineModel.maybeSilent.insert(job.machine)
+      }
+    }
+  }
+
+  mutating func compare(
+    _ jobs: [Job], _ machines: [MachineID: MachineRecord], at now: Duration, wallClock: Int64
+  ) {
+    if let decision = machineModel.decision {
+      fail(.ledger, "job \(decision.job) goes on after \(decision.choice)")
+    }
+    let open = openJobs
+    if jobs.map(\.seq) != open.map(\.seq) {
+      fail(.ledger, "jobs \(jobs.map(\.seq)) are open, and not \(open.map(\.seq))")
+      return
+    }
+    // What is missing, or asked because its time was over, makes a machine silent, though the kiosk may have
+    // what it said since in hand.
+    var overdue: Set<String> = []
+    for (job, stored) in zip(open, jobs) {
+      if stored.number != job.number {
+        fail(.ledger, "job \(job.seq) has the number \(stored.number), and not \(job.number)")
+      }
+      guard stored.state != job.state else { continue }
+      if !isValid(stored.state, for: job, at: now, wallClock) {
+        fail(.decision, "nobody has a reason why job \(job) is \(stored.state)")
+      }
+      trace.append("job \(job.seq) of \(job.machine): \(stored.state)")
+      if stored.state == .lost
+        || stored.state == .needsDecision && machineModel.maybeSilent.contains(job.machine)
+      {
+        overdue.insert(job.machine)
+      }
+      machineModel.jobs[job.seq]?.state = stored.state
+      machineModel.jobs[job.seq]?.since = now
+      let hasMore = openJobs.count {
+        $0.machine == job.machine && ($0.state == .sent || $0.state == .started)
+      }
+      if stored.state == .sent, hasMore > maker(job.machine)?.atOnce ?? 0 {
+        fail(.decision, "\(job.machine) has \(hasMore) jobs at a time")
+      }
+    }
+    replay(machines)
+    noteSilence(at: now)
+    machineModel.maybeSilent.formUnion(overdue)
+  }
+
+  private func isValid(
+    _ state: JobState, for job: MachineModel.Job, at now: Duration, _ wallClock: Int64
+  ) -> Bool {
+    guard let maker = maker(job.machine) else { return false }
+    let waited = now - job.since
+    switch state {
+    case .queued: return false
+    case .sent: return job.state == .queued
+    case .started:
+      return (job.state == .sent || job.state == .lost) && !answers("started", of: job).isEmpty
+    case .lost:
+      return job.state == .sent && waited >= .seconds(maker.start) && isTooOld(job, at: wallClock)
+    case .needsDecision:
+      return job.state != .queued && !answers("unknown", of: job).isEmpty
+        || !answers("started", of: job).isEmpty && !answers("cancelled", of: job).isEmpty
+        || job.state == .started && waited >= .seconds(maker.finish)
+    }
+  }
+
+  /// What the batch in hand makes of machines.
+  private mutating func replay(_ machines: [MachineID: MachineRecord]) {
+    let known = Dictionary(uniqueKeysWithValues: machines.map { ($0.key.text, $0.value) })
+    defer { machineModel.records = known }
+    guard !machineModel.batch.isEmpty else { return }
+    var records = machineModel.records
+    for saying in machineModel.batch {
+      switch saying {
+      case .status(let text, let machine, let isRetained):
+        guard let status = MachineStatus(text.isEmpty ? "offline" : text) else { continue }
+        var record = records[machine] ?? MachineRecord(status: .offline)
+        if status == .online, record.status != .online || !isRetained {
+          record.failures = min(record.failures, 2)
+          machineModel.maybeSilent.remove(machine)
+        }
+        record.status = status
+        records[machine] = record
+      case .answer(let answer, let key):
+        machineModel.maybeSilent.remove(key.machine)
+        guard machineModel.endedInBatch[key.job] == answer.status else { continue }
+        machineModel.endedInBatch[key.job] = nil
+        if answer.status == "done" { records[key.machine]?.failures = 0 }
+        if answer.status == "failed" { records[key.machine]?.failures += 1 }
+      }
+    }
+    machineModel.batch = []
+    if records != known { fail(.ledger, "machines are \(known), and not \(records)") }
+  }
+
+  // MARK: What machines are told
+
+  mutating func check(_ message: Message, wallClock: Int64) {
+    let levels = message.topic.split(separator: "/").map(String.init)
+    trace.append("\(levels.dropFirst(2).joined(separator: "/")): \(text(message.payload))")
+    guard let json = try? JSON.parse(message.payload), case .integer(let number) = json["job"],
+      let job = openJobs.first(where: { $0.number == number }), job.machine == levels[3]
+    else { return fail(.forbidden, "a machine is told of what is not in the ledger: \(message)") }
+    guard message.topic.hasSuffix("/cancel") else {
+      // What the broker keeps for a machine that is away must not be made later.
+      let rest = job.at + Int64(Model.maximumAge) * 1000 - wallClock
+      if Int64(message.expiry ?? .max) * 1000 > rest + 1000 {
+        fail(.forbidden, "the order to make job \(job.number) does not expire")
+      }
+      return check(order: json, for: job, wallClock)
+    }
+    if job.state == .queued || job.state == .sent && !isTooOld(job, at: wallClock) {
+      fail(.forbidden, "job \(job) is cancelled")
+    }
+  }
+
+  private mutating func check(order json: JSON, for job: MachineModel.Job, _ wallClock: Int64) {
+    if job.state != .sent {
+      fail(.forbidden, "\(job.machine) is to make job \(job.number), which is \(job.state)")
+    }
+    if isTooOld(job, at: wallClock) {
+      fail(.forbidden, "job \(job.number) has waited too long, and is to be made")
+    }
+    let recipe = json["recipe"]?.amounts.map { [String: Int]($0) }
+    if json["ticket"] != .integer(job.ticket) || json["juice"] != .string(job.order.juice)
+      || json["quantity"] != .integer(job.order.quantity)
+      || !(ConfigurationVariant.allCases.map { $0.recipes[job.order.juice] ?? [:] }.contains(
+        recipe ?? [:]))
+    {
+      fail(.decision, "\(job.machine) is to make \(json), and job \(job) was ordered")
+    }
+  }
+
+  // MARK: What displays show
+
+  /// Whether the juice can be made, by what displays show of machines.
+  func isMade(_ juice: String) -> Bool {
+    let makers = rules.makers.filter { $0.makes(juice) }
+    return makers.isEmpty || makers.contains { report(of: $0)?.state.isProblem == false }
+  }
+
+  private func report(of maker: MachineConfiguration) -> MachineReport? {
+    display["machine/\(maker.name)"].flatMap { try? MachineReport(payload: Array($0.utf8)) }
+  }
+
+  mutating func checkMachines() {
+    for maker in rules.makers {
+      let topic = "machine/\(maker.name)"
+      guard let report = report(of: maker) else {
+        fail(.display, "\(topic) shows \(display[topic] ?? "nothing")")
+        continue
+      }
+      let own = openJobs.filter { $0.machine == maker.name }
+      let queue = own.count { $0.state == .queued }
+      let expected = own.prefix(MachineReport.limit).map(\.shown)
+      if report.queue != queue || !report.jobs.map(\.description).elementsEqual(expected) {
+        fail(.display, "\(topic) shows \(display[topic] ?? ""), and not \(own)")
+      }
+      if !isRight(report, own, of: maker.name) {
+        fail(
+          .display, "\(topic) shows \(report.state), not \(machineModel.records[maker.name] as Any)"
+        )
+      }
+    }
+  }
+
+  private func isRight(
+    _ report: MachineReport, _ own: [MachineModel.Job], of machine: String
+  ) -> Bool {
+    guard let record = machineModel.records[machine] else { return report.state == .unknown }
+    switch record.status {
+    case .offline: return report.state == .offline
+    case .fault(let reason): return report.state == .fault && report.reason == reason
+    case .online:
+      if report.state == .silent { return machineModel.maybeSilent.contains(machine) }
+      if record.failures >= 3 { return report.state == .failing }
+      let isBusy = own.contains { $0.state == .sent || $0.state == .started }
+      return report.state == (isBusy ? .busy : .idle)
+    }
+  }
+
+  // MARK: What was poured
+
+  mutating func checkPours(of machines: [Machine]) {
+    for machine in machines where machine.keepsContract {
+      let jobs = machineModel.jobs.values.filter { $0.machine == machine.name }
+      let numbers = Set(jobs.flatMap(\.numbers))
+      for (number, count) in machine.poured.sorted(by: { $0.key < $1.key }) {
+        if count > 1 { fail(.twice, "\(machine.name) has poured job \(number) \(count) times") }
+        if !numbers.contains(number) {
+          fail(.forbidden, "\(machine.name) has poured \(number), which is no job")
+        }
+      }
+      for job in jobs {
+        let isPoured = machine.poured[job.number] != nil
+        if job.isMadeByMachine, !isPoured { fail(.lost, "job \(job) was never poured") }
+        if case .returned(_, "waited_too_long", _) = job.end, isPoured {
+          fail(.forbidden, "job \(job) was poured, and returned")
+        }
+      }
+    }
+  }
+}
+
+extension MachineModel.Job {
+  fileprivate var shown: String {
+    "\(seq), ticket \(ticket): \(order.quantity) \(order.juice), \(state)"
+  }
+}
+
+extension MachineReport.Job {
+  fileprivate var description: String {
+    "\(job), ticket \(ticket): \(quantity) \(juice), \(state)"
+  }
+}

@@ -1,0 +1,125 @@
+import JuiceDomain
+import KioskProtocol
+import MessageBroker
+
+// What people and displays are told.
+extension Auditor {
+  mutating func receive(_ messages: [Message], at now: Duration) {
+    for message in messages {
+      if message.topic == "kiosk/k1/status" {
+        // What was retained may be from a time to which the broker has gone back.
+        isOnline = !message.retain && message.payload == Array("online".utf8)
+        if isOnline { lastOnline = now }
+      } else if message.topic == "kiosk/k1/events" {
+        receiveEvent(message.payload)
+      } else {
+        receiveAnswer(message)
+      }
+    }
+    if isOnline { lastOnline = now }
+  }
+
+  private mutating func receiveEvent(_ payload: [UInt8]) {
+    guard case .integer(let number) = try? JSON.parse(payload)["seq"] else {
+      return fail(.events, "an event without a number: \(text(payload))")
+    }
+    if number > lastEvent + 1 { fail(.events, "after event \(lastEvent) comes \(number)") }
+    if number > seq { fail(.events, "event \(number) tells what is not in the ledger") }
+    lastEvent = max(lastEvent, number)
+  }
+
+  private mutating func receiveAnswer(_ message: Message) {
+    let answer = text(message.payload)
+    trace.append("\(message.topic): \(answer)")
+    guard let result = try? CommandResult(payload: message.payload) else {
+      return fail(.answer, "no result: \(answer)")
+    }
+    // Where two connections in a row have ended, it comes on the plain topic, as a repetition.
+    let plain = result.isDuplicate ? result.seq.flatMap { entries[$0]?.number } : nil
+    guard let number = Self.number(message.correlationData) ?? plain, sent.indices.contains(number),
+      message.topic == "kiosk/k1/\(sent[number].sending.from)/result"
+    else { return fail(.answer, "nobody asked for \(answer)") }
+    guard let seq = result.seq else { return receiveRejection(number, result) }
+    guard var entry = entries[seq] else {
+      return fail(.answer, "message \(number) was told of entry \(seq), which is not there")
+    }
+    let first = sent[entry.number].sending
+    if entry.number != number {
+      let isRepeat =
+        first.id != nil
+        && (first.from, first.id) == (sent[number].sending.from, sent[number].sending.id)
+      let mayBeConfused = first.id == nil && (hasBrokerGoneBack || hasMissedNewSession)
+      if !isRepeat, !isDebounced(sent[number]), !mayBeConfused {
+        fail(.lost, "message \(number) is taken for message \(entry.number), entry \(seq)")
+      }
+      if !result.isDuplicate { fail(.answer, "not marked as a repetition: \(answer)") }
+      if isBehind(seq, for: number) {
+        fail(.answer, "message \(number) was not told what became of job \(seq)")
+      }
+      if sent[number].seq == nil { sent[number].seq = seq }
+      pending.remove(number)
+    }
+    let bare = result.isDuplicate ? answer.replacing(",\"duplicate\":true}", with: "}") : answer
+    if let told = entry.answer, told != Array(bare.utf8) {
+      fail(.answer, "entry \(seq) was answered \(text(told)), then \(bare)")
+    }
+    if entry.answer == nil {
+      if !result.matches(entry.outcome, stock: entry.stock) || result.id?.text != first.id
+        || result.amount?.units != entry.cents
+      {
+        fail(.answer, "entry \(seq) is \(entry.outcome), the answer was \(answer)")
+      }
+      entry.answer = Array(bare.utf8)
+      entries[seq] = entry
+    }
+    unanswered.remove(seq)
+  }
+
+  /// An answer that was on its way on each of so many connections that broke may be given up, with a
+  /// line in the log: once or twice with others, and six times alone.
+  ///
+  /// - Parameter losses: how many connections of the kiosk have broken.
+  mutating func read(log line: String, losses: Int) {
+    let words = line.split(separator: " ")
+    guard line.contains(" is given up: "), let seq = Int(words[3].dropFirst()) else { return }
+    guard let entry = entries[seq], losses - sent[entry.number].losses > 6 else {
+      return fail(.answer, "the answer to entry \(seq) was given up too early")
+    }
+    trace.append("the answer to entry \(seq) is given up")
+    unanswered.remove(seq)
+  }
+
+  /// What was turned away at the door is in no ledger, and may be sent again with the same id.
+  private mutating func receiveRejection(_ number: Int, _ result: CommandResult) {
+    pending.remove(number)
+    let sending = sent[number].sending
+    let isValid =
+      switch (result.reason, sending.content) {
+      case (.malformed, .junk): true
+      case (.rateLimited, _): mayBeBeyondRate(sending)
+      default: false
+      }
+    if !isValid { fail(.decision, "message \(number) was turned away: \(result)") }
+  }
+
+  /// More than may come in a second have come at all, or one that comes with each connection.
+  func mayBeBeyondRate(_ sending: Sending) -> Bool {
+    let others = sent.lazy.filter { $0.sending.from == sending.from }
+    return rules.perSecond > 0
+      && (others.count > rules.perSecond || others.contains { $0.sending.isRetained })
+  }
+
+  mutating func show(_ messages: [Message], isConnected: Bool) {
+    if !isConnected { display = [:] }
+    isDisplayConnected = isConnected
+    for message in messages {
+      display[String(message.topic.dropFirst("kiosk/k1/".count))] = text(message.payload)
+    }
+  }
+
+  static func number(_ correlationData: [UInt8]?) -> Int? {
+    correlationData.flatMap { Int(text($0)) }
+  }
+}
+
+func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }

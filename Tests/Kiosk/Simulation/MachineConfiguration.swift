@@ -1,0 +1,31 @@
+import JuiceDomain
+import KioskCore
+import KioskProtocol
+
+/// What a configuration says of a machine; written once, and read by the kiosk and by the model.
+struct MachineConfiguration: Sendable {
+  let name: String
+  /// `nil`: all.
+  var juices: [String]?
+  var atOnce = 1
+  /// In seconds.
+  var start = 15
+  var finish = 60
+  var returnsFruit = true
+
+  static let all = [
+    MachineConfiguration(name: "bar", juices: ["banana", "kiwi", "strawberry_banana"]),
+    MachineConfiguration(name: "arm", atOnce: 2, start: 5, finish: 20, returnsFruit: false),
+    MachineConfiguration(name: "tap", juices: ["kiwi", "mango_kiwi"], start: 40),
+  ]
+
+  func makes(_ juice: String) -> Bool { juices?.contains(juice) ?? true }
+
+  var settings: KioskSettings.Machine {
+    var settings = KioskSettings.Machine(
+      name: MachineID(name) ?? "machine", atOnce: atOnce, startLimit: .seconds(start),
+      finishLimit: .seconds(finish), returnsFruit: returnsFruit)
+    settings.juices = juices.map { Set($0.compactMap { Juice.ID($0) }) }
+    return settings
+  }
+}

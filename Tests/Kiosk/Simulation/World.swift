@@ -1,0 +1,388 @@
+import Foundation
+import InMemoryBroker
+import JuiceDomain
+import KioskCore
+import KioskDaemon
+import KioskProtocol
+import Ledger
+import Logging
+import MessageBroker
+import Synchronization
+
+/// Of its session with the broker.
+private let kioskID = "kiosk"
+
+/// One kiosk with its broker, its disk, its clock and its people, all on one thread: the real
+/// controller and the real ledger, in a world where everything goes wrong that a schedule says.
+package final class World {
+  /// A guard that is broken on purpose, to see that the simulation notices.
+  package enum InjectedBug: CaseIterable, Sendable {
+    /// Deliveries are acknowledged before they are committed.
+    case acknowledgesEarly
+    /// Nobody hears that a delivery comes again.
+    case hidesRedelivery
+    /// A kiosk that runs does not hear of another configuration, though it says so.
+    case ignoresReload
+  }
+
+  let injectedBug: InjectedBug?
+  private let rules: Schedule.Rules
+  var settings: KioskSettings
+  let broker: MemoryBroker
+  let executor = ManualExecutor()
+  private let clock = Clock()
+  private let disk: Disk
+  var auditor: Auditor
+  private(set) var kiosk: Process?
+  /// The kiosk has been told of another configuration, and has not taken it yet.
+  var isReloading = false
+  private var crashIn: Int?
+  /// The kiosk was given something that may have become ledger entries.
+  private(set) var hasWork = false
+  private var isDiskFailing = false
+  private var isBrokerRunning = true
+  private var sender: SimulatedClient
+  private var cycles: (at: Duration, count: Int) = (.zero, 0)
+  let machines: [Machine]
+  private var display: SimulatedClient
+
+  struct Process {
+    let client: MemoryClient
+    let controller: Controller
+    /// The process's own, which is not at work whenever the world looks.
+    let ledger: KioskLedger
+    let task: Task<Void, Never>
+  }
+
+  private struct SimulatedClient {
+    let listener: Listener
+    let task: Task<Void, Never>
+  }
+
+  /// The wall clock: the broker's time, and what it was set to.
+  private final class Clock: Sendable {
+    /// Two minutes before midnight.
+    private static let start: Int64 = 1_795_305_480_000
+    private let offset = Mutex<Int64>(start)
+
+    func set(ahead seconds: Int) { offset.withLock { $0 += Int64(seconds) * 1000 } }
+
+    func now(_ broker: MemoryBroker) -> Int64 {
+      offset.withLock(\.self) + broker.now.milliseconds
+    }
+  }
+
+  package init(rules: Schedule.Rules, injectedBug: InjectedBug? = nil) throws {
+    self.rules = rules
+    self.injectedBug = injectedBug
+    settings = try Self.settings(rules)
+    broker = MemoryBroker(behavior: rules.behavior, queueLimit: 10_000)
+    disk = try Disk(ledger: try Self.newLedger.get())
+    auditor = Auditor(rules: rules)
+    sender = Self.makeClient("people", subscribedTo: Auditor.answerFilters, broker, executor)
+    display = Self.makeClient("display", subscribedTo: Auditor.displayFilters, broker, executor)
+    machines = rules.makers.enumerated().map { [broker, executor] in
+      Machine($1.name, keepsSession: rules.keepsSession, broker, executor)
+    }
+    for machine in machines { machine.powerOn() }
+    executor.run()
+  }
+
+  /// Ends everything: what still waits would wait for ever, and keep all this in memory.
+  package func close() {
+    kiosk?.task.cancel()
+    for person in [sender, display] { person.task.cancel() }
+    for machine in machines { machine.powerOff() }
+    executor.run()
+    disk.remove()
+  }
+
+  // MARK: The schedule
+
+  /// What is wrong, as soon as something is.
+  package var violation: Violation? { auditor.violation }
+
+  /// What has happened since the last look.
+  package func takeTrace() -> [String] { auditor.takeTrace() }
+
+  package func perform(_ step: Step) throws {
+    switch step {
+    case .send(let sendings): send(sendings)
+    case .flood(let count):
+      let press = Sending(from: "order/p4", content: .order(juice: "tea", quantity: 1))
+      for _ in 0..<count / 100 { try perform(.send(Array(repeating: press, count: 100))) }
+    case .pass(let milliseconds): pass(.milliseconds(milliseconds))
+    case .jump(let seconds):
+      clock.set(ahead: seconds)
+      auditor.clockJumped(at: broker.now)
+    case .cutKiosk: broker.cut(kioskID)
+    case .cutDisplay: broker.cut("display")
+    case .breakConnection(let moment, let step, let skipping):
+      broker.inject(MemoryBroker.Fault(moment, step, of: kioskID, skipping: skipping))
+    case .crash(let count):
+      if count == 0 { crash() } else { crashIn = count }
+    case .start: try start()
+    case .reload(let variant): try reload(variant)
+    case .stop: stop()
+    case .loseSession: broker.dropSession(of: kioskID)
+    case .saveBroker: broker.save()
+    case .stopBroker: stopBroker()
+    case .startBroker(let memory): startBroker(memory)
+    case .failDisk: try failDisk(true)
+    case .repairDisk: try failDisk(false)
+    case .machine(let number, let event):
+      if machines.indices.contains(number) { perform(event, on: machines[number]) }
+    case .clearRetained(let from):
+      send([Sending(from: from, content: .junk(""), isRetained: true)])
+    }
+    waitUntilIdle()
+  }
+
+  /// Mends everything that is broken, and waits until all is quiet: a kiosk that does not recover
+  /// then never will.
+  package func recover() throws {
+    crashIn = nil
+    try failDisk(false)
+    if !isBrokerRunning { startBroker(.everything) }
+    for machine in machines { repair(machine) }
+    try finishJobs()
+    guard isIdle, let kiosk else {
+      return auditor.fail(.recovery, "the kiosk does not come back")
+    }
+    // What a machine says late may be ahead of a person.
+    for _ in 0..<3 where !auditor.openJobs.isEmpty && violation == nil {
+      try decidePendingJobs()
+      try finishJobs()
+    }
+    if let job = auditor.openJobs.first {
+      auditor.fail(.recovery, "job \(job.seq) is \(job.state), and does not end")
+    }
+    auditor.checkState(kiosk.ledger)
+    if auditor.seq > Fingerprint.kept {
+      auditor.check(fingerprints: try disk.count("delivery"))
+    }
+  }
+
+  private func finishJobs() throws {
+    for _ in 0..<20 where (!isIdle || auditor.hasUnfinishedJobs) && violation == nil {
+      try perform(.start)
+      try perform(.pass(30_000))
+    }
+  }
+
+  private func waitUntilIdle() {
+    executor.run()
+    observe()
+    if isIdle, let kiosk { auditor.checkIdle(kiosk.ledger, at: broker.now) }
+    auditor.checkPours(of: machines)
+  }
+
+  private func pass(_ duration: Duration) {
+    let end = broker.now + duration
+    while let next = broker.nextDeadline, next <= end {
+      broker.advance(by: max(next - broker.now, .zero))
+      noteConnection()
+      executor.run()
+      observe()
+    }
+    broker.advance(by: end - broker.now)
+  }
+
+  private func observe() {
+    if let kiosk {
+      noteConnection()
+      if hasWork { read(kiosk.ledger) }
+      hasWork = false
+    }
+    if !broker.sessionExists(kioskID) { auditor.sessionIsGone() }
+    auditor.show(display.listener.take(), isConnected: display.listener.isConnected)
+    auditor.receive(sender.listener.take(), at: broker.now)
+  }
+
+  func read(_ ledger: KioskLedger) {
+    auditor.read(ledger, at: broker.now, wallClock: clock.now(broker))
+  }
+
+  private func noteConnection() {
+    if broker.isConnected(kioskID) { kioskIsConnected() }
+  }
+
+  /// Nothing is on its way, and nothing stands in the way.
+  var isIdle: Bool {
+    kiosk != nil && !isDiskFailing && !isReloading && broker.isConnected(kioskID)
+      && auditor.isOnline
+      && broker.queueDepth(of: kioskID) == 0
+  }
+
+  private func send(_ sendings: [Sending]) {
+    guard sender.listener.isConnected else { return }
+    let messages = sendings.map {
+      auditor.prepare(
+        $0, topic: "kiosk/k1/\($0.from)", wallClock: clock.now(broker), at: broker.now,
+        losses: broker.losses(of: kioskID))
+    }
+    nonisolated(unsafe) let world = self
+    Task(executorPreference: executor) { [listener = sender.listener] in
+      await listener.send(messages) { publish in
+        let before = world.broker.queueDepth(of: kioskID)
+        publish()
+        let isTaken = world.broker.queueDepth(of: kioskID) == before + messages.count
+        world.auditor.sent(messages.count, areTaken: isTaken)
+      }
+    }
+    executor.run()
+  }
+
+  // MARK: The kiosk
+
+  private func start() throws {
+    guard kiosk == nil else { return }
+    let client = broker.client(on: executor, batchLimit: rules.batchLimit)
+    // The process gets them, and uses them only while the executor runs, on this thread.
+    nonisolated(unsafe) let world = self
+    nonisolated(unsafe) let ledger = try KioskLedger(path: disk.path)
+    let clock = KioskClock { [clock, broker] in
+      let now = clock.now(broker)
+      let day = (Double(now) / 86_400_000).rounded(.down)
+      return Moment(timestamp: Timestamp(milliseconds: now), day: Int(day), uptime: broker.now)
+    }
+    let controller: Controller
+    do {
+      controller = try Controller(
+        settings: settings, broker: InterceptingClient(client, of: world), ledger: ledger,
+        clock: clock,
+        logger: logger())
+    } catch  where isDiskFailing {
+      // It cannot write down a fruit that is new, and is started again later.
+      return
+    }
+    let task = Task(executorPreference: executor) {
+      await controller.run(clientID: kioskID) { _ in world.kioskCycleEnded(client) }
+    }
+    auditor.model.variant = auditor.file
+    read(ledger)
+    auditor.checkState(ledger)
+    isReloading = false
+    kiosk = Process(client: client, controller: controller, ledger: ledger, task: task)
+  }
+
+  private func logger() -> Logger {
+    let reader = LogReader(world: self)
+    return Logger(label: "simulation") { _ in reader }
+  }
+
+  func read(log line: String) {
+    auditor.read(log: line, losses: broker.losses(of: kioskID))
+  }
+
+  private func stop() {
+    crashIn = nil
+    kiosk?.task.cancel()
+    executor.run()
+    if let kiosk { read(kiosk.ledger) }
+    auditor.kioskEnds()
+    kiosk = nil
+  }
+
+  private func crash() {
+    crashIn = nil
+    guard let kiosk else { return }
+    // What it had in hand may be committed, or not.
+    auditor.batchIsLost()
+    read(kiosk.ledger)
+    do { try disk.crash() } catch { auditor.fail(.world, "\(error)") }
+    auditor.kioskCrashes()
+    broker.kill(kiosk.client)
+    kiosk.task.cancel()
+    self.kiosk = nil
+  }
+
+  private func failDisk(_ fails: Bool) throws {
+    guard fails != isDiskFailing else { return }
+    isDiskFailing = fails
+    try disk.fail(fails)
+  }
+
+  // MARK: What the kiosk's edge tells
+
+  func interceptCall(_ client: MemoryClient) {
+    guard let count = crashIn, kiosk?.client === client else { return }
+    crashIn = count - 1
+    if count == 1 { crash() }
+  }
+
+  func kioskIsConnected() {
+    auditor.kioskIsConnected(at: broker.now, isServing: !isDiskFailing)
+  }
+
+  func kioskHandledNewSession(_ client: MemoryClient) {
+    if kiosk?.client === client { auditor.kioskHandledNewSession() }
+  }
+
+  func kioskIsOnline() { auditor.kioskIsOnline(at: broker.now) }
+
+  func kioskAbandons(_ client: MemoryClient) {
+    guard kiosk?.client === client, !isDiskFailing else { return }
+    auditor.fail(.ledger, "it does not take what was decided, and the disk works")
+  }
+
+  func kioskHasWork() { hasWork = true }
+
+  /// A kiosk that asks for the next event over and over would hang the simulation.
+  func kioskWaits(_ client: MemoryClient) {
+    cycles = cycles.at == broker.now ? (cycles.at, cycles.count + 1) : (broker.now, 0)
+    guard cycles.count > 5_000, kiosk?.client === client else { return }
+    auditor.fail(.recovery, "the kiosk is busy with nothing")
+    crash()
+  }
+
+  func kioskPublishes(_ messages: [Message], _ client: MemoryClient) {
+    guard rules.machines > 0, let kiosk, kiosk.client === client else { return }
+    hasWork = true
+    // What waits may be given back in the turn that takes other rules over.
+    noteVariant(kiosk)
+    let orders = messages.filter { $0.topic.hasPrefix("kiosk/k1/make/") }
+    guard !orders.isEmpty else { return }
+    read(kiosk.ledger)
+    for order in orders { auditor.check(order, wallClock: clock.now(broker)) }
+  }
+
+  func kioskStartsClean() { auditor.kioskStartsClean(at: broker.now) }
+
+  // MARK: The broker and the people
+
+  private func stopBroker() {
+    guard isBrokerRunning else { return }
+    isBrokerRunning = false
+    auditor.brokerStops()
+    broker.stop()
+  }
+
+  /// People are there before the kiosk comes back, so that they hear all that it says.
+  private func startBroker(_ memory: MemoryBroker.Persistence) {
+    guard !isBrokerRunning else { return }
+    isBrokerRunning = true
+    broker.start(restoring: memory)
+    if memory == .lastSave { auditor.brokerWentBack() }
+    broker.kill(sender.listener.client)
+    sender = Self.makeClient("people", subscribedTo: Auditor.answerFilters, broker, executor)
+  }
+
+  private static func makeClient(
+    _ name: String, subscribedTo topics: [String], _ broker: MemoryBroker,
+    _ executor: ManualExecutor
+  ) -> SimulatedClient {
+    let listener = Listener(broker.client(on: executor))
+    let options = SessionOptions(
+      clientID: name, subscriptions: topics.map { TopicFilter(unchecked: "kiosk/k1/\($0)") })
+    return SimulatedClient(
+      listener: listener,
+      task: Task(executorPreference: executor) { await listener.run(options) })
+  }
+}
+
+extension Duration {
+  var milliseconds: Int64 {
+    components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000
+  }
+}

@@ -1,0 +1,85 @@
+import InMemoryBroker
+import KioskProtocol
+import MessageBroker
+import Testing
+
+@testable import KioskDaemon
+
+/// The menu that comes down, between the broker and whoever takes it over.
+@Suite struct MenuTests {
+  private let fixture: UplinkFixture
+  private let menu = DesiredMenu(version: 7, text: "menu: {base: standard}")
+
+  init() throws {
+    fixture = try UplinkFixture()
+    try fixture.start()
+    fixture.advance(by: .seconds(1))
+  }
+
+  private func send(_ payload: [UInt8], retain: Bool = false) {
+    fixture.send(Message(topic: fixture.topics.desiredMenu, payload: payload, retain: retain))
+  }
+
+  private func reports() throws -> [DesiredMenuReport] {
+    try fixture.received.messages.filter { $0.topic == fixture.topics.reportedMenu }
+      .map { try DesiredMenuReport(payload: $0.payload) }
+  }
+
+  @Test func itLiesThereUntilSomebodyTakesIt() throws {
+    send(menu.payload)
+    send(DesiredMenu(version: 8, text: "").payload)
+    #expect(fixture.menus.takeDesired()?.version == 8)
+    #expect(fixture.menus.takeDesired() == nil)
+  }
+
+  @Test func whatComesOfItIsTold() throws {
+    #expect(try reports() == [.taken(version: 0)])
+    fixture.menus.report(.refused(version: 7, detail: "no"))
+    fixture.advance(by: .seconds(1))
+    #expect(try reports().last == .refused(version: 7, detail: "no"))
+    fixture.menus.report(.taken(version: 8))
+    fixture.advance(by: .seconds(1))
+    fixture.broker.cut("uplink-0")
+    fixture.advance(by: .seconds(10))
+    // Once, and on the next connection what holds.
+    #expect(
+      try reports() == [
+        .taken(version: 0), .refused(version: 7, detail: "no"), .taken(version: 8),
+        .taken(version: 8),
+      ])
+  }
+
+  @Test func whatHappensWithoutALineIsToldLater() throws {
+    fixture.broker.refuseLogins()
+    fixture.broker.cut("uplink-0")
+    fixture.menus.report(.refused(version: 7, detail: "no"))
+    fixture.advance(by: .seconds(10))
+    #expect(try reports() == [.taken(version: 0)])
+    fixture.broker.refuseLogins(false)
+    fixture.advance(by: .seconds(10))
+    #expect(try reports().dropFirst() == [.taken(version: 0), .refused(version: 7, detail: "no")])
+  }
+
+  @Test(arguments: [
+    ("{", "not valid JSON at byte 1"),
+    (#"{"version":0,"menu":""}"#, "version (1 or more) and menu (a text) are required"),
+    (String(repeating: " ", count: 65_537), "the payload is too large: 65536 bytes are read"),
+  ])
+  func whatCannotBeReadIsRefused(payload: String, words: String) throws {
+    send(Array(payload.utf8))
+    guard case .refused(nil, let detail) = try reports().last else {
+      Issue.record("\(try reports())")
+      return
+    }
+    #expect(detail.contains(words))
+    #expect(fixture.menus.takeDesired() == nil)
+  }
+
+  @Test func whatABrokerHasKeptIsPassedOver() throws {
+    send(menu.payload, retain: true)
+    #expect(fixture.menus.takeDesired() == menu)
+    fixture.broker.cut("uplink-0")
+    fixture.advance(by: .seconds(10))
+    #expect(fixture.menus.takeDesired() == nil)
+  }
+}

@@ -1,0 +1,254 @@
+import InMemoryBroker
+import JuiceDomain
+import KioskCore
+import KioskProtocol
+import Ledger
+import MessageBroker
+import Synchronization
+import Testing
+
+@testable import KioskDaemon
+
+@Suite struct UplinkTests {
+  private let fixture: UplinkFixture
+
+  init() throws { fixture = try UplinkFixture() }
+
+  @Test func whatIsRecordedGoesUp() throws {
+    try fixture.record(3)
+    try fixture.start()
+    fixture.advance(by: .seconds(1))
+    #expect(try fixture.entries == [1, 2, 3])
+    try fixture.record(2)
+    fixture.advance(by: .seconds(1))
+    #expect(try fixture.entries == [1, 2, 3, 4, 5])
+    let event = try #require(fixture.received.messages.last)
+    #expect(try LedgerEntry(payload: event.payload).epoch == fixture.epoch)
+    #expect(fixture.uplinkProgress.unsaved() == 5)
+  }
+
+  @Test func whoeverAsksHearsWhetherTheKioskIsThere() throws {
+    try fixture.start()
+    #expect(fixture.broker.retained("chain/k1/status")?.payload == Array("online".utf8))
+    fixture.crash()
+    #expect(fixture.broker.retained("chain/k1/status")?.payload == Array("offline".utf8))
+    try fixture.start()
+    try fixture.record(1)
+    fixture.stop()
+    #expect(fixture.broker.retained("chain/k1/status")?.payload == Array("offline".utf8))
+    // What was recorded last has left before.
+    #expect(try fixture.entries == [1])
+  }
+
+  @Test func healthIsToldSeldom() throws {
+    fixture.uplinkProgress.health = Array("1".utf8)
+    try fixture.start()
+    fixture.advance(by: .seconds(1))
+    #expect(fixture.broker.retained("chain/k1/health")?.payload == Array("1".utf8))
+    fixture.uplinkProgress.health = Array("2".utf8)
+    fixture.broker.cut("uplink-0")
+    fixture.advance(by: .seconds(295))
+    #expect(fixture.broker.retained("chain/k1/health")?.payload == Array("1".utf8))
+    fixture.advance(by: .seconds(10))
+    #expect(fixture.broker.retained("chain/k1/health")?.payload == Array("2".utf8))
+  }
+
+  /// Where it breaks, and whether what was being done has had its effect.
+  @Test(
+    arguments: [MemoryBroker.Fault.Moment.before, .after],
+    [MemoryBroker.Fault.Step.connect, .publish])
+  func aConnectionThatBreaksLosesNoEntry(
+    moment: MemoryBroker.Fault.Moment, step: MemoryBroker.Fault.Step
+  ) throws {
+    try fixture.record(120)
+    for skipping in [0, 7, 60] {
+      fixture.broker.inject(MemoryBroker.Fault(moment, step, of: "uplink-0", skipping: skipping))
+    }
+    try fixture.start()
+    fixture.advance(by: .seconds(60))
+    #expect(Set(try fixture.entries) == Set(1...120))
+    #expect(fixture.uplinkProgress.unsaved() == 120)
+  }
+
+  @Test func aBrokerThatIsAwayIsWaitedFor() throws {
+    fixture.broker.stop()
+    try fixture.record(12_000)
+    try fixture.start()
+    fixture.advance(by: .seconds(100))
+    fixture.broker.start(restoring: .everything)
+    fixture.advance(by: .seconds(60))
+    #expect(Set(try fixture.entries) == Set(1...12_000))
+  }
+
+  /// What came up since the ledger was told last comes twice, and nothing is left out.
+  @Test func aCrashLosesNoEntry() throws {
+    try fixture.record(50)
+    try fixture.start()
+    fixture.advance(by: .seconds(1))
+    try fixture.record(50)
+    fixture.advance(by: .seconds(1))
+    fixture.crash()
+    fixture.received.clear()
+    #expect(try fixture.ledger.uplinked() == 50)
+    try fixture.start()
+    fixture.advance(by: .seconds(1))
+    #expect(try fixture.entries == Array(51...100))
+  }
+
+  // MARK: What is heard
+
+  /// A broker to which a thousand kiosks come back lets them in before it subscribes them.
+  @Test(arguments: [0, 8, 3600])
+  func whoeverComesBackTellsBeforeItHears(secondsAway: Int) throws {
+    try fixture.start { 1 }
+    fixture.advance(by: .seconds(1))
+    fixture.received.clear()
+    fixture.broker.refuseLogins()
+    fixture.broker.cut("uplink-\(UInt32.max)")
+    fixture.executor.run()
+    let left = fixture.broker.now
+    fixture.advance(by: .seconds(secondsAway))
+    fixture.broker.refuseLogins(false)
+    try fixture.record(1)
+    let request = ReplayRequest(id: "r1", epoch: try fixture.epoch, range: 1...1).payload
+
+    let back = try fixture.advance {
+      fixture.broker.retained("chain/k1/status")?.payload == Array("online".utf8)
+    }
+    fixture.ask(request)
+    #expect(try fixture.entries == [1])
+    #expect(try fixture.results().isEmpty)
+    // On each connection it says what it sells by, as soon as it hears what it is to sell by.
+    let hears = try fixture.advance { [topics = fixture.topics] in
+      fixture.received.messages.contains { $0.topic == topics.reportedMenu }
+    }
+    let wait = hears - back - min((back - left) * 16, .seconds(60))
+    #expect(.seconds(-1) < wait && wait < .seconds(1))
+    fixture.ask(request)
+    #expect(try fixture.results().count == 2)
+  }
+
+  /// A broker that is too busy to subscribe a thousand kiosks, and so loses them, is not asked again at once.
+  @Test func whoeverLosesTheLineBeforeItHearsSubscribesLater() throws {
+    let id = "uplink-\(UInt32.max)"
+    /// From the moment at which it is back.
+    func timeUntilItHears(cuts: Int) throws -> Duration {
+      for _ in 0..<cuts {
+        fixture.broker.cut(id)
+        fixture.executor.run()
+        _ = try fixture.advance { fixture.broker.isConnected(id) }
+      }
+      let back = fixture.broker.now
+      fixture.received.clear()
+      _ = try fixture.advance(within: .seconds(1000)) { [topics = fixture.topics] in
+        fixture.received.messages.contains { $0.topic == topics.reportedMenu }
+      }
+      return fixture.broker.now - back
+    }
+    try fixture.start { 1 }
+    fixture.advance(by: .seconds(1))
+    for (cuts, seconds) in [(2, 60), (3, 120), (9, 600), (2, 60)] {
+      let wait = try timeUntilItHears(cuts: cuts) - .seconds(seconds)
+      #expect(.seconds(-1) < wait && wait < .seconds(1), "\(cuts)")
+    }
+    #expect(try timeUntilItHears(cuts: 1) <= .seconds(60))
+  }
+
+  @Test func whoeverMayHearNothingStillTells() throws {
+    fixture.broker.refuseSubscription(to: TopicFilter(unchecked: fixture.topics.desiredMenu))
+    try fixture.record(1)
+    try fixture.start()
+    fixture.advance(by: .seconds(10))
+    #expect(try fixture.entries == [1])
+    #expect(fixture.received.messages.contains { $0.topic == fixture.topics.reportedMenu })
+  }
+
+  /// A broker that deletes what a connection has left, late and by its name, does not meet the next one.
+  @Test func eachConnectionHasAClientIDOfItsOwn() throws {
+    let chances = Mutex<[Double]>([1, 0.5, 0])
+    try fixture.start { chances.withLock { $0.count > 1 ? $0.removeLast() : $0[0] } }
+    fixture.advance(by: .seconds(10))
+    #expect(fixture.broker.isConnected("uplink-0"))
+    fixture.broker.cut("uplink-0")
+    fixture.executor.run()
+    fixture.advance(by: .seconds(10))
+    #expect(!fixture.broker.isConnected("uplink-0"))
+    #expect(fixture.broker.isConnected("uplink-\(UInt32.max)"))
+  }
+
+  /// A broker tells the will of a connection that is dead when the kiosk is back by another one.
+  @Test func aWillThatComesLateIsCorrected() throws {
+    try fixture.start()
+    fixture.advance(by: .seconds(15))
+    fixture.send(fixture.topics.status(.offline))
+    #expect(fixture.broker.retained("chain/k1/status")?.payload == Array("offline".utf8))
+    fixture.advance(by: .seconds(30))
+    #expect(fixture.broker.retained("chain/k1/status")?.payload == Array("online".utf8))
+    // And not again and again.
+    fixture.advance(by: .seconds(3600))
+    #expect(fixture.received.messages.count { $0.topic == "chain/k1/status" } == 3)
+  }
+
+  // MARK: Replay
+
+  @Test func anArchiveGetsAgainWhatItHasMissed() throws {
+    try fixture.record(300)
+    try fixture.start()
+    fixture.advance(by: .seconds(2))
+    fixture.received.clear()
+    let epoch = try fixture.epoch
+    fixture.ask(ReplayRequest(id: "r1", epoch: epoch, range: 100...119).payload)
+    #expect(try fixture.entries == Array(100...119))
+    #expect(
+      try fixture.results() == [
+        .replaying("r1", epoch: epoch, 100...119), .done("r1", epoch: epoch, 100...119),
+      ])
+  }
+
+  @Test func anArchiveHearsWhatTheKioskDoesNotHave() throws {
+    try fixture.record(10)
+    try fixture.start()
+    fixture.advance(by: .seconds(1))
+    fixture.received.clear()
+    let epoch = try fixture.epoch
+    fixture.ask(ReplayRequest(id: "r1", epoch: 5, range: 1...2).payload)
+    fixture.ask(ReplayRequest(id: "r2", epoch: epoch, range: 11...20).payload)
+    fixture.ask(ReplayRequest(id: "r3", epoch: epoch, range: 9...20).payload)
+    #expect(
+      try fixture.results() == [
+        .rejected("r1", .unknownEpoch, detail: "the ledger has no entry of epoch 5"),
+        .rejected("r2", .outOfRange, detail: "epoch \(epoch) has the entries 1 to 10"),
+        .replaying("r3", epoch: epoch, 9...10), .done("r3", epoch: epoch, 9...10),
+      ])
+    #expect(try fixture.entries == [9, 10])
+  }
+
+  @Test(arguments: [
+    "", "{}", #"{"id":"r1","epoch":1,"from":0,"to":5}"#, #"{"id":"r1","epoch":1,"from":6,"to":5}"#,
+    #"{"id":"r1","epoch":1.5,"from":1,"to":5}"#, String(repeating: " ", count: 5000),
+  ])
+  func whatIsNoRequestIsAnswered(payload: String) throws {
+    try fixture.start()
+    fixture.ask(Array(payload.utf8))
+    guard case .rejected(nil, .malformed, _) = try #require(try fixture.results().first) else {
+      Issue.record("it was taken")
+      return
+    }
+    try fixture.record(1)
+    fixture.advance(by: .seconds(1))
+    #expect(try fixture.entries == [1])
+  }
+
+  @Test func whatABrokerHasKeptIsNotAskedForNow() throws {
+    try fixture.record(5)
+    let request = ReplayRequest(id: "r1", epoch: try fixture.epoch, range: 1...5)
+    fixture.ask(request.payload, retain: true)
+    try fixture.start()
+    fixture.advance(by: .seconds(1))
+    #expect(try fixture.entries == [1, 2, 3, 4, 5])
+    #expect(
+      try fixture.results() == [
+        .rejected(nil, .malformed, detail: "a request must not be retained")
+      ])
+  }
+}

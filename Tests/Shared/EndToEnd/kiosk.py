@@ -1,0 +1,165 @@
+"""The program under test, and what may be known about it from outside."""
+
+import json
+import os
+import signal
+import subprocess
+import threading
+from pathlib import Path
+from typing import Any, Iterator
+
+from arrivals import TIMEOUT, Arrivals
+from mosquitto import Mosquitto
+
+ROOT = Path(__file__).resolve().parents[3]
+
+# Written down a second time, so that a slip in the program's own table shows.
+RECIPES = {
+    "strawberry": {"strawberry": 16},
+    "banana": {"banana": 2},
+    "kiwi": {"kiwi": 3},
+    "pineapple": {"pineapple": 2},
+    "strawberry_banana": {"strawberry": 10, "banana": 1},
+    "mango": {"mango": 3},
+    "mango_kiwi": {"mango": 2, "kiwi": 1},
+}
+FRUITS = ["strawberry", "banana", "pineapple", "kiwi", "mango"]
+
+
+def program() -> str:
+    found = os.environ.get("KIOSK_PROGRAM")
+    if not found:
+        found = subprocess.run(
+            [ROOT / "deploy/build"], check=True, text=True, stdout=subprocess.PIPE
+        ).stdout.strip()
+        os.environ["KIOSK_PROGRAM"] = found
+    return os.path.abspath(found)
+
+
+def environment(**changes: str) -> dict[str, str]:
+    """Without our own variables: the kiosk refuses settings that it does not know."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("KIOSK_")}
+    return kept | changes
+
+
+def one_line(text: str) -> str:
+    """The complaint, which is one line and says who complains."""
+    lines = text.splitlines()
+    assert len(lines) == 1 and lines[0].startswith("juice-kiosk: "), text
+    return lines[0]
+
+
+class Kiosk:
+    def __init__(self, folder: Path, broker: Mosquitto | None, settings: dict[str, Any]) -> None:
+        self.folder = folder
+        self.config = folder / "kiosk.yaml"
+        self.log: Arrivals[str] = Arrivals()
+        #: The one under test if none is set.
+        self.program: str | None = None
+        self.process: subprocess.Popen | None = None
+        self.spawned: subprocess.Popen | None = None
+        self.configure(broker, settings)
+
+    def configure(self, broker: Mosquitto | None, settings: dict[str, Any]) -> None:
+        configuration: dict[str, Any] = {
+            "broker": {"host": "127.0.0.1", "port": broker.port if broker else 1},
+            "ledger": {"path": "ledger.sqlite"},
+            "orders": {"max_per_second": 0},
+        }
+        for section, values in settings.items():
+            is_list = isinstance(values, list)
+            configuration[section] = values if is_list else configuration.get(section, {}) | values
+        # JSON is YAML.
+        self.config.write_text(json.dumps(configuration, indent=2, ensure_ascii=False))
+
+    # MARK: The daemon
+
+    def launch(self, *under: str | Path, **variables: str) -> None:
+        """`under`: a program that runs this one, as a tracer does."""
+        self.process = subprocess.Popen(
+            [*under, self.program or program(), "run", "--config", self.config], stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+            env=environment(**variables),
+        )
+        threading.Thread(target=self._read_log, args=[self.process.stderr], daemon=True).start()
+
+    def start(self, *under: str | Path, **variables: str) -> "Kiosk":
+        since = len(self.log)
+        self.launch(*under, **variables)
+        self.wait_for_log(" online", since)
+        return self
+
+    def _read_log(self, lines: Any) -> None:
+        with lines:
+            for line in lines:
+                self.log.add(line.rstrip("\n"))
+
+    def wait_for_log(self, text: str, since: int = 0, within: float = TIMEOUT) -> str:
+        return self.log.first(lambda line: text in line, since, within)
+
+    def stop(self, sign: int = signal.SIGTERM, within: float = TIMEOUT) -> int:
+        process, self.process = self.process, None
+        process.send_signal(sign)
+        try:
+            return process.wait(within)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+            raise
+
+    def kill(self) -> None:
+        if self.process:
+            self.stop(signal.SIGKILL)
+        if self.spawned:
+            self.spawned.kill()
+            self.spawned.wait()
+
+    @property
+    def is_alive(self) -> bool:
+        return self.process is not None and self.process.poll() is None
+
+    # MARK: Its commands
+
+    def command(
+        self, *arguments: str, config: bool = True, stdin: str = "", within: float = 120,
+        **variables: str,
+    ) -> subprocess.CompletedProcess:
+        line = [self.program or program(), *arguments]
+        if config:
+            line += ["--config", str(self.config)]
+        return subprocess.run(
+            line, input=stdin, capture_output=True, text=True, timeout=within, cwd=self.folder,
+            env=environment(**variables),
+        )
+
+    def spawn(self, *arguments: str) -> subprocess.Popen:
+        """A command that goes on; the kiosk's own process is another."""
+        self.spawned = subprocess.Popen(
+            [self.program or program(), *arguments, "--config", self.config], stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment(),
+        )
+        return self.spawned
+
+    def ledger(self) -> list[dict]:
+        return list(self.entries())
+
+    def entries(self) -> Iterator[dict]:
+        """Of the ledger, one by one: there may be a million."""
+        line = [self.program or program(), "ledger", "export", "--config", self.config]
+        with subprocess.Popen(
+            line, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, env=environment()
+        ) as exported:
+            yield from map(json.loads, exported.stdout)
+        assert exported.returncode == 0
+
+    def verify(self, within: float = 120) -> None:
+        verified = self.command("ledger", "verify", within=within)
+        assert verified.returncode == 0, verified.stderr
+
+    def stock(self) -> dict[str, int]:
+        """As the entries of the ledger add up to it."""
+        stock: dict[str, int] = {}
+        for entry in self.entries():
+            for fruit, change in entry.get("changes", {}).items():
+                stock[fruit] = stock.get(fruit, 0) + change
+        return stock

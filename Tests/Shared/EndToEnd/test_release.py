@@ -1,0 +1,31 @@
+"""What a release says of itself: `deploy/release-notes`."""
+
+import pathlib
+import re
+import subprocess
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+VERSION = re.search(r'version = "(.*)"', (ROOT / "Sources/Shared/CommandLineSupport/Release.swift").read_text())[1]
+
+
+def release_notes(tag: str, folder: pathlib.Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([ROOT / "deploy/release-notes", tag, folder], text=True,
+                          capture_output=True)
+
+
+def test_the_notes_are_the_changelogs_and_each_package_has_its_checksum(tmp_path):
+    names = [f"juice-{program}_{VERSION}_{machine}.deb"
+             for program in ("kiosk", "dashboard", "archive") for machine in ("amd64", "arm64")]
+    for name in names:
+        (tmp_path / name).write_text(name)
+    notes = release_notes(f"v{VERSION}", tmp_path)
+    assert notes.returncode == 0, notes.stderr
+    assert notes.stdout.strip() and "## " not in notes.stdout
+    checked = subprocess.run(["sha256sum", "--check", "SHA256SUMS"], cwd=tmp_path, text=True,
+                             capture_output=True)
+    assert sorted(checked.stdout.splitlines()) == sorted(f"{name}: OK" for name in names)
+
+
+def test_a_release_without_notes_or_a_package_is_refused(tmp_path):
+    assert release_notes("v99.0.0", tmp_path).returncode == 66
+    assert release_notes(f"v{VERSION}", tmp_path).returncode == 66

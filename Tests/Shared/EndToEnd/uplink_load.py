@@ -1,0 +1,136 @@
+#!/usr/bin/env python3
+"""What the way up costs orders: one after the other, by turns with it and without it.
+
+Three kiosks with ledgers of the same size, each with brokers of its own: one without a way up, one that
+has told all, and one that tells all its entries again to an archive that asks for them. Until it has, each
+gets an order, then the next one. Prints the latencies, and how they stand to those of the first; fails
+if the 99th percentile of the busy one is above the limit.
+
+    Tests/Shared/EndToEnd/uplink_load.py [--entries 1000000] [--pace 2000] [--pause 0.005] [--limit 1.2]
+"""
+
+import argparse
+import json
+import sqlite3
+import sys
+import tempfile
+import threading
+import time
+from contextlib import closing
+from pathlib import Path
+
+from client import BASE, Client
+from kiosk import Kiosk
+from mosquitto import Mosquitto
+from test_uplink import UP, fill, uplink
+
+
+class Asking(threading.Thread):
+    """An archive that asks for everything, once."""
+
+    def __init__(self, port: int, epoch: int, entries: int) -> None:
+        super().__init__(daemon=True)
+        self.client = Client(port, f"{UP}/replay/load/result")
+        self.epoch, self.entries = epoch, entries
+        #: Of requests that are done.
+        self.told = 0
+
+    def run(self) -> None:
+        while self.told < self.entries:
+            since = len(self.client.messages)
+            request = {"id": f"{since}", "epoch": self.epoch, "from": self.told + 1, "to": self.entries}
+            while not (done := self._ask(request, since)):
+                pass
+            self.told = done["to"]
+        self.client.close()
+
+    def _ask(self, request: dict, since: int) -> dict | None:
+        """The same request may be sent until it is done."""
+        self.client.publish(f"{UP}/replay/load", json.dumps(request))
+        try:
+            return self.client.messages.first(
+                lambda m: m.json["status"] == "done", since, within=5
+            ).json
+        except TimeoutError:
+            return None
+
+
+def percentile(values: list[float], part: float) -> float:
+    return sorted(values)[min(len(values) - 1, int(len(values) * part))]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--entries", type=int, default=1_000_000)
+    parser.add_argument("--pace", type=int, default=2000, help="entries told again in a second")
+    parser.add_argument("--pause", type=float, default=0.005, help="seconds between two orders")
+    parser.add_argument("--limit", type=float, default=1.2)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        sys.exit(measure(options, Path(folder)))
+
+
+class Contender:
+    """A kiosk with a ledger of so many entries, its broker, and the broker up there."""
+
+    def __init__(self, folder: Path, options: argparse.Namespace, has_uplink: bool) -> None:
+        folder.mkdir()
+        self.broker = Mosquitto(folder / "broker").start()
+        self.upper = Mosquitto(folder / "upper").start()
+        settings: dict = {"stock": {"initial": 1_000_000_000, "capacity": 1_000_000_000}}
+        if has_uplink:
+            settings["uplink"] = uplink(self.upper.port, entries_per_second=options.pace)
+        self.kiosk = Kiosk(folder, self.broker, settings).start()
+        self.kiosk.stop()
+        fill(self.kiosk, options.entries)
+        with closing(sqlite3.connect(folder / "ledger.sqlite")) as ledger, ledger:
+            (self.epoch,) = ledger.execute("SELECT epoch FROM kiosk").fetchone()
+            ledger.execute("UPDATE kiosk SET uplinked = (SELECT MAX(seq) FROM entry)")
+        self.kiosk.start()
+        self.panel = Client(self.broker.port, f"{BASE}/order/p1/result")
+        self.times: list[float] = []
+
+    def order(self) -> None:
+        begin = time.perf_counter()
+        assert self.panel.order("banana")["status"] == "ready"
+        self.times.append((time.perf_counter() - begin) * 1000)
+
+    def close(self) -> None:
+        self.panel.close()
+        self.kiosk.kill()
+        self.broker.kill()
+        self.upper.kill()
+
+
+def measure(options: argparse.Namespace, folder: Path) -> int:
+    contenders = {
+        name: Contender(folder / f"{number}", options, has_uplink=number > 0)
+        for number, name in enumerate(["without", "all told", "telling again"])
+    }
+    busy = contenders["telling again"]
+    asking = Asking(busy.upper.port, busy.epoch, options.entries)
+    asking.start()
+    begin = time.monotonic()
+    while asking.is_alive():
+        for contender in contenders.values():
+            contender.order()
+            time.sleep(options.pause)
+    seconds = time.monotonic() - begin
+    usual = contenders["without"].times
+    ratio = 1.0
+    for name, contender in contenders.items():
+        contender.close()
+        parts = [0.5, 0.99]
+        found = [percentile(contender.times, part) for part in parts]
+        ratios = [found[i] / percentile(usual, part) for i, part in enumerate(parts)]
+        ratio = ratios[1]
+        print(
+            f"{name:14} p50 {found[0]:7.3f} ms ({ratios[0]:.2f})   "
+            f"p99 {found[1]:7.3f} ms ({ratios[1]:.2f})"
+        )
+    print(f"{asking.told} entries told again in {seconds:.0f} s, {len(usual)} orders each meanwhile")
+    return 0 if ratio <= options.limit else 1
+
+
+if __name__ == "__main__":
+    main()

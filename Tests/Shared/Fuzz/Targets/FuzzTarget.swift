@@ -1,0 +1,260 @@
+import Archive
+import JuiceDomain
+import KioskCore
+import KioskDaemon
+import KioskProtocol
+import MessageBroker
+import YAMLConfiguration
+
+/// The decoders that input from the network or from a file reaches, and what each of them promises
+/// beyond not to crash.
+package enum FuzzTarget: String, CaseIterable, Sendable {
+  case order, restock, service, topic, source, json, result, report, entry, menu, timestamp, filter
+  case configuration, panel, learn, template, replay, desired, archived
+
+  /// The folder of its inputs in the corpus.
+  package var corpus: String {
+    switch self {
+    case .learn: Self.panel.rawValue
+    case .archived: Self.entry.rawValue
+    default: rawValue
+    }
+  }
+
+  package var check: ([UInt8]) -> Void {
+    switch self {
+    case .order: { Self.request($0, .order) }
+    case .restock: { Self.request($0, .restock) }
+    case .service: { Self.request($0, .service) }
+    case .topic: Self.topic
+    case .source: Self.source
+    case .json: Self.json
+    case .result: Self.result
+    case .report: Self.report
+    case .entry: Self.entry
+    case .menu: Self.menu
+    case .timestamp: Self.timestamp
+    case .filter: Self.filter
+    case .configuration: Self.configuration
+    case .panel: PanelFuzz.panel
+    case .learn: PanelFuzz.learn
+    case .template: PanelFuzz.template
+    case .replay: Self.replay
+    case .desired: Self.desired
+    case .archived: Self.archived
+    }
+  }
+
+  /// A rejection says why; an accepted request is the same after writing and reading.
+  private static func request(_ payload: [UInt8], _ kind: Command.Kind) {
+    switch decode(payload, kind) {
+    case .failure(let rejection):
+      expect(!rejection.detail.isEmpty, "a rejection without words: \(rejection)")
+      // The detail goes back to the sender inside a result, and must survive that.
+      let result = try? CommandResult(payload: CommandResult(rejection).payload)
+      expect(result == CommandResult(rejection), "read back as \(String(describing: result))")
+    case .success(let request):
+      expect(payload.count <= Request.maximumPayload, "\(payload.count) bytes were let in")
+      switch (request.command, kind) {
+      case (.order, .order), (.restock, .restock), (.service, .service): break
+      default: expect(false, "\(kind) became \(request.command)")
+      }
+      let written = request.payload
+      // A command of 4 KiB may become longer by being written out in full.
+      guard written.count <= Request.maximumPayload else { return }
+      switch decode(written, kind) {
+      case .success(let again): expect(again == request, "\(request) is read back as \(again)")
+      case .failure(let rejection): expect(false, "\(request) is read back as \(rejection)")
+      }
+    }
+  }
+
+  private static func decode(
+    _ payload: [UInt8], _ kind: Command.Kind
+  ) -> Result<Request, Rejection> {
+    Result { () throws(Rejection) in try Request(kind: kind, payload: payload) }
+  }
+
+  private static let topics = [
+    KioskTopics(root: "kiosk", kiosk: "k1"), KioskTopics(root: "a/b/c", kiosk: "k_2"),
+  ]
+
+  /// Only a topic that the kiosk would write the same way is one for commands.
+  private static func topic(_ bytes: [UInt8]) {
+    guard let topic = String(validating: bytes, as: UTF8.self) else { return }
+    for topics in topics {
+      guard let source = topics.source(ofCommandOn: topic) else { continue }
+      expect(
+        topics.command(from: source).utf8.elementsEqual(topic.utf8), "\(source) of \(topic)")
+      expect(!source.name.utf8.contains(UInt8(ascii: "/")), "two levels: \(source)")
+      expect(Source(source.description) == source, "\(source) is read back differently")
+      expect(source.flaw != "", "a flaw without words")
+      let selects = Command.Kind.allCases.map(topics.filter).contains { text in
+        (try? TopicFilter(text))?.matches(topic) ?? false
+      }
+      expect(selects, "no subscription selects \(topic)")
+    }
+  }
+
+  private static func source(_ bytes: [UInt8]) {
+    guard let text = String(validating: bytes, as: UTF8.self), let source = Source(text) else {
+      return
+    }
+    expect(source.description.utf8.elementsEqual(text.utf8), "\(text) became \(source)")
+    expect(source.flaw != "", "a flaw without words")
+  }
+
+  /// What is accepted is the same after writing and reading, and has one meaning only.
+  private static func json(_ bytes: [UInt8]) {
+    let value: JSON
+    do {
+      value = try JSON.parse(bytes)
+    } catch {
+      expect(!error.problem.isEmpty, "an error without words")
+      expect((0...bytes.count).contains(error.offset), "byte \(error.offset) of \(bytes.count)")
+      return
+    }
+    let written = value.text
+    switch Result(catching: { () throws(JSONError) in try JSON.parse(Array(written.utf8)) }) {
+    case .success(let again): expect(again == value, "\(value) is read back as \(again)")
+    case .failure(let error): expect(false, "\(written) is not read back: \(error)")
+    }
+    expect(!value.kind.isEmpty, "a kind without words")
+  }
+
+  private static func result(_ payload: [UInt8]) {
+    guard let result = try? CommandResult(payload: payload) else { return }
+    let again = try? CommandResult(payload: result.payload)
+    expect(again == result, "\(result) is read back as \(String(describing: again))")
+    guard !result.isDuplicate else { return }
+    var repeated = result
+    repeated.isDuplicate = true
+    let repetition = try? CommandResult(payload: repeated.payload)
+    expect(repetition == repeated, "repeated as \(String(describing: repetition))")
+  }
+
+  private static func report(_ payload: [UInt8]) {
+    if let report = try? StockReport(payload: payload) {
+      let again = try? StockReport(payload: report.payload)
+      expect(again == report, "\(report) is read back as \(String(describing: again))")
+    }
+    if let report = try? SalesReport(payload: payload) {
+      let again = try? SalesReport(payload: report.payload)
+      expect(again == report, "\(report) is read back as \(String(describing: again))")
+    }
+    if let report = try? HistoryReport(payload: payload) {
+      let again = try? HistoryReport(payload: report.payload)
+      expect(again == report, "\(report) is read back as \(String(describing: again))")
+    }
+    if let info = try? KioskInfo(payload: payload) {
+      let again = try? KioskInfo(payload: info.payload)
+      expect(again?.payload == info.payload, "\(info) is read back differently")
+    }
+    if let host = try? HostReport(payload: payload) { _ = host.disk?.freeSpace }
+    if let report = try? ForecastReport(payload: payload) {
+      let again = try? ForecastReport(payload: report.payload)
+      expect(again == report, "\(report) is read back as \(String(describing: again))")
+    }
+  }
+
+  private static func replay(_ payload: [UInt8]) {
+    if let request = try? ReplayRequest(payload: payload) {
+      let again = try? ReplayRequest(payload: request.payload)
+      expect(again == request, "\(request) is read back as \(String(describing: again))")
+    }
+    if let result = try? ReplayResult(payload: payload) {
+      let again = try? ReplayResult(payload: result.payload)
+      expect(again == result, "\(result) is read back as \(String(describing: again))")
+    }
+  }
+
+  private static func desired(_ payload: [UInt8]) {
+    if let menu = try? DesiredMenu(payload: payload) {
+      let again = try? DesiredMenu(payload: menu.payload)
+      expect(again == menu, "\(menu) is read back as \(String(describing: again))")
+      let text = try? KioskConfiguration.Text(path: nil, environment: [:])
+      let configuration = try? text?.configuration(under: menu)
+      expect(configuration?.menu.juices.isEmpty != true, "a menu without juices was taken")
+    }
+    if let report = try? DesiredMenuReport(payload: payload) {
+      let again = try? DesiredMenuReport(payload: report.payload)
+      expect(again == report, "\(report) is read back as \(String(describing: again))")
+    }
+  }
+
+  private static func entry(_ payload: [UInt8]) {
+    guard let entry = try? LedgerEntry(payload: payload) else { return }
+    let again = try? LedgerEntry(payload: entry.payload)
+    expect(again == entry, "\(entry) is read back as \(String(describing: again))")
+  }
+
+  /// What is read the quick way, the other way makes the same row of.
+  private static func archived(_ payload: [UInt8]) {
+    let event: EventTree
+    do throws(UnreadableEvent) { event = try EventTree(payload) } catch {
+      expect(!error.description.isEmpty, "unreadable without words")
+      return expect(PlainEvent(payload) == nil, "\(error), but not the quick way")
+    }
+    guard let plain = PlainEvent(payload) else { return }
+    expect(
+      plain.line(of: "k1") == event.line(of: "k1") && plain.epoch == event.epoch
+        && plain.seq == event.seq && plain.at == event.at, "\(plain) and \(event)")
+  }
+
+  private static func menu(_ payload: [UInt8]) {
+    guard let report = try? MenuReport(payload: payload) else { return }
+    let again = try? MenuReport(payload: report.payload)
+    expect(again?.payload == report.payload, "\(report) is read back differently")
+  }
+
+  private static func timestamp(_ bytes: [UInt8]) {
+    guard let text = String(validating: bytes, as: UTF8.self), let time = Timestamp(text) else {
+      return
+    }
+    let again = Timestamp(time.description)
+    expect(again == time, "\(text): \(time) is read back as \(String(describing: again))")
+  }
+
+  /// The first line is a filter, the rest a topic.
+  private static func filter(_ bytes: [UInt8]) {
+    let parts = bytes.split(
+      separator: UInt8(ascii: "\n"), maxSplits: 1, omittingEmptySubsequences: false)
+    guard let text = String(validating: parts[0], as: UTF8.self) else { return }
+    let topic = parts.count > 1 ? String(validating: parts[1], as: UTF8.self) ?? "" : ""
+    guard let filter = try? TopicFilter(text) else { return }
+    let isOwnTopic = !text.contains { "+#".contains($0) }
+    if isOwnTopic { expect(filter.matches(text), "\(text) does not select itself") }
+    if !topic.isEmpty, !topic.contains(where: { "+#".contains($0) }) {
+      expect(
+        filter.matches(topic) == topic.isSelected(by: text),
+        "\(text) and \(topic): \(filter.matches(topic))")
+    }
+  }
+
+  /// A file is either read as a whole, or every error says what and where.
+  private static func configuration(_ bytes: [UInt8]) {
+    guard let yaml = String(validating: bytes, as: UTF8.self) else { return }
+    do {
+      let configuration = try KioskConfiguration.parse(yaml: yaml, file: "/etc/kiosk.yaml")
+      expect((1...65_535).contains(configuration.broker.port), "\(configuration.broker.port)")
+      expect(!configuration.broker.clientID.isEmpty, "no client id")
+      let kiosk = configuration.kiosk
+      let topics = KioskTopics(root: kiosk.root, kiosk: kiosk.id)
+      for filter in Command.Kind.allCases.map(topics.filter) {
+        expect((try? TopicFilter(filter)) != nil, "cannot subscribe to \(filter)")
+      }
+      expect(configuration.menu.fruits.count <= 1_005, "\(configuration.menu.fruits.count) fruits")
+      for (fruit, amount) in configuration.stock.initial {
+        expect(amount <= configuration.stock.capacities[fruit] ?? -1, "\(fruit) above capacity")
+      }
+    } catch {
+      expect(!error.errors.isEmpty, "refused without an error")
+      for error in error.errors {
+        expect(!error.problem.isEmpty, "an error without words")
+        expect(
+          !error.description.unicodeScalars.contains { $0.value < 0x20 || $0.value == 0x7F },
+          "a control character in \(error.description.debugDescription)")
+      }
+    }
+  }
+}

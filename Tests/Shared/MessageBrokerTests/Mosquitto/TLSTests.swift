@@ -1,0 +1,99 @@
+import InMemoryBroker
+import MessageBroker
+import MosquittoBroker
+import TestSupport
+import Testing
+
+/// A certificate that is not trusted, or not for this host, is refused and told as what it is.
+@Suite(.limitedConcurrency, .timeLimit(.minutes(10)))
+struct TLSTests {
+  @Test func aTrustedCertificateIsAccepted() async throws {
+    try await withSecureMosquitto { server, certificates in
+      var configuration = MosquittoClient.Configuration.loopback(server.port)
+      configuration.tls = .init(caFile: certificates.ca)
+      let broker = MosquittoClient(configuration)
+      await broker.connect(
+        SessionOptions(clientID: "kiosk", subscriptions: [try TopicFilter("echo")]))
+      try await broker.expectOnline()
+      // More than a TLS record holds, so that some of it waits where poll(2) does not see it.
+      let messages = (0..<50).map {
+        Message(topic: "echo", payload: .init(repeating: $0, count: 2_000))
+      }
+      try await broker.publish(messages)
+      #expect(try await broker.nextDeliveries(50).map(\.message) == messages)
+      await broker.disconnect(grace: .seconds(5))
+    }
+  }
+
+  @Test func anUnknownAuthorityIsRefused() async throws {
+    let other = try Certificates()
+    defer { other.tearDown() }
+    try await withSecureMosquitto { server, _ in
+      try await expectRefusal(server, "certificate verify failed") {
+        $0.tls = .init(caFile: other.ca)
+      }
+    }
+  }
+
+  @Test func anotherHostNameIsRefused() async throws {
+    try await withSecureMosquitto(host: "DNS:elsewhere") { server, certificates in
+      try await expectRefusal(server, "host name verification failed") {
+        $0.tls = .init(caFile: certificates.ca)
+      }
+    }
+  }
+
+  @Test func aFileThatCannotBeReadIsNamed() async throws {
+    try await withSecureMosquitto { server, _ in
+      try await expectRefusal(server, "cannot read /nowhere/ca.crt") {
+        $0.tls = .init(caFile: "/nowhere/ca.crt")
+      }
+    }
+  }
+
+  @Test func aClientCertificateLetsIn() async throws {
+    try await withSecureMosquitto(requiresClientCertificate: true) { server, certificates in
+      var configuration = MosquittoClient.Configuration.loopback(server.port)
+      configuration.tls = .init(
+        caFile: certificates.ca, certificateFile: certificates.clientCertificate,
+        keyFile: certificates.clientKey)
+      let broker = MosquittoClient(configuration)
+      await broker.connect(SessionOptions(clientID: "kiosk"))
+      #expect(try await broker.event() == .sessionBegan)
+      #expect(try await broker.event() == .online)
+      try await expectRefusal(server, "certificate") {
+        $0.tls = .init(caFile: certificates.ca)
+      }
+    }
+  }
+
+  private func withSecureMosquitto(
+    host: String = "DNS:localhost,IP:127.0.0.1", requiresClientCertificate: Bool = false,
+    _ test: (Mosquitto, Certificates) async throws -> Void
+  ) async throws {
+    let certificates = try Certificates(for: host)
+    defer { certificates.tearDown() }
+    try await withMosquitto {
+      $0.tls = certificates
+      $0.requiresClientCertificate = requiresClientCertificate
+    } _: { server in
+      try await test(server, certificates)
+    }
+  }
+
+  private func expectRefusal(
+    _ server: Mosquitto, _ cause: String,
+    _ change: (inout MosquittoClient.Configuration) -> Void
+  ) async throws {
+    var configuration = MosquittoClient.Configuration.loopback(server.port)
+    change(&configuration)
+    let broker = MosquittoClient(configuration)
+    await broker.connect(SessionOptions(clientID: "kiosk"))
+    let reason = try await broker.expectOffline()
+    guard case .tls(let detail) = reason else {
+      Issue.record("not told as a failure of TLS: \(reason)")
+      return
+    }
+    #expect(detail.contains(cause), "\(detail)")
+  }
+}

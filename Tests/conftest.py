@@ -1,0 +1,194 @@
+"""The real program with a real broker, and everything stopped again, whatever the outcome."""
+
+import os
+import random
+import shutil
+import signal
+import sys
+import time
+from pathlib import Path
+from typing import Any, Callable, Iterator
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent / "Shared/EndToEnd"))
+
+from client import Client  # noqa: E402
+from dashboard import Browser, Dashboard  # noqa: E402
+from faults import Faults  # noqa: E402
+from kiosk import Kiosk  # noqa: E402
+from machine import Machine, packages, unpack_debian  # noqa: E402
+from mosquitto import Mosquitto  # noqa: E402
+from scene import Scene  # noqa: E402
+
+# A shell that starts us in the background has SIGINT ignored, and so would all that we start.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
+MakeBroker = Callable[..., Mosquitto]
+MakeBrowser = Callable[..., Browser]
+MakeDashboard = Callable[..., Dashboard]
+MakeKiosk = Callable[..., Kiosk]
+MakeClient = Callable[..., Client]
+MakeScene = Callable[..., Scene]
+Say = Callable[[str], None]
+
+
+@pytest.fixture
+def chance() -> random.Random:
+    """Random numbers of a seed that a failing test prints; KIOSK_SEED names it."""
+    seed = int(os.environ.get("KIOSK_SEED", time.time_ns()))
+    print(f"KIOSK_SEED={seed}")
+    return random.Random(seed)
+
+
+@pytest.fixture
+def make_broker(tmp_path: Path) -> Iterator[MakeBroker]:
+    brokers: list[Mosquitto] = []
+
+    def make(**options: Any) -> Mosquitto:
+        broker = Mosquitto(tmp_path / f"broker{len(brokers)}", **options)
+        brokers.append(broker)
+        return broker.start()
+
+    yield make
+    for broker in brokers:
+        broker.kill()
+
+
+@pytest.fixture
+def broker(make_broker: MakeBroker) -> Mosquitto:
+    return make_broker()
+
+
+@pytest.fixture
+def make_kiosk(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[MakeKiosk]:
+    """A kiosk that is configured but does not run yet; `broker` is its broker by default."""
+    kiosks: list[Kiosk] = []
+
+    def make(broker: Mosquitto | None = None, /, **settings: Any) -> Kiosk:
+        folder = tmp_path / f"kiosk{len(kiosks)}"
+        folder.mkdir()
+        kiosks.append(Kiosk(folder, broker or request.getfixturevalue("broker"), settings))
+        return kiosks[-1]
+
+    yield make
+    for kiosk in kiosks:
+        kiosk.kill()
+
+
+@pytest.fixture
+def kiosk(make_kiosk: MakeKiosk) -> Kiosk:
+    """A fresh kiosk with the built-in menu, online."""
+    return make_kiosk().start()
+
+
+@pytest.fixture
+def make_client(broker: Mosquitto) -> Iterator[MakeClient]:
+    clients: list[Client] = []
+
+    def make(*filters: str, port: int = broker.port, **options: Any) -> Client:
+        clients.append(Client(port, *filters, **options))
+        return clients[-1]
+
+    yield make
+    for client in clients:
+        client.close()
+
+
+@pytest.fixture
+def panel(make_client: MakeClient) -> Client:
+    """Hears all that the kiosk says."""
+    return make_client("kiosk/#")
+
+
+@pytest.fixture
+def make_dashboard(tmp_path: Path, broker: Mosquitto) -> Iterator[MakeDashboard]:
+    dashboards: list[Dashboard] = []
+
+    def make(archive: dict[str, Any] | None = None, **settings) -> Dashboard:
+        folder = tmp_path / f"dashboard{len(dashboards)}"
+        folder.mkdir()
+        dashboards.append(Dashboard(folder, broker, settings, archive=archive))
+        return dashboards[-1].start()
+
+    yield make
+    for dashboard in dashboards:
+        dashboard.kill()
+
+
+@pytest.fixture
+def dashboard(make_dashboard: MakeDashboard) -> Dashboard:
+    return make_dashboard()
+
+
+@pytest.fixture
+def make_browser(dashboard: Dashboard) -> Iterator[MakeBrowser]:
+    """Each must have had nothing to complain about when the test is over."""
+    browsers: list[Browser] = []
+
+    def make(on: Dashboard = dashboard, **options) -> Browser:
+        browsers.append(Browser(on, **options))
+        return browsers[-1]
+
+    yield make
+    try:
+        for browser in browsers:
+            browser.check()
+    finally:
+        for browser in browsers:
+            browser.close()
+
+
+@pytest.fixture
+def browser(make_browser: MakeBrowser) -> Browser:
+    return make_browser()
+
+
+@pytest.fixture
+def make_scene() -> Iterator[MakeScene]:
+    scenes: list[Scene] = []
+
+    def make(*arguments: Any, **options: Any) -> Scene:
+        scenes.append(Scene(*arguments, **options))
+        return scenes[-1]
+
+    yield make
+    for scene in scenes:
+        scene.close()
+
+
+@pytest.fixture
+def faults(tmp_path: Path) -> Faults:
+    return Faults(tmp_path)
+
+
+@pytest.fixture
+def say(capsys: pytest.CaptureFixture) -> Say:
+    """For figures, which are shown whatever the outcome."""
+
+    def say(text: str) -> None:
+        with capsys.disabled():
+            print(f" {text}", end=" ", flush=True)
+
+    return say
+
+
+@pytest.fixture(scope="session")
+def debian(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A disk with a clean Debian, and our packages in /root."""
+    folder = unpack_debian(tmp_path_factory.mktemp("debian"))
+    for package in packages():
+        shutil.copy(package, folder / "root")
+    yield folder
+    # Hundreds of megabytes, which pytest would keep three times.
+    shutil.rmtree(folder)
+
+
+@pytest.fixture
+def machine(debian: Path, tmp_path: Path) -> Iterator[Machine]:
+    """A clean Debian that runs."""
+    machine = Machine(tmp_path, debian)
+    try:
+        yield machine.boot()
+    finally:
+        machine.close()
