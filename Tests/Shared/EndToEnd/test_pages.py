@@ -19,7 +19,7 @@ def test_what_a_page_names_exists(page: Path) -> None:
         ("[a page](nowhere.md)", "there is no nowhere.md"),
         ("[a section](README.md#nowhere)", "README.md has no section #nowhere"),
         ("see deploy/nothing for it", "there is no deploy/nothing"),
-        ("`Tests/*/EndToEnd/test_nothing.py`", "there is no Tests/*/EndToEnd/test_nothing.py"),
+        ("`Tests/Kiosk/EndToEnd/test_nothing.py`", "there is no Tests/Kiosk/EndToEnd/test_nothing.py"),
         ("`nothing.py`", "there is no file nothing.py"),
         ("`deploy/test --nothing`", "deploy/test has no option --nothing"),
         ("```text\nA=1 deploy/bench --nothing\n```", "deploy/bench has no option --nothing"),
