@@ -74,8 +74,6 @@ let hummingbirdTLS = Target.Dependency.product(name: "HummingbirdTLS", package: 
 let lifecycle = Target.Dependency.product(
   name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
-let metrics = Target.Dependency.product(name: "CoreMetrics", package: "swift-metrics")
-let metricsTestKit = Target.Dependency.product(name: "MetricsTestKit", package: "swift-metrics")
 let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
 let nioEmbedded = Target.Dependency.product(name: "NIOEmbedded", package: "swift-nio")
 let nioHTTPTypes = Target.Dependency.product(name: "NIOHTTPTypes", package: "swift-nio-extras")
@@ -128,7 +126,7 @@ let kiosk: [Target] = [
     "KioskDaemon",
     [
       "YAMLConfiguration", "Devices", "JuiceDomain", "KioskCore", "KioskProtocol", "Ledger",
-      "MessageBroker", logging, metrics,
+      "MessageBroker", logging
     ]),
   Product.kiosk.program(
     "juice-kiosk",
@@ -156,7 +154,7 @@ let kiosk: [Target] = [
     "KioskDaemonTests",
     [
       "Devices", "InMemoryBroker", "JuiceDomain", "KioskCore", "KioskDaemon", "KioskProtocol",
-      "Ledger", "MessageBroker", grdb, logging, metrics, metricsTestKit,
+      "Ledger", "MessageBroker", grdb, logging,
     ]),
   Product.kiosk.tests(
     "UplinkTests",
@@ -259,7 +257,6 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
     .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
-    .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
     .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
     .package(url: "https://github.com/apple/swift-nio-extras", from: "1.34.1"),
     .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.2"),

@@ -77,7 +77,6 @@ extension Controller {
     counters.reconnects = max(0, reconnects)
     counters.dropped = commandFilter.dropped
     let size = try? ledger.size
-    metrics?.measured(unconfirmed: tracker.depth, ledger: size)
     let health = KioskHealth(
       at: now, uptime: Int(now.since(startedAt).components.seconds), counters: counters,
       memory: ProcessMemory.resident, queue: tracker.depth, service: core.service,

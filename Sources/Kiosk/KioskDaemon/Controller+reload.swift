@@ -78,7 +78,6 @@ extension Controller {
     self.settings = settings
     core.adopt(settings, state: state)
     commandFilter.adopt(settings)
-    metrics?.adopt(settings.menu)
     displays = DisplayPublisher(settings.displays)
     sales = SalesPublisher(settings: settings)
     self.reload = nil

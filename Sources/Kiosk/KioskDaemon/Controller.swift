@@ -30,8 +30,6 @@ package actor Controller {
   var sales: SalesPublisher
   /// Of the session; `nil` before there is one.
   private(set) var clientID: String?
-  /// `nil` if nobody wants to know.
-  var metrics: KioskMetrics?
   /// Settings that are to be taken over.
   var reload: Reload?
   private(set) var reconnects = -1
@@ -56,8 +54,6 @@ package actor Controller {
   private static let maximumCycleInterval = Duration.seconds(10)
 
   /// - Throws: `LedgerError` if the ledger cannot be read, or not take the fruits that are new.
-  ///
-  /// What it counts goes to the `MetricsFactory` that is bootstrapped by then.
   ///
   /// - Parameter uplinkProgress: is told what the way up has to carry, and asked how far it has come.
   package init(
@@ -88,7 +84,6 @@ package actor Controller {
     topics = PublishedTopics(known: state.topics)
     displays = DisplayPublisher(settings.displays)
     sales = SalesPublisher(settings: settings)
-    metrics = KioskMetrics(of: core)
   }
 
   /// Runs the kiosk until the task is cancelled, then takes its leave: within two seconds it has
@@ -231,7 +226,6 @@ package actor Controller {
       log.rejected(rejection.reason, from: source, detail: rejection.detail, at: now.timestamp)
     }
     if decision.machinesChanged { log.machines(core.jobs.reports, at: now.timestamp) }
-    metrics?.cycled(deliveries.count, decision, core)
   }
 
   /// Decides on a batch and commits it. A batch that the ledger can never hold is taken apart, and
@@ -264,9 +258,7 @@ package actor Controller {
     decision.transaction.confirmed = tracker.unsaved
     decision.transaction.uplinked = uplinkProgress?.unsaved(from: Self.maximumUnsavedEntries)
     decision.transaction.deliveries = deliveries
-    let start = metrics.map { _ in ContinuousClock.now }
     try ledger.commit(decision.transaction)
-    metrics?.committed(since: start)
     tracker.hasSaved()
     if let uplinked = decision.transaction.uplinked { uplinkProgress?.saved(through: uplinked) }
     self.core = core
@@ -298,7 +290,6 @@ package actor Controller {
     try await publishState()
     isOnline = true
     reconnects += 1
-    if reconnects > 0 { metrics?.reconnected() }
     ledgerRecovered()
     log.note("online")
   }
@@ -309,7 +300,6 @@ package actor Controller {
     // Before anybody reads that the kiosk is there: what is sent from now on must survive a crash.
     // guard: the first sign of life is written before online is published
     ledger.recordHeartbeat(at: now)
-    metrics?.update(core)
     var messages = settings.topics.state(of: core, at: now) + settings.announcements
     messages.append(
       settings.topics.retained(

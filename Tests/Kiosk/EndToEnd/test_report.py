@@ -151,61 +151,9 @@ def test_prices(make_kiosk: MakeKiosk, broker: Mosquitto, panel: Client) -> None
     assert kiosk.command("ledger", "verify").returncode == 0
 
 
-def sell_a_kiwi_juice_in_each_hour(kiosk: Kiosk, hours: int) -> None:
-    """Up to now, and what it takes is restocked: what is there stays."""
-    now = int(time.time()) * 1000
-    with sqlite3.connect(kiosk.folder / "ledger.sqlite") as ledger:
-        ledger.execute("UPDATE entry SET at = ?", [now - hours * 3_600_000])
-        (seq,) = ledger.execute("SELECT MAX(seq) FROM entry").fetchone()
-        for hour in range(hours, 0, -1):
-            at = now - hour * 3_600_000 + 1000
-            ledger.execute(
-                """INSERT INTO entry (seq, at, source, status, juice, quantity, ticket, day, used)
-                VALUES (?, ?, 'order/p1', 'ready', 'kiwi', 1, ?, 0, '{"kiwi":3}')""",
-                [seq + 1, at, seq],
-            )
-            ledger.execute(
-                """INSERT INTO entry (seq, at, source, status, changes)
-                VALUES (?, ?, 'restock/desk', 'restocked', '{"kiwi":3}')""",
-                [seq + 2, at],
-            )
-            seq += 2
-    ledger.close()
-
-
-def test_a_backtest_compares_what_was_forecast_with_what_was_used(make_kiosk: MakeKiosk) -> None:
-    kiosk = make_kiosk().start()
-    kiosk.stop()
-    sell_a_kiwi_juice_in_each_hour(kiosk, 16 * 24)
-    printed = kiosk.command("report", "--backtest", "--json")
-    assert (printed.returncode, printed.stderr) == (0, "")
-    horizons = json.loads(printed.stdout)["horizons"]
-    assert [horizon["hours"] for horizon in horizons] == [6, 24, 72, 168]
-    for horizon in horizons:
-        # From the eighth day to the ninth, four a day.
-        assert 4 <= horizon["forecasts"] <= 9
-        kiwi = horizon["fruits"]["kiwi"]
-        assert kiwi["used"] == pytest.approx(3 * horizon["hours"])
-        assert kiwi["forecast"] < 0.1 * kiwi["used"] and kiwi["last_week"] == 0
-    table = kiosk.command("report", "--backtest").stdout.splitlines()
-    assert table[0].startswith("Forecasts from 2")
-    heads = [line.split()[1:] for line in table if line.startswith("Within")]
-    rest = ["used", "forecast", "last", "week", "mean"]
-    assert heads == [["6", "hours", *rest], ["a", "day", *rest], ["3", "days", *rest],
-                     ["7", "days", *rest]]
-    assert len([line for line in table if line.split()[:1] == ["all"]]) == 4
-
-
-def test_too_little_history_for_a_backtest_is_said(kiosk: Kiosk, panel: Client) -> None:
-    panel.order("kiwi")
-    refused = kiosk.command("report", "--backtest")
-    assert (refused.returncode, refused.stdout) == (65, "")
-    assert "has too little history for a backtest: it takes two weeks" in refused.stderr
-
-
 @pytest.mark.parametrize(
     "arguments",
-    [["--days", "0"], ["--days", "31"], ["--json", "--csv"], ["--backtest", "--csv"]],
+    [["--days", "0"], ["--days", "31"], ["--json", "--csv"]],
 )
 def test_what_cannot_be_is_refused(make_kiosk, arguments: list[str]) -> None:
     assert make_kiosk().command("report", *arguments).returncode == 64

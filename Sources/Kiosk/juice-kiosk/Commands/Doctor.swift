@@ -9,16 +9,14 @@ struct Doctor: PreparedCommand {
   static let configuration = CommandConfiguration(
     abstract: "Look for everything that could keep the kiosk from working.",
     discussion: """
-      Looks at the configuration, permissions, the disk, the clock, the ledger; whether the broker \
-      can be reached, lets the kiosk in, and grants what it needs; whether another client has the \
-      kiosk's id, whether the broker's limits are too small, and what it keeps that it should not; \
-      machines, and the way up of the ledger. Each finding comes with its fix.
+      Examines the configuration, file permissions, the disk, the clock and the ledger; whether \
+      the broker answers, accepts the kiosk's account and has sufficient limits; what the broker \
+      refuses to the running kiosk; whether another client has the kiosk's client id; retained \
+      messages that should not be there; machines; and the uplink. Each finding has its fix.
 
-      It may be asked while the kiosk runs, which does not notice, and makes no juice. Run it as \
-      root or as the kiosk's user. What it could not try, it says.
+      The doctor can run beside the kiosk. Run it as root or as the kiosk's user.
 
-      Exits 0 if all is well or only worth a note, 1 with warnings, and with the exit status of what \
-      the first error keeps from working otherwise.
+      Exits 0 without warnings, 1 with warnings, and with the exit code of the first error.
       """)
 
   @OptionGroup var options: ConfigurationOptions
@@ -26,19 +24,8 @@ struct Doctor: PreparedCommand {
   @Flag(help: "Print an object with all findings as JSON.")
   var json = false
 
-  @Flag(help: "Log in even where that might throw a running kiosk out.")
+  @Flag(help: "Log in even where that might disconnect a running kiosk.")
   var login = false
-
-  @Option(
-    help: ArgumentHelp(
-      "The configuration of an account that may press or restock.",
-      discussion: """
-        While the kiosk is stopped, sends with it what is no command, to see whether the kiosk's \
-        account hears it. May be given several times.
-        """,
-      valueName: "file"),
-    completion: .file(extensions: ["yaml", "yml"]))
-  var sender: [String] = []
 
   @Option(help: ArgumentHelp("How long to wait for each answer.", valueName: "seconds"))
   var timeout = 10
@@ -69,7 +56,6 @@ struct Doctor: PreparedCommand {
   ///   an examination that could find nothing more.
   private func runLocalChecks() throws -> ([Finding], BrokerExamination?, UplinkCheck?) {
     var configuration: KioskConfiguration
-    var senders: [KioskConfiguration] = []
     do throws(ConfigurationErrors) {
       let text = try KioskConfiguration.Text(
         path: options.file, environment: ProcessInfo.processInfo.environment)
@@ -77,7 +63,6 @@ struct Doctor: PreparedCommand {
       if let menu = try? MenuFile(configuration)?.read() {
         configuration = try text.configuration(under: menu)
       }
-      for file in sender { senders.append(try .load(path: file)) }
     } catch {
       return (.configuration(error), nil, nil)
     }
@@ -90,7 +75,6 @@ struct Doctor: PreparedCommand {
     let uplinkPassword: [Finding] = configuration.uplink.map { .password($0.broker) } ?? []
     findings += uplinkPassword
     try? configuration.uplink?.broker.loadPassword()
-    for index in senders.indices { try? senders[index].broker.loadPassword() }
     do throws(Failure) { try FolderOwner(ofFolderOf: path).switchUser() } catch {
       return (findings + [.error(.permissions, path, error.message, fix: "what it says")], nil, nil)
     }
@@ -107,7 +91,7 @@ struct Doctor: PreparedCommand {
     guard password.isGood else { return (findings, nil, uplink) }
     let examination = BrokerExamination(
       configuration, ledger: ledger, now: clock.now, timeout: .seconds(timeout),
-      logsInAnyway: login, senders: senders)
+      logsInAnyway: login)
     return (findings, examination, uplink)
   }
 }

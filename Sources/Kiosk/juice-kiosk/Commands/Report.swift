@@ -14,10 +14,6 @@ struct Report: AsyncParsableCommand {
     discussion: """
       Reads the ledger, and may do so while the kiosk runs. It is the same that the kiosk publishes \
       to its topics sales and forecast.
-
-      With --backtest it tells how good the forecast is: each six hours of the past it is made from \
-      what was known then, and compared with what was used in the following hours, beside two that \
-      need no forecast: the same hours of the week before, and the mean of the last weeks.
       """)
 
   @OptionGroup var options: ConfigurationOptions
@@ -31,20 +27,15 @@ struct Report: AsyncParsableCommand {
   @Flag(help: "Print the days as CSV: a line for each juice of a day.")
   var csv = false
 
-  @Flag(help: "Compare the forecasts of the past with what was used; with --json as an object.")
-  var backtest = false
-
   func validate() throws {
     guard (1...SalesReport.dayCount).contains(days) else {
       throw ValidationError("--days is 1 to \(SalesReport.dayCount).")
     }
-    if backtest && csv { throw ValidationError("There is no CSV of a backtest: choose --json.") }
     if json && csv { throw ValidationError("Choose either --json or --csv.") }
   }
 
   func run() async throws {
     let configuration = try options.loadWithMenu()
-    guard !backtest else { return try printBacktest(configuration) }
     var (sales, forecast) = try read(KioskSettings(configuration), configuration.ledgerPath)
     let first = sales.today.daysSinceEpoch - Int64(days) + 1
     sales.days.removeAll { $0.day.daysSinceEpoch < first }
@@ -62,40 +53,17 @@ struct Report: AsyncParsableCommand {
     }
   }
 
-  private func printBacktest(_ configuration: KioskConfiguration) throws {
-    let (history, stock, now) = try read(
-      KioskSettings(configuration), configuration.ledgerPath, dayCount: SalesHistory.longest)
-    guard let backtest = history.backtest(stock: stock, at: now) else {
-      throw Failure.badData(
-        """
-        \(configuration.ledgerPath) has too little history for a backtest: it takes two weeks in \
-        which something was sold, one to learn from and one to compare with.
-        """)
-    }
-    StandardOutput.write(
-      json
-        ? String(decoding: backtest.payload, as: UTF8.self)
-        : BacktestView(configuration, backtest).lines.joined(separator: "\n"))
-  }
-
   private func read(
     _ settings: KioskSettings, _ path: String
   ) throws -> (SalesReport, ForecastReport) {
-    let (history, stock, now) = try read(settings, path, dayCount: SalesHistory.dayCount)
-    return (history.report(at: now), history.forecast(stock: stock, at: now))
-  }
-
-  private func read(
-    _ settings: KioskSettings, _ path: String, dayCount: Int
-  ) throws -> (SalesHistory, FruitAmounts, Timestamp) {
     let ledger = try KioskLedger(path: path, readOnly: true)
     let state = try ledger.state()
     let now = KioskClock.system(wallClock: settings.wallClock).now().timestamp
     var history = SalesHistory(
-      menu: settings.menu, wallClock: settings.wallClock, through: state.seq, at: now,
-      dayCount: dayCount)
+      menu: settings.menu, wallClock: settings.wallClock, through: state.seq, at: now)
     while !history.isComplete { try history.read(ledger) }
-    return (history, Kiosk(settings: settings, state: state).stock, now)
+    let stock = Kiosk(settings: settings, state: state).stock
+    return (history.report(at: now), history.forecast(stock: stock, at: now))
   }
 }
 

@@ -16,14 +16,12 @@ struct BrokerExamination {
   let timeout: Duration
   /// Logs in even where the broker may take the account for the client id.
   let logsInAnyway: Bool
-  /// Configurations with accounts that may send commands.
-  let senders: [KioskConfiguration]
 
   let number = UInt32.random(in: 0 ... .max)
 
   init(
     _ configuration: KioskConfiguration, ledger: LedgerView, now: Timestamp, timeout: Duration,
-    logsInAnyway: Bool, senders: [KioskConfiguration]
+    logsInAnyway: Bool
   ) {
     self.configuration = configuration
     settings = KioskSettings(configuration, retainedTopics: ledger.topics)
@@ -31,7 +29,6 @@ struct BrokerExamination {
     self.now = now
     self.timeout = timeout
     self.logsInAnyway = logsInAnyway
-    self.senders = senders
   }
 
   private var broker: BrokerConfiguration { configuration.broker }
@@ -92,8 +89,8 @@ struct BrokerExamination {
     case .failure(.protocolRefused) where broker.protocol == .v311: break
     case .failure(let error): return [finding(error)]
     }
-    let listening: Listening
-    do throws(Failure) { listening = try await listen() } catch {
+    let retained: RetainedMessages
+    do throws(Failure) { retained = try await readRetained() } catch {
       findings.append(
         .error(.broker, address, error.message, fix: "see the broker's log", status: error.status))
       return findings
@@ -101,24 +98,24 @@ struct BrokerExamination {
     findings.append(
       .ok(
         .broker, address,
-        "answers\(broker.tls == nil ? "" : ", with TLS")\(broker.username.map { ", and lets \($0) in" } ?? "")"
+        "answers\(broker.tls == nil ? "" : ", with TLS")\(broker.username.map { ", accepts \($0)" } ?? "")"
           + ", by MQTT \(broker.protocol.rawValue)"))
-    return findings + (try await examine(listening, limits))
+    return findings + (try await examine(retained, limits))
   }
 
-  /// Subscribes to what the kiosk subscribes to, and to more where the broker lets the account.
-  private func listen() async throws(Failure) -> Listening {
+  /// Subscribes to what the kiosk subscribes to, and to its own topics where the broker allows it.
+  private func readRetained() async throws(Failure) -> RetainedMessages {
     let more = [
       "\(settings.topics.base)/#", BrokerStatistics.dropped, BrokerStatistics.version,
     ].map(TopicFilter.init(unchecked:))
-    do throws(Failure) { return try await listen(to: settings.subscriptions + more) } catch {
-      // Some brokers end the connection for a subscription that they do not like.
-      return try await listen(to: settings.subscriptions)
+    do throws(Failure) { return try await readRetained(of: settings.subscriptions + more) } catch {
+      // Some brokers end the connection instead of refusing a subscription.
+      return try await readRetained(of: settings.subscriptions)
     }
   }
 
-  private func listen(to filters: [TopicFilter]) async throws(Failure) -> Listening {
-    try await Listening(to: filters, timeout: timeout) { () throws(Failure) in
+  private func readRetained(of filters: [TopicFilter]) async throws(Failure) -> RetainedMessages {
+    try await RetainedMessages(of: filters, timeout: timeout) { () throws(Failure) in
       try configuration.makeBroker()
     }
   }
@@ -146,50 +143,29 @@ struct BrokerExamination {
   // MARK: What it grants
 
   private func examine(
-    _ listening: Listening, _ limits: BrokerLimits?
+    _ retained: RetainedMessages, _ limits: BrokerLimits?
   ) async throws(Failure) -> [Finding] {
-    var listening = listening
-    let source = Source(kind: .order, name: "doctor-\(number)")
-    let words = settings.topics.command(from: source) + "/echo"
-    var rights = RightsCheck(
+    // Each kiosk that has run here has left its status.
+    let isComplete = retained.payloads[settings.topics.status] != nil
+    var findings = AccessCheck(
       settings: settings, account: broker.username, isVersion5: broker.protocol == .v5,
-      ledger: ledger, now: now)
-    rights.hearsItself = await listening.hears(on: words, saying: Self.words) == .all
-    var findings: [Finding] = []
-    let isDeserted = isDeserted(listening.heard, isWhole: rights.hearsItself)
-    if isDeserted {
-      findings += try await tryCommands(&rights, &listening)
-    } else if !senders.isEmpty {
-      findings.append(
-        .note(
-          .rights, settings.topics.base, "nothing was sent with --sender: a kiosk might answer it",
-          fix:
-            "stop the kiosk, and ask again after \(settings.orders.maximumAge.components.seconds * 2) "
-            + "seconds"))
-    }
-    await listening.end()
-    let heard = listening.heard
-    findings += rights.publishing(heard)
-    findings += rights.subscribing(heard: heard.topics, refused: listening.refused)
-    findings += SessionCheck(
-      settings: settings, broker: broker, ledger: ledger, now: now, limits: limits, heard: heard
+      isRunning: ledger.isRunning, retained: retained
     ).findings()
-    if isDeserted { findings += try await duplicateClientIDs() }
+    findings += SessionCheck(
+      settings: settings, broker: broker, ledger: ledger, now: now, limits: limits,
+      retained: retained
+    ).findings()
+    if isComplete, isAway(retained) { findings += try await duplicateClientIDs() }
     findings += UnexpectedRetained(settings: settings, ledger: ledger).findings(
-      heard.retained, isWhole: rights.hearsItself)
-    return findings + MachinesCheck(settings: settings, heard: heard).findings()
+      retained.payloads, at: now, isComplete: isComplete)
+    return findings + MachinesCheck(settings: settings, retained: retained).findings()
   }
 
-  static let words = "juice-kiosk doctor: please ignore"
-
-  /// Whether nobody would answer a command, now or later, and nobody's session is in use.
-  ///
-  /// - Parameter isWhole: whether the kiosk's status would have been heard, wherever it runs.
-  private func isDeserted(_ heard: Listening.Heard, isWhole: Bool) -> Bool {
-    guard !ledger.isRunning, isWhole,
-      heard.retained[settings.topics.status] != Array(KioskStatus.online.rawValue.utf8)
+  /// Whether no kiosk uses the session, and none has for longer than the broker keeps it.
+  private func isAway(_ retained: RetainedMessages) -> Bool {
+    guard !ledger.isRunning,
+      retained.payloads[settings.topics.status] != Array(KioskStatus.online.rawValue.utf8)
     else { return false }
-    // A message waits at most for `maximumAge` for a kiosk that has just gone. Twice that is certain.
     return ledger.absence(at: now).map { $0 > settings.orders.maximumAge * 2 } ?? true
   }
 

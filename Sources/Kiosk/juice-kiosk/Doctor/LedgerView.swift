@@ -13,10 +13,9 @@ struct LedgerView {
   var lastEntry: Timestamp?
   /// How many entries are not up there yet; `nil` if there is no ledger.
   var waiting: Int?
-  /// When the last command of a sender came, among the last entries.
-  var lastCommands: [Source: Timestamp] = [:]
+  /// Names of the panels that ordered in the last `examinedEntries` entries.
+  var panels: Set<String> = []
 
-  /// A sender counts as in use if it has one of so many last entries.
   private static let examinedEntries = 5000
 
   var isRunning: Bool { if case .kiosk = lockHolder { true } else { false } }
@@ -26,13 +25,6 @@ struct LedgerView {
     guard case .unlocked(let lastHeartbeat?) = lockHolder else { return nil }
     return now.since(lastHeartbeat)
   }
-
-  /// When the last command of a kind came.
-  func lastReceived(_ kind: Command.Kind) -> Timestamp? {
-    lastCommands.filter { $0.key.kind == kind }.values.max()
-  }
-
-  var panels: Set<String> { Set(lastCommands.keys.filter { $0.kind == .order }.map(\.name)) }
 
   /// Reads the ledger, and reports how it is.
   mutating func read(_ path: String) -> [Finding] {
@@ -49,7 +41,7 @@ struct LedgerView {
         after: state.seq - Self.examinedEntries, limit: Self.examinedEntries)
       {
         lastEntry = max(row.entry.at, lastEntry ?? row.entry.at)
-        if let source = row.entry.source { lastCommands[source] = row.entry.at }
+        if let source = row.entry.source, source.kind == .order { panels.insert(source.name) }
       }
       return [.ok(.ledger, path, "\(state.seq) entries; \(occupantText)")]
     } catch {

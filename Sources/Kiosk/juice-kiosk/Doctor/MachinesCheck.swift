@@ -5,12 +5,12 @@ import KioskProtocol
 /// Whether the machines of the configuration are there, and at work.
 struct MachinesCheck {
   let settings: KioskSettings
-  let heard: Listening.Heard
+  let retained: RetainedMessages
 
   func findings() -> [Finding] { settings.machines.map(\.name).flatMap(findings) }
 
   private func findings(of machine: MachineID) -> [Finding] {
-    let report = heard.retained[settings.topics.report(of: machine)]
+    let report = retained.payloads[settings.topics.report(of: machine)]
       .flatMap { try? MachineReport(payload: $0) }
     let waiting = report?.jobs.filter(\.state.isUndecided) ?? []
     let undecided = waiting.map { job in
@@ -28,7 +28,7 @@ struct MachinesCheck {
     func down(_ text: String, fix: String) -> Finding {
       .warning(.machines, topic, "\(text): it gets no orders", fix: fix)
     }
-    guard let payload = heard.retained[topic] else {
+    guard let payload = retained.payloads[topic] else {
       return down(
         "nothing was ever heard of it",
         fix: "it has to publish 'online' there, retained, and its account to be allowed to: topic "

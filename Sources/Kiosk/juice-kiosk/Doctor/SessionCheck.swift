@@ -19,7 +19,7 @@ struct SessionCheck {
   let ledger: LedgerView
   let now: Timestamp
   let limits: BrokerLimits?
-  let heard: Listening.Heard
+  let retained: RetainedMessages
 
   func findings() -> [Finding] {
     let found = (limits.map(limitFindings) ?? []) + droppedFindings + otherKiosks + restartFindings
@@ -36,7 +36,7 @@ struct SessionCheck {
   private var version: String? { text(of: BrokerStatistics.version) }
 
   private func text(of topic: String) -> String? {
-    heard.retained[topic].map { String(decoding: $0, as: UTF8.self) }
+    retained.payloads[topic].map { String(decoding: $0, as: UTF8.self) }
   }
 
   // MARK: Limits
@@ -119,7 +119,7 @@ struct SessionCheck {
     let topic = settings.topics.status
     switch (ledger.isRunning, text(of: topic)) {
     case (false, KioskStatus.online.rawValue):
-      guard let at = heard.health(settings.topics)?.at,
+      guard let at = retained.health(settings.topics)?.at,
         (.seconds(-90) ... .seconds(90)).contains(now.since(at))
       else {
         return [
@@ -145,7 +145,7 @@ struct SessionCheck {
 
   /// Warns of more than five lost connections in a quarter of an hour, as monitoring does.
   private var restartFindings: [Finding] {
-    guard ledger.isRunning, let health = heard.health(settings.topics), health.reconnects > 5,
+    guard ledger.isRunning, let health = retained.health(settings.topics), health.reconnects > 5,
       health.reconnects > health.uptime / 180
     else { return [] }
     return [
@@ -156,5 +156,14 @@ struct SessionCheck {
           "another client with the same client id? Give each its own broker.client_id. Else it is "
           + "the network")
     ]
+  }
+}
+
+extension KioskSettings {
+  /// The size of the longest message whose content the configuration decides, with its topic, in bytes.
+  fileprivate var longestMessage: Int {
+    let announced = announcements.map { $0.payload.count + $0.topic.utf8.count }
+    let menu = menuReport.payload.count + topics.menu.utf8.count
+    return max(menu, announced.max() ?? 0, Request.maximumPayload)
   }
 }

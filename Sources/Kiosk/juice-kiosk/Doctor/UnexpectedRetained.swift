@@ -1,6 +1,7 @@
 import KioskCore
 import KioskDaemon
 import KioskProtocol
+import MessageBroker
 
 /// Retained messages that the broker should not keep.
 struct UnexpectedRetained {
@@ -9,10 +10,12 @@ struct UnexpectedRetained {
 
   /// - Parameters:
   ///   - retained: the retained messages, by topic.
-  ///   - isWhole: whether everything that the account may read has come.
-  func findings(_ retained: [String: [UInt8]], isWhole: Bool) -> [Finding] {
+  ///   - isComplete: whether the account may read the kiosk's own topics.
+  func findings(
+    _ retained: [String: [UInt8]], at now: Timestamp, isComplete: Bool
+  ) -> [Finding] {
     // Machines keep their own status there.
-    let expected = settings.stateTopics.union(
+    let expected = settings.stateTopics(at: now).union(
       settings.machines.map { settings.topics.status(of: $0.name) })
     var commands: [String] = []
     var outdated: [String] = []
@@ -53,17 +56,30 @@ struct UnexpectedRetained {
     if !findings.isEmpty { return findings }
     let base = settings.topics.base
     return [
-      isWhole
+      isComplete
         ? .ok(.retained, base, "nothing is left over")
         : .note(
           .retained, base,
-          "only the commands could be looked at: this account may not read the rest",
-          fix: "add to the broker's access list: topic read \(base)/#")
+          "only commands could be read: no kiosk has run here, or the account may not read its topics",
+          fix: "start the kiosk, or add to the broker's access list: topic read \(base)/#")
     ]
   }
 
   private func clearing(_ topics: [String], as account: String) -> String {
     let commands = topics.prefix(5).map { "mosquitto_pub -r -n -t '\($0)'" }
     return "clear it, as \(account): \(commands.joined(separator: "; "))"
+  }
+}
+
+extension KioskSettings {
+  /// The topics of the kiosk's retained state.
+  fileprivate func stateTopics(at now: Timestamp) -> Set<String> {
+    var opened = LedgerState()
+    opened.stock = stock.initial
+    let state = topics.state(of: Kiosk(settings: self, state: opened), at: now)
+    let reports = [
+      topics.status, topics.info, topics.health, topics.sales, topics.forecast, topics.history,
+    ]
+    return Set(state.map(\.topic) + reports + announcements.map(\.topic))
   }
 }

@@ -40,10 +40,9 @@ struct UplinkCheck {
     case .answers: break
     }
     do throws(Failure) {
-      let connection = try await Listening(to: [], timeout: timeout) { () throws(Failure) in
+      _ = try await RetainedMessages(of: [], timeout: timeout) { () throws(Failure) in
         try node.makeBroker()
       }
-      await connection.end()
     } catch {
       return .warning(
         .uplink, place, error.message,

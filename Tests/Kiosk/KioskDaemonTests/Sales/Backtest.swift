@@ -1,6 +1,8 @@
-package import JuiceDomain
+import JuiceDomain
 import KioskCore
-package import KioskProtocol
+import KioskProtocol
+
+@testable import KioskDaemon
 
 /// How far past forecasts were from what sold, beside two that take no thought.
 ///
@@ -8,32 +10,32 @@ package import KioskProtocol
 /// expects of the hours that followed is compared with what they used. Hours in which the kiosk did not
 /// sell, or had none of the fruit, count neither for what was used nor for what was expected; nothing
 /// is forecast while the kiosk does not sell.
-package struct Backtest: Sendable {
+struct Backtest: Sendable {
   /// When the first and the last forecast were made.
-  package let from: CivilDate
-  package let to: CivilDate
+  let from: CivilDate
+  let to: CivilDate
   /// The shortest first.
-  package let horizons: [Horizon]
+  let horizons: [Horizon]
 
-  package struct Horizon: Sendable {
+  struct Horizon: Sendable {
     /// How far ahead.
-    package let hours: Int
+    let hours: Int
     /// How many forecasts were judged.
-    package let count: Int
-    package fileprivate(set) var fruits: [Fruit.ID: Errors] = [:]
+    let count: Int
+    fileprivate(set) var fruits: [Fruit.ID: Errors] = [:]
 
     /// Of all fruits, added up.
-    package var all: Errors { fruits.values.reduce(into: Errors()) { $0 += $1 } }
+    var all: Errors { fruits.values.reduce(into: Errors()) { $0 += $1 } }
   }
 
   /// Means over all forecasts: what was used, and how far from it each expectation was.
-  package struct Errors: Sendable {
-    package var used = 0.0
-    package var forecast = 0.0
+  struct Errors: Sendable {
+    var used = 0.0
+    var forecast = 0.0
     /// The same hours of the week before.
-    package var lastWeek = 0.0
+    var lastWeek = 0.0
     /// What an hour has used, on average over the weeks that the forecast looks back on.
-    package var mean = 0.0
+    var mean = 0.0
   }
 
   /// - Parameters:
@@ -97,13 +99,13 @@ extension Backtest.Errors {
 
 extension SalesHistory {
   /// As many days as a backtest looks back on at most: five years.
-  package static let longest = 5 * 366
+  static let longest = 5 * 366
 
   /// - Parameters:
   ///   - stock: what there is now.
   ///   - step: so many hours lie between two forecasts, of which the first is made at midnight.
   /// - Returns: `nil` with less than two weeks of history.
-  package func backtest(
+  func backtest(
     stock: FruitAmounts, at now: Timestamp, every step: Int = 6
   ) -> Backtest? {
     demand(stock: stock, at: now).flatMap { Backtest($0, every: step) }

@@ -1,0 +1,87 @@
+import CommandLineSupport
+import KioskDaemon
+import KioskProtocol
+import MessageBroker
+
+/// The retained messages that the kiosk's account can read, and the subscriptions that the broker refuses it.
+struct RetainedMessages {
+  /// The payloads, by topic.
+  private(set) var payloads: [String: [UInt8]] = [:]
+  private(set) var refused: [TopicFilter] = []
+
+  /// Time without a retained message after which no more of them are expected.
+  private static let silence = Duration.seconds(1)
+
+  /// Connects, subscribes, reads and disconnects.
+  ///
+  /// - Parameters:
+  ///   - timeout: for the connection and the subscriptions.
+  ///   - makeBroker: makes a new connection, one for each subscription that the broker refuses.
+  /// - Throws: `Failure` if the broker does not accept the connection in time.
+  init(
+    of filters: [TopicFilter], timeout: Duration,
+    _ makeBroker: () throws(Failure) -> any BrokerClient
+  ) async throws(Failure) {
+    var deadline = ContinuousClock.now + timeout
+    var filters = filters
+    var connection = try makeBroker()
+    var isOnline = false
+    await connection.connect(.forCommand("doctor", subscribingTo: filters.map(\.text)))
+    reading: while !isOnline || .now < deadline {
+      switch await connection.nextEvent(timeout: max(.zero, deadline - .now)) {
+      case .online:
+        isOnline = true
+        deadline = .now + Self.silence
+      case .deliveries(let deliveries):
+        for message in deliveries.map(\.message) where message.retain {
+          payloads[message.topic] = message.payload
+          // Messages that the broker does not retain go on for ever.
+          if isOnline { deadline = .now + Self.silence }
+        }
+        await connection.acknowledge()
+      case .offline(.subscriptionRefused(let text)):
+        await connection.disconnect(grace: .zero)
+        refused += filters.filter { $0.text == text }
+        filters.removeAll { $0.text == text }
+        connection = try makeBroker()
+        await connection.connect(.forCommand("doctor", subscribingTo: filters.map(\.text)))
+      case .offline(let error):
+        await connection.disconnect(grace: .zero)
+        throw error.failure
+      case .confirmed, .updated, .refused, .sessionBegan: continue
+      case nil: break reading
+      }
+    }
+    await connection.disconnect(grace: .zero)
+    guard isOnline else {
+      throw .unavailable("the broker has not granted the subscriptions in time")
+    }
+  }
+}
+
+extension RetainedMessages {
+  /// The members of the kiosk's `health` that the doctor examines.
+  struct Health {
+    let at: Timestamp
+    /// Reasons why the broker has refused what the kiosk published, by topic.
+    var refused: [String: String] = [:]
+    var reconnects = 0
+    /// In seconds.
+    var uptime = 0
+  }
+
+  func health(_ topics: KioskTopics) -> Health? {
+    guard let payload = payloads[topics.health], let json = try? JSON.parse(payload),
+      let at = json.text("at").flatMap({ Timestamp($0) })
+    else { return nil }
+    var health = Health(at: at)
+    if case .object(let members) = json["refused"] {
+      for member in members {
+        if case .string(let reason) = member.value { health.refused[member.key] = reason }
+      }
+    }
+    health.reconnects = json.integer("reconnects") ?? 0
+    health.uptime = json.integer("uptime") ?? .max
+    return health
+  }
+}
