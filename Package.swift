@@ -126,7 +126,7 @@ let kiosk: [Target] = [
     "KioskDaemon",
     [
       "YAMLConfiguration", "Devices", "JuiceDomain", "KioskCore", "KioskProtocol", "Ledger",
-      "MessageBroker", logging
+      "MessageBroker", logging,
     ]),
   Product.kiosk.program(
     "juice-kiosk",
