@@ -1,10 +1,10 @@
 package import Postgres
 
-/// Why the archive does not go on.
+/// An error that ends the archiver's current session.
 package enum ArchiveError: Error, Hashable, Sendable {
-  /// Tried again.
+  /// The database failed. The archiver tries again.
   case database(DatabaseError)
-  /// The schema has a migration that this program does not know.
+  /// The schema has a migration that this version of the program does not contain.
   case newerSchema(Int)
 }
 

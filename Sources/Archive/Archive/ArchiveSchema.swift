@@ -2,13 +2,16 @@ import Postgres
 
 /// The tables of the archive, in the schema `juice` of its database.
 ///
-/// A shipped migration is never edited; a new one is appended. Each is SQL, and nothing else.
+/// A released migration is never edited; a new one is appended. Each migration consists of SQL
+/// only.
 enum ArchiveSchema {
-  /// The first one has the number 1.
+  /// The migrations in order. The first one has the number 1.
   static let migrations = [tables, views]
 
-  /// Brings the schema up to what this program knows, all of it or nothing. One that is newer stays as it
-  /// is.
+  /// Applies the missing migrations in one transaction.
+  ///
+  /// - Throws: `ArchiveError.newerSchema` if the schema is newer than this program. The schema is
+  ///   not changed.
   static func migrate(_ database: PostgresConnection) throws(ArchiveError) {
     let version: Int
     do throws(DatabaseError) {
@@ -30,7 +33,8 @@ enum ArchiveSchema {
     guard version == migrations.count else { throw .newerSchema(version) }
   }
 
-  /// Two programs do not migrate at once: any number that nobody else takes (`juic`, 1).
+  /// The key of the advisory lock that prevents two programs from migrating at the same time
+  /// (`juic`, 1). No other lock in the database may use it.
   private static let lock = 0x6A75_6963_0001
 
   private static let versions = """

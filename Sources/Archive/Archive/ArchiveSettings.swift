@@ -1,22 +1,22 @@
 import Postgres
 
-/// Where the archive is, and what goes into it.
+/// The connection to the archive's database and the events to store in it.
 package struct ArchiveSettings: Sendable {
   /// A connection string of libpq.
   package var database: String
   package var password: String?
-  /// What the topics of the kiosks start with.
+  /// The first topic levels of all kiosks.
   package var root: String
-  /// Of the session in which the broker keeps events; the same for every archiver of a chain. Kiosks know
-  /// it by this name, too: it is a `Request.ID`.
+  /// The MQTT client identifier of the session in which the broker keeps events; the same for every
+  /// archiver of a chain. It is also the `Request.ID` of the replay requests to kiosks.
   package var clientID: String
-  /// So many events are committed at once.
+  /// Maximum number of events committed in one transaction.
   package var batch: Int
-  /// How long the broker keeps events while nobody archives.
+  /// Time for which the broker keeps events while no archiver is connected.
   package var sessionExpiry: Duration
-  /// So long an entry is waited for before its kiosk is asked for it.
+  /// Time between the detection of a gap and the request to its kiosk for the missing entries.
   package var gapDelay: Duration
-  /// Whose days are summed up: a name of the IANA time zone database.
+  /// The time zone whose days are summed, as a name of the IANA time zone database.
   package var timeZone: String
 
   package init(

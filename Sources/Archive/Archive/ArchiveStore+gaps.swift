@@ -1,21 +1,21 @@
 import JuiceDomain
 import Postgres
 
-/// What is missing, and what kiosks have said of it.
+/// Missing entries, and the answers of kiosks to requests for them.
 extension ArchiveStore {
-  /// Why a gap is still there after its kiosk was asked.
+  /// The reason why a gap remains after a request to its kiosk.
   enum GapAnswer {
-    /// The kiosk does not answer, or has no time.
+    /// The kiosk did not answer, or was busy.
     case later(String)
-    /// All that it has was told again, and this was not among it.
+    /// The kiosk sent all the entries that it has, and some of the range are not among them.
     case incomplete
-    /// It has nothing of it.
+    /// The kiosk has no entry of the range.
     case never(String)
   }
 
-  /// Gaps for which it is time to ask their kiosks.
+  /// Returns the gaps whose kiosks are due for a request.
   ///
-  /// - Parameter kiosks: those that are being asked already.
+  /// - Parameter kiosks: Kiosks that are excluded because a request to them is pending.
   func dueGaps(
     without kiosks: [KioskID], limit: Int
   ) throws(DatabaseError) -> [(ledger: LedgerKey, range: ClosedRange<Int>)] {
@@ -32,7 +32,10 @@ extension ArchiveStore {
     }
   }
 
-  /// Asks for what is left of a range again: the less it has helped so far, the later.
+  /// Schedules the next request for the remaining gaps of a range.
+  ///
+  /// The delay starts at `gapDelay` and doubles with each request, up to one hour (`later`) or one
+  /// day (`incomplete`). For `never` it is one day.
   func postpone(
     _ ledger: LedgerKey, _ range: ClosedRange<Int>, _ answer: GapAnswer
   ) throws(DatabaseError) {
@@ -55,12 +58,13 @@ extension ArchiveStore {
       ])
   }
 
-  /// A kiosk has said where a ledger begins. What is before it nobody misses, and the ledger before it goes
-  /// up to there.
+  /// Records the first entry of a ledger, as its kiosk reported it. Gaps below it are deleted, and
+  /// the preceding ledger is extended up to it.
   ///
   /// - Parameters:
-  ///   - low: up to now.
-  ///   - before: the epoch of the ledger before it; `nil` if there is none.
+  ///   - low: The lowest expected entry before this report.
+  ///   - seq: The first entry of the ledger.
+  ///   - before: The epoch of the preceding ledger, or `nil` if there is none.
   func begin(
     _ ledger: LedgerKey, low: Int, with seq: Int, before: Int?
   ) throws(DatabaseError) {

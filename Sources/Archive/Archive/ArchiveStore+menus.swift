@@ -2,9 +2,9 @@ import JuiceDomain
 import KioskProtocol
 import Postgres
 
-/// What kiosks report of the menu from above.
+/// The kiosks' reports about the menu that the chain sent them.
 extension ArchiveStore {
-  /// Of what a kiosk says in words, so many Unicode scalars are kept.
+  /// Maximum length of the detail text that is stored from a report, in Unicode scalars.
   private static let detail = 1000
 
   func saveMenuReports(_ reports: [KioskID: DesiredMenuReport]) throws(DatabaseError) {

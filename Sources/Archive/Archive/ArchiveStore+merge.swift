@@ -3,9 +3,9 @@ import KioskProtocol
 import MessageBroker
 package import Postgres
 
-/// The merge: a batch goes to the database in one transaction.
+/// The merge: stores a batch in the database in one transaction.
 extension ArchiveStore {
-  /// Commits a batch. What can never be stored is looked for and set aside.
+  /// Commits a batch. Rows that the database rejects are found by bisection and quarantined.
   package func archive(_ batch: EventBatch) throws(DatabaseError) -> Outcome {
     do {
       return try commit(batch)
@@ -36,7 +36,7 @@ extension ArchiveStore {
         try merge(batch, isLedgerRight: true)
       }
     } catch {
-      // unique_violation: somebody else has put rows there, of which the table `ledger` does not know.
+      // unique_violation: another program has inserted rows that the table `ledger` does not cover.
       guard error.state == "23505" else { throw error }
       return try database.transaction { () throws(DatabaseError) in
         try merge(batch, isLedgerRight: false)
@@ -76,7 +76,7 @@ extension ArchiveStore {
       """, [.array(kiosks.map(\.key.text)), .array(kiosks.map { "\($0.value)" })])
   }
 
-  /// Stores rows of which some may be there already. Where none is, COPY alone does it in half the time.
+  /// Stores rows of which some may be stored already. If none is, COPY alone takes half the time.
   private func store(_ batch: EventBatch) throws(DatabaseError) -> Int {
     try database.copy("COPY arrival (\(EventRow.columnList)) FROM STDIN", batch.copyText)
     let counts = try database.run(
@@ -94,7 +94,9 @@ extension ArchiveStore {
     return counts[0]
   }
 
-  /// - Returns: the kiosks that have some which were not known.
+  /// Stores the rows whose key is stored with different content.
+  ///
+  /// - Returns: The kiosks with at least one new conflict.
   private func recordConflicts() throws(DatabaseError) -> Set<KioskID> {
     let columns = EventRow.columns
     let names = columns.map { "arrival.\($0)" }.joined(separator: ", ")
@@ -111,13 +113,14 @@ extension ArchiveStore {
     return Set(found.rows.compactMap { $0.first?.flatMap { KioskID($0) } })
   }
 
-  /// Notes which entries of which ledgers have come.
+  /// Records which entries of which ledgers have arrived.
   ///
   /// - Parameters:
-  ///   - rows: in the order of their keys.
-  ///   - isLedgerRight: nobody else has put rows into `event`.
-  /// - Returns: whether all of them go behind what has come and none came before. Otherwise the sums may be
-  ///   further than some of them, and stay as they are until this transaction ends.
+  ///   - rows: Rows sorted by key.
+  ///   - isLedgerRight: Whether no other program has inserted rows into `event`.
+  /// - Returns: Whether every row is new and follows the last known entry of its ledger. If not,
+  ///   the sums may already cover some of the rows, and they are locked until this transaction
+  ///   ends.
   private func track(
     _ rows: [EventRow], isLedgerRight: Bool
   ) throws(DatabaseError) -> Bool {
@@ -134,7 +137,7 @@ extension ArchiveStore {
       let key = span.ledger
       var tracker = trackers[key] ?? SequenceTracker()
       for row in rows[span.rows] {
-        // In their order, so that a second one with the same number is not behind the first.
+        // The rows are sorted, so a second row with the same number does not follow the first.
         isNew = isNew && row.key.seq > tracker.high
         tracker.insert(row.key.seq)
       }
@@ -152,7 +155,7 @@ private struct LedgerSpan {
   let rows: Range<Int>
   let seqs: ClosedRange<Int>
 
-  /// - Parameter rows: in the order of their keys.
+  /// - Parameter rows: Rows sorted by key.
   static func spans(of rows: [EventRow]) -> [LedgerSpan] {
     var spans: [LedgerSpan] = []
     var start = 0
@@ -171,7 +174,7 @@ private struct LedgerSpan {
   }
 }
 
-/// What the table `ledger` says of one.
+/// The row of one ledger in the table `ledger`.
 private struct KnownLedger {
   let low: Int
   let high: Int
@@ -196,7 +199,7 @@ extension ArchiveStore {
     return known
   }
 
-  /// Finds the gaps that entries of these spans may close.
+  /// Reads the gaps that entries of these spans may close.
   private func findGaps(
     _ spans: [LedgerSpan], into trackers: inout [LedgerKey: SequenceTracker]
   ) throws(DatabaseError) {
@@ -290,7 +293,7 @@ extension ArchiveStore {
 }
 
 extension LedgerKey {
-  /// From the first two columns of a row.
+  /// Creates a key from the first two columns of a row.
   init?(_ row: [String?]) {
     guard let kiosk = row[0].flatMap({ KioskID($0) }), let epoch = row[1].flatMap({ Int($0) })
     else { return nil }
@@ -299,12 +302,14 @@ extension LedgerKey {
 }
 
 extension String? {
-  /// An array, as PostgreSQL reads it.
+  /// Returns the numbers as an array literal of PostgreSQL.
   static func array(_ numbers: [Int]) -> String? {
     "{" + numbers.map { String($0) }.joined(separator: ",") + "}"
   }
 
-  /// - Parameter texts: without quotes and backslashes; `nil` is NULL.
+  /// Returns the texts as an array literal of PostgreSQL.
+  ///
+  /// - Parameter texts: Texts without quotes and backslashes; `nil` becomes NULL.
   static func array(_ texts: [String?]) -> String? {
     "{" + texts.map { $0.map { "\"\($0)\"" } ?? "NULL" }.joined(separator: ",") + "}"
   }

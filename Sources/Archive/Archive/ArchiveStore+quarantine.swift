@@ -1,16 +1,16 @@
 import MessageBroker
 import Postgres
 
-/// What cannot be read is kept for a person to look at, and does not stop anything.
+/// Messages that cannot be archived. They are kept for inspection and do not block the archiver.
 extension ArchiveStore {
-  /// The newest are kept, so many.
+  /// Maximum number of messages kept. The newest ones are kept.
   static let maximumRows = 10_000
-  /// So much of a message is kept, in bytes.
+  /// Maximum length of the payload that is kept of a message, in bytes.
   private static let payload = 4096
 
   func quarantine(_ rejections: [EventBatch.Rejection]) throws(DatabaseError) {
     guard !rejections.isEmpty else { return }
-    // What nobody would look at need not be written: all but as many as are kept.
+    // Only as many rows are written as will be kept.
     var text = CopyText()
     for rejection in rejections.suffix(Self.maximumRows) {
       let topic = rejection.message.topic.unicodeScalars.prefix(512)

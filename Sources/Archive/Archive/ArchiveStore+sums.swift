@@ -1,20 +1,22 @@
 package import Postgres
 
-/// The sums of days: added to from time to time and not with each batch, of which each kiosk has an entry or
-/// two, and all of them together would be as many rows of sums as rows.
+/// The daily sums. They are updated from time to time, not with each batch: a batch has one or two
+/// entries of each kiosk, so it would update as many sums as it has rows.
 extension ArchiveStore {
-  /// So many are added up at once, in about a second.
+  /// Number of entries after which the sums are updated. Adding them takes about a second.
   package static let maximumUnsummed = 200_000
 
-  /// Begins to add what the sums do not hold yet, unless that is still going on: batches do not wait for it
-  /// but if there is far too much.
+  /// Starts adding the entries that the sums do not include yet. Does nothing if the previous run
+  /// is still active, unless more than twice `maximumUnsummed` entries are pending: then it waits
+  /// for that run first.
   package func addSums() throws(DatabaseError) {
     if isSumming {
       let isOver = try summing.isFinished()
       guard isOver || unsummed >= 2 * Self.maximumUnsummed else { return }
       try finishSums()
     }
-    // A block, and so one transaction. What is committed meanwhile is behind `high`, or waits for the lock.
+    // A DO block, and therefore one transaction. An entry that is committed meanwhile is above
+    // `high`, or its transaction waits for the lock.
     try summing.begin(
       """
       DO $sums$ BEGIN
@@ -40,18 +42,19 @@ extension ArchiveStore {
     unsummed = 0
   }
 
-  /// Waits until nothing is being added up.
+  /// Waits until the current run, if any, has finished.
   package func finishSums() throws(DatabaseError) {
     guard isSumming else { return }
     try summing.end()
     isSumming = false
   }
 
-  /// Held by who adds to the sums, or commits what they may be beyond of (`juic`, 3).
+  /// The advisory lock of a transaction that updates the sums, or that commits entries which the
+  /// sums may already have passed (`juic`, 3).
   static let lockSums = "pg_advisory_xact_lock(\(0x6A75_6963_0003))"
 
-  /// Rows that are being added, what of them is of `supply`, and since when each fruit's stockouts are to be looked
-  /// at anew.
+  /// Temporary tables: the rows being added, their part of `supply`, and the time from which the
+  /// stockouts of each fruit have to be computed again.
   static let scratch = """
     CREATE TEMP TABLE fresh ON COMMIT DELETE ROWS AS SELECT kiosk, epoch, seq, at, at::date AS day, status,
       source, juice, machine, currency, job, quantity, amount, changes, missing FROM event LIMIT 0;
@@ -59,7 +62,7 @@ extension ArchiveStore {
     CREATE TEMP TABLE touched ON COMMIT DELETE ROWS AS SELECT kiosk, fruit, at FROM supply LIMIT 0
     """
 
-  /// Of `fresh`, from a row of `event`.
+  /// The columns of `fresh`, computed from a row of `event`.
   var freshColumns: String {
     """
     event.kiosk, event.epoch, event.seq, event.at, (event.at AT TIME ZONE '\(timeZone)')::date, event.status,
@@ -68,14 +71,14 @@ extension ArchiveStore {
     """
   }
 
-  /// Adds the rows of `fresh` to the sums. Those of days are groups, which PostgreSQL would sort for, since it
-  /// takes `fresh` to be small.
+  /// Adds the rows of `fresh` to the sums. Sorting is disabled for the daily sums, because
+  /// PostgreSQL assumes that `fresh` is small and would sort it in order to group it.
   static let addFresh = [
     "SET LOCAL enable_sort = off", sales, takings, fruits, cups,
     "SET LOCAL enable_sort = on", freshSupplies, supplies, deleteStockouts, stockouts, fruitStatus,
   ].joined(separator: ";\n")
 
-  /// As the kiosk's own report counts: what a machine has to make when it is made.
+  /// Counts as the kiosk's own report does: an order with a machine counts when the juice is made.
   private static let sales = """
     INSERT INTO sales_day (day, kiosk, juice, glasses, orders, out_of_stock, rejected, failed)
     SELECT day, kiosk, coalesce(juice, ''),
@@ -102,7 +105,8 @@ extension ArchiveStore {
     ON CONFLICT (kiosk, day, currency) DO UPDATE SET amount = takings_day.amount + excluded.amount
     """
 
-  /// Most rows have the change of a recipe: they are counted first, and taken apart then.
+  /// Most rows contain the change of a recipe, so equal changes are counted before they are
+  /// expanded.
   private static let fruits = """
     INSERT INTO fruit_day (day, kiosk, fruit, used, restocked)
     SELECT day, kiosk, change.key,
@@ -119,8 +123,8 @@ extension ArchiveStore {
       restocked = fruit_day.restocked + excluded.restocked
     """
 
-  /// Of a cup whose order is not there, or later by a clock that was set, the time is unknown. Most orders are
-  /// among the same rows.
+  /// The time is unknown for a cup whose order is missing, or later because a clock was set. Most
+  /// orders are among the same rows.
   private static let cups = """
     INSERT INTO cup_day (day, kiosk, machine, made, seconds, slowest, unknown)
     SELECT day, kiosk, machine, count(*), coalesce(sum(seconds) FILTER (WHERE seconds >= 0), 0),
@@ -142,7 +146,7 @@ extension ArchiveStore {
       unknown = cup_day.unknown + excluded.unknown
     """
 
-  /// Restocks, and orders that missed a fruit. What has brought nothing of it has no number.
+  /// Restocks, and orders that lacked a fruit. A change that adds nothing gets NULL.
   private static let freshSupplies = """
     INSERT INTO fresh_supply (kiosk, fruit, epoch, seq, at, added)
     SELECT kiosk, change.key, epoch, seq, at, CASE
@@ -153,7 +157,7 @@ extension ArchiveStore {
     WHERE status IN ('restocked', 'opened', 'out_of_stock')
     """
 
-  /// A stockout that covers the first of them, or follows, may change.
+  /// A stockout that contains the first new supply, or begins after it, may change.
   private static let supplies = """
     WITH added AS (
       INSERT INTO supply SELECT * FROM fresh_supply WHERE added IS NOT NULL
@@ -171,8 +175,8 @@ extension ArchiveStore {
     WHERE stockout.kiosk = touched.kiosk AND stockout.fruit = touched.fruit AND stockout.since >= touched.at
     """
 
-  /// From the first order that missed a fruit to the restock of it. By their times, since a restock may be
-  /// in a later ledger than the order.
+  /// A stockout lasts from the first order that lacked a fruit to its next restock. They are
+  /// matched by time, because the restock may be in a later ledger than the order.
   private static let stockouts = """
     INSERT INTO stockout (kiosk, fruit, since, seq, until)
     SELECT kiosk, fruit, at, seq, until FROM (
@@ -183,8 +187,8 @@ extension ArchiveStore {
     ) turn WHERE added = 0
     """
 
-  /// Of the fruits that something has come of: what came last may have come before. Out of stock since the
-  /// first order that missed the fruit after its last restock.
+  /// Recomputes the fruits that have new supplies, because rows may arrive out of order. A fruit is
+  /// out of stock since the first order that lacked it after its last restock.
   private static let fruitStatus = """
     INSERT INTO fruit_status (kiosk, fruit, out_since)
     SELECT kiosk, fruit, (

@@ -1,15 +1,34 @@
 import JuiceDomain
 package import Postgres
 
-/// The archive in its database, for the one session that may write to it.
+/// The database of the archive, opened by the one archiver that may write to it.
+///
+/// A store holds two sessions of PostgreSQL: one commits batches, the other one adds up daily sums
+/// at the same time.
+///
+/// ```swift
+/// let store = try ArchiveStore(settings)
+/// guard try store.takeLock() else { return }  // Another archiver is active.
+/// try store.open()  // Migrates the schema.
+/// let outcome = try store.archive(EventBatch(deliveries, root: settings.root))
+/// try store.addSums()
+/// ```
+///
+/// | extension | tables of the schema `juice` |
+/// |---|---|
+/// | merge | `event`, `ledger`, `conflict`, `presence` |
+/// | gaps | `gap`: missing entries, requested from kiosks |
+/// | sums | `sales_day`, `takings_day`, `fruit_day`, `cup_day`, `stockout`, ... |
+/// | menus | `kiosk_menu`, `rollout_kiosk`: reports about menus |
+/// | quarantine | `quarantine`: messages that cannot be archived |
 package final class ArchiveStore {
-  /// What has become of a batch.
+  /// The result of storing a batch.
   package struct Outcome: Equatable {
-    /// New entries.
+    /// Number of new entries.
     package internal(set) var stored = 0
-    /// Kiosks that told another content under the key of an earlier entry.
+    /// Kiosks that sent different content under the key of a stored entry.
     var conflicts: Set<KioskID> = []
-    /// Of those that could not be archived.
+    /// The messages that could not be archived.
     var rejected: [EventBatch.Rejection] = []
 
     package static func == (left: Self, right: Self) -> Bool {
@@ -19,25 +38,26 @@ package final class ArchiveStore {
   }
 
   let database: PostgresConnection
-  /// A session that adds up while batches are committed.
+  /// The session that adds up sums while batches are committed.
   let summing: PostgresConnection
-  /// It does so now.
+  /// Whether `summing` is running a statement.
   var isSumming = false
-  /// From when a gap is noticed until its kiosk is asked, in seconds.
+  /// Time between the detection of a gap and the request to its kiosk, in seconds.
   let gapDelay: Int64
-  /// Whose days are summed up.
+  /// The time zone whose days are summed.
   let timeZone: String
-  /// So many entries may have to be added to the sums. An earlier archiver may have left some.
+  /// Upper bound of the number of entries that the sums do not include. It starts at 1, because an
+  /// earlier archiver may have left some.
   package internal(set) var unsummed = 1
 
-  /// - Throws: `DatabaseError`: there is no such database, or it is away.
+  /// - Throws: `DatabaseError` if the database does not exist or is not reachable.
   package init(_ settings: ArchiveSettings) throws(DatabaseError) {
     database = try PostgresConnection(settings.database, password: settings.password)
     gapDelay = settings.gapDelay.components.seconds
     timeZone = settings.timeZone
     summing = try PostgresConnection(settings.database, password: settings.password)
     for session in [database, summing] {
-      // Compiling a statement takes longer than what it saves here: 0.2 us for each row that is added up.
+      // Compiling a statement (JIT) takes longer than the 0.2 us that it saves for each summed row.
       try session.run(
         """
         SET jit = off;
@@ -50,16 +70,16 @@ package final class ArchiveStore {
     }
   }
 
-  /// Tries to become the one that archives. It is as long as its connection lives, so that nobody commits
-  /// who is not.
+  /// Tries to become the active archiver. PostgreSQL holds the lock for as long as the session
+  /// exists, and a commit needs the same session, so only the active archiver can commit.
   ///
-  /// - Returns: whether nobody else is.
+  /// - Returns: `false` if another archiver is active.
   package func takeLock() throws(DatabaseError) -> Bool {
-    // Any number that nobody else takes (`juic`, 2).
+    // A key that no other lock in the database uses (`juic`, 2).
     try database.run("SELECT pg_try_advisory_lock(\(0x6A75_6963_0002))").rows.first?.first == "t"
   }
 
-  /// Makes ready for batches, with the lock.
+  /// Migrates the schema and creates the temporary tables. Requires the lock.
   package func open() throws(ArchiveError) {
     try ArchiveSchema.migrate(database)
     do throws(DatabaseError) {
@@ -72,7 +92,9 @@ package final class ArchiveStore {
 
   var rollouts: RolloutTable { RolloutTable(database) }
 
-  /// Whether the database is still there, and with it the lock.
+  /// Checks that the sessions, and with them the lock, still exist.
+  ///
+  /// - Throws: `DatabaseError` if they do not.
   func probe() throws(DatabaseError) {
     try database.run("SELECT 1")
     if isSumming, try summing.isFinished() { try finishSums() }

@@ -3,8 +3,8 @@ package import MessageBroker
 import Postgres
 import ServiceLifecycle
 
-/// Brings the events of all kiosks into the database. Of any number that run, one is active: the one whose
-/// session holds a lock of PostgreSQL. The others wait for it to end.
+/// Stores the events of all kiosks in the database. Any number of archivers may run; the one whose
+/// session holds a lock in PostgreSQL is active, the others wait for the lock.
 package struct Archiver: Service {
   private let settings: ArchiveSettings
   private let makeBroker: @Sendable () throws -> any BrokerClient
@@ -12,8 +12,8 @@ package struct Archiver: Service {
   private let pauses: ClosedRange<Duration>
 
   /// - Parameters:
-  ///   - makeBroker: makes a connection, not connected yet, for each time that this one is active.
-  ///   - pauses: the first and the longest before the database is tried again.
+  ///   - makeBroker: Creates an unconnected client each time this archiver becomes active.
+  ///   - pauses: The first and the longest pause before a new attempt after a database error.
   package init(
     settings: ArchiveSettings, logger: Logger,
     pauses: ClosedRange<Duration> = .seconds(1) ... .seconds(60),
@@ -25,9 +25,10 @@ package struct Archiver: Service {
     self.pauses = pauses
   }
 
-  /// Goes on until it is told to stop. A database or a broker that is away is waited for.
+  /// Runs until the task is cancelled or a graceful shutdown begins. Tries again while the database
+  /// or the broker is not reachable.
   ///
-  /// - Throws: `ArchiveError.newerSchema`, and what `makeBroker` throws.
+  /// - Throws: `ArchiveError.newerSchema`, and the errors of `makeBroker`.
   package func run() async throws {
     try await cancelWhenGracefulShutdown {
       var lastError: DatabaseError?
@@ -39,7 +40,7 @@ package struct Archiver: Service {
             broker: try makeBroker(), store: store, settings: settings,
             mustConfirmStorage: lastError?.state.isEmpty == false, logger: logger)
           let end = await ingester.run()
-          // A database that only lets us in does not work yet.
+          // A database that accepts a connection but has stored nothing does not count as working.
           if await ingester.hasArchived { (lastError, pause) = (nil, pauses.lowerBound) }
           switch end {
           case .stopped: break
@@ -49,7 +50,7 @@ package struct Archiver: Service {
             try? await Task.sleep(for: Self.handoverDelay)
           }
         } catch ArchiveError.database(let error) {
-          // The same may be said of another file each time.
+          // Errors with one SQLSTATE are logged once: their text may name another file each time.
           let isRepeated =
             error.state.isEmpty ? error == lastError : error.state == lastError?.state
           if !isRepeated { logger.error("\(error). Trying again until it works") }
@@ -62,9 +63,9 @@ package struct Archiver: Service {
     }
   }
 
-  /// Waits until nobody else is active.
+  /// Waits until no other archiver is active.
   ///
-  /// - Returns: `nil` if the task was cancelled before.
+  /// - Returns: The opened store, or `nil` if the task was cancelled first.
   private func activeStore() async throws(ArchiveError) -> sending ArchiveStore? {
     let store: ArchiveStore
     do throws(DatabaseError) {
@@ -73,8 +74,8 @@ package struct Archiver: Service {
       while try !store.takeLock() {
         if !isWaiting { logger.notice("another archiver is active; waiting for its end") }
         isWaiting = true
-        // PostgreSQL tells nobody that a lock is free, and who waits for it in a query keeps the rows
-        // that are dead since then from being cleared away.
+        // Polls, because PostgreSQL sends no notification when a lock is released, and a query that
+        // blocks on the lock would keep VACUUM from removing dead rows.
         guard (try? await Task.sleep(for: Self.handoverDelay / 5)) != nil else { return nil }
       }
     } catch {
@@ -84,6 +85,6 @@ package struct Archiver: Service {
     return store
   }
 
-  /// In which another archiver gets the lock for certain.
+  /// Time within which another archiver is certain to get a released lock.
   private static let handoverDelay = Duration.seconds(5)
 }

@@ -1,17 +1,18 @@
-/// Rows in the text format of COPY: fields with a tab between them, rows with a newline after each.
+/// A builder for rows in the text format of COPY: fields separated by a tab, each row ended by a
+/// newline.
 struct CopyText {
   private(set) var bytes: [UInt8] = []
   private var isRowBegun = false
 
-  /// - Parameter capacity: about how many bytes there will be.
+  /// - Parameter capacity: The expected size in bytes.
   init(capacity: Int = 0) { bytes.reserveCapacity(capacity) }
 
-  /// - Parameter text: without U+0000, which PostgreSQL does not take; `nil` is NULL.
+  /// - Parameter text: Text without U+0000, which PostgreSQL rejects; `nil` becomes NULL.
   mutating func field(_ text: String?) {
     guard var text else { return null() }
     beginField()
     text.withUTF8 { utf8 in
-      // Nearly every text is copied in one piece.
+      // Most texts need no escape and are copied as a whole.
       guard utf8.contains(where: Self.mustEscape) else {
         return bytes.append(contentsOf: utf8)
       }
@@ -31,7 +32,7 @@ struct CopyText {
     }
   }
 
-  /// - Parameter text: without what has to be escaped.
+  /// - Parameter text: Bytes without a character that has to be escaped.
   mutating func field(plain text: ArraySlice<UInt8>) {
     beginField()
     bytes.append(contentsOf: text)
@@ -43,7 +44,7 @@ struct CopyText {
     bytes.append(contentsOf: String(number).utf8)
   }
 
-  /// Binary, as bytea is written.
+  /// Appends binary data in the hex format of `bytea`.
   mutating func field(_ data: some Sequence<UInt8>) {
     beginField()
     let digits = Array("0123456789abcdef".utf8)

@@ -2,25 +2,25 @@ import JuiceDomain
 import KioskProtocol
 package import MessageBroker
 
-/// The deliveries of a batch as what is to be stored.
+/// A batch of deliveries, decoded into what the archive stores.
 package struct EventBatch: Sendable {
-  /// What cannot be archived.
+  /// A message that cannot be archived.
   struct Rejection: Sendable {
     let message: Message
     let reason: String
   }
 
-  /// In the order of their keys.
+  /// The events, sorted by key.
   var rows: [EventRow] = []
-  /// Who is online, as was told last.
+  /// The latest status of each kiosk: whether it is online.
   var presence: [KioskID: Bool] = [:]
-  /// What has come of the menu from above, as was told last.
+  /// The latest report of each kiosk about the menu that the chain sent it.
   var menus: [KioskID: DesiredMenuReport] = [:]
   var rejections: [Rejection] = []
 
   init(rows: [EventRow]) { self.rows = rows }
 
-  /// - Parameter root: what the topics of the kiosks start with.
+  /// - Parameter root: The first topic levels of all kiosks.
   package init(_ deliveries: [Delivery], root: String) {
     rows.reserveCapacity(deliveries.count)
     for delivery in deliveries {
@@ -29,7 +29,7 @@ package struct EventBatch: Sendable {
           throw UnreadableEvent("its \(excess.rawValue) is too large")
         }
         let message = delivery.message
-        // Most are events.
+        // Tested first, because most messages are events.
         if let kiosk = Self.kiosk(of: message.topic, "events", root: root) {
           rows.append(try EventRow(message, of: kiosk))
         } else if let kiosk = Self.kiosk(of: message.topic, "status", root: root) {
@@ -43,7 +43,8 @@ package struct EventBatch: Sendable {
         rejections.append(Rejection(message: delivery.message, reason: error.description))
       }
     }
-    // Sorted at once, most comparisons would be of names that are the same.
+    // Groups by ledger before sorting: a plain sort would spend most comparisons on equal kiosk
+    // names.
     rows = Dictionary(grouping: rows, by: \.key.ledger).sorted { $0.key < $1.key }
       .flatMap { $0.value.sorted { $0.key.seq < $1.key.seq } }
   }
@@ -56,7 +57,9 @@ package struct EventBatch: Sendable {
     return text
   }
 
-  /// - Throws: what is neither `online` nor `offline`. A status that somebody has taken away is the latter.
+  /// Returns whether a status means online. An empty payload, a cleared status, means offline.
+  ///
+  /// - Throws: `UnreadableEvent` if the payload is neither `online` nor `offline`.
   private static func isOnline(_ payload: [UInt8]) throws(UnreadableEvent) -> Bool {
     switch payload {
     case Array("online".utf8): return true
@@ -71,13 +74,13 @@ package struct EventBatch: Sendable {
     }
   }
 
-  /// Who tells something on a topic.
+  /// Returns the kiosk that a topic names, or `nil` if the topic has another form.
   ///
-  /// - Parameter what: the end of the topic, like `events`.
+  /// - Parameter what: The end of the topic, such as `events`.
   static func kiosk(of topic: String, _ what: String, root: String) -> KioskID? {
     let slash = UInt8(ascii: "/")
     var topic = topic
-    // By its bytes: a String would look for characters in it.
+    // Compares bytes: a comparison of `String`s would search for characters.
     return topic.withUTF8 { bytes in
       let middle = bytes.dropFirst(root.utf8.count).dropLast(what.utf8.count)
       guard middle.count > 2, middle.first == slash, middle.last == slash,

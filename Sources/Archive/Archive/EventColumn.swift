@@ -1,18 +1,18 @@
-/// A column of the table `event` that has a member of events, and what that must be.
+/// A column of the table `event` that stores a member of events, and the values it accepts.
 struct EventColumn {
   enum Kind {
     case text
     case time
-    /// Digits in quotes, and perhaps a point between them.
+    /// Digits in quotes, optionally with a decimal point between them.
     case decimal
     case whole(ClosedRange<Int>)
-    /// How much of which fruit.
+    /// An object with an amount for each fruit.
     case amounts
   }
 
   let name: String
   let kind: Kind
-  /// The name, which has eight letters at most, as a number.
+  /// The name, which has at most eight letters, packed into a number.
   let key: UInt64
 
   private init(_ name: String, _ kind: Kind) {
@@ -21,7 +21,7 @@ struct EventColumn {
     key = name.utf8.reduce(0) { $0 << 8 | UInt64($1) }
   }
 
-  /// In the order of the table, between `kiosk` and `more`.
+  /// The columns in the order of the table, between `kiosk` and `more`.
   static let all = [
     EventColumn("epoch", .whole(0...Int.max)),
     EventColumn("seq", .whole(seqs)),
@@ -42,12 +42,12 @@ struct EventColumn {
     EventColumn("missing", .amounts),
   ]
 
-  /// Where they are in `all`; of these, an event may only lack its epoch, which is 0 then.
+  /// Indices of columns in `all`. Of these, an event may omit only its epoch, which is then 0.
   static let (epoch, seq, at, status) = (0, 1, 2, 3)
 
-  /// So many that nothing is ever computed beyond an `Int`.
+  /// The limits guarantee that no computation overflows an `Int`.
   private static let seqs = 1...(1 << 53)
   private static let counts = 0...Int(Int32.max)
-  /// The same for fruit that is given and taken.
+  /// The limits of the amount of a fruit that is added or removed.
   static let amounts = -1_000_000_000...1_000_000_000
 }

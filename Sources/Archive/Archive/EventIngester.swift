@@ -4,17 +4,28 @@ import Logging
 import MessageBroker
 import Postgres
 
-/// The time for which one archiver is the active one: the cycle.
+/// The archiver's cycle while it is active: reads events from the broker and stores them.
 ///
-/// Like the controller it lives on its broker's executor: read a batch, commit it, and only then let its
-/// acknowledgements go.
+/// | step | implemented by |
+/// |---|---|
+/// | read a batch of deliveries | `BrokerClient.nextEvent` |
+/// | decode it | `EventBatch` |
+/// | commit it in one transaction | `ArchiveStore.archive` |
+/// | acknowledge it | `BrokerClient.acknowledge` |
+/// | once a second: request missing entries, send menus | `ReplayScheduler`, `RolloutTable` |
+/// | when idle: add up sums, probe the database | `ArchiveStore` |
+///
+/// If the process or the database fails before the commit, the broker redelivers the batch; if
+/// after it, the entries are recognised by their keys. Like the controller, the actor runs on the
+/// executor of its broker client.
 actor EventIngester {
-  /// Why it is over.
+  /// The reason why `run()` returned.
   enum End {
     case stopped
-    /// The lock may be gone with it.
+    /// The database failed. The lock may be lost.
     case database(DatabaseError)
-    /// For so long that another archiver, elsewhere, is to try.
+    /// The broker was not reachable for `maximumOutage`; an archiver on another machine may reach
+    /// it.
     case brokerAway
   }
 
@@ -24,21 +35,24 @@ actor EventIngester {
   private let store: ArchiveStore
   private let settings: ArchiveSettings
   private let logger: Logger
-  /// The database has let us in before, and then taken nothing: nobody is told that we archive.
+  /// Whether "archiving" is logged only after the first commit, because the previous ingester
+  /// connected to the database but could not store anything.
   private var mustConfirmStorage: Bool
-  /// A batch was committed.
+  /// Whether a batch was committed.
   private(set) var hasArchived = false
   private var offlineSince: ContinuousClock.Instant? = .now
   private var lastSumAt = ContinuousClock.now
   private var lastProbeAt = ContinuousClock.now
   private var replayScheduler = ReplayScheduler()
   private var lastReplayRequestAt = ContinuousClock.now
-  /// Those whose conflicts or unreadable events have been told.
+  /// Keys of logged warnings, so that each one is logged once: conflicts by kiosk, rejected
+  /// messages by topic.
   private var logged: Set<String> = []
 
   /// - Parameters:
-  ///   - store: with the lock.
-  ///   - mustConfirmStorage: the last ingester has ended with an answer of the database.
+  ///   - store: The store, which holds the lock.
+  ///   - mustConfirmStorage: Whether the previous ingester ended with an error that PostgreSQL
+  ///     returned.
   init(
     broker: any BrokerClient, store: sending ArchiveStore, settings: ArchiveSettings,
     mustConfirmStorage: Bool, logger: Logger
@@ -58,7 +72,7 @@ actor EventIngester {
       do throws(DatabaseError) {
         try await handle(event)
       } catch {
-        // What is not committed is not acknowledged, and comes again.
+        // A batch that was not committed is not acknowledged: the broker redelivers it.
         await broker.abandon()
         end = .database(error)
         break
@@ -82,7 +96,7 @@ actor EventIngester {
         TopicFilter(unchecked: "\(settings.root)/+/\($0)")
       },
       keepAlive: 60,
-      // What was told while nobody archived is not thrown away.
+      // Keeps the messages that the broker queued while no archiver was active.
       cleanStart: false, sessionExpiry: settings.sessionExpiry,
       receiveMaximum: UInt16(clamping: settings.batch), limits: limits)
   }
@@ -96,7 +110,7 @@ actor EventIngester {
       let outcome = try store.archive(
         EventBatch(deliveries.filter { !isAnswer($0) }, root: settings.root))
       for answer in deliveries where isAnswer(answer) { try handleReplayResult(answer.message) }
-      // An event is acknowledged only after its commit.
+      // A delivery is acknowledged only after its commit.
       await broker.acknowledge()
       hasArchived = true
       if mustConfirmStorage { logger.notice("archiving again") }
@@ -108,7 +122,7 @@ actor EventIngester {
     case .offline(let error):
       if offlineSince == nil { offlineSince = .now }
       logger.warning("\(error); waiting for it")
-      // It may be another archiver that has taken the session over: then the lock is gone.
+      // Another archiver may have taken over the session; in that case the lock is lost.
       try store.probe()
     case .sessionBegan, .updated, .refused, .confirmed, nil:
       break
@@ -122,13 +136,13 @@ actor EventIngester {
     try await publishMenus()
   }
 
-  // MARK: What is missing
+  // MARK: Missing entries
 
-  /// The end of the topics on which kiosks answer.
+  /// The end of the topics on which kiosks answer replay requests.
   private var answers: String { "replay/\(settings.clientID)/result" }
 
-  /// Asks kiosks for what is missing: a few in a second, since all that has been lost at once would come
-  /// again at once.
+  /// Requests missing entries from kiosks. The rate is limited, because after a large loss all
+  /// kiosks would replay at the same time.
   private func requestReplays() async throws(DatabaseError) {
     let now = ContinuousClock.now
     for replay in replayScheduler.removeTimedOut(at: now) {
@@ -145,7 +159,7 @@ actor EventIngester {
       return Message(
         topic: topics.replay(by: name), payload: replay.request.payload, qos: .atMostOnce)
     }
-    // One that is lost is sent again.
+    // A request that is lost is sent again.
     _ = try? await broker.publish(requests)
     await broker.acknowledge()
   }
@@ -167,9 +181,10 @@ actor EventIngester {
     }
   }
 
-  // MARK: The menu that comes down
+  // MARK: Menus
 
-  /// Each is sent again until it is reported, so nobody waits for what becomes of a message.
+  /// Publishes the menus that are due. QoS 0 is enough, since each menu is sent again until its
+  /// kiosk reports it.
   private func publishMenus() async throws(DatabaseError) {
     let (menus, end) = try store.rollouts.proceed()
     if let end {
@@ -191,7 +206,7 @@ actor EventIngester {
     await broker.acknowledge()
   }
 
-  /// Sums are added up when nothing comes, and otherwise now and then.
+  /// Adds up sums when no message is pending, or when many entries or much time have accumulated.
   private func performMaintenance(isIdle: Bool) throws(DatabaseError) {
     let now = ContinuousClock.now
     let isDue =

@@ -4,26 +4,26 @@ package import MessageBroker
 
 /// An entry of a kiosk's ledger as a row of the table `event`.
 ///
-/// It is read from the event itself and not by way of `LedgerEntry`: a kiosk that is newer than the
-/// archive may tell of things that no `LedgerEntry` holds yet, and the archive keeps them. A class, since
-/// rows are sorted.
+/// It is decoded from the event itself and not from a `LedgerEntry`: a kiosk that is newer than the
+/// archive may send members that `LedgerEntry` lacks, and the archive keeps them. It is a class
+/// because rows are sorted.
 package final class EventRow: Sendable {
   package let key: EventKey
   let at: Timestamp
-  /// All columns, as COPY reads them.
+  /// All columns as one line in the text format of COPY.
   let line: [UInt8]
-  /// As it arrived.
+  /// The message as it arrived.
   let message: Message
 
-  /// In the order of `line`.
+  /// The names of the columns in the order of `line`.
   static let columns = ["kiosk"] + EventColumn.all.map(\.name) + ["more"]
   package static let columnList = columns.joined(separator: ", ")
 
-  /// Reads an event.
+  /// Decodes an event.
   ///
-  /// - Parameter kiosk: who has told it.
-  /// - Throws: `UnreadableEvent`: it is no entry of a ledger, or holds what PostgreSQL cannot (U+0000, the
-  ///   year 0).
+  /// - Parameter kiosk: The kiosk that sent it.
+  /// - Throws: `UnreadableEvent` if it is not an entry of a ledger, or if it contains a value that
+  ///   PostgreSQL cannot store (U+0000, the year 0).
   package init(_ message: Message, of kiosk: KioskID) throws(UnreadableEvent) {
     self.message = message
     if let event = PlainEvent(message.payload) {
@@ -37,13 +37,13 @@ package final class EventRow: Sendable {
   }
 }
 
-/// Names an entry among those of all kiosks.
+/// The key of an entry among those of all kiosks.
 package struct EventKey: Hashable, Sendable {
   package let ledger: LedgerKey
   package let seq: Int
 }
 
-/// Names a ledger: after a restore a kiosk goes on with another one.
+/// The key of a ledger. After a restore, a kiosk continues with a new epoch.
 package struct LedgerKey: Hashable, Sendable {
   package let kiosk: KioskID
   package let epoch: Int
@@ -66,7 +66,7 @@ extension EventKey: Comparable {
   }
 }
 
-/// Why a message cannot be archived as an event.
+/// The reason why a message cannot be archived as an event.
 package struct UnreadableEvent: Error, Hashable, CustomStringConvertible {
   package let description: String
 

@@ -1,17 +1,17 @@
 package import JuiceDomain
 package import KioskProtocol
 
-/// Any event, by way of the tree of its JSON.
+/// A decoder for any event, by way of its JSON tree.
 package struct EventTree {
   package private(set) var epoch = 0
   package let seq: Int
   package let at: Timestamp
-  /// Of `EventColumn.all`, as they are written.
+  /// The values of `EventColumn.all`, as text.
   private var values: [String?]
-  /// Members that have no column, as JSON.
+  /// The members that have no column, as JSON.
   private var more: [String] = []
 
-  /// - Throws: `UnreadableEvent`: see `EventRow`.
+  /// - Throws: `UnreadableEvent`; see `EventRow`.
   package init(_ payload: [UInt8]) throws(UnreadableEvent) {
     let json: JSON
     do { json = try JSON.parse(payload) } catch { throw UnreadableEvent("\(error)") }
@@ -82,10 +82,11 @@ extension JSON.Member {
     return time
   }
 
-  /// PostgreSQL knows no year 0.
+  /// The first instant of the year 1. PostgreSQL has no year 0.
   private static let firstTime = Timestamp(milliseconds: -62_135_596_800_000)
 
-  /// A text, because a number would be rounded; and nothing that PostgreSQL cannot take.
+  /// Returns an amount. It must be a text, because JSON numbers are rounded, and within the limits
+  /// of `numeric`.
   fileprivate func decimal() throws(UnreadableEvent) -> String {
     let text = try text()
     guard text.utf8.isDecimal else { throw UnreadableEvent("'\(key)' is no amount") }
@@ -106,7 +107,7 @@ extension JSON.Member {
     return "{" + texts.joined(separator: ",") + "}"
   }
 
-  /// As JSON.
+  /// The member as JSON text.
   fileprivate func written() throws(UnreadableEvent) -> String {
     guard let key = JSON.string(key).text, let value = value.text else {
       throw UnreadableEvent("it holds U+0000, which PostgreSQL cannot")
@@ -116,7 +117,7 @@ extension JSON.Member {
 }
 
 extension JSON {
-  /// As it is written; `nil` if it holds U+0000.
+  /// The value as JSON text, or `nil` if it contains U+0000.
   fileprivate var text: String? {
     switch self {
     case .null: return "null"
@@ -141,7 +142,7 @@ extension JSON {
 }
 
 extension String {
-  /// Whether it holds U+0000.
+  /// Whether the text contains U+0000.
   fileprivate var hasNull: Bool {
     let bytes = utf8.span
     return bytes.indices.contains { bytes[$0] == 0 }

@@ -2,9 +2,9 @@ import JuiceDomain
 package import KioskProtocol
 package import Postgres
 
-/// The list of the chain's kiosks in the database, for whoever keeps it.
+/// The list of the chain's kiosks in the database, as its administrator maintains it.
 package struct KioskTable {
-  /// What a new list has changed.
+  /// The differences between a new list and the previous one.
   package struct Changes: Equatable {
     package var added = 0
     package var changed = 0
@@ -13,7 +13,7 @@ package struct KioskTable {
 
   private let database: PostgresConnection
 
-  /// Makes the tables, if there are none yet.
+  /// Connects to the database and creates missing tables.
   package init(_ settings: ArchiveSettings) throws(ArchiveError) {
     do throws(DatabaseError) {
       database = try PostgresConnection(settings.database, password: settings.password)
@@ -23,8 +23,8 @@ package struct KioskTable {
     try ArchiveSchema.migrate(database)
   }
 
-  /// Puts a list in the place of the one that is there, all of it or nothing. What has been told of a kiosk
-  /// that is not listed any more stays. A kiosk that is new gets the latest menu that came down where it is.
+  /// Replaces the list in one transaction. The events of a kiosk that the new list lacks are kept.
+  /// A kiosk that is new joins the latest roll-out for its region that was not aborted.
   package func load(_ kiosks: [ListedKiosk]) throws(DatabaseError) -> Changes {
     var text = CopyText()
     for kiosk in kiosks {
@@ -53,7 +53,7 @@ package struct KioskTable {
           IS DISTINCT FROM (kiosk.region, kiosk.name, kiosk.place)
         """
       ).count
-      // A roll-out that is on its way does not end meanwhile.
+      // Prevents a running roll-out from ending in the meantime.
       try database.run("SELECT FROM juice.rollout FOR SHARE")
       let added = try database.run(
         """
@@ -77,7 +77,7 @@ package struct KioskTable {
     }
   }
 
-  /// By region and id.
+  /// Returns the kiosks, sorted by region and id.
   package func list() throws(DatabaseError) -> [ListedKiosk] {
     try database.run("SELECT kiosk, region, name, place FROM juice.kiosk ORDER BY region, kiosk")
       .rows.compactMap { row in

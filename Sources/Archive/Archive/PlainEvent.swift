@@ -1,23 +1,23 @@
 package import JuiceDomain
 package import KioskProtocol
 
-/// An event as kiosks write it: known members, ASCII, no spaces and no escapes. It is read once, from the first
-/// byte to the last, and its values go to COPY as they stand there.
+/// A fast decoder for events in the form that kiosks write: known members, ASCII, no spaces and no
+/// escapes. It reads an event once from start to end and copies the values unchanged to COPY.
 ///
-/// Any other event is left to `EventTree`, which would make the same line of this one.
+/// `EventTree` decodes every other event, and would produce the same line for this one.
 package struct PlainEvent {
   package private(set) var epoch = 0
   package private(set) var seq = 0
   package private(set) var at = Timestamp(milliseconds: 0)
   private let bytes: [UInt8]
   private var position = 0
-  /// Where the values of `EventColumn.all` are; `missing` if they are not there.
+  /// The byte ranges of the values of `EventColumn.all`; `missing` for members that are absent.
   private var values: [Range<Int>]
 
-  /// No value stands at the first byte.
+  /// The range of an absent value. No value starts at the first byte.
   private static let missing = 0..<0
 
-  /// `nil` if it is not certain that this is an event.
+  /// Decodes an event. Returns `nil` if the payload has another form; it may still be an event.
   package init?(_ payload: [UInt8]) {
     bytes = payload
     values = Array(repeating: Self.missing, count: EventColumn.all.count)
@@ -55,7 +55,7 @@ extension PlainEvent {
     return true
   }
 
-  /// The column that a key names.
+  /// Reads a key and returns the index of its column.
   private mutating func column() -> Int? {
     guard take("\"") else { return nil }
     var key: UInt64 = 0
@@ -68,7 +68,7 @@ extension PlainEvent {
     return nil
   }
 
-  /// Reads a value as it has to be in its column, without its quotes.
+  /// Reads a value as its column requires it, and returns its range without quotes.
   private mutating func value(of column: Int) -> Range<Int>? {
     let start = position
     switch EventColumn.all[column].kind {
@@ -91,7 +91,7 @@ extension PlainEvent {
     return start..<position
   }
 
-  /// What is in quotes.
+  /// Reads a quoted text and returns the range between the quotes.
   private mutating func text() -> Range<Int>? {
     guard take("\"") else { return nil }
     let start = position
@@ -102,12 +102,12 @@ extension PlainEvent {
     return take("\"") ? start..<position - 1 : nil
   }
 
-  /// Without a sign, and as `String` would write it.
+  /// Reads a number without a sign or leading zeros, as `String` writes it.
   private mutating func number() -> Int? {
     let start = position
     var number = 0
     while let digit = digit() {
-      // With 19 digits it might be more than an `Int` holds.
+      // A number with more digits may exceed `Int.max`.
       guard position - start <= 18 else { return nil }
       number = number * 10 + digit
     }
@@ -123,7 +123,7 @@ extension PlainEvent {
     return Int(byte - UInt8(ascii: "0"))
   }
 
-  /// In the order of the fruits, in which kiosks write them: so none is there twice.
+  /// Requires fruits in ascending order, as kiosks write them, which excludes duplicates.
   private mutating func skipAmounts() -> Bool {
     guard take("{") else { return false }
     if take("}") { return true }
@@ -142,7 +142,7 @@ extension PlainEvent {
     return take("}")
   }
 
-  /// As `Timestamp` writes it; but PostgreSQL knows no year 0.
+  /// Reads a time as `Timestamp` writes it, except for the year 0, which PostgreSQL does not have.
   private mutating func time() -> Timestamp? {
     guard let year = number(digits: 4), year > 0, take("-"),
       let month = number(digits: 2), take("-"), let day = number(digits: 2), take("T"),
@@ -173,8 +173,9 @@ extension PlainEvent {
 }
 
 extension Collection<UInt8> {
-  /// Digits, and perhaps a point with digits on both sides; no more than PostgreSQL's `numeric` takes. By hand:
-  /// a Regex would take longer than all else.
+  /// Whether the bytes are digits, optionally with a decimal point between digits, within the
+  /// limits of PostgreSQL's `numeric`. Written by hand: a Regex would take longer than the rest of
+  /// the decoder.
   var isDecimal: Bool {
     var (digits, points) = (0, 0)
     for byte in self {

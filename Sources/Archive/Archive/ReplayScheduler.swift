@@ -1,8 +1,8 @@
 import JuiceDomain
 import KioskProtocol
 
-/// Which kiosks are asked for entries that are missing: each for one range at a time, and again until it is
-/// done. A value that does no I/O and reads no clock.
+/// The schedule of replay requests: at most one pending range per kiosk, requested again until the
+/// kiosk finishes it. A value without I/O and without a clock.
 struct ReplayScheduler: Sendable {
   struct PendingReplay: Sendable {
     let ledger: LedgerKey
@@ -10,8 +10,9 @@ struct ReplayScheduler: Sendable {
     fileprivate(set) var sentAt: ContinuousClock.Instant
     fileprivate(set) var lastAnswerAt: ContinuousClock.Instant
 
-    /// The same whoever asks, so that another archiver goes on where this one ends. A kiosk always has the
-    /// entry after a gap, and says where its ledger begins if that is in between.
+    /// The request, with an id derived from the range, so that another archiver can continue it. It
+    /// includes the entry after the gap, which the kiosk always has: if its ledger begins inside
+    /// the range, it reports the first entry.
     var request: ReplayRequest {
       let id = "\(ledger.epoch)-\(range.lowerBound)-\(range.upperBound)"
       return ReplayRequest(
@@ -23,11 +24,11 @@ struct ReplayScheduler: Sendable {
   private var open: [KioskID: PendingReplay] = [:]
 
   var kiosks: [KioskID] { Array(open.keys) }
-  /// How many kiosks may be asked for something now.
+  /// Number of kiosks to which a request may be sent now.
   var capacity: Int { min(Self.maximumPerSecond, Self.maximumOpen - open.count) }
 
-  /// - Parameter gaps: of kiosks, the most urgent first.
-  /// - Returns: which of them are asked for now.
+  /// - Parameter gaps: Gaps, the most urgent first.
+  /// - Returns: The replays to request now.
   mutating func schedule(
     _ gaps: [(ledger: LedgerKey, range: ClosedRange<Int>)], at now: ContinuousClock.Instant
   ) -> [PendingReplay] {
@@ -42,23 +43,23 @@ struct ReplayScheduler: Sendable {
     return begun
   }
 
-  /// Those that are sent again, as a message or its answer may be lost.
+  /// Returns the replays to request again, because a request or its answer may be lost.
   mutating func takeDueForRetry(at now: ContinuousClock.Instant) -> [PendingReplay] {
     let due = open.values.filter { now - $0.sentAt >= Self.retryInterval }
     for replay in due { open[replay.ledger.kiosk]?.sentAt = now }
     return due
   }
 
-  /// Those whose kiosks have been silent for too long. They are over.
+  /// Removes and returns the replays whose kiosks have not answered for `answerTimeout`.
   mutating func removeTimedOut(at now: ContinuousClock.Instant) -> [PendingReplay] {
     let silent = open.values.filter { now - $0.lastAnswerAt >= Self.answerTimeout }
     for replay in silent { open[replay.ledger.kiosk] = nil }
     return silent
   }
 
-  /// A kiosk has answered.
+  /// Records an answer of a kiosk.
   ///
-  /// - Returns: what it was asked; `nil` if this is no answer to it.
+  /// - Returns: The replay that it belongs to, or `nil` if it answers no pending request.
   mutating func receive(
     _ result: ReplayResult, from kiosk: KioskID, at now: ContinuousClock.Instant
   ) -> PendingReplay? {
@@ -71,9 +72,9 @@ struct ReplayScheduler: Sendable {
     return replay
   }
 
-  /// Kiosks that tell entries again at a time: each so many as its pace allows, 200 in a second.
+  /// Maximum number of kiosks that replay at the same time, each at up to 200 entries per second.
   private static let maximumOpen = 100
-  /// The maximum number of replays requested in one second.
+  /// Maximum number of replays requested per second.
   private static let maximumPerSecond = 10
   private static let retryInterval = Duration.seconds(5)
   private static let answerTimeout = Duration.seconds(30)

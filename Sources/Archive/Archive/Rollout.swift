@@ -1,26 +1,27 @@
-/// What a roll-out of a menu does next: a value that does no I/O and reads no clock.
+/// The state of a menu's roll-out, and its next step. A value without I/O and without a clock.
 ///
-/// So many kiosks get the menu first, at once. When each of them has reported, or has been silent for
-/// longer than the timeout, the others follow at a rate. It stops by itself when too many have failed.
+/// First, `first` kiosks get the menu at once. When each of them has reported, or has been silent
+/// for longer than the timeout, the others follow at a rate of `perMinute`. The roll-out stops when
+/// too many kiosks have failed.
 package struct Rollout: Equatable, Sendable {
   package enum State: String, Sendable, CaseIterable {
     case running
-    /// By a person.
+    /// Paused by a person.
     case paused
-    /// By itself: too many have failed.
+    /// Stopped automatically, because too many kiosks have failed.
     case stopped
     case aborted
-    /// Every kiosk has been sent the menu, and has reported or been silent for too long.
+    /// Each kiosk was sent the menu, and has reported or exceeded the timeout.
     case done
 
-    /// Another roll-out cannot begin.
+    /// Whether it prevents another roll-out from starting.
     package var isOpen: Bool { self == .running || self == .paused || self == .stopped }
   }
 
-  /// How many kiosks are how far.
+  /// Number of kiosks in each state.
   package struct Counts: Equatable, Sendable {
     package var unsent = 0
-    /// Sent, and silent for no longer than the timeout.
+    /// Kiosks that were sent the menu and may still report within the timeout.
     package var waiting = 0
     package var taken = 0
     package var refused = 0
@@ -42,24 +43,24 @@ package struct Rollout: Equatable, Sendable {
   }
 
   enum Step: Equatable {
-    /// The next so many kiosks get the menu.
+    /// Send the menu to this number of further kiosks.
     case send(Int)
     case wait
     case become(State)
   }
 
-  /// What a person decides.
+  /// A decision of a person.
   package enum Decision: String, Sendable { case pause, resume, abort }
 
   package let version: Int
   package var state: State
-  /// So many kiosks get it at once.
+  /// Number of kiosks that get the menu at once.
   package var first: Int
   package var perMinute: Int
-  /// It stops above: failed kiosks in percent of those that it was sent to.
+  /// Maximum share of failed kiosks, in percent of the kiosks that were sent the menu.
   package var limit: Double
   package var counts: Counts
-  /// In seconds, since a kiosk was sent it for the first time; `nil`: none was.
+  /// Seconds since the menu was last sent to a further kiosk, or `nil` if it was sent to none.
   package var sinceLast: Double?
 
   package init(
@@ -84,12 +85,14 @@ package struct Rollout: Equatable, Sendable {
     if counts.sent < first { return .send(min(first - counts.sent, counts.unsent)) }
     if counts.sent == first, counts.waiting > 0 { return .wait }
     guard let sinceLast else { return .send(1) }
-    // After a pause not all at once that might have been sent in it.
+    // After a pause, the menus that were not sent during it do not all follow at once.
     let due = min(Int(max(0, min(sinceLast, 60)) * Double(perMinute) / 60), max(1, perMinute / 6))
     return due > 0 ? .send(min(due, counts.unsent)) : .wait
   }
 
-  /// - Throws: why it cannot be.
+  /// Returns the state that follows from a decision.
+  ///
+  /// - Throws: `RolloutError` if the decision is not possible now.
   package func state(after decision: Decision) throws(RolloutError) -> State {
     switch (decision, state) {
     case (.pause, .running): return .paused
@@ -102,11 +105,11 @@ package struct Rollout: Equatable, Sendable {
   }
 }
 
-/// Why a roll-out cannot do what is asked.
+/// The reason why a roll-out rejects a decision.
 package enum RolloutError: Error, Equatable, Sendable {
   case none
   case noKiosks(region: String?)
-  /// In bytes, as it would be sent.
+  /// Size of the encoded menu message, in bytes.
   case tooLarge(Int, limit: Int)
   case open(version: Int, Rollout.State)
   case notNow(Rollout.Decision, Rollout)

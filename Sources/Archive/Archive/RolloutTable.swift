@@ -2,20 +2,33 @@ import JuiceDomain
 import KioskProtocol
 package import Postgres
 
-/// The roll-outs in the database: for whoever decides on them, and for the archiver that carries them out.
-/// All times are the database's.
+/// The roll-outs of menus in the database. The commands of `juice-archive fleet` write decisions;
+/// the active archiver executes them. All times are those of the database.
+///
+/// ```swift
+/// // fleet push
+/// let table = try RolloutTable(settings)
+/// try table.push(
+///   RolloutTable.Plan(menu: yaml, region: "Seoul", first: 5, perMinute: 60, limit: 5, timeout:
+/// 300))
+/// // fleet pause, fleet resume --limit 10
+/// try table.decide(.pause)
+/// try table.decide(.resume, limit: 10)
+/// // The archiver, once a second
+/// let (menus, end) = try table.proceed()
+/// ```
 package struct RolloutTable {
-  /// How a menu is to come down.
+  /// The parameters of a roll-out.
   package struct Plan: Sendable {
     package var menu: String
-    /// `nil`: all kiosks.
+    /// The region whose kiosks get the menu, or `nil` for all kiosks.
     package var region: String?
-    /// In percent of the kiosks.
+    /// Share of the kiosks that get the menu first, in percent.
     package var first: Double
     package var perMinute: Int
-    /// In percent of those that it was sent to.
+    /// Maximum share of failed kiosks, in percent of the kiosks that were sent the menu.
     package var limit: Double
-    /// For how long a kiosk may be silent, in seconds.
+    /// Time after which a kiosk that has not reported counts as failed, in seconds.
     package var timeout: Int
 
     package init(
@@ -30,26 +43,26 @@ package struct RolloutTable {
     }
   }
 
-  /// A kiosk where the menu has failed.
+  /// A kiosk at which the roll-out has failed.
   package struct Failure: Equatable, Sendable {
     package let kiosk: String
-    /// `nil`: it is silent.
+    /// The text of the kiosk's refusal, or `nil` if it has not reported within the timeout.
     package let detail: String?
   }
 
   private static let hasFailed = "(status = 'refused' OR \(isSilent))"
   private static let isSilent = "status IS NULL AND sent < now() - timeout * interval '1 second'"
-  /// In seconds, until a kiosk that has said nothing is sent its menu again.
+  /// Time until the menu is sent again to a kiosk that has not reported, in seconds.
   private static let resendInterval = 30
-  /// So many menus leave in a second, at most.
+  /// Maximum number of menus sent per call of `proceed()`, which is once a second.
   private static let maximumPerSecond = 200
 
   private let database: PostgresConnection
 
-  /// - Parameter database: with its tables.
+  /// - Parameter database: A connection to a migrated database.
   init(_ database: PostgresConnection) { self.database = database }
 
-  /// Makes the tables, if there are none yet.
+  /// Connects to the database and creates missing tables.
   package init(_ settings: ArchiveSettings) throws(ArchiveError) {
     do throws(DatabaseError) {
       database = try PostgresConnection(settings.database, password: settings.password)
@@ -59,9 +72,10 @@ package struct RolloutTable {
     try ArchiveSchema.migrate(database)
   }
 
-  // MARK: For whoever decides
+  // MARK: Decisions
 
-  /// Begins a roll-out: to the listed kiosks, or if there is no list, to those that have told something.
+  /// Starts a roll-out to the listed kiosks, or if there is no list, to those that have sent
+  /// events.
   ///
   /// - Throws: `RolloutError`, `DatabaseError`.
   package func push(_ plan: Plan) throws -> Rollout {
@@ -71,7 +85,8 @@ package struct RolloutTable {
     }
     try database.run("BEGIN")
     do {
-      // Who joins the list now either is a part of it, or finds it there.
+      // A kiosk that is added to the list concurrently is either part of this roll-out or joins it
+      // when added.
       try database.run("LOCK TABLE juice.kiosk IN SHARE MODE")
       if let last = try rollouts().first, last.state.isOpen {
         throw RolloutError.open(version: last.version, last.state)
@@ -82,7 +97,8 @@ package struct RolloutTable {
         VALUES ($1, $2, 'running', 0, $3, $4, $5) RETURNING version
         """, [plan.menu, plan.region, "\(plan.perMinute)", "\(plan.limit)", "\(plan.timeout)"]
       ).rows[0][0]
-      // In an order of no meaning, another one each time, so that the first are a sample of all.
+      // The order is pseudorandom and differs for each version, so that the first kiosks are a
+      // sample.
       let count = try database.run(
         """
         INSERT INTO juice.rollout_kiosk (version, kiosk, position)
@@ -105,9 +121,11 @@ package struct RolloutTable {
     return try rollout()
   }
 
+  /// Executes a decision on the latest roll-out.
+  ///
   /// - Parameters:
-  ///   - limit: a new one.
-  ///   - again: kiosks where it has failed are sent the menu anew.
+  ///   - limit: A new limit, in percent.
+  ///   - again: Whether the menu is sent again to the kiosks that have failed.
   /// - Throws: `RolloutError`, `DatabaseError`.
   package func decide(
     _ decision: Rollout.Decision, limit: Double? = nil, again: Bool = false
@@ -115,7 +133,7 @@ package struct RolloutTable {
     try database.run("BEGIN")
     do {
       let version = "\(try rollout().version)"
-      // In this order: the archiver has the one while it takes the other.
+      // The lock order of the archiver, which avoids a deadlock: the row, then the table.
       try database.run("SELECT FROM juice.rollout WHERE version = $1 FOR UPDATE", [version])
       try database.run("LOCK TABLE juice.rollout_kiosk IN SHARE ROW EXCLUSIVE MODE")
       if let limit {
@@ -134,7 +152,7 @@ package struct RolloutTable {
         "UPDATE juice.rollout SET state = $2, changed = now() WHERE version = $1",
         [version, state.rawValue])
       if state == .aborted {
-        // Whoever has not said that it has the menu is not waited for.
+        // Stops sending the menu to kiosks that have not reported it.
         try database.run(
           "UPDATE juice.rollout_kiosk SET sent = NULL WHERE version = $1 AND status IS NULL",
           [version])
@@ -147,7 +165,7 @@ package struct RolloutTable {
     return try rollout()
   }
 
-  /// The latest one.
+  /// Returns the latest roll-out.
   ///
   /// - Throws: `RolloutError.none`, `DatabaseError`.
   package func rollout() throws -> Rollout {
@@ -155,7 +173,7 @@ package struct RolloutTable {
     return last
   }
 
-  /// The latest first.
+  /// Returns the roll-outs, the latest first.
   package func rollouts(limit: Int = 1) throws(DatabaseError) -> [Rollout] {
     try database.run(
       """
@@ -171,7 +189,7 @@ package struct RolloutTable {
     ).rows.compactMap(Rollout.init)
   }
 
-  /// - Returns: the first of the kiosks where the latest one has failed.
+  /// Returns up to `limit` kiosks at which the roll-out has failed, sorted by id.
   package func failures(of rollout: Rollout, limit: Int) throws(DatabaseError) -> [Failure] {
     try database.run(
       """
@@ -182,17 +200,17 @@ package struct RolloutTable {
     ).rows.compactMap { row in row[0].map { Failure(kiosk: $0, detail: row[1]) } }
   }
 
-  // MARK: For the archiver
+  // MARK: The archiver
 
-  /// Carries the roll-out on, as far as it goes now.
+  /// Executes the next step of the running roll-out.
   ///
-  /// - Returns: what is to be sent, and the roll-out if it has come to an end.
+  /// - Returns: The menus to send now, and the roll-out if this step ended it.
   func proceed() throws(DatabaseError) -> (
     menus: [(kiosk: KioskID, menu: DesiredMenu)], end: Rollout?
   ) {
     try database.transaction { () throws(DatabaseError) in
       var end: Rollout?
-      // Whoever decides waits for this, or this for him.
+      // `decide` and this function exclude each other by this row lock.
       let isRunning = try database.run(
         "SELECT version FROM juice.rollout WHERE state = 'running' FOR UPDATE")
       if !isRunning.rows.isEmpty, var rollout = try rollouts().first {
@@ -221,7 +239,8 @@ package struct RolloutTable {
       """, ["\(version)"])
   }
 
-  /// What has been sent and not been reported, now and then: of each kiosk the latest.
+  /// Returns the menus to send, for the first time or again: the latest unreported one of each
+  /// kiosk.
   private func due() throws(DatabaseError) -> [(kiosk: KioskID, menu: DesiredMenu)] {
     let rows = try database.run(
       """
@@ -257,7 +276,7 @@ package struct RolloutTable {
 }
 
 extension Rollout {
-  /// As `RolloutTable.rollouts` asks for it.
+  /// Creates a roll-out from a row of the query in `RolloutTable.rollouts`.
   fileprivate init?(_ row: [String?]) {
     let numbers = row.map { $0.flatMap(Int.init) }
     guard let version = numbers[0], let state = row[1].flatMap(State.init), let first = numbers[2],

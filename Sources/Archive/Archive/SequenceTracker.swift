@@ -1,33 +1,35 @@
-/// Which entries of one ledger have come: all from `low` to `high`, but for the gaps.
+/// The record of which entries of one ledger have arrived: all from `low` to `high`, except for the
+/// gaps.
 ///
-/// A kiosk counts without a gap, but what it tells may come out of order, twice, or again a year later.
+/// A kiosk numbers its entries without gaps, but they may arrive out of order, twice, or again a
+/// year later.
 struct SequenceTracker: Equatable, Sendable {
   struct Gap: Equatable, Sendable {
     var first: Int
     let last: Int
-    /// When it was found, as the database has said; `nil`: just now.
+    /// The time at which the database recorded the gap, or `nil` if it is new.
     let since: String?
   }
 
-  /// The lowest entry that is expected: 1, until the kiosk has said where the ledger begins.
+  /// The lowest expected entry: 1, until the kiosk has reported the first entry of the ledger.
   private(set) var low: Int
-  /// The highest that has come; below `low` if none has.
+  /// The highest entry that has arrived; below `low` if none has.
   private(set) var high: Int
-  /// Those that matter, from the lowest on.
+  /// The relevant gaps in ascending order.
   private(set) var gaps: [Gap]
-  /// By its last entry, what has become of a gap; `nil`: it is closed.
+  /// The changed gaps by their last entry; the value is `nil` for a closed gap.
   private(set) var changes: [Int: Gap?] = [:]
 
-  /// By default of a ledger that nothing has been heard of.
+  /// Creates a tracker, by default for a ledger of which no entry has arrived.
   ///
-  /// - Parameter gaps: at least those between the lowest and the highest entry that are to be noted.
+  /// - Parameter gaps: The gaps within the range of entries to insert, at least.
   init(low: Int = 1, high: Int = 0, gaps: [Gap] = []) {
     self.low = low
     self.high = high
     self.gaps = gaps
   }
 
-  /// An entry has come; it is no matter if it came before.
+  /// Records the arrival of an entry. Recording it again has no effect.
   mutating func insert(_ seq: Int) {
     if seq > high {
       if seq > high + 1 { open(Gap(first: high + 1, last: seq - 1, since: nil)) }
@@ -59,7 +61,7 @@ struct SequenceTracker: Equatable, Sendable {
     if gap.first < seq { open(Gap(first: gap.first, last: seq - 1, since: gap.since)) }
   }
 
-  /// Of the first gap that does not end before an entry.
+  /// Returns the index of the first gap that does not end before an entry.
   private func position(of seq: Int) -> Int {
     var (low, high) = (gaps.startIndex, gaps.endIndex)
     while low < high {

@@ -25,7 +25,7 @@ struct JuiceArchive: AsyncParsableCommand {
 typealias ConfigurationOptions = ConfigurationFileOptions<ArchiveConfiguration>
 
 extension ArchiveSettings {
-  /// - Throws: the password cannot be read.
+  /// - Throws: `ConfigurationErrors` if the password cannot be read.
   init(_ configuration: ArchiveConfiguration) throws(ConfigurationErrors) {
     self.init(
       database: configuration.database, password: try configuration.readPassword(),

@@ -1,7 +1,7 @@
 #pragma once
 #include <curl/curl.h>
 
-// Swift calls no function with a variable number of arguments: one for each type that an option has.
+// Swift cannot call a C function with variable arguments, so there is one wrapper per option type.
 static inline CURLcode curl_set_text(CURL *handle, CURLoption option, const char *text) {
   return curl_easy_setopt(handle, option, text);
 }

@@ -1,13 +1,14 @@
-/// How the dashboard is reached.
+/// The address and the state folder of the server.
 package struct DashboardSettings: Sendable {
   package var host: String
-  /// 0: any free port.
+  /// The port, or 0 for any free port.
   package var port: Int
-  /// PEM files; `nil`: not encrypted here.
+  /// The PEM files for TLS, or `nil` to serve without encryption.
   package var tls: TLS?
-  /// A proxy in front of the dashboard encrypts, and passes on the visitor's address (`X-Forwarded-For`).
+  /// Whether a proxy in front of the dashboard terminates TLS and passes the visitor's address in
+  /// `X-Forwarded-For`.
   package var isBehindProxy: Bool
-  /// Holds the routes, and the messages that are still to be sent.
+  /// The folder for the routes and the messages that are not delivered yet.
   package var stateFolder: String
 
   package init(
@@ -31,6 +32,6 @@ package struct DashboardSettings: Sendable {
     }
   }
 
-  /// Whether browsers come by HTTPS: cookies then travel no other way.
+  /// Whether browsers connect by HTTPS; if so, cookies are restricted to HTTPS.
   var isSecure: Bool { tls != nil || isBehindProxy }
 }

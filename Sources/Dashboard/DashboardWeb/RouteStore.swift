@@ -4,28 +4,28 @@ import Foundation
 import JuiceDomain
 import KioskProtocol
 
-/// All routes, each in a file of its own. A change counts when it is on the disk.
+/// All routes, each in a file of its own. A change takes effect when it is stored on disk.
 actor RouteStore {
-  /// So many routes are kept at most: one more removes the oldest.
+  /// Maximum number of routes. A further one removes the oldest.
   static let maximumRoutes = 200
 
   private static let directory = "routes"
 
   private let folder: StateFolder
   private var routes: [Route.ID: Route]?
-  /// Why files cannot be read. They stay as they are, for somebody to look at.
+  /// The errors of files that cannot be read. The files are kept for inspection.
   private(set) var problems: [StateError] = []
 
   init(folder: StateFolder) { self.folder = folder }
 
-  /// The latest first.
+  /// All routes, the latest first.
   var all: [Route] {
     loaded().values.sorted { ($0.createdAt, $0.id) > ($1.createdAt, $1.id) }
   }
 
   subscript(id: Route.ID) -> Route? { loaded()[id] }
 
-  /// Keeps a new route.
+  /// Stores a new route.
   func add(_ route: Route) throws(StateError) {
     var others = loaded()
     try save(route)
@@ -42,7 +42,7 @@ actor RouteStore {
 
   /// Removes a route.
   ///
-  /// - Returns: `false` if it stays, since somebody has confirmed one of its stops.
+  /// - Returns: `false` if the route is kept because one of its stops is confirmed.
   func remove(_ id: Route.ID) throws(StateError) -> Bool {
     guard let route = loaded()[id] else { return true }
     guard !route.hasStarted else { return false }
@@ -51,9 +51,9 @@ actor RouteStore {
     return true
   }
 
-  /// Changes a stop; the change counts when it is on the disk.
+  /// Changes a stop and stores the route.
   ///
-  /// - Returns: `nil` if there is no such stop.
+  /// - Returns: The result of `change`, or `nil` if the stop does not exist.
   func update<Value>(
     _ id: Route.ID, _ kiosk: KioskID, _ change: (inout Route.Stop) -> Value
   ) throws(StateError) -> Value? {

@@ -1,14 +1,15 @@
 import CCurl
 
-/// Why something was not delivered, for whoever looks after the dashboard.
+/// The reason why a message was not delivered.
 package enum DeliveryError: Error, Hashable, CustomStringConvertible {
-  /// There is no such server, it cannot be reached, or it does not answer.
+  /// The server does not exist, cannot be reached, or cannot accept messages now. A later attempt
+  /// may succeed.
   case unreachable(String)
-  /// The server cannot be trusted, or does not encrypt.
+  /// The connection is not encrypted, or the server's certificate is not trusted.
   case unencrypted(String)
-  /// The server does not know the account, or another password of it.
+  /// The server rejects the account or its password.
   case login(String)
-  /// The server does not take this message.
+  /// The server rejects this message permanently.
   case refused(String)
   case cancelled
 
@@ -24,15 +25,17 @@ package enum DeliveryError: Error, Hashable, CustomStringConvertible {
 }
 
 extension Transfer.Response {
-  /// - Throws: why the message was not delivered.
+  /// Checks the response of the server.
+  ///
+  /// - Throws: `DeliveryError` if the message was not delivered.
   func check() throws(DeliveryError) {
-    // An answer that was cut off because it is too long is an answer, too.
+    // A response that was cut off at its maximum length counts as complete.
     if let status, code == CURLE_OK || code == CURLE_WRITE_ERROR {
       let detail = "HTTP \(status)" + (responseText.isEmpty ? "" : ": \(responseText)")
       switch status {
       case 200..<300: return
       case 401, 403: throw .login(detail)
-      // The message is not to blame: it may be taken later.
+      // Not caused by the message: a later attempt may succeed.
       case 300..<400, 404, 405, 408, 410, 429, 500...: throw .unreachable(detail)
       default: throw .refused(detail)
       }
@@ -45,7 +48,8 @@ extension Transfer.Response {
       CURLE_SSL_CACERT_BADFILE, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_CERTPROBLEM, CURLE_SSL_CIPHER:
       throw .unencrypted(problem)
     default:
-      // SMTP refuses for ever by a 5, and for now by a 4.
+      // SMTP codes that begin with 5 are permanent failures, those with 4 are temporary (RFC 5321
+      // 4.2.1).
       throw responseText.hasPrefix("5")
         ? .refused(responseText)
         : .unreachable(responseText.isEmpty ? problem : "\(problem): \(responseText)")

@@ -6,13 +6,14 @@ package struct Mail: Sendable {
   package let to: String
   package let subject: String
   package let text: String
-  /// The same for each attempt: `<id@host of from>`.
+  /// The identifier of the message, equal for each attempt. The header is `<id@host of from>`.
   package let id: String
   package let date: Date
 
   /// - Parameters:
-  ///   - from: an address of ASCII, as `to` is.
-  ///   - id: of `A-Z a-z 0-9 _ -`.
+  ///   - from: The sender's address, in ASCII.
+  ///   - to: The receiver's address, in ASCII.
+  ///   - id: An identifier of `A-Z a-z 0-9 _ -`.
   package init(
     from: String, to: String, subject: String, text: String, id: String, date: Date
   ) {
@@ -20,7 +21,7 @@ package struct Mail: Sendable {
     (self.subject, self.text) = (subject, text)
   }
 
-  /// Head and body; all ASCII, whatever the subject and the text hold.
+  /// The header and the body, encoded as ASCII.
   var bytes: [UInt8] {
     let host = from.split(separator: "@").last ?? "localhost"
     let lines = [
@@ -29,7 +30,7 @@ package struct Mail: Sendable {
       "Subject: \(Self.encoded(subject))",
       "Date: \(Self.text(of: date))",
       "Message-ID: <\(id)@\(host)>",
-      // No holiday reply (RFC 3834 5).
+      // Suppresses automatic replies (RFC 3834 5).
       "Auto-Submitted: auto-generated",
       "MIME-Version: 1.0",
       "Content-Type: text/plain; charset=utf-8",
@@ -42,7 +43,8 @@ package struct Mail: Sendable {
     return Array(lines.joined(separator: "\r\n").utf8)
   }
 
-  /// In encoded words (RFC 2047 2), a line for each, which has at most 76 bytes with `Subject: `.
+  /// Encodes a text as encoded words (RFC 2047 2), one per line of at most 76 bytes including
+  /// `Subject: `.
   static func encoded(_ text: String) -> String {
     var words: [[UInt8]] = [[]]
     for scalar in text.unicodeScalars {

@@ -1,9 +1,9 @@
-/// A server that takes mail for others (RFC 6409), and the account there.
+/// A mail submission server (RFC 6409) and the account on it.
 package struct MailServer: Sendable {
   package enum Encryption: Sendable {
-    /// From the first byte (RFC 8314).
+    /// TLS from the first byte (RFC 8314).
     case implicit
-    /// Before anything that matters is said (RFC 3207).
+    /// TLS after STARTTLS, before the login and the message (RFC 3207).
     case startTLS
     case none
   }
@@ -13,7 +13,7 @@ package struct MailServer: Sendable {
   private let caFile: String?
   private let account: (name: String, password: String)?
 
-  /// - Parameter caFile: PEM; `nil`: the authorities that the system trusts.
+  /// - Parameter caFile: A PEM file of trusted certificates, or `nil` for those of the system.
   package init(
     host: String, port: Int, encryption: Encryption, caFile: String? = nil,
     account: (name: String, password: String)? = nil
@@ -23,7 +23,9 @@ package struct MailServer: Sendable {
     (self.encryption, self.caFile, self.account) = (encryption, caFile, account)
   }
 
-  /// - Throws: why the server has not taken the mail, as far as anybody knows.
+  /// Sends a mail.
+  ///
+  /// - Throws: `DeliveryError` if the server has not confirmed that it accepts the mail.
   package func send(_ mail: Mail) async throws(DeliveryError) {
     let transfer = Transfer(
       scheme: encryption == .implicit ? "smtps" : "smtp", url: url, caFile: caFile,

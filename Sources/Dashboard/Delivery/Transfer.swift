@@ -2,39 +2,41 @@ import CCurl
 import Dispatch
 import Synchronization
 
-/// One exchange with a server: what is sent, and what was answered.
+/// One request to a server by libcurl: the content to send, and the response.
 struct Transfer: Sendable {
-  /// libcurl may use no other scheme: it knows many.
+  /// The only scheme that libcurl may use; it supports many.
   let scheme: String
   let url: String
-  /// PEM; `nil`: the authorities that the system trusts.
+  /// A PEM file of trusted certificates, or `nil` for those of the system.
   let caFile: String?
   let content: Content
   var username: String?
   var password: String?
 
   enum Content: Sendable {
-    /// - Parameter mustEncrypt: by STARTTLS, where the scheme does not.
+    /// - Parameter mustEncrypt: Whether STARTTLS is required, for a scheme without TLS.
     case mail(from: String, to: String, text: [UInt8], mustEncrypt: Bool)
     case post(body: [UInt8], headers: [String])
   }
 
   struct Response: Sendable {
     let code: CURLcode
-    /// libcurl's responseText for what went wrong.
+    /// libcurl's description of the error.
     let problem: String
-    /// The status of HTTP; `nil` for a mail.
+    /// The HTTP status, or `nil` for a mail.
     let status: Int?
-    /// The server's: why it refused the mail, or how the body of its answer begins; one line.
+    /// The server's text on one line: the reason for refusing a mail, or the beginning of the HTTP
+    /// body.
     let responseText: String
   }
 
   private static let connectTimeout = 15
   private static let timeout = 60
-  /// So many bytes of an answer are taken in; a longer answer ends the transfer.
+  /// Maximum number of bytes read of a response. A longer response ends the transfer.
   private static let maximumResponse = 64 << 10
 
-  /// Runs on a thread of its own, which libcurl blocks. If the task is cancelled, it ends soon.
+  /// Runs the transfer on a thread of its own, because libcurl blocks. After the task is cancelled,
+  /// the transfer ends within `CancellationDeadline.grace`.
   func run() async -> Response {
     let deadline = CancellationDeadline()
     return await withTaskCancellationHandler {
@@ -49,7 +51,7 @@ struct Transfer: Sendable {
   }
 
   private func perform(until deadline: CancellationDeadline) -> Response {
-    // Once for the process; a failure shows in the next call.
+    // Initializes libcurl once per process. If that fails, the next call reports it.
     _ = Self.library
     guard let handle = curl_easy_init() else {
       return Response(
@@ -66,10 +68,10 @@ struct Transfer: Sendable {
 
     curl_set_text(handle, CURLOPT_PROTOCOLS_STR, scheme)
     curl_set_text(handle, CURLOPT_URL, url)
-    // Straight to this URL, whatever the server or the environment says.
+    // Connects to this URL only, without redirects and without a proxy from the environment.
     curl_set_number(handle, CURLOPT_FOLLOWLOCATION, 0)
     curl_set_text(handle, CURLOPT_PROXY, "")
-    // Signals would disturb the whole process.
+    // libcurl's signals would affect the whole process.
     curl_set_number(handle, CURLOPT_NOSIGNAL, 1)
     curl_set_number(handle, CURLOPT_CONNECTTIMEOUT, Self.connectTimeout)
     curl_set_number(handle, CURLOPT_TIMEOUT, Self.timeout)
@@ -94,7 +96,7 @@ struct Transfer: Sendable {
         Exchange.of(context).read(into: bytes, size * count)
       }
       curl_set_pointer(handle, CURLOPT_READDATA, exchange.context)
-      // The server's answer to each step of SMTP.
+      // Receives the server's reply to each SMTP command.
       curl_set_bytes_function(handle, CURLOPT_HEADERFUNCTION) { bytes, size, count, context in
         Exchange.of(context).receive(line: bytes, size * count)
       }
@@ -106,7 +108,7 @@ struct Transfer: Sendable {
         _ = curl_set_pointer(
           handle, CURLOPT_COPYPOSTFIELDS, UnsafeMutableRawPointer(mutating: body.baseAddress))
       }
-      // No answer before the body (RFC 9110 10.1.1): it is small.
+      // Sends the body without waiting for `100 Continue` (RFC 9110 10.1.1), because it is small.
       curl_set_list(handle, CURLOPT_HTTPHEADER, list(headers + ["Expect:"]))
     }
     curl_set_bytes_function(handle, CURLOPT_WRITEFUNCTION) { bytes, size, count, context in
@@ -139,7 +141,7 @@ struct Transfer: Sendable {
   private static let library = curl_global_init(Int(CURL_GLOBAL_DEFAULT))
 }
 
-/// The bytes that are sent, and the answer; used by the thread of its transfer alone.
+/// The bytes to send and the bytes received. Used only by the thread of its transfer.
 private final class Exchange {
   var rest: ArraySlice<UInt8> = []
   private var answer: [UInt8] = []
@@ -162,7 +164,9 @@ private final class Exchange {
     return part.count
   }
 
-  /// - Returns: less than `size` to end the transfer.
+  /// Receives a part of the response.
+  ///
+  /// - Returns: `size`, or less to end the transfer.
   func receive(_ bytes: UnsafeMutablePointer<CChar>?, _ size: Int) -> Int {
     count += size
     guard count <= limit else { return 0 }
@@ -170,7 +174,8 @@ private final class Exchange {
     return size
   }
 
-  /// Only the last line counts that refuses something (RFC 5321 4.2.1), not the goodbye after it.
+  /// Receives a reply line of SMTP. Only the last error reply is kept (RFC 5321 4.2.1), and not the
+  /// reply to QUIT after it.
   func receive(line bytes: UnsafeMutablePointer<CChar>?, _ size: Int) -> Int {
     guard let first = bytes?.pointee, first == 0x34 || first == 0x35 else { return size }
     answer = []
@@ -184,12 +189,12 @@ private final class Exchange {
   }
 }
 
-/// When a transfer ends whose task was cancelled.
+/// The time at which a transfer ends after its task was cancelled.
 private final class CancellationDeadline: Sendable {
   private let time = Mutex<ContinuousClock.Instant?>(nil)
 
-  /// A cancelled transfer has so much time to hear its answer: if it ended at once, a message that the
-  /// server has taken would be sent again.
+  /// Time that a cancelled transfer has to receive its response. If it ended at once, a message
+  /// that the server has accepted would be sent again.
   private static let grace = Duration.seconds(3)
 
   var hasPassed: Bool { time.withLock { $0.map { $0 <= .now } ?? false } }

@@ -1,21 +1,24 @@
-/// Where messages go by HTTP POST.
+/// A URL that receives messages by HTTP POST.
 package struct Webhook: Sendable {
   private let url: String
   private let token: String?
   private let caFile: String?
 
   /// - Parameters:
-  ///   - url: `http` or `https`.
-  ///   - token: for `Authorization: Bearer` (RFC 6750); of printable ASCII.
-  ///   - caFile: PEM; `nil`: the authorities that the system trusts.
+  ///   - url: A URL with the scheme `http` or `https`.
+  ///   - token: The token for `Authorization: Bearer` (RFC 6750), in printable ASCII.
+  ///   - caFile: A PEM file of trusted certificates, or `nil` for those of the system.
   package init(url: String, token: String? = nil, caFile: String? = nil) {
     (self.url, self.token, self.caFile) = (url, token, caFile)
   }
 
+  /// Sends a message.
+  ///
   /// - Parameters:
-  ///   - type: what the body is: `text/plain; charset=utf-8`.
-  ///   - id: the same for each attempt: by it the receiver may know a message that it has already.
-  /// - Throws: why the server has not taken the message, as far as anybody knows.
+  ///   - type: The media type of the body, such as `text/plain; charset=utf-8`.
+  ///   - id: An identifier that is equal for each attempt, so that the receiver can detect
+  ///     duplicates.
+  /// - Throws: `DeliveryError` if the server has not confirmed that it accepts the message.
   package func send(
     _ body: [UInt8], type: String, id: String
   ) async throws(DeliveryError) {

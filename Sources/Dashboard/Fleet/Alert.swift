@@ -1,19 +1,19 @@
 package import JuiceDomain
 package import KioskProtocol
 
-/// Something that people are told of when it begins, and when it is over.
+/// A condition that operators are notified of when it begins and when it is resolved.
 package enum Alert: Hashable, Sendable {
-  /// The dashboard cannot reach its broker, and knows nothing of the kiosks meanwhile.
+  /// The dashboard has no connection to its broker, and so no current state of any kiosk.
   case noBroker
   case offline(KioskID)
-  /// The machine does not work.
+  /// A machine is not working.
   case machine(KioskID, MachineID)
   /// A person has to decide about a job.
   case job(KioskID, Int, ticket: Int)
-  /// A fruit is gone.
+  /// A fruit is out of stock.
   case out(KioskID, Fruit.ID)
 
-  /// `nil` if the alert is not about one kiosk.
+  /// The kiosk that the alert is about, or `nil` for `noBroker`.
   package var kiosk: KioskID? {
     switch self {
     case .noBroker: nil
@@ -24,7 +24,7 @@ package enum Alert: Hashable, Sendable {
 }
 
 extension Alert: Comparable {
-  /// The most urgent first, then by kiosk.
+  /// Orders alerts by urgency, the most urgent first, then by kiosk.
   package static func < (left: Self, right: Self) -> Bool { left.order < right.order }
 
   private var order: (urgency: Int, kiosk: String, number: Int, name: String) {
@@ -40,7 +40,8 @@ extension Alert: Comparable {
 }
 
 extension KioskState {
-  /// Everything that is wrong with the kiosk now. While it is offline, nothing else is known of it.
+  /// All alerts of the kiosk now. While it is offline, that is the only one, because the rest of
+  /// its state is unknown.
   var activeAlerts: [Alert] {
     switch status {
     case nil: []

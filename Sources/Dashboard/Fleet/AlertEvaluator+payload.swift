@@ -1,7 +1,7 @@
 import JuiceDomain
 package import KioskProtocol
 
-// The alerts that were told, as JSON for the disk.
+// The alerts that were notified, as JSON for the disk.
 extension AlertEvaluator {
   package func write(to json: inout JSONWriter) {
     json.member("notified", notified.sorted { $0.key < $1.key }) { json, notified in
@@ -26,7 +26,7 @@ extension AlertEvaluator {
     }
   }
 
-  /// Reads what `write` has written, and leaves out alerts that cannot be read.
+  /// Reads the alerts that `write(to:)` has written. Skips alerts that cannot be read.
   package static func notified(in json: JSON) -> [Alert: Timestamp] {
     let notified = (json.elements("notified") ?? []).prefix(maximum).compactMap { entry in
       if let alert = Alert(entry), let since = entry.text("since").flatMap(Timestamp.init) {

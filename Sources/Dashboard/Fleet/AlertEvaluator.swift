@@ -1,16 +1,30 @@
 import JuiceDomain
 package import KioskProtocol
 
-/// Decides when people are told that an alert begins, and that it is over: once each.
+/// Decides when an alert is notified: once when it begins, and once when it is resolved.
 ///
-/// A value without a clock: it follows from the fleets and the times that it was given.
+/// ```swift
+/// var evaluator = AlertEvaluator(AlertEvaluator.Rules(), notified: savedAlerts)
+/// // About once a second:
+/// let transitions = evaluator.evaluate(fleet, isConnected: true, at: .now, now: .now)
+/// if !transitions.isEmpty { send(transitions) }  // One message for all of them
+/// ```
+///
+/// | alert | must be active for |
+/// |---|---|
+/// | broker, kiosk or machine offline | `offlineDelay` |
+/// | machine reports a fault; undecided job; fruit out of stock | 0 s |
+///
+/// An alert is resolved when it has been absent for `quietPeriod`. A value without a clock: its
+/// results follow from the fleets and times passed to it.
 package struct AlertEvaluator: Sendable {
   package struct Rules: Hashable, Sendable {
-    /// For how long a kiosk, a machine or the broker has to be away before it is told.
+    /// Time for which a kiosk, a machine or the broker has to be offline before the alert is
+    /// notified.
     package var offlineDelay: Duration
-    /// Nothing is told for so long after a start, or after the broker was away, since kiosks come back one
-    /// by one. An alert has to be over for so long before that is told. Two messages are at least so far
-    /// apart.
+    /// Three minimum times. Nothing is notified for this long after a start or a reconnect to the
+    /// broker, because kiosks reconnect one by one. An alert is resolved when it has been absent
+    /// for this long. Two messages are at least this far apart.
     package var quietPeriod: Duration
 
     package init(offlineDelay: Duration = .seconds(300), quietPeriod: Duration = .seconds(60)) {
@@ -18,10 +32,11 @@ package struct AlertEvaluator: Sendable {
     }
   }
 
+  /// The beginning or the end of an alert, to be notified.
   package struct Transition: Hashable, Sendable {
     package let alert: Alert
     package let isResolved: Bool
-    /// When the alert began.
+    /// The time at which the alert began.
     package let since: Timestamp
 
     package init(_ alert: Alert, isResolved: Bool = false, since: Timestamp) {
@@ -31,35 +46,36 @@ package struct AlertEvaluator: Sendable {
 
   package typealias Instant = ContinuousClock.Instant
 
-  /// No more alerts are told while so many are not over.
+  /// Maximum number of notified alerts that are not resolved. Further alerts are not notified.
   package static let maximum = 10_000
-  /// An alert of so long ago is deleted if nothing is heard of its kiosk any more.
+  /// Time after which a notified alert is deleted if the fleet no longer contains its kiosk.
   private static let retention = Duration.seconds(30 * 24 * 3600)
 
   private let rules: Rules
-  /// The alerts that were told and are not over, and when they began.
+  /// The notified alerts that are not resolved, with the time at which they began.
   package private(set) var notified: [Alert: Timestamp]
-  /// The alerts that were not told yet, and since when they are active.
+  /// The active alerts that are not notified yet, with the time from which they are active.
   private var pending: [Alert: Instant] = [:]
-  /// The alerts that were told and are gone, and since when they are.
+  /// The notified alerts that are absent, with the time from which they are absent.
   private var resolving: [Alert: Instant] = [:]
   private var started: Instant?
   private var connected: Instant?
-  /// Since when there is something to tell.
+  /// The time from which a transition is due, or `nil` if none is.
   private var waiting: Instant?
   private var lastNotified: Instant?
 
-  /// - Parameter notified: the alerts that an earlier watch has told.
+  /// - Parameter notified: The alerts that an earlier evaluator has notified.
   package init(_ rules: Rules, notified: [Alert: Timestamp] = [:]) {
     (self.rules, self.notified) = (rules, notified)
   }
 
-  /// To be asked about once a second.
+  /// Updates the alerts and returns the transitions to notify now. Call it about once a second.
   ///
   /// - Parameters:
-  ///   - isConnected: whether the broker is there; if not, the kiosks count as they were.
-  ///   - now: by the clock on the wall, for people.
-  /// - Returns: what to tell now, in one message; alerts that are over come last.
+  ///   - isConnected: Whether the broker is connected. If not, the kiosks count as unchanged.
+  ///   - instant: The time of the monotonic clock.
+  ///   - now: The wall-clock time, for the messages.
+  /// - Returns: The transitions to notify in one message; resolved alerts come last.
   package mutating func evaluate(
     _ fleet: KioskFleet, isConnected: Bool, at instant: Instant, now: Timestamp
   ) -> [Transition] {
@@ -80,8 +96,8 @@ package struct AlertEvaluator: Sendable {
       waiting = nil
       return []
     }
-    // One message tells of all alerts with one cause, such as a power cut of twenty kiosks, although they
-    // do not begin in the same second.
+    // Collects transitions for a moment, so that one message contains all alerts of one cause, such
+    // as a power cut at twenty kiosks, although they do not begin in the same second.
     let waiting = waiting ?? instant
     self.waiting = waiting
     guard instant - waiting >= rules.quietPeriod / 6,
@@ -105,13 +121,13 @@ package struct AlertEvaluator: Sendable {
     return new + over
   }
 
-  /// Notes which alerts are there, and which are gone.
+  /// Updates the active and the absent alerts.
   private mutating func update(
     _ fleet: KioskFleet, isConnected: Bool, at instant: Instant, now: Timestamp
   ) {
     func isKnown(_ alert: Alert) -> Bool {
       guard let kiosk = alert.kiosk else { return true }
-      // Nobody knows whether the alerts inside a kiosk that is offline are over.
+      // While a kiosk is offline, the state of its other alerts is unknown.
       guard isConnected, let status = fleet[kiosk]?.status else { return false }
       return if case .offline = alert { true } else { status == .online }
     }
@@ -119,7 +135,7 @@ package struct AlertEvaluator: Sendable {
     if isConnected { for kiosk in fleet.kiosks.values { active.formUnion(kiosk.activeAlerts) } }
     for alert in active where notified[alert] == nil { pending[alert] = pending[alert] ?? instant }
     for alert in pending.keys where !active.contains(alert) {
-      // A broker that comes and goes makes no kiosk's absence shorter.
+      // A lost connection to the broker does not end the pending alerts of kiosks.
       if isConnected || alert == .noBroker { pending[alert] = nil }
     }
     for (alert, since) in notified {
@@ -140,7 +156,7 @@ package struct AlertEvaluator: Sendable {
     switch alert {
     case .noBroker, .offline: rules.offlineDelay
     case .machine(let kiosk, let machine):
-      // A machine that says that it is out of order does not come back by itself.
+      // A machine that reports a fault does not recover without a person.
       switch fleet[kiosk]?.machines[machine]?.state {
       case .fault, .failing: .zero
       default: rules.offlineDelay

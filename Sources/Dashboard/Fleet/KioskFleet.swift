@@ -1,28 +1,37 @@
 package import JuiceDomain
 package import KioskProtocol
 
-/// Every kiosk below a root, as far as their retained topics and events tell.
+/// The state of every kiosk below a root, built from its retained topics and its events.
 ///
-/// A value without a clock and without a broker: it follows from the messages that it was given.
+/// ```swift
+/// var fleet = KioskFleet(root: "kiosk")
+/// fleet.receive(
+///   topic: "kiosk/station/status", payload: Array("online".utf8), isRetained: true, at: .now)
+/// fleet[kiosk]?.isOnline  // true
+/// fleet.byUrgency(matching: "strawberry")  // Kiosks to visit, the most urgent first
+/// fleet.count.offline  // 0
+/// ```
+///
+/// A value without a clock and without a broker: it follows from the messages passed to it.
 package struct KioskFleet: Sendable {
-  /// So many kiosks are kept at most; messages of others are ignored.
+  /// Maximum number of kiosks. Messages of further kiosks are ignored.
   package static let maximumKiosks = 10_000
-  /// In bytes; longer messages are ignored.
+  /// Maximum length of a payload, in bytes. Longer messages are ignored.
   package static let maximumPayload = 1 << 18
 
   private let root: [UInt8]
   package private(set) var kiosks: [KioskID: KioskState] = [:]
-  /// Kiosks of a fleet mostly have the same menu: it is kept once.
+  /// The latest menu. Most kiosks of a fleet have the same one, which is decoded and stored once.
   private var menu: (payload: [UInt8], report: MenuReport)?
 
-  /// - Parameter root: one or more topic levels without wildcards.
+  /// - Parameter root: One or more topic levels without wildcards.
   package init(root: String) {
     self.root = Array(root.utf8) + [UInt8(ascii: "/")]
   }
 
   package subscript(kiosk: KioskID) -> KioskState? { kiosks[kiosk] }
 
-  /// Topic filters for all messages that a fleet takes in.
+  /// Returns the topic filters of all messages that a fleet reads.
   package static func filters(root: String) -> [String] {
     [
       "status", "service", "stock", "alert/+", "machine/+", "menu", "info", "health", "sales",
@@ -31,10 +40,11 @@ package struct KioskFleet: Sendable {
     .map { "\(root)/+/\($0)" }
   }
 
-  /// Takes in a message.
+  /// Reads a message.
   ///
-  /// - Parameter isRetained: the broker had kept the message, which is no news then.
-  /// - Returns: the kiosk that changes; `nil` if the message is not about one, or cannot be read.
+  /// - Parameter isRetained: Whether the broker had stored the message, so that its age is unknown.
+  /// - Returns: The kiosk that changed, or `nil` if the message concerns no kiosk or cannot be
+  ///   read.
   @discardableResult
   package mutating func receive(
     topic: String, payload: [UInt8], isRetained: Bool, at now: Timestamp
@@ -44,7 +54,7 @@ package struct KioskFleet: Sendable {
       .split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
       .map { String(Substring($0)) }
     guard levels.count >= 2, let id = KioskID(levels[0]) else { return nil }
-    // Whoever takes a kiosk away for good clears its status.
+    // An empty status removes the kiosk: its operator clears the retained message.
     if payload.isEmpty, levels[1...] == ["status"] {
       return kiosks.removeValue(forKey: id).map(\.id)
     }

@@ -1,11 +1,11 @@
 package import JuiceDomain
 package import KioskProtocol
 
-// What the machines of a kiosk tell.
+// The machines of a kiosk.
 extension KioskState {
   package typealias Job = (machine: MachineID, job: MachineReport.Job)
 
-  /// Sorted by the name of the machine.
+  /// The reports of all machines, sorted by the name of the machine.
   package var machineReports: [(machine: MachineID, report: MachineReport)] {
     machines.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
   }
@@ -15,17 +15,17 @@ extension KioskState {
     machineReports.flatMap { machine, report in report.jobs.map { (machine, $0) } }
   }
 
-  /// The jobs about which a person has to decide, the oldest first.
+  /// The jobs that a person has to decide about, the oldest first.
   package var undecidedJobs: [Job] {
     jobs.filter(\.job.state.isUndecided).sorted {
       ($0.job.at, $0.job.job) < ($1.job.at, $1.job.job)
     }
   }
 
-  /// Whether a machine does not work, or a job waits for a person.
+  /// Whether a machine is not working or a job needs a person's decision.
   package var needsAttention: Bool { machines.values.contains(where: \.needsAttention) }
 
-  /// Whether a machine that makes the juice works, or the juice needs no machine.
+  /// Whether the kiosk can make the juice: a machine for it works, or it needs no machine.
   package func isMakeable(_ juice: Juice.ID) -> Bool {
     let makers = machines.values.filter { $0.makes(juice) }
     return makers.isEmpty || makers.contains { !$0.state.isProblem }
@@ -39,7 +39,7 @@ extension KioskState {
       default: nil
       }
     }
-    // Machines also tell of juices that were made before anybody listened here.
+    // Machines also report juices that were made before the dashboard was connected.
     let earlier = machineReports.flatMap(\.report.ready).sorted(by: >)
     var seen: Set<Int> = []
     return (told + earlier).filter { seen.insert($0).inserted }

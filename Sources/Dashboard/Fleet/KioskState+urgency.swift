@@ -1,13 +1,14 @@
 package import JuiceDomain
 package import KioskProtocol
 
-/// How soon somebody should look after a kiosk; the most urgent is the smallest.
+/// The urgency of visiting a kiosk. The most urgent value is the smallest.
 package enum Urgency: Int, Comparable, Sendable {
-  /// The kiosk is not there.
+  /// The kiosk is offline.
   case offline
-  /// A machine does not work, a job waits for a person, the disk is full, or the clock is wrong.
+  /// A machine is not working, a job needs a person's decision, the disk is full, or the clock is
+  /// wrong.
   case problem
-  /// A fruit is gone.
+  /// A fruit is out of stock.
   case out
   /// A fruit is low.
   case low
@@ -24,12 +25,12 @@ extension KioskState {
     return alerts.contains(.out) ? .out : alerts.contains(.low) ? .low : .fine
   }
 
-  /// Whether its clock and the one here are more than a minute apart.
+  /// Whether the clocks of the kiosk and of the dashboard differ by more than a minute.
   package var isClockWrong: Bool { clockLead > .seconds(60) || clockLead < .seconds(-60) }
 
   package var isDiskShort: Bool { disk.map { $0.freeSpace != .enough } ?? false }
 
-  /// The fruit that will be gone next, and when; fruits that are gone already do not count.
+  /// The next fruit to run out and the expected time. Fruits that are out already do not count.
   package var nextStockout: (fruit: Fruit.ID, at: Timestamp)? {
     forecast?.fruits
       .compactMap { fruit, outlook in
@@ -47,7 +48,7 @@ extension KioskState {
 }
 
 extension KioskFleet {
-  /// How many kiosks are in each state.
+  /// Number of kiosks in each state. A kiosk is counted under its most urgent state only.
   package struct Count: Hashable, Sendable {
     package var kiosks = 0
     package var offline = 0
@@ -74,13 +75,13 @@ extension KioskFleet {
     }
   }
 
-  /// The kiosks that match, the most urgent first; among equals the one that runs dry next, then by
-  /// name.
+  /// Returns the matching kiosks, the most urgent first; then by the expected time of the next
+  /// stockout, then by name.
   ///
   /// - Parameters:
-  ///   - text: a part of the id, of the name, of the place, of the name of a fruit that is short, or
-  ///     of a state.
-  ///   - language: in which names are compared.
+  ///   - text: A part of the id, the name, the place or the name of a fruit that is short, or a
+  ///     state.
+  ///   - language: The language of the names to sort by.
   package func byUrgency(
     matching text: String = "", in language: Language = .english
   ) -> [KioskState] {

@@ -1,18 +1,18 @@
 package import JuiceDomain
 package import KioskProtocol
 
-/// What is known of one kiosk; `nil` for what it has not told yet.
+/// The state of one kiosk. A property is `nil` until the kiosk has published it.
 package struct KioskState: Sendable, Identifiable {
   package let id: KioskID
   package private(set) var name: LocalizedName?
   package private(set) var place: String?
   package private(set) var status: KioskStatus?
-  /// When it went offline; `nil` if that was before anybody listened here.
+  /// The time at which it went offline, or `nil` if that was before the dashboard was connected.
   package private(set) var offlineSince: Timestamp?
-  /// The latest time in its messages.
+  /// The latest time stated in its messages.
   package private(set) var lastMessageAt: Timestamp?
   package private(set) var service: ServiceState?
-  /// How far its clock is ahead of the one here; negative if it is behind.
+  /// The time by which its clock is ahead of the dashboard's clock; negative if it is behind.
   package private(set) var clockLead = Duration.zero
   package private(set) var disk: HostReport.Disk?
   package private(set) var stock: StockReport?
@@ -21,33 +21,35 @@ package struct KioskState: Sendable, Identifiable {
   package private(set) var menu: MenuReport?
   package private(set) var forecast: ForecastReport?
   package private(set) var soldToday: Int?
-  /// Empty where juices have no price.
+  /// Today's takings; empty if the juices have no price.
   package private(set) var takenToday = Takings()
-  /// Glasses that are usually sold by this time of the day.
+  /// The number of glasses usually sold by this time of the day.
   package private(set) var usuallySold: Double?
-  /// The zone of its days, as the IANA database calls it.
+  /// The IANA name of the time zone of its days.
   package private(set) var timeZone: String?
-  /// Decoded when it is asked for: thirty days of a thousand kiosks are a lot.
+  /// The sales report, decoded on demand: thirty days of a thousand kiosks need much memory.
   private var salesPayload: [UInt8] = []
-  /// The latest first.
+  /// The latest orders, the newest first.
   package private(set) var orders = Recent()
-  /// Restocks, openings and closings; the latest first.
+  /// Restocks, openings, closings and decisions, the newest first.
   package private(set) var services = Recent()
 
-  /// So many machines of one kiosk are kept at most.
+  /// Maximum number of machines of one kiosk.
   package static let maximumMachines = 20
 
   init(id: KioskID) { self.id = id }
 
-  /// What people call it: its name, or its id.
+  /// Returns the display name: the name of the kiosk, or its id.
   package func title(_ language: Language) -> String { name?[language] ?? id.text }
 
   package var sales: SalesReport? { try? SalesReport(payload: salesPayload) }
 
-  /// Whether the kiosk is there, as far as anybody can tell.
+  /// Whether the last received status is `online`.
   package var isOnline: Bool { status == .online }
 
-  /// - Returns: whether it could be read.
+  /// Reads a message on a topic of this kiosk.
+  ///
+  /// - Returns: `false` if it cannot be read or changes nothing.
   mutating func receive(
     _ topic: ArraySlice<String>, _ payload: [UInt8], menu: MenuReport?, isRetained: Bool,
     at now: Timestamp
@@ -67,7 +69,7 @@ package struct KioskState: Sendable, Identifiable {
     case ("alert", 2):
       guard let last = topic.last, let fruit = Fruit.ID(last) else { return false }
       let alert = StockAlert(rawValue: text(payload))
-      // `nil` clears the alert, which is no news if nobody knew of one.
+      // `nil` clears the alert; clearing an absent alert changes nothing.
       guard alerts[fruit] != nil || (alert != nil && alerts.count < 1_000) else { return false }
       alerts[fruit] = alert
     case ("machine", 2):
@@ -86,7 +88,7 @@ package struct KioskState: Sendable, Identifiable {
       updateLastMessage(at: stock.at)
     case ("health", 1):
       guard let host = try? HostReport(payload: payload) else { return false }
-      // A report that the broker has kept may be old, but not of the future.
+      // A retained report may be old, but a report from the future proves that a clock is wrong.
       if !isRetained || host.at > now { clockLead = host.at.since(now) }
       disk = host.disk
       updateLastMessage(at: host.at)
@@ -116,7 +118,7 @@ package struct KioskState: Sendable, Identifiable {
       case .ready, .outOfStock, .rejected(_, order: .some), .made, .failed, .returned:
         return orders.add(entry)
       case .restocked, .service, .decided: return services.add(entry)
-      // The machine's report tells of an order that was accepted.
+      // The report of the machine covers an accepted order.
       case .accepted, .opened, .rejected: return false
       }
     default: return false
@@ -131,7 +133,7 @@ package struct KioskState: Sendable, Identifiable {
   private func text(_ payload: [UInt8]) -> String { String(decoding: payload, as: UTF8.self) }
 }
 
-/// The latest entries of a ledger, the latest first. Events come at least once: here each counts once.
+/// The latest entries of a ledger, the newest first. A redelivered event is stored once.
 package struct Recent: Sendable, RandomAccessCollection {
   package static let limit = 30
 
@@ -143,7 +145,9 @@ package struct Recent: Sendable, RandomAccessCollection {
   package var endIndex: Int { entries.count }
   package subscript(position: Int) -> LedgerEntry { entries[position] }
 
-  /// - Returns: whether it was not there yet.
+  /// Inserts an entry.
+  ///
+  /// - Returns: `false` if it is present already or older than all entries of a full list.
   package mutating func add(_ entry: LedgerEntry) -> Bool {
     let place = entries.firstIndex { $0.at <= entry.at && $0.seq <= entry.seq } ?? entries.count
     guard place < Self.limit, !entries.contains(entry) else { return false }

@@ -8,7 +8,7 @@ extension Discovery {
       + machines.flatMap(entities) + [service, orders] + [refill].compactMap(\.self) + diagnostics
   }
 
-  /// Of what has been in the configuration, and is not any more.
+  /// The entities of fruits, juices and machines that have left the configuration.
   var formerEntities: [Entity] {
     func departed<Thing>(_ topic: (Identifier<Thing>) -> String) -> [Identifier<Thing>] {
       retainedTopics.compactMap { retained in
@@ -44,7 +44,8 @@ extension Discovery {
     return [stock, alert] + [setting(of: fruit, name, topic: topic)].compactMap(\.self)
   }
 
-  /// Home Assistant knows no number that is always 0.
+  /// Returns the number with which the stock of a fruit is set, or `nil` without a capacity: Home
+  /// Assistant accepts no number whose maximum is 0.
   private func setting(of fruit: Fruit.ID, _ name: String, topic: String) -> Entity? {
     guard let capacity = capacities[fruit], capacity > 0 else { return nil }
     return Entity(.number, "set_\(fruit)", text("Set \(name) stock", "\(name) 재고 수정")) { json in
@@ -59,10 +60,11 @@ extension Discovery {
     }
   }
 
-  /// Sets every fruit to what fits; none if there is too much of it for one command.
+  /// The button that sets every fruit to its capacity, or `nil` if that would exceed the size of a
+  /// command.
   private var refill: Entity? {
     let command = Request(command: .restock(Restock(set: capacities)))
-    // Without its braces; the id and the time come on top.
+    // The command without its braces. The template adds at most 128 bytes for the id and the time.
     guard command.payload.count + 128 <= Request.maximumPayload else { return nil }
     let members = String(decoding: command.payload.dropFirst().dropLast(), as: UTF8.self)
     return Entity(.button, "refill", text("Refill everything", "재고 모두 채우기")) { json in
@@ -129,7 +131,7 @@ extension Discovery {
     ]
   }
 
-  /// The tickets about which a person has to decide.
+  /// The tickets of the jobs that need the decision of a person.
   private static let needsDecision =
     "value_json.jobs | selectattr('state', 'in', ['lost', 'needs_decision'])"
     + " | map(attribute='ticket') | list"
@@ -146,7 +148,7 @@ extension Discovery {
     }
   }
 
-  /// What became of each order, whoever has given it; the ledger's other entries pass by.
+  /// The results of all orders. Other entries of the ledger are ignored.
   private var orders: Entity {
     Entity(.event, "order", text("Order", "주문")) { json in
       json.member("state_topic", topics.events)
@@ -194,13 +196,13 @@ extension Discovery {
     } + [started, memory, queue]
   }
 
-  /// - Parameter key: of the member in the messages on `topic`.
+  /// - Parameter key: The name of the member in the messages on `topic`.
   private func diagnostic(
     _ key: String, _ name: String, from topic: String, write: @escaping (inout JSONWriter) -> Void
   ) -> Entity {
     Entity(.sensor, "diagnostic_\(key)", name) { json in
       json.member("state_topic", topic)
-      // The memory is not known everywhere; what is empty is left out.
+      // The memory is not known on every system, and an empty value is ignored.
       json.member("value_template", "{{ value_json.\(key) | default('') }}")
       json.member("entity_category", "diagnostic")
       write(&json)

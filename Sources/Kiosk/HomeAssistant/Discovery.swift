@@ -1,34 +1,36 @@
 package import JuiceDomain
 package import KioskProtocol
 
-/// What Home Assistant is told about a kiosk, so that it shows there by itself: MQTT discovery.
+/// The messages that make a kiosk appear in Home Assistant (MQTT discovery).
 ///
-/// The messages are to be retained, and published again when Home Assistant comes back: it says so
-/// on its `birth` topic. One that has left the configuration is cleared with an empty message.
+/// Publish them retained, and again when Home Assistant has restarted, which it reports with its
+/// `birth` message. Clear the message of an entity that has left the configuration with an empty
+/// payload.
 package struct Discovery: Sendable {
   package enum Form: Sendable {
-    /// A message for each entity, which every version understands.
+    /// One message for each entity, for all versions of Home Assistant.
     case components
-    /// One message for the whole device: Home Assistant 2024.11 or later.
+    /// One message for the whole device, for Home Assistant 2024.11 or later.
     case device
   }
 
-  /// The prefix of discovery topics, as Home Assistant is set up.
+  /// The prefix of discovery topics, as configured in Home Assistant.
   package var prefix: String
   package var form: Form
-  /// The account with which Home Assistant logs in to the broker: the last level of the topics that
-  /// it sends commands to.
+  /// The account with which Home Assistant logs in to the broker. It is the last level of its
+  /// command topics.
   package var account: String
   package var topics: KioskTopics
-  /// What people call the kiosk.
+  /// The name that people read.
   package var name: LocalizedName?
   package var language: Language
   package var menu: Menu
   package var capacities: FruitAmounts
   package var machines: [MachineID]
-  /// What the kiosk has retained so far: in it is what has left the menu.
+  /// The retained topics of the kiosk, including those of entities that have left the
+  /// configuration.
   package var retainedTopics: Set<String> = []
-  /// Of the kiosk's program.
+  /// The version of the kiosk's program.
   package var version: String
 
   package init(
@@ -50,7 +52,7 @@ package struct Discovery: Sendable {
     self.version = version
   }
 
-  /// What Home Assistant says when it has started.
+  /// The message that Home Assistant publishes when it has started.
   package var birth: (topic: String, payload: String) { ("\(prefix)/status", "online") }
 
   package var messages: [(topic: String, payload: [UInt8])] {
@@ -78,20 +80,21 @@ package struct Discovery: Sendable {
           describe(entity, in: &json)
         }
       }
-      // What is not named any more would stay: a platform and nothing else removes it.
+      // An entity that is no longer listed would stay. An entry with only its platform removes it.
       for entity in formerEntities {
         json.member(named: entity.id) { $0.member("platform", entity.component.rawValue) }
       }
     }
   }
 
-  /// The kiosk as one topic level of discovery, which has fewer characters than our topics may have.
+  /// The kiosk as one level of discovery topics, which may have fewer characters than the kiosk's
+  /// own topics.
   private var node: String {
     String(
       topics.base.unicodeScalars.map { Identifier<Self>(String($0)) == nil ? "_" : Character($0) })
   }
 
-  /// What is the same for all entities.
+  /// Writes the members that are the same for all entities.
   private func describeDevice(in json: inout JSONWriter) {
     json.member("device") { json in
       json.member("identifiers", [node])
@@ -114,18 +117,19 @@ package struct Discovery: Sendable {
     let id = "\(node)_\(entity.id)"
     json.member("name", entity.name)
     json.member("unique_id", id)
-    // The same twice: 2025.10 renamed it.
+    // Home Assistant 2025.10 renamed `object_id` to `default_entity_id`.
     json.member("object_id", id)
     let entityID = id.lowercased().map { $0 == "-" ? "_" : $0 }
     json.member("default_entity_id", "\(entity.component.rawValue).\(String(entityID))")
-    // Said of the whole device it counts for no entity, although 2024.12 accepts it there.
+    // Set for each entity, because it has no effect for the whole device, although 2024.12 accepts
+    // it there.
     json.member("qos", 1)
     entity.write(&json)
   }
 
   private var kiosk: Substring { topics.base.split(separator: "/").last ?? "" }
 
-  /// In the kiosk's language.
+  /// Returns the text in the kiosk's language.
   func text(_ english: String, _ korean: String) -> String {
     switch language {
     case .english: english

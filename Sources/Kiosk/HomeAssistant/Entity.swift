@@ -1,8 +1,8 @@
 import KioskProtocol
 
-/// One thing of the kiosk that Home Assistant shows, or lets somebody do.
+/// An entity of Home Assistant: a value of the kiosk, or a command to it.
 struct Entity {
-  /// What kind of thing it is, in the words of Home Assistant.
+  /// The kind of the entity, as Home Assistant names it.
   enum Component: String {
     case binarySensor = "binary_sensor"
     case button, event, number, sensor
@@ -10,11 +10,11 @@ struct Entity {
   }
 
   let component: Component
-  /// Unique in the kiosk; of `A-Z a-z 0-9 _ -`.
+  /// The identifier, unique in the kiosk, of the characters `A-Z a-z 0-9 _ -`.
   let id: String
-  /// What people read, after the kiosk's own name.
+  /// The name that people read, after the name of the kiosk.
   let name: String
-  /// Writes what makes it different from other entities.
+  /// Writes the members that differ from those of other entities.
   let write: (inout JSONWriter) -> Void
 
   init(
@@ -29,10 +29,10 @@ struct Entity {
 }
 
 extension Entity {
-  /// The template of a command that counts once, however often the broker delivers it, and not at
-  /// all when Home Assistant could deliver it only when it is too late.
+  /// Returns the template of a command with an id and a time. The kiosk carries it out once,
+  /// however often the broker delivers it, and not at all if Home Assistant delivers it too late.
   ///
-  /// - Parameter members: the rest of the command's JSON object.
+  /// - Parameter members: The other members of the command's JSON object.
   static func command(_ members: String) -> String {
     #"{"id":"{{ (utcnow().timestamp() * 1000000) | int }}","#
       + #""sent_at":"{{ utcnow().isoformat() }}",\#(members)}"#
@@ -40,7 +40,8 @@ extension Entity {
 }
 
 extension JSONWriter {
-  /// Where an entity sends what somebody does with it. Kept by the broker it would come again.
+  /// Writes the topic of an entity's commands. They are not retained, because the broker would
+  /// deliver a retained command again.
   mutating func commands(to topic: String) {
     member("command_topic", topic)
     member("retain", false)

@@ -2,27 +2,44 @@ import Devices
 import KioskProtocol
 package import MessageBroker
 
-/// Where deliveries come in: what is no command is turned away before the ledger is asked.
+/// Admission control: checks the size, topic, syntax and rate of each delivery before the ledger is
+/// queried.
 ///
-/// Apart from the core, because what it remembers (who has sent how much in this second) is large,
-/// and not worth taking back when a decision cannot be committed.
+/// ```swift
+/// var filter = CommandFilter(settings: settings)
+/// let parsed = filter.admit(deliveries, tracker: &tracker, at: now)
+/// let decision = kiosk.decide(parsed, repeats: try ledger.repeats(of: ...), at: now)
+/// ```
+///
+/// | delivery | result |
+/// |---|---|
+/// | has a topic that is too long, or that the kiosk does not use | dropped, see `dropped` |
+/// | has another part that is too large | rejected as `too_large` |
+/// | has a payload that cannot be parsed | rejected as `malformed` |
+/// | exceeds `orders.maximumPerSecond` of its sender | rejected as `rate_limited` |
+/// | any other command | admitted |
+///
+/// The kiosk answers at most `maximumRejectionsPerSecond` rejections.
+///
+/// The filter is not part of `Kiosk`, because its state (messages of each sender in this second) is
+/// large and need not be rolled back if a commit fails.
 package struct CommandFilter: Sendable {
-  /// Messages that were no command and get no answer.
+  /// The number of messages that were no command and got no answer.
   package private(set) var dropped = 0
   private var settings: KioskSettings
   private var panels: PanelIndex
-  /// Topics on which somebody says that they are back, which is no command and not dropped.
+  /// The topics of birth messages, which are no commands and are not counted as dropped.
   private var birthTopics: Set<String>
-  /// By the topics on which they say how they are.
+  /// The machines by their status topics.
   private var machines: [String: MachineID]
   private var commandLimiter: RateLimiter<Source>
-  /// Of all senders together, and for each kind of command, so that the desk is told what is wrong
-  /// with a restock whatever the panels do.
+  /// Limits the rejections of all senders together, separately for each kind of command: a flood of
+  /// malformed orders does not suppress the answer to a malformed restock.
   private var rejectionLimiter = RateLimiter<Command.Kind>(
     perSecond: Self.maximumRejectionsPerSecond)
 
-  /// So many refusals are told, whoever asks: one for each message would double a flood. The others
-  /// are only counted.
+  /// Maximum number of rejections answered per second, for each kind of command. Answering every
+  /// message would double a flood. Further rejections are only counted.
   static let maximumRejectionsPerSecond = 100
 
   package init(settings: KioskSettings) {
@@ -35,14 +52,18 @@ package struct CommandFilter: Sendable {
     commandLimiter = RateLimiter(perSecond: settings.orders.maximumPerSecond)
   }
 
-  /// Goes on under other rules. Who sends too much is counted anew.
+  /// Replaces the settings. The rate limits start anew.
   package mutating func adopt(_ settings: KioskSettings) {
     var next = CommandFilter(settings: settings)
     next.dropped = dropped
     self = next
   }
 
-  /// - Parameter tracker: knows which of the deliveries have come before.
+  /// Parses and checks a batch of deliveries.
+  ///
+  /// - Parameter tracker: Recognises redeliveries.
+  /// - Returns: The commands in the batch, admitted and rejected ones. A delivery of a shared topic
+  ///   may hold several.
   package mutating func admit(
     _ deliveries: [Delivery], tracker: inout DeliveryTracker, at now: Moment
   ) -> [ParsedDelivery] {
@@ -62,7 +83,7 @@ package struct CommandFilter: Sendable {
     _ delivery: Delivery, matching match: DeliveryTracker.Match, at now: Moment
   ) -> [ParsedDelivery] {
     let topic = delivery.message.topic
-    // Whose it is cannot be said.
+    // The sender is unknown, because the topic is cut off.
     if delivery.excess == .topic { return [] }
     guard let source = settings.topics.source(ofCommandOn: topic) else {
       if let machine = machines[topic] {
@@ -112,8 +133,9 @@ package struct CommandFilter: Sendable {
     }
   }
 
-  /// What comes again was let in once, or has waited long enough since it was not. What a machine
-  /// says of its jobs is not to be lost.
+  /// Whether a delivery is within the rate limit of its sender. Redeliveries are exempt, because
+  /// they were admitted before or have been delayed long enough. Answers of machines are exempt,
+  /// because they must not be lost.
   private mutating func isWithinRate(
     _ delivery: Delivery, from source: Source, at now: Moment
   ) -> Bool {
@@ -135,7 +157,8 @@ package struct CommandFilter: Sendable {
 }
 
 extension Delivery {
-  /// What a machine says of itself. A status that was cleared says nothing: as if it were away.
+  /// The status that a machine publishes. An empty payload (a cleared retained status) counts as
+  /// `offline`.
   fileprivate var machineStatus: Result<Request, Rejection> {
     if let rejection { return .failure(rejection) }
     let text = String(decoding: message.payload, as: UTF8.self)

@@ -1,10 +1,10 @@
 package import KioskProtocol
 
-/// Takes presses of one button that follow each other too quickly for one press: a radio that
-/// repeats, a contact that bounces. What it remembers is gone with the window.
+/// Recognises presses of one button in quick succession as one press: radio retransmissions and
+/// contact bounce. A press is remembered only for its window.
 struct Debounce: Sendable {
   private var presses: [Press: Counted] = [:]
-  /// Time to look for what is over once so many presses are remembered.
+  /// The number of remembered presses at which expired ones are removed.
   private var limit = 1000
 
   private static let longestWindow = Duration.seconds(60)
@@ -15,20 +15,21 @@ struct Debounce: Sendable {
   }
 
   private struct Counted {
-    /// When it was said last.
+    /// The time of the last press, whether it counted or not.
     var at: Timestamp
-    /// `nil` of a press before this process: then only the wall clock tells.
+    /// The uptime at that press, or `nil` for a press before this process started, for which only
+    /// the wall clock is known.
     var uptime: Duration?
     let seq: Int
     let window: Duration
 
-    /// A clock that was set does not make a press one with another.
+    /// Compares uptimes where it can, so that setting the clock does not merge two presses.
     func isWithin(_ window: Duration, of now: Moment) -> Bool {
       uptime.map { now.uptime - $0 < window } ?? now.timestamp.isWithin(window, of: at)
     }
   }
 
-  /// - Parameter presses: that have counted so far, as the ledger knows them.
+  /// - Parameter presses: The last presses that counted, as recorded in the ledger.
   init(_ presses: [LedgerState.Press] = []) {
     for press in presses {
       self.presses[Press(source: press.source, order: press.order)] = Counted(
@@ -36,13 +37,17 @@ struct Debounce: Sendable {
     }
   }
 
-  /// How many presses are remembered.
+  /// The number of remembered presses.
   var count: Int { presses.count }
 
-  /// The entry of the press that this one repeats; `nil` if this one counts, as entry `seq`.
+  /// Returns the entry of the press that this one repeats.
   ///
-  /// - Parameter window: from the last press, whether it counted or not, so that a button that is
-  ///   held and says so over and over is pressed once; zero: every press counts.
+  /// - Parameters:
+  ///   - seq: The number of the entry that this press gets if it counts.
+  ///   - window: The time after the last press within which an equal one is a repeat. The last
+  ///     press need not have counted, so a button that repeats while it is held counts once. If
+  ///     zero, every press counts.
+  /// - Returns: The number of the entry, or `nil` if this press counts.
   mutating func original(
     of order: Order, from source: Source, at now: Moment, seq: Int, window: Duration
   ) -> Int? {
@@ -65,8 +70,8 @@ struct Debounce: Sendable {
 }
 
 extension Timestamp {
-  /// Whether it is no more than a duration after an earlier one. A clock that was set back makes
-  /// nobody wait.
+  /// Whether this time is less than `duration` after an earlier one. `false` if it is before the
+  /// earlier one, so that a clock that was set back blocks nothing.
   package func isWithin(_ duration: Duration, of earlier: Timestamp) -> Bool {
     (.zero..<duration).contains(since(earlier))
   }

@@ -1,18 +1,19 @@
 package import KioskProtocol
 package import MessageBroker
 
-/// What a batch comes to: first commit the transaction, then answer and settle.
+/// The result of a batch. The caller commits the transaction first, then publishes the answers and
+/// acknowledges the deliveries.
 package struct Decision: Sendable {
-  /// What somebody waits for: results, and what panels show of them.
+  /// The answers to senders, and the feedback to panels.
   package private(set) var answers: [Message] = []
   package var transaction = LedgerTransaction()
-  /// What was turned away at the door, for the log.
+  /// The rejected commands, for the log.
   package private(set) var rejections: [(source: Source, rejection: Rejection)] = []
 
-  /// Whether a machine, or its jobs, are to be shown otherwise than before.
+  /// Whether the published state of a machine or of its jobs has changed.
   package var machinesChanged = false
 
-  /// Nothing came in.
+  /// An empty decision.
   package init() {}
 
   mutating func record(_ row: LedgerRow, answering parsed: ParsedDelivery) {
@@ -21,13 +22,14 @@ package struct Decision: Sendable {
     answers.append(parsed.answer(row.result))
   }
 
-  /// What became of an order that was accepted.
+  /// Records how an accepted order ended.
   mutating func record(_ row: LedgerRow, answering reply: Reply?, on topics: KioskTopics) {
     transaction.records.append(.init(row, reply: reply))
     if let answer = topics.answer(row, to: reply) { answers.append(answer) }
   }
 
-  /// It counts as one with an earlier entry, and so must its redelivery.
+  /// Records that a delivery repeats an earlier entry, so that its redelivery is recognised as
+  /// well.
   mutating func repeatEntry(_ seq: Int, for parsed: ParsedDelivery, acknowledgedWith other: Int) {
     guard case .delivery(let fingerprint) = parsed.key else { return }
     transaction.keep(
@@ -48,7 +50,7 @@ package struct Decision: Sendable {
 
   mutating func answer(_ messages: [Message]) { answers += messages }
 
-  /// What was decided, and committed, behind this.
+  /// Appends a later decision that is committed already.
   package mutating func append(_ other: Decision) {
     answers += other.answers
     transaction.records += other.transaction.records

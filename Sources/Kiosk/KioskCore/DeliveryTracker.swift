@@ -1,66 +1,95 @@
 package import MessageBroker
 
-/// How far deliveries have come, what of them the broker has been told, and which may come again.
+/// Tracks which deliveries are committed, acknowledged and confirmed, and which ones the broker may
+/// redeliver.
 ///
-/// The life of a delivery has four steps:
+/// A delivery passes through four steps:
 ///
-/// 1. It is *read*. `match` tells whether it has come before.
-/// 2. It is *committed*: the ledger has its entry. If the sender gave no id, the ledger also keeps
-///    its fingerprint (packet id, topic, payload) in the table `delivery`.
-/// 3. It is *acknowledged*: the network has taken its PUBACK, and the lock file says so. The PUBACK
-///    may still be lost with the connection. It has arrived once the broker confirms an answer that
-///    was written behind it.
-/// 4. It is *confirmed*: the broker has its answer and its event.
+/// | step | when |
+/// |---|---|
+/// | read | `match` has reported whether the delivery is a repeat |
+/// | committed | the ledger has its entry and, without an id of the sender, its fingerprint |
+/// | acknowledged | the network has accepted its PUBACK, and the lock file has recorded that |
+/// | confirmed | the broker has sent the PUBACK for its answer and its event |
 ///
-/// What comes again: a broker that resumes a session sends first what it does not know to be
-/// acknowledged, in the old order and with DUP set (MQTT 4.4). DUP alone proves nothing, for some
-/// brokers set it on all that had to wait. So a delivery repeats another one if DUP is set and the
-/// ledger keeps its fingerprint.
+/// A PUBACK that the network has accepted may still be lost with the connection. It has arrived if
+/// the broker confirms an answer that was written after it.
 ///
-/// Numbering anew: RabbitMQ counts packet ids from 1 on each connection, and an old one means nothing.
-/// There the order decides: a redelivery repeats the next kept delivery with its topic and payload.
-/// Fingerprints of what is known to be acknowledged are forgotten then: they could only mislead. The
-/// same goes for all of them once the broker has begun a new session.
+/// The calls have this order:
 ///
-/// What is told again: answers and events that were not confirmed when a connection ended are
-/// published on the next one, so that each arrives at least once. One message may end every
-/// connection that it is published on (mosquitto does that to a topic of more than 200 levels). So
-/// what was on its way when two connections in a row ended is under suspicion: one entry at a time
-/// is published, until all of it is confirmed.
+/// ```text
+///   initial ◄──────────────────────────────────────────┐
+///     │  sessionBegan()         for a new session      │
+///     │  deliveriesDeleted()    if deletableThrough    │
+///     │  ledgerRead(…)                                 │
+///     ▼                                                │  connectionLost(…)
+///   ledgerRead ───────────────────────────────────────►┤  ledgerFailed()
+///     │  published(…)           unconfirmed entries    │    at any time
+///     │  caughtUp()                                    │
+///     ▼                                                │
+///   caughtUp ─────────────────────────────────────────►┘
+///        for each batch:
+///           match(_:)           each delivery in order
+///           deliveriesDeleted() if deletableThrough
+///           hasSaved()          committed with `unsaved`
+///           published(…)        answers, then events
+///        at any time:
+///           confirm(…)          PUBACKs of the broker
+/// ```
+///
+/// **Redeliveries.** A broker that resumes a session first sends the deliveries whose
+/// acknowledgement it has not received, in the original order and with DUP set (MQTT 4.4). DUP
+/// alone proves nothing, because some brokers set it on all queued messages. So a delivery is a
+/// repeat if DUP is set and the ledger has its fingerprint (table `delivery`).
+///
+/// **Restarted packet ids.** RabbitMQ numbers packets from 1 on each connection, so earlier packet
+/// ids mean nothing. On such a connection the order decides: a redelivery repeats the next recorded
+/// delivery with the same topic and payload. Fingerprints of deliveries that are known to be
+/// acknowledged could only mislead and are deleted. All fingerprints are deleted if the broker has
+/// begun a new session.
+///
+/// **Poison messages.** Answers and events that were not confirmed when a connection ended are
+/// published on the next one, so that each arrives at least once. A message may end each connection
+/// that it is published on (mosquitto disconnects on a topic of more than 200 levels). So if two
+/// connections in a row end with entries in flight, these entries are published one at a time until
+/// all of them are confirmed.
 package struct DeliveryTracker: Sendable {
-  /// The broker has the answers and events of the entries up to this one.
+  /// The entry up to which the broker has confirmed all answers and events.
   package private(set) var confirmed: Int
-  /// The broker has our acknowledgements of the deliveries up to this entry's.
+  /// The entry up to which the broker has received the acknowledgements of all deliveries.
   package private(set) var acknowledged: Int
-  /// What the ledger knows of `confirmed`.
+  /// The value of `confirmed` that is stored in the ledger.
   private var saved: Int
-  /// The ledger should forget the deliveries up to this entry's; `nil`: none.
+  /// The last entry whose delivery the ledger should delete, with all earlier ones; or `nil` if
+  /// there is nothing to delete.
   package private(set) var deletableThrough: Int?
   package private(set) var stage = Stage.initial
 
-  /// What the ledger keeps and may still come again on this connection, in that order.
+  /// The recorded deliveries that the broker may still redeliver on this connection, in that order.
   private var expected: ArraySlice<Fingerprint> = []
-  /// Whether this connection numbers anew; `nil` until the first packet id has come.
+  /// Whether the broker restarts packet ids on this connection, or `nil` before the first packet
+  /// id.
   private var packetIDsRestart: Bool?
-  /// New deliveries follow all that comes again.
+  /// Whether a new delivery has arrived. New deliveries follow all redeliveries.
   private var hasNewDeliveries = false
 
   private var inFlight: [Publication] = []
-  /// The number that the broker's client gave the last message it took.
+  /// The serial number of the last message that the broker client has accepted.
   package private(set) var lastSerial: UInt64 = 0
   private var confirmedSerial: UInt64 = 0
-  /// So many connections in a row ended while the first unconfirmed entry was on its way.
+  /// The number of consecutive connections that ended while the first unconfirmed entry was in
+  /// flight.
   private var failedConnections = 0
-  /// The last entry that was on its way on one of them.
+  /// The last entry that was in flight when one of them ended.
   private var lastPoisonCandidate = 0
 
-  /// How far a new connection has come.
+  /// The progress of a new connection.
   package enum Stage: Sendable {
-    /// There is none, or the ledger has not been asked yet what may come again on it.
+    /// The ledger has not been read since the last connection ended.
     case initial
-    /// The ledger has been asked, and unconfirmed entries are being published again.
+    /// The ledger has been read, and unconfirmed entries are being published again.
     case ledgerRead
-    /// All unconfirmed entries are on their way: new ones may follow.
+    /// All unconfirmed entries have been published. New ones may follow.
     case caughtUp
   }
 
@@ -71,40 +100,45 @@ package struct DeliveryTracker: Sendable {
   }
 
   /// - Parameters:
-  ///   - state: what the ledger holds.
-  ///   - lastAcknowledged: the entry up to which the last process noted that it had acknowledged, if it did.
+  ///   - state: The content of the ledger.
+  ///   - lastAcknowledged: The entry up to which the previous process recorded its
+  ///     acknowledgements, or `nil` if it recorded none.
   package init(_ state: LedgerState = LedgerState(), lastAcknowledged: Int? = nil) {
     confirmed = state.confirmed
     saved = state.confirmed
-    // The note may be about another ledger that lay in the place of this one.
+    // The record may belong to another ledger that was replaced by this one.
     acknowledged = min(lastAcknowledged ?? state.confirmed, state.seq)
   }
 
   // MARK: The connection
 
-  /// The session is a new one: what earlier ones delivered will not come again.
+  /// Records that the broker has begun a new session, in which it redelivers nothing of earlier
+  /// ones.
   package mutating func sessionBegan() { deletableThrough = .max }
 
-  /// The ledger has done as `deletableThrough` says.
+  /// Records that the ledger has deleted the deliveries up to `deletableThrough`.
   package mutating func deliveriesDeleted() { deletableThrough = nil }
 
-  /// - Parameter deliveries: those after `acknowledged`, as the ledger keeps them.
+  /// Starts matching redeliveries on a new connection.
+  ///
+  /// - Parameter deliveries: The deliveries after `acknowledged` that the ledger has recorded.
   package mutating func ledgerRead(unacknowledged deliveries: [Fingerprint]) {
     (expected, packetIDsRestart, hasNewDeliveries) = (deliveries[...], nil, false)
     stage = .ledgerRead
   }
 
-  /// All unconfirmed entries have been published on this connection.
+  /// Records that all unconfirmed entries have been published on this connection.
   package mutating func caughtUp() { stage = .caughtUp }
 
   package var isCaughtUp: Bool { stage == .caughtUp }
 
-  /// The connection will not be used any more, and what the ledger holds has to be looked up again.
+  /// Records that the connection must not be used further and that the ledger must be read again.
   package mutating func ledgerFailed() { stage = .initial }
 
-  /// What is on its way will not be confirmed any more.
+  /// Records that the messages in flight will not be confirmed.
   ///
-  /// - Parameter isOurs: the kiosk itself has ended the connection, whatever was on its way.
+  /// - Parameter isOurs: Whether the kiosk has ended the connection, for a reason other than the
+  ///   messages in flight.
   package mutating func connectionLost(isOurs: Bool = false) {
     if !isOurs, let last = inFlight.last {
       failedConnections += 1
@@ -115,18 +149,19 @@ package struct DeliveryTracker: Sendable {
     stage = .initial
   }
 
-  // MARK: What comes again
+  // MARK: Redeliveries
 
-  /// What is known about a delivery when it is read.
+  /// The result of looking up a delivery.
   package struct Match: Sendable {
-    /// The fingerprint under which the ledger keeps it, if it has come before.
+    /// The fingerprint under which the ledger may have recorded the delivery, or `nil` if the
+    /// delivery is new.
     package var original: Fingerprint?
-    /// Kept deliveries that come again behind this one, which the ledger does not know: it was
-    /// turned away when it first came, and they were not.
+    /// The recorded deliveries that the broker redelivers after this one. This one is not recorded:
+    /// it was rejected when it first arrived, and they were not.
     package var skipped: ArraySlice<Fingerprint> = []
   }
 
-  /// Whether the delivery has come before. Each is asked about once, in the order in which they come.
+  /// Looks up a delivery. Must be called once for each delivery, in the order of arrival.
   package mutating func match(_ delivery: Delivery) -> Match {
     guard delivery.packetID > 0 else { return Match() }
     let restarts = packetIDsRestart ?? restartsPacketIDs(with: delivery.packetID)
@@ -136,7 +171,7 @@ package struct DeliveryTracker: Sendable {
     packetIDsRestart = restarts
     // guard: a fingerprint counts only where the broker says DUP
     guard delivery.isRedelivery else {
-      // Retained messages come with the subscription, at any time.
+      // A retained message follows a subscription and may arrive at any time.
       if !delivery.message.retain { hasNewDeliveries = true }
       return Match()
     }
@@ -150,46 +185,53 @@ package struct DeliveryTracker: Sendable {
     return Match(skipped: hasNewDeliveries ? [] : expected)
   }
 
-  /// Whether all that can come again has: then to acknowledge what has come acknowledges everything.
+  /// Whether all redeliveries have arrived. If so, acknowledging the batch acknowledges all earlier
+  /// deliveries as well.
   package var allRedeliveriesReceived: Bool { hasNewDeliveries || expected.isEmpty }
 
-  /// A broker that counts on sends packet id 1 first in two cases: with the first message of the
-  /// session, which the ledger may keep under that id, and after 65,535. In the first case the order
-  /// decides as well as the number.
+  /// Whether the first packet id of a connection shows that the broker restarts its numbering.
+  ///
+  /// A broker that continues its numbering sends packet id 1 first in two cases: for the first
+  /// message of the session, which the ledger may have recorded under that id, and after 65,535. In
+  /// the first case the order decides as well as the packet id does.
   private func restartsPacketIDs(with packetID: UInt16) -> Bool {
     let nearlyRound = UInt16.max - UInt16(clamping: Fingerprint.kept)
     // guard: on a connection that numbers anew the order decides
     return packetID == 1 && expected.first.map { $0.packetID < nearlyRound } ?? true
   }
 
-  // MARK: What the broker has
+  // MARK: Publications
 
-  /// QoS 1 messages of whatever kind that the broker has not confirmed.
+  /// The number of QoS 1 messages, about entries or not, that the broker has not confirmed.
   package var depth: Int { Int(clamping: lastSerial - min(confirmedSerial, lastSerial)) }
 
-  /// Whether an entry is on its way.
+  /// Whether messages about an entry are in flight.
   package var hasEntriesInFlight: Bool { !inFlight.isEmpty }
 
-  /// What the ledger should know of `confirmed`; `nil` if it does.
+  /// The value of `confirmed` that the ledger should store, or `nil` if it is stored.
   package var unsaved: Int? { saved == confirmed ? nil : confirmed }
 
-  /// The ledger knows `confirmed`.
+  /// Records that the ledger has stored `confirmed`.
   package mutating func hasSaved() { saved = confirmed }
 
-  /// Messages are on their way, behind the acknowledgements of what has come so far.
+  /// Records messages as in flight. They are written after the acknowledgements of all deliveries
+  /// until now.
   ///
   /// - Parameters:
-  ///   - seq: all entries up to this one are on their way; 0: the messages are about none.
-  ///   - serial: of the last message.
+  ///   - seq: The entry up to which answers and events are in flight; 0 if the messages are about
+  ///     no entry.
+  ///   - serial: The serial number of the last message.
   package mutating func published(through seq: Int = 0, serial: UInt64) {
     lastSerial = serial
     guard seq > inFlight.last?.seq ?? confirmed else { return }
-    // What is published again may be ahead of the delivery that it answers.
+    // An entry that is published again may precede the redelivery that it answers.
     inFlight.append(
       Publication(serial: serial, seq: seq, acknowledges: isCaughtUp && allRedeliveriesReceived))
   }
 
-  /// - Parameter serial: up to which the broker has confirmed what was published.
+  /// Records which messages the broker has confirmed.
+  ///
+  /// - Parameter serial: The serial number up to which it has confirmed them.
   package mutating func confirm(through serial: UInt64) {
     confirmedSerial = serial
     let count = inFlight.prefix { $0.serial <= serial }.count
@@ -200,22 +242,24 @@ package struct DeliveryTracker: Sendable {
     failedConnections = failedConnections >= 2 && confirmed < lastPoisonCandidate ? 2 : 0
   }
 
-  // MARK: Suspicion
+  // MARK: Poison messages
 
-  /// How an entry under suspicion is published.
+  /// The way to publish an entry that may be a poison message.
   package enum PoisonMessageStep: Equatable, Sendable {
-    /// The answer goes where its sender has asked for it.
+    /// The answer goes to the response topic that the sender requested.
     case asRequested
-    /// The answer goes to the sender's usual topic.
+    /// The answer goes to the sender's default result topic.
     case onDefaultTopic
-    /// The event alone, which has nothing that a sender could choose.
+    /// Only the event is published, which holds nothing that a sender can choose. `isFirst` is true
+    /// for the first such attempt.
     case withoutAnswer(isFirst: Bool)
   }
 
-  /// How the first unconfirmed entry is to be published, and nothing else until it is confirmed;
-  /// `nil`: no entry is under suspicion.
+  /// The way to publish the first unconfirmed entry alone, until it is confirmed. Without a
+  /// suspected poison message it is `nil`.
   ///
-  /// A bad network ends connections, too, but hardly eight in a row with the same entry on its way.
+  /// A bad network ends connections as well, but hardly eight in a row with the same entry in
+  /// flight.
   package var poisonMessageStep: PoisonMessageStep? {
     // guard: what ends each connection is tried alone
     switch failedConnections {

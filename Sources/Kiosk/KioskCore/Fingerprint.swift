@@ -1,11 +1,12 @@
 import MessageBroker
 
-/// A delivery, recognised by the packet id that the broker gave it and by what it carried.
+/// Identifies a delivery by the packet id that the broker assigned, its topic and its payload.
 package struct Fingerprint: Hashable, Sendable {
   package let packetID: UInt16
   package let digest: UInt64
 
-  /// How many are kept: the most deliveries that a broker may have unacknowledged.
+  /// Maximum number of fingerprints that the ledger keeps, which is also the maximum number of
+  /// unacknowledged deliveries (receive maximum).
   package static let kept = 1024
 
   package init(packetID: UInt16, digest: UInt64) {
@@ -14,8 +15,8 @@ package struct Fingerprint: Hashable, Sendable {
   }
 
   package init(packetID: UInt16, topic: String, payload: [UInt8]) {
-    // FNV-1a: stable across processes, which `Hasher` is not. A topic contains no zero byte, so
-    // one ends it.
+    // FNV-1a is stable across processes, which `Hasher` is not. A topic contains no zero byte, so
+    // one separates it from the payload.
     var digest: UInt64 = 0xcbf2_9ce4_8422_2325
     func mix(_ byte: UInt8) { digest = (digest ^ UInt64(byte)) &* 0x100_0000_01b3 }
     topic.utf8.forEach(mix)

@@ -3,9 +3,9 @@ import JuiceDomain
 package import KioskProtocol
 package import MessageBroker
 
-// What the kiosk tells devices that do not know its topics.
+// Messages for panels and displays that do not use the kiosk's topics.
 extension Kiosk {
-  /// What a panel hears about an order of its own.
+  /// Returns the feedback to a panel about its own order.
   func feedback(_ feedback: Feedback, to row: LedgerRow) -> [Message] {
     let push: Push? =
       switch row.entry.outcome {
@@ -27,7 +27,7 @@ extension Kiosk {
     return [Message(topic: push.topic, text: text)]
   }
 
-  /// What fills a gap in the text of a display.
+  /// Returns the text for a placeholder in the template of a display.
   func value(of placeholder: Template.Placeholder, status: KioskStatus = .online) -> String? {
     switch placeholder {
     case .stock(let fruit): juiceMaker.stock[fruit].map(String.init)
@@ -38,7 +38,7 @@ extension Kiosk {
     }
   }
 
-  /// What a display has to show.
+  /// Returns the current message for a display.
   package func message(for display: Display, status: KioskStatus = .online) -> Message? {
     let push = display.push(
       filling: { value(of: $0, status: status) },

@@ -2,11 +2,22 @@ import Devices
 package import JuiceDomain
 package import KioskProtocol
 
-/// The kiosk's mind: a batch of deliveries in, one decision out.
+/// The decision logic: takes a batch of deliveries, returns a `Decision`.
 ///
-/// It reads no clock, opens no file and awaits nothing: what it needs to know comes in. It changes
-/// with each decision; if a decision cannot be committed, throw it away and start again from the
-/// ledger's state.
+/// A value without I/O: it reads no clock, opens no file and awaits nothing.
+///
+/// ```swift
+/// var next = kiosk
+/// let parsed = filter.admit(deliveries, tracker: &tracker, at: now)
+/// let repeats = try ledger.repeats(of: parsed.flatMap(\.repeatKeys))
+/// let decision = next.decide(parsed, repeats: repeats, at: now)
+/// try ledger.commit(decision.transaction)
+/// kiosk = next
+/// // Publish decision.answers, acknowledge the deliveries, publish the events.
+/// ```
+///
+/// Each decision changes the value. If the commit fails, discard it and create a new one from the
+/// state of the ledger.
 package struct Kiosk: Sendable {
   package let settings: KioskSettings
   package internal(set) var juiceMaker: JuiceMaker
@@ -15,24 +26,26 @@ package struct Kiosk: Sendable {
   package private(set) var alerts: [Fruit.ID: StockAlert] = [:]
   /// The number of the last entry.
   package internal(set) var seq: Int
-  /// Of the entries that it makes.
+  /// The epoch of new entries; see `LedgerEntry`.
   package let epoch: Int
   package internal(set) var jobs: Jobs
-  /// The last ticket number of each day.
+  /// The last ticket number of each day, by days since 1970-01-01.
   private var tickets: [Int: Int]
   private var debounce: Debounce
-  /// What devices count by, by key.
+  /// The last value of each device counter and contact, by its key.
   private var marks: [String: String]
-  /// When the kiosk came back from so long an absence that what happened in it must not count.
+  /// The time of the last reconnect after an absence longer than the maximum age of an order.
+  /// Events from that absence must not count.
   private var reconnectedAt: Timestamp?
-  /// The marks of devices that say their last event over and over, of which something was heard since.
+  /// The marks of devices that repeat their last event, if a message has arrived since the
+  /// reconnect.
   private var receivedSinceReconnect: Set<String> = []
   private let feedback: [String: Feedback]
   package var counters: KioskHealth.Counters
 
   /// - Parameters:
-  ///   - state: what the ledger holds.
-  ///   - counters: go on from an earlier core of the same process.
+  ///   - state: The content of the ledger.
+  ///   - counters: The counters to continue from, if the process replaces an earlier value.
   package init(
     settings: KioskSettings, state: LedgerState, counters: KioskHealth.Counters = .init()
   ) {
@@ -59,10 +72,10 @@ package struct Kiosk: Sendable {
     updateAlerts()
   }
 
-  /// Goes on under other rules: what has happened stays, and so does what the ledger does not know of
-  /// it.
+  /// Replaces the settings. Keeps the history, including what is not recorded in the ledger
+  /// (debounce, timers of jobs, alerts).
   ///
-  /// - Parameter state: what the ledger holds.
+  /// - Parameter state: The content of the ledger.
   package mutating func adopt(_ settings: KioskSettings, state: LedgerState) {
     var next = Kiosk(settings: settings, state: state, counters: counters)
     next.debounce = debounce
@@ -73,7 +86,9 @@ package struct Kiosk: Sendable {
     self = next
   }
 
-  /// The entry that takes fruits into the ledger which it does not hold yet; `nil` if it holds all.
+  /// Returns a transaction that adds fruits of the menu to the ledger.
+  ///
+  /// - Returns: The transaction, or `nil` if the ledger holds all fruits of the menu.
   package static func opening(
     settings: KioskSettings, state: LedgerState, at now: Moment
   ) -> LedgerTransaction? {
@@ -91,9 +106,10 @@ package struct Kiosk: Sendable {
     return transaction
   }
 
-  /// What each command comes to, in the order in which they came.
+  /// Decides each command, in the order of arrival.
   ///
-  /// - Parameter repeats: the rows that the ledger remembers for the keys of the admissions.
+  /// - Parameter repeats: The rows that the ledger has recorded for the repeat keys of the
+  ///   deliveries.
   package mutating func decide(
     _ parsedDeliveries: [ParsedDelivery], repeats: [RepeatKey: LedgerRow], at now: Moment
   ) -> Decision {
@@ -121,7 +137,7 @@ package struct Kiosk: Sendable {
       if handle(request.command, in: parsed, at: now, for: &decision) { continue }
       if let row = parsed.repeatKeys.lazy.compactMap({ answered[$0] }).first {
         counters.duplicates += 1
-        // The batch itself may have brought a later answer.
+        // This batch may hold a later answer about the same order.
         let last = decision.transaction.records.last {
           $0.row.entry.outcome.end?.job == row.entry.seq
         }
@@ -134,7 +150,8 @@ package struct Kiosk: Sendable {
           window: parsed.debounce)
       {
         counters.duplicates += 1
-        // It came after the entry that it repeats, so it is acknowledged with the next one.
+        // The delivery is newer than the entry that it repeats, so it is acknowledged with the next
+        // one.
         // guard: a delivery that the debounce swallowed is remembered
         // guard: a press that bounced tells nothing of what was acknowledged
         decision.repeatEntry(original, for: parsed, acknowledgedWith: seq + 1)
@@ -168,15 +185,15 @@ package struct Kiosk: Sendable {
     return decision
   }
 
-  /// What a device that knows no topics hears of its own order.
+  /// Appends the feedback to the panel that sent the order, if it has any configured.
   mutating func appendFeedback(of row: LedgerRow, in decision: inout Decision) {
     guard let source = row.entry.source, let feedback = feedback[source.name] else { return }
     decision.answer(self.feedback(feedback, to: row))
   }
 
-  /// What cannot be recorded has not happened.
+  /// Rejects a command that the ledger cannot record. It has had no effect.
   ///
-  /// - Parameter detail: why it cannot.
+  /// - Parameter detail: The reason why the ledger cannot record it.
   package mutating func reject(unrecordable parsed: ParsedDelivery, _ detail: String) -> Decision {
     var decision = Decision()
     counters.rejected += 1
@@ -185,13 +202,15 @@ package struct Kiosk: Sendable {
     return decision
   }
 
-  /// The kiosk was away for longer than an order may be old.
+  /// Records a reconnect after an absence longer than the maximum age of an order.
   package mutating func reconnected(at now: Timestamp) {
     reconnectedAt = now
     receivedSinceReconnect = []
   }
 
-  /// Whether a message with this mark is news: another than the last one of its key.
+  /// Stores the mark of a message.
+  ///
+  /// - Returns: Whether the message is new, with a value other than the last one of its key.
   private mutating func register(
     _ mark: PanelMessage.Mark?, at now: Timestamp, in decision: inout Decision
   ) -> Bool {
@@ -206,15 +225,18 @@ package struct Kiosk: Sendable {
     }
     guard store(mark, in: &decision) else { return false }
     guard let repetition = mark.repetition else { return true }
-    // Of what is said over and over, the first that the kiosk hears may be hours old: ever, or since
-    // it was away.
+    // A device that repeats its last event may send one that is hours old: as its first message
+    // ever, or as its first message since the reconnect.
     let isFirstSince = receivedSinceReconnect.insert(mark.key).inserted
     guard !isFirst else { return false }
     guard let reconnectedAt, now.isWithin(repetition, of: reconnectedAt) else { return true }
     return !isFirstSince
   }
 
-  /// A device that makes up names for its counters does not fill the memory.
+  /// Stores a mark, unless there are too many: a device that invents keys must not exhaust the
+  /// memory.
+  ///
+  /// - Returns: Whether the mark is stored.
   @discardableResult
   private mutating func store(
     _ mark: PanelMessage.Mark, in decision: inout Decision
@@ -249,7 +271,8 @@ package struct Kiosk: Sendable {
       stock: stock, detail: detail, message: message(about: outcome))
   }
 
-  /// What was sold by it costs so much by the menu of now.
+  /// Returns the price of the sold glasses by the current menu, or `nil` if nothing was sold or the
+  /// menu has no prices.
   private func amount(of outcome: LedgerEntry.Outcome) -> Money? {
     guard settings.menu.hasPrices else { return nil }
     switch outcome {
@@ -259,7 +282,7 @@ package struct Kiosk: Sendable {
     }
   }
 
-  /// What the customer reads.
+  /// Returns the text that the customer reads.
   func message(about outcome: LedgerEntry.Outcome) -> String? {
     let name = outcome.order.flatMap { settings.menu.juice($0.juice)?.name }
     return switch outcome {
@@ -322,7 +345,7 @@ package struct Kiosk: Sendable {
     }
     switch try? juiceMaker.make(order.juice, quantity: order.quantity) {
     case .ready(let used):
-      // By day, because a clock that jumps comes back to a day that had its first tickets before.
+      // Counted for each day, because a clock that jumps may return to a day that has tickets.
       let ticket = Ticket(day: now.day, number: tickets[now.day, default: 0] + 1)
       // guard: the tickets of each day are remembered
       tickets[ticket.day] = ticket.number

@@ -1,12 +1,13 @@
 import Foundation
 package import KioskProtocol
 
-/// A point in time as a kiosk needs it: for the record, and the day on its own wall calendar.
+/// A point in time: a timestamp for the record, a local calendar day for tickets, and an uptime for
+/// durations.
 package struct Moment: Hashable, Sendable {
   package let timestamp: Timestamp
-  /// In the kiosk's time zone, counted from 1970-01-01.
+  /// The day in the kiosk's time zone, counted from 1970-01-01.
   package let day: Int
-  /// By a clock that nobody sets, since some time before.
+  /// The monotonic time since an arbitrary start. Setting the clock does not change it.
   package let uptime: Duration
 
   package init(timestamp: Timestamp, day: Int, uptime: Duration) {
@@ -16,15 +17,15 @@ package struct Moment: Hashable, Sendable {
   }
 }
 
-/// Where the controller reads the time; tests set their own.
+/// The source of the current time. Tests provide their own.
 package struct KioskClock: Sendable {
   package let now: @Sendable () -> Moment
 
   package init(now: @escaping @Sendable () -> Moment) { self.now = now }
 
-  /// The system's clock.
+  /// Returns the system's clock.
   ///
-  /// - Parameter wallClock: its midnight starts a new day of tickets.
+  /// - Parameter wallClock: The local clock. Its midnight starts a new day of tickets.
   package static func system(wallClock: WallClock) -> KioskClock {
     let start = ContinuousClock.now
     return KioskClock {

@@ -3,30 +3,31 @@ package import JuiceDomain
 package import KioskProtocol
 package import MessageBroker
 
-/// What makes one kiosk different from another, checked and complete.
+/// The validated settings of one kiosk.
 package struct KioskSettings: Sendable {
   package var topics: KioskTopics
-  /// What people call the kiosk, and where it stands.
+  /// The name and the location that people read.
   package var name: LocalizedName?
   package var place: String?
   package var language: Language
-  /// For the day's sales.
+  /// The local clock by which sales are grouped into hours and days.
   package var wallClock: WallClock
   package var menu: Menu
-  /// Of the menu if it comes from above.
+  /// The version of the menu, or `nil` if it is not a menu from the chain.
   package var menuVersion: Int?
   package var stock: Stock
   package var orders: Orders
-  /// Devices that speak topics of their own.
+  /// Panels that use topics of their own.
   package var panels: [PanelBinding] = []
   package var displays: [Display] = []
-  /// Those that make the juices; none: a juice is ready when its order is committed.
+  /// The machines that make juices. If empty, a juice is ready when its order is committed.
   package var machines: [Machine] = []
-  /// Retained beside the kiosk's own state: what others know it by.
+  /// Retained messages in addition to the kiosk's own state, such as those of Home Assistant
+  /// discovery.
   package var announcements: [Message] = []
-  /// Who wants to hear all that is retained again when they have come back.
+  /// Birth messages of other systems, after which the kiosk publishes all retained messages again.
   package var births: [Birth] = []
-  /// Of the program.
+  /// The version of the program.
   package var version: String
 
   package init(
@@ -43,13 +44,13 @@ package struct KioskSettings: Sendable {
     self.version = version
   }
 
-  /// Numbers for every fruit of the menu.
+  /// Stock settings of every fruit of the menu.
   package struct Stock: Sendable, Equatable {
-    /// What a fruit that is new to the ledger starts with.
+    /// The initial stock of a fruit that is new to the ledger.
     package var initial: FruitAmounts
-    /// The most that a restock may leave.
+    /// Maximum stock of each fruit that a restock may result in.
     package var capacities: FruitAmounts
-    /// At and below it an alert says `low`; 0: never.
+    /// The stock at and below which the alert is `low`; 0 disables the alert.
     package var lowThresholds: FruitAmounts
 
     package init(initial: FruitAmounts, capacities: FruitAmounts, lowThresholds: FruitAmounts) {
@@ -60,14 +61,14 @@ package struct KioskSettings: Sendable {
   }
 
   package struct Orders: Sendable, Equatable {
-    /// A command that is older is not carried out; nor is what waited for longer while the kiosk
-    /// was away.
+    /// Maximum age of a command. Older ones are rejected. The broker discards those that were
+    /// queued for longer while the kiosk was offline.
     package var maximumAge: Duration
-    /// Glasses in one order.
+    /// Maximum number of glasses in one order.
     package var maximumQuantity: Int
-    /// Presses without an id of the same button within this time are one press.
+    /// The time within which presses of the same button without an id count as one.
     package var debounce: Duration
-    /// Commands of one sender; 0: no limit.
+    /// Maximum number of commands per second from one sender; 0 for no limit.
     package var maximumPerSecond: Int
 
     package init(
@@ -85,13 +86,14 @@ package struct KioskSettings: Sendable {
 extension KioskSettings {
   package struct Machine: Sendable, Equatable {
     package var name: MachineID
-    /// What it makes; `nil`: all that is on the menu.
+    /// The juices that the machine makes, or `nil` for all juices of the menu.
     package var juices: Set<Juice.ID>?
-    /// Jobs that it takes at a time.
+    /// Maximum number of jobs that the machine takes at a time.
     package var atOnce: Int
-    /// Within which it says that it has begun, and that it is done.
+    /// Maximum time until the machine reports that it has begun a job, and then until it reports
+    /// the result.
     package var startLimit, finishLimit: Duration
-    /// Whether the fruit of a failed job is still there, if the machine does not say.
+    /// Whether a failed job uses no fruit, if the machine does not report that.
     package var returnsFruit: Bool
 
     package init(
@@ -110,8 +112,9 @@ extension KioskSettings {
     package func makes(_ juice: Juice.ID) -> Bool { juices?.contains(juice) ?? true }
   }
 
-  /// With the machines that left the configuration while they had jobs: they get no others, but may
-  /// say what became of these, or a person may.
+  /// Returns settings that include the machines of open jobs that are no longer configured. Such a
+  /// machine gets no new jobs, but it may still report on its jobs, and a person may decide about
+  /// them.
   package func keepingMachines(of jobs: [Job]) -> Self {
     var settings = self
     for name in jobs.map(\.machine) where !settings.machines.contains(where: { $0.name == name }) {
@@ -120,7 +123,7 @@ extension KioskSettings {
     return settings
   }
 
-  /// What the kiosk takes; jobs only if there are machines.
+  /// The kinds of commands that the kiosk accepts. Those about jobs require a machine.
   package var commandKinds: [Command.Kind] {
     machines.isEmpty ? [.order, .restock, .service] : Command.Kind.allCases
   }
@@ -134,7 +137,7 @@ extension KioskSettings {
     MenuReport(menu: menu, capacities: stock.capacities, lowThresholds: stock.lowThresholds)
   }
 
-  /// What the kiosk subscribes to, each once.
+  /// The topic filters that the kiosk subscribes to, without duplicates.
   package var subscriptions: [TopicFilter] {
     var seen: Set<TopicFilter> = []
     return
@@ -144,16 +147,16 @@ extension KioskSettings {
       .filter { seen.insert($0).inserted }
   }
 
-  /// Where a retained command is to be known for one, through a bridge too. Devices may retain what they
-  /// say.
+  /// The filters of command topics, for which the broker must keep the retain flag (retain as
+  /// published), also through a bridge. Devices may retain their messages.
   package var commandFilters: [TopicFilter] {
     commandKinds.map { TopicFilter(unchecked: topics.filter(for: $0)) }
   }
 
   var birthTopics: [String] { births.map(\.topic) + displays.compactMap { $0.birth?.topic } }
 
-  /// Whether somebody has come back now: what the broker has kept is older than this connection,
-  /// which has begun with all that is retained.
+  /// Whether a batch has a birth message. Retained ones do not count: they are older than this
+  /// connection, which has begun by publishing all retained messages.
   package func hasBirth(among deliveries: [Delivery]) -> Bool {
     !births.isEmpty
       && deliveries.contains { delivery in

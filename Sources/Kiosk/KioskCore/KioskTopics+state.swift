@@ -4,7 +4,7 @@ package import MessageBroker
 
 // The retained topics that show the kiosk's state.
 extension KioskTopics {
-  /// All of them.
+  /// Returns all retained messages of the state.
   package func state(of core: Kiosk, at now: Timestamp) -> [Message] {
     var messages = [retained(menu, core.settings.menuReport.payload), service(core.service)]
     for (fruit, quantity) in core.juiceMaker.stock {
@@ -21,7 +21,7 @@ extension KioskTopics {
     return messages
   }
 
-  /// Those that another state changes.
+  /// Returns the retained messages that differ between two states.
   package func changes(from before: Kiosk, to after: Kiosk, at now: Timestamp) -> [Message] {
     var messages: [Message] = []
     if after.service != before.service { messages.append(service(after.service)) }

@@ -1,14 +1,14 @@
 package import JuiceDomain
 package import KioskProtocol
 
-/// A row of the ledger: an entry, and what else its answer says.
+/// A row of the ledger: an entry, and the other content of its answer.
 package struct LedgerRow: Hashable, Sendable {
   package let entry: LedgerEntry
-  /// What was there afterwards; `nil` if the sender is not told.
+  /// The stock after the entry, or `nil` if the answer does not include it.
   package let stock: FruitAmounts?
-  /// Why a request was rejected, for whoever looks for the fault.
+  /// The reason of a rejection, for troubleshooting.
   package let detail: String?
-  /// For the customer.
+  /// The text that the customer reads.
   package let message: String?
 
   package init(
@@ -20,7 +20,7 @@ package struct LedgerRow: Hashable, Sendable {
     self.message = message
   }
 
-  /// What the sender is told, the first time and each time after it.
+  /// The answer to the sender, the same for each repeat of the command.
   package var result: CommandResult {
     var result = CommandResult(status: .applied)
     switch entry.outcome {

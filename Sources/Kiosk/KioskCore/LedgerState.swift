@@ -1,24 +1,24 @@
 package import JuiceDomain
 package import KioskProtocol
 
-/// What a kiosk starts from.
+/// The state of the ledger that a kiosk starts from.
 package struct LedgerState: Hashable, Sendable {
   /// The number of the last entry; 0 in a new ledger.
   package var seq = 0
-  /// Names the life of the ledger; see `LedgerEntry`.
+  /// The current epoch; see `LedgerEntry`.
   package var epoch = 0
-  /// Every fruit that the ledger has ever held.
+  /// The stock of every fruit that the ledger has ever held.
   package var stock: FruitAmounts = [:]
   package var service: ServiceState = .open
-  /// The last ticket number of each day, the days counted from 1970-01-01.
+  /// The last ticket number of each day, by days since 1970-01-01.
   package var tickets: [Int: Int] = [:]
-  /// The entry up to which the broker has confirmed results and events.
+  /// The entry up to which the broker has confirmed answers and events.
   package var confirmed = 0
   /// The retained topics that were published and not cleared since.
   package var topics: Set<String> = []
-  /// The last value of each counter, and the state of each contact, of the devices that have some.
+  /// The last value of each device counter and contact, by its key.
   package var marks: [String: String] = [:]
-  /// The last orders without an id, the oldest first: a bouncing button may press again.
+  /// The last orders without an id, the oldest first, for the debounce.
   package var presses: [Press] = []
 
   /// The open jobs, in the order in which they were accepted.
@@ -29,7 +29,7 @@ package struct LedgerState: Hashable, Sendable {
     package let source: Source
     package let order: Order
     package let at: Timestamp
-    /// Of the entry.
+    /// The number of the entry.
     package let seq: Int
 
     package init(source: Source, order: Order, at: Timestamp, seq: Int) {

@@ -1,33 +1,35 @@
 package import KioskProtocol
 
-/// What one batch adds to the ledger: all of it or nothing.
+/// The changes of one batch to the ledger, committed together or not at all.
 package struct LedgerTransaction: Hashable, Sendable {
   package var records: [Record] = []
-  /// The deliveries that are to be recognised when they come again, in the order in which they would.
+  /// The deliveries to recognise by their fingerprints, in the order in which the broker would
+  /// redeliver them.
   package private(set) var kept: [KeptDelivery] = []
-  /// The entry up to which the broker has confirmed results and events.
+  /// The entry up to which the broker has confirmed answers and events, if it has changed.
   package var confirmed: Int?
-  /// Every entry up to this one is up there; see `Uplink`.
+  /// The entry up to which the upstream broker has confirmed all entries, if it has changed;
+  /// see `Uplink`.
   package var uplinked: Int?
   package var service: ServiceState?
-  /// What devices count by, by key; see `LedgerState`.
+  /// Changed values of device counters and contacts, by their keys; see `LedgerState`.
   package var marks: [String: String] = [:]
-  /// Jobs that are another now, by the entry of their order; `nil`: they are over.
+  /// Changed jobs, by the entry of their order; `nil` for a job that has ended.
   package var jobs: [Int: Job?] = [:]
   package var machines: [MachineID: MachineRecord] = [:]
-  /// How many messages the broker has delivered that wait for an acknowledgement, since the last
-  /// transaction: by them fingerprints are forgotten, whether they added a record or not.
+  /// The number of QoS 1 deliveries since the last transaction, except redeliveries. The ledger
+  /// deletes fingerprints by this count, so it includes deliveries that added no record.
   package var deliveries = 0
 
   package init() {}
 
-  /// Whether there is nothing to write. Deliveries alone are only counted.
+  /// Whether there is nothing to write. The number of deliveries alone need not be written.
   package var isEmpty: Bool {
     records.isEmpty && kept.isEmpty && confirmed == nil && uplinked == nil && service == nil
       && marks.isEmpty && jobs.isEmpty && machines.isEmpty
   }
 
-  /// A row, how a repetition of its request is recognised, and where its answer goes.
+  /// A row with the key of its repeats and the destination of its answer.
   package struct Record: Hashable, Sendable {
     package let row: LedgerRow
     package let key: RepeatKey?
@@ -42,16 +44,17 @@ package struct LedgerTransaction: Hashable, Sendable {
 }
 
 extension LedgerTransaction {
-  /// A delivery without a sender's id.
+  /// A delivery whose sender gave no id.
   package struct KeptDelivery: Hashable, Sendable {
     package let fingerprint: Fingerprint
-    /// What it came to; `nil`: the ledger keeps the delivery already, and only its place is new.
+    /// The entry that the delivery resulted in, or `nil` if the ledger has recorded the delivery
+    /// already and only its position changes.
     package let entry: Int?
-    /// It is acknowledged once the delivery of this entry is.
+    /// The entry with whose delivery this one is acknowledged.
     package let acknowledgedWith: Int
   }
 
-  /// Adds a record, and the delivery that it came from if a repetition is recognised by that.
+  /// Adds a record, and its delivery if that identifies a repeat.
   package mutating func append(_ record: Record, skipping skipped: ArraySlice<Fingerprint> = []) {
     records.append(record)
     guard case .delivery(let fingerprint) = record.key else { return }
@@ -59,11 +62,13 @@ extension LedgerTransaction {
     keep(fingerprint, as: seq, acknowledgedWith: seq, skipping: skipped)
   }
 
+  /// Adds a delivery.
+  ///
   /// - Parameters:
-  ///   - entry: what the delivery came to.
-  ///   - other: the delivery is acknowledged once the delivery of this entry is.
-  ///   - skipped: kept deliveries that the broker will send again behind this one. Those that the
-  ///     transaction has put behind an earlier one move on.
+  ///   - entry: The entry that the delivery resulted in.
+  ///   - other: The entry with whose delivery this one is acknowledged.
+  ///   - skipped: Recorded deliveries that the broker redelivers after this one. They are moved
+  ///     after it, also if the transaction has moved them before.
   package mutating func keep(
     _ fingerprint: Fingerprint, as entry: Int, acknowledgedWith other: Int,
     skipping skipped: ArraySlice<Fingerprint> = []
@@ -77,9 +82,10 @@ extension LedgerTransaction {
   }
 }
 
-/// How a sender asked for its answer by MQTT 5 (4.10): kept until the broker has the answer.
+/// The response topic and correlation data that a sender requested (MQTT 5, 4.10), kept until the
+/// broker has confirmed the answer.
 package struct Reply: Hashable, Sendable {
-  /// `nil`: the sender's usual topic for results.
+  /// The response topic, or `nil` for the sender's default result topic.
   package let topic: String?
   package let correlationData: [UInt8]?
 
@@ -89,10 +95,11 @@ package struct Reply: Hashable, Sendable {
   }
 }
 
-/// What tells that a request is one that was answered before.
+/// Identifies a request that was answered before.
 package enum RepeatKey: Hashable, Sendable {
-  /// The sender's own id.
+  /// The id that the sender gave.
   case request(Source, Request.ID)
-  /// For a button that cannot count: holds only for a redelivery in a resumed session.
+  /// The fingerprint of the delivery, for senders without ids. Matches only redeliveries in a
+  /// resumed session.
   case delivery(Fingerprint)
 }

@@ -1,16 +1,17 @@
 import Devices
 import MessageBroker
 
-/// Which bound devices a message may be from.
+/// Finds the panels that a topic belongs to.
 struct PanelIndex: Sendable {
   private let panels: [PanelBinding]
-  /// By topic, of those whose topics are known beforehand.
+  /// The panels by topic, for filters without wildcards.
   private var exact: [String: [Int]] = [:]
   private var patterns: [(filter: TopicFilter, panel: Int)] = []
-  /// What the patterns select, of topics that came before.
+  /// The panels by topic, for topics that were looked up in `patterns` before.
   private var found: [String: [Int]] = [:]
 
-  /// Devices do not have more topics; somebody who makes them up does not fill the memory.
+  /// Maximum number of topics in `found`, so that invented topics cannot exhaust the memory.
+  /// Devices do not use as many.
   private static let maximumFound = 10_000
 
   init(_ panels: [PanelBinding]) {

@@ -3,25 +3,26 @@ import JuiceDomain
 package import KioskProtocol
 package import MessageBroker
 
-/// A delivery that asks something of the kiosk, read but not yet decided on.
+/// A delivery with its request, not decided yet.
 package struct ParsedDelivery: Sendable {
   package let source: Source
-  /// `nil` if a device only tells by what its next message is to be measured.
+  /// The request or its rejection, or `nil` if the message only sets the mark of a device.
   package let request: Result<Request, Rejection>?
   let isRetained: Bool
-  /// Under which a repeat of this request will be recognised; `nil` if none will be.
+  /// The key under which repeats of this request are recognised, or `nil` if they cannot be.
   let key: RepeatKey?
-  /// Under which this request may be recognised as a repeat itself.
+  /// The keys under which this request may be a repeat itself.
   package let repeatKeys: [RepeatKey]
   /// See `DeliveryTracker.Match`.
   let skipped: ArraySlice<Fingerprint>
-  /// Of the device: the request counts only if this is new.
+  /// The mark of the device. The request counts only if the mark is new.
   private(set) var mark: PanelMessage.Mark?
-  /// The same press again within this time is the same one.
+  /// The time within which an equal press counts as the same one.
   private(set) var debounce = Duration.zero
-  /// Whether the sender is told; what is carried out always is.
+  /// Whether a rejection is answered. Commands that are carried out always are.
   var isAnswered = true
-  /// How the sender has asked for its answer; `nil`: it has not.
+  /// The response topic and correlation data that the sender requested, or `nil` if it requested
+  /// none.
   private(set) var reply: Reply?
   private let defaultTopic: String
 
@@ -42,8 +43,8 @@ package struct ParsedDelivery: Sendable {
     if let requestKey, !isRetained {
       key = requestKey
     } else {
-      // A retained message is known by its delivery, which need not say again that it was retained;
-      // its id is not used up: sent unretained, it counts.
+      // A retained message is identified by its delivery, because its redelivery need not have the
+      // retain flag. Its id is not used up: the same command sent unretained counts.
       key = delivery.packetID == 0 ? nil : RepeatKey.delivery(Fingerprint(delivery))
     }
     // guard: the ids of senders are remembered
@@ -51,9 +52,9 @@ package struct ParsedDelivery: Sendable {
     repeatKeys = [requestKey, match.original.map(RepeatKey.delivery)].compactMap(\.self)
   }
 
-  /// A command on the kiosk's own topics.
+  /// A command on one of the kiosk's own topics.
   ///
-  /// - Parameter match: whether the delivery has come before.
+  /// - Parameter match: The result of looking up the delivery.
   init(
     command delivery: Delivery, from source: Source, matching match: DeliveryTracker.Match,
     settings: KioskSettings, isWithinRate: Bool
@@ -74,7 +75,7 @@ package struct ParsedDelivery: Sendable {
     debounce = settings.orders.debounce
   }
 
-  /// What a machine says of itself.
+  /// A status that a machine published.
   init(
     status: Result<Request, Rejection>, of machine: MachineID, on delivery: Delivery,
     matching match: DeliveryTracker.Match, settings: KioskSettings
@@ -85,11 +86,11 @@ package struct ParsedDelivery: Sendable {
       answerTopic: settings.topics.result(for: source))
   }
 
-  /// A message of a bound device, or one of the presses in it.
+  /// A message of a panel, or one of the presses in it.
   ///
   /// - Parameters:
-  ///   - debounce: of this press; `nil`: the kiosk's.
-  ///   - match: whether the delivery has come before.
+  ///   - debounce: The debounce of this press, or `nil` for the kiosk's setting.
+  ///   - match: The result of looking up the delivery.
   init(
     _ request: Result<Request, Rejection>?, from source: Source, debounce: Duration?,
     mark: PanelMessage.Mark?, on delivery: Delivery,
@@ -110,15 +111,15 @@ package struct ParsedDelivery: Sendable {
 }
 
 extension Delivery {
-  /// Of what was too large.
+  /// The rejection of a delivery that is too large, or `nil` if none of its parts is.
   var rejection: Rejection? {
     excess.map { Rejection(.tooLarge, "the \($0.rawValue) is too large") }
   }
 }
 
 extension KioskTopics {
-  /// A response topic counts only below the sender's own topic, so that nobody makes the kiosk write
-  /// where they may not write themselves.
+  /// Returns the requested response topic if it is below the sender's own topic. Otherwise a sender
+  /// could make the kiosk publish on topics that are closed to the sender.
   fileprivate func responseTopic(of source: Source, requested topic: String?) -> String? {
     guard let topic, topic.utf8.starts(with: (command(from: source) + "/").utf8),
       !topic.utf8.contains(where: { $0 == UInt8(ascii: "+") || $0 == UInt8(ascii: "#") })
@@ -126,9 +127,10 @@ extension KioskTopics {
     return topic
   }
 
-  /// The answer to a row's sender; `nil` if nobody asked.
+  /// Returns the answer to the sender of a row.
   ///
-  /// - Parameter isRepeated: it may have arrived before.
+  /// - Parameter isRepeated: Whether the sender may have received the answer before.
+  /// - Returns: The answer, or `nil` for an entry without a sender.
   package func answer(
     _ row: LedgerRow, to reply: Reply?, isRepeated: Bool = false
   ) -> Message? {

@@ -1,13 +1,12 @@
 import KioskProtocol
 
-/// How much a sender has had of something in the running second. What it remembers is gone with the
-/// second.
+/// Counts the messages of each sender in the current second and limits their number.
 struct RateLimiter<Sender: Hashable & Sendable>: Sendable {
   let perSecond: Int
   private var second: Int64 = 0
   private var counts: [Sender: Int] = [:]
 
-  /// - Parameter perSecond: 0: no limit.
+  /// - Parameter perSecond: Maximum number per second for each sender; 0 for no limit.
   init(perSecond: Int) { self.perSecond = perSecond }
 
   mutating func admit(_ sender: Sender, at now: Timestamp) -> Bool {

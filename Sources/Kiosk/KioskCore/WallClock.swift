@@ -1,10 +1,10 @@
 package import Foundation
 package import KioskProtocol
 
-/// Reads the hour from a clock on the kiosk's wall.
+/// Converts timestamps to hours and days of a time zone.
 ///
-/// Hours of the wall are counted from 1970-01-01T00 as it showed it: 24 to each day, whatever the
-/// clocks do. An hour that comes twice, in autumn, is one; the one that is left out in spring is empty.
+/// Hours are counted from 1970-01-01T00 local time, 24 to each day. At the change from daylight
+/// saving time the repeated hour counts as one; at the change to it the skipped hour is empty.
 package struct WallClock: Sendable {
   package let timeZone: TimeZone
 
@@ -14,10 +14,10 @@ package struct WallClock: Sendable {
 
   package func hour(at time: Timestamp) -> Int { Int((local(time) / Self.hour).rounded(.down)) }
 
-  /// Counted from 1970-01-01.
+  /// Returns the day, counted from 1970-01-01.
   package func day(at time: Timestamp) -> Int { Self.day(of: hour(at: time)) }
 
-  /// How much of its hour of the wall has passed, from 0 to below 1.
+  /// Returns the elapsed fraction of the current hour, from 0 to below 1.
   package func fraction(at time: Timestamp) -> Double {
     let hours = local(time) / Self.hour
     return hours - hours.rounded(.down)

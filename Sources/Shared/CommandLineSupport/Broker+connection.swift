@@ -3,7 +3,7 @@ import MosquittoBroker
 package import YAMLConfiguration
 
 extension BrokerConfiguration {
-  /// A connection to this broker, not made yet.
+  /// Returns a client for this broker that is not yet connected.
   package func makeBroker() throws(Failure) -> any BrokerClient {
     do throws(ConfigurationErrors) { return MosquittoClient(try connection()) } catch {
       throw error.failure
@@ -12,7 +12,7 @@ extension BrokerConfiguration {
 
   /// Probes this broker.
   ///
-  /// - Throws: `Failure`: a password that cannot be read.
+  /// - Throws: `Failure` if the password cannot be read.
   package func run(
     _ probe: BrokerProbe, timeout: Duration
   ) async throws(Failure) -> Result<BrokerProbe.Report, BrokerError> {
@@ -42,6 +42,6 @@ extension BrokerConfiguration {
     return connection
   }
 
-  /// The certificate authorities that the system trusts (Debian's ca-certificates).
+  /// Path of the certificate authorities that the system trusts (Debian's ca-certificates).
   private static let systemAuthorities = "/etc/ssl/certs/ca-certificates.crt"
 }

@@ -1,7 +1,8 @@
 extension String {
-  /// The text as a field of a line of CSV (RFC 4180).
+  /// The text as a CSV field, quoted if necessary (RFC 4180).
   ///
-  /// It works on bytes, because to a `String` a quote and a combining character after it are one.
+  /// Works on bytes: in a `String`, a quote followed by a combining character is a single
+  /// `Character`.
   package var csvField: String {
     let special = Array(",\"\r\n".utf8)
     guard utf8.contains(where: special.contains) else { return self }

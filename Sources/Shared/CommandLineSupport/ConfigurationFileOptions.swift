@@ -2,7 +2,7 @@ package import ArgumentParser
 import Foundation
 package import YAMLConfiguration
 
-/// Where the configuration comes from; the same for every command of a program.
+/// The option `--config`, common to all commands of a program.
 package struct ConfigurationFileOptions<File: ConfigurationFile>: ParsableArguments {
   @Option(
     name: .shortAndLong,
@@ -15,7 +15,7 @@ package struct ConfigurationFileOptions<File: ConfigurationFile>: ParsableArgume
 
   package init() {}
 
-  /// The file that counts; `nil` for the built-in defaults.
+  /// The path of the configuration file, or `nil` for the built-in defaults.
   package var file: String? {
     config ?? (FileManager.default.fileExists(atPath: File.defaultPath) ? File.defaultPath : nil)
   }

@@ -2,8 +2,8 @@ import Foundation
 import KioskProtocol
 package import Logging
 
-/// One line for each record on standard error. Under systemd the journal keeps the time and takes
-/// the level as a prefix (sd-daemon(3)); elsewhere the line says both.
+/// Writes one line per log record to standard error. Under systemd the line starts with the level
+/// as a prefix (sd-daemon(3)), and the journal adds the time; otherwise the line contains both.
 package struct ConsoleLogHandler: LogHandler {
   package var logLevel = Logger.Level.info
   package var metadata = Logger.Metadata()
@@ -16,7 +16,8 @@ package struct ConsoleLogHandler: LogHandler {
   }
 
   package func log(event: LogEvent) {
-    // A panel may call itself anything. Its name neither breaks the line nor steers the terminal.
+    // Names of panels are untrusted: control characters could break the line or control the
+    // terminal.
     var text = event.message.description
     if text.utf8.contains(where: \.mayBeginControl) {
       text = String(String.UnicodeScalarView(text.unicodeScalars.map { $0.isControl ? " " : $0 }))
@@ -30,7 +31,7 @@ package struct ConsoleLogHandler: LogHandler {
 }
 
 extension ConsoleLogHandler {
-  /// By the system's clock and time zone.
+  /// The time of day of the system's clock, in its time zone.
   private static var timeOfDay: String {
     var (now, parts) = (time(nil), tm())
     localtime_r(&now, &parts)
@@ -45,7 +46,7 @@ extension UInt8 {
 }
 
 extension Logger.Level {
-  /// RFC 5424, table 2.
+  /// The severity in RFC 5424, table 2.
   fileprivate var syslogSeverity: Int {
     switch self {
     case .critical: 2

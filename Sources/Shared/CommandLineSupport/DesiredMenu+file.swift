@@ -6,7 +6,7 @@ extension DesiredMenu {
   ///
   /// - Throws: `Failure` if the file cannot be read, is too large or is not text.
   package static func text(of file: String) throws(Failure) -> String {
-    // A pipe, or a file that is too large, is not read to its end.
+    // Bounds the read: the file may be a pipe or too large.
     guard let handle = FileHandle(forReadingAtPath: file),
       let data = try? handle.read(upToCount: maximumSize + 1)
     else { throw Failure.badData("\(file) cannot be read") }

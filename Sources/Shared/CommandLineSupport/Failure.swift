@@ -2,12 +2,13 @@ package import ArgumentParser
 package import MessageBroker
 package import YAMLConfiguration
 
-/// An error that a command may end with.
+/// An error that determines the exit code of a command.
 package protocol ExitCodeConvertible: Error {
   var failure: Failure { get }
 }
 
-/// An end that is not success: a sentence for the person, a code for the script (sysexits.h).
+/// The unsuccessful end of a command: a message for the user, and an exit code for scripts
+/// (sysexits.h).
 package struct Failure: ExitCodeConvertible, CustomStringConvertible {
   package let status: ExitCode
   package let message: String

@@ -2,18 +2,19 @@ import Foundation
 
 /// The user who owns the folder of a file.
 ///
-/// Root opens nothing in the folder of another user: it becomes that user first, for good. A link that the
-/// user has left there then leads only where that user may go.
+/// A process that runs as root permanently switches to this user before it opens files in the
+/// folder. A symbolic link that the user has created there then leads only to files that the user
+/// may access.
 package struct FolderOwner: Sendable {
   package let user: UInt32
   private let group: gid_t
 
-  /// Walks from `/` to the folder. Folders and links that root owns are followed; the first folder or
-  /// link that another user owns makes that user the owner. A process that is not root cannot change
-  /// its user, so it takes itself.
+  /// Determines the owner by walking from `/` to the folder, following folders and links that root
+  /// owns. The first folder or link with another owner determines the result. A process that is not
+  /// root cannot switch users, so the result is its own user.
   ///
-  /// - Parameter path: of a file in the folder; neither has to be there.
-  /// - Throws: `Failure`: two users, neither of them root, can change where the path leads.
+  /// - Parameter path: The path of a file in the folder; neither has to exist.
+  /// - Throws: `Failure` if two users, neither of them root, can change where the path leads.
   package init(ofFolderOf path: String) throws(Failure) {
     guard geteuid() == 0 else {
       (user, group) = (geteuid(), getegid())
@@ -49,13 +50,14 @@ package struct FolderOwner: Sendable {
         )
       }
       if owner == nil, status.st_uid != 0 { owner = status }
-      // A user's own link is not followed here: after `switchUser()` it leads only where that user may go.
+      // A link that belongs to a user is not followed here: after `switchUser()` it leads only to
+      // files that the user may access.
       if isLink { break }
     }
     (user, group) = (owner?.st_uid ?? 0, owner?.st_gid ?? 0)
   }
 
-  /// Makes a process of root's one of the owner, with the owner's groups. There is no way back.
+  /// Irreversibly switches a root process to the owner and the owner's groups.
   package func switchUser() throws(Failure) {
     guard geteuid() == 0, user != 0 else { return }
     let isDone =
@@ -72,12 +74,12 @@ package struct FolderOwner: Sendable {
     }
   }
 
-  /// The user's name, or the number of a user without a name.
+  /// Returns the user's name, or the number of a user without a name.
   package static func name(of user: UInt32) -> String {
     getpwuid(user).map { String(cString: $0.pointee.pw_name) } ?? "\(user)"
   }
 
-  /// As many links as Linux follows (path_resolution(7)).
+  /// Maximum number of symbolic links followed, as in Linux (path_resolution(7)).
   private static let maximumLinks = 40
 
   private static var currentFolder: String { FileManager.default.currentDirectoryPath }
@@ -86,7 +88,7 @@ package struct FolderOwner: Sendable {
     path.split(separator: "/").filter { $0 != "." }
   }
 
-  /// Where a link leads; empty if it is no link any more.
+  /// Returns the target of a link, or an empty text if it is no longer a link.
   private static func target(of link: String) -> String {
     (try? FileManager.default.destinationOfSymbolicLink(atPath: link)) ?? ""
   }

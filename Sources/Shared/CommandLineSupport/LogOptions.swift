@@ -18,7 +18,7 @@ package struct LogOptions: ParsableArguments {
 
   package init() {}
 
-  /// - Parameter label: the name of the program.
+  /// - Parameter label: The name of the program.
   package func makeLogger(_ label: String) throws(Failure) -> Logger {
     var logger = Logger(label: label) { _ in ConsoleLogHandler() }
     logger.logLevel = try level

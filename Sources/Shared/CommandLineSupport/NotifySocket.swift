@@ -1,29 +1,29 @@
 import Foundation
 
-/// The socket on which a service of `Type=notify` tells systemd how it is (sd_notify(3)).
+/// The socket to which a service of `Type=notify` reports its state (sd_notify(3)).
 package struct NotifySocket: Sendable {
   private let path: String
 
-  /// - Returns: `nil` if the program was not started as such a service.
+  /// Creates the socket, or `nil` if systemd did not start the program as such a service.
   package init?(environment: [String: String] = ProcessInfo.processInfo.environment) {
     guard let path = environment["NOTIFY_SOCKET"] else { return nil }
     self.path = path
   }
 
-  /// Tells one or several lines, such as `READY=1`: one datagram, without ever waiting.
+  /// Sends one or several lines, such as `READY=1`, as one datagram, without blocking.
   ///
-  /// - Returns: whether the datagram was sent.
+  /// - Returns: Whether the datagram was sent.
   @discardableResult
   package func send(_ text: String) -> Bool {
     var address = sockaddr_un()
     address.sun_family = sa_family_t(AF_UNIX)
     var path = Array(path.utf8)
-    // On Linux, '@' stands for the zero byte of an abstract name, which is no file.
+    // On Linux, '@' represents the zero byte at the start of an abstract socket name.
     if path.first == UInt8(ascii: "@") { path[0] = 0 }
     let capacity = MemoryLayout.size(ofValue: address.sun_path)
     guard path.count < capacity else { return false }
     withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path) }
-    // An abstract name counts every byte, so the length is exact.
+    // Every byte of an abstract name is significant, so the length is exact.
     let length = socklen_t(MemoryLayout<sockaddr_un>.size - capacity + path.count)
 
     let descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue), 0)

@@ -3,10 +3,11 @@ import Dispatch
 
 /// A command with a part that runs before any other thread exists.
 ///
-/// A change of the user there holds for all threads. Later, setuid(2) relies on glibc to change every
-/// thread, and glibc misses the main thread of an async `main`, which Dispatch has parked.
+/// A switch of the user in this part applies to all threads. Later, setuid(2) relies on glibc to
+/// switch every thread, and glibc misses the main thread of an async `main`, which Dispatch has
+/// parked.
 package protocol PreparedCommand: AsyncParsableCommand {
-  /// - Returns: the rest of the command.
+  /// - Returns: The rest of the command.
   func prepare() throws -> @Sendable () async throws -> Void
 }
 
@@ -15,8 +16,8 @@ extension PreparedCommand {
 }
 
 extension ParsableCommand {
-  /// Runs the command that was asked for, and turns an error into a line on standard error and an
-  /// exit code: nobody else does.
+  /// Runs the selected command. The only place that turns an error into a line on standard error
+  /// and an exit code.
   package static func runAndExit() -> Never {
     do {
       var command = try parseAsRoot()
@@ -24,7 +25,7 @@ extension ParsableCommand {
       case let command as any PreparedCommand: runAsync(try command.prepare())
       case is any AsyncParsableCommand:
         runAsync {
-          // Parsed once more: a command may not change threads.
+          // Parsed again, because a command value must not be passed to another thread.
           var command = try parseAsRoot() as? any AsyncParsableCommand
           try await command?.run()
         }

@@ -1,4 +1,4 @@
-/// The release of every program and every package.
+/// The release of all programs and packages.
 package enum Release {
   package static let version = "0.1.0"
 }

@@ -2,7 +2,7 @@ package import Logging
 package import ServiceLifecycle
 import UnixSignals
 
-/// Work that is cancelled when the program is told to stop.
+/// A service whose work is cancelled on graceful shutdown.
 package struct UntilShutdown: Service {
   private let work: @Sendable () async throws -> Void
 
@@ -14,7 +14,7 @@ package struct UntilShutdown: Service {
 extension ServiceGroup {
   /// Runs the services until one fails or SIGTERM or SIGINT arrives.
   package static func run(_ services: [any Service], logger: Logger) async throws {
-    // The group's own log is about starting and stopping tasks, which no kiosk owner asks for.
+    // The group's own log, about tasks that start and stop, is of no interest to kiosk owners.
     var quiet = logger
     quiet.logLevel = max(logger.logLevel, .error)
     let group = ServiceGroup(

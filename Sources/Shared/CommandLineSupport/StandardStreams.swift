@@ -16,7 +16,7 @@ package enum StandardError {
 }
 
 package enum StandardInput {
-  /// What is typed, line by line, read on a thread of its own: no thread of the pool waits for a person.
+  /// The lines of standard input. A separate thread reads them, so no thread of the pool blocks.
   package static var lines: AsyncStream<String> {
     AsyncStream { lines in
       Thread.detachNewThread {
@@ -28,7 +28,7 @@ package enum StandardInput {
 }
 
 package enum StandardOutput {
-  /// One line, written at once: a pipe's reader is not kept waiting.
+  /// Writes one line without buffering, so that the reader of a pipe receives it immediately.
   package static func write(_ line: String) {
     FileHandle.standardOutput.write(Data((line + "\n").utf8))
   }

@@ -1,18 +1,20 @@
 package import Foundation
 
-/// The folder in which a program keeps small files of its own, which nobody else may read.
+/// A folder for the small private files of a program, readable by its user only.
 ///
-/// Two writers of one file at a time are up to the caller to prevent.
+/// Not synchronized: the caller prevents concurrent writes to the same file.
 package struct StateFolder: Sendable {
   package let path: String
 
-  /// - Parameter path: the folder, which is made with the first file.
+  /// - Parameter path: The folder, which the first `write` creates.
   package init(path: String) { self.path = path }
 
+  /// Reads a file.
+  ///
   /// - Parameters:
-  ///   - name: below the folder: `alerts.json`, `routes/a1.json`.
-  ///   - limit: in bytes; a larger file is an error.
-  /// - Returns: `nil` if there is no such file.
+  ///   - name: The path below the folder: `alerts.json`, `routes/a1.json`.
+  ///   - limit: Maximum size in bytes; a larger file is an error.
+  /// - Returns: The contents, or `nil` if there is no such file.
   package func read(_ name: String, upTo limit: Int) throws(StateError) -> Data? {
     let place = place(of: name)
     let descriptor = open(place, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
@@ -31,7 +33,7 @@ package struct StateFolder: Sendable {
     return data
   }
 
-  /// Writes a file, whole or not at all; when this returns, it is on the disk.
+  /// Writes a file atomically. When this returns, the file is on the disk.
   package func write(_ name: String, _ data: Data) throws(StateError) {
     let place = place(of: name)
     let folder = String(place[..<(place.lastIndex(of: "/") ?? place.startIndex)])
@@ -54,19 +56,19 @@ package struct StateFolder: Sendable {
       throw StateError(new, "cannot be written: \(error.localizedDescription)")
     }
     guard rename(new, place) == 0 else { throw StateError(place) }
-    // Only when the folder is on the disk does the file's new name outlive a power cut.
+    // The new name survives a power cut only after fsync of the folder.
     let parent = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     defer { close(parent) }
     guard parent >= 0, fsync(parent) == 0 else { throw StateError(folder) }
   }
 
-  /// Removes a file, if it is there.
+  /// Deletes a file if it exists.
   package func remove(_ name: String) throws(StateError) {
     let place = place(of: name)
     guard unlink(place) == 0 || errno == ENOENT else { throw StateError(place) }
   }
 
-  /// The names of what is in a folder below this one, sorted; empty if there is no such folder.
+  /// Returns the sorted names of the files in a subfolder; empty if there is no such folder.
   package func names(in folder: String) throws(StateError) -> [String] {
     let place = place(of: folder)
     do {
@@ -81,11 +83,11 @@ package struct StateFolder: Sendable {
   private func place(of name: String) -> String { "\(path)/\(name)" }
 }
 
-/// What is wrong with a file that a program keeps.
+/// A problem with a file in a `StateFolder`.
 package struct StateError: Error, CustomStringConvertible {
   package let description: String
 
-  /// With the message of the last system call that failed.
+  /// Creates an error with the message for `errno`.
   fileprivate init(_ place: String) { self.init(place, String(cString: strerror(errno))) }
 
   package init(_ place: String, _ problem: String) { description = "\(place): \(problem)" }

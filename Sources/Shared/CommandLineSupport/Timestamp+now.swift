@@ -2,7 +2,7 @@ package import Foundation
 package import KioskProtocol
 
 extension Timestamp {
-  /// By the system's clock.
+  /// The time of the system's clock.
   package static var now: Timestamp { Timestamp(Date()) }
 
   package init(_ date: Date) {

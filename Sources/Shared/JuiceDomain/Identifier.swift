@@ -1,11 +1,11 @@
-/// The id of an `Entity`: 1 to 64 characters of `A-Z a-z 0-9 _ -`, so that it may stand in a topic,
-/// a file name and a URL as it is.
+/// The id of an `Entity`: 1 to 64 characters of `A-Z a-z 0-9 _ -`, valid without escaping in a
+/// topic, a file name and a URL.
 ///
-/// The type parameter keeps a fruit's id from being taken for a juice's.
+/// The type parameter prevents confusing the id of a fruit with that of a juice.
 package struct Identifier<Entity>: Hashable, Sendable {
   package let text: String
 
-  /// `nil` if the text is not an identifier.
+  /// Creates an identifier, or returns `nil` if the text is not one.
   package init?(_ text: String) {
     guard text.isIdentifier else { return nil }
     self.text = text
@@ -14,7 +14,7 @@ package struct Identifier<Entity>: Hashable, Sendable {
   package init?(_ text: some StringProtocol) { self.init(String(text)) }
 }
 
-// Not in the generic type, where it would be looked up for each byte what a string is.
+// Outside of the generic type, where each byte would cost a metadata lookup.
 extension String {
   fileprivate var isIdentifier: Bool {
     (1...64).contains(utf8.count) && utf8.allSatisfy(\.isIdentifierCharacter)
@@ -22,8 +22,8 @@ extension String {
 }
 
 extension UInt8 {
-  /// Whether an identifier may hold it: a letter, a digit, `_` or `-`. Inlined into other modules,
-  /// too, which ask it for each byte that comes.
+  /// Whether the byte is allowed in an identifier: a letter, a digit, `_` or `-`. Inlinable,
+  /// because other modules call it for each received byte.
   @inlinable package var isIdentifierCharacter: Bool {
     switch self {
     case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
@@ -44,7 +44,7 @@ extension Identifier: CustomStringConvertible {
 }
 
 extension Identifier: ExpressibleByStringLiteral {
-  /// For ids written in source code; an invalid literal is a programming error and traps.
+  /// Creates an id from a literal; an invalid one is a programming error and traps.
   package init(stringLiteral text: StaticString) {
     guard let id = Self(text.description) else {
       preconditionFailure("\(text) is not an identifier")
@@ -53,5 +53,5 @@ extension Identifier: ExpressibleByStringLiteral {
   }
 }
 
-/// The id of a kiosk, one among the many of a fleet.
+/// The id of a kiosk in a fleet.
 package typealias KioskID = Identifier<JuiceMaker>

@@ -1,4 +1,12 @@
-/// Makes juices: it owns the fruit store, knows the recipes, and lets nobody else at the fruit.
+/// Makes juices from recipes; owns the fruit store, which no other code can change.
+///
+/// ```swift
+/// let store = FruitStore(quantities: ["kiwi": 10])
+/// var maker = JuiceMaker(menu: .standard, store: store)
+/// try maker.make("kiwi")  // .ready(used: kiwi 3)
+/// try maker.make("kiwi", quantity: 3)  // .outOfStock(missing: kiwi 2); stock unchanged: kiwi 7
+/// maker.restock(Restock(add: ["kiwi": 2]))  // .applied(changes: kiwi 2)
+/// ```
 package struct JuiceMaker: Sendable {
   package let menu: Menu
   private var store: FruitStore
@@ -10,10 +18,10 @@ package struct JuiceMaker: Sendable {
 
   package var stock: FruitAmounts { store.quantities }
 
-  /// Makes `quantity` glasses, or none: a short fruit moves no fruit.
+  /// Makes `quantity` glasses, or none: if any fruit is short, no fruit is taken.
   ///
-  /// - Parameter quantity: one or more.
-  /// - Throws: `UnknownJuice` if the menu does not have it.
+  /// - Parameter quantity: The number of glasses, at least 1.
+  /// - Throws: `UnknownJuice` if the juice is not on the menu.
   package mutating func make(
     _ id: Juice.ID, quantity: Int = 1
   ) throws(UnknownJuice) -> OrderOutcome {
@@ -21,31 +29,32 @@ package struct JuiceMaker: Sendable {
     guard let juice = menu.juice(id) else { throw UnknownJuice(id: id) }
     let missing = store.take(juice.recipe.amounts, times: quantity)
     guard missing.isEmpty else { return .outOfStock(missing: missing) }
-    // Nothing was missing, so no product has overflowed.
+    // No fruit is short, so no product has overflowed.
     return .ready(used: juice.recipe.amounts.times(quantity))
   }
 
-  /// Takes fruit for a juice that is made once more, or none.
+  /// Takes the fruit for making a juice again, or none if any fruit is short.
   ///
-  /// - Returns: what is missing.
+  /// - Returns: The missing amounts; empty if the fruit was taken.
   package mutating func take(_ amounts: FruitAmounts) -> FruitAmounts { store.take(amounts) }
 
-  /// Puts back what a juice that was not made has not used.
+  /// Returns the unused fruit of a juice that was not made.
   package mutating func giveBack(_ amounts: FruitAmounts) { store.giveBack(amounts) }
 
   package mutating func restock(_ restock: Restock) -> RestockOutcome {
     store.apply(restock)
   }
 
-  /// How many glasses of a juice can be made now, if nothing else is.
+  /// Returns the number of glasses of a juice that the stock suffices for, if no other juice is
+  /// made.
   ///
-  /// - Throws: `UnknownJuice` if the menu does not have it.
+  /// - Throws: `UnknownJuice` if the juice is not on the menu.
   package func servings(of id: Juice.ID) throws(UnknownJuice) -> Int {
     guard let juice = menu.juice(id) else { throw UnknownJuice(id: id) }
     return servings(of: juice)
   }
 
-  /// How many glasses can be made now of each juice, in the order of the menu.
+  /// The number of glasses of each juice that the stock suffices for, in the order of the menu.
   package var servings: [(juice: Juice.ID, count: Int)] {
     menu.juices.map { ($0.id, servings(of: $0)) }
   }
@@ -55,11 +64,11 @@ package struct JuiceMaker: Sendable {
   }
 }
 
-/// What became of an order. Being out of stock is an ordinary outcome, not an error.
+/// The outcome of an order. Being out of stock is a regular outcome, not an error.
 package enum OrderOutcome: Hashable, Sendable {
-  /// Made, out of so much fruit.
+  /// The juice was made from these amounts.
   case ready(used: FruitAmounts)
-  /// Not made; so much more of each of these fruits is needed.
+  /// The juice was not made; these amounts are missing.
   case outOfStock(missing: FruitAmounts)
 }
 

@@ -1,16 +1,16 @@
-/// The languages in which a kiosk speaks to its customers.
+/// The languages of customer messages.
 package enum Language: String, CaseIterable, Sendable {
   case english = "en"
   case korean = "ko"
 }
 
-/// A name in every language the kiosk speaks; where one is missing, another stands in for it.
+/// A name in each language. A missing name is replaced by one in another language.
 package struct LocalizedName: Hashable, Sendable {
   private let english: String?
   private let korean: String?
   private let fallback: String
 
-  /// - Parameter fallback: what is shown if there is no name at all, usually the id.
+  /// - Parameter fallback: The name to use if both languages are missing, usually the id.
   package init(english: String? = nil, korean: String? = nil, fallback: String) {
     self.english = english
     self.korean = korean

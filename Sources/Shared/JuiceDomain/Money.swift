@@ -1,12 +1,12 @@
-/// A currency, by its code of ISO 4217: `EUR`.
+/// A currency, identified by its ISO 4217 code: `EUR`.
 package struct Currency: Hashable, Sendable {
-  /// The three letters as one number: it is in each entry of the ledger, which is copied many times.
+  /// The three letters as one number, because each ledger entry contains it and is copied often.
   private let letters: UInt32
-  /// How many digits an amount has behind the point: 0, 2 or 3.
+  /// The number of decimals of an amount: 0, 2 or 3.
   package let decimals: UInt8
 
-  /// `nil` if the code is not three capital letters. One that ISO 4217 does not have counts as one with
-  /// two decimals.
+  /// Creates a currency, or returns `nil` if the code is not three capital letters. A code that ISO
+  /// 4217 does not define gets two decimals.
   package init?(_ code: String) {
     let capitals = UInt8(ascii: "A")...UInt8(ascii: "Z")
     guard code.utf8.count == 3, code.utf8.allSatisfy(capitals.contains) else { return nil }
@@ -31,21 +31,20 @@ extension Currency: Comparable {
   package static func < (left: Self, right: Self) -> Bool { left.letters < right.letters }
 }
 
-/// An amount of money that is not negative: exact, a whole number of its currency's smallest unit.
+/// A non-negative amount of money: an exact number of the currency's smallest units.
 package struct Money: Hashable, Sendable {
-  /// Cents of a currency with two decimals.
+  /// The number of smallest units, such as cents.
   package let units: Int
   package let currency: Currency
 
-  /// - Parameter units: below zero it counts as zero.
+  /// - Parameter units: The number of smallest units; a negative number counts as zero.
   package init(units: Int, _ currency: Currency) {
     self.units = max(0, units)
     self.currency = currency
   }
 
-  /// Reads `3.50`, `3.5` or `3`: digits, and behind a point no more than the currency has.
-  ///
-  /// `nil` for anything else, and for what does not fit.
+  /// Parses `3.50`, `3.5` or `3`: digits, and after a point at most the currency's number of
+  /// decimals. Returns `nil` for any other text, and if the amount overflows.
   package init?(_ text: String, _ currency: Currency) {
     let parts = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
     let fraction = parts.count == 2 ? parts[1] : text.utf8.prefix(0)
@@ -64,7 +63,7 @@ package struct Money: Hashable, Sendable {
     self.init(units: units, currency)
   }
 
-  /// With all decimals of the currency: `3.50`.
+  /// The amount with all decimals of the currency: `3.50`.
   package var text: String {
     let decimals = Int(currency.decimals)
     var digits = String(units)
@@ -73,7 +72,7 @@ package struct Money: Hashable, Sendable {
     return "\(digits.dropLast(decimals)).\(digits.suffix(decimals))"
   }
 
-  /// As much as fits.
+  /// Returns `count` times the amount, limited to the largest possible amount.
   package func times(_ count: Int) -> Money {
     let (product, overflows) = units.multipliedReportingOverflow(by: count)
     return Money(units: overflows ? .max : product, currency)

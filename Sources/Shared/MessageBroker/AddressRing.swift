@@ -1,4 +1,4 @@
-/// Where a broker listens.
+/// The host and port of a broker.
 package struct BrokerAddress: Sendable, Hashable, CustomStringConvertible {
   package var host: String
   package var port: UInt16
@@ -11,16 +11,18 @@ package struct BrokerAddress: Sendable, Hashable, CustomStringConvertible {
   package var description: String { "\(host):\(port)" }
 }
 
-/// In which order an attempt to connect tries several addresses: until one accepts. Each attempt begins with the
-/// next one, so that an address where nobody answers is passed over. Each client has an order of its own: the
-/// nodes of a cluster share its clients, and those that are left share those of one that has died.
+/// Rotates the order in which attempts to connect try several addresses.
+///
+/// An attempt tries the addresses until one accepts, and each attempt begins with the next address,
+/// so that an unreachable one does not block. Each client has its own random order: the clients of
+/// a cluster are spread over its nodes, and the clients of a failed node over the remaining ones.
 package struct AddressRing: Sendable {
   private let addresses: [BrokerAddress]
   private var index = 0
 
   package init(_ addresses: [BrokerAddress]) { self.addresses = addresses.shuffled() }
 
-  /// All of them, as the next attempt tries them.
+  /// Returns all addresses in the order for the next attempt.
   package mutating func next() -> [BrokerAddress] {
     defer { index += 1 }
     return addresses.indices.map { addresses[(index + $0) % addresses.count] }

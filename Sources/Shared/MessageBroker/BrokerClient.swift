@@ -1,99 +1,119 @@
-/// One client's connection to an MQTT broker: a batch of deliveries comes in, answers go out, and
-/// only an explicit settlement lets the acknowledgements of the batch go.
+/// One client's connection to an MQTT broker, with explicit acknowledgement: the PUBACKs of a batch
+/// are sent only when the client calls `acknowledge()`.
 ///
-/// A client runs one loop: wait for the `nextEvent`, do what it asks, settle, wait again. One batch
-/// is in hand at a time; what arrives meanwhile waits and makes the next batch.
+/// ```swift
+/// await broker.connect(SessionOptions(clientID: "juice-kiosk-k1", subscriptions: filters))
+/// while let event = await broker.nextEvent(timeout: nil) {
+///   if case .deliveries(let batch) = event {
+///     let answers = try commit(batch)
+///     try await broker.publish(answers)  // queued until the next line
+///     await broker.acknowledge()  // sends the PUBACKs and the answers
+///   }
+/// }
+/// ```
 ///
-/// An implementation connects, subscribes and reconnects by itself, following its
-/// `SessionOptions`. It is an actor, so that a client actor which adopts its executor
-/// (`unownedExecutor`) talks to it without a thread hop.
+/// A client processes one batch at a time; messages that arrive meanwhile form the next batch. An
+/// implementation connects, subscribes and reconnects by itself, as its `SessionOptions` specify.
+/// It is an actor, so that a client actor that adopts its executor (`unownedExecutor`) calls it
+/// without a thread switch.
 package protocol BrokerClient: Actor {
-  /// Starts connecting and returns; what comes of it is an event. Called once.
+  /// Starts connecting and returns; the outcome is reported as an event. Called once.
   func connect(_ options: SessionOptions)
 
-  /// Goes on with other options. The session stays, and so does the connection: what is new among the
-  /// subscriptions is subscribed to, what has gone is dropped, and what stays is not touched, so that
-  /// nothing retained comes again. What has gone may still bring what was on its way. `cleanStart`
-  /// and `absence` stay as they were at `connect`. The rest holds from now on as far as this side
-  /// decides it, and at the broker from the next connect.
+  /// Replaces the options without ending the session or the connection.
   ///
-  /// What comes of it is the event `updated`; wait for it before the next call. Called after
+  /// The client subscribes to new filters and unsubscribes from removed ones. Unchanged
+  /// subscriptions are not sent again, so the broker does not send their retained messages again.
+  /// Messages of a removed filter that are already in transit may still arrive. `cleanStart` and
+  /// `absence` keep the values given to `connect`. The other options apply immediately on the
+  /// client side, and on the broker side from the next connect.
+  ///
+  /// The outcome is reported as the event `updated`; await it before the next call. Called after
   /// `connect`.
   func update(_ options: SessionOptions)
 
   /// Waits for the next event.
   ///
-  /// - Parameter timeout: how long to wait at most; `nil` waits forever. What has arrived by then is
-  ///   returned, also by a timeout of zero.
-  /// - Returns: `nil` after the timeout, or when the task has been cancelled and nothing has arrived; and
-  ///   when the connection was ended by `disconnect()`.
+  /// - Parameter timeout: The maximum time to wait, or `nil` for no limit. An event that has
+  ///   arrived by then is returned, also with a timeout of zero.
+  /// - Returns: The event, or `nil` after the timeout, after `disconnect`, or if the task was
+  ///   cancelled and no event has arrived.
   func nextEvent(timeout: Duration?) async -> BrokerEvent?
 
-  /// Puts messages on their way, in order, behind those of earlier calls.
+  /// Queues messages, in order, after those of earlier calls.
   ///
-  /// Nothing is written to the network before the batch in hand is settled. Without a connection
-  /// the messages are dropped: publish again what matters when the next connection is `online`.
+  /// No message is written to the network before the current batch is acknowledged. Without a
+  /// connection the messages are dropped: publish again what matters when the next connection is
+  /// `online`.
   ///
-  /// - Returns: the running number, from 1 over the whole life of this object, of the last
-  ///   message so far that was published with QoS 1; to be compared with `confirmed`.
-  /// - Throws: `BrokerError.cannotPublish` if a message breaks the protocol's rules (a wildcard in
-  ///   a topic, more than the broker takes); the others of the call are published all the same.
+  /// - Returns: The sequence number of the last message published with QoS 1, counted from 1 over
+  ///   the lifetime of this object; compare it with `confirmed`.
+  /// - Throws: `BrokerError.cannotPublish` if a message breaks a rule of the protocol (a wildcard
+  ///   in the topic, or larger than the broker accepts). The other messages of the call are
+  ///   published.
   @discardableResult
   func publish(_ messages: [Message]) throws(BrokerError) -> UInt64
 
-  /// The running number up to which the broker has acknowledged each QoS 1 message published on
-  /// this connection. Messages lost with an earlier connection count as passed over once a later
-  /// number is confirmed, so note what is unconfirmed at `offline`.
+  /// The sequence number up to which the broker has acknowledged all QoS 1 messages published on
+  /// this connection.
+  ///
+  /// Messages lost with an earlier connection count as confirmed once a later message is confirmed,
+  /// so record at `offline` which ones are unconfirmed.
   var confirmed: UInt64 { get }
 
-  /// Lets the acknowledgements of the batch in hand go, together with everything published so far.
-  /// They have been handed to the network when it returns, as far as that takes them at once.
-  /// Without a batch in hand it only flushes what was published.
+  /// Sends the acknowledgements of the current batch and all queued messages, as far as the socket
+  /// accepts them without blocking. Without a current batch it only sends the messages.
   ///
-  /// - Returns: whether the network has all acknowledgements of the batch. It has none of a batch
-  ///   whose connection is gone.
+  /// - Returns: Whether all acknowledgements of the batch were written. `false` if the connection
+  ///   of the batch is lost.
   @discardableResult
   func acknowledge() -> Bool
 
-  /// Forgets the batch in hand, unacknowledged, and drops the connection as a crash would: the will
-  /// is published, and the broker delivers the batch again on the next connection, which is
+  /// Drops the connection without acknowledging the current batch, as a crash would.
+  ///
+  /// The broker publishes the will, and redelivers the batch on the next connection, which is
   /// attempted after the usual delay.
   func abandon()
 
-  /// Ends the session in good order: what was published is written out and confirmed, then the client
-  /// takes its leave, and the will is not published. Where that does not work within `grace`, the
-  /// connection is dropped and the will speaks.
+  /// Ends the connection: writes the published messages, awaits their confirmation and sends a
+  /// DISCONNECT, so that the broker does not publish the will. If that takes longer than `grace`,
+  /// the connection is dropped and the broker publishes the will.
   ///
-  /// A batch in hand that is not settled stays unacknowledged, and what was published since is lost.
+  /// An unacknowledged batch stays unacknowledged, and messages published since its delivery are
+  /// lost.
   func disconnect(grace: Duration) async
 }
 
-/// What a client learns from its broker.
+/// An event that a `BrokerClient` reports.
 package enum BrokerEvent: Sendable, Equatable {
-  /// The broker has begun a new session: nothing that was delivered before will come again. Nothing is
-  /// subscribed to in it, and so nothing delivered, before the client asks for the next event. Where that is
-  /// given up with `abandon`, it is told again on the next connection.
+  /// The broker has begun a new session: it will not redeliver messages of an earlier one.
+  ///
+  /// The client subscribes, and so receives deliveries, only after `nextEvent` is called again. If
+  /// `abandon` is called before that, the event is reported again on the next connection.
   case sessionBegan
-  /// Connected, and every subscription granted.
+  /// The client is connected, and the broker has granted every subscription.
   case online
-  /// Deliveries in the order of their arrival, to be settled together. Never empty.
+  /// Deliveries in order of arrival, to be acknowledged together; never empty.
   case deliveries([Delivery])
-  /// `confirmed` has grown, and nothing else has happened.
+  /// `confirmed` has increased, and there is no other event.
   case confirmed
-  /// What `update` was asked for holds; or the broker refused a subscription, and all is as before.
-  /// Without a connection nobody is asked, and the next connect shows.
+  /// An `update` has been applied; or the broker refused a subscription, and the previous options
+  /// apply. Without a connection `refusal` is `nil`, and the next connect shows whether the broker
+  /// grants the subscriptions.
   case updated(refusal: BrokerError?)
-  /// The broker did not take what was published to these topics, and nobody will hear it; it counts as
-  /// confirmed. By topic, with the reason; `Session.maximumRefusals` at most. MQTT 3.1.1 has no word for it.
+  /// The broker rejected the messages published to these topics, and no subscriber receives them;
+  /// they count as confirmed.
+  ///
+  /// Reasons by topic, `Session.maximumRefusals` at most. MQTT 3.1.1 cannot report a rejection.
   case refused([String: String])
-  /// There is no connection; the next attempt follows by itself. Sent once for each outage and each
-  /// new reason, not for each failed attempt.
+  /// The connection is lost or could not be made; the client tries again by itself. Reported once
+  /// for each outage and each new reason, not for each failed attempt.
   case offline(BrokerError)
 }
 
-/// A message as it arrived, with what its protocol tells about the delivery.
+/// A received message with its delivery metadata.
 package struct Delivery: Sendable, Equatable {
-  /// What was too large for the client's `MessageLimits`.
+  /// The part of a message that exceeded the client's `MessageLimits`.
   package enum Excess: String, Sendable, CaseIterable {
     case topic
     case payload
@@ -102,16 +122,16 @@ package struct Delivery: Sendable, Equatable {
     case userProperties = "user properties"
   }
 
-  /// If there is an `excess`, only as much of it as its limits allow: topic and payload are cut off,
-  /// so that the one may look like another topic and the other like another command. A response
-  /// topic and correlation data that are too large are missing.
+  /// The message. If there is an `excess`, it is truncated to the limits: topic and payload are cut
+  /// off, so that they may look like another topic or another command; a response topic and
+  /// correlation data that are too large are missing.
   package let message: Message
-  /// From 1 for QoS 1; 0 for QoS 0, which has none.
+  /// The packet id, from 1, of a QoS 1 message; 0 for QoS 0.
   package let packetID: UInt16
-  /// The broker has marked it as one that it may have delivered before (DUP), and it arrived in a
-  /// session that was resumed.
+  /// Whether the broker has set the DUP flag (it may have delivered the message before) and the
+  /// session was resumed.
   package let isRedelivery: Bool
-  /// The first thing that was too large. Such a message is not to be carried out.
+  /// The first part that was too large, or `nil`. Such a message must not be executed.
   package let excess: Excess?
 
   package init(

@@ -1,27 +1,27 @@
-/// What stands between a client and its broker, each with a cause that a person can act on.
+/// A problem of a connection to a broker, with a cause that a person can act on.
 package enum BrokerError: Error, Hashable, Sendable {
-  /// The address could not be resolved or nothing answers there.
+  /// The address could not be resolved, or no server answers there.
   case unreachable(String)
   /// The broker refused the login: user name, password or client certificate.
   case loginRefused(String)
-  /// The broker refused the connection for another reason, which it gave.
+  /// The broker refused the connection for another reason, which it reported.
   case connectionRefused(String)
-  /// The broker does not speak the protocol version that was asked for.
+  /// The broker does not support the requested protocol version.
   case protocolRefused(String)
-  /// The broker refused to deliver what this filter selects: its access rules are the place to look.
+  /// The broker refused this subscription, usually because of its access rules.
   case subscriptionRefused(filter: String)
   /// A certificate or key is unreadable or not trusted, or the host name does not match it.
   case tls(String)
-  /// The connection was there and is gone.
+  /// An established connection was lost.
   case connectionLost(String)
   /// Another client has connected with the same client id.
   case sessionTakenOver
-  /// The broker did not take something that was published, for the reason that it gave.
+  /// The broker rejected a published message for the given reason.
   case publishRefused(topic: String, reason: String)
   /// The messages on these topics break a rule of the protocol or of the broker.
   case cannotPublish(topics: [String], reason: String)
 
-  /// Whether trying again can help without somebody changing a setting.
+  /// Whether a retry can succeed without a change of the configuration.
   package var isTransient: Bool {
     switch self {
     case .unreachable, .connectionRefused, .connectionLost: true

@@ -1,10 +1,10 @@
-/// One short connection that finds out what a broker grants, and leaves nothing behind.
+/// A short connection that reads a broker's limits and leaves no session behind.
 ///
-/// Always over MQTT 5: earlier versions tell nothing of what is asked here.
+/// Always uses MQTT 5, because earlier versions do not report limits.
 package struct BrokerProbe: Sendable {
   package var clientID: String
-  /// Goes on with the session of this client id if there is one, and lets it live for so long after
-  /// the visit. `nil` begins a session that ends with the visit.
+  /// The session expiry to set when resuming the session of this client id, or `nil` to begin a
+  /// session that ends with the probe. If no session exists, the probe leaves none behind.
   package var resuming: Duration?
 
   package init(clientID: String, resuming: Duration? = nil) {
@@ -12,9 +12,9 @@ package struct BrokerProbe: Sendable {
     self.resuming = resuming
   }
 
-  /// What came of it.
+  /// The result of a probe.
   package struct Report: Sendable, Equatable {
-    /// There was a session of this client id.
+    /// Whether the broker had a session of this client id.
     package var hasResumed = false
     package var limits = BrokerLimits()
 
@@ -22,16 +22,15 @@ package struct BrokerProbe: Sendable {
   }
 }
 
-/// What a broker says of itself when it lets a client in (MQTT 5, 3.2.2.3). The defaults are what
-/// it means when it says nothing.
+/// The limits in a CONNACK (MQTT 5, 3.2.2.3). The defaults apply where the broker reports none.
 package struct BrokerLimits: Sendable, Equatable {
-  /// Messages of QoS 1 that may be on their way to it unacknowledged.
+  /// Maximum number of unacknowledged QoS 1 messages in transit to the broker.
   package var receiveMaximum = 65_535
   package var maximumQoS = 2
   package var retainsMessages = true
-  /// In bytes, of a whole packet; `nil`: as many as MQTT allows.
+  /// Maximum size of a packet in bytes, or `nil` for the maximum of MQTT.
   package var maximumPacket: Int?
-  /// In seconds, if it is another one than the client asked for.
+  /// The session expiry in seconds, or `nil` if the broker accepted the requested one.
   package var sessionExpiry: Int?
 
   package init() {}

@@ -3,14 +3,14 @@ package struct Message: Sendable, Hashable {
   package var topic: String
   package var payload: [UInt8]
   package var qos: QoS
-  /// Published: the broker keeps it for later subscribers. Received: it was kept, and is no news; but see
-  /// `SessionOptions.retainAsPublished`.
+  /// Published: whether the broker retains the message for later subscribers. Received: whether it
+  /// was retained before the subscription; but see `SessionOptions.retainAsPublished`.
   package var retain: Bool
-  /// In seconds; MQTT 5 only, ignored on 3.1.1. Received: what is left of it.
+  /// The expiry interval in seconds; ignored on MQTT 3.1.1. Received: the remaining time.
   package var expiry: UInt32?
-  /// MQTT 5 only.
+  /// The topic for a response; MQTT 5 only.
   package var responseTopic: String?
-  /// MQTT 5 only.
+  /// Data that identifies the request in a response; MQTT 5 only.
   package var correlationData: [UInt8]?
 
   package init(
@@ -31,7 +31,7 @@ package struct Message: Sendable, Hashable {
   }
 }
 
-/// The quality of service. QoS 2 is never asked for: ids make QoS 1 exactly once, end to end.
+/// The quality of service. QoS 2 is not used: command ids make QoS 1 exactly once, end to end.
 package enum QoS: UInt8, Sendable, Comparable {
   case atMostOnce = 0
   case atLeastOnce = 1

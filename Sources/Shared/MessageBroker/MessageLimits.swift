@@ -1,7 +1,8 @@
-/// What may come in with one message, in bytes where nothing else is said.
+/// Limits for the parts of a received message: sizes in bytes, levels as counts.
 ///
-/// The broker is told the size of a whole packet (MQTT 5, 3.1.2.11.4) and drops what is larger. The
-/// rest is measured before anything is copied: what is larger is cut off, and the delivery says so.
+/// The broker receives `packet` in the CONNECT (MQTT 5, 3.1.2.11.4) and drops larger packets. The
+/// other limits are checked before anything is copied: parts that are too large are truncated, and
+/// the delivery reports the excess.
 package struct MessageLimits: Sendable, Equatable {
   package var packet: Int
   package var payload: Int
@@ -10,21 +11,21 @@ package struct MessageLimits: Sendable, Equatable {
   package var responseTopic: Int
   package var responseTopicLevels: Int
   package var correlationData: Int
-  /// Of all of them together, as they are in the packet.
+  /// The size of all user properties together, as encoded in the packet.
   package var userProperties: Int
 
-  /// For whoever takes commands: from people and machines that it need not trust.
+  /// Limits for clients that execute commands, whose senders are not trusted.
   package static let commands = MessageLimits(
     packet: 1 << 16, payload: 4096, topic: 512, topicLevels: 32, responseTopic: 256,
     responseTopicLevels: 16, correlationData: 256, userProperties: 4096)
 
-  /// For whoever hears a kiosk: a long menu has some hundred kilobytes. A packet is as large as the
-  /// shipped brokers let it be (`max_packet_size`).
+  /// Limits for clients that receive kiosk reports: a long menu has some hundred kilobytes. The
+  /// packet limit is that of the shipped brokers (`max_packet_size`).
   package static let reports = MessageLimits(
     packet: 1 << 20, payload: 1 << 20, topic: 65_535, topicLevels: 65_535, responseTopic: 256,
     responseTopicLevels: 16, correlationData: 256, userProperties: 1 << 20)
 
-  /// The first part of a message that is too large.
+  /// Returns the first part of a message that exceeds its limit.
   package func excess(of sizes: MessageSizes) -> Delivery.Excess? {
     if sizes.topic > topic || sizes.topicLevels > topicLevels { return .topic }
     if sizes.payload > payload { return .payload }
@@ -35,7 +36,8 @@ package struct MessageLimits: Sendable, Equatable {
     return sizes.userProperties > userProperties ? .userProperties : nil
   }
 
-  /// The message without what is too large: topic and payload are cut off, the others left out.
+  /// Returns the message without its excess: topic and payload are cut off, other parts are
+  /// removed.
   package func truncated(_ message: Message) -> Message {
     var message = message
     message.topic = String(decoding: message.topic.utf8.prefix(topic), as: UTF8.self)
@@ -47,7 +49,7 @@ package struct MessageLimits: Sendable, Equatable {
   }
 }
 
-/// How large the parts of a message are, in bytes where nothing else is said.
+/// Sizes of the parts of a message in bytes, and the number of levels of its topics.
 package struct MessageSizes: Sendable, Equatable {
   package var topic = 0
   package var topicLevels = 0
@@ -68,7 +70,7 @@ package struct MessageSizes: Sendable, Equatable {
     correlationData = message.correlationData?.count ?? 0
   }
 
-  /// Of a whole PUBLISH, to within the few bytes that say how long its parts are.
+  /// The approximate size of the whole PUBLISH, without the few bytes of its length fields.
   package var packet: Int { topic + payload + responseTopic + correlationData + userProperties }
 
   package static func measure(_ topic: some Collection<UInt8>) -> (bytes: Int, levels: Int) {

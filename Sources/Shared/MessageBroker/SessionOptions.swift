@@ -1,36 +1,41 @@
-/// How a client connects, each time that it does.
+/// Options that a client applies at each connect.
 package struct SessionOptions: Sendable {
-  /// Names the session: a broker drops an older connection with the same id.
+  /// The client identifier, which names the session. The broker closes an older connection with the
+  /// same identifier.
   package var clientID: String
-  /// What to subscribe to after every connect.
+  /// The filters to subscribe to after every connect.
   package var subscriptions: [TopicFilter]
-  /// Of all of them. With QoS 0 a broker keeps nothing for the client (RabbitMQ: no queue of QoS 1), and
-  /// what is on its way when a connection breaks is lost.
+  /// The QoS of all subscriptions. With QoS 0 a broker stores no messages for the client (RabbitMQ:
+  /// no queue of QoS 1), and messages in transit are lost with a connection.
   package var subscriptionQoS = QoS.atLeastOnce
-  /// Those of them that tell of each message whether it was published to be retained (MQTT 5, 3.8.3.1).
-  /// Of the others news has no such flag, only what the broker had kept has.
+  /// The subscriptions whose messages keep the RETAIN flag with which they were published (MQTT 5,
+  /// 3.8.3.1). Messages of other subscriptions have the flag only if the broker had retained them
+  /// before the subscription.
   package var retainAsPublished: Set<TopicFilter> = []
-  /// Published by the broker when the connection is lost without a farewell.
+  /// The message that the broker publishes when the connection ends without a DISCONNECT.
   package var will: Message?
-  /// The broker probes a silent connection after this long; in seconds, 5 or more.
+  /// The keep-alive interval in seconds, at least 5.
   package var keepAlive: UInt16
-  /// Starts with a session that holds nothing from before.
-  ///
-  /// Said for the first connect. For a later one the rule of `sessionExpiry` decides.
+  /// Whether the first connect begins a session without earlier state. For later ones
+  /// `sessionExpiry` decides.
   package var cleanStart: Bool
-  /// How long a session outlives its connection; zero: not at all.
+  /// The time for which a session outlives its connection; zero ends it with the connection.
   ///
-  /// The broker is told (MQTT 5), and the client keeps the rule too, on every protocol: it resumes
-  /// no session after being away for longer, counted from the last packet that it received while it
-  /// was online, and it reads nothing that has waited in its socket for longer (a process that was stopped and
-  /// continued). It asks for a clean start instead, so that nothing late is delivered. A client that
-  /// abandons what it receives is away, too, until it publishes or settles something.
+  /// The broker enforces it (MQTT 5), and so does the client, on every protocol version, with a
+  /// clean start that prevents late deliveries:
+  ///
+  /// - It does not resume a session after a longer absence, counted from the last packet received
+  ///   while online.
+  /// - It does not read data that has waited in its socket for longer, as after SIGSTOP and
+  ///   SIGCONT.
+  /// - A client that abandons its batches counts as absent until it publishes or acknowledges.
   package var sessionExpiry: Duration
-  /// For how long nobody had attended to the session when the client was started.
+  /// The time for which the session was unattended before the client was started.
   package var absence: Duration
-  /// How many QoS 1 deliveries may be on their way to the client unacknowledged; bounds a batch.
+  /// Maximum number of unacknowledged QoS 1 deliveries in transit to the client; also limits a
+  /// batch.
   package var receiveMaximum: UInt16
-  /// What may come in with one message.
+  /// Limits for the parts of a received message.
   package var limits: MessageLimits
 
   package init(

@@ -1,11 +1,12 @@
-/// The way from some subscriptions to others, within a session.
+/// The difference between two lists of subscriptions, for a change within a session.
 package struct SubscriptionChange: Sendable, Equatable {
-  /// What is subscribed to.
+  /// The filters to subscribe to.
   package let added: [TopicFilter]
-  /// What is dropped before: a broker may send a message once for each filter that selects it (MQTT 5,
-  /// 3.3.4), and a press would be two.
+  /// The filters to unsubscribe from before subscribing, because they overlap with an added one: a
+  /// broker may send a message once for each filter that matches it (MQTT 5, 3.3.4), and one button
+  /// press would count twice.
   package let droppedFirst: [TopicFilter]
-  /// What is dropped once the broker has granted the others.
+  /// The filters to unsubscribe from once the broker has granted the added ones.
   package let droppedLast: [TopicFilter]
 
   package init(from before: [TopicFilter], to after: [TopicFilter]) {

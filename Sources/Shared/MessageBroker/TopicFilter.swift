@@ -1,15 +1,15 @@
-/// A topic filter: topic levels, of which `+` matches any one and a last `#` any number (MQTT 4.7).
+/// A topic filter: `+` matches any single level, and a final `#` any number of levels (MQTT 4.7).
 package struct TopicFilter: Sendable, Hashable, CustomStringConvertible {
   package let text: String
 
-  /// - Throws: `TopicFilterError` with what is wrong.
+  /// - Throws: `TopicFilterError` if the text is not a topic filter.
   package init(_ text: String) throws(TopicFilterError) {
     try Self.check(text)
     self.text = text
   }
 
-  /// Takes any text, such as one from a configuration. To subscribe to what is no filter is refused like
-  /// what the broker refuses, by name (`BrokerError.subscriptionRefused`).
+  /// Stores any text, such as one from a configuration. Subscribing to an invalid filter fails with
+  /// `BrokerError.subscriptionRefused`, like one that the broker refuses.
   package init(unchecked text: String) { self.text = text }
 
   /// Whether the text is a topic filter.
@@ -32,8 +32,8 @@ package struct TopicFilter: Sendable, Hashable, CustomStringConvertible {
 
   package var description: String { text }
 
-  /// Whether a topic is one that this filter selects. A filter that starts with a wildcard selects
-  /// no topic that starts with `$` (4.7.2).
+  /// Returns whether this filter matches a topic. A filter that starts with a wildcard matches no
+  /// topic that starts with `$` (4.7.2).
   package func matches(_ topic: String) -> Bool {
     var (filter, topic) = (text, topic)
     return filter.withUTF8 { filter in topic.withUTF8 { Self.selects(filter, $0) } }
@@ -46,7 +46,7 @@ package struct TopicFilter: Sendable, Hashable, CustomStringConvertible {
     let beginsWild = filter.first == plus || filter.first == hash
     if topic.first == UInt8(ascii: "$"), beginsWild { return false }
     var (position, end) = (0, 0)
-    // One level of both after the other.
+    // Compares one level of both in each turn.
     while true {
       switch position < filter.count ? filter[position] : slash {
       case hash: return true
@@ -61,7 +61,7 @@ package struct TopicFilter: Sendable, Hashable, CustomStringConvertible {
       }
       guard position < filter.count else { return end == topic.count }
       guard end < topic.count else {
-        // "sport/#" also selects "sport" itself (4.7.1.2).
+        // "sport/#" also matches "sport" itself (4.7.1.2).
         return position + 2 == filter.count && filter[position + 1] == hash
       }
       guard topic[end] == slash else { return false }
@@ -69,7 +69,7 @@ package struct TopicFilter: Sendable, Hashable, CustomStringConvertible {
     }
   }
 
-  /// Whether there may be a topic that both select.
+  /// Returns whether a topic can exist that both filters match.
   package func overlaps(_ other: TopicFilter) -> Bool {
     var (left, right) = (Levels(of: text), Levels(of: other.text))
     while true {
@@ -84,7 +84,7 @@ package struct TopicFilter: Sendable, Hashable, CustomStringConvertible {
   }
 }
 
-/// The levels of a topic, one after the other: a broker asks too often to make an array each time.
+/// Iterates over the levels of a topic without allocating an array for each call.
 private struct Levels: IteratorProtocol {
   private var rest: Substring.UTF8View?
 
@@ -101,16 +101,16 @@ private struct Levels: IteratorProtocol {
   }
 }
 
-/// Why a text is not a topic filter. Levels count from 1.
+/// The reason why a text is not a topic filter. Levels count from 1.
 package enum TopicFilterError: Error, Hashable {
-  /// A filter has at least one character.
+  /// The text is empty.
   case empty
-  /// More than 65,535 bytes (1.5.4).
+  /// The text has more than 65,535 bytes (1.5.4).
   case tooLong
-  /// U+0000 is not allowed in a topic (4.7.3).
+  /// The text contains U+0000 (4.7.3).
   case nullCharacter
-  /// A wildcard must be a whole level (4.7.1).
+  /// A wildcard shares a level with other characters (4.7.1).
   case wildcardInsideLevel(Int)
-  /// `#` must be the last level (4.7.1.2).
+  /// `#` is not the last level (4.7.1.2).
   case hashNotLast(Int)
 }

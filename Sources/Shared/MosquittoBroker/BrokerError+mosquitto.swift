@@ -1,13 +1,15 @@
 import CMosquitto
 import MessageBroker
 
-/// Names the causes in the port's terms.
+/// Maps reason codes and errors of libmosquitto to `BrokerError`.
 extension BrokerError {
-  /// mosquitto 2.0.11 and MQTT 3.1.1 do not tell that another client has taken the session over.
+  /// The broker closed the connection without a reason.
+  ///
+  /// mosquitto 2.0.11 and MQTT 3.1.1 do not report that another client has taken over the session.
   static let closedByBroker = BrokerError.connectionLost(
     "the broker closed it; if it does so again and again, another client has the same client id")
 
-  /// A CONNACK that refuses (3.1.1: 3.2.2.3; MQTT 5: 3.2.2.2).
+  /// Creates the error for a CONNACK that refuses the connection (3.1.1: 3.2.2.3; MQTT 5: 3.2.2.2).
   init(refusal: Inbox.ConnectAck, _ version: MosquittoClient.Configuration.ProtocolVersion) {
     let code = version == .v5 || refusal.code > 5 ? refusal.code : 0
     let known =
@@ -27,7 +29,7 @@ extension BrokerError {
       }
   }
 
-  /// A DISCONNECT that the broker sent (MQTT 5, 3.14.2.1).
+  /// Creates the error for a DISCONNECT sent by the broker (MQTT 5, 3.14.2.1).
   init(disconnect code: Int32, reason: String?) {
     if code == MQTT_RC_SESSION_TAKEN_OVER.rawValue {
       self = .sessionTakenOver
@@ -36,28 +38,30 @@ extension BrokerError {
     }
   }
 
-  /// What libmosquitto logged when TLS failed, without what only it needs to know.
+  /// Creates the error from the lines that libmosquitto logged when TLS failed, without its
+  /// prefixes.
   init(tlsErrors lines: [String]) {
     var details: [String] = []
     for line in lines {
-      // "OpenSSL Error[0]: error:0A000086:SSL routines::certificate verify failed"
+      // For example "OpenSSL Error[0]: error:0A000086:SSL routines::certificate verify failed".
       let detail =
         line.hasPrefix("OpenSSL")
         ? String(line.split(separator: ":").last ?? "") : line.replacing("Error: ", with: "")
       if !detail.isEmpty, !details.contains(detail) { details.append(detail) }
     }
-    // A refused client certificate may be known by a reset connection only: TLS 1.3 lets the client
-    // write its CONNECT before it has heard, and a failed write is told without the alert.
+    // A refused client certificate may show only as a reset connection: TLS 1.3 lets the client
+    // write its CONNECT before the broker's alert arrives, and a failed write reports no alert.
     let guess = "the broker ended the TLS handshake, perhaps for want of a client certificate"
     self = .tls(details.isEmpty ? guess : details.joined(separator: "; "))
   }
 
-  /// Of a reason code of MQTT 5.
+  /// The text of an MQTT 5 reason code.
   static func text(for code: Int32) -> String {
     mosquitto_reason_string(code).map { String(cString: $0) } ?? "code \(code)"
   }
 
-  /// "Connection Refused: bad user name or password." -> "bad user name or password"
+  /// Strips prefix and final period: "Connection Refused: bad user name or password." becomes "bad
+  /// user name or password". Appends the broker's reason, if any.
   private static func tidy(_ text: String, _ reason: String?) -> String {
     var text = text.split(separator: ": ").last.map(String.init) ?? text
     if text.hasSuffix(".") { text.removeLast() }

@@ -5,9 +5,10 @@ extension Connection {
   /// Queues a SUBSCRIBE.
   ///
   /// - Parameters:
-  ///   - number: by which the session knows it.
-  ///   - retainAsPublished: an option of MQTT 5 (3.8.3.1). Without any, retained messages are sent at
-  ///     each subscribe, and without their flag when they are news.
+  ///   - number: The number that identifies the SUBSCRIBE in `Session`.
+  ///   - retainAsPublished: Sets the MQTT 5 option Retain As Published (3.8.3.1). Without options,
+  ///     the broker sends retained messages at each SUBSCRIBE and clears the RETAIN flag of newly
+  ///     published ones.
   func subscribe(
     to filters: [TopicFilter], number: Int, qos: QoS, retainAsPublished: Bool
   ) {
@@ -31,14 +32,14 @@ extension Connection {
 
   /// Queues a message.
   ///
-  /// - Returns: its packet id, which QoS 0 messages have too, within libmosquitto.
-  /// - Throws: why it breaks a rule.
+  /// - Returns: The packet id. Inside libmosquitto, QoS 0 messages have one too.
+  /// - Throws: The reason that libmosquitto gives for rejecting the message.
   func publish(
     _ message: Message, _ version: MosquittoClient.Configuration.ProtocolVersion
   ) throws(PublishError) -> Int32 {
     let properties = Properties(message, version)
     var packetID: Int32 = 0
-    // Not as an argument: that would be a copy.
+    // `withCString` instead of an implicit bridge of the argument, which would copy the string.
     let code = message.topic.withCString {
       mosquitto_publish_v5(
         handle, &packetID, $0, Int32(clamping: message.payload.count), message.payload,
@@ -54,8 +55,8 @@ extension Connection {
 struct PublishError: Error {
   let reason: String
 
-  /// Checks what holds for every broker: a topic name without wildcards (3.3.2.1) or U+0000, and a
-  /// packet that the length field can express (2.2.3).
+  /// Checks the rules that hold for every broker: a topic name without wildcards (3.3.2.1) and
+  /// without U+0000, and a packet length that the length field can express (2.2.3).
   static func check(
     _ message: Message, _ version: MosquittoClient.Configuration.ProtocolVersion
   ) throws(PublishError) {
@@ -73,7 +74,7 @@ struct PublishError: Error {
   }
 }
 
-/// As `char *const *`, which Swift does not make from an array of strings by itself.
+/// Passes the strings to `body` as `char *const *`, a conversion that Swift does not provide.
 private func withCStrings(
   _ strings: [String], _ body: (UnsafeBufferPointer<UnsafeMutablePointer<CChar>?>) -> Void
 ) {

@@ -13,14 +13,15 @@ extension Connection {
   func configure(
     _ configuration: MosquittoClient.Configuration, _ options: SessionOptions
   ) throws(BrokerError) {
-    // Packets are only queued, and leave in `mosquitto_loop_write`: the PUBACK of a message, which is
-    // queued before `on_message` is called (lib/handle_publish.c), waits for the settlement.
+    // libmosquitto only queues packets; `mosquitto_loop_write` sends them. The PUBACK of a message
+    // is queued before `on_message` is called (lib/handle_publish.c) and is sent after
+    // `acknowledge()`.
     mosquitto_threaded_set(handle, true)
     for (option, value) in [
       (MOSQ_OPT_PROTOCOL_VERSION, configuration.protocolVersion.rawValue),
       (MOSQ_OPT_TCP_NODELAY, 1),
       (MOSQ_OPT_RECEIVE_MAXIMUM, Int32(max(options.receiveMaximum, 1))),
-      // 20 by default; an MQTT 5 broker's own maximum replaces it.
+      // The default is 20; the Receive Maximum of an MQTT 5 broker replaces this value.
       (MOSQ_OPT_SEND_MAXIMUM, Int32(UInt16.max)),
     ] {
       mosquitto_int_option(handle, option, value)
@@ -40,7 +41,8 @@ extension Connection {
   ) throws(BrokerError) {
     var properties = Properties()
     if configuration.protocolVersion == .v5, options.sessionExpiry > .zero, start != .wipe {
-      // Whole seconds, rounded up: the exact rule is kept on this side. 0xFFFFFFFF means for ever.
+      // Whole seconds, rounded up: `SessionLifetime` applies the exact limit. 0xFFFFFFFF: no
+      // expiry.
       let (seconds, rest) = options.sessionExpiry.components
       properties.add(
         MQTT_PROP_SESSION_EXPIRY_INTERVAL, UInt32(clamping: seconds + (rest > 0 ? 1 : 0)))
@@ -55,7 +57,7 @@ extension Connection {
     let error = errno
     switch code {
     case MOSQ_ERR_SUCCESS.code:
-      // A child process must not keep the connection alive that this one drops.
+      // Child processes must not inherit the socket: it would stay open after `close`.
       if let socket { _ = fcntl(socket, F_SETFD, FD_CLOEXEC) }
     case MOSQ_ERR_EAI.code:
       throw .unreachable("\(address): \(String(cString: gai_strerror(error)))")
@@ -70,11 +72,11 @@ extension Connection {
     where access(file, R_OK) != 0 {
       throw .tls("cannot read \(file): \(systemError(errno))")
     }
-    // Without this callback OpenSSL asks the terminal for a key's passphrase, and waits.
+    // Without this callback OpenSSL prompts on the terminal for the key's passphrase and blocks.
     let code = mosquitto_tls_set(
       handle, tls.caFile, nil, tls.certificateFile, tls.keyFile, { _, _, _, _ in 0 })
-    // "tlsv1.2" excludes what is older and allows TLS 1.3; 1 is SSL_VERIFY_PEER. The host name is
-    // verified unless `mosquitto_tls_insecure_set` says not to.
+    // "tlsv1.2" is the minimum version and allows TLS 1.3; 1 is SSL_VERIFY_PEER. The host name is
+    // verified unless `mosquitto_tls_insecure_set` disables that.
     guard code == MOSQ_ERR_SUCCESS.code,
       mosquitto_tls_opts_set(handle, 1, "tlsv1.2", nil) == MOSQ_ERR_SUCCESS.code
     else { throw .tls("a client certificate needs its key, and a key its certificate") }

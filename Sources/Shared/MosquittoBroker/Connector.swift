@@ -1,13 +1,13 @@
 import MessageBroker
 import Synchronization
 
-/// One attempt to connect, on a thread of its own: getaddrinfo(3) and connect(2) block, in the
-/// `_async` variants of libmosquitto too.
+/// One attempt to connect, on its own thread: getaddrinfo(3) and connect(2) block, also in the
+/// `_async` functions of libmosquitto.
 ///
-/// An attempt that is given up goes on until the system lets go of its address, and then closes what it has
-/// opened. Not even its CONNECT is written, since only the event loop writes, so it cannot take a
-/// session from a later connection. With the longest waits that Linux makes (130 s for connect(2))
-/// and a new attempt after 10 s or more, a dozen such threads at most are waiting at a time.
+/// An abandoned attempt continues until the system call returns, and then closes its socket. It
+/// never sends the CONNECT, because only the event loop writes; so it cannot take over the session
+/// of a later connection. With the longest timeout on Linux (130 s for connect(2)) and a new
+/// attempt every 10 s or more, at most about twelve such threads exist at a time.
 final class Connector: Sendable {
   enum Outcome {
     case pending
@@ -19,8 +19,9 @@ final class Connector: Sendable {
   private let outcome = Mutex(Outcome.pending)
 
   /// - Parameters:
-  ///   - addresses: tried in this order, until one accepts.
-  ///   - done: called on that thread when there is an outcome to take.
+  ///   - addresses: The addresses, tried in this order until one accepts.
+  ///   - open: Opens a connection to one address.
+  ///   - done: Called on that thread when an outcome is available.
   init(
     _ addresses: [BrokerAddress],
     open: @escaping @Sendable (BrokerAddress) throws(BrokerError) -> Connection,
@@ -45,7 +46,7 @@ final class Connector: Sendable {
     outcome.withLock { if case .pending = $0 { true } else { false } }
   }
 
-  /// Hands over what there is; a connection only once.
+  /// Returns the outcome. Returns a connection only once.
   func take() -> Outcome {
     outcome.withLock { outcome in
       defer { if case .connected = outcome { outcome = .abandoned } }

@@ -8,43 +8,44 @@ import Musl
 import Glibc
 #endif
 
-/// One thread that waits for a socket, and the executor of every actor that adopts it and every
-/// task that prefers it.
+/// A thread that waits for a socket, and the executor of each actor that adopts it and of each task
+/// that prefers it.
 ///
-/// Between two waits it runs the jobs in hand, then one turn of its owner: whatever a job decides,
-/// commits and publishes is written by the turn that follows, without a change of threads. A job may
-/// block, as an fsync does.
+/// Between two waits it runs the queued jobs, then one iteration of its owner. So the iteration
+/// after a job writes what the job decided, committed and published, without a thread switch. A job
+/// may block, as an fsync does.
 ///
-/// Two descriptors, socket and pipe, need no epoll: poll(2) is everywhere, and knows no limit of
-/// 1024 descriptors as `mosquitto_loop` does, which uses select(2).
+/// The loop watches two descriptors, the socket and a pipe, so poll(2) is sufficient. It is
+/// portable and has no limit of 1024 descriptors, unlike `mosquitto_loop`, which uses select(2).
 final class EventLoop: SerialExecutor, TaskExecutor {
   typealias Instant = ContinuousClock.Instant
 
-  /// What to wait for. Without a descriptor only for jobs, without a time for ever.
+  /// The events and the deadline of the next wait. Without a socket, the loop waits only for jobs;
+  /// without a deadline, indefinitely.
   struct Interest {
-    /// Watched for its end at least.
+    /// The socket to watch; a hang-up is always reported.
     var socket: Int32?
     var read = false
     var write = false
     var until: Instant?
   }
 
-  /// What the wait has brought.
+  /// The result of a wait.
   struct Readiness {
-    /// The socket was watched, so that not to be readable means: it is empty.
+    /// Whether the socket was watched for reading: then `!canRead` means that it is empty.
     var isWatched = false
     var canRead = false
-    /// When that was: jobs that have run since may have taken their time.
+    /// The time of the result. Jobs that ran since may have taken some time.
     var at = Instant.now
-    /// The other side has ended the connection; what it said before may still be unread.
+    /// Whether the peer has closed the connection. Data that it sent before may still be unread.
     var isHungUp = false
   }
 
   private struct State {
     var jobs: [UnownedJob] = []
-    /// The thread waits, or is about to, and has to be woken.
+    /// Whether the thread is waiting or about to wait, and so has to be woken up.
     var isWaiting = false
-    /// The next wait is to return at once.
+    /// Whether the next wait must return immediately.
     var isWoken = false
   }
 
@@ -57,7 +58,7 @@ final class EventLoop: SerialExecutor, TaskExecutor {
     close(pipe.write)
   }
 
-  /// Starts the thread. It ends when a turn returns `nil`.
+  /// Starts the thread, which ends when `iteration` returns `nil`.
   func start(_ iteration: @escaping @Sendable (Readiness) -> Interest?) {
     startThread { [self] in
       thread.store(Self.currentThread, ordering: .relaxed)
@@ -75,7 +76,7 @@ final class EventLoop: SerialExecutor, TaskExecutor {
     wake { $0.jobs.append(job) }
   }
 
-  /// Makes a turn happen soon. From any thread.
+  /// Triggers an iteration. May be called from any thread.
   func wake() { wake { $0.isWoken = true } }
 
   func checkIsolated() {
@@ -101,12 +102,13 @@ final class EventLoop: SerialExecutor, TaskExecutor {
       return state.isWaiting
     }
     guard isWaiting else { return }
-    // Full can the pipe not be: one byte is written for one wait.
+    // The pipe cannot be full: one byte is written per wait.
     var byte: UInt8 = 0
     _ = write(pipe.write, &byte, 1)
   }
 
-  /// Runs the jobs in hand, and those that they make: one task is several, which follow each other.
+  /// Runs the queued jobs and the jobs that these enqueue: one task consists of several consecutive
+  /// jobs.
   private func runJobs() {
     while true {
       let jobs = state.withLock { state in
@@ -127,7 +129,7 @@ final class EventLoop: SerialExecutor, TaskExecutor {
     let timeout = mustWait ? interest.until.map { ContinuousClock.now.duration(to: $0) } : .zero
     let events =
       (interest.read ? Int16(POLLIN) : 0) | (interest.write ? Int16(POLLOUT) : 0) | Self.hangUp
-    // poll(2) passes over a negative descriptor.
+    // poll(2) ignores a negative descriptor.
     var watched = [
       pollfd(fd: pipe.read, events: Int16(POLLIN), revents: 0),
       pollfd(fd: interest.socket ?? -1, events: events, revents: 0),
@@ -147,10 +149,11 @@ final class EventLoop: SerialExecutor, TaskExecutor {
   }
 
   #if canImport(Darwin)
-  /// POLLHUP tells of a FIN, unasked.
+  /// 0: POLLHUP reports a FIN without being requested.
   private static let hangUp: Int16 = 0
   #else
-  /// POLLRDHUP, which glibc declares only for _GNU_SOURCE: a FIN, without asking for data.
+  /// POLLRDHUP, which reports a FIN without polling for data. glibc declares it only with
+  /// _GNU_SOURCE.
   private static let hangUp: Int16 = 0x2000
   #endif
 }

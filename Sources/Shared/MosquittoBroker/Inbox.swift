@@ -9,10 +9,10 @@ import Musl
 import Glibc
 #endif
 
-/// What libmosquitto's callbacks have told, until the C call that made them has returned.
+/// Collects the results of libmosquitto's callbacks until the C call that triggers them returns.
 ///
-/// The callbacks only copy: one that called back into the actor would trap on exclusivity, and the
-/// library holds locks while it calls (`callback_mutex`, `log_callback_mutex`).
+/// The callbacks only copy data: calling back into the actor would violate exclusive access and
+/// trap, and libmosquitto holds locks during a callback (`callback_mutex`, `log_callback_mutex`).
 final class Inbox {
   struct ConnectAck {
     let code: Int32
@@ -22,19 +22,20 @@ final class Inbox {
   }
 
   var connectAck: ConnectAck?
-  /// Of each SUBSCRIBE that was answered, its packet id and the QoS granted to each filter, or 128 and
-  /// more for a refusal (3.9.3).
+  /// The packet id of each SUBACK and the QoS granted for each filter; 128 or above is a refusal
+  /// (3.9.3).
   var granted: [(packetID: Int32, levels: [Int32])] = []
   var deliveries: [Delivery] = []
-  /// Of the deliveries, with topic and properties, as they came.
+  /// The size of the deliveries in bytes, with topics and properties, before truncation.
   var bytes = 0
-  /// Packet ids of what the broker has acknowledged, or what was written with QoS 0.
+  /// Packet ids of the messages that the broker has acknowledged, or that were written with QoS 0.
   var published: [Int32] = []
-  /// By packet id, why the broker did not take a message (3.4.2.1).
+  /// Reason codes of messages that the broker rejected, by packet id (3.4.2.1).
   var refusals: [Int32: Int32] = [:]
-  /// The broker's reason for a DISCONNECT (MQTT 5), or libmosquitto's own for the connection's end.
+  /// The broker's reason for its DISCONNECT (MQTT 5), or libmosquitto's reason for the end of the
+  /// connection.
   var disconnectReason: (code: Int32, reason: String?)?
-  /// Lines that libmosquitto logged as errors: the only place where it tells why TLS failed.
+  /// Lines that libmosquitto logged as errors: the only source of the cause of a TLS failure.
   var tlsErrors: [String] = []
   private let publishLine: String
   private let limits: MessageLimits
@@ -46,24 +47,24 @@ final class Inbox {
     publishLine = "Client \(clientID) received PUBLISH (d"
   }
 
-  /// How many packets have told something. PINGRESP alone does not.
+  /// The number of packets received since the last reset, without PINGRESP.
   var count: Int {
     deliveries.count + published.count + (connectAck == nil ? 0 : 1) + granted.count
   }
 
-  /// Hands over the deliveries and keeps nothing of them.
+  /// Returns the deliveries and removes them from the inbox.
   func takeDeliveries() -> [Delivery] {
     defer { (deliveries, bytes) = ([], 0) }
     return deliveries
   }
 
-  /// Hands over the answer to the CONNECT.
+  /// Returns the CONNACK and removes it.
   func takeConnectAck() -> ConnectAck? {
     defer { connectAck = nil }
     return connectAck
   }
 
-  /// Hands over the answers to each SUBSCRIBE.
+  /// Returns the SUBACKs and removes them.
   func takeGranted() -> [(packetID: Int32, levels: [Int32])] {
     guard !granted.isEmpty else { return [] }
     defer { granted = [] }
@@ -83,7 +84,7 @@ final class Inbox {
         code: code, resumesSession: inbox.isResumed,
         reason: ReceivedProperties.text(properties, MQTT_PROP_REASON_STRING),
         limits: BrokerLimits(properties))
-      // DUP means something in a resumed session only, and the lines are not for nothing: libmosquitto
+      // DUP is relevant only in a resumed session, and the log lines are expensive: libmosquitto
       // allocates and formats one for each packet that it reads or queues.
       if !inbox.isResumed { mosquitto_log_callback_set(handle, nil) }
     }
@@ -108,8 +109,8 @@ final class Inbox {
   }
 
   private static func of(_ address: UnsafeMutableRawPointer?) -> Inbox {
-    // The library passes what `mosquitto_user_data_set` was given, and the connection that owns the
-    // handle owns this object.
+    // The pointer is the one passed to `mosquitto_user_data_set`. It is valid because the
+    // connection that owns the handle also owns this object.
     Unmanaged.fromOpaque(address.unsafelyUnwrapped).takeUnretainedValue()
   }
 
@@ -146,8 +147,9 @@ final class Inbox {
     if level == MOSQ_LOG_ERR {
       tlsErrors.append(String(cString: line))
     } else if level == MOSQ_LOG_DEBUG, isResumed {
-      // `mosquitto_message` has no DUP; a line logged before the callback has it, and nothing of a
-      // sender's comes first in it. A line for the PUBACK comes between (lib/handle_publish.c).
+      // `mosquitto_message` has no DUP flag; a line logged before the callback has it. The line
+      // begins with the client id, so a sender cannot forge it. The log line of the PUBACK comes
+      // between the two (lib/handle_publish.c).
       let line = String(cString: line)
       if line.hasPrefix(publishLine + "1,") { isDuplicate = true }
     }

@@ -1,18 +1,19 @@
 package import MessageBroker
 
 extension MosquittoClient {
-  /// Where the broker is and how to get in.
+  /// The broker's addresses, the protocol version, the account and TLS.
   package struct Configuration: Sendable {
     package enum ProtocolVersion: Int32, Sendable {
       case v311 = 4
       case v5 = 5
     }
 
-    /// TLS 1.2 or later; the broker's certificate and host name are always verified.
+    /// Settings of TLS 1.2 or later. The broker's certificate and host name are always verified.
     package struct TLS: Sendable {
-      /// The certificates that are trusted, in PEM.
+      /// Path of the trusted certificates, in PEM.
       package var caFile: String
-      /// The client's certificate and its key, in PEM and without a passphrase; both or none.
+      /// Paths of the client's certificate and key, in PEM, the key without a passphrase. Both or
+      /// neither are set.
       package var certificateFile: String?
       package var keyFile: String?
 
@@ -23,17 +24,17 @@ extension MosquittoClient {
       }
     }
 
-    /// Of one broker, or of the nodes of a cluster; each attempt to connect goes to the next of them,
-    /// the first to any. Never empty.
+    /// Addresses of one broker, or of the nodes of a cluster; never empty. The first attempt to
+    /// connect starts with a random address, each later one with the next.
     package var addresses: [BrokerAddress]
     package var protocolVersion: ProtocolVersion
     package var username: String?
     package var password: String?
     package var tls: TLS?
-    /// How long name resolution and TCP may take, with all addresses. The handshakes of TLS and MQTT may take three
-    /// times as long, and longer after failures.
+    /// Maximum duration of name resolution and TCP connect, for all addresses together. The TLS and
+    /// MQTT handshakes may take three times as long, and longer after failures.
     package var connectTimeout: Duration = .seconds(10)
-    /// The longest wait before the second attempt to connect, and before the last ones.
+    /// The longest delay before the second attempt to connect, and before the last ones.
     package var reconnectDelays = Session.reconnectDelays
 
     package init(
@@ -47,7 +48,7 @@ extension MosquittoClient {
       self.tls = tls
     }
 
-    /// For those who go to one only.
+    /// The first address, for connections that use only one.
     var address: BrokerAddress { addresses.first ?? BrokerAddress(host: "", port: 0) }
   }
 }

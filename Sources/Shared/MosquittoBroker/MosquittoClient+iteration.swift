@@ -1,7 +1,7 @@
 import MessageBroker
 import Synchronization
 
-/// The event loop's side: what happens between two waits.
+/// One iteration of the event loop: the work between two waits.
 extension MosquittoClient {
   func runIteration(_ ready: EventLoop.Readiness) -> EventLoop.Interest {
     let now = Instant.now
@@ -11,7 +11,7 @@ extension MosquittoClient {
     return interest
   }
 
-  /// Whether there may be something on the socket that has come before now and was not read.
+  /// Whether the socket may contain unread data that arrived before now.
   private func mayHaveUnread(_ ready: EventLoop.Readiness) -> Bool {
     guard case .open(let connection) = link, session.mayWrite, !session.isDisconnectRequested else {
       return false
@@ -27,7 +27,7 @@ extension MosquittoClient {
       case .connected(let connection):
         link = .open(connection)
         perform(session.connected(at: time(now)))
-        // The first write is not waited for: TLS has nothing to read before it.
+        // Writes without waiting for the socket: TLS has nothing to read before the first write.
         if case .open = link { serve(connection, EventLoop.Readiness(), now) }
       case .failed(let error): perform(session.lost(error, at: time(now)))
       case .pending, .abandoned: break
@@ -43,7 +43,7 @@ extension MosquittoClient {
     do throws(BrokerError) {
       try exchange(connection, ready, now)
     } catch {
-      // What was read before may have ended it for another reason.
+      // Data read before the error may already have closed the connection for another reason.
       if isCurrentlyOpen(connection) { perform(session.lost(error, at: time(now))) }
     }
   }
@@ -52,8 +52,9 @@ extension MosquittoClient {
     _ connection: Connection, _ ready: EventLoop.Readiness, _ now: Instant
   ) throws(BrokerError) {
     if session.mayWrite {
-      // While something is unread it might be the answer to the last PINGREQ. In the midst of a
-      // flood the socket is never empty, but what came within the last second is a sign of life.
+      // Unread data might contain the PINGRESP, so the keep-alive is checked only when the socket
+      // is empty. Under continuous load it is never empty; then data received within the last
+      // second proves that the connection works.
       let justNow = now - .seconds(1)
       let isCurrent =
         (ready.isWatched && !ready.canRead && ready.at >= justNow)
@@ -65,7 +66,7 @@ extension MosquittoClient {
       }
       if connection.wantsWrite { try connection.write() }
     }
-    // On the way out acknowledgements are still read; what else comes is never handed over.
+    // During `disconnect` PUBACKs are still read; deliveries are discarded.
     guard session.mayRead else {
       if ready.isHungUp { try readReason(connection) }
       return
@@ -82,7 +83,7 @@ extension MosquittoClient {
     } else if ready.isWatched {
       session.checkedSocket(at: time(ready.at))
     }
-    // Reading may have ended the connection, or put a batch in hand.
+    // The read may have ended the connection or started a batch.
     if isCurrentlyOpen(connection), session.mayWrite, connection.wantsWrite {
       try connection.write()
     }
@@ -92,8 +93,11 @@ extension MosquittoClient {
     if case .open(let current) = link { current === connection } else { false }
   }
 
-  /// With a batch in hand nothing is read; but when the broker has ended the connection, its reason
-  /// is, and what it delivered before, which can be acknowledged no more, comes again.
+  /// Reads the reason for a connection that the broker closed while a batch is being processed,
+  /// when nothing else is read.
+  ///
+  /// Deliveries read here are discarded: they can no longer be acknowledged, and the broker
+  /// redelivers them.
   private func readReason(_ connection: Connection) throws(BrokerError) {
     repeat {
       try connection.read(upTo: .max)
@@ -111,7 +115,7 @@ extension MosquittoClient {
     inbox.published.removeAll(keepingCapacity: true)
   }
 
-  /// Tells the session what has been read.
+  /// Passes the data that was read to the session.
   private func processReceived(_ connection: Connection, at now: Session.Instant) {
     let inbox = connection.inbox
     takeAcknowledgements(inbox, at: now)
@@ -127,13 +131,15 @@ extension MosquittoClient {
       guard let number = connection.subscriptions.removeValue(forKey: packetID) else { continue }
       perform(session.granted(number, levels, at: now))
     }
-    // Behind `online`, which is no less true for it.
+    // After `online`: if the CONNACK was read together with deliveries, both events are valid.
     if !deliveries.isEmpty, isCurrentlyOpen(connection) { session.received(deliveries) }
   }
 
-  /// Lets the waiting call of `nextEvent` return, if there is something to return.
+  /// Resumes the waiting call of `nextEvent` if there is an event to return, or its deadline has
+  /// passed.
   ///
-  /// - Parameter isSocketRead: what has come in time has been read. A timeout does not pass it over.
+  /// - Parameter isSocketRead: Whether everything that arrived before now has been read. Otherwise
+  ///   a deadline is ignored, so that no event is missed.
   private func resumeWaiter(at now: Instant, isSocketRead: Bool) {
     guard let (wait, continuation) = waiter else { return }
     let isDue = isSocketRead && wait.deadline.map { now >= $0 } ?? false

@@ -1,17 +1,29 @@
 package import MessageBroker
 import Synchronization
 
-/// A connection to a real broker: does over libmosquitto what its `Session` says.
+/// A connection to an MQTT broker: executes the actions of its `Session` with libmosquitto.
 ///
-/// It is its own event loop: one thread that reads the socket, hands over a batch, runs the jobs of
-/// the actors that adopt `unownedExecutor`, and writes only when no batch is in hand. The thread
-/// lives as long as this object, since it is the executor of all calls to it; after `disconnect` it
-/// waits for those only. A batch held for longer than the keep-alive time costs the connection: what
-/// would keep it alive cannot be written.
+/// ```swift
+/// let broker = MosquittoClient(.init(host: "127.0.0.1"))
+/// await broker.connect(SessionOptions(clientID: "juice-kiosk-k1", subscriptions: filters))
+/// while let event = await broker.nextEvent(timeout: nil) { ... }  // see `BrokerClient`
+/// ```
+///
+/// | type | task |
+/// |---|---|
+/// | `Session` | all rules: when to connect, subscribe, read, write, acknowledge |
+/// | `EventLoop` | one thread: waits for the socket, runs the jobs of the actors |
+/// | `Connector` | connects on another thread, because that blocks |
+/// | `Connection`, `Inbox` | the libmosquitto handle, and what its callbacks deliver |
+///
+/// The event loop's thread reads the socket, delivers a batch, runs the jobs of the actors that
+/// adopt `unownedExecutor`, and writes only while no batch is being processed. It is the executor
+/// of all calls to this actor, so it runs as long as the actor exists. A batch that takes longer
+/// than the keep-alive time ends the connection, because no PINGREQ can be written meanwhile.
 package actor MosquittoClient: BrokerClient {
   typealias Instant = ContinuousClock.Instant
 
-  /// What there is of a connection.
+  /// The state of the network connection.
   enum Link {
     case none
     case connecting(Connector)
@@ -32,9 +44,9 @@ package actor MosquittoClient: BrokerClient {
   var session: Session
   var link = Link.none
   var waiter: (wait: Wait, continuation: CheckedContinuation<BrokerEvent?, Never>)?
-  /// Callers of `disconnect`.
+  /// Continuations of the pending calls of `disconnect`.
   var disconnectContinuations: [CheckedContinuation<Void, Never>] = []
-  /// From which the session counts. `ContinuousClock` is CLOCK_BOOTTIME on Linux.
+  /// The zero of the session's times. `ContinuousClock` is CLOCK_BOOTTIME on Linux.
   private var origin = Instant.now
 
   package init(_ configuration: Configuration) {
@@ -44,7 +56,7 @@ package actor MosquittoClient: BrokerClient {
       broker: configuration.addresses.map(\.host).joined(separator: ", "),
       connectTimeout: configuration.connectTimeout,
       delays: configuration.reconnectDelays, random: { Double.random(in: 0...1) })
-    // Weak, so that the thread ends with the last reference to the broker.
+    // Weak, so that the thread ends when the last reference to this actor is released.
     loop.start { [weak self] ready in
       guard let self else { return nil }
       return self.assumeIsolated { $0.runIteration(ready) }
@@ -57,12 +69,12 @@ package actor MosquittoClient: BrokerClient {
     loop.asUnownedSerialExecutor()
   }
 
-  /// As the session counts.
+  /// Converts to the time scale of the session.
   func time(_ instant: Instant = .now) -> Session.Instant { origin.duration(to: instant) }
 
   func instant(_ time: Session.Instant) -> Instant { origin + time }
 
-  /// Advances the session's clock, as a suspended computer does. For tests.
+  /// Advances the session's clock, as suspending the computer does. For tests.
   package func advanceClock(by duration: Duration) {
     origin -= duration
     loop.wake()
@@ -80,11 +92,12 @@ package actor MosquittoClient: BrokerClient {
     if let event = session.eventForWaiter(isCancelled: Task.isCancelled, isDue: false) {
       return event
     }
-    // A turn sees the waiter, its cancellation and its deadline: none needs a task of its own.
+    // Each iteration checks the waiter, its cancellation and its deadline; no further task is
+    // needed.
     let wait = Wait(until: timeout.map { .now + $0 })
     return await withTaskCancellationHandler {
-      // A task that is resumed goes to its own executor first and to the actor's from there. Its own
-      // would be the global one: two changes of threads for each event.
+      // A resumed task runs on its preferred executor first, then on the actor's. Without this
+      // preference the first is the global executor, which costs two thread switches per event.
       await withTaskExecutorPreference(loop) { await event(for: wait) }
     } onCancel: {
       wait.isCancelled.store(true, ordering: .relaxed)
@@ -152,14 +165,14 @@ package actor MosquittoClient: BrokerClient {
     }
   }
 
-  /// All that was queued has left.
+  /// Whether all queued packets have been written.
   var isWritten: Bool {
     if case .open(let connection) = link { !connection.wantsWrite } else { true }
   }
 }
 
 extension MosquittoClient {
-  /// Does what the session says.
+  /// Executes the actions of the session.
   func perform(_ actions: [Session.Action]) {
     for action in actions { perform(action) }
   }

@@ -6,11 +6,10 @@ import Musl
 import Glibc
 #endif
 
-/// Starts a thread that runs the body and ends with it.
+/// Starts a thread that runs `body` and then ends.
 ///
-/// SIGPIPE is blocked in it: libmosquitto writes to its socket with write(2), and OpenSSL does too,
-/// so a connection that the broker has reset would otherwise end the process. Blocked for this
-/// thread only, it changes nothing for the rest of the process.
+/// SIGPIPE is blocked in this thread only: libmosquitto and OpenSSL write with write(2), and
+/// writing to a connection that the broker has reset would otherwise end the process.
 func startThread(_ body: @escaping @Sendable () -> Void) {
   #if canImport(Darwin)
   var thread: pthread_t?
@@ -37,13 +36,13 @@ private final class ThreadBody {
 
   init(_ run: @escaping @Sendable () -> Void) { self.run = run }
 
-  /// Darwin hands over a pointer, Linux an optional one; this takes both.
+  /// Accepts both signatures of pthread_create(3): a pointer on Darwin, an optional one on Linux.
   static func take(_ address: UnsafeMutableRawPointer?) -> ThreadBody? {
     address.map { Unmanaged<ThreadBody>.fromOpaque($0).takeRetainedValue() }
   }
 }
 
-/// A pipe that never blocks, and that no child process inherits.
+/// Creates a non-blocking pipe that child processes do not inherit.
 func makeWakeUpPipe() -> (read: Int32, write: Int32) {
   var ends: [Int32] = [-1, -1]
   precondition(pipe(&ends) == 0, "no pipe could be opened: \(systemError(errno))")
@@ -54,11 +53,12 @@ func makeWakeUpPipe() -> (read: Int32, write: Int32) {
   return (ends[0], ends[1])
 }
 
-/// What the system says about an `errno`.
+/// The text for an `errno` value.
 func systemError(_ number: Int32) -> String { String(cString: strerror(number)) }
 
 extension Duration {
-  /// For poll(2): whole milliseconds, rounded up so that a wait never ends before its time.
+  /// The timeout for poll(2): whole milliseconds, rounded up so that a wait never ends early; one
+  /// day at most.
   var pollTimeout: Int32 {
     guard self > .zero else { return 0 }
     let (seconds, attoseconds) = components

@@ -10,11 +10,11 @@ import Glibc
 #endif
 
 extension MosquittoClient.Configuration {
-  /// Probes the broker, over MQTT 5 whatever `protocolVersion` says.
+  /// Probes the broker at the first address, always with MQTT 5.
   ///
-  /// - Throws: `BrokerError`, if the broker does not let it in, or ends it.
+  /// - Throws: `BrokerError` if the broker refuses or ends the connection.
   package func run(_ probe: BrokerProbe) async throws(BrokerError) -> BrokerProbe.Report {
-    // On a thread of its own: it blocks, and libmosquitto's writes need SIGPIPE blocked.
+    // On its own thread: it blocks, and libmosquitto's writes require that SIGPIPE is blocked.
     let result = await withCheckedContinuation { done in
       startThread {
         done.resume(
@@ -25,13 +25,13 @@ extension MosquittoClient.Configuration {
   }
 }
 
-/// A visit, step by step.
+/// The connection of a `BrokerProbe`.
 private struct ProbeConnection {
   private let connection: Connection
   private let probe: BrokerProbe
   private let timeout: Duration
 
-  /// Connects.
+  /// Connects and waits for the CONNACK.
   init(
     _ configuration: MosquittoClient.Configuration, _ probe: BrokerProbe
   ) throws(BrokerError) {
@@ -56,8 +56,8 @@ private struct ProbeConnection {
     guard let connectAck = connection.inbox.connectAck else { return report }
     report.hasResumed = connectAck.resumesSession
     report.limits = connectAck.limits
-    // A session of somebody else's is left as it was, and what the broker delivers into it
-    // unacknowledged; one that has begun with the visit ends with it.
+    // A resumed session belongs to another client: it remains, and deliveries remain
+    // unacknowledged. A session that this probe began is ended.
     if probe.resuming != nil, !connectAck.resumesSession { connection.endSession() }
     return report
   }
@@ -82,7 +82,7 @@ private struct ProbeConnection {
 }
 
 extension Connection {
-  /// Takes leave, and the session with it (MQTT 5, 3.14.2.2.2).
+  /// Sends a DISCONNECT that ends the session as well (MQTT 5, 3.14.2.2.2).
   fileprivate func endSession() {
     var properties = Properties()
     properties.add(MQTT_PROP_SESSION_EXPIRY_INTERVAL, 0)

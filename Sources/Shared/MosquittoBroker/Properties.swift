@@ -9,13 +9,14 @@ import Musl
 import Glibc
 #endif
 
-/// A list of MQTT 5 properties on its way out, freed with its scope.
+/// A list of MQTT 5 properties to send; freed when it goes out of scope.
 struct Properties: ~Copyable {
   private(set) var list: OpaquePointer?
 
   init() {}
 
-  /// What a message carries beside its payload; 3.1.1 has nothing that could carry it.
+  /// Creates the properties of a message. The list is empty for MQTT 3.1.1, which has no
+  /// properties.
   init(_ message: Message, _ version: MosquittoClient.Configuration.ProtocolVersion) {
     guard version == .v5 else { return }
     if let expiry = message.expiry { add(MQTT_PROP_MESSAGE_EXPIRY_INTERVAL, expiry) }
@@ -38,7 +39,8 @@ struct Properties: ~Copyable {
     mosquitto_property_add_int32(&list, Int32(property.rawValue), value)
   }
 
-  /// Gives the list to a function that frees it, as `mosquitto_will_set_v5` does on success only.
+  /// Passes the list to a function that takes ownership on success, such as
+  /// `mosquitto_will_set_v5`.
   mutating func give(to take: (OpaquePointer?) -> Int32) -> Int32 {
     let code = take(list)
     if code == MOSQ_ERR_SUCCESS.code { list = nil }
@@ -46,7 +48,7 @@ struct Properties: ~Copyable {
   }
 }
 
-/// Reads properties that came in; the library frees them after its callback.
+/// Reads received properties. They are valid during the callback only.
 enum ReceivedProperties {
   static func number(_ list: OpaquePointer?, _ property: mqtt5_property) -> UInt32? {
     var value: UInt32 = 0
@@ -84,7 +86,7 @@ enum ReceivedProperties {
     return Array(UnsafeRawBufferPointer(start: bytes, count: Int(count)))
   }
 
-  /// How many bytes all user properties have in the packet (3.3.2.3.7), counted up to a bound.
+  /// The size in bytes of all user properties in the packet (3.3.2.3.7), counted up to `bound`.
   static func userProperties(_ list: OpaquePointer?, upTo bound: Int) -> Int {
     guard list != nil else { return 0 }
     var (bytes, next) = (0, list)
@@ -103,7 +105,7 @@ enum ReceivedProperties {
 }
 
 extension BrokerLimits {
-  /// - Parameter list: of a CONNACK.
+  /// Reads the limits from the properties of a CONNACK.
   init(_ list: OpaquePointer?) {
     self.init()
     if let count = ReceivedProperties.shortNumber(list, MQTT_PROP_RECEIVE_MAXIMUM) {

@@ -1,14 +1,15 @@
-/// What stands between the archive and its database.
+/// An error of the database or of the connection to it.
 package struct DatabaseError: Error, Hashable, Sendable {
-  /// What is to be done about it.
+  /// The appropriate reaction to an error.
   package enum Remedy {
-    /// Time, or somebody who makes room or brings the server back, helps.
+    /// Try again: the error is temporary, or an administrator has to free space or restart the
+    /// server.
     case retry
-    /// Something in the batch can never be stored, whatever the server does.
+    /// Move the batch to quarantine: the server can never store part of it.
     case quarantine
   }
 
-  /// The SQLSTATE (PostgreSQL, appendix A); empty if the server has not said anything.
+  /// The SQLSTATE (PostgreSQL, appendix A); empty if the server has not reported one.
   package let state: String
   package let message: String
 

@@ -8,30 +8,37 @@ import Musl
 import Glibc
 #endif
 
-/// One connection to PostgreSQL; the only code that touches libpq.
+/// A connection to PostgreSQL, and the only code that uses libpq.
 ///
-/// It blocks, but never for ever: a server that is silent for too long counts as lost. After an error
-/// without a state the connection is of no use any more.
+/// ```swift
+/// let connection = try PostgresConnection("host=db.example.com dbname=archive")
+/// let rows = try connection.run("SELECT name FROM kiosk WHERE id = $1", ["k1"]).rows
+/// ```
+///
+/// Calls block, but not indefinitely: a server that does not respond within the timeout counts as
+/// lost. After an error without a SQLSTATE the connection must be replaced.
 package final class PostgresConnection {
   package struct Response {
-    /// The columns of each row as text.
+    /// The rows; each column as text, or `nil` for NULL.
     package var rows: [[String?]] = []
-    /// How many rows the statement has changed.
+    /// The number of rows that the statement has changed.
     package var count = 0
   }
 
   private let connection: OpaquePointer
   private let timeout: Duration
 
+  /// Connects.
+  ///
   /// - Parameters:
-  ///   - text: a connection string of libpq.
-  ///   - name: of the program, for the server's own lists.
-  ///   - timeout: with a server that says nothing; for a connection, ten seconds of it at most.
+  ///   - text: A libpq connection string.
+  ///   - name: The program's name, which the server shows in its lists of connections.
+  ///   - timeout: Maximum time without a response; for connecting, ten seconds at most.
   package init(
     _ text: String, password: String? = nil, name: String = "juice-archive",
     timeout: Duration = .seconds(60)
   ) throws(DatabaseError) {
-    // What the connection string says goes before what stands above it.
+    // Values of the connection string override the values listed before it.
     var settings = [
       ("fallback_application_name", name), ("client_encoding", "UTF8"),
       ("connect_timeout", "\(min(10, max(2, timeout.components.seconds)))"),
@@ -56,7 +63,7 @@ package final class PostgresConnection {
 
   /// Runs one statement, or several if there are no values.
   ///
-  /// - Returns: what the last one has answered.
+  /// - Returns: The response to the last statement.
   @discardableResult
   package func run(_ sql: String, _ values: [String?] = []) throws(DatabaseError) -> Response {
     if values.isEmpty {
@@ -71,13 +78,13 @@ package final class PostgresConnection {
     return try readResponse()
   }
 
-  /// Begins one statement. `end` waits for its answer, and nothing else can be run before.
+  /// Sends one statement. No other statement can be run before `end` has read its response.
   package func begin(_ sql: String) throws(DatabaseError) {
     guard PQsendQuery(connection, sql) == 1 else { throw connectionError }
     try flush()
   }
 
-  /// Whether `end` will not have to wait.
+  /// Returns whether `end` will return without blocking.
   package func isFinished() throws(DatabaseError) -> Bool {
     guard PQconsumeInput(connection) == 1 else { throw connectionError }
     return PQisBusy(connection) == 0
@@ -85,9 +92,9 @@ package final class PostgresConnection {
 
   package func end() throws(DatabaseError) { _ = try readResponse() }
 
-  /// Runs `COPY ... FROM STDIN` with rows in its text format.
+  /// Runs `COPY ... FROM STDIN` with rows in text format.
   ///
-  /// - Returns: how many rows there were.
+  /// - Returns: The number of rows.
   @discardableResult
   package func copy(_ sql: String, _ rows: [UInt8]) throws(DatabaseError) -> Int {
     guard PQsendQuery(connection, sql) == 1 else { throw connectionError }
@@ -115,7 +122,7 @@ package final class PostgresConnection {
     return try readResponse().count
   }
 
-  /// All or nothing.
+  /// Runs `body` in a transaction, which is rolled back if it throws.
   package func transaction<Result>(
     _ body: () throws(DatabaseError) -> Result
   ) throws(DatabaseError) -> Result {
@@ -132,18 +139,18 @@ package final class PostgresConnection {
 }
 
 extension PostgresConnection {
-  /// What libpq says of the connection.
+  /// The error that libpq reports for the connection.
   private var connectionError: DatabaseError {
     DatabaseError(Self.line(PQerrorMessage(connection)))
   }
 
-  /// libpq breaks its messages into lines.
+  /// Returns a message of libpq on one line.
   private static func line(_ message: UnsafePointer<CChar>?) -> String {
     let lines = message.map { String(cString: $0) }?.split(whereSeparator: \.isNewline) ?? []
     return lines.joined(separator: " ")
   }
 
-  /// Reads all that the server answers, or until it waits for the rows of a COPY.
+  /// Reads all results, or until the server expects the rows of a COPY.
   private func readResponse() throws(DatabaseError) -> Response {
     try flush()
     var answer = Response()
@@ -171,7 +178,8 @@ extension PostgresConnection {
     return answer
   }
 
-  /// A server that goes says why, and then the connection is gone.
+  /// Returns an error without a SQLSTATE: a server that shuts down reports the reason, and then the
+  /// connection is closed.
   private func connectionError(_ reason: DatabaseError) -> DatabaseError {
     DatabaseError(reason.message)
   }
@@ -193,7 +201,7 @@ extension PostgresConnection {
       let rest = PQflush(connection)
       if rest == 0 { return }
       guard rest == 1 else { throw connectionError }
-      // The server may have to get rid of what it says before it reads on.
+      // The server may have to send its output before it reads further input.
       if try wait(for: Int16(POLLIN | POLLOUT)) & Int16(POLLIN) != 0 {
         guard PQconsumeInput(connection) == 1 else { throw connectionError }
       }

@@ -1,24 +1,24 @@
-/// How to reach the MQTT broker, and as whom.
+/// The addresses of an MQTT broker, and the account to use.
 package struct BrokerConfiguration: Sendable, Equatable {
   package var host = "127.0.0.1"
   package var port = 1883
-  /// Where else the same broker listens, or another node of its cluster.
+  /// Further addresses: of the same broker, or of other nodes of its cluster.
   package var others: [Address] = []
   package var `protocol` = ProtocolVersion.v5
   package var clientID = "juice-kiosk-k1"
   package var username: String?
-  /// See `readPassword()`.
+  /// The path of the file that contains the password; see `readPassword()`.
   package var passwordFile: String?
-  /// See `loadPassword()`.
+  /// The password, after `loadPassword()`.
   package var loadedPassword: String?
-  /// The section in which it was read, for messages.
+  /// The section that contains this configuration, for error messages.
   package var section = "broker"
-  /// `nil` for a connection that is not encrypted.
+  /// The TLS settings, or `nil` for an unencrypted connection.
   package var tls: TLS?
 
   package init() {}
 
-  /// `host` and `port`, and the others.
+  /// `host` and `port`, followed by `others`.
   package var addresses: [Address] { [Address(host: host, port: port)] + others }
 
   package struct Address: Sendable, Equatable {
@@ -26,17 +26,18 @@ package struct BrokerConfiguration: Sendable, Equatable {
     package var port: Int
   }
 
-  /// A version of MQTT, as people write it.
+  /// A version of MQTT, as written in the configuration.
   package enum ProtocolVersion: String, CaseIterable, Sendable {
     case v5 = "5"
     case v311 = "3.1.1"
   }
 
-  /// Encryption of the connection. Paths are absolute, or relative to where the kiosk was started.
+  /// The settings of TLS. Paths are absolute, or relative to the folder where the program was
+  /// started.
   package struct TLS: Sendable, Equatable {
-    /// The authority to trust; `nil` for those that the system trusts.
+    /// The certificate authorities to trust, or `nil` for those of the system.
     package var caFile: String?
-    /// The kiosk's own certificate; never without `keyFile`.
+    /// The client certificate; never set without `keyFile`.
     package var certificateFile: String?
     package var keyFile: String?
 
@@ -45,7 +46,7 @@ package struct BrokerConfiguration: Sendable, Equatable {
 }
 
 extension BrokerConfiguration {
-  /// - Parameter clientID: counts where the file gives none.
+  /// - Parameter clientID: The client identifier to use if the section contains none.
   package init(_ section: inout Section, clientID: String) {
     section.read("host", .host, into: &host)
     let tls = section.section("tls") { BrokerConfiguration.TLS(&$0) }
@@ -58,9 +59,9 @@ extension BrokerConfiguration {
     readAccount(&section)
   }
 
-  /// One broker, or the nodes of a cluster.
+  /// Reads a section that describes one broker or the nodes of a cluster.
   ///
-  /// - Parameter clientID: counts where the file gives none.
+  /// - Parameter clientID: The client identifier to use if the section contains none.
   package init(clusterOf section: inout Section, clientID: String) {
     self.init(&section, clientID: clientID)
     guard section.has("addresses") else { return }
@@ -70,7 +71,9 @@ extension BrokerConfiguration {
     _ = readAddresses(&section)
   }
 
-  /// - Returns: `false`, and reports it, if there is no address or there are too many.
+  /// Reads the key `addresses`.
+  ///
+  /// - Returns: `false`, after reporting an error, if the list is empty or too long.
   package mutating func readAddresses(_ section: inout Section) -> Bool {
     let addresses = section.list("addresses", of: .address(usualPort: tls == nil ? 1883 : 8883))
     guard let addresses, let first = addresses.first, addresses.count <= Self.maximumAddresses
@@ -100,16 +103,16 @@ extension BrokerConfiguration {
 }
 
 extension BrokerConfiguration {
-  /// The password of the account; `nil` if there is none.
+  /// Returns the password of the account, or `nil` if there is none.
   ///
-  /// - Throws: see `PasswordFile`.
+  /// - Throws: The errors of `PasswordFile.read`.
   package func readPassword() throws(ConfigurationErrors) -> String? {
     if let loadedPassword { return loadedPassword }
     guard let passwordFile else { return nil }
     return try PasswordFile.read(passwordFile, key: "\(section).password_file")
   }
 
-  /// Reads the password now, because later the process may not be allowed to.
+  /// Reads the password now, because the process may later lose the permission to read the file.
   package mutating func loadPassword() throws(ConfigurationErrors) {
     loadedPassword = try readPassword()
   }
@@ -125,8 +128,7 @@ extension BrokerConfiguration.TLS {
 }
 
 extension Format where Value == BrokerConfiguration.Address {
-  /// A host, and its port if that is not the usual one: `broker.local`, `10.0.0.7:1884`,
-  /// `[fe80::1]:1884`.
+  /// A host with an optional port: `broker.local`, `10.0.0.7:1884`, `[fe80::1]:1884`.
   static func address(usualPort: Int) -> Self {
     Format { scalar throws(Diagnostic) in
       let text = try Format<String>.text.read(scalar)

@@ -1,12 +1,12 @@
-/// A program's configuration: one YAML file, read strictly or not at all.
+/// The configuration of a program: a strictly parsed YAML file.
 package protocol ConfigurationFile {
-  /// Where the file is if the command line names none.
+  /// The path to use if the command line contains none.
   static var defaultPath: String { get }
 
-  /// All defaults.
+  /// Creates a configuration with all defaults.
   init()
 
-  /// Takes over what the file says, and reports what is wrong with it.
+  /// Reads the values of a file, and reports errors to the collector of `root`.
   mutating func read(_ root: inout Section)
 }
 
@@ -14,11 +14,11 @@ extension ConfigurationFile {
   /// Reads the file.
   ///
   /// - Parameters:
-  ///   - path: `nil` for the built-in defaults.
-  ///   - environment: the variables of the process; those that start with `KIOSK_` override what the file
-  ///     says.
-  /// - Throws: everything that is wrong. A YAML that cannot be read as such, or has a key twice, hides
-  ///   what else is wrong.
+  ///   - path: The path, or `nil` for the built-in defaults.
+  ///   - environment: The variables of the process; those that start with `KIOSK_` override values
+  ///     of the file.
+  /// - Throws: All errors. If the YAML is invalid or contains a duplicate key, only that is
+  ///   reported.
   package static func load(
     path: String?, environment: [String: String] = [:]
   ) throws(ConfigurationErrors) -> Self {
@@ -26,10 +26,10 @@ extension ConfigurationFile {
     return try parse(yaml: yaml, file: path ?? Document.defaults, environment: environment)
   }
 
-  /// Reads what a file says.
+  /// Parses the text of a file.
   ///
-  /// - Parameter file: its path, for messages and for the relative paths in it.
-  /// - Throws: as `load(path:environment:)`.
+  /// - Parameter file: The path, for error messages and for relative paths in the file.
+  /// - Throws: The same errors as `load(path:environment:)`.
   package static func parse(
     yaml: String, file: String, environment: [String: String] = [:]
   ) throws(ConfigurationErrors) -> Self {

@@ -1,30 +1,31 @@
 package import JuiceDomain
 package import KioskProtocol
 
-/// Reads `menu`: what to sell.
+/// Reads the section `menu`.
 ///
 /// ```yaml
 /// menu:
 ///   base: standard        # adds to the built-in menu; an entry with a built-in id replaces only
-///                         # what it names
+///                         # the values that it contains
 ///   fruits:
-///     orange: {en: Orange, ko: 오렌지, crate: 12}   # or only one name: `orange: Orange`
+///     orange: {en: Orange, ko: 오렌지, crate: 12}   # or only a name: `orange: Orange`
 ///   juices:
 ///     orange: {en: Orange juice, ko: 오렌지쥬스, recipe: {orange: 3}, price: 3.50}
 ///   currency: EUR         # only with prices
 /// ```
 ///
-/// Without a base these fruits and juices are the whole menu; with no key at all the built-in menu counts.
+/// Without `base` these fruits and juices are the whole menu. An absent or empty section selects
+/// the built-in menu.
 package struct MenuReader {
-  /// All that could be read, even where the menu as a whole is wrong.
+  /// All valid fruits, even if the menu as a whole is invalid.
   package private(set) var fruits: [Fruit] = []
   private var juices: [Juice] = []
-  /// The built-in one where `menu` is wrong.
+  /// The menu; the built-in one if `menu` is invalid.
   package private(set) var menu = Menu.standard
-  /// Whether the fruits are given, so that the menu may not name its own.
+  /// Whether the fruits are given, so that the menu may not contain its own.
   private var hasFruits = false
 
-  /// What a menu starts from.
+  /// The menu to start from.
   private enum Base: String, CaseIterable {
     case none
     case standard
@@ -43,7 +44,8 @@ package struct MenuReader {
     }
   }
 
-  /// Reads a menu from above: `base`, `currency` and `juices`. The fruits are the kiosk's own.
+  /// Reads a menu from upstream: `base`, `currency` and `juices`. The fruits are those of the
+  /// kiosk.
   package init(_ desired: DesiredMenu, fruits: [Fruit], into collector: DiagnosticCollector) {
     (self.fruits, hasFruits) = (fruits, true)
     let own = DiagnosticCollector(file: "menu \(desired.version)", environment: [:])
@@ -74,7 +76,7 @@ package struct MenuReader {
     }
     let currency = section.read("currency", .currency)
     let isMissing = !section.has("currency")
-    // If the currency is wrong, only that is reported, and not each price, too.
+    // If the currency is invalid, only that is reported, and not every price as well.
     let price = currency.map(Format.price) ?? (isMissing ? Format.inNoCurrency : nil)
     section.section("juices") { section in
       for key in section.keys {
@@ -88,7 +90,7 @@ package struct MenuReader {
 }
 
 extension Fruit {
-  /// - Parameter base: the fruit with this id in the menu that this one is added to.
+  /// - Parameter base: The fruit with this id in the base menu.
   fileprivate init?(_ section: inout Section, _ key: String, _ base: Fruit?) {
     var (name, crate) = (base?.name, base?.crate)
     if section.isSection(key) {
@@ -105,13 +107,13 @@ extension Fruit {
       return nil
     }
     guard let id = ID(section, key) else { return nil }
-    // A fruit without a name stays, so that its recipes are not reported as well.
+    // A fruit without a name is kept, so that its recipes are not reported as well.
     self.init(id: id, name: name ?? LocalizedName(fallback: key), crate: crate)
   }
 }
 
 extension Juice {
-  /// - Parameter base: the juice with this id in the menu that this one is added to.
+  /// - Parameter base: The juice with this id in the base menu.
   fileprivate init?(
     _ section: inout Section, _ key: String, _ base: Juice?, fruits: [Fruit],
     _ format: Format<Money>?
@@ -131,7 +133,7 @@ extension Juice {
 }
 
 extension LocalizedName {
-  /// `nil` if there is a name in no language.
+  /// Reads the name, or returns `nil` if there is no name in any language.
   fileprivate init?(_ section: inout Section, fallback: String) {
     let english = section.read(Language.english.rawValue, .text)
     let korean = section.read(Language.korean.rawValue, .text)
@@ -166,7 +168,7 @@ extension Recipe {
 }
 
 extension Money {
-  /// - Parameter format: `nil` if the currency is wrong, so that nobody can say how a price is written.
+  /// - Parameter format: The format of a price, or `nil` if the currency is invalid.
   fileprivate init?(_ section: inout Section, _ key: String, _ format: Format<Money>?) {
     guard let format else {
       section.read(key, Format<Void> { _ in })
@@ -178,7 +180,7 @@ extension Money {
 }
 
 extension Identifier {
-  /// Takes a key of the section as an id.
+  /// Creates an id from a key of the section, or reports an error.
   fileprivate init?(_ section: Section, _ key: String) {
     do throws(Diagnostic) {
       self = try Format<Self>.identifier().read(Scalar(variable: key))

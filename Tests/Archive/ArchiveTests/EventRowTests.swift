@@ -19,7 +19,7 @@ import Testing
     }
   }
 
-  /// Without the columns that stand first: kiosk, epoch and seq.
+  /// Returns the columns of a row except for the first ones: kiosk, epoch and seq.
   private func columns(_ row: EventRow) -> [String: String] {
     let fields = String(decoding: row.line.dropLast(), as: UTF8.self).split(
       separator: "\t", omittingEmptySubsequences: false)
@@ -43,7 +43,7 @@ import Testing
       ])
   }
 
-  /// Whatever a `LedgerEntry` tells has a column, and is read the quick way.
+  /// Every member of a `LedgerEntry` has a column and is decoded by `PlainEvent`.
   @Test func anEntryLeavesNothingOver() throws {
     let end = JobEnd(
       job: 3, machine: "bar", order: Order(juice: "kiwi", quantity: 2),
@@ -74,7 +74,7 @@ import Testing
     )
     #expect(row.key.ledger.epoch == 0)
     #expect(columns(row)["status"] == "levitated")
-    // COPY takes a backslash before each backslash.
+    // COPY requires a backslash before each backslash.
     #expect(
       columns(row)["more"]
         == #"{"cups":[1,-2.5,true,null,{"a\\u000a\\u0001":"\\"\\\\\\u0009비"}]}"#)

@@ -4,9 +4,9 @@ import Testing
 
 @testable import Archive
 
-/// There are two ways to read an event, and nobody can tell which one was taken.
+/// The two decoders of events produce identical rows.
 @Suite struct PlainEventTests {
-  /// What the quick way reads, the other one reads too, and makes the same row of it.
+  /// `EventTree` decodes everything that `PlainEvent` decodes, and produces the same row.
   @Test(arguments: 0..<20)
   func bothReadTheSame(seed: Int) throws {
     var events = MadeUpEvents(seed: UInt64(seed))
@@ -21,11 +21,11 @@ import Testing
         plain.line(of: "k1") == tree.line(of: "k1") && plain.epoch == tree.epoch
           && plain.seq == tree.seq && plain.at == tree.at, "\(shown)")
     }
-    // Not only those that are left to the other way.
+    // Enough of the events were decoded by `PlainEvent`.
     #expect(read > 30)
   }
 
-  /// A number, a fruit, a time at each end of what may be, and beyond it.
+  /// Numbers, fruits and times at the limits of the accepted range, and beyond them.
   @Test(arguments: [
     (#""seq":9007199254740992"#, true), (#""seq":9007199254740993"#, false),
     (#""seq":999999999999999999"#, false), (#""seq":9223372036854775808"#, false),
@@ -64,7 +64,7 @@ import Testing
   }
 }
 
-/// Events as kiosks write them, odd ones, and broken ones.
+/// A generator of events: some as kiosks write them, some unusual, some broken.
 private struct MadeUpEvents {
   private var random: SplitMix
 
@@ -121,7 +121,7 @@ private struct MadeUpEvents {
 
   private mutating func member(_ key: String) -> String {
     let kind = EventColumn.all.first { $0.name == key }?.kind
-    // Mostly what the column takes, or something like it.
+    // Mostly a value that the column accepts, or a similar one.
     let value =
       switch isRare() ? nil : kind {
       case .whole: pick(Self.numbers)
@@ -134,7 +134,7 @@ private struct MadeUpEvents {
     return "\"\(key)\":\(value)"
   }
 
-  /// Takes a byte out, puts one in, puts one behind, or changes one.
+  /// Removes, inserts, appends or changes one byte.
   private mutating func damage(_ payload: inout [UInt8]) {
     let bytes = Array("{}[]\",:\\ \n-+.0159aeuZ\0\u{7F}é".utf8) + [0xFF, 0xC0]
     let place = Int.random(in: payload.indices, using: &random)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Archive
 
-/// A roll-out to 100 kiosks, 10 of them first, then 60 a minute; it stops above 10%.
+/// A roll-out to 100 kiosks: the first 10 at once, then 60 a minute; it stops above 10% failed.
 @Suite struct RolloutTests {
   typealias Counts = Rollout.Counts
 
@@ -15,25 +15,25 @@ import Testing
   }
 
   @Test(arguments: [
-    // The first ones at once, and none more before each has its end.
+    // The first kiosks get the menu at once, the others only after each of these has an outcome.
     (Counts(unsent: 100), nil, Rollout.Step.send(10)),
     (Counts(unsent: 97, waiting: 3), 0, .send(7)),
     (Counts(unsent: 90, waiting: 10), 1, .wait),
     (Counts(unsent: 90, waiting: 1, taken: 9), 1000, .wait),
     (Counts(unsent: 90, taken: 10), 1, .send(1)),
     (Counts(unsent: 90, taken: 9, silent: 1), 1, .send(1)),
-    // Then at the rate, whether they have reported or not.
+    // Then at the rate, whether the kiosks have reported or not.
     (Counts(unsent: 89, waiting: 1, taken: 10), 0.9, .wait),
     (Counts(unsent: 89, waiting: 1, taken: 10), 1, .send(1)),
     (Counts(unsent: 89, waiting: 1, taken: 10), 3.5, .send(3)),
     (Counts(unsent: 89, waiting: 1, taken: 10), 86_400, .send(10)),
     (Counts(unsent: 2, waiting: 1, taken: 97), 5, .send(2)),
     (Counts(unsent: 89, waiting: 1, taken: 10), -5, .wait),
-    // To its end.
+    // Until the roll-out is done.
     (Counts(waiting: 1, taken: 99), 1, .wait),
     (Counts(taken: 90, refused: 5, silent: 5), 1, .become(.done)),
     (Counts(), nil, .become(.done)),
-    // Or to where too many have failed.
+    // Or until too many kiosks have failed.
     (Counts(unsent: 90, taken: 8, refused: 1, silent: 1), 1, .become(.stopped)),
     (Counts(unsent: 90, waiting: 8, refused: 2), 1, .become(.stopped)),
     (Counts(unsent: 80, taken: 18, refused: 2), 1, .send(1)),

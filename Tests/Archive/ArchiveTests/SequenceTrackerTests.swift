@@ -41,7 +41,7 @@ import Testing
     #expect(gaps(tracker(1, 20, [(4, 8)], noting: [seq])) == left)
   }
 
-  /// Otherwise nobody would ever be patient enough to ask for the rest.
+  /// A new time would postpone the request for the rest of the gap again and again.
   @Test func whatIsLeftOfAGapIsAsOldAsItWas() {
     let tracker = tracker(1, 20, [(4, 8)], noting: [6])
     #expect(tracker.gaps.map(\.since) == ["then", "then"])
@@ -72,7 +72,7 @@ import Testing
     #expect(gaps(tracker) == [[498, 499]])
   }
 
-  /// Whatever the order, with repeats: what is noted and what is a gap are all.
+  /// Entries in random order, with repeats: each number is either recorded or in a gap.
   @Test(arguments: 0..<200)
   func nothingIsEverBoth(seed: Int) {
     var random = SplitMix(state: UInt64(seed))
@@ -86,7 +86,7 @@ import Testing
       #expect(Set(tracker.gaps.flatMap { $0.first...$0.last }) == missing)
       #expect(tracker.gaps.map(\.last) == tracker.gaps.map(\.last).sorted())
     }
-    // What the database is told leads to the same gaps.
+    // The changes for the database lead to the same gaps.
     let told = tracker.changes.values.compactMap(\.self).sorted { $0.last < $1.last }
     #expect(told == tracker.gaps)
   }

@@ -9,8 +9,8 @@ import Logging
 import MessageBroker
 import MosquittoBroker
 
-/// A kiosk with its own ledger and its own broker: the real controller and the real way up. Only the
-/// broker beside it is one in memory, and its panel a client of that.
+/// A kiosk with its own ledger and its own broker. The controller and the uplink are the real ones;
+/// only the local broker is in memory, and the panel is a client of it.
 final class CrowdKiosk {
   let id: String
   private let broker = MemoryBroker()
@@ -24,7 +24,7 @@ final class CrowdKiosk {
   private var going: Task<Void, Never>?
   private(set) var sent = 0
 
-  /// - Parameter executor: of all that is not the way up.
+  /// - Parameter executor: The executor of everything except the uplink.
   init(_ kiosk: Roster.Kiosk, of roster: Roster, on executor: ManualExecutor) throws {
     guard let name = KioskID(kiosk.id) else {
       throw ValidationError("\"\(kiosk.id)\" is no id of a kiosk")
@@ -48,7 +48,7 @@ final class CrowdKiosk {
     panel = broker.client(on: executor)
   }
 
-  /// Of its ledger: the last entry, and the one up to which every one is confirmed up there.
+  /// The last entry of the ledger, and the entry up to which all are confirmed upstream.
   var cursors: [Int] { [uplinkProgress.recorded, uplinkProgress.unsaved(from: 0) ?? 0] }
 
   func start() {
@@ -64,7 +64,7 @@ final class CrowdKiosk {
     going = Task { [uplink] in await uplink.run() }
   }
 
-  /// Lets time pass for the kiosk and its broker.
+  /// Advances the time of the kiosk and its broker.
   func advance(to now: Duration) {
     let passed = now - broker.now
     if passed > .zero { broker.advance(by: passed) }
@@ -100,7 +100,7 @@ final class CrowdKiosk {
     func all(_ amount: Int) -> FruitAmounts {
       FruitAmounts(Menu.standard.fruits.map { (fruit: $0.id, amount: amount) })
     }
-    // What is not sold out is there for a long time.
+    // All other fruits never run out.
     var initial = all(1_000_000)
     initial["strawberry"] = 100
     var settings = KioskSettings(
@@ -120,7 +120,7 @@ final class CrowdKiosk {
       return BrokerAddress(
         host: String(parts.first ?? ""), port: parts.last.flatMap { UInt16($0) } ?? 8883)
     }
-    // RabbitMQ before 3.13 speaks no other.
+    // RabbitMQ before 3.13 supports no later version.
     var connection = MosquittoClient.Configuration(
       host: "", protocolVersion: .v311, username: kiosk.username, password: kiosk.password,
       tls: MosquittoClient.Configuration.TLS(caFile: roster.caFile))

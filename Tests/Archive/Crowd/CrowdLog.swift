@@ -1,7 +1,7 @@
 import Foundation
 import Logging
 
-/// What a kiosk says of itself, as a line of JSON on standard output.
+/// A log handler that writes the messages of a kiosk to standard output as lines of JSON.
 struct CrowdLog: LogHandler {
   let kiosk: String
   var logLevel = Logger.Level.notice
@@ -21,14 +21,14 @@ struct CrowdLog: LogHandler {
   }
 }
 
-/// A line of JSON for whoever has started the crowd.
+/// A line of JSON on standard output.
 protocol Report: Encodable {}
 
 extension Report {
   func write() {
     guard var line = try? JSONEncoder().encode(self) else { return }
     line.append(UInt8(ascii: "\n"))
-    // One call: lines of several threads do not mix.
+    // One call per line, so that lines of several threads do not mix.
     try? FileHandle.standardOutput.write(contentsOf: line)
   }
 }

@@ -1,22 +1,22 @@
 import Foundation
 
-/// What the crowd is told: a file in JSON.
+/// The configuration of the crowd, a file in JSON.
 struct Roster: Decodable {
   struct Kiosk: Decodable {
     let id: String
-    /// Of the brokers up there, in turn: `host:port`.
+    /// The upstream brokers in the order of use, each as `host:port`.
     let addresses: [String]
     let username: String
     let password: String
   }
 
-  /// Where each has its ledger, `<id>.sqlite`.
+  /// The folder with the ledger of each kiosk, `<id>.sqlite`.
   let folder: String
-  /// The authority that the brokers up there are trusted for.
+  /// The PEM file of the authority for the upstream brokers.
   let caFile: String
-  /// Of each kiosk.
+  /// Number of orders per kiosk.
   let orders: Int
-  /// Of all of them in a second.
+  /// Number of orders per second of all kiosks together.
   let pace: Int
   let seed: UInt64
   let kiosks: [Kiosk]

@@ -3,16 +3,16 @@ import Foundation
 import InMemoryBroker
 import JuiceDomain
 
-/// Many kiosks in one process, each with the real core, ledger and way up. They sell what the roster
-/// says as soon as a line comes on standard input, and go on until it ends.
+/// Runs many kiosks in one process, each with the real core, ledger and uplink. They sell as the
+/// roster says after the first line on standard input, and run until it ends.
 ///
-/// Standard output has lines of JSON: what a way up says of itself, and each second how far those kiosks
-/// have come for which that has changed. Tests/Shared/EndToEnd/chain.py runs it.
+/// Standard output consists of lines of JSON: the log messages of the uplinks, and once a second
+/// the progress of those kiosks for which it has changed. Tests/Shared/EndToEnd/chain.py runs it.
 @main
 struct RunCrowd: AsyncParsableCommand {
   @Argument(help: "A file in JSON: see Roster.") var roster: String
 
-  /// In milliseconds.
+  /// Duration of one turn, in milliseconds.
   private static let turn: Int32 = 20
 
   func run() async throws {
@@ -58,7 +58,7 @@ struct RunCrowd: AsyncParsableCommand {
     }
   }
 
-  /// Waits for as long as a turn takes.
+  /// Reads standard input, and waits for it for one turn at most.
   private func readInput() -> Input {
     var input = pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)
     guard poll(&input, 1, Self.turn) > 0 else { return .nothing }
@@ -67,7 +67,7 @@ struct RunCrowd: AsyncParsableCommand {
   }
 }
 
-/// Tells each second how far those have come for whom that has changed.
+/// Writes once a second the progress of those kiosks for which it has changed.
 private struct Progress {
   private struct Line: Report {
     let at = Date().timeIntervalSince1970
@@ -89,7 +89,7 @@ private struct Progress {
   }
 }
 
-/// The same numbers for the same seed (SplitMix64).
+/// A random number generator with a seed (SplitMix64).
 private struct Chance: RandomNumberGenerator {
   var state: UInt64
 

@@ -1,4 +1,4 @@
-"""Each event of each kiosk is in the database once, whatever is killed; what is odd is told."""
+"""The archive stores each event of each kiosk once, even if processes are killed, and reports anomalies."""
 
 import json
 import random
@@ -29,7 +29,7 @@ def server() -> Iterator[Postgres]:
 
 @pytest.fixture
 def database(server: Postgres) -> Postgres:
-    """Empty, and up."""
+    """A running and empty database."""
     if not server.process:
         server.start()
     server.query("DROP SCHEMA IF EXISTS juice CASCADE")
@@ -129,7 +129,7 @@ def test_gaps_are_found_and_closed(
     client = make_client()
     gaps = "SELECT string_agg(epoch || ':' || first || '-' || last, ' ' ORDER BY epoch, first) FROM juice.missing"
     tell(client, "k1", event(3), event(4), event(9), event(20, epoch=7), event(22, epoch=7))
-    # What is before 20 may be of an earlier ledger, but of none that is known.
+    # The entries before 20 may belong to an earlier ledger, but not to a known one.
     has(database, gaps, "0:1-2 0:5-8 7:10-19 7:21-21")
     since = database.query("SELECT since FROM juice.gap WHERE last = 8")
     tell(client, "k1", event(6))
@@ -148,7 +148,7 @@ def test_what_an_earlier_ledger_has_is_not_missing(
     missing = "SELECT epoch || ':' || first || '-' || last FROM juice.missing ORDER BY 1"
     tell(client, "k1", event(8, epoch=100))
     has(database, missing, "100:1-7")
-    # Told again, those from the backup with the epoch that they had.
+    # Sent again; the entries from the backup with their original epoch.
     tell(client, "k1", *[event(seq, epoch=500) for seq in range(1, 6)])
     has(database, missing, "100:6-7")
     tell(client, "k1", event(6, epoch=100), event(7, epoch=100))
@@ -194,7 +194,7 @@ def test_the_views_add_up(
     late = events.pop(8)
     tell(client, "k1", *events)
     has(database, "SELECT summed FROM juice.ledger", "14")
-    # What is made of an order that has not come is made, but nobody knows how quickly.
+    # A juice whose order has not arrived counts as made, with an unknown time.
     assert database.query("SELECT made, unknown FROM juice.time_to_cup") == "2|2"
     assert database.query("SELECT sum(used) FROM juice.fruit_used WHERE fruit = 'kiwi'") == "9"
     tell(client, "k1", late, late)
@@ -216,7 +216,7 @@ def test_the_views_add_up(
     lasting = "kiosk, fruit, since FROM juice.sold_out"
     assert view("kiosk, fruit", "sold_out_now") == ["k1|mango"]
     assert database.query(f"SELECT {lasting} WHERE until IS NULL EXCEPT SELECT {lasting}_now") == ""
-    # After a backup was put back.
+    # After a backup was restored.
     tell(client, "k1", event(14, "restocked", 1020, epoch=3, changes={"mango": 5}))
     has(database, "SELECT until - since FROM juice.sold_out WHERE fruit = 'mango'", "00:30:00")
     assert view("kiosk, fruit", "sold_out_now") == []
@@ -259,7 +259,8 @@ def test_two_kiosks_with_one_id_are_seen(
     def sold(minute: int, seq: int, epoch: int) -> dict[str, Any]:
         return event(seq, epoch=epoch) | {"at": f"2026-11-01T10:{minute:02}:00Z"}
 
-    # Of the first one the ledger was put back at 10:05, and its end is told late. The other is two kiosks.
+    # k1 restored its ledger at 10:05, and the end of the old one arrives late. k2 stands for two
+    # kiosks.
     tell(client, "k1", sold(1, 1, 7), sold(5, 3, 3), sold(6, 4, 3), sold(4, 2, 7))
     tell(client, "k2", sold(1, 1, 7), sold(5, 1, 3), sold(6, 2, 3), sold(7, 2, 7))
     tell(client, "k3", sold(1, 1, 7))
@@ -279,13 +280,13 @@ def test_a_clock_that_is_ahead_is_seen(
     assert database.query("SELECT kiosk FROM juice.clock_ahead") == "k1"
 
 
-# MARK: What is asked for again
+# MARK: Replays
 
 GAPS = "SELECT string_agg(epoch || ':' || first || '-' || last, ' ' ORDER BY epoch, first) FROM juice.gap"
 
 
 def ask(client: Client, since: int = 0) -> dict[str, Any]:
-    """What the archive asks of k1, after what it has asked before."""
+    """Returns the next replay request of the archive to k1, after the first `since` messages."""
     return client.messages.first(lambda m: m.topic == "kiosk/k1/replay/juice-archive", since).json
 
 
@@ -298,7 +299,7 @@ def answer(client: Client, question: dict[str, Any], status: str, **members: Any
 def test_a_kiosk_says_where_its_ledgers_begin(
     make_archive: MakeArchive, database: Postgres, make_client: Callable[..., Client]
 ) -> None:
-    """Three ledgers, of which the archive has heard only the end of the last one."""
+    """Three ledgers, of which the archive has received only the end of the last one."""
     make_archive(gap_delay_seconds=1).start()
     client = make_client("kiosk/k1/replay/juice-archive")
     tell(client, "k1", event(20, epoch=7))
@@ -333,7 +334,7 @@ def test_what_no_kiosk_has_is_not_asked_for_for_ever(
     has(database, "SELECT string_agg(first || '-' || last || ' ' || requests || ' ' || answer, ', ' ORDER BY first)"
         " FROM juice.missing", "4-5 1 the kiosk has told again all that it has, "
         "7-7 1 the kiosk has told again all that it has")
-    # One of them at a time.
+    # The ledgers are requested one at a time.
     since = len(client.messages)
     question = ask(client, since)
     answer(client, question, "rejected", reason="out_of_range", detail="it has others")
@@ -345,7 +346,7 @@ def test_what_was_lost_on_the_way_comes_back_by_itself(
     make_archive: MakeArchive, database: Postgres, broker: Mosquitto, make_broker: MakeBroker,
     make_kiosk: MakeKiosk, make_client: Callable[..., Client]
 ) -> None:
-    """The session of the archive, and all that was in it, is deleted."""
+    """The session of the archive, with all queued messages, is deleted."""
     archive = make_archive(gap_delay_seconds=1).start()
     beside = make_broker()
     kiosk = make_kiosk(beside, uplink={"addresses": [f"127.0.0.1:{broker.port}"]}).start()
@@ -358,7 +359,7 @@ def test_what_was_lost_on_the_way_comes_back_by_itself(
         panel.restock({"add": {"kiwi": 1}})
     last = kiosk.ledger()[-1]["seq"]
     listener.messages.first(lambda m: m.json["seq"] == last)
-    # Whoever takes a name and wants no session deletes the one that there was.
+    # A client with the same identifier and a clean session deletes the existing session.
     Client(broker.port, name="juice-archive").close()
     archive.start()
     panel.order("banana")
@@ -370,10 +371,10 @@ def test_what_was_lost_on_the_way_comes_back_by_itself(
     assert database.query("SELECT count(*) FROM juice.gap") == "0"
 
 
-# MARK: What is killed
+# MARK: Killed processes
 
 class Chain:
-    """Kiosks that go on telling; what they have told must be there in the end, once."""
+    """Kiosks that send events continuously. In the end, each event must be stored once."""
 
     def __init__(self, client: Client, database: Postgres, kiosks: int = 20) -> None:
         self.client = client
@@ -385,7 +386,7 @@ class Chain:
         return int(self.database.try_query("SELECT count(*) FROM juice.event") or 0)
 
     def tell(self, count: int) -> None:
-        """Out of order, and some of it twice, as after a reconnect."""
+        """Sends events out of order and some of them twice, as after a reconnect."""
         self.before = self.archived
         for kiosk in self.last:
             seqs = list(range(self.last[kiosk] + 1, self.last[kiosk] + count + 1))
@@ -401,7 +402,7 @@ class Chain:
                 f'"juice":"kiwi","quantity":1,"ticket":{seq},"changes":{{"kiwi":-3}}}}')
 
     def arrives(self) -> None:
-        """Some of what was told last is in the table, or all of it."""
+        """Waits until at least some of the latest events are in the table."""
         eventually(lambda: self.archived > self.before)
 
     def end(self) -> None:
@@ -459,7 +460,7 @@ def test_the_database_is_killed(make_archive: MakeArchive, database: Postgres, c
 
 @pytest.fixture
 def small_disk(database: Postgres) -> Iterator[SmallDisk]:
-    """Where the tables of the archive are, but not what PostgreSQL cannot do without."""
+    """A small disk for the archive's tables, but not for the files that PostgreSQL itself needs."""
     disk = SmallDisk(database.folder / "disk")
     try:
         shutil.chown(disk.folder, database.user)
@@ -483,13 +484,13 @@ def test_a_full_disk_is_waited_for(
     since = len(archive.log)
     chain.tell(200)
     archive.wait_for_log("the database has no room left", since)
-    # It tries again, and again, without a word.
+    # It retries repeatedly without logging it again.
     failed = "could not extend file"
     log = database.folder / "log"
     tries = log.read_text().count(failed)
     eventually(lambda: log.read_text().count(failed) >= tries + 2)
     told = ["no room left" in line for line in archive.log.since(since)]
-    # A little may have found room in between.
+    # A small batch may have found room in between.
     assert not any(told[at] and told[at + 1] for at in range(len(told) - 1))
     small_disk.make_room()
     archive.wait_for_log("archiving again", since)
@@ -531,7 +532,7 @@ def test_a_lock_that_is_lost_ends_the_term(
 def test_what_the_database_cannot_take_is_set_aside_alone(
     make_archive: MakeArchive, database: Postgres, make_client: Callable[..., Client]
 ) -> None:
-    """Somebody else has made the schema stricter than the program knows."""
+    """Another program has made the schema stricter than the archive expects."""
     archive = make_archive().start()
     database.query("ALTER TABLE juice.event ADD CHECK (quantity < 100)")
     tell(make_client(), "k1", *[event(seq, quantity=100 if seq == 5 else 1) for seq in range(1, 9)])

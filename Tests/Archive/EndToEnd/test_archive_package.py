@@ -1,4 +1,4 @@
-"""The archive's package, as deploy/package builds it, from its installation to its end."""
+"""The archive's package, as deploy/package builds it, from installation to removal."""
 
 import shutil
 from pathlib import Path
@@ -13,7 +13,7 @@ UNIT = "juice-archive"
 
 
 def has(machine: Machine, *numbers: int) -> bool:
-    """Exactly these entries are in the database."""
+    """Returns whether the database contains exactly these entries."""
     query = "psql -At -c 'SELECT seq FROM juice.event ORDER BY seq' juice"
     found = machine.run("su", "postgres", "-c", query).stdout.split()
     return found == [str(number) for number in numbers]
@@ -27,7 +27,7 @@ def sell(machine: Machine, number: int) -> None:
 
 
 def test_the_archive_from_its_installation_to_its_end(machine: Machine, tmp_path: Path) -> None:
-    # Before there is a database it runs and waits.
+    # Without a database it runs and retries.
     machine.shell("apt-get install -y mosquitto postgresql /root/juice-archive_*.deb")
     assert machine.property("ActiveState", UNIT) == "active"
     machine.shell("su postgres -c 'createuser juice-archive && createdb -O juice-archive juice'")
@@ -36,7 +36,7 @@ def test_the_archive_from_its_installation_to_its_end(machine: Machine, tmp_path
     sell(machine, 1)
     eventually(lambda: has(machine, 1))
 
-    # What belongs to it.
+    # The installed files.
     manual = machine.shell("apt-get install -y man-db >/dev/null; man juice-archive | cat")
     assert "juice-archive fleet push" in manual and "/etc/juice-archive/archive.yaml" in manual
     machine.shell("bash -c 'source /usr/share/bash-completion/completions/juice-archive'")
@@ -47,14 +47,14 @@ def test_the_archive_from_its_installation_to_its_end(machine: Machine, tmp_path
     assert machine.shell(f"journalctl -q -u {UNIT} --grep 'permitted|denied' || true") == ""
     assert "id,region,name,place" in machine.shell("su juice-archive -s /bin/sh -c 'juice-archive kiosks list'")
 
-    # An upgrade restarts it. What comes meanwhile the broker keeps.
+    # An upgrade restarts it. Meanwhile, the broker keeps the events.
     shutil.move(later(UNIT, tmp_path, "99.0"), machine.root / "root/new.deb")
     machine.shell("systemctl stop juice-archive")
     sell(machine, 2)
     machine.shell("dpkg -i /root/new.deb")
     eventually(lambda: has(machine, 1, 2), within=90)
 
-    # Gone it leaves the database as it is.
+    # Removing the package leaves the database unchanged.
     machine.shell("apt-get purge -y juice-archive")
     assert has(machine, 1, 2)
     kept = "-not -path '/var/log/*' -not -path '/var/cache/man/*'"

@@ -1,4 +1,4 @@
-"""Kiosks, three nodes of RabbitMQ, an archive and PostgreSQL, with TLS and accounts: what a chain is."""
+"""A complete chain with TLS and accounts: kiosks, three nodes of RabbitMQ, an archive and PostgreSQL."""
 
 import json
 import os
@@ -24,7 +24,7 @@ from test_readme import Command, Copy
 
 pytestmark = pytest.mark.skipif("KIOSK_CHAIN" not in os.environ, reason="deploy/test --chain runs it")
 
-#: So many events wait for the archive at most.
+#: Maximum number of events in the archive's queue.
 LIMIT = 1000
 
 
@@ -41,7 +41,7 @@ def running() -> Iterator[Cluster]:
 
 @pytest.fixture
 def cluster(running: Cluster) -> Cluster:
-    """All of it runs."""
+    """The running cluster with all of its parts."""
     return running.start()
 
 
@@ -53,7 +53,7 @@ def archive(cluster: Cluster) -> Iterator[Archive]:
 
 
 class Account:
-    """Does one thing, and says whether the brokers let it."""
+    """Performs single operations and returns whether the brokers permit them."""
 
     def __init__(self, cluster: Cluster, name: str, node: str = "node1", **options: str) -> None:
         file = cluster.password_file(name if name in ("archive", "operator") else f"kiosks/{name}")
@@ -107,7 +107,7 @@ def test_an_account_can_do_no_more_than_its_part(cluster: Cluster) -> None:
         assert not k1.may_write(topic), topic
     for filter in ["kiosk/k2/replay/+", "kiosk/+/replay/x", "kiosk/k1/events", "kiosk/#", "#", "+/k1/#"]:
         assert not k1.may_read(filter), filter
-    # Nor from the session of another one.
+    # Not from the session of another kiosk either.
     assert not Account(cluster, "k1", client_id="juice-kiosk-k2-uplink-1").may_read("kiosk/k1/replay/+")
     assert not Account(cluster, "k1", client_id="juice-archive").may_read("kiosk/k1/replay/+")
     assert not Account(cluster, "k1", password="x").may_write("kiosk/k1/status")
@@ -127,7 +127,7 @@ def test_who_leaves_the_list_is_let_in_no_more(cluster: Cluster) -> None:
     assert k2.may_write("kiosk/k2/status")
     cluster.accounts(["k1"])
     assert not k2.may_write("kiosk/k2/status")
-    # The list was wrong: the kiosk has its password still.
+    # The list was wrong; the kiosk keeps its password.
     cluster.accounts(["k1", "k2"])
     assert k2.may_write("kiosk/k2/status")
 
@@ -167,7 +167,7 @@ def test_nobody_talks_to_a_server_of_another_authority(
         check=True, capture_output=True)
     kiosk = make_kiosk(uplink=cluster.uplink("k1", tls={"ca_file": str(other)})).start()
     assert "certificate" in kiosk.wait_for_log("the way up is closed")
-    # What the cluster has of its authority is replaced in the archive's connection to the database.
+    # Replaces the cluster's authority in the archive's connection to the database.
     mine = (cluster.folder / "archive.yaml").read_text()
     theirs = tmp_path / "archive.yaml"
     theirs.write_text(mine.replace(f"sslrootcert={cluster.authority}", f"sslrootcert={other}"))
@@ -185,7 +185,7 @@ def archived(cluster: Cluster, kiosk: str = "k1") -> list[str]:
 
 def wait_until_archived(cluster: Cluster, kiosk: Kiosk) -> None:
     wanted = [f"{entry['epoch']}|{entry['seq']}" for entry in kiosk.ledger()]
-    # The key is (kiosk, epoch, seq): each is there once.
+    # The key is (kiosk, epoch, seq), so each entry is stored once.
     eventually(lambda: set(wanted) <= set(archived(cluster)), within=180)
 
 
@@ -214,7 +214,7 @@ def test_what_is_sold_while_the_majority_is_lost_arrives_afterwards(
     before = len(kiosk.log)
     cluster.kill("node1")
     cluster.kill("node3")
-    # The node that is left stops by itself: nobody is told that something is safe that is not.
+    # The remaining node stops by itself, so no event is confirmed that is not safe.
     kiosk.wait_for_log("the way up is closed", before, within=120)
     for _ in range(5):
         assert panel.restock({"add": {"kiwi": 1}})["status"] == "applied"
@@ -237,7 +237,7 @@ def test_a_node_comes_back_with_another_disk(
     cluster.kill("node3")
     shutil.copytree(store, store.with_name("old"))
     cluster.start("node3")
-    # Nothing of this is on the old disk: what has been archived, what waits, and an account.
+    # The old disk contains none of these: archived events, waiting events, and an account.
     assert panel.restock({"add": {"kiwi": 1}})["status"] == "applied"
     wait_until_archived(cluster, kiosk)
     archive.kill()
@@ -254,11 +254,11 @@ def test_a_node_comes_back_with_another_disk(
     else:
         cluster.run("ctl", "forget_cluster_node", "node3@localhost")
         cluster.start("node3")
-        # What `rabbitmq-queues grow` does.
+        # Equivalent to `rabbitmq-queues grow`.
         cluster.run("ctl", "eval", "rabbit_quorum_queue:grow('node3@localhost', <<\".*\">>, <<\".*\">>, all).")
         shutil.rmtree(store.with_name("old"))
     assert Account(cluster, "k3", "node3").may_write("kiosk/k3/status")
-    # What it has counts: without it there is no majority.
+    # The new member counts: without it there is no majority.
     cluster.kill("node1")
     archive.start()
     wait_until_archived(cluster, kiosk)
@@ -272,19 +272,19 @@ def test_a_session_that_nobody_reads_keeps_within_its_limit(cluster: Cluster, ar
         tell(k2, "k2", *(event(seq, epoch=1) for seq in range(1, 3 * LIMIT + 1)))
     finally:
         k2.close()
-    # A quorum queue tells its length every five seconds.
+    # A quorum queue reports its length every five seconds.
     eventually(lambda: cluster.waiting() >= LIMIT)
     assert cluster.waiting() == LIMIT
     with pytest.raises(AssertionError, match=f"ALARM: {LIMIT} events wait for the archive"):
         cluster.run("status")
-    # The newest are kept. What the archive has to ask for, it knows.
+    # The queue keeps the newest events. The archive detects which ones it has to request.
     archive.start()
     eventually(lambda: len(archived(cluster, "k2")) == LIMIT)
     assert cluster.query("SELECT first, last FROM juice.gap WHERE kiosk = 'k2'") == f"1|{2 * LIMIT}"
 
 
 def test_deploy_run_shows_a_chain() -> None:
-    # Not in pytest's folder, into which the user `postgres` may not look.
+    # Not in pytest's folder, which the user `postgres` cannot read.
     above = Path(tempfile.mkdtemp(prefix="chain-"))
     above.chmod(0o711)
     copy = Copy(above / "juice-kiosk")

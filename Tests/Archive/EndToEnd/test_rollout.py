@@ -1,4 +1,4 @@
-"""A menu comes down to a chain: from the operator's command to what the kiosks sell by."""
+"""The roll-out of a menu to a chain, from the operator's command to the juices that the kiosks sell."""
 
 import json
 import os
@@ -27,7 +27,7 @@ from proxy import Proxy
 
 GREEN = "menu: {currency: EUR, juices: {green: {en: Green juice, recipe: {kiwi: 2}, price: 3.50}}}"
 RED = "menu: {juices: {red: {recipe: {strawberry: 4}}}}"
-#: What every kiosk sells by and refuses nothing of.
+#: A menu that every kiosk accepts and sells.
 BROAD = "menu: {base: standard, juices: {green: {recipe: {kiwi: 2}}}}"
 KIWI_BUTTON = {"name": "hall", "device": "generic", "topic": "hall", "buttons": {"press": "kiwi"}}
 
@@ -40,7 +40,7 @@ def server() -> Iterator[Postgres]:
 
 
 class Fleet:
-    """The operator's command, and what the database says of it."""
+    """The operator's command, and the state in the database."""
 
     def __init__(self, archive: Archive, database: Postgres | Cluster, folder: Path) -> None:
         self.archive, self.database, self.folder = archive, database, folder
@@ -94,7 +94,7 @@ MakeReal = Callable[..., Kiosk]
 
 @pytest.fixture
 def make_real(make_kiosk: MakeKiosk, broker: Mosquitto) -> MakeReal:
-    """A real kiosk with a way up; all share one broker, where the two connections need two names."""
+    """Makes real kiosks with an uplink. All share one broker, so each connection needs its own identifier."""
 
     def make(name: str, port: int = broker.port, **settings: Any) -> Kiosk:
         uplink = {"addresses": [f"127.0.0.1:{port}"], "root": "chain", "client_id": f"up-{name}"}
@@ -118,7 +118,7 @@ def test_a_menu_comes_down(fleet: Fleet, make_real: MakeReal, line: Proxy, panel
     make_real("k4", panels=[KIWI_BUTTON])
     fleet.waits_for("SELECT count(*) FROM juice.kiosk_menu WHERE version = 0", "4")
 
-    # Where it is wrong it changes nothing, and the operator hears why.
+    # A wrong plan changes nothing, and the command prints the reason.
     fleet.push(GREEN, "--first", "100%", "--limit", "50")
     fleet.ends("done")
     assert fleet.has(1) == {"k1", "k2", "k3"}
@@ -127,7 +127,7 @@ def test_a_menu_comes_down(fleet: Fleet, make_real: MakeReal, line: Proxy, panel
     assert re.search(r"k4: refused: .*there is no juice 'kiwi' on the menu", status)
     assert sells(panel, "k1", "green") and not sells(panel, "k1", "kiwi") and sells(panel, "k4", "kiwi")
 
-    # A kiosk is killed when it has taken the menu and not said so.
+    # A kiosk is killed after it has applied the menu and before it reports this.
     line.holds_back = True
     fleet.push(RED, "--region", "north", "--limit", "50%", "--first", "100")
     k1.wait_for_log("menu 2 from above is taken")
@@ -141,7 +141,7 @@ def test_a_menu_comes_down(fleet: Fleet, make_real: MakeReal, line: Proxy, panel
     assert fleet.has(2) == {"k1", "k2"} and fleet.has(1) == {"k3"}
     assert sells(panel, "k1", "red")
 
-    # One that is away gets it when it is back.
+    # A kiosk that is offline gets the menu after it reconnects.
     k2.stop()
     fleet.push(BROAD, "--timeout", "5", "--limit", "50", "--first", "100")
     fleet.ends("done")
@@ -150,7 +150,7 @@ def test_a_menu_comes_down(fleet: Fleet, make_real: MakeReal, line: Proxy, panel
     fleet.waits_for("SELECT string_agg(DISTINCT version::text, ' ') FROM juice.kiosk_menu", "3")
     assert "menu 3  done  4 of 4 kiosks have it" in fleet("list")
 
-    # One that joins the list later gets what came down last where it is, and was not aborted.
+    # A kiosk that joins the list later gets the latest menu for its region that was not aborted.
     kiosks = ["k1", "k2", "k3", "k4", "k5"]
     fleet.list(kiosks)
     make_real("k5")
@@ -182,7 +182,7 @@ def test_what_cannot_be_is_told(fleet: Fleet) -> None:
 
 
 class Crowd:
-    """Kiosks that are made up, on one connection: they say on the real topics what real ones would."""
+    """Simulated kiosks on one connection, which publish on the same topics as real ones."""
 
     def __init__(self, port: int, kiosks: set[str], broken: set[str]) -> None:
         self.kiosks, self.broken = kiosks, broken
@@ -222,7 +222,7 @@ takes_long = pytest.mark.skipif(
 def test_a_menu_comes_down_through_the_cluster(
     tmp_path: Path, broker: Mosquitto, make_kiosk: MakeKiosk, panel: Client
 ) -> None:
-    """With the rights of the accounts that it makes."""
+    """Runs with the permissions of the accounts that it creates."""
     names = {"k1", "k2"}
     with closing(Cluster()) as cluster:
         cluster.start().accounts(names)
@@ -246,11 +246,11 @@ def test_a_menu_comes_down_through_the_cluster(
 def test_a_menu_that_is_bad_for_three_in_a_hundred(
     fleet: Fleet, make_real: MakeReal, broker: Mosquitto, panel: Client
 ) -> None:
-    """1,000 kiosks: the real daemon for 10 of them, made up on one connection the others."""
+    """1,000 kiosks: 10 run the real daemon, the others are simulated on one connection."""
     names = [f"k{number:04}" for number in range(1000)]
     real = set(names[:10])
     chance = random.Random(19)
-    # One of the real ones is among those for which the menu is bad.
+    # One of the real kiosks is among those that refuse the menu.
     bad = set(chance.sample(names[10:], 29)) | {names[0]}
     fleet.list(names)
     crowd = Crowd(broker.port, set(names) - real, bad)
@@ -258,7 +258,7 @@ def test_a_menu_that_is_bad_for_three_in_a_hundred(
         make_real(name, panels=[KIWI_BUTTON] if name in bad else [])
     try:
         fleet.push(GREEN, "--first", "5%", "--rate", "3000", "--limit", "2%", "--timeout", "60")
-        # By itself, and soon after it was above its limit.
+        # It stops automatically soon after it exceeds the limit.
         fleet.ends("stopped", 120)
         fleet.waits_for("SELECT count(*) FROM juice.rollout_kiosk WHERE sent IS NOT NULL AND status IS NULL", "0")
         sent, refused = (int(fleet.query(
@@ -266,7 +266,7 @@ def test_a_menu_that_is_bad_for_three_in_a_hundred(
         print(f"stopped with {refused} refused of {sent}")
         assert 0.02 * sent < refused and sent < 1000
 
-        # The others are right: those that it was sent to have it, the bad ones and the rest what they had.
+        # The kiosks that accepted the menu have it; the others kept theirs.
         def check(version: int) -> None:
             reached = set(fleet.query(
                 f"SELECT kiosk FROM juice.rollout_kiosk WHERE version = {version} AND sent IS NOT NULL").split())
@@ -277,18 +277,18 @@ def test_a_menu_that_is_bad_for_three_in_a_hundred(
 
         check(1)
         assert "more than 2.0%" in fleet("resume", code=65)
-        # Aborted: nobody gets it any more. Resumed: all others do.
+        # After the abort, no kiosk gets the menu. After the resume, all others do.
         fleet("abort")
         check(1)
         fleet("resume", "--limit", "10%")
-        # The archiver dies meanwhile.
+        # The archiver is killed meanwhile.
         fleet.waits_for("SELECT count(*) > 300 FROM juice.rollout_kiosk WHERE sent IS NOT NULL", "t")
         fleet.archive.stop(signal.SIGKILL)
         fleet.archive.start()
         fleet.ends("done", 120)
         assert fleet("status").startswith("menu 1  done  970 of 1000 kiosks have it, 30 refused, 0 silent")
         check(1)
-        # One that is right for them brings the rest along.
+        # A menu that all kiosks accept also updates those that refused.
         fleet.push(BROAD, "--first", "5", "--rate", "6000")
         fleet.ends("done", 120)
         assert fleet.has(2) == set(names)

@@ -5,9 +5,10 @@ import KioskProtocol
 import MessageBroker
 import Postgres
 
-/// How fast the archive decodes events, how fast it takes them up to their commit and their sums, beside COPY
-/// of the same rows into tables with the same columns and the same key, in the same batches and all at once,
-/// and how quick its views are. Tests/Kiosk/Benchmarks/archive_speed.py runs it.
+/// Measures how fast the archive decodes events, how fast it commits and sums them, and how fast
+/// its views are. For comparison it copies the same rows with COPY into tables with the same
+/// columns and key, in the same batches and all at once. Tests/Kiosk/Benchmarks/archive_speed.py
+/// runs it.
 @main
 struct MeasureArchive: ParsableCommand {
   @Option(help: "A connection string; the schema juice of this database is dropped.")
@@ -19,8 +20,9 @@ struct MeasureArchive: ParsableCommand {
     help: "Asks the views of the sums of so many days, which are made up without their entries.")
   var days: Int?
 
-  /// Archived and copied by turns, so that both have the same neighbours. At the end of its turn the archive
-  /// waits for its sums, which go on beside its batches otherwise: a short turn would be mostly that.
+  /// Number of rows per turn. The archive and COPY alternate, so that both run under the same load.
+  /// At the end of a turn the archive waits for its sums, which otherwise run beside its batches;
+  /// in a short turn this wait would dominate.
   private static let turn = 2_000_000
 
   func validate() throws {
@@ -82,21 +84,21 @@ struct MeasureArchive: ParsableCommand {
     }
   }
 
-  /// Resident, of this process.
+  /// Resident memory of this process.
   private static var memory: Int {
     let statm = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8)) ?? ""
     return (statm.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0) / 256
   }
 }
 
-/// What a part of the rows has taken: on a machine that does other things, too, the time of processors
-/// tells more.
+/// The time spent on a part of the rows. On a machine with other load, processor time is more
+/// reliable than elapsed time.
 private struct Cost {
   private var wall = Duration.zero
   private var client = 0.0
   private var server = 0.0
 
-  /// - Parameter servers: the processes that serve this part.
+  /// - Parameter servers: The processes of PostgreSQL that serve this part.
   mutating func add(servers pids: [Int], _ work: () throws -> Void) rethrows {
     func inServers() -> Double { pids.reduce(0) { $0 + Self.processor("\($1)") } }
     let before = (Self.processor("self"), inServers())
@@ -114,7 +116,7 @@ private struct Cost {
       + "\(micro(server)) in the server"
   }
 
-  /// In seconds, of a process (proc(5)).
+  /// Returns the processor time of a process in seconds (proc(5)).
   private static func processor(_ pid: String) -> Double {
     let stat = (try? String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8)) ?? ""
     let fields = stat.split(separator: ")").last?.split(separator: " ") ?? []
@@ -123,7 +125,7 @@ private struct Cost {
   }
 }
 
-/// Another session, which knows nothing of the archive.
+/// A separate session of PostgreSQL, independent of the archive.
 private struct Scratch {
   private let database: PostgresConnection
 
@@ -139,8 +141,8 @@ private struct Scratch {
     try database.copy("COPY juice.\(table) (\(EventRow.columnList)) FROM STDIN", rows)
   }
 
-  /// What the archive has added up of kiosks that have made so many days' entries, 300 a day of each: no view
-  /// reads the entries themselves.
+  /// Inserts the sums that the archive would have computed for the given number of days and kiosks,
+  /// with 300 entries per kiosk and day. No view reads the entries themselves.
   func generate(days: Int, kiosks: Int) throws {
     let each = """
       FROM generate_series(0, \(kiosks) - 1) k, generate_series(0, \(days) - 1) d,
@@ -163,7 +165,7 @@ private struct Scratch {
     print("the sums of \(300 * days * kiosks) entries of \(kiosks) kiosks")
   }
 
-  /// Prints how long each view takes for a kiosk, or for all of them; the second time that it is asked.
+  /// Prints the time of each view for one kiosk and for all of them, on its second run.
   func queryViews(at latest: Timestamp) throws {
     try run(
       "ANALYZE juice.sales_day, juice.takings_day, juice.fruit_day, juice.cup_day, juice.stockout, juice.ledger"
@@ -209,7 +211,8 @@ private struct Scratch {
   }
 }
 
-/// Events of kiosks that sell 300 juices a day, run out of fruit now and then, and are restocked.
+/// A generator of events of kiosks that sell 300 juices a day, and run out of fruit and are
+/// restocked now and then.
 private struct Made {
   private var last: [Int]
   private var random = SystemRandomNumberGenerator()

@@ -30,7 +30,7 @@ import Testing
       let user = try User.test("minji", .operator)
       try file.update { $0[user.name] = user }
       #expect(try file.users() == [user.name: user])
-      // Somebody else has written it: a change counts at once.
+      // A change by another program takes effect at once.
       let path = file.path
       try "minji boss x\n".write(toFile: path, atomically: false, encoding: .utf8)
       #expect(throws: UserFileError.self) { try file.users() }
@@ -56,7 +56,7 @@ import Testing
       let users = try (0..<40).map { try User.test(try #require(User.Name("u\($0)")), .viewer) }
       await withTaskGroup { group in
         for user in users {
-          // As the command does: one that knows nothing of the others.
+          // A separate object, as in each run of the command.
           group.addTask {
             #expect(throws: Never.self) {
               try UserFile(path: file.path).update { $0[user.name] = user }
@@ -130,7 +130,7 @@ import Testing
   }
 
   @Test func passwordsAreHashedBesideTheThreadsForPages() async throws {
-    // More of them than there are such threads.
+    // More queues than there are threads in the concurrency pool.
     let queues = (0...ProcessInfo.processInfo.activeProcessorCount).map { number in
       PasswordQueue(label: "\(number)")
     }

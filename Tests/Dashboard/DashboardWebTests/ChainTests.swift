@@ -23,7 +23,7 @@ import Testing
     #expect(ListSlice(page: 1, of: 100).links(.english) { "\($0)" } == .empty)
   }
 
-  /// Nothing listens there: each query fails at once, and the one after it is tried anew.
+  /// No server listens there: each query fails at once, and the next one connects again.
   @Test func aDatabaseThatIsAwayIsSaidToBe() async throws {
     let archive = ChainArchive(
       ChainSettings(database: "host=/nowhere dbname=juice", timeout: .seconds(2)))

@@ -7,7 +7,7 @@ import Testing
 
 @testable import DashboardWeb
 
-/// Connections that do not get on. The embedded loop's time passes when it is told.
+/// Stalled connections. The time of the embedded event loop advances only when a test says so.
 @Suite struct ConnectionTests {
   private let head = HTTPRequestPart.head(
     HTTPRequest(method: .post, scheme: nil, authority: nil, path: "/login"))
@@ -42,7 +42,7 @@ import Testing
     #expect(channel.isActive)
   }
 
-  /// `IdleStateHandler`, which says so, asks the clock of the machine.
+  /// `IdleStateHandler`, which sends this event, uses the real clock, so the test sends it.
   @Test func whoTakesNoAnswerIsCut() throws {
     let channel = try connect(RequestDeadline())
     channel.pipeline.fireUserInboundEventTriggered(IdleStateHandler.IdleStateEvent.read)
@@ -59,7 +59,7 @@ import Testing
     #expect(channels.allSatisfy { $0.isActive })
     #expect(try connect(ConnectionLimit.Handler(limit)).isActive == false)
     #expect(limit.open(AddressBlock("192.0.2.2"), at: .now()))
-    // As soon as one has gone there is room for another.
+    // A closed connection makes room for another one.
     try channels[7].close().wait()
     channels[7].embeddedEventLoop.run()
     #expect(try connect(ConnectionLimit.Handler(limit)).isActive)

@@ -3,11 +3,11 @@ import Testing
 @testable import DashboardWeb
 
 @Suite final class LoginThrottleTests {
-  /// With so many slots that none of these share one.
+  /// A throttle with enough slots that the tests' keys share none.
   private var throttle = LoginThrottle(slots: 1 << 16)
   private let start = ContinuousClock.Instant.start
 
-  /// - Returns: how many of `count` attempts may be made.
+  /// Returns how many of `count` attempts are allowed.
   private func tries(
     _ count: Int, after time: Duration = .zero, _ attempt: (Int) -> LoginThrottle.Attempt
   ) -> Int {
@@ -28,7 +28,7 @@ import Testing
     #expect(tries(5, after: .seconds(59)) { _ in stranger("minji", "192.0.2.1") } == 0)
     #expect(tries(5, after: .seconds(60)) { _ in stranger("minji", "192.0.2.1") } == 1)
     #expect(tries(20, after: .seconds(3600)) { _ in stranger("minji", "192.0.2.1") } == 10)
-    // Others are not concerned, neither elsewhere nor beside.
+    // Other addresses and other names are not affected.
     #expect(tries(1, after: .seconds(3600)) { _ in stranger("minji", "192.0.2.2") } == 1)
     #expect(tries(1, after: .seconds(3600)) { _ in stranger("vera", "192.0.2.1") } == 1)
   }
@@ -43,7 +43,7 @@ import Testing
     #expect(tries(300) { stranger("minji", "2001:db8:0:\($0)::1") } == 100)
     #expect(tries(300, after: .seconds(600)) { stranger("minji", "2001:db8:1:\($0)::1") } == 10)
     #expect(tries(1) { _ in stranger("vera", "2001:db8:0:1::1") } == 1)
-    // A browser that has logged in before is not one of them, and wears out nobody else's.
+    // Known browsers are counted separately and do not use up each other's attempts.
     #expect(tries(20) { _ in known("minji", "phone") } == 10)
     #expect(tries(20) { _ in known("minji", "till") } == 10)
     #expect(tries(1) { _ in stranger("vera", "192.0.2.1") } == 1)
@@ -56,7 +56,8 @@ import Testing
         throttle.revert(attempt)
       }
     }
-    // It does not make up for wrong ones: whoever has an account gains nothing for guessing others'.
+    // A successful login does not reset the count for other names, so having an account does not
+    // help to guess passwords.
     #expect(tries(30) { stranger("u\($0)", "192.0.2.1") } == 30)
     throttle.revert(stranger("minji", "192.0.2.1"))
     #expect(tries(5) { stranger("w\($0)", "192.0.2.1") } == 1)

@@ -7,7 +7,7 @@ import Testing
 
 @testable import DashboardWeb
 
-/// What the pages show of machines, with a kiosk that the test plays.
+/// The pages of machines, with a kiosk that the test simulates.
 @Suite struct MachinePagesTests {
   private typealias Job = MachineReport.Job
 

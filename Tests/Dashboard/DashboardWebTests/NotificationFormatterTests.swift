@@ -21,7 +21,7 @@ import Testing
     fleet.receive(topic: "kiosk/\(topic)", payload: payload, isRetained: true, at: now)
   }
 
-  /// A kiosk with a name, a menu and a machine.
+  /// Publishes a kiosk with a name, a menu and a machine.
   private mutating func open() {
     let name = LocalizedName(english: "Town hall", korean: "시청", fallback: "Town hall")
     receive("k1/info", KioskInfo(version: "1", startedAt: now, name: name, place: nil).payload)

@@ -12,7 +12,7 @@ import Testing
       text: "line \(number)\n\"한글\"")
   }
 
-  /// - Returns: whether another had to give way.
+  /// Returns whether another message was discarded.
   private mutating func put(_ number: Int, for receivers: [String] = ["a"]) -> Bool {
     queue.append(notification(number), for: receivers)
   }
@@ -54,7 +54,7 @@ import Testing
     queue.markDelivered("n1", to: "a")
     let json = try JSON.parse(JSONWriter.object { queue.write(to: &$0) })
     #expect(NotificationQueue(json, receivers: ["a", "b"]) == queue)
-    // Who is not told any more is forgotten.
+    // A receiver that is not configured is removed.
     let others = NotificationQueue(json, receivers: ["a", "c"])
     #expect(others.count == 1)
     #expect(others.next(for: "a")?.id == "n2")

@@ -11,7 +11,8 @@ import Testing
 
 @testable import DashboardWeb
 
-/// The pages as a browser gets them, with a broker in memory and a kiosk that the test plays.
+/// The pages as a browser receives them, with a broker in memory and a kiosk that the test
+/// simulates.
 @Suite struct PagesTests {
   @Test func whoIsNotLoggedInSeesNoKiosk() async throws {
     try await Scene.run { scene in
@@ -36,7 +37,7 @@ import Testing
       for attribute in ["HttpOnly", "SameSite=Lax", "Max-Age=43200"] {
         #expect(cookie.contains(attribute))
       }
-      // The one before is nobody's.
+      // The previous token has no session.
       scene.session = before
       #expect(try await scene.get("/kiosks/k1").status == .seeOther)
       scene.session = after
@@ -128,7 +129,7 @@ import Testing
       try await scene.kiosk("events", entry.payload, retain: false)
       try await scene.authenticate("minji")
       let page = try await scene.get("/kiosks/k1").text
-      // In the order of the menu, without what the kiosk does not keep.
+      // In the order of the menu, without fruits that are not on it.
       #expect(page.contains("id=\"short-7\" href=\"/kiosks/k1?fruit=kiwi,mango\""))
       #expect(page.contains("<a class=\"chip bad\" href=\"/kiosks/k1?fruit=kiwi\">Kiwi out</a>"))
       #expect(!page.contains("autofocus") && !page.contains("value=\"now\""))
@@ -164,7 +165,7 @@ import Testing
       #expect(request.id == "r1")
       #expect(
         request.command == .restock(Restock(add: ["kiwi": 100], set: [:], expect: ["kiwi": 0])))
-      // Somebody else was quicker: nothing has changed, and nothing is offered that has no room.
+      // Another user was faster: nothing changed, and nothing is offered without room.
       var result = CommandResult(status: .rejected)
       (result.id, result.reason, result.stock) = ("r1", .conflict, ["kiwi": 100])
       try await Self.publish(scene, kiwi: 100)
@@ -175,7 +176,7 @@ import Testing
     }
   }
 
-  /// Whatever is not plain is looked at first.
+  /// A restock that is not plain is reviewed before it is sent.
   @Test(arguments: [
     "add.kiwi=5", "add.kiwi=5&expect.mango=10", "add.kiwi=500&expect.kiwi=10",
     "add.kiwi=-11&expect.kiwi=10", "set.kiwi=5&expect.kiwi=10",
@@ -212,7 +213,7 @@ import Testing
       for fruit in Menu.standard.fruits {
         #expect(calm.contains("<span class=\"hidden\">\(fruit.name[.english]) </span>"))
       }
-      // The bar, and its low mark.
+      // The bar and its mark at the low threshold.
       #expect(calm.contains("d=\"M0 0h30v10H0z\"/><path class=\"mark\" d=\"M50 0v10\"/>"))
       #expect(calm.contains("3<span class=\"hidden\"> / 100</span> <small>low</small>"))
       #expect(calm.contains(">Online<") && !calm.contains("Needs attention"))
@@ -231,7 +232,7 @@ import Testing
     }
   }
 
-  /// Kiosks with another menu each, one with more fruits than anybody looks at, one with none yet.
+  /// Kiosks with different menus: one with too many fruits to show, one without a menu.
   @Test func otherMenusHaveTheirNamesInTheRow() throws {
     var fleet = KioskFleet(root: "kiosk")
     func publish(_ topic: String, _ payload: [UInt8]) {
@@ -417,8 +418,8 @@ import Testing
     }
   }
 
-  /// Many who guess at once wear out what strangers may try, wherever they come from; a browser that
-  /// has been here is not one of them.
+  /// Many simultaneous guesses use up the attempts of unknown browsers at all addresses; a browser
+  /// that has logged in before is not affected.
   @Test func aBrowserThatHasLoggedInKeepsItsWayIn() async throws {
     try await Scene.run(DashboardSettings(port: 0, isBehindProxy: true)) { scene in
       let thief = try #require(try await scene.get("/login").session)
@@ -433,9 +434,9 @@ import Testing
       }
       #expect(statuses.filter { $0 == .unauthorized }.count == 100)
       #expect(Set(statuses.suffix(20)) == [.tooManyRequests])
-      // The right one does not help a stranger.
+      // The right password does not help an unknown browser.
       #expect(try await scene.logIn("minji", from: "198.51.100.7").status == .tooManyRequests)
-      // From anywhere, and from where a guesser is as well.
+      // Works from any address, including one that guesses come from.
       scene.cookieJar = owner
       try await scene.authenticate("minji", from: "203.0.113.7")
       #expect(try await scene.get("/kiosks/k1").status == .ok)

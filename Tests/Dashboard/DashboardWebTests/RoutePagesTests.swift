@@ -9,13 +9,15 @@ import Testing
 
 @testable import DashboardWeb
 
-/// Routes, from the plan to the kiosk that the test plays.
+/// Routes, from the plan to the kiosk that the test simulates.
 @Suite struct RoutePagesTests {
-  /// Of the scene's: 2026-11-21T09:00 in UTC.
+  /// The times of the plan, relative to the scene's: 2026-11-21T09:00 in UTC.
   private static let times =
     "arrival=2026-11-22T08:00&until=2026-11-24T08:00&margin=20&fill=capacity"
 
-  /// - Returns: the path of a new route for k1.
+  /// Creates a route for k1.
+  ///
+  /// - Returns: The path of the route.
   private static func createRoute(_ scene: Scene) async throws -> String {
     let answer = try await scene.post(
       "/routes", "csrf_token=\(scene.csrfToken)&\(times)&kiosk.k1=1")
@@ -39,7 +41,7 @@ import Testing
     return result.payload
   }
 
-  /// Posts a stop, and answers for the kiosk.
+  /// Posts a stop and answers it in the kiosk's name.
   private static func confirm(
     _ scene: Scene, _ path: String, _ body: String, _ status: CommandResult.Status,
     _ reason: RejectionReason? = nil, stock: FruitAmounts = [:], as user: String = "minji"
@@ -63,7 +65,7 @@ import Testing
       #expect(form.contains("value=\"2026-11-22T08:00\""))
       let path = try await Self.createRoute(scene)
       let route = try await scene.get(path).text
-      // Five fruits with room for 90 each.
+      // Five fruits, each with room for 90.
       #expect(route.contains("<th scope=\"row\">Kiwi</th><td>90</td>"))
       let stop = try await scene.get("\(path)/kiosks/k1").text
       let id = try Self.field("id", in: stop)
@@ -72,14 +74,14 @@ import Testing
       let body =
         "id=\(id)&brought.kiwi=80&brought.mango=0&counted.mango=7&counted.kiwi=&ledger.mango=10&ledger.kiwi=10"
       let (done, request) = try await Self.confirm(scene, path, body, .applied)
-      // Only what was counted is expected.
+      // Only the counted fruit has an expected stock.
       #expect(
         request.command
           == .restock(Restock(add: ["kiwi": 80], set: ["mango": 7], expect: ["mango": 10])))
       #expect(request.id?.text == id)
       #expect(done.contains("data-outcome=\"applied\"") && done.contains("<td>−3</td>"))
       #expect(!done.contains("name=\"id\""))
-      // Again, and nothing is sent: the kiosk would be asked once more.
+      // A second confirmation sends nothing; otherwise the kiosk would receive another command.
       let again = try await scene.post("\(path)/kiosks/k1", "csrf_token=\(scene.csrfToken)&\(body)")
       #expect(again.text.contains("data-outcome=\"applied\""))
       let others = try await scene.post(
@@ -88,7 +90,7 @@ import Testing
       let all = try await scene.get("/routes").text
       #expect(all.contains("1 / 1") && all.contains("<td class=\"short\">−3</td>"))
       #expect(all.contains("80 / 90"))
-      // What is begun stays.
+      // A route that has started is kept.
       let stays = try await scene.post("\(path)/delete", "csrf_token=\(scene.csrfToken)")
       #expect(stays.text.contains("it stays"))
       #expect(try await scene.get(path).status == .ok)
@@ -109,7 +111,7 @@ import Testing
       #expect(try Self.field("ledger.mango", in: page) == "7")
       #expect(try Self.field("counted.mango", in: page) == "9")
       #expect(try Self.field("brought.kiwi", in: page) == "5")
-      // A page from before.
+      // A page rendered before the rejection.
       let old = try await scene.post(
         "\(path)/kiosks/k1", "csrf_token=\(scene.csrfToken)&id=someother&brought.kiwi=44")
       #expect(old.text.contains("filled in on an old page"))
@@ -126,7 +128,7 @@ import Testing
         "\(path)/kiosks/k1", "csrf_token=\(scene.csrfToken)&id=\(id)&brought.kiwi=5")
       #expect(unknown.text.contains("data-outcome=\"unknown\""))
       #expect(try await scene.nextCommand().topic == "kiosk/k1/restock/minji")
-      // With other numbers: the first ones go, since they may have arrived.
+      // With other numbers, the first ones are sent, since they may have arrived.
       let other = try await scene.post(
         "\(path)/kiosks/k1", "csrf_token=\(scene.csrfToken)&id=\(id)&brought.kiwi=6")
       #expect(other.text.contains("sent before with other numbers"))
@@ -134,7 +136,7 @@ import Testing
         kind: .restock, payload: try await scene.nextCommand().payload)
       #expect(again.id?.text == id)
       #expect(again.command == .restock(Restock(add: ["kiwi": 5])))
-      // What the kiosk tells of its restocks says the rest.
+      // The kiosk's event supplies the missing answer.
       let entry = LedgerEntry(
         seq: 3, epoch: 0, at: scene.now, source: Source(kind: .restock, name: "minji"),
         id: again.id,
@@ -153,7 +155,7 @@ import Testing
       let book = RouteStore(folder: state)
       let routes = await book.all
       #expect(routes.map { "/routes/\($0.id)" } == [path])
-      // A file that is broken is left out and left there.
+      // A broken file is skipped and kept.
       try Data("{".utf8).write(to: URL(filePath: "\(folder)/broken.json"))
       let other = RouteStore(folder: state)
       #expect(await other.all.count == 1)
@@ -192,7 +194,7 @@ import Testing
       try await scene.authenticate("minji")
       let path = try await Self.createRoute(scene)
       let id = try Self.field("id", in: try await scene.get("\(path)/kiosks/k1").text)
-      // A folder stands where the file is to be written first.
+      // A folder has the name of the file that is written first.
       let name = path.dropFirst("/routes/".count)
       let new = "\(scene.dashboard.settings.stateFolder)/routes/\(name).json.new"
       try FileManager.default.createDirectory(

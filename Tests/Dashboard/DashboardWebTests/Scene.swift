@@ -14,8 +14,8 @@ import Testing
 
 @testable import DashboardWeb
 
-/// A dashboard with the users minji (operator) and vera (viewer), and the kiosk k1 with the built-in
-/// menu, of which the test plays the part.
+/// A dashboard with the users minji (operator) and vera (viewer), and the kiosk k1 with the
+/// built-in menu, which the test simulates.
 final class Scene: Sendable {
   let now = Timestamp(milliseconds: 1_795_251_600_000)
   let dashboard: DashboardServer
@@ -27,7 +27,7 @@ final class Scene: Sendable {
 
   private static let noLogger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
 
-  /// The time by which sessions end and passwords may be tried: it stands still until it is told.
+  /// The clock for sessions and login attempts; it advances only when a test says so.
   private final class Clock: Sendable {
     let now = Mutex(ContinuousClock.Instant.start)
   }
@@ -39,8 +39,8 @@ final class Scene: Sendable {
     self.clock = clock
   }
 
-  /// - Parameter answerTimeout: how long a command waits. A test that is held up still gets the answer that
-  ///   it waits for.
+  /// - Parameter answerTimeout: Maximum time that a command waits for its result; long, so that a
+  ///   slow test still receives it.
   static func run(
     _ settings: DashboardSettings = DashboardSettings(port: 0),
     answerTimeout: Duration = .seconds(600),
@@ -68,7 +68,7 @@ final class Scene: Sendable {
     }
   }
 
-  /// The kiosk comes online, and the dashboard has heard of it.
+  /// Connects the kiosk and waits until the dashboard has received its state.
   private func open() async throws {
     await broker.connect(
       SessionOptions(
@@ -86,12 +86,12 @@ final class Scene: Sendable {
     try await kiosk("status", Array("online".utf8))
   }
 
-  /// The kiosk says something, and the dashboard has heard it.
+  /// Publishes a message of the kiosk, and waits until the dashboard has received it.
   func kiosk(_ topic: String, _ payload: [UInt8], retain: Bool = true) async throws {
     guard let signals = dashboard.link.updates.subscribe(to: .fleet) else {
       throw RequestError.tooManyPages
     }
-    // What is said last is heard last.
+    // The health report is published last, so its arrival means that the message has arrived.
     let mark = publications.withLock { publications in
       publications += 1
       return Timestamp(milliseconds: now.milliseconds + publications)
@@ -107,7 +107,7 @@ final class Scene: Sendable {
     for await _ in signals where dashboard.link.fleet["k1"]?.lastMessageAt == mark { break }
   }
 
-  /// The kiosk says something, and nothing after it.
+  /// Publishes a message of the kiosk without a health report after it.
   func receive(_ topic: String, _ payload: [UInt8]) async throws {
     guard let signals = dashboard.link.updates.subscribe(to: .fleet) else {
       throw RequestError.tooManyPages
@@ -118,7 +118,7 @@ final class Scene: Sendable {
     for await _ in signals where dashboard.link.fleet["k1"]?.lastMessageAt != before { break }
   }
 
-  /// The next command that the kiosk gets.
+  /// Returns the next command that the kiosk receives.
   func nextCommand() async throws -> Message {
     while let event = await broker.nextEvent(timeout: nil) {
       guard case .deliveries(let deliveries) = event else { continue }
@@ -137,18 +137,18 @@ final class Scene: Sendable {
     set { cookies.withLock { $0[SessionMiddleware.sessionCookie] = newValue } }
   }
 
-  /// What the browser keeps; other cookies are another browser.
+  /// The browser's cookies. Other cookies simulate another browser.
   var cookieJar: [String: String] {
     get { cookies.withLock { $0 } }
     set { cookies.withLock { $0 = newValue } }
   }
 
-  /// What the forms of this session bring back.
+  /// The CSRF token of this session.
   var csrfToken: String { dashboard.sessions.csrfToken(for: session) }
 
   func get(_ path: String) async throws -> Answer { try await ask(.get, path, headers) }
 
-  /// - Parameter address: what a proxy says of who asks.
+  /// - Parameter address: The visitor's address, as a proxy reports it.
   func post(_ path: String, _ body: String, from address: String = "") async throws -> Answer {
     try await ask(.post, path, headers + [.forwardedFor: address], body)
   }
@@ -175,7 +175,7 @@ final class Scene: Sendable {
       "/login", "csrf_token=\(csrfToken)&name=\(name)&password=\(password)&to=/", from: address)
   }
 
-  /// Logs in, and keeps the cookies.
+  /// Logs in and stores the cookies.
   func authenticate(_ name: String, from address: String = "") async throws {
     session = try await get("/login").session ?? session
     let answer = try await logIn(name, from: address)
@@ -188,9 +188,9 @@ final class Scene: Sendable {
   }
 }
 
-/// What the dashboard answers.
+/// A response of the dashboard.
 struct Answer: Sendable {
-  /// What is written of a body.
+  /// The bytes written to a body.
   fileprivate final class Page: ResponseBodyWriter {
     let bytes = Mutex(ByteBuffer())
 
@@ -207,7 +207,7 @@ struct Answer: Sendable {
   var status: HTTPResponse.Status { head.status }
   var headers: HTTPFields { head.headerFields }
 
-  /// The session that it gives to the browser.
+  /// The session token that the response sets.
   var session: String? { cookies[SessionMiddleware.sessionCookie] }
 
   var cookies: [String: String] {

@@ -4,7 +4,7 @@ import JuiceDomain
 @testable import DashboardWeb
 
 extension User {
-  /// With the password `strawberries`; hashed once for all.
+  /// Returns a user with the password `strawberries`, which is hashed once for all tests.
   static func test(_ name: Name, _ role: Role) throws -> User {
     User(name: name, role: role, password: try hash.get())
   }
@@ -13,16 +13,16 @@ extension User {
 }
 
 extension PasswordHash.Cost {
-  /// The least that a file of users may ask for: milliseconds in a debug build.
+  /// The lowest cost that a file of users may contain: milliseconds in a debug build.
   static let small = Self(iterations: 1 << 10, blockSize: 1, parallelism: 1)
 }
 
 extension ContinuousClock.Instant {
-  /// When every test begins.
+  /// The start time of all tests.
   static let start = now
 }
 
-/// Lends `body` a file of users that is not there yet.
+/// Calls `body` with a user file that does not exist yet.
 func withUserFile<Value>(_ body: (UserFile) async throws -> Value) async throws -> Value {
   let folder = URL.temporaryDirectory.appending(path: UUID().uuidString)
   try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)

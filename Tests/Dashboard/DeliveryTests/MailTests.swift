@@ -34,7 +34,7 @@ import Testing
     let decoded = try encoded.map { word in
       #expect(word.hasPrefix("=?utf-8?B?") && word.hasSuffix("?="))
       let bytes = try #require(Data(base64Encoded: String(word.dropFirst(10).dropLast(2))))
-      // A character does not go over from one word to the next (RFC 2047 5).
+      // No character is split between two encoded words (RFC 2047 5).
       return try #require(String(data: bytes, encoding: .utf8))
     }
     #expect(decoded.joined() == subject)

@@ -1,5 +1,5 @@
-"""Every page of the dashboard before a checker of accessibility: light and dark, laptop and phone,
-English and Korean. The pictures are for people: see .build/screenshots."""
+"""Checks the accessibility of every page of the dashboard: light and dark, laptop and phone, English and
+Korean. The screenshots in .build/screenshots are for people."""
 
 import json
 import re
@@ -19,7 +19,7 @@ SCREENS = {"laptop": (1366, 768), "phone": (360, 780)}
 
 
 class Look:
-    """Takes a picture of each page, and keeps what there is to object to."""
+    """Takes a screenshot of each page, and collects the violations."""
 
     def __init__(self, browser: Browser, suffix: str) -> None:
         self.browser, self.suffix = browser, suffix
@@ -45,7 +45,7 @@ def client(make_client: MakeClient) -> Client:
 
 @pytest.fixture
 def kiosks(make_kiosk: MakeKiosk, client: Client) -> None:
-    """A kiosk that runs, with all that its pages can show, and twenty that are made up."""
+    """A running kiosk with everything that its pages can show, and twenty simulated ones."""
     make_kiosk(
         kiosk={"name": {"en": "Town hall", "ko": "구청"}, "place": "1 Main Street"},
         machines=[{"name": "bar", "juices": ["kiwi", "mango"]}],
@@ -104,7 +104,7 @@ def test_the_checker_finds_nothing_on_any_page(
     browser.open("/nowhere")
     look.at("error")
     assert look.found == [], "\n".join(look.found)
-    # The console shows that there is no such page, and rightly so.
+    # The console rightly reports the missing page.
     browser.driver.get_log("browser")
 
 

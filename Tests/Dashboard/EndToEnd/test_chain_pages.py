@@ -1,5 +1,5 @@
-"""The dashboard over a chain: pages from PostgreSQL, for whoever may see them, and what a database that is
-away does to them."""
+"""The dashboard of a chain: pages from PostgreSQL, their access control, and the effects of a database that
+is not reachable."""
 
 import os
 import re
@@ -28,8 +28,8 @@ LISTS = [
 
 @pytest.fixture(scope="module")
 def archive(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Postgres]:
-    """k0 to k119 in the north, s0 to s129 in the south; of each, the first is in trouble, and one that is not
-    listed."""
+    """An archive with k0 to k119 in the north and s0 to s129 in the south, of each the first with problems, and
+    one kiosk that is not listed."""
     database = Postgres().start()
     load(database, tmp_path_factory.mktemp("chain"), [
         f'k0,North,"{HOSTILE}","{QUOTES.replace(chr(34), chr(34) * 2)}"',
@@ -48,7 +48,7 @@ def archive(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Postgres]:
 def dashboard(make_dashboard: MakeDashboard, archive: Postgres) -> Dashboard:
     if not archive.process:
         archive.start()
-    # Its own users and their names; nora sees the north only.
+    # The dashboard with its own users; nora sees only the north.
     dashboard = make_dashboard(archive={"database": archive.database, "timeout_seconds": 60})
     dashboard.add_user("nora", "operator", "--region", "North")
     return dashboard
@@ -69,7 +69,7 @@ def north(dashboard: Dashboard) -> Iterator[WebClient]:
 
 
 def text(web_client: WebClient, path: str) -> str:
-    """What is to be read, in one line, with a space after each cell."""
+    """Returns the text of a page on one line, with a space after each cell."""
     answer = web_client.get(path)
     assert answer.status == 200, answer.text
     return " ".join(Elements(re.sub("(</t[hd]>|<dd>)", r"\1 ", answer.text)).text.split())
@@ -81,7 +81,7 @@ def test_regions_and_their_kiosks_are_compared(viewer: WebClient) -> None:
     assert "North 120 3 11760 +100% 41160.00 EUR +100% 5880 −50%" in page
     assert "남쪽 130 2 12740 +100%" in page and "not listed 1 0 0 0" in page
     assert "Kiosks 251 Glasses today 80 Offline 5 Sold out 25 Gaps 2 Conflicts 2 Shared ids 2 Clocks 2" in page
-    # Nothing was sold before: nothing to compare with.
+    # Nothing was sold before, so there is no comparison.
     assert "North 120 3 17640 61740.00 EUR 17640 남쪽" in text(viewer, "/chain?days=28")
     page = text(viewer, "/chain/kiosks?q=%EA%B0%80%EA%B2%8C%207")
     assert "11 kiosks" in page and "가게 7 s7 7번지 남쪽 online 98 +100% 343.00 EUR +100% 49 −50%" in page
@@ -101,7 +101,7 @@ def test_a_hundred_are_on_a_page(viewer: WebClient) -> None:
 def test_what_somebody_has_to_see_to_is_told(viewer: WebClient) -> None:
     page = text(viewer, "/chain/sold-out")
     assert "25 in all" in page and "가게 0 s0 0번지 남쪽 kiwi" in page
-    # Just after midnight, two hours ago was another day, which the page names.
+    # Just after midnight, two hours ago was yesterday, and the page includes the day.
     assert re.search(r"kiwi (\w+ \d+ )?\S+ 2 h", page)
     assert "11–15" in text(viewer, "/chain/missing")
     assert "가게 0 s0 0번지 남쪽 7 3 1" in text(viewer, "/chain/conflicts")
@@ -132,7 +132,7 @@ def test_a_user_of_a_region_sees_nothing_of_another(
     client: Client = make_client()
     for kiosk in ("k1", "s1"):
         client.publish(f"kiosk/{kiosk}/status", "online", retain=True)
-    # Both are known by what they tell.
+    # Both have sent events, so the archive contains them.
     eventually(lambda: north.get("/kiosks/k1").status == 200)
     for path in LISTS:
         for query in ("", "?page=2", "?region=%EB%82%A8%EC%AA%BD", "?q=s1", "?q=%EA%B0%80%EA%B2%8C", "?region="):
@@ -153,7 +153,7 @@ def test_a_user_of_a_region_sees_nothing_of_another(
     csrf_token = north.get("/kiosks/k1").csrf_token
     for path in ("/kiosks/s1/restock", "/kiosks/s1/service", "/kiosks/s1/job", "/kiosks/s1/panel", "/routes"):
         assert north.post(path, csrf_token=csrf_token, id="r1", service="closed").status == 404, path
-    # A kiosk that moves is seen no more, at once.
+    # A kiosk that moves to another region is hidden at once.
     archive.query("UPDATE juice.kiosk SET region = '남쪽' WHERE kiosk = 'k1'")
     assert {north.get(path).status for path in ("/kiosks/k1", "/chain/kiosks/k1")} == {404}
     archive.query("UPDATE juice.kiosk SET region = 'North' WHERE kiosk = 'k1'")
@@ -172,7 +172,7 @@ def test_a_database_that_hangs_or_is_gone_holds_up_no_other_page(
     viewer: WebClient, north: WebClient, archive: Postgres, dashboard: Dashboard
 ) -> None:
     assert viewer.get("/chain").status == 200
-    # All its processes stand still: what is asked is not answered, and new connections are not taken.
+    # All processes of PostgreSQL are stopped: it neither answers queries nor accepts connections.
     children = Path(f"/proc/{archive.process.pid}/task/{archive.process.pid}/children").read_text().split()
     processes = [archive.process.pid, *map(int, children)]
     for process in processes:
@@ -182,7 +182,7 @@ def test_a_database_that_hangs_or_is_gone_holds_up_no_other_page(
         for each in waiting:
             cookies = "; ".join(f"{name}={value}" for name, value in each.cookies.items())
             each.connection.request("GET", "/chain", headers={"Cookie": cookies})
-        # More than there are threads that serve pages on most machines.
+        # More requests than most machines have threads that serve pages.
         assert viewer.get("/").status == 200
         assert select.select([each.connection.sock for each in waiting], [], [], 0)[0] == []
     finally:

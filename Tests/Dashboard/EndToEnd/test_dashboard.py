@@ -31,7 +31,7 @@ def test_log_in_and_see_two_kiosks(
     browser.type("[name=password]", "wrong-password")
     browser.press("main button")
     browser.wait_for("The name or the password is wrong.")
-    # The console shows the refusal, and rightly so.
+    # The console rightly reports the refusal.
     assert "401" in browser.driver.get_log("browser")[0]["message"]
 
     browser.log_in(path="/kiosks/k1")
@@ -85,7 +85,7 @@ def test_a_restock_while_customers_go_on_buying(
     made = sum(entry["status"] == "ready" for entry in ledger)
     assert made == sold.count("ready") > 5
     assert kiosk.stock()["banana"] == 10 + 60 - 2 * made
-    # The page says what the ledger says.
+    # The page and the ledger agree.
     browser.open("/kiosks/k1")
     browser.wait_for(str(kiosk.stock()["banana"]), "#fruit-banana .number b")
     browser.wait_for("Banana +60, Kiwi +3", "#history")
@@ -116,7 +116,7 @@ def test_a_counted_number_never_overwrites_a_sale(
     browser.wait_for("Mango: 10 → 7")
     browser.photograph("conflict")
     assert kiosk.stock()["mango"] == 7
-    # The same again, over what is there now.
+    # Confirms the same numbers for the current stock.
     browser.press("main .primary")
     browser.wait_for("Done.")
     assert kiosk.stock()["mango"] == 30
@@ -125,7 +125,7 @@ def test_a_counted_number_never_overwrites_a_sale(
 def test_a_kiosk_that_is_away(browser: Browser, kiosk: Kiosk) -> None:
     browser.log_in(path="/kiosks/k1")
     browser.wait_for("Online", "#state")
-    kiosk.process.send_signal(19)  # SIGSTOP: it is there, and does not answer
+    kiosk.process.send_signal(19)  # SIGSTOP: online, but does not answer
     browser.press("button[value=fill]")
     browser.wait_for("Review", "h1")
     browser.press("main .primary")
@@ -163,7 +163,7 @@ def test_pages_live(
     browser.wait_for("p1", "#orders")
     assert browser.ask("return window.isTheSamePage")
     say(f"shown after {max(delays) * 1000:.0f} ms at most")
-    # What is being typed stays.
+    # Live updates do not replace a field that is being edited.
     browser.type("[name='add.pineapple']", "4")
     panel.order("pineapple")
     eventually(lambda: after(browser, "pineapple") == "→ 6")
@@ -213,7 +213,7 @@ def test_the_virtual_panel_and_the_display(
 
 
 class Bar:
-    """A machine that does what the test says, and the kiosk that it belongs to."""
+    """A machine that the test controls, and its kiosk."""
 
     def __init__(self, kiosk: Kiosk, client: Client) -> None:
         self.kiosk, self.client = kiosk, client
@@ -224,7 +224,7 @@ class Bar:
         self.client.publish("kiosk/k1/machine/bar/status", status, retain=True)
 
     def next_job(self) -> int:
-        """Waits for it."""
+        """Waits for the next job and returns its number."""
         self.job = self.client.messages.first(
             lambda message: message.topic == "kiosk/k1/make/bar"
             and message.json["job"] > self.job
@@ -268,7 +268,7 @@ def test_a_juice_is_made_before_all_eyes(make_browser: MakeBrowser, bar: Bar) ->
     bar.say("failed", reason="jam <b>", used={"mango": 1})
     browser.wait_for("Sorry, Mango juice could not be made. (jam <b>)", ".message")
     page.wait_for("not made: jam <b>", "#orders")
-    # What no machine makes is ready at once.
+    # A juice that needs no machine is ready at once.
     browser.press("#juice-banana")
     browser.wait_for("Banana juice is ready. Enjoy!", ".message")
     wall.wait_for("3", ".board .good li")
@@ -277,7 +277,7 @@ def test_a_juice_is_made_before_all_eyes(make_browser: MakeBrowser, bar: Bar) ->
 
 def test_a_machine_is_quicker_than_the_page(make_browser: MakeBrowser, bar: Bar) -> None:
     browser = make_browser().log_in(path="/kiosks/k1/panel")
-    # The answer does not come to the page before it may.
+    # Holds the answer back until the test releases it.
     browser.ask("""
         const ask = window.fetch;
         window.fetch = async (...request) => {
@@ -291,7 +291,7 @@ def test_a_machine_is_quicker_than_the_page(make_browser: MakeBrowser, bar: Bar)
     eventually(lambda: browser.ask("return !!window.letItCome"))
     bar.say("started")
     bar.say("done")
-    # What is told later is shown: the end of the order was told before it.
+    # A later update is shown: the end of the order arrived before the answer.
     bar.tell("fault")
     browser.wait_for("machine out of order", "#juice-kiwi")
     browser.ask("window.letItCome()")
@@ -414,7 +414,7 @@ def test_korean_on_a_small_dark_screen(make_browser: MakeBrowser, kiosk: Kiosk) 
     phone.wait_for("번호 1", ".message")
     phone.photograph("phone-panel")
     assert phone.overflow() == 0
-    # The switch stays on the same page.
+    # The language switch stays on the same page.
     phone.press("header [lang=en]")
     phone.wait_for("What would you like?")
 
@@ -427,7 +427,7 @@ def test_a_press_that_is_held_goes_on(browser: Browser, kiosk: Kiosk) -> None:
     eventually(lambda: int(field.get_attribute("value")) >= 10)
     ActionChains(browser.driver).release().perform()
     assert after(browser, "banana") == f"→ {10 + int(field.get_attribute('value'))}"
-    # And by keyboard.
+    # Also with the keyboard.
     mango = browser.one("[aria-label='One Mango less']")
     mango.send_keys(" ")
     mango.send_keys("\n")
@@ -467,7 +467,7 @@ def test_it_is_right_as_soon_as_it_has_started(
     browser.one(".disconnected:not([hidden])")
     before = time.monotonic()
     dashboard.start()
-    # Nobody is logged in any more: it keeps nothing.
+    # All sessions have ended, because they are only in memory.
     browser.driver.get_log("browser")
     browser.open()
     browser.log_in()
@@ -514,7 +514,7 @@ def test_a_user_who_was_removed_stays_away_after_a_power_cut(
     tracer = ["strace", "-f", "-y", "-o", trace, "-e", calls]
     removed = dashboard.command("user", "remove", "vera", under=tracer)
     assert removed.returncode == 0, removed.stderr
-    # The new file, its name, and then the folder that has the name.
+    # The new file, its new name, and then the folder that contains the name.
     written = re.findall(r"^\d+ +(rename|fsync)\w*\((.*)\) += 0$", trace.read_text(), re.M)
     users = f"{dashboard.folder}/users"
     assert [call for call, _ in written] == ["fsync", "rename", "fsync"], written

@@ -1,4 +1,4 @@
-"""What somebody does who means harm, over HTTP as it is and without a browser that is well-behaved."""
+"""Attacks on the dashboard over plain HTTP, without a well-behaved browser."""
 
 import json
 import re
@@ -43,7 +43,7 @@ def running(folder: Path, broker: Mosquitto) -> Iterator[Dashboard]:
 
 @pytest.fixture(scope="module")
 def dashboard(tmp_path_factory: pytest.TempPathFactory, broker: Mosquitto) -> Iterator[Dashboard]:
-    """One for all who do not change who may log in."""
+    """A dashboard for all tests that do not change its users."""
     with running(tmp_path_factory.mktemp("dashboard"), broker) as dashboard:
         yield dashboard
 
@@ -57,7 +57,7 @@ def own_dashboard(tmp_path: Path, broker: Mosquitto) -> Iterator[Dashboard]:
 
 @pytest.fixture(scope="module")
 def logged_in(dashboard: Dashboard) -> dict[str, str]:
-    """A session of each user: checking a password takes its time on purpose."""
+    """A session of each user, created once, because checking a password is slow on purpose."""
     return {
         name: WebClient(dashboard.port).log_in(name, PASSWORDS[name]).session
         for name in ("minji", "vera")
@@ -66,7 +66,7 @@ def logged_in(dashboard: Dashboard) -> dict[str, str]:
 
 @pytest.fixture
 def make_web_client(dashboard: Dashboard, logged_in: dict[str, str]) -> Iterator[MakeWebClient]:
-    """Comes as a stranger, or with a name: logged in."""
+    """Makes clients, either without a session or logged in as a user."""
     web_clients: list[WebClient] = []
 
     def make_web_client(name: str | None = None) -> WebClient:
@@ -84,7 +84,7 @@ def is_known(web_client: WebClient, kiosk: str = "k1") -> bool:
     return web_client.get(f"/kiosks/{kiosk}").status == 200
 
 
-# Every form that changes something, and what it says when it is filled in.
+# Every form that changes something, with valid values.
 FORMS = {
     "/kiosks/k1/review": {"do": "review", "add.kiwi": "1"},
     "/kiosks/k1/restock": {"id": "attack-1", "add.kiwi": "1"},
@@ -101,7 +101,7 @@ FORMS = {
 
 @pytest.fixture
 def untouched(kiosk: Kiosk) -> Iterator[Kiosk]:
-    """A kiosk of which nothing but its first entry must have come to be in the end."""
+    """A kiosk whose ledger must contain only its first entry in the end."""
     yield kiosk
     assert [entry["status"] for entry in kiosk.ledger()] == ["opened"]
 
@@ -127,7 +127,7 @@ def test_a_form_without_its_csrf_token_does_nothing(
     for what, csrf_token in forged.items():
         answer = operator.post(path, **FORMS[path], **csrf_token)
         assert answer.status == 403, what
-    # In the address it does not count either, and no other method is one for forms.
+    # A token in the query is not accepted, and neither is another method.
     assert operator.ask("POST", f"{path}?csrf_token={own}", FORMS[path]).status == 403
     for method in ("GET", "PUT", "DELETE", "PATCH"):
         assert operator.ask(method, path, FORMS[path] | {"csrf_token": own}).status in (200, 404, 405)
@@ -174,7 +174,7 @@ def test_a_form_that_is_huge_or_nonsense_is_refused(
 def test_a_viewer_changes_nothing(untouched: Kiosk, make_web_client: MakeWebClient) -> None:
     viewer, operator = make_web_client("vera"), make_web_client("minji")
     eventually(lambda: is_known(viewer))
-    # The right csrf_token of the right session: only the role is missing.
+    # A valid csrf_token of the user's own session: only the role is missing.
     csrf_token = viewer.get("/kiosks/k1").csrf_token
     for path, fields in FORMS.items():
         assert viewer.post(path, csrf_token=csrf_token, **fields).status == 403, path
@@ -216,7 +216,7 @@ def test_a_session_ends_when_its_user_says_so(own_dashboard: Dashboard) -> None:
     assert "minji" in thief.get().text
     assert operator.post("/logout", csrf_token=operator.get().csrf_token).status == 303
     assert "minji" not in thief.get().text
-    # Whoever is taken out is out at once.
+    # A removed user is logged out at once.
     operator.log_in("minji", PASSWORDS["minji"])
     assert "minji" in operator.get().text
     assert own_dashboard.command("user", "remove", "minji").returncode == 0
@@ -241,7 +241,7 @@ def test_a_thousand_wrong_passwords(own_dashboard: Dashboard, say: Say) -> None:
     began = time.monotonic()
     statuses = []
     for number in range(1000):
-        # Whoever makes up where it comes from is not believed.
+        # A forged X-Forwarded-For header has no effect.
         answer = attacker.ask(
             "POST", "/login", form | {"password": f"guess{number}"},
             **{"X-Forwarded-For": f"10.0.{number // 250}.{number % 250}"},
@@ -253,15 +253,15 @@ def test_a_thousand_wrong_passwords(own_dashboard: Dashboard, say: Say) -> None:
     tried = statuses.count(401)
     say(f"{tried} of 1,000 tried, in {took:.1f} s")
     assert set(statuses) == {401, 429}
-    # One more is allowed after each minute.
+    # One more attempt is allowed after each minute.
     assert 10 <= tried <= 10 + took / 60 + 1
     assert statuses[:10] == [401] * 10
     assert int(answer.headers["Retry-After"]) <= 61
-    # Not even the right one: nobody learns that it is.
+    # The right password is rejected, too, so the answer does not reveal it.
     assert attacker.try_password("minji", PASSWORDS["minji"]).status == 429
     assert "minji" in operator.get().text
-    # Whoever is named logs in all the same, in another browser, too; and in a known one from where
-    # the guesses come from.
+    # The user whose password was guessed can still log in from another browser, and in a known
+    # browser even from the address of the guesses.
     WebClient(own_dashboard.port).log_in("minji", PASSWORDS["minji"])
     known = WebClient(own_dashboard.port, address="127.0.0.2")
     known.cookies = operator.cookies
@@ -289,7 +289,7 @@ EVIL = [
 
 
 def check_page(html: str) -> Elements:
-    """Nothing in it is an element, or does something, that was not written by the dashboard."""
+    """Checks that the page contains no element and no script that the dashboard has not written."""
     found = Elements(html)
     assert "x-evil" not in found.tags
     assert not [name for name in found.attributes if name.startswith("on") or name == "style"]
@@ -308,7 +308,7 @@ def check_headers(answer: Any) -> None:
 
 
 def hostile_kiosk(client: Client, name: str, evil: str) -> None:
-    """A kiosk, or whoever has got its account, that says what the protocol lets it say."""
+    """A kiosk, or an attacker with its account, that publishes every text the protocol permits."""
     def tell(topic: str, payload: Any, retain: bool = True) -> None:
         text = payload if isinstance(payload, str) else json.dumps(payload)
         client.publish(f"kiosk/{name}/{topic}", text, retain)
@@ -368,7 +368,7 @@ def test_what_a_kiosk_says_is_text(
         assert path.endswith("display") or shown in " ".join(page.text.split()) or path == "/"
         live = EventStream(operator, path.rstrip("/") + "/live")
         live.read_until(b"\n\n", live.received.index(b"\r\n\r\n") + 4)
-        # What a browser puts together of the event that it gets.
+        # Decodes the event as a browser does.
         head, _, body = live.received.partition(b"\r\n\r\n")
         live.close()
         for event in body.decode().split("\n\n"):
@@ -495,9 +495,10 @@ def test_numbers_that_no_kiosk_has_do_no_harm(
     assert dashboard.process.poll() is None
 
 
-# MARK: Those who do not get on
+# MARK: Stalled connections
 
-# A request has 15 seconds, and one after it that is only a beginning as many.
+# Time limit of a request in seconds. An incomplete request that follows another one has the same
+# limit.
 DEADLINE = 15
 HEAD = b"POST /login HTTP/1.1\r\nHost: k\r\nContent-Length: 60000\r\n"
 
@@ -521,7 +522,7 @@ def test_whoever_drips_is_cut(dashboard: Dashboard, make_web_client: MakeWebClie
         connection.sendall(beginning)
         connection.setblocking(False)
         connections[connection] = (what, drip)
-    # Served while all of them hold their connections: a page does not wait for their end.
+    # Pages are served while all these connections are open.
     assert viewer.get("/").status == 200
     assert not any(is_cut(connection) for connection in connections)
     while connections:
@@ -534,12 +535,12 @@ def test_whoever_drips_is_cut(dashboard: Dashboard, make_web_client: MakeWebClie
                 connection.close()
         time.sleep(0.25)
     say(", ".join(f"{what}: {took:.0f} s" for what, took in open_for.items()))
-    # Nobody is cut who may still get on.
+    # No connection is closed before its deadline.
     assert min(open_for.values()) > DEADLINE - 5
 
 
 def is_cut(connection: socket.socket, drip: bytes = b"") -> bool:
-    """Whether the server has closed a connection that does not block, after it was sent `drip`."""
+    """Returns whether the server has closed a non-blocking connection, after sending `drip`."""
     try:
         connection.send(drip)
         while connection.recv(65536):
@@ -551,9 +552,9 @@ def is_cut(connection: socket.socket, drip: bytes = b"") -> bool:
         return True
 
 
-# MARK: Many at once
+# MARK: Many connections
 
-# Of one address, and of all; and of these, those that are kept up to date.
+# Maximum number of connections per address, of all connections, and of live pages among them.
 LIMIT_OF_ONE, LIMIT, LIVE = 100, 1000, 500
 CROWD = 10_000
 
@@ -572,7 +573,7 @@ def test_a_flood_of_connections(
     operator = make_web_client("minji")
     assert operator.get("/").status == 200
     flood = [open_connection(dashboard.port, "127.0.0.2") for _ in range(2000)]
-    # Whoever comes from elsewhere is served, on new connections, too.
+    # Other addresses are still served, on new connections, too.
     for _ in range(20):
         operator.close()
         assert operator.get("/").status == 200
@@ -580,7 +581,7 @@ def test_a_flood_of_connections(
     dashboard.log.first(lambda line: "127.0.0.2 has 100 connections" in line)
     for connection in flood:
         connection.close()
-    # From many addresses they take it all, until they are cut because they say nothing.
+    # From many addresses they use up all connections, until they are closed as idle.
     flood = [
         open_connection(dashboard.port, f"127.0.1.{number // 90}") for number in range(LIMIT + 200)
     ]
@@ -624,7 +625,7 @@ def test_ten_thousand_listeners(
     crowd.add(CROWD - 6 * LIMIT_OF_ONE, "127.0.2.6")
     say(f"{crowd.count(200)} of {CROWD:,} were let in, {crowd.count(0):,} not even heard")
     assert crowd.count(200) == LIVE - 1
-    # Those who were there go on, and so do pages.
+    # Existing live pages continue, and other pages are served.
     since = len(first.received)
     panel.order("kiwi")
     first.read_until(b"data: ", since)
@@ -634,7 +635,7 @@ def test_ten_thousand_listeners(
     say(f"memory {memory:.0f} MB")
     assert memory < 500
     crowd.close()
-    # When they have gone there is room again.
+    # After they are closed, there is room again.
     def is_let_in() -> bool:
         one = Crowd(attacker, "/live")
         one.add(1, "127.0.0.1")
@@ -645,7 +646,7 @@ def test_ten_thousand_listeners(
 
 
 class Crowd:
-    """Many connections, each asking for the same and then staying."""
+    """Many connections that all send the same request and stay open."""
 
     def __init__(self, web_client: WebClient, path: str) -> None:
         self.port = web_client.port
@@ -654,7 +655,7 @@ class Crowd:
         self.statuses: dict[socket.socket, int] = {}
 
     def add(self, count: int, address: str) -> None:
-        # Not more at once than the system queues.
+        # Batches that fit into the system's connection backlog.
         for start in range(0, count, 200):
             self._add(min(200, count - start), address)
 
@@ -688,6 +689,6 @@ class Crowd:
 
 
 def memory_of(dashboard: Dashboard) -> float:
-    """Resident, in megabytes."""
+    """Returns the resident memory of the dashboard in megabytes."""
     status = Path(f"/proc/{dashboard.process.pid}/status").read_text()
     return int(re.search(r"VmRSS:\s+(\d+)", status)[1]) / 1000

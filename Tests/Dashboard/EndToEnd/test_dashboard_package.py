@@ -1,4 +1,4 @@
-"""The dashboard's package, as deploy/package builds it, from its installation to its end."""
+"""The dashboard's package, as deploy/package builds it, from installation to removal."""
 
 import shutil
 from pathlib import Path
@@ -19,11 +19,11 @@ def wait_for_pages(machine: Machine, port: int) -> None:
 
 
 def can_log_in(machine: Machine, port: int, password: str) -> bool:
-    """And sees what a kiosk tells."""
+    """Returns whether the user can log in, and checks that the dashboard shows a kiosk."""
     with machine.network():
         web_client = WebClient(port)
         web_client.log_in("minji", password)
-        # It may have been there before its broker, and looks for it once a minute at least.
+        # It may have started before its broker, and reconnects at least once a minute.
         eventually(lambda: "/kiosks/k7" in web_client.get().text, within=90)
         web_client.close()
     return True
@@ -35,7 +35,7 @@ def test_the_dashboard_from_its_installation_to_its_end(
     machine.shell("apt-get install -y mosquitto /root/juice-dashboard_*.deb")
     wait_for_pages(machine, 8080)
     password = machine.shell("juice-dashboard user add minji --role operator --generate").strip()
-    # Root has made the file, and it is the service's.
+    # Root has created the file, and the service's user owns it.
     users = "/var/lib/juice-dashboard/users"
     assert machine.shell(f"stat -c '%U %G %a' {users}").split() == [UNIT, UNIT, "600"]
     with machine.network():
@@ -44,7 +44,7 @@ def test_the_dashboard_from_its_installation_to_its_end(
         kiosk.close()
     assert can_log_in(machine, 8080, password)
 
-    # What belongs to it.
+    # The installed files.
     manual = machine.shell("apt-get install -y man-db >/dev/null; man juice-dashboard | cat")
     assert "juice-dashboard user add" in manual and "/var/lib/juice-dashboard/users" in manual
     machine.shell("bash -c 'source /usr/share/bash-completion/completions/juice-dashboard'")
@@ -55,7 +55,7 @@ def test_the_dashboard_from_its_installation_to_its_end(
     missed = f"journalctl -q -u {UNIT} --grep 'priority|permitted|denied' || true"
     assert machine.shell(missed) == ""
 
-    # An upgrade keeps what was changed, and who may log in.
+    # An upgrade keeps the changed configuration and the users.
     file = machine.root / CONFIGURATION
     file.write_text(file.read_text().replace("  port: 8080", "  port: 8090"))
     shutil.move(later(UNIT, tmp_path, "99.0"), machine.root / "root/new.deb")
@@ -65,7 +65,7 @@ def test_the_dashboard_from_its_installation_to_its_end(
     assert machine.property("MainPID", UNIT) != process
     assert can_log_in(machine, 8090, password)
 
-    # Removed it is silent, and installed again it is as before.
+    # After a removal the service is stopped, and after a new installation it is as before.
     machine.shell("apt-get remove -y juice-dashboard")
     assert machine.property("ActiveState", UNIT) in ("inactive", "failed")
     assert machine.run("bash", "-c", "exec 3<>/dev/tcp/127.0.0.1/8090").returncode == 1
@@ -75,7 +75,7 @@ def test_the_dashboard_from_its_installation_to_its_end(
     assert can_log_in(machine, 8090, password)
 
     machine.shell("apt-get purge -y juice-dashboard")
-    # What is a log, or a page that man has kept, is not the package's.
+    # Logs and cached manual pages do not belong to the package.
     kept = "-not -path '/var/log/*' -not -path '/var/cache/man/*'"
     assert machine.shell(f"find /etc /usr /var /lib /opt -name '*juice*' {kept}") == ""
 
@@ -86,6 +86,6 @@ def test_a_port_that_is_taken_does_not_stop_the_installation(machine: Machine) -
     machine.shell("systemctl restart mosquitto; apt-get install -y /root/juice-dashboard_*.deb")
     said = lambda: machine.run("journalctl", "-q", "-o", "cat", "-u", UNIT).stdout
     eventually(lambda: "http://127.0.0.1:8080/ cannot be served" in said())
-    # It goes on trying, and is there as soon as the port is free.
+    # It retries, and listens as soon as the port is free.
     machine.shell("rm /etc/mosquitto/conf.d/taken.conf; systemctl restart mosquitto")
     wait_for_pages(machine, 8080)

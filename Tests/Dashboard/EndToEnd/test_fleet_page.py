@@ -1,4 +1,4 @@
-"""Twenty kiosks on one screen, and from sold out to restocked in two taps."""
+"""Twenty kiosks on one screen, and a restock of a sold-out fruit in two taps."""
 
 from datetime import timedelta
 
@@ -24,12 +24,12 @@ def kiosks(client: Client) -> list[MadeUp]:
 
 def see_all(browser: Browser, kiosks: list[MadeUp]) -> None:
     eventually(lambda: len(browser.all(".kiosk")) == len(kiosks))
-    # Those who keep the time have told it before anybody listened.
+    # The kiosks that report the time published it before the dashboard was connected.
     kiosks[10].feel(ahead=timedelta(minutes=7))
     browser.wait_for("7", "#row-k11 .chip")
 
 
-# What is left of the screen of a laptop below the bars of its browser.
+# Height in pixels that the bars of a browser take from a laptop's screen.
 BARS = 125
 
 
@@ -87,7 +87,7 @@ def test_a_row_says_who_needs_somebody_and_why(
         ["bar: out of order"], ["Closed"], ["Disk: 9 MB free"], ["Disk: 120 MB free"], ["Online"],
     ]
     assert chips("k04")[0].startswith("Offline")
-    # Who hears the row hears the name of each fruit, how much there may be, and what is short.
+    # The row contains the name, the capacity and the state of each fruit for screen readers.
     assert " ".join(browser.text("#k06-strawberry").split()) == "Strawberry 0 / 100 out"
     assert " ".join(browser.text("#k06-mango").split()) == "Mango 9 / 100 low"
     assert "Gangnam Station" in browser.text("#row-k01 .name")
@@ -118,7 +118,7 @@ def test_the_list_is_light_and_stays_under_the_hand(
     assert browser.ask("""
         return row.isConnected && other.isConnected && document.activeElement === other
     """), "what has not changed was exchanged, too"
-    # Another order of the rows.
+    # Changes the order of the rows.
     kiosks[0].hold(kiwi=0)
     browser.wait_for("out", "#k01-kiwi")
     assert browser.ask("return document.activeElement.id") == "kiosk-k02"
@@ -154,7 +154,7 @@ def test_an_order_that_was_short_is_two_taps_from_its_restock(
     assert client.order("strawberry_banana")["status"] == "out_of_stock"
     phone = make_browser(width=360, height=780, has_scripts=has_scripts)
     phone.log_in(path="/kiosks/k1")
-    # Without scripts somebody else has to see that it has arrived.
+    # Without scripts, the page has to be reloaded to show the order.
     eventually(lambda: has_scripts or phone.open("/kiosks/k1").all("#orders a"))
     phone.one("#orders a")
     phone.send("#orders a")
@@ -193,7 +193,7 @@ def test_two_who_fill_up_at_once_do_it_once(
     client.order("strawberry_banana")
     browser = make_browser().log_in(path="/kiosks/k1?fruit=strawberry")
     browser.wait_for("out", "#fruit-strawberry")
-    # It was quicker, and this page has not heard of it.
+    # The other user was faster, and this page has not received the update.
     browser.ask("""
         document.querySelector("[name='expect.strawberry']").removeAttribute("id");
         addEventListener("submit", () => {

@@ -1,4 +1,4 @@
-"""Being told of troubles, by mail and by HTTP: each once, whatever happens in between."""
+"""Notifications by mail and by HTTP: each one is delivered once, even if processes or networks fail."""
 
 import json
 import signal
@@ -18,9 +18,9 @@ from ports import free_port
 from receivers import ACCOUNT, TOKEN, Authority, Hook, Mailbox
 
 LINK = "https://juice.example/kiosks"
-#: Seconds; the default is sixty.
+#: The quiet period in seconds; the default is sixty.
 QUIET = 2
-#: Where nothing listens.
+#: A URL at which no server listens.
 NOBODY = [{"url": "http://127.0.0.1:9/"}]
 
 MakeDashboard = Callable[..., Dashboard]
@@ -69,7 +69,8 @@ def hook(make_hook: Callable[..., Hook]) -> Hook:
 
 @pytest.fixture
 def make_dashboard(tmp_path: Path, broker: Mosquitto) -> Iterator[MakeDashboard]:
-    """Configured, not started; `post`: a hook or more; other settings are those of `notify`."""
+    """Makes dashboards that are configured, but not started. `post` is one webhook or more; the other settings are
+    those of `notify`."""
     dashboards: list[Dashboard] = []
 
     def make(**settings: Any) -> Dashboard:
@@ -104,14 +105,14 @@ def by_post(hook: Hook, authority: Authority, **changes: Any) -> dict[str, Any]:
 
 
 def configure(dashboard: Dashboard, **settings: Any) -> None:
-    """Whom it tells, instead of those of before."""
+    """Replaces the notification settings."""
     configured = json.loads(dashboard.config.read_text())
     kept = {key: each for key, each in configured["notify"].items() if key not in ("email", "post")}
     dashboard.config.write_text(json.dumps(configured | {"notify": kept | settings}))
 
 
 class Fleet:
-    """Kiosks as their topics tell."""
+    """Simulated kiosks, which publish on their topics."""
 
     def __init__(self, client: Client) -> None:
         self.client = client
@@ -133,7 +134,7 @@ def fleet(make_client: MakeClient) -> Fleet:
 
 
 def lines(texts: list[str]) -> list[str]:
-    """What was told of, in the order in which it was."""
+    """Returns the reported alerts in their order."""
     return [
         line.split(", ")[0] for text in texts for line in text.splitlines()
         if line and not line.startswith(("http", "This message is"))
@@ -161,7 +162,7 @@ def test_each_trouble_is_told_once_and_once_that_it_is_over(
     ).start()
 
     def told(kiosk: str, expected: str) -> None:
-        """By each way, and nothing else since the last one."""
+        """Checks that each receiver got this notification, and no other one since the last check."""
         since = len(told_lines)
         told_lines.append(expected)
         for address in ("minji@example.com", "jun@example.com"):
@@ -180,7 +181,7 @@ def test_each_trouble_is_told_once_and_once_that_it_is_over(
             assert token == (f"Bearer {TOKEN}" if path == "/kiosks" else None)
 
     told_lines: list[str] = []
-    # A kiosk that is one, until its last kiwi.
+    # A real kiosk, until its last kiwi.
     kiosk = make_kiosk(kiosk={"name": "Town hall"}).start()
     panel = make_client("kiosk/k1/#")
     assert panel.restock({"id": "r1", "set": {"kiwi": 3}})["status"] == "applied"
@@ -213,7 +214,7 @@ def test_killed_at_any_moment_it_tells_once(
         dashboard.start()
         fleet.tell(f"k1/alert/fruit{number}", "out")
         hook.posts.first(lambda post: f"fruit{number} is out" in post.text)
-        # The receiver has it; whether the disk has heard so is a matter of milliseconds.
+        # The receiver has the message; the disk follows within milliseconds.
         eventually(lambda: not json.loads((dashboard.folder / "state/alerts.json").read_text())["messages"])
         dashboard.stop(signal.SIGKILL)
     dashboard.start()
@@ -232,7 +233,7 @@ def test_killed_before_it_hears_that_a_mail_was_taken_it_sends_the_same_again(
 
     def kill() -> None:
         mailbox.before_answer = lambda: None
-        # The other receiver's is done.
+        # The other receiver is already done.
         eventually(lambda: "post 1" not in (dashboard.folder / "state/alerts.json").read_text())
         dashboard.stop(signal.SIGKILL)
 
@@ -258,7 +259,7 @@ def test_killed_before_it_could_send_it_sends_after_the_restart(
     fleet.tell("k1/alert/kiwi", "out")
     hook.attempts.until(lambda: len(hook.attempts) > 0)
     dashboard.stop(signal.SIGKILL)
-    # It was over before anybody was told: he is told both.
+    # It was resolved before the message was delivered: both messages are delivered.
     fleet.tell("k1/alert/kiwi", "ok")
     hook.status = 200
     dashboard.start()
@@ -329,7 +330,7 @@ def test_a_receiver_that_is_away_holds_up_nobody_and_gets_it_later(
         post=[by_post(stuck, authority), by_post(broken, authority)]).start()
     for fruit in ("kiwi", "mango", "banana"):
         fleet.tell(f"k1/alert/{fruit}", "out")
-        # Whoever works hears of it, while one hangs and one fails.
+        # A working receiver is notified while one hangs and one fails.
         mailbox.mails.first(lambda mail: f"{fruit} is out" in mail.text)
     assert len(stuck.attempts) == 1
     broken.attempts.until(lambda: len(broken.attempts) >= 4)
@@ -341,7 +342,7 @@ def test_a_receiver_that_is_away_holds_up_nobody_and_gets_it_later(
     assert by_all(broken) == [f"k1: {fruit} is out" for fruit in ("kiwi", "mango", "banana")]
     assert len({post.headers["Idempotency-Key"] for post in broken.posts}) == 3
     dashboard.log.first(lambda line: line.endswith("post 2 to 127.0.0.1: works again"))
-    # It ends at once, whoever hangs.
+    # The shutdown is immediate even if a receiver hangs.
     assert dashboard.stop() == 0
 
 
@@ -389,7 +390,7 @@ def test_no_name_becomes_a_header(
         assert mail.raw.isascii() and max(map(len, mail.raw.split(b"\r\n"))) <= 76
         assert mail.head.defects == [] and "Bcc" in mail.subject
     for text in (mail.text, post.text):
-        # A line for the trouble, and one for its link; no character that steers.
+        # One line for the alert and one for its link; no control characters.
         assert all(
             line.startswith(("k1", "https://juice.example/kiosks/k1"))
             for line in text.split("\n") if line), text
@@ -404,7 +405,7 @@ def test_trying_out_says_that_it_was_sent(
     make_hook: Callable[..., Hook], authority: Authority, tmp_path: Path,
 ) -> None:
     hook, dashboard = make_hook(), make_dashboard(language="ko", post=NOBODY)
-    # More than anybody says is not listened to.
+    # The rest of an overlong answer is not read.
     hook.answer = b"x" * 10_000_000
     for mode in ("starttls", "implicit", "none"):
         box = make_mailbox(mode)

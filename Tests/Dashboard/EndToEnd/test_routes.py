@@ -1,5 +1,5 @@
-"""A route in a real Chromium: planned at a desk, printed, and driven with a phone that has no network
-all the time. Of twenty kiosks three are real; of the others the broker keeps what they have told."""
+"""A route in a real Chromium: planned on a desktop, printed, and driven with a phone whose network is
+interrupted. Three of the twenty kiosks are real; the broker retains the messages of the others."""
 
 import base64
 import csv
@@ -24,14 +24,14 @@ from web_client import SESSION, WebClient
 
 FRUITS = ["strawberry", "banana", "pineapple", "kiwi", "mango"]
 NAMES = {"k1": "Seoul Station", "k2": "City Hall", "k3": "Harbour"}
-# Names as somebody gives them who means harm.
+# Names that an attacker might use.
 EVIL = {"v19": "<img src=x onerror=alert(1)>", "v20": "=cmd|' /C calc'!A0"}
 
 MakeBrowser = Callable[..., Browser]
 
 
 class NetworkLink:
-    """The way from a phone to the dashboard, with dead spots."""
+    """The phone's network connection to the dashboard, with interruptions."""
 
     def __init__(self, dashboard: Dashboard) -> None:
         self.proxy = Proxy(dashboard.port)
@@ -51,7 +51,7 @@ class NetworkLink:
 
     @staticmethod
     def _emulate(phone: Browser, is_offline: bool) -> None:
-        """For the page, which hears of it; the service worker has only the proxy."""
+        """Notifies the page of the network's state; for the service worker, only the proxy changes."""
         phone.driver.execute_cdp_cmd("Network.enable", {})
         phone.driver.execute_cdp_cmd(
             "Network.emulateNetworkConditions",
@@ -76,7 +76,7 @@ def network(dashboard: Dashboard) -> Iterator[NetworkLink]:
 
 @pytest.fixture
 def make_browser(dashboard: Dashboard, network: NetworkLink) -> Iterator[MakeBrowser]:
-    """They are closed before the network is."""
+    """Makes browsers, which are closed before the network is."""
     browsers: list[Browser] = []
 
     def make(on: Any = dashboard, **options: Any) -> Browser:
@@ -94,7 +94,7 @@ def make_browser(dashboard: Dashboard, network: NetworkLink) -> Iterator[MakeBro
 
 @pytest.fixture
 def kiosks(make_kiosk: MakeKiosk) -> dict[str, Kiosk]:
-    """Those that are real; each has ten of each fruit, and room for a hundred."""
+    """The three real kiosks, each with ten of each fruit and room for a hundred."""
     return {
         id: make_kiosk(kiosk={"id": id, "name": name, "place": f"{name} 1"}).start()
         for id, name in NAMES.items()
@@ -102,7 +102,7 @@ def kiosks(make_kiosk: MakeKiosk) -> dict[str, Kiosk]:
 
 
 def publish_others(client: Client) -> None:
-    """Seventeen: the first six run dry within a day, the others sell nothing."""
+    """Publishes seventeen kiosks: the first six run out within a day, the others sell nothing."""
     for number in range(4, 21):
         id = f"v{number}"
         name = EVIL.get(id, f"Stop {number}")
@@ -130,7 +130,7 @@ def publish_others(client: Client) -> None:
 
 
 def friday() -> datetime:
-    """The next one that is a day off at least, at eight."""
+    """Returns the next Friday that is at least one day ahead, at eight."""
     day = datetime.now(timezone.utc).replace(hour=8, minute=0, second=0, microsecond=0)
     day += timedelta(days=2)
     while day.weekday() != 4:
@@ -143,7 +143,7 @@ def set_field(browser: Browser, name: str, value: str) -> None:
 
 
 def plan(browser: Browser, *chosen: str) -> str:
-    """Plans a route for Friday, until Monday; those that are proposed, and others.
+    """Plans a route from Friday to Monday with the proposed kiosks and the chosen ones.
 
     Returns its path."""
     browser.open("/routes/new")
@@ -159,7 +159,7 @@ def plan(browser: Browser, *chosen: str) -> str:
 
 
 def fill(browser: Browser, **values: str) -> None:
-    """`kiwi="+20"` is brought, `mango="8"` counted; of the others nothing is."""
+    """Fills in the form of a stop: `kiwi="+20"` is brought, `mango="8"` is counted, and all others are empty."""
     for fruit in FRUITS:
         value = values.get(fruit, "")
         browser.type(f"[name='brought.{fruit}']", value[1:] if value.startswith("+") else "0")
@@ -172,7 +172,7 @@ def restocks(kiosk: Kiosk) -> list[dict[str, int]]:
 
 
 def complaints_of_the_network(browser: Browser) -> None:
-    """What the console says of a network that is away, and rightly so; and nothing else."""
+    """Checks that the console has only the errors of a network that is not reachable."""
     for entry in browser.driver.get_log("browser"):
         if entry["level"] in ("SEVERE", "WARNING"):
             assert "net::ERR_" in entry["message"], entry
@@ -212,7 +212,7 @@ def test_a_route_for_friday(
     filled = 3 * 90 + 6 * 100 + sum(100 - (60 + number) for number in range(10, 21))
     assert load["Kiwi"][0] == str(filled)
 
-    # On paper.
+    # Printed.
     paper = tmp_path / "route.pdf"
     printed = desktop.driver.execute_cdp_cmd("Page.printToPDF", {"preferCSSPageSize": True})
     paper.write_bytes(base64.b64decode(printed["data"]))
@@ -227,11 +227,11 @@ def test_a_route_for_friday(
         assert name in text, name
     for screen in ("Log out", "Delete the route", "CSV", "minji ·"):
         assert screen not in text, screen
-    # No stop is torn: its five fruits stand on the page of its name.
+    # No page break within a stop: its five fruits are on the page with its name.
     for page in pages[1:]:
         assert page.count("Kiwi") == page.count("Mango") == page.count("Strawberry")
 
-    # For a spreadsheet.
+    # As CSV for a spreadsheet.
     web_client = WebClient(dashboard.port)
     web_client.cookies[SESSION] = desktop.driver.get_cookie(SESSION)["value"]
     table = web_client.get(f"{path}/stops.csv").text
@@ -243,7 +243,7 @@ def test_a_route_for_friday(
 
     drive(make_browser(network, width=390), network, path, kiosks, client)
 
-    # The sums are right in each ledger.
+    # Each ledger contains the right sums.
     for kiosk in kiosks.values():
         kiosk.verify()
     assert restocks(kiosks["k1"]) == [{"kiwi": 20, "mango": -2}]
@@ -252,7 +252,7 @@ def test_a_route_for_friday(
     assert kiosks["k1"].stock() == dict.fromkeys(FRUITS, 10) | {"kiwi": 30, "mango": 8}
     assert kiosks["k2"].stock() == dict.fromkeys(FRUITS, 10) | {"banana": 15}
     assert kiosks["k3"].stock() == dict.fromkeys(FRUITS, 10) | {"mango": 6, "strawberry": 40}
-    # And the differences at the desk.
+    # The desktop shows the differences.
     desktop.open("/routes")
     missing = {row[0]: row[1:] for row in rows(desktop, "#missing tr")}
     columns = missing["Kiosk"]
@@ -295,14 +295,14 @@ def drive(
     phone.press("form[data-fill] .primary")
     phone.wait_for("waits for a network", "#saved")
     phone.photograph("stop-waiting-phone")
-    # Back to the route and on, as from link to link.
+    # Back to the route and on, as if by links.
     phone.open(path)
     phone.wait_for("City Hall", "#saved")
     phone.open(f"{path}/kiosks/k3")
     fill(phone, mango="9", strawberry="+30")
     phone.press("form[data-fill] .primary")
     eventually(lambda: phone.texts("#saved li .chip") == ["waits for a network"] * 2)
-    # What was counted there is not what is there any more.
+    # The counted stock changes before the stop is sent.
     order(client, "k3", "mango")
     assert restocks(kiosks["k2"]) == restocks(kiosks["k3"]) == []
     phone.open(path)
@@ -344,14 +344,14 @@ def test_whoever_is_logged_out_meanwhile_loses_no_stop(
     phone.wait_for("This route opens without a network, too.", "#offline-ready")
     phone.open(f"{path}/kiosks/k1")
     fill(phone, kiwi="+7")
-    # The dashboard is away, and forgets who was logged in.
+    # The dashboard restarts and loses its sessions.
     dashboard.stop()
     phone.press("form[data-fill] .primary")
     phone.wait_for("waits for a network", "#saved")
     dashboard.start()
     phone.open(f"{path}/kiosks/k1")
     complaints_of_the_network(phone)
-    # Somebody else logs in: the stop is not sent in her name.
+    # Another user logs in: the stop is not sent in her name.
     phone.type("[name=name]", "vera")
     phone.type("[name=password]", "only-looking")
     phone.send("main button")
@@ -383,7 +383,7 @@ def test_of_two_who_fill_in_a_stop_the_first_counts(
     desktop.wait_for("Done.")
     complaints_of_the_network(phone)
     network.restore(phone)
-    # Away from the stop's own page: the numbers are shown until they are discarded.
+    # On other pages than the stop's own, the numbers are shown until they are discarded.
     phone.wait_for("was sent before with other numbers", "#saved")
     phone.wait_for("brought.kiwi 7", "#saved")
     assert restocks(kiosks["k1"]) == [{"kiwi": 9}]
@@ -400,13 +400,13 @@ def test_a_kiosk_that_does_not_answer_is_asked_again(
     path = plan(phone, "k1")
     phone.photograph("route-korean-dark")
     phone.open(f"{path}/kiosks/k1")
-    kiosks["k1"].process.send_signal(19)  # SIGSTOP: it is there, and does not answer
+    kiosks["k1"].process.send_signal(19)  # SIGSTOP: online, but does not answer
     fill(phone, kiwi="+7")
     phone.press("form[data-fill] .primary")
     phone.wait_for("아직 응답이 없어요.")
     phone.photograph("stop-unknown-korean-dark")
     kiosks["k1"].process.send_signal(18)
-    # By itself, as soon as the page is looked at again or some seconds are over.
+    # Sent automatically, as soon as the page is visible again or after some seconds.
     phone.wait_for("완료했어요.")
     assert restocks(kiosks["k1"]) == [{"kiwi": 7}]
 
@@ -429,7 +429,7 @@ def test_a_stop_without_scripts(
     browser.send("main .primary")
     browser.wait_for("Done.")
     assert restocks(kiosks["k1"]) == [{"kiwi": 3, "mango": 2}]
-    # A viewer looks, and has nothing to press.
+    # A viewer sees the stop without buttons.
     viewer = make_browser().log_in("vera", f"{path}/kiosks/k2")
     viewer.wait_for("City Hall")
     assert viewer.all("main form") == viewer.all("main input") == []

@@ -20,7 +20,8 @@ import Testing
     Timestamp(milliseconds: epoch.milliseconds + Int64(seconds) * 1000)
   }
 
-  /// What is told until then, looking each second; `10 +offline k1`: after ten seconds.
+  /// Returns the transitions notified until the given second, evaluated once per second. `10
+  /// +offline k1` means: at second 10, the alert began.
   private mutating func notifications(until end: Int) -> [String] {
     var notified: [String] = []
     while seconds < end {
@@ -32,7 +33,7 @@ import Testing
     return notified
   }
 
-  /// A minute in which nothing is wrong.
+  /// Runs one minute without an alert.
   private mutating func runQuietPeriod() {
     receive("k1/status", "online")
     #expect(notifications(until: 100).isEmpty)
@@ -50,7 +51,7 @@ import Testing
   @Test mutating func aKioskThatStaysAwayIsReportedOnceAndOnceThatItIsBack() {
     runQuietPeriod()
     receive("k1/status", "offline")
-    // Five minutes, and ten seconds in which others may follow.
+    // Five minutes, plus ten seconds in which further alerts are collected.
     #expect(notifications(until: 5000) == ["410 +offline k1"])
     receive("k1/status", "online")
     #expect(notifications(until: 9000) == ["5070 -offline k1"])
@@ -124,7 +125,7 @@ import Testing
     var all: [String] = []
     for kiosk in 10..<30 {
       receive("k\(kiosk)/status", "offline")
-      // A broker notices one after the other.
+      // The broker detects the kiosks' absence one after the other.
       all += notifications(until: 100 + (kiosk - 9) / 2)
     }
     all += notifications(until: 5000)
@@ -152,7 +153,7 @@ import Testing
     receive("k2/alert/mango", "out")
     evaluator = AlertEvaluator(
       AlertEvaluator.Rules(), notified: [.offline("k1"): epoch, .out("k2", "kiwi"): epoch])
-    // What is new is told after the minute; what was known is not.
+    // The new alert is notified after one minute; the known one is not notified again.
     #expect(notifications(until: 4000) == ["70 +out k2 mango"])
   }
 
@@ -168,7 +169,7 @@ import Testing
       AlertEvaluator.Rules(), notified: [.offline("k1"): time(-month + 500)])
     #expect(notifications(until: 400).isEmpty)
     #expect(evaluator.notified.count == 1)
-    // After a month nobody waits for it.
+    // An alert whose kiosk is unknown for a month is deleted.
     #expect(notifications(until: 600).isEmpty)
     #expect(evaluator.notified.isEmpty)
   }
@@ -195,7 +196,7 @@ import Testing
     isConnected = false
     receive("k1/status", "offline")
     #expect(notifications(until: 3000) == ["410 +no broker"])
-    // It is back, and its kiosks by and by.
+    // The broker is connected again, and the kiosks follow one by one.
     isConnected = true
     #expect(notifications(until: 3030).isEmpty)
     receive("k1/status", "online")

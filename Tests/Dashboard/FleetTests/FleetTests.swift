@@ -109,7 +109,7 @@ import Testing
     #expect(fleet["k1"]?.title(.korean) == "시청")
     #expect(fleet["k2"]?.title(.korean) == "k2")
     #expect(fleet["k3"]?.place == "Pier 7")
-    // Whoever has taken the name out of the configuration is called by the id again.
+    // A kiosk whose name was removed from its configuration is shown by its id.
     call("k3", nil, nil, at: nil)
     #expect(fleet["k3"]?.title(.english) == "k3")
     #expect(fleet["k3"]?.place == nil)
@@ -170,12 +170,12 @@ import Testing
     #expect(fleet["k1"]?.disk?.freeSpace == room)
     #expect(fleet["k1"]?.urgency == (room == .full ? .problem : .fine))
     #expect(fleet.byUrgency(matching: "disk").count == (room == .enough ? 0 : 1))
-    // A kiosk that does not say is not accused.
+    // A report without a disk is not a problem.
     receive("k1/health", #"{"at":"2026-11-21T09:00:00Z"}"#)
     #expect(fleet["k1"]?.disk == nil && fleet["k1"]?.urgency == .fine)
   }
 
-  /// - Returns: what a machine that makes kiwi juice tells.
+  /// Returns the report of a machine that makes kiwi juice.
   private func report(
     _ state: MachineReport.State, _ jobs: [(ticket: Int, state: JobState)] = [], ready: [Int] = []
   ) -> String {
@@ -203,7 +203,7 @@ import Testing
     #expect((fleet.count.needingAttention, fleet.count.withMachines) == (2, 3))
     #expect(fleet["asking"]?.undecidedJobs.map(\.job.ticket) == [7])
     #expect(fleet["broken"]?.machines["bar"]?.reason == "no cups")
-    // A machine that has left the configuration is forgotten.
+    // A machine that was removed from the configuration is deleted.
     #expect(receive("broken/machine/bar", "") == "broken")
     #expect(fleet["broken"]?.urgency == .fine)
   }

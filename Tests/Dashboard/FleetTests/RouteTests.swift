@@ -18,7 +18,9 @@ import Testing
       RoutePlan(arrival: after(hours), end: after(end), margin: margin, fill: fill))
   }
 
-  /// With one fruit, of which so much is used in each six hours.
+  /// Returns a kiosk with one fruit.
+  ///
+  /// - Parameter use: The expected use in each six hours.
   private static func kiosk(
     _ id: String = "k1", stock: Int, capacity: Int? = 100, use: Double?, crate: Int? = nil,
     status: String = "online", alert: String = "ok", stockAt: Timestamp = now
@@ -47,7 +49,7 @@ import Testing
   struct Case: Sendable {
     var stock: Int
     var capacity: Int? = 100
-    /// In six hours.
+    /// The expected use in six hours.
     var use: Double?
     var margin = 0
     var fill = RoutePlan.Fill.need
@@ -56,19 +58,19 @@ import Testing
     var isShort: Bool
   }
 
-  /// A route in 24 hours, which is to last for another 72.
+  /// A route that arrives in 24 hours and has to last for another 72 hours.
   @Test(arguments: [
     Case(stock: 50, use: 2, expected: 42, bring: 0, isShort: false),
     Case(stock: 32, use: 2, expected: 24, bring: 0, isShort: true),
     Case(stock: 33, use: 2, expected: 25, bring: 0, isShort: false),
     Case(stock: 20, use: 2, expected: 12, bring: 12, isShort: true),
-    // The margin is on what is used, not on what is there.
+    // The margin applies to the use and not to the stock.
     Case(stock: 20, use: 2, margin: 50, expected: 12, bring: 24, isShort: true),
     Case(stock: 0, use: 5 / 3, margin: 10, expected: 0, bring: 22, isShort: true),
     Case(stock: 33, use: 2, margin: 5, expected: 25, bring: 1, isShort: true),
-    // Dry before anybody comes: less than nothing is not there.
+    // Empty before the arrival: the expected stock is not negative.
     Case(stock: 3, use: 2, expected: 0, bring: 24, isShort: true),
-    // No more than there is room for.
+    // Limited by the room.
     Case(stock: 20, capacity: 30, use: 10, expected: 0, bring: 30, isShort: true),
     Case(stock: 28, capacity: 30, use: 2, expected: 20, bring: 4, isShort: true),
     Case(stock: 28, capacity: 22, use: 2, margin: 200, expected: 20, bring: 2, isShort: true),
@@ -76,10 +78,10 @@ import Testing
     Case(stock: 20, use: 2, fill: .capacity, expected: 12, bring: 88, isShort: true),
     Case(stock: 90, use: 0, fill: .capacity, expected: 90, bring: 10, isShort: false),
     Case(stock: 0, use: 0, expected: 0, bring: 0, isShort: true),
-    // Where nobody knows the room.
+    // Without a capacity.
     Case(stock: 20, capacity: nil, use: 20, expected: 0, bring: 240, isShort: true),
     Case(stock: 20, capacity: nil, use: 2, fill: .capacity, expected: 12, bring: 12, isShort: true),
-    // Where nobody knows the use.
+    // Without a forecast.
     Case(stock: 20, use: nil, expected: 20, bring: 80, isShort: false),
     Case(stock: 0, use: nil, expected: 0, bring: 100, isShort: true),
     Case(
@@ -149,7 +151,7 @@ import Testing
   @Test(arguments: [(nil, 37, nil, 37), (12, 37, 4, 48), (37, 37, 1, 37), (1, 37, 37, 37)])
   func theLoadIsInWholeCrates(crate: Int?, sum: Int, crates: Int?, amount: Int) throws {
     let kiosks = [
-      // One whose menu says nothing of crates.
+      // A kiosk whose menu states no crate.
       try Self.kiosk("k1", stock: 87, use: 0),
       try Self.kiosk("k2", stock: 76, use: 0, crate: crate),
     ]
@@ -170,7 +172,7 @@ import Testing
     #expect(load?.amount == 36)
   }
 
-  // MARK: On the spot
+  // MARK: Stops
 
   private static func report(
     _ command: Request.ID = "c1", user: String = "minji", brought: FruitAmounts = ["kiwi": 5],
@@ -195,7 +197,7 @@ import Testing
     var stop = try Self.stop()
     let first = Self.report()
     #expect(stop.confirm(first) == .send(first))
-    // Nobody knows what has become of it: the same again, whoever sends it and with whatever numbers.
+    // The outcome is unknown: the first report is sent again, whatever the user and the numbers.
     let other = Self.report(user: "suho", brought: ["kiwi": 7])
     #expect(stop.confirm(other) == .send(first))
     stop.updateOutcome(of: "c1", with: nil, next: "c2")
@@ -205,7 +207,7 @@ import Testing
     var done = first
     done.outcome = .applied
     #expect(stop.confirm(other) == .answered(done))
-    // A late answer changes nothing any more.
+    // A late answer changes nothing.
     stop.updateOutcome(of: "c1", with: Self.rejected(.conflict), next: "c3")
     #expect(stop.report == done)
     #expect(stop.confirm(Self.report("c2")) == .outdated)
@@ -217,7 +219,7 @@ import Testing
     stop.updateOutcome(of: "c1", with: Self.rejected(.conflict), next: "c2")
     #expect(
       stop.report?.outcome == .rejected(.conflict, detail: "", stock: ["kiwi": 19]))
-    // The first copy that comes late changes nothing.
+    // A late answer to the first copy changes nothing.
     guard case .answered = stop.confirm(Self.report()) else {
       Issue.record("sent a second time")
       return
@@ -301,7 +303,7 @@ import Testing
     #expect(throws: JSONError.self) { try Route(payload: Array(payload.utf8)) }
   }
 
-  /// `deploy/test --instructions` counts what it costs.
+  /// `deploy/test --instructions` counts the instructions of this test.
   @Test func theLoadIsTheSumOfTwentyKiosks() throws {
     let kiosks = try (1...20).map { try Self.kiosk("k\($0)", stock: $0, use: 2, crate: 12) }
     let route = Self.route(kiosks, try Self.plan(margin: 20, .need))

@@ -3,12 +3,12 @@ import Testing
 
 @testable import Devices
 
-/// What devices say while somebody presses a button: one of it is the press.
+/// Messages of devices around the press of a button. One of them is the press.
 @Suite struct DeviceDiscoveryTests {
-  /// What a house says when nobody presses a button.
+  /// Messages of a house in which no button is pressed.
   private static let quietHouse: [(topic: String, payload: String)] = [
-    // A Shelly Button1 wakes; a Shelly 1 says what it does (recorded with firmware 1.12; the topics:
-    // shelly-api-docs.shelly.cloud/gen1, "MQTT").
+    // A Shelly Button1 that wakes up, and the state of a Shelly 1 (recorded with firmware 1.12; the
+    // topics: shelly-api-docs.shelly.cloud/gen1, "MQTT").
     ("shellies/shellybutton1-A4CF12/online", "true"),
     (
       "shellies/announce", #"{"id":"shelly1","model":"SHSW-1","mac":"8CAAB54B98DF","new_fw":false}"#
@@ -41,7 +41,7 @@ import Testing
     ("zigbee2mqtt/plug/availability", #"{"state":"offline"}"#),
     ("zigbee2mqtt/plug/set", #"{"state":"ON"}"#),
     ("zigbee2mqtt/button", #"{"action":"","battery":100,"linkquality":87}"#),
-    // OpenMQTTGateway, openHASP, and what people make themselves.
+    // OpenMQTTGateway, openHASP, and home-made devices.
     ("home/OMG/LWT", "online"), ("home/OMG/SYStoMQTT", #"{"uptime":5,"version":"1.7"}"#),
     ("home/OMG/BTtoMQTT/A4C138", #"{"id":"A4:C1:38","tempc":21.3,"hum":40}"#),
     ("hasp/plate01/state/idle", "short"), ("home/temperature", "21.5"), ("home/door", "open"),
@@ -65,7 +65,7 @@ import Testing
 
   struct Recording: Sendable, CustomTestStringConvertible {
     let source: String
-    /// With the milliseconds at which they came.
+    /// The messages, each with its time of arrival in milliseconds.
     let messages: [(Int, String, String)]
     let yaml: String
 

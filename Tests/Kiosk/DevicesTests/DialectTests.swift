@@ -3,7 +3,7 @@ import JuiceDomain
 import KioskProtocol
 import Testing
 
-/// What each family of devices puts on the wire, and how much of it is a press.
+/// Messages of each family of devices, and the presses in them.
 @Suite struct DialectTests {
   private func names(
     _ dialect: Dialect, _ device: String, _ topic: String, _ payload: String
@@ -84,15 +84,16 @@ import Testing
         ["2_long", "2_long_push", "long", "long_push"],
       ])
     #expect(presses.first?.id?.text == "1643540082_66-input_1-single_push")
-    // Of an event without a time of its own, the message's.
+    // An event without a time of its own has the time of the message.
     #expect(presses.last?.id?.text == "1643540082_66-input_2-long_push")
     let status =
       #"{"src":"x","method":"NotifyStatus","params":{"ts":1.5,"input:0":{"state":true}}}"#
     #expect(try names(.shellyGen2, "x", "x/events/rpc", status) == [])
   }
 
-  /// shelly-api-docs.shelly.cloud/gen2/DynamicComponents/BTHome/BTHomeDevice and .../BTHomeSensor;
-  /// `idx` from 0 on: bieniu/ha-shellies-discovery-gen2 #712 (BLU RC Button 4).
+  /// BTHome devices (shelly-api-docs.shelly.cloud/gen2/DynamicComponents/BTHome/BTHomeDevice and
+  /// .../BTHomeSensor); `idx` starts from 0 (bieniu/ha-shellies-discovery-gen2 #712, BLU RC Button
+  /// 4).
   @Test(arguments: [
     (
       #""component":"bthomedevice:200","id":200,"idx":1"#,
@@ -109,7 +110,7 @@ import Testing
       #""component":"button:200","id":200"#,
       ["button:200_single", "button:200_single_push", "single", "single_push"]
     ),
-    // It says the push of its device once more.
+    // It repeats the push of its device.
     (
       #""component":"bthomesensor:203","id":203"#,
       ["bthomesensor:203_single", "bthomesensor:203_single_push"]

@@ -4,7 +4,7 @@ import Testing
 @testable import Devices
 
 @Suite struct JSONPointerTests {
-  /// The examples of RFC 6901, section 5, as far as they are objects and arrays.
+  /// The examples of RFC 6901, section 5, that are objects and arrays.
   @Test(arguments: [
     ("/foo/0", JSON.string("bar")), ("/", .integer(0)), ("/a~1b", .integer(1)),
     ("/c%d", .integer(2)), ("/m~0n", .integer(8)), ("/x~01", .integer(9)),

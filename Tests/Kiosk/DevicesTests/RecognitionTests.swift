@@ -1,7 +1,7 @@
 import Devices
 import Testing
 
-/// One press is enough to know a device.
+/// One press is enough to recognise a device.
 @Suite struct RecognitionTests {
   private static let families: [(String, String, Dialect.Name, String, String)] = [
     (
@@ -52,7 +52,7 @@ import Testing
     #expect(Recognition(Array(payload.utf8), on: topic) == nil)
   }
 
-  /// Whoever may publish must not write the configuration of who pastes it.
+  /// A publisher must not be able to change the configuration that a user pastes.
   @Test(arguments: [
     "\n", "\r", "\u{85}", "\u{2028}", "\u{1B}", "\u{202E}", "\u{FEFF}", "\u{FFFF}",
   ])

@@ -10,7 +10,7 @@ import Testing
     capacities: FruitAmounts(Menu.standard.fruits.map { (fruit: $0.id, amount: 100) }),
     version: "1.2")
 
-  /// By topic, without the prefix.
+  /// Returns the messages by topic, without the prefix.
   private func messages(_ discovery: Discovery) throws -> [String: JSON] {
     let messages = discovery.messages
     #expect(messages.allSatisfy { $0.topic.hasPrefix("\(discovery.prefix)/") })
@@ -55,8 +55,8 @@ import Testing
     #expect(topics.count == expected.count)
   }
 
-  /// What `health` tells that is worth a sensor: not when it was said, nor what other topics tell
-  /// better, nor the size of the ledger, which is for monitoring.
+  /// Returns the members of `health` that have a sensor. The others are its time, values that other
+  /// topics publish in a better form, and the size of the ledger, which is for monitoring.
   private func healthKeys() throws -> [String] {
     let health = KioskHealth(
       at: Timestamp(milliseconds: 0), uptime: 0, counters: KioskHealth.Counters(), memory: 1,
@@ -141,7 +141,8 @@ import Testing
 
   // MARK: Commands
 
-  /// A command as Home Assistant makes it: its template with values for what it asks for.
+  /// Returns the command that Home Assistant would publish: the template with values for its
+  /// expressions.
   private func request(_ entity: String, _ kind: Command.Kind) throws -> Request {
     let config = try config(entity)
     #expect(config["command_topic"] == .string("kiosk/k1/\(kind.rawValue)/homeassistant"))

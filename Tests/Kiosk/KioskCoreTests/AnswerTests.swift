@@ -6,7 +6,7 @@ import Testing
 
 @testable import KioskCore
 
-/// What the ledger's rows say is what senders were told, byte by byte.
+/// The rows of the ledger reproduce the answers to senders, byte for byte.
 @Suite struct AnswerTests {
   private let kiosk: TestKiosk
 
@@ -20,7 +20,7 @@ import Testing
     let rows = try kiosk.ledger.rows(after: before)
     #expect(rows.map(\.row) == decision.transaction.records.map(\.row))
     #expect(rows.map(\.reply) == decision.transaction.records.map(\.reply))
-    // What was turned away at the door has no row.
+    // A command that the filter rejected has no row.
     let told = try zip(decision.answers, decision.results).filter { $0.1.seq != nil }
     #expect(rows.map { text($0.row.result.payload) } == told.map { text($0.0.payload) })
   }
@@ -45,7 +45,7 @@ import Testing
     ] as [Delivery])
   func everyAnswerIsInItsRow(delivery: Delivery) throws {
     try expectAnswersInTheirRows([delivery])
-    // Once more, by a kiosk that is closed.
+    // The same with a closed kiosk.
     if delivery.message.topic.contains("/order/"), !delivery.message.retain {
       try kiosk.receive(.service("closed"))
       let again = Delivery.order(#"{"id":"a2","juice":"kiwi"}"#, panel: "p2")
@@ -87,7 +87,7 @@ import Testing
     #expect(try kiosk.ledger.verify() == kiosk.core.seq)
   }
 
-  /// Of the usual menu, with ids as programs make them.
+  /// Orders from the standard menu, with ids as programs generate them.
   @Test func anOrderTakesNoMoreThan250BytesOnTheDisk() throws {
     let settings = KioskSettings.test(orders: .init(maximumPerSecond: 0))
     let kiosk = try TestKiosk(
@@ -110,7 +110,7 @@ import Testing
   }
 }
 
-/// The same numbers each time (SplitMix64).
+/// A generator of the same numbers for each run (SplitMix64).
 private struct Sequence64: RandomNumberGenerator {
   var state: UInt64
 

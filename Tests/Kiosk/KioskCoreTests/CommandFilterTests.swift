@@ -33,7 +33,7 @@ import Testing
     #expect(kiosk.commandFilter.dropped == 1)
   }
 
-  /// A refusal for each message would double a flood.
+  /// Answering every message would double a flood.
   @Test func aFloodIsToldAHundredTimesASecondAndCountedInFull() throws {
     let flood = (1...500).map { Delivery.order("{", panel: "p\($0)") }
     let decision = try kiosk.receive(flood + [.restock("{"), .order("banana")])
@@ -75,7 +75,7 @@ import Testing
     #expect(decision.transaction.isEmpty)
   }
 
-  // MARK: Where the answer goes
+  // MARK: Response topics
 
   @Test(arguments: [
     ("kiosk/k1/order/p1/replies/7", "kiosk/k1/order/p1/replies/7"),

@@ -12,7 +12,7 @@ import Testing
     kiosk = try TestKiosk(settings: .test(orders: .init(debounce: .milliseconds(500))))
   }
 
-  /// Neither other rules nor a clock that is set make one press two.
+  /// Neither new settings nor setting the clock make one press count as two.
   @Test func aReloadDoesNotForgetAPress() throws {
     let kiosk = try TestKiosk(settings: .test(orders: .init(debounce: .seconds(1))))
     try kiosk.receive(.order("banana", packetID: 1))
@@ -28,7 +28,7 @@ import Testing
     kiosk.pass(.milliseconds(499))
     #expect(try kiosk.receive(.order("banana")).answers.isEmpty)
     #expect(kiosk.core.counters.duplicates == 2)
-    // The window runs from the last one, so that a button that is held is pressed once.
+    // The window starts with the last press, so a button that is held counts once.
     kiosk.pass(.milliseconds(499))
     #expect(try kiosk.receive(.order("banana")).answers.isEmpty)
     kiosk.pass(.milliseconds(500))
@@ -56,7 +56,8 @@ import Testing
     #expect(kiosk.stock["banana"] == 8)
   }
 
-  /// Both copies of a press came, and the kiosk died before the broker had the acknowledgements.
+  /// Both copies of a press arrive, and the kiosk crashes before the broker has received the
+  /// acknowledgements.
   @Test(arguments: [true, false])
   func aBouncedPressStaysOneAfterACrash(inOneBatch: Bool) throws {
     let (press, echo) = (
@@ -78,7 +79,7 @@ import Testing
     #expect(kiosk.stock["banana"] == 8)
   }
 
-  /// It comes again alone, from a broker that numbers anew.
+  /// The broker restarts packet ids, and redelivers only the copy.
   @Test func aBouncedPressIsNotAcknowledgedWithTheOneThatItRepeats() throws {
     try kiosk.receive(.order("banana", packetID: 1))
     try kiosk.receive(.order("banana", packetID: 2))

@@ -3,16 +3,16 @@ import Testing
 
 @testable import KioskCore
 
-/// Orders go by a letter for what they carry and their packet id: `b7`, and `b7!` with DUP.
+/// An order is written as a letter for its content and its packet id: `b7`, or `b7!` with DUP.
 @Suite struct DeliveryTrackerTests {
-  // MARK: What comes again
+  // MARK: Redeliveries
 
   struct Row: Sendable, CustomTestStringConvertible {
     let testDescription: String
-    /// What the ledger keeps, unacknowledged.
+    /// The deliveries that the ledger has recorded and that are not acknowledged.
     let kept: [Fingerprint]
     let came: [Delivery]
-    /// For each that came, which one it repeats; itself where the ledger has to be asked.
+    /// For each arrival, the delivery that it repeats; itself if the ledger has to decide.
     let originals: [Fingerprint?]
 
     init(_ description: String, _ kept: String, came: String, are originals: String) {
@@ -53,7 +53,7 @@ import Testing
     #expect(tracker.match(.order("b", packetID: 7, redelivered: true)).original != nil)
   }
 
-  /// What is settled meanwhile tells nothing about what is still to come.
+  /// Acknowledging early redeliveries says nothing about the ones that have not arrived.
   @Test(
     arguments: [
       ("", "", true), ("b7", "", false), ("b7 k8", "b1!", false), ("b7 k8", "b1! k2!", true),
@@ -65,14 +65,14 @@ import Testing
     #expect(tracker.allRedeliveriesReceived == isOver)
   }
 
-  /// It comes with the subscription, before what comes again or after it.
+  /// A retained message follows the subscription, before the redeliveries or after them.
   @Test func aRetainedMessageDoesNotEndWhatComesAgain() {
     var tracker = DeliveryTracker(keeping: "b7")
     #expect(tracker.match(.order("x", packetID: 1, retain: true)).original == nil)
     #expect(!tracker.allRedeliveriesReceived)
   }
 
-  /// What was turned away at first, and those behind it were not.
+  /// The delivery was rejected when it first arrived, and later ones were not.
   @Test(
     arguments: [
       ("b7 k8", "x1!", "b7 k8"), ("b7 k8", "b1! x2!", "k8"), ("b7", "b1! x2!", ""),
@@ -84,7 +84,7 @@ import Testing
     #expect(last?.skipped == Fingerprint.list(skipped)[...])
   }
 
-  // MARK: What is forgotten
+  // MARK: Deletion
 
   @Test(arguments: [
     ("b7 k8", "b7!", nil), ("b7 k8", "b1! k2! b3", 9), ("", "x1", 9), ("", "x9", nil),
@@ -111,7 +111,7 @@ import Testing
     #expect(tracker.deletableThrough == nil)
   }
 
-  // MARK: What the broker has
+  // MARK: Confirmation
 
   @Test func anEntryIsConfirmedWithItsLastMessage() {
     var tracker = DeliveryTracker(keeping: "")
@@ -153,7 +153,7 @@ import Testing
     #expect(tracker.depth == 0)
     tracker.confirm(through: 6)
     #expect(tracker.confirmed == 12)
-    // It is published again.
+    // The entry is published again.
     tracker.published(through: 13, serial: 8)
     tracker.confirm(through: 8)
     #expect(tracker.confirmed == 13)
@@ -169,7 +169,7 @@ import Testing
     #expect(tracker.unsaved == nil)
   }
 
-  // MARK: What is acknowledged
+  // MARK: Acknowledgement
 
   @Test func theAnswerToAnOrderProvesThatItIsAcknowledged() {
     var tracker = DeliveryTracker(keeping: "")
@@ -180,7 +180,7 @@ import Testing
     #expect(tracker.acknowledged == 12)
   }
 
-  /// On the way again before the order is: it may come back still.
+  /// The answer is in flight again before its order is redelivered.
   @Test func anAnswerThatIsPublishedAgainProvesNothing() {
     var tracker = DeliveryTracker(keeping: "")
     tracker.caughtUp()
@@ -210,7 +210,7 @@ import Testing
     #expect([tracker.confirmed, tracker.acknowledged] == [13, 13])
   }
 
-  /// Somebody has put another ledger in the place of the one that the note is about.
+  /// The record may belong to another ledger that was replaced by this one.
   @Test(arguments: [(nil, 10), (9, 9), (12, 12), (100, 20)] as [(Int?, Int)])
   func aNoteCountsAsFarAsTheLedgerGoes(lastAcknowledged: Int?, acknowledged: Int) {
     #expect(
@@ -218,7 +218,7 @@ import Testing
         == acknowledged)
   }
 
-  // MARK: Suspicion
+  // MARK: Poison messages
 
   @Test func whatWasOnItsWayWhenTwoConnectionsInARowEndedIsTriedAlone() {
     var tracker = DeliveryTracker(keeping: "")
@@ -271,7 +271,8 @@ import Testing
 }
 
 extension DeliveryTracker {
-  /// On a new connection: entries are confirmed up to 10, and deliveries acknowledged up to 9.
+  /// A tracker on a new connection, with entries confirmed up to 10 and deliveries acknowledged up
+  /// to 9.
   fileprivate init(keeping kept: [Fingerprint]) {
     self.init(DeliveryTrackerTests.state, lastAcknowledged: 9)
     ledgerRead(unacknowledged: kept)
@@ -291,7 +292,7 @@ extension Fingerprint {
 }
 
 extension Delivery {
-  /// `-` is none.
+  /// Parses deliveries; `-` stands for none.
   fileprivate static func list(_ text: String) -> [Delivery?] {
     text.split(separator: " ").map { word in
       UInt16(word.dropFirst().filter(\.isNumber)).map {

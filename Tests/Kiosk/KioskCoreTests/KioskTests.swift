@@ -193,7 +193,7 @@ import Testing
     try kiosk.restart()
     try kiosk.receive(.restock(#"{"set":{"kiwi":100}}"#))
     #expect(try tickets() == [3, nil, 4])
-    // Past midnight.
+    // After midnight.
     kiosk.pass(.seconds(60), day: 20_779)
     #expect(try tickets() == [1, nil, 2])
   }
@@ -205,7 +205,7 @@ import Testing
       return try kiosk.receive(.order("kiwi")).results.first?.ticket
     }
     #expect(try ticket(on: 20_778) == 1)
-    // Ahead by a week, put right, and over midnight to and fro.
+    // One week ahead, corrected, and twice over midnight.
     #expect(try ticket(on: 20_785) == 1)
     #expect(try ticket(on: 20_778) == 2)
     try kiosk.restart()

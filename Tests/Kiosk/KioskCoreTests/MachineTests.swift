@@ -19,7 +19,7 @@ import Testing
     try kiosk.receive(.status("online"))
   }
 
-  // MARK: A job
+  // MARK: Jobs
 
   @Test func anOrderIsAcceptedAndThenReady() throws {
     let accepted = try kiosk.receive(.order(#"{"id":"a1","juice":"kiwi"}"#))
@@ -141,10 +141,10 @@ import Testing
     #expect(kiosk.servings("banana") == 0)
     try kiosk.restart()
     #expect(kiosk.report.state == .failing)
-    // What the broker has kept is not news.
+    // A retained status is not new.
     try kiosk.receive(.status("online", retain: true))
     #expect(kiosk.report.state == .failing)
-    // One try.
+    // The machine gets one attempt.
     try kiosk.receive(.status("online"))
     #expect(try kiosk.receive(.order("banana")).statuses == [.accepted])
     try kiosk.receive(.made(#"{"job":9,"status":"failed","reason":"jam"}"#))
@@ -167,7 +167,7 @@ import Testing
     #expect(try rejected.reasons == [.machineDown])
     #expect(try rejected.results.map(\.message) == ["The machine is out of order."])
     #expect(kiosk.servings("banana") == 0 && kiosk.servings("mango") == 3)
-    // The second one waits, and does not go to it.
+    // The second job stays in the queue.
     try kiosk.receive(.made(#"{"job":2,"status":"done"}"#))
     #expect(kiosk.core.jobs.open.map(\.state) == [.queued])
     try kiosk.receive(.status("online"))
@@ -198,7 +198,7 @@ import Testing
     #expect(kiosk.report.state == .silent)
     kiosk.pass(.milliseconds(15_001))
     try kiosk.receive()
-    // Nobody stands there any more.
+    // The order is too old: the customer has left.
     #expect(kiosk.orders == [#"make/bar/cancel {"job":2}"#])
     #expect(kiosk.core.jobs.open.map(\.state) == [.lost])
     #expect(kiosk.stock["kiwi"] == 7)
@@ -207,7 +207,8 @@ import Testing
     #expect(kiosk.stock["kiwi"] == 10)
   }
 
-  /// A person may have given it back when the machine returns to what the broker has kept for it.
+  /// A person may have returned the fruit before the machine receives the message that the broker
+  /// kept.
   @Test func whatIsToBeMadeExpiresWithItsOrder() throws {
     try kiosk.receive(.order("kiwi"))
     #expect(kiosk.messagesForMachines().map(\.expiry) == [30])
@@ -218,7 +219,8 @@ import Testing
     #expect(kiosk.messagesForMachines().map(\.expiry) == [nil])
   }
 
-  /// Who is away is not asked: the kiosk was busy asking until the job was too old.
+  /// An offline machine gets no requests. (The kiosk used to send them continuously until the job
+  /// was too old.)
   @Test func aMachineThatIsAwayIsWaitedFor() throws {
     try kiosk.receive(.order("kiwi"))
     #expect(kiosk.orders.count == 1)
@@ -233,7 +235,7 @@ import Testing
     #expect(kiosk.core.jobs.open.map(\.state) == [.lost])
   }
 
-  /// A person was quicker.
+  /// A person decides before the machine answers.
   @Test func aMachineThatAnswersOfWhatIsOverIsNotSilent() throws {
     try kiosk.receive(.order("kiwi"))
     try kiosk.receive(.made(#"{"job":2,"status":"started"}"#))
@@ -278,12 +280,12 @@ import Testing
     try kiosk.receive()
     #expect(kiosk.core.jobs.open.map(\.state) == [.needsDecision])
     #expect(kiosk.report.state == .silent)
-    // It may still say so.
+    // The machine may still report the result.
     #expect(try kiosk.receive(.made(#"{"job":2,"status":"done"}"#)).statuses == [.ready])
     #expect(kiosk.report.state == .idle)
   }
 
-  // MARK: A person
+  // MARK: Decisions of a person
 
   private func leaveToAPerson() throws {
     try kiosk.receive(.order(#"{"id":"a1","juice":"kiwi"}"#))
@@ -304,7 +306,7 @@ import Testing
     #expect(kiosk.stock["kiwi"] == kiwi)
     #expect(kiosk.core.jobs.open.isEmpty)
     try kiosk.ledger.verify()
-    // The same decision again, and another one.
+    // A repeat of the decision, and a different one.
     let again = try kiosk.receive(.job(#"{"id":"d1","job":2,"decision":"\#(decision)"}"#))
     #expect(try again.results.map(\.isDuplicate) == [true])
     #expect(try again.statuses == [.applied])
@@ -322,7 +324,7 @@ import Testing
       kiosk.orders == [
         #"make/bar {"job":3,"ticket":1,"juice":"kiwi","quantity":1,"recipe":{"kiwi":3}}"#
       ])
-    // The old number means nothing now.
+    // The old number is invalid now.
     #expect(try kiosk.receive(.made(#"{"job":2,"status":"done"}"#)).answers.isEmpty)
     try kiosk.restart()
     let done = try kiosk.receive(.made(#"{"job":3,"status":"done"}"#))
@@ -332,7 +334,7 @@ import Testing
   }
 
   @Test func whatIsMadeAgainIsBehindEveryLowerNumber() throws {
-    // The machine has 3 in hand; 4 waits, then what was 2 waits as 5.
+    // The machine makes 3; 4 is queued, then the former 2 as 5.
     try kiosk.receive(.order("banana"), .order("banana"), .order("banana"))
     try kiosk.receive(
       .made(#"{"job":2,"status":"unknown"}"#), .made(#"{"job":3,"status":"started"}"#))
@@ -373,13 +375,13 @@ import Testing
     #expect(kiosk.stock["kiwi"] == 7)
   }
 
-  // MARK: Who says it
+  // MARK: Senders
 
   @Test func aMachineAnswersForItsOwnJobs() throws {
     try kiosk.receive(.order("kiwi"), .order("kiwi"))
     let others = try kiosk.receive(
       .made(#"{"job":2,"status":"done"}"#, by: "arm"),
-      // It has not got this one.
+      // This job was not sent to the machine.
       .made(#"{"job":3,"status":"done"}"#), .made(#"{"job":99,"status":"failed"}"#))
     #expect(others.answers.isEmpty && others.transaction.isEmpty)
     #expect(kiosk.core.jobs.open.count == 2)
@@ -444,7 +446,7 @@ import Testing
 }
 
 extension TestKiosk {
-  /// What machines are told now.
+  /// The requests to machines that are due.
   fileprivate var orders: [String] {
     messagesForMachines().map {
       "\($0.topic.dropFirst("kiosk/k1/".count)) \(text($0.payload))"

@@ -7,8 +7,8 @@ import Testing
 
 @testable import KioskCore
 
-/// Devices with topics of their own: what they repeat and what they leave over counts as one press,
-/// also when the kiosk dies in between.
+/// Devices with topics of their own: each press counts once, although devices repeat messages and
+/// leave retained ones, and also if the kiosk crashes in between.
 @Suite struct PanelTests {
   private static func kiosk(
     _ dialect: Dialect, _ topic: String, feedback: Feedback = Feedback()
@@ -66,8 +66,8 @@ import Testing
     #expect(kiosk.stock["banana"] == 6)
   }
 
-  /// A Hue dimmer switch says once in 0.8 s that a button is held (Koenkk/zigbee2mqtt #26270), others
-  /// once in a second; one message may be lost by radio.
+  /// A held button: a Hue dimmer switch reports it every 0.8 s (Koenkk/zigbee2mqtt #26270), other
+  /// devices every second; one message may be lost by radio.
   @Test(arguments: [[800, 805, 794, 1600, 798], [1000, 1000, 1000, 1000, 1000]])
   func whatIsHeldIsOnePress(milliseconds: [Int]) throws {
     var settings = KioskSettings.test()
@@ -111,11 +111,12 @@ import Testing
     let topic = "hall/binary_sensor/bell/state"
     try kiosk.receive(message(topic, "OFF", retain: true), message(topic, "ON"))
     try kiosk.restart()
-    // It comes again on every subscription, and when the device connects anew.
+    // The state is delivered again with every subscription, and published when the device
+    // reconnects.
     try kiosk.receive(message(topic, "ON", retain: true), message(topic, "ON"))
     try kiosk.receive(message(topic, "OFF"), message(topic, "OFF"), message(topic, "ON"))
     #expect(kiosk.stock["banana"] == 6)
-    // What happened while the kiosk was away is known by what was kept.
+    // The retained state shows what happened while the kiosk was away.
     try kiosk.restart()
     try kiosk.receive(message(topic, "OFF", retain: true), message(topic, "ON"))
     #expect(kiosk.stock["banana"] == 4)
@@ -125,7 +126,7 @@ import Testing
     let kiosk = try Self.kiosk(.esphome, "hall")
     let topic = "hall/event/bell/state"
     let ghost = try kiosk.receive(message(topic, #"{"event_type":"press"}"#, retain: true))
-    // Nobody is told of it, either: it comes again with every subscription.
+    // It gets no answer either, because it is delivered again with every subscription.
     #expect(ghost.transaction.isEmpty && ghost.answers.isEmpty)
     try kiosk.receive(message(topic, #"{"event_type":"press"}"#))
     #expect(kiosk.stock["banana"] == 8)

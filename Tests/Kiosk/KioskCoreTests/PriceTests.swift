@@ -6,11 +6,11 @@ import Testing
 
 @testable import KioskCore
 
-/// What a juice costs, in answers and in the ledger.
+/// Prices in answers and in the ledger.
 @Suite struct PriceTests {
   /// - Parameters:
-  ///   - kiwi: what a kiwi juice costs; banana juice is free, and the others have no price.
-  ///   - isPoured: a machine makes kiwi juice.
+  ///   - kiwi: The price of a kiwi juice. Banana juice is free, and the others have no price.
+  ///   - isPoured: Whether a machine makes kiwi juice.
   private func settings(kiwi: String, isPoured: Bool = false) throws -> KioskSettings {
     let euro = try #require(Currency("EUR"))
     let prices = ["kiwi": try #require(Money(kiwi, euro)), "banana": Money(units: 0, euro)]
@@ -25,7 +25,7 @@ import Testing
     return settings
   }
 
-  /// What the ledger holds, in the same words as the answers.
+  /// Returns the rows of the ledger as answers.
   private func told(_ kiosk: TestKiosk) throws -> [String] {
     try kiosk.ledger.rows(after: 1).map { text($0.row.result.payload) }
   }

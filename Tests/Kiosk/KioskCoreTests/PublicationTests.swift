@@ -6,7 +6,7 @@ import Testing
 
 @testable import KioskCore
 
-/// What displays are told, and what becomes of them when the menu changes.
+/// Published state, also after a change of the menu.
 @Suite struct PublicationTests {
   private let kiosk: TestKiosk
 
@@ -85,7 +85,7 @@ import Testing
     #expect(told == expected)
   }
 
-  // MARK: Another menu
+  // MARK: Changes of the menu
 
   private func menu(_ fruits: [Fruit.ID]) throws -> Menu {
     try Menu(
@@ -128,7 +128,7 @@ import Testing
       repeats: [:], at: kiosk.now)
     #expect(try decision.reasons == [.unknownJuice, .unknownFruit])
     try kiosk.ledger.commit(decision.transaction)
-    // It comes back with what it had.
+    // The fruit returns with its last stock.
     try kiosk.restart()
     #expect(kiosk.stock["kiwi"] == 7)
   }

@@ -18,7 +18,7 @@ import Testing
     let others = [Source(kind: .order, name: "p2"), Source(kind: .service, name: "p1")]
       .map { admitted($0, 0) }
     #expect(others == [true, true])
-    // A clock that is set back starts another second.
+    // Setting the clock back starts a new second.
     let later = [999, 1000, 1000, 1999, 0].map { admitted(panel, $0) }
     #expect(later == [false, true, true, false, true])
   }

@@ -30,7 +30,8 @@ import Testing
     #expect(kiosk.core.seq == 2)
   }
 
-  /// Two were let in, and those before and between them only when all come again; and once more.
+  /// Two deliveries are admitted. Those before and between them are admitted only when all are
+  /// redelivered, and are recognised when all are redelivered once more.
   @Test func whatIsLetInLaterIsKnownInItsPlace() throws {
     try kiosk.receive(.order("kiwi", packetID: 3), .order("mango", packetID: 5))
     let all = ["banana", "pineapple", "kiwi", "banana", "mango"].enumerated().map { index, juice in
@@ -81,7 +82,7 @@ import Testing
   func everyKindOfResultIsRepeated(delivery: Delivery, status: CommandResult.Status) throws {
     let first = try kiosk.receive(delivery)
     #expect(try first.statuses == [status])
-    // What would come out otherwise now is not asked again.
+    // A repeat gets its first answer, even if a new command would get another one.
     try kiosk.receive(.restock(#"{"set":{"kiwi":100,"strawberry":100}}"#), .service("open"))
     let before = kiosk.stock
     let again = try kiosk.receive(delivery)
@@ -98,7 +99,7 @@ import Testing
     #expect(try kiosk.receive(.order(Self.banana)).statuses == [.ready])
   }
 
-  // MARK: Without an id
+  // MARK: Deliveries without an id
 
   @Test func aNewPressWithTheSameBytesIsANewOrder() throws {
     let decision = try kiosk.receive(
@@ -120,7 +121,7 @@ import Testing
     #expect(kiosk.stock["banana"] == 8)
   }
 
-  /// A broker's packet ids come round after 65,535 deliveries, whatever they were.
+  /// A broker uses the same packet id again after 65,535 deliveries of any kind.
   @Test func aPressWithThePacketIDOfLongAgoIsAnOrder() throws {
     try kiosk.receive(.order("banana", packetID: 7))
     for count in 0..<4 {
@@ -159,7 +160,7 @@ import Testing
     #expect(try decision.results.map(\.ticket) == [1])
   }
 
-  // MARK: Retained
+  // MARK: Retained messages
 
   @Test(
     arguments: [
@@ -202,7 +203,7 @@ import Testing
   }
 }
 
-/// A result as it is told again.
+/// The answer to a repeat.
 private func marked(_ payload: [UInt8]) -> [UInt8] {
   payload.dropLast() + #","duplicate":true}"#.utf8
 }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import KioskCore
 
-/// Several buttons that share a topic: each has its juice, and each press counts once.
+/// Several buttons that share a topic: each orders its juice, and each press counts once.
 @Suite struct SharedTopicTests {
   private static let banana = Command.order(Order(juice: "banana"))
   private static let kiwi = Command.order(Order(juice: "kiwi"))
@@ -36,7 +36,7 @@ import Testing
       isRedelivery: redelivered)
   }
 
-  /// SetOption114 1 (tasmota.github.io/docs/Buttons-and-Switches/#setoption114).
+  /// Two switches with SetOption114 1 (tasmota.github.io/docs/Buttons-and-Switches/#setoption114).
   @Test func twoSwitchesOfOneTasmota() throws {
     let topic = "stat/hall/RESULT"
     let kiosk = try Self.kiosk(
@@ -51,8 +51,8 @@ import Testing
     #expect(kiosk.core.counters.rejected == 0)
   }
 
-  /// A bridge with Tasmota (tasmota.github.io/docs/Zigbee/#receiving-commands): two remotes by IKEA,
-  /// and what a lamp behind it says.
+  /// A Tasmota bridge (tasmota.github.io/docs/Zigbee/#receiving-commands) with two IKEA remotes and
+  /// a lamp.
   @Test func twoDevicesBehindOneZigbeeBridge() throws {
     let topic = "tele/zigbee/SENSOR"
     let kiosk = try Self.kiosk(
@@ -74,10 +74,10 @@ import Testing
     #expect((kiosk.stock["banana"], kiosk.stock["kiwi"]) == (8, 7))
   }
 
-  /// A BLU Wall Switch 4 at a Theengs gateway, whose decoder says of each key what was done to it, 0
-  /// for nothing (theengs/decoder, docs/devices/SBBT-004CEU.md, tests/BLE/test_ble.cpp). The device
-  /// advertises a press several times, with the same packet id; at QoS 1 here, and both copies came
-  /// before a crash.
+  /// A BLU Wall Switch 4 at a Theengs gateway, whose decoder reports an action for each key, 0 for
+  /// none (theengs/decoder, docs/devices/SBBT-004CEU.md, tests/BLE/test_ble.cpp). The device
+  /// advertises a press several times, with the same packet id. Here both copies are delivered with
+  /// QoS 1 before a crash.
   @Test func theKeysOfAWallSwitch() throws {
     let topic = "home/TheengsGateway/BTtoMQTT/38398F71EEFF"
     let panels = (1...4).map { key in
@@ -97,7 +97,7 @@ import Testing
       try kiosk.receive(say(29, [1, 0, 0, 0], packetID: packetID))
     }
     #expect((kiosk.stock["banana"], kiosk.stock["kiwi"]) == (8, 10))
-    // Two keys at once, which is one message.
+    // Two keys at once are one message.
     try kiosk.receive(say(30, [1, 1, 0, 0], packetID: 3))
     #expect((kiosk.stock["banana"], kiosk.stock["kiwi"]) == (6, 7))
     try kiosk.restart()
@@ -110,7 +110,7 @@ import Testing
     #expect(kiosk.stock["mango"] == 7)
   }
 
-  /// Remotes behind deCONZ say in one member who they are and in another what was done
+  /// Remotes at deCONZ, which have one member for the device and one for the action
   /// (dresden-elektronik.github.io/deconz-rest-doc/endpoints/websocket).
   @Test func keyAndActionInMembersOfTheirOwn() throws {
     let topic = "deconz/events"
@@ -129,7 +129,7 @@ import Testing
     #expect((kiosk.stock["banana"], kiosk.stock["kiwi"]) == (8, 7))
   }
 
-  /// Each has a counter of its own.
+  /// Each device has a counter of its own.
   @Test func twoDevicesOnOneTopicDoNotTakeEachOthersCount() throws {
     let kiosk = try Self.kiosk(
       Self.generic(

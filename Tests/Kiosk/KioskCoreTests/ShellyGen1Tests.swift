@@ -6,8 +6,9 @@ import Testing
 
 @testable import KioskCore
 
-/// A Shelly of generation 1 says its last event again every 30 seconds, however old it is, and counts
-/// from 0 when it is switched on (shelly-api-docs.shelly.cloud/gen1, "MQTT", `mqtt_update_period`).
+/// A Shelly of the first generation publishes its last event again every 30 seconds, however old it
+/// is, and counts from 0 when it is switched on (shelly-api-docs.shelly.cloud/gen1, "MQTT",
+/// `mqtt_update_period`).
 @Suite struct ShellyGen1Tests {
   private let kiosk: TestKiosk
 
@@ -32,7 +33,7 @@ import Testing
       packetID: packetID, isRedelivery: redelivered)
   }
 
-  /// How many glasses were made.
+  /// The number of glasses that were made.
   private var poured: Int { (10 - kiosk.stock["banana"]!) / 2 }
 
   // MARK: The first event
@@ -85,7 +86,7 @@ import Testing
     #expect(poured == 4)
   }
 
-  /// A Shelly Button1 says each event twice (bieniu/ha-shellies-discovery #238).
+  /// A Shelly Button1 publishes each event twice (bieniu/ha-shellies-discovery #238).
   @Test func whatIsSaidTwiceIsOnePress() throws {
     try kiosk.receive(event(1), event(1))
     try kiosk.receive(event(2), event(2))
@@ -104,7 +105,7 @@ import Testing
     #expect(poured == 2)
   }
 
-  // MARK: A long absence
+  // MARK: Long absences
 
   @Test(arguments: [false, true])
   func whatWasPressedWhileTheKioskWasLongAwayPoursNothing(reloading: Bool) throws {
@@ -116,7 +117,7 @@ import Testing
     try kiosk.receive(event(2))
     #expect(poured == 1)
     if reloading { try kiosk.reload() }
-    // It has said now what happened before: all else is news.
+    // The event from the absence has arrived, so all later ones are new.
     try kiosk.receive(event(3))
     #expect(poured == 2)
     try kiosk.restart(late: true)
@@ -139,7 +140,7 @@ import Testing
     #expect(poured == 1)
   }
 
-  // MARK: What the broker kept
+  // MARK: Retained messages
 
   @Test func whatTheBrokerKeptIsNoPressAndMarksTheCount() throws {
     try kiosk.receive(event(7, retain: true))
@@ -149,7 +150,7 @@ import Testing
     #expect(poured == 1)
   }
 
-  /// It may be from a time when the device still sent retained.
+  /// The message may be from a time at which the device published retained messages.
   @Test func anOldCountThatTheBrokerKeptMakesNoOtherOneNews() throws {
     try kiosk.receive(event(7, retain: true), event(8))
     for _ in 0..<3 {

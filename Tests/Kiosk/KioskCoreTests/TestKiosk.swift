@@ -7,7 +7,7 @@ import Testing
 
 @testable import KioskCore
 
-/// A kiosk without a broker: what arrives is decided and committed as the controller does it.
+/// A kiosk without a broker. It decides and commits deliveries as `Controller` does.
 final class TestKiosk {
   /// 2026-11-21T09:00:00Z
   static let start = Timestamp(milliseconds: 1_795_251_600_000)
@@ -18,7 +18,7 @@ final class TestKiosk {
   private(set) var commandFilter: CommandFilter
   private(set) var tracker = DeliveryTracker()
   private(set) var ledger: KioskLedger
-  /// What the last batch has changed of the state.
+  /// The retained messages that the last batch has changed.
   private(set) var changes: [Message] = []
   private let folder: URL
 
@@ -58,14 +58,14 @@ final class TestKiosk {
     return decision
   }
 
-  /// What machines are told now.
+  /// Returns the requests to machines that are due.
   func messagesForMachines() -> [Message] { core.messagesForMachines(at: now) }
 
-  /// The process dies and starts again.
+  /// Restarts the kiosk after a crash.
   ///
   /// - Parameters:
-  ///   - acknowledged: the entry up to which the broker has its acknowledgements.
-  ///   - late: after longer than an order may be old.
+  ///   - acknowledged: The entry up to which the broker has received the acknowledgements.
+  ///   - late: Whether the kiosk was away for longer than the maximum age of an order.
   func restart(acknowledged: Int = 0, late: Bool = false) throws {
     core = Kiosk(settings: settings, state: try ledger.state())
     commandFilter = CommandFilter(settings: settings)
@@ -74,9 +74,9 @@ final class TestKiosk {
     if late { core.reconnected(at: now.timestamp) }
   }
 
-  /// The rules are read again.
+  /// Reloads the settings.
   ///
-  /// - Parameter new: other ones; else they are the same.
+  /// - Parameter new: The new settings, or `nil` to keep the current ones.
   func reload(_ new: KioskSettings? = nil) throws {
     settings = new ?? settings
     core.adopt(settings, state: try ledger.state())
@@ -91,7 +91,7 @@ final class TestKiosk {
       day: day ?? now.day, uptime: now.uptime + duration)
   }
 
-  /// Somebody sets the clock.
+  /// Sets the clock.
   func setClock(ahead seconds: Int64) {
     now = Moment(
       timestamp: Timestamp(milliseconds: now.timestamp.milliseconds + seconds * 1000),
@@ -100,7 +100,7 @@ final class TestKiosk {
 
   var stock: FruitAmounts { core.juiceMaker.stock }
 
-  /// The retained topics that the last batch has changed, with their payloads, in order.
+  /// The changed retained topics of the last batch with their payloads, in order.
   var reports: [String] {
     changes.map {
       "\($0.topic.dropFirst("kiosk/k1/".count)) \(String(decoding: $0.payload, as: UTF8.self))"
@@ -151,7 +151,7 @@ extension Delivery {
 }
 
 extension Decision {
-  /// What senders are told, in order.
+  /// The answers to senders, in order.
   var results: [CommandResult] {
     get throws {
       try answers.map { try CommandResult(payload: $0.payload) }

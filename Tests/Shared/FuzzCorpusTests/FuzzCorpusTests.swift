@@ -2,7 +2,7 @@ import Foundation
 import FuzzTargets
 import Testing
 
-/// The inputs from which the fuzzer starts, each read once more.
+/// Runs each fuzz target on the inputs of its corpus.
 @Suite struct FuzzCorpusTests {
   private static let corpus = URL(filePath: #filePath).deletingLastPathComponent()
     .appending(path: "../Fuzz/corpus").standardizedFileURL

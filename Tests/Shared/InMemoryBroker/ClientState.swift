@@ -1,8 +1,8 @@
 import MessageBroker
 
-/// The hands of a client's session: what has arrived and is not read yet, and what is queued to leave.
+/// The transport of a client's session: the packets that have arrived, and those that are queued.
 final class ClientState {
-  /// A packet that has arrived and was not read yet.
+  /// A packet that has arrived and is unread.
   enum Incoming {
     case connectAck(resumed: Bool)
     case granted(Int, levels: [Int32])
@@ -10,7 +10,7 @@ final class ClientState {
     case publishAcknowledged(packetID: Int32)
   }
 
-  /// A packet that was not written yet.
+  /// A packet that is queued and unwritten.
   enum Outgoing {
     case subscribe(Int, [TopicFilter], retainAsPublished: Bool)
     case unsubscribe([TopicFilter])
@@ -26,25 +26,25 @@ final class ClientState {
   }
 
   var session: Session
-  /// As whom it is connected.
+  /// The client identifier of the connection, or `nil` if there is none.
   var clientID: String?
   var inbox: [Incoming] = []
   var outbox: [Outgoing] = []
   var waiter: Waiter?
-  /// Its process has ended.
+  /// Whether the client's process has ended.
   var isKilled = false
   private let batchLimit: Int?
   private var lastPacketID: Int32 = 0
 
   init(reconnectDelays: ClosedRange<Duration>, batchLimit: Int?) {
-    // Nothing takes time here, so nothing is overdue.
+    // No operation takes time here, so no timeout expires.
     session = Session(
       broker: "the broker", connectTimeout: .seconds(1_000_000_000), delays: reconnectDelays,
       random: { 1 })
     self.batchLimit = batchLimit
   }
 
-  /// How many deliveries are read at most.
+  /// Maximum number of deliveries per read.
   var readLimit: Int { max(1, batchLimit ?? Int(session.options.receiveMaximum)) }
 
   func nextPacketID() -> Int32 {

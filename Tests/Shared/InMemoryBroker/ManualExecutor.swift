@@ -1,11 +1,11 @@
 import Synchronization
 
-/// An executor on which nothing happens until `run()` is called, and then all of it on the calling
-/// thread, in the order in which it was asked for.
+/// An executor that runs jobs only in `run()`, on the calling thread, in the order in which they
+/// were enqueued.
 ///
-/// Actors that share one are a deterministic simulation: the same calls make the same schedule. It
-/// is a task executor too, because a task's code outside of any actor would otherwise run on the
-/// global pool: start tasks with `Task(executorPreference: executor)`.
+/// Actors that share one form a deterministic simulation: the same calls lead to the same schedule.
+/// It is also a task executor, because the code of a task outside of any actor would otherwise run
+/// on the global pool: start tasks with `Task(executorPreference: executor)`.
 package final class ManualExecutor: SerialExecutor, TaskExecutor {
   private let jobs = Mutex<[UnownedJob]>([])
 
@@ -20,7 +20,8 @@ package final class ManualExecutor: SerialExecutor, TaskExecutor {
 
   package func asUnownedTaskExecutor() -> UnownedTaskExecutor { UnownedTaskExecutor(self) }
 
-  /// Runs what is queued, and what that queues, until nothing is left. Not to be called by a job.
+  /// Runs the queued jobs, and the jobs that they enqueue, until none is left. Must not be called
+  /// by a job.
   package func run() {
     while true {
       let batch = jobs.withLock { jobs in

@@ -1,13 +1,13 @@
 extension MemoryBroker {
-  /// Where brokers differ within the standard, or beside it: each was run to see it.
+  /// Differences between brokers, within the standard or beyond it, observed by running each.
   package enum Behavior: Sendable, CaseIterable {
-    /// Packet ids count on from connection to connection, and a redelivery keeps its own (4.4).
+    /// Packet ids continue across connections, and a redelivery keeps its packet id (4.4).
     case mosquitto
-    /// Packet ids start at 1 on every connection, for redeliveries too: the same message comes with
-    /// another id, and another message with the same id.
+    /// Packet ids start at 1 on every connection, also for redeliveries: the same message arrives
+    /// with another id, and another message with the same id.
     case rabbitMQ
-    /// One message in flight at a time. DUP is set even on the first delivery of what was queued
-    /// while the client was away.
+    /// One message is in flight at a time. DUP is set even on the first delivery of a message that
+    /// was queued while the client was disconnected.
     case ejabberd
 
     var packetIDsRestart: Bool { self == .rabbitMQ }

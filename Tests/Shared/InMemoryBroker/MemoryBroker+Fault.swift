@@ -1,21 +1,23 @@
 extension MemoryBroker {
-  /// A connection that breaks at one step of a client's work, and at no other.
+  /// A connection loss at one step of a client's work.
   package struct Fault: Sendable, Hashable {
-    /// What a client and its broker do to each other, in the order of the cycle.
+    /// An interaction of a client with its broker, in the order of the cycle.
     package enum Step: Sendable, Hashable, CaseIterable {
-      /// CONNECT reaches the broker.
+      /// The CONNECT reaches the broker.
       case connect
-      /// A batch is handed over by `nextEvent`.
+      /// `nextEvent` returns a batch.
       case delivery
-      /// The client settles a batch: its acknowledgements leave, then what was held back.
+      /// The client acknowledges a batch: the acknowledgements are written, then the deferred
+      /// messages.
       case acknowledge
-      /// One PUBACK of the client reaches the broker.
+      /// A PUBACK of the client reaches the broker.
       case puback
-      /// One PUBLISH of the client reaches the broker.
+      /// A PUBLISH of the client reaches the broker.
       case publish
     }
 
-    /// Before the step: it has had no effect. After it: it has, but no answer to it arrives.
+    /// Before the step, which then has no effect; or after it, when the effect remains but no
+    /// response arrives.
     package enum Moment: Sendable, Hashable, CaseIterable {
       case before, after
     }
@@ -23,7 +25,7 @@ extension MemoryBroker {
     package var moment: Moment
     package var step: Step
     package var clientID: String
-    /// How many steps of that kind pass unharmed first.
+    /// The number of such steps that succeed before the fault.
     package var skipping: Int
 
     package init(_ moment: Moment, _ step: Step, of clientID: String, skipping: Int = 0) {

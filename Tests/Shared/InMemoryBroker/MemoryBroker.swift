@@ -1,17 +1,17 @@
 import MessageBroker
 import Synchronization
 
-/// An MQTT 5 broker in memory, for tests and simulations: several clients, a clock that moves only
-/// when told to, and faults on demand. The same calls always have the same effects.
+/// An MQTT 5 broker in memory, for tests and simulations: several clients, a manual clock, and
+/// faults on demand. The same calls always have the same effects.
 ///
-/// Nothing takes time: what a client writes has reached the others when the call returns.
-/// Keep-alive, will delay and QoS 2 are left out.
+/// Transmission is instantaneous: a message has reached its receivers when the call of its sender
+/// returns. Keep-alive, will delay and QoS 2 are not implemented.
 package final class MemoryBroker: Sendable {
-  /// What a broker that starts again still knows.
+  /// The state that a broker restores when it starts.
   package enum Persistence: Sendable {
-    /// Sessions, their queues, and retained messages.
+    /// Sessions with their queues, and retained messages.
     case everything
-    /// What it knew at the last `save()`, as after a power cut; nothing if there was none.
+    /// The state of the last `save()`, as after a power cut; empty without one.
     case lastSave
     case nothing
   }
@@ -21,13 +21,13 @@ package final class MemoryBroker: Sendable {
   private let network: Mutex<Network>
 
   /// - Parameters:
-  ///   - behavior: whose peculiarities it has.
-  ///   - queueLimit: how many messages a session holds beyond those in flight, before it drops the
-  ///     newest.
-  ///   - maximumPayload: in bytes; a longer one cannot be published. By default what the length of a
-  ///     packet can tell (MQTT 2.1.4).
-  ///   - reconnectDelays: how long its clients wait before the second attempt to connect, and before the
-  ///     last ones.
+  ///   - behavior: The broker product to imitate.
+  ///   - queueLimit: Maximum number of messages of a session, in addition to those in flight; the
+  ///     newest is dropped.
+  ///   - maximumPayload: Maximum size of a published payload in bytes. The default is the maximum
+  ///     packet length (MQTT 2.1.4).
+  ///   - reconnectDelays: The longest delay of its clients before the second attempt to connect,
+  ///     and before the last ones.
   package init(
     behavior: Behavior = .mosquitto, queueLimit: Int = 1_000, maximumPayload: Int = 268_435_455,
     reconnectDelays: ClosedRange<Duration> = Session.reconnectDelays
@@ -37,12 +37,12 @@ package final class MemoryBroker: Sendable {
     network = Mutex(Network(server: ServerState(behavior: behavior, queueLimit: queueLimit)))
   }
 
-  /// Makes a client, not connected yet.
+  /// Creates a client that is not connected.
   ///
   /// - Parameters:
-  ///   - executor: where the client runs; by default on one of its own.
-  ///   - batchLimit: how many deliveries make a batch at most, from 1; the session's receive maximum
-  ///     by default.
+  ///   - executor: The executor of the client; by default its own.
+  ///   - batchLimit: Maximum number of deliveries in a batch, at least 1; by default the receive
+  ///     maximum of the session.
   package func client(
     on executor: (any SerialExecutor)? = nil, batchLimit: Int? = nil
   ) -> MemoryClient {
@@ -52,7 +52,7 @@ package final class MemoryBroker: Sendable {
     return MemoryClient(number, of: self, on: executor)
   }
 
-  /// Changes the network, then lets each call of `nextEvent` return that has something to return.
+  /// Changes the network, then resumes each call of `nextEvent` that has an event to return.
   func update<Result: Sendable>(_ change: (inout Network) -> Result) -> Result {
     let (result, wakeups) = network.withLock { network in
       (change(&network), network.takeWakeups())
@@ -61,12 +61,12 @@ package final class MemoryBroker: Sendable {
     return result
   }
 
-  /// Looks at the network: nobody waits for what does not change.
+  /// Reads the network without resuming calls.
   func read<Result: Sendable>(_ look: (borrowing Network) -> Result) -> Result {
     network.withLock { look($0) }
   }
 
-  /// Changes the network, and lets those calls return, too, that the change has ended.
+  /// Changes the network, and also resumes the calls that the change has ended.
   private func wake(_ change: (inout Network) -> [Network.Wakeup]) {
     for wakeup in update(change) { wakeup.continuation.resume(returning: wakeup.event) }
   }
@@ -89,17 +89,17 @@ package final class MemoryBroker: Sendable {
 
 /// The clock.
 extension MemoryBroker {
-  /// The time since the broker was made.
+  /// The time since the broker was created.
   package var now: Duration { read { $0.now } }
 
-  /// When the next thing happens by itself: a timeout of `nextEvent` or an attempt to reconnect.
+  /// The time of the next timer: a timeout of `nextEvent` or an attempt to reconnect.
   package var nextDeadline: Duration? { read { $0.nextDeadline } }
 
-  /// Lets time pass for the broker and its clients.
+  /// Advances the time of the broker and its clients.
   ///
-  /// What is due happens in the order of its time, but clients that it wakes run only afterwards. A
-  /// simulation in which they act in between advances to `nextDeadline`, runs its executor, and so
-  /// on.
+  /// Timers fire in the order of their times, but the clients that they resume run only afterwards.
+  /// A simulation that needs the clients to run in between repeats: advance to `nextDeadline`, run
+  /// the executor.
   package func advance(by duration: Duration) {
     wake { network in network.advance(to: network.now + duration) }
   }

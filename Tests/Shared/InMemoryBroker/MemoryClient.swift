@@ -2,12 +2,12 @@ package import MessageBroker
 
 /// A client of a `MemoryBroker`.
 ///
-/// It takes a connection for established when `nextEvent` has returned something from it; what is
-/// published before is dropped. While a batch is in hand `nextEvent` reads nothing: it returns only
-/// for an outage, for its timeout or for a cancellation. One call of `nextEvent` waits at a time; a
-/// second one lets the first return `nil`.
+/// A client is connected once `nextEvent` has returned an event of the connection; messages
+/// published before that are dropped. While a batch is unacknowledged, `nextEvent` returns only for
+/// an outage, a timeout or a cancellation. One call of `nextEvent` can wait at a time; a second
+/// call makes the first return `nil`.
 package actor MemoryClient: BrokerClient {
-  /// Lends its executor to a client that was given none.
+  /// Provides the executor of a client without one.
   private actor DefaultActor {}
 
   nonisolated let number: Int
@@ -41,7 +41,7 @@ package actor MemoryClient: BrokerClient {
     return await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         broker.wait(number, wait, timeout: timeout, continuation)
-        // A cancellation before the line above found nobody waiting.
+        // A cancellation before the previous line found no waiting call.
         if Task.isCancelled { broker.cancelWait(number, wait) }
       }
     } onCancel: {
@@ -69,12 +69,13 @@ package actor MemoryClient: BrokerClient {
 
   package func abandon() { broker.update { $0.abandon(number) } }
 
-  /// Nothing takes time, so nothing needs grace.
+  /// Ignores `grace`, because transmission is instantaneous.
   package func disconnect(grace: Duration) async { broker.update { $0.disconnect(number) } }
 }
 
 extension MemoryBroker {
-  /// Whether the message has a topic name (4.7.3, no wildcards: 3.3.2.1) and is not too long.
+  /// Returns whether the topic name is valid (4.7.3, no wildcards: 3.3.2.1) and the payload is not
+  /// too long.
   fileprivate func permits(_ message: Message) -> Bool {
     let topic = message.topic.utf8
     let forbidden = [UInt8(ascii: "+"), UInt8(ascii: "#"), 0]

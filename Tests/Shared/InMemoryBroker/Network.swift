@@ -1,18 +1,18 @@
 import MessageBroker
 
-/// A broker, its clients, the connections between them, and the time.
+/// A broker, its clients, their connections, and the time.
 ///
-/// Nothing takes time here: what one side writes, the other has at once. Time passes only in
-/// `advance(to:)`. Clients are known by their index.
+/// Transmission is instantaneous. Time passes only in `advance(to:)`. Clients are identified by
+/// index.
 struct Network {
-  /// A call of `nextEvent` that is to return.
+  /// A call of `nextEvent` to resume, with its result.
   typealias Wakeup = (continuation: CheckedContinuation<BrokerEvent?, Never>, event: BrokerEvent?)
 
   private(set) var now = Duration.zero
   var server: ServerState
   var faults: [MemoryBroker.Fault] = []
   private(set) var clients: [ClientState] = []
-  /// How many connections of each client id have ended otherwise than by its farewell.
+  /// The number of connections of each client id that ended without a DISCONNECT.
   private(set) var losses: [String: Int] = [:]
   private var isRunning = true
   private var saved: ServerState?
@@ -24,7 +24,7 @@ struct Network {
     return clients.count - 1
   }
 
-  // MARK: What a client does
+  // MARK: Calls of a client
 
   mutating func connect(_ client: Int, _ options: SessionOptions) {
     perform(client, clients[client].session.connect(options, at: now))
@@ -50,10 +50,10 @@ struct Network {
     return state.session.lastPublished
   }
 
-  /// The acknowledgements leave before what was published since, as they do with libmosquitto: an answer
-  /// can be lost though its order never comes again.
+  /// Sends the acknowledgements before the deferred messages, as libmosquitto does: an answer can
+  /// be lost although its order is not redelivered.
   ///
-  /// - Returns: whether the acknowledgements have left.
+  /// - Returns: Whether the acknowledgements were written.
   mutating func acknowledge(_ client: Int) -> Bool {
     let state = clients[client]
     guard !state.isKilled, state.session.acknowledge() else { return false }
@@ -76,7 +76,7 @@ struct Network {
       clients[client].session.disconnect(grace: grace, isWritten: state.outbox.isEmpty, at: now))
     write(client)
     while read(client) {}
-    // Nothing takes time: what has not happened by now never will.
+    // Transmission is instantaneous, so the grace period elapses immediately.
     for instant in [now, now + grace] {
       perform(client, clients[client].session.tick(isWritten: state.outbox.isEmpty, at: instant))
     }
@@ -94,9 +94,9 @@ struct Network {
     return [(waiter.continuation, nil)]
   }
 
-  // MARK: What happens to it
+  // MARK: Failures
 
-  /// Ends the connection as a failing network does.
+  /// Breaks the connection of a client, as a failing network does.
   mutating func cut(_ clientID: String) {
     guard let client = server.sessions[clientID]?.connection else { return }
     lose(client, .connectionLost("the connection was cut"))
@@ -132,7 +132,7 @@ struct Network {
 
   // MARK: Time
 
-  /// When the next thing happens by itself: a timeout or an attempt to reconnect.
+  /// The time of the next timer: a timeout or an attempt to reconnect.
   var nextDeadline: Duration? {
     clients.lazy.flatMap { [$0.waiter?.deadline, $0.isKilled ? nil : $0.session.retryTime] }
       .compactMap(\.self).min()
@@ -143,7 +143,7 @@ struct Network {
     return !state.isKilled && state.session.retryTime.map { $0 <= now } ?? false
   }
 
-  /// Lets time pass, from deadline to deadline.
+  /// Advances the time from deadline to deadline.
   mutating func advance(to end: Duration) -> [Wakeup] {
     var wakeups: [Wakeup] = []
     while let due = nextDeadline, due <= end {
@@ -157,8 +157,8 @@ struct Network {
     return wakeups
   }
 
-  /// Lets everybody write and read, and takes the calls of `nextEvent` that can return now, in the order
-  /// of the clients.
+  /// Lets all clients write and read, and returns the calls of `nextEvent` that can return now, in
+  /// the order of the clients.
   mutating func takeWakeups() -> [Wakeup] {
     var wakeups: [Wakeup] = []
     var isBusy = true
@@ -180,9 +180,9 @@ struct Network {
     return wakeups
   }
 
-  // MARK: Within
+  // MARK: Implementation
 
-  /// What a waiting call returns, if it does.
+  /// Returns the result of a waiting call, or `nil` if it has to wait.
   private mutating func eventForWaiter(_ client: Int, _ waiter: ClientState.Waiter) -> BrokerEvent??
   {
     let state = clients[client]
@@ -193,7 +193,7 @@ struct Network {
     return event
   }
 
-  /// Does what a client's session says.
+  /// Executes the actions of a client's session.
   private mutating func perform(_ client: Int, _ actions: [Session.Action]) {
     for action in actions where !clients[client].isKilled { perform(client, action) }
   }
@@ -237,7 +237,7 @@ struct Network {
     state.receive(.connectAck(resumed: resumed), at: now)
   }
 
-  /// Nothing is read before somebody waits for it.
+  /// Whether a client may read: only while a call of `nextEvent` waits.
   private func mayRead(_ client: Int) -> Bool {
     let state = clients[client]
     return !state.isKilled && !state.inbox.isEmpty && state.session.mayRead
@@ -245,7 +245,7 @@ struct Network {
 
   /// Reads a batch, or one step of the handshake, which is answered before more is read.
   ///
-  /// - Returns: whether there was something.
+  /// - Returns: Whether anything was read.
   private mutating func read(_ client: Int) -> Bool {
     let state = clients[client]
     guard mayRead(client) else { return false }
@@ -265,7 +265,7 @@ struct Network {
       case .publishAcknowledged(let packetID):
         state.session.acknowledged(packetID: packetID, at: now)
       case .connectAck, .granted:
-        // What came before makes a batch of its own.
+        // Earlier packets form their own batch.
         if count > 0 { break reading }
         state.inbox.removeFirst()
         takeStep(packet, client)
@@ -289,9 +289,9 @@ struct Network {
     }
   }
 
-  /// Writes what is queued.
+  /// Writes the queued packets.
   ///
-  /// - Returns: whether there was something.
+  /// - Returns: Whether anything was written.
   @discardableResult
   private mutating func write(_ client: Int) -> Bool {
     let state = clients[client]
@@ -329,7 +329,7 @@ struct Network {
     }
   }
 
-  /// Moves what the broker may send into the inboxes.
+  /// Moves the messages that the broker may send to the clients.
   private mutating func deliver() {
     for state in clients {
       guard let clientID = state.clientID else { continue }
@@ -339,14 +339,14 @@ struct Network {
     }
   }
 
-  /// Ends a connection without a farewell; without a connection it does nothing.
+  /// Breaks a connection without a DISCONNECT; does nothing without a connection.
   private mutating func lose(_ client: Int, _ reason: BrokerError) {
     guard clients[client].clientID != nil else { return }
     receivePingResponse(client)
     breakConnection(client, reason)
   }
 
-  /// Until now the broker has answered to each PINGREQ.
+  /// Reports to the session that the broker has answered each PINGREQ until now.
   private func receivePingResponse(_ client: Int) {
     let state = clients[client]
     if state.clientID != nil, state.session.mayRead { state.session.didRead(at: now, until: now) }
@@ -365,8 +365,8 @@ struct Network {
     }
   }
 
-  /// Lets a fault happen if one was injected for this step of this client. Only a CONNECT can break
-  /// where there is no connection.
+  /// Triggers a fault if one is injected for this step of this client. Without a connection only a
+  /// CONNECT can fail.
   @discardableResult
   private mutating func applyFault(
     _ moment: MemoryBroker.Fault.Moment, _ step: MemoryBroker.Fault.Step, _ client: Int

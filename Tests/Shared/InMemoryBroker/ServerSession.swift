@@ -1,8 +1,9 @@
 import MessageBroker
 
-/// What a broker keeps for one client id (MQTT 4.1): subscriptions, and what is still to deliver.
+/// The state that a broker stores for a client id (MQTT 4.1): subscriptions, and undelivered
+/// messages.
 struct ServerSession: Sendable {
-  /// A message on its way to the client.
+  /// A message to deliver.
   private struct Outgoing {
     let stored: StoredMessage
     let retain: Bool
@@ -10,9 +11,9 @@ struct ServerSession: Sendable {
     var isDuplicate: Bool
   }
 
-  /// Which client is connected; `nil` while the session waits for it.
+  /// The connected client, or `nil` if the session has no connection.
   private(set) var connection: Int?
-  /// Each with whether it wants the retain flag as it was published.
+  /// The filters, each with its option Retain As Published.
   private(set) var subscriptions: [TopicFilter: Bool] = [:]
   private(set) var will: Message?
   private var expiresAt: Duration?
@@ -25,7 +26,7 @@ struct ServerSession: Sendable {
   private var repeats: [Outgoing] = []
   private var queue: [Outgoing] = []
 
-  /// How many messages it holds: in flight, to be redelivered, and queued.
+  /// The number of stored messages: in flight, to be redelivered, and queued.
   var depth: Int { unacknowledged.count + repeats.count + queue.count }
 
   func isExpired(at now: Duration) -> Bool { expiresAt.map { $0 <= now } ?? false }
@@ -45,7 +46,7 @@ struct ServerSession: Sendable {
     for index in repeats.indices { repeats[index].packetID = nil }
   }
 
-  /// What was sent and not acknowledged is sent again on the next connection, before all else (4.4).
+  /// Closes the connection. The next connection first redelivers the unacknowledged messages (4.4).
   mutating func close(at now: Duration) {
     connection = nil
     will = nil
@@ -60,11 +61,11 @@ struct ServerSession: Sendable {
     subscriptions[filter] = retainAsPublished
   }
 
-  /// What is queued already is delivered all the same (MQTT 5, 3.10.4).
+  /// Removes a subscription. Messages that are already queued are delivered (MQTT 5, 3.10.4).
   mutating func unsubscribe(from filter: TopicFilter) { subscriptions[filter] = nil }
 
-  /// Queues a message that the session subscribes to, once. It is news, and so not marked as retained
-  /// unless that was asked for (3.3.1.3).
+  /// Queues a message once if any subscription matches. Its RETAIN flag is cleared unless the
+  /// subscription has Retain As Published (3.3.1.3).
   mutating func receive(
     _ message: StoredMessage, limit: Int, behavior: MemoryBroker.Behavior
   ) {
@@ -74,8 +75,8 @@ struct ServerSession: Sendable {
     enqueue(message, retain: retain, limit: limit, behavior: behavior)
   }
 
-  /// Takes a message in for delivery. QoS 0 is not kept for an absent client, and a full queue
-  /// drops the newest message, as mosquitto does (`max_queued_messages`).
+  /// Queues a message. Drops QoS 0 messages for a disconnected client, and the newest message if
+  /// the queue is full, as mosquitto does (`max_queued_messages`).
   mutating func enqueue(
     _ message: StoredMessage, retain: Bool = false, limit: Int, behavior: MemoryBroker.Behavior
   ) {
@@ -86,8 +87,8 @@ struct ServerSession: Sendable {
         stored: message, retain: retain, isDuplicate: isAway && behavior.marksQueuedAsDuplicate))
   }
 
-  /// The next message that may be sent, in order; `nil` when there is none, or when as many as the
-  /// client takes (receive maximum, 3.1.2.11.3) are unacknowledged.
+  /// Returns the next message to send, or `nil` if there is none, or if the client's receive
+  /// maximum (3.1.2.11.3) is reached.
   mutating func nextDelivery(at now: Duration) -> Delivery? {
     guard connection != nil else { return nil }
     while let first = repeats.first, isLost(first, at: now) { repeats.removeFirst() }
@@ -106,7 +107,7 @@ struct ServerSession: Sendable {
       isRedelivery: next.isDuplicate && isResumed, excess: excess)
   }
 
-  /// Nobody waits for it any more, or the client takes no packet of its size (3.1.2.11.4).
+  /// Whether the message has expired, or exceeds the client's maximum packet size (3.1.2.11.4).
   private func isLost(_ message: Outgoing, at now: Duration) -> Bool {
     message.stored.isExpired(at: now) || message.stored.sizes.packet > limits.packet
   }
@@ -117,7 +118,7 @@ struct ServerSession: Sendable {
     }
   }
 
-  /// Packet ids run from 1 to 65,535 and round again; one in use is passed over (2.2.1).
+  /// Returns the next unused packet id, from 1 to 65,535 in a cycle (2.2.1).
   private mutating func freePacketID() -> UInt16 {
     repeat {
       lastPacketID = lastPacketID == .max ? 1 : lastPacketID + 1

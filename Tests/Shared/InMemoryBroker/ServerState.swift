@@ -1,7 +1,7 @@
 import MessageBroker
 
-/// The broker's half: sessions, retained messages and what it refuses. It knows no clients, only
-/// their numbers; what it wants to send is fetched with `nextDelivery(to:at:)`.
+/// The state of the broker: sessions, retained messages and refusals. Clients are identified by
+/// number; `nextDelivery(to:at:)` returns the messages to send.
 struct ServerState: Sendable {
   let behavior: MemoryBroker.Behavior
   let queueLimit: Int
@@ -17,15 +17,15 @@ struct ServerState: Sendable {
     self.queueLimit = queueLimit
   }
 
-  /// Who is connected, in the order of their client ids.
+  /// The connected clients, in the order of their client ids.
   var connections: [(clientID: String, client: Int)] {
     sessions.compactMap { id, session in session.connection.map { (id, $0) } }
       .sorted { $0.0 < $1.0 }
   }
 
-  /// Opens the client's session, or resumes it unless it is to start clean or has expired.
+  /// Opens the client's session, or resumes it unless it has expired or a clean start is requested.
   ///
-  /// - Returns: whether it was resumed.
+  /// - Returns: Whether a session was resumed.
   mutating func connect(
     _ options: SessionOptions, cleanStart: Bool, client: Int, at now: Duration
   ) -> Bool {
@@ -37,10 +37,10 @@ struct ServerState: Sendable {
     return isResumed
   }
 
-  /// Subscribes, and queues the retained messages that each filter selects: every SUBSCRIBE brings
-  /// them again, also for a subscription that was there already (3.8.4).
+  /// Subscribes, and queues the retained messages that match each filter, also for an existing
+  /// subscription (3.8.4).
   ///
-  /// - Returns: the QoS that is granted to each filter, or 128 for a refusal (3.9.3).
+  /// - Returns: The granted QoS of each filter, or 128 for a refusal (3.9.3).
   mutating func subscribe(
     _ clientID: String, to filters: [TopicFilter], retainAsPublished: Bool, at now: Duration
   ) -> [Int32] {
@@ -59,9 +59,10 @@ struct ServerState: Sendable {
     for filter in filters { sessions[clientID]?.unsubscribe(from: filter) }
   }
 
-  /// Keeps the message if it is to be retained, and queues it for every session that subscribes.
+  /// Stores the message if it is to be retained, and queues it for each session with a matching
+  /// subscription.
   ///
-  /// Like mosquitto it drops without a word what the publisher's account may not publish.
+  /// Like mosquitto, silently drops messages that the account may not publish.
   mutating func publish(_ message: Message, at now: Duration) {
     if refusedPublishes.contains(where: { $0.matches(message.topic) }) { return }
     let stored = StoredMessage(message, at: now)
@@ -76,13 +77,14 @@ struct ServerState: Sendable {
   }
 
   mutating func nextDelivery(to clientID: String, at now: Duration) -> Delivery? {
-    // By index: it is asked after each step, and the value would be moved out and back.
+    // Accessed by index, because this is called after each step, and the value would be moved out
+    // and back.
     guard let index = sessions.index(forKey: clientID) else { return nil }
     return sessions.values[index].nextDelivery(at: now)
   }
 
-  /// Ends a client's connection. Its session goes on for as long as it asked for; its will is
-  /// published unless it has taken its leave (3.1.2.5).
+  /// Ends a client's connection. The session remains for its expiry interval; the will is published
+  /// unless the client has sent a DISCONNECT (3.1.2.5).
   mutating func close(_ clientID: String, isOrderly: Bool, at now: Duration) {
     let will = sessions[clientID]?.will
     sessions[clientID]?.close(at: now)
@@ -92,8 +94,7 @@ struct ServerState: Sendable {
 
   mutating func dropSession(of clientID: String) { sessions[clientID] = nil }
 
-  /// Goes back to what was saved, or to nothing. A session that was connected when it was saved
-  /// counts as closed now.
+  /// Restores the saved state, or an empty one. Sessions that were connected are closed now.
   mutating func restore(_ saved: ServerState?, at now: Duration) {
     sessions = saved?.sessions ?? [:]
     retained = saved?.retained ?? [:]

@@ -1,6 +1,6 @@
 import MessageBroker
 
-/// A message in the broker's keeping, with the moment when it expires.
+/// A message stored by the broker, with its time of expiry.
 struct StoredMessage: Sendable {
   private let message: Message
   private let expiresAt: Duration?
@@ -14,12 +14,12 @@ struct StoredMessage: Sendable {
 
   var topic: String { message.topic }
   var qos: QoS { message.qos }
-  /// It was published to be retained.
+  /// Whether the message was published to be retained.
   var isRetained: Bool { message.retain }
 
   func isExpired(at now: Duration) -> Bool { expiresAt.map { $0 <= now } ?? false }
 
-  /// The message as it is sent now: the expiry is what is left of it (3.3.2.3.3), rounded up.
+  /// Returns the message to send now, with the remaining expiry interval (3.3.2.3.3), rounded up.
   func message(retain: Bool, at now: Duration) -> Message {
     var message = message
     message.retain = retain

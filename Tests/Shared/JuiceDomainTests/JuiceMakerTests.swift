@@ -5,7 +5,7 @@ import Testing
 @Suite struct JuiceMakerTests {
   private var juiceMaker = JuiceMaker(menu: .standard, store: FruitStore(quantities: fresh))
 
-  /// The stock of a kiosk that nobody has used.
+  /// The initial stock of a kiosk.
   private static let fresh = FruitAmounts(
     Menu.standard.fruits.map { (fruit: $0.id, amount: 10) })
 

@@ -82,11 +82,12 @@ import Testing
     #expect(try CommandResult(payload: result.payload).reason == reason)
   }
 
-  @Test func theReasonsAreThoseOfTheReadme() throws {
+  @Test func theReasonsAreThoseOfTheProtocolPage() throws {
     var project = URL(filePath: #filePath)
     for _ in 1...4 { project.deleteLastPathComponent() }
-    let readme = try String(contentsOf: project.appending(path: "README.md"), encoding: .utf8)
-    let table = try #require(readme.firstMatch(of: /\| reason \|.*\n((?:\|.*\n)+)/)).1
+    let page = try String(
+      contentsOf: project.appending(path: "deploy/docs/protocol.md"), encoding: .utf8)
+    let table = try #require(page.firstMatch(of: /\| reason \|.*\n((?:\|.*\n)+)/)).1
     let listed = table.matches(of: /(?m)^\| (.*?) \|/).flatMap { row in
       row.1.matches(of: /`(\w+)`/).map { String($0.1) }
     }

@@ -3,7 +3,7 @@ import KioskProtocol
 import Testing
 
 @Suite struct ForecastReportTests {
-  /// 12.5 in the first six hours of the week, 1 in the others.
+  /// A consumption of 12.5 in the first six hours of the week, and 1 in each other interval.
   private static let use = [12.5] + Array(repeating: 1, count: 27)
   private static let report = ForecastReport(
     at: Timestamp(milliseconds: 1_795_251_600_000),
@@ -50,7 +50,7 @@ import Testing
     "[\(Array(repeating: "1", count: count).joined(separator: ","))\(end)]"
   }
 
-  /// In hours from when the forecast was made.
+  /// Times are in hours after the report's `at`.
   @Test(arguments: [
     (-1.0, 0.0), (0, 0), (3, 6.25), (6, 12.5), (12, 13.5), (13.5, 13.75), (168, 39.5), (171, 45.75),
     (336, 79),

@@ -3,13 +3,13 @@ import Testing
 
 @testable import KioskProtocol
 
-/// The four rules of deploy/docs/machines.md: what a machine hears, and what it does about it.
+/// The four rules of deploy/docs/machines.md: messages to a machine, and its actions.
 @Suite struct MachineFirmwareTests {
   private enum Input {
     case make(Int)
     case cancel(Int)
     case finish(Int, MachineAnswer.Status)
-    /// All is gone but the one number.
+    /// Loses all state except the stored job number.
     case powerCut
     case fault(Bool)
   }

@@ -13,7 +13,7 @@ import Testing
     #expect(try StockReport(payload: report.payload) == report)
   }
 
-  /// Whoever reads it adds and multiplies.
+  /// Receivers add and multiply the amounts.
   @Test func whatNoKioskCanHoldIsNotTakenIn() throws {
     let payload =
       #"{"seq":1,"at":"2026-11-21T09:00:00Z","fruits":{"kiwi":1000000000000000,"#

@@ -22,7 +22,7 @@ import Testing
         .order, #"{"juice":"banana","quantity":null,"id":null,"sent_at":null,"x":[{}]}"#,
         Request(command: .order(Order(juice: "banana")))
       ),
-      // The kiosk's own limit is checked later.
+      // The kiosk checks its own limit later.
       (
         .order, #"{"juice":"banana","quantity":-3}"#,
         Request(command: .order(Order(juice: "banana", quantity: -3)))

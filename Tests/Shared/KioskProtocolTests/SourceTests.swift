@@ -3,7 +3,7 @@ import KioskProtocol
 import Testing
 
 @Suite struct SourceTests {
-  // The last one was found by fuzzing: a name that starts with a combining character.
+  // The last one, a name that starts with a combining character, was found by fuzzing.
   @Test(arguments: ["order/panel1", "restock/a b", "service/", "order/a/b", "order/\u{34E}x"])
   func aSourceIsReadAsItIsWritten(text: String) {
     #expect(Source(text)?.description == text)
@@ -43,7 +43,7 @@ import Testing
     #expect(Source(kind: kind, name: name).flaw == flaw)
   }
 
-  /// Topics are compared byte by byte (MQTT 4.7.3), so these are two panels.
+  /// Topics are compared byte by byte (MQTT 4.7.3), so these are different panels.
   @Test func namesThatOnlyLookTheSameAreTwo() {
     let composed = Source(kind: .order, name: "\u{E9}")
     let decomposed = Source(kind: .order, name: "e\u{301}")

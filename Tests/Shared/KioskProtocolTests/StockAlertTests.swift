@@ -5,13 +5,13 @@ import Testing
 @Suite struct StockAlertTests {
   @Test(
     arguments: [
-      // Towards the mark, from above: low at and below it.
+      // Falling stock: low at and below the threshold.
       (7, 5, .ok, .ok), (6, 5, .ok, .ok), (5, 5, .ok, .low), (1, 5, .ok, .low), (0, 5, .ok, .out),
-      // Away from it, from below: ok only a quarter above it, at least by one.
+      // Rising stock: ok only above the threshold by a quarter, at least by 1.
       (5, 5, .low, .low), (6, 5, .low, .low), (7, 5, .low, .ok), (6, 5, .out, .low),
       (7, 5, .out, .ok), (0, 5, .low, .out), (1, 5, .out, .low),
       (25, 20, .low, .low), (26, 20, .low, .ok), (21, 20, .ok, .ok),
-      // Without a mark a fruit is never low.
+      // Without a threshold a fruit is never low.
       (1, 0, .ok, .ok), (1, 0, .out, .ok), (0, 0, .ok, .out), (0, 0, .low, .out),
     ] as [(Int, Int, StockAlert, StockAlert)])
   func anAlertDoesNotFlicker(quantity: Int, low: Int, previous: StockAlert, alert: StockAlert) {

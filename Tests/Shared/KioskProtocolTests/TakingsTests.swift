@@ -19,7 +19,7 @@ import Testing
     #expect(Takings().description == "")
   }
 
-  /// What kiosks tell is added up by those who look at all of them.
+  /// Dashboards add the takings of many kiosks, whose reports are untrusted.
   @Test func noSumOverflows() throws {
     var sum = try takings([("kiwi", .max, Self.euro), ("kiwi", 1, Self.euro)])
     sum += try takings([("mango", .max, Self.euro), ("kiwi", .max, Self.euro)])

@@ -42,7 +42,7 @@ import Testing
     "2026-11-21T09:00:00.Z", "2026-11-21T09:00:00,5Z", "2026-11-21T09:00:00+9:00",
     "2026-11-21T09:00:00+0900", "2026-11-21T09:00:00+24:00", "2026-11-21T09:00:00+09:60",
     "2026-11-21T09:00:00+", "2026/11/21T09:00:00Z", "２026-11-21T09:00:00Z", "1795251600",
-    // Found by fuzzing: in UTC these are in years that RFC 3339 cannot write.
+    // Found by fuzzing: in UTC these are outside the years that RFC 3339 can express.
     "9999-12-31T23:59:60Z", "9999-12-31T23:59:59-00:01", "0000-01-01T00:00:00+00:01",
   ])
   func anythingElseIsNoTime(text: String) {

@@ -19,7 +19,7 @@ import Testing
     }
   }
 
-  /// Those of a node that has died would all go to the same one otherwise.
+  /// Otherwise all clients of a failed node would connect to the same other node.
   @Test func clientsHaveDifferentOrders() {
     let orders = (0..<1000).map { _ in
       var ring = AddressRing(addresses)

@@ -2,7 +2,7 @@ import MessageBroker
 import Testing
 
 struct TopicFilterTests {
-  /// The examples of MQTT 4.7, and its corners.
+  /// The examples of MQTT 4.7, and edge cases.
   @Test(arguments: [
     ("sport/tennis/player1/#", "sport/tennis/player1", true),
     ("sport/tennis/player1/#", "sport/tennis/player1/ranking", true),
@@ -35,7 +35,7 @@ struct TopicFilterTests {
     ("accounts", "Accounts", false),
     ("accounts", "accounts/", false),
     ("accounts/payable", "accounts", false),
-    // Topics are compared as bytes (4.7.3): é as one character is not e and an accent.
+    // Topics are compared as bytes (4.7.3): precomposed é differs from e with a combining accent.
     ("caf\u{E9}", "cafe\u{301}", false),
   ])
   func matches(filter: String, topic: String, expected: Bool) throws {
@@ -53,7 +53,7 @@ struct TopicFilterTests {
     #expect(try TopicFilter(other).overlaps(try TopicFilter(one)) == expected)
   }
 
-  /// What two filters select a broker may send twice: so the old one goes first.
+  /// A broker may send a message twice if two filters match it, so the old filter is removed first.
   @Test func aChangeLeavesWhatStays() throws {
     func filters(_ texts: String...) throws -> [TopicFilter] {
       try texts.map { try TopicFilter($0) }

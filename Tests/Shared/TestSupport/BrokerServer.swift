@@ -1,21 +1,21 @@
-/// A broker in a process of its own, which a test may stop and start again at the same address.
+/// A broker in its own process, which a test can stop and restart at the same address.
 package protocol BrokerServer: Sendable {
   var port: UInt16 { get }
-  /// Where somebody with the name and password of nobody is refused.
+  /// The port of a listener that refuses logins without valid credentials.
   var refusingPort: UInt16 { get }
-  /// With which its clients log in, if they have to.
+  /// The credentials of its clients, or `nil` if it accepts anonymous ones.
   var login: (name: String, password: String)? { get }
 
   func start() throws
 
-  /// Ends it in good order: it saves what it saves.
+  /// Stops the broker regularly, so that it saves its state.
   func stop()
 
-  /// Forgets what a `stop` has saved.
+  /// Deletes the state that `stop` has saved.
   func eraseStore()
 
   func tearDown()
 
-  /// How many connections of this client it has seen end, so far.
+  /// Returns the number of connections of this client that have ended.
   func endedConnections(of clientID: String) -> Int
 }

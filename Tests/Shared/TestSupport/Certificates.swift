@@ -1,6 +1,6 @@
 package import Foundation
 
-/// A certificate authority of a test's own, with a certificate for a broker and one for a client.
+/// A certificate authority for one test, with a certificate for a broker and one for a client.
 package struct Certificates: Sendable {
   package let folder: URL
 
@@ -10,7 +10,8 @@ package struct Certificates: Sendable {
   package var clientCertificate: String { path("client.crt") }
   package var clientKey: String { path("client.key") }
 
-  /// - Parameter host: what the broker's certificate is for, as in `IP:127.0.0.1` or `DNS:kiosk`.
+  /// - Parameter host: The subject alternative names of the broker, such as `IP:127.0.0.1` or
+  ///   `DNS:kiosk`.
   package init(for host: String = "DNS:localhost,IP:127.0.0.1") throws {
     folder = FileManager.default.temporaryDirectory.appending(
       path: "certificates-\(UUID().uuidString)")

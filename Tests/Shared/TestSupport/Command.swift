@@ -4,14 +4,14 @@ package struct TestSupportError: Error, CustomStringConvertible {
   package let description: String
 }
 
-/// Other programs, started without a shell.
+/// Starts other programs, without a shell.
 package enum Command {
-  /// Starts a program and returns its process id. It runs until `end`.
+  /// Starts a program that runs until `end`, and returns its process id.
   package static func spawn(_ arguments: String..., output: String) throws -> pid_t {
     try spawn(arguments, output: output)
   }
 
-  /// Runs a program to its end, which must be a success.
+  /// Runs a program and waits for its end; throws unless it succeeds.
   package static func run(_ arguments: String...) throws { try run(arguments) }
 
   package static func run(_ arguments: [String]) throws {
@@ -23,12 +23,12 @@ package enum Command {
     }
   }
 
-  /// Signals a process of ours until it ends: a mosquitto that has just begun to listen forgets a
-  /// SIGTERM (`main` sets `run` after it has set the handlers that clear it).
+  /// Signals a process repeatedly until it ends: a mosquitto that has just begun to listen loses a
+  /// SIGTERM (`main` sets `run` after installing the handlers that clear it).
   package static func end(_ pid: pid_t, with signal: Int32) {
     while true {
       kill(pid, signal)
-      // A stopped process takes a signal only once it goes on.
+      // A stopped process handles a signal only after SIGCONT.
       kill(pid, SIGCONT)
       for _ in 0..<100 {
         if waitpid(pid, nil, WNOHANG) != 0 { return }
@@ -45,7 +45,7 @@ package enum Command {
     var actions = posix_spawn_file_actions_t()
     var attributes = posix_spawnattr_t()
     #endif
-    // A child inherits the signal mask, and a thread of the pool blocks SIGTERM.
+    // A child inherits the signal mask, and the threads of the pool block SIGTERM.
     var noSignals = sigset_t()
     sigemptyset(&noSignals)
     posix_spawnattr_init(&attributes)

@@ -1,11 +1,11 @@
 import Foundation
 import Synchronization
 
-/// TCP on 127.0.0.1, blocking.
+/// Blocking TCP sockets on 127.0.0.1.
 package enum LoopbackSocket {
   private static let givenPorts = Mutex<Set<UInt16>>([])
 
-  /// A port that nothing listens on: below those that the system gives to outgoing connections, and
+  /// Returns an unused port: below the range that the system assigns to outgoing connections, and
   /// never the same twice, so that it stays free while a server is stopped.
   package static func freePort() throws -> UInt16 {
     let (socket, port) = try listenAnywhere()
@@ -13,7 +13,7 @@ package enum LoopbackSocket {
     return port
   }
 
-  /// Listens on a port of those that `freePort` gives.
+  /// Listens on a port from `freePort`.
   package static func listenAnywhere(
     backlog: Int32 = 64
   ) throws -> (socket: Int32, port: UInt16) {
@@ -46,7 +46,7 @@ package enum LoopbackSocket {
     return (socket, UInt16(bigEndian: address.sin_port))
   }
 
-  /// - Returns: `nil` if nothing listens there.
+  /// - Returns: The socket, or `nil` if no server listens there.
   package static func connect(to port: UInt16) throws -> Int32? {
     let socket = try make()
     var address = address(port)
@@ -59,7 +59,7 @@ package enum LoopbackSocket {
     return nil
   }
 
-  /// Sends at once, is not inherited, and does not end the process when the other side is gone.
+  /// Disables Nagle's algorithm, inheritance and SIGPIPE.
   static func configure(_ socket: Int32) {
     _ = fcntl(socket, F_SETFD, FD_CLOEXEC)
     var on: Int32 = 1
@@ -87,8 +87,8 @@ package enum LoopbackSocket {
     #if canImport(Darwin)
     let socket = socket(AF_INET, SOCK_STREAM, 0)
     #else
-    // At once: another test may start a program right now, and a listener that it inherits goes on
-    // taking connections which nobody serves.
+    // SOCK_CLOEXEC when the socket is created: another test may start a program at any time, and an
+    // inherited listener continues to accept connections that are never served.
     let socket = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     #endif
     guard socket >= 0 else {

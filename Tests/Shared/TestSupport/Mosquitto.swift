@@ -1,23 +1,23 @@
 package import Foundation
 import Synchronization
 
-/// A real mosquitto on a free loopback port, with a folder of its own.
+/// A mosquitto process on a free loopback port, with its own folder.
 package final class Mosquitto: BrokerServer {
   package struct Options: Sendable {
-    /// Names and passwords of those who may log in; empty lets everybody in.
+    /// Names and passwords of the accounts; empty allows anonymous clients.
     package var users: [String: String] = [:]
-    /// The lines of an access control file.
+    /// Lines of an access control file.
     package var accessControl: String?
     package var tls: Certificates?
     package var requiresClientCertificate = false
-    /// More lines for the configuration file.
+    /// Further lines of the configuration file.
     package var configuration = ""
 
     package init() {}
   }
 
   package let port: UInt16
-  /// Where a login is always refused.
+  /// The port where all logins are refused.
   package let refusingPort: UInt16
   package let folder: URL
   private let options: Options
@@ -39,7 +39,7 @@ package final class Mosquitto: BrokerServer {
     }
   }
 
-  /// Starts it again at the same address, and waits until it answers there.
+  /// Starts mosquitto at the same address, and waits until it accepts connections.
   package func start() throws {
     let pid = try Command.spawn(
       "mosquitto", "-c", path("mosquitto.conf"), output: path("output"))
@@ -47,27 +47,27 @@ package final class Mosquitto: BrokerServer {
     try LoopbackSocket.waitUntilListening(on: port)
   }
 
-  /// Ends it in good order: sessions and retained messages are saved.
+  /// Stops mosquitto regularly: it saves sessions and retained messages.
   package func stop() { end(SIGTERM) }
 
-  /// As a power cut does: what was not saved is lost.
+  /// Kills mosquitto, as a power cut does: unsaved state is lost.
   package func kill() { end(SIGKILL) }
 
-  /// Stops it without closing anything, until `resume`.
+  /// Suspends mosquitto without closing connections, until `resume`.
   package func freeze() { signal(SIGSTOP) }
   package func resume() { signal(SIGCONT) }
 
-  /// Forgets what a `stop` has saved.
+  /// Deletes the state that `stop` has saved.
   package func eraseStore() {
     try? FileManager.default.removeItem(atPath: path("mosquitto.db"))
   }
 
-  /// What it has logged so far.
+  /// The log of the running and earlier processes.
   package var log: String {
     (try? String(contentsOfFile: path("log"), encoding: .utf8)) ?? ""
   }
 
-  /// Nobody has to log in, unless the test says who.
+  /// No credentials: clients are anonymous unless the test configures accounts.
   package var login: (name: String, password: String)? { nil }
 
   package func endedConnections(of clientID: String) -> Int {
@@ -93,7 +93,8 @@ package final class Mosquitto: BrokerServer {
   }
 
   private func writeConfiguration() throws {
-    // `user` keeps a mosquitto that is started by root from becoming somebody who may not read here.
+    // Without `user`, a mosquitto started by root switches to an account that may not read this
+    // folder.
     var lines = [
       "user \(NSUserName())", "per_listener_settings true", "set_tcp_nodelay true",
       "persistence true", "persistence_location \(folder.path)/", "autosave_interval 1800",
@@ -124,7 +125,7 @@ package final class Mosquitto: BrokerServer {
   }
 }
 
-/// Runs a test with a mosquitto of its own, and removes it whatever the outcome.
+/// Runs a test with its own mosquitto, and removes it afterwards.
 package func withMosquitto(
   _ change: (inout Mosquitto.Options) -> Void = { _ in },
   _ test: (Mosquitto) async throws -> Void

@@ -1,12 +1,12 @@
 import Foundation
 import Synchronization
 
-/// RabbitMQ or ejabberd as Debian packages them, on free loopback ports with a folder of its own.
+/// RabbitMQ or ejabberd from Debian's packages, on free loopback ports with its own folder.
 package final class OtherBroker: BrokerServer {
   package enum Make: String, Sendable {
-    /// With rabbitmq_mqtt; speaks MQTT 3.1.1.
+    /// RabbitMQ with rabbitmq_mqtt, which supports MQTT 3.1.1.
     case rabbitMQ = "rabbitmq"
-    /// With mod_mqtt.
+    /// ejabberd with mod_mqtt.
     case ejabberd
   }
 
@@ -14,7 +14,7 @@ package final class OtherBroker: BrokerServer {
   package var refusingPort: UInt16 { port }
   private let make: Make
   private let folder: URL
-  /// For Erlang's nodes to find each other and to talk.
+  /// Ports for the discovery and the connections of Erlang nodes.
   private let morePorts: [UInt16]
   private let process = Mutex<pid_t?>(nil)
 
@@ -32,7 +32,7 @@ package final class OtherBroker: BrokerServer {
     }
   }
 
-  /// The account that it starts with.
+  /// The account that exists initially.
   package var login: (name: String, password: String)? {
     (make == .ejabberd ? "guest@localhost" : "guest", "guest")
   }
@@ -66,7 +66,7 @@ package final class OtherBroker: BrokerServer {
     let log = (try? String(contentsOfFile: path("log"), encoding: .utf8)) ?? ""
     let sign =
       switch make {
-      // It names the address only, and in a test one connection ends at a time.
+      // The log line contains only the address, and in a test one connection ends at a time.
       case .rabbitMQ: "peer closed TCP connection"
       case .ejabberd: "for guest@localhost/\(clientID) from 127.0.0.1: Connection failed"
       }

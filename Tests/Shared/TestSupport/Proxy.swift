@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// A TCP proxy on loopback that can fail as a network does.
+/// A TCP proxy on loopback that imitates network failures.
 package final class Proxy: Sendable {
   private struct State {
     var target: UInt16
@@ -21,13 +21,13 @@ package final class Proxy: Sendable {
     Thread.detachNewThread { [self] in run() }
   }
 
-  /// Sends later connections somewhere else.
+  /// Redirects later connections to another port.
   package func redirect(to target: UInt16) { state.withLock { $0.target = target } }
 
-  /// Closes all connections, without a word to either side.
+  /// Closes all connections.
   package func cut() { state.withLock { Self.closeAll(&$0) } }
 
-  /// Closes all connections, and refuses more until `open`.
+  /// Closes all connections, and refuses new ones until `open`.
   package func close() {
     state.withLock {
       Self.closeAll(&$0)
@@ -36,7 +36,7 @@ package final class Proxy: Sendable {
   }
 
   package func open() throws {
-    // The old listener holds the port until the proxy's poll(2) has returned.
+    // The previous listener uses the port until the proxy's poll(2) has returned.
     try waitUntil("the proxy listens again") {
       state.withLock {
         $0.listener = $0.listener ?? (try? LoopbackSocket.listen(on: port))?.socket
@@ -45,7 +45,7 @@ package final class Proxy: Sendable {
     }
   }
 
-  /// Passes nothing on, in either direction, and closes nothing.
+  /// Stops forwarding in both directions without closing connections.
   package func freeze() { state.withLock { $0.isFrozen = true } }
   package func resume() { state.withLock { $0.isFrozen = false } }
 
@@ -57,7 +57,7 @@ package final class Proxy: Sendable {
     }
   }
 
-  /// Shut down first: a program started meanwhile may have inherited the socket.
+  /// Calls shutdown(2) first: a program started meanwhile may have inherited the socket.
   private static func close(_ pair: (client: Int32, server: Int32)) {
     for socket in [pair.client, pair.server] {
       shutdown(socket, Int32(SHUT_RDWR))
@@ -66,7 +66,7 @@ package final class Proxy: Sendable {
   }
 
   private static func closeListener(_ state: inout State) {
-    // Shut down first: poll(2) in the other thread keeps a closed listener listening.
+    // shutdown(2) first: poll(2) in the other thread keeps a closed listener listening.
     if let listener = state.listener {
       shutdown(listener, Int32(SHUT_RDWR))
       Foundation.close(listener)
@@ -79,7 +79,7 @@ package final class Proxy: Sendable {
     state.pairs = []
   }
 
-  /// Looks around every few milliseconds for what it was told meanwhile; a proxy of tests may.
+  /// Polls the state every few milliseconds, which is acceptable in a test proxy.
   private func run() {
     while true {
       let (sockets, isEnded) = state.withLock { state in

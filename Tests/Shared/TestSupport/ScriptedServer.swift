@@ -1,18 +1,21 @@
 import Foundation
 import Synchronization
 
-/// A server that answers whatever it reads with the next of its lines, for what no real broker can
-/// be made to say. It keeps the connection open behind the last one, and serves one at a time.
-/// A client that sends PINGREQs gets the next line for one, too.
+/// A server that answers each read with the next of its scripted packets, for responses that no
+/// real broker can be made to send.
+///
+/// It serves one connection at a time, and keeps it open after the last packet. A PINGREQ also
+/// consumes a packet.
 package final class ScriptedServer: Sendable {
   package let port: UInt16
   private let listener: Int32
 
-  /// - Parameter last: what it answers when there are no more lines; by default nothing.
+  /// - Parameter last: The answer after the last packet; by default none.
   package init(_ answers: [[UInt8]], then last: [UInt8] = []) throws {
     (listener, port) = try LoopbackSocket.listenAnywhere()
     Thread.detachNewThread { [listener] in
-      // Closed here, or its number could be that of another listener at the next `accept`.
+      // Closed in this thread: otherwise its descriptor could be reused by another listener before
+      // the next `accept`.
       defer { close(listener) }
       while true {
         let client = accept(listener, nil, nil)

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Waits for something outside that nothing but asking tells about.
+/// Polls an external condition that cannot be observed otherwise, until it is true.
 package func waitUntil(_ what: String, _ isTrue: () -> Bool) throws {
   let deadline = ContinuousClock.now + .seconds(60)
   while !isTrue() {

@@ -3,18 +3,20 @@ import JuiceDomain
 import KioskProtocol
 package import YAMLConfiguration
 
-/// Where the archive's database is, and where its events come from; read from a file of its own, as
-/// strictly as `KioskConfiguration`, and with the same variables above it.
+/// The archive's configuration: its database and the source of its events. It is read from a file
+/// of its own, as strictly as `KioskConfiguration`; the same environment variables override it.
 ///
-/// - `archive.root` (topic levels, `kiosk`): what the topics of all kiosks start with.
+/// - `archive.root` (topic levels, `kiosk`): the first topic levels of all kiosks.
 /// - `archive.database` (text, `dbname=juice`): a connection string of libpq, without a password.
-/// - `archive.password_file` (path, none): holds the password of the database's user.
-/// - `archive.batch` (1...65535, `5000`): so many events at most are committed at once.
-/// - `archive.session_days` (1...365, `30`): for so long the broker keeps events while no archiver runs.
-/// - `archive.gap_delay_seconds` (1...86400, `60`): so long an entry is waited for before its kiosk is asked for it.
-/// - `archive.time_zone` (IANA name, `UTC`): whose days the sales are summed up by.
-/// - `broker` (section): see `KioskConfiguration`; the session's name is `juice-archive`. It is a level of
-///   topics, too.
+/// - `archive.password_file` (path, none): the file with the password of the database's user.
+/// - `archive.batch` (1...65535, `5000`): maximum number of events committed in one transaction.
+/// - `archive.session_days` (1...365, `30`): days for which the broker keeps events while no
+///   archiver is connected.
+/// - `archive.gap_delay_seconds` (1...86400, `60`): seconds between the detection of a missing
+///   entry and the request to its kiosk.
+/// - `archive.time_zone` (IANA name, `UTC`): the time zone whose days are summed.
+/// - `broker` (section): see `KioskConfiguration`. The default of `client_id` is `juice-archive`;
+///   it is also a level of the topics on which kiosks answer.
 package struct ArchiveConfiguration: ConfigurationFile, Sendable, Equatable {
   package static let defaultPath = "/etc/juice-archive/archive.yaml"
 
@@ -27,12 +29,12 @@ package struct ArchiveConfiguration: ConfigurationFile, Sendable, Equatable {
   package var timeZone = TimeZone.gmt
   package var broker = BrokerConfiguration()
 
-  /// All defaults.
+  /// Creates a configuration with all defaults.
   package init() {}
 
-  /// The password of the database's user; `nil` if there is no file that holds one.
+  /// Returns the password of the database's user, or `nil` if no file is configured.
   ///
-  /// - Throws: as `BrokerConfiguration.readPassword()`.
+  /// - Throws: The same errors as `BrokerConfiguration.readPassword()`.
   package func readPassword() throws(ConfigurationErrors) -> String? {
     guard let passwordFile else { return nil }
     return try PasswordFile.read(passwordFile, key: "archive.password_file")

@@ -2,20 +2,20 @@ import JuiceDomain
 package import KioskProtocol
 package import YAMLConfiguration
 
-/// The kiosks of a chain, as somebody has listed them: `id,region,name,place`, a line for each.
+/// The list of a chain's kiosks, read from CSV: `id,region,name,place`, one line per kiosk.
 ///
-/// A field with a comma or a quote stands in quotes (RFC 4180); no field has a line break. `name` and `place`
-/// may be empty. A byte order mark and CRLF, which Excel writes, do no harm.
+/// A field with a comma or a quote is quoted (RFC 4180); no field has a line break. `name` and
+/// `place` may be empty. A byte order mark and CRLF, which Excel writes, are accepted.
 package struct KioskList: Sendable, Equatable {
-  /// The first line of the file.
+  /// The required first line of the file.
   package static let header = "id,region,name,place"
 
-  /// In the order of the file.
+  /// The kiosks in the order of the file.
   package var kiosks: [ListedKiosk] = []
 
-  /// Reads the file, of 16 MiB at most.
+  /// Reads the file, which has at most 16 MiB.
   ///
-  /// - Throws: what is wrong with the first twenty lines that are wrong.
+  /// - Throws: The errors of the first twenty lines that have one.
   package static func load(path: String) throws(ConfigurationErrors) -> Self {
     let text: String
     do throws(Diagnostic) {
@@ -26,7 +26,7 @@ package struct KioskList: Sendable, Equatable {
     return try parse(csv: text, file: path)
   }
 
-  /// - Parameter file: for the messages.
+  /// - Parameter file: The path, for error messages.
   package static func parse(csv: String, file: String) throws(ConfigurationErrors) -> Self {
     var list = Self()
     var known: [KioskID: Int] = [:]
@@ -65,7 +65,7 @@ package struct KioskList: Sendable, Equatable {
   }
 }
 
-/// What is wrong with a line.
+/// An error in a line.
 private struct Flaw: Error {
   let diagnostic: Diagnostic
   let column: Int
@@ -104,7 +104,7 @@ extension ListedKiosk {
 
 private struct Field {
   var text: String
-  /// Where it starts, in Unicode scalars, from 1.
+  /// The position of the first character in the line, in Unicode scalars, from 1.
   var column: Int
 
   static func fields(of line: Substring.UnicodeScalarView) throws(Flaw) -> [Field] {
@@ -140,9 +140,11 @@ private struct Field {
     }
   }
 
-  /// The field as text for people, without spaces around it; `nil` if there is nothing to be seen.
+  /// Returns the field as display text without surrounding spaces, or `nil` if it is blank.
   ///
-  /// - Parameter limit: in Unicode scalars.
+  /// - Parameters:
+  ///   - name: The name of the field, for error messages.
+  ///   - limit: Maximum length in Unicode scalars.
   func words(_ name: String, upTo limit: Int) throws(Flaw) -> String? {
     guard !text.unicodeScalars.contains(where: \.isInvisible) else {
       throw Flaw(Diagnostic("holds a control character"), column: column, name)

@@ -124,7 +124,7 @@ struct FleetCommands: ParsableCommand {
   }
 }
 
-/// `5` or `5%`, from 0 to 100.
+/// A percentage from 0 to 100, written as `5` or `5%`.
 struct Percent: ExpressibleByArgument {
   let value: Double
 

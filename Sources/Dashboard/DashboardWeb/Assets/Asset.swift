@@ -1,7 +1,7 @@
 import Hummingbird
 
-/// A file that pages refer to. It is in the program, and its path changes with its content, so that
-/// browsers may keep it for ever.
+/// A file that pages refer to, compiled into the program. Its path contains a hash of its content,
+/// so browsers may cache it forever.
 struct Asset: Sendable {
   let path: String
   let type: String
@@ -16,7 +16,8 @@ struct Asset: Sendable {
 
   static let all = [stylesheet, script, routesScript, icon]
 
-  /// The service worker. Its path says which pages it may serve, and so stays; browsers ask for it again.
+  /// The service worker. Its path determines its scope and therefore never changes; browsers
+  /// revalidate it.
   static let worker = Asset(
     path: "/worker.js", type: "text/javascript; charset=utf-8", bytes: PackageResources.worker_js,
     caching: "no-cache")

@@ -1,10 +1,10 @@
-// Stops of a route that are filled in where there is no network: they stay in this browser, and are
-// sent with the same id when there is one again. Every page works without it.
+// Stores the stops of a route that are filled in without a network in this browser, and sends them with
+// the same id when the network is back. Every page also works without this script.
 
-// --- What is kept: an entry for each stop, by the path of its page ------------------------------
+// --- Storage: an entry for each stop, by the path of its page -----------------------------------
 
 const PREFIX = "stop:";
-// Only these are sent. A draft is not confirmed yet; the others need somebody.
+// Only entries in these states are sent. A draft is not confirmed yet; the other states need a person.
 const UNSENT = ["waiting", "unknown", "login", "other"];
 
 const entry = (path) => {
@@ -24,7 +24,7 @@ const discard = (path) => { localStorage.removeItem(PREFIX + path); show(); };
 
 const user = (page = document) => page.getElementById("saved")?.dataset.user;
 
-// What the fields say; the code that shows where a form comes from is asked for anew when it is sent.
+// The values of the fields, without the CSRF token, which is requested again before sending.
 const read = (form) => [...new FormData(form)].filter(([name]) => name !== "csrf_token");
 
 const show = () => {
@@ -57,18 +57,18 @@ const show = () => {
 
 // --- Sending ------------------------------------------------------------------------------------
 
-// Longer than a kiosk may take to answer.
+// The timeout exceeds the time that the server waits for the answer of a kiosk.
 const ask = (path, options = {}) =>
   fetch(path, { cache: "no-store", signal: AbortSignal.timeout(20000), ...options });
 
 const parse = async (response) =>
   new DOMParser().parseFromString(await response.text(), "text/html");
 
-// What is to become of a stop that was not taken.
+// The next state of a stop that the server did not accept, or null.
 const refusal = (response) => {
   if (response.redirected) return "login";
   if (response.status === 404) return "gone";
-  // The server, or what is before it, cannot take it now.
+  // A temporary failure of the server or of a proxy.
   if (response.status >= 500 || response.status === 429 || response.status === 408) return "waiting";
   return response.ok ? null : "refused";
 };
@@ -77,7 +77,7 @@ const deliver = async (path) => {
   const stop = entry(path);
   if (!stop || !UNSENT.includes(stop.state)) return;
   try {
-    // A page of now says who is logged in, and has the code that forms bring back.
+    // The current page contains the logged-in user and a valid CSRF token.
     const current = await ask(path);
     if (refusal(current)) return save(path, { state: refusal(current) });
     const fresh = await parse(current);
@@ -88,7 +88,7 @@ const deliver = async (path) => {
     if (refusal(response)) return save(path, { state: refusal(response) });
     const page = await parse(response);
     const outcome = page.querySelector("[data-outcome]")?.dataset.outcome;
-    // A proxy's own page, say.
+    // Not a page of the dashboard, but for example one of a proxy.
     if (!outcome) return save(path, { state: "waiting" });
     const isHere = path === location.pathname;
     if (outcome === "unknown") save(path, { state: "unknown" });
@@ -126,7 +126,7 @@ const bindForm = () => {
   const path = location.pathname;
   const outcome = document.querySelector("[data-outcome]")?.dataset.outcome;
   let saved = entry(path);
-  // The page shows what has become of it.
+  // The page itself shows this outcome.
   if (saved?.state === "rejected" || (saved?.state === "draft" && outcome === "applied")) {
     discard(path);
     saved = null;
@@ -136,12 +136,12 @@ const bindForm = () => {
   if (saved && outcome !== "unknown") {
     for (const [name, value] of saved.fields) {
       const field = form.elements[name];
-      // What may have been sent already keeps its id.
+      // A stop that may have been sent already keeps its id.
       if (field && (name !== "id" || UNSENT.includes(saved.state))) field.value = value;
     }
   }
   form.addEventListener("input", ({ target }) => {
-    // What is counted now is compared with what the ledger says now.
+    // A count is compared with the ledger at the time of counting.
     const [kind, fruit] = target.name.split(".");
     if (kind === "counted") {
       const now = document.getElementById(`ledger-${fruit}`)?.querySelector("[data-ledger]");
@@ -154,7 +154,7 @@ const bindForm = () => {
     try {
       save(path, { title, user: user(), fields: read(form), state: "waiting" });
     } catch {
-      // There is no room in this browser: it is sent as any form.
+      // The storage of the browser is full: submit the form directly.
       return;
     }
     event.preventDefault();
@@ -167,14 +167,14 @@ const bindForm = () => {
   });
 };
 
-// --- Pages that open without a network ------------------------------------------------------------
+// --- Offline pages ---------------------------------------------------------------------------------
 
 const cacheForOffline = async () => {
   if (!navigator.serviceWorker || !globalThis.caches) return;
   await navigator.serviceWorker.register("/worker.js", { scope: "/routes" });
   const stops = [...document.querySelectorAll("a[data-stop]")].map((link) => link.href);
   if (!stops.length) return;
-  // Somebody else's pages are not for whoever is here now.
+  // Deletes the pages of another user.
   if (localStorage.getItem("routes-user") !== user()) await caches.delete("routes");
   localStorage.setItem("routes-user", user());
   const files = [...document.querySelectorAll("link[href], script[src]")]
@@ -185,7 +185,7 @@ const cacheForOffline = async () => {
     if (!answer.ok || answer.redirected) return;
     await cache.put(address, answer);
   }
-  // Those of routes long ago go.
+  // Keeps the newest 400 files.
   const old = (await cache.keys()).slice(0, -400);
   for (const request of old) await cache.delete(request);
   document.getElementById("offline-ready").textContent = document.getElementById("saved").dataset.offlineReady;
@@ -198,7 +198,7 @@ cacheForOffline().catch(() => {});
 addEventListener("online", deliverAll);
 document.addEventListener("visibilitychange", () => { if (!document.hidden) deliverAll(); });
 addEventListener("storage", show);
-// A browser does not know of each dead spot.
+// Browsers do not report every return of the network.
 setInterval(deliverAll, 15000);
 const print = document.querySelector("[data-print]");
 if (print) {

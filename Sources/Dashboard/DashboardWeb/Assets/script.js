@@ -1,9 +1,10 @@
-// Live updates, steppers, and buttons that answer without a new page. Every page works without it.
+// Live updates, steppers, and buttons that show their result without loading a page. Every page also
+// works without this script.
 "use strict";
 
 // --- Live updates: the server sends the parts of the page that have changed ----------------------
 
-// Exchanges no more than it takes, so that nothing goes away under a hand.
+// Replaces only the nodes that differ, so that an element in use is not replaced unnecessarily.
 const exchange = (old, part) => {
   if (old.isEqualNode(part)) return;
   const [before, after] = [[...old.childNodes], [...part.childNodes]];
@@ -41,15 +42,15 @@ const listen = (address) => {
     source.onmessage = (event) => replace(event.data);
     source.onerror = () => {
       sign.hidden = false;
-      // What was refused is not tried again by the browser.
+      // The browser does not reconnect after an error response.
       if (source.readyState === EventSource.CLOSED) retry = setTimeout(open, 5000);
     };
   };
-  // Nobody looks at a hidden page; a browser has only six connections for all of them.
+  // A hidden page needs no updates, and a browser opens only six connections for all pages.
   document.addEventListener("visibilitychange", () => (document.hidden ? close() : open()));
   addEventListener("pagehide", close);
   addEventListener("pageshow", (event) => { if (event.persisted) open(); });
-  // What an answer has brought to the page may be behind what was sent before.
+  // A new connection sends all parts, since those inserted from an answer may be outdated.
   addEventListener("answered", open);
   open();
 };
@@ -97,7 +98,7 @@ const enliven = (stepper) => {
     for (const name of ["pointerup", "pointerleave", "pointercancel"]) {
       button.addEventListener(name, release);
     }
-    // The keyboard and screen readers click without a pointer.
+    // Clicks of the keyboard and of screen readers have no pointer events.
     button.addEventListener("click", (event) => { if (event.detail === 0) step(button); });
     button.addEventListener("contextmenu", (event) => event.preventDefault());
   }
@@ -105,7 +106,7 @@ const enliven = (stepper) => {
   foretell(stepper);
 };
 
-// --- The virtual panel: the answer comes without a new page --------------------------------------
+// --- The virtual panel: shows the answer without loading a page -----------------------------------
 
 const press = async (form, button) => {
   const message = document.querySelector(".message");
@@ -119,7 +120,7 @@ const press = async (form, button) => {
     const answer = page.querySelector(".message") ?? page.querySelector("main");
     message.replaceChildren(...answer.childNodes);
     if (message.querySelector("[id]")) dispatchEvent(new Event("answered"));
-    // Another press is another order.
+    // The next press is a new order with a new id.
     const id = page.querySelector("[data-inline] [name=id]");
     if (id) form.elements.id.value = id.value;
   } catch {
@@ -140,7 +141,7 @@ document.querySelectorAll("form[data-inline]").forEach((form) => {
   });
 });
 document.querySelectorAll(".stepper").forEach(enliven);
-// Whoever logs out leaves no pages behind.
+// Deletes the cached pages at logout.
 document.querySelector("form[action='/logout']")?.addEventListener("submit", () => {
   globalThis.caches?.delete("routes");
 });

@@ -1,4 +1,4 @@
-// Opens the pages of a route where there is no network: as they were when there was one.
+// Serves the cached pages of a route when there is no network.
 "use strict";
 
 const ROUTES = "routes";
@@ -6,7 +6,7 @@ const ROUTES = "routes";
 addEventListener("install", () => skipWaiting());
 addEventListener("activate", (event) => event.waitUntil(clients.claim()));
 
-// What is older is shown only where the network brings nothing in four seconds.
+// Returns the cached page only if the network does not answer within four seconds.
 const page = async (request) => {
   const cache = await caches.open(ROUTES);
   const { pathname } = new URL(request.url);
@@ -25,7 +25,7 @@ addEventListener("fetch", (event) => {
   const { origin, pathname } = new URL(request.url);
   if (request.method !== "GET" || origin !== location.origin) return;
   if (request.mode === "navigate") event.respondWith(page(request));
-  // Their paths change with what is in them.
+  // The path of an asset changes with its content, so a cached one is never outdated.
   if (pathname.startsWith("/assets/")) {
     event.respondWith(caches.match(request).then((file) => file ?? fetch(request)));
   }

@@ -1,15 +1,15 @@
 import JuiceDomain
 import Synchronization
 
-/// Checks passwords: not too often, and only a few at a time, because each takes time and memory on
-/// purpose.
+/// Checks passwords. The rate and the number of parallel checks are limited, because each check
+/// deliberately costs time and memory.
 final class Authenticator: Sendable {
   private let users: UserFile
   private let throttle = Mutex(LoginThrottle())
   private let unknownDevices = PasswordQueue(label: "passwords of strangers")
-  /// A queue of its own: strangers keep no browser waiting that has logged in before.
+  /// A separate queue, so that attempts from unknown browsers do not delay known ones.
   private let knownDevices = PasswordQueue(label: "passwords of known browsers")
-  /// Is checked for names that no user has: they take as long as the others.
+  /// The hash checked for unknown names, so that they take as long as the names of users.
   private let dummyHash: PasswordHash
 
   init(users: UserFile, cost: PasswordHash.Cost) {
@@ -17,9 +17,11 @@ final class Authenticator: Sendable {
     dummyHash = .dummy(cost: cost)
   }
 
-  /// - Parameter deviceCookie: the browser's cookie of that name, if it has one.
-  /// - Returns: `nil` if the name or the password is wrong.
-  /// - Throws: `RequestError.tooManyLogins` or `.busy`, or `UserFileError`.
+  /// Returns the user with this name and password.
+  ///
+  /// - Parameter deviceCookie: Returns the value of a cookie of the request by its name.
+  /// - Returns: The user, or `nil` if the name or the password is wrong.
+  /// - Throws: `RequestError.tooManyLogins`, `RequestError.busy`, or `UserFileError`.
   func user(
     name: String, password: String, from origin: AddressBlock, at now: ContinuousClock.Instant,
     deviceCookie: (String) -> String?

@@ -1,12 +1,13 @@
-/// A cookie for a browser that has logged in: wrong passwords from elsewhere do not shut it out.
+/// A cookie that identifies a browser from which a user has logged in, so that wrong passwords from
+/// elsewhere do not lock this browser out.
 ///
-/// It is signed with the hash of the user's password. So it holds over a restart although nothing is
-/// kept on disk, and a new password ends it.
+/// It is signed with the hash of the user's password. It therefore remains valid after a restart,
+/// although nothing is stored on disk, and a new password invalidates it.
 enum DeviceCookie {
-  /// In seconds: a year.
+  /// Lifetime of the cookie in seconds: one year.
   static let lifetime = 365 * 86_400
 
-  /// A browser that several people use has a cookie of each.
+  /// Returns the name of the cookie. A browser that several people use has one cookie per user.
   static func name(for user: User.Name) -> String { "juice_known_\(user)" }
 
   static func make(for user: User) -> String {
@@ -14,9 +15,9 @@ enum DeviceCookie {
     return "\(device).\(signer(for: user).signature(for: device))"
   }
 
-  /// The token of this browser; `nil` if the cookie is not one of the user's.
+  /// Returns the token of this browser, or `nil` if the cookie was not made for this user.
   static func device(_ cookie: String?, of user: User) -> String? {
-    // Our cookies are two codes of 256 bits: none is longer.
+    // A valid cookie consists of two Base64 texts of 256 bits and is shorter.
     guard let cookie, cookie.utf8.count <= 128 else { return nil }
     let parts = cookie.split(separator: ".", omittingEmptySubsequences: false).map { String($0) }
     guard parts.count == 2, signer(for: user).isValid(parts[1], for: parts[0]) else { return nil }

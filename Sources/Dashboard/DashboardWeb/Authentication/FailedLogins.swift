@@ -1,14 +1,14 @@
-/// Counts wrong passwords by a key, such as a name or an address. The table has a fixed size: keys that
-/// somebody makes up take no more memory, but share a slot with others.
+/// Counts wrong passwords by a key, such as a name or an address. The table has a fixed size:
+/// invented keys take no additional memory, but share slots with others.
 struct FailedLogins {
   typealias Instant = ContinuousClock.Instant
 
-  /// How far apart attempts have to be once the `limit` is used up.
+  /// Time between two attempts after the `limit` is used up.
   static let pause = Duration.seconds(60)
 
-  /// So many wrong passwords in a row; one more is allowed after each `pause`.
+  /// Maximum number of wrong passwords in a row. One more is allowed after each `pause`.
   let limit: Int
-  /// When the wrong passwords of each slot are forgotten.
+  /// The time at which the count of each slot returns to zero.
   private var slots: [Instant?]
 
   init(limit: Int, slots: Int) {
@@ -16,7 +16,7 @@ struct FailedLogins {
     self.slots = Array(repeating: nil, count: slots)
   }
 
-  /// How long to wait before the next attempt; `nil`: not at all.
+  /// Returns the time until the next attempt is allowed, or `nil` if it is allowed now.
   func wait(for key: String, at now: Instant) -> Duration? {
     guard let clear = slots[slot(of: key)] else { return nil }
     let wait = clear - now - Self.pause * (limit - 1)
@@ -28,10 +28,11 @@ struct FailedLogins {
     slots[slot] = max(slots[slot] ?? now, now) + Self.pause
   }
 
-  /// Takes back an attempt that was counted.
+  /// Removes an attempt from the count.
   mutating func revert(_ key: String) { slots[slot(of: key)]? -= Self.pause }
 
-  /// `Hasher` has another seed in each process: nobody can make up a key that shares the slot of another.
+  /// Returns the slot of a key. `Hasher` has a random seed in each process, so an attacker cannot
+  /// find a key that shares a given slot.
   private func slot(of key: String) -> Int {
     var hasher = Hasher()
     hasher.combine(key)

@@ -1,17 +1,18 @@
-/// Makes those who guess passwords wait, but not the users whose passwords they guess.
+/// Slows down password guessing without locking out the users whose passwords are guessed.
 ///
-/// A browser that has logged in by a name before is counted by itself, so that no guesses from elsewhere
-/// shut it out. All others are counted by name and address, by address, and by name: many names do not
-/// help a guesser, nor do many addresses. (OWASP: "Slow Down Online Guessing Attacks with Device
-/// Cookies".)
+/// Attempts from a browser that has logged in with the name before are counted separately, so
+/// guesses from elsewhere do not lock it out. All other attempts are counted by name and address,
+/// by address, and by name, so that an attacker gains nothing by using many names or many
+/// addresses. (OWASP: "Slow Down Online Guessing Attacks with Device Cookies".)
 struct LoginThrottle {
   typealias Instant = FailedLogins.Instant
 
   struct Attempt: Sendable {
-    /// As it was typed.
+    /// The name as it was entered.
     let name: String
     let origin: AddressBlock
-    /// The token of its `DeviceCookie`; `nil`: the browser has not logged in by this name before.
+    /// The token of its `DeviceCookie`, or `nil` if the browser has not logged in with this name
+    /// before.
     let device: String?
   }
 
@@ -20,7 +21,8 @@ struct LoginThrottle {
   private var origins: FailedLogins
   private var names: FailedLogins
 
-  /// - Parameter slots: about so many names or addresses are told apart at the same time.
+  /// - Parameter slots: Number of slots in each table: about as many names or addresses are counted
+  ///   separately.
   init(slots: Int = 4096) {
     devices = FailedLogins(limit: 10, slots: slots)
     unknownDevices = FailedLogins(limit: 10, slots: slots)
@@ -28,9 +30,10 @@ struct LoginThrottle {
     names = FailedLogins(limit: 100, slots: slots)
   }
 
-  /// Counts an attempt before its password is checked, so that attempts at the same time count, too.
+  /// Counts an attempt before its password is checked, so that simultaneous attempts count, too.
   ///
-  /// - Returns: `nil` if the password may be checked; otherwise how long to wait, and nothing is counted.
+  /// - Returns: `nil` if the password may be checked; otherwise the time until the next attempt is
+  ///   allowed, and this attempt is not counted.
   mutating func begin(_ attempt: Attempt, at now: Instant) -> Duration? {
     let counters = counters(of: attempt)
     let waits = counters.map { counter, key in self[keyPath: counter].wait(for: key, at: now) }
@@ -39,7 +42,7 @@ struct LoginThrottle {
     return nil
   }
 
-  /// Takes back an attempt: its password was right, or was not checked.
+  /// Removes an attempt from the counts, because its password was right or was not checked.
   mutating func revert(_ attempt: Attempt) {
     for (counter, key) in counters(of: attempt) { self[keyPath: counter].revert(key) }
   }

@@ -1,21 +1,22 @@
 import CLibcrypto
 import Foundation
 
-/// A password as it is kept: scrypt with a salt of its own (RFC 7914), in one word:
+/// A password hash: scrypt (RFC 7914) with a random salt, as the text
 /// `scrypt:32768:8:3:<salt>:<key>`.
 package struct PasswordHash: Sendable, Hashable, CustomStringConvertible {
-  /// What one guess costs: 128 * `iterations` * `blockSize` bytes, and time for each of `parallelism`.
+  /// The cost of one check: 128 * `iterations` * `blockSize` bytes of memory, and time in
+  /// proportion to `parallelism`.
   package struct Cost: Sendable, Hashable {
     let iterations: Int
     let blockSize: Int
     let parallelism: Int
 
-    /// About a third of a second and 32 MiB, on purpose: OWASP's setting for scrypt where memory is
-    /// scarce (N=2^15, r=8, p=3).
+    /// About a third of a second and 32 MiB: OWASP's recommendation for scrypt with little memory
+    /// (N=2^15, r=8, p=3).
     package static let standard = Self(iterations: 1 << 15, blockSize: 8, parallelism: 3)
   }
 
-  /// In bytes: nobody types more, and hashing more only costs time.
+  /// Maximum length of a password, in bytes. Hashing longer texts would only cost time.
   package static let maximumPassword = 1024
   private static let keySize = 32
 
@@ -27,13 +28,15 @@ package struct PasswordHash: Sendable, Hashable, CustomStringConvertible {
     (self.cost, self.salt, self.key) = (cost, salt, key)
   }
 
+  /// Hashes a password.
+  ///
   /// - Throws: `PasswordHashError` if there is not enough memory.
   package init(of password: String, cost: Cost) throws(PasswordHashError) {
     let salt = Self.random(16)
     self.init(cost: cost, salt: salt, key: try cost.key(of: password, salt: salt))
   }
 
-  /// A hash that no password matches; to find that out takes as long as with any other.
+  /// Returns a hash that matches no password. Checking it takes as long as checking any other.
   static func dummy(cost: Cost) -> Self {
     Self(cost: cost, salt: random(16), key: random(keySize))
   }
@@ -42,7 +45,7 @@ package struct PasswordHash: Sendable, Hashable, CustomStringConvertible {
     (0..<count).map { _ in UInt8.random(in: .min ... .max) }
   }
 
-  /// Whether the password is right. The time that it takes does not tell how much of it is.
+  /// Returns whether the password matches, compared in constant time.
   package func matches(_ password: String) -> Bool {
     guard password.utf8.count <= Self.maximumPassword,
       let other = try? cost.key(of: password, salt: salt)
@@ -55,8 +58,8 @@ package struct PasswordHash: Sendable, Hashable, CustomStringConvertible {
       + "\(Data(salt).base64EncodedString()):\(Data(key).base64EncodedString())"
   }
 
-  /// Reads what `description` has written; `nil` for anything else, or for what would take too much
-  /// memory or time.
+  /// Reads a hash that `description` has written. Returns `nil` for any other text, and for a cost
+  /// that is too high.
   package init?(_ text: some StringProtocol) {
     let parts = String(text).split(separator: ":", omittingEmptySubsequences: false)
       .map { String($0) }
@@ -72,14 +75,14 @@ package struct PasswordHash: Sendable, Hashable, CustomStringConvertible {
   }
 }
 
-/// A password cannot be hashed.
+/// The error that a password cannot be hashed.
 package struct PasswordHashError: Error, CustomStringConvertible {
   package let description: String
 }
 
 extension PasswordHash.Cost {
   fileprivate func key(of password: String, salt: [UInt8]) throws(PasswordHashError) -> [UInt8] {
-    // The memory as libcrypto counts it, which refuses to take more than 32 MiB without such a number.
+    // The memory as libcrypto computes it. Without this number, libcrypto uses at most 32 MiB.
     let memory = 128 * blockSize * (iterations + parallelism + 2)
     let password = Array(password.utf8)
     var key = [UInt8](repeating: 0, count: PasswordHash.keySize)

@@ -1,9 +1,10 @@
 import Dispatch
 import Synchronization
 
-/// Hashes passwords one after the other, on a thread of its own: other threads go on serving pages.
+/// Hashes passwords one after the other on a thread of its own, so that the threads that serve
+/// pages are not blocked.
 final class PasswordQueue: Sendable {
-  /// So many passwords may wait. The last one waits for some seconds.
+  /// Maximum number of passwords in the queue. The last one takes some seconds.
   static let limit = 16
 
   private let thread: DispatchQueue
@@ -11,7 +12,9 @@ final class PasswordQueue: Sendable {
 
   init(label: String) { thread = DispatchQueue(label: label) }
 
-  /// - Throws: `RequestError.busy` if too many wait already.
+  /// Runs work on the queue.
+  ///
+  /// - Throws: `RequestError.busy` if the queue is full.
   func run<Value: Sendable>(
     _ work: @escaping @Sendable () -> Value
   ) async throws(RequestError) -> Value {

@@ -1,7 +1,7 @@
 import Synchronization
 
-/// Who is logged in. A session is known by a random token in a cookie; it ends after its `lifetime`, and with
-/// the process.
+/// The sessions of logged-in users, in memory. A random token in a cookie identifies a session; it
+/// ends after its `lifetime`, or with the process.
 final class Sessions: Sendable {
   typealias Instant = ContinuousClock.Instant
 
@@ -10,15 +10,15 @@ final class Sessions: Sendable {
     let expires: Instant
   }
 
-  /// How long a session lasts.
+  /// Duration of a session.
   static let lifetime = Duration.seconds(12 * 3600)
-  /// So many sessions are kept at most: one more ends the oldest.
+  /// Maximum number of sessions. A further one ends the oldest.
   static let maximum = 1_000
 
   private let sessions = Mutex<[String: Session]>([:])
   private let signer = HMACSigner()
 
-  /// Begins a session under a token that nobody has seen before.
+  /// Starts a session and returns its new token.
   func begin(for user: User, at now: Instant) -> String {
     let token = HMACSigner.makeToken()
     sessions.withLock { sessions in
@@ -49,8 +49,9 @@ final class Sessions: Sendable {
     sessions.withLock { $0[token] = nil }
   }
 
-  /// What a form must bring back to show that it is on a page of ours, in the browser with this token. A
-  /// browser that is not logged in has a token, too, of no session.
+  /// Returns the token that a form has to contain as proof that it is part of a page sent to the
+  /// browser with this session token. A browser that is not logged in has a session token, too, but
+  /// no session.
   func csrfToken(for token: String) -> String { signer.signature(for: token) }
 
   func isValid(csrfToken: String, for token: String) -> Bool {

@@ -1,21 +1,21 @@
 package import JuiceDomain
 
-/// Somebody who may log in.
+/// A person who may log in.
 package struct User: Sendable, Hashable {
-  /// Ends up in the ledger as the source of what the user does: `restock/minji`.
+  /// The name, which the ledger records as the source of the user's commands: `restock/minji`.
   package typealias Name = Identifier<User>
 
   package enum Role: String, CaseIterable, Sendable {
-    /// Sees everything, changes nothing.
+    /// May see all pages and change nothing.
     case viewer
-    /// Restocks, opens, closes and presses buttons.
+    /// May also restock, open, close and use the virtual panel.
     case `operator`
   }
 
   package let name: Name
   package let role: Role
   package let password: PasswordHash
-  /// The user sees the kiosks of this region only, by the archive's list; `nil`: all kiosks.
+  /// The only region whose kiosks the user sees, as listed in the archive, or `nil` for all kiosks.
   package let region: String?
 
   package init(name: Name, role: Role, password: PasswordHash, region: String? = nil) {

@@ -2,20 +2,21 @@ import Foundation
 import JuiceDomain
 import Synchronization
 
-/// The file of users: a line for each, `<name> <role> <hash>`, and then the region if the user has one.
+/// The file of users: one line each, `<name> <role> <hash>`, followed by the region if the user has
+/// one.
 ///
-/// A change of the file counts at once: a user who is removed, or gets another password or role, is
-/// logged out.
+/// A change of the file takes effect at once: a user who is removed, or whose password or role
+/// changes, is logged out.
 package final class UserFile: Sendable {
   package let path: String
-  /// The bytes that were read last, and their users.
+  /// The bytes that were read last, and the users in them.
   private let known = Mutex<(data: Data, users: [User.Name: User])?>(nil)
 
   package init(path: String) { self.path = path }
 
-  /// The users in the file now; none if there is no file.
+  /// Returns the users in the file, or none if the file does not exist.
   ///
-  /// - Throws: `UserFileError` that says which line is wrong, or that others may read it.
+  /// - Throws: `UserFileError` with the first wrong line, or if other users may read the file.
   package func users() throws(UserFileError) -> [User.Name: User] {
     let data: Data
     do {
@@ -45,12 +46,13 @@ package final class UserFile: Sendable {
     return users
   }
 
-  /// Changes the file, whole or not at all, one change after the other. A file that root changes keeps its
-  /// owner; one that root makes belongs to the owner of the folder, who is the dashboard's own user.
+  /// Changes the file atomically; concurrent changes are serialised. If root changes the file, its
+  /// owner remains; if root creates it, it belongs to the owner of the folder, which is the
+  /// dashboard's user.
   package func update(
     _ change: (inout [User.Name: User]) -> Void
   ) throws(UserFileError) {
-    // The folder is locked, since each change replaces the file.
+    // The lock is on the folder, because each change replaces the file.
     let lock = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard lock >= 0 else { throw UserFileError(folder, String(cString: strerror(errno))) }
     defer { close(lock) }
@@ -62,7 +64,7 @@ package final class UserFile: Sendable {
     let text = users.values.sorted { $0.name < $1.name }.map { "\($0.line)\n" }.joined()
     let new = "\(path).new"
     unlink(new)
-    // No other user may read it, not even for a moment.
+    // Created with these permissions, so that no other user can read it at any time.
     let descriptor = open(new, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else { throw UserFileError(new, String(cString: strerror(errno))) }
     let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
@@ -81,12 +83,12 @@ package final class UserFile: Sendable {
     guard rename(new, path) == 0 else {
       throw UserFileError(path, String(cString: strerror(errno)))
     }
-    // Until the folder is on the disk, a power cut brings the old file back, and with it a user who was removed.
+    // Without this fsync, a power cut may restore the old file, and with it a removed user.
     guard fsync(lock) == 0 else { throw UserFileError(folder, String(cString: strerror(errno))) }
   }
 }
 
-/// What is wrong with the file of users.
+/// An error in the file of users.
 package struct UserFileError: Error, CustomStringConvertible {
   package let description: String
 
@@ -94,7 +96,8 @@ package struct UserFileError: Error, CustomStringConvertible {
 }
 
 extension UserFile {
-  /// An attribute of a file; links are followed. (NIO's own `struct stat` hides that of libc.)
+  /// Returns an attribute of a file; follows symbolic links. (NIO's own `struct stat` hides that of
+  /// libc.)
   private static func attribute(_ key: FileAttributeKey, of path: String) -> UInt32? {
     let place = URL(filePath: path).resolvingSymlinksInPath().path(percentEncoded: false)
     let attributes = try? FileManager.default.attributesOfItem(atPath: place)

@@ -1,7 +1,7 @@
 import Dispatch
 import Postgres
 
-/// One connection to the archive, on a thread of its own: libpq blocks it while it waits.
+/// A connection to the archive on a thread of its own, because libpq blocks.
 actor ArchiveReader {
   private let thread: SerialQueueExecutor
   private let settings: ChainSettings
@@ -26,7 +26,8 @@ actor ArchiveReader {
       do throws(DatabaseError) { return try run(connection) } catch {
         guard error.state.isEmpty else { throw error }
         self.connection = nil
-        // A connection that fails at once was lost earlier, and the server may be there again: open a new one.
+        // A connection that fails immediately was lost earlier, and the server may be reachable
+        // now: open a new one.
         guard ContinuousClock.now - start < .milliseconds(100) else { throw error }
       }
     }
@@ -41,8 +42,8 @@ actor ArchiveReader {
     let connection = try PostgresConnection(
       settings.database, password: settings.password, name: "juice-dashboard",
       timeout: settings.timeout)
-    // The server gives up a statement before we give up the server. No JIT: to compile a query of ours would
-    // take longer than to run it.
+    // The server cancels a statement before the client times out. JIT is off, because compiling
+    // these queries takes longer than running them.
     let limit = max(1, settings.timeout / .milliseconds(1) * 0.9)
     try connection.run(
       """
@@ -54,11 +55,11 @@ actor ArchiveReader {
 }
 
 extension DatabaseError {
-  /// Queries of other pages, which came before, have taken all the time.
+  /// The error that queries of earlier pages have used up the time.
   static var timedOut: Self { Self(state: "57014", "there was no time left to ask") }
 }
 
-/// Runs the jobs of an actor one after the other, away from the threads that serve pages.
+/// Runs the jobs of an actor one after the other, outside the threads that serve pages.
 private final class SerialQueueExecutor: SerialExecutor {
   private let queue: DispatchQueue
 

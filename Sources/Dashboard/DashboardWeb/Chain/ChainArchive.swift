@@ -1,14 +1,14 @@
 import Postgres
 import Synchronization
 
-/// Where the archive of the chain is.
+/// The connection to the archive of the chain.
 package struct ChainSettings: Sendable {
   /// A connection string of libpq.
   package var database: String
   package var password: String?
-  /// The archive sums up by the days of this zone of the IANA time zone database.
+  /// The IANA time zone whose days the archive sums.
   package var timeZone: String
-  /// For how long a page waits for an answer.
+  /// Maximum time that a page waits for an answer.
   package var timeout: Duration
 
   package init(
@@ -22,19 +22,19 @@ package struct ChainSettings: Sendable {
   }
 }
 
-/// Why a page is not filled from the archive.
+/// The reason why the archive cannot fill a page.
 enum ChainError: Error {
   case database(DatabaseError)
-  /// As many pages wait already as can be answered in time.
+  /// The maximum number of pages is already waiting.
   case busy
 }
 
-/// The archive, as pages ask it: over connections that can only read, each on a thread of its own. A
-/// database that is slow or gone delays no page but those that ask it.
+/// The archive of the chain, queried over read-only connections, each on a thread of its own. A
+/// slow or unreachable database delays only the pages that query it.
 package final class ChainArchive: Sendable {
-  /// So many queries run at once: the database has other work, too.
+  /// Maximum number of concurrent queries, which leaves capacity of the database for other work.
   private static let connections = 3
-  /// So many pages wait for each connection at most.
+  /// Maximum number of pages that wait for each connection.
   private static let maximumWaiting = 8
 
   let settings: ChainSettings
@@ -47,9 +47,10 @@ package final class ChainArchive: Sendable {
     waiting = Mutex([Int](repeating: 0, count: Self.connections))
   }
 
-  /// Asks a question for a page.
+  /// Runs a query for a page.
   ///
-  /// - Parameter user: sees the page. To a user with a region the archive tells of its kiosks only.
+  /// - Parameter user: The user of the page. If the user has a region, the query sees only its
+  ///   kiosks.
   func query<Value: Sendable>(
     _ user: User, _ question: @Sendable (ChainQuery) throws(DatabaseError) -> Value
   ) async throws(ChainError) -> Value {

@@ -2,21 +2,21 @@ import JuiceDomain
 import KioskProtocol
 import Postgres
 
-/// Two spans of equally many whole days, one after the other; the later one ends with yesterday.
+/// Two consecutive spans of the same number of whole days; the later one ends with yesterday.
 struct ChainPeriod: Sendable, Equatable {
-  /// How many days a span may have.
+  /// The supported lengths of a span, in days.
   static let lengths = [7, 28]
 
-  /// By the clock of the archive.
+  /// Today's date in the archive's time zone.
   let today: CivilDate
   let days: Int
 
   fileprivate func day(before days: Int) -> String { "'\(today)'::date - \(days)" }
 
-  /// Holds for the days of both spans.
+  /// An SQL condition that selects the days of both spans.
   fileprivate var condition: String { "day >= \(day(before: 2 * days)) AND day < '\(today)'::date" }
 
-  /// Two columns: the sum over the later span, and the sum over the earlier one.
+  /// Returns two columns: the sum over the later span and the sum over the earlier one.
   fileprivate func sums(_ column: String) -> String {
     """
     coalesce(sum(\(column)) FILTER (WHERE day >= \(day(before: days))), 0),
@@ -29,14 +29,14 @@ extension ListSlice {
   fileprivate var limit: String { "LIMIT \(Self.length) OFFSET \(start)" }
 }
 
-/// A kind of issue with kiosks that the archive notices, and that needs somebody.
+/// A kind of problem with kiosks that the archive detects and that needs a person.
 enum ChainIssue: String, CaseIterable, Sendable {
   case soldOut = "sold-out"
   case missing, conflicts
   case sharedIDs = "shared-ids"
   case clocks
 
-  /// Selects a kiosk, what is wrong there, a first and a last number, an amount and a time.
+  /// A query for a kiosk, the subject, a first and a last number, an amount and a time.
   fileprivate var view: String {
     switch self {
     case .soldOut:
@@ -76,13 +76,13 @@ enum ChainIssue: String, CaseIterable, Sendable {
 }
 
 extension ChainQuery {
-  /// Whether the user may know of a kiosk.
+  /// Returns whether the user may see a kiosk.
   func contains(_ kiosk: KioskID) throws(DatabaseError) -> Bool {
     try count("SELECT count(*) FROM own WHERE kiosk = $2", [kiosk.text]) > 0
   }
 
-  /// Rows of region, number of kiosks, number of those offline; then glasses, and orders that were out of
-  /// stock, each over both spans.
+  /// Returns rows of region, number of kiosks and number of offline kiosks; then glasses and
+  /// out-of-stock orders, each over both spans.
   func regions(_ period: ChainPeriod) throws(DatabaseError) -> [Row] {
     try rows(
       """
@@ -97,7 +97,7 @@ extension ChainQuery {
       """)
   }
 
-  /// Glasses that were sold today, up to now.
+  /// Returns the number of glasses sold today.
   func glassesToday(_ period: ChainPeriod) throws(DatabaseError) -> Int {
     try count(
       """
@@ -106,7 +106,7 @@ extension ChainQuery {
       """)
   }
 
-  /// Rows of region, currency, and takings over both spans.
+  /// Returns rows of region, currency, and takings over both spans.
   func takings(_ period: ChainPeriod) throws(DatabaseError) -> [Row] {
     try rows(
       """
@@ -119,7 +119,8 @@ extension ChainQuery {
       """)
   }
 
-  /// Kiosks with `$2` in their id, name or place; those of the region `$3`, or of all if it is NULL.
+  /// Selects the kiosks with `$2` in their id, name or place, of the region `$3` or, if it is NULL,
+  /// of all regions.
   private static let matching = """
     own WHERE strpos(lower(concat_ws(' ', kiosk, name, place)), lower($2)) > 0
       AND ($3::text IS NULL OR region = $3)
@@ -129,8 +130,8 @@ extension ChainQuery {
     try count("SELECT count(*) FROM \(Self.matching)", [text, region])
   }
 
-  /// Rows of kiosk, region, name, place, whether it is online, since when; then glasses, and orders that were
-  /// out of stock, each over both spans.
+  /// Returns rows of kiosk, region, name, place, whether it is online and since when; then glasses
+  /// and out-of-stock orders, each over both spans.
   func kiosks(
     matching text: String, in region: String?, _ slice: ListSlice, _ period: ChainPeriod
   ) throws(DatabaseError) -> [Row] {
@@ -145,7 +146,8 @@ extension ChainQuery {
       """, [text, region])
   }
 
-  /// The same for one kiosk, and when it was last heard; `nil` if the user sees no kiosk of that id.
+  /// Returns the same columns for one kiosk and the time of its last event, or `nil` if the user
+  /// may not see the kiosk or it does not exist.
   func kiosk(_ kiosk: KioskID, _ period: ChainPeriod) throws(DatabaseError) -> Row? {
     try rows(
       """
@@ -160,7 +162,7 @@ extension ChainQuery {
     ).first
   }
 
-  /// Rows of kiosk, currency, and takings over both spans.
+  /// Returns rows of kiosk, currency, and takings over both spans.
   func takings(
     of kiosks: [KioskID], _ period: ChainPeriod
   ) throws(DatabaseError) -> [Row] {
@@ -172,7 +174,7 @@ extension ChainQuery {
       """, ["{\(kiosks.map(\.text).joined(separator: ","))}"])
   }
 
-  /// Rows of juice, glasses, and orders that were out of stock, each over both spans.
+  /// Returns rows of juice, glasses and out-of-stock orders, each over both spans.
   func juices(of kiosk: KioskID, _ period: ChainPeriod) throws(DatabaseError) -> [Row] {
     try rows(
       """
@@ -182,7 +184,8 @@ extension ChainQuery {
       """, [kiosk.text])
   }
 
-  /// The last entries that have come, in rows of time, status, source, juice, quantity, reason, amount and currency.
+  /// Returns the latest entries as rows of time, status, source, juice, quantity, reason, amount
+  /// and currency.
   func entries(of kiosk: KioskID) throws(DatabaseError) -> [Row] {
     try rows(
       """
@@ -194,14 +197,16 @@ extension ChainQuery {
       """, [kiosk.text])
   }
 
-  /// - Parameter kiosk: `nil`: all.
+  /// Returns the number of rows of an issue.
+  ///
+  /// - Parameter kiosk: The kiosk to count, or `nil` for all.
   func count(of issue: ChainIssue, at kiosk: KioskID? = nil) throws(DatabaseError) -> Int {
     try count(
       "SELECT count(*) FROM own JOIN (\(issue.view)) issue USING (kiosk) \(Self.condition(kiosk))",
       Self.value(kiosk))
   }
 
-  /// Rows of kiosk, region, name and place; then the other columns of `view`.
+  /// Returns rows of kiosk, region, name and place, followed by the other columns of `view`.
   func rows(
     of issue: ChainIssue, _ slice: ListSlice, at kiosk: KioskID? = nil
   ) throws(DatabaseError) -> [Row] {

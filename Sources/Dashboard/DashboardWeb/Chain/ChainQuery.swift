@@ -2,7 +2,7 @@ import JuiceDomain
 import KioskProtocol
 import Postgres
 
-/// Asks the archive about the kiosks that one user may see.
+/// Queries the archive for the kiosks that one user may see.
 struct ChainQuery {
   private let connection: PostgresConnection
   private let region: String?
@@ -14,10 +14,11 @@ struct ChainQuery {
     self.deadline = deadline
   }
 
-  /// Every query runs through here, and takes its kiosks from `own (kiosk, region, name, place)`: those of
-  /// the user's region. A user without one has all kiosks; the region of one that nobody has listed is ''.
+  /// Runs a query, which reads its kiosks from `own (kiosk, region, name, place)`: the kiosks of
+  /// the user's region, or all kiosks if the user has none. A kiosk that is not listed has the
+  /// region ''. Every query uses this method.
   ///
-  /// - Parameter values: of `$2`, `$3` and so on.
+  /// - Parameter values: The values of `$2`, `$3` and so on.
   func rows(_ query: String, _ values: [String?] = []) throws(DatabaseError) -> [Row] {
     guard ContinuousClock.now < deadline else { throw .timedOut }
     let answer = try connection.run(
@@ -33,7 +34,7 @@ struct ChainQuery {
     return answer.rows.map(Row.init)
   }
 
-  /// - Returns: the first column of the only row.
+  /// Returns the first column of the only row of a query.
   func count(_ query: String, _ values: [String?] = []) throws(DatabaseError) -> Int {
     try rows(query, values).first?.number(0) ?? 0
   }
@@ -41,19 +42,19 @@ struct ChainQuery {
   struct Row: Sendable {
     fileprivate let columns: [String?]
 
-    /// Empty for NULL.
+    /// Returns the text of a column, empty for NULL.
     subscript(column: Int) -> String { columns[column] ?? "" }
 
     func text(_ column: Int) -> String? { columns[column] }
 
     func number(_ column: Int) -> Int { columns[column].flatMap { Int($0) } ?? 0 }
 
-    /// From milliseconds since 1970.
+    /// Returns the time of a column that contains milliseconds since 1970.
     func time(_ column: Int) -> Timestamp? {
       columns[column].flatMap { Int64($0) }.map { Timestamp(milliseconds: $0) }
     }
 
-    /// `nil` for NULL.
+    /// Returns the Boolean of a column, or `nil` for NULL.
     func bool(_ column: Int) -> Bool? { columns[column].map { $0 == "t" } }
 
     func kiosk(_ column: Int) -> KioskID? { columns[column].flatMap { KioskID($0) } }

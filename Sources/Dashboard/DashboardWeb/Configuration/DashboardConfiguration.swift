@@ -1,36 +1,42 @@
 package import Foundation
 package import YAMLConfiguration
 
-/// How the dashboard is reached, and where it finds the kiosks; read from a file of its own, as
-/// strictly as `KioskConfiguration`, and with the same variables above it.
+/// The dashboard's configuration: its address, its users, and the source of its data. It is read
+/// from a file of its own, as strictly as `KioskConfiguration`; the same environment variables
+/// override it.
 ///
-/// - `dashboard.root` (topic levels, `kiosk`): what the topics of all kiosks start with.
-/// - `dashboard.host` (text, `127.0.0.1`): the address at which it listens.
+/// - `dashboard.root` (topic levels, `kiosk`): the first topic levels of all kiosks.
+/// - `dashboard.host` (text, `127.0.0.1`): the address on which the server listens.
 /// - `dashboard.port` (1...65535, `8080`)
-/// - `dashboard.users_file` (path, `/var/lib/juice-dashboard/users`): who may log in; written by
-///   `juice-dashboard user`.
-/// - `dashboard.state_folder` (path, `/var/lib/juice-dashboard`): what the dashboard keeps itself.
-/// - `dashboard.behind_proxy` (`true` or `false`, `false`): a proxy does the encryption and tells in
-///   `X-Forwarded-For` who asks.
-/// - `dashboard.tls.certificate_file`, `dashboard.tls.key_file` (paths, none): encrypts by itself.
-/// - `notify.link` (address of the web, none): where the pages are, for the links in messages.
+/// - `dashboard.users_file` (path, `/var/lib/juice-dashboard/users`): the users who may log in,
+///   written by `juice-dashboard user`.
+/// - `dashboard.state_folder` (path, `/var/lib/juice-dashboard`): the folder for the dashboard's
+///   own data.
+/// - `dashboard.behind_proxy` (`true` or `false`, `false`): whether a proxy terminates TLS and
+///   passes the visitor's address in `X-Forwarded-For`.
+/// - `dashboard.tls.certificate_file`, `dashboard.tls.key_file` (paths, none): enable TLS in the
+///   server itself.
+/// - `notify.link` (URL): the address of the pages, for links in messages.
 /// - `notify.language` (`en` or `ko`, `en`)
-/// - `notify.offline_minutes` (0...1440, `5`): for how long a kiosk, a machine or the broker has to be
-///   away until it is told.
-/// - `notify.quiet_seconds` (1...3600, `60`): for how long nothing is told after a start, a trouble has
-///   to be over, and two messages are apart.
-/// - `notify.email.host` (host, none), `notify.email.tls` (`starttls`, `implicit` or `none`; `starttls`),
-///   `notify.email.port` (1...65535; 587, 465 or 25 by `tls`): the server that takes the mail.
-/// - `notify.email.ca_file` (path, none): the authority to trust instead of the system's.
-/// - `notify.email.from` (e-mail address), `notify.email.to` (list of them)
-/// - `notify.email.username` (text, none), `notify.email.password_file` (path, none): both or neither.
-/// - `notify.post` (list): of each `url` (address of the web) or `url_file` (path of a file that holds
-///   it), `format` (`text` or `json`, `text`), `token_file` (path, none), `ca_file` (path, none).
+/// - `notify.offline_minutes` (0...1440, `5`): minutes for which a kiosk, a machine or the broker
+///   has to be offline before the alert is notified.
+/// - `notify.quiet_seconds` (1...3600, `60`): seconds without notifications after a start, seconds
+///   for which an alert has to be absent to be resolved, and minimum seconds between two messages.
+/// - `notify.email.host` (host), `notify.email.tls` (`starttls`, `implicit` or `none`; `starttls`),
+///   `notify.email.port` (1...65535; 587, 465 or 25 by `tls`): the mail server.
+/// - `notify.email.ca_file` (path, none): the certificates to trust instead of the system's.
+/// - `notify.email.from` (e-mail address), `notify.email.to` (list of e-mail addresses)
+/// - `notify.email.username` (text, none), `notify.email.password_file` (path, none): both or
+///   neither.
+/// - `notify.post` (list): for each item `url` (URL) or `url_file` (path of a file that contains
+///   the URL), `format` (`text` or `json`, `text`), `token_file` (path, none), `ca_file` (path,
+///   none).
 /// - `archive.database` (text, `dbname=juice`): a connection string of libpq, without a password.
-/// - `archive.password_file` (path, none): holds the password of the database's user.
-/// - `archive.time_zone` (IANA name, `UTC`): whose days the archive sums up by.
-/// - `archive.timeout_seconds` (1...60, `5`): for how long a page waits for an answer.
-/// - `broker` (section): see `KioskConfiguration`; the session's name is always a new one.
+/// - `archive.password_file` (path, none): the file with the password of the database's user.
+/// - `archive.time_zone` (IANA name, `UTC`): the time zone whose days the archive sums.
+/// - `archive.timeout_seconds` (1...60, `5`): maximum seconds that a page waits for an answer.
+/// - `broker` (section): see `KioskConfiguration`; the client identifier is a new one for each
+///   start.
 package struct DashboardConfiguration: ConfigurationFile, Sendable, Equatable {
   package static let defaultPath = "/etc/juice-dashboard/dashboard.yaml"
 
@@ -40,18 +46,18 @@ package struct DashboardConfiguration: ConfigurationFile, Sendable, Equatable {
   package var usersFile = "/var/lib/juice-dashboard/users"
   package var stateFolder = "/var/lib/juice-dashboard"
   package var isBehindProxy = false
-  /// `nil`: not encrypted.
+  /// The certificate for TLS, or `nil` to serve without encryption.
   package var tls: TLS?
-  /// `nil`: nobody is told.
+  /// The receivers of notifications, or `nil` if notifications are disabled.
   package var notify: Notify?
-  /// `nil`: there is no chain.
+  /// The archive's database, or `nil` without a chain.
   package var archive: Archive?
   package var broker = BrokerConfiguration()
 
-  /// All defaults.
+  /// Creates a configuration with all defaults.
   package init() {}
 
-  /// The certificate that browsers see, and its key, in PEM.
+  /// The PEM files of the server's certificate and its key.
   package struct TLS: Sendable, Equatable {
     package var certificateFile: String
     package var keyFile: String
@@ -64,7 +70,7 @@ package struct DashboardConfiguration: ConfigurationFile, Sendable, Equatable {
     package var timeZone = TimeZone.gmt
     package var timeoutSeconds = 5
 
-    /// As `ArchiveConfiguration.readPassword()`.
+    /// Returns the password of the database's user; see `ArchiveConfiguration.readPassword()`.
     package func readPassword() throws(ConfigurationErrors) -> String? {
       guard let passwordFile else { return nil }
       return try PasswordFile.read(passwordFile, key: "archive.password_file")
@@ -95,7 +101,7 @@ package struct DashboardConfiguration: ConfigurationFile, Sendable, Equatable {
 
 extension DashboardConfiguration.TLS {
   fileprivate init?(_ section: inout Section) {
-    // Asked for one by one, so that both are known keys.
+    // Read separately, so that both keys count as known even if one is missing.
     let certificateFile = section.read("certificate_file", .path)
     let keyFile = section.read("key_file", .path)
     guard let certificateFile, let keyFile else { return nil }

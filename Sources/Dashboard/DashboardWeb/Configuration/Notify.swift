@@ -3,9 +3,9 @@ package import JuiceDomain
 package import YAMLConfiguration
 
 extension DashboardConfiguration {
-  /// Who is told of troubles, and how.
+  /// The receivers of notifications, and the rules for sending them.
   package struct Notify: Sendable, Equatable {
-    /// Where the pages are, without a slash at the end.
+    /// The URL of the pages, without a trailing slash.
     package var link: String
     package var language = Language.english
     package var offlineMinutes = 5
@@ -22,7 +22,7 @@ extension DashboardConfiguration {
     package var from: String
     package var to: [String]
     package var username: String?
-    /// See `readPassword()`.
+    /// The file with the password; see `readPassword()`.
     var passwordFile: String?
   }
 
@@ -41,11 +41,11 @@ extension DashboardConfiguration {
   }
 
   package struct Post: Sendable, Equatable {
-    /// Either the address, or the file that holds it: see `readURL()`.
+    /// The URL, or else the file that contains it; see `readURL()`.
     var url: String?
     var urlFile: String?
     package var format = PostFormat.text
-    /// See `readToken()`.
+    /// The file with the token; see `readToken()`.
     var tokenFile: String?
     package var caFile: String?
   }
@@ -56,7 +56,7 @@ extension DashboardConfiguration {
 extension DashboardConfiguration.Notify {
   private static let maximumReceivers = 20
 
-  /// - Returns: `nil`, and reports, if it is wrong.
+  /// Reads the section. Reports an error and returns `nil` if it is invalid.
   init?(_ section: inout Section) {
     let link = section.require("link", .webAddress)
     self.init(link: link ?? "")
@@ -126,7 +126,9 @@ extension DashboardConfiguration.Post {
 }
 
 extension DashboardConfiguration.Email {
-  /// - Throws: see `PasswordFile`.
+  /// Returns the password, or `nil` if no file is configured.
+  ///
+  /// - Throws: The errors of `PasswordFile`.
   package func readPassword() throws(ConfigurationErrors) -> String? {
     guard let passwordFile else { return nil }
     return try PasswordFile.read(passwordFile, key: "notify.email.password_file")
@@ -134,14 +136,16 @@ extension DashboardConfiguration.Email {
 }
 
 extension DashboardConfiguration.Post {
-  /// - Throws: see `PasswordFile`; or the file holds no address.
+  /// Returns the URL, from the configuration or from its file.
+  ///
+  /// - Throws: The errors of `PasswordFile`, and an error if the file contains no URL.
   package func readURL() throws(ConfigurationErrors) -> String {
     if let url { return url }
     let key = "notify.post.url_file"
     let file = urlFile ?? ""
     let url = try PasswordFile.read(file, key: key, what: "address")
     guard url.isWebAddress else {
-      // The message does not show the address: whoever knows it may post there.
+      // The error omits the URL, because knowing it may be enough to post there.
       throw ConfigurationErrors(
         Diagnostic("holds no address", hint: "write it like 'https://host/path'"), in: file,
         key: key
@@ -150,7 +154,10 @@ extension DashboardConfiguration.Post {
     return url
   }
 
-  /// - Throws: see `PasswordFile`; or the token does not fit into a header of HTTP.
+  /// Returns the token, or `nil` if no file is configured.
+  ///
+  /// - Throws: The errors of `PasswordFile`, and an error if the token is not valid in an HTTP
+  ///   header.
   package func readToken() throws(ConfigurationErrors) -> String? {
     guard let tokenFile else { return nil }
     let key = "notify.post.token_file"
@@ -165,7 +172,7 @@ extension DashboardConfiguration.Post {
 }
 
 extension Format where Value == String {
-  /// An e-mail address (RFC 5321 4.1.2) without characters that have a meaning to a mail server.
+  /// An e-mail address (RFC 5321 4.1.2) without characters that are special to a mail server.
   fileprivate static let mailAddress = Format { scalar throws(Diagnostic) in
     let text = try text.read(scalar)
     let parts = text.utf8.split(separator: UInt8(ascii: "@"), omittingEmptySubsequences: false)
@@ -179,7 +186,7 @@ extension Format where Value == String {
     return text
   }
 
-  /// An address with `http` or `https`.
+  /// A URL with the scheme `http` or `https`.
   fileprivate static let webAddress = Format { scalar throws(Diagnostic) in
     let text = try text.read(scalar)
     guard text.isWebAddress else {
@@ -191,7 +198,7 @@ extension Format where Value == String {
 }
 
 extension String {
-  /// Whether it is an address of the web with a host, and without a name or a password.
+  /// Whether the text is an HTTP URL with a host and without a user name or a fragment.
   fileprivate var isWebAddress: Bool {
     guard utf8.allSatisfy({ (0x21...0x7E).contains($0) }),
       let url = URL(string: self, encodingInvalidCharacters: false)

@@ -6,7 +6,7 @@ package import MessageBroker
 import ServiceLifecycle
 import Synchronization
 
-/// The connection to the kiosks: takes in what they tell, and carries commands to them.
+/// The connection to the kiosks: receives their messages and sends them commands.
 package final class KioskLink: Service {
   fileprivate struct Key: Hashable {
     let topic: String
@@ -26,7 +26,7 @@ package final class KioskLink: Service {
     var calls = 0
   }
 
-  /// The source of orders from the virtual panel. All other commands have the user's name.
+  /// The source of orders from the virtual panel. The source of all other commands is the user.
   package static let virtualPanel = Source(kind: .order, name: "virtual")
 
   private let broker: any BrokerClient
@@ -38,8 +38,8 @@ package final class KioskLink: Service {
   let updates = LiveUpdates()
 
   /// - Parameters:
-  ///   - root: the topics of all kiosks start with it.
-  ///   - answerTimeout: how long a command waits for its result.
+  ///   - root: The first topic levels of all kiosks.
+  ///   - answerTimeout: Maximum time to wait for the result of a command.
   package init(
     broker: any BrokerClient, root: String, now: @escaping @Sendable () -> Timestamp,
     answerTimeout: Duration = .seconds(5), logger: Logger
@@ -54,7 +54,7 @@ package final class KioskLink: Service {
 
   package var fleet: KioskFleet { state.withLock { $0.fleet } }
 
-  /// Why there is no connection to the broker; `nil` if there is one.
+  /// The reason why the broker is not connected, or `nil` if it is.
   var connectionError: String? {
     state.withLock { state in
       state.isOnline ? nil : state.offline?.description ?? "the broker has not answered yet"
@@ -120,8 +120,10 @@ package final class KioskLink: Service {
 
   /// Sends a command and waits for its result.
   ///
-  /// - Parameter id: the same for every attempt of one command: then it is done once.
-  /// - Returns: `nil` if there was no answer in time. The command may still be on its way, or done.
+  /// - Parameter id: An id that is equal for every attempt of one command, so that the kiosk
+  ///   executes it once.
+  /// - Returns: The result, or `nil` if none arrived in time. The kiosk may still execute the
+  ///   command, or may have executed it.
   package func send(
     _ command: Command, to kiosk: KioskID, as source: Source, id: Request.ID
   ) async -> CommandResult? {

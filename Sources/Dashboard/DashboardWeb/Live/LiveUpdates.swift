@@ -3,16 +3,17 @@ import JuiceDomain
 import ServiceLifecycle
 import Synchronization
 
-/// Tells open pages when something on them has changed.
+/// Notifies open pages of changes to what they show.
 final class LiveUpdates: Service {
-  /// The changes that a page waits for.
+  /// The changes that a page subscribes to.
   enum Interest: Sendable, Hashable {
     case fleet
     case kiosk(KioskID)
     case route(Route.ID)
   }
 
-  /// So many pages are kept up to date at once; one more is refused, and has to be reloaded by hand.
+  /// Maximum number of pages that are updated live. A further page is refused and has to be
+  /// reloaded by hand.
   static let maximum = 500
 
   private struct State {
@@ -23,8 +24,11 @@ final class LiveUpdates: Service {
 
   private let state = Mutex(State())
 
-  /// - Returns: a signal after each change, several at once counting as one; `nil` if too many pages
-  ///   are open already. It ends with the process, or when its task is cancelled.
+  /// Subscribes a page to changes.
+  ///
+  /// - Returns: A signal after each change, or `nil` if too many pages are open. Several changes
+  ///   may be combined into one signal. The stream ends with the process, or when its task is
+  ///   cancelled.
   func subscribe(to interest: Interest) -> AsyncStream<Void>? {
     let (signals, signal) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
     let number: Int? = state.withLock { state in
@@ -35,7 +39,7 @@ final class LiveUpdates: Service {
     }
     guard let number else { return nil }
     signal.onTermination = { [self] _ in state.withLock { $0.pages[number] = nil } }
-    // The page may have missed changes before it listened.
+    // A change may have occurred between rendering the page and subscribing.
     signal.yield()
     return signals
   }
@@ -54,8 +58,9 @@ final class LiveUpdates: Service {
 
   func everythingChanged() { signal { _ in true } }
 
-  /// Signals now and then even if nothing has changed: times on a page go on, a proxy closes a silent
-  /// connection, and a page has to end when its user was logged out. On shutdown all updates end.
+  /// Signals all pages every 15 seconds even without a change, to update the times on a page, to
+  /// keep proxies from closing the connection, and to end pages whose user was logged out. Ends all
+  /// streams on shutdown.
   func run() async {
     await cancelWhenGracefulShutdown {
       while (try? await Task.sleep(for: .seconds(15))) != nil { self.everythingChanged() }

@@ -1,12 +1,12 @@
 import JuiceDomain
 package import KioskProtocol
 
-/// A message to people.
+/// A message to the receivers that the configuration names.
 package struct Notification: Hashable, Sendable, Identifiable {
-  /// The same for each attempt to deliver it.
+  /// An identifier that is equal for each delivery attempt.
   package let id: String
   package let at: Timestamp
-  /// One line.
+  /// The subject, on one line.
   package let subject: String
   package var text: String
 
@@ -15,7 +15,7 @@ package struct Notification: Hashable, Sendable, Identifiable {
   }
 }
 
-// As JSON, for the disk.
+// Notifications as JSON, for the disk.
 extension Notification {
   func write(to json: inout JSONWriter) {
     json.member("id", id)

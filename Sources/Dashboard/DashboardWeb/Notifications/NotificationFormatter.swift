@@ -2,22 +2,22 @@ import Fleet
 package import JuiceDomain
 package import KioskProtocol
 
-/// Puts into words which alerts begin and which are over.
+/// Writes the text of messages about alerts that begin or are resolved.
 package struct NotificationFormatter: Sendable {
   private let language: Language
-  /// The address of the dashboard, without a slash at the end.
+  /// The URL of the dashboard, without a trailing slash.
   private let baseURL: String
 
-  /// So many alerts are told in one message; the others are counted.
+  /// Maximum number of alerts listed in one message. Further ones are only counted.
   private static let limit = 40
-  /// In Unicode scalars; what kiosks say of themselves may be long.
+  /// Maximum length of a name from a kiosk, in Unicode scalars.
   private static let maximumName = 80
 
   package init(_ language: Language, baseURL: String) {
     (self.language, self.baseURL) = (language, baseURL)
   }
 
-  /// - Parameter transitions: one at least.
+  /// - Parameter transitions: At least one transition.
   func notification(
     of transitions: [AlertEvaluator.Transition], in fleet: KioskFleet, at now: Timestamp
   ) -> Notification {
@@ -40,7 +40,7 @@ package struct NotificationFormatter: Sendable {
     return Notification(at: now, subject: language("Test", "시험"), text: "\(text)\n\(baseURL)/")
   }
 
-  /// A message as it is sent: one that comes late says how old it is.
+  /// Returns the message to send. If it is at least five minutes old, its age is added.
   func markedAsLate(_ notification: Notification, at now: Timestamp) -> Notification {
     let minutes = notification.at.minutes(until: now)
     guard minutes >= 5 else { return notification }
@@ -87,7 +87,7 @@ package struct NotificationFormatter: Sendable {
     }
   }
 
-  /// How long the alert has lasted.
+  /// Returns a phrase with the duration of the alert.
   private func length(of transition: AlertEvaluator.Transition, at now: Timestamp) -> String {
     let minutes = transition.since.minutes(until: now)
     guard minutes > 0 else { return "" }
@@ -106,7 +106,7 @@ package struct NotificationFormatter: Sendable {
     }
   }
 
-  /// In one line, without characters that steer a terminal or the direction of a text.
+  /// Replaces control characters, format characters and line breaks by spaces.
   private func sanitized(_ text: String) -> String {
     let scalars = text.unicodeScalars.prefix(Self.maximumName).map {
       scalar -> Unicode.Scalar in

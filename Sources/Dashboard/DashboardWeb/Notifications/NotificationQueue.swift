@@ -1,17 +1,17 @@
 import KioskProtocol
 
-/// The messages that are still to be delivered, the oldest first, each with its receivers.
+/// The undelivered messages, the oldest first, each with its remaining receivers.
 struct NotificationQueue: Sendable, Equatable {
-  /// So many messages are kept at most.
+  /// Maximum number of messages.
   static let limit = 100
-  /// A message that could not be delivered for so long is given up.
+  /// Age at which an undelivered message is discarded.
   static let maximumAge = Duration.seconds(24 * 3600)
 
   private var entries: [Entry] = []
 
   private struct Entry: Hashable {
     let notification: Notification
-    /// The names of the receivers that still have to get it.
+    /// The names of the receivers that have not received it yet.
     var receivers: [String]
   }
 
@@ -19,7 +19,9 @@ struct NotificationQueue: Sendable, Equatable {
 
   var count: Int { entries.count }
 
-  /// - Returns: whether the oldest message had to go.
+  /// Appends a message.
+  ///
+  /// - Returns: Whether the oldest message was discarded because the queue was full.
   mutating func append(_ notification: Notification, for receivers: [String]) -> Bool {
     entries.append(Entry(notification: notification, receivers: receivers))
     guard entries.count > Self.limit else { return false }
@@ -27,7 +29,7 @@ struct NotificationQueue: Sendable, Equatable {
     return true
   }
 
-  /// The receiver's oldest message, leaving out the refused ones.
+  /// Returns the oldest message for the receiver, except for the refused ones.
   func next(for receiver: String, except refused: Set<Notification.ID> = []) -> Notification? {
     entries.first { $0.receivers.contains(receiver) && !refused.contains($0.notification.id) }?
       .notification
@@ -39,7 +41,9 @@ struct NotificationQueue: Sendable, Equatable {
     if entries[index].receivers.isEmpty { entries.remove(at: index) }
   }
 
-  /// - Returns: how many messages were given up.
+  /// Removes expired messages.
+  ///
+  /// - Returns: The number of messages removed.
   mutating func removeExpired(at now: Timestamp) -> Int {
     let before = entries.count
     entries.removeAll { now.since($0.notification.at) >= Self.maximumAge }
@@ -47,7 +51,7 @@ struct NotificationQueue: Sendable, Equatable {
   }
 }
 
-// As JSON, for the disk.
+// The queue as JSON, for the disk.
 extension NotificationQueue {
   func write(to json: inout JSONWriter) {
     json.member("messages", entries) { json, entry in
@@ -56,7 +60,7 @@ extension NotificationQueue {
     }
   }
 
-  /// Leaves out messages that cannot be read, and receivers that are not in `receivers` any more.
+  /// Reads a queue. Skips messages that cannot be read, and receivers that are not in `receivers`.
   init(_ json: JSON, receivers: [String]) {
     entries = (json.elements("messages") ?? []).prefix(Self.limit).compactMap { entry in
       let to = (entry.elements("to") ?? []).compactMap { to in

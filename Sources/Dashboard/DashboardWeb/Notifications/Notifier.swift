@@ -7,14 +7,14 @@ import KioskProtocol
 package import Logging
 import ServiceLifecycle
 
-/// Tells people which alerts of the fleet begin and which are over.
+/// Notifies the receivers of alerts that begin and of alerts that are resolved.
 ///
-/// A message is on the disk before it is sent, and stays there until all receivers have it: a process that
-/// is killed in between sends it once more, with the same id, and never forgets it.
+/// A message is stored on disk before it is sent, and remains there until all receivers have it. A
+/// process that is killed in between sends the message again with the same id, but never loses it.
 package actor Notifier: Service {
-  /// A mailbox, or an address for HTTP.
+  /// A mailbox or an HTTP URL.
   package struct Receiver: Sendable {
-    /// No other receiver has the same.
+    /// The unique name of the receiver.
     package let name: String
     package let send: @Sendable (Notification) async -> Outcome
 
@@ -25,14 +25,14 @@ package actor Notifier: Service {
 
   package enum Outcome: Sendable {
     case delivered
-    /// The receiver does not take this message, but may take others.
+    /// The receiver rejects this message, but may accept others.
     case refused(String)
-    /// The receiver takes no message now.
+    /// The receiver accepts no message now.
     case failed(String)
   }
 
   private static let file = "alerts.json"
-  /// 10,000 alerts and 100 messages take half of it.
+  /// Maximum size of the file, in bytes: twice the size of 10,000 alerts and 100 messages.
   private static let maximumSize = 8 << 20
 
   private let link: KioskLink
@@ -41,19 +41,19 @@ package actor Notifier: Service {
   private let rules: AlertEvaluator.Rules
   private let folder: StateFolder
   private let logger: Logger
-  /// The state is written here: an fsync blocks its thread.
+  /// The queue on which the state is written, because fsync blocks its thread.
   private let disk = DispatchQueue(label: "alerts")
   private let signals: [(new: AsyncStream<Void>, signal: AsyncStream<Void>.Continuation)]
 
   private var evaluator: AlertEvaluator
   private var queue: NotificationQueue
-  /// Whether the state is on the disk, or is being written.
+  /// Whether the state is stored on disk, or is being written.
   private var isSaved = true
   private var writes = 0
-  /// What is wrong with the disk or a receiver, by name; it is logged once.
+  /// The current problem of the disk or of a receiver, by name. Each one is logged once.
   private var problems: [String: String] = [:]
 
-  /// - Throws: `StateError`: the state cannot be read or written.
+  /// - Throws: `StateError` if the state cannot be read or written.
   package init(
     link: KioskLink, formatter: NotificationFormatter, receivers: [Receiver],
     rules: AlertEvaluator.Rules,
@@ -110,7 +110,7 @@ package actor Notifier: Service {
   }
 
   private func deliver(to receiver: Receiver, at new: AsyncStream<Void>) async {
-    // Messages of an earlier process wait for the end of the first minute, too.
+    // Messages of an earlier process are delayed by the first quiet period, too.
     guard (try? await Task.sleep(for: rules.quietPeriod)) != nil else { return }
     var pause = rules.quietPeriod / 4
     repeat {
@@ -122,7 +122,9 @@ package actor Notifier: Service {
     } while await new.first { _ in true } != nil
   }
 
-  /// - Returns: whether nothing is left for the receiver.
+  /// Sends the messages of a receiver.
+  ///
+  /// - Returns: Whether all of them were delivered.
   private func deliverAll(to receiver: Receiver) async -> Bool {
     var refused: Set<Notification.ID> = []
     while !Task.isCancelled, let notification = queue.next(for: receiver.name, except: refused) {
@@ -144,14 +146,15 @@ package actor Notifier: Service {
     return refused.isEmpty
   }
 
-  /// Returns when the state of this moment, or a later one, is on the disk, or when writing it has failed.
+  /// Stores the state. Returns when the current state or a later one is on disk, or when writing
+  /// has failed.
   private func save() async {
     guard !isSaved || writes > 0 else { return }
     let data = isSaved ? nil : Self.payload(evaluator, queue)
     isSaved = true
     writes += 1
     let error = await withCheckedContinuation { continuation in
-      // The queue is serial: all earlier writes have ended by then.
+      // The queue is serial, so all earlier writes have ended.
       disk.async { [folder] in
         do throws(StateError) {
           if let data { try folder.write(Self.file, data) }
@@ -166,7 +169,9 @@ package actor Notifier: Service {
     if data != nil { report(error?.description, about: "what was told cannot be kept") }
   }
 
-  /// - Parameter problem: `nil`: it works again.
+  /// Logs a change of a problem.
+  ///
+  /// - Parameter problem: The problem, or `nil` if it is resolved.
   private func report(_ problem: String?, about name: String) {
     guard problems[name] != problem else { return }
     problems[name] = problem

@@ -1,7 +1,7 @@
 import JuiceDomain
 import KioskProtocol
 
-/// One kiosk of the chain, as the archive knows it.
+/// The page of one kiosk of the chain, from the archive.
 struct ChainKioskPage {
   let layout: ChainLayout
   let period: ChainPeriod
@@ -11,7 +11,7 @@ struct ChainKioskPage {
   let juices: [ChainQuery.Row]
   let entries: [ChainQuery.Row]
   let issues: [(issue: ChainIssue, rows: [ChainQuery.Row])]
-  /// The dashboard hears the kiosk itself, and has its live pages.
+  /// Whether the dashboard itself receives the kiosk's messages and so has its live pages.
   let isLive: Bool
 
   private var language: Language { layout.language }

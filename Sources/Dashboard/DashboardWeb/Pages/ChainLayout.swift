@@ -3,7 +3,7 @@ import JuiceDomain
 import KioskProtocol
 import Postgres
 
-/// The frame of every page of the chain, and the parts that several of them have.
+/// The frame of the pages of the chain, and the parts that several of them share.
 struct ChainLayout {
   enum Tab: Hashable {
     case regions, kiosks
@@ -56,7 +56,7 @@ struct ChainLayout {
         """, status: status, isFull: true)
   }
 
-  /// Says why the archive does not answer.
+  /// Returns a page that explains why the archive does not answer.
   func page(_ error: ChainError) -> Page {
     let text =
       switch error {
@@ -82,7 +82,7 @@ struct ChainLayout {
 
   // MARK: Parts
 
-  /// How long the compared spans are, and links to the other lengths.
+  /// Returns the length of the compared spans, with links to the other lengths.
   func choice(_ period: ChainPeriod, _ address: (Int) -> String) -> HTML {
     let links: [HTML] = ChainPeriod.lengths.map { days in
       let name = language("\(days) days", "\(days)일")
@@ -96,14 +96,17 @@ struct ChainLayout {
     return "<div class=\"pages span\"><span class=\"muted\">\(text)</span> \(links)</div>"
   }
 
-  /// `12 +20%`
+  /// Returns a cell with a number and its change, such as `12 +20%`.
   ///
-  /// - Parameter isGood: whether growth is good.
+  /// - Parameter isGood: Whether growth is good.
   func change(_ now: Int, _ before: Int, isGood: Bool = true) -> HTML {
     "<td>\(now) \(trend(Double(now), Double(before), isGood))</td>"
   }
 
-  /// A cell with a line for each currency, which is in column 1, with the takings of both spans behind it.
+  /// Returns a cell with one line per currency.
+  ///
+  /// - Parameter rows: Rows with the currency in column 1 and the takings of both spans in the next
+  ///   two.
   func money(_ rows: [ChainQuery.Row]) -> HTML {
     let amounts: [HTML] = rows.map { row in
       """
@@ -122,7 +125,7 @@ struct ChainLayout {
     return "<span class=\"trend \(style)\">\(percent > 0 ? "+" : "−")\(abs(percent))%</span>"
   }
 
-  /// Heads the row of a kiosk: its name, its id and its place.
+  /// Returns the header cell of a kiosk's row: its name, its id and its place.
   func name(_ id: KioskID, _ name: String?, place: String?) -> HTML {
     let place: HTML? = place.map { " <span class=\"muted\">\($0)</span>" }
     let name: HTML = name.map { "\($0) <span class=\"muted\">\(id)</span>" } ?? "\(id)"

@@ -1,14 +1,14 @@
 import JuiceDomain
 import KioskProtocol
 
-/// A row for each region.
+/// The page with one row per region.
 struct ChainRegionsPage {
   let layout: ChainLayout
   let period: ChainPeriod
   let regions: [ChainQuery.Row]
   let takings: [ChainQuery.Row]
   let glassesToday: Int
-  /// How many issues there are of each kind.
+  /// Number of issues of each kind.
   let issues: [ChainIssue: Int]
 
   private var language: Language { layout.language }
@@ -59,12 +59,12 @@ struct ChainRegionsPage {
   }
 }
 
-/// Kiosks, a hundred at a time.
+/// The page of kiosks, a hundred at a time.
 struct ChainKiosksPage {
   let layout: ChainLayout
   let period: ChainPeriod
   let filter: String
-  /// `nil`: all.
+  /// The region to show, or `nil` for all.
   let region: String?
   let slice: ListSlice
   let kiosks: [ChainQuery.Row]
@@ -119,7 +119,7 @@ struct ChainKiosksPage {
   }
 }
 
-/// All issues of one kind, a hundred at a time.
+/// The page of all issues of one kind, a hundred at a time.
 struct ChainIssuePage {
   let layout: ChainLayout
   let issue: ChainIssue
@@ -143,7 +143,7 @@ struct ChainIssueList {
   let layout: ChainLayout
   let issue: ChainIssue
   let rows: [ChainQuery.Row]
-  /// All are of one kiosk, which the rows then do not name.
+  /// Whether all rows belong to one kiosk, so that they need not name it.
   var isOfOne = false
 
   private var language: Language { layout.language }
@@ -217,7 +217,7 @@ struct ChainIssueList {
         """
       case .sharedIDs: "<td>\(row[4])</td><td>\(time)</td>"
       case .clocks:
-        // A clock may be years ahead: the time has its year.
+        // A clock may be ahead by years, so the time includes the year.
         "<td>\(language.length(ofMinutes: row.number(7) / 60))</td><td>\(row.time(8)?.description ?? "")</td>"
       }
     return "<tr>\(kiosk)\(facts)</tr>\n"

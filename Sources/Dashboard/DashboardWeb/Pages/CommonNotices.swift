@@ -1,9 +1,9 @@
 import JuiceDomain
 import KioskProtocol
 
-/// Messages that several pages have.
+/// Notices that several pages share.
 enum CommonNotices {
-  /// Why there is no connection to the broker; empty if there is one.
+  /// Returns a notice with the reason why the broker is not connected; empty if it is connected.
   static func broker(_ connectionError: String?, _ language: Language) -> LivePart {
     let notice = connectionError.map { connectionError in
       HTML.notice(
@@ -18,7 +18,7 @@ enum CommonNotices {
       "이 키오스크는 오프라인이라 돌아올 때까지 응답할 수 없어요.")
   }
 
-  /// A restock was sent, and the kiosk has not answered.
+  /// Returns the notice for a restock that was sent and not answered.
   static func noAnswer(_ language: Language) -> HTML {
     .notice(
       .warn,
@@ -30,7 +30,7 @@ enum CommonNotices {
         """)
   }
 
-  /// The kiosk has rejected a restock.
+  /// Returns the notice for a restock that the kiosk has rejected.
   static func rejected(_ reason: String, _ detail: String, _ language: Language) -> HTML {
     .notice(
       .bad,
@@ -40,9 +40,10 @@ enum CommonNotices {
         """)
   }
 
-  /// The kiosk has rejected a restock, since its stock is not what was expected.
+  /// Returns the notice for a restock that the kiosk has rejected because its stock differs from
+  /// the expected one.
   ///
-  /// - Parameter advice: what the user may do now.
+  /// - Parameter advice: The next step for the user.
   static func conflict(
     expected: FruitAmounts, stock: FruitAmounts, advice: String, _ language: Language,
     name: (Fruit.ID) -> String

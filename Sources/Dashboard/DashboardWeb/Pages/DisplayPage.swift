@@ -2,9 +2,9 @@ import Fleet
 import JuiceDomain
 import KioskProtocol
 
-/// The screen on the wall beside the kiosk: the tickets whose juice is ready, and the menu.
+/// The page for the screen beside the kiosk: the tickets whose juice is ready, and the menu.
 struct DisplayPage {
-  /// So many tickets are shown in each column.
+  /// Maximum number of tickets in each column.
   private static let (maximumMaking, maximumReady) = (12, 6)
 
   let kiosk: KioskState
@@ -44,7 +44,7 @@ struct DisplayPage {
     }
   }
 
-  /// Two columns of tickets, as in a burger shop.
+  /// Two columns of tickets: being made, and ready.
   private var board: HTML {
     let jobs = kiosk.jobs.map(\.job).sorted { ($0.rank, $0.at, $0.job) < ($1.rank, $1.at, $1.job) }
     let more = jobs.count - Self.maximumMaking
@@ -77,7 +77,7 @@ struct DisplayPage {
 }
 
 extension MachineReport.Job {
-  /// Jobs that are being made come first, and jobs that a person has to decide about last.
+  /// The sort order: jobs in progress first, undecided jobs last.
   fileprivate var rank: Int {
     switch state {
     case .started: 0
@@ -89,13 +89,13 @@ extension MachineReport.Job {
 }
 
 extension KioskState {
-  /// How many glasses of a juice can be made now; 0 if no machine is there to make it.
+  /// Returns the number of glasses of a juice that can be made now; 0 if no machine for it works.
   func servings(of juice: Juice) -> Int {
     guard let stock = stock?.fruits, isMakeable(juice.id) else { return 0 }
     return juice.recipe.amounts.map { (stock[$0.fruit] ?? 0) / $0.amount }.min() ?? 0
   }
 
-  /// Why no glass of a juice can be made.
+  /// Returns the reason why no glass of a juice can be made.
   func absence(of juice: Juice, _ language: Language) -> String {
     isMakeable(juice.id)
       ? language("sold out", "품절") : language("machine out of order", "기계 고장")

@@ -87,7 +87,7 @@ enum ErrorPage {
 }
 
 extension RequestError {
-  /// In how many seconds it may be worth another try.
+  /// Seconds after which another attempt may succeed.
   fileprivate var wait: Int64? {
     switch self {
     case .tooManyLogins(let wait): wait.components.seconds + 1

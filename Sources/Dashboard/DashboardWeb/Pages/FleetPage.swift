@@ -2,18 +2,18 @@ import Fleet
 import JuiceDomain
 import KioskProtocol
 
-/// Every kiosk, the most urgent first.
+/// The page of all kiosks, the most urgent first.
 struct FleetPage {
   let fleet: KioskFleet
   let connectionError: String?
   let now: Timestamp
   let language: Language
-  /// The text to find.
+  /// The text to search for.
   var filter = ""
-  /// From 1.
+  /// The page number, from 1.
   var number = 1
 
-  /// The path, with the filter and the page in its query.
+  /// Returns the path with the filter and the page number as its query.
   static func address(_ path: String, filter: String, number: Int) -> String {
     "\(path)?q=\(filter.percentEncoded)&page=\(number)"
   }
@@ -37,7 +37,7 @@ struct FleetPage {
         """, live: Self.address("/live", filter: filter, number: number), isFull: true)
   }
 
-  /// What is kept up to date.
+  /// The parts that are updated live.
   var liveParts: [LivePart] { [broker, count, list] }
 
   private var broker: LivePart { CommonNotices.broker(connectionError, language) }
@@ -83,7 +83,8 @@ struct FleetPage {
       """)
   }
 
-  /// Hidden from screen readers: each row names its values itself.
+  /// Returns the column headers, hidden from screen readers, because each row names its values
+  /// itself.
   private func heads(_ columns: [Fruit]) -> HTML {
     let fruits: [HTML] = columns.map { "<span>\($0.name[language])</span>" }
     return """

@@ -1,11 +1,11 @@
 import JuiceDomain
 
-// Elements that many pages have.
+// Elements that many pages share.
 extension HTML {
-  /// How a notice looks, and whether a screen reader says it as soon as the page is there.
+  /// The style of a notice, which also determines whether screen readers announce it at once.
   enum NoticeKind {
     case good, warn, bad
-    /// Looks like a warning, and is read in its place.
+    /// The style of a warning, without an announcement.
     case hint
   }
 
@@ -22,7 +22,7 @@ extension HTML {
     return "<\(tag) \(attributes)>\(html)</\(tag)>"
   }
 
-  /// - Parameter foot: rows below all others.
+  /// - Parameter foot: The rows of the table's footer.
   static func table(
     _ heads: [String], _ rows: [HTML], id: HTML? = nil, style: HTML = "review", foot: HTML? = nil
   ) -> HTML {
@@ -33,12 +33,12 @@ extension HTML {
       """
   }
 
-  /// - Parameter style: for a number above 0.
+  /// - Parameter style: The style for a number above 0.
   static func tile(_ name: String, _ number: Int, _ style: HTML) -> HTML {
     "<div class=\"tile \(number > 0 ? style : .empty)\"><dt>\(name)</dt><dd>\(number)</dd></div>\n"
   }
 
-  /// A field of a form that nobody sees.
+  /// Returns a hidden form field.
   static func hidden(_ name: String, _ value: String) -> HTML {
     "<input type=\"hidden\" name=\"\(name)\" value=\"\(value)\">"
   }
@@ -51,13 +51,14 @@ extension Language {
 }
 
 extension PageContext {
-  /// The hidden fields of each form: the CSRF token, and the id of its command if it sends one.
+  /// Returns the hidden fields of each form: the CSRF token, and the id of its command if it sends
+  /// one.
   func fields(id: CommandID? = nil) -> HTML {
     "\(HTML.hidden("csrf_token", csrfToken))\(id.map { HTML.hidden("id", $0.text) })"
   }
 }
 
 extension FruitAmounts {
-  /// A hidden field for each fruit: `add.kiwi`.
+  /// Returns a hidden field for each fruit, such as `add.kiwi`.
   func fields(_ kind: String) -> [HTML] { map { .hidden("\(kind).\($0.fruit)", "\($0.amount)") } }
 }

@@ -1,13 +1,18 @@
 import JuiceDomain
 
-/// Markup. Only literals in the source are taken as they are: every value that is interpolated is escaped,
-/// unless it is `HTML` itself.
+/// A piece of markup. Only literals in the source code are inserted unchanged: every interpolated
+/// value is escaped, except for other `HTML`.
+///
+/// ```swift
+/// let name = "Kiwi & mango"
+/// let heading: HTML = "<h1>\(name)</h1>"  // <h1>Kiwi &amp; mango</h1>
+/// ```
 struct HTML: Sendable, Hashable {
   private(set) var text: String
 
   static let empty: HTML = ""
 
-  /// The elements, one after the other.
+  /// Returns the concatenation of two pieces.
   static func + (left: HTML, right: HTML) -> HTML {
     var sum = left
     sum.text += right.text
@@ -31,7 +36,7 @@ extension HTML: ExpressibleByStringInterpolation {
 
     mutating func appendInterpolation(_ html: HTML) { text += html.text }
 
-    /// `nil` adds nothing.
+    /// Appends the markup; `nil` adds nothing.
     mutating func appendInterpolation(_ html: HTML?) {
       if let html { text += html.text }
     }
@@ -42,10 +47,10 @@ extension HTML: ExpressibleByStringInterpolation {
 
     mutating func appendInterpolation(_ number: Int) { text += String(number) }
 
-    /// An id holds nothing that could be markup.
+    /// Appends an id, which contains no character that needs escaping.
     mutating func appendInterpolation<Entity>(_ id: Identifier<Entity>) { text += id.text }
 
-    /// Escaped for a text and for an attribute in quotes.
+    /// Appends a text, escaped for an element's content and for a quoted attribute.
     mutating func appendInterpolation(_ string: String) {
       for character in string.utf8 {
         switch character {

@@ -2,19 +2,20 @@ import Fleet
 import JuiceDomain
 import KioskProtocol
 
-/// One kiosk: its stock, orders, sales and history, and the forms that restock, open and close it.
+/// The page of one kiosk: its stock, orders, sales and history, and the forms that restock, open
+/// and close it.
 struct KioskPage {
   let kiosk: KioskState
   let connectionError: String?
   let now: Timestamp
   let context: PageContext
-  /// The fruits that the visitor came to restock; the first has the focus.
+  /// The fruits that the visitor follows a link to restock; the first one gets the focus.
   var preselected: [Fruit.ID] = []
 
   var language: Language { context.language }
   var localTime: LocalTime { LocalTime(kiosk.sales?.timeZone, now: now, language) }
 
-  /// - Parameter notice: what has just been done.
+  /// - Parameter notice: The result of the command just sent.
   func page(notice: HTML? = nil) -> Page {
     Page(
       title: kiosk.title(language),
@@ -77,7 +78,7 @@ struct KioskPage {
     LivePart("state", class: "chips", "\(kiosk.chips(language, now: now))")
   }
 
-  /// The id, if the title is another, and the place.
+  /// The id, if the title differs from it, and the place.
   private var location: HTML? {
     let facts: [HTML] = [kiosk.name.map { _ in "\(kiosk.id)" }, kiosk.place.map { "\($0)" }]
       .compactMap(\.self)
@@ -100,7 +101,8 @@ struct KioskPage {
     """
   }
 
-  /// Somebody else may open or close the kiosk meanwhile.
+  /// The button to open or close the kiosk. It is updated live, because another user may do so
+  /// meanwhile.
   private var service: LivePart {
     let isClosed = kiosk.service == .closed
     return LivePart(
@@ -169,7 +171,7 @@ struct KioskPage {
       """
   }
 
-  /// Links to the restock of the missing fruits.
+  /// Returns a text that links to the restock of the missing fruits.
   private func outOfStock(_ order: Order, _ missing: FruitAmounts, _ entry: LedgerEntry) -> HTML {
     let text: HTML = "\(juice(order)) · \(language("out of stock", "재료 부족"))"
     let fruits = kiosk.known(missing)

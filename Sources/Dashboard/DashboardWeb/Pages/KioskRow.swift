@@ -2,23 +2,24 @@ import Fleet
 import JuiceDomain
 import KioskProtocol
 
-/// A kiosk among many: one line on a laptop, two on a phone.
+/// The row of a kiosk in the list: one line on a laptop, two on a phone.
 struct KioskRow {
-  /// So many fruits have columns of their own at most.
+  /// Maximum number of fruits with their own columns.
   static let maximumColumns = 10
-  /// So many fruits of a kiosk are shown at most; those that are short come first.
+  /// Maximum number of fruits shown of a kiosk; those that are short come first.
   static let maximumFruits = 24
 
   let kiosk: KioskState
   let now: Timestamp
   let language: Language
-  /// The fruits whose names stand above the columns; a kiosk with others names them in its row.
+  /// The fruits named in the column headers. A kiosk with other fruits names them in its row.
   let columns: [Fruit.ID]
 
-  /// The fruits of the most frequent menu that is short enough; empty if none is.
+  /// Returns the fruits of the most frequent menu with at most `maximumColumns` fruits; empty if
+  /// there is none.
   static func columns(of kiosks: some Sequence<KioskState>) -> [Fruit] {
     let menus = Dictionary(grouping: kiosks.compactMap { $0.menu?.menu.fruits }) { $0.map(\.id) }
-    // Among equally frequent menus it is always the same one.
+    // The choice between equally frequent menus is deterministic.
     let usual = menus.filter { $0.key.count <= maximumColumns }.max { left, right in
       left.value.count == right.value.count
         ? right.key.lexicographicallyPrecedes(left.key) : left.value.count < right.value.count
@@ -76,7 +77,8 @@ struct KioskRow {
 
   private func alert(_ fruit: Fruit) -> StockAlert { kiosk.alerts[fruit.id] ?? .ok }
 
-  /// The stock of a fruit over a bar with its low mark; a fruit that is short links to its restock.
+  /// Returns the stock of a fruit above a bar with its low threshold. A fruit that is short links
+  /// to its restock.
   private func slot(_ fruit: Fruit) -> HTML {
     let level = StockLevel(of: fruit.id, in: kiosk)
     let name = fruit.name[language]

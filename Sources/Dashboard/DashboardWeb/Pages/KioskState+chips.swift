@@ -11,7 +11,8 @@ extension KioskState {
     menu?.menu.juice(juice)?.name[language] ?? juice.text
   }
 
-  /// Whether it is online and open, and which fruits are short.
+  /// Returns chips that show whether the kiosk is online and open, its problems, and the fruits
+  /// that are short.
   func chips(_ language: Language, now: Timestamp) -> [HTML] {
     var chips = problemChips(language, now: now)
     if isOnline { chips.insert(onlineChip(language), at: 0) }
@@ -31,7 +32,7 @@ extension KioskState {
     "<span class=\"chip good\">\(language("Online", "온라인"))</span>"
   }
 
-  /// Everything that needs somebody, except the stock.
+  /// Returns chips for all problems except the stock.
   func problemChips(_ language: Language, now: Timestamp) -> [HTML] {
     var chips: [HTML] = []
     if !isOnline {
@@ -47,7 +48,7 @@ extension KioskState {
     return chips + hostChips(language)
   }
 
-  /// What is wrong with the computer of the kiosk.
+  /// Returns chips for problems with the computer of the kiosk.
   private func hostChips(_ language: Language) -> [HTML] {
     guard isOnline else { return [] }
     var chips: [HTML] = []
@@ -69,7 +70,8 @@ extension KioskState {
     return chips
   }
 
-  /// What is wrong with its machines; nothing while it is offline and cannot tell.
+  /// Returns chips for problems with the machines; none while the kiosk is offline and their state
+  /// is unknown.
   private func machineChips(_ language: Language) -> [HTML] {
     guard isOnline else { return [] }
     var chips: [HTML] = machineReports.compactMap { machine, report in
@@ -87,19 +89,19 @@ extension KioskState {
   }
 }
 
-// How it is restocked.
+// Restocking.
 extension KioskState {
-  /// The page that restocks these fruits; the first has the focus there.
+  /// Returns the address of the form that restocks these fruits; the first one gets the focus.
   func restockAddress(_ fruits: [Fruit.ID]) -> String {
     "/kiosks/\(id)?fruit=\(fruits.map(\.text).joined(separator: ","))"
   }
 
-  /// Those of the missing fruits that are on its menu, in the order of the menu.
+  /// Returns the missing fruits that are on the menu, in the order of the menu.
   func known(_ missing: FruitAmounts) -> [Fruit.ID] {
     (menu?.menu.fruits ?? []).map(\.id).filter { missing[$0] != nil }
   }
 
-  /// How much fills a fruit up; `nil` if it is full, or if its capacity is unknown.
+  /// Returns the amount that fills a fruit up, or `nil` if it is full or its capacity is unknown.
   func room(for fruit: Fruit.ID) -> Int? {
     guard let capacity = menu?.capacities[fruit], let held = stock?.fruits[fruit], capacity > held
     else { return nil }

@@ -1,7 +1,7 @@
 import JuiceDomain
 
 extension Language {
-  /// The text in this language. Translations stand side by side where they are used: none can be forgotten.
+  /// Returns the text in this language. Both translations are arguments, so none can be missing.
   func callAsFunction(_ english: String, _ korean: String) -> String {
     switch self {
     case .english: english
@@ -9,8 +9,8 @@ extension Language {
     }
   }
 
-  /// The language that a browser likes best (`Accept-Language`, RFC 9110 12.5.4) of those of the pages;
-  /// English if it asks for none of them.
+  /// Selects the supported language with the highest quality value (`Accept-Language`, RFC 9110
+  /// 12.5.4), or English if there is none.
   init(accepting header: String) {
     let wanted = header.split(separator: ",").prefix(20).map { entry in
       let parts = entry.split(separator: ";").map { part in String(part.filter { $0 != " " }) }
@@ -21,7 +21,7 @@ extension Language {
         quality: weight.map { Double($0.dropFirst(2)) ?? 0 } ?? 1
       )
     }
-    // The sort is not stable: of equal ones the first must win.
+    // `min` compares the offset, too, so that the first of equal values wins.
     let best = wanted.enumerated()
       .filter { $0.element.language != nil && $0.element.quality > 0 }
       .min { (-$0.element.quality, $0.offset) < (-$1.element.quality, $1.offset) }

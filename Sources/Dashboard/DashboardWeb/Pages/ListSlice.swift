@@ -1,29 +1,30 @@
 import JuiceDomain
 
-/// A hundred of many: the part of a long list that is on one page.
+/// The part of a long list that is on one page: up to a hundred items.
 struct ListSlice: Sendable {
   static let length = 100
 
-  /// From 1.
+  /// The page number, from 1.
   let page: Int
   let pages: Int
-  /// Of the whole list.
+  /// Number of items in the whole list.
   let count: Int
 
-  /// - Parameter page: as it was asked for; if there is no such page, the nearest is taken.
+  /// - Parameter page: The requested page number; it is clamped to the existing pages.
   init(page: Int, of count: Int) {
     self.count = count
     pages = max(1, (count + Self.length - 1) / Self.length)
     self.page = min(max(1, page), pages)
   }
 
-  /// How many are on the pages before.
+  /// Number of items on the preceding pages.
   var start: Int { (page - 1) * Self.length }
 
-  /// Links to the other pages, if there are any.
+  /// Returns links to the other pages, or nothing if there is only one.
   func links(_ language: Language, _ address: (Int) -> String) -> HTML {
     guard pages > 1 else { return .empty }
-    // The first page, the last, and three on either side: a chain has a hundred pages.
+    // Shows the first page, the last one, and three on either side, because a chain may have a
+    // hundred pages.
     let shown = (1...pages).filter { $0 == 1 || $0 == pages || abs($0 - page) <= 3 }
     let links: [HTML] = shown.map { number in
       number == page

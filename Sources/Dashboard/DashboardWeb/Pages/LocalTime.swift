@@ -2,7 +2,7 @@ import Foundation
 import JuiceDomain
 import KioskProtocol
 
-/// Times as people say them, on the clock of a kiosk.
+/// A formatter for times in the time zone of a kiosk.
 struct LocalTime: Sendable {
   let zone: TimeZone
   let now: Timestamp
@@ -14,7 +14,7 @@ struct LocalTime: Sendable {
     self.language = language
   }
 
-  /// `14:05`, with the day if it is another than today.
+  /// Returns the time of day, such as `14:05`, preceded by the day if it is not today.
   func text(_ time: Timestamp) -> String {
     let (day, minute) = local(time)
     let clock = "\(pad(minute / 60)):\(pad(minute % 60))"
@@ -28,15 +28,16 @@ struct LocalTime: Sendable {
 
   var today: CivilDate { CivilDate(daysSinceEpoch: local(now).day) }
 
-  /// `2026-11-21T14:05`, as a form has it.
+  /// Returns the value of a form field, such as `2026-11-21T14:05`.
   func field(_ time: Timestamp) -> String {
     let (day, minute) = local(time)
     return "\(CivilDate(daysSinceEpoch: day))T\(pad(minute / 60)):\(pad(minute % 60))"
   }
 
-  /// Reads what `field` has written. When the clocks go back, an hour comes twice: one of the two is taken.
+  /// Reads the value of a form field. In the hour that is repeated when clocks are set back, the
+  /// result is one of the two possible times.
   func time(field: String) -> Timestamp? {
-    // Some browsers add the seconds.
+    // Some browsers include the seconds.
     let seconds = field.utf8.count == 16 ? ":00" : ""
     guard let local = Timestamp("\(field)\(seconds)Z") else { return nil }
     func offset(_ time: Timestamp) -> Int64 {
@@ -47,7 +48,7 @@ struct LocalTime: Sendable {
     return Timestamp(milliseconds: local.milliseconds - offset(guess))
   }
 
-  /// `Nov 21`
+  /// Returns a date such as `Nov 21`.
   func day(_ date: CivilDate) -> String {
     let month = Int(date.month)
     let names = [
@@ -57,7 +58,7 @@ struct LocalTime: Sendable {
     return language("\(name) \(date.day)", "\(month)월 \(date.day)일")
   }
 
-  /// `in 3 h 20 min`, `3 h 20 min ago`.
+  /// Returns the time relative to now, such as `in 3 h 20 min` or `3 h 20 min ago`.
   func distance(_ time: Timestamp) -> String {
     let minutes = Int(
       clamping: (time.milliseconds / 60_000).subtractingReportingOverflow(
@@ -81,7 +82,7 @@ struct LocalTime: Sendable {
 }
 
 extension Language {
-  /// `3 h 20 min`
+  /// Returns a duration such as `3 h 20 min`.
   func length(ofMinutes minutes: Int) -> String {
     switch minutes {
     case ..<60: self("\(minutes) min", "\(minutes)분")

@@ -2,7 +2,7 @@ import HTTPTypes
 import Hummingbird
 
 enum LoginPage {
-  /// - Parameter problem: why the last attempt has failed.
+  /// - Parameter problem: The reason why the last attempt failed.
   static func page(
     _ context: PageContext, to target: String, problem: String? = nil,
     status: HTTPResponse.Status = .ok

@@ -2,7 +2,7 @@ import Fleet
 import JuiceDomain
 import KioskProtocol
 
-/// What the machines of a kiosk are doing, and the jobs about which a person has to decide.
+/// The cards with the state of a kiosk's machines, and with the jobs that need a person's decision.
 struct MachineCards {
   let kiosk: KioskState
   let localTime: LocalTime
@@ -10,7 +10,8 @@ struct MachineCards {
 
   private var language: Language { context.language }
 
-  /// Jobs come and go while the page is open: their buttons belong to this form, which stays.
+  /// The form of the decision buttons. It is separate, because the list of jobs is replaced by live
+  /// updates.
   var form: HTML? {
     context.isOperator
       ? """
@@ -20,7 +21,7 @@ struct MachineCards {
       """ : nil
   }
 
-  /// Nothing if no job waits.
+  /// The undecided jobs, or an empty part.
   var decisions: LivePart {
     let jobs = kiosk.undecidedJobs
     if jobs.isEmpty { return LivePart("decisions", .empty) }
@@ -53,7 +54,7 @@ struct MachineCards {
     return "<li>\(row(job, "\(job.machine.text) · \(why)"))\(actions)</li>"
   }
 
-  /// Nothing if there are no machines.
+  /// The state of the machines, or an empty part.
   var machines: LivePart {
     if kiosk.machines.isEmpty { return LivePart("machines", .empty) }
     let machines: [HTML] = kiosk.machineReports.map(machine)
@@ -97,7 +98,7 @@ struct MachineCards {
 }
 
 extension PageContext {
-  /// What has become of a decision about a job.
+  /// Returns a notice with the result of a decision.
   func notice(
     _ result: CommandResult?, of decision: JobDecision, id: CommandID, at kiosk: KioskID
   ) -> HTML {

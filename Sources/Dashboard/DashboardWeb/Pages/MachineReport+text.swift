@@ -16,7 +16,7 @@ extension MachineReport.State {
 }
 
 extension JobDecision.Choice {
-  /// As the ledger tells it.
+  /// Returns the wording for the history.
   func text(_ language: Language) -> String {
     switch self {
     case .poured: language("poured", "나감")
@@ -25,7 +25,7 @@ extension JobDecision.Choice {
     }
   }
 
-  /// On the button.
+  /// Returns the label of the button.
   func name(_ language: Language) -> String {
     switch self {
     case .poured: language("Poured", "나갔어요")
@@ -36,7 +36,8 @@ extension JobDecision.Choice {
 }
 
 extension Language {
-  /// Why a juice was not made: the kiosk's own reasons in words, a machine's as it says them.
+  /// Returns the reason why a juice was not made: a text for the kiosk's own reasons, a machine's
+  /// reason unchanged.
   func failure(_ reason: String) -> String {
     switch reason {
     case "waited_too_long": self("it had waited too long", "너무 오래 기다림")

@@ -2,7 +2,7 @@ import Fleet
 import JuiceDomain
 import KioskProtocol
 
-/// How far an order has come; only for orders that a machine makes.
+/// The progress of an order that a machine makes.
 struct OrderProgress {
   /// The number of the order's entry in the ledger.
   let job: Int
@@ -13,13 +13,13 @@ struct OrderProgress {
   enum Stage {
     case queued(before: Int)
     case started
-    /// A person has to look after it.
+    /// The job needs a person.
     case stuck
     case made
     case failed(reason: String)
   }
 
-  /// - Parameter name: of the juice.
+  /// - Parameter name: The name of the juice.
   func part(_ name: LocalizedName, _ language: Language) -> LivePart {
     let (style, step, text): (HTML, Int?, String) =
       switch stage {
@@ -62,7 +62,7 @@ struct OrderProgress {
 }
 
 extension KioskState {
-  /// The orders that machines make, and those that they have made or failed lately.
+  /// The progress of the orders that the machines are making, and of those recently made or failed.
   var progress: [OrderProgress] {
     machines.values.flatMap(\.progress)
       + orders.compactMap { entry in

@@ -3,18 +3,18 @@ import HTTPTypes
 import Hummingbird
 import JuiceDomain
 
-/// A whole page.
+/// A complete page.
 struct Page {
   let title: String
   let body: HTML
   /// The path of its live updates.
   var live: String?
   var status = HTTPResponse.Status.ok
-  /// Without the bar at the top: for a screen on a wall.
+  /// Whether the page has no bar at the top, for a screen on a wall.
   var isBare = false
-  /// Scripts of this page alone, after the one of all pages.
+  /// Scripts of this page only, loaded after the common one.
   var scripts: [Asset] = []
-  /// As wide as the screen: for a list that is looked at as a whole.
+  /// Whether the page uses the full width of the screen, for a long list.
   var isFull = false
 
   func response(_ context: PageContext) -> Response {
@@ -86,18 +86,18 @@ extension String {
   private static let kept = CharacterSet(
     charactersIn: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_./")
 
-  /// As a value in a query.
+  /// The text, encoded as a value in a query.
   var percentEncoded: String { addingPercentEncoding(withAllowedCharacters: Self.kept) ?? "" }
 }
 
-/// A part of a page that is kept up to date: an element with an id.
+/// A part of a page that is updated live: an element with an id.
 struct LivePart: Hashable, Sendable {
   let id: String
   let html: HTML
 
   /// - Parameters:
-  ///   - id: unique on the page.
-  ///   - tag: `div` or another element.
+  ///   - id: An id that is unique on the page.
+  ///   - tag: The element, such as `div`.
   init(_ id: String, tag: HTML = "div", class style: HTML = "", _ content: HTML) {
     self.id = id
     html = """

@@ -2,7 +2,7 @@ import Fleet
 import JuiceDomain
 import KioskProtocol
 
-/// A panel of buttons in the browser: to try things out, and as a spare when a button breaks.
+/// The page with a panel of buttons, for tests and as a replacement for a broken button.
 struct PanelPage {
   let kiosk: KioskState
   let connectionError: String?
@@ -11,7 +11,7 @@ struct PanelPage {
 
   private var language: Language { context.language }
 
-  /// - Parameter answer: what has become of the last press.
+  /// - Parameter answer: The result of the last press.
   func page(answer: HTML? = nil) -> Page {
     Page(
       title: "\(language("Virtual panel", "가상 버튼")) · \(kiosk.title(language))",
@@ -27,7 +27,8 @@ struct PanelPage {
         """, live: "/kiosks/\(kiosk.id)/panel/live")
   }
 
-  /// The script shows only the orders whose answers are on the page.
+  /// The parts that are updated live. The script ignores the orders whose answers are not on the
+  /// page.
   var liveParts: [LivePart] {
     [CommonNotices.broker(connectionError, language), buttons] + kiosk.progress.map(part)
   }
@@ -60,7 +61,7 @@ struct PanelPage {
     return LivePart("buttons", class: "juices", "\(buttons)")
   }
 
-  /// The kiosk's answer, as the customer reads it.
+  /// Returns the kiosk's answer as text for the customer.
   func answer(_ result: CommandResult?) -> HTML {
     guard let result else {
       return language.notice(
@@ -71,7 +72,7 @@ struct PanelPage {
     if result.status == .accepted, let job = result.seq, let juice = result.juice,
       let ticket = result.ticket
     {
-      // The machine may have been quicker than the answer.
+      // The machine may have started before the answer arrived.
       let accepted = OrderProgress(
         job: job, order: Order(juice: juice, quantity: result.quantity ?? 1), ticket: ticket,
         stage: .queued(before: max(1, result.place ?? 1) - 1))

@@ -2,16 +2,16 @@ import Fleet
 import JuiceDomain
 import KioskProtocol
 
-/// A restock before it is sent, and what has become of it.
+/// The page that reviews a restock before it is sent, and the page that shows its result.
 struct RestockPage {
   let kiosk: KioskState
   let context: PageContext
 
   private var language: Language { context.language }
 
-  /// All changes of the restock, to be confirmed as one.
+  /// Returns a page with all changes of the restock, to confirm them together.
   ///
-  /// - Parameter id: of the command; the same when it is sent again.
+  /// - Parameter id: The id of the command; the same if it is sent again.
   func review(_ restock: Restock, id: CommandID, notice: HTML? = nil) -> Page {
     let changes = changes(restock)
     let problems = changes.compactMap { problem(with: $0) }
@@ -39,12 +39,12 @@ struct RestockPage {
       """)
   }
 
-  /// Whether somebody has to look at it before it is sent.
+  /// Returns whether a restock needs a review before it is sent.
   func isDoubtful(_ restock: Restock) -> Bool {
     !kiosk.isOnline || changes(restock).contains { problem(with: $0) != nil }
   }
 
-  /// What the kiosk has answered.
+  /// Returns a page with the kiosk's answer.
   func outcome(_ result: CommandResult?, of restock: Restock, id: CommandID) -> Page {
     guard let result else {
       return review(restock, id: id, notice: CommonNotices.noAnswer(language))
@@ -67,7 +67,7 @@ struct RestockPage {
     }
   }
 
-  /// Offers the same numbers again, beside the stock of now.
+  /// Returns a review of the same numbers next to the current stock.
   private func conflict(_ result: CommandResult, _ restock: Restock) -> Page {
     let stock = FruitAmounts(
       restock.expect.map { fruit, expected in
@@ -85,7 +85,7 @@ struct RestockPage {
     let fruit: Fruit.ID
     let before: Int
     let after: Int
-    /// The number was counted, and replaces the stock.
+    /// Whether the number was counted and replaces the stock.
     let isCounted: Bool
   }
 
@@ -97,7 +97,7 @@ struct RestockPage {
     return (fruits + others).compactMap { fruit in
       guard restock.add[fruit] != nil || restock.set[fruit] != nil else { return nil }
       let before = restock.expect[fruit] ?? kiosk.stock?.fruits[fruit] ?? 0
-      // Both are at most a billion.
+      // Does not overflow: both numbers are at most a billion.
       let after = (restock.set[fruit] ?? before) + (restock.add[fruit] ?? 0)
       return Change(
         fruit: fruit, before: before, after: after, isCounted: restock.set[fruit] != nil)

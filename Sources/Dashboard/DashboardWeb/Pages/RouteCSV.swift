@@ -2,9 +2,9 @@ import Fleet
 import Hummingbird
 import JuiceDomain
 
-/// Tables for a spreadsheet (RFC 4180).
+/// The tables of a route as CSV for spreadsheets (RFC 4180).
 enum RouteCSV {
-  /// A row for each fruit of each kiosk.
+  /// Returns one row for each fruit of each kiosk.
   static func stops(_ route: Route, _ language: Language) -> String {
     var rows: [[Cell]] = [
       [
@@ -29,7 +29,7 @@ enum RouteCSV {
     return text(rows)
   }
 
-  /// A row for each fruit.
+  /// Returns one row for each fruit.
   static func load(_ route: Route, _ language: Language) -> String {
     let rows: [[Cell]] = route.load.map { load in
       [
@@ -52,7 +52,7 @@ enum RouteCSV {
 
   enum Cell: ExpressibleByStringLiteral {
     case text(String)
-    /// `nil` is an empty field.
+    /// A number, or `nil` for an empty field.
     case number(Int?)
 
     init(stringLiteral text: String) { self = .text(text) }
@@ -65,21 +65,21 @@ enum RouteCSV {
     }
   }
 
-  /// With a byte order mark: Excel knows UTF-8 by nothing else.
+  /// Returns the rows as CSV with a byte order mark, without which Excel does not detect UTF-8.
   static func text(_ rows: [[Cell]]) -> String {
     "\u{FEFF}" + rows.map { $0.map(\.field).joined(separator: ",") + "\r\n" }.joined()
   }
 }
 
 extension String {
-  /// A text that a spreadsheet would take for a formula gets an apostrophe before it (OWASP, "CSV
-  /// Injection"), also if it begins with spaces, which some spreadsheets leave out.
+  /// The text, preceded by an apostrophe if a spreadsheet would interpret it as a formula (OWASP,
+  /// "CSV Injection"), even after leading spaces, which some spreadsheets remove.
   fileprivate var withoutFormula: String {
     let first = unicodeScalars.first {
       !$0.properties.isWhitespace || $0 == "\t" || $0 == "\r" || $0 == "\n"
     }
     switch first {
-    // Excel in East Asia takes the wide forms for the same.
+    // East Asian versions of Excel interpret the fullwidth forms in the same way.
     case "=", "+", "-", "@", "\t", "\r", "\n", "|", "%", "＝", "＋", "－", "＠": return "'\(self)"
     default: return self
     }

@@ -2,14 +2,15 @@ import Fleet
 import JuiceDomain
 import KioskProtocol
 
-/// Plans a route: its times and its kiosks. Those that would run dry are ticked.
+/// The form that plans a route: its times and its kiosks. Kiosks that would run out of a fruit are
+/// preselected.
 struct RouteForm {
-  /// So many kiosks are listed at most; others are found by the filter.
+  /// Maximum number of kiosks listed. The filter finds the others.
   static let maximumShown = 200
 
   let fleet: KioskFleet
   let plan: RoutePlan
-  /// A part of a name, or of a state, as on the list of kiosks.
+  /// A part of a name or of a state, as in the list of kiosks.
   let filter: String
   let now: Timestamp
   let context: PageContext
@@ -61,7 +62,8 @@ struct RouteForm {
     }
   }
 
-  /// Kiosks that would run dry come first; then as on the list of kiosks.
+  /// The list of kiosks: those that would run out of a fruit first, then in the order of the list
+  /// of kiosks.
   private var kiosks: HTML {
     let found = fleet.byUrgency(matching: filter).map { kiosk in
       (kiosk: kiosk, short: plan.shortFruits(of: kiosk, at: now))
@@ -90,7 +92,7 @@ struct RouteForm {
       """
   }
 
-  /// - Parameter isFirst: whether it is among the first, as many as a route may have.
+  /// - Parameter isFirst: Whether the row is among the first ones, up to the maximum for a route.
   private func row(
     _ choice: (kiosk: KioskState, short: [Fruit.ID]), isFirst: Bool
   ) -> HTML {
@@ -118,7 +120,7 @@ struct RouteForm {
 }
 
 extension KioskState {
-  /// Whether its menu and its stock are known: a stop needs both.
+  /// Whether the kiosk has published its menu and its stock, which a stop requires.
   fileprivate var isKnown: Bool { menu != nil && stock != nil }
 
   /// Whether there is a forecast for all of its fruits.
@@ -129,7 +131,7 @@ extension KioskState {
 }
 
 extension KioskFleet {
-  /// The time zone of most of its kiosks.
+  /// The most frequent time zone of the kiosks.
   var timeZone: String? {
     var counts: [String: Int] = [:]
     for zone in kiosks.values.compactMap(\.timeZone) { counts[zone, default: 0] += 1 }

@@ -2,7 +2,7 @@ import Fleet
 import JuiceDomain
 import KioskProtocol
 
-/// One route: what to load, and a stop for each kiosk. It is also what is printed.
+/// The page of a route, on the screen and printed: the load, and a stop for each kiosk.
 struct RoutePage {
   let route: Route
   let now: Timestamp
@@ -103,7 +103,7 @@ struct RoutePage {
 }
 
 extension Route.Stop {
-  /// Its state, in a word for other programs.
+  /// The state as an identifier, for scripts and CSV.
   var status: String {
     switch report?.outcome {
     case nil: "open"

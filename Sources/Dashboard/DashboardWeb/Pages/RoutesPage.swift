@@ -3,11 +3,11 @@ import Fleet
 import JuiceDomain
 import KioskProtocol
 
-/// All routes, and how the counts of all of them differ from the ledgers.
+/// The page of all routes, with the differences between their counts and the ledgers.
 struct RoutesPage {
-  /// The latest first.
+  /// The routes, the latest first.
   let routes: [Route]
-  /// Why files of routes cannot be read.
+  /// The errors of route files that cannot be read.
   let problems: [StateError]
   let now: Timestamp
   let context: PageContext
@@ -97,12 +97,12 @@ struct RoutesPage {
   }
 }
 
-/// `+3`, `−2`, `0`.
+/// Returns the number with its sign: `+3`, `−2`, `0`.
 func signed(_ number: Int) -> String {
   number > 0 ? "+\(number)" : number < 0 ? "−\(number.magnitude)" : "0"
 }
 
-/// The stops that this browser keeps while there is no network; the script fills them in.
+/// The card of stops that the browser stores while it has no network. The script fills it in.
 struct SavedReports {
   let context: PageContext
 

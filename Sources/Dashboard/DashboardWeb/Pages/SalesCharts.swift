@@ -2,7 +2,7 @@ import Fleet
 import JuiceDomain
 import KioskProtocol
 
-/// Glasses sold: today by hour, and the last days by day.
+/// Charts of glasses sold: today by hour, and the last 30 days by day.
 struct SalesCharts {
   private let kiosk: KioskState
   private let localTime: LocalTime
@@ -69,16 +69,16 @@ struct SalesCharts {
   }
 }
 
-/// A bar chart, drawn by the server, with its numbers in a table for whoever cannot see it.
+/// A bar chart as SVG, with the same numbers in a table for screen readers.
 struct Chart {
   struct Bar {
     let name: String
-    /// Below the bar; most have none.
+    /// The text below the bar; empty for most bars.
     let label: String
     var value: Int
   }
 
-  /// Unique on the page.
+  /// An id that is unique on the page.
   let id: String
   let title: String
   let bars: [Bar]

@@ -2,12 +2,13 @@ import Fleet
 import JuiceDomain
 import KioskProtocol
 
-/// The stock as bars, each with its stepper; a viewer sees only the bars.
+/// The stock as bars, each with a stepper; viewers see only the bars.
 struct StockForm {
   let kiosk: KioskState
   let now: Timestamp
   let context: PageContext
-  /// The fruits to restock: their fields are filled in, so that one tap is enough. The first has the focus.
+  /// The fruits to restock. Their fields are filled in, so that one tap sends the restock; the
+  /// first one gets the focus.
   var preselected: [Fruit.ID] = []
 
   private var language: Language { context.language }
@@ -74,7 +75,7 @@ struct StockForm {
       """
   }
 
-  /// The stock that is shown: a restock without a review expects it.
+  /// Returns a hidden field with the stock as shown, which a restock without a review expects.
   private func seen(_ fruit: Fruit.ID, _ stock: Int) -> HTML {
     .hidden("expect.\(fruit)", "\(stock)")
   }
@@ -108,7 +109,8 @@ struct StockForm {
       """
   }
 
-  /// Restocks without a review. Each page that is shown has one id, so two taps are one restock.
+  /// The button that restocks without a review. Each rendered page has one command id, so two taps
+  /// cause one restock.
   private var restock: HTML {
     """
     <div class="actions">

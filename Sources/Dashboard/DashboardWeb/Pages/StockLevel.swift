@@ -2,10 +2,10 @@ import Fleet
 import JuiceDomain
 import KioskProtocol
 
-/// The stock of a fruit, and its bar.
+/// The stock of a fruit as a number and as a bar.
 struct StockLevel {
   let stock: Int
-  /// `nil`: there is no limit.
+  /// The capacity, or `nil` if there is no limit.
   let capacity: Int?
   let low: Int
 
@@ -15,8 +15,8 @@ struct StockLevel {
     low = kiosk.menu?.lowThresholds[fruit] ?? 0
   }
 
-  /// In thousandths of its width, so that it needs no styles of its own. Screen readers pass it over: the
-  /// same stands in words beside it.
+  /// Returns the bar, drawn in thousandths of its width, so that it needs no inline styles. It is
+  /// hidden from screen readers, because the text next to it states the same.
   func bar(_ style: HTML = "") -> HTML {
     let whole = max(1, capacity ?? 0, stock, low)
     func part(_ amount: Int) -> Int {

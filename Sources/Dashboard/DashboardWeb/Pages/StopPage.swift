@@ -2,29 +2,30 @@ import Fleet
 import JuiceDomain
 import KioskProtocol
 
-/// The stop of one kiosk, for the phone of whoever stands before it.
+/// The page of one stop, for the operator's phone at the kiosk.
 struct StopPage {
-  /// Why a stop that somebody has just confirmed was not sent.
+  /// The reason why a confirmed stop was not sent.
   enum NotSentReason {
     case outdated, nothingToSend
-    /// It was sent before, with other numbers than these.
+    /// The stop was sent before with other numbers than these.
     case others(Route.StopReport)
   }
 
   let route: Route
   let stop: Route.Stop
-  /// As it is now; `nil` if nobody knows it any more.
+  /// The current state of the kiosk, or `nil` if the fleet does not contain it.
   let kiosk: KioskState?
   let connectionError: String?
   let now: Timestamp
   let context: PageContext
-  /// The stock in the kiosk's answer: it is newer than the published one.
+  /// The stock in the kiosk's answer, which is newer than the published stock.
   var answeredStock: FruitAmounts = [:]
 
   private var language: Language { context.language }
   private var path: String { "/routes/\(route.id)/kiosks/\(stop.kiosk)" }
 
-  /// - Parameter filled: what stands in the fields; the plan if there is none.
+  /// - Parameter filled: The values of the fields, or `nil` for those of the latest report or of
+  ///   the plan.
   func page(_ notice: NotSentReason? = nil, filled: Route.StopReport? = nil) -> Page {
     let title = stop.title(language)
     return Page(
@@ -46,7 +47,8 @@ struct StopPage {
     [CommonNotices.broker(connectionError, language)] + stop.lines.map(ledger)
   }
 
-  /// Tells the script what to do with the stop that the browser has kept.
+  /// Returns the outcome for the script, which decides whether the browser keeps its copy of the
+  /// stop.
   private func outcome(_ notice: NotSentReason?) -> String {
     switch notice {
     case .nothingToSend, .outdated: "again"
@@ -76,7 +78,7 @@ struct StopPage {
     }
   }
 
-  /// `Kiwi +5, Mango = 3`
+  /// Returns a list such as `Kiwi +5, Mango = 3`.
   private func list(_ report: Route.StopReport) -> String {
     let counted = report.counted.map { "\(name($0.fruit)) = \($0.amount)" }
     let brought = report.brought.map { "\(name($0.fruit)) \(signed($0.amount))" }
@@ -147,7 +149,7 @@ struct StopPage {
       """
   }
 
-  /// The ledger's number of now.
+  /// Returns the current stock as recorded in the ledger.
   private func ledger(_ line: Route.Line) -> LivePart {
     let stock = stock(of: line.fruit.id)
     return LivePart(
@@ -155,12 +157,12 @@ struct StopPage {
       "\(language("ledger", "장부")) <b data-ledger=\"\(stock)\">\(stock.isEmpty ? "?" : stock)</b>")
   }
 
-  /// Empty if nobody knows.
+  /// Returns the stock, or an empty text if it is unknown.
   private func stock(of fruit: Fruit.ID) -> String {
     (answeredStock[fruit] ?? kiosk?.stock?.fruits[fruit]).map { String($0) } ?? ""
   }
 
-  /// Sends the same numbers again, under the same id.
+  /// A form that sends the same numbers again under the same id.
   private var again: HTML {
     let same = stop.report.map { report in
       report.brought.fields("brought") + report.counted.fields("counted")

@@ -1,18 +1,20 @@
 import Foundation
 
-/// The addresses of one subscriber: an IPv4 address, or all IPv6 addresses with the same first 64 bits,
-/// which no two subscribers share (RFC 6177).
+/// The addresses of one subscriber: an IPv4 address, or the /64 network of an IPv6 address, which
+/// two subscribers never share (RFC 6177).
 struct AddressBlock: Hashable, Sendable, CustomStringConvertible {
   let description: String
 
-  /// - Parameter address: as a socket or a proxy tells it; a text that is no address is taken as it is.
+  /// - Parameter address: The address as a socket or a proxy reports it. A text that is not an
+  ///   address is used unchanged.
   init(_ address: String) {
     var bytes = [UInt8](repeating: 0, count: 16)
     guard inet_pton(AF_INET6, address, &bytes) == 1 else {
       description = address
       return
     }
-    // An IPv4 address, as a socket for both kinds tells it: ::ffff:192.0.2.1 (RFC 4291, 2.5.5.2).
+    // An IPv4-mapped address, as a dual-stack socket reports it: ::ffff:192.0.2.1 (RFC 4291
+    // 2.5.5.2).
     let isIPv4 = bytes.starts(with: [UInt8](repeating: 0, count: 10) + [0xFF, 0xFF])
     description =
       isIPv4

@@ -2,9 +2,10 @@ import Logging
 import NIOCore
 import Synchronization
 
-/// Keeps one address from taking all the connections.
+/// Limits the number of connections from one address.
 final class ConnectionLimit: Sendable {
-  /// For each address. A browser opens six at most, but many may come from behind one router.
+  /// Maximum number of connections per address. A browser opens at most six, but one router may
+  /// serve many browsers.
   static let limit = 100
 
   private struct State {
@@ -17,7 +18,9 @@ final class ConnectionLimit: Sendable {
 
   init(logger: Logger) { self.logger = logger }
 
-  /// - Returns: whether one more may be open; `close` takes it back.
+  /// Counts a new connection.
+  ///
+  /// - Returns: Whether it may stay open. If so, `close` has to be called at its end.
   func open(_ origin: AddressBlock, at now: NIODeadline) -> Bool {
     let (isOpen, isNews) = state.withLock { state in
       let count = state.counts[origin, default: 0]
@@ -42,7 +45,7 @@ final class ConnectionLimit: Sendable {
     }
   }
 
-  /// One for each connection.
+  /// The handler of one connection.
   final class Handler: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = Any
 

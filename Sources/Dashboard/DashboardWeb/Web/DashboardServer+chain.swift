@@ -6,7 +6,9 @@ import Logging
 import Postgres
 
 extension DashboardServer {
-  /// - Parameter router: below `chain`.
+  /// Adds the pages of the chain.
+  ///
+  /// - Parameter router: The group of `chain`.
   func addChain(_ archive: ChainArchive, to router: RouterGroup<PageContext>) {
     router.get { request, context in
       let chainRequest = try chainRequest(for: request, context, archive, .regions)
@@ -92,7 +94,7 @@ private struct ChainRequest {
   let context: PageContext
   let layout: ChainLayout
 
-  /// From 1.
+  /// The page number, from 1.
   var number: Int { form["page"].flatMap { Int($0) } ?? 1 }
 
   var period: ChainPeriod {
@@ -102,7 +104,10 @@ private struct ChainRequest {
       days: ChainPeriod.lengths.contains(days) ? days : ChainPeriod.lengths[0])
   }
 
-  /// - Parameter page: `nil` if there is no such page for this user.
+  /// Answers the request with a page from the archive.
+  ///
+  /// - Parameter page: Queries the archive and returns the page, or `nil` if it does not exist for
+  ///   this user.
   func answer(
     _ page: @Sendable (ChainQuery) throws(DatabaseError) -> Page?
   ) async throws -> Response {
@@ -118,7 +123,7 @@ private struct ChainRequest {
   }
 }
 
-/// Keeps users with a region from the kiosks elsewhere, and from pages that list all kiosks.
+/// Restricts users with a region to the kiosks of that region, and to the pages of the chain.
 struct RequireRegion: RouterMiddleware {
   let archive: ChainArchive?
 
@@ -133,7 +138,7 @@ struct RequireRegion: RouterMiddleware {
     if request.uri.path.split(separator: "/").first == "chain" {
       return try await next(request, context)
     }
-    // Of all other pages such a user may see those of one kiosk.
+    // Of all other pages, such a user may see only those of a single kiosk.
     let path = request.uri.path.split(separator: "/")
     guard path.first == "kiosks" else { throw RequestError.notFound }
     let kiosk = try context.kioskID()

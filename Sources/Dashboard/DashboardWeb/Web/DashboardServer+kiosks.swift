@@ -23,7 +23,9 @@ extension DashboardServer {
       filter: query["q"] ?? "", number: query["page"].flatMap { Int($0) } ?? 1)
   }
 
-  /// - Parameter router: below the path of a kiosk.
+  /// Adds the pages of one kiosk.
+  ///
+  /// - Parameter router: The group of a kiosk's path.
   func addKiosk(to router: RouterGroup<PageContext>) {
     router.get { request, context in
       var page = try kioskPage(context)
@@ -80,7 +82,9 @@ extension DashboardServer {
     }
   }
 
-  /// - Throws: `RequestError.notFound` if nobody knows the kiosk.
+  /// Returns the kiosk that the path names.
+  ///
+  /// - Throws: `RequestError.notFound` if the fleet does not contain the kiosk.
   func kiosk(_ context: PageContext) throws -> KioskState {
     guard let kiosk = link.fleet[try context.kioskID()] else { throw RequestError.notFound }
     return kiosk
@@ -100,7 +104,7 @@ extension DashboardServer {
       .outcome(result, of: restock, id: id).response(context)
   }
 
-  /// Sends a command in the name of the user, which the ledger records.
+  /// Sends a command with the user as its source, which the ledger records.
   private func send(
     _ command: Command, _ kind: Command.Kind, _ context: PageContext, id: CommandID
   ) async throws -> CommandResult? {
@@ -112,7 +116,7 @@ extension DashboardServer {
 }
 
 extension KioskState {
-  /// As much of each fruit as there is room for.
+  /// A restock that fills all fruits to their capacity.
   fileprivate var fillingAll: Restock {
     let room = (menu?.menu.fruits ?? []).compactMap { fruit -> FruitAmounts.Element? in
       self.room(for: fruit.id).map { (fruit.id, $0) }
@@ -120,8 +124,8 @@ extension KioskState {
     return Restock(add: FruitAmounts(room))
   }
 
-  /// The restock that the form of the kiosk's page asks for. The kiosk refuses a counted number if its
-  /// stock is no longer what it is now.
+  /// Reads the restock from the form of the kiosk's page. The kiosk rejects a counted number if its
+  /// stock differs from the current one when the command arrives.
   fileprivate func restock(_ form: Form) throws(RequestError) -> Restock {
     let set = try form.amounts("set.")
     let add = FruitAmounts(
@@ -134,8 +138,9 @@ extension KioskState {
 }
 
 extension Restock {
-  /// The same restock, which the kiosk refuses if its stock is not what the page has shown; `nil` if
-  /// something was counted, or if the page has not shown the stock of a fruit.
+  /// Returns the same restock, which the kiosk rejects if its stock is not the one that the page
+  /// showed. Returns `nil` if a number was counted, or if the page did not show the stock of a
+  /// fruit.
   fileprivate func expecting(_ shown: FruitAmounts) -> Restock? {
     guard set.isEmpty, !add.isEmpty, add.allSatisfy({ shown[$0.fruit] != nil }) else { return nil }
     return Restock(add: add, set: [:], expect: FruitAmounts(shown.filter { add[$0.fruit] != nil }))
@@ -143,7 +148,7 @@ extension Restock {
 }
 
 extension JobDecision {
-  /// Reads the value of a button: `poured.1234`.
+  /// Reads the value of a button, such as `poured.1234`.
   fileprivate init?(field: String) {
     let parts = field.split(separator: ".", omittingEmptySubsequences: false)
     guard parts.count == 2, let choice = Choice(rawValue: String(parts[0])),

@@ -3,10 +3,10 @@ import Hummingbird
 import NIOCore
 
 extension DashboardServer {
-  /// Sends the parts of a page that have changed, as Server-Sent Events, for as long as the page is
-  /// open and its user logged in.
+  /// Sends the changed parts of a page as Server-Sent Events, while the page is open and its user
+  /// logged in.
   ///
-  /// - Parameter pause: between two events, so that a busy kiosk does not keep browsers busy.
+  /// - Parameter pause: Minimum time between two events, which limits the load on browsers.
   func live(
     _ request: Request, _ context: PageContext, interest: LiveUpdates.Interest,
     pause: Duration = .milliseconds(200),
@@ -32,11 +32,11 @@ extension DashboardServer {
     }
     return Response(
       status: .ok,
-      // Without this header nginx sends nothing on before its buffer is full.
+      // Disables nginx's buffering of the response.
       headers: [.contentType: "text/event-stream", .accelBuffering: "no"], body: body)
   }
 
-  /// A comment if no part has changed.
+  /// Returns an event with the parts, or a comment if there are none.
   private static func event(_ parts: [LivePart]) -> String {
     guard !parts.isEmpty else { return ":\n\n" }
     let lines = parts.flatMap { $0.html.text.split(whereSeparator: \.isNewline) }

@@ -3,7 +3,7 @@ import JuiceDomain
 import Logging
 
 extension DashboardServer {
-  /// Logging in and out, and the language.
+  /// Adds the pages for login and logout, and the choice of the language.
   func addLogin(to router: Router<PageContext>) {
     router.get("login") { request, context in
       LoginPage.page(context, to: Self.redirectTarget(Form(request.uri.query ?? "")["to"]))
@@ -56,7 +56,7 @@ extension DashboardServer {
     }
   }
 
-  /// The page to go on to: one of ours, whatever a link says.
+  /// Returns the page to redirect to. A target outside of this server is replaced by `/`.
   static func redirectTarget(_ text: String?) -> String {
     let target = text ?? ""
     let isOurs =

@@ -4,7 +4,9 @@ import JuiceDomain
 import KioskProtocol
 
 extension DashboardServer {
-  /// - Parameter router: below the path of a kiosk.
+  /// Adds the virtual panel and the display of a kiosk.
+  ///
+  /// - Parameter router: The group of a kiosk's path.
   func addPanel(to router: RouterGroup<PageContext>) {
     router.get("panel") { _, context in try panelPage(context).page().response(context) }
     router.get("panel/live") { request, context in

@@ -5,7 +5,9 @@ import JuiceDomain
 import KioskProtocol
 
 extension DashboardServer {
-  /// - Parameter router: below `routes`.
+  /// Adds the pages of routes.
+  ///
+  /// - Parameter router: The group of `routes`.
   func addRoutes(to router: RouterGroup<PageContext>) {
     router.get { _, context in
       let page = RoutesPage(
@@ -49,7 +51,9 @@ extension DashboardServer {
     addStop(to: route.group("kiosks/:kiosk"))
   }
 
-  /// - Parameter router: below the path of a kiosk of a route.
+  /// Adds the pages of a stop.
+  ///
+  /// - Parameter router: The group of a kiosk's path within a route.
   private func addStop(to router: RouterGroup<PageContext>) {
     router.get { _, context in try await stopPage(context).page().response(context) }
     router.get("live") { request, context in
@@ -65,7 +69,7 @@ extension DashboardServer {
 
   // MARK: Planning
 
-  /// Filled in by the query; without one, for tomorrow morning and three days.
+  /// Returns the form with the values of the query, or with the usual plan.
   private func routeForm(_ query: Form, _ context: PageContext, problem: String? = nil) -> RouteForm
   {
     let (fleet, now) = (link.fleet, link.time)
@@ -109,7 +113,7 @@ extension DashboardServer {
           kiosk: id, name: kiosk.name, place: kiosk.place, wasOnline: kiosk.isOnline, lines: lines,
           command: .random))
     }
-    // Stop 4 comes before stop 10.
+    // Numeric order: stop 4 precedes stop 10.
     stops.sort {
       let order = $0.title(context.language).compare($1.title(context.language), options: .numeric)
       return order == .orderedSame ? $0.kiosk < $1.kiosk : order == .orderedAscending
@@ -121,9 +125,9 @@ extension DashboardServer {
     return .redirect(to: "/routes/\(route.id)", type: .normal)
   }
 
-  // MARK: On the spot
+  // MARK: Stops
 
-  /// Sends the stop to the kiosk, or shows what has become of it earlier.
+  /// Sends the stop to the kiosk, or shows the result of an earlier attempt.
   private func confirm(_ form: Form, _ context: PageContext) async throws -> Response {
     guard let user = context.user else { throw RequestError.loggedOut }
     let (id, kiosk) = (try context.routeID(), try context.kioskID())
@@ -141,7 +145,7 @@ extension DashboardServer {
       let notice = earlier.hasSameAmounts(as: new) ? nil : StopPage.NotSentReason.others(new)
       return try await stopPage(context).page(notice).response(context)
     case .send(let sent):
-      // A stop that may have been sent already is sent as it was then, in the name of its first sender.
+      // A stop that may have been sent already is sent unchanged, in the name of its first sender.
       let result = await link.send(
         .restock(sent.restock), to: kiosk, as: Source(kind: .restock, name: sent.user),
         id: sent.command)
@@ -155,7 +159,7 @@ extension DashboardServer {
     }
   }
 
-  /// The route of the path. Kiosks may have told since of restocks that they did not answer.
+  /// Returns the route of the path. Updates stops without an answer from the kiosks' events.
   private func route(_ context: PageContext) async throws -> Route {
     let id = try context.routeID()
     guard let route = await routes[id] else { throw RequestError.notFound }
@@ -199,7 +203,7 @@ extension Route.ID {
 }
 
 extension RoutePlan {
-  /// Why a form makes no plan.
+  /// The reason why a form contains no valid plan.
   fileprivate enum Problem: Error {
     case times, margin, tooFar
 
@@ -233,7 +237,7 @@ extension RoutePlan {
     self = plan
   }
 
-  /// Tomorrow at eight, for three days.
+  /// The default plan: from tomorrow at 08:00, for three days.
   fileprivate static func usual(at now: Timestamp, _ localTime: LocalTime) -> Self {
     let day = Int64(86_400_000)
     func morning(after days: Int64) -> Timestamp {
@@ -248,7 +252,7 @@ extension RoutePlan {
 }
 
 extension Route.StopReport {
-  /// Reads a stop that somebody has confirmed. It may name only fruits that are on it.
+  /// Reads the form of a confirmed stop. It may contain only fruits that are on the stop.
   fileprivate init(
     _ form: Form, _ stop: Route.Stop, user: User, at now: Timestamp
   ) throws(RequestError) {

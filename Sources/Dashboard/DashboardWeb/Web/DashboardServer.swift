@@ -8,7 +8,27 @@ package import Logging
 import NIOCore
 package import ServiceLifecycle
 
-/// The web pages, over a connection to the kiosks.
+/// The web server of the dashboard: its routes, and the services to run.
+///
+/// ```swift
+/// let server = DashboardServer(settings: settings, users: users, link: link)
+/// let services = try server.services(logger: logger, encrypt: { $0 }) { port in
+///   print("listening on \(port)")
+/// }
+/// try await ServiceGroup.run(services, logger: logger)
+/// ```
+///
+/// | path | handlers | pages |
+/// |---|---|---|
+/// | `/` | `addFleet` | all kiosks |
+/// | `/kiosks/:kiosk` | `addKiosk`, `addPanel` | one kiosk, its virtual panel and display |
+/// | `/routes` | `addRoutes` | routes and their stops |
+/// | `/chain` | `addChain` | the archive, if there is one |
+/// | `/login`, `/logout`, `/language` | `addLogin` | |
+/// | `/assets`, `/worker.js` | `Asset` | |
+///
+/// A page that changes has a second path, which ends in `/live` and sends its changed parts
+/// (`LiveUpdates`).
 package struct DashboardServer: Sendable {
   let settings: DashboardSettings
   let users: UserFile
@@ -20,9 +40,9 @@ package struct DashboardServer: Sendable {
   let now: @Sendable () -> ContinuousClock.Instant
 
   /// - Parameters:
-  ///   - archive: of the chain; `nil`: there is none.
-  ///   - cost: of refusing a name that no user has; the same as for the names of users.
-  ///   - now: the clock of sessions, and of the pauses between attempts to log in.
+  ///   - archive: The archive of the chain, or `nil` without a chain.
+  ///   - cost: The cost of checking an unknown name; equal to the cost for the names of users.
+  ///   - now: The clock for sessions and for the pauses between login attempts.
   package init(
     settings: DashboardSettings, users: UserFile, link: KioskLink, archive: ChainArchive? = nil,
     cost: PasswordHash.Cost = .standard,
@@ -42,24 +62,24 @@ package struct DashboardServer: Sendable {
       settings: settings, sessions: sessions, users: users, now: now, hasChain: archive != nil)
   }
 
-  /// Everything that has to run. The last one is shut down first: live updates end before the server waits
-  /// for its requests to end.
+  /// Returns the services to run. The last one is shut down first: live updates end before the
+  /// server waits for its requests to end.
   ///
   /// - Parameters:
-  ///   - encrypt: makes the server speak TLS, or leaves it as it is.
-  ///   - onListening: called with the port when browsers can come.
+  ///   - encrypt: Adds TLS to the server, or returns it unchanged.
+  ///   - onListening: Called with the port when the server accepts connections.
   package func services(
     logger: Logger, encrypt: (HTTPServerBuilder) throws -> HTTPServerBuilder,
     onListening: @escaping @Sendable (Int) -> Void
   ) throws -> [any Service] {
-    // Behind a proxy all connections are the proxy's.
+    // Behind a proxy, all connections come from the proxy's address.
     let limit = settings.isBehindProxy ? nil : ConnectionLimit(logger: logger)
     let plain = HTTPServerBuilder.http1(
       configuration: .init(
         additionalChannelHandlers: [
           IdleStateHandler(writeTimeout: RequestDeadline.writeTimeout), RequestDeadline(),
         ] + (limit.map { [ConnectionLimit.Handler($0)] } ?? []),
-        // Ends a connection that sends nothing, or never comes to the end of a head.
+        // Closes a connection that sends nothing, or does not complete a request head.
         idleTimeout: RequestDeadline.limit,
         httpDecoderConfiguration: .init(
           maxHeaderFieldSize: 8 << 10, maxHeaderListSize: 16 << 10, maxHeaderFieldCount: 64)))
@@ -67,7 +87,8 @@ package struct DashboardServer: Sendable {
       router: router(), server: try encrypt(plain),
       configuration: ApplicationConfiguration(
         address: .hostname(settings.host, port: settings.port), backlog: 1024,
-        // One more connection waits until another has gone. Half of them may be for live updates.
+        // A further connection waits until another one is closed. Up to half of them may be live
+        // updates.
         availableConnectionsDelegate: .maximum(2 * LiveUpdates.maximum, logger: logger)),
       onServerRunning: { onListening($0.localAddress?.port ?? 0) }, logger: logger)
     return [link, application, link.updates]
@@ -91,7 +112,7 @@ package struct DashboardServer: Sendable {
   }
 }
 
-/// Lets in users only; and only operators change anything.
+/// Restricts pages to users, and changes to operators.
 struct RequireLogin: RouterMiddleware {
   func handle(
     _ request: Request, context: PageContext, next: (Request, PageContext) async throws -> Response

@@ -2,14 +2,15 @@ import Hummingbird
 import JuiceDomain
 import KioskProtocol
 
-/// The fields of a form that was sent, or of a query.
+/// The fields of a submitted form or of a query.
 struct Form: Sendable {
-  /// No form of ours is longer; in bytes.
+  /// Maximum size of a form, in bytes.
   static let maximumSize = 1 << 16
 
   private let fields: [String: String]
 
-  /// Reads `application/x-www-form-urlencoded`; a text that is none, or has a field twice, has no fields.
+  /// Reads `application/x-www-form-urlencoded`. An invalid text, or one with a duplicate field, has
+  /// no fields.
   init(_ text: String) {
     fields = (try? URLEncodedFormDecoder().decode([String: String].self, from: text)) ?? [:]
   }
@@ -19,20 +20,20 @@ struct Form: Sendable {
   /// The id of the command that the form sends.
   var commandID: CommandID? { self["id"].flatMap { CommandID($0) } }
 
-  /// What follows `prefix` in the names of the fields that begin with it.
+  /// Returns the rest of the names of the fields that begin with `prefix`, sorted.
   func names(_ prefix: String) -> [String] {
     fields.keys.filter { $0.hasPrefix(prefix) }.map { String($0.dropFirst(prefix.count)) }.sorted()
   }
 
-  /// A whole number; `nil` if the field is absent or empty.
+  /// Returns a whole number, or `nil` if the field is absent or empty.
   func number(_ name: String) throws(RequestError) -> Int? {
     guard let text = fields[name]?.filter({ !$0.isWhitespace }), !text.isEmpty else { return nil }
     guard let number = Int(text), number.magnitude <= 1_000_000_000 else { throw .badForm }
     return number
   }
 
-  /// The fields whose names are `prefix` and a fruit, as amounts. Empty fields are left out, and zeros
-  /// if `isChange`.
+  /// Returns the fields whose names consist of `prefix` and a fruit, as amounts. Omits empty
+  /// fields, and zeros if `isChange`.
   func amounts(_ prefix: String, isChange: Bool = false) throws(RequestError) -> FruitAmounts {
     var amounts: FruitAmounts = [:]
     for name in fields.keys where name.hasPrefix(prefix) {
@@ -45,7 +46,9 @@ struct Form: Sendable {
 }
 
 extension Request {
-  /// The form that this request brings, if it is from a page of ours.
+  /// Reads the form in the body of this request.
+  ///
+  /// - Throws: `RequestError.forged` if its CSRF token is not valid for the session.
   func form(from context: PageContext, _ sessions: Sessions) async throws -> Form {
     let buffer = try await body.collect(upTo: Form.maximumSize)
     let form = Form(String(buffer: buffer))
@@ -58,11 +61,11 @@ extension Request {
   }
 }
 
-/// The id of a command to a kiosk. (Hummingbird calls something else a request.)
+/// The id of a command to a kiosk. (`Request` is a type of Hummingbird, too.)
 typealias CommandID = KioskProtocol.Request.ID
 
 extension CommandID {
-  /// One that nobody else has.
+  /// A new, unique id.
   static var random: Self {
     let number = UInt128.random(in: 0 ... .max)
     guard let id = Self("dashboard-\(String(number, radix: 36))") else {

@@ -3,19 +3,19 @@ import Hummingbird
 import JuiceDomain
 import NIOCore
 
-/// What is known of the visitor who asks for a page.
+/// The context of a request: the visitor, the session and the language.
 struct PageContext: RequestContext {
   var coreContext: CoreRequestContextStorage
-  /// The address of the other end of the connection: the visitor's, or that of a proxy in between.
+  /// The address of the peer of the connection: the visitor or a proxy.
   let peer: String
-  /// The visitor's address, as far as it is known.
+  /// The visitor's address, as far as it can be determined.
   var address: String
-  /// The browser's, from its cookie; a browser without one gets a new one.
+  /// The session token from the browser's cookie; a browser without the cookie gets a new token.
   var sessionToken = ""
-  /// `nil`: not logged in.
+  /// The logged-in user, or `nil`.
   var user: User?
   var language = Language.english
-  /// What a form must bring back.
+  /// The token that a form on the page has to contain.
   var csrfToken = ""
   /// The path and query of this page.
   var requestTarget = "/"
@@ -30,7 +30,7 @@ struct PageContext: RequestContext {
 
   var isOperator: Bool { user?.role == .operator }
 
-  /// The kiosk that the path names.
+  /// Returns the kiosk that the path names.
   func kioskID() throws(RequestError) -> KioskID {
     guard let id = coreContext.parameters.get("kiosk").flatMap({ KioskID($0) }) else {
       throw .notFound
@@ -40,7 +40,7 @@ struct PageContext: RequestContext {
 }
 
 extension PageContext {
-  /// The route that the path names.
+  /// Returns the route that the path names.
   func routeID() throws(RequestError) -> Route.ID {
     guard let id = coreContext.parameters.get("route").flatMap({ Route.ID($0) }) else {
       throw .notFound
@@ -49,19 +49,20 @@ extension PageContext {
   }
 }
 
-/// Why a request is refused.
+/// The reason why a request is rejected.
 enum RequestError: Error {
   case notFound
-  /// Not logged in any more.
+  /// The user is not logged in, or the session has ended.
   case loggedOut
-  /// A viewer, who may only look.
+  /// The user is a viewer and may change nothing.
   case notAllowed
-  /// A form that is not from a page of ours, or from one that is too old.
+  /// The form has no valid CSRF token: it comes from another site, or from a page of an ended
+  /// session.
   case forged
-  /// A form with values that no page of ours sends.
+  /// The form contains values that no page of the dashboard sends.
   case badForm
   case tooManyLogins(Duration)
-  /// So many people log in at once that one more would have to wait for too long.
+  /// Too many logins are being checked at the same time.
   case busy
   case tooManyPages
 }

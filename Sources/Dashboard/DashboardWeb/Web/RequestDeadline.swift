@@ -2,18 +2,20 @@ import HTTPTypes
 import NIOCore
 import NIOHTTPTypes
 
-/// Closes a connection on which a request does not arrive, or an answer is not taken.
+/// Closes a connection if a request does not arrive completely, or if the client does not read the
+/// response.
 ///
-/// The server's own idle timeout ends a connection that sends nothing, or never comes to the end of a head;
-/// but it begins anew with each byte of a body. For answers there has to be an `IdleStateHandler` before
-/// this handler.
+/// The server's own idle timeout closes a connection that sends nothing, or does not complete a
+/// request head; but it restarts with each byte of a body. For responses, an `IdleStateHandler` has
+/// to precede this handler.
 final class RequestDeadline: ChannelInboundHandler, RemovableChannelHandler {
   typealias InboundIn = HTTPRequestPart
 
-  /// From the end of a head to the end of its body. Live updates come later, with the answer.
+  /// Maximum time between the end of a request head and the end of its body. Live updates are not
+  /// affected, since they are part of the response.
   static let limit = TimeAmount.seconds(15)
-  /// How long a browser may take nothing of its answer. A page with live updates is sent something each
-  /// 15 seconds.
+  /// Maximum time for which a client may read nothing of the response. Live updates write at least
+  /// every 15 seconds.
   static let writeTimeout = TimeAmount.minutes(2)
 
   private var deadline: Scheduled<Void>?

@@ -2,7 +2,7 @@ import HTTPTypes
 import Hummingbird
 import JuiceDomain
 
-/// Finds out who asks, and gives each answer the headers that keep a page to itself.
+/// Determines the user of each request, and adds security headers to each response.
 struct SessionMiddleware: RouterMiddleware {
   static let sessionCookie = "juice_session"
   static let languageCookie = "juice_language"
@@ -20,12 +20,12 @@ struct SessionMiddleware: RouterMiddleware {
     context.requestTarget = request.uri.string
     context.hasChain = hasChain
     if settings.isBehindProxy, let forwarded = request.headers[.forwardedFor] {
-      // Our own proxy has added the last address; anybody can make up those before it.
+      // The last address was added by the trusted proxy; a client can forge those before it.
       context.address =
         forwarded.split(separator: ",").last.map { $0.filter { $0 != " " } } ?? context.peer
     }
     let token = request.cookies[Self.sessionCookie]?.value ?? ""
-    // A token that somebody else made up is of no session; ours are not longer.
+    // A forged token belongs to no session. Valid tokens are not longer.
     context.sessionToken = token.isEmpty || token.utf8.count > 64 ? HMACSigner.makeToken() : token
     context.user = user(of: context.sessionToken)
     context.csrfToken = sessions.csrfToken(for: context.sessionToken)
@@ -41,14 +41,15 @@ struct SessionMiddleware: RouterMiddleware {
     if context.sessionToken != token, request.method == .get,
       response.headers[values: .setCookie].isEmpty
     {
-      // The CSRF token of a form on this page is for this session token.
+      // The CSRF tokens of the forms on this page belong to this session token.
       response.setCookie(settings.cookie(Self.sessionCookie, context.sessionToken))
     }
     secure(&response)
     return response
   }
 
-  /// The user of a session, unless the file of users has changed for this user since the login.
+  /// Returns the user of a session, or `nil` if the user's line in the file has changed since the
+  /// login.
   func user(of token: String) -> User? {
     guard let user = sessions.user(of: token, at: now()) else { return nil }
     guard let users = try? users.users(), users[user.name] == user else {
@@ -71,7 +72,8 @@ struct SessionMiddleware: RouterMiddleware {
 }
 
 extension DashboardSettings {
-  /// - Parameter life: in seconds; `nil`: until the browser is closed.
+  /// - Parameter life: Lifetime in seconds, or `nil` for a cookie that ends when the browser is
+  ///   closed.
   func cookie(_ name: String, _ value: String, life: Int? = nil) -> Cookie {
     Cookie(
       name: name, value: value, maxAge: life, path: "/", secure: isSecure, httpOnly: true,
@@ -84,7 +86,7 @@ extension HTTPField.Name {
   static let crossOriginOpenerPolicy = Self.named("Cross-Origin-Opener-Policy")
   static let forwardedFor = Self.named("X-Forwarded-For")
 
-  /// - Parameter name: a valid one (a token, RFC 9110 5.1).
+  /// Creates a field name from a valid token (RFC 9110 5.1).
   static func named(_ name: String) -> Self {
     guard let name = Self(name) else { preconditionFailure("\(name) is no field name") }
     return name

@@ -1,9 +1,9 @@
 import JuiceDomain
 package import KioskProtocol
 
-// A route as JSON, for the disk.
+// Routes as JSON, for the disk.
 extension Route {
-  /// No file of a route is longer; in bytes.
+  /// Maximum length of the file of a route, in bytes.
   package static let maximumPayload = 4 << 20
 
   package var payload: [UInt8] {

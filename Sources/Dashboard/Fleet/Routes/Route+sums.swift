@@ -1,21 +1,21 @@
 package import JuiceDomain
 
 extension Route {
-  /// How much of a fruit is taken along.
+  /// The amount of one fruit to load on the van.
   package struct Load: Hashable, Sendable {
     package let fruit: Fruit
-    /// The sum of what is to be brought.
+    /// The sum of the planned amounts of all stops.
     package let sum: Int
-    /// How much a crate holds, if the menu says it.
+    /// The content of a crate, or `nil` if no menu states it.
     package let crate: Int?
-    /// The sum in crates, rounded up.
+    /// The sum in crates, rounded up, or `nil` if the fruit has no crates.
     package let crates: Int?
-    /// How much is on the van: whole crates, if it comes in crates.
+    /// The amount on the van: whole crates if the fruit has crates.
     package let amount: Int
   }
 
-  /// In the order in which the stops have the fruits. If kiosks put different numbers in a crate, the
-  /// largest counts.
+  /// The load, in the order in which the fruits appear on the stops. If kiosks state different
+  /// contents of a crate, the largest one is used.
   package var load: [Load] {
     var (fruits, sums): ([Fruit], [Fruit.ID: (sum: Int, crate: Int?)]) = ([], [:])
     for line in stops.lazy.flatMap(\.lines) {
@@ -35,12 +35,12 @@ extension Route {
   }
 }
 
-/// How the counts at kiosks differ from their ledgers, and how much was brought and planned.
+/// The differences between counted and recorded stock, and between planned and loaded amounts.
 package struct RouteDifferences: Sendable {
   package struct Difference: Hashable, Sendable {
-    /// How often the fruit was counted.
+    /// Number of counts of the fruit.
     package var counts = 0
-    /// How much was missing in all counts; negative if more was there.
+    /// Sum of the missing amounts of all counts; negative if there was a surplus.
     package var missing = 0
     package var planned = 0
     package var brought = 0
@@ -48,13 +48,13 @@ package struct RouteDifferences: Sendable {
 
   package private(set) var kiosks: [KioskID: [Fruit.ID: Difference]] = [:]
   package private(set) var fruits: [Fruit.ID: Difference] = [:]
-  /// The names on the latest stop.
+  /// The names of the kiosks at their latest stop.
   package private(set) var titles: [KioskID: LocalizedName] = [:]
   package private(set) var names: [Fruit.ID: LocalizedName] = [:]
 
-  /// Sums up the stops that kiosks have applied.
+  /// Adds up the stops whose restocks the kiosks have applied.
   ///
-  /// - Parameter routes: the latest last.
+  /// - Parameter routes: The routes, the latest last.
   package init(of routes: some Sequence<Route>) {
     for stop in routes.lazy.flatMap(\.stops) {
       guard let report = stop.report, report.isDone else { continue }

@@ -1,19 +1,37 @@
 package import JuiceDomain
 package import KioskProtocol
 
-/// One trip to some kiosks: what was planned, and what was done at each of them.
+/// A trip of an operator to several kiosks: the plan, and a report of each stop.
+///
+/// | part | contents |
+/// |---|---|
+/// | `RoutePlan` | arrival, end, margin: which amounts are needed |
+/// | `Stop` | one kiosk, with a `Line` for each fruit to bring |
+/// | `StopReport` | the amounts loaded and counted, and the kiosk's answer |
+/// | `Load` | the sum of a fruit over all stops, in crates |
+///
+/// A report becomes one restock command, which the kiosk applies once, even if it is sent
+/// repeatedly:
+///
+/// ```swift
+/// switch route[kiosk]?.confirm(report) {
+/// case .send(let report): answer = try await publish(report)  // After saving the route
+/// case .answered, .outdated, nil: return
+/// }
+/// route[kiosk]?.updateOutcome(of: report.command, with: answer, next: newID)
+/// ```
 package struct Route: Hashable, Sendable, Identifiable {
   package typealias ID = Identifier<Route>
 
-  /// So many kiosks are in one route at most.
+  /// Maximum number of kiosks in one route.
   package static let maximumKiosks = 100
 
   package let id: ID
   package let createdAt: Timestamp
-  /// The user who has made it.
+  /// The user who created the route.
   package let createdBy: String
   package let plan: RoutePlan
-  /// The zone in which its times are shown, as the IANA database calls it; `nil`: UTC.
+  /// The IANA name of the time zone in which its times are shown, or `nil` for UTC.
   package let timeZone: String?
   package var stops: [Stop]
 
@@ -29,15 +47,15 @@ package struct Route: Hashable, Sendable, Identifiable {
     self.stops = stops
   }
 
-  /// What is planned for a fruit of a kiosk.
+  /// The planned amount of one fruit for a kiosk.
   package struct Line: Hashable, Sendable {
     package let fruit: Fruit
-    /// The stock when the route was made.
+    /// The stock when the route was created.
     package let now: Int
-    /// The stock that is expected on arrival.
+    /// The expected stock on arrival.
     package let expected: Int
     package let bring: Int
-    /// `false`: there was no forecast, and `expected` is `now`.
+    /// Whether a forecast was available. If not, `expected` equals `now`.
     package let isForecast: Bool
 
     package init(fruit: Fruit, now: Int, expected: Int, bring: Int, isForecast: Bool) {
@@ -49,18 +67,18 @@ package struct Route: Hashable, Sendable, Identifiable {
     }
   }
 
-  /// What is planned for a kiosk, and what was done there.
+  /// One kiosk on the route: the planned amounts and the latest report.
   package struct Stop: Hashable, Sendable {
     package let kiosk: KioskID
-    /// Name, place and `wasOnline` are those of when the route was made.
+    /// The name, place and `wasOnline` are from the time when the route was created.
     package let name: LocalizedName?
     package let place: String?
     package let wasOnline: Bool
     package let lines: [Line]
-    /// The id of the restock that this stop becomes. It changes only when the kiosk has rejected the
-    /// restock, so that the stop is done once, however often it is sent.
+    /// The id of the restock command for this stop. It changes only after the kiosk has rejected
+    /// the command, so a stop is applied once, even if it is sent repeatedly.
     package internal(set) var command: Request.ID
-    /// The latest attempt.
+    /// The latest report, or `nil` if the stop is not confirmed.
     package internal(set) var report: StopReport?
 
     package init(
@@ -80,17 +98,17 @@ package struct Route: Hashable, Sendable, Identifiable {
     package func line(of fruit: Fruit.ID) -> Line? { lines.first { $0.fruit.id == fruit } }
   }
 
-  /// What somebody has filled in and confirmed at a kiosk.
+  /// The amounts that a user has entered and confirmed at a kiosk.
   package struct StopReport: Hashable, Sendable {
     package let command: Request.ID
-    /// The user in whose name it is sent.
+    /// The user who confirmed it.
     package let user: String
     package let at: Timestamp
-    /// What was put in (positive) or taken out (negative); never 0.
+    /// The amounts put in (positive) or taken out (negative); never 0.
     package let brought: FruitAmounts
     package let counted: FruitAmounts
-    /// The stock of the counted fruits by the ledger, as the page showed it: if the kiosk's ledger says
-    /// something else by then, the kiosk changes nothing.
+    /// The recorded stock of the counted fruits, as the page showed it. If the kiosk's ledger
+    /// differs when the command arrives, the kiosk rejects it.
     package let ledger: FruitAmounts
     package var outcome: Outcome
 
@@ -108,11 +126,13 @@ package struct Route: Hashable, Sendable, Identifiable {
     }
 
     package enum Outcome: Hashable, Sendable {
-      /// The kiosk has not answered; it may have done it. To send it again is safe.
+      /// The kiosk has not answered, and may or may not have applied the command. Sending it again
+      /// is safe.
       case unknown
       case applied
-      /// The kiosk has changed nothing.
-      /// - Parameter stock: the kiosk's, of the fruits whose stock is not the expected one.
+      /// The kiosk has rejected the command and changed nothing.
+      /// - Parameter stock: The kiosk's stock of those fruits whose stock differs from the expected
+      ///   one.
       case rejected(RejectionReason, detail: String, stock: FruitAmounts)
     }
 
@@ -120,13 +140,13 @@ package struct Route: Hashable, Sendable, Identifiable {
 
     package var isDone: Bool { outcome == .applied }
 
-    /// The ledger's number minus the counted one: positive if fruit is missing.
+    /// The recorded stock minus the counted stock; positive if fruit is missing.
     package var missing: FruitAmounts {
       FruitAmounts(
         counted.compactMap { fruit, count in ledger[fruit].map { (fruit, $0 - count) } })
     }
 
-    /// Whether the numbers are the same, whoever has confirmed them, and when.
+    /// Whether both reports have the same amounts, regardless of user and time.
     package func hasSameAmounts(as other: StopReport) -> Bool {
       (brought, counted, ledger) == (other.brought, other.counted, other.ledger)
     }
@@ -142,25 +162,25 @@ package struct Route: Hashable, Sendable, Identifiable {
     }
   }
 
-  /// Whether somebody has confirmed a stop.
+  /// Whether a stop has been confirmed.
   package var hasStarted: Bool { stops.contains { $0.report != nil } }
 }
 
 extension Route.Stop {
-  /// What to do with a stop that somebody has confirmed.
+  /// The next step for a confirmed stop.
   package enum Step: Hashable, Sendable {
-    /// Send it to the kiosk, once the route is on the disk.
+    /// Send the report to the kiosk, after the route was saved.
     case send(Route.StopReport)
-    /// The kiosk has answered it before.
+    /// The kiosk has already answered the command.
     case answered(Route.StopReport)
-    /// It was filled in on a page that is older than the latest rejection.
+    /// The page with the report is older than the latest rejection.
     case outdated
   }
 
-  /// Takes in a stop that somebody has confirmed.
+  /// Stores the report of a confirmed stop.
   ///
-  /// All that is ever sent under one id is the first report with it, in the name of its user: a kiosk knows
-  /// a command by its source and its id, and does it once.
+  /// A kiosk identifies a command by its source and its id and executes it once. Therefore only the
+  /// first report with an id is ever sent, in the name of its user.
   package mutating func confirm(_ new: Route.StopReport) -> Step {
     if let report, report.command == new.command {
       return report.outcome == .unknown ? .send(report) : .answered(report)
@@ -170,18 +190,18 @@ extension Route.Stop {
     return .send(new)
   }
 
-  /// Takes in what the kiosk has answered.
+  /// Records the answer of the kiosk.
   ///
   /// - Parameters:
-  ///   - result: `nil` if there was no answer.
-  ///   - next: the id of another attempt.
+  ///   - result: The answer, or `nil` if there was none.
+  ///   - next: The id for another attempt.
   package mutating func updateOutcome(
     of id: Request.ID, with result: CommandResult?, next: Request.ID
   ) {
     guard let report, report.command == id, report.outcome == .unknown, let result else { return }
     switch (result.status, result.reason) {
     case (.applied, _): self.report?.outcome = .applied
-    // This copy was not done, but an earlier one may have been.
+    // This copy was not executed, but an earlier one may have been.
     case (_, .rateLimited): break
     case (_, let reason?):
       self.report?.outcome = .rejected(
@@ -191,9 +211,10 @@ extension Route.Stop {
     }
   }
 
-  /// Settles a report without an answer, if the kiosk tells of its restock in another way.
+  /// Records a report as applied if the kiosk's events contain its restock, for a report without an
+  /// answer.
   ///
-  /// - Returns: whether it does.
+  /// - Returns: Whether the restock was found.
   package mutating func updateOutcome(from kiosk: KioskState) -> Bool {
     guard let report, report.outcome == .unknown else { return false }
     let isDone = kiosk.services.contains { entry in

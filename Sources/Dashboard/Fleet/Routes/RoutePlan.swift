@@ -1,27 +1,27 @@
 package import JuiceDomain
 package import KioskProtocol
 
-/// When a route is driven, and until when it has to last. With the stocks and forecasts of the kiosks this
-/// tells which of them to go to, and what to take along.
+/// The times of a route. Together with the stocks and forecasts of the kiosks, it determines the
+/// kiosks to visit and the amounts to bring.
 package struct RoutePlan: Hashable, Sendable {
   package enum Fill: String, CaseIterable, Sendable {
-    /// As much as there is room for.
+    /// Brings as much as the kiosk has room for.
     case capacity
-    /// As much as lasts until the end, with the margin.
+    /// Brings as much as is needed until the end, with the margin.
     case need
   }
 
-  /// When the kiosks are restocked.
+  /// The time at which the kiosks are restocked.
   package let arrival: Timestamp
-  /// When the next route comes.
+  /// The time of the next route.
   package let end: Timestamp
-  /// So many percent are added to the expected use.
+  /// The safety margin added to the expected use, in percent.
   package let margin: Int
   package let fill: Fill
 
   package static let margins = 0...200
 
-  /// `nil` if the end is not after the arrival, or the margin is not one of `margins`.
+  /// Returns `nil` if the end is not after the arrival, or if the margin is not in `margins`.
   package init?(arrival: Timestamp, end: Timestamp, margin: Int, fill: Fill) {
     guard arrival < end, Self.margins.contains(margin) else { return nil }
     self.arrival = arrival
@@ -30,8 +30,8 @@ package struct RoutePlan: Hashable, Sendable {
     self.fill = fill
   }
 
-  /// The fruits of the kiosk that would be gone before the end if nobody came, in the order of the
-  /// menu. Where there is no forecast: those that are low or out now.
+  /// Returns the fruits of the kiosk that would run out before the end without a visit, in the
+  /// order of the menu. Without a forecast: the fruits that are low or out now.
   package func shortFruits(of kiosk: KioskState, at now: Timestamp) -> [Fruit.ID] {
     let fruits = kiosk.menu?.menu.fruits.map(\.id) ?? []
     return fruits.filter { fruit in
@@ -43,14 +43,14 @@ package struct RoutePlan: Hashable, Sendable {
     }
   }
 
-  /// What to bring to the kiosk; `nil` if it has told no menu or no stock.
+  /// Returns the amounts to bring to the kiosk, or `nil` if it has published no menu or no stock.
   ///
-  /// - `expected` is the stock of now minus the expected use until the arrival, and never below zero.
-  /// - The room is the capacity minus `expected`. The need is the expected use from the arrival to the end,
-  ///   with the margin, minus `expected`.
+  /// - `expected` is the current stock minus the expected use until the arrival, and at least zero.
+  /// - The room is the capacity minus `expected`. The need is the expected use from the arrival to
+  ///   the end, with the margin, minus `expected`.
   /// - `Fill.capacity` brings the room. `Fill.need` brings the need, but at most the room.
-  /// - Without a forecast `expected` is the stock of now, and the room is brought. Without a capacity the
-  ///   need is brought.
+  /// - Without a forecast, `expected` is the current stock, and the room is brought. Without a
+  ///   capacity, the need is brought.
   package func lines(for kiosk: KioskState, at now: Timestamp) -> [Route.Line]? {
     guard let menu = kiosk.menu, let stock = kiosk.stock else { return nil }
     return menu.menu.fruits.map { fruit in
@@ -59,7 +59,7 @@ package struct RoutePlan: Hashable, Sendable {
       let expected = before.map { max(0, held - Int($0.rounded())) } ?? held
       let room = menu.capacities[fruit.id].map { max(0, $0 - expected) }
       let need = kiosk.use(of: fruit.id, from: arrival, until: end).map {
-        // Sums of tenths are not exact.
+        // Compensates for rounding errors in the sum of tenths.
         max(0, Int(($0 * factor - 0.001).rounded(.up)) - expected)
       }
       let bring =
@@ -76,13 +76,13 @@ package struct RoutePlan: Hashable, Sendable {
 }
 
 extension KioskState {
-  /// Until when its stock is known: nobody knows what a kiosk has sold since it went offline.
+  /// Returns the time for which the stock is known: sales since the kiosk went offline are unknown.
   fileprivate func lastKnown(at now: Timestamp) -> Timestamp {
     isOnline ? now : min(now, stock?.at ?? now)
   }
 
-  /// The expected use of the fruit; `nil` if there is no forecast of it. Use before the forecast was made
-  /// does not count.
+  /// Returns the expected use of the fruit, or `nil` if there is no forecast. Use before the time
+  /// of the forecast does not count.
   fileprivate func use(
     of fruit: Fruit.ID, from start: Timestamp, until end: Timestamp
   ) -> Double? {

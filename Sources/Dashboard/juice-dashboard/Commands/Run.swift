@@ -34,7 +34,8 @@ struct Run: AsyncParsableCommand {
         "passwords are not encrypted on their way to \(settings.host): set dashboard.tls, or put a proxy before it"
       )
     }
-    // Read before anything is opened, so that a password file that is wrong ends the program here.
+    // Reads the password files before opening anything, so that an unreadable file ends the program
+    // here.
     let receivers = try configuration.notify.map { try Notifier.Receiver.all($0) }
     let archive = try configuration.archive.map { try ChainArchive(ChainSettings($0)) }
     Self.allowManyConnections()
@@ -42,7 +43,8 @@ struct Run: AsyncParsableCommand {
       broker: try configuration.broker.makeBroker(), root: configuration.root,
       now: { .now }, logger: logger)
     let dashboard = DashboardServer(settings: settings, users: users, link: link, archive: archive)
-    // The server's own lines are about connections, which no kiosk owner asks for.
+    // The server's own log messages are about single connections, which are of no use to a kiosk
+    // owner.
     var quiet = logger
     quiet.logLevel = max(logger.logLevel, .warning)
     let address = settings.address
@@ -73,7 +75,8 @@ struct Run: AsyncParsableCommand {
     }
   }
 
-  /// Each open page is a connection: as many as the system allows, instead of the usual 1,024.
+  /// Raises the limit of open files from the usual 1,024 to what the system allows, because each
+  /// open page is a connection.
   private static func allowManyConnections() {
     #if canImport(Glibc)
     let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)

@@ -48,7 +48,7 @@ struct UserCommands: ParsableCommand {
       if generate { StandardOutput.write(password) }
     }
 
-    /// Four times four letters and digits that nobody mistakes for others: 79 bits.
+    /// A random password of four groups of four characters that are hard to confuse: 80 bits.
     private static var generated: String {
       let letters = Array("abcdefghijkmnpqrstuvwxyz23456789")
       return (0..<4).map { _ in String((0..<4).map { _ in letters.randomElement() ?? "x" }) }
@@ -118,7 +118,8 @@ struct UserCommands: ParsableCommand {
 extension User.Role: ExpressibleByArgument {}
 
 extension ConfigurationOptions {
-  /// Root becomes the owner of the file's folder first.
+  /// Returns the user file. If root runs the command, it first switches to the owner of the file's
+  /// folder.
   fileprivate func userFile() throws -> UserFile {
     let path = try load().usersFile
     try FolderOwner(ofFolderOf: path).switchUser()
@@ -133,7 +134,7 @@ private func userName(_ text: String) throws -> User.Name {
   return name
 }
 
-/// As `juice-archive kiosks load` takes it.
+/// Parses a region by the rules of `juice-archive kiosks load`.
 private func regionName(_ text: String) throws -> String {
   let words = text.split(whereSeparator: \.isWhitespace).joined(separator: " ")
   guard !words.isEmpty, words.unicodeScalars.count <= 64,

@@ -3,11 +3,12 @@ import HummingbirdCore
 import HummingbirdTLS
 import NIOSSL
 
-// Here and not in `Dashboard`: NIOSSL brings a copy of BoringSSL, and the tests of the pages do without compiling it.
+// Not in `DashboardWeb`: NIOSSL contains a copy of BoringSSL, which the tests of the pages need not
+// compile.
 extension DashboardSettings {
-  /// Makes the server speak TLS 1.2 or later, if there is a certificate.
+  /// Adds TLS 1.2 or later to the server if a certificate is configured.
   ///
-  /// - Throws: what is wrong with the certificate or its key.
+  /// - Throws: The errors of NIOSSL about the certificate or its key.
   func encrypt(_ server: HTTPServerBuilder) throws -> HTTPServerBuilder {
     guard let tls else { return server }
     let chain = try NIOSSLCertificate.fromPEMFile(tls.certificateFile)

@@ -5,9 +5,9 @@ import KioskProtocol
 import YAMLConfiguration
 
 extension Notifier.Receiver {
-  /// Everybody whom the configuration names.
+  /// Creates all receivers that the configuration names.
   ///
-  /// - Throws: a file with a password, an address or a token cannot be used.
+  /// - Throws: `ConfigurationErrors` if a file with a password, a URL or a token cannot be used.
   static func all(
     _ notify: DashboardConfiguration.Notify
   ) throws(ConfigurationErrors) -> [Self] {
@@ -19,7 +19,8 @@ extension Notifier.Receiver {
     return receivers
   }
 
-  /// Each address gets a mail of its own, so that an address that does not exist keeps it from nobody else.
+  /// Creates a receiver for each address. Each one gets a separate mail, so that an invalid address
+  /// does not affect the others.
   private static func all(
     _ email: DashboardConfiguration.Email
   ) throws(ConfigurationErrors) -> [Self] {
@@ -47,7 +48,7 @@ extension Notifier.Receiver {
   ) throws(ConfigurationErrors) {
     let url = try post.readURL()
     let address = Webhook(url: url, token: try post.readToken(), caFile: post.caFile)
-    // Only the host is shown, because the rest of the address may be a secret.
+    // Only the host is shown, because the rest of the URL may contain a secret.
     let host = URL(string: url)?.host() ?? ""
     self.init("post \(number) to \(host)") { notification in
       await Self.outcome { () throws(DeliveryError) in
@@ -56,7 +57,7 @@ extension Notifier.Receiver {
           try await address.send(
             Array(notification.text.utf8), type: "text/plain; charset=utf-8", id: notification.id)
         case .json:
-          // To Slack, <!channel> is a call to everybody, and <a|b> is a link.
+          // In Slack, <!channel> notifies all members and <a|b> is a link.
           let text = notification.text.replacing("<", with: "‹").replacing(">", with: "›")
           try await address.send(
             JSONWriter.object { $0.member("text", text) }, type: "application/json",

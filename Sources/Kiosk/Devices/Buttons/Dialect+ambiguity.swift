@@ -1,6 +1,6 @@
-// Finds out before anybody presses why a binding could never fire, or would fire twice.
+// Finds bindings that could never fire, or would fire twice, before a button is pressed.
 extension Dialect {
-  /// What is wrong with the topic of a device, and what to do; `nil` if nothing is.
+  /// Returns the error in the topic of a device and its correction, or `nil` if there is none.
   package func flaw(of topic: String) -> (problem: String, hint: String)? {
     let first = topic.prefix { $0 != "/" }
     if name == .tasmota, first == "cmnd" || first == "tele" {
@@ -13,7 +13,8 @@ extension Dialect {
     )
   }
 
-  /// The end of a topic that every device of the kind has, behind the device's own topic.
+  /// The end of a topic that follows the device's own topic and is common to all devices of the
+  /// kind.
   private var commonEnding: Regex<Substring> {
     switch self {
     case .tasmota: /\/(?:RESULT|(?:BUTTON|SWITCH)[0-9]*)$/
@@ -24,13 +25,13 @@ extension Dialect {
     }
   }
 
-  /// Whether a device of the kind can say a word: `single`, `1_single`.
+  /// Whether a device of the kind can send a word: `single`, `1_single`.
   package func recognizes(_ word: String) -> Bool {
     guard let words else { return true }
     return words.contains(String(parts(of: word).action))
   }
 
-  /// All words that a device of the kind can say; `nil` if its owner chooses them.
+  /// All words that a device of the kind can send, or `nil` if its owner chooses them.
   package var words: [String]? {
     switch self {
     case .shellyGen1: ShellyGen1.words
@@ -39,11 +40,11 @@ extension Dialect {
     }
   }
 
-  /// The topic filters under which a device repeats its presses in another form.
+  /// Returns the topic filters under which a device repeats its presses in another form.
   ///
   /// - Parameters:
-  ///   - topic: the device's own.
-  ///   - words: the presses that are bound.
+  ///   - topic: The device's own topic.
+  ///   - words: The presses that are bound.
   package func echoes(of topic: String, saying words: some Sequence<String>) -> [String] {
     switch self {
     // Zigbee2MQTT publishes the whole state and each of its members (#32015).
@@ -66,7 +67,7 @@ extension Dialect {
   package func mayBeSamePress(_ word: String, _ other: String) -> Bool {
     switch self {
     case .esphome:
-      // An object id may hold what looks like an event.
+      // An object id may contain the name of an event.
       let (one, another) = (word.withoutPress, other.withoutPress)
       return one == another || one.hasSuffix("_\(another)") || another.hasSuffix("_\(one)")
         || [word, other].contains("press")
@@ -84,11 +85,11 @@ extension Dialect {
     }
   }
 
-  /// Which button, and what was done to it.
+  /// Splits a word into the button and the action.
   private func parts(of word: String) -> (button: String?, action: Substring) {
     let button: Regex<(Substring, Substring)> =
       switch self {
-      // Inputs of the device itself count from 0, and other components from 200.
+      // Inputs of the device itself are numbered from 0, other components from 200.
       case .shellyGen2: /^([0-9]{1,2}|[a-z]+:[0-9]+(?:_[0-9]+)?)_/
       case .tasmota: /^((?:switch)?[0-9]+)_/
       default: /^([0-9]+)_/
@@ -97,7 +98,7 @@ extension Dialect {
     return (String(match.1), word[match.range.upperBound...])
   }
 
-  /// Our word for a word of the device.
+  /// Returns the kiosk's word for an action of the device.
   private func meaning(of action: Substring) -> String {
     switch (self, action) {
     case (.shellyGen1, _): ShellyGen1.ourWord[action.uppercased()] ?? String(action)

@@ -1,6 +1,20 @@
 import KioskProtocol
 
-/// How a family of devices puts a press on the wire.
+/// A family of devices, and the form in which it publishes the press of a button.
+///
+/// ```swift
+/// let signal = try Dialect.tasmota.read(payload, on: "stat/hall/RESULT", of: "stat/hall")
+/// print(signal.presses.map(\.names))  // [["1_single", "single"]]
+/// ```
+///
+/// | dialect | topic | payload of a press |
+/// |---|---|---|
+/// | `zigbee2MQTT` | `zigbee2mqtt/<name>` | `{"action":"single",...}` |
+/// | `tasmota` | `stat/<name>/RESULT` | `{"Button1":{"Action":"SINGLE"}}` |
+/// | `shellyGen1` | `shellies/<id>/input_event/<n>` | `{"event":"S","event_cnt":4}` |
+/// | `shellyGen2` | `<id>/events/rpc` | `{"method":"NotifyEvent",...}` |
+/// | `esphome` | `<prefix>/event/<id>/state` | `{"event_type":"press"}` |
+/// | `generic` | any | a word, or JSON with the members of a `GenericFormat` |
 ///
 /// Facts about the devices are from their documentation and source code, as cited with each.
 package enum Dialect: Hashable, Sendable {
@@ -12,9 +26,9 @@ package enum Dialect: Hashable, Sendable {
   /// Any other device.
   case generic(GenericFormat)
 
-  /// The topic filters under which the messages of a device come.
+  /// Returns the topic filters that select the messages of a device.
   ///
-  /// - Parameter topic: the device's own topic, in the dialect's sense; for `generic` a filter.
+  /// - Parameter topic: The device's own topic, as the dialect defines it; for `generic` a filter.
   package func filters(of topic: String) -> [String] {
     switch self {
     case .zigbee2MQTT, .generic: [topic]
@@ -25,12 +39,12 @@ package enum Dialect: Hashable, Sendable {
     }
   }
 
-  /// What a message says.
+  /// Reads a message of a device.
   ///
   /// - Parameters:
-  ///   - topic: the topic on which the message came; one that the filters select.
-  ///   - device: the device's own topic.
-  /// - Throws: `Unreadable` if the message may hold a press that cannot be read.
+  ///   - topic: The topic of the message, selected by the filters.
+  ///   - device: The device's own topic.
+  /// - Throws: `Unreadable` if the message may hold a press but cannot be read.
   package func read(
     _ payload: [UInt8], on topic: String, of device: String
   ) throws(Unreadable) -> Signal {
@@ -49,14 +63,15 @@ package enum Dialect: Hashable, Sendable {
     }
   }
 
-  /// For how long a device of the kind may repeat a press by radio; `nil`: it does not.
+  /// The time within which a device of the kind may repeat a press by radio, or `nil` if it does
+  /// not repeat presses.
   package var usualDebounce: Duration? {
     // Repeats arrive within the same second (Zigbee2MQTT #298, #5909, #26374).
     self == .zigbee2MQTT ? .seconds(1) : nil
   }
 
-  /// The debounce of a press. A device repeats over and over that a button is held, Hue every 0.8 s
-  /// (Zigbee2MQTT #26270), and one message may be lost by radio.
+  /// Returns the debounce of a press. While a button is held, a device reports that repeatedly, Hue
+  /// every 0.8 s (Zigbee2MQTT #26270), and one message may be lost by radio.
   func debounce(of press: Signal.Press, usually window: Duration?) -> Duration? {
     guard self == .zigbee2MQTT, let name = press.names.last, name.hasSuffix("hold") else {
       return window
@@ -66,7 +81,7 @@ package enum Dialect: Hashable, Sendable {
 }
 
 extension Dialect {
-  /// What a dialect is called in a configuration.
+  /// The name of a dialect in a configuration.
   package enum Name: String, CaseIterable, Sendable {
     case zigbee2mqtt, tasmota, esphome, generic
     case shellyGen1 = "shelly_gen1"
@@ -86,7 +101,7 @@ extension Dialect {
 }
 
 extension JSON {
-  /// What a device sent.
+  /// Parses a message of a device.
   ///
   /// - Throws: `Unreadable` if it is not a JSON object.
   static func object(_ payload: [UInt8]) throws(Unreadable) -> JSON {
@@ -98,7 +113,7 @@ extension JSON {
     return json
   }
 
-  /// The value as a word; `nil` for an object, a list or null.
+  /// The value as a word, or `nil` for an object, a list or null.
   var word: String? {
     switch self {
     case .string(let text): text

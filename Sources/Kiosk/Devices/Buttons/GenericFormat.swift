@@ -1,12 +1,12 @@
 import KioskProtocol
 
-/// Where the press is in the messages of a device that no other dialect knows.
+/// The position of the press in the messages of a device without a dialect of its own.
 package struct GenericFormat: Hashable, Sendable {
-  /// The member that names the press; `nil`: the whole payload does.
+  /// The member that names the press, or `nil` if the whole payload is its name.
   package var action: JSONPointer?
-  /// The member that names the button; `nil`: the action names it, or there is only one.
+  /// The member that names the button, or `nil` if the action names it or there is only one.
   package var key: JSONPointer?
-  /// A counter or a timestamp, which is new for each press and the same when a press is repeated.
+  /// A counter or a timestamp that is new for each press and unchanged when a press is repeated.
   package var counter: JSONPointer?
 
   package init(
@@ -23,7 +23,7 @@ package struct GenericFormat: Hashable, Sendable {
     }
     let json: JSON
     do { json = try JSON.parse(payload) } catch { throw Unreadable("not JSON: \(error)") }
-    // A device sends other messages on the same topic.
+    // A device may publish other messages on the same topic.
     guard let value = action.map({ json[$0] }) ?? json, let word = value.word, !word.isEmpty else {
       return Signal()
     }

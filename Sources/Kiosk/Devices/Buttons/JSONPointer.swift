@@ -1,17 +1,18 @@
 import KioskProtocol
 
-/// The place of a value in a JSON text: `/event/type`, `/inputs/0` (RFC 6901).
+/// A pointer to a value in a JSON text: `/event/type`, `/inputs/0` (RFC 6901).
 package struct JSONPointer: Hashable, Sendable, CustomStringConvertible {
   package let description: String
   private let tokens: [String]
 
-  /// `nil` for a text that does not start with a slash, or has a `~` without 0 or 1 behind it.
+  /// Parses a pointer. Fails if the text does not start with a slash, or has a `~` without 0 or 1
+  /// after it.
   package init?(_ text: String) {
     let behindTildes = text.split(separator: "~", omittingEmptySubsequences: false).dropFirst()
     guard text.hasPrefix("/"), behindTildes.allSatisfy({ $0.first == "0" || $0.first == "1" })
     else { return nil }
     description = text
-    // `~1` before `~0`, so that `~01` becomes `~1` and not a slash.
+    // Replaces `~1` before `~0`, so that `~01` becomes `~1` and not a slash.
     tokens = text.dropFirst().split(separator: "/", omittingEmptySubsequences: false).map {
       String($0.replacing("~1", with: "/").replacing("~0", with: "~"))
     }

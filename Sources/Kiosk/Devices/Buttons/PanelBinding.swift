@@ -1,16 +1,16 @@
 package import KioskProtocol
 
-/// A device with buttons, and what its presses mean.
+/// A device with buttons, and the commands that they send.
 package struct PanelBinding: Hashable, Sendable {
-  /// The panel's name in the ledger, and where its results go: `order/<name>/result`.
+  /// The panel's name in the ledger and in the topic of its results: `order/<name>/result`.
   package var name: String
   package var dialect: Dialect
   /// The device's own topic; for a generic device a topic filter.
   package var topic: String
-  /// What a press asks for, by the name of the press in lower case.
+  /// The commands, by the names of presses in lower case.
   package var buttons: [String: Command]
-  /// An equal press within this time of the last one counts as the same press; `nil`: the kiosk's own
-  /// setting.
+  /// The time after the last press within which an equal one is the same press, or `nil` for the
+  /// kiosk's setting.
   package var debounce: Duration?
   package var feedback: Feedback
 
@@ -28,13 +28,13 @@ package struct PanelBinding: Hashable, Sendable {
 
   package var filters: [String] { dialect.filters(of: topic) }
 
-  /// What a message of the device asks of the kiosk: nothing if its press is not bound.
+  /// Reads the requests in a message of the device. A press that is not bound is no request.
   ///
   /// - Parameters:
-  ///   - topic: the topic on which the message came; one that the filters select.
-  ///   - isRetained: whether the broker had kept the message. Nobody presses now, but what it marks has
-  ///     happened.
-  /// - Throws: `Unreadable` if the message may hold a press that cannot be read.
+  ///   - topic: The topic of the message, selected by the filters.
+  ///   - isRetained: Whether the broker had retained the message. If so, it is no press, but its
+  ///     mark is stored.
+  /// - Throws: `Unreadable` if the message may hold a press but cannot be read.
   package func read(
     _ payload: [UInt8], on topic: String, isRetained: Bool
   ) throws(Unreadable) -> PanelMessage {
@@ -54,7 +54,7 @@ package struct PanelBinding: Hashable, Sendable {
   }
 }
 
-/// What the kiosk reads from a message of a bound device.
+/// The content of a message of a bound device.
 package struct PanelMessage: Hashable, Sendable {
   package let requests: [PanelRequest]
   package let mark: Mark?
@@ -62,25 +62,27 @@ package struct PanelMessage: Hashable, Sendable {
   package struct PanelRequest: Hashable, Sendable {
     package let source: Source
     package let request: Request
-    /// An equal press within this time counts as the same press; `nil`: the kiosk's own setting.
+    /// The time within which an equal press is the same press, or `nil` for the kiosk's setting.
     package let debounce: Duration?
   }
 
-  /// What to remember of a message, so that the kiosk knows it when it comes again.
+  /// A value by which a repeated message is recognised.
   package struct Mark: Hashable, Sendable {
-    /// No two devices share a key.
+    /// The key, unique to the device and its counter or contact.
     package let key: String
     package let value: String
-    /// An equal value under this other key also means the same message.
+    /// Another key. A message is also a repeat if this key has an equal value.
     package let alternateKey: String?
-    /// How often the device repeats its last event, however old that is; `nil`: never.
+    /// The interval at which the device repeats its last event, however old that is; or `nil` if it
+    /// does not.
     package let repetition: Duration?
   }
 }
 
 extension PanelMessage.Mark {
-  /// A counter in a retained message may be older than the last one, and comes again with each
-  /// subscription. So it has a key of its own. A retained state of a contact is always the newest.
+  /// Gives the counter of a retained message a key of its own, because it may be older than the
+  /// last one and is delivered again with each subscription. A retained state of a contact is
+  /// always the newest.
   fileprivate init(_ mark: Signal.Mark, of panel: String, isRetained: Bool) {
     let live = "\(panel)/\(mark.key)"
     let kept = live + " (kept)"

@@ -1,10 +1,10 @@
 package import KioskProtocol
 
-/// What one message of a device tells.
+/// The content of one message of a device.
 package struct Signal: Hashable, Sendable {
-  /// Presses that the message reports, in its order.
+  /// The presses in the message, in its order.
   package let presses: [Press]
-  /// The counter or the contact in the message, by which a repeated message is known.
+  /// The counter or the contact in the message, by which a repeated message is recognised.
   package let mark: Mark?
 
   package init(presses: [Press] = [], mark: Mark? = nil) {
@@ -13,24 +13,24 @@ package struct Signal: Hashable, Sendable {
     self.mark = mark
   }
 
-  /// A press of a button, in the words of the device and in ours.
+  /// A press of a button, named by the words of the device and of the kiosk.
   package struct Press: Hashable, Sendable {
-    /// All names under which the press may be bound, the most exact first: `1_single`, `single`.
-    /// In lower case.
+    /// All names under which the press may be bound, in lower case, the most specific first:
+    /// `1_single`, `single`.
     package let names: [String]
-    /// An id that the device gives to this press alone; `nil` if it gives none.
+    /// The id that the device assigns to this press, or `nil` if it assigns none.
     package let id: Request.ID?
 
     /// - Parameters:
-    ///   - input: which button of the device; `nil` if the device has only one.
-    ///   - words: what was done to the button, our word before the device's.
+    ///   - input: The button of the device, or `nil` if the device has only one.
+    ///   - words: The words for the action, the kiosk's before the device's.
     init(input: String? = nil, words: [String], id: Request.ID? = nil) {
       self.init(inputs: input.map { [$0] } ?? [], words: words, id: id)
     }
 
     /// - Parameters:
-    ///   - inputs: the names of the button, the most exact one first.
-    ///   - wordsAlone: whether the press may be bound without naming the button.
+    ///   - inputs: The names of the button, the most specific first.
+    ///   - wordsAlone: Whether the press may be bound without naming the button.
     init(inputs: [String], words: [String], wordsAlone: Bool = true, id: Request.ID? = nil) {
       let words = words.map { $0.lowercased() }.filter { !$0.isEmpty }
       names =
@@ -40,16 +40,17 @@ package struct Signal: Hashable, Sendable {
     }
   }
 
-  /// The value of a counter, or the state of a contact. A message with the same mark is no new press.
+  /// The value of a counter, or the state of a contact. A message with the same mark is no new
+  /// press.
   package struct Mark: Hashable, Sendable {
-    /// Which counter or contact of the device.
+    /// The counter or contact of the device.
     package let key: String
     package let value: String
     package let kind: Kind
 
     package enum Kind: Sendable {
       case counter, contact
-      /// The counter of a device that repeats its last event over and over, however old that is.
+      /// The counter of a device that repeats its last event at intervals, however old that is.
       case repeatedCounter
     }
 
@@ -61,7 +62,7 @@ package struct Signal: Hashable, Sendable {
   }
 }
 
-/// Why a message of a device cannot be read, though it may hold a press.
+/// An error in a message of a device that may hold a press.
 package struct Unreadable: Error, Hashable, Sendable, CustomStringConvertible {
   package let description: String
 

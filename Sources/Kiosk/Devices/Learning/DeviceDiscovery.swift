@@ -1,39 +1,61 @@
-/// Tells the press of a new button from everything else that devices say meanwhile.
+/// Finds the press of a new button among all messages at the broker, for `juice-kiosk learn`.
 ///
-/// A message that only a button sends is believed at once. Any other word is kept for a while, because most
-/// devices say a press in more than one way, and not the best one first.
+/// ```swift
+/// var discovery = DeviceDiscovery(at: .zero)
+/// // For each message that is not retained:
+/// switch discovery.observe(payload, on: topic, at: now) {
+/// case .press(let recognition): print(recognition.yaml(name: "hall", juice: "kiwi"))
+/// case .uncertain: print("If this is your button, press it once more.")
+/// case .nothing: break
+/// }
+/// // At the time `discovery.due`:
+/// if let recognition = discovery.resolve(at: now) { ... }
+/// // After the timeout:
+/// if let recognition = discovery.remaining { ... }
+/// ```
+///
+/// | message | result |
+/// |---|---|
+/// | one that only a button sends | `press` at once |
+/// | another word that may be a press | a guess; after 3 seconds `resolve` returns the best one |
+/// | an event that the device may be repeating | `uncertain` |
+///
+/// Guesses have to be delayed, because most devices publish a press in more than one form, and not
+/// the best one first.
 package struct DeviceDiscovery: Sendable {
   private let start: Duration
   private var learned: [Recognition] = []
   private var guesses: [(recognition: Recognition, at: Duration)] = []
-  /// The last count on each topic of a device that repeats its last event over and over.
+  /// The last count on each topic of a device that repeats its last event.
   private var counts: [String: String] = [:]
-  /// When the contact of such a device was closed, by topic.
+  /// The time at which the contact of such a device was closed, by the topic of its event.
   private var contacts: [String: Duration] = [:]
   private var uncertain: [Recognition] = []
 
-  /// A device tells of a long press when it is over, up to three seconds after the contact.
+  /// The time for which guesses are collected. A device reports a long press at its end, up to
+  /// three seconds after the contact.
   private static let confirmationDelay = Duration.seconds(3)
-  /// No more topics are remembered, so that made-up topics cannot fill the memory.
+  /// Maximum number of entries in each collection, so that invented topics cannot exhaust the
+  /// memory.
   private static let maximumTopics = 1000
 
-  /// - Parameter start: when listening began.
+  /// - Parameter start: The time at which the subscription began.
   package init(at start: Duration) { self.start = start }
 
   package enum Observation: Hashable, Sendable {
     case nothing
     case press(Recognition)
-    /// It may be a press, or an old one that the device repeats.
+    /// A press, or an old event that the device repeats.
     case uncertain(Recognition)
   }
 
-  /// Takes in a message that was not retained.
+  /// Examines a message that is not retained.
   package mutating func observe(_ payload: [UInt8], on topic: String, at now: Duration)
     -> Observation
   {
     noteContact(payload, on: topic, at: now)
     guard let recognition = Recognition(payload, on: topic) else {
-      // A device that was just switched on says an event without a name.
+      // A device that was just switched on publishes an event without a name.
       if topic.contains(Self.event), counts.count < Self.maximumTopics { counts[topic] = "" }
       return .nothing
     }
@@ -52,10 +74,10 @@ package struct DeviceDiscovery: Sendable {
     return .press(learn(recognition))
   }
 
-  /// When to call `resolve`; `nil`: no word is kept.
+  /// The time at which to call `resolve`, or `nil` if there is no guess.
   package var due: Duration? { guesses.first.map { $0.at + Self.confirmationDelay } }
 
-  /// The likeliest of the words that were kept, if they were kept for long enough.
+  /// Returns the most likely guess, if it is `due`.
   package mutating func resolve(at now: Duration) -> Recognition? {
     guard let due, now >= due else { return nil }
     let best = guesses.map(\.recognition).reduce(guesses[0].recognition) {
@@ -64,7 +86,7 @@ package struct DeviceDiscovery: Sendable {
     return learn(best)
   }
 
-  /// At the end, the device that may have been pressed, if there is only one.
+  /// The device of the uncertain presses, if there is only one. To be used after the timeout.
   package var remaining: Recognition? {
     Set(uncertain.map(\.topic)).count == 1 ? uncertain.last : nil
   }
@@ -76,14 +98,15 @@ package struct DeviceDiscovery: Sendable {
     return recognition
   }
 
-  /// How many topics and words are remembered.
+  /// The number of entries in all collections.
   var size: Int { guesses.count + counts.count + contacts.count + uncertain.count }
 
-  // MARK: Devices that repeat their last event over and over
+  // MARK: Devices that repeat their last event
 
   private static let event = "/input_event/"
 
-  /// Whether an event has just happened; `nil` if it was heard before.
+  /// Whether an event has just happened, or `nil` if it was observed before or there are too many
+  /// topics.
   private mutating func isNew(
     _ mark: Signal.Mark, of recognition: Recognition, at now: Duration
   ) -> Bool? {
@@ -97,7 +120,7 @@ package struct DeviceDiscovery: Sendable {
     return contacts[topic].map { now - $0 <= Self.confirmationDelay } ?? false
   }
 
-  /// A device on mains power tells of the contact before the event: `input/0` `1`
+  /// Records a closed contact. A device on mains power publishes it before the event: `input/0` `1`
   /// (shelly-api-docs.shelly.cloud/gen1, "MQTT").
   private mutating func noteContact(_ payload: [UInt8], on topic: String, at now: Duration) {
     guard payload == [UInt8(ascii: "1")], topic.contains("/input/") else { return }
@@ -110,7 +133,7 @@ package struct DeviceDiscovery: Sendable {
 }
 
 extension Recognition {
-  /// Whether a panel for this device would hear the other message, too, or the same press.
+  /// Whether a panel for this device would receive the other message as well, or the same press.
   fileprivate func covers(_ other: Recognition) -> Bool {
     switch dialect {
     case .generic: dialect == other.dialect && topic == other.topic

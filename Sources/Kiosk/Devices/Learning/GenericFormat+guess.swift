@@ -1,10 +1,10 @@
 import KioskProtocol
 
 extension GenericFormat {
-  /// Where in a message of an unknown device the press, its button and its counter most likely are;
-  /// `nil` if no press seems to be in it.
+  /// Guesses the positions of the press, its button and its counter in a message of an unknown
+  /// device. Fails if the message seems to hold no press.
   ///
-  /// - Parameter levels: those of the topic; empty if only a name for presses is to count.
+  /// - Parameter levels: The levels of the topic; empty if the topic must not count as evidence.
   init?(guessing json: JSON, on levels: [Substring]) {
     self.init()
     let places = Place.all(in: json)
@@ -31,25 +31,25 @@ extension GenericFormat {
   }
 }
 
-/// Where a word is in a JSON text.
+/// The position of a word in a JSON text.
 private struct Place {
-  /// In lower case.
+  /// The name of the member, in lower case.
   let name: String
   let pointer: JSONPointer
   let parent: String
   private let ancestors: [String]
   private let word: String
-  /// Whether it stands beside a command of a Zigbee cluster: `"0006!01":""`
+  /// Whether the object also holds a command of a Zigbee cluster: `"0006!01":""`
   /// (tasmota.github.io/docs/Zigbee/#receiving-commands).
   private let isOfCommand: Bool
 
-  /// `button` of `button_1`.
+  /// The name without its number: `button` for `button_1`.
   var stem: String {
     let stem = name.reversed().drop { $0.isNumber || "_-".contains($0) }
     return String(stem.reversed())
   }
 
-  /// Names of members that say what was done, the likelier ones first.
+  /// Names of members that hold an action, the most likely first.
   static let actionNames = [
     "action", "event", "event_type", "click", "press", "gesture", "buttonevent",
   ]
@@ -61,11 +61,11 @@ private struct Place {
     "message_id", "messageid", "msgid", "fcnt", "timestamp", "ts",
   ]
   private static let codes = ["keycode", "command", "cmd"]
-  /// Names of members that may hold anything.
+  /// Names of members that may hold any value.
   private static let values = ["code", "id", "value", "state", "type", "data"]
   private static let longest = 256
 
-  /// How likely this is the press of a button, from 0 for the likeliest; `nil`: it is not.
+  /// Returns the rank of the member as a press, 0 for the most likely; or `nil` if it is no press.
   func rank(onTopicForButtons isForButtons: Bool, ofRadio: Bool) -> Int? {
     if isOfCommand, !Self.aboutTheDevice.contains(name), !name.contains("!") { return 10 }
     guard !NoiseFilter.isNothing(word), !Self.counters.contains(name) else { return nil }

@@ -1,9 +1,9 @@
-/// Messages that devices send though nobody presses a button.
+/// Recognises messages that devices publish without a press of a button.
 enum NoiseFilter {
   /// Whether a topic is for states, measurements, log lines or commands, and not for presses.
   static func isOn(_ levels: [Substring]) -> Bool {
     guard let last = levels.last?.lowercased() else { return true }
-    // These are commands to a device.
+    // Commands to a device.
     if topics.contains(last) || levels.first == "cmnd" { return true }
     // www.zigbee2mqtt.io/guide/usage/mqtt_topics_and_messages.html
     if levels.dropFirst().first == "bridge" { return true }
@@ -11,20 +11,20 @@ enum NoiseFilter {
     if levels.count > 2, last == "state", components.contains(String(levels[levels.count - 3])) {
       return true
     }
-    // The state of a Shelly's contact, which says each press as an event, too
+    // The state of a Shelly's contact. The device publishes each press as an event as well
     // (shelly-api-docs.shelly.cloud/gen1, "MQTT").
     return levels.count > 1 && ["input", "longpush"].contains(levels[levels.count - 2])
       && levels[levels.count - 1].isNumber
   }
 
-  /// Whether a payload that is no JSON is a word for a press.
+  /// Whether a payload other than JSON may be a word for a press.
   static func mayBePress(_ payload: [UInt8], on levels: [Substring]) -> Bool {
     guard payload.count <= 64, let text = String(validating: payload, as: UTF8.self) else {
       return false
     }
     let word = text.filter { !$0.isNewline }
     let isForButtons = levels.contains(where: namesButton)
-    // A line of a log is no word for a press.
+    // A line of a log has other characters.
     guard
       word.allSatisfy({
         $0.isLetter || $0.isNumber || "_-.:".contains($0) || isForButtons && $0 == " "
@@ -35,23 +35,23 @@ enum NoiseFilter {
       : !isNothing(word) && !states.contains(word.lowercased()) && !isMeasurement(word)
   }
 
-  /// Whether a word says that a press is over, or that the device is there.
+  /// Whether a word reports the end of a press, or the availability of the device.
   static func isNothing(_ word: String) -> Bool {
     let word = word.lowercased()
     return over.contains(word) || presences.contains(word)
   }
 
-  /// `21.5`, `3 W`, `12:30`.
+  /// Whether a word is a measurement: `21.5`, `3 W`, `12:30`.
   private static func isMeasurement(_ word: String) -> Bool {
     let rest = word.drop { $0.isNumber || "+-.,:".contains($0) }
     return rest.count < word.count && rest.count <= 3
       && rest.allSatisfy { !$0.isNumber && $0 != "_" }
   }
 
-  /// Whether a name is one for a measurement.
+  /// Whether a name is that of a measurement.
   static func namesMeasurement(_ name: String) -> Bool { topics.contains(name) }
 
-  /// Whether a name of a topic's level or of a JSON member is one for buttons: `front-button`.
+  /// Whether the name of a topic level or of a JSON member is that of a button: `front-button`.
   static func namesButton(_ name: some StringProtocol) -> Bool {
     name.lowercased().split { !$0.isLetter }.contains { part in
       buttons.contains(part) || part.hasPrefix("button") || part.hasSuffix("button")

@@ -1,16 +1,16 @@
 extension Recognition {
-  /// What to write into the configuration: a list of panels with this one.
+  /// Returns the lines for the configuration: a list of panels that holds this one.
   ///
-  /// Nothing that a device says can become another line, or a key.
+  /// Text from the device is escaped, so it cannot add a line or a key.
   ///
   /// - Parameters:
-  ///   - name: of the panel.
-  ///   - juice: for the press.
+  ///   - name: The name of the panel.
+  ///   - juice: The juice that the press orders.
   package func yaml(name: String, juice: String) -> String {
     "panels:\n" + entry(name: name, juice: juice)
   }
 
-  /// The same, as one more panel of a list.
+  /// Returns the lines for one more panel in a list.
   package func entry(name: String, juice: String) -> String {
     var lines = ["  - name: \(name)", "    device: \(dialect.name.rawValue)"]
     lines.append("    topic: \(topic.yaml)")
@@ -24,14 +24,14 @@ extension Recognition {
     return lines.joined(separator: "\n")
   }
 
-  /// The press, and where it came: one line of plain text.
+  /// The press and its topic as one line of plain text.
   package var summary: String { "\(word.yaml) on \(receivedOn.yaml)" }
 
   private var word: String { press.names.first ?? "" }
 }
 
 extension String {
-  /// The text so written that YAML reads it as the same text.
+  /// The text as a YAML scalar, quoted and escaped where YAML would read another text.
   fileprivate var yaml: String {
     if wholeMatch(of: /[A-Za-z\/][A-Za-z0-9_\/.-]*/) != nil, !Self.notText.contains(lowercased()) {
       return self
@@ -49,7 +49,7 @@ extension String {
 }
 
 extension Unicode.Scalar {
-  /// Whether there is something to see. A terminal, or a reader of YAML, may obey other characters.
+  /// Whether the character is visible. A terminal or a YAML parser may interpret the others.
   fileprivate var isSeen: Bool {
     if self == " " { return true }
     switch properties.generalCategory {

@@ -11,25 +11,25 @@ package struct Recognition: Hashable, Sendable {
   let mark: Signal.Mark?
   let certainty: Certainty
 
-  /// How sure it is that somebody has pressed a button.
+  /// The certainty that a button was pressed.
   enum Certainty: Comparable {
     /// A word on a topic of any name.
     case word
-    /// A word where the press of a button may be.
+    /// A word in a place where a press may be reported.
     case place
     /// A message that only a button sends.
     case certain
   }
 
-  /// The device that most likely sent a message; `nil` if the message is no press, or its topic or word is
-  /// too long to be typed.
+  /// Finds the device that most likely sent a message. Fails if the message is no press, or if its
+  /// topic or word is too long to be typed.
   package init?(_ payload: [UInt8], on topic: String) {
     guard payload.count <= Request.maximumPayload, topic.utf8.count <= Self.longestTopic else {
       return nil
     }
     for candidate in Self.candidates(for: payload, on: topic) {
       let signal = try? candidate.dialect.read(payload, on: topic, of: candidate.topic)
-      // If a device says a press in two forms, the one that is no echo is bound.
+      // If a device publishes a press in two forms, the one that is no echo is bound.
       let presses = signal?.presses ?? []
       guard let press = presses.first(where: { !$0.isEcho }) ?? presses.first,
         let name = press.names.first, name.utf8.count <= Self.longestName
@@ -58,7 +58,7 @@ package struct Recognition: Hashable, Sendable {
     let levels = topic.split(separator: "/", omittingEmptySubsequences: false)
     if let known = knownDevice(on: levels) {
       guard known.dialect == .tasmota else { return [known] }
-      // A bridge tells what a remote has sent on the topic where other devices give their answers.
+      // A bridge publishes the messages of a remote on the topic of other devices' answers.
       let guessed = (try? JSON.parse(payload)).flatMap { guess(from: $0, on: topic, levels) }
       return [known].filter { $0.dialect.flaw(of: $0.topic) == nil } + [guessed].compactMap(\.self)
     }
@@ -89,7 +89,7 @@ package struct Recognition: Hashable, Sendable {
     return format.map { Candidate(dialect: .generic($0), topic: topic, certainty: .place) }
   }
 
-  /// A device of a kind that is known by the topics on which it tells of presses.
+  /// Returns a device of a kind that is recognised by its topics.
   private static func knownDevice(on levels: [Substring]) -> Candidate? {
     let dialect: Dialect
     let length: Int
@@ -97,7 +97,7 @@ package struct Recognition: Hashable, Sendable {
     switch (levels.dropLast(2).last, levels.dropLast().last, levels[levels.count - 1]) {
     case (_, "input_event", let input) where input.isNumber: (dialect, length) = (.shellyGen1, 2)
     case (_, "events", "rpc"): (dialect, length) = (.shellyGen2, 2)
-    // A contact may be a door's.
+    // The contact may be that of a door.
     case ("binary_sensor", let object?, "state") where !object.isEmpty:
       (dialect, length, certainty) = (.esphome, 3, .place)
     case ("event", let object?, "state") where !object.isEmpty: (dialect, length) = (.esphome, 3)
@@ -113,7 +113,7 @@ package struct Recognition: Hashable, Sendable {
 }
 
 extension Signal.Press {
-  /// Whether this is the second form in which the device says a press.
+  /// Whether this is the second form in which the device publishes a press.
   fileprivate var isEcho: Bool { names.first?.hasPrefix(ShellyGen2.sensor) ?? false }
 }
 

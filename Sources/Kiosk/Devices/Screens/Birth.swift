@@ -1,4 +1,5 @@
-/// The message of a device, or of a home automation, that has come back and has forgotten what it was told.
+/// The message by which a device or a home automation system reports that it has restarted and has
+/// lost the messages that it received before.
 package struct Birth: Hashable, Sendable {
   package let topic: String
   package let payload: String

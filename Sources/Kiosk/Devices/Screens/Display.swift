@@ -11,13 +11,13 @@ package struct Push: Hashable, Sendable {
   }
 }
 
-/// A screen, a part of one, or a lamp, which shows what the kiosk tells it to.
+/// A screen, a part of one, or a lamp that shows the state of the kiosk.
 package struct Display: Hashable, Sendable {
   package var content: Content
   package var retain: Bool
-  /// The device's own message that it has come back, and shows nothing yet.
+  /// The message by which the device reports that it has restarted and shows nothing.
   package var birth: Birth?
-  /// Changes that follow each other more quickly are shown as one.
+  /// Maximum number of updates per second. Faster changes are combined.
   package var maximumPerSecond: Int
 
   package init(
@@ -34,15 +34,15 @@ package struct Display: Hashable, Sendable {
 
   package enum Content: Hashable, Sendable {
     case text(Push)
-    /// One of two messages, by whether a glass of the juice can be made.
+    /// One of two messages, depending on whether a glass of the juice can be made.
     case availability(Juice.ID, available: Push?, soldOut: Push?)
   }
 
-  /// The message for now; `nil` if there is none for this case.
+  /// Returns the current message, or `nil` if none is configured for this case.
   ///
   /// - Parameters:
-  ///   - value: what to put into a gap of a template.
-  ///   - servings: how many glasses of a juice can be made.
+  ///   - value: Returns the text for a placeholder.
+  ///   - servings: Returns the number of glasses of a juice that can be made.
   package func push(
     filling value: (Template.Placeholder) -> String?, servings: (Juice.ID) -> Int
   ) -> (topic: String, payload: String)? {
@@ -65,7 +65,7 @@ package struct Display: Hashable, Sendable {
   }
 }
 
-/// What a panel is told about its own orders, in messages that its device understands.
+/// The messages that report the results of a panel's orders to its device.
 package struct Feedback: Hashable, Sendable {
   package var ready: Push?
   package var outOfStock: Push?

@@ -1,8 +1,8 @@
 package import JuiceDomain
 
-/// A text with gaps for what the kiosk knows: `Kiwi {stock.kiwi}`.
+/// A text with placeholders for the state of the kiosk: `Kiwi {stock.kiwi}`.
 ///
-/// Only braces around a lower-case word are a gap, so that a JSON text needs no escapes.
+/// Only a lower-case word in braces is a placeholder, so JSON needs no escapes.
 package struct Template: Hashable, Sendable {
   package let parts: [Part]
 
@@ -16,11 +16,11 @@ package struct Template: Hashable, Sendable {
     case alert(Fruit.ID)
     case servings(Juice.ID)
     case kioskStatus
-    /// Filled from an order's result.
+    /// Values from the result of an order.
     case juice, quantity, ticket, message
   }
 
-  /// - Throws: `TemplateError` for a gap that nothing fills.
+  /// - Throws: `TemplateError` if a placeholder is unknown.
   package init(_ text: some StringProtocol) throws(TemplateError) {
     var parts: [Part] = []
     let pieces = Substring(text).split(separator: "{", omittingEmptySubsequences: false)
@@ -46,7 +46,9 @@ package struct Template: Hashable, Sendable {
     parts.compactMap { if case .placeholder(let placeholder) = $0 { placeholder } else { nil } }
   }
 
-  /// - Parameter value: what to put into a gap; `nil` leaves the gap empty.
+  /// Replaces the placeholders.
+  ///
+  /// - Parameter value: Returns the text for a placeholder; `nil` leaves it empty.
   package func fill(_ value: (Placeholder) -> String?) -> String {
     parts.map { part in
       switch part {
@@ -57,14 +59,15 @@ package struct Template: Hashable, Sendable {
   }
 }
 
-/// A gap that nothing can fill.
+/// An unknown placeholder.
 package struct TemplateError: Error, Hashable, Sendable {
-  /// With its braces.
+  /// The placeholder with its braces.
   package let placeholder: String
 }
 
 extension Template.Placeholder {
-  /// Whether a text in braces looks like the name of a gap: `juice`, `stock.kiwi`. Otherwise it stays text.
+  /// Whether a text in braces has the form of a placeholder: `juice`, `stock.kiwi`. Any other text
+  /// is kept.
   fileprivate static func isName(_ text: Substring) -> Bool {
     let words = text.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
     return words.allSatisfy { !$0.isEmpty }

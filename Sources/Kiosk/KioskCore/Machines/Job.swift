@@ -1,25 +1,26 @@
 package import JuiceDomain
 package import KioskProtocol
 
-/// An accepted order that a machine is to make, until it is made or the fruit is back.
+/// An accepted order, until a machine has made it or the fruit is returned.
 package struct Job: Hashable, Sendable {
-  /// The entry of the order.
+  /// The number of the order's entry.
   package let seq: Int
-  /// Under which the machine knows it: the entry of the order, or of the decision to make it again.
+  /// The number under which the machine knows the job: the entry of the order, or of the decision
+  /// to make it again.
   package var number: Int
   package let machine: MachineID
   package let order: Order
   package let ticket: Ticket
-  /// The fruit that was taken.
+  /// The fruit that was taken from the stock.
   package let used: FruitAmounts
-  /// What its glasses cost.
+  /// The price of all glasses.
   package let amount: Money?
   package let source: Source
   package let id: Request.ID?
-  /// When it was ordered, or ordered again by a person.
+  /// The time of the order, or of the decision to make it again.
   package var at: Timestamp
   package var state: JobState
-  /// How the sender wants its answers.
+  /// The response topic and correlation data that the sender requested.
   package let reply: Reply?
 
   package init(
@@ -43,11 +44,11 @@ package struct Job: Hashable, Sendable {
   var end: JobEnd { JobEnd(job: seq, machine: machine, order: order, ticket: ticket) }
 }
 
-/// What the ledger knows of a machine.
+/// The state of a machine as recorded in the ledger.
 package struct MachineRecord: Hashable, Sendable {
-  /// What it has said last.
+  /// The last status that the machine published.
   package var status: MachineStatus
-  /// So many jobs in a row have failed.
+  /// The number of consecutive failed jobs.
   package var failures: Int
 
   package init(status: MachineStatus, failures: Int = 0) {

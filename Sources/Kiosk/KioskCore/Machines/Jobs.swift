@@ -1,34 +1,46 @@
 import JuiceDomain
 package import KioskProtocol
 
-/// The open jobs of a kiosk, and the machines that are to do them.
+/// The open jobs of a kiosk, and the machines that make them.
 ///
-/// A job is made once at most, by two rules. A machine never begins a number that is not above the
-/// last one it has begun; it keeps that one over a power cut. The kiosk says *make* only while it has
-/// heard nothing of the job: from `started` on it asks with *cancel*, which begins nothing and is
-/// answered with what became of the job.
+/// | state of a job | next state |
+/// |---|---|
+/// | `queued` | `sent` when its machine has a free place; returned after `orders.maximumAge` |
+/// | `sent` | `started` when the machine has begun; `lost` if unanswered for `orders.maximumAge` |
+/// | `started` | made, failed; `needsDecision` after `finishLimit` |
+/// | `lost` | as the machine answers or a person decides |
+/// | `needsDecision` | as the machine answers or a person decides: made, returned, `queued` again |
 ///
-/// The fruit goes back only if the machine cannot have begun: the job never left the kiosk, or the
-/// machine has said `cancelled` or `failed`. What nobody can know is asked of a person.
+/// From every state but `queued`, the answers `done` and `failed` end the job. The answer
+/// `cancelled` returns the fruit of a job that is `sent` or `lost`. The answer `unknown` leads to
+/// `needsDecision`.
+///
+/// A job is made at most once, by two rules. A machine never begins a job unless its number is
+/// above the last one that it has begun, and it stores that number across power cuts. The kiosk
+/// publishes *make* only while the machine has not answered. From `started` on it publishes
+/// *cancel*, which begins nothing and is answered with the state of the job.
+///
+/// The fruit is returned only if the machine cannot have begun: the job was never sent, or the
+/// machine has answered `cancelled` or `failed`. If that is unknown, a person decides.
 package struct Jobs: Sendable {
   private let settings: [KioskSettings.Machine]
   private let maximumAge: Duration
-  /// In the order of their numbers.
+  /// The open jobs, in the order of their numbers.
   package private(set) var open: [Job]
   private var records: [MachineID: MachineRecord]
-  /// What this process knows beside that; gone with it.
+  /// The timers of jobs, by the entry of the order. Not stored in the ledger.
   private var timers: [Int: JobTimer] = [:]
   private var silent: Set<MachineID> = []
   private var ready: [MachineID: [Int]] = [:]
 
-  /// So many failures in a row close a machine.
+  /// The number of consecutive failures after which a machine gets no jobs.
   static let maximumFailures = 3
 
-  /// By the clock that nobody sets.
+  /// Times of a job, by the monotonic clock.
   private struct JobTimer: Sendable {
-    /// When this process has first seen the job in its present state.
+    /// The time at which this process first saw the job in its present state.
     var since: Duration
-    /// When the machine was asked last; `nil`: it is to be asked now.
+    /// The time of the last request to the machine, or `nil` if the next one is due.
     var requestedAt: Duration?
   }
 
@@ -39,7 +51,7 @@ package struct Jobs: Sendable {
     records = state.machines
   }
 
-  /// Goes on under other rules.
+  /// Takes over what is not stored in the ledger.
   mutating func adopt(_ other: Jobs) {
     (timers, silent, ready) = (other.timers, other.silent, other.ready)
   }
@@ -52,7 +64,7 @@ package struct Jobs: Sendable {
     settings.first { $0.name == machine }
   }
 
-  /// Whether a machine gets jobs.
+  /// Whether a machine can get jobs.
   func isAvailable(_ machine: MachineID) -> Bool {
     // guard: a machine that has failed three times gets no more jobs
     guard let record = records[machine], record.failures < Self.maximumFailures else {
@@ -61,8 +73,7 @@ package struct Jobs: Sendable {
     return record.status == .online && !silent.contains(machine) && has(machine)
   }
 
-  /// Whether the juice is made by machines, and by which one an order is to be made now: the one with
-  /// the shortest queue.
+  /// Returns whether machines make the juice, and the available machine with the shortest queue.
   func assignment(of juice: Juice.ID) -> (isNeeded: Bool, machine: MachineID?) {
     if settings.isEmpty { return (false, nil) }
     let makers = settings.lazy.filter { $0.makes(juice) }.map(\.name)
@@ -70,13 +81,15 @@ package struct Jobs: Sendable {
     return (!makers.isEmpty, best)
   }
 
-  /// Jobs before a new one.
+  /// Returns the number of jobs before a new one.
   func count(of machine: MachineID) -> Int {
     open.count { $0.machine == machine && !$0.state.isUndecided }
   }
 
-  /// - Parameter isRetained: the broker had kept it.
-  /// - Returns: its record, if that is another one now.
+  /// Records a status that a machine published.
+  ///
+  /// - Parameter isRetained: Whether the broker had retained the message.
+  /// - Returns: The record of the machine if it has changed.
   mutating func record(
     _ status: MachineStatus, from machine: MachineID, isRetained: Bool
   ) -> MachineRecord? {
@@ -86,7 +99,7 @@ package struct Jobs: Sendable {
     // guard: a status that the broker has kept opens no machine
     if status == .online, before?.status != .online || !isRetained {
       silent.remove(machine)
-      // One try: a success opens it for good, a failure closes it again.
+      // The machine gets one attempt: success opens it for good, failure closes it again.
       record.failures = min(record.failures, Self.maximumFailures - 1)
       for job in open where job.machine == machine { timers[job.seq]?.requestedAt = nil }
     }
@@ -94,7 +107,7 @@ package struct Jobs: Sendable {
     return record == before ? nil : record
   }
 
-  // MARK: The life of a job
+  // MARK: Jobs
 
   mutating func add(_ job: Job) { open.append(job) }
 
@@ -102,18 +115,18 @@ package struct Jobs: Sendable {
     open.first { $0.number == number && $0.machine == machine }
   }
 
-  /// The job that a person may decide on.
+  /// Returns an open job that a person may decide about.
   func undecided(_ seq: Int) -> Job? {
     // guard: a person decides only what no machine can say
     open.first { $0.seq == seq && $0.state.isUndecided }
   }
 
-  /// It answers, though it may be of a job that is over.
+  /// Records that a machine answers, even if the job has ended.
   mutating func markResponsive(_ machine: MachineID) { silent.remove(machine) }
 
-  /// The machine has said something of a job.
+  /// Records an answer of a machine about a job.
   ///
-  /// - Returns: its record, if that is another one now.
+  /// - Returns: The record of the machine if it has changed.
   mutating func record(_ answer: MachineAnswer, from machine: MachineID) -> MachineRecord? {
     guard let before = records[machine] else { return nil }
     var record = before
@@ -126,8 +139,11 @@ package struct Jobs: Sendable {
     return record == before ? nil : record
   }
 
-  /// - Parameter uptime: when the machine has told so; `nil`: it is to be told, or asked.
-  /// - Returns: the job as it is now.
+  /// Changes the state of a job.
+  ///
+  /// - Parameter uptime: The time at which the machine reported the state, or `nil` if the machine
+  ///   has not, so that the next request to it is due.
+  /// - Returns: The changed job.
   mutating func set(_ job: Job, to state: JobState, receivedAt uptime: Duration? = nil) -> Job {
     var job = job
     job.state = state
@@ -136,9 +152,9 @@ package struct Jobs: Sendable {
     return job
   }
 
-  /// It is made once more, under its new number.
+  /// Puts a job that is to be made again at the end of the queue, under its new number.
   mutating func requeue(_ job: Job) {
-    // A machine begins no number below one that it has begun: it goes behind all that wait.
+    // A machine begins only numbers above the last one, so the job goes behind all others.
     open.removeAll { $0.seq == job.seq }
     timers[job.seq] = nil
     open.append(job)
@@ -152,7 +168,7 @@ package struct Jobs: Sendable {
     ready[job.machine] = Array(tickets.prefix(MachineReport.maximumReadyTickets))
   }
 
-  /// The jobs whose turn has come, which machines have from now on.
+  /// Assigns queued jobs to machines with a free place and returns them.
   mutating func dispatch(at now: Timestamp) -> [Job] {
     var dispatched: [Job] = []
     for machine in settings where isAvailable(machine.name) {
@@ -169,13 +185,13 @@ package struct Jobs: Sendable {
 
   private func isTooOld(_ job: Job, at now: Timestamp) -> Bool { now.since(job.at) > maximumAge }
 
-  /// What the time has changed.
+  /// Jobs whose time limit has passed.
   struct Overdue {
-    /// They have waited in the kiosk for too long.
+    /// Jobs that were queued for too long.
     var waiting: [Job] = []
-    /// They have waited for too long for a machine that is away.
+    /// Jobs that were sent to a machine that has not answered for too long.
     var lost: [Job] = []
-    /// A machine has begun them, and not ended them in its time.
+    /// Jobs that a machine has begun and not completed in time.
     var started: [Job] = []
   }
 
@@ -199,9 +215,9 @@ package struct Jobs: Sendable {
     return overdue
   }
 
-  /// Within which the machine has to say something; `nil`: it need not.
+  /// Returns the time within which the machine must report, or `nil` if there is no limit.
   private func limit(of job: Job) -> Duration? {
-    // A machine that the kiosk does not have any more says nothing.
+    // A machine that is not configured reports nothing.
     switch job.state {
     case .sent: self[job.machine]?.startLimit ?? .zero
     case .started: self[job.machine]?.finishLimit ?? .zero
@@ -209,8 +225,10 @@ package struct Jobs: Sendable {
     }
   }
 
-  /// Until the time changes something, or a machine is to be told something; `nil`: until somebody
-  /// says something.
+  /// Returns the time until the next timer of a job expires or the next request to a machine is
+  /// due.
+  ///
+  /// - Returns: The time, or `nil` if only a message can change something.
   package func wait(at now: Moment) -> Duration? {
     open.compactMap { wait(for: $0, at: now) }.min().map { max($0, .zero) }
   }
@@ -224,17 +242,20 @@ package struct Jobs: Sendable {
     guard let limit = limit(of: job) else { return nil }
     let rest = timer.since + limit - now.uptime
     if rest > .zero || job.state == .started { return rest }
-    // Who is away is not asked again, but waited for.
+    // An offline machine gets no requests, so only the age of the job counts.
     return isAway ? age : (timer.requestedAt ?? now.uptime) + limit - now.uptime
   }
 
-  /// What machines are to be told now, which counts as told.
+  /// Returns the requests that are due, and records them as sent.
+  ///
+  /// - Returns: For each request the machine, the number of the job, the order to make or `nil` for
+  ///   *cancel*, and the time until the order is too old.
   mutating func messages(
     at now: Moment, menu: Menu
   ) -> [(machine: MachineID, job: Int, order: MachineOrder?, rest: Duration)] {
     var messages: [(machine: MachineID, job: Int, order: MachineOrder?, rest: Duration)] = []
     for job in open where job.state != .queued {
-      // Who is away is told when it comes back.
+      // An offline machine gets its request when it is online again.
       guard let machine = self[job.machine], records[job.machine]?.status != .offline else {
         continue
       }
@@ -258,12 +279,12 @@ package struct Jobs: Sendable {
     return messages
   }
 
-  /// What was on its way may not have arrived.
+  /// Makes all requests due again, because those in flight may be lost.
   mutating func connectionLost() {
     for seq in timers.keys { timers[seq]?.requestedAt = nil }
   }
 
-  // MARK: What displays show
+  // MARK: Reports
 
   package var reports: [(machine: MachineID, report: MachineReport)] {
     settings.map { ($0.name, report(of: $0)) }

@@ -2,11 +2,11 @@ import JuiceDomain
 import KioskProtocol
 package import MessageBroker
 
-// What becomes of an order that a machine is to make.
+// Orders that machines make.
 extension Kiosk {
-  /// A machine may have said something.
+  /// Handles a message if it is from a machine.
   ///
-  /// - Returns: whether that is dealt with.
+  /// - Returns: Whether the message needs no further decision.
   mutating func handle(
     _ command: Command, in parsed: ParsedDelivery, at now: Moment, for decision: inout Decision
   ) -> Bool {
@@ -26,7 +26,7 @@ extension Kiosk {
     case .made(let answer):
       if parsed.isRetained { return false }
       jobs.markResponsive(machine)
-      // What has ended is over, whatever else is said of it.
+      // Answers about jobs that have ended are ignored.
       // guard: a machine answers for its own jobs only
       guard let job = jobs.job(number: answer.job, of: machine), job.state != .queued else {
         return true
@@ -50,7 +50,7 @@ extension Kiosk {
       end(job, .failed(job.end, reason: reason, changes: left), at: now, in: &decision)
     case (.cancelled, .sent), (.cancelled, .lost):
       giveBack(job.used, of: job, "waited_too_long", at: now, in: &decision)
-    // It said before that it had begun.
+    // The machine reported before that it had begun.
     case (.cancelled, .started), (.unknown, .sent), (.unknown, .started), (.unknown, .lost):
       set(job, to: .needsDecision, at: now, in: &decision)
     case (.started, _), (.cancelled, _), (.unknown, _): break
@@ -63,14 +63,14 @@ extension Kiosk {
     decision.transaction.jobs[job.seq] = .some(jobs.set(job, to: state, receivedAt: now?.uptime))
   }
 
-  /// The fruit of an attempt that is gone.
+  /// Returns the fruit that an attempt has used up.
   private func usedFruit(of job: Job, reported used: FruitAmounts?) -> FruitAmounts {
     if let used { return job.used.subtracting(job.used.subtracting(used)) }
     let machine = settings.machines.first { $0.name == job.machine }
     return machine?.returnsFruit == false ? job.used : [:]
   }
 
-  /// What a person has decided comes to.
+  /// Applies the decision of a person about a job.
   mutating func apply(_ decided: JobDecision) throws(Rejection) -> LedgerEntry.Outcome {
     guard let job = jobs.undecided(decided.job) else {
       throw Rejection(.noDecisionNeeded, "no job \(decided.job) waits for a person")
@@ -86,7 +86,7 @@ extension Kiosk {
     return .decided(decided.choice, job: decided.job, used: used)
   }
 
-  /// Does what the entry of a decision says.
+  /// Ends or requeues the job that an entry decides about.
   mutating func execute(
     _ decided: JobDecision, in entry: LedgerEntry, at now: Moment, in decision: inout Decision
   ) {
@@ -112,7 +112,8 @@ extension Kiosk {
     end(job, .returned(job.end, reason: reason, changes: fruit), at: now, in: &decision)
   }
 
-  /// The entry says all that its answer says: source and id are those of the order.
+  /// Ends a job. The entry has the source and the id of the order, because it determines the
+  /// answer.
   private mutating func end(
     _ job: Job, _ outcome: LedgerEntry.Outcome, at now: Moment, in decision: inout Decision
   ) {
@@ -123,7 +124,7 @@ extension Kiosk {
     seq += 1
     let entry = LedgerEntry(
       seq: seq, epoch: epoch, at: now.timestamp, source: job.source, id: job.id, outcome: outcome,
-      // What was not made costs nothing.
+      // A juice that was not made costs nothing.
       amount: isMade ? job.amount : nil)
     let row = LedgerRow(entry, stock: juiceMaker.stock, message: message(about: outcome))
     count(outcome)
@@ -132,7 +133,7 @@ extension Kiosk {
     decision.transaction.jobs[job.seq] = .some(nil)
   }
 
-  /// What the time has changed, and the jobs whose turn has come.
+  /// Fires expired timers, and assigns queued jobs to machines.
   mutating func fireTimers(at now: Moment, in decision: inout Decision) {
     let overdue = jobs.overdue(at: now)
     for job in overdue.waiting {
@@ -143,24 +144,24 @@ extension Kiosk {
     for job in jobs.dispatch(at: now.timestamp) { decision.transaction.jobs[job.seq] = .some(job) }
   }
 
-  /// What was on its way may not have arrived.
+  /// Makes all requests to machines due again, because those in flight may be lost.
   package mutating func connectionLost() { jobs.connectionLost() }
 
-  /// What machines are to be told, once what they are told of is committed.
+  /// Returns the requests to machines that are due. Call it only after the commit.
   package mutating func messagesForMachines(at now: Moment) -> [Message] {
     jobs.messages(at: now, menu: settings.menu).map { machine, job, order, rest in
       guard let order else {
         return Message(
           topic: settings.topics.cancel(by: machine), payload: MachineOrder.cancel(job))
       }
-      // What a broker keeps for a machine that is away may be given back before it returns.
+      // The broker may keep the message for an offline machine until the fruit has been returned.
       return Message(
         topic: settings.topics.make(by: machine), payload: order.payload,
         expiry: UInt32(clamping: max(1, rest.components.seconds)))
     }
   }
 
-  /// How many glasses can be made now of each juice: none where no machine is there to make it.
+  /// The number of glasses that can be made of each juice; 0 if no machine is available to make it.
   var servings: [(juice: Juice.ID, count: Int)] {
     juiceMaker.servings.map { ($0.juice, isMakeable($0.juice) ? $0.count : 0) }
   }
@@ -176,7 +177,7 @@ extension Kiosk {
 }
 
 extension FruitAmounts {
-  /// What is left of it; never below zero.
+  /// Returns the difference, not below zero for any fruit.
   fileprivate func subtracting(_ used: FruitAmounts) -> FruitAmounts {
     FruitAmounts(
       map { (fruit: $0.fruit, amount: Swift.max(0, $0.amount - Swift.max(0, used[$0.fruit] ?? 0))) }

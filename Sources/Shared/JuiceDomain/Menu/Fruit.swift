@@ -4,7 +4,7 @@ package struct Fruit: Hashable, Sendable, Identifiable {
 
   package let id: ID
   package let name: LocalizedName
-  /// How many pieces come in a crate, 1 or more; `nil` if it is bought by the piece.
+  /// The number of pieces in a crate, at least 1, or `nil` if the fruit is bought by the piece.
   package let crate: Int?
 
   package init(id: ID, name: LocalizedName, crate: Int? = nil) {

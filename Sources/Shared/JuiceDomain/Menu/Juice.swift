@@ -1,11 +1,11 @@
-/// A juice on the menu, and what one glass of it takes.
+/// A juice on the menu, with the recipe of one glass.
 package struct Juice: Hashable, Sendable, Identifiable {
   package typealias ID = Identifier<Juice>
 
   package let id: ID
   package let name: LocalizedName
   package let recipe: Recipe
-  /// Of one glass; `nil` if there is none to be told.
+  /// The price of one glass, or `nil` if it has none.
   package let price: Money?
 
   package init(id: ID, name: LocalizedName, recipe: Recipe, price: Money? = nil) {
@@ -16,11 +16,11 @@ package struct Juice: Hashable, Sendable, Identifiable {
   }
 }
 
-/// The fruit that one glass takes: never empty, every amount positive.
+/// The fruit of one glass: never empty, all amounts positive.
 package struct Recipe: Hashable, Sendable {
   package let amounts: FruitAmounts
 
-  /// - Throws: `MenuError.Flaw` if there is no fruit in it, or an amount below one.
+  /// - Throws: `MenuError.Flaw` if there is no fruit or an amount below 1.
   package init(_ amounts: FruitAmounts) throws(MenuError.Flaw) {
     guard !amounts.isEmpty else { throw .emptyRecipe }
     for (fruit, amount) in amounts where amount < 1 {

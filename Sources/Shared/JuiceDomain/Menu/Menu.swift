@@ -1,7 +1,16 @@
-/// What a kiosk offers: the fruits it keeps and the juices it makes of them, in the order in which
-/// people see them.
+/// The fruits that a kiosk stocks and the juices that it makes from them, in display order.
 ///
-/// A menu is consistent: ids are unique and every recipe uses fruits of the menu.
+/// ```swift
+/// let kiwi = Fruit(id: "kiwi", name: LocalizedName(english: "Kiwi", fallback: "kiwi"))
+/// let juice = Juice(
+///   id: "kiwi", name: LocalizedName(english: "Kiwi juice", fallback: "kiwi"),
+///   recipe: try Recipe(["kiwi": 3]))
+/// let menu = try Menu(fruits: [kiwi], juices: [juice])
+/// menu.juice("kiwi")?.recipe.amounts  // kiwi 3
+/// ```
+///
+/// A menu is consistent: ids are unique, there is a juice, and each recipe uses only fruits of the
+/// menu. `Menu.standard` is the menu of the original Juice Maker.
 package struct Menu: Hashable, Sendable {
   package let fruits: [Fruit]
   package let juices: [Juice]
@@ -10,7 +19,7 @@ package struct Menu: Hashable, Sendable {
   private let juicesByID: [Juice.ID: Juice]
   private let fruitIDs: Set<Fruit.ID>
 
-  /// - Throws: `MenuError` naming the first fruit or juice that is wrong, and how.
+  /// - Throws: `MenuError` with the first invalid fruit or juice.
   package init(fruits: [Fruit], juices: [Juice]) throws(MenuError) {
     var fruitIDs: Set<Fruit.ID> = []
     for fruit in fruits where !fruitIDs.insert(fruit.id).inserted {
@@ -38,9 +47,9 @@ package struct Menu: Hashable, Sendable {
   package func contains(_ fruit: Fruit.ID) -> Bool { fruitIDs.contains(fruit) }
 }
 
-/// Why a menu cannot be used.
+/// The reason why a menu is invalid.
 package struct MenuError: Error, Hashable {
-  /// The id of the fruit or the juice that is wrong.
+  /// The id of the invalid fruit or juice; `menu` if there is no juice.
   package let entry: String
   package let flaw: Flaw
 
@@ -50,17 +59,17 @@ package struct MenuError: Error, Hashable {
   }
 
   package enum Flaw: Error, Hashable {
-    /// The same fruit id twice.
+    /// The fruit id is used twice.
     case duplicateFruit
-    /// The same juice id twice.
+    /// The juice id is used twice.
     case duplicateJuice
-    /// A menu without a juice sells nothing.
+    /// The menu contains no juice.
     case noJuice
-    /// A juice made of nothing.
+    /// The recipe contains no fruit.
     case emptyRecipe
-    /// Zero or fewer of a fruit.
+    /// The recipe contains an amount below 1.
     case amountNotPositive(Fruit.ID, Int)
-    /// A fruit that the menu does not have.
+    /// The recipe contains a fruit that is not on the menu.
     case unknownFruit(Fruit.ID)
   }
 }

@@ -1,6 +1,6 @@
-/// How much of each fruit: a recipe, a stock, a change, what is missing.
+/// An amount of each of several fruits: a recipe, a stock, a change, a shortage.
 ///
-/// Sorted by fruit id, so that equal amounts are written the same way wherever they go.
+/// Sorted by fruit id, so that equal amounts are encoded identically.
 package struct FruitAmounts: Hashable, Sendable {
   package typealias Element = (fruit: Fruit.ID, amount: Int)
 
@@ -9,12 +9,12 @@ package struct FruitAmounts: Hashable, Sendable {
 
   package init() {}
 
-  /// - Parameter elements: each fruit once; of several amounts for one fruit the last one stands.
+  /// - Parameter elements: The amounts; of several for one fruit, the last one is used.
   package init(_ elements: some Sequence<Element>) {
     for (fruit, amount) in elements { self[fruit] = amount }
   }
 
-  /// `nil` for a fruit that is not there; setting `nil` removes it.
+  /// The amount of a fruit, or `nil` if there is no entry. Setting `nil` removes the entry.
   package subscript(fruit: Fruit.ID) -> Int? {
     get {
       let index = lowerBound(of: fruit)
@@ -38,7 +38,7 @@ package struct FruitAmounts: Hashable, Sendable {
     }
   }
 
-  /// The same fruits, so many times as much of each.
+  /// Returns all amounts multiplied by `factor`.
   package func times(_ factor: Int) -> FruitAmounts {
     var product = self
     product.amounts = amounts.map { $0 * factor }

@@ -1,26 +1,27 @@
-/// The stock of one kiosk. It knows fruits and amounts, and not what a juice is.
+/// The stock of a kiosk: fruits and amounts, no juices.
 ///
-/// A quantity is never below zero. Every change is checked whole, then applied whole.
+/// A quantity is never negative. Every change is checked completely before it is applied.
 package struct FruitStore: Sendable {
-  /// What is there now.
+  /// The current stock.
   package private(set) var quantities: FruitAmounts
   private let capacities: FruitAmounts
 
   /// - Parameters:
-  ///   - quantities: the stock, zero or more of each fruit that the store is to hold.
-  ///   - capacities: the most that a restock may leave of a fruit; a fruit without one has no limit.
+  ///   - quantities: The stock, at least 0 of each fruit that the store holds.
+  ///   - capacities: Maximum amounts after a restock; a fruit without one has no limit.
   package init(quantities: FruitAmounts, capacities: FruitAmounts = [:]) {
     precondition(quantities.allSatisfy { $0.amount >= 0 }, "stock below zero: \(quantities)")
     self.quantities = quantities
     self.capacities = capacities
   }
 
-  /// Takes all of `amounts`, `times` over; if any fruit is short or not held, takes nothing and
-  /// tells how much is missing.
+  /// Takes `amounts`, multiplied by `times`. If any fruit is short or not held, takes nothing.
   ///
   /// - Parameters:
-  ///   - amounts: positive amounts.
-  ///   - times: one or more. A product beyond `Int.max` counts as `Int.max`: it is always short.
+  ///   - amounts: Positive amounts.
+  ///   - times: A factor of at least 1. A product that overflows counts as `Int.max`, which is
+  ///     always short.
+  /// - Returns: The missing amounts; empty if the fruit was taken.
   mutating func take(_ amounts: FruitAmounts, times: Int = 1) -> FruitAmounts {
     var remaining = quantities
     var missing: FruitAmounts = [:]
@@ -39,8 +40,8 @@ package struct FruitStore: Sendable {
     return missing
   }
 
-  /// Puts back what was taken and not used, whatever the capacity: it was there before. What the
-  /// store does not hold any more stays outside.
+  /// Puts back fruit that was taken and not used, regardless of the capacity. Fruits that the store
+  /// no longer holds are ignored.
   mutating func giveBack(_ amounts: FruitAmounts) {
     for (fruit, amount) in amounts {
       if let held = quantities[fruit] { quantities[fruit] = held + amount }
@@ -49,8 +50,8 @@ package struct FruitStore: Sendable {
 
   /// Applies the restock as one step for all fruits, or changes nothing.
   ///
-  /// A fruit above its capacity may still be lowered: a capacity that was reduced later does not
-  /// stand in the way of a correction.
+  /// A fruit above its capacity may still be lowered, so that a reduced capacity does not prevent a
+  /// correction.
   mutating func apply(_ restock: Restock) -> RestockOutcome {
     let named = [restock.add, restock.set, restock.expect].joined()
     if let unknown = named.first(where: { quantities[$0.fruit] == nil }) {
@@ -67,7 +68,7 @@ package struct FruitStore: Sendable {
     for (fruit, amount) in restock.add {
       let (sum, overflow) = (restocked[fruit] ?? 0).addingReportingOverflow(amount)
       guard !overflow || amount < 0 else {
-        // More than can be counted is refused even where there is no capacity.
+        // An overflow is refused even without a capacity.
         let capacity = capacities[fruit] ?? .max
         return .exceedsCapacity(fruit, capacity: capacity, held: quantities[fruit] ?? 0)
       }

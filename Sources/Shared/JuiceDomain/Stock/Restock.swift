@@ -1,10 +1,10 @@
-/// A correction of the stock: up or down by some, or to a given number, in one step for all fruits.
+/// A change of the stock by relative or absolute amounts, applied as one step for all fruits.
 package struct Restock: Hashable, Sendable {
-  /// Added to the stock; a negative amount takes away.
+  /// Amounts to add; negative ones are subtracted.
   package let add: FruitAmounts
-  /// What the stock is set to, before `add` is applied.
+  /// Amounts to set, before `add` is applied.
   package let set: FruitAmounts
-  /// What the stock must be now for the restock to count.
+  /// Amounts that the stock must have, or the restock is refused.
   package let expect: FruitAmounts
 
   package init(add: FruitAmounts = [:], set: FruitAmounts = [:], expect: FruitAmounts = [:]) {
@@ -14,16 +14,16 @@ package struct Restock: Hashable, Sendable {
   }
 }
 
-/// What became of a restock. Everything but `applied` has changed nothing.
+/// The outcome of a restock. All outcomes except `applied` leave the stock unchanged.
 package enum RestockOutcome: Hashable, Sendable {
-  /// Done; `changes` holds the fruits whose number is another now, with the difference.
+  /// The restock was applied; `changes` contains the differences that are not zero.
   case applied(changes: FruitAmounts)
-  /// The stock was not what the restock expected; `actual` holds what it is.
+  /// The stock differs from `expect`; `actual` contains the current amounts of these fruits.
   case conflict(actual: FruitAmounts)
-  /// A fruit would go above what the store can hold.
+  /// A fruit would exceed its capacity.
   case exceedsCapacity(Fruit.ID, capacity: Int, held: Int)
-  /// A fruit would go below zero.
+  /// A fruit would become negative.
   case belowZero(Fruit.ID, held: Int)
-  /// The store holds no such fruit.
+  /// The store does not hold this fruit.
   case unknownFruit(Fruit.ID)
 }

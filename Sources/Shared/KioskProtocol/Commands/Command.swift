@@ -1,21 +1,21 @@
 package import JuiceDomain
 
-/// What somebody wants of the kiosk.
+/// A command for the kiosk.
 package enum Command: Hashable, Sendable {
   case order(Order)
   case restock(Restock)
   case service(ServiceState)
-  /// Of a person, about a job.
+  /// A person's decision about a job.
   case job(JobDecision)
-  /// Of a machine, about a job.
+  /// A machine's report on a job.
   case made(MachineAnswer)
-  /// Of a machine, about itself.
+  /// A machine's report on its own state.
   case machine(MachineStatus)
 
   package enum Kind: String, CaseIterable, Sendable {
     case order, restock, service, job, made
 
-    /// What a sender of this kind is called.
+    /// The term for a sender of this kind, for messages.
     package var sender: String {
       switch self {
       case .order: "panel"
@@ -25,7 +25,8 @@ package enum Command: Hashable, Sendable {
     }
   }
 
-  /// On which topic it comes. What a machine says of itself comes on another, and counts as its.
+  /// The kind, which is a level of the command's topic. A machine's state has its own topic, and
+  /// the kind `made`.
   package var kind: Kind {
     switch self {
     case .order: .order
@@ -37,10 +38,10 @@ package enum Command: Hashable, Sendable {
   }
 }
 
-/// A juice, and how many glasses of it.
+/// An order: a juice and a number of glasses.
 package struct Order: Hashable, Sendable {
   package let juice: Juice.ID
-  /// As it was asked for: the kiosk's limit is checked later.
+  /// The requested number of glasses; the kiosk checks its limit later.
   package let quantity: Int
 
   package init(juice: Juice.ID, quantity: Int = 1) {
@@ -54,12 +55,28 @@ package enum ServiceState: String, CaseIterable, Hashable, Sendable {
   case open, closed
 }
 
-/// A command with what its sender tells about it.
+/// A command with its id and the time at which it was sent: the payload on a command topic.
+///
+/// | kind | payload |
+/// |---|---|
+/// | `order` | `kiwi`, or `{"id":"p1-17","juice":"kiwi","quantity":2}` |
+/// | `restock` | `{"add":{"kiwi":12},"expect":{"kiwi":3}}` |
+/// | `service` | `open`, or `{"service":"closed"}` |
+/// | `job` | `{"job":1234,"decision":"poured"}` |
+/// | `made` | `{"job":1234,"status":"done"}` |
+///
+/// ```swift
+/// let request = try Request(kind: .order, payload: Array("kiwi".utf8))
+/// request.command  // .order(Order(juice: "kiwi", quantity: 1))
+/// request.payload  // {"juice":"kiwi","quantity":1}
+/// ```
+///
+/// All kinds may have the members `id` and `sent_at`.
 package struct Request: Hashable, Sendable {
   package typealias ID = Identifier<Request>
 
-  /// The same for every copy of one press, another for each press; `nil` from a button that
-  /// cannot count.
+  /// The same id for all copies of one button press, another id for each press. `nil` for a button
+  /// that cannot count.
   package let id: ID?
   package let sentAt: Timestamp?
   package let command: Command

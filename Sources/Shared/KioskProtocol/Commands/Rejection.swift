@@ -1,44 +1,44 @@
-/// Why a command was not carried out, in the words of the wire.
+/// The reason why a command was rejected, as its result names it.
 package enum RejectionReason: String, Error, CaseIterable, Hashable, Sendable {
-  /// The menu has no such juice.
+  /// The juice is not on the menu.
   case unknownJuice = "unknown_juice"
-  /// The kiosk keeps no such fruit.
+  /// The kiosk does not stock the fruit.
   case unknownFruit = "unknown_fruit"
   /// The payload is not a command.
   case malformed
-  /// The payload is larger than a command may be.
+  /// The payload exceeds the maximum size of a command.
   case tooLarge = "too_large"
-  /// Fewer than one glass, or more than one order may ask for.
+  /// The order is for less than one glass, or for more than the kiosk's limit.
   case quantityOutOfRange = "quantity_out_of_range"
-  /// Older than the kiosk's limit.
+  /// The command is older than the kiosk's limit.
   case stale
-  /// The broker had kept it: nobody has pressed a button now.
+  /// The broker had retained the message: it is not a current button press.
   case retained
-  /// The sender sends faster than the kiosk's limit.
+  /// The sender exceeds the kiosk's rate limit.
   case rateLimited = "rate_limited"
-  /// The kiosk takes no orders now.
+  /// The kiosk is closed.
   case closed
-  /// The stock is not what the restock expected.
+  /// The stock differs from the one that the restock expects.
   case conflict
-  /// The stock would go above the capacity.
+  /// The stock would exceed the capacity.
   case exceedsCapacity = "exceeds_capacity"
-  /// The stock would go below zero.
+  /// The stock would become negative.
   case belowZero = "below_zero"
-  /// Each machine that makes the juice is away, in fault, or has failed too often.
+  /// All machines that make the juice are offline, in fault or failing.
   case machineDown = "machine_down"
   /// The kiosk has no such machine.
   case unknownMachine = "unknown_machine"
-  /// No job with this number waits for a person.
+  /// No job with this number needs a decision.
   case noDecisionNeeded = "no_decision_needed"
-  /// The ledger cannot hold what the command would write there.
+  /// The command cannot be stored in the ledger.
   case notRecorded = "not_recorded"
 }
 
-/// A rejection, with words for whoever looks for the fault.
+/// A rejection with an explanation for troubleshooting.
 package struct Rejection: Error, Hashable, Sendable {
   package let reason: RejectionReason
   package let detail: String
-  /// The id of the rejected request, as far as it could be read.
+  /// The id of the rejected request, or `nil` if it could not be read.
   package let id: Request.ID?
 
   package init(_ reason: RejectionReason, _ detail: String, id: Request.ID? = nil) {

@@ -1,16 +1,16 @@
 import JuiceDomain
 
 extension Request {
-  /// The most bytes that a command may have.
+  /// Maximum size of a command in bytes.
   package static let maximumPayload = 4096
 
-  /// Reads what came on a topic for commands of `kind`.
+  /// Parses a payload received on a command topic of this kind.
   ///
-  /// An order may be just a juice's id, a service command just `open` or `closed`; everything else
-  /// is a JSON object, of which unknown members are ignored and `null` is the same as absent.
+  /// An order may be just a juice's id, a service command just `open` or `closed`. All other
+  /// payloads are JSON objects, in which unknown members are ignored and `null` counts as absent.
   ///
-  /// - Throws: `Rejection`: `too_large`, `malformed`, or what a single value already shows
-  ///   (`quantity_out_of_range`, `unknown_fruit`).
+  /// - Throws: `Rejection` with `too_large` or `malformed`, or with the reason of a single invalid
+  ///   value (`quantity_out_of_range`, `unknown_juice`, `unknown_fruit`).
   package init(kind: Command.Kind, payload: [UInt8]) throws(Rejection) {
     guard payload.count <= Self.maximumPayload else {
       throw Rejection(
@@ -29,7 +29,7 @@ extension Request {
     guard case .object = json else {
       throw Rejection(.malformed, "a JSON object is expected, this is \(json.kind)")
     }
-    // The id first: whatever else is wrong, the sender can tell which command was meant.
+    // The id first: if another member is invalid, the rejection still identifies the command.
     let id = try json.requestID()
     do {
       self.init(id: id, sentAt: try json.timestamp(), command: try Command(kind: kind, json: json))
@@ -40,7 +40,7 @@ extension Request {
 }
 
 extension Command.Kind {
-  /// Whether a word alone says all.
+  /// Whether a command of this kind may be a single word.
   fileprivate var mayBeText: Bool { self == .order || self == .service }
 }
 

@@ -1,7 +1,7 @@
 package import JuiceDomain
 
 extension Request {
-  /// The payload that says this request.
+  /// The payload of this request.
   package var payload: [UInt8] {
     if case .machine(let status) = command { return Array(status.text.utf8) }
     return JSONWriter.object { json in

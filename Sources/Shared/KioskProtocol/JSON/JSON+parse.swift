@@ -1,11 +1,11 @@
 extension JSON {
-  /// Arrays and objects may stand in each other this deep; deeper is nothing a device sends.
+  /// Maximum depth of nested arrays and objects.
   package static let maximumDepth = 32
 
-  /// Reads one value (RFC 8259), which must be the whole of `bytes`.
+  /// Parses a single value (RFC 8259) that spans all of `bytes`.
   ///
-  /// - Throws: `JSONError` at the first byte that is wrong: also for invalid UTF-8, a key that
-  ///   stands twice in one object, and a number too large for a `Double`.
+  /// - Throws: `JSONError` at the first invalid byte. Invalid UTF-8, a duplicate key in an object,
+  ///   and a number that overflows a `Double` are errors too.
   package static func parse(_ bytes: [UInt8]) throws(JSONError) -> JSON {
     var parser = JSONParser(bytes: bytes)
     let value = try parser.parseValue(depth: 0)
@@ -15,9 +15,9 @@ extension JSON {
   }
 }
 
-/// Where and why a text is not JSON.
+/// A syntax error in a JSON text, and its position.
 package struct JSONError: Error, Hashable, CustomStringConvertible {
-  /// In bytes, from 0.
+  /// The position in bytes, from 0.
   package let offset: Int
   package let problem: String
 
@@ -84,7 +84,7 @@ private struct JSONParser {
     guard depth <= JSON.maximumDepth else { throw error("nested too deeply") }
     position += 1
     var members: [JSON.Member] = []
-    // Of many members: a few are looked through faster.
+    // Used for objects with many members; for few, a linear search is faster.
     var keys: Set<String> = []
     skipWhitespace()
     if take(UInt8(ascii: "}")) { return .object(members) }
@@ -127,7 +127,7 @@ private struct JSONParser {
       guard byte >= 0x20 else { throw error("a control character in a text") }
       position += 1
     }
-    // Most texts have no escape: they are copied in one piece.
+    // Most strings contain no escape and are copied in one piece.
     if take(UInt8(ascii: "\"")) {
       return try string(bytes.span.extracting(start..<position - 1), from: start)
     }

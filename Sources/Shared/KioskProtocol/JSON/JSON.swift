@@ -1,17 +1,17 @@
-/// A JSON value as it came, strictly read: what is doubtful is an error, not a guess.
+/// A JSON value, parsed strictly: ambiguous input is an error.
 ///
-/// Own code, because Foundation's decoder lets duplicate keys pass, rounds numbers, and costs more
-/// than the rest of an order together.
+/// Not Foundation's decoder, which accepts duplicate keys, rounds numbers, and takes longer than
+/// all other processing of an order.
 package enum JSON: Hashable, Sendable {
   case null
   case bool(Bool)
-  /// A number without fraction and exponent that fits.
+  /// A number without fraction and exponent that fits into an `Int`.
   case integer(Int)
   /// Any other number.
   case number(Double)
   case string(String)
   case array([JSON])
-  /// Members in the order of the text; every key once.
+  /// Members in the order of the text, with unique keys.
   case object([Member])
 
   package struct Member: Hashable, Sendable {
@@ -24,13 +24,13 @@ package enum JSON: Hashable, Sendable {
     }
   }
 
-  /// The value of an object's member; `nil` where there is none, or this is not an object.
+  /// The value of an object's member, or `nil` if there is none or this is not an object.
   package subscript(key: String) -> JSON? {
     guard case .object(let members) = self else { return nil }
     return members.first { $0.key == key }?.value
   }
 
-  /// What this value is, for a message to a person.
+  /// The type of the value, for messages to people.
   package var kind: String {
     switch self {
     case .null: "null"

@@ -1,10 +1,10 @@
-/// Writes a JSON object straight into bytes, member by member, in the order of the calls.
+/// Encodes a JSON object member by member, in the order of the calls.
 package struct JSONWriter {
   package private(set) var bytes: [UInt8] = [UInt8(ascii: "{")]
 
   package init() { bytes.reserveCapacity(256) }
 
-  /// The finished text of an object with the members that `write` gives it.
+  /// Returns the encoding of an object with the members that `write` adds.
   package static func object(_ write: (inout JSONWriter) -> Void) -> [UInt8] {
     var writer = JSONWriter()
     write(&writer)
@@ -22,13 +22,17 @@ package struct JSONWriter {
     write(value)
   }
 
-  /// - Parameter value: finite; it is written so that the same number is read.
+  /// Writes a number so that parsing returns the same one.
+  ///
+  /// - Parameter value: A finite number.
   package mutating func member(_ key: StaticString, _ value: Double) {
     writeKey(key)
     bytes.append(contentsOf: "\(value)".utf8)
   }
 
-  /// - Parameter numbers: finite.
+  /// Writes an array of numbers.
+  ///
+  /// - Parameter numbers: Finite numbers.
   package mutating func member(_ key: StaticString, _ numbers: [Double]) {
     writeKey(key)
     writeArray(numbers) { $0.bytes.append(contentsOf: "\($1)".utf8) }
@@ -54,7 +58,7 @@ package struct JSONWriter {
     writeArray(numbers) { $0.write($1) }
   }
 
-  /// An array of objects, one for each element.
+  /// Writes an array with one object per element.
   package mutating func member<Element>(
     _ key: StaticString, _ elements: some Sequence<Element>,
     _ write: (inout JSONWriter, Element) -> Void
@@ -63,7 +67,7 @@ package struct JSONWriter {
     writeArray(elements) { json, element in json.write { write(&$0, element) } }
   }
 
-  /// A member whose key is data: an id, say.
+  /// Writes a member whose key is not a constant, such as an id.
   package mutating func member(named key: String, _ value: Int) {
     writeKey(named: key)
     write(value)
@@ -116,7 +120,7 @@ package struct JSONWriter {
 
   private mutating func write(_ number: Int) {
     if number < 0 { bytes.append(UInt8(ascii: "-")) }
-    // The last digit first: to divide by ten is no division.
+    // Digits in reverse order: the compiler replaces the division by ten with a multiplication.
     var (first, rest) = (bytes.count, number.magnitude)
     repeat {
       bytes.append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10))
@@ -133,7 +137,7 @@ package struct JSONWriter {
     bytes.append(UInt8(ascii: "\""))
     var text = text
     text.withUTF8 { utf8 in
-      // Nearly every text is written as it is, in one piece.
+      // Most strings need no escape and are copied in one piece.
       if utf8.contains(where: Self.mustEscape) {
         for byte in utf8 { writeEscaping(byte) }
       } else {

@@ -1,20 +1,19 @@
 package import JuiceDomain
 
-/// What a person decides about a job of which no machine can say what became of it: the payload of
-/// `job/<source>`.
+/// A person's decision about a job whose result is unknown: the payload of `job/<source>`.
 package struct JobDecision: Hashable, Sendable {
-  /// The entry of the order.
+  /// The sequence number of the order's entry.
   package let job: Int
   package let choice: Choice
-  /// Fruit that the attempt has used up, for nothing; `nil`: as the machine is configured.
+  /// The fruit wasted by the attempt, or `nil` for the machine's configured behaviour.
   package let used: FruitAmounts?
 
   package enum Choice: String, CaseIterable, Hashable, Sendable {
-    /// The customer has the juice.
+    /// The customer has received the juice.
     case poured
-    /// The customer waits for it: it is to be made once more.
+    /// The juice is made again for the customer.
     case again
-    /// The customer does not get it, and what is left of the fruit goes back.
+    /// The customer does not receive the juice, and the unused fruit is returned to the stock.
     case giveBack = "give_back"
   }
 

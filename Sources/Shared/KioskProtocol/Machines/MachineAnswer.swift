@@ -1,6 +1,6 @@
 package import JuiceDomain
 
-/// What a machine says of a job: the payload of `made/<machine>`.
+/// A machine's report on a job: the payload of `made/<machine>`.
 package struct MachineAnswer: Hashable, Sendable {
   package let job: Int
   package let status: Status
@@ -8,13 +8,15 @@ package struct MachineAnswer: Hashable, Sendable {
   package enum Status: Hashable, Sendable {
     case started
     case done
+    /// The machine could not make the juice.
+    ///
     /// - Parameters:
-    ///   - reason: in a word or two, for people.
-    ///   - used: the fruit that is gone; `nil` if the machine does not know.
+    ///   - reason: A short text for people.
+    ///   - used: The consumed fruit, or `nil` if it is unknown.
     case failed(reason: String, used: FruitAmounts?)
-    /// It was not begun, and never will be.
+    /// The machine has not begun the job and never will.
     case cancelled
-    /// The machine has begun a later one, and does not know what became of this one.
+    /// The machine has no result of the job: it has begun a later one, or lost power.
     case unknown
 
     package var name: String {
@@ -46,15 +48,16 @@ extension JSONWriter {
   }
 }
 
-/// How a machine is: the payload of `machine/<machine>/status`, retained; its last will is `offline`.
+/// The state of a machine: the retained payload of `machine/<machine>/status`. Its last will is
+/// `offline`.
 package enum MachineStatus: Hashable, Sendable {
   case online, offline
-  /// It cannot work, for this reason.
+  /// The machine cannot work, for this reason.
   case fault(String)
 
-  /// `online`, `offline`, `fault` or `fault: paper jam`.
+  /// Parses `online`, `offline`, `fault` or `fault: paper jam`.
   ///
-  /// - Parameter text: as `text` has it; a reason is cut after 64 characters.
+  /// - Parameter text: The payload; a reason is truncated after 64 Unicode scalars.
   package init?(_ text: String) {
     switch text {
     case "online": self = .online
@@ -78,7 +81,7 @@ package enum MachineStatus: Hashable, Sendable {
 }
 
 extension String {
-  /// Without control characters, and not longer than 64.
+  /// The text without control characters, truncated after 64 Unicode scalars.
   var asReason: String {
     String(String.UnicodeScalarView(unicodeScalars.lazy.filter { !$0.isControl }.prefix(64)))
   }

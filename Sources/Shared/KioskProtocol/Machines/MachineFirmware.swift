@@ -1,39 +1,39 @@
-/// What a machine does about what it hears: the four rules of deploy/docs/machines.md, as a value.
+/// The logic of a machine, as a value: the four rules of deploy/docs/machines.md.
 ///
-/// Its hands do the actions that it returns, in order. One number has to outlive a power cut: the
-/// last job. All else is gone with it.
+/// The machine executes the returned actions in order. Only the last job number must survive a
+/// power cut.
 package struct MachineFirmware: Sendable {
-  /// The highest job that was begun or cancelled; 0: none.
+  /// The highest job number begun or cancelled; 0 if there is none.
   package private(set) var last: Int
-  /// What was begun and has not ended.
+  /// The jobs in progress.
   package private(set) var running: [MachineOrder] = []
-  /// A machine in fault begins nothing: the kiosk says the job again, or takes it back.
+  /// Whether the machine is in fault. It then begins no jobs; the kiosk repeats or cancels them.
   package var isInFault = false
   private let atOnce: Int
-  /// What became of the latest jobs, as long as there is power; the oldest first.
+  /// The results of the latest jobs, the oldest first; lost in a power cut.
   private var results: [MachineAnswer] = []
 
   static let maximumStoredResults = 100
 
   package enum Action: Hashable, Sendable {
-    /// Write the number of the last job down, so that it outlives a power cut: before anything else.
+    /// Store the last job number durably, before any other action.
     case store(Int)
     case publish(MachineAnswer)
     case start(MachineOrder)
   }
 
   /// - Parameters:
-  ///   - last: what was written down last.
-  ///   - atOnce: how many jobs it takes at a time.
+  ///   - last: The stored job number.
+  ///   - atOnce: Maximum number of concurrent jobs.
   package init(last: Int, atOnce: Int = 1) {
     self.last = last
     self.atOnce = atOnce
   }
 
-  /// `make/<machine>`
+  /// Processes a message on `make/<machine>`.
   package mutating func make(_ order: MachineOrder) -> [Action] {
     guard order.job > last else { return [.publish(storedAnswer(order.job))] }
-    // It comes again.
+    // No answer: the kiosk sends the job again.
     guard !isInFault, running.count < atOnce else { return [] }
     last = order.job
     running.append(order)
@@ -42,21 +42,21 @@ package struct MachineFirmware: Sendable {
     ]
   }
 
-  /// `make/<machine>/cancel`
+  /// Processes a message on `make/<machine>/cancel`.
   package mutating func cancel(_ job: Int) -> [Action] {
     guard job > last else { return [.publish(storedAnswer(job))] }
     last = job
     return [.store(job), .publish(storeResult(MachineAnswer(job: job, status: .cancelled)))]
   }
 
-  /// What was begun has ended.
+  /// Reports the end of a job.
   package mutating func finish(_ job: Int, _ status: MachineAnswer.Status) -> [Action] {
     guard let index = running.firstIndex(where: { $0.job == job }) else { return [] }
     running.remove(at: index)
     return [.publish(storeResult(MachineAnswer(job: job, status: status)))]
   }
 
-  /// What is known of a job that is not to be begun.
+  /// Returns the known state of a job that must not be begun.
   private func storedAnswer(_ job: Int) -> MachineAnswer {
     let isRunning = running.contains { $0.job == job }
     return results.last { $0.job == job }

@@ -1,19 +1,20 @@
 package import JuiceDomain
 
-/// A machine that makes juices, among those of one kiosk.
+/// The id of a machine that makes juices for a kiosk.
 package typealias MachineID = Identifier<MachineReport>
 
-/// What a machine is to make: the payload of `make/<machine>`. The same one comes again until the
-/// machine has answered.
+/// A job for a machine: the payload of `make/<machine>`. The kiosk sends it again until the machine
+/// has answered.
 package struct MachineOrder: Hashable, Sendable {
-  /// Numbers rise: a machine that has begun one begins none below it.
+  /// The job number. Numbers increase: a machine never begins a job with a lower number than the
+  /// last.
   package let job: Int
-  /// What the customer listens for.
+  /// The number that the customer is called by.
   package let ticket: Int
   package let juice: Juice.ID
-  /// Glasses.
+  /// The number of glasses.
   package let quantity: Int
-  /// Of one glass; empty if the menu has the juice no more.
+  /// The recipe of one glass; empty if the juice is no longer on the menu.
   package let recipe: FruitAmounts
 
   package init(job: Int, ticket: Int, juice: Juice.ID, quantity: Int, recipe: FruitAmounts) {
@@ -34,10 +35,10 @@ package struct MachineOrder: Hashable, Sendable {
     }
   }
 
-  /// No kiosk takes an order for more glasses.
+  /// Maximum number of glasses of an order.
   private static let maximumQuantity = 1_000
 
-  /// - Throws: `JSONError` if it is not what `payload` writes.
+  /// - Throws: `JSONError` if a member is missing or invalid.
   package init(payload: [UInt8]) throws(JSONError) {
     let json = try JSON.parse(payload)
     guard let job = json.integer("job"), let ticket = json.integer("ticket"),
@@ -51,13 +52,13 @@ package struct MachineOrder: Hashable, Sendable {
     self.init(job: job, ticket: ticket, juice: juice, quantity: quantity, recipe: recipe)
   }
 
-  /// The payload of `make/<machine>/cancel`: a job that is not to be begun. A machine that has begun
-  /// it says what became of it.
+  /// Returns the payload of `make/<machine>/cancel`: the machine must not begin the job. If it has
+  /// begun it, it reports the state of the job.
   package static func cancel(_ job: Int) -> [UInt8] {
     JSONWriter.object { $0.member("job", job) }
   }
 
-  /// Reads what `cancel` writes.
+  /// Parses a payload that `cancel` returned.
   package static func cancelled(_ payload: [UInt8]) throws(JSONError) -> Int {
     guard let job = try JSON.parse(payload).integer("job") else {
       throw JSONError(offset: 0, problem: "job is missing")

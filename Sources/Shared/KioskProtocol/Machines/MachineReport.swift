@@ -1,18 +1,18 @@
 package import JuiceDomain
 
-/// What a machine is doing, as displays and dashboards hear it: the retained payload of
-/// `machine/<machine>`.
+/// The state of a machine for displays and dashboards: the retained payload of `machine/<machine>`.
 package struct MachineReport: Hashable, Sendable {
   package var state: State
-  /// Of `fault`: what the machine has said.
+  /// The machine's reason for `fault`.
   package var reason: String?
-  /// The orders that wait until the machine takes them.
+  /// The number of orders that the machine has not taken yet.
   package var queue: Int
-  /// What it makes; `nil`: all that is on the menu.
+  /// The juices that the machine makes, or `nil` for the whole menu.
   package var juices: [Juice.ID]?
-  /// What it has in hand, what waits for it, and what waits for a person; at most `limit`.
+  /// The machine's jobs: in progress, queued or undecided; at most `limit`.
   package var jobs: [Job]
-  /// The tickets of the juices that it has made last, the latest first; at most `maximumReadyTickets`.
+  /// The tickets of the juices that were made last, the latest first; at most
+  /// `maximumReadyTickets`.
   package var ready: [Int]
 
   package static let limit = 20
@@ -21,14 +21,14 @@ package struct MachineReport: Hashable, Sendable {
 
   package enum State: String, Hashable, Sendable {
     case idle, busy, offline, fault
-    /// It is online, and does not answer.
+    /// The machine is online but does not answer.
     case silent
-    /// It has failed three times in a row.
+    /// The machine has failed three times in a row.
     case failing
-    /// Nothing was ever heard of it.
+    /// The machine has never reported its state.
     case unknown
 
-    /// Whether somebody has to look after it.
+    /// Whether the machine needs attention by a person.
     package var isProblem: Bool { self != .idle && self != .busy }
   }
 
@@ -38,7 +38,7 @@ package struct MachineReport: Hashable, Sendable {
     package var juice: Juice.ID
     package var quantity: Int
     package var state: JobState
-    /// When it was ordered.
+    /// The time of the order.
     package var at: Timestamp
 
     package init(
@@ -65,12 +65,12 @@ package struct MachineReport: Hashable, Sendable {
     self.ready = ready
   }
 
-  /// The job that the machine has in hand, for displays that show one.
+  /// The job in progress, for displays that show one.
   package var current: Job? {
     jobs.first { $0.state == .started } ?? jobs.first { $0.state == .sent }
   }
 
-  /// Whether somebody has to look after the machine, or to decide about a job.
+  /// Whether the machine needs attention by a person, or a job needs a decision.
   package var needsAttention: Bool {
     state.isProblem || jobs.contains(where: \.state.isUndecided)
   }
@@ -78,18 +78,18 @@ package struct MachineReport: Hashable, Sendable {
   package func makes(_ juice: Juice.ID) -> Bool { juices?.contains(juice) ?? true }
 }
 
-/// How far a job has come.
+/// The progress of a job.
 package enum JobState: String, CaseIterable, Hashable, Sendable {
-  /// It waits in the kiosk.
+  /// The kiosk has not sent the job yet.
   case queued
-  /// The machine has it, or will when it is there: it may have begun.
+  /// The kiosk has sent the job. The machine receives it when it is online, and may have begun it.
   case sent
-  /// The machine has said that it has begun.
+  /// The machine has reported that it began the job.
   case started
-  /// It was sent to a machine that is away now, and has waited too long: the machine may say what
-  /// became of it, or a person.
+  /// The job was sent to a machine that is offline, and is too old. Either the machine reports its
+  /// result, or a person decides.
   case lost
-  /// It was begun, and nobody knows what became of it: a person decides.
+  /// The job was begun and its result is unknown: a person decides.
   case needsDecision = "needs_decision"
 
   package var isUndecided: Bool { self == .lost || self == .needsDecision }
@@ -118,7 +118,7 @@ extension MachineReport {
     }
   }
 
-  /// - Throws: `JSONError` if it is no report of a machine.
+  /// - Throws: `JSONError` if the payload is not a report of a machine.
   package init(payload: [UInt8]) throws(JSONError) {
     let json = try JSON.parse(payload)
     guard let state = json.text("state").flatMap(State.init(rawValue:)),

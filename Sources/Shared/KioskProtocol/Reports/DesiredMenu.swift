@@ -1,11 +1,11 @@
-/// A menu that a chain wants a kiosk to have.
+/// A menu that a chain assigns to a kiosk.
 package struct DesiredMenu: Hashable, Sendable {
-  /// From 1 on; a later one has a higher number.
+  /// The version, at least 1; a newer menu has a higher one.
   package let version: Int
-  /// YAML, with `menu` as in the kiosk's configuration.
+  /// The menu as YAML, with the key `menu` as in the kiosk's configuration.
   package let text: String
 
-  /// In bytes, of the payload.
+  /// Maximum size of the payload in bytes.
   package static let maximumSize = 1 << 16
 
   package init(version: Int, text: String) {
@@ -20,7 +20,7 @@ package struct DesiredMenu: Hashable, Sendable {
     }
   }
 
-  /// - Throws: `JSONError` if it is none; unknown members are ignored.
+  /// - Throws: `JSONError` if the payload is not a menu; unknown members are ignored.
   package init(payload: [UInt8]) throws(JSONError) {
     let json = try JSON.parse(payload)
     guard let version = json.integer("version"), version >= 1, let text = json.text("menu") else {
@@ -30,15 +30,15 @@ package struct DesiredMenu: Hashable, Sendable {
   }
 }
 
-/// What has come of a `DesiredMenu`.
+/// The kiosk's response to a `DesiredMenu`.
 package enum DesiredMenuReport: Hashable, Sendable {
-  /// The kiosk sells by it; 0: by the menu of its own configuration.
+  /// The kiosk uses this menu; 0 is the menu of its own configuration.
   case taken(version: Int)
-  /// The kiosk is as it was.
+  /// The kiosk keeps its previous menu.
   ///
   /// - Parameters:
-  ///   - version: `nil` if it could not be read.
-  ///   - detail: for a person.
+  ///   - version: The version, or `nil` if it could not be read.
+  ///   - detail: An explanation for a person.
   case refused(version: Int?, detail: String)
 
   package var payload: [UInt8] {
@@ -55,7 +55,7 @@ package enum DesiredMenuReport: Hashable, Sendable {
     }
   }
 
-  /// - Throws: `JSONError` if it is no report; unknown members are ignored.
+  /// - Throws: `JSONError` if the payload is not a report; unknown members are ignored.
   package init(payload: [UInt8]) throws(JSONError) {
     let json = try JSON.parse(payload)
     let version = json.integer("version")

@@ -1,6 +1,6 @@
 package import JuiceDomain
 
-/// How fast each fruit goes, and when it will be gone.
+/// A forecast of the consumption of each fruit, and of the time when it will be used up.
 package struct ForecastReport: Hashable, Sendable {
   package var at: Timestamp
   package var fruits: [Fruit.ID: Outlook]
@@ -11,14 +11,15 @@ package struct ForecastReport: Hashable, Sendable {
   }
 
   package struct Outlook: Hashable, Sendable {
-    /// Now.
+    /// The current stock.
     package let stock: Int
-    /// Expected to be used in the coming hour; `nil`: there is too little history to know.
+    /// The expected consumption of the coming hour, or `nil` if there is too little history.
     package let perHour: Double?
-    /// `nil`: unknown if `perHour` is, or else not within a week.
+    /// The time when the stock will be used up, or `nil` if that is unknown (`perHour` is `nil`) or
+    /// not within a week.
     package let emptyAt: Timestamp?
-    /// Expected to be used in each six hours of the next week, from the report's `at` on; empty if
-    /// `perHour` is unknown.
+    /// The expected consumption in each six-hour interval of the next week, starting at the
+    /// report's `at`; empty if `perHour` is unknown.
     package let use: [Double]
 
     package init(
@@ -30,17 +31,18 @@ package struct ForecastReport: Hashable, Sendable {
       self.use = use
     }
 
-    /// Of `use`, in milliseconds.
+    /// The length of an interval of `use` in milliseconds.
     package static let pieceLength: Int64 = 6 * 3_600_000
-    /// Pieces in a week.
+    /// The number of intervals in a week.
     package static let pieceCount = 28
 
-    /// What is expected to be used until some time; a piece that is cut counts in part.
+    /// Returns the expected consumption until a time, with a proportional part of the last
+    /// interval.
     ///
-    /// After a week the same is expected once more. 0 if `end` is not after `at`.
+    /// The forecast of a week repeats after it. 0 if `end` is not after `at`.
     ///
-    /// - Parameter at: the report's, from which on the pieces count.
-    /// - Returns: `nil` if it is unknown.
+    /// - Parameter at: The report's `at`, where the first interval starts.
+    /// - Returns: The consumption, or `nil` if it is unknown.
     package func use(until end: Timestamp, from at: Timestamp) -> Double? {
       guard use.count == Self.pieceCount else { return nil }
       let pieces =
@@ -71,7 +73,7 @@ extension ForecastReport {
     }
   }
 
-  /// - Throws: `JSONError` if it is not a forecast; unknown members are ignored.
+  /// - Throws: `JSONError` if the payload is not a forecast; unknown members are ignored.
   package init(payload: [UInt8]) throws(JSONError) {
     let json = try JSON.parse(payload)
     guard let at = json.text("at").flatMap(Timestamp.init),
@@ -91,7 +93,7 @@ extension ForecastReport {
 }
 
 extension JSON {
-  /// Empty unless each piece of the week is an amount.
+  /// The amounts of all intervals; empty if one is missing or invalid.
   fileprivate var use: [Double] {
     guard let pieces = elements("use"), pieces.count == ForecastReport.Outlook.pieceCount else {
       return []

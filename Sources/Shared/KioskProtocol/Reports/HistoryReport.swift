@@ -1,9 +1,9 @@
-/// Who has restocked the kiosk lately, opened and closed it, and decided about jobs.
+/// The latest restocks, service changes and job decisions.
 package struct HistoryReport: Hashable, Sendable {
-  /// So many entries are told at most.
+  /// Maximum number of entries.
   package static let limit = 30
 
-  /// The latest first.
+  /// The entries, the latest first.
   package var entries: [LedgerEntry]
 
   package init(entries: [LedgerEntry]) { self.entries = entries }
@@ -14,7 +14,7 @@ package struct HistoryReport: Hashable, Sendable {
     }
   }
 
-  /// - Throws: `JSONError` if it is not a history; unknown members are ignored.
+  /// - Throws: `JSONError` if the payload is not a history; unknown members are ignored.
   package init(payload: [UInt8]) throws(JSONError) {
     guard let elements = try JSON.parse(payload).elements("entries") else {
       throw JSONError(offset: 0, problem: "entries is missing")

@@ -1,15 +1,15 @@
-/// What a kiosk's health tells of the computer that it runs on.
+/// The part of a kiosk's health that concerns its computer.
 package struct HostReport: Hashable, Sendable {
-  /// By its clock.
+  /// The time of the report by the computer's clock.
   package let at: Timestamp
-  /// `nil` if it does not say.
+  /// The disk of the ledger, or `nil` if the kiosk does not report it.
   package let disk: Disk?
 
-  /// The disk of the ledger.
+  /// The disk that stores the ledger.
   package struct Disk: Hashable, Sendable {
-    /// In bytes, like `ledger`.
+    /// The free space in bytes.
     package let free: Int
-    /// The size of the ledger.
+    /// The size of the ledger in bytes.
     package let ledger: Int
 
     package init(free: Int, ledger: Int) {
@@ -19,9 +19,9 @@ package struct HostReport: Hashable, Sendable {
 
     package enum FreeSpace: Sendable {
       case enough
-      /// A new version of the program may have to write the ledger anew, beside the old one.
+      /// Less than 256 MB or than the ledger's size: an update may have to write a copy of it.
       case low
-      /// Orders will not be taken.
+      /// Less than 16 MB: the kiosk will reject orders.
       case full
     }
 
@@ -30,7 +30,9 @@ package struct HostReport: Hashable, Sendable {
     }
   }
 
-  /// - Throws: `JSONError` if it is not a kiosk's health.
+  /// Parses a `KioskHealth` payload.
+  ///
+  /// - Throws: `JSONError` if the payload contains no time.
   package init(payload: [UInt8]) throws(JSONError) {
     let json = try JSON.parse(payload)
     guard let at = json.text("at").flatMap(Timestamp.init) else {

@@ -1,25 +1,25 @@
-/// How a kiosk is doing: for monitoring.
+/// The state of a kiosk for monitoring.
 package struct KioskHealth: Hashable, Sendable {
   package var at: Timestamp
-  /// Since the process started, in seconds.
+  /// Seconds since the start of the process.
   package var uptime: Int
   package var counters: Counters
-  /// Resident memory of the process, in bytes; `nil` where the system does not tell.
+  /// Resident memory of the process in bytes, or `nil` if the system does not report it.
   package var memory: Int?
-  /// Answers and events on their way to the broker, not yet confirmed.
+  /// The number of answers and events that the broker has not confirmed yet.
   package var queue: Int
   package var service: ServiceState
-  /// How many fruits are low, and how many are out.
+  /// The numbers of fruits that are low and out of stock.
   package var low: Int
   package var out: Int
-  /// How many machines do not work, and how many jobs wait for a person.
+  /// The numbers of machines that do not work and of jobs that need a decision.
   package var machinesDown: Int
   package var undecided: Int
-  /// Size of the ledger, in bytes; `nil` while it cannot be read.
+  /// Size of the ledger in bytes, or `nil` if it cannot be read.
   package var ledger: Int?
-  /// What is free on the ledger's disk, in bytes; `nil` if nobody says.
+  /// Free space on the ledger's disk in bytes, or `nil` if it is unknown.
   package var diskFree: Int?
-  /// By topic, why the broker has not taken what the kiosk published there.
+  /// Reasons why the broker rejected messages of the kiosk, by topic.
   package var refused: [String: String]
 
   package init(
@@ -42,21 +42,21 @@ package struct KioskHealth: Hashable, Sendable {
     self.refused = refused
   }
 
-  /// Counted since the process started.
+  /// Counters since the start of the process.
   package struct Counters: Hashable, Sendable {
     /// Orders that were made.
     package var orders = 0
-    /// Orders for which there was too little fruit.
+    /// Orders that were out of stock.
     package var outOfStock = 0
     /// Accepted orders that were not made.
     package var failed = 0
     package var restocks = 0
     package var duplicates = 0
     package var stale = 0
-    /// Commands rejected for whatever reason, the stale ones too.
+    /// Rejected commands, including stale ones.
     package var rejected = 0
     package var reconnects = 0
-    /// Messages that were no command and got no answer.
+    /// Messages that were no command and were not answered.
     package var dropped = 0
 
     package init() {}

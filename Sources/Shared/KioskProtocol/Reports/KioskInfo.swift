@@ -1,19 +1,19 @@
 package import JuiceDomain
 
-/// What a kiosk is: said once after each start.
+/// The description of a kiosk, published once after each start.
 package struct KioskInfo: Hashable, Sendable {
   package let version: String
   package let startedAt: Timestamp
-  /// What people call the kiosk, if they do not use its id.
+  /// The display name of the kiosk, or `nil` to use its id.
   package let name: LocalizedName?
-  /// Where it stands: an address, coordinates, whatever leads there.
+  /// The location: an address, coordinates or directions.
   package let place: String?
-  /// Of the menu from above; `nil`: it has its own.
+  /// The version of the menu from upstream, or `nil` if the kiosk uses its own.
   package let menuVersion: Int?
 
-  /// The version of the topics and payloads.
+  /// The version of topics and payloads.
   package static let protocolVersion = 1
-  /// In Unicode scalars: of the name in one language, and of the place.
+  /// Maximum number of Unicode scalars in the name in one language, and in the place.
   package static let (maximumName, maximumPlace) = (64, 200)
 
   package init(
@@ -38,9 +38,10 @@ package struct KioskInfo: Hashable, Sendable {
     }
   }
 
-  /// Of a name and a place what is too long or cannot be seen is left out.
+  /// Parses a payload, ignoring unknown members. Name and place are truncated, and invisible
+  /// characters removed.
   ///
-  /// - Throws: `JSONError` if it is no info; unknown members are ignored.
+  /// - Throws: `JSONError` if the payload is not an info.
   package init(payload: [UInt8]) throws(JSONError) {
     let json = try JSON.parse(payload)
     guard let version = json.text("version"),
@@ -54,7 +55,7 @@ package struct KioskInfo: Hashable, Sendable {
 }
 
 extension LocalizedName {
-  /// `nil` if it has no name in any language.
+  /// Reads a name, or returns `nil` if there is none in any language.
   fileprivate init?(_ json: JSON) {
     let limit = KioskInfo.maximumName
     let english = json.text("en")?.visible(upTo: limit)
@@ -65,8 +66,8 @@ extension LocalizedName {
 }
 
 extension String {
-  /// On one line, without what a terminal or a browser obeys, at most so many Unicode scalars of it;
-  /// `nil` if there is nothing to be seen.
+  /// Returns the first `limit` Unicode scalars without line breaks, control and format characters,
+  /// which a terminal or a browser could interpret, or `nil` if only whitespace remains.
   fileprivate func visible(upTo limit: Int) -> String? {
     let shown = unicodeScalars.lazy.filter { scalar in
       switch scalar.properties.generalCategory {

@@ -1,6 +1,6 @@
 package import JuiceDomain
 
-/// A kiosk of the chain, as the list has it.
+/// A kiosk in the list of the chain.
 package struct ListedKiosk: Sendable, Equatable {
   package var id: KioskID
   package var region: String

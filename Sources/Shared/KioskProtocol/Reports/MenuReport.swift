@@ -1,12 +1,11 @@
 package import JuiceDomain
 
-/// The menu as others hear it: names in every language, recipes, and how much of each fruit there
-/// may be.
+/// The published menu: names in each language, recipes, capacities and low thresholds.
 package struct MenuReport: Hashable, Sendable {
   package let menu: Menu
-  /// The most that a restock may leave.
+  /// Maximum amounts after a restock.
   package let capacities: FruitAmounts
-  /// At and below it a fruit is low.
+  /// Amounts at or below which a fruit is low.
   package let lowThresholds: FruitAmounts
 
   package init(menu: Menu, capacities: FruitAmounts, lowThresholds: FruitAmounts) {
@@ -33,8 +32,9 @@ package struct MenuReport: Hashable, Sendable {
     }
   }
 
-  /// - Throws: `JSONError` if it is not a menu, or one that contradicts itself; unknown members are
-  ///   ignored.
+  /// Parses a payload, ignoring unknown members.
+  ///
+  /// - Throws: `JSONError` if the payload is not a menu, or an inconsistent one.
   package init(payload: [UInt8]) throws(JSONError) {
     let json = try JSON.parse(payload)
     guard let fruits = json.elements("fruits"), let juices = json.elements("juices") else {
@@ -86,7 +86,7 @@ extension LocalizedName {
 }
 
 extension FruitAmounts {
-  /// What each fruit has under `key`, if it is an amount.
+  /// Reads the amount `key` of each fruit that has one.
   fileprivate init(_ fruits: [JSON], _ key: String) {
     self.init()
     for fruit in fruits {

@@ -1,12 +1,12 @@
 import JuiceDomain
 
-/// What an archive asks of a kiosk: entries that it has missed, once more.
+/// A request of an archive to a kiosk for missing entries.
 package struct ReplayRequest: Hashable, Sendable {
-  /// The same for each copy of one request.
+  /// The id of the request; copies of a request have the same id.
   package let id: Request.ID
-  /// The life of the ledger that is meant; see `LedgerEntry`.
+  /// The epoch of the ledger; see `LedgerEntry`.
   package let epoch: Int
-  /// From 1 on, and not empty.
+  /// The requested sequence numbers, from 1; never empty.
   package let range: ClosedRange<Int>
 
   package init(id: Request.ID, epoch: Int, range: ClosedRange<Int>) {
@@ -24,7 +24,7 @@ package struct ReplayRequest: Hashable, Sendable {
     }
   }
 
-  /// - Throws: `JSONError` if it is no request; unknown members are ignored.
+  /// - Throws: `JSONError` if the payload is not a request; unknown members are ignored.
   package init(payload: [UInt8]) throws(JSONError) {
     let json = try JSON.parse(payload)
     guard let id = json.text("id").flatMap({ Request.ID($0) }), let epoch = json.integer("epoch"),
@@ -37,26 +37,28 @@ package struct ReplayRequest: Hashable, Sendable {
   }
 }
 
-/// What comes of a `ReplayRequest`.
+/// The kiosk's response to a `ReplayRequest`.
 package enum ReplayResult: Hashable, Sendable {
-  /// These entries come: of what was asked for, as much as the kiosk has and one request may have.
+  /// The kiosk publishes these entries: the requested ones that it has, up to a limit.
   ///
-  /// - Parameter before: if they start where the epoch does, the epoch of the entry before it.
+  /// - Parameter before: The previous epoch, if the entries start at the beginning of their epoch.
   case replaying(Request.ID, epoch: Int, ClosedRange<Int>, before: Int? = nil)
-  /// They have been published.
+  /// The kiosk has published these entries.
   case done(Request.ID, epoch: Int, ClosedRange<Int>)
+  /// The kiosk does not serve the request.
+  ///
   /// - Parameters:
-  ///   - id: `nil` if the request could not be read.
-  ///   - detail: for a person.
+  ///   - id: The id of the request, or `nil` if it could not be read.
+  ///   - detail: An explanation for a person.
   case rejected(Request.ID?, Reason, detail: String)
 
   package enum Reason: String, Hashable, Sendable {
     case malformed
-    /// The ledger has no entry of that epoch: it was put back from a backup, or is another one.
+    /// The ledger has no entry of that epoch: it was restored from a backup, or is another ledger.
     case unknownEpoch = "unknown_epoch"
     /// The ledger has none of these entries in that epoch.
     case outOfRange = "out_of_range"
-    /// Others are being served; ask again.
+    /// The kiosk is serving other requests; the archive has to repeat the request.
     case busy
   }
 
@@ -76,7 +78,7 @@ package enum ReplayResult: Hashable, Sendable {
     }
   }
 
-  /// - Throws: `JSONError` if it is no result; unknown members are ignored.
+  /// - Throws: `JSONError` if the payload is not a result; unknown members are ignored.
   package init(payload: [UInt8]) throws(JSONError) {
     let json = try JSON.parse(payload)
     let id = json.text("id").flatMap { Request.ID($0) }

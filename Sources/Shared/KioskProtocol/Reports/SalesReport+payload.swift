@@ -18,7 +18,7 @@ extension SalesReport {
     }
   }
 
-  /// - Throws: `JSONError` if it is not a sales report; unknown members are ignored.
+  /// - Throws: `JSONError` if the payload is not a sales report; unknown members are ignored.
   package init(payload: [UInt8]) throws(JSONError) {
     let json = try JSON.parse(payload)
     guard let at = json.text("at").flatMap(Timestamp.init), let timeZone = json.text("time_zone"),
@@ -54,7 +54,7 @@ extension SalesReport.Day {
 }
 
 extension SalesReport.Tally {
-  /// A count that is absent is 0; one that is no count makes all of it unreadable.
+  /// Reads a tally. An absent count is 0; an invalid one makes the whole tally invalid.
   fileprivate init?(_ json: JSON) {
     guard let made = json.juices("made"), let outOfStock = json.juices("out_of_stock"),
       let rejected = json.juices("rejected"), let unnamed = json.count("unnamed"),
@@ -101,7 +101,8 @@ extension JSON {
     return counts
   }
 
-  /// No kiosk counts further, and no sum of such counts overflows.
+  /// The value if it is from 0 to 10^9, otherwise `nil`. Real counts are lower, and sums of such
+  /// counts do not overflow.
   private var count: Int? {
     guard case .integer(let count) = self, (0...1_000_000_000).contains(count) else { return nil }
     return count

@@ -1,23 +1,23 @@
 package import JuiceDomain
 
-/// What a kiosk has sold: today by hour, and the last days by day, on the kiosk's own calendar.
+/// The sales of a kiosk: today by hour and the last days by day, in the kiosk's time zone.
 ///
-/// Hours and days in which nothing happened are left out. On a day on which the clocks go back, the
-/// hour that comes twice stands once, with what happened in both.
+/// Hours and days without orders are omitted. When the clocks are set back, the repeated hour has
+/// one entry with the orders of both.
 package struct SalesReport: Hashable, Sendable {
-  /// Days that are told, today included.
+  /// Maximum number of days, including today.
   package static let dayCount = 30
 
   package var at: Timestamp
-  /// As the IANA database calls it: `Asia/Seoul`.
+  /// The name in the IANA time zone database: `Asia/Seoul`.
   package var timeZone: String
   package var today: CivilDate
-  /// Of today, in their order.
+  /// The hours of today, in order.
   package var hours: [Hour]
-  /// In their order; the last one may be today.
+  /// The days in order; the last one may be today.
   package var days: [Day]
-  /// Glasses that are usually made on this weekday by this time; `nil` where there is too little
-  /// history.
+  /// The usual number of glasses on this weekday up to this time of day, or `nil` if there is too
+  /// little history.
   package var usual: Double?
 
   package init(
@@ -33,7 +33,7 @@ package struct SalesReport: Hashable, Sendable {
   }
 
   package struct Hour: Hashable, Sendable {
-    /// 0 to 23.
+    /// The hour, from 0 to 23.
     package let hour: Int
     package let tally: Tally
 
@@ -53,27 +53,27 @@ package struct SalesReport: Hashable, Sendable {
     }
   }
 
-  /// What became of the orders of some time.
+  /// The numbers of glasses and orders of a period.
   package struct Tally: Hashable, Sendable {
-    /// Glasses.
+    /// Glasses made.
     package var made: [Juice.ID: Int] = [:]
-    /// Orders.
+    /// Orders that were out of stock.
     package var outOfStock: [Juice.ID: Int] = [:]
-    /// Orders.
+    /// Orders that were rejected.
     package var rejected: [Juice.ID: Int] = [:]
-    /// Rejected orders that name no juice of the menu.
+    /// Rejected orders for juices that are not on the menu.
     package var unnamed = 0
-    /// For what was made.
+    /// The takings for `made`.
     package var takings = Takings()
 
     package init() {}
 
     package var isEmpty: Bool { self == Tally() }
 
-    /// Glasses of all juices that were made.
+    /// Glasses made of all juices.
     package var glasses: Int { made.values.reduce(0, +) }
 
-    /// Those that anything is told of, sorted.
+    /// The juices with any count, sorted.
     package var juices: [Juice.ID] {
       Set(made.keys).union(outOfStock.keys).union(rejected.keys).sorted()
     }

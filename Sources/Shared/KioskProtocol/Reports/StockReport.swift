@@ -1,8 +1,8 @@
 package import JuiceDomain
 
-/// The whole stock as displays and dashboards hear it.
+/// The published stock of all fruits.
 package struct StockReport: Hashable, Sendable {
-  /// The ledger entry up to which it is true.
+  /// The number of the latest ledger entry that the stock includes.
   package let seq: Int
   package let at: Timestamp
   package let fruits: FruitAmounts
@@ -21,7 +21,7 @@ package struct StockReport: Hashable, Sendable {
     }
   }
 
-  /// - Throws: `JSONError` if it is not a stock report.
+  /// - Throws: `JSONError` if the payload is not a stock report.
   package init(payload: [UInt8]) throws(JSONError) {
     let json = try JSON.parse(payload)
     guard let seq = json.integer("seq"), let at = json.text("at").flatMap(Timestamp.init),
@@ -31,21 +31,22 @@ package struct StockReport: Hashable, Sendable {
   }
 }
 
-/// Whether there is enough of a fruit.
+/// The alert level of a fruit's stock.
 package enum StockAlert: String, Hashable, Sendable {
   case ok, low, out
 
   /// - Parameters:
-  ///   - previous: the alert so far. Once low, a fruit must rise a quarter of the low mark above
-  ///     it (at least by one) to be ok again, so that an alert does not flicker around the mark.
-  ///   - low: the number at and below which a fruit is low; 0: never low.
+  ///   - previous: The current level. A fruit that is low becomes `ok` again only when it exceeds
+  ///     the threshold by a quarter (at least by 1), so that the alert does not flap around the
+  ///     threshold.
+  ///   - low: The threshold: at or below it a fruit is low. 0 disables `low`.
   package init(quantity: Int, low: Int, previous: StockAlert) {
     let clear = previous == .ok || low == 0 ? low : low + max(1, low / 4)
     self = quantity == 0 ? .out : quantity <= clear ? .low : .ok
   }
 }
 
-/// Whether a kiosk is there.
+/// Whether a kiosk is connected.
 package enum KioskStatus: String, Hashable, Sendable {
   case online, offline
 }

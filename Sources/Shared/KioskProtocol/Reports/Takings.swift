@@ -1,22 +1,22 @@
 package import JuiceDomain
 
-/// What was taken for juices, in each currency that they had a price in.
+/// The takings for each juice, by currency.
 package struct Takings: Hashable, Sendable {
-  /// In the currency's smallest unit.
+  /// Amounts in the currency's smallest unit.
   private(set) var units: [Currency: [Juice.ID: Int]] = [:]
 
   package init() {}
 
   package var isEmpty: Bool { units.isEmpty }
 
-  /// Of all juices, by the code of the currency.
+  /// The sum of all juices in each currency, sorted by currency code.
   package var totals: [Money] {
     units.map { currency, juices in
       Money(units: juices.values.reduce(0) { $0.plus($1) }, currency)
     }.sorted { $0.currency < $1.currency }
   }
 
-  /// Of one juice, by the code of the currency.
+  /// The takings for one juice in each currency, sorted by currency code.
   package subscript(juice: Juice.ID) -> [Money] {
     units.compactMap { currency, juices in juices[juice].map { Money(units: $0, currency) } }
       .sorted { $0.currency < $1.currency }
@@ -33,12 +33,12 @@ package struct Takings: Hashable, Sendable {
 }
 
 extension Takings: CustomStringConvertible {
-  /// `12.50 EUR`; empty if nothing was taken.
+  /// The totals, as in `12.50 EUR`; empty if there are none.
   package var description: String { totals.map(\.description).joined(separator: ", ") }
 }
 
 extension Int {
-  /// As much as fits: who adds up what kiosks have told does not rely on their honesty.
+  /// Returns the sum, limited to `Int.max`: reports of kiosks are untrusted.
   fileprivate func plus(_ other: Int) -> Int {
     let (sum, overflows) = addingReportingOverflow(other)
     return overflows ? .max : sum
@@ -46,7 +46,7 @@ extension Int {
 }
 
 extension JSONWriter {
-  /// Nothing, if nothing was taken.
+  /// Writes the takings, or no member if there are none.
   mutating func member(_ key: StaticString, _ takings: Takings) {
     guard !takings.isEmpty else { return }
     member(key) { json in
@@ -60,7 +60,7 @@ extension JSONWriter {
     }
   }
 
-  /// With its currency as a member of its own.
+  /// Writes the amount, and its currency as the member `currency`.
   mutating func member(_ key: StaticString, _ money: Money) {
     member(key, money.text)
     member("currency", money.currency.code)
@@ -68,7 +68,7 @@ extension JSONWriter {
 }
 
 extension JSON {
-  /// `nil` if there is no such amount with its currency.
+  /// Reads an amount and its currency, or returns `nil` if either is missing or invalid.
   func money(_ key: String) -> Money? {
     guard let amount = text(key), let currency = text("currency").flatMap({ Currency($0) }) else {
       return nil
@@ -76,7 +76,7 @@ extension JSON {
     return Money(amount, currency)
   }
 
-  /// None if there is no such member; `nil` if it cannot be read.
+  /// Reads the takings: empty ones if the member is absent, `nil` if it is invalid.
   func takings(_ key: String) -> Takings? {
     var takings = Takings()
     guard let value = self[key] else { return takings }

@@ -1,31 +1,32 @@
 package import JuiceDomain
 
-/// What a sender is told of its command.
+/// The answer to a command: the payload of the sender's `result` topic.
 package struct CommandResult: Hashable, Sendable {
   package enum Status: String, Sendable {
-    /// A machine is to make the juice; `ready` or `failed` follows.
+    /// A machine will make the juice; `ready` or `failed` follows.
     case accepted
     /// The juice is made.
     case ready
-    /// The juice was not made; fruit that is still there was given back. `failure` tells why.
+    /// The juice was not made; unused fruit was returned to the stock. `failure` contains the
+    /// reason.
     case failed
-    /// Too little fruit; nothing has moved.
+    /// Too little fruit; the stock is unchanged.
     case outOfStock = "out_of_stock"
-    /// The restock or the service command is done.
+    /// The restock or the service command was applied.
     case applied
-    /// Nothing has happened; `reason` tells why.
+    /// The command had no effect; `reason` contains the reason.
     case rejected
   }
 
   package var id: Request.ID?
   package var status: Status
-  /// What the customer listens for: the day's made orders, from 1.
+  /// The number that the customer is called by: the day's made and accepted orders, from 1.
   package var ticket: Int?
   package var juice: Juice.ID?
   package var quantity: Int?
-  /// What its glasses cost.
+  /// The price of all glasses.
   package var amount: Money?
-  /// In the queue of the machine, from 1.
+  /// The position in the queue of the machine, from 1.
   package var place: Int?
   package var machine: MachineID?
   package var used: FruitAmounts?
@@ -34,14 +35,14 @@ package struct CommandResult: Hashable, Sendable {
   /// The stock after the command.
   package var stock: FruitAmounts?
   package var reason: RejectionReason?
-  /// Why a machine has not made it: its own word, `waited_too_long` or `given_back`.
+  /// The reason of `failed`: that of the machine, `waited_too_long` or `given_back`.
   package var failure: String?
   package var detail: String?
-  /// For the customer, in the kiosk's language.
+  /// The text for the customer, in the kiosk's language.
   package var message: String?
-  /// The number of the ledger entry; none if the command did not get as far as the ledger.
+  /// The number of the ledger entry, or `nil` if the command was not recorded.
   package var seq: Int?
-  /// The same command had been answered before.
+  /// Whether the same command was answered before.
   package var isDuplicate = false
 
   package init(status: Status) { self.status = status }
@@ -78,7 +79,7 @@ extension CommandResult {
     }
   }
 
-  /// - Throws: `JSONError` if it is not a result; unknown members are ignored.
+  /// - Throws: `JSONError` if the payload is not a result; unknown members are ignored.
   package init(payload: [UInt8]) throws(JSONError) {
     let json = try JSON.parse(payload)
     guard let status = json.text("status").flatMap(Status.init(rawValue:)) else {
@@ -121,8 +122,9 @@ extension JSON {
     return elements
   }
 
-  /// How much of a fruit: so little that sums, differences and thousandths of what somebody made up
-  /// do not overflow, and more than any kiosk holds.
+  /// The amount of a fruit, or `nil` if it is not an integer of at most 10^15 in magnitude. The
+  /// limit exceeds every real stock, and prevents overflow of sums, differences and thousandths of
+  /// untrusted amounts.
   package var amount: Int? {
     guard case .integer(let amount) = self, amount.magnitude <= 1_000_000_000_000_000 else {
       return nil
@@ -130,7 +132,7 @@ extension JSON {
     return amount
   }
 
-  /// A number of whatever kind, from 0 to a billion.
+  /// The value of an integer or a decimal number from 0 to 10^9, otherwise `nil`.
   var decimal: Double? {
     switch self {
     case .integer(let integer) where (0...1_000_000_000).contains(integer): Double(integer)
@@ -141,7 +143,7 @@ extension JSON {
 
   package func amounts(_ key: String) -> FruitAmounts? { self[key]?.amounts }
 
-  /// The members that are amounts of fruit; `nil` if this is not an object.
+  /// The members that are amounts of fruit, or `nil` if the value is not an object.
   package var amounts: FruitAmounts? {
     guard case .object(let members) = self else { return nil }
     var amounts: FruitAmounts = [:]

@@ -1,6 +1,6 @@
 package import JuiceDomain
 
-/// What the customer reads, in the words of the original Juice Maker.
+/// Texts for the customer, in the wording of the original Juice Maker.
 package enum CustomerMessage {
   package static func ready(_ juice: LocalizedName, in language: Language) -> String {
     switch language {

@@ -1,8 +1,10 @@
 import JuiceDomain
 
 extension LedgerEntry {
-  /// - Throws: `JSONError` if it is not an entry as `payload` writes it; unknown members are ignored.
-  ///   A ticket's day is not told there: it is 0 here.
+  /// Parses a payload, ignoring unknown members. The payload does not contain the day of a ticket,
+  /// which becomes 0.
+  ///
+  /// - Throws: `JSONError` if the payload is not an entry.
   package init(payload: [UInt8]) throws(JSONError) {
     try self.init(JSON.parse(payload))
   }

@@ -1,19 +1,19 @@
 package import JuiceDomain
 
-/// One line of the ledger: what was decided, once and for all. It is what `events` publishes.
+/// An entry of the ledger: a final decision. `events` publishes each entry.
 package struct LedgerEntry: Hashable, Sendable {
-  /// Gapless, from 1.
+  /// The sequence number: from 1, without gaps.
   package let seq: Int
-  /// Names the life of the ledger in which it was made: another one begins with each restore from a
-  /// backup, so that a number used twice is told from an entry told twice. Below 2^53, what every
-  /// reader of JSON can hold; 0: not told.
+  /// The epoch of the ledger: each restore from a backup begins a new one, so that a reused
+  /// sequence number can be distinguished from a repeated entry. Below 2^53, which every JSON
+  /// parser can represent; 0 if it was not reported.
   package let epoch: Int
   package let at: Timestamp
-  /// Who gave the command; `nil` for the kiosk's own entries.
+  /// The sender of the command, or `nil` for the kiosk's own entries.
   package let source: Source?
   package let id: Request.ID?
   package let outcome: Outcome
-  /// What the glasses cost when they were ordered, of an order that was made or accepted.
+  /// The price of the glasses at the time of the order, if the order was made or accepted.
   package let amount: Money?
 
   package init(
@@ -30,27 +30,31 @@ package struct LedgerEntry: Hashable, Sendable {
   }
 
   package enum Outcome: Hashable, Sendable {
-    /// Fruits that the kiosk holds from now on, with the stock they start from.
+    /// The kiosk holds these fruits from now on, with this initial stock.
     case opened(FruitAmounts)
     case ready(Order, used: FruitAmounts, ticket: Ticket)
     case outOfStock(Order, missing: FruitAmounts)
     case restocked(changes: FruitAmounts)
     case service(ServiceState)
-    // Apart from the others, which are smaller: each entry is copied many times.
-    /// A machine is to make it: a job with the number of this entry.
+    // Indirect because these cases are larger than the others, and each entry is copied often.
+    /// A machine will make the order: a job with the number of this entry.
     indirect case accepted(
       Order, used: FruitAmounts, ticket: Ticket, machine: MachineID, place: Int)
     indirect case made(JobEnd)
-    /// - Parameter changes: the fruit that is back.
+    /// The machine could not make the order.
+    ///
+    /// - Parameter changes: The returned fruit.
     indirect case failed(JobEnd, reason: String, changes: FruitAmounts)
-    /// No machine has begun it, or a person has said that nothing was poured.
+    /// The order was withdrawn: no machine began it, or a person decided to give it back.
     indirect case returned(JobEnd, reason: String, changes: FruitAmounts)
-    /// A person has decided what becomes of a job; `used` is the fruit that this has cost.
+    /// A person decided about a job; `used` is the fruit that this consumed.
     case decided(JobDecision.Choice, job: Int, used: FruitAmounts)
-    /// - Parameter order: what was ordered, if it was an order.
+    /// The command was rejected.
+    ///
+    /// - Parameter order: The order, or `nil` for other commands.
     case rejected(RejectionReason, order: Order?)
 
-    /// What was ordered, if it was an order.
+    /// The order, or `nil` for other entries.
     package var order: Order? {
       switch self {
       case .ready(let order, _, _), .outOfStock(let order, _): order
@@ -61,7 +65,7 @@ package struct LedgerEntry: Hashable, Sendable {
       }
     }
 
-    /// The job that has come to an end.
+    /// The end of a job, or `nil` for other entries.
     package var end: JobEnd? {
       switch self {
       case .made(let end), .failed(let end, _, _), .returned(let end, _, _): end
@@ -77,12 +81,12 @@ package struct LedgerEntry: Hashable, Sendable {
     }
   }
 
-  /// What the entry has done to the stock.
+  /// The changes of the stock.
   package var changes: FruitAmounts { outcome.changes }
 }
 
 extension LedgerEntry.Outcome {
-  /// What it has done to the stock.
+  /// The changes of the stock.
   package var changes: FruitAmounts {
     switch self {
     case .opened(let amounts), .restocked(let amounts): amounts
@@ -94,9 +98,10 @@ extension LedgerEntry.Outcome {
   }
 }
 
-/// What an entry says of the order whose job it ends: source and id are the order's, too.
+/// The data of a job in the entry that ends it. The entry also has the source and the id of the
+/// order.
 package struct JobEnd: Hashable, Sendable {
-  /// The entry of the order.
+  /// The sequence number of the order's entry.
   package let job: Int
   package let machine: MachineID
   package let order: Order
@@ -110,9 +115,9 @@ package struct JobEnd: Hashable, Sendable {
   }
 }
 
-/// A number for the customer to listen for: the day's made orders, counted from 1.
+/// The number that the customer is called by: the day's made and accepted orders, from 1.
 package struct Ticket: Hashable, Sendable {
-  /// In the kiosk's time zone, counted from 1970-01-01.
+  /// Days since 1970-01-01 in the kiosk's time zone.
   package let day: Int
   package let number: Int
 
@@ -123,7 +128,7 @@ package struct Ticket: Hashable, Sendable {
 }
 
 extension LedgerEntry {
-  /// The status under which an entry goes by its outcome.
+  /// The outcome of an entry, as the payload names it.
   package enum Status: String, Sendable {
     case opened, ready, restocked, open, closed, rejected
     case accepted, made, failed, returned

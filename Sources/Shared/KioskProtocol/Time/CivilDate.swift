@@ -10,8 +10,8 @@ package struct CivilDate: Hashable, Sendable {
     self.day = day
   }
 
-  // Both ways after Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms": the year is
-  // taken to start in March, so that the leap day is its last.
+  // Both conversions follow Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms": the year
+  // starts in March, so that the leap day is its last day.
 
   package init(daysSinceEpoch: Int64) {
     let (era, dayOfEra) = (daysSinceEpoch + 719_468).flooredQuotient(by: 146_097)
@@ -44,7 +44,7 @@ extension Int64 {
     return String(repeating: "0", count: Swift.max(0, width - digits.count)) + digits
   }
 
-  /// The quotient rounded down, and the remainder that goes with it, which is never negative.
+  /// Returns the quotient rounded down, and the matching remainder, which is never negative.
   func flooredQuotient(by divisor: Int64) -> (quotient: Int64, remainder: Int64) {
     let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)
     return remainder < 0 ? (quotient - 1, remainder + divisor) : (quotient, remainder)

@@ -1,4 +1,5 @@
-/// A point in time, in milliseconds since 1970-01-01T00:00:00Z; on the wire RFC 3339 in UTC.
+/// A point in time, in milliseconds since 1970-01-01T00:00:00Z. Payloads contain it as RFC 3339 in
+/// UTC.
 package struct Timestamp: Hashable, Comparable, Sendable {
   package let milliseconds: Int64
 
@@ -6,14 +7,14 @@ package struct Timestamp: Hashable, Comparable, Sendable {
 
   package static func < (left: Self, right: Self) -> Bool { left.milliseconds < right.milliseconds }
 
-  /// How long after `earlier`; negative if before it.
+  /// Returns the time elapsed since `earlier`; negative if `earlier` is later.
   package func since(_ earlier: Timestamp) -> Duration {
     .milliseconds(milliseconds.subtractingReportingOverflow(earlier.milliseconds).partialValue)
   }
 }
 
 extension Timestamp: CustomStringConvertible {
-  /// `2026-11-21T09:00:00Z`, with milliseconds where there are any.
+  /// The time as `2026-11-21T09:00:00Z`, with milliseconds unless they are 0.
   package var description: String {
     let (days, rest) = milliseconds.flooredQuotient(by: 86_400_000)
     let (seconds, fraction) = (rest / 1000, rest % 1000)
@@ -49,11 +50,11 @@ extension Timestamp: CustomStringConvertible {
 }
 
 extension Timestamp {
-  /// The years 0000 to 9999 in UTC: RFC 3339 writes no others.
+  /// The years 0000 to 9999 in UTC, the range of RFC 3339.
   private static let writable: Range<Int64> = -62_167_219_200_000..<253_402_300_800_000
 
-  /// Reads RFC 3339 with any offset; digits beyond milliseconds are cut off. `nil` if it is not
-  /// that, or if the offset leads to a time that RFC 3339 cannot write in UTC.
+  /// Parses RFC 3339 with any offset, truncating digits beyond milliseconds. Returns `nil` for any
+  /// other text, and if the time in UTC is outside the range of RFC 3339.
   package init?(_ text: String) {
     var scanner = TimestampScanner(text)
     guard
@@ -73,7 +74,7 @@ extension Timestamp {
 }
 
 extension CivilDate {
-  /// Reads `2026-11-21`; `nil` for anything else.
+  /// Parses `2026-11-21`, or returns `nil` for any other text.
   package init?(_ text: String) {
     var scanner = TimestampScanner(text)
     guard let date = scanner.date(), scanner.isAtEnd else { return nil }
@@ -103,7 +104,7 @@ private struct TimestampScanner {
     return value
   }
 
-  /// A day that there is.
+  /// Reads an existing date.
   mutating func date() -> CivilDate? {
     guard let year = number(digits: 4), take("-"),
       let month = number(digits: 2), (1...12).contains(month), take("-"),
@@ -113,7 +114,7 @@ private struct TimestampScanner {
     return CivilDate(daysSinceEpoch: date.daysSinceEpoch) == date ? date : nil
   }
 
-  /// In milliseconds; 0 if there is none.
+  /// Reads the milliseconds of an optional fraction; 0 if there is none.
   mutating func fraction() -> Int64? {
     guard take(".") else { return 0 }
     guard var value = digit() else { return nil }

@@ -1,25 +1,43 @@
 package import JuiceDomain
 
-/// Where a kiosk listens and speaks: every topic below `<root>/<kiosk>`.
+/// The topics of a kiosk, all below `<root>/<kiosk>`.
+///
+/// ```swift
+/// let topics = KioskTopics(root: "kiosk", kiosk: "k1")
+/// let panel = Source(kind: .order, name: "panel1")
+/// topics.filter(for: .order)  // kiosk/k1/order/+
+/// topics.command(from: panel)  // kiosk/k1/order/panel1
+/// topics.result(for: panel)  // kiosk/k1/order/panel1/result
+/// topics.source(ofCommandOn: "kiosk/k1/order/panel1")  // panel
+/// ```
+///
+/// | topics | publisher | payload |
+/// |---|---|---|
+/// | `order`, `restock`, `service`, `job`, `made`, each with `/<sender>` | sender | `Request` |
+/// | the same with `/result` | kiosk | `CommandResult` |
+/// | `stock`, `menu`, `alert`, `status`, `info`, `health`, `sales`, ... | kiosk | reports |
+/// | `make/<machine>`, `make/<machine>/cancel` | kiosk | `MachineOrder` |
+/// | `events` | kiosk | `LedgerEntry` |
+/// | `menu/desired`, `replay/<archive>` | chain, archive | `DesiredMenu`, `ReplayRequest` |
 package struct KioskTopics: Hashable, Sendable {
-  /// `kiosk/k1`
+  /// The common prefix, such as `kiosk/k1`.
   package let base: String
 
-  /// - Parameter root: one or more topic levels without wildcards.
+  /// - Parameter root: One or more topic levels without wildcards.
   package init(root: String, kiosk: KioskID) {
     base = "\(root)/\(kiosk)"
   }
 
-  /// The filter under which the controller hears every command of a kind.
+  /// Returns the filter for all commands of a kind.
   package func filter(for kind: Command.Kind) -> String { "\(base)/\(kind.rawValue)/+" }
 
-  /// The topic to which `source` sends its commands.
+  /// Returns the topic of the commands from `source`.
   package func command(from source: Source) -> String { "\(base)/\(source.description)" }
 
-  /// The topic on which `source` hears what became of its commands.
+  /// Returns the topic of the results for `source`.
   package func result(for source: Source) -> String { "\(base)/\(source.description)/result" }
 
-  /// Who sent the command on a topic; `nil` if the topic is not one for commands.
+  /// Returns the sender of a command by its topic, or `nil` if the topic is not a command topic.
   package func source(ofCommandOn topic: String) -> Source? {
     let slash = UInt8(ascii: "/")
     var (topic, base) = (topic, base)
@@ -37,11 +55,11 @@ package struct KioskTopics: Hashable, Sendable {
     }
   }
 
-  /// The stock of one fruit, as a bare number.
+  /// The stock of one fruit, as a plain number.
   package func stock(of fruit: Fruit.ID) -> String { "\(base)/stock/\(fruit)" }
   /// The stock of all fruits: a `StockReport`.
   package var stock: String { "\(base)/stock" }
-  /// How many glasses of a juice can be made now, as a bare number.
+  /// The number of glasses of a juice that the stock suffices for, as a plain number.
   package func servings(of juice: Juice.ID) -> String { "\(base)/juice/\(juice)" }
   /// A `MenuReport`.
   package var menu: String { "\(base)/menu" }
@@ -61,32 +79,32 @@ package struct KioskTopics: Hashable, Sendable {
   package var forecast: String { "\(base)/forecast" }
   /// A `HistoryReport`.
   package var history: String { "\(base)/history" }
-  /// What a machine is to make: a `MachineOrder`.
+  /// The jobs for a machine: a `MachineOrder`.
   package func make(by machine: MachineID) -> String { "\(base)/make/\(machine)" }
-  /// What a machine is not to begin.
+  /// The jobs that a machine must not begin: see `MachineOrder.cancel(_:)`.
   package func cancel(by machine: MachineID) -> String { "\(base)/make/\(machine)/cancel" }
-  /// What a machine has made: a `MachineAnswer`.
+  /// A machine's reports on its jobs: a `MachineAnswer`.
   package func made(by machine: MachineID) -> String { "\(base)/made/\(machine)" }
   /// A `MachineReport`.
   package func report(of machine: MachineID) -> String { "\(base)/machine/\(machine)" }
   /// A `MachineStatus`.
   package func status(of machine: MachineID) -> String { "\(base)/machine/\(machine)/status" }
-  /// Every `LedgerEntry`, as it is made.
+  /// Every new `LedgerEntry`.
   package var events: String { "\(base)/events" }
 
-  // Of the way up only.
+  // Topics of the upstream broker only.
 
-  /// Where a chain says what the kiosk is to sell: a `DesiredMenu`.
+  /// The menu that the chain assigns to the kiosk: a `DesiredMenu`.
   package var desiredMenu: String { "\(base)/menu/desired" }
-  /// What has come of it: a `DesiredMenuReport`.
+  /// The kiosk's response to `desiredMenu`: a `DesiredMenuReport`.
   package var reportedMenu: String { "\(base)/menu/reported" }
-  /// Where an archive asks for entries that it has missed: a `ReplayRequest`.
+  /// The requests of an archive for missing entries: a `ReplayRequest`.
   package func replay(by archive: Request.ID) -> String { "\(base)/replay/\(archive.text)" }
-  /// The filter under which the kiosk hears every archive.
+  /// The filter for the requests of all archives.
   package var replayFilter: String { "\(base)/replay/+" }
-  /// What comes of it: a `ReplayResult`.
+  /// The kiosk's responses to an archive: a `ReplayResult`.
   package func replayResult(for archive: Request.ID) -> String { "\(replay(by: archive))/result" }
-  /// Who asks on a topic; `nil` if nobody asks there.
+  /// Returns the archive that requests on a topic, or `nil` if the topic is not a replay topic.
   package func archive(requestedOn topic: String) -> Request.ID? {
     let start = "\(base)/replay/"
     guard topic.utf8.starts(with: start.utf8) else { return nil }
@@ -94,10 +112,10 @@ package struct KioskTopics: Hashable, Sendable {
   }
 }
 
-/// Who gave a command: `order/panel1` in the ledger, the end of the topic on the wire.
+/// The sender of a command: `order/panel1` in the ledger and at the end of the topic.
 package struct Source: Hashable, Sendable, CustomStringConvertible {
   package let kind: Command.Kind
-  /// One topic level.
+  /// The name: one topic level.
   package let name: String
   package let description: String
 
@@ -107,9 +125,10 @@ package struct Source: Hashable, Sendable, CustomStringConvertible {
     description = kind.rawValue + "/" + name
   }
 
-  /// Reads what `description` has written; `nil` for anything else.
+  /// Parses a `description`, or returns `nil` for any other text.
   package init?(_ description: String) {
-    // By bytes: to a `String`, a slash and a combining character after it are one that is no slash.
+    // Splits bytes: in a `String`, a slash followed by a combining character is a single
+    // `Character`, which differs from a slash.
     let parts = description.utf8
       .split(separator: UInt8(ascii: "/"), maxSplits: 1, omittingEmptySubsequences: false)
       .map { String(Substring($0)) }
@@ -117,11 +136,12 @@ package struct Source: Hashable, Sendable, CustomStringConvertible {
     self.init(kind: kind, name: parts[1])
   }
 
-  /// What is wrong with the name; `nil` if nothing is. People may name a panel in any script, but a
-  /// name is one to 64 Unicode scalars (a `Character` has no bound), none of them a control
-  /// character or one that means something in a topic filter (MQTT 4.7.1).
+  /// The problem of the name, or `nil` if it is valid.
+  ///
+  /// A name in any script is valid. It has 1 to 64 Unicode scalars (a `Character` has no maximum
+  /// size), none of them a control character, a topic separator or a wildcard (MQTT 4.7.1).
   package var flaw: String? {
-    // Nearly every name is a short one of letters and digits.
+    // Fast path: most names are short and consist of letters and digits.
     if (1...64).contains(name.utf8.count), name.utf8.allSatisfy(\.isIdentifierCharacter) {
       return nil
     }
@@ -140,12 +160,12 @@ package struct Source: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension Unicode.Scalar {
-  /// Whether its general category is `control`, without asking Unicode's tables.
+  /// Whether the general category is `control`, without a lookup in Unicode's tables.
   package var isControl: Bool { value < 0x20 || (0x7F..<0xA0).contains(value) }
 }
 
-// Brokers compare topics byte by byte (MQTT 4.7.3), and so does the ledger; `String` would take two
-// names that only look the same for one.
+// Brokers compare topics byte by byte (MQTT 4.7.3), and so does the ledger. `String` compares by
+// canonical equivalence, and would treat two different topics as the same sender.
 extension Source {
   package static func == (left: Self, right: Self) -> Bool {
     var (left, right) = (left.description, right.description)

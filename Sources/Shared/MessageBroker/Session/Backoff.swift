@@ -1,9 +1,9 @@
-/// How long to wait before the next attempt to connect: exponential, with full jitter, so that a
-/// house full of clients does not come back to a restarted broker in step.
+/// The delay before the next attempt to connect: exponential with full jitter, so that many clients
+/// do not reconnect to a restarted broker simultaneously.
 struct Backoff: Sendable {
   private let limits: ClosedRange<Duration>
   private let random: @Sendable () -> Double
-  /// The longest that the next wait may take.
+  /// The upper bound of the next delay.
   private(set) var ceiling: Duration
 
   init(_ limits: ClosedRange<Duration>, random: @escaping @Sendable () -> Double) {
@@ -17,9 +17,10 @@ struct Backoff: Sendable {
     return ceiling * random()
   }
 
-  /// A connection that lasted longer than the wait before it starts over; one that did not counts
-  /// as another failure, so that two clients with one id do not throw each other out for ever at
-  /// full speed.
+  /// Resets the delays if the connection lasted longer than the delay before it.
+  ///
+  /// A shorter connection counts as a failure. Otherwise two clients with the same id would
+  /// disconnect each other continuously without delay.
   mutating func connectionEnded(after duration: Duration) {
     if duration > ceiling { ceiling = limits.lowerBound }
   }

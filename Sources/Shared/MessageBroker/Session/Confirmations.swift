@@ -1,33 +1,33 @@
-/// Which of the messages published with QoS 1 the broker has acknowledged.
+/// Tracks which messages published with QoS 1 the broker has acknowledged.
 ///
-/// Packet ids begin anew with each connection and are used again; running numbers are not.
+/// Packet ids restart with each connection and are reused; sequence numbers are not.
 struct Confirmations: Sendable {
   typealias Instant = Session.Instant
 
-  /// Half of the packet ids that there are (2.2.1): libmosquitto looks through all that wait for each
-  /// one more.
+  /// Maximum number of unconfirmed messages: half of all packet ids (2.2.1). libmosquitto searches
+  /// all unconfirmed messages for each new one.
   static let limit = 32_768
 
-  /// The running number of the last message.
+  /// The sequence number of the last message.
   private(set) var last: UInt64 = 0
-  /// The running number up to which all of this connection's are acknowledged.
+  /// The sequence number up to which all messages of this connection are acknowledged.
   private(set) var confirmed: UInt64 = 0
   private var pending: [Int32: (number: UInt64, topic: String)] = [:]
-  /// Since when nothing is confirmed, though something waits for it.
+  /// The time of the last confirmation, or of the first message that is unconfirmed.
   private var waitingSince = Instant.zero
-  /// The numbers that wait, in order, from `head` on.
+  /// Sequence numbers of unconfirmed messages in order, from `head` on.
   private var waiting: [UInt64] = []
   private var head = 0
-  /// Acknowledged before one that came earlier.
+  /// Numbers acknowledged before an earlier one.
   private var early: Set<UInt64> = []
 
   var isComplete: Bool { pending.isEmpty }
   var isFull: Bool { pending.count >= Self.limit }
 
-  /// Counts a message that is dropped, so that it is never taken for a confirmed one.
+  /// Counts a dropped message, so that its number is never taken for a confirmed one.
   mutating func dropped() { last += 1 }
 
-  /// Whether something waits, and nothing has been confirmed for so long.
+  /// Whether messages are unconfirmed, and none has been confirmed for longer than `limit`.
   func isStalled(at now: Instant, for limit: Duration) -> Bool {
     !isComplete && now - waitingSince > limit
   }
@@ -39,9 +39,10 @@ struct Confirmations: Sendable {
     waiting.append(last)
   }
 
-  /// An unknown packet id is a QoS 0 message's, which libmosquitto reports too once it is written.
+  /// Records the acknowledgement of a message. Ignores an unknown packet id: libmosquitto also
+  /// reports QoS 0 messages once they are written.
   ///
-  /// - Returns: where the message was published.
+  /// - Returns: The topic of the message, or `nil` for an unknown packet id.
   mutating func acknowledged(packetID: Int32, at now: Instant) -> String? {
     guard let (number, topic) = pending.removeValue(forKey: packetID) else { return nil }
     waitingSince = now

@@ -1,36 +1,49 @@
-/// Every rule of a client's session with its broker, as a value: it does no I/O and reads no clock.
+/// The rules of a client's session with its broker, as a value: no I/O, and no clock.
 ///
-/// Its hands, whoever has the connection, tell it what happens. They do the actions that it returns,
-/// in order, and hand over its events. Times count from any moment, and go on while the computer
-/// sleeps.
+/// The transport (`MosquittoClient`, or the in-memory broker of the tests) reports what happens. It
+/// executes the returned actions in order, and passes the events on to the client:
+///
+/// ```swift
+/// var actions = session.connect(options, at: now)  // [.connect(.resume)]
+/// actions = session.connected(at: now)
+/// actions = session.connectAckReceived(resumed: true, refusal: nil, at: now)  // [.subscribe]
+/// actions = session.granted(1, [1], at: now)
+/// session.takeEvent()  // .online
+/// session.received(deliveries)
+/// session.takeEvent()  // .deliveries; `mayRead` and `mayWrite` are false until:
+/// session.acknowledge()
+/// ```
+///
+/// Call `tick` at `deadline` at the latest. Times count from an arbitrary origin and include the
+/// time during which the computer sleeps.
 package struct Session: ~Copyable, Sendable {
   package typealias Instant = Duration
 
-  /// Where it stands with its broker.
+  /// The state of the connection to the broker.
   enum LinkState: Sendable, Equatable {
-    /// Not asked to connect, or at the end.
+    /// Not asked to connect, or ended.
     case idle
     case waiting(until: Instant)
     case connecting(until: Instant)
-    /// The CONNECT is not answered yet.
+    /// The CONNECT is queued; no CONNACK has arrived.
     case opening(until: Instant)
     /// The first SUBSCRIBE is not answered yet.
     case subscribing
     case online(since: Instant)
-    /// The DISCONNECT is out.
+    /// The DISCONNECT has been sent.
     case disconnecting
   }
 
-  /// The deliveries read last.
+  /// The state of the deliveries read last.
   enum Batch: Sendable {
     case none
-    /// An event that nobody has taken yet.
+    /// Read, but not yet taken by the client.
     case queued
-    /// The client's, until it settles.
+    /// Taken by the client, and not yet acknowledged.
     case delivered
   }
 
-  /// An `update` under way.
+  /// An `update` in progress.
   struct Update: Sendable {
     let before: SessionOptions
     let change: SubscriptionChange
@@ -41,50 +54,52 @@ package struct Session: ~Copyable, Sendable {
   package private(set) var options = SessionOptions(clientID: "")
   private var lifetime: SessionLifetime?
   private var link = LinkState.idle
-  /// Of the connection, or of the attempt to make one.
+  /// The kind of session of the connection, or of the current attempt.
   package private(set) var start = Start.clean
-  /// How many connections there were.
+  /// The number of attempts to connect.
   private var connection = 0
   private var backoff: Backoff
 
-  /// What was subscribed to once, and may be in a session that is resumed.
+  /// Filters of earlier options, which a resumed session may still contain.
   private var former: Set<TopicFilter> = []
-  /// The SUBSCRIBEs that are not answered yet, by number.
+  /// Filters of the SUBSCRIBEs that are not answered yet, by number.
   private var pending: [Int: [TopicFilter]] = [:]
   private var subscribes = 0
-  /// When their answers are overdue.
+  /// The time at which the SUBACKs are overdue.
   private var responseDeadline = Instant.zero
-  /// What the broker has refused of those that were sent together.
+  /// The first filter that the broker refused, of the SUBSCRIBEs sent together.
   private var refusedFilter: TopicFilter?
   private var update: Update?
 
   private var events: [BrokerEvent] = []
-  /// The client has taken the event of a new session, and has not asked for another one yet.
+  /// Whether the client has taken the event `sessionBegan`, and has not asked for another event
+  /// yet.
   private var isBeginning = false
-  /// It has given that event up, and is told again on the next connection.
+  /// Whether the client abandoned that event, so that it is reported again on the next connection.
   private var mustRepeatSessionBegan = false
   private var batch = Batch.none
-  /// Which connection has brought the batch, and alone can acknowledge it.
+  /// The number of the connection that delivered the batch; only that one can acknowledge it.
   private var batchConnection = 0
-  /// Something was published that leaves with the settlement of the batch.
+  /// Whether messages were published that are sent with the acknowledgements of the batch.
   private var hasDeferredPublishes = false
   private var confirmations = Confirmations()
   private var reportedConfirmed: UInt64 = 0
-  /// The reasons of this outage that have been told.
+  /// The reasons reported during this outage.
   private var reportedReasons: Set<BrokerError> = []
-  /// By topic, why this connection's broker did not take something; still to be told.
+  /// Reasons why the broker rejected messages on this connection, by topic; not yet reported.
   private var refusals: [String: String] = [:]
-  /// Until when a `disconnect` may take.
+  /// The end of the grace period of `disconnect`.
   private var disconnectDeadline: Instant?
 
-  /// The longest wait before the second attempt to connect, and before the last ones.
+  /// The longest delay before the second attempt to connect, and before the last ones.
   package static let reconnectDelays = Duration.seconds(1) ... .seconds(30)
 
   /// - Parameters:
-  ///   - broker: for people, as in `127.0.0.1`.
-  ///   - connectTimeout: how long a connection may take. MQTT's handshake may take longer.
-  ///   - delays: the longest wait before the second attempt to connect, and before the last ones.
-  ///   - random: from 0 to 1, of which part of the longest wait is waited for; asked each time.
+  ///   - broker: The broker's name in error messages, such as `127.0.0.1`.
+  ///   - connectTimeout: The maximum duration of a connect. The MQTT handshake may take longer.
+  ///   - delays: The longest delay before the second attempt to connect, and before the last ones.
+  ///   - random: Returns the fraction of the longest delay to use, from 0 to 1; called for each
+  ///     delay.
   package init(
     broker: String, connectTimeout: Duration, delays: ClosedRange<Duration>,
     random: @escaping @Sendable () -> Double
@@ -95,7 +110,7 @@ package struct Session: ~Copyable, Sendable {
   }
 }
 
-// MARK: What the client asks for
+// MARK: Calls of the client
 
 extension Session {
   package mutating func connect(_ options: SessionOptions, at now: Instant) -> [Action] {
@@ -112,7 +127,7 @@ extension Session {
     adopt(options)
     switch link {
     case .online where disconnectDeadline == nil: return changeSubscriptions(at: now)
-    // Not before it is known what comes of the subscriptions that were asked for last.
+    // Deferred until the SUBSCRIBE in progress is answered.
     case .subscribing where disconnectDeadline == nil: return []
     case .idle, .waiting, .connecting, .opening, .subscribing, .online, .disconnecting:
       updated(refusal: nil)
@@ -120,7 +135,7 @@ extension Session {
     }
   }
 
-  /// The next event, and in hand if it is a batch.
+  /// Returns the next event. A batch becomes the current batch.
   package mutating func takeEvent() -> BrokerEvent? {
     if isDisconnectRequested { return nil }
     if isBeginning { (isBeginning, hasDeferredPublishes) = (false, false) }
@@ -140,47 +155,53 @@ extension Session {
     return .confirmed
   }
 
-  /// More topics are not told at once.
+  /// Maximum number of rejected topics reported in one event.
   package static let maximumRefusals = 100
 
-  /// What a call that waits for an event returns; `nil` if it is to go on waiting.
+  /// Returns the result for a waiting call of `nextEvent`: an event, `.some(nil)` if the call must
+  /// return without one, or `nil` if it must continue to wait.
   ///
-  /// What has been read is handed over to a call that is cancelled, too: it could not be settled
-  /// otherwise, and nothing be said any more.
+  /// A cancelled call also receives a batch that was read. Otherwise that batch could not be
+  /// acknowledged, which would block all further publishing.
   package mutating func eventForWaiter(isCancelled: Bool, isDue: Bool) -> BrokerEvent?? {
     if isDisconnectRequested { return .some(nil) }
     if let event = takeEvent() { return event }
     return isCancelled || isDue ? .some(nil) : nil
   }
 
-  /// Before a message is published; then `mayPublish` says whether it can be.
+  /// Prepares a publish; afterwards `mayPublish` is valid.
   package mutating func willPublish(at now: Instant) -> [Action] {
     lifetime?.processed()
-    // What is published again on the next connection has another chance.
+    // The client can publish the lost messages again on the next connection.
     return confirmations.isFull ? lost(.confirmsNothing, at: now) : []
   }
 
-  /// Whether what is published now can go on its way. What cannot is to be told to `dropped`.
+  /// Whether a message can be published now. Pass a message that cannot to `dropped`.
   package var mayPublish: Bool {
     hasConnectAck && disconnectDeadline == nil && !confirmations.isFull
   }
 
-  /// - Parameter packetID: of a message with QoS 1.
+  /// Records a message that was queued.
+  ///
+  /// - Parameter packetID: The packet id of a QoS 1 message; `nil` for QoS 0.
   package mutating func published(packetID: Int32?, on topic: String, at now: Instant) {
     if isWaitingForClient { hasDeferredPublishes = true }
     if let packetID { confirmations.published(packetID: packetID, on: topic, at: now) }
   }
 
-  /// Counts a message with QoS 1 that is dropped, so that it is never taken for a confirmed one.
+  /// Counts a dropped QoS 1 message, so that its number is never taken for a confirmed one.
   package mutating func dropped() { confirmations.dropped() }
 
-  /// The running number of the last message so far that was published with QoS 1.
+  /// The sequence number of the last message published with QoS 1.
   package var lastPublished: UInt64 { confirmations.last }
 
-  /// The running number up to which the broker has acknowledged what was published.
+  /// The sequence number up to which the broker has acknowledged published messages.
   package var confirmed: UInt64 { confirmations.confirmed }
 
-  /// - Returns: whether there was a batch in hand, so that what is queued is to be written now.
+  /// Acknowledges the current batch.
+  ///
+  /// - Returns: Whether there was a batch and there is a connection, so that the queue must be
+  ///   written now.
   package mutating func acknowledge() -> Bool {
     guard batch == .delivered else { return false }
     batch = .none
@@ -189,7 +210,7 @@ extension Session {
     return disconnectDeadline == nil && hasConnection
   }
 
-  /// Whether the connection is the one that has brought the batch settled last.
+  /// Whether the current connection delivered the batch that was acknowledged last.
   package var acknowledges: Bool { hasConnection && batchConnection == connection }
 
   package mutating func abandon(at now: Instant) -> [Action] {
@@ -202,7 +223,9 @@ extension Session {
     return hasConnection ? lost(.connectionLost("the client has given it up"), at: now) : []
   }
 
-  /// - Parameter isWritten: all that was queued has left.
+  /// Starts the disconnect.
+  ///
+  /// - Parameter isWritten: Whether all queued packets have been written.
   package mutating func disconnect(
     grace: Duration, isWritten: Bool, at now: Instant
   ) -> [Action] {
@@ -211,17 +234,19 @@ extension Session {
   }
 }
 
-// MARK: What the hands ask
+// MARK: Queries of the transport
 
 extension Session {
-  /// Nothing is read while a batch is in hand. On the way out acknowledgements still are.
+  /// Whether the transport may read: not while a batch is being processed, except during
+  /// `disconnect`, when PUBACKs are still needed.
   package var mayRead: Bool { hasConnection && (batch == .none || disconnectDeadline != nil) }
 
-  /// What is queued may leave: no acknowledgement of a batch in hand is among it, and no SUBSCRIBE in a new
-  /// session that the client does not know of.
+  /// Whether queued packets may be sent: they contain no acknowledgement of the current batch, and
+  /// no SUBSCRIBE in a new session that the client has not taken note of.
   package var mayWrite: Bool { hasConnection && link != .disconnecting && !isWaitingForClient }
 
-  /// The broker waits for the client, which is to settle a batch, or to forget an earlier session.
+  /// Whether writing has to wait for the client, which has to acknowledge a batch or to discard the
+  /// state of an earlier session.
   private var isWaitingForClient: Bool {
     // guard: nothing is subscribed to in a new session before the client has taken that in
     batch != .none || isBeginning || events.contains(.sessionBegan)
@@ -229,10 +254,10 @@ extension Session {
 
   package var isDisconnecting: Bool { link == .disconnecting }
 
-  /// `disconnect` was called.
+  /// Whether `disconnect` was called.
   package var isDisconnectRequested: Bool { disconnectDeadline != nil }
 
-  /// The broker has let the client in.
+  /// Whether the broker has accepted the connection.
   package var hasConnectAck: Bool {
     switch link {
     case .subscribing, .online: true
@@ -240,7 +265,7 @@ extension Session {
     }
   }
 
-  /// When `tick` is to be called at the latest.
+  /// The latest time for the next call of `tick`.
   package var deadline: Instant? {
     let own: Instant? =
       switch link {
@@ -252,10 +277,11 @@ extension Session {
     return [own, link == .idle ? nil : disconnectDeadline].compactMap(\.self).min()
   }
 
-  /// When the next attempt to connect is due, if one is.
+  /// The time of the next attempt to connect, or `nil` if none is scheduled.
   package var retryTime: Instant? { if case .waiting(let until) = link { until } else { nil } }
 
-  /// A wait for the socket is to be no longer, so that sleep can be told from waiting.
+  /// Maximum duration of a wait for the socket, so that a longer gap proves that the process was
+  /// suspended.
   package var longestWait: Duration { lifetime?.longestWait ?? .seconds(1) }
 
   private var hasConnection: Bool {
@@ -270,12 +296,12 @@ extension Session {
   }
 }
 
-// MARK: What the hands tell
+// MARK: Reports of the transport
 
 extension Session {
-  /// Lets happen what is due.
+  /// Fires expired timers.
   ///
-  /// - Parameter isWritten: all that was queued has left.
+  /// - Parameter isWritten: Whether all queued packets have been written.
   package mutating func tick(isWritten: Bool, at now: Instant) -> [Action] {
     switch link {
     case .waiting(let until) where now >= until: return startConnecting(at: now)
@@ -291,16 +317,20 @@ extension Session {
     return disconnectIfReady(isWritten: isWritten, at: now)
   }
 
-  /// The attempt has made a connection; the CONNECT is queued.
+  /// Reports that the attempt has made a connection and the CONNECT is queued.
   package mutating func connected(at now: Instant) -> [Action] {
-    // To connect has taken its time: what could be resumed then may be too old by now.
+    // Connecting took time: the session may have expired meanwhile.
     if start == .resume, lifetime?.mayResume(at: now) == false { return startConnecting(at: now) }
     link = .opening(until: now + responseTimeout)
     lifetime?.checkedSocket(at: now)
     return []
   }
 
-  /// - Parameter refusal: why the broker does not let the client in.
+  /// Reports a CONNACK.
+  ///
+  /// - Parameters:
+  ///   - resumed: Whether the broker has resumed a session.
+  ///   - refusal: The reason if the broker refused the connection, otherwise `nil`.
   package mutating func connectAckReceived(
     resumed: Bool, refusal: BrokerError?, at now: Instant
   ) -> [Action] {
@@ -317,10 +347,10 @@ extension Session {
     return drop + subscribe(to: options.subscriptions, at: now)
   }
 
-  /// A SUBSCRIBE is answered.
+  /// Reports a SUBACK.
   ///
-  /// - Parameter levels: of QoS, one for each filter. Less than was asked for is a refusal too:
-  ///   deliveries could be lost.
+  /// - Parameter levels: The granted QoS of each filter. A lower QoS than requested counts as a
+  ///   refusal, because deliveries could be lost.
   package mutating func granted(
     _ number: Int, _ levels: [Int32], at now: Instant
   ) -> [Action] {
@@ -338,7 +368,7 @@ extension Session {
     return update.change.droppedLast.isEmpty ? [] : [.unsubscribe(update.change.droppedLast)]
   }
 
-  /// Before something is read: nothing that is older than the session may be.
+  /// Prepares a read: data older than the session expiry must not be read.
   package mutating func willRead(at now: Instant) -> [Action] {
     let isTooOld: Bool
     if case .opening = link, start == .resume {
@@ -350,53 +380,55 @@ extension Session {
     return lost(.connectionLost("nothing was read for longer than the session may live"), at: now)
   }
 
-  /// After something was read.
+  /// Reports a completed read.
   ///
   /// - Parameters:
-  ///   - now: when it was begun.
-  ///   - end: when it was done.
+  ///   - now: The start of the read.
+  ///   - end: The end of the read.
   package mutating func didRead(at now: Instant, until end: Instant) {
     lifetime?.received(at: now)
     lifetime?.checkedSocket(at: end)
   }
 
-  /// The socket was empty.
+  /// Reports that the socket was empty.
   package mutating func checkedSocket(at now: Instant) { lifetime?.checkedSocket(at: now) }
 
-  /// Deliveries have been read, at least one. They come behind what was told before.
+  /// Reports one or more deliveries. They follow the events reported before.
   package mutating func received(_ deliveries: [Delivery]) {
-    // The outage is over for a client that hears from its broker, online or not yet.
+    // A delivery ends the outage, even before `online`.
     reportedReasons = []
     events.append(.deliveries(deliveries))
     batch = .queued
     batchConnection = connection
   }
 
-  /// The broker has answered for a message. An unknown packet id is that of a message with QoS 0, which
-  /// libmosquitto reports too once it is written.
+  /// Reports the PUBACK of a message. Ignores an unknown packet id: libmosquitto also reports QoS 0
+  /// messages once they are written.
   ///
-  /// - Parameter refusal: why it has not taken the message.
+  /// - Parameter refusal: The reason if the broker rejected the message, otherwise `nil`.
   package mutating func acknowledged(packetID: Int32, refusal: String? = nil, at now: Instant) {
     let topic = confirmations.acknowledged(packetID: packetID, at: now)
     guard let topic, let refusal, refusals.count < Self.maximumRefusals else { return }
     refusals[topic] = refusal
   }
 
-  /// The broker answers to a PINGREQ; what is published may as well be lost.
+  /// Reports that the keep-alive was checked. Drops the connection if the broker answers PINGREQs
+  /// but has confirmed no message for two keep-alive intervals.
   package mutating func keepAliveChecked(at now: Instant) -> [Action] {
     let limit = Duration.seconds(2 * Int(max(options.keepAlive, 5)))
     guard confirmations.isStalled(at: now, for: limit) else { return [] }
     return lost(.confirmsNothing, at: now)
   }
 
-  /// The connection is gone, or none has come about. What it has read can be acknowledged no more.
+  /// Reports that the connection is lost or could not be made. Deliveries read on it can no longer
+  /// be acknowledged.
   package mutating func lost(_ reason: BrokerError, at now: Instant) -> [Action] {
     if case .online(let since) = link { backoff.connectionEnded(after: now - since) }
     confirmations.connectionLost()
     refusals = [:]
     pending = [:]
     lifetime?.connectionLost()
-    // The next connection subscribes to what was asked for.
+    // The next connection subscribes with the new options.
     if update != nil { updated(refusal: nil) }
     if reportedReasons.insert(reason).inserted { events.append(.offline(reason)) }
     guard disconnectDeadline == nil else { return end() }
@@ -404,11 +436,11 @@ extension Session {
     return [.drop]
   }
 
-  /// After the DISCONNECT the connection is closed.
+  /// Reports that the connection is closed after the DISCONNECT.
   package mutating func closed() -> [Action] { link == .disconnecting ? end() : [] }
 }
 
-// MARK: Within
+// MARK: Implementation
 
 extension Session {
   private mutating func startConnecting(at now: Instant) -> [Action] {
@@ -428,16 +460,20 @@ extension Session {
     return update == nil ? [] : changeSubscriptions(at: now)
   }
 
-  /// Until the next attempt: so short that a few come before what waits in the session is too old.
+  /// Returns the delay before the next attempt: short enough for several attempts before the
+  /// session expires.
   private mutating func delay() -> Duration { limited(backoff.next()) }
 
   private func limited(_ delay: Duration) -> Duration {
     options.sessionExpiry > .zero ? min(delay, options.sessionExpiry / 4) : delay
   }
 
-  /// With the broker's answers: three times that with a connection at first, and more with longer waits. A
-  /// broker to which a thousand clients come back at once answers all of them, but late, and each that gives
-  /// up and comes again makes it later.
+  /// Maximum time for the broker's answers: three times `connectTimeout` or twice the longest
+  /// delay, whichever is longer, but at most a quarter of the session expiry if that is longer than
+  /// `connectTimeout`.
+  ///
+  /// A broker to which a thousand clients reconnect simultaneously answers all of them, but late,
+  /// and each client that gives up and reconnects adds to that load.
   private var responseTimeout: Duration {
     max(connectTimeout, limited(max(connectTimeout * 3, backoff.ceiling * 2)))
   }
@@ -449,7 +485,7 @@ extension Session {
 
   private mutating func subscribe(to filters: [TopicFilter], at now: Instant) -> [Action] {
     refusedFilter = nil
-    // Nothing is left out without a word.
+    // An invalid filter is reported instead of being left out silently.
     if let filter = filters.first(where: { !$0.isValid }) {
       let refusal = BrokerError.subscriptionRefused(filter: filter.text)
       return update.map { rollBack($0, refusal, at: now) } ?? lost(refusal, at: now)
@@ -464,8 +500,8 @@ extension Session {
     }
   }
 
-  /// What is dropped first leaves in one packet train with what is added: in between, nobody else is
-  /// served.
+  /// Subscribes and unsubscribes as the update requires. Removed filters that overlap with added
+  /// ones are unsubscribed in the same write, so that the broker serves no other client in between.
   private mutating func changeSubscriptions(at now: Instant) -> [Action] {
     guard let change = update?.change else { return [] }
     let first: [Action] = change.droppedFirst.isEmpty ? [] : [.unsubscribe(change.droppedFirst)]
@@ -474,7 +510,7 @@ extension Session {
     return first + (change.droppedLast.isEmpty ? [] : [.unsubscribe(change.droppedLast)])
   }
 
-  /// Goes back to the options before an update.
+  /// Restores the options before an update.
   private mutating func rollBack(
     _ update: Update, _ refusal: BrokerError, at now: Instant
   ) -> [Action] {
@@ -491,8 +527,8 @@ extension Session {
     events.append(.updated(refusal: refusal))
   }
 
-  /// Takes leave when all is confirmed, and ends when the broker has closed the connection or the grace
-  /// is over.
+  /// Sends the DISCONNECT when all messages are confirmed, and ends when the broker has closed the
+  /// connection or the grace period is over.
   private mutating func disconnectIfReady(isWritten: Bool, at now: Instant) -> [Action] {
     guard let disconnectDeadline, link != .idle else {
       return disconnectDeadline == nil ? [] : [.end]
@@ -504,8 +540,9 @@ extension Session {
       link = .disconnecting
       return [.disconnect(acknowledging: !isWaitingForClient)]
     }
-    // A DISCONNECT keeps the will from being published (3.14.4). Where what was to be said instead has
-    // not arrived, and what a batch holds back cannot, the will says it.
+    // A DISCONNECT suppresses the will (3.14.4). If the final messages are unconfirmed, or held
+    // back with an unacknowledged batch, the connection is dropped so that the broker publishes the
+    // will.
     return isOver || hasDeferredPublishes ? end() : []
   }
 

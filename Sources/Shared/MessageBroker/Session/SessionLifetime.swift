@@ -1,20 +1,20 @@
-/// Keeps the rule of `SessionOptions.sessionExpiry` on the client's side.
+/// Enforces `SessionOptions.sessionExpiry` on the client side.
 ///
-/// Its times go on while the computer sleeps: one that was asleep was away.
+/// Its times include the time during which the computer sleeps: a sleeping client counts as absent.
 struct SessionLifetime: Sendable {
   typealias Instant = Session.Instant
 
   var expiry: Duration
   private(set) var mustStartClean: Bool
-  /// When the last packet came; before the first one, when it all began.
+  /// The time of the last packet; before the first one, the time of the start.
   private var lastReceived: Instant
-  /// Since when something may be waiting in the session.
+  /// The earliest time from which messages may wait in the session.
   private var lastProcessed: Instant
-  /// What came last was given up, and comes again: to hear of it once more serves nobody.
+  /// Whether the last batch was abandoned. Receiving its redelivery does not count as processing.
   private var hasAbandoned = false
-  /// What waits in the session reaches the client on this connection.
+  /// Whether this connection delivers the messages that wait in the session.
   private var isOnline = false
-  /// When the socket was last known to be empty, or emptied.
+  /// The last time at which the socket was known to be empty.
   private var lastSocketCheck: Instant
 
   init(_ options: SessionOptions, at now: Instant) {
@@ -48,28 +48,29 @@ struct SessionLifetime: Sendable {
 
   func hasReceived(since then: Instant) -> Bool { lastReceived >= then }
 
-  /// A session has begun without anything from before.
+  /// Records that a session without earlier state has begun.
   mutating func startedClean(at now: Instant) {
     mustStartClean = false
     hasAbandoned = false
     lastProcessed = now
   }
 
-  /// Whether a connection may resume the session now. Once it may not, it may not again before a
-  /// clean start.
+  /// Whether a connection may resume the session now. After `false`, it stays `false` until a clean
+  /// start.
   mutating func mayResume(at now: Instant) -> Bool {
     if expiry > .zero, now - lastProcessed > expiry { mustStartClean = true }
     return !mustStartClean
   }
 
-  /// Whether what is in the socket may have waited there for longer than the session lives: the
-  /// process was stopped, or a job has blocked the loop.
+  /// Whether data in the socket may be older than the session expiry, because the process was
+  /// suspended or a job blocked the loop.
   mutating func mayHaveExpired(at now: Instant) -> Bool {
     guard expiry > .zero, now - lastSocketCheck > expiry else { return false }
     mustStartClean = true
     return true
   }
 
-  /// For the check above to tell sleep from waiting, a wait for the socket must be shorter.
+  /// Maximum duration of a wait for the socket; it must be shorter than the expiry, so that
+  /// `mayHaveExpired` can distinguish a suspended process from a waiting one.
   var longestWait: Duration { expiry > .zero ? min(.seconds(1), expiry / 2) : .seconds(1) }
 }

@@ -1,22 +1,22 @@
-/// One thing that is wrong with a configuration: where, what, and what to do.
+/// An error in a configuration: the place, the problem and a hint.
 package struct ConfigurationError: Error, Hashable {
-  /// Where to look for it.
+  /// The place of an error.
   package enum Place: Hashable, Sendable {
     /// The file as a whole.
     case file(String)
-    /// A place in the file; line and column count from 1, columns in Unicode scalars.
+    /// A position in the file. Line and column count from 1, columns in Unicode scalars.
     case line(Int, column: Int, file: String)
     /// An environment variable.
     case variable(String)
   }
 
   package let place: Place
-  /// Which key, from the top: `broker.port`; empty if the error is about no single key.
+  /// The full path of the key, `broker.port`; empty if the error does not concern a single key.
   package let path: String
   package let problem: String
   package let hint: String?
 
-  /// - Parameter path: from the top; empty if the error is about no single key.
+  /// - Parameter path: The full path of the key; empty if the error does not concern a single key.
   package init(_ diagnostic: Diagnostic, at place: Place, path: [String]) {
     self.place = place
     self.path = path.map(\.printable).joined(separator: ".")
@@ -26,7 +26,7 @@ package struct ConfigurationError: Error, Hashable {
 }
 
 extension ConfigurationError: CustomStringConvertible {
-  /// One line: `kiosk.yaml:7:9: broker.prot: there is no such key; did you mean 'port'?`
+  /// One line, such as `kiosk.yaml:7:9: broker.prot: there is no such key; did you mean 'port'?`
   package var description: String {
     let message = hint.map { "\(problem); \($0)" } ?? problem
     return ([place.description, path].filter { !$0.isEmpty } + [message]).joined(separator: ": ")
@@ -44,7 +44,7 @@ extension ConfigurationError.Place: CustomStringConvertible {
 }
 
 extension ConfigurationError.Place: Comparable {
-  /// The order in which an owner mends errors: the file from top to bottom, then the environment.
+  /// Orders errors by their place in the file, then those of the environment.
   package static func < (left: Self, right: Self) -> Bool { left.order < right.order }
 
   private var order: (Int, Int, Int, String) {
@@ -56,15 +56,15 @@ extension ConfigurationError.Place: Comparable {
   }
 }
 
-/// Everything that is wrong with a configuration, so that it can be mended in one go.
+/// All errors of a configuration.
 package struct ConfigurationErrors: Error, Hashable {
-  /// At least one, in the order of the file, the environment last.
+  /// The errors in the order of the file, those of the environment last; never empty.
   package let errors: [ConfigurationError]
 
   package init(_ errors: [ConfigurationError]) { self.errors = errors }
 }
 
 extension ConfigurationErrors: CustomStringConvertible {
-  /// One line for each.
+  /// One line per error.
   package var description: String { errors.map(\.description).joined(separator: "\n") }
 }

@@ -1,4 +1,4 @@
-/// What is wrong with a value, before it is known where the value stands.
+/// The problem of a value, without its place in the file.
 package struct Diagnostic: Error {
   package let problem: String
   package var hint: String?
@@ -10,10 +10,10 @@ package struct Diagnostic: Error {
 }
 
 extension StringProtocol {
-  /// The text as it can be shown in a message: in quotes, on one line, not too long.
+  /// The text for use in a message: quoted, on one line, truncated after 40 Unicode scalars.
   package var quoted: String { "'\(printable)'" }
 
-  /// On one line, without control characters, not too long.
+  /// The text on one line, without control characters, truncated after 40 Unicode scalars.
   package var printable: String {
     let shown = unicodeScalars.prefix(40).map { $0.isInvisible ? "?" : String($0) }.joined()
     return unicodeScalars.count > 40 ? shown + "…" : shown
@@ -21,7 +21,7 @@ extension StringProtocol {
 }
 
 extension Unicode.Scalar {
-  /// A control or format character: nothing to see, but a terminal may obey it.
+  /// Whether this is a control or format character: invisible, but terminals may interpret it.
   package var isInvisible: Bool {
     switch properties.generalCategory {
     case .control, .format, .lineSeparator, .paragraphSeparator: true

@@ -1,16 +1,16 @@
-/// What somebody probably meant by a word that does not exist.
+/// Suggestions for misspelled words.
 package enum Suggestion {
-  /// A question naming the nearest word, or else all of them.
+  /// Returns a question that contains the most similar word, or else a list of all words.
   package static func hint(for word: String, among words: [String]) -> String? {
     guard !words.isEmpty else { return nil }
     if let nearest = nearest(to: word, among: words) { return "did you mean '\(nearest)'?" }
     return "known here: \(words.joined(separator: ", "))"
   }
 
-  /// The known word with the fewest slips of the finger; a third of its letters may be wrong. A word that
-  /// was not finished (`password` for `password_file`) counts as two slips.
+  /// Returns the most similar known word; at most a third of its letters may differ. An incomplete
+  /// word (`password` for `password_file`) counts as two edits.
   private static func nearest(to word: String, among words: [String]) -> String? {
-    // No key of ours is longer; comparing such a word letter by letter would only cost time.
+    // No key is longer. The comparison takes quadratic time.
     guard word.utf8.count <= 64 else { return nil }
     let word = word.lowercased()
     return words.map { candidate in
@@ -22,8 +22,8 @@ package enum Suggestion {
     .min { $0.distance < $1.distance }?.word
   }
 
-  /// How many letters have to be inserted, deleted, replaced or swapped with their neighbour (the optimal
-  /// string alignment distance).
+  /// Returns the number of insertions, deletions, replacements and swaps of adjacent letters (the
+  /// optimal string alignment distance).
   private static func distance(_ left: String, _ right: String) -> Int {
     let (left, right) = (Array(left), Array(right))
     var rows = [Array(0...right.count)]

@@ -1,15 +1,17 @@
-/// One reading of a configuration: what is wrong so far, and which variables there are.
+/// Collects the errors of one configuration, and the environment variables that can override its
+/// values.
 package final class DiagnosticCollector {
-  /// As it was given, for the messages.
+  /// The path of the file as given, for error messages.
   package let file: String
-  /// The folder of the configuration file, with the last slash. Relative paths in the file start here.
+  /// The folder of the configuration file, with a final slash; relative paths in the file start
+  /// here.
   package let folder: String
   private let environment: [String: String]
-  /// The paths of all keys that a variable may override.
+  /// The paths of all keys that a variable can override.
   package private(set) var settings: [[String]] = []
   package private(set) var errors: [ConfigurationError] = []
 
-  /// Variables of the program that are not about the configuration.
+  /// Variables of the program that do not override keys.
   private static let otherVariables: Set = ["KIOSK_LOG_LEVEL"]
 
   package init(file: String, environment: [String: String]) {
@@ -24,26 +26,26 @@ package final class DiagnosticCollector {
     errors.append(ConfigurationError(diagnostic, at: place, path: path))
   }
 
-  /// Adds what is wrong with another text, which was read along with this one.
+  /// Adds the errors of another text that was parsed together with this one.
   package func merge(_ other: DiagnosticCollector) { errors += other.errors }
 
-  /// The variable that overrides what the file says for `path`: `KIOSK_BROKER_PORT` for `broker.port`.
+  /// Returns the variable that overrides `path`: `KIOSK_BROKER_PORT` for `broker.port`.
   package func variable(for path: [String]) -> (name: String, value: String)? {
     let name = Self.variableName(path)
     return environment[name].map { (name, $0) }
   }
 
-  /// To be called for each key that a variable may override.
+  /// Registers a key that a variable can override.
   package func addSetting(_ path: [String]) {
     settings.append(path)
   }
 
-  /// Whether the environment sets anything below `path`.
+  /// Returns whether the environment contains variables for keys below `path`.
   package func hasVariables(below path: [String]) -> Bool {
     environment.keys.contains { $0.hasPrefix(Self.variableName(path) + "_") }
   }
 
-  /// Reports every variable that no key asked for. To be called when all is read.
+  /// Reports every variable that corresponds to no registered key. Call it after all keys are read.
   package func reportUnknownVariables() {
     let settings = settings.map(Self.variableName)
     let known = Self.otherVariables.union(settings)

@@ -1,15 +1,17 @@
 import JuiceDomain
 package import Yams
 
-/// A YAML file as Yams composes it.
+/// A YAML document, composed by Yams.
 package struct Document {
-  /// In bytes. A configuration with a thousand panels has a tenth of this.
+  /// Maximum size in bytes, ten times that of a configuration with a thousand panels.
   package static let maximumSize = 1 << 20
 
-  /// `nil` for an empty file.
+  /// The root node, or `nil` for an empty file.
   package let root: Node?
 
-  /// - Returns: `nil`, and reports it, if the text is not YAML.
+  /// Parses the text.
+  ///
+  /// - Returns: The document, or `nil`, after reporting an error, if the text is not valid YAML.
   package static func compose(_ yaml: String, collector: DiagnosticCollector) -> Document? {
     func fail(_ diagnostic: Diagnostic, _ mark: Mark?) -> Document? {
       let place = mark.map {
@@ -52,11 +54,12 @@ package struct Document {
     problem.contains("cannot start any token") ? "indent with spaces, not with tabs" : nil
   }
 
-  /// Yams compares the keys of a mapping when it composes one, and a key that is an alias of a list
-  /// of aliases of lists, and so on, takes forever to compare. Eight aliases multiply a file by 20 at most.
+  /// Maximum number of aliases. Yams compares the keys of a mapping, and comparing a key that is a
+  /// nested list of aliases takes exponential time. Eight aliases enlarge a file by a factor of 20
+  /// at most.
   private static let maximumAliases = 8
 
-  /// How many aliases (`*name`) the text has; stars in texts are counted, too.
+  /// Returns the number of aliases (`*name`) in the text, including stars within values.
   private static func aliases(in yaml: String) -> Int {
     var count = 0
     for line in yaml.utf8.split(whereSeparator: { $0 == 0x0A || $0 == 0x0D }) {
@@ -71,10 +74,10 @@ package struct Document {
 }
 
 extension Document {
-  /// Stands in messages for the path of a file where there is none.
+  /// The placeholder for a file's path in messages if there is no file.
   package static let defaults = "(defaults)"
 
-  /// The text of a configuration file; empty without a path.
+  /// Returns the text of a configuration file, or an empty text without a path.
   package static func text(of path: String?) throws(ConfigurationErrors) -> String {
     guard let path else { return "" }
     do throws(Diagnostic) {
@@ -84,7 +87,9 @@ extension Document {
     }
   }
 
-  /// Lets `read` take what it knows, and throws everything that is wrong, unknown keys and variables too.
+  /// Parses the text and calls `read` with its root section.
+  ///
+  /// - Throws: All errors, including unknown keys and variables.
   package static func read(
     _ yaml: String, file: String, environment: [String: String],
     _ read: (inout Section) -> Void

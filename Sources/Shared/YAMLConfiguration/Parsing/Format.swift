@@ -1,7 +1,7 @@
 package import Foundation
 package import JuiceDomain
 
-/// How a value is written, and what it becomes.
+/// The syntax of a value, and its conversion.
 package struct Format<Value>: Sendable {
   package let read: @Sendable (Scalar) throws(Diagnostic) -> Value
 
@@ -31,7 +31,7 @@ extension Format where Value == Duration {
 }
 
 extension Format where Value == String {
-  /// Any text that can be seen on one line.
+  /// A non-empty text on one line without control characters, at most 1024 bytes.
   package static let text = Format { scalar throws(Diagnostic) in
     let text = try scalar.string()
     guard text.contains(where: { !$0.isWhitespace }) else { throw Diagnostic("must not be empty") }
@@ -42,9 +42,10 @@ extension Format where Value == String {
     return text
   }
 
-  /// Likewise, for people to read, and not longer than they want to.
+  /// A text as above with a maximum length.
   ///
-  /// - Parameter limit: in Unicode scalars; a `Character` has no bound.
+  /// - Parameter limit: Maximum length in Unicode scalars, because a `Character` has no maximum
+  ///   size.
   package static func text(upTo limit: Int) -> Self {
     Format { scalar throws(Diagnostic) in
       let text = try text.read(scalar)
@@ -55,7 +56,7 @@ extension Format where Value == String {
     }
   }
 
-  /// A host's name or address, without the rest of a URL.
+  /// A host name or address, without the other parts of a URL.
   package static let host = Format { scalar throws(Diagnostic) in
     let host = try text.read(scalar)
     guard !host.contains(where: { $0 == "/" || $0 == "@" || $0.isWhitespace }) else {
@@ -69,8 +70,8 @@ extension Format where Value == String {
     return host
   }
 
-  /// A file, absolute or relative to the folder of the configuration file; given by a variable,
-  /// relative to where the kiosk was started.
+  /// The path of a file. A relative path starts in the folder of the configuration file; in an
+  /// environment variable, in the folder where the program was started.
   package static let path = Format { scalar throws(Diagnostic) in
     let path = try text.read(scalar)
     guard !path.hasPrefix("~") else {
@@ -79,12 +80,12 @@ extension Format where Value == String {
     return path.hasPrefix("/") ? path : scalar.folder + path
   }
 
-  /// One or several levels of a topic (MQTT 4.7): no wildcard, and no `$` at the start, which is
-  /// the broker's own.
+  /// One or several levels of a topic (MQTT 4.7), without wildcards and without a `$` at the start,
+  /// which is reserved for the broker.
   package static let topic = Format { scalar throws(Diagnostic) in
     let topic = try text.read(scalar)
-    // Brokers look for a wildcard by Unicode scalars. To a `String`, a wildcard and a combining
-    // character after it are one character, which is no wildcard.
+    // Brokers search for wildcards by Unicode scalar. In a `String`, a wildcard followed by a
+    // combining character is a single `Character`, which differs from the wildcard.
     if let wildcard = topic.unicodeScalars.first(where: { $0 == "+" || $0 == "#" }) {
       throw Diagnostic("must not hold the wildcard '\(wildcard)'")
     }
@@ -111,7 +112,7 @@ extension Format {
     }
   }
 
-  /// One of the enum's raw values, in quotes or not.
+  /// A raw value of the enum, quoted or not.
   package static func choice() -> Self
   where Value: CaseIterable & RawRepresentable<String> & SendableMetatype {
     Format { scalar throws(Diagnostic) in
@@ -153,7 +154,7 @@ extension Format where Value == TimeZone {
     let name = try scalar.string()
     guard let zone = TimeZone(identifier: name) else {
       let known = TimeZone.knownTimeZoneIdentifiers
-      // A city alone is what people try first.
+      // A city alone is a common mistake.
       let city = known.first { $0.lowercased().hasSuffix("/" + name.lowercased()) }
       let hint = city.map { "did you mean '\($0)'?" }
       throw Diagnostic(

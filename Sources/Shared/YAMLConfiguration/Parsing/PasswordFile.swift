@@ -1,14 +1,14 @@
-/// A file that holds a password, or another secret, and nothing else.
+/// A file that contains a password, or another secret, and nothing else.
 package enum PasswordFile {
-  /// - Parameter what: what the file holds, for messages.
-  /// - Returns: the file's text without one newline at the end.
-  /// - Throws: the file is not there, is empty, or can be read by others than its owner. No message
-  ///   shows what is in the file.
+  /// - Parameter what: The name of the secret in messages.
+  /// - Returns: The text without one final newline.
+  /// - Throws: `ConfigurationErrors` if the file does not exist, is empty or is readable by users
+  ///   other than its owner. No message contains the secret.
   package static func read(
     _ path: String, key: String, what: String = "password"
   ) throws(ConfigurationErrors) -> String {
     do throws(Diagnostic) {
-      // MQTT gives the length of a password two bytes (3.1.3.6).
+      // MQTT encodes the length of a password in two bytes (3.1.3.6).
       var password = try TextFile.read(path, upTo: 65_535, isPrivate: true)[...]
       if ["\n", "\r\n"].contains(password.last) { password.removeLast() }
       guard !password.isEmpty else { throw Diagnostic("the \(what) file is empty") }
@@ -20,7 +20,7 @@ package enum PasswordFile {
 }
 
 extension ConfigurationErrors {
-  /// - Parameter key: the key that names the file; empty if none does.
+  /// - Parameter key: The key that contains the path; empty if there is none.
   package init(_ diagnostic: Diagnostic, in file: String, key: String) {
     self.init([
       ConfigurationError(

@@ -1,27 +1,27 @@
 package import JuiceDomain
 package import Yams
 
-/// One value of a configuration as it was written, in the file or in an environment variable.
+/// A single value of a configuration file or an environment variable, as written.
 package struct Scalar {
-  /// How YAML takes the text. The writer may not know it: `no` is false, `0755` is octal, `2026-11-21`
-  /// is a date.
+  /// The type that YAML assigns to the text, which may surprise its author: `no` is a Boolean,
+  /// `0755` an octal number, `2026-11-21` a date.
   package enum Kind {
     case text
     case number
-    /// `yes`, `no`, `on`, `off`, `true`, `false`
+    /// One of `yes`, `no`, `on`, `off`, `true`, `false`.
     case boolean
     case date
-    /// No value: `port:`
+    /// An absent value, as in `port:`.
     case null
-    /// The value of a variable, which can be any of these.
+    /// The value of an environment variable, which can be of any kind.
     case untyped
-    /// A value with a tag of its own (`!name`), which means nothing here.
+    /// A value with an explicit tag (`!name`), which is not supported.
     case tagged
   }
 
   package let text: String
   package let kind: Kind
-  /// Where relative paths start; empty: where the program was started.
+  /// The folder where relative paths start; empty for the folder where the program was started.
   package let folder: String
 
   package init(variable text: String) {
@@ -44,7 +44,7 @@ package struct Scalar {
       }
   }
 
-  /// The text, if YAML reads it as text too.
+  /// Returns the text if YAML treats it as a text as well.
   package func string() throws(Diagnostic) -> String {
     let meaning: String
     switch kind {
@@ -60,8 +60,8 @@ package struct Scalar {
       hint: "put it in quotes: \"\(text.printable)\"")
   }
 
-  /// `true` or `false`, if it is written so. YAML has other words for them (`on`, `yes`), which differ from
-  /// version to version.
+  /// Returns the Boolean `true` or `false`. YAML's other spellings (`on`, `yes`) are errors,
+  /// because they differ between versions of YAML.
   package func boolean() throws(Diagnostic) -> Bool {
     switch (kind, text) {
     case (.boolean, "true"), (.untyped, "true"): return true
@@ -74,9 +74,9 @@ package struct Scalar {
     }
   }
 
-  /// The amount of money, if it is written with digits, and a point before the decimals.
+  /// Returns the amount of money, written as digits with an optional point and decimals.
   ///
-  /// - Parameter limit: the most, in the currency's main unit.
+  /// - Parameter limit: Maximum amount in the currency's main unit.
   package func money(in currency: Currency, upTo limit: Int) throws(Diagnostic) -> Money {
     let decimals =
       currency.decimals == 0 ? "without decimals" : "with at most \(currency.decimals) decimals"
@@ -95,7 +95,7 @@ package struct Scalar {
     return money
   }
 
-  /// The number, if it is a whole one that is written with digits and in the range.
+  /// Returns the integer, written as decimal digits, if it is in the range.
   package func integer(in range: ClosedRange<Int>) throws(Diagnostic) -> Int {
     let expected = "must be a whole number from \(range.lowerBound) to \(range.upperBound)"
     let isPlain = text.wholeMatch(of: /-?(0|[1-9][0-9]*)/) != nil

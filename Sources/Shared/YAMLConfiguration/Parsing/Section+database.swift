@@ -1,5 +1,5 @@
 extension Section {
-  /// A connection string of libpq.
+  /// Reads a libpq connection string, and reports an error if it contains a password.
   package mutating func readDatabase(into database: inout String) {
     read("database", .text, into: &database)
     if database.contains(/password\s*=|:[^\/@]*@/) {

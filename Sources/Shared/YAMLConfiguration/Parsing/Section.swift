@@ -1,8 +1,27 @@
 package import Yams
 
-/// A mapping of the file that is being read. A key that was asked for is known; each other key is reported.
+/// A mapping of the configuration file that is being read.
 ///
-/// A value that is wrong is reported and then counts as absent, so that one reading finds all errors.
+/// ```swift
+/// root.section("broker") { broker in
+///   broker.read("host", .host, into: &host)  // KIOSK_BROKER_HOST overrides it
+///   broker.read("port", .integer(1...65535), into: &port)
+/// }
+/// root.reportUnknownKeys()
+/// ```
+///
+/// | method | reads | result if the key is absent |
+/// |---|---|---|
+/// | `read(_:_:into:)` | a value | the variable keeps its value |
+/// | `read(_:_:)` | a value | `nil` |
+/// | `require(_:_:)` | a value | `nil`, and an error |
+/// | `section(_:read:)` | a section | an empty section |
+/// | `optional(_:read:)` | a section | `nil` |
+/// | `list(_:read:)` | a list of sections | no call of `read` |
+/// | `list(_:of:)` | a list of values | `nil` |
+///
+/// Each call registers its key as known; `reportUnknownKeys` reports all other keys. An invalid
+/// value is reported and then treated as absent, so that one pass finds all errors.
 package struct Section {
   package typealias Place = ConfigurationError.Place
 
@@ -13,23 +32,24 @@ package struct Section {
 
   package static let unknownKey = "there is no such key"
 
-  /// Nobody sells so many juices, and so many are still read quickly.
+  /// Maximum number of keys in a section, which bounds the time to read it. No kiosk sells more
+  /// juices.
   private static let maximumKeys = 1_000
   private static let maximumElements = 10_000
 
   package let collector: DiagnosticCollector
-  /// In the order of the file.
+  /// The keys in the order of the file.
   package private(set) var keys: [String] = []
   private let path: [String]
   private let place: Place
   /// Whether environment variables override the keys.
   private let hasVariables: Bool
-  /// The complaint about a key that nobody asks for.
+  /// The problem to report for an unknown key.
   private let unknown: String
   private var entries: [String: Entry] = [:]
   private var known: [String] = []
 
-  /// - Parameter node: `nil` if the file does not have the section.
+  /// - Parameter node: The mapping, or `nil` if the file does not contain the section.
   package init(
     _ node: Node?, path: [String] = [], at place: Place, hasVariables: Bool = true,
     unknown: String = Self.unknownKey, collector: DiagnosticCollector
@@ -61,7 +81,7 @@ package struct Section {
     guard let key = node.scalar?.string else {
       return collector.report(Diagnostic("a key must be a word"), at: place, path: path)
     }
-    // Yams has found most duplicates, but to it 5 and "5" are two keys.
+    // Yams reports most duplicates, but treats 5 and "5" as different keys.
     if entries[key] != nil {
       collector.report(.duplicateKey(key), at: place, path: path + [key])
     } else {
@@ -70,20 +90,22 @@ package struct Section {
     entries[key] = Entry(place: place, node: value)
   }
 
-  /// Reads a key into `value`, which stays as it is where the key is absent or wrong.
+  /// Reads a key into `value`, which stays unchanged if the key is absent or invalid.
   package mutating func read<Value>(_ key: String, _ format: Format<Value>, into value: inout Value)
   {
     if let read = read(key, format) { value = read }
   }
 
-  /// Likewise, for a value that may be absent.
+  /// Reads a key into an optional `value`, which stays unchanged if the key is absent or invalid.
   package mutating func read<Value>(
     _ key: String, _ format: Format<Value>, into value: inout Value?
   ) {
     if let read = read(key, format) { value = read }
   }
 
-  /// `nil` if the key is absent or wrong.
+  /// Reads a key.
+  ///
+  /// - Returns: The value, or `nil` if the key is absent or invalid.
   package mutating func read<Value>(_ key: String, _ format: Format<Value>) -> Value? {
     known.append(key)
     if hasVariables { collector.addSetting(path + [key]) }
@@ -115,12 +137,12 @@ package struct Section {
     return value
   }
 
-  /// Reads a section inside this one; one that is absent is empty.
+  /// Reads a nested section; an absent one is empty.
   ///
   /// - Parameters:
-  ///   - hasVariables: whether environment variables override its keys. They do not where the owner
-  ///     of the kiosk chooses the keys.
-  ///   - unknown: the complaint about a key that nobody asks for.
+  ///   - hasVariables: Whether environment variables override its keys. `false` if the keys are
+  ///     chosen by the kiosk owner.
+  ///   - unknown: The problem to report for an unknown key.
   package mutating func section<Value>(
     _ key: String, hasVariables: Bool = true, unknown: String = Self.unknownKey,
     read: (inout Section) -> Value
@@ -134,7 +156,10 @@ package struct Section {
     return value
   }
 
-  /// Reads a section that may be left out; `nil` if the file and the environment have nothing of it.
+  /// Reads an optional section.
+  ///
+  /// - Returns: The result of `read`, or `nil` if neither the file nor the environment contains the
+  ///   section.
   package mutating func optional<Value>(_ key: String, read: (inout Section) -> Value?) -> Value? {
     guard has(key) else {
       known.append(key)
@@ -143,7 +168,7 @@ package struct Section {
     return section(key, read: read)
   }
 
-  /// Reads a list of sections; one that is absent is empty. No variable overrides what is in it.
+  /// Reads a list of sections; an absent one is empty. Variables do not override their keys.
   package mutating func list(_ key: String, read: (inout Section) -> Void) {
     known.append(key)
     guard let node = entries[key]?.node else { return }
@@ -164,7 +189,9 @@ package struct Section {
     }
   }
 
-  /// Reads a list of single values; `nil` if it is absent or wrong.
+  /// Reads a list of single values.
+  ///
+  /// - Returns: The values, or `nil` if the list is absent or invalid.
   package mutating func list<Value>(_ key: String, of format: Format<Value>) -> [Value]? {
     known.append(key)
     guard let node = entries[key]?.node else { return nil }
@@ -186,24 +213,24 @@ package struct Section {
     }
   }
 
-  /// Reads a key that must be there; `nil`, and a report, if it is not.
+  /// Reads a required key, and reports an error if it is absent.
   package mutating func require<Value>(_ key: String, _ format: Format<Value>) -> Value? {
     let value = read(key, format)
     if value == nil, !has(key) { report(Diagnostic("is missing"), at: key) }
     return value
   }
 
-  /// Whether the file, or the environment, has the key or anything below it.
+  /// Returns whether the file or the environment contains the key or any key below it.
   package func has(_ key: String) -> Bool {
     entries[key] != nil || variable(key) != nil || collector.hasVariables(below: path + [key])
   }
 
-  /// Whether the key has keys of its own, which no variable overrides.
+  /// Returns whether the key contains a mapping that no variable overrides.
   package func isSection(_ key: String) -> Bool {
     entries[key]?.node.mapping != nil && variable(key) == nil
   }
 
-  /// Where the key is; if it is absent, where its section is.
+  /// Returns the place of the key, or of its section if the key is absent.
   package func place(of key: String) -> Place {
     if let variable = variable(key) {
       return .variable(variable.name)
@@ -211,24 +238,24 @@ package struct Section {
     return entries[key]?.place ?? place
   }
 
-  /// Reports what is wrong with the value of a key, or that one is missing.
+  /// Reports a problem with the value of a key, or an absent key.
   package func report(_ diagnostic: Diagnostic, at key: String) {
     collector.report(diagnostic, at: place(of: key), path: path + [key])
   }
 
-  /// Reports a key that is there without the other one.
+  /// Reports a key that is present without the other one.
   package func reportUnlessBoth(_ first: String, _ second: String) {
     for (one, other) in [(first, second), (second, first)] where has(one) && !has(other) {
       report(Diagnostic("works only together with '\(other)'", hint: "add it"), at: one)
     }
   }
 
-  /// Reports what is wrong with the section as a whole.
+  /// Reports a problem with the section as a whole.
   package func report(_ diagnostic: Diagnostic) {
     collector.report(diagnostic, at: place, path: path)
   }
 
-  /// Reports every key that was not asked for. To be called when the section is read.
+  /// Reports every unknown key. Call it after all keys of the section are read.
   package func reportUnknownKeys() {
     for key in keys where !known.contains(key) {
       report(Diagnostic(unknown, hint: Suggestion.hint(for: key, among: known)), at: key)

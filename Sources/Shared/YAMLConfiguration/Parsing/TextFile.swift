@@ -1,12 +1,12 @@
 import Foundation
 
-/// Reads small text files, with messages for their owner.
+/// Reads small text files, with error messages for kiosk owners.
 package enum TextFile {
-  /// - Parameter isPrivate: refuses a file that others can read.
+  /// - Parameter isPrivate: Whether to refuse a file that other users can read.
   package static func read(
     _ path: String, upTo maximumSize: Int, isPrivate: Bool = false
   ) throws(Diagnostic) -> String {
-    // Opening a pipe would wait for its writer.
+    // O_NONBLOCK, because opening a pipe would block until a writer opens it.
     let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     guard descriptor >= 0 else {
       throw errno == ENOENT
@@ -14,7 +14,7 @@ package enum TextFile {
         : Diagnostic("cannot be opened: \(String(cString: strerror(errno)))")
     }
     defer { close(descriptor) }
-    // fstat(2) asks about the open file, which nobody can exchange in between.
+    // fstat(2) examines the open file, which cannot be replaced in the meantime.
     var status = stat()
     guard fstat(descriptor, &status) == 0 else {
       throw Diagnostic("cannot be read: \(String(cString: strerror(errno)))")
@@ -24,8 +24,8 @@ package enum TextFile {
     case S_IFDIR: throw Diagnostic("is a folder", hint: "name the file in it")
     default: throw Diagnostic("is not an ordinary file")
     }
-    // A file that root owns may be readable by the group: systemd hands over credentials with an
-    // access list, and stat(2) shows that as the group's permission.
+    // A file owned by root may be readable by its group: systemd passes credentials with an access
+    // control list, which stat(2) reports as the group permission.
     let others = status.st_uid == 0 && geteuid() != 0 ? S_IROTH : S_IRGRP | S_IROTH
     guard !isPrivate || status.st_mode & others == 0 else {
       throw Diagnostic("can be read by others than its owner", hint: "run: chmod 600 \(path)")

@@ -1,10 +1,10 @@
 import Foundation
 import FuzzTargets
 
-/// One executable for all targets; the environment variable `FUZZ_TARGET` names the one to run.
+/// Runs libFuzzer on the target that the environment variable `FUZZ_TARGET` names.
 ///
-/// The entry is our own, not libFuzzer's `main`: SwiftPM renames the entry of an executable target
-/// on Linux and links what it expects there.
+/// The entry point is not libFuzzer's `main`, because SwiftPM renames the entry point of an
+/// executable target on Linux and links the renamed symbol.
 @main
 struct Fuzz {
   static func main() {
@@ -25,10 +25,10 @@ struct Fuzz {
   }
 }
 
-/// Set once, before libFuzzer starts; a C function captures nothing.
+/// Set once, before libFuzzer starts; global, because a C function captures no context.
 nonisolated(unsafe) private var chosen: ([UInt8]) -> Void = { _ in }
 
-/// LLVM's `FuzzerInterface.h`, of which the toolchain ships the library but no module.
+/// Declared in LLVM's `FuzzerInterface.h`; the toolchain contains the library but no module.
 @_silgen_name("LLVMFuzzerRunDriver")
 private func runFuzzer(
   _ argumentCount: UnsafeMutablePointer<Int32>,

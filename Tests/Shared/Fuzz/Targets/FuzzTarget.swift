@@ -6,13 +6,12 @@ import KioskProtocol
 import MessageBroker
 import YAMLConfiguration
 
-/// The decoders that input from the network or from a file reaches, and what each of them promises
-/// beyond not to crash.
+/// The decoders of input from the network or a file, each with the invariants that it must keep.
 package enum FuzzTarget: String, CaseIterable, Sendable {
   case order, restock, service, topic, source, json, result, report, entry, menu, timestamp, filter
   case configuration, panel, learn, template, replay, desired, archived
 
-  /// The folder of its inputs in the corpus.
+  /// The folder of the target's inputs in the corpus.
   package var corpus: String {
     switch self {
     case .learn: Self.panel.rawValue
@@ -45,12 +44,12 @@ package enum FuzzTarget: String, CaseIterable, Sendable {
     }
   }
 
-  /// A rejection says why; an accepted request is the same after writing and reading.
+  /// A rejection has a reason; an accepted request is unchanged after encoding and decoding.
   private static func request(_ payload: [UInt8], _ kind: Command.Kind) {
     switch decode(payload, kind) {
     case .failure(let rejection):
       expect(!rejection.detail.isEmpty, "a rejection without words: \(rejection)")
-      // The detail goes back to the sender inside a result, and must survive that.
+      // The detail is returned to the sender in a result, and must be encodable.
       let result = try? CommandResult(payload: CommandResult(rejection).payload)
       expect(result == CommandResult(rejection), "read back as \(String(describing: result))")
     case .success(let request):
@@ -60,7 +59,7 @@ package enum FuzzTarget: String, CaseIterable, Sendable {
       default: expect(false, "\(kind) became \(request.command)")
       }
       let written = request.payload
-      // A command of 4 KiB may become longer by being written out in full.
+      // The full encoding of a short command of 4 KiB may exceed the limit.
       guard written.count <= Request.maximumPayload else { return }
       switch decode(written, kind) {
       case .success(let again): expect(again == request, "\(request) is read back as \(again)")
@@ -79,7 +78,7 @@ package enum FuzzTarget: String, CaseIterable, Sendable {
     KioskTopics(root: "kiosk", kiosk: "k1"), KioskTopics(root: "a/b/c", kiosk: "k_2"),
   ]
 
-  /// Only a topic that the kiosk would write the same way is one for commands.
+  /// A topic is a command topic only if the kiosk would encode it identically.
   private static func topic(_ bytes: [UInt8]) {
     guard let topic = String(validating: bytes, as: UTF8.self) else { return }
     for topics in topics {
@@ -104,7 +103,7 @@ package enum FuzzTarget: String, CaseIterable, Sendable {
     expect(source.flaw != "", "a flaw without words")
   }
 
-  /// What is accepted is the same after writing and reading, and has one meaning only.
+  /// An accepted value is unchanged after encoding and decoding, and is unambiguous.
   private static func json(_ bytes: [UInt8]) {
     let value: JSON
     do {
@@ -188,7 +187,7 @@ package enum FuzzTarget: String, CaseIterable, Sendable {
     expect(again == entry, "\(entry) is read back as \(String(describing: again))")
   }
 
-  /// What is read the quick way, the other way makes the same row of.
+  /// Both parsers of an event, the fast and the complete one, return the same row.
   private static func archived(_ payload: [UInt8]) {
     let event: EventTree
     do throws(UnreadableEvent) { event = try EventTree(payload) } catch {
@@ -215,7 +214,7 @@ package enum FuzzTarget: String, CaseIterable, Sendable {
     expect(again == time, "\(text): \(time) is read back as \(String(describing: again))")
   }
 
-  /// The first line is a filter, the rest a topic.
+  /// The first line of the input is a filter, the rest a topic.
   private static func filter(_ bytes: [UInt8]) {
     let parts = bytes.split(
       separator: UInt8(ascii: "\n"), maxSplits: 1, omittingEmptySubsequences: false)
@@ -231,7 +230,7 @@ package enum FuzzTarget: String, CaseIterable, Sendable {
     }
   }
 
-  /// A file is either read as a whole, or every error says what and where.
+  /// A file is accepted completely, or each error has a place and a message.
   private static func configuration(_ bytes: [UInt8]) {
     guard let yaml = String(validating: bytes, as: UTF8.self) else { return }
     do {

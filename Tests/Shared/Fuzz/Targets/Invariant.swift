@@ -1,9 +1,9 @@
 import Foundation
 
-/// What a decoder promises of every input.
+/// A property that a decoder must have for every input.
 package enum Invariant {
-  /// Hears which one was broken. By default it ends the process as libFuzzer expects of a finding, which
-  /// then keeps the input and prints the stack.
+  /// The handler of a violation. The default ends the process, so that libFuzzer stores the input
+  /// and prints the stack.
   @TaskLocal package static var broken: @Sendable (_ problem: String) -> Void = { problem in
     FileHandle.standardError.write(Data("BROKEN PROMISE: \(problem)\n".utf8))
     abort()

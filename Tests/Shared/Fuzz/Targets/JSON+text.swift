@@ -1,7 +1,7 @@
 import KioskProtocol
 
 extension JSON {
-  /// Written independently of `JSONWriter`, which has objects of known members only.
+  /// The encoding, implemented independently of `JSONWriter`, which cannot encode arbitrary values.
   var text: String {
     switch self {
     case .null: "null"
@@ -17,12 +17,12 @@ extension JSON {
 }
 
 extension Double {
-  /// With a fraction or an exponent, so that it is read as a number and not as an integer.
+  /// The number with a fraction or an exponent, so that it is not parsed as an integer.
   fileprivate var text: String { "\(self)" }
 }
 
 extension String {
-  /// Every character that is not plain ASCII as `\u`, in surrogates where it takes two.
+  /// The string with all non-ASCII characters escaped as `\u`, in surrogate pairs where necessary.
   fileprivate var quoted: String {
     let escaped = utf16.map { unit in
       guard (0x20..<0x7F).contains(unit), unit != 0x22, unit != 0x5C,

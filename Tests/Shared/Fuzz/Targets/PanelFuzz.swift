@@ -4,7 +4,7 @@ import KioskDaemon
 import KioskProtocol
 import YAMLConfiguration
 
-/// What devices of other makers send, and what is written down about them.
+/// Targets for the messages of third-party devices, and for their configuration.
 enum PanelFuzz {
   private static let devices = Dialect.Name.allCases.flatMap { devices(of: $0) }
 
@@ -24,8 +24,8 @@ enum PanelFuzz {
     }
   }
 
-  /// Whatever a device says, each press of it can be named, and is the same press when it is read
-  /// again; what was kept is never a press.
+  /// Each press has a name, and is the same press when it is decoded again; a retained message is
+  /// never a press.
   static func panel(_ bytes: [UInt8]) {
     guard let (topic, payload) = message(bytes) else { return }
     for (dialect, device) in devices { read(payload, on: topic, of: device, dialect) }
@@ -34,7 +34,7 @@ enum PanelFuzz {
     expect(!recognition.press.names.isEmpty, "a press without a name")
   }
 
-  /// What a lesson believes can be named, and what it keeps comes to an end.
+  /// Each device that `learn` recognizes has a name, and the state that it stores is bounded.
   private static func discovery(_ payload: [UInt8], on topic: String) {
     var discovery = DeviceDiscovery(at: .zero)
     for second in [0, 1, 40] {
@@ -48,7 +48,7 @@ enum PanelFuzz {
     expect(discovery.due == nil, "something is kept for ever")
   }
 
-  /// What is printed to be pasted binds the press that was made, or is refused in words.
+  /// The YAML that `learn` prints binds the press that was made, or is refused with a message.
   static func learn(_ bytes: [UInt8]) {
     guard let (topic, payload) = message(bytes), let recognition = Recognition(payload, on: topic),
       !recognition.topic.contains(where: { "+#".contains($0) })
@@ -72,7 +72,7 @@ enum PanelFuzz {
     expect(isBound, "\(recognition.press) is pasted as \(panel.buttons.keys)")
   }
 
-  /// The first line is a topic, the rest a payload.
+  /// The first line of the input is a topic, the rest a payload.
   private static func message(_ bytes: [UInt8]) -> (topic: String, payload: [UInt8])? {
     let parts = bytes.split(
       separator: UInt8(ascii: "\n"), maxSplits: 1, omittingEmptySubsequences: false)
@@ -107,7 +107,7 @@ enum PanelFuzz {
     expect(kept?.requests.isEmpty == true, "what was kept is a press: \(String(describing: kept))")
   }
 
-  /// Filled with nothing, a template is its text; filled with something, it holds that.
+  /// A template without values is its text; with values, it contains them.
   static func template(_ bytes: [UInt8]) {
     guard let text = String(validating: bytes, as: UTF8.self) else { return }
     do {

@@ -1,5 +1,5 @@
 extension String {
-  /// MQTT 4.7 a second time, by recursion instead of a loop.
+  /// A second implementation of MQTT 4.7, by recursion instead of a loop.
   func isSelected(by filter: String) -> Bool {
     func levels(_ text: String) -> [[UInt8]] {
       text.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).map(

@@ -1,7 +1,7 @@
 import MessageBroker
 import Testing
 
-/// One batch in hand, and nothing acknowledged or written before it is settled.
+/// One batch at a time, and no packet written before it is acknowledged.
 @Suite(.limitedConcurrency, .timeLimit(.minutes(10)))
 struct AcknowledgementTests {
   @Test(arguments: BrokerKind.allCases)
@@ -9,7 +9,7 @@ struct AcknowledgementTests {
     try await withBroker(kind) { fixture in
       let panel = try await fixture.onlineClient("panel")
       let kiosk = try await fixture.onlineClient("kiosk", "orders/#") { $0.lasts() }
-      // Settled, so that the packet id below is not the first one of the session.
+      // Acknowledged, so that the packet id below is not the first one of the session.
       try await panel.publishAndConfirm([Message(topic: "orders/a", text: "0")])
       _ = try await kiosk.nextDeliveries(1)
       try await panel.publishAndConfirm([Message(topic: "orders/a", text: "1")])
@@ -27,8 +27,8 @@ struct AcknowledgementTests {
     }
   }
 
-  /// Before a real client stands a proxy here, which may pass an order on after its confirmation:
-  /// `EventLoopTests` tries mosquitto without one.
+  /// Only in memory: the proxy before a real broker may forward an order after its confirmation.
+  /// `EventLoopTests` tests mosquitto without a proxy.
   @Test(arguments: BrokerKind.allCases.filter { $0 == .inMemory })
   func aTimeoutOfZeroPassesNothingOverThatHasArrived(kind: BrokerKind) async throws {
     try await withBroker(kind) { fixture in
@@ -37,7 +37,7 @@ struct AcknowledgementTests {
       try await panel.publishAndConfirm([Message(topic: "orders", text: "1")])
       for number in 2...5 {
         _ = try await kiosk.nextBatch()
-        // While the batch is in hand.
+        // While the batch is unacknowledged.
         try await panel.publishAndConfirm([Message(topic: "orders", text: "\(number)")])
         await kiosk.acknowledge()
         let event = await kiosk.nextEvent(timeout: .zero)
@@ -52,8 +52,8 @@ struct AcknowledgementTests {
     }
   }
 
-  /// The packet ids in hand belong to the connection that brought them: settled on the next one,
-  /// they would acknowledge what was not answered.
+  /// The packet ids of a batch belong to the connection that delivered it: acknowledged on the next
+  /// connection, they would acknowledge other messages.
   @Test(arguments: BrokerKind.allCases)
   func aBatchCannotBeSettledOnALaterConnection(kind: BrokerKind) async throws {
     try await withBroker(kind) { fixture in
@@ -86,7 +86,7 @@ struct AcknowledgementTests {
       try await panel.publishAndConfirm([Message(topic: "orders/a", text: "old")])
       _ = try await kiosk.nextBatch()
       #expect(await kiosk.acknowledge())
-      // The broker has read the acknowledgement when it confirms what came behind.
+      // The broker has processed the PUBACK when it confirms the later message.
       try await kiosk.publishAndConfirm([Message(topic: "marker", text: "")])
 
       try await fixture.cutConnection(ofClient: "kiosk")

@@ -1,7 +1,7 @@
 import MessageBroker
 import Testing
 
-/// Outages, and how a client comes back from each by itself.
+/// Outages, and reconnecting after each.
 @Suite(.limitedConcurrency, .timeLimit(.minutes(10)))
 struct ConnectionTests {
   @Test(arguments: BrokerKind.allCases)
@@ -116,7 +116,7 @@ struct ConnectionTests {
       expectSamePacketIDs(again, first, kind)
       #expect(again.map(\.isRedelivery) == [true])
       let reason = try await older.expectOffline()
-      // Only MQTT 5 can tell a client why it was disconnected, and mosquitto 2.0.11 does not.
+      // Only MQTT 5 can report the reason for a disconnect, and mosquitto 2.0.11 does not.
       if case .connectionLost = reason, kind != .inMemory {
       } else {
         #expect(reason == .sessionTakenOver)
@@ -152,7 +152,7 @@ struct ConnectionTests {
   func nextEventReturnsWhenItsTaskIsCancelled(kind: BrokerKind) async throws {
     try await withBroker(kind) { fixture in
       let kiosk = try await fixture.onlineClient("kiosk", "orders")
-      // Before the call, within it, and while it waits.
+      // Cancels before the call, within it, and while it waits.
       for turns in 0..<200 {
         let waiting = Task { await kiosk.nextEvent(timeout: nil) }
         for _ in 0..<turns { await Task.yield() }
@@ -160,7 +160,7 @@ struct ConnectionTests {
         #expect(await waiting.value == nil)
       }
 
-      // The client goes on for others.
+      // The client continues to work for other tasks.
       let panel = try await fixture.onlineClient("panel")
       try await panel.publishAndConfirm([Message(topic: "orders", text: "order")])
       #expect(try await kiosk.nextTexts(1) == ["order"])

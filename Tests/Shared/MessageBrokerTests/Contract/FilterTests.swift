@@ -1,7 +1,7 @@
 import MessageBroker
 import Testing
 
-/// Which topics a subscription selects, as the broker sees it (MQTT 4.7).
+/// Topics that a subscription matches, as brokers implement it (MQTT 4.7).
 @Suite(.limitedConcurrency, .timeLimit(.minutes(10)))
 struct FilterTests {
   static let topics = ["orders", "orders/a", "orders/a/result", "orders/", "Orders/b"]
@@ -32,7 +32,7 @@ struct FilterTests {
     }
   }
 
-  /// Nothing is left out without a word.
+  /// An invalid filter is reported, and not left out silently.
   @Test(arguments: BrokerKind.allCases, ["", "a/#/b", "a+b", "a\0"])
   func whatIsNoFilterIsRefusedByName(kind: BrokerKind, text: String) async throws {
     try await withBroker(kind) { fixture in

@@ -1,7 +1,7 @@
 import MessageBroker
 import Testing
 
-/// What may come in with one message.
+/// Limits for the parts of a received message.
 @Suite(.limitedConcurrency, .timeLimit(.minutes(10)))
 struct LimitTests {
   static let limits = {
@@ -69,7 +69,8 @@ struct LimitTests {
     }
   }
 
-  /// It does not block what comes behind it, neither for a client that is there nor in its queue.
+  /// A packet that is too large does not block later ones, neither for a connected client nor in
+  /// its queue.
   @Test(arguments: BrokerKind.allCases.filter(\.speaksVersion5))
   func aPacketThatIsTooLargeNeverArrives(kind: BrokerKind) async throws {
     try await withBroker(kind) { fixture in

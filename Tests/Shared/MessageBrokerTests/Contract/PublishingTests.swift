@@ -1,7 +1,7 @@
 import MessageBroker
 import Testing
 
-/// What a message carries, which ones are counted, and what becomes of those that cannot go.
+/// Properties of published messages, confirmations, and messages that cannot be published.
 @Suite(.limitedConcurrency, .timeLimit(.minutes(10)))
 struct PublishingTests {
   @Test(arguments: BrokerKind.allCases)
@@ -31,7 +31,8 @@ struct PublishingTests {
     }
   }
 
-  /// A dropped message takes a number all the same, or it would be mistaken for a confirmed one.
+  /// A dropped message consumes a number as well; otherwise it would be mistaken for a confirmed
+  /// one.
   @Test(arguments: BrokerKind.allCases)
   func whatIsPublishedWithoutAConnectionIsDropped(kind: BrokerKind) async throws {
     try await withBroker(kind) { fixture in

@@ -31,7 +31,7 @@ struct RetainedTests {
     }
   }
 
-  /// Through a bridge a retained command comes as news, each time that the bridge connects.
+  /// A bridge forwards a retained command as a new message each time it connects.
   @Test(arguments: BrokerKind.allCases.filter(\.speaksVersion5))
   func theFlagComesAsPublishedWhereThatIsAskedFor(kind: BrokerKind) async throws {
     try await withBroker(kind) { fixture in
@@ -76,7 +76,7 @@ struct RetainedTests {
     }
   }
 
-  /// A display that was away learns the stock of now, also when its session is resumed.
+  /// A display that was disconnected receives the current stock, also when its session is resumed.
   @Test(arguments: BrokerKind.allCases)
   func itComesAgainOnEveryConnect(kind: BrokerKind) async throws {
     try await withBroker(kind) { fixture in
@@ -112,7 +112,7 @@ struct RetainedTests {
     }
   }
 
-  /// A farewell would keep the will from being published, though what it was to say is not either.
+  /// A DISCONNECT would suppress the will, although the final message is not published either.
   @Test(arguments: BrokerKind.allCases)
   func theWillSpeaksWhereTheLastWordsAreHeldBack(kind: BrokerKind) async throws {
     try await withBroker(kind) { fixture in

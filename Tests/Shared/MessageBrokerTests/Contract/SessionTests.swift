@@ -1,7 +1,7 @@
 import MessageBroker
 import Testing
 
-/// What a session keeps while its client is away, and for how long (MQTT 4.1).
+/// The state that a session keeps while its client is disconnected, and its expiry (MQTT 4.1).
 @Suite(.limitedConcurrency, .timeLimit(.minutes(10)))
 struct SessionTests {
   @Test(arguments: BrokerKind.allCases)
@@ -52,7 +52,7 @@ struct SessionTests {
     }
   }
 
-  /// Not on MQTT 3.1.1, where a session that starts clean ends with its connection.
+  /// Not with MQTT 3.1.1, where a session that starts clean ends with its connection.
   @Test(arguments: BrokerKind.allCases.filter(\.speaksVersion5))
   func aCleanStartIsSaidForTheFirstConnect(kind: BrokerKind) async throws {
     try await withBroker(kind) { fixture in
@@ -77,7 +77,7 @@ struct SessionTests {
       let panel = try await fixture.onlineClient("panel")
       let kiosk = try await fixture.resumedClient("kiosk", "orders/#")
       #expect(try await kiosk.event() == .sessionBegan)
-      // Twice back and forth: a SUBSCRIBE would have been there before.
+      // Two round trips: a SUBSCRIBE would have been received before.
       for text in ["1", "2"] {
         try await panel.publishAndConfirm([Message(topic: "orders/a", text: text)])
       }
@@ -117,7 +117,7 @@ struct SessionTests {
     }
   }
 
-  /// The client keeps the rule by itself, where the broker was stopped or speaks 3.1.1.
+  /// The client enforces the expiry itself, where the broker was stopped or uses MQTT 3.1.1.
   @Test(arguments: BrokerKind.allCases)
   func aClientThatWasAwayForTooLongStartsClean(kind: BrokerKind) async throws {
     try await withBroker(kind) { fixture in
@@ -139,7 +139,7 @@ struct SessionTests {
     }
   }
 
-  /// To come back for a moment, and to give up again, is to be away.
+  /// A client that reconnects briefly and abandons its batches counts as absent.
   @Test(arguments: BrokerKind.allCases)
   func whatIsAbandonedForTooLongDoesNotComeAgain(kind: BrokerKind) async throws {
     try await withBroker(kind) { fixture in
@@ -198,7 +198,7 @@ struct SessionTests {
       #expect(resumed.map(\.message.payload) == payloads)
       let left = try #require(resumed.dropLast().last?.message.expiry)
       let most = 100 - Int(age.components.seconds)
-      // Packets may be on their way for as long as a test may take.
+      // Packets may be in transit for as long as a test may take.
       #expect((UInt32(most - 60)...UInt32(most)).contains(left), "of 100 s after \(age)")
       #expect(resumed.last?.message.expiry == nil)
     }

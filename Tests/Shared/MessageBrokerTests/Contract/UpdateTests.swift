@@ -1,7 +1,7 @@
 import MessageBroker
 import Testing
 
-/// Other options on a session that stays.
+/// Updates of the options within a session.
 @Suite(.limitedConcurrency, .timeLimit(.minutes(10)))
 struct UpdateTests {
   private func options(_ filters: String...) throws -> SessionOptions {
@@ -24,10 +24,10 @@ struct UpdateTests {
 
       await kiosk.update(try options("stays", "new"))
       try await kiosk.expectUpdated()
-      // Only what is new is told what was retained.
+      // Retained messages arrive only for the new filter.
       #expect(try await kiosk.nextDeliveries(1).map(\.message.topic) == ["new"])
-      // A broker may serve the panel before it has read the UNSUBSCRIBE. What follows that on the same
-      // connection, and is confirmed, shows that it has.
+      // The broker may serve the panel before it has read the UNSUBSCRIBE. The confirmation of a
+      // later message on the same connection proves that it has.
       try await kiosk.publishAndConfirm([Message(topic: "behind", text: "it")])
       try await panel.publishAndConfirm(
         ["old", "stays", "new"].map { topic in
@@ -37,7 +37,7 @@ struct UpdateTests {
     }
   }
 
-  /// Each as it comes, without a connection in between.
+  /// Each update as it is made, without an intermediate connection.
   @Test(arguments: BrokerKind.allCases)
   func aWildcardMayTakeThePlaceOfWhatItSelects(kind: BrokerKind) async throws {
     try await withBroker(kind) { fixture in

@@ -1,20 +1,22 @@
-/// Where brokers differ, within the standard or beside it; `deploy/docs/brokers.md` tells users.
+/// Differences between brokers, within the standard or beyond it; documented for users in
+/// `deploy/docs/brokers.md`.
 struct BrokerBehavior: Sendable {
-  /// A redelivery has the packet id of the first delivery (MQTT 4.4); else they count from 1 on
-  /// every connection.
+  /// Whether a redelivery has the packet id of the first delivery (MQTT 4.4); otherwise packet ids
+  /// count from 1 on every connection.
   var keepsPacketIDs = true
-  /// The first message that queues while the client is away counts as sent: DUP is set when it is
-  /// sent indeed (against 3.3.1.1), and it does not expire.
+  /// Whether the first message queued for a disconnected client counts as sent: DUP is set on its
+  /// first delivery (against 3.3.1.1), and it does not expire.
   var takesFirstQueuedForSent = false
-  /// So many messages are in flight at most, whatever the client allows.
+  /// The broker's maximum number of messages in flight, whatever the client allows.
   var inFlight = Int.max
-  /// A filter with a wildcard brings retained messages, too (3.3.1.3).
+  /// Whether a filter with a wildcard matches retained messages (3.3.1.3).
   var retainedMatchWildcards = true
-  /// QoS 0 messages queue for a client that is away, too, which is its right (3.1.2.4).
+  /// Whether QoS 0 messages are queued for a disconnected client, which is allowed (3.1.2.4).
   var queuesQoS0 = false
-  /// UNSUBSCRIBE ends also what an earlier connection of the session has subscribed to (3.10.4).
+  /// Whether UNSUBSCRIBE also removes subscriptions of an earlier connection of the session
+  /// (3.10.4).
   var endsEarlierSubscriptions = true
-  /// Sessions and their queues outlive a restart.
+  /// Whether sessions and their queues survive a restart.
   var savesSessions = true
 
   static let rabbitMQ = Self(

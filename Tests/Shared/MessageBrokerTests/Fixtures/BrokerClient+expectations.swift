@@ -1,12 +1,12 @@
 import MessageBroker
 import Testing
 
-/// How long an event that must come may take. Only a failing test waits this long.
+/// The timeout for an expected event. Only a failing test waits this long.
 private let deadline = Duration.seconds(60)
 
-/// Waiting for events with a deadline in real time, whatever clock the broker follows.
+/// Expectations of events, with a deadline in real time whatever the broker's clock.
 extension BrokerClient {
-  /// The next event, which must come.
+  /// Returns the next event; throws if there is none.
   func event(_ location: SourceLocation = #_sourceLocation) async throws -> BrokerEvent {
     let event = await withTaskGroup(of: BrokerEvent?.self) { group in
       group.addTask { await self.nextEvent(timeout: nil) }
@@ -20,9 +20,9 @@ extension BrokerClient {
     return try #require(event, "no event came", sourceLocation: location)
   }
 
-  /// Waits until the client is online; deliveries of a resumed session must not come before.
+  /// Waits until the client is online, and expects no deliveries of a resumed session before.
   ///
-  /// - Returns: whether the session is a new one.
+  /// - Returns: Whether the session is a new one.
   @discardableResult
   func expectOnline(_ location: SourceLocation = #_sourceLocation) async throws -> Bool {
     var isNew = false
@@ -37,7 +37,7 @@ extension BrokerClient {
     }
   }
 
-  /// Waits until the client is offline, and tells why it is.
+  /// Waits until the client is offline, and returns the reason.
   @discardableResult
   func expectOffline(_ location: SourceLocation = #_sourceLocation) async throws -> BrokerError {
     while true {
@@ -50,7 +50,7 @@ extension BrokerClient {
     }
   }
 
-  /// Waits until an `update` holds.
+  /// Waits until an `update` is applied.
   func expectUpdated(_ location: SourceLocation = #_sourceLocation) async throws {
     while true {
       switch try await event(location) {
@@ -63,15 +63,15 @@ extension BrokerClient {
     }
   }
 
-  /// The next batch, to be settled by the test. Passes over `.online`, which comes before or after
-  /// what a resumed session delivers, and over `.offline`, which comes before a resumption.
+  /// Returns the next batch, which the test has to acknowledge. Skips `.online`, which precedes or
+  /// follows the deliveries of a resumed session, and `.offline`, which precedes a resumption.
   func nextBatch(_ location: SourceLocation = #_sourceLocation) async throws -> [Delivery] {
     while true {
       if case .deliveries(let deliveries) = try await event(location) { return deliveries }
     }
   }
 
-  /// So many deliveries and no more with them, in as many batches as they come; all settled.
+  /// Returns exactly this number of deliveries, in any number of batches, and acknowledges them.
   func nextDeliveries(
     _ count: Int, _ location: SourceLocation = #_sourceLocation
   ) async throws -> [Delivery] {
@@ -84,14 +84,14 @@ extension BrokerClient {
     return deliveries
   }
 
-  /// The payloads of so many deliveries, as text; all settled.
+  /// Returns the payloads of this number of deliveries as text, and acknowledges them.
   func nextTexts(
     _ count: Int, _ location: SourceLocation = #_sourceLocation
   ) async throws -> [String] {
     try await nextDeliveries(count, location).map(\.text)
   }
 
-  /// Waits until the broker has acknowledged what was published up to this running number.
+  /// Waits until the broker has acknowledged the messages up to this sequence number.
   func expectConfirmed(
     _ number: UInt64, _ location: SourceLocation = #_sourceLocation
   ) async throws {
@@ -101,7 +101,7 @@ extension BrokerClient {
     #expect(confirmed == number, sourceLocation: location)
   }
 
-  /// Publishes and waits until the broker has it.
+  /// Publishes the messages and waits until the broker has acknowledged them.
   func publishAndConfirm(
     _ messages: [Message], _ location: SourceLocation = #_sourceLocation
   ) async throws {
@@ -109,7 +109,7 @@ extension BrokerClient {
   }
 }
 
-/// Expects redeliveries under the packet ids of the first time, where the broker keeps them.
+/// Expects redeliveries with the original packet ids, where the broker keeps them.
 func expectSamePacketIDs(
   _ again: [Delivery], _ first: [Delivery], _ kind: BrokerKind,
   _ location: SourceLocation = #_sourceLocation
@@ -120,7 +120,7 @@ func expectSamePacketIDs(
 }
 
 extension BrokerFixture {
-  /// Makes a client, connects it and waits until it is online.
+  /// Creates a client, connects it and waits until it is online.
   func onlineClient(
     _ clientID: String, _ filters: String..., options: (inout SessionOptions) -> Void = { _ in },
     location: SourceLocation = #_sourceLocation
@@ -130,7 +130,7 @@ extension BrokerFixture {
     return client
   }
 
-  /// Makes a client that resumes the session of this id, and connects it. What the session holds
+  /// Creates a client that resumes the session of this id, and connects it. Messages of the session
   /// may be delivered before it is online.
   func resumedClient(_ clientID: String, _ filters: String...) async throws -> any BrokerClient {
     try await connectedClient(clientID, filters) { $0.lasts() }
@@ -149,9 +149,10 @@ extension BrokerFixture {
 }
 
 extension SessionOptions {
-  /// Makes the session one that outlives its connections.
+  /// Makes the session outlive its connections.
   ///
-  /// Not with a clean start at first: MQTT 3.1.1 knows no session that starts clean and stays.
+  /// Without a clean start, because in MQTT 3.1.1 a session that starts clean ends with its
+  /// connection.
   mutating func lasts(_ expiry: Duration = .seconds(3600)) {
     cleanStart = false
     sessionExpiry = expiry

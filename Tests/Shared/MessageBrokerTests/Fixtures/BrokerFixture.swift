@@ -5,56 +5,57 @@ import MosquittoBroker
 import TestSupport
 import Testing
 
-/// One broker of a test's own, with what a test does to it.
+/// A broker for one test, with the operations that tests perform on it.
 ///
-/// The contract suite sees brokers through this only, so that one set of tests runs against the
-/// fake and against the real thing.
+/// The contract suite accesses brokers only through this protocol, so the same tests run with the
+/// in-memory broker and with real ones.
 protocol BrokerFixture: Sendable {
-  /// How long a test listens for an event that must not come; zero where nothing takes time.
+  /// The time for which a test waits to verify that no event arrives; zero if transmission is
+  /// instantaneous.
   var quietPeriod: Duration { get }
 
-  /// Makes a client that is not connected yet. The test connects it with this client id, and may
-  /// ask for several with the same one.
+  /// Creates a client that is not connected. The test connects it with this client id, and may
+  /// create several with the same one.
   func client(_ clientID: String) async throws -> any BrokerClient
 
-  /// Ends the client's connection as a failing network does, without a DISCONNECT from either side,
-  /// and returns when the broker has noticed. The client may connect again at once.
+  /// Breaks the client's connection as a failing network does, without a DISCONNECT from either
+  /// side, and returns when the broker has noticed. The client may reconnect immediately.
   func cutConnection(ofClient clientID: String) async throws
 
-  /// Stops the broker; nothing listens on its address until `restart`.
+  /// Stops the broker; no server listens on its address until `restart`.
   func stop() async throws
 
-  /// Starts the broker again at the same address, with all that it stored, or with nothing.
+  /// Restarts the broker at the same address, with its stored state or without.
   func restart(keepingSessions: Bool) async throws
 
-  /// Refuses every login from the next connection on.
+  /// Refuses all logins from the next connection on.
   func refuseLogins() async throws
 
-  /// Advances the clocks of the clients. A broker with a clock of its own does not notice.
+  /// Advances the clocks of the clients. A real broker's clock is unaffected.
   func letPass(_ duration: Duration) async throws
 
-  /// Returns once the broker has dropped the session of a client that is disconnected.
+  /// Returns once the broker has deleted the session of a disconnected client.
   ///
-  /// - Parameter expiry: of the session.
+  /// - Parameter expiry: The expiry interval of the session.
   func letSessionExpire(ofClient clientID: String, _ expiry: Duration) async throws
 
-  /// Returns once the broker has kept what it now holds for longer than `duration`.
+  /// Returns once the broker has stored its current messages for longer than `duration`.
   ///
-  /// - Returns: how long it took, at most.
+  /// - Returns: The maximum time that this took.
   func letMessagesAge(_ duration: Duration) async throws -> Duration
 
-  /// Lets the delay before the next attempt to reconnect pass. Does nothing with a real clock, where
+  /// Lets the delay before the next attempt to connect pass. Does nothing with a real clock, where
   /// the test waits for the event.
   func letReconnect() async throws
 
-  /// What `client.nextEvent(timeout:)` returns, while time passes by itself or is made to.
+  /// Returns the result of `client.nextEvent(timeout:)`, with the fixture's clock running.
   func nextEvent(of client: any BrokerClient, timeout: Duration) async throws -> BrokerEvent?
 
-  /// Ends the broker and removes what it left. Called once, when the test is over.
+  /// Stops the broker and deletes its files. Called once, at the end of the test.
   func tearDown() async
 }
 
-/// What the contract suite runs against.
+/// The brokers that the contract suite runs with.
 enum BrokerKind: CaseIterable, Sendable, CustomTestStringConvertible {
   case inMemory
   case mosquittoV311
@@ -63,8 +64,8 @@ enum BrokerKind: CaseIterable, Sendable, CustomTestStringConvertible {
   case ejabberdV311
   case ejabberdV5
 
-  /// `deploy/check` asks for `memory`, which needs no server, and `deploy/test --brokers` for `others`,
-  /// which it installs.
+  /// The brokers of this run: `deploy/check` selects `memory`, which needs no server, and
+  /// `deploy/test --brokers` selects `others`, which it installs.
   static let allCases: [BrokerKind] =
     switch ProcessInfo.processInfo.environment["KIOSK_BROKERS"] {
     case "memory": [.inMemory]
@@ -83,7 +84,7 @@ enum BrokerKind: CaseIterable, Sendable, CustomTestStringConvertible {
     }
   }
 
-  /// Whether message expiry, response topics and reasons given by the broker reach a client.
+  /// Whether the client receives message expiry, response topics and reasons of the broker.
   var speaksVersion5: Bool {
     switch self {
     case .inMemory, .mosquittoV5, .ejabberdV5: true
@@ -105,7 +106,7 @@ enum BrokerKind: CaseIterable, Sendable, CustomTestStringConvertible {
   }
 }
 
-/// Runs a test with a broker of its own, and removes it whatever the test's outcome.
+/// Runs a test with its own broker, and removes the broker whatever the outcome.
 func withBroker(
   _ kind: BrokerKind, _ test: (any BrokerFixture) async throws -> Void
 ) async throws {

@@ -1,7 +1,7 @@
 import InMemoryBroker
 import MessageBroker
 
-/// The fake: nothing takes time, and time passes only when told to.
+/// The in-memory broker: transmission is instantaneous, and the clock is manual.
 struct InMemoryFixture: BrokerFixture {
   var broker = MemoryBroker()
 
@@ -38,7 +38,7 @@ struct InMemoryFixture: BrokerFixture {
     await withTaskGroup(of: BrokerEvent?.self) { group in
       group.addTask { await client.nextEvent(timeout: timeout) }
       group.addTask {
-        // The clock must not advance before the call above waits; when that is, nobody can tell.
+        // The clock must not advance before the call above waits, which cannot be observed.
         while !Task.isCancelled {
           broker.advance(by: timeout)
           await Task.yield()

@@ -1,8 +1,8 @@
 import Synchronization
 import Testing
 
-/// Lets eight tests of its suites run at a time. Each has a broker of its own, and a broker ends the
-/// connection of a client that gets no turn for fifteen seconds.
+/// Limits the concurrently running tests of its suites to eight. Each has its own broker, which
+/// disconnects a client that is not scheduled for fifteen seconds.
 struct LimitedConcurrency: SuiteTrait, TestTrait, TestScoping {
   private struct Slots {
     var free = 8

@@ -3,7 +3,7 @@ import MosquittoBroker
 import Synchronization
 import TestSupport
 
-/// The real thing: a server of its own, and a proxy before each client to cut its connection at.
+/// A real server for one test, with a proxy before each client to break its connection.
 final class ServerFixture: BrokerFixture {
   private struct State {
     var proxies: [String: [Proxy]] = [:]
@@ -82,7 +82,7 @@ final class ServerFixture: BrokerFixture {
     }
   }
 
-  /// The server's clock cannot be moved: the time itself is the event.
+  /// Waits in real time, because the server's clock cannot be advanced.
   func letMessagesAge(_ duration: Duration) async throws -> Duration {
     let start = ContinuousClock.now
     // Brokers count whole seconds.
@@ -90,8 +90,8 @@ final class ServerFixture: BrokerFixture {
     return .now - start
   }
 
-  /// Until then nothing listens where the client was cut off: with delays of a test's scale it would
-  /// be back before the test has looked.
+  /// Opens the proxies that `cutConnection` has closed: with the short delays of tests the client
+  /// would otherwise reconnect before the test has observed the outage.
   func letReconnect() throws { for proxy in allProxies { try proxy.open() } }
 
   func nextEvent(of client: any BrokerClient, timeout: Duration) async -> BrokerEvent? {
@@ -107,11 +107,11 @@ final class ServerFixture: BrokerFixture {
 }
 
 extension MosquittoClient.Configuration {
-  /// A broker on this computer, with reconnects that a test can wait for.
+  /// Returns the configuration for a broker on this computer, with short reconnect delays.
   static func loopback(_ port: UInt16, _ version: ProtocolVersion = .v5) -> Self {
     var configuration = Self(host: "127.0.0.1", port: port, protocolVersion: version)
     configuration.reconnectDelays = .milliseconds(20) ... .milliseconds(200)
-    // A busy machine is no broker that does not answer.
+    // Long, so that a busy machine is not mistaken for an unresponsive broker.
     configuration.connectTimeout = .seconds(60)
     return configuration
   }

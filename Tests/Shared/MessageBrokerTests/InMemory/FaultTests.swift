@@ -2,18 +2,18 @@ import InMemoryBroker
 import MessageBroker
 import Testing
 
-/// A connection that breaks at each step of the cycle, and what the client and the others see of it.
+/// A connection loss at each step of the cycle, and its effects on the client and on others.
 @Suite(.limitedConcurrency, .timeLimit(.minutes(10)))
 struct FaultTests {
   private typealias Fault = MemoryBroker.Fault
 
-  /// A kiosk with one order in hand and its answer held back; what is settled of it, and what is not.
+  /// A kiosk with one unacknowledged order and a deferred answer: which of them take effect.
   @Test(arguments: [
-    // An order comes again whether its acknowledgement was lost or not sent.
+    // An order is redelivered whether its acknowledgement was lost or not sent.
     (Fault(.after, .delivery, of: "kiosk"), comesAgain: true, answers: 0),
     (Fault(.before, .acknowledge, of: "kiosk"), comesAgain: true, answers: 0),
     (Fault(.before, .puback, of: "kiosk"), comesAgain: true, answers: 0),
-    // The answers leave behind the acknowledgements, and are lost without them.
+    // The answers are sent after the acknowledgements, and are lost without them.
     (Fault(.after, .puback, of: "kiosk"), comesAgain: false, answers: 0),
     (Fault(.before, .publish, of: "kiosk"), comesAgain: false, answers: 0),
     (Fault(.after, .publish, of: "kiosk"), comesAgain: false, answers: 1),

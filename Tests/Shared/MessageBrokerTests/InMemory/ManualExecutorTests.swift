@@ -4,15 +4,15 @@ import Synchronization
 import Testing
 
 struct ManualExecutorTests {
-  /// Keeps what happened, in order.
+  /// Records events in order.
   private final class Record: Sendable {
     private let lines = Mutex<[String]>([])
     var all: [String] { lines.withLock(\.self) }
     func add(_ line: String) { lines.withLock { $0.append(line) } }
   }
 
-  /// A kiosk and a panel on one executor: nothing runs before `run()`, time passes only by
-  /// `advance(by:)`, and the schedule is the same each time.
+  /// A kiosk and a panel on one executor: jobs run only in `run()`, time passes only in
+  /// `advance(by:)`, and the schedule is always the same.
   @Test func aSimulationRunsTheSameWayEachTime() throws {
     func simulate() throws -> [String] {
       let record = Record()
@@ -64,7 +64,7 @@ struct ManualExecutorTests {
     for _ in 1...20 { #expect(try simulate() == first) }
   }
 
-  /// Timeouts at one moment wake the clients in the order in which these were made.
+  /// Timeouts at the same time resume the clients in the order of their creation.
   @Test func jobsRunInTheirOrder() {
     let executor = ManualExecutor()
     let broker = MemoryBroker()

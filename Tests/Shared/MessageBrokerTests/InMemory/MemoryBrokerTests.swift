@@ -3,7 +3,8 @@ import Testing
 
 @testable import InMemoryBroker
 
-/// What the contract leaves open and the fake decides: bounds, the clock, and other brokers' habits.
+/// Properties of the in-memory broker beyond the contract: bounds, the clock, and the behaviour of
+/// other brokers.
 @Suite(.limitedConcurrency, .timeLimit(.minutes(10)))
 struct MemoryBrokerTests {
   @Test func aFullQueueDropsTheNewest() async throws {
@@ -17,7 +18,7 @@ struct MemoryBrokerTests {
     #expect(try await resumed.nextTexts(2) == ["1", "2"])
   }
 
-  /// What a connected client does not take yet is queued under the same bound.
+  /// Messages beyond the receive maximum of a connected client are queued, with the same bound.
   @Test func theReceiveMaximumHoldsBackWhatIsNotAcknowledged() async throws {
     let fixture = InMemoryFixture(broker: MemoryBroker(queueLimit: 3))
     let kiosk = try await fixture.onlineClient("kiosk", "orders") { $0.receiveMaximum = 2 }
@@ -40,8 +41,8 @@ struct MemoryBrokerTests {
     #expect(try await kiosk.nextBatch().count == 1)
   }
 
-  /// Packet ids and duplicate flags of two messages, the first unsettled at a cut, the second queued
-  /// while the client is away.
+  /// Packet ids and DUP flags of two messages: the first unacknowledged at a connection loss, the
+  /// second queued while the client is disconnected.
   @Test(arguments: [
     (MemoryBroker.Behavior.mosquitto, ids: [UInt16(2), 3], marks: [true, false]),
     (.rabbitMQ, ids: [1, 2], marks: [true, false]),
@@ -128,7 +129,7 @@ struct MemoryBrokerTests {
     #expect(try await older.expectOffline() == .sessionTakenOver)
   }
 
-  /// A process that was stopped and continued must not pour what has gone stale in its socket.
+  /// A process that was suspended must not execute outdated orders in its socket.
   @Test func whatWaitedInTheSocketForTooLongIsNotRead() async throws {
     let fixture = InMemoryFixture()
     let kiosk = try await fixture.onlineClient("kiosk", "orders") { $0.lasts(.seconds(30)) }
@@ -157,7 +158,7 @@ struct MemoryBrokerTests {
     #expect(fixture.broker.retained("a") == nil)
   }
 
-  /// What the receive maximum holds back is kept for the next connection, but not QoS 0.
+  /// Messages beyond the receive maximum are kept for the next connection, except those with QoS 0.
   @Test func qos0IsForgottenWithTheConnection() async throws {
     let fixture = InMemoryFixture()
     let kiosk = try await fixture.onlineClient("kiosk", "orders") {
@@ -175,7 +176,8 @@ struct MemoryBrokerTests {
     #expect(try await kiosk.nextTexts(3) == ["1", "2", "3"])
   }
 
-  /// As with a real connection, which is there only when the client has heard of it.
+  /// A connection exists for the client only once it has received an event of it, as with a real
+  /// broker.
   @Test func aClientPublishesOnlyOnAConnectionThatItKnowsOf() async throws {
     let fixture = InMemoryFixture()
     let display = try await fixture.onlineClient("display", "stock")
@@ -204,7 +206,8 @@ struct MemoryBrokerTests {
     #expect(try await kiosk.nextDeliveries(1).map(\.message.payload) == [[2]])
   }
 
-  /// A client that is away while its broker is stopped does not know that the session is over.
+  /// A client that is disconnected while its broker is stopped cannot detect the loss of its
+  /// session.
   @Test func aSessionThatIsGoneRedeliversNothing() async throws {
     let fixture = InMemoryFixture()
     let kiosk = try await fixture.onlineClient("kiosk", "orders") { $0.lasts() }

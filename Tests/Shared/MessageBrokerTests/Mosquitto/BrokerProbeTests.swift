@@ -3,7 +3,7 @@ import MosquittoBroker
 import TestSupport
 import Testing
 
-/// What a visit finds out, and that nobody notices it.
+/// The report of a probe, and that a probe does not disturb other clients.
 @Suite(.limitedConcurrency, .timeLimit(.minutes(10)))
 struct BrokerProbeTests {
   @Test func itTellsTheLimits() async throws {

@@ -5,10 +5,10 @@ import MosquittoBroker
 import TestSupport
 import Testing
 
-/// The thread, and what depends on when it runs.
+/// The thread of the event loop, and behaviour that depends on its scheduling.
 @Suite(.limitedConcurrency, .timeLimit(.minutes(10)))
 struct EventLoopTests {
-  /// A client on the broker's own thread.
+  /// A client on the event loop's thread.
   actor Client {
     let broker: MosquittoClient
 
@@ -27,19 +27,20 @@ struct EventLoopTests {
       while ContinuousClock.now - start <= duration { poll(nil, 0, 10) }
     }
 
-    /// Keeps the thread from everything else until the check is over.
+    /// Acknowledges, and blocks the thread until the check has run.
     func acknowledge(_ check: @Sendable () throws -> Void) throws {
       broker.assumeIsolated { _ = $0.acknowledge() }
       try check()
     }
 
-    /// Without a turn of the loop between the calls, since both actors share a thread.
+    /// Acknowledges without an iteration of the loop between the calls, since both actors share a
+    /// thread.
     func settleAndLook() async -> BrokerEvent? {
       await broker.acknowledge()
       return await broker.nextEvent(timeout: .zero)
     }
 
-    /// Without a suspension between the calls, since both actors share a thread.
+    /// Answers without a suspension between the calls, since both actors share a thread.
     func answer(_ message: Message) throws {
       try broker.assumeIsolated {
         try $0.publish([message])
@@ -56,7 +57,8 @@ struct EventLoopTests {
     }
   }
 
-  /// While a batch is in hand nothing is read, so that the socket has to be looked at.
+  /// While a batch is being processed nothing is read, so the loop has to check the socket for a
+  /// hang-up.
   @Test(arguments: [MosquittoClient.Configuration.ProtocolVersion.v311, .v5], [false, true])
   func aTimeoutOfZeroLooksAtTheSocket(
     version: MosquittoClient.Configuration.ProtocolVersion, isOnItsThread: Bool
@@ -86,7 +88,7 @@ struct EventLoopTests {
     }
   }
 
-  /// The kiosk notes right behind it that its acknowledgements are out.
+  /// The kiosk records immediately afterwards that its acknowledgements are written.
   @Test func whatIsSettledHasLeftWhenTheCallReturns() async throws {
     try await withMosquitto { server in
       let broker = try await online(server, "orders", clientID: "kiosk")
@@ -116,7 +118,7 @@ struct EventLoopTests {
         Task { await client.block(.seconds(2), until: end, started) }
       }
       do {
-        // Else the thread never ends.
+        // Otherwise the thread never ends.
         defer { end.signal() }
         try await panel.publishAndConfirm([Message(topic: "orders", text: "late")])
       }
@@ -152,13 +154,13 @@ struct EventLoopTests {
   }
 
   @Test func closingDoesNotWaitForAnAttemptUnderWay() async throws {
-    // One connection fills a queue of none, and the next one is not answered.
+    // A backlog of 0 holds one connection, and the next one is not answered.
     let (listener, port) = try LoopbackSocket.listenAnywhere(backlog: 0)
     let first = try LoopbackSocket.connect(to: port)
     defer { for socket in [listener, first].compactMap(\.self) { close(socket) } }
     let broker = MosquittoClient(.loopback(port))
     await broker.connect(SessionOptions(clientID: "kiosk"))
-    // The attempt under way has a minute, and so has the grace.
+    // Both the attempt in progress and the grace period last a minute.
     let took = await ContinuousClock().measure { await broker.disconnect(grace: .seconds(60)) }
     #expect(took < .seconds(30))
   }

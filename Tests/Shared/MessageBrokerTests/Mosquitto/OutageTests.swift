@@ -4,7 +4,7 @@ import MosquittoBroker
 import TestSupport
 import Testing
 
-/// Outages that only a real broker and a real network have.
+/// Outages that only occur with a real broker and a real network.
 @Suite(.limitedConcurrency, .timeLimit(.minutes(10)))
 struct OutageTests {
   @Test func aFrozenBrokerIsNoticed() async throws {
@@ -21,7 +21,7 @@ struct OutageTests {
     }
   }
 
-  /// Whichever of them the first attempt begins with, nearly always one where nobody listens.
+  /// Whichever address the first attempt begins with, it is probably one without a listener.
   @Test func whereNobodyListensTheNextAddressIsTriedAtOnce() async throws {
     try await withMosquitto { server in
       var configuration = MosquittoClient.Configuration.loopback(server.port)
@@ -34,8 +34,8 @@ struct OutageTests {
     }
   }
 
-  /// The keep-alive time begins with the connection, not before: a broker that lets a thousand clients in
-  /// takes its time.
+  /// The keep-alive begins with the connection: a broker that accepts a thousand clients needs
+  /// time.
   @Test func aBrokerThatAnswersLateIsWaitedForAsLongAsTheSessionSays() async throws {
     let server = try ScriptedServer([])
     var configuration = MosquittoClient.Configuration.loopback(server.port)
@@ -47,10 +47,10 @@ struct OutageTests {
         == .offline(.unreachable("127.0.0.1 does not finish the MQTT handshake")))
   }
 
-  /// A proxy that passes on everything else would otherwise be taken for a broker for ever.
+  /// Otherwise a proxy that forwards everything else would count as a working broker.
   @Test(arguments: [1, 32_769])
   func aBrokerThatConfirmsNothingIsLeft(messages: Int) async throws {
-    // CONNACK, then nothing but PINGRESPs.
+    // CONNACK, then only PINGRESPs.
     let server = try ScriptedServer([[0x20, 3, 0, 0, 0]], then: [0xD0, 0])
     let broker = MosquittoClient(.loopback(server.port))
     await broker.connect(SessionOptions(clientID: "kiosk", keepAlive: 5))
@@ -58,7 +58,8 @@ struct OutageTests {
     let last = try await broker.publish(
       (1...messages).map { Message(topic: "results", text: "\($0)") })
     #expect(last == UInt64(messages))
-    // libmosquitto looks through all that wait for each one more, which takes a busy machine a minute.
+    // libmosquitto searches all unconfirmed messages for each new one, which takes a busy machine a
+    // minute.
     let event = await broker.nextEvent(timeout: .seconds(300))
     #expect(
       event == .offline(.connectionLost("the broker confirms nothing of what is published")))
@@ -77,7 +78,7 @@ struct OutageTests {
       try await broker.expectOnline()
       server.kill()
       guard case .connectionLost = try await broker.expectOffline() else { return }
-      // Dropped, and writing to the dead connection must not end the process (SIGPIPE).
+      // Dropped; and writing to the closed connection must not end the process (SIGPIPE).
       try await broker.publish([Message(topic: "echo", text: "dropped")])
       try server.start()
       try await broker.expectOnline()

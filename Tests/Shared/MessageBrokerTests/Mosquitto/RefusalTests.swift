@@ -5,11 +5,11 @@ import Testing
 
 @testable import MosquittoBroker
 
-/// Each refusal is named by its cause.
+/// The error of each refusal contains its cause.
 @Suite(.limitedConcurrency, .timeLimit(.minutes(10)))
 struct RefusalTests {
   typealias Version = MosquittoClient.Configuration.ProtocolVersion
-  /// The script has no answer to a PINGREQ, which a busy machine may get to first.
+  /// A long keep-alive: the script has no answer to a PINGREQ, which a busy machine may send.
   static let noPings: UInt16 = 3600
 
   @Test(arguments: [Version.v311, .v5])
@@ -76,14 +76,14 @@ struct RefusalTests {
         keepAlive: Self.noPings))
     #expect(try await broker.event() == .sessionBegan)
     #expect(try await broker.event() == .offline(.subscriptionRefused(filter: "b/#")))
-    // Told once, though each attempt fails the same way.
+    // Reported once, although each attempt fails in the same way.
     for _ in 1...3 {
       let again = await broker.nextEvent(timeout: .milliseconds(300))
       #expect(again == nil || again == .sessionBegan)
     }
   }
 
-  /// The session goes on, and later connections ask for what was there.
+  /// The session continues, and later connections use the previous options.
   @Test(arguments: [
     (Version.v311, [0x90, 4, 0, 2, 1, 0x80] as [UInt8]), (.v5, [0x90, 5, 0, 2, 0, 1, 0x87]),
   ])
@@ -104,7 +104,8 @@ struct RefusalTests {
     #expect(await broker.session.options.subscriptions.map(\.text) == ["a"])
   }
 
-  /// PUBACK with a reason code; confirmed all the same, or it would be published for ever.
+  /// A PUBACK with a reason code confirms the message; otherwise it would be published again and
+  /// again.
   @Test func aRefusedPublishIsToldWithItsTopic() async throws {
     let server = try ScriptedServer([
       [0x20, 3, 0, 0, 0], [0x40, 3, 0, 1, 0x87, 0x40, 2, 0, 2, 0x40, 3, 0, 3, 0x97],

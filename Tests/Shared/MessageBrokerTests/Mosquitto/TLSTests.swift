@@ -4,7 +4,7 @@ import MosquittoBroker
 import TestSupport
 import Testing
 
-/// A certificate that is not trusted, or not for this host, is refused and told as what it is.
+/// A certificate that is not trusted, or not valid for this host, is refused and reported as such.
 @Suite(.limitedConcurrency, .timeLimit(.minutes(10)))
 struct TLSTests {
   @Test func aTrustedCertificateIsAccepted() async throws {
@@ -15,7 +15,7 @@ struct TLSTests {
       await broker.connect(
         SessionOptions(clientID: "kiosk", subscriptions: [try TopicFilter("echo")]))
       try await broker.expectOnline()
-      // More than a TLS record holds, so that some of it waits where poll(2) does not see it.
+      // More than a TLS record, so that some data waits in a buffer that poll(2) does not see.
       let messages = (0..<50).map {
         Message(topic: "echo", payload: .init(repeating: $0, count: 2_000))
       }

@@ -2,14 +2,14 @@ import Testing
 
 @testable import MessageBroker
 
-/// Every rule of a session, one line an expectation. Times are in seconds.
+/// The rules of a session. Times are in seconds.
 @Suite struct SessionRuleTests {
   static let a = TopicFilter(unchecked: "a")
   static let b = TopicFilter(unchecked: "b")
   static let order = Delivery(message: Message(topic: "a", text: "order"), packetID: 1)
   static let gone = BrokerError.connectionLost("gone")
 
-  /// One that is asked to connect at 0, and waits 1 s, 2 s, 4 s and so on between attempts.
+  /// Returns a session that connects at 0, with delays of 1 s, 2 s, 4 s and so on.
   private func connecting(
     _ change: (inout SessionOptions) -> Void = { _ in }
   ) -> Session {
@@ -26,7 +26,7 @@ import Testing
     return options
   }
 
-  /// One that is online since 0, its first event taken.
+  /// Returns a session that is online since 0, without pending events.
   private func online(
     _ change: (inout SessionOptions) -> Void = { _ in }
   ) -> Session {
@@ -62,7 +62,7 @@ import Testing
     #expect(session.deadline == nil)
   }
 
-  /// Also when the connection on which it began was lost before it was online.
+  /// Also if the connection that began the session was lost before it was online.
   @Test(arguments: [false, true]) func aNewSessionIsToldBeforeItsDeliveries(isLost: Bool) {
     var session = connecting()
     _ = session.connected(at: .zero)
@@ -82,8 +82,7 @@ import Testing
     #expect(session.takeEvent() == nil)
   }
 
-  /// What it delivers could be taken for what an earlier session has delivered. Nobody waits for the broker
-  /// meanwhile.
+  /// Its deliveries could be mistaken for those of an earlier session. No timeout runs meanwhile.
   @Test func nothingIsSubscribedToInANewSessionThatTheClientDoesNotKnowOf() {
     var session = connecting()
     _ = session.connected(at: .zero)
@@ -93,7 +92,7 @@ import Testing
     #expect(session.tick(isWritten: false, at: .seconds(1000)) == [])
     #expect(session.takeEvent() == .sessionBegan)
     #expect((session.mayWrite, session.deadline) == (false, nil))
-    // It asks for more, and so it knows.
+    // It asks for the next event, and so has processed this one.
     #expect(session.takeEvent() == nil)
     #expect((session.mayWrite, session.deadline) == (true, .seconds(30)))
   }
@@ -105,7 +104,7 @@ import Testing
     _ = session.connectAckReceived(resumed: false, refusal: nil, at: .zero)
     #expect(session.takeEvent() == .sessionBegan)
     if publishes { session.published(packetID: 1, on: "a", at: .zero) }
-    // What is published has not left, and the will says what it was to say.
+    // The published message has not been sent, so the broker has to publish the will.
     #expect(
       session.disconnect(grace: .seconds(1), isWritten: false, at: .zero)
         == (publishes ? [.drop, .end] : [.disconnect(acknowledging: false)]))
@@ -212,7 +211,7 @@ import Testing
       session.takeEvent() == .offline(.unreachable("host does not finish the MQTT handshake")))
   }
 
-  /// Where everybody comes back at once, whoever gives up only comes again.
+  /// A client that gives up while all clients reconnect only adds another attempt.
   @Test(arguments: [(0, 30), (4, 32), (5, 60), (8, 60)])
   func aBrokerThatHasMuchToDoIsGivenMoreTime(failures: Int, patience: Int) {
     var session = connecting()
@@ -224,7 +223,7 @@ import Testing
     #expect(session.deadline == .seconds(101 + patience))
   }
 
-  /// An attempt that waits for ever would be the last one while the session lives.
+  /// An attempt without a timeout would be the only one while the session exists.
   @Test(arguments: [(20, 10), (60, 15), (3600, 30)])
   func aShortSessionLeavesLessTime(expiry: Int, patience: Int) {
     var session = connecting { $0.sessionExpiry = .seconds(expiry) }
@@ -245,7 +244,8 @@ import Testing
     #expect(session.takeEvent() == nil, "it is told once")
   }
 
-  /// However often the client gives a connection up, some attempts come while its session lives.
+  /// However often the client abandons a connection, some attempts take place while its session
+  /// exists.
   @Test func theWaitIsAQuarterOfTheSessionsLifeAtMost() {
     var session = connecting { $0.sessionExpiry = .seconds(30) }
     var now = Duration.zero
@@ -257,7 +257,7 @@ import Testing
     }
   }
 
-  /// (how long the connection lasted, the wait after it)
+  /// (duration of the connection, delay after it)
   @Test(arguments: [(1, 2), (2, 2), (3, 1)])
   func aConnectionThatLastsStartsTheWaitAnew(lasted: Int, wait: Int) {
     var session = connecting()
@@ -272,8 +272,8 @@ import Testing
 
   // MARK: Resuming
 
-  /// (seconds since the last sign of life before the start, whether it asks for a clean start, how it
-  /// connects)
+  /// (seconds since the last packet before the start, whether a clean start is requested, kind of
+  /// connection)
   @Test(arguments: [
     (0, false, Session.Start.resume), (30, false, .resume), (31, false, .wipe), (0, true, .wipe),
   ])
@@ -297,7 +297,7 @@ import Testing
         == [.disconnect(acknowledging: true), .connect(.resume)])
   }
 
-  /// (seconds that the connection took, whether the session is resumed after all)
+  /// (duration of the attempt in seconds, whether the session is resumed)
   @Test(arguments: [(30, true), (31, false)])
   func whatIsTooOldByThenIsNotResumed(took: Int, resumes: Bool) {
     var session = connecting {
@@ -307,7 +307,7 @@ import Testing
     #expect(session.connected(at: .seconds(took)) == (resumes ? [] : [.connect(.wipe)]))
   }
 
-  /// (when something was read while it was online, when the connection was lost, how the next begins)
+  /// (time of a read while online, time of the connection loss, kind of the next connection)
   @Test(arguments: [(0, 10, Session.Start.resume), (100, 110, .resume), (0, 31, .wipe)])
   func theSessionLivesAsLongAsItIsServed(read: Int, lost: Int, start: Session.Start) {
     var session = online {
@@ -448,7 +448,7 @@ import Testing
     #expect(session.takeEvent() == nil)
   }
 
-  /// (seconds without a confirmation, whether the connection is given up)
+  /// (seconds without a confirmation, whether the connection is dropped)
   @Test(arguments: [(20, false), (21, true)])
   func aBrokerThatConfirmsNothingIsLeft(seconds: Int, isLost: Bool) {
     var session = online()
@@ -466,7 +466,7 @@ import Testing
     #expect(session.willPublish(at: .zero) == [])
   }
 
-  // MARK: Other options
+  // MARK: Updates
 
   @Test func anUpdateTouchesOnlyWhatChanges() {
     var session = online()
@@ -526,7 +526,7 @@ import Testing
     #expect(session.takeEvent() == .offline(Self.gone))
   }
 
-  // MARK: Leaving
+  // MARK: Disconnecting
 
   @Test func aFarewellEndsWhenTheBrokerHasClosedTheConnection() {
     var session = online()

@@ -1,10 +1,11 @@
 import KioskProtocol
 
-/// `<prefix>/binary_sensor/<id>/state` `ON` or `OFF`, and `<prefix>/event/<id>/state`
+/// ESPHome: `<prefix>/binary_sensor/<id>/state` `ON` or `OFF`, and `<prefix>/event/<id>/state`
 /// `{"event_type":"press"}` (esphome.io/components/mqtt).
 ///
-/// Both are retained unless the device is told otherwise, so the last one comes again with every
-/// subscription, and after a reconnect of the device. When a contact changes, only `ON` is a press.
+/// Both are retained unless the device is configured otherwise. So the last message is delivered
+/// again with every subscription, and published again when the device reconnects. Of the changes of
+/// a contact, only `ON` is a press.
 enum ESPHome {
   static func read(_ payload: [UInt8], levels: [String]) throws(Unreadable) -> Signal {
     guard levels.count == 3 else { return Signal() }

@@ -1,12 +1,12 @@
 import KioskProtocol
 
-/// `shellies/<id>/input_event/<n>` `{"event":"S","event_cnt":4}`
+/// Shelly, first generation: `shellies/<id>/input_event/<n>` `{"event":"S","event_cnt":4}`
 /// (shelly-api-docs.shelly.cloud/gen1, "MQTT").
 ///
-/// The device repeats its last event every 30 seconds. `event_cnt` has 16 bits and starts from 0 when the
-/// device starts, with an event `""`. So only a message with an equal count is a repeat.
+/// The device repeats its last event every 30 seconds. `event_cnt` has 16 bits and starts from 0,
+/// with an event `""`, when the device starts. So only a message with an equal count is a repeat.
 enum ShellyGen1 {
-  /// 30 seconds, and a few more for a slow radio.
+  /// The interval of 30 seconds, and 5 more for a slow radio.
   static let repetition = Duration.seconds(35)
 
   static func read(_ payload: [UInt8], levels: [String]) throws(Unreadable) -> Signal {
@@ -26,6 +26,6 @@ enum ShellyGen1 {
     "S": "single", "SS": "double", "SSS": "triple", "L": "long", "SL": "short_long",
     "LS": "long_short",
   ]
-  /// What can be done to a button.
+  /// All words for actions.
   static let words = ourWord.flatMap { [$0.value, $0.key.lowercased()] }.sorted()
 }

@@ -1,15 +1,15 @@
 import JuiceDomain
 import KioskProtocol
 
-/// `<id>/events/rpc`, a `NotifyEvent` with an array of events
-/// (shelly-api-docs.shelly.cloud/gen2/General/Notifications), for Gen2 and later.
+/// Shelly, second and later generations: `<id>/events/rpc`, a `NotifyEvent` with an array of events
+/// (shelly-api-docs.shelly.cloud/gen2/General/Notifications).
 ///
-/// `btn_down` and `btn_up` come beside each press, and firmware 1.1.0 said everything twice: the two
-/// messages of one press have the same component, key, event and `ts`.
+/// The device sends `btn_down` and `btn_up` in addition to each press, and firmware 1.1.0 sent
+/// every message twice: both messages of one press have the same component, key, event and `ts`.
 ///
-/// At a gateway for Bluetooth, a device is a component (`bthomedevice:200`), and `idx` says which of
-/// its keys it was, from 0 on; a key may have a component of its own as well (`bthomesensor:203`),
-/// which says each push once more (.../gen2/DynamicComponents/BTHome).
+/// A Bluetooth device at a gateway is a component (`bthomedevice:200`), and `idx` is the number of
+/// its key, from 0. A key may have a component of its own as well (`bthomesensor:203`), which sends
+/// each push once more (.../gen2/DynamicComponents/BTHome).
 enum ShellyGen2 {
   static func read(_ payload: [UInt8]) throws(Unreadable) -> Signal {
     let json = try JSON.object(payload)
@@ -22,7 +22,7 @@ enum ShellyGen2 {
   }
 
   static let push = "_push"
-  /// What can be done to a button.
+  /// All words for actions.
   static let words = ["single", "double", "triple", "long"].flatMap { [$0, $0 + push] }
 
   private static func press(_ json: JSON, at time: JSON?) -> Signal.Press? {
@@ -37,8 +37,8 @@ enum ShellyGen2 {
       id: time?.word.flatMap { Request.ID(escaping: "\($0)-\(button)-\(event)") })
   }
 
-  /// Only an input of the device itself is known by its number: each kind of component counts from
-  /// 0 or from 200.
+  /// Returns the names of a button. Only an input of the device itself is named by its number,
+  /// because each kind of component is numbered from 0 or from 200.
   private static func inputs(_ component: String, _ button: String) -> [String] {
     if component.hasPrefix(input) { return [String(component.dropFirst(input.count))] }
     return button == component ? [component] : [button, component]
@@ -50,7 +50,7 @@ enum ShellyGen2 {
 }
 
 extension Identifier where Entity == Request {
-  /// The beginning of the text; `_` stands for each byte that an id cannot hold.
+  /// Takes the first 64 bytes of a text, and replaces each byte that an id cannot hold with `_`.
   fileprivate init?(escaping text: String) {
     let bytes = text.utf8.prefix(64).map { $0.isIdentifierCharacter ? $0 : UInt8(ascii: "_") }
     self.init(String(decoding: bytes, as: UTF8.self))

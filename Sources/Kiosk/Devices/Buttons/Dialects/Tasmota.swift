@@ -1,11 +1,12 @@
 import KioskProtocol
 
-/// `stat/<name>/RESULT` `{"Button1":{"Action":"SINGLE"}}` with `SetOption73 1`, and with
-/// `SetOption114 1` `{"Switch1":{"Action":"ON"}}` (tasmota.github.io/docs/Buttons-and-Switches).
+/// Tasmota: `stat/<name>/RESULT` `{"Button1":{"Action":"SINGLE"}}` with `SetOption73 1`, and
+/// `{"Switch1":{"Action":"ON"}}` with `SetOption114 1`
+/// (tasmota.github.io/docs/Buttons-and-Switches).
 ///
-/// With `SetOption4 1` the same comes on `stat/<name>/BUTTON1` (Tasmota #23574), where old builds
-/// say `{"ACTION":"SINGLE"}` (Tasmota #8177); the case varies. All other answers of a device come on these
-/// topics, too. There is no counter.
+/// With `SetOption4 1` the same message has the topic `stat/<name>/BUTTON1` (Tasmota #23574), and
+/// old builds send `{"ACTION":"SINGLE"}` there (Tasmota #8177). The case varies. All other answers
+/// of a device have these topics, too. There is no counter.
 enum Tasmota {
   static func read(_ payload: [UInt8], levels: [String]) throws(Unreadable) -> Signal {
     guard let level = levels.first?.lowercased() else { return Signal() }
@@ -25,7 +26,7 @@ enum Tasmota {
     case button
     case `switch`
 
-    /// - Parameter key: in lower case: `button1`.
+    /// - Parameter key: The key in lower case: `button1`.
     init?(of key: String) {
       let kind = Self.allCases.first { key.hasPrefix($0.rawValue) }
       guard let kind else { return nil }
@@ -39,7 +40,7 @@ enum Tasmota {
     else { return nil }
     let words: [String]
     switch action.lowercased() {
-    // A button that was held is released.
+    // The end of a hold.
     case "clear", "": return nil
     case "quad": words = ["quadruple", action]
     case "penta": words = ["quintuple", action]
@@ -50,7 +51,7 @@ enum Tasmota {
     switch kind {
     case .button:
       return Signal.Press(input: String(key.dropFirst(kind.rawValue.count)), words: words)
-    // A device may have both, and a switch says ON and OFF: only its full name will do.
+    // A device may have both, and a switch sends ON and OFF, so only its full name is unambiguous.
     case .switch: return Signal.Press(inputs: [key], words: words, wordsAlone: false)
     }
   }

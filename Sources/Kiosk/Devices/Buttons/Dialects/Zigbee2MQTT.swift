@@ -1,10 +1,10 @@
 import KioskProtocol
 
-/// `zigbee2mqtt/<name>` `{"action":"single","linkquality":87,...}`
+/// Zigbee2MQTT: `zigbee2mqtt/<name>` `{"action":"single","linkquality":87,...}`
 /// (www.zigbee2mqtt.io/guide/usage/mqtt_topics_and_messages.html).
 ///
-/// After a press comes a message that it is over: `""`, sometimes `null` (#25605). With the Home
-/// Assistant extension the same press comes on `zigbee2mqtt/<name>/action`, too, as a bare word
+/// The end of a press has a message of its own: `""`, sometimes `null` (#25605). With the Home
+/// Assistant extension, the press is also published as a bare word on `zigbee2mqtt/<name>/action`
 /// (#32015). There is no counter; the debounce removes repeats by radio.
 enum Zigbee2MQTT {
   static func read(_ payload: [UInt8], on topic: String) throws(Unreadable) -> Signal {
@@ -24,7 +24,7 @@ enum Zigbee2MQTT {
 }
 
 extension Signal.Press {
-  /// A remote with several buttons puts the button first: `1_single`.
+  /// Splits an action. A remote with several buttons puts the button first: `1_single`.
   fileprivate init(action: String) {
     var input: String?
     var word = action
@@ -37,8 +37,8 @@ extension Signal.Press {
 }
 
 extension Substring {
-  /// Whether it has digits, and nothing else. No regular expression, because Swift would build it anew for
-  /// each message, which takes fifty times as long as matching it.
+  /// Whether it consists of digits. Does not use a regular expression, because Swift would compile
+  /// it for each message, which takes fifty times as long as matching it.
   var isNumber: Bool {
     !isEmpty && utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
   }
