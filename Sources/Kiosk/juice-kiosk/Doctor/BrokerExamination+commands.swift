@@ -5,10 +5,10 @@ import KioskProtocol
 import MessageBroker
 import YAMLConfiguration
 
-// Tries whether commands arrive: sends a text that is no command, and only while no kiosk is there to answer
-// it.
+// Checks whether commands reach the kiosk's account. It publishes a text that is not a command, and
+// only while no kiosk can receive it.
 extension BrokerExamination {
-  /// Notes in `rights` which kinds of commands do not arrive.
+  /// Records in `rights` the kinds of commands that do not arrive.
   func tryCommands(
     _ rights: inout RightsCheck, _ listening: inout Listening
   ) async throws(Failure) -> [Finding] {
@@ -17,7 +17,7 @@ extension BrokerExamination {
       switch await listening.hears(on: topic, saying: Self.words) {
       case .all: rights.mayCommand.append(kind)
       case .nothing:
-        // With MQTT 3.1.1 a broker does not say that it has refused a message.
+        // An MQTT 3.1.1 broker does not report that it has refused a message.
         guard rights.isVersion5 else { break }
         rights.mayCommand.append(kind)
         rights.deaf.insert(kind)
@@ -41,7 +41,7 @@ extension BrokerExamination {
   private func tryCommands(
     of sender: KioskConfiguration, _ rights: inout RightsCheck, _ listening: inout Listening
   ) async throws(Failure) -> [Finding] {
-    // The door's access list lets an account send only under its own name.
+    // With the access list of deploy/mosquitto, an account may send only under its own name.
     let name = sender.broker.username ?? "doctor-\(number)"
     var allowed: [Command.Kind] = []
     let topics = settings.commandKinds.map { topic(of: $0, from: name) }

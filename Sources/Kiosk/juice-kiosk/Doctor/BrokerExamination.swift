@@ -6,17 +6,35 @@ import KioskProtocol
 import MessageBroker
 import YAMLConfiguration
 
-/// What the doctor finds out from the broker. It logs in with the kiosk's account. While the kiosk may run, it
-/// never uses the kiosk's client id, because that would take over the kiosk's session.
+/// The doctor's checks that need the broker. It logs in with the kiosk's account and returns one
+/// `Finding` for each result:
+///
+/// ```swift
+/// let examination = BrokerExamination(
+///   configuration, ledger: ledger, now: .now, timeout: .seconds(10), logsInAnyway: false,
+///   senders: [])
+/// for finding in try await examination.findings() { print(finding.text) }
+/// ```
+///
+/// | check | question |
+/// |---|---|
+/// | `broker` | Is the address reachable, and does the broker accept the login? |
+/// | `rights` | May the account publish and subscribe as the kiosk needs? |
+/// | `session` | Do the broker's limits suffice, and is the client identifier unique? |
+/// | `retained` | Does the broker retain messages that it should not? |
+/// | `machines` | Are the configured machines online? |
+///
+/// While a kiosk runs, no check uses the kiosk's client identifier, because a second connection
+/// with it takes over the session. Test commands are published only if no kiosk can receive them.
 struct BrokerExamination {
   let configuration: KioskConfiguration
   let settings: KioskSettings
   let ledger: LedgerView
   let now: Timestamp
   let timeout: Duration
-  /// Logs in even where the broker may take the account for the client id.
+  /// Whether to log in even if the broker may use the account as the client identifier (`--login`).
   let logsInAnyway: Bool
-  /// Configurations with accounts that may send commands.
+  /// Configurations of further accounts that may send commands (`--sender`).
   let senders: [KioskConfiguration]
 
   let number = UInt32.random(in: 0 ... .max)
@@ -58,8 +76,8 @@ struct BrokerExamination {
     }
   }
 
-  /// A finding instead of a login that might throw the kiosk out, as it does where the broker takes the
-  /// account for the client id.
+  /// Returns a finding instead of a login that might disconnect the running kiosk: it does if the
+  /// broker uses the account as the client identifier.
   private func reasonNotToLogIn(isLocal: Bool) -> Finding? {
     guard ledger.isRunning, broker.username != nil, !logsInAnyway, !isLocal || broker.port == 8883
     else { return nil }
@@ -71,7 +89,7 @@ struct BrokerExamination {
         + "juice-kiosk doctor --login")
   }
 
-  // MARK: The login
+  // MARK: Login
 
   private func login() async throws(Failure) -> [Finding] {
     var limits: BrokerLimits?
@@ -106,13 +124,13 @@ struct BrokerExamination {
     return findings + (try await examine(listening, limits))
   }
 
-  /// Subscribes to what the kiosk subscribes to, and to more where the broker lets the account.
+  /// Subscribes to the kiosk's topic filters and, if the broker permits it, to further ones.
   private func listen() async throws(Failure) -> Listening {
     let more = [
       "\(settings.topics.base)/#", BrokerStatistics.dropped, BrokerStatistics.version,
     ].map(TopicFilter.init(unchecked:))
     do throws(Failure) { return try await listen(to: settings.subscriptions + more) } catch {
-      // Some brokers end the connection for a subscription that they do not like.
+      // Some brokers close the connection after a subscription that they do not permit.
       return try await listen(to: settings.subscriptions)
     }
   }
@@ -143,7 +161,7 @@ struct BrokerExamination {
     return .error(.broker, address, "\(error)", fix: fix)
   }
 
-  // MARK: What it grants
+  // MARK: Rights
 
   private func examine(
     _ listening: Listening, _ limits: BrokerLimits?
@@ -182,19 +200,21 @@ struct BrokerExamination {
 
   static let words = "juice-kiosk doctor: please ignore"
 
-  /// Whether nobody would answer a command, now or later, and nobody's session is in use.
+  /// Returns whether no kiosk would execute a command, now or later, and no kiosk uses the session.
   ///
-  /// - Parameter isWhole: whether the kiosk's status would have been heard, wherever it runs.
+  /// - Parameter isWhole: whether the account may read the kiosk's status, on whichever machine the
+  ///   kiosk runs.
   private func isDeserted(_ heard: Listening.Heard, isWhole: Bool) -> Bool {
     guard !ledger.isRunning, isWhole,
       heard.retained[settings.topics.status] != Array(KioskStatus.online.rawValue.utf8)
     else { return false }
-    // A message waits at most for `maximumAge` for a kiosk that has just gone. Twice that is certain.
+    // The broker keeps a message for an absent kiosk for at most `maximumAge`; twice that is a safe
+    // margin.
     return ledger.absence(at: now).map { $0 > settings.orders.maximumAge * 2 } ?? true
   }
 
-  /// Asks with the kiosk's own client id, while no kiosk runs. A session that is there then belongs to
-  /// another client.
+  /// Connects with the kiosk's own client identifier while no kiosk runs. An existing session then
+  /// belongs to another client.
   private func duplicateClientIDs() async throws(Failure) -> [Finding] {
     guard broker.protocol == .v5,
       case .success(let report) = try await run(
@@ -210,7 +230,8 @@ struct BrokerExamination {
     ]
   }
 
-  /// All visits use one client id, so that each ends the session which the one before left at the broker.
+  /// The client identifier of all probes. A probe ends the session that the probe before it has
+  /// left.
   var clientID: String { "juice-kiosk-doctor-probe-\(number)" }
 
   private func run(

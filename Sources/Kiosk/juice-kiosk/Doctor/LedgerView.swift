@@ -5,36 +5,38 @@ import KioskCore
 import KioskProtocol
 import Ledger
 
-/// What the ledger tells the doctor: who has it open, and what came in last.
+/// The facts that the doctor reads from the ledger: the running kiosk, and the latest commands.
 struct LedgerView {
   var lockHolder = KioskLedger.LockHolder.unlocked(lastHeartbeat: nil)
-  /// The retained topics that the kiosk has published, as the ledger knows them.
+  /// The retained topics that the kiosk has published, as the ledger lists them.
   var topics: Set<String> = []
   var lastEntry: Timestamp?
-  /// How many entries are not up there yet; `nil` if there is no ledger.
+  /// Number of entries that are not confirmed upstream, or `nil` if there is no ledger.
   var waiting: Int?
-  /// When the last command of a sender came, among the last entries.
+  /// The time of each sender's last command among the examined entries.
   var lastCommands: [Source: Timestamp] = [:]
 
-  /// A sender counts as in use if it has one of so many last entries.
+  /// Number of last entries examined. A sender with a command among them counts as in use.
   private static let examinedEntries = 5000
 
   var isRunning: Bool { if case .kiosk = lockHolder { true } else { false } }
 
-  /// For how long no kiosk has been online; `nil` if none ever was, or one runs.
+  /// Returns the time since a kiosk was last online, or `nil` if none ever was, or one runs.
   func absence(at now: Timestamp) -> Duration? {
     guard case .unlocked(let lastHeartbeat?) = lockHolder else { return nil }
     return now.since(lastHeartbeat)
   }
 
-  /// When the last command of a kind came.
+  /// Returns the time of the last command of a kind.
   func lastReceived(_ kind: Command.Kind) -> Timestamp? {
     lastCommands.filter { $0.key.kind == kind }.values.max()
   }
 
   var panels: Set<String> { Set(lastCommands.keys.filter { $0.kind == .order }.map(\.name)) }
 
-  /// Reads the ledger, and reports how it is.
+  /// Reads the ledger.
+  ///
+  /// - Returns: findings about the ledger itself.
   mutating func read(_ path: String) -> [Finding] {
     do throws(LedgerError) {
       lockHolder = try KioskLedger.lockHolder(of: path)

@@ -2,16 +2,18 @@ import KioskCore
 import KioskDaemon
 import KioskProtocol
 
-/// Retained messages that the broker should not keep.
+/// Checks for retained messages that the broker should not have.
 struct UnexpectedRetained {
   let settings: KioskSettings
   let ledger: LedgerView
 
+  /// Returns the findings.
+  ///
   /// - Parameters:
   ///   - retained: the retained messages, by topic.
-  ///   - isWhole: whether everything that the account may read has come.
+  ///   - isWhole: whether the account may read all of the kiosk's topics.
   func findings(_ retained: [String: [UInt8]], isWhole: Bool) -> [Finding] {
-    // Machines keep their own status there.
+    // Machines publish their own status below the kiosk's topics.
     let expected = settings.stateTopics.union(
       settings.machines.map { settings.topics.status(of: $0.name) })
     var commands: [String] = []
