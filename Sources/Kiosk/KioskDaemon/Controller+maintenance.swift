@@ -3,13 +3,13 @@ import KioskProtocol
 import Ledger
 import MessageBroker
 
-/// Housekeeping: what has its time after the orders.
+/// Performs periodic work outside the cycle.
 extension Controller {
-  /// Health is published this often.
+  /// Interval between two publications of `health`.
   private static let healthInterval = Duration.seconds(30)
 
-  /// Until displays or those who look at the sales are to be told something, or none if only orders
-  /// that are here already come first; `nil`: not now.
+  /// The time until the next publication or machine timer; zero if the changed state is to be
+  /// published once no deliveries are left; or `nil` if the kiosk is offline.
   var wait: Duration? {
     guard isOnline else { return nil }
     if state.isBehind { return .zero }
@@ -18,13 +18,13 @@ extension Controller {
       .compactMap(\.self).min()
   }
 
-  /// What the time has brought for machines.
+  /// Runs a cycle if a machine timer has expired.
   func fireTimers() async throws(LedgerError) {
     guard isOnline, core.jobs.wait(at: clock.now()) == .zero else { return }
     try await cycle([])
   }
 
-  /// After the orders have been answered: nobody waits for it.
+  /// Publishes display messages and sales reports, after the orders have been answered.
   func publishDisplays() async throws(LedgerError) {
     guard isOnline else { return }
     let now = clock.now().timestamp
@@ -60,14 +60,14 @@ extension Controller {
     if let uplinked = transaction.uplinked { uplinkProgress?.saved(through: uplinked) }
   }
 
-  /// Each reason is logged once for a connection.
+  /// Logs refused topics, each reason once per connection.
   func logRefusals(_ topics: [String: String]) {
     let known = refusals.reasons.count
     for (topic, reason) in refusals.note(topics) {
       let error = BrokerError.publishRefused(topic: topic, reason: reason)
       log.warn("\(error); `juice-kiosk doctor` names every topic")
     }
-    // Now, and not in half a minute.
+    // Publishes `health` in this turn, and not after the interval.
     if refusals.reasons.count > known { healthAt = nil }
   }
 

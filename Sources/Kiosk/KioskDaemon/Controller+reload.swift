@@ -3,21 +3,21 @@ import KioskProtocol
 import Ledger
 package import MessageBroker
 
-/// Other settings while the kiosk runs.
+/// Replaces the settings while the kiosk runs.
 extension Controller {
-  /// What has come of a `reload`.
+  /// The outcome of a `reload`.
   package enum ReloadOutcome: Sendable, Equatable {
     case taken
-    /// By the broker; all is as before.
+    /// The broker has refused a subscription. The settings are unchanged.
     case refused(BrokerError)
-    /// The kiosk has taken its leave.
+    /// The kiosk has stopped.
     case stopped
   }
 
   struct Reload {
     var settings: KioskSettings
     let outcome: AsyncStream<ReloadOutcome>.Continuation
-    /// The broker has granted what is new among the subscriptions.
+    /// Whether the broker has granted the new subscriptions.
     var isGranted = false
 
     func end(_ outcome: ReloadOutcome) {
@@ -26,17 +26,17 @@ extension Controller {
     }
   }
 
-  /// The retained topics that may hold something of this kiosk.
+  /// The retained topics that may hold a message of this kiosk.
   package var retainedTopics: Set<String> { topics.known }
 
-  /// Goes on with other settings: on the same session, and between two batches, so that each order is
-  /// decided by the old ones or by the new ones. Fruits that have left the menu stay in the ledger.
+  /// Replaces the settings in the same session and between two batches, so each order is decided by
+  /// either the old or the new settings. Fruits that are not on the new menu stay in the ledger.
   ///
-  /// Without a broker the settings are taken at once. A ledger that cannot take the fruits which are
-  /// new is waited for.
+  /// Without a connection the settings are applied at once. If the ledger cannot store new fruits,
+  /// the call waits until it can.
   ///
-  /// - Parameter settings: of the same kiosk, in the same time zone.
-  /// - Returns: when it is done; call it again after that.
+  /// - Parameter settings: Settings of the same kiosk in the same time zone.
+  /// - Returns: The outcome, when the reload has ended. Do not call `reload` again before.
   package func reload(_ settings: KioskSettings) async -> ReloadOutcome {
     guard !hasStopped else { return .stopped }
     let (outcomes, outcome) = AsyncStream.makeStream(of: ReloadOutcome.self)
@@ -56,13 +56,13 @@ extension Controller {
     }
   }
 
-  /// Takes settings over whose subscriptions are granted.
+  /// Applies the settings of a reload whose subscriptions are granted.
   func applyReload() async throws(LedgerError) {
     guard var reload, reload.isGranted else { return }
     var state = try ledger.state()
     let settings = reload.settings.keepingMachines(of: state.jobs)
     guard settings.machines == reload.settings.machines else {
-      // It has got a job while the broker was asked.
+      // A removed machine has received a job since the subscriptions were requested.
       (reload.settings, reload.isGranted) = (settings, false)
       self.reload = reload
       if let clientID { await broker.update(sessionOptions(clientID: clientID, settings)) }
@@ -85,12 +85,12 @@ extension Controller {
 
     let entries = opening?.records.map(\.row.entry) ?? []
     for entry in entries { log.entry(entry) }
-    // On another connection all that is not confirmed is published.
+    // Otherwise `resume` publishes all unconfirmed entries.
     if tracker.isCaughtUp {
       try storeTopics()
       await publish(entries.map(settings.topics.event), through: core.seq)
     }
-    // What the broker has refused may be allowed by now.
+    // The broker may now accept topics that it has refused before.
     refusals = Refusals()
     if isOnline { try await publishState() }
   }

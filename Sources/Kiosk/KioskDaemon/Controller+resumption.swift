@@ -3,13 +3,14 @@ import KioskProtocol
 import Ledger
 import MessageBroker
 
-// What earlier connections have left behind: published again, or known if it comes again.
+// Publishes unconfirmed entries of earlier connections again, and prepares the detection of
+// redeliveries.
 extension Controller {
-  /// So many entries at most are published again. More do not stay unconfirmed where a broker
-  /// confirms at all, and all at once they would be more than may be on their way.
+  /// Maximum number of entries published again. A broker that confirms messages at all leaves fewer
+  /// unconfirmed; more at once would exceed the limit of messages in flight.
   private static let resumed = 10_000
 
-  /// Publishes again what the broker has not confirmed on earlier connections.
+  /// Publishes the entries that the broker has not confirmed on earlier connections.
   func resume() async throws(LedgerError) {
     try deleteDeliveries()
     switch tracker.stage {
@@ -40,11 +41,11 @@ extension Controller {
     tracker.caughtUp()
   }
 
-  /// Asks the ledger what may come again on a new connection.
+  /// Reads from the ledger which deliveries the broker may redeliver on a new connection.
   private func readLedger() throws(LedgerError) {
     if failure != nil {
       core = Kiosk(settings: settings, state: try ledger.state(), counters: core.counters)
-      // A full disk can still be read: who cannot write is not online.
+      // A full disk can still be read. The kiosk goes online only if a commit works.
       try ledger.probe()
     }
     try storeTopics()
@@ -58,7 +59,8 @@ extension Controller {
     tracker.deliveriesDeleted()
   }
 
-  /// Publishes the first entry under suspicion, and nothing else until it is confirmed.
+  /// Publishes the first unconfirmed entry alone, because it may contain a poison message. The next
+  /// one follows when the broker has confirmed it.
   private func republishSingly(_ poisonMessageStep: DeliveryTracker.PoisonMessageStep)
     async throws(LedgerError)
   {

@@ -5,17 +5,35 @@ package import Ledger
 package import Logging
 package import MessageBroker
 
-/// Drives the cycle: read, decide, commit, answer, acknowledge.
+/// Drives the cycle of the kiosk: read, decide, commit, answer, acknowledge.
 ///
-/// It lives on its broker's executor, so that an order passes from the socket to the disk and back
-/// without changing threads.
+/// | step | calls | effect |
+/// |---|---|---|
+/// | read | `BrokerClient.nextEvent` | returns the deliveries that have arrived: one batch |
+/// | decide | `CommandFilter`, `Kiosk.decide` | checks and decides each command, without I/O |
+/// | commit | `KioskLedger.commit` | writes one transaction with one fsync for the batch |
+/// | answer | `BrokerClient.publish` | queues the answers, and the jobs for machines |
+/// | acknowledge | `BrokerClient.acknowledge` | writes the answers and the PUBACKs to the network |
+/// | publish | `BrokerClient.publish` | queues the events, later the changed retained state |
+///
+/// If the commit fails, the batch is neither answered nor acknowledged. The controller drops the
+/// connection, and the broker redelivers the batch on the next one.
+///
+/// ```swift
+/// let controller = try Controller(
+///   settings: settings, broker: broker, ledger: ledger, clock: clock, logger: logger)
+/// await controller.run(clientID: "juice-kiosk-k1")  // until the task is cancelled
+/// ```
+///
+/// The controller runs on the executor of its broker client, so an order passes from the socket to
+/// the disk and back without a thread switch.
 package actor Controller {
   package nonisolated var unownedExecutor: UnownedSerialExecutor { broker.unownedExecutor }
 
   package internal(set) var settings: KioskSettings
   let broker: any BrokerClient
   let ledger: KioskLedger
-  /// `nil` if nobody carries the ledger up.
+  /// The progress of the uplink, or `nil` if the kiosk has no uplink.
   let uplinkProgress: UplinkProgress?
   let clock: KioskClock
   let startedAt: Timestamp
@@ -28,34 +46,38 @@ package actor Controller {
   var topics: PublishedTopics
   var displays: DisplayPublisher
   var sales: SalesPublisher
-  /// Of the session; `nil` before there is one.
+  /// The client identifier of the session, or `nil` until `run` has started the first connection.
   private(set) var clientID: String?
-  /// Settings that are to be taken over.
+  /// A reload that has not ended yet.
   var reload: Reload?
   private(set) var reconnects = -1
   private(set) var isOnline = false
   private(set) var hasStopped = false
-  /// When this process last was.
+  /// The time of the last heartbeat of this process.
   var heartbeatAt: Timestamp?
-  /// There is a connection, and its subscriptions are granted.
+  /// Whether a connection exists and its subscriptions are granted.
   private var isConnected = false
-  /// Why the last commit failed: what the core believes may not be what is written. While there is
-  /// one, connections that come and go are a consequence, and not told.
+  /// The error of the last commit, or `nil` after a successful one. While it is set, the core may
+  /// differ from the ledger, and lost connections are not logged, because the controller ends them
+  /// itself.
   private(set) var failure: LedgerError?
-  /// Why the kiosk is not online, as far as it is known.
+  /// The error that ended the last connection or connection attempt.
   private var outage: BrokerError?
   var healthAt: Timestamp?
   var refusals = Refusals()
 
-  /// So many entries come up twice at most after a crash, and those of half a minute.
+  /// Number of entries confirmed upstream after which the next commit records the progress. Fewer
+  /// are recorded every 30 seconds. After a crash the uplink publishes the unrecorded ones again.
   private static let maximumUnsavedEntries = 1000
 
-  /// A turn of the cycle comes at least this often, whatever happens or does not.
+  /// Maximum time that a turn of the cycle waits for an event.
   private static let maximumCycleInterval = Duration.seconds(10)
 
-  /// - Throws: `LedgerError` if the ledger cannot be read, or not take the fruits that are new.
+  /// Reads the ledger, and records the fruits that are new in the settings.
   ///
-  /// - Parameter uplinkProgress: is told what the way up has to carry, and asked how far it has come.
+  /// - Parameter uplinkProgress: The object shared with the `Uplink`: receives the last committed
+  ///   entry, provides the last one confirmed upstream.
+  /// - Throws: `LedgerError` if the ledger cannot be read, or cannot store the new fruits.
   package init(
     settings: KioskSettings, broker: any BrokerClient, ledger: sending KioskLedger,
     uplinkProgress: UplinkProgress? = nil, clock: KioskClock, logger: Logger
@@ -86,13 +108,13 @@ package actor Controller {
     sales = SalesPublisher(settings: settings)
   }
 
-  /// Runs the kiosk until the task is cancelled, then takes its leave: within two seconds it has
-  /// published `offline` and disconnected.
+  /// Runs the kiosk until the task is cancelled. Then publishes `offline` and disconnects, within
+  /// two seconds.
   ///
   /// - Parameters:
-  ///   - clientID: of the kiosk's session with the broker.
-  ///   - observe: is called after each turn of the cycle, every 10 seconds at least: when no more
-  ///     calls come, something hangs.
+  ///   - clientID: The client identifier of the kiosk's session with the broker.
+  ///   - observe: Called after each turn of the cycle, at least every 10 seconds. A longer pause
+  ///     means that the kiosk hangs.
   package func run(
     clientID: String, observe: @Sendable (KioskCondition) -> Void = { _ in }
   ) async {
@@ -101,7 +123,7 @@ package actor Controller {
     self.clientID = clientID
     if let reload { await broker.update(sessionOptions(clientID: clientID, reload.settings)) }
     while !Task.isCancelled {
-      // Often enough that the last sign of life is never much older than the kiosk's death.
+      // Bounds the age of the recorded heartbeat if the process dies.
       let maximumWait = min(settings.orders.maximumAge / 6, Self.maximumCycleInterval)
       let event = await broker.nextEvent(timeout: min(maximumWait, wait ?? maximumWait))
       tracker.confirm(through: await broker.confirmed)
@@ -136,12 +158,14 @@ package actor Controller {
     return options
   }
 
-  /// What queued while the kiosk was away for longer than an order may be old must not pour.
+  /// Whether the kiosk was online within the maximum age of an order. Otherwise orders in the
+  /// session's queue are too old to be executed, and the kiosk begins a new session.
   private var wasOnlineRecently: Bool {
     absence.map { (.zero...settings.orders.maximumAge).contains($0) } ?? false
   }
 
-  /// Since the kiosk was online, by a clock that may have been set since; `nil` if it never was.
+  /// The time since the kiosk was last online, or `nil` if it never was. Negative if the clock was
+  /// set back since.
   private var absence: Duration? {
     (heartbeatAt ?? ledger.lastHeartbeat).map { clock.now().timestamp.since($0) }
   }
@@ -164,7 +188,7 @@ package actor Controller {
       outage = error
       tracker.connectionLost(isOurs: failure != nil)
       core.connectionLost()
-      // What was written may not have arrived.
+      // Acknowledgements that were written to the lost connection may not have arrived.
       ledger.recordAcknowledged(through: tracker.acknowledged)
       topics.connectionLost()
       displays.connectionLost()
@@ -190,7 +214,7 @@ package actor Controller {
     let now = clock.now()
     let parsedDeliveries = commandFilter.admit(deliveries, tracker: &tracker, at: now)
     try deleteDeliveries()
-    // What comes again has been counted.
+    // Redeliveries were counted at their first delivery.
     let new = deliveries.count { $0.packetID > 0 && !$0.isRedelivery }
     // guard: an order is acknowledged only after the commit
     // guard: an answer leaves only after the commit
@@ -202,8 +226,8 @@ package actor Controller {
     }
     ledgerRecovered()
 
-    // Whoever has pressed waits for this much. While an entry is on trial nothing else is published:
-    // the new ones have their turn behind it.
+    // The sender waits only until here. While unconfirmed entries are published singly, to find a
+    // poison message, new ones are published after them.
     if tracker.isCaughtUp {
       await publish(decision.answers + core.messagesForMachines(at: now))
     }
@@ -228,10 +252,10 @@ package actor Controller {
     if decision.machinesChanged { log.machines(core.jobs.reports, at: now.timestamp) }
   }
 
-  /// Decides on a batch and commits it. A batch that the ledger can never hold is taken apart, and
-  /// what is to blame is turned away.
+  /// Decides a batch and commits it. If the ledger can never store the batch, decides its
+  /// deliveries one at a time and rejects the ones at fault.
   ///
-  /// - Parameter deliveries: how many new ones the batch has, whatever they were.
+  /// - Parameter deliveries: The number of new deliveries of any kind in the batch.
   private func commit(
     _ parsedDeliveries: [ParsedDelivery], counting deliveries: Int = 0, at now: Moment
   ) throws(LedgerError) -> Decision {
@@ -266,7 +290,8 @@ package actor Controller {
     return decision
   }
 
-  /// - Parameter seq: all entries up to this one are told then; 0: the messages are about none.
+  /// - Parameter seq: The entry up to which all answers and events are published with this call, or
+  ///   0 if the messages belong to no entry.
   func publish(_ messages: [Message], through seq: Int = 0) async {
     guard !messages.isEmpty else { return }
     do {
@@ -277,7 +302,7 @@ package actor Controller {
     }
   }
 
-  // MARK: Coming and going
+  // MARK: Connection and state
 
   private func goOnline() async throws(LedgerError) {
     refusals = Refusals()
@@ -294,10 +319,11 @@ package actor Controller {
     log.note("online")
   }
 
-  /// Publishes all that is retained, and clears what is not any more.
+  /// Publishes all retained topics, and clears the obsolete ones.
   func publishState() async throws(LedgerError) {
     let now = clock.now().timestamp
-    // Before anybody reads that the kiosk is there: what is sent from now on must survive a crash.
+    // A sender may publish a command as soon as it reads `online`. A heartbeat that is recorded
+    // before lets the next process resume the session, so the command survives a crash.
     // guard: the first sign of life is written before online is published
     ledger.recordHeartbeat(at: now)
     var messages = settings.topics.state(of: core, at: now) + settings.announcements
@@ -317,14 +343,14 @@ package actor Controller {
     await broker.acknowledge()
   }
 
-  /// Publishes what has changed since it was told.
+  /// Publishes the state that has changed since the last publication.
   private func publishChanges() async {
     guard isOnline, state.isBehind else { return }
     await publish(state.due(core, settings.topics, at: clock.now().timestamp))
   }
 
-  /// Before what a menu brings is published by a batch that comes before the kiosk is online: a crash,
-  /// or another menu, must not leave it behind.
+  /// Records the topics of the current menu before a batch publishes on them while the kiosk is not
+  /// online yet. Otherwise a crash or another menu would leave their retained messages behind.
   func storeTopics() throws(LedgerError) {
     try store(Set(settings.topics.state(of: core, at: clock.now().timestamp).map(\.topic)))
   }
@@ -340,8 +366,8 @@ package actor Controller {
     failure = nil
   }
 
-  /// The ledger has failed: nothing is answered, nothing acknowledged. The broker delivers again
-  /// what is in hand; until the ledger works, each connection ends here.
+  /// Drops the connection after an error of the ledger, without answering or acknowledging the
+  /// batch. The broker redelivers the batch. Until the ledger works, each connection ends here.
   private func fail(_ error: LedgerError) async {
     // guard: what could not be committed is not acknowledged
     await broker.abandon()

@@ -3,19 +3,19 @@ import KioskCore
 import KioskProtocol
 import MessageBroker
 
-/// What the displays show, and when each may be told again.
+/// Tracks what each display shows, and limits the rate of its updates.
 struct DisplayPublisher: Sendable {
   private var screens: [Screen]
 
   private struct Screen {
     let display: Display
-    /// `nil` if it is not known to show anything.
+    /// The message that the display shows, or `nil` if that is unknown.
     var shown: Message?
     var shownAt: Timestamp?
-    /// Something may have changed that it has not been told.
+    /// Whether the state may have changed since the last update.
     var hasChanges = true
 
-    /// When it may be told again; `nil`: now.
+    /// Returns the time until the next update is allowed, or `nil` if it is allowed now.
     func delay(at now: Timestamp) -> Duration? {
       let interval = Duration.seconds(1) / display.maximumPerSecond
       guard let shownAt, now.isWithin(interval, of: shownAt) else { return nil }
@@ -27,17 +27,17 @@ struct DisplayPublisher: Sendable {
 
   init(_ displays: [Display]) { screens = displays.map { Screen(display: $0) } }
 
-  /// The state may be another.
+  /// Records that the state may have changed.
   mutating func stateChanged() {
     for index in screens.indices { screens[index].hasChanges = true }
   }
 
-  /// Nobody knows what the displays show.
+  /// Records that it is unknown what the displays show.
   mutating func connectionLost() {
     for index in screens.indices { screens[index].reset() }
   }
 
-  /// Displays that say that they are back show nothing.
+  /// Resets the displays that have published their birth message. They show nothing.
   mutating func handle(_ deliveries: [Delivery]) {
     for index in screens.indices {
       guard let birth = screens[index].display.birth else { continue }
@@ -48,7 +48,7 @@ struct DisplayPublisher: Sendable {
     }
   }
 
-  /// What is to be told now.
+  /// Returns the messages to publish now.
   mutating func due(at now: Timestamp, showing message: (Display) -> Message?) -> [Message] {
     var messages: [Message] = []
     for index in screens.indices where screens[index].hasChanges {
@@ -64,7 +64,7 @@ struct DisplayPublisher: Sendable {
     return messages
   }
 
-  /// How long until the next display may be told what it waits for; `nil` if none waits.
+  /// Returns the time until a display with changes may be updated, or `nil` if there is none.
   func wait(at now: Timestamp) -> Duration? {
     screens.lazy.filter(\.hasChanges).map { $0.delay(at: now) ?? .zero }.min()
   }

@@ -2,14 +2,14 @@ package import KioskProtocol
 package import Ledger
 package import MessageBroker
 
-/// How a kiosk is, for whoever looks after it and cannot ask.
+/// The condition of a kiosk, for its monitoring.
 package enum KioskCondition: Hashable, Sendable {
   case connecting
-  /// The broker is away; the kiosk tries again by itself.
+  /// The broker is not reachable. The kiosk reconnects by itself.
   case offline(BrokerError)
-  /// The ledger takes nothing; the kiosk tries again by itself.
+  /// The ledger cannot be used. The kiosk retries by itself.
   case failing(LedgerError)
   case online(ServiceState)
-  /// It takes its leave.
+  /// The kiosk is shutting down.
   case stopping
 }

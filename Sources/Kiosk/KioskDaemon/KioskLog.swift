@@ -2,17 +2,18 @@ import KioskProtocol
 import Logging
 import MessageBroker
 
-/// What a kiosk owner reads: a line for each order, and never a flood.
+/// Writes the log for the kiosk owner: a line for each order, and a limited rate of lines that
+/// senders can cause at will.
 struct KioskLog: Sendable {
   private let logger: Logger
   private var lastLogged: [Subject: Record] = [:]
-  /// What is wrong with machines, as it was told.
+  /// The logged problem of each machine.
   private var problems: [MachineID: MachineReport.State] = [:]
 
-  /// One subject is told at most this often.
+  /// Minimum time between two lines about one subject.
   private static let interval = Duration.seconds(60)
 
-  /// What senders can make happen as often as they like.
+  /// A subject about which senders can cause any number of lines.
   private enum Subject: Hashable {
     case rejected(RejectionReason)
     case unpublished
@@ -61,13 +62,13 @@ struct KioskLog: Sendable {
     }
   }
 
-  /// Says of each machine when it stops working, and when it works again.
+  /// Logs each machine that stops working or works again.
   mutating func machines(
     _ reports: [(machine: MachineID, report: MachineReport)], at now: Timestamp
   ) {
     for (machine, report) in reports {
       let state = report.state.isProblem ? report.state : nil
-      // What is not heard of yet is told by its orders.
+      // A machine that has not reported yet is visible in the outcome of its orders.
       guard state != .unknown, problems[machine] != state else { continue }
       let reason = report.reason.map { ": \($0)" } ?? ""
       let isLogged = warn(
@@ -89,7 +90,9 @@ struct KioskLog: Sendable {
     warn("\(error)", about: .unpublished, at: now)
   }
 
-  /// - Returns: whether it is told, and not only counted.
+  /// Logs a warning, at most one per interval about each subject.
+  ///
+  /// - Returns: Whether the warning was logged. Otherwise it was only counted.
   @discardableResult
   private mutating func warn(
     _ text: @autoclosure () -> String, about subject: Subject, at now: Timestamp

@@ -1,7 +1,7 @@
 import Foundation
 
 enum ProcessMemory {
-  /// In bytes; `nil` where `/proc` is not at hand.
+  /// Resident memory in bytes, or `nil` if `/proc` is not available.
   static var resident: Int? {
     guard let statm = try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8),
       let pages = statm.split(separator: " ").dropFirst().first.flatMap({ Int($0) })

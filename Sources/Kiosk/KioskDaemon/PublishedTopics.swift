@@ -1,7 +1,7 @@
-/// Which retained topics hold something of this kiosk, so that those which a new menu leaves behind
-/// are cleared.
+/// Tracks which retained topics hold a message of this kiosk, to clear those that a new menu does
+/// not use.
 struct PublishedTopics: Sendable {
-  /// What the ledger knows.
+  /// The topics that the ledger has recorded.
   private(set) var known: Set<String>
   private var pending: (current: Set<String>, serial: UInt64)?
 
@@ -11,21 +11,22 @@ struct PublishedTopics: Sendable {
     known.subtracting(current).sorted()
   }
 
-  /// What the ledger must know before `current` is published; `nil` if it does.
+  /// Returns the topics to record before `current` is published, or `nil` if the ledger has
+  /// recorded them.
   func topicsToStore(_ current: Set<String>) -> Set<String>? {
     current.isSubset(of: known) ? nil : known.union(current)
   }
 
-  /// The ledger has taken it.
+  /// Records that the ledger has stored the topics.
   mutating func stored(_ topics: Set<String>) { known = topics }
 
-  /// Obsolete topics were cleared and `current` was published.
+  /// Records that obsolete topics were cleared and `current` was published.
   mutating func published(_ current: Set<String>, serial: UInt64) {
     pending = current == known ? nil : (current, serial)
   }
 
-  /// What the ledger may forget down to, once the broker has confirmed that obsolete topics are
-  /// cleared; `nil` if there is nothing to forget.
+  /// Returns the topics to keep in the ledger, once the broker has confirmed that the obsolete ones
+  /// are cleared; otherwise `nil`.
   mutating func confirmed(through serial: UInt64) -> Set<String>? {
     guard let pending, pending.serial <= serial else { return nil }
     self.pending = nil

@@ -1,12 +1,15 @@
-/// What the broker has not taken on this connection: for the log and, by way of `health`, for the doctor.
+/// The topics that the broker has refused on this connection, for the log and, in `health`, for
+/// `juice-kiosk doctor`.
 struct Refusals {
-  /// By topic; the first ones.
+  /// The reasons by topic, at most `maximumCount`.
   private(set) var reasons: [String: String] = [:]
 
-  /// So that `health` stays small.
+  /// Maximum number of topics, which bounds the size of `health`.
   private static let maximumCount = 50
 
-  /// - Returns: the topics that are new, one for each reason that is.
+  /// Records refused topics.
+  ///
+  /// - Returns: One new topic for each new reason.
   mutating func note(_ refused: [String: String]) -> [(topic: String, reason: String)] {
     var reported = Set(reasons.values)
     var news: [(String, String)] = []

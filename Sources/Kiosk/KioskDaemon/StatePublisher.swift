@@ -2,16 +2,17 @@ import KioskCore
 import KioskProtocol
 import MessageBroker
 
-/// What the retained topics say of the state, and when it is to be told again.
+/// Determines which retained messages have changed, and when to publish them.
 ///
-/// While orders follow each other it is told now and then: what nobody could have read before it has
-/// changed again costs the broker, and each display, as much as an order.
+/// The state is published when no deliveries are waiting, and at least every 50 ms during a burst
+/// of orders. Publishing more often would cost the broker and each display as much as an order, for
+/// states that are replaced before they can be read.
 struct StatePublisher: Sendable {
-  /// The state is not behind for longer, however many orders come.
+  /// Maximum delay of a changed state during a burst of orders.
   private static let longestDelay = Duration.milliseconds(50)
 
   private var lastPublished: Kiosk
-  /// When it became another than the one that was told, by the clock that nobody sets.
+  /// The uptime of the first change since the last publication, or `nil` if there is none.
   private var changedAt: Duration?
 
   init(lastPublished: Kiosk) { self.lastPublished = lastPublished }
@@ -22,12 +23,12 @@ struct StatePublisher: Sendable {
     changedAt.map { uptime - $0 >= Self.longestDelay } ?? false
   }
 
-  /// The state may be another.
+  /// Records that the state may have changed.
   mutating func changed(at uptime: Duration) { changedAt = changedAt ?? uptime }
 
   mutating func published(_ core: Kiosk) { (lastPublished, changedAt) = (core, nil) }
 
-  /// What is to be told now, which counts as told.
+  /// Returns the messages to publish now, and counts them as published.
   mutating func due(_ core: Kiosk, _ topics: KioskTopics, at now: Timestamp) -> [Message] {
     defer { published(core) }
     return topics.changes(from: lastPublished, to: core, at: now)

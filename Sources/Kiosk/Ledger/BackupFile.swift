@@ -1,16 +1,19 @@
 import Foundation
 
-/// A backup that is to be restored, open. So root can open what only root may read, and then become
-/// the owner of the ledger's folder.
+/// A backup to restore, with its files open. Root can open files that only root may read, and then
+/// switch to the user that owns the ledger's folder.
 package final class BackupFile {
   let path: String
   private let parts: [(suffix: String, file: FileHandle)]
 
-  /// - Throws: `LedgerError.badBackup`: it is not there, may not be read, is a link, or is in use.
+  /// Opens a backup.
+  ///
+  /// - Throws: `LedgerError.badBackup` if the backup does not exist, cannot be read, is a symbolic
+  ///   link, or is in use.
   package init(path: String) throws(LedgerError) {
     self.path = path
     var parts: [(String, FileHandle)] = []
-    // What a kiosk that was killed has left in SQLite's log belongs to it.
+    // A kiosk that was killed leaves commits in SQLite's log.
     for suffix in ["", "-wal"] {
       let descriptor = open(path + suffix, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
       guard descriptor >= 0 else {
@@ -31,7 +34,7 @@ package final class BackupFile {
     }
   }
 
-  /// Copies it as it is to where nothing is yet.
+  /// Copies the backup unchanged to a path that does not exist yet.
   func copy(to copy: LedgerFile) throws(LedgerError) {
     for (suffix, file) in parts {
       let writer = try FileWriter(path: copy.path + suffix)

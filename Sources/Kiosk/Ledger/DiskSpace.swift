@@ -6,14 +6,14 @@ import Musl
 import Darwin
 #endif
 
-/// The disk that a file or a folder is on.
+/// The free space of the file system of a file or folder.
 package struct DiskSpace {
-  /// In bytes, for who is not root.
+  /// Free bytes for users other than root.
   package let free: Int
-  /// How many more files there may be; `nil` where there is no limit.
+  /// The number of files that can be created, or `nil` if there is no limit.
   package let freeFiles: Int?
 
-  /// `nil` if it is not there.
+  /// Returns `nil` if the path does not exist.
   package init?(of path: String) {
     var status = statvfs()
     guard statvfs(path, &status) == 0 else { return nil }
@@ -23,6 +23,6 @@ package struct DiskSpace {
 }
 
 extension KioskLedger {
-  /// Bytes that are free on the ledger's disk; `nil` if nobody says.
+  /// Free bytes on the ledger's disk, or `nil` if they are unknown.
   package var freeSpace: Int? { DiskSpace(of: path)?.free }
 }

@@ -1,11 +1,11 @@
 import Foundation
 
-/// Writes a file piece by piece, with the ledger's errors.
+/// Writes a file in pieces, and throws `LedgerError`.
 final class FileWriter: Sendable {
   private let path: String
   private let descriptor: Int32
 
-  /// Makes a file where there is none, and no link.
+  /// Creates a file. The path must not exist, not even as a symbolic link.
   init(path: String) throws(LedgerError) {
     self.path = path
     descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o640)
@@ -26,7 +26,7 @@ final class FileWriter: Sendable {
     }
   }
 
-  /// Reads what is open to its end.
+  /// Copies an open file from its current position to its end.
   static func copy(
     _ descriptor: Int32, named path: String, to write: ([UInt8]) throws(LedgerError) -> Void
   ) throws(LedgerError) {

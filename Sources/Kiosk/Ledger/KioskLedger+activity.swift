@@ -4,34 +4,34 @@ import KioskCore
 package import KioskProtocol
 
 extension KioskLedger {
-  /// What some entries come to, added up in the database.
+  /// Sums over a page of entries, computed in the database.
   package struct Activity: Hashable, Sendable {
-    /// Orders of the same quarter of an hour, juice, outcome and currency.
+    /// Orders by quarter of an hour, juice, outcome and currency.
     package var orders: [Orders] = []
-    /// Fruit that the orders of a quarter of an hour have used.
+    /// Fruit used by orders, by quarter of an hour.
     package var used: [Amount] = []
-    /// Fruit that restocks of a quarter of an hour have added, and that the kiosk began with.
+    /// Fruit added by restocks and as initial stock, by quarter of an hour.
     package var added: [Amount] = []
-    /// Every opening and closing, the latest first.
+    /// All openings and closings, newest first.
     package var switches: [Switch] = []
-    /// The last restocks, openings, closings and decisions about jobs, the latest first.
+    /// The latest restocks, openings, closings and decisions about jobs, newest first.
     package var services: [LedgerEntry] = []
-    /// When the first and the last thing happened; `nil`: nothing did, in the time asked for.
+    /// The times of the earliest and the latest entry, or `nil` if none is in the requested time.
     package var span: ClosedRange<Timestamp>?
-    /// The entry before the first of them.
+    /// The entry before the first one of the page.
     package var before: Int
 
     package init(before: Int) { self.before = before }
 
     package struct Orders: Hashable, Sendable {
-      /// The start of the quarter.
+      /// The start of the quarter of an hour.
       package let at: Timestamp
       package let status: LedgerEntry.Status
       package let juice: Juice.ID?
       package let count: Int
-      /// That were made.
+      /// Glasses made.
       package let glasses: Int
-      /// That the glasses have cost, in this currency.
+      /// The price of the glasses in one currency, or `nil` if they have none.
       package let amount: Money?
 
       package init(
@@ -70,15 +70,15 @@ extension KioskLedger {
     }
   }
 
-  /// Adds up a page of entries, the newest first: a whole ledger in one query would hold up orders.
+  /// Returns sums over one page of entries. A query over a whole ledger would delay orders.
   ///
-  /// By quarters of an hour, because a time zone is whole quarters away from UTC; which hour of which
-  /// day a quarter belongs to is not for SQLite to know.
+  /// The sums are by quarters of an hour, because UTC offsets are multiples of that. The caller
+  /// assigns them to hours and days of a time zone.
   ///
   /// - Parameters:
-  ///   - seq: the last entry of the page.
-  ///   - limit: so many entries at most.
-  ///   - start: what happened before does not count.
+  ///   - seq: The last entry of the page.
+  ///   - limit: The maximum number of entries.
+  ///   - start: The start of the requested time. Earlier entries are ignored.
   package func activity(
     through seq: Int, limit: Int, since start: Timestamp
   ) throws(LedgerError) -> Activity {
@@ -107,7 +107,7 @@ extension KioskLedger {
   private static let page = "seq > ?1 AND seq <= ?2 AND at >= ?3"
   private static let quarter = "at / 900000 * 900000"
 
-  // What was rejected may have asked for any number: only what was made is added up.
+  // A rejected order may contain any quantity, so only the quantities of made glasses are added up.
   private static let orders = """
     SELECT \(quarter) AS quarter, status, juice, COUNT(*) AS count,
       SUM(quantity) FILTER (WHERE status IN ('ready', 'made')) AS glasses,

@@ -2,12 +2,12 @@ import Foundation
 import GRDB
 
 extension KioskLedger {
-  /// Copies the ledger as it is now into a new file, while the kiosk may go on writing.
+  /// Copies the current state of the ledger to a new file. The kiosk may continue to write.
   ///
-  /// The copy appears under its name only when it is whole and synced. It is one file, which can be
-  /// read where nothing can be written.
+  /// The copy appears under its name when it is complete and synced. It is one file, and can be
+  /// read on a read-only file system.
   ///
-  /// - Throws: `LedgerError.cannotOpen` if there is a file already, and if it cannot be written.
+  /// - Throws: `LedgerError.cannotOpen` if the file exists or cannot be written.
   package func backUp(to path: String) throws(LedgerError) {
     let (backup, partial) = try Self.beginBackup(at: path)
     defer { partial.remove() }
@@ -17,8 +17,9 @@ extension KioskLedger {
     try partial.publish(as: backup)
   }
 
-  /// Writes such a copy to what is open already, a pipe for instance. It is made beside the ledger,
-  /// where there is room for it if anywhere, and has no name any more when the first byte leaves.
+  /// Writes a copy to an open file, for example a pipe. The copy is created beside the ledger,
+  /// where space is most likely available, and its name is removed before the first byte is
+  /// written.
   package func backUp(writingTo descriptor: Int32) throws(LedgerError) {
     let copy = "\(path).copy-\(getpid())"
     try backUp(to: copy)
@@ -42,24 +43,24 @@ extension KioskLedger {
     return (backup, partial)
   }
 
-  /// By SQLite's own means, so that it is a ledger as it was at one moment.
+  /// Copies with SQLite's backup API, so that the copy is one state of the ledger.
   private static func copy(_ database: DatabaseQueue, to path: String) throws {
     let copy = try DatabaseQueue(path: path)
     try database.backup(to: copy)
-    // With a log it would be three files.
+    // With a write-ahead log the copy would be three files.
     try copy.writeWithoutTransaction { try $0.execute(sql: "PRAGMA journal_mode = DELETE") }
     try copy.close()
   }
 }
 
-/// A backup that another process makes, written as it comes. It too appears under its name only when
-/// it is whole and synced.
+/// Writes a backup that another process creates, in pieces. It appears under its name when it is
+/// complete and synced.
 package final class BackupWriter: Sendable {
   private let backup: LedgerFile
   private let partial: LedgerFile
   private let writer: FileWriter
 
-  /// - Throws: `LedgerError.cannotOpen` if there is a file already, and if it cannot be written.
+  /// - Throws: `LedgerError.cannotOpen` if the file exists or cannot be written.
   package init(path: String) throws(LedgerError) {
     (backup, partial) = try KioskLedger.beginBackup(at: path)
     writer = try FileWriter(path: partial.path)

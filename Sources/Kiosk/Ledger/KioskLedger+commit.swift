@@ -2,15 +2,15 @@ import GRDB
 package import KioskCore
 
 extension KioskLedger {
-  /// Writes a transaction; when it returns, the disk has it.
+  /// Writes a transaction. When the call returns, the transaction is on the disk.
   ///
-  /// - Throws: `LedgerError`; nothing of the transaction has happened then, or, after an I/O error
-  ///   in the last step, all of it: open the ledger again to know.
+  /// - Throws: `LedgerError`. The transaction then had no effect; or, after an I/O error in the
+  ///   last step, it may be complete: read the state again.
   package func commit(_ transaction: LedgerTransaction) throws(LedgerError) {
     let deliveries = uncounted + transaction.deliveries
     guard !transaction.isEmpty else {
       uncounted = deliveries
-      // What came before so many has been acknowledged.
+      // All deliveries before the last `Fingerprint.kept` ones have been acknowledged.
       if deliveries >= Fingerprint.kept {
         if writer?.keepsDeliveries != false { try deleteDeliveries() }
         uncounted = 0
@@ -27,7 +27,7 @@ extension KioskLedger {
         }
       }
     } catch {
-      // What they remember of it is not there, or may not be.
+      // Their cached values may differ from the file.
       writer = nil
       requests = nil
       throw error
@@ -35,7 +35,7 @@ extension KioskLedger {
     uncounted = 0
   }
 
-  /// Forgets the deliveries that are acknowledged with this entry's, or all of them.
+  /// Deletes the deliveries that are acknowledged with the entries up to `seq`, by default all.
   package func deleteDeliveries(through seq: Int = .max) throws(LedgerError) {
     writer = nil
     try writing {
@@ -44,7 +44,8 @@ extension KioskLedger {
     }
   }
 
-  /// Finds out whether a commit works. SQLite does not write what would change nothing.
+  /// Tests whether a commit works. It changes a value and restores it, because an update without a
+  /// change writes nothing.
   package func probe() throws(LedgerError) {
     try writing {
       try $0.execute(sql: "UPDATE kiosk SET confirmed = confirmed + 1")
@@ -52,7 +53,7 @@ extension KioskLedger {
     }
   }
 
-  /// Notes which retained topics hold something of this kiosk.
+  /// Records which retained topics hold a message of this kiosk.
   package func setTopics(_ topics: Set<String>) throws(LedgerError) {
     try writing { database in
       try database.execute(sql: "DELETE FROM topic")

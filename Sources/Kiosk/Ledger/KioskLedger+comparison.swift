@@ -3,20 +3,20 @@ import KioskCore
 import KioskProtocol
 
 extension KioskLedger {
-  /// How a ledger that is there stands to the one that is to take its place.
+  /// The relation of an existing ledger to the one that is to replace it.
   enum Comparison: Hashable {
-    /// Nobody has ordered or restocked yet.
+    /// It contains only the initial stock.
     case unused
-    /// The other one goes on where it ends.
+    /// The replacement has all its entries, and later ones.
     case behind
     case same
-    /// It goes on where the other one ends.
+    /// It has all entries of the replacement, and later ones.
     case ahead(by: Int, since: Timestamp)
-    /// From this entry on they tell something else.
+    /// The two differ from this entry on.
     case diverged(from: Int)
     case unknown(String)
 
-    /// Why it is not replaced without being asked; `nil` if nothing is lost.
+    /// The reason not to replace the ledger unless requested, or `nil` if no entry would be lost.
     var lossDescription: String? {
       switch self {
       case .unused, .behind, .same: nil
@@ -38,7 +38,7 @@ extension KioskLedger {
     }
   }
 
-  /// Page by page.
+  /// Compares the entries page by page.
   func comparison(to other: KioskLedger) throws(LedgerError) -> Comparison {
     if try isUnused { return .unused }
     let (end, otherEnd) = (try last?.seq ?? 0, try other.last?.seq ?? 0)
@@ -53,7 +53,7 @@ extension KioskLedger {
       }
       guard page.count == otherPage.count, !page.isEmpty else { break }
     }
-    // Nothing shows that the one goes on where the other one ends.
+    // The common entries must end where one of the ledgers ends.
     if seq > min(end, otherEnd) { return .diverged(from: min(end, otherEnd) + 1) }
     if end == otherEnd { return .same }
     if end < otherEnd { return .behind }
@@ -61,7 +61,7 @@ extension KioskLedger {
     return .ahead(by: end - otherEnd, since: next?.at ?? Timestamp(milliseconds: 0))
   }
 
-  /// A kiosk that has only been started writes what it starts with.
+  /// Whether the ledger contains only the initial stock, which the first start records.
   private var isUnused: Bool {
     get throws(LedgerError) {
       let used = "SELECT EXISTS (SELECT 1 FROM entry WHERE status <> 'opened')"
@@ -69,7 +69,7 @@ extension KioskLedger {
     }
   }
 
-  /// The last entry; `nil` in a new ledger.
+  /// The last entry, or `nil` in a new ledger.
   var last: LedgerEntry? {
     get throws(LedgerError) {
       try reading { database in

@@ -1,17 +1,21 @@
 package import KioskProtocol
 
 extension KioskLedger {
-  /// Whether a kiosk has a ledger open.
+  /// The holder of a ledger's lock.
   package enum LockHolder: Sendable, Equatable {
-    /// - Parameter process: its id, as far as it is known.
+    /// A kiosk has the ledger open.
+    ///
+    /// - Parameter process: The process id, or `nil` if it is unknown.
     case kiosk(process: Int?)
-    /// - Parameter lastHeartbeat: when one was online; `nil` if never.
+    /// No process holds the lock.
+    ///
+    /// - Parameter lastHeartbeat: The last time that a kiosk was online, or `nil` if it never was.
     case unlocked(lastHeartbeat: Timestamp?)
   }
 
-  /// Looks who has the ledger, and changes nothing.
+  /// Returns the holder of a ledger's lock, without changing anything.
   ///
-  /// - Throws: `LedgerError.cannotOpen` if the lock is there but may not be read.
+  /// - Throws: `LedgerError.cannotOpen` if the lock file exists but cannot be read.
   package static func lockHolder(of path: String) throws(LedgerError) -> LockHolder {
     try LedgerLock.lockHolder(of: path)
   }

@@ -4,7 +4,8 @@ package import KioskCore
 import KioskProtocol
 
 extension KioskLedger {
-  /// The rows that requests with these keys came to before.
+  /// Returns the rows of earlier requests with these keys. For an accepted order that has ended, it
+  /// is the row of the end.
   package func repeats(of keys: [RepeatKey]) throws(LedgerError) -> [RepeatKey: LedgerRow] {
     var rows: [RepeatKey: LedgerRow] = [:]
     for key in keys {
@@ -25,7 +26,8 @@ extension KioskLedger {
     return nil
   }
 
-  /// What is in an entry, if it is this request's, and not to be forgotten.
+  /// Returns the row of an entry, if it belongs to this request and is recent enough to be
+  /// recalled.
   private func row(
     of id: Request.ID, from source: Source, in seq: Int
   ) throws(LedgerError) -> LedgerRow? {
@@ -50,7 +52,8 @@ extension KioskLedger {
     }
   }
 
-  /// What became of an accepted order; `nil` if it is open, or was none.
+  /// Returns the row of the end of an accepted order, or `nil` if the order is open or `row` is no
+  /// accepted order.
   private func end(of row: LedgerRow) throws(LedgerError) -> LedgerRow? {
     guard case .accepted = row.entry.outcome else { return nil }
     return try reading { database in
@@ -67,10 +70,10 @@ extension KioskLedger {
     return requests ?? RequestIndex()
   }
 
-  /// Those that may still be recalled.
+  /// Reads the requests that may still be recalled.
   private func readRequests() throws(LedgerError) -> RequestIndex {
     try reading { database in
-      // What was retained has not used up its id.
+      // A retained request does not use up its id.
       let statement = try database.makeStatement(
         sql: """
           SELECT seq, source, id FROM entry
@@ -96,9 +99,9 @@ extension KioskLedger {
     }
   }
 
-  /// Takes up what is about to be written.
+  /// Adds the requests of records that are about to be written.
   ///
-  /// - Throws: `LedgerError` if one of the requests has an answer already.
+  /// - Throws: `LedgerError` if one of the requests has been answered already.
   func index(_ records: [LedgerTransaction.Record]) throws(LedgerError) {
     _ = try knownRequests()
     for record in records {
@@ -119,8 +122,8 @@ extension KioskLedger {
     }
   }
 
-  /// The deliveries without an id that are not acknowledged with this entry's, in the order in which
-  /// they would come again, as far as they are kept.
+  /// Returns the recorded deliveries without an id that are acknowledged with entries after `seq`,
+  /// in the order in which the broker would redeliver them.
   package func deliveries(after seq: Int) throws(LedgerError) -> [Fingerprint] {
     try reading { database in
       let rows = try database.rows(
@@ -132,12 +135,12 @@ extension KioskLedger {
     }
   }
 
-  /// Rows in the order of their numbers, each with how its sender asked for an answer that the broker
-  /// does not have yet.
+  /// Returns rows in the order of their numbers, each with the reply that its sender has requested,
+  /// unless the broker has confirmed the answer.
   ///
   /// - Parameters:
-  ///   - seq: the entries after this one.
-  ///   - limit: at most so many.
+  ///   - seq: The entry before the first row.
+  ///   - limit: The maximum number of rows.
   package func rows(
     after seq: Int, limit: Int = 1000
   ) throws(LedgerError) -> [(row: LedgerRow, reply: Reply?)] {

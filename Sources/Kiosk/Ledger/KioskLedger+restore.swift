@@ -2,29 +2,31 @@ import GRDB
 package import KioskProtocol
 
 extension KioskLedger {
-  /// What came of a restore.
+  /// The outcome of a restore.
   package struct Restoration: Hashable, Sendable {
-    /// How many entries the ledger has now, and when the last of them was made.
+    /// The number of entries of the ledger.
     package let entries: Int
+    /// The time of the last entry.
     package let last: Timestamp?
-    /// Where the ledger is kept that was there before; `nil` if there was none.
+    /// The path under which the previous ledger is kept, or `nil` if there was none.
     package let kept: String?
-    /// Nothing had to be done: the ledger has these very entries.
+    /// Whether nothing was changed, because the ledger already has the same entries.
     package let wasThere: Bool
   }
 
-  /// Puts a backup in the place of the ledger, after it has been checked whole.
+  /// Replaces the ledger with a backup, after checking the whole backup.
   ///
-  /// Until the last step the ledger that is there stays; then it is kept under another name. What the
-  /// kiosk knew of its session with the broker is forgotten: it begins a new one, so that nothing
-  /// pours again that the backup does not know. What is recorded from then on is of another epoch.
+  /// The existing ledger stays in place until the last step, and is then kept under another name.
+  /// The records of the session with the broker are deleted: the kiosk begins a new session, so
+  /// orders that the backup does not contain are not redelivered and executed again. Later entries
+  /// have a new epoch.
   ///
   /// - Parameters:
-  ///   - backup: a ledger of this version or of an earlier one.
-  ///   - path: of the kiosk's ledger.
-  ///   - replacing: even if that has entries which the backup does not have.
-  /// - Throws: `LedgerError`: `inUse` while a kiosk runs, `badBackup`, and `notReplaced` where entries
-  ///   would be lost. Nothing has changed then.
+  ///   - backup: A ledger of this version or an earlier one.
+  ///   - path: The path of the kiosk's ledger.
+  ///   - replacing: Whether to replace a ledger with entries that the backup does not have.
+  /// - Throws: `LedgerError`: `inUse` while a kiosk runs, `badBackup`, or `notReplaced` if entries
+  ///   would be lost. Nothing is changed then.
   package static func restore(
     from backup: BackupFile, to path: String, replacing: Bool = false
   ) throws(LedgerError) -> Restoration {
@@ -43,7 +45,7 @@ extension KioskLedger {
       }
       if let words = comparison.lossDescription { throw .notReplaced(path: path, words) }
     }
-    // What the ledger in its place has recorded since the backup keeps its numbers.
+    // The replaced ledger may have used the next numbers for other entries.
     try restored.writing {
       try $0.execute(sql: "UPDATE kiosk SET epoch = \(LedgerSchema.newEpoch)")
     }
@@ -54,7 +56,7 @@ extension KioskLedger {
     return Restoration(entries: entries, last: last?.at, kept: kept, wasThere: false)
   }
 
-  /// A copy of a backup, brought up to date and found right.
+  /// Returns a copy of a backup, migrated to this version and verified.
   private static func checked(
     _ backup: BackupFile, as copy: LedgerFile
   ) throws(LedgerError) -> (KioskLedger, entries: Int) {
@@ -74,8 +76,8 @@ extension KioskLedger {
     }
   }
 
-  /// Brings all that was written into the file itself, so that its log is empty; a file too damaged
-  /// for that keeps its log.
+  /// Writes SQLite's log into the database, so that the log is empty. A database that is too
+  /// damaged for that keeps its log.
   static func checkpointJournal(_ file: LedgerFile) throws(LedgerError) {
     do throws(LedgerError) {
       try LedgerError.catching(file.path) {
@@ -87,7 +89,7 @@ extension KioskLedger {
           do {
             if mode == "wal" { _ = try database.checkpoint(.truncate) }
           } catch let error as DatabaseError where error.resultCode == .SQLITE_BUSY {
-            // Somebody is reading.
+            // A reader has the database open.
             throw LedgerError.inUse(path: file.path, process: nil)
           }
         }
@@ -100,7 +102,7 @@ extension KioskLedger {
 }
 
 extension LedgerError {
-  /// The same of a backup, where other advice helps.
+  /// Returns the corresponding error about a backup, with other advice.
   fileprivate func of(_ backup: String) -> LedgerError {
     switch self {
     case .cannotOpen(_, let detail): .badBackup(path: backup, detail: detail)

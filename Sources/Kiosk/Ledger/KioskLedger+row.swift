@@ -5,9 +5,9 @@ import KioskCore
 import KioskProtocol
 
 extension LedgerRow {
-  /// A row of `entry`.
+  /// Creates a row from a row of `entry`.
   ///
-  /// - Throws: `LedgerError.unreadable`.
+  /// - Throws: `LedgerError.unreadable` if the columns contradict each other.
   init(_ row: Row) throws(LedgerError) {
     let seq: Int = row["seq"]
     guard let outcome = LedgerEntry.Outcome(row), let stock = row.amounts("stock") else {
@@ -78,7 +78,7 @@ extension LedgerEntry.Outcome {
 }
 
 extension Money {
-  /// The columns `amount` and `currency`; `nil` if there is nothing in them.
+  /// Reads the columns `amount` and `currency`. Returns `nil` if they are empty.
   init?(_ row: Row) {
     guard let units = row["amount"] as Int?,
       let currency = (row["currency"] as String?).flatMap({ Currency($0) })
@@ -99,9 +99,9 @@ extension JobEnd {
 }
 
 extension Job {
-  /// A row of `job`, with the entry of its order.
+  /// Creates a job from a row of `job`, joined with the entry of its order.
   ///
-  /// - Throws: `LedgerError.unreadable`.
+  /// - Throws: `LedgerError.unreadable` if the columns contradict each other.
   init(_ row: Row) throws(LedgerError) {
     let entry = try LedgerRow(row).entry
     guard case .accepted(let order, let used, let ticket, let machine, _) = entry.outcome,
@@ -121,7 +121,8 @@ extension Job {
 }
 
 extension Row {
-  /// The amounts in a column: `.some(nil)` if there are none, `nil` if they cannot be read.
+  /// Returns the amounts in a column, or `.some(nil)` if it is empty, or `nil` if it cannot be
+  /// read.
   fileprivate func amounts(_ column: String) -> FruitAmounts?? {
     guard let text = self[column] as String? else { return .some(nil) }
     guard case .object(let members) = try? JSON.parse(Array(text.utf8)) else { return nil }
@@ -137,7 +138,7 @@ extension Row {
 }
 
 extension Reply {
-  /// The columns of `reply`, beside those of an entry; `nil` if the sender asked for nothing.
+  /// Reads the columns of `reply`, joined with an entry. Returns `nil` if there is no reply.
   init?(_ row: Row) {
     guard row["asked"] != nil else { return nil }
     let correlation = row["correlation"] as Data?
@@ -146,7 +147,7 @@ extension Reply {
 }
 
 extension Fingerprint {
-  /// A row of `delivery`.
+  /// Creates a fingerprint from a row of `delivery`.
   init(_ row: Row) {
     self.init(
       packetID: UInt16(truncatingIfNeeded: row["packet_id"] as Int),

@@ -1,16 +1,17 @@
 import GRDB
 
-/// What the way up asks of the ledger.
+/// Queries of the uplink.
 extension KioskLedger {
-  /// Every entry up to this one is up there.
+  /// Returns the entry up to which the upstream broker has confirmed all entries.
   package func uplinked() throws(LedgerError) -> Int {
     try reading { try $0.rows("SELECT uplinked FROM kiosk").first?[0] ?? 0 }
   }
 
-  /// The entries of an epoch, and the epoch of the one before them; `nil` if there are none.
+  /// Returns the entries of an epoch and the epoch of the entry before them, or `nil` if it has
+  /// none.
   ///
-  /// An epoch is one stretch of the ledger, and none comes twice: each is found from its end by
-  /// halving, without an index that every order would pay for.
+  /// The entries of an epoch follow each other, and no epoch occurs twice. So a binary search finds
+  /// the start of each epoch from its end, without an index that each order would have to update.
   package func entries(
     of epoch: Int
   ) throws(LedgerError) -> (seqs: ClosedRange<Int>, before: Int?)? {

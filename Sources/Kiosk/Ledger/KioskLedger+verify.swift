@@ -2,20 +2,20 @@ import GRDB
 import JuiceDomain
 
 extension KioskLedger {
-  /// A checkpoint is moved forward once this many entries lie behind it.
+  /// The number of entries after which the checkpoint is moved.
   static let checkpointInterval = 10_000
 
-  /// Sets it behind the last entry.
+  /// Moves the checkpoint to the last entry.
   static let checkpoint = """
     INSERT OR REPLACE INTO checkpoint
     SELECT fruit, (SELECT MAX(seq) FROM entry), quantity FROM stock
     """
 
-  /// Checks the whole ledger, from its first entry: SQLite's own structures, numbers without a gap,
-  /// that what came and went adds up to the stock, and that a juice was made for what it was ordered for.
+  /// Checks the whole ledger from its first entry: SQLite's structures, the numbers of the entries,
+  /// that the entries add up to the stock, and that each juice has the price of its order.
   ///
-  /// - Throws: `LedgerError` with the first thing that is wrong.
-  /// - Returns: the number of entries.
+  /// - Returns: The number of entries.
+  /// - Throws: `LedgerError` for the first problem found.
   @discardableResult
   package func verify() throws(LedgerError) -> Int {
     return try reading { database in
@@ -38,8 +38,8 @@ extension KioskLedger {
     }
   }
 
-  /// What opening checks: everything after the last point up to which the ledger was found right,
-  /// so that years of orders do not hold up a start.
+  /// Checks the entries after the checkpoint when the ledger is opened, so that years of orders do
+  /// not delay a start.
   func verifySinceCheckpoint() throws(LedgerError) {
     let isDue = try reading { database in
       try Self.checkBalances(database, path: path, from: .checkpoint)
@@ -87,7 +87,7 @@ extension KioskLedger {
     }
   }
 
-  /// A stock that is not what there was at the start, and what has come and gone since.
+  /// Selects a fruit whose stock differs from the initial stock plus the later changes.
   private static let wrongBalance = """
     SELECT stock.fruit, stock.quantity,
       IFNULL((SELECT quantity FROM checkpoint WHERE fruit = stock.fruit AND ?1 > 0), 0)
@@ -104,7 +104,7 @@ extension KioskLedger {
     WHERE sum <> stock.quantity LIMIT 1
     """
 
-  /// A juice that was made for another amount than was told when it was accepted.
+  /// Selects a made juice whose price differs from the one in the accepted order.
   private static let wrongAmount = """
     SELECT made.seq FROM entry AS made JOIN entry AS ordered ON ordered.seq = made.job
     WHERE made.status = 'made'
@@ -112,7 +112,7 @@ extension KioskLedger {
     LIMIT 1
     """
 
-  /// A stock that is not the one which the last entry has told, if that has told any.
+  /// Selects a fruit whose stock differs from the one in the last entry, if that has a stock.
   private static let wrongStock = """
     SELECT seq, fruit, quantity, value AS told
     FROM (SELECT seq, stock AS amounts FROM entry ORDER BY seq DESC LIMIT 1),

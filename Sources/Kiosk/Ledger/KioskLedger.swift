@@ -3,33 +3,50 @@ import JuiceDomain
 package import KioskCore
 package import KioskProtocol
 
-/// The durable record of one kiosk: an SQLite file that only ever grows by whole transactions.
+/// The durable record of one kiosk: an SQLite file that changes in whole transactions only.
 ///
-/// Each `commit` is one transaction and one fsync (WAL with `synchronous=FULL`: with `NORMAL` a
-/// power cut forgets the last commits). The entries add up to the stock; opening a file where they
-/// do not is refused.
+/// Each `commit` is one transaction and one fsync (WAL with `synchronous=FULL`; with `NORMAL` a
+/// power cut loses the last commits). `LedgerWriter` executes it, except where noted:
 ///
-/// One process at a time, and one thread: a ledger belongs to the actor that opened it. Readers of
-/// other processes (`juice-kiosk ledger …`) open it with `readOnly`.
+/// | table | content | written |
+/// |---|---|---|
+/// | `entry` | each decision; never changed or deleted | by each batch |
+/// | `stock` | the current amount of each fruit | with the entries that change it |
+/// | `job` | the open orders of machines | with the entries that begin and end them |
+/// | `machine` | last status, failures in a row | when they change |
+/// | `reply` | response topics of unconfirmed answers | with the entry, until confirmed |
+/// | `delivery` | fingerprints of deliveries without an id | with the entry, until acknowledged |
+/// | `mark` | the last counter of each device input | with the entry of its command |
+/// | `kiosk` | one row: service, epoch, confirmed entries | when they change |
+/// | `topic` | the retained topics of this kiosk | by `setTopics` |
+/// | `checkpoint`, `ticket` | stock and tickets of a checked entry | every 10,000 entries |
+///
+/// The entries add up to the stock; a file in which they do not is not opened.
+///
+/// A ledger is used by one process and one thread at a time: it belongs to the actor that opened
+/// it, in production the `Controller`. The uplink and other processes (`juice-kiosk ledger …`) open
+/// it with `readOnly`.
 package final class KioskLedger {
   let path: String
   let database: DatabaseQueue
-  /// Held as long as the ledger is open; `nil` for a reader.
+  /// The lock, held while the ledger is open; or `nil` for a reader.
   private let lock: LedgerLock?
-  /// What is remembered of the file, so that an order need not read it; `nil`: it has to be read.
+  /// The prepared statements with their cached values, or `nil` if they must be created from the
+  /// file.
   var writer: LedgerWriter?
+  /// The index of answered requests, or `nil` if it must be created from the file.
   var requests: RequestIndex?
-  /// How many deliveries have come since the last transaction.
+  /// The number of deliveries since the last transaction.
   var uncounted = 0
 
-  /// Opens the ledger, and creates it where there is none.
+  /// Opens the ledger, and creates it if there is none.
   ///
   /// - Parameters:
-  ///   - path: of the SQLite file. Its folder must exist.
-  ///   - readOnly: for a look at the ledger while a kiosk may be using it.
-  ///   - clock: tells whether the system was off since the last sign of life.
-  /// - Throws: `LedgerError`: held by another process, made by a newer version, damaged, or its
-  ///   entries do not add up to the stock.
+  ///   - path: The path of the SQLite file. Its folder must exist.
+  ///   - readOnly: Whether to open it for reading only, which is possible while a kiosk uses it.
+  ///   - clock: Used to detect whether the system was off since the last heartbeat.
+  /// - Throws: `LedgerError` if another process holds the ledger, a newer version has written it,
+  ///   it is damaged, or its entries do not add up to the stock.
   package init(
     path: String, readOnly: Bool = false, clock: SystemClock = .current
   ) throws(LedgerError) {
@@ -49,40 +66,41 @@ package final class KioskLedger {
         try LedgerSchema.check(file, path: path)
         return file
       }
-      // Not in `prepareDatabase`: GRDB says NORMAL after that, when it turns on WAL
+      // Not in `prepareDatabase`: GRDB sets NORMAL after that, when it turns on WAL
       // (Database.setUpWALMode).
       try file.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = FULL") }
       try LedgerSchema.migrate(file, path: path)
-      // A process that was killed may have written what it did not live to sync: it is read back
-      // here, but only a sync makes it outlive a power cut, and what is read is answered.
+      // A process that was killed may have written commits without syncing them. SQLite reads them
+      // back here, and they are answered, so a sync must make them survive a power cut.
       try file.writeWithoutTransaction { _ = try $0.checkpoint(.passive) }
       return file
     }
     if !readOnly { try verifySinceCheckpoint() }
   }
 
-  /// Brings everything into the file; nothing may be asked of the ledger then.
+  /// Writes SQLite's log into the database and closes it. The ledger cannot be used afterwards.
   func close() throws(LedgerError) {
     (writer, requests) = (nil, nil)
     try LedgerError.catching(path) { try database.close() }
   }
 
-  // MARK: Being alive
+  // MARK: Heartbeat and acknowledgements
 
-  /// When a process last had this ledger open, as far as `recordHeartbeat` has said; `nil` if never, or if the
-  /// system was off since and cannot tell for how long.
+  /// The last heartbeat that the previous process recorded. It is `nil` if there is none, or if the
+  /// system was off since and cannot determine for how long.
   package var lastHeartbeat: Timestamp? { lock?.lastHeartbeat }
 
-  /// Notes that the kiosk is alive. It writes the lock file without an fsync: it outlives a crash
-  /// of the process, and after a power cut it is too old, which is the safe side.
+  /// Records that the kiosk is running. Writes the lock file without an fsync: the record survives
+  /// a crash of the process. After a power cut it may be too old, which is safe.
   package func recordHeartbeat(at now: Timestamp) { lock?.recordHeartbeat(at: now) }
 
-  /// The entry up to which the last process had acknowledged its orders, as far as
-  /// `recordAcknowledged` has said; `nil` if it has not.
+  /// The entry up to which the previous process acknowledged all orders, as recorded with
+  /// `recordAcknowledged`; or `nil` if there is no record.
   package var acknowledged: Int? { lock?.acknowledged }
 
-  /// Notes that the acknowledgements of the orders up to this entry have been written to the
-  /// network. Like `recordHeartbeat` it outlives a crash of the process, and may be too old after a power cut.
+  /// Records that the acknowledgements of all orders up to this entry have been written to the
+  /// network. Like a heartbeat, the record survives a crash of the process and may be too old after
+  /// a power cut.
   package func recordAcknowledged(through seq: Int) { lock?.recordAcknowledged(through: seq) }
 }
 
@@ -113,7 +131,7 @@ extension KioskLedger {
     return state
   }
 
-  /// The jobs that are not over, in the order of their numbers, and what is known of each machine.
+  /// Returns the open jobs in the order of their numbers, and the recorded state of each machine.
   package func machineState() throws(LedgerError) -> (
     jobs: [Job], machines: [MachineID: MachineRecord]
   ) {
@@ -133,7 +151,7 @@ extension KioskLedger {
     return (try database.rows(openJobs).map { try Job($0) }, machines)
   }
 
-  /// Later than those in `ticket`, also of the same days.
+  /// Selects the last ticket of each day after the checkpoint. It overrides the one in `ticket`.
   static let ticketsSinceCheckpoint = """
     SELECT day, MAX(ticket) AS number FROM entry
     WHERE seq > (SELECT IFNULL(MAX(seq), 0) FROM checkpoint) AND day IS NOT NULL GROUP BY day
@@ -145,7 +163,8 @@ extension KioskLedger {
     FROM job JOIN entry USING (seq) ORDER BY job.number
     """
 
-  /// More than anybody presses within the longest time that a button may bounce.
+  /// Selects the presses among the last 1,000 entries, more than fit into the longest debounce
+  /// time.
   private static let lastPresses = """
     SELECT source, juice, quantity, at, seq FROM entry
     WHERE seq > (SELECT MAX(seq) FROM entry) - 1000
@@ -154,7 +173,7 @@ extension KioskLedger {
     ORDER BY seq
     """
 
-  /// Bytes of the file, once all is in it.
+  /// The size of the database in bytes, including the content of SQLite's log.
   package var size: Int {
     get throws(LedgerError) {
       let pages = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
@@ -162,11 +181,11 @@ extension KioskLedger {
     }
   }
 
-  /// Reads one state of the ledger, however many queries it takes.
+  /// Reads one state of the ledger, with any number of queries.
   ///
-  /// Nobody but the kiosk writes, so for the kiosk itself every query sees the same. It does without
-  /// the transaction that a reader needs: GRDB makes the connection `query_only` for it, and after
-  /// each such change SQLite prepares every statement anew.
+  /// A reader uses a transaction. The kiosk does without one: it is the only writer, so all its
+  /// queries see the same state. For a read transaction GRDB makes the connection `query_only`, and
+  /// after each such change SQLite prepares every statement again.
   func reading<Value>(
     _ read: (Database) throws -> Value
   ) throws(LedgerError) -> Value {
@@ -183,7 +202,8 @@ extension KioskLedger {
 }
 
 extension Database {
-  /// The rows of a query, which is prepared once: that takes longer than most of them run.
+  /// Returns the rows of a query. The statement is prepared once, because preparing takes longer
+  /// than most queries.
   func rows(_ sql: String, _ arguments: StatementArguments = []) throws -> [Row] {
     try Row.fetchAll(cachedStatement(sql: sql), arguments: arguments)
   }

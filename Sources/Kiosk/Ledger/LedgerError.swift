@@ -1,33 +1,33 @@
 import GRDB
 
-/// Why the ledger cannot be used, with what to do about it.
+/// An error of the ledger, with advice for its operator.
 package enum LedgerError: Error, Hashable {
-  /// The file or its folder is not there, not ours, or not a ledger.
+  /// The file or its folder does not exist, is not accessible, or is not a ledger.
   case cannotOpen(path: String, detail: String)
-  /// Another process holds it.
+  /// Another process holds the ledger.
   case inUse(path: String, process: Int?)
-  /// A later version of the kiosk has changed it.
+  /// A newer version of the kiosk has written the ledger.
   case newer(path: String)
-  /// What is to take the place of a ledger cannot.
+  /// The backup cannot be restored.
   case badBackup(path: String, detail: String)
-  /// A ledger that is there holds what would be lost with it.
+  /// A restore would lose entries of the existing ledger.
   case notReplaced(path: String, String)
-  /// SQLite finds its own structures broken.
+  /// SQLite reports damaged structures.
   case damaged(path: String, detail: String)
   /// The entries and the stock contradict each other.
   case inconsistent(path: String, detail: String)
-  /// There is no room left on the disk.
+  /// The disk is full.
   case diskFull(path: String)
-  /// The disk does not take or give what it should.
+  /// The disk cannot be read or written.
   case disk(path: String, detail: String)
-  /// The schema does not allow what a transaction writes, or it is larger than SQLite takes.
+  /// The schema does not allow the transaction, or a value exceeds a limit of SQLite.
   case notAllowed(String)
-  /// An entry moves a fruit that the ledger does not hold.
+  /// An entry changes the stock of a fruit that the ledger does not have.
   case unknownFruit(String)
-  /// An entry whose columns contradict each other.
+  /// The columns of the entry contradict each other.
   case unreadable(Int)
 
-  /// Gives SQLite's errors our words.
+  /// Converts errors of SQLite to `LedgerError`.
   static func catching<Value>(
     _ path: String, _ body: () throws -> Value
   ) throws(LedgerError) -> Value {
@@ -38,7 +38,7 @@ package enum LedgerError: Error, Hashable {
     } catch let error as DatabaseError {
       let detail = error.message ?? error.resultCode.description
       switch error.resultCode {
-      // A trigger is none of ours: tests break the disk with one.
+      // The schema has no triggers. Tests use one to simulate a broken disk.
       case .SQLITE_CONSTRAINT where error.extendedResultCode == .SQLITE_CONSTRAINT_TRIGGER:
         throw .disk(path: path, detail: detail)
       case .SQLITE_CORRUPT, .SQLITE_NOTADB: throw .damaged(path: path, detail: detail)
@@ -56,14 +56,14 @@ package enum LedgerError: Error, Hashable {
 }
 
 extension LedgerError {
-  /// What helps.
+  /// The action that resolves an error.
   package enum Remedy: Sendable {
-    /// It may work later, or as soon as somebody makes room: nothing else is wrong.
+    /// Retry. The operation may succeed later, for example when the disk has free space.
     case tryAgain
-    /// No trying helps: somebody has to look at the file.
+    /// Have an operator examine the file. Retrying does not help.
     case needsOperator
-    /// What was to be written cannot be, everything else can: take the deliveries one by one, and
-    /// leave out the bad one.
+    /// Reject the command: this transaction cannot be stored, but others can. Commit the deliveries
+    /// one at a time and reject the one at fault.
     case rejectCommand
   }
 

@@ -1,25 +1,26 @@
 import Foundation
 
-/// A ledger on the disk: the database, and what SQLite keeps beside it.
+/// The files of a ledger: the database, and the files of SQLite and the lock beside it.
 struct LedgerFile: Sendable {
   let path: String
 
-  /// Beside the database: what is not in it yet (SQLite's log), and an index of that.
+  /// SQLite's write-ahead log: commits that are not in the database yet.
   private var log: String { path + "-wal" }
+  /// SQLite's index of the log.
   private var index: String { path + "-shm" }
 
   private var parts: [String] { [path, log, index, path + "-journal", path + ".lock"] }
 
   var exists: Bool { access(path, F_OK) == 0 }
 
-  /// Removes the file and all that belongs to it.
+  /// Removes all files of the ledger.
   func remove() {
     for file in parts { unlink(file) }
   }
 
   static let isLink = "it is a symbolic link; put the file itself there"
 
-  /// A link in place of a file would be somebody else's idea of where the ledger is.
+  /// Throws an error if a file is a symbolic link, by which another user could redirect the ledger.
   func refuseLinks() throws(LedgerError) {
     for file in parts {
       var status = stat()
@@ -29,8 +30,8 @@ struct LedgerFile: Sendable {
     }
   }
 
-  /// Gives a finished file its name, under which there must be none yet. What has the name is whole,
-  /// and outlives a power cut.
+  /// Syncs a finished file and renames it. A file under the new name, which must not exist, is
+  /// complete and survives a power cut.
   func publish(as other: LedgerFile) throws(LedgerError) {
     try sync()
     guard link(path, other.path) == 0 else {
@@ -44,26 +45,27 @@ struct LedgerFile: Sendable {
     try other.syncFolder()
   }
 
-  /// Puts this file, which nobody has open, in the place of another one, which is kept.
+  /// Replaces another ledger with this file, and keeps the other one. No process may have this file
+  /// open.
   ///
-  /// At each moment one of the two is there as a whole. The other one's log must be empty, unless it
-  /// is damaged: with its log it would become part of this one (it goes by the name alone).
+  /// At each moment one of the two exists completely. The other one's log must be empty, unless it
+  /// is damaged: SQLite finds a log by its name and would apply it to this file.
   ///
-  /// - Returns: where the other one is kept; `nil` if there was none.
+  /// - Returns: The path of the kept ledger, or `nil` if there was none.
   func replace(_ other: LedgerFile) throws(LedgerError) -> String? {
     copyPermissions(from: other)
     try sync()
     let kept = other.exists ? try other.moveAside() : nil
     unlink(other.log)
     unlink(other.index)
-    // The log must be gone on the disk before the database is another one.
+    // The removal of the log must be on the disk before the database is replaced.
     try other.syncFolder()
     guard rename(path, other.path) == 0 else { throw failure(at: other.path) }
     try other.syncFolder()
     return kept
   }
 
-  /// A second name for the file, and for its log if it has one.
+  /// Adds another name to the file, and to its log if there is one. Returns the new path.
   private func moveAside() throws(LedgerError) -> String {
     for number in 1... {
       let kept = LedgerFile(path: "\(path).replaced-\(number)")
@@ -85,7 +87,7 @@ struct LedgerFile: Sendable {
 
   private func sync() throws(LedgerError) { try Self.sync(path) }
 
-  /// Only then a name that was given or taken outlives a power cut.
+  /// Syncs the folder, after which created and removed names survive a power cut.
   func syncFolder() throws(LedgerError) { try Self.sync(folder) }
 
   static func sync(_ path: String) throws(LedgerError) {
@@ -97,7 +99,7 @@ struct LedgerFile: Sendable {
 
   private func failure(at path: String) -> LedgerError { Self.failure(at: path) }
 
-  /// The last error of the C library, in our words.
+  /// Returns the last error of the C library as a `LedgerError`.
   static func failure(at path: String) -> LedgerError {
     let number = errno
     let detail = String(cString: strerror(number))

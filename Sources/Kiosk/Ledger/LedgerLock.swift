@@ -8,13 +8,13 @@ import Musl
 import Darwin
 #endif
 
-/// Keeps a second kiosk off a ledger, and remembers when the last one was alive and what it had
-/// acknowledged.
+/// Prevents a second kiosk from using a ledger, and records the last heartbeat and the last
+/// acknowledged entry.
 ///
-/// The kernel holds the lock (flock) and drops it with the process, however that ends. The file holds
-/// the process id for whoever is turned away, the number of the entry that was acknowledged last, and
-/// the last sign of life. All of it is written in one call: a process that is killed leaves the note
-/// as it was or as it is to be, and no start takes the kiosk for one that never was alive.
+/// The kernel holds the lock (flock) and releases it when the process ends, for any reason. The
+/// lock file contains the process id for the error message of a second kiosk, the last acknowledged
+/// entry, and the last heartbeat. They are written in one call: a process that is killed leaves the
+/// old or the new record, and never a record without a heartbeat.
 final class LedgerLock {
   let lastHeartbeat: Timestamp?
   let acknowledged: Int?
@@ -22,7 +22,7 @@ final class LedgerLock {
   private let clock: SystemClock
   private var record: LockRecord
 
-  /// - Parameter path: of the ledger; the lock lies beside it.
+  /// - Parameter path: The path of the ledger. The lock file is beside it.
   init(path: String, clock: SystemClock) throws(LedgerError) {
     self.clock = clock
     try LedgerFile(path: path).refuseLinks()
@@ -36,18 +36,18 @@ final class LedgerLock {
       close(descriptor)
       throw .inUse(path: path, process: record.process)
     }
-    // Less than it was: the system has been off.
+    // An uptime below the recorded one shows that the system was restarted.
     let wasOff = record.uptime.map { clock.uptime() < $0 } ?? false
     // guard: a clock that stood still tells nothing of an absence
     lastHeartbeat = wasOff && !clock.isWallClockReliable ? nil : record.heartbeat
     acknowledged = record.acknowledged
-    // A kiosk that dies before its first beat leaves the time as it found it.
+    // A kiosk that dies before its first heartbeat keeps the previous one.
     record.process = Int(getpid())
     record.write(to: descriptor)
   }
 
-  /// Who holds the lock. A kiosk that starts in the very moment of the question would find it taken,
-  /// and start again; to ask any other way is not portable.
+  /// Returns the holder of the lock. The check takes the lock for a moment: a kiosk that starts in
+  /// that moment fails, and is started again. There is no portable way without that.
   static func lockHolder(of path: String) throws(LedgerError) -> KioskLedger.LockHolder {
     try LedgerFile(path: path).refuseLinks()
     let descriptor = open(path + ".lock", O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
@@ -73,25 +73,25 @@ final class LedgerLock {
     record.write(to: descriptor)
   }
 
-  /// Forgets the process that was here before, so that the next one is the first.
+  /// Deletes the records of the previous process.
   func clear() {
     (record.acknowledged, record.heartbeat) = (nil, nil)
     record.write(to: descriptor)
   }
 
   deinit {
-    // Not left to close(2): a child that is just being started may share the descriptor until exec.
+    // close(2) alone is not enough: until its exec, a new child process shares the descriptor.
     flock(descriptor, LOCK_UN)
     close(descriptor)
   }
 }
 
-/// What the lock file says: four numbers, and always as many bytes.
+/// The content of the lock file: four numbers in a fixed number of bytes.
 private struct LockRecord {
   var process: Int?
   var acknowledged: Int?
   var heartbeat: Timestamp?
-  /// How long the system had run by then.
+  /// The uptime of the system at the heartbeat.
   var uptime: Duration?
 
   private static let length = 64

@@ -1,16 +1,16 @@
 import GRDB
 
-/// The tables, as a list of migrations that is only ever appended to: SQL and nothing else, so that
-/// each means the same for ever.
+/// The tables, as a list of migrations. Migrations are only appended, and contain only SQL, so that
+/// later code cannot change their effect.
 enum LedgerSchema {
   static func migrate(_ database: DatabaseQueue, path: String) throws {
     try refuseNewer(database, path: path)
     try migrator.migrate(database)
   }
 
-  /// For a reader, who changes nothing.
+  /// Checks that a reader can use a ledger, without changing it.
   ///
-  /// - Throws: `LedgerError` if the file is no ledger, or one of a later version.
+  /// - Throws: `LedgerError` if the file is not a ledger, or a newer version has written it.
   static func check(_ database: DatabaseQueue, path: String) throws {
     try refuseNewer(database, path: path)
     let applied = try database.read { try migrator.appliedMigrations($0) }
@@ -28,9 +28,10 @@ enum LedgerSchema {
     return migrator
   }
 
-  /// A number that never comes again: at random, of 53 bits, which JSON can carry. A clock would not
-  /// do: a small computer without a battery begins at the same time after each power cut, and a clock
-  /// that was put back comes to a time twice. What is random is another one with a chance of 1 in 10^15.
+  /// The SQL expression of a new epoch: a random number of 53 bits, which JSON can represent. A
+  /// time could occur twice: a computer without a battery for its clock starts at the same time
+  /// after each power cut, and clocks are set back. Two random epochs are equal with a probability
+  /// of 1 in 10^15.
   static let newEpoch = "max(1, random() & 9007199254740991)"
 
   private static let first = """

@@ -3,18 +3,18 @@ import JuiceDomain
 import KioskCore
 import KioskProtocol
 
-/// Writes transactions: a row for each entry, and what the batch has changed once for all of them.
+/// Writes transactions: a row for each entry, and each other change of the batch once.
 ///
-/// It remembers what it has written. If a transaction fails that may be wrong: begin with another
-/// one.
+/// The writer caches values that it has written. They may be wrong after a failed transaction;
+/// continue with a new writer.
 final class LedgerWriter {
-  /// The last ticket of each day, of those that the table does not have yet.
+  /// The last ticket of each day that the table `ticket` does not have yet.
   private var tickets: [Int: Int] = [:]
-  /// How many deliveries have come, and the number of the last one that is kept; 0: none is.
+  /// The number of deliveries, and the number of the last recorded one, or 0 if there is none.
   private var (deliveries, lastKept) = (0, 0)
-  /// Whether there may be fingerprints.
+  /// Whether the ledger may contain fingerprints.
   var keepsDeliveries: Bool { lastKept > 0 }
-  /// The last entry whose sender's wishes are kept; 0: none are.
+  /// The last entry with a recorded reply, or 0 if there is none.
   private var lastReply = 0
   private let begin, commit, rollback: Statement
   private let addEntry, addFruit, changeStock, addReply, removeReplies: Statement
@@ -23,7 +23,7 @@ final class LedgerWriter {
   private let setService, setConfirmed, setUplinked, setDeliveries: Statement
   private let setMark, setTicket, setCheckpoint: Statement
 
-  /// So many entries at most wait for the broker to confirm their answers.
+  /// Maximum number of entries whose replies are kept for unconfirmed answers.
   static let unconfirmed = 10_000
 
   init(_ database: Database) throws {
@@ -67,7 +67,7 @@ final class LedgerWriter {
     lastReply = try Int.fetchOne(database, sql: "SELECT MAX(seq) FROM reply") ?? 0
   }
 
-  /// - Parameter count: of deliveries that came since the last transaction.
+  /// - Parameter count: The number of deliveries since the last transaction.
   func write(_ transaction: LedgerTransaction, deliveries count: Int, on database: Database) throws
   {
     try begin.run(on: database)
@@ -101,7 +101,7 @@ final class LedgerWriter {
       }
       try commit.run(on: database)
     } catch {
-      // Some errors have rolled back already.
+      // SQLite has rolled back already after some errors.
       _ = try? rollback.run(on: database)
       throw error
     }
@@ -218,7 +218,7 @@ final class LedgerWriter {
     if lastReply <= seq { lastReply = 0 }
   }
 
-  /// Now and then, so that the next start has little to add up.
+  /// Moves the checkpoint, so that the next start has few entries to check.
   private func moveCheckpoint(on database: Database) throws {
     for (day, number) in tickets {
       try setTicket.bind(1, day)
@@ -231,14 +231,14 @@ final class LedgerWriter {
 
   // MARK: Deliveries
 
-  /// Adds those that are kept, and forgets the ones after which so many have come that they are
-  /// acknowledged.
+  /// Adds recorded deliveries, and deletes those that are acknowledged, because `Fingerprint.kept`
+  /// later ones have arrived.
   private func add(
     _ kept: [LedgerTransaction.KeptDelivery], deliveries count: Int, on database: Database
   ) throws {
     deliveries += max(count, kept.count)
     guard !kept.isEmpty || lastKept > 0 else { return }
-    // Where others came between them is not known: as if those had come first.
+    // The order among deliveries that are not recorded is unknown. They count as earlier ones.
     for (number, delivery) in zip((deliveries - kept.count + 1)..., kept) {
       try add(delivery, as: number, on: database)
       lastKept = number

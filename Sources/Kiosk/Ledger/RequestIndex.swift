@@ -1,16 +1,17 @@
-/// Where to look for the requests with an id that the ledger has answered last: found without the
-/// disk, since nearly every request is new.
+/// Finds the entries of recent requests with an id, without reading the disk, because nearly every
+/// request is new.
 ///
-/// It knows hashes only, so what it tells has to be compared. In memory, because on the disk it
-/// would be an index in the order of ids: a page to write for nearly each order.
+/// The index contains hashes only, so the caller must compare the entries. It is in memory, because
+/// an index on the disk, in the order of ids, would write a page for nearly every order.
 struct RequestIndex {
-  /// The ids of so many entries are known: of the last ones, however old they are.
+  /// The number of latest entries whose ids are known, regardless of their age.
   static let kept = 100_000
 
-  /// A power of two; with all kept, a bucket has one entry or none, mostly.
+  /// The number of buckets, a power of two. Even a full index has at most one entry in most
+  /// buckets.
   private static let buckets = 1 << 17
 
-  /// An entry, in the place of its number until another one comes there.
+  /// An entry, at the place `seq % kept` until a later entry replaces it.
   private struct Place {
     var seq = 0
     var hash: UInt32 = 0
@@ -22,7 +23,7 @@ struct RequestIndex {
   /// The place of the newest entry in each bucket, or -1.
   private var newest: [Int32] = []
 
-  /// Of a request's source and id, in UTF-8.
+  /// Returns the hash of a request's source and id, both in UTF-8.
   static func hash(_ source: UnsafeRawBufferPointer, _ id: UnsafeRawBufferPointer) -> UInt32 {
     var hasher = Hasher()
     hasher.combine(bytes: source)
@@ -30,13 +31,13 @@ struct RequestIndex {
     return UInt32(truncatingIfNeeded: hasher.finalize())
   }
 
-  /// The entries with a hash, the newest first.
+  /// Returns the entries with a hash, newest first.
   func entries(_ hash: UInt32) -> [Int] {
     if places.isEmpty { return [] }
     var entries: [Int] = []
     var (next, newer) = (Int(newest[Self.bucket(hash)]), Int.max)
-    // A place that was given to a newer entry ends the list: what would follow is still older, and
-    // need not be kept.
+    // A place that now has a newer entry ends the list. The entries behind it are older still and
+    // need not be known.
     while next >= 0, places[next].seq < newer {
       let place = places[next]
       if place.hash == hash { entries.append(place.seq) }
@@ -45,7 +46,7 @@ struct RequestIndex {
     return entries
   }
 
-  /// Takes up an entry with a greater number than all before.
+  /// Adds an entry with a greater number than all earlier ones.
   mutating func insert(_ seq: Int, _ hash: UInt32) {
     if newest.isEmpty { newest = Array(repeating: -1, count: Self.buckets) }
     let (place, bucket) = (seq % Self.kept, Self.bucket(hash))

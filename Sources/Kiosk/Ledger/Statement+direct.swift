@@ -1,8 +1,8 @@
 import GRDB
 import GRDBSQLite
 
-// GRDB's statements, bound and stepped without GRDB: it takes each argument through a box and each
-// execution past its observers. For what is on an order's path.
+// Binds and steps GRDB's statements directly, on the path of an order: GRDB boxes each argument and
+// calls its observers on each execution.
 extension Statement {
   /// Binds the parameter at `index`, counted from 1. It stays bound until it is bound again.
   func bind(_ index: Int32, _ value: Int?) throws {
@@ -16,15 +16,15 @@ extension Statement {
     try text.withUTF8 { try bind(index, text: UnsafeRawBufferPointer($0)) }
   }
 
-  /// - Parameter text: in UTF-8.
+  /// - Parameter text: A text in UTF-8.
   func bind(_ index: Int32, text: [UInt8]?) throws {
     guard let text else { return try check(sqlite3_bind_null(sqliteStatement, index)) }
     try text.withUnsafeBytes { try bind(index, text: $0) }
   }
 
-  /// By length: a C string would end at a zero byte.
+  /// Binds a text by its length, because a C string would end at a zero byte.
   private func bind(_ index: Int32, text: UnsafeRawBufferPointer) throws {
-    // A pointer to nothing would make it NULL.
+    // SQLite binds a null pointer as NULL.
     let start = text.bindMemory(to: CChar.self).baseAddress
     try withUnsafePointer(to: CChar(0)) { empty in
       try check(
@@ -44,14 +44,15 @@ extension Statement {
     }
   }
 
-  /// What is too large is not bound, and would be written as NULL.
+  /// Throws an error if a value was not bound, for example because it is too large. SQLite would
+  /// write NULL.
   private func check(_ code: Int32) throws {
     if code != SQLITE_OK { throw DatabaseError(resultCode: ResultCode(rawValue: code)) }
   }
 
   /// Runs a statement that returns no rows.
   ///
-  /// - Returns: how many rows it has changed.
+  /// - Returns: The number of changed rows.
   @discardableResult
   func run(on database: Database) throws -> Int {
     let code = sqlite3_step(sqliteStatement)
@@ -61,9 +62,9 @@ extension Statement {
     return Int(sqlite3_changes(database.sqliteConnection))
   }
 
-  /// Goes to the next row of a statement that returns some.
+  /// Moves to the next row of a statement that returns rows.
   ///
-  /// - Returns: whether there is one. If not, the statement is ready to be run again.
+  /// - Returns: Whether there is one. If not, the statement is ready to be run again.
   func next(on database: Database) throws -> Bool {
     let code = sqlite3_step(sqliteStatement)
     if code == SQLITE_ROW { return true }
@@ -73,10 +74,10 @@ extension Statement {
     return false
   }
 
-  /// In the column at `index`, counted from 0; 0 for NULL.
+  /// Returns the integer in the column at `index`, counted from 0; or 0 for NULL.
   func integer(_ index: Int32) -> Int { Int(sqlite3_column_int64(sqliteStatement, index)) }
 
-  /// The bytes of a text, as long as the statement stays on its row; empty for NULL.
+  /// Returns the bytes of a text, valid while the statement stays on its row; empty for NULL.
   func text(_ index: Int32) -> UnsafeRawBufferPointer {
     UnsafeRawBufferPointer(
       start: sqlite3_column_text(sqliteStatement, index),
@@ -89,6 +90,6 @@ extension Statement {
       message: database.sqliteConnection.map { String(cString: sqlite3_errmsg($0)) })
   }
 
-  /// SQLite makes a copy: what is bound need not live on.
+  /// Makes SQLite copy a bound value, which therefore need not outlive the call.
   private static let transient = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
 }

@@ -6,12 +6,12 @@ import Musl
 import Darwin
 #endif
 
-/// What the system can tell of the time for which it was off.
+/// The system's uptime, and whether its wall clock is reliable after a restart.
 package struct SystemClock: Sendable {
-  /// Since the system was started.
+  /// Returns the time since the start of the system.
   package var uptime: @Sendable () -> Duration
-  /// The time went on while the system was off, or has been set since. A Raspberry Pi goes on from when
-  /// it was shut down until the network tells it the time.
+  /// Whether the wall clock went on while the system was off, or has been set since. A Raspberry Pi
+  /// continues from the time of its shutdown until it receives the time from the network.
   package var isWallClockReliable: Bool
 
   package init(isWallClockReliable: Bool, uptime: @escaping @Sendable () -> Duration) {
@@ -19,10 +19,11 @@ package struct SystemClock: Sendable {
     self.uptime = uptime
   }
 
-  /// This one.
+  /// The clock of this system.
   package static var current: SystemClock {
     #if os(Linux)
-    // A clock with a battery, or what systemd-timesyncd.service(8) makes once it has set the time.
+    // A hardware clock, or the file that systemd-timesyncd.service(8) creates after setting the
+    // time.
     let isWallClockReliable = ["/sys/class/rtc/rtc0", "/run/systemd/timesync/synchronized"]
       .contains { (path: String) in access(path, F_OK) == 0 }
     let clock = CLOCK_BOOTTIME

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// What a kiosk and the way up, which reads its ledger, tell each other. Neither waits for the other.
+/// Progress shared by a kiosk and its uplink, which reads the kiosk's ledger. Neither side blocks.
 package final class UplinkProgress: Sendable {
   private let lastRecorded = Atomic(0)
   private let lastDelivered = Atomic(0)
@@ -9,16 +9,17 @@ package final class UplinkProgress: Sendable {
 
   package init() {}
 
-  /// The last entry that the disk has.
+  /// The last committed entry.
   package var recorded: Int { lastRecorded.load(ordering: .relaxed) }
 
   package func recorded(through seq: Int) { lastRecorded.store(seq, ordering: .relaxed) }
 
   package func delivered(through seq: Int) { lastDelivered.store(seq, ordering: .relaxed) }
 
-  /// The entry up to which every one is up there, if the ledger has not been told.
+  /// Returns the entry up to which the upstream broker has confirmed all entries, or `nil` if the
+  /// ledger has recorded that.
   ///
-  /// - Parameter count: only if it is about so many entries.
+  /// - Parameter count: Returns `nil` also if fewer entries than this have not been recorded.
   package func unsaved(from count: Int = 1) -> Int? {
     let delivered = lastDelivered.load(ordering: .relaxed)
     return delivered - lastSaved.load(ordering: .relaxed) >= count ? delivered : nil
@@ -26,7 +27,7 @@ package final class UplinkProgress: Sendable {
 
   package func saved(through seq: Int) { lastSaved.store(seq, ordering: .relaxed) }
 
-  /// What the kiosk has last said of its health.
+  /// The payload of the kiosk's last health report.
   package var health: [UInt8]? {
     get { lastHealth.withLock(\.self) }
     set { lastHealth.withLock { $0 = newValue } }

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How fast the archive takes events beside COPY, and how quick its views are.
+"""Measures how fast the archive stores events compared with COPY, and how fast its views are.
 
 Usage: Tests/Kiosk/Benchmarks/archive_speed.py [--rows N] [--kiosks N] [--days N]
 """
@@ -17,7 +17,7 @@ from postgres import Postgres  # noqa: E402
 def main() -> None:
     built = subprocess.run(
         [ROOT / "deploy/build", "measure-archive"], check=True, text=True, stdout=subprocess.PIPE)
-    # As for a server of its own, but every commit waits for the disk.
+    # Settings of a dedicated server; every commit is still synced to the disk.
     database = Postgres("shared_buffers = 1GB\nmax_wal_size = 8GB").start()
     try:
         subprocess.run(

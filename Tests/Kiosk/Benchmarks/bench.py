@@ -1,4 +1,4 @@
-"""How fast the kiosk is, beside what a maker would use instead, on the machine at hand."""
+"""Measures the kiosk and its alternatives on this machine."""
 
 import argparse
 import json
@@ -22,7 +22,9 @@ from contenders import CONTENDERS  # noqa: E402
 from goals import Figure, Results, figures  # noqa: E402
 from measure import Neighbours  # noqa: E402
 
-#: Texts by the name of their place in the page, and the figures that they were made from.
+# Sections that are printed but not written to the page.
+PRINTED_ONLY = {"goals", "floods", "timeline"}
+#: The text of each section by name, and the figures behind the texts.
 Report = tuple[dict[str, str], dict]
 
 
@@ -60,7 +62,7 @@ def compare(options: argparse.Namespace, scratch: Path) -> Report:
 
 
 def grow(options: argparse.Namespace, scratch: Path) -> Report:
-    # For a connection of each panel.
+    # One connection for each panel.
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     wanted = growth.sizes(100_000 if options.quick else options.entries)
@@ -71,8 +73,8 @@ def grow(options: argparse.Namespace, scratch: Path) -> Report:
     measured = growth.measure(ledgers, wanted, tell, turns)
     peripherals = growth.peripherals(scratch, tell, turns)
     found = growth.figures(measured, memory)
-    tables = [growth.ledger_table(measured), growth.peripheral_table(peripherals), report.reached(found)]
-    return {"growth": "\n\n".join(tables)}, {
+    tables = [growth.ledger_table(measured), growth.peripheral_table(peripherals)]
+    return {"growth": "\n\n".join(tables), "goals": report.reached(found)}, {
         "memory": memory, "ledgers": measured, "peripherals": peripherals, "figures": as_data(found)
     }
 
@@ -122,7 +124,7 @@ def main() -> None:
     options = parser.parse_args()
     usual = [name for name in CONTENDERS if name != "before" or "KIOSK_BEFORE" in os.environ]
     options.contender = options.contender or usual
-    # So that whoever ends this ends what it has started, too.
+    # Exits on SIGTERM, so that the exit handlers end the started processes, too.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
 
     programs.build(with_go=options.run is compare and "go" in options.contender)
@@ -130,7 +132,7 @@ def main() -> None:
         sections, data = options.run(options, Path(folder))
     print("\n\n".join(sections.values()))
     if options.page:
-        page.write(sections)
+        page.write({name: text for name, text in sections.items() if name not in PRINTED_ONLY})
     if options.json:
         options.json.write_text(json.dumps({"command": sys.argv[1:]} | data, indent=1) + "\n")
 

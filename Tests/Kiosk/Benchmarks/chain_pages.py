@@ -1,6 +1,9 @@
 #!/usr/bin/python3
-"""How long each page of a chain takes, of made-up kiosks in a real PostgreSQL, in the dashboard as it is
-shipped: the best and the middle of five. Usage: Tests/Kiosk/Benchmarks/chain_pages.py [KIOSKS [DAYS]]"""
+"""Measures the response time of each page of a chain: the minimum and the median of five requests
+to the shipped dashboard, with generated kiosks in a real PostgreSQL.
+
+Usage: Tests/Kiosk/Benchmarks/chain_pages.py [KIOSKS [DAYS]]
+"""
 
 import statistics
 import sys

@@ -1,4 +1,4 @@
-"""All contenders in turn, again and again, so that a slow minute of the machine is everybody's."""
+"""Runs all contenders in turns, so that a slow minute of the machine affects all of them."""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -12,17 +12,17 @@ from measure import SYNCS, calls_per_order, commit_microseconds, running
 
 Tell = Callable[[str], None]
 IN_FLIGHT = (1, 8, 64, 512)
-#: Of those who are run beside each other with a slow disk, and how slow it is.
+#: The contenders compared on a slow disk, and the delay of each sync.
 SLOW = (JuiceKiosk, PythonMaker)
 SYNC_MILLISECONDS = 5
-#: Who has books that can be counted after a kill.
+#: The contenders whose records can be counted after a kill.
 KEEPERS = ("juice-kiosk", "python", "go")
 
 
 def compare(
     names: list[str], scratch: Path, tell: Tell, turns: int, orders: int, seconds: int
 ) -> list[dict]:
-    """One result for each contender and load and turn."""
+    """Returns one result for each contender and load."""
     results = []
     for turn in range(turns):
         folder = scratch / f"turn{turn}"
@@ -34,7 +34,8 @@ def compare(
             tell(f"turn {turn + 1} of {turns}: {name}")
             with running(CONTENDERS[name], folder / name) as drive:
                 for in_flight in IN_FLIGHT:
-                    # A loop that is full from the start: what is not timed fills the caches.
+                    # The loop is full from the start: the orders that are not timed fill the
+                    # caches.
                     warm_up = 100 if in_flight == 1 else 1000
                     cell = drive.run(
                         orders=orders, seconds=seconds, warm_up=warm_up, in_flight=in_flight
@@ -86,10 +87,10 @@ def kill(names: list[str], scratch: Path, tell: Tell, orders: int) -> list[dict]
 
 
 def prove_order(scratch: Path, tell: Tell) -> dict | None:
-    """That no acknowledgement of an order leaves before the disk has it.
+    """Proves that no acknowledgement of an order is sent before the order is synced to the disk.
 
-    The same proof must fail for a program that uses libmosquitto as its makers show it, or it
-    proves nothing.
+    The same proof must fail for a program that uses libmosquitto in the usual way, or it proves
+    nothing.
     """
     if not trace.is_allowed():
         tell("NOT PROVED that acknowledgements wait for the disk: nobody may trace a process here")
@@ -108,7 +109,7 @@ def prove_order(scratch: Path, tell: Tell) -> dict | None:
 
 
 def prove_judge(scratch: Path, tell: Tell) -> None:
-    """That the load does not take an order that comes back for a juice."""
+    """Proves that the load does not accept an echoed order as a result."""
     tell("the load is shown an echo, and must refuse it")
     with running(EchoWithNoDelay, scratch / "judge") as drive:
         drive.contender.is_echo = False

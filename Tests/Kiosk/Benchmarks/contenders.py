@@ -1,4 +1,4 @@
-"""Who is measured: how each is started, what it says it has done, and that this is so."""
+"""The measured programs: how to start each, and how to check the orders it has recorded."""
 
 import os
 import re
@@ -15,15 +15,15 @@ from arrivals import eventually
 from kiosk import RECIPES, Kiosk, environment, program
 from mosquitto import Mosquitto
 
-# More than can be ordered.
+# More than the benchmark orders.
 INITIAL_STOCK = 1_000_000_000
 
 
 class Contender:
-    """A service that takes orders, and says "online" when it hears them."""
+    """A service that takes orders, and logs "online" after it has subscribed."""
 
     name = ""
-    #: Its answers repeat the question, and it has no stock.
+    #: Whether it returns each order unchanged as the answer, and has no stock.
     is_echo = False
 
     def __init__(self, folder: Path, broker: Mosquitto) -> None:
@@ -38,10 +38,10 @@ class Contender:
         raise NotImplementedError
 
     def start(self, *under: Any, **variables: str) -> "Contender":
-        """`under`: a program that runs this one, as a tracer does."""
+        """Starts the program. `under` is a program that runs it, such as a tracer."""
         log = self.folder / "log"
         start = log.stat().st_size if log.exists() else 0
-        # To a file, as the log of a service goes: who reads it has no part in what is measured.
+        # The log goes to a file like a service's, so that no reader takes part in the measurement.
         began = time.monotonic()
         with open(log, "ab") as output:
             self.process = subprocess.Popen(
@@ -70,11 +70,11 @@ class Contender:
         self.stop(signal.SIGKILL)
 
     def memory(self, kind: str) -> int:
-        """VmRSS, what it has now, or VmHWM, the most that it ever had, in bytes."""
+        """Returns the current (VmRSS) or the peak (VmHWM) memory in bytes."""
         status = Path(f"/proc/{self.process.pid}/status").read_text()
         return int(re.search(rf"{kind}:\s+(\d+) kB", status)[1]) * 1024
 
-    # MARK: Its books
+    # MARK: Records
 
     def rows(self, sql: str) -> list[tuple]:
         database = sqlite3.connect(f"file:{self.ledger}?mode=ro", uri=True)
@@ -84,7 +84,8 @@ class Contender:
             database.close()
 
     def size(self) -> int:
-        """Of the books in bytes, when it has ended, and all is in the main file."""
+        """Returns the size of the database in bytes, after the contender has ended and its log is
+        merged."""
         if not self.ledger.exists():
             return 0
         database = sqlite3.connect(self.ledger)
@@ -93,15 +94,15 @@ class Contender:
         return self.ledger.stat().st_size
 
     def last(self) -> int:
-        """The number of the order written down last, or something that grows as it does."""
+        """Returns the number of the last recorded order, or another number that grows with it."""
         raise NotImplementedError
 
     def orders(self) -> Counter[str]:
-        """How often each order is written down, by its id."""
+        """Returns how often each order is recorded, by its id."""
         return Counter()
 
     def check(self, count: int) -> None:
-        """That the books say of so many orders, numbered from 0, that each was made once."""
+        """Checks that each of the orders 0 to `count` - 1 is recorded once."""
 
 
 class Echo(Contender):
@@ -139,7 +140,7 @@ class Shop(Contender):
         raise NotImplementedError
 
     def juices(self) -> Counter[str]:
-        """How many of each were made."""
+        """Returns the number of each juice made."""
         raise NotImplementedError
 
     def check(self, count: int) -> None:
@@ -160,7 +161,7 @@ def check_each_once(contender: Contender, count: int) -> None:
 
 
 class JuiceKiosk(Shop):
-    """Its books are read as its owner reads them, whatever its tables look like."""
+    """The kiosk. Its records are read with its own commands, independent of its tables."""
 
     name = "juice-kiosk"
 
@@ -194,7 +195,7 @@ class JuiceKiosk(Shop):
 
 
 class KioskBefore(JuiceKiosk):
-    """The version before, whose program the environment names: only measured if that is there."""
+    """The previous version, if KIOSK_BEFORE names its program."""
 
     name = "before"
 

@@ -1,4 +1,4 @@
-"""How long other panels wait while one panel sends a hundred times too fast."""
+"""Measures how long other panels wait while one panel sends 100 times its limit."""
 
 import statistics
 import subprocess
@@ -18,13 +18,13 @@ KINDS = ("presses", "garbage", "ids")
 
 
 def median_answer(broker: Mosquitto, name: str) -> float:
-    """The median time from a press to its answer, in milliseconds."""
+    """Returns the median time from a press to its answer, in milliseconds."""
     panels = Client(broker.port, f"{BASE}/order/+/result")
     times = []
     try:
         for number in range(PRESSES):
             started = time.perf_counter()
-            # A panel of its own for each press: none comes near its limit.
+            # A separate panel for each press, so that none reaches its limit.
             panels.order({"id": "1", "juice": "kiwi"}, panel=f"{name}-{number}")
             times.append(time.perf_counter() - started)
     finally:
@@ -33,10 +33,11 @@ def median_answer(broker: Mosquitto, name: str) -> float:
 
 
 def measure(folder: Path, turns: int) -> list[list[str]]:
-    """For each kind of flood a row: the medians with the flood at the kiosk and on another topic.
+    """Returns one row for each kind of flood: medians with the flood at the kiosk and on another
+    topic.
 
-    With the flood on another topic the broker and the processors do the same work, the kiosk does
-    not. The turns alternate.
+    With the flood on another topic the load of the broker and the processors is the same, but not
+    that of the kiosk. The turns alternate.
     """
     broker = Mosquitto(folder / "broker").start()
     (folder / "kiosk").mkdir()

@@ -1,4 +1,5 @@
-"""What the kiosk is meant to reach, from the figures of one run; ratios turn by turn."""
+"""The goals of the kiosk, compared with the figures of one run; ratios are computed for each turn.
+"""
 
 from dataclasses import dataclass
 from statistics import median
@@ -38,7 +39,7 @@ class Results:
         return None
 
     def floor(self, turn: int, in_flight: int) -> dict | None:
-        """The faster of the echo with NODELAY and the one without."""
+        """Returns the faster of the echo with NODELAY and the one without."""
         cells = [self.cell(turn, echo, in_flight) for echo in ECHOES]
         return max((c for c in cells if c), key=lambda c: c["throughput"], default=None)
 
@@ -59,7 +60,8 @@ def figures(results: Results, counted: Iterable[dict]) -> list[Figure]:
         return results.ratios(ratio)
 
     def against_events(key: str, in_flight: int) -> list[float]:
-        """The contract has an event for each order: this echo tells one, too, and does nothing else."""
+        """Compares with the echo that also publishes one event per order, as the contract requires.
+        """
         def ratio(turn: int) -> float | None:
             kiosk = results.cell(turn, "juice-kiosk", in_flight)
             events = results.cell(turn, "echo-events", in_flight)

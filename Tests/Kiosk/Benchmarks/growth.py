@@ -1,4 +1,4 @@
-"""What becomes of the kiosk as its ledger, its menu and its house grow."""
+"""Measures the kiosk with growing ledgers, menus, panels and displays."""
 
 import shutil
 from functools import partial
@@ -11,15 +11,15 @@ from measure import running
 from report import middle, spread, table
 
 Tell = Callable[[str], None]
-# While ledgers are made.
+# Orders in flight while a ledger is created.
 IN_FLIGHT = 512
 MOST_AT_ONCE = 1_000_000
-# Seconds, for what reads a whole ledger.
+# Time limit in seconds of a command that reads a whole ledger.
 LONG = 1200
 
 
 def sizes(largest: int) -> list[int]:
-    """Orders in a ledger: none, and powers of ten from 100,000 on."""
+    """Returns the numbers of orders in a ledger: 0, and powers of ten from 100,000."""
     found, size = [0], 100_000
     while size <= largest:
         found.append(size)
@@ -30,12 +30,10 @@ def sizes(largest: int) -> list[int]:
 # MARK: Ledgers
 
 def make_ledgers(folder: Path, wanted: list[int], tell: Tell) -> list[dict]:
-    """Ledgers of these sizes, each order really made by one process; and what that has grown to.
-
-    What is there already is left as it is.
-    """
+    """Creates the missing ledgers of these sizes: one process makes all orders. Returns its memory
+    by number of orders."""
     memory = []
-    # However long the machine is busy with something else, an order of a maker is not too old.
+    # A high maximum age, so that no order becomes stale while the machine is busy.
     patient = partial(JuiceKiosk, orders={"max_age_seconds": 86400})
     missing = [size for size in wanted if not (folder / f"{size}").exists()]
     if not missing:
@@ -43,7 +41,7 @@ def make_ledgers(folder: Path, wanted: list[int], tell: Tell) -> list[dict]:
     with running(patient, folder / "maker") as drive:
         for size in missing:
             while (rest := size - drive.count) > IN_FLIGHT:
-                # As many more are sent as are in flight. An answer may come again.
+                # The load sends IN_FLIGHT more orders than it times. An answer may be repeated.
                 drive.run(orders=min(rest, MOST_AT_ONCE) - IN_FLIGHT, in_flight=IN_FLIGHT,
                           give_up=86_400_000)
                 resident = drive.contender.memory("VmRSS")
@@ -63,7 +61,8 @@ def make_ledgers(folder: Path, wanted: list[int], tell: Tell) -> list[dict]:
 
 
 def check(contender: JuiceKiosk, count: int) -> None:
-    """That the ledger holds, with each order once; millions would take too long to read as text."""
+    """Checks that the ledger is valid and has each order once. Uses SQL, because an export of
+    millions of orders would take too long."""
     contender.kiosk.verify(LONG)
     made = contender.rows(
         "SELECT COUNT(*), COUNT(DISTINCT id) FROM entry WHERE status = 'ready'"
@@ -73,7 +72,7 @@ def check(contender: JuiceKiosk, count: int) -> None:
 
 
 def bytes_per_order(contender: JuiceKiosk) -> dict[str, float]:
-    """Of each table with its indexes."""
+    """Returns the bytes per order of each table with its indexes."""
     orders = contender.last()
     rows = contender.rows(
         "SELECT tbl_name, SUM(pgsize) FROM dbstat JOIN sqlite_schema USING (name) GROUP BY 1"
@@ -82,16 +81,17 @@ def bytes_per_order(contender: JuiceKiosk) -> dict[str, float]:
 
 
 def measure(folder: Path, wanted: list[int], tell: Tell, turns: int) -> list[dict]:
-    """In turn, so that a slow minute is everybody's."""
+    """Measures all sizes in turns, so that a slow minute affects all of them."""
     measured = []
     for turn in range(turns):
         for size in wanted:
             tell(f"turn {turn + 1} of {turns}: {size} entries")
             kind = lambda _, broker: JuiceKiosk(folder / f"{size}", broker)
             with running(kind, folder / f"broker-{turn}-{size}") as drive:
-                # No id that is in the ledger is as large as the number of its entries.
+                # The number of entries is larger than any id in the ledger.
                 drive.count = drive.contender.last()
-                # Tells again what was not confirmed when the ledger was copied; then it is quiet.
+                # First republishes what was unconfirmed when the ledger was copied, so that the
+                # timed run does not.
                 drive.run(orders=1, in_flight=1, give_up=10_000)
                 alone = drive.run(orders=3000, seconds=4, warm_up=300, in_flight=1)
                 many = drive.run(orders=20000, seconds=3, warm_up=1000, in_flight=64)
@@ -108,13 +108,13 @@ def measure(folder: Path, wanted: list[int], tell: Tell, turns: int) -> list[dic
     return measured
 
 
-# MARK: Houses
+# MARK: Panels and displays
 
 FRUITS, JUICES, PANELS, DISPLAYS = 200, 500, 1000, 200
 
 
 class LargeMenu(JuiceKiosk):
-    """500 juices of two fruits each."""
+    """A kiosk with a menu of 500 juices of two fruits each."""
 
     def __init__(self, folder: Path, broker: object) -> None:
         menu = {
@@ -177,7 +177,8 @@ def ledger_table(measured: list[dict]) -> str:
 
 
 def kept(tables: dict[str, float]) -> float:
-    """Without what is forgotten again: answers, and the fingerprints of deliveries."""
+    """Returns the bytes per order without the tables whose rows are deleted: answers and
+    fingerprints."""
     return sum(size for name, size in tables.items() if name not in ("answer", "delivery"))
 
 

@@ -1,4 +1,4 @@
-"""Three times kill -9 under load, and what has become of the orders then."""
+"""Kills a contender with kill -9 three times under load, and counts lost and repeated orders."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,18 +8,18 @@ from contenders import Contender
 from measure import running
 
 KILLS = 3
-#: Longer than it takes any of them to start again and answer what has waited.
+#: More than any contender needs to restart and answer the queued orders.
 TIMEOUT_MILLISECONDS = 4000
 
 
 @dataclass
 class Aftermath:
     orders: int
-    #: The broker had confirmed them, and they were never made.
+    #: Orders that the broker acknowledged and that were never made.
     lost: int
-    #: Made again though they were the same.
+    #: Orders that were made more than once.
     doubled: int
-    #: Made, but whoever ordered was not told.
+    #: Orders that were made without an answer to the panel.
     unanswered: int
 
 
@@ -32,7 +32,7 @@ def survive(kind: type[Contender], folder: Path, orders: int) -> Aftermath:
             contender.kill()
             contender.start()
         result = drive.finish(load)
-    # The broker had confirmed each one before the load ended.
+    # The broker had acknowledged all of them before the load ended.
     made = contender.orders()
     lost = result["sent"] - len(made)
     return Aftermath(

@@ -1,4 +1,4 @@
-"""One contender under load: what it does, what that costs, and what the disk has of it."""
+"""Measures one contender under load: speed, processor time, system calls and disk space."""
 
 import json
 import os
@@ -15,14 +15,14 @@ SYNCS = ("fsync", "fdatasync")
 
 
 class Drive:
-    """All the orders that one contender gets, which are numbered through."""
+    """Sends orders with consecutive numbers to one contender."""
 
     def __init__(self, contender: Contender) -> None:
         self.contender = contender
         self.count = 0
 
     def start(self, **options: Any) -> subprocess.Popen:
-        """See load.c for the options."""
+        """Starts the load; load.c lists the options."""
         contender = self.contender
         options = {
             "port": contender.broker.port, "broker": contender.broker.process.pid,
@@ -47,19 +47,19 @@ class Drive:
         return self.finish(self.start(**options))
 
     def check(self) -> None:
-        """That the books of the contender, which has ended, have each order once."""
+        """Checks that the ended contender has recorded each order once."""
         self.contender.check(self.count)
 
 
 class CallCounter:
-    """strace, which writes a line for each call of a contender that is started under it."""
+    """Counts the system calls of a contender with strace, which writes a line for each."""
 
     def __init__(self, file: Path, *calls: str) -> None:
         self.file = file
-        # -D: the contender stays our child, with the process id that we know.
+        # -D keeps the contender our child process, with its process id.
         self.under = ["strace", "-D", "-f", "-qq", "-s", "0", "-e", "signal=none", "-o", file]
         if calls:
-            # The others are not slowed down.
+            # Other system calls run at full speed.
             self.under += ["--seccomp-bpf", "-e", "trace=" + ",".join(calls)]
 
     def count(self) -> int:
@@ -71,9 +71,9 @@ class CallCounter:
 def running(
     kind: Callable[[Path, Mosquitto], Contender], folder: Path, *under: Any, **variables: str
 ) -> Iterator[Drive]:
-    """A contender with a broker of its own, which remembers no session of another."""
+    """Runs a contender with a broker of its own, which has no session of another one."""
     folder.mkdir(parents=True)
-    # What others have left for the kernel to write is not this one's to wait for.
+    # Pending writes of other programs must not delay this one.
     os.sync()
     broker = Mosquitto(folder / "broker", settings="autosave_interval 5").start()
     contender = None
@@ -92,7 +92,7 @@ def running(
 def calls_per_order(
     kind: type[Contender], folder: Path, in_flight: int, orders: int, *calls: str
 ) -> float:
-    """In a run for this alone, because counting costs time."""
+    """Counts system calls in a separate run, because counting costs time."""
     counter = CallCounter(folder.with_suffix(".calls"), *calls)
     with running(kind, folder, *counter.under) as drive:
         drive.run(orders=500, in_flight=in_flight)
@@ -104,20 +104,20 @@ def calls_per_order(
 
 
 class Neighbours:
-    """What of the machine has gone to others since this was made: how quiet it was."""
+    """The load of other processes since the creation of this object, to judge the measurement."""
 
     def __init__(self) -> None:
         self._before = self._read()
 
     @property
     def share(self) -> float:
-        """Of all processors; what has a parent here counts as ours once it has ended."""
+        """Returns their share of all processors. Ended child processes count as ours."""
         busy, total, ours = (after - before for after, before in zip(self._read(), self._before))
         return max(0.0, busy - ours) / total
 
     @staticmethod
     def _read() -> tuple[float, float, float]:
-        """Seconds: busy, in all, and ours."""
+        """Returns seconds: busy, total, and ours."""
         ticks = [int(word) for word in Path("/proc/stat").read_text().split()[1:9]]
         user, nice, system, idle, waiting, *others = ticks
         seconds = os.sysconf("SC_CLK_TCK")
@@ -129,7 +129,7 @@ class Neighbours:
 
 
 def commit_microseconds(folder: Path, commits: int = 1000) -> float:
-    """The median of one transaction of one order, on the disk that the contenders use."""
+    """Returns the median duration of a transaction with one order, on the contenders' disk."""
     folder.mkdir()
     os.sync()
     done = subprocess.run(

@@ -1,4 +1,4 @@
-"""The page of the documentation that shows the figures."""
+"""Writes the figures into the documentation."""
 
 import re
 from pathlib import Path
@@ -7,7 +7,7 @@ PAGE = Path(__file__).resolve().parents[3] / "deploy/docs/performance.md"
 
 
 def write(sections: dict[str, str]) -> None:
-    """Puts each text between the comments that name it."""
+    """Replaces the text between each pair of comments with the section of that name."""
     page = PAGE.read_text()
     for name, text in sections.items():
         pattern = rf"(<!-- {name} -->\n).*?(<!-- end -->)"

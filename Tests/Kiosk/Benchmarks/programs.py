@@ -1,4 +1,4 @@
-"""The programs of the benchmark that are compiled, and where they lie."""
+"""The compiled programs of the benchmark, and their paths."""
 
 import os
 import shutil
@@ -22,7 +22,7 @@ def build(with_go: bool) -> None:
     _compile(SLOW_DISK, HERE.parents[1] / "Shared/EndToEnd/faults.c", "-shared", "-fPIC", "-ldl")
     _compile(STAMPS, HERE / "stamps.c", "-shared", "-fPIC", "-ldl")
     if with_go:
-        # With Debian's packages, not with modules from the net.
+        # With Debian's packages instead of downloaded modules.
         subprocess.run(
             ["go", "build", "-o", GO_MAKER, HERE / "contenders/maker.go"], check=True,
             env=os.environ | {"GO111MODULE": "off", "GOPATH": "/usr/share/gocode"},

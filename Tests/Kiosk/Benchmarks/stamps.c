@@ -1,6 +1,7 @@
-// Notes when a program that is started with this in LD_PRELOAD calls the system, and writes it to
-// the file STAMPS when it ends: a line for each call, with its name, on what, begin and end in
-// nanoseconds, and what it returned. A stamp costs 50 ns, where a tracer costs more than the call.
+// Records the times of system calls in a program that is started with this in LD_PRELOAD. At the
+// program's end, writes them to the file STAMPS, one line for each call: its name, its object,
+// start and end in nanoseconds, and its result. A stamp costs 50 ns; a tracer costs more than the
+// call.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <poll.h>
@@ -28,7 +29,7 @@ static long now(void) {
   return time.tv_sec * 1000000000L + time.tv_nsec;
 }
 
-// w: the ledger's log, l: its other files, s: a socket, -: anything else.
+// w for the ledger's log, l for its other files, s for a socket, - for anything else.
 static char kind(int file) {
   if (file < 0 || file >= most_files) return '-';
   if (!kinds[file]) {
@@ -52,7 +53,7 @@ static void stamp(const char *call, int file, long begin, long result) {
   stamps[number].result = result;
 }
 
-// Looked up once: dlsym costs more than a call.
+// Looked up once, because dlsym costs more than a call.
 #define STAMPED(type, name, file, parameters, ...)                                                 \
   type name parameters {                                                                           \
     static type(*next) parameters;                                                                 \

@@ -1,4 +1,4 @@
-"""Where the time of one order goes, from the wire to the wire."""
+"""Measures the stages of one order, from the received to the sent packet."""
 
 from pathlib import Path
 from statistics import mean
@@ -12,7 +12,7 @@ from report import table
 
 class Stamp(NamedTuple):
     call: str
-    #: s: a socket, w: the ledger's log, l: its other files.
+    #: s for a socket, w for the ledger's log, l for its other files.
     kind: str
     begin: int
     end: int
@@ -31,7 +31,7 @@ STAGES = (
 
 
 def stamped(folder: Path, orders: int) -> tuple[dict, list[Stamp]]:
-    """With one in flight: what the load saw, and what the kiosk did."""
+    """Runs one order at a time. Returns the load's result and the kiosk's system calls."""
     file = folder / "stamps"
     variables = {"LD_PRELOAD": str(programs.STAMPS), "STAMPS": str(file)}
     with running(JuiceKiosk, folder / "timeline", **variables) as drive:
@@ -46,11 +46,11 @@ def stamped(folder: Path, orders: int) -> tuple[dict, list[Stamp]]:
 
 
 def orders(stamps: list[Stamp], last: int) -> list[list[float]]:
-    """The microseconds of each stage, of the last orders."""
+    """Returns the microseconds of each stage of the last orders."""
     syncs = [number for number, stamp in enumerate(stamps)
              if stamp.kind == "w" and stamp.call in ("fdatasync", "fsync")]
     found = []
-    # The last one may be that of the end.
+    # The last sync may belong to the shutdown.
     for sync in syncs[-last - 1:-1]:
         pages = sync
         while stamps[pages - 1].kind == "w":
@@ -76,10 +76,11 @@ def orders(stamps: list[Stamp], last: int) -> list[list[float]]:
 
 
 def measure(folder: Path, count: int) -> dict[str, float]:
-    """The microseconds of each stage: means, which add up. The last one is nobody's waiting."""
+    """Returns the mean microseconds of each stage. They add up; no sender waits for the last one.
+    """
     result, stamps = stamped(folder, count)
     stages = dict(zip(STAGES, map(mean, zip(*orders(stamps, count)))))
-    # With one in flight, an order begins as the one before it ends.
+    # With one order in flight, an order starts when the previous one ends.
     rest = 1e6 / result["throughput"] - sum(list(stages.values())[:-1])
     return {"broker, wire and wake-ups, there and back": rest} | stages
 

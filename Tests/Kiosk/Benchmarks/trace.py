@@ -1,7 +1,7 @@
-"""Proof from outside that an acknowledgement leaves only when the disk has what it acknowledges.
+"""Proves from outside that an acknowledgement leaves only after its order is synced to the disk.
 
-strace tells each byte that comes from the broker and goes to it, and each write and sync of the
-ledger. From these the MQTT packets are put together again.
+strace reports each byte received from and sent to the broker, and each write and sync of the
+ledger. This module reassembles the MQTT packets from them.
 """
 
 import re
@@ -17,7 +17,7 @@ PUBLISH, PUBACK = 3, 4
 
 
 def is_allowed() -> bool:
-    """A container may forbid it."""
+    """Returns whether strace works here; a container may forbid it."""
     tried = subprocess.run(["strace", "-o", "/dev/null", "true"], capture_output=True)
     return tried.returncode == 0
 
@@ -29,12 +29,12 @@ def under(file: Path) -> list[object]:
 
 @dataclass
 class Stream:
-    """Bytes in one direction, as they become packets."""
+    """Splits the bytes of one direction into packets."""
 
     rest: bytes = b""
 
     def packets(self, more: bytes) -> list[tuple[int, bytes]]:
-        """The first byte and the body of each packet that is whole now."""
+        """Returns the first byte and the body of each packet that is complete."""
         data, found = self.rest + more, []
         while packet := self._first(data):
             found.append(packet[:2])
@@ -55,9 +55,9 @@ class Stream:
 
 @dataclass
 class Disk:
-    """What is known of the ledger at one moment."""
+    """The known state of the ledger at one moment."""
 
-    #: The packet ids of the orders that came since the last sync, and those before it.
+    #: The packet identifiers of the orders received since the last sync, and of those before it.
     unsynced: frozenset[int] = frozenset()
     synced: frozenset[int] = frozenset()
     has_unsynced_writes: bool = False
@@ -65,7 +65,7 @@ class Disk:
 
 @dataclass
 class Trace:
-    """Call by call, in the order in which the calls returned."""
+    """Evaluates the system calls in the order in which they returned."""
 
     acknowledged: int = 0
     syncs: int = 0
@@ -80,7 +80,7 @@ class Trace:
                 if is_incoming and first >> 4 == PUBLISH and first & 6:
                     self._orders(body)
                 elif not is_incoming and first >> 4 == PUBACK:
-                    # Its bytes were under way as soon as the call began.
+                    # The bytes may have left as soon as the call began.
                     self._acknowledges(int.from_bytes(body[:2], "big"), disk_before)
         elif call in WRITING and file.endswith("ledger.sqlite-wal"):
             self._disk = replace(self._disk, has_unsynced_writes=True)
@@ -114,7 +114,8 @@ DATA = re.compile(r'"((?:\\x[0-9a-f]{2})*)"')
 
 def read(file: Path) -> Trace:
     trace = Trace()
-    #: What each thread is in the middle of: the call, its file and bytes, and what was synced then.
+    #: The unfinished call of each thread: its name, file and bytes, and the synced state at its
+    #: start.
     begun: dict[str, tuple[str, str, bytes, Disk]] = {}
     for line in file.read_text().splitlines():
         if not (parts := LINE.match(line)):
@@ -133,7 +134,7 @@ def read(file: Path) -> Trace:
 
 
 def payload(text: str) -> bytes:
-    """Of a call; strace tells what is read only when it has returned."""
+    """Returns the bytes of a call. strace prints those of a read only after it has returned."""
     found = DATA.search(text)
     return unescaped(found[1]) if found else b""
 

@@ -5,7 +5,7 @@ import Testing
 @testable import KioskDaemon
 @testable import YAMLConfiguration
 
-/// A menu from above over a kiosk's own configuration.
+/// Tests a desired menu combined with a kiosk's own configuration.
 @Suite struct DesiredMenuTests {
   private func read(_ own: String, under menu: String) throws -> KioskConfiguration {
     var configuration = KioskConfiguration()
@@ -43,7 +43,7 @@ import Testing
     #expect(read.menu.juice("kiwi")?.price?.text == "3.80")
   }
 
-  /// Of the kiosk, of the menu, and what is wrong with both together.
+  /// Pairs of a configuration and a menu, with the expected errors.
   @Test(arguments: [
     ("", "", ["menu 7: menu: is missing"]),
     (
@@ -101,7 +101,7 @@ import Testing
         "k.yaml:1:2: machines: none of them makes green, which menu 7 has"
       ]
     ),
-    // By hand, as its owner has it.
+    // Juices that the owner's menu has, made by hand.
     ("{machines: [{name: bar, juices: [mango]}]}", "menu: {base: standard}", []),
     ("machines: [{name: bar}]", kiwi, []),
   ])

@@ -69,13 +69,13 @@ import Testing
       ])
   }
 
-  // MARK: The files that come with the kiosk
+  // MARK: The files that are part of the distribution
 
   @Test func theListingIsTheDefaults() throws {
     #expect(try KioskConfiguration.load(path: project("config/kiosk.yaml")) == KioskConfiguration())
   }
 
-  /// With every '#' before a key taken away, the listing is a whole configuration.
+  /// The listing without the '#' before each key is a complete configuration.
   @Test func theListingHasEveryKey() throws {
     let text = try String(contentsOfFile: project("config/kiosk.yaml"), encoding: .utf8)
     let yaml = text.replacing(/(?m)^( *)#([a-z_]+:)/) { "\($0.1)\($0.2)" }

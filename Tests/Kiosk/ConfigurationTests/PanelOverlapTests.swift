@@ -3,8 +3,8 @@ import Testing
 @testable import KioskDaemon
 @testable import YAMLConfiguration
 
-/// Two panels of one device: bound together where each press counts for one of them, refused where a
-/// press would count for both.
+/// Tests two panels with one device. They are accepted if each press counts for one of them, and
+/// rejected if a press would count for both.
 @Suite struct PanelOverlapTests {
   private func yaml(_ first: String, _ second: String) -> String {
     "panels:\n  - {name: p, \(first)}\n  - {name: q, \(second)}\n"
@@ -17,7 +17,7 @@ import Testing
   private static let esphome = "device: esphome, topic: hall, buttons:"
 
   @Test(arguments: [
-    // Zigbee2MQTT says each press on two topics (Zigbee2MQTT #32015).
+    // Zigbee2MQTT publishes each press on two topics (Zigbee2MQTT #32015).
     (z, "device: generic, topic: z/b/action, buttons: {double: kiwi}"),
     (z, "device: zigbee2mqtt, topic: z/b/action, buttons: {double: kiwi}"),
     (z, "device: generic, topic: z/b, action: /action, buttons: {double: kiwi}"),
@@ -30,7 +30,7 @@ import Testing
       "device: zigbee2mqtt, topic: z/b, buttons: {hold: kiwi}",
       "device: zigbee2mqtt, topic: z/b, buttons: {long: kiwi}"
     ),
-    // A Shelly on mains says the contact beside the event (shelly-api-docs.shelly.cloud/gen1).
+    // A Shelly with mains power also publishes the contact (shelly-api-docs.shelly.cloud/gen1).
     ("\(gen1) {0_single: kiwi}", "device: generic, topic: s/x/input/0, buttons: {'1': kiwi}"),
     ("\(gen1) {single: kiwi}", "device: generic, topic: s/x/longpush/1, buttons: {'1': kiwi}"),
     ("\(gen1) {single: kiwi}", "\(gen1) {0_s: kiwi}"),
@@ -39,7 +39,7 @@ import Testing
       "device: generic, topic: 's/status/input:0', action: /state, buttons: {'true': kiwi}"
     ),
     ("\(gen2) {single: kiwi}", "\(gen2) {3_single_push: kiwi}"),
-    // It says the push of its device once more.
+    // The sensor repeats the press of its device.
     ("\(gen2) {single: kiwi}", "\(gen2) {'bthomesensor:203_single': kiwi}"),
     (
       "\(gen2) {'bthomedevice:200_single': kiwi}", "\(gen2) {'bthomedevice:200_1_single': kiwi}"

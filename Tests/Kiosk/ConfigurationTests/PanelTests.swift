@@ -6,7 +6,7 @@ import Testing
 @testable import KioskDaemon
 @testable import YAMLConfiguration
 
-/// Buttons and screens of other makers, as their owner writes them down.
+/// Tests the configuration of buttons and screens of other vendors.
 @Suite struct PanelTests {
   private func parse(_ yaml: String) throws -> KioskConfiguration {
     try KioskConfiguration.parse(yaml: yaml, file: "k.yaml")

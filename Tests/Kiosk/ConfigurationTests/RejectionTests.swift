@@ -3,7 +3,7 @@ import Testing
 @testable import KioskDaemon
 @testable import YAMLConfiguration
 
-/// Every way to write a configuration wrongly, with the exact message that the owner reads.
+/// Tests invalid configurations with the exact message to the owner.
 @Suite struct RejectionTests {
   @Test(arguments: [
     ("brokr: {}", "k.yaml:1:1: brokr: there is no such key; did you mean 'broker'?"),
@@ -158,7 +158,7 @@ import Testing
     ),
     ("kiosk: {root: a/+}", "kiosk.root: must not hold the wildcard '+'"),
     ("kiosk: {root: 'a#'}", "kiosk.root: must not hold the wildcard '#'"),
-    // With a combining character it is another `Character`, but the broker reads bytes.
+    // A combining character makes it another `Character`, but the broker compares bytes.
     ("kiosk: {root: \"a/+\u{34E}\"}", "kiosk.root: must not hold the wildcard '+'"),
     (
       "kiosk: {root: $SYS}",

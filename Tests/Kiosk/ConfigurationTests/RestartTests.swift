@@ -3,9 +3,9 @@ import Testing
 @testable import KioskDaemon
 @testable import YAMLConfiguration
 
-/// What a kiosk that runs cannot take over.
+/// Tests which changes require a restart.
 @Suite struct RestartTests {
-  /// A line for each key, with another value than the default.
+  /// A configuration for each key, with a value other than the default.
   private static let fixed = [
     "kiosk.id": "kiosk: {id: k2}", "kiosk.root": "kiosk: {root: shop}",
     "kiosk.time_zone": "kiosk: {time_zone: Asia/Seoul}", "broker.host": "broker: {host: other}",
@@ -51,7 +51,7 @@ import Testing
     #expect(new.changesForRestart(from: KioskConfiguration()) == [])
   }
 
-  /// A key that is new is either in the table or in the file above.
+  /// Each key is either in the table or in the file above.
   @Test func noKeyIsForgotten() {
     let others = [
       "kiosk.language", "kiosk.name", "kiosk.place", "stock", "orders", "home_assistant", "menu",

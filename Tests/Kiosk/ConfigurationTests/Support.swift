@@ -1,7 +1,7 @@
 @testable import KioskDaemon
 @testable import YAMLConfiguration
 
-/// What is wrong with a configuration, one line for each; empty if nothing is.
+/// Returns the errors of a configuration, or an empty list if there are none.
 func errors(_ yaml: String, environment: [String: String] = [:]) -> [String] {
   do throws(ConfigurationErrors) {
     _ = try KioskConfiguration.parse(yaml: yaml, file: "k.yaml", environment: environment)
@@ -12,7 +12,7 @@ func errors(_ yaml: String, environment: [String: String] = [:]) -> [String] {
 }
 
 extension KioskConfiguration {
-  /// The paths of all keys that the reader asks for, without those of the menu.
+  /// The paths of all keys that the reader reads, without those of the menu.
   static var settings: [[String]] {
     let collector = DiagnosticCollector(file: "", environment: [:])
     var configuration = Self()

@@ -3,7 +3,7 @@ import Testing
 @testable import KioskDaemon
 @testable import YAMLConfiguration
 
-/// Where the ledger is carried up to.
+/// Tests the section `uplink`.
 @Suite struct UplinkConfigurationTests {
   private func uplink(_ yaml: String) throws -> KioskConfiguration.Uplink? {
     try KioskConfiguration.parse(yaml: yaml, file: "kiosk.yaml").uplink

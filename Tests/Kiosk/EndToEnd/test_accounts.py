@@ -1,4 +1,4 @@
-"""Brokers that do not let everybody in, and passwords that not everybody may read."""
+"""Brokers that require a login, and password files that other users must not read."""
 
 import json
 from pathlib import Path
@@ -36,7 +36,7 @@ def test_a_login(make_broker: MakeBroker, make_kiosk: MakeKiosk, version: str) -
     assert "refused the login" in one_line(refused.stderr)
     kiosk.launch()
     kiosk.wait_for_log("refused the login")
-    # It tries again, and says no more about it.
+    # The kiosk retries without logging the refusal again.
     eventually(lambda: (broker.folder / "log").read_text().count("not authorised") >= 4)
     assert kiosk.is_alive
     assert sum("refused" in line for line in kiosk.log) == 1

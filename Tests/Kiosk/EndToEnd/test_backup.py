@@ -1,4 +1,4 @@
-"""Backup, restore and the way to another machine, with the program as it is shipped."""
+"""Backup, restore and the move to another machine, with the shipped program."""
 
 import json
 import signal
@@ -32,7 +32,7 @@ def entries(kiosk: Kiosk, path: Path) -> list[dict]:
 
 
 def press_at(kiosk: Kiosk, broker: Mosquitto) -> None:
-    """With panels that are new to it, and judges what came of it."""
+    """Presses with panels that are new to the kiosk, and audits the results."""
     panels = [BusyPanel(broker.port, name, has_ids=name == "q0") for name in ("q0", "q1")]
     try:
         for panel in panels:
@@ -68,7 +68,7 @@ def test_a_backup_under_load_is_a_whole_ledger_and_becomes_a_kiosk(
         judge_ledger(found)
         assert found == whole[: len(found)] and len(found) > 1
 
-    # A machine with nothing on it, and a broker that knows nothing.
+    # A new machine, and a broker without any state.
     other = make_broker()
     second = make_kiosk(other, stock=STOCK)
     restored = second.command("ledger", "restore", str(copies[-1]))
@@ -80,13 +80,13 @@ def test_a_backup_under_load_is_a_whole_ledger_and_becomes_a_kiosk(
 
 
 def test_a_kiosk_moves_to_another_machine(kiosk: Kiosk, make_kiosk: MakeKiosk, broker, panel) -> None:
-    """The steps of the handbook; the broker is a third machine."""
+    """Follows the steps of the handbook; the broker runs on a third machine."""
     first = panel.order({"id": "a1", "juice": "banana"})
     panel.restock({"set": {"mango": 30}})
     assert kiosk.stop() == 0
     moved = back_up(kiosk, "moved.sqlite")
     new = make_kiosk()
-    # Installed there already, and started once: it has written what a new kiosk begins with.
+    # The kiosk there has been started once, so its ledger has the entries of a new kiosk.
     other = new.start()
     assert len(other.ledger()) == 1
     other.stop()
@@ -122,7 +122,7 @@ def test_a_restore_refuses_what_would_forget_entries(kiosk: Kiosk, panel) -> Non
     assert str(kept.name) in replaced.stdout
     assert len(entries(kiosk, kept)) == 3
     kiosk.start()
-    # What the backup knows is known, what it does not know is forgotten.
+    # The kiosk recognises orders that are in the backup, and only those.
     assert panel.order({"id": "a1", "juice": "banana"})["duplicate"]
     assert "duplicate" not in panel.order({"id": "a2", "juice": "kiwi"})
     kiosk.verify()
@@ -134,7 +134,8 @@ def test_what_waits_at_the_broker_is_not_poured_into_a_restored_ledger(
     panel.order("banana")
     copy = back_up(kiosk, "copy.sqlite")
     panel.order({"id": "a2", "juice": "kiwi"})
-    # It has read the next one, and dies before it acknowledges: the broker would deliver it again.
+    # The kiosk has read the next order and stops before its acknowledgement: the broker would
+    # redeliver it.
     kiosk.process.send_signal(signal.SIGSTOP)
     panel.publish("kiosk/k1/order/p1", json.dumps({"id": "a3", "juice": "kiwi"}))
     kiosk.kill()
@@ -152,7 +153,7 @@ def test_a_restore_that_is_killed_leaves_one_of_the_two(
     panel.order("banana")
     copy = back_up(kiosk, "copy.sqlite").rename(tmp_path / "copy.sqlite")
     panel.order("kiwi")
-    # With a log that is not in the file yet.
+    # With a write-ahead log that is not merged into the file.
     kiosk.kill()
     restore = ["ledger", "restore", str(copy), "--replace"]
     found = []

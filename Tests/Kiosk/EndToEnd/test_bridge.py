@@ -1,4 +1,4 @@
-"""deploy/mosquitto/bridge.conf, with a mosquitto in the shop and one at head office."""
+"""Tests deploy/mosquitto/bridge.conf, with a mosquitto in the shop and one at head office."""
 
 import re
 from pathlib import Path
@@ -16,7 +16,7 @@ PASSES = ["stock", "stock/kiwi", "juice/kiwi", "menu", "alert/kiwi", "service", 
 
 
 def bridge(centre: Mosquitto) -> str:
-    """As it is shipped, but to a broker without TLS on this machine."""
+    """Returns the shipped configuration, but for a broker without TLS on this machine."""
     text = SHIPPED.read_text()
     text = re.sub("^bridge_cafile.*$", "", text, flags=re.M)
     return text.replace("broker.example.com:8883", f"127.0.0.1:{centre.port}")
@@ -62,7 +62,8 @@ def test_nothing_else_crosses(centre: Mosquitto, shop: Mosquitto, kiosk: Kiosk) 
         desk.publish(f"{BASE}/order/panel1", "kiwi")
         desk.publish(f"{BASE}/restock/somebody", '{"add":{"kiwi":5}}')
         desk.publish(f"{BASE}/stock/kiwi", "999")
-        # The line keeps its order: when this is answered, what was sent before has come or never will.
+        # The bridge preserves the order: after this answer, an earlier message has arrived or never
+        # will.
         desk.ask("restock/head-office", '{"add":{"mango":1}}')
         assert panel.order("banana", "panel1")["status"] == "ready"
         assert [entry["status"] for entry in kiosk.ledger()[1:]] == ["restocked", "ready"]
@@ -103,7 +104,7 @@ def test_what_happens_while_the_line_is_away_arrives_later(
 
 
 def test_a_retained_restock_is_never_applied(centre: Mosquitto, kiosk: Kiosk) -> None:
-    """A bridge hands on what is retained each time that it connects, as if it were news."""
+    """A bridge forwards retained messages on each connect, without the RETAIN flag."""
     desk = office(centre)
     refused = lambda: desk.messages.count(
         lambda m: m.topic == f"{BASE}/restock/head-office/result" and m.json["reason"] == "retained"

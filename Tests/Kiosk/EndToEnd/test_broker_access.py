@@ -1,4 +1,4 @@
-"""Nobody gets in who does not hold the right account, and no account can do more than its role."""
+"""Only the right accounts can log in, and no account can do more than its role permits."""
 
 import bisect
 import json
@@ -21,7 +21,7 @@ from secured_broker import (
 )
 from ports import free_port, is_listening
 
-# paho 1.6.1 and this test ask for TLS versions that Python would like to forget.
+# paho 1.6.1 and this test use TLS versions that Python has deprecated.
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 
 ACCOUNTS = """
@@ -35,7 +35,7 @@ monitor nagios
 homeassistant homeassistant
 machine bar
 """
-# By role, the account that tries everything.
+# The account for each role that tries everything.
 NAMES = {
     "controller": "controller", "panel": "panel1", "display": "window", "dashboard": "office",
     "monitor": "nagios", "homeassistant": "homeassistant", "machine": "bar",
@@ -68,11 +68,12 @@ def auditor(connect_as: Callable[..., Account]) -> Account:
     return connect_as(AUDITOR, port=0).subscribe("#")
 
 
-# MARK: The table
+# MARK: Table of rights
 
 
 def instances(pattern: str, own: str) -> list[str]:
-    """Topics that a row of the table speaks of, for an account; several where one would not do."""
+    """Returns topics that match a row of the table for an account; several if one does not suffice.
+    """
     choices = {
         "<own name>": [own],
         "<another's name>": [name for name in OTHERS if name != own],
@@ -132,11 +133,11 @@ def test_the_table_names_every_role_and_every_topic() -> None:
     roles, rows = table()
     blocks = re.findall(r"^\[(\w+)\]$", (SHIPPED / "acl").read_text(), re.M)
     assert roles == list(NAMES) == blocks
-    readme = (ROOT / "README.md").read_text()
-    # What the README says of the wire, with its own words for the names.
+    page = (ROOT / "deploy/docs/protocol.md").read_text()
+    # The topics that the page documents, with its own placeholders.
     command = r"^\| `((?:order|restock|service)/<\w+>(?:/result)?)` "
-    documented = set(re.findall(command, readme, re.M))
-    documented |= set(re.findall(r"^\| `([a-z]+(?:/<\w+>)?)` \| (?:yes|no) ", readme, re.M))
+    documented = set(re.findall(command, page, re.M))
+    documented |= set(re.findall(r"^\| `([a-z]+(?:/<\w+>)?)` \| (?:yes|no) ", page, re.M))
     assert len(documented) >= 15
     for topic in documented:
         topic = re.sub(r"^(order|restock|service)/<\w+>", r"\1/<own name>", topic)
@@ -150,10 +151,11 @@ def test_a_role_writes_what_the_table_says(
     own = NAMES[role]
     topics = expected(own, role)
     account = connect_as(own)
-    # mosquitto answers a denied message too: what counts is what arrives.
+    # mosquitto acknowledges a denied message, too; only delivery proves the right.
     sent = {topic: f"{own} writes {topic}" for topic in topics}
     for topic, text in sent.items():
-        # One after the other: one that the broker takes for an offence must not hide the rest.
+        # One message after the other: a disconnect because of one must not hide the results of the
+        # rest.
         if account.is_gone.is_set():
             account = connect_as(own)
         account.publish_all({topic: text})
@@ -171,7 +173,7 @@ def test_a_role_reads_what_the_table_says(
     mine = {topic: f"for {own} on {topic}" for topic in topics if not topic.startswith("$")}
     kept = {topic: f"kept {text}" for topic, text in mine.items()}
     auditor.publish_all(kept, retain=True)
-    # Each filter that could let something through: all, each by itself, and shared.
+    # Each filter that could match: all together, each by itself, and shared.
     alone = [topic for topic in topics if not topic.startswith("$share")]
     account = connect_as(own).subscribe("#", "$SYS/#", *alone, "$share/thieves/#")
     auditor.publish_all(mine)
@@ -181,10 +183,10 @@ def test_a_role_reads_what_the_table_says(
     heard = {m.topic for m in account.heard if not m.payload.decode().startswith("kept")}
     kept_heard = {m.topic for m in account.heard if m.payload.decode().startswith("kept")}
     readable = {topic for topic, rights in topics.items() if "read" in rights}
-    # The controller of a test is not running: nobody but the auditor has written.
+    # No controller runs in this test, so only the auditor has published.
     assert heard == readable
     assert kept_heard == readable
-    # The auditor proves that all this was there to be read.
+    # The auditor proves that all of this was readable.
     assert set(mine.values()) <= auditor.texts()
 
 
@@ -202,13 +204,13 @@ def test_a_will_does_no_more_than_its_account(
             connect_as(name, will=(topic, "the last will")).drop()
         except Refused:
             pass
-    # That this one arrives shows that the others had their time.
+    # The arrival of this message shows that the others had enough time.
     connect_as("panel2", will=("kiosk/k1/order/panel2", "a will")).drop()
     auditor.wait_for("kiosk/k1/order/panel2", "a will")
     assert "the last will" not in auditor.texts()
 
 
-# MARK: Coming in
+# MARK: Login
 
 
 def test_nobody_comes_in_without_an_account(connect_as: Callable[..., Account], secured_broker: SecuredBroker) -> None:
@@ -228,7 +230,7 @@ def test_whoever_comes_with_the_same_account_throws_the_one_before_out(
     first = connect_as("panel1", client_id="one")
     connect_as("panel1", client_id="another")
     assert first.is_gone.wait(TIMEOUT)
-    # On the broker's own machine an account may come twice.
+    # On the broker's own machine an account may connect twice.
     first = connect_as("controller", port=secured_broker.local_port, client_id="one")
     connect_as("controller", port=secured_broker.local_port, client_id="another")
     first.wait_until_delivered()
@@ -243,7 +245,7 @@ def test_what_the_page_says_of_mosquitto_itself(
     assert here.count(str(secured_broker.folder)) == 1 and f"-p {secured_broker.port} " in here
     refused = subprocess.run(here.split(), capture_output=True, text=True, timeout=TIMEOUT)
     assert refused.returncode != 0 and "not authorised" in refused.stderr
-    # With an account that may not: a success, and nothing has come.
+    # An account without the right receives a success and no message.
     login = ["-u", "window", "-P", secured_broker.password("window")]
     assert subprocess.run([*here.split(), *login], timeout=TIMEOUT).returncode == 0
     window = connect_as("window").subscribe("kiosk/k1/events")
@@ -265,7 +267,7 @@ def test_what_is_not_encrypted_is_not_answered(secured_broker: SecuredBroker) ->
                     answer += more
             except ConnectionResetError:
                 pass
-            # At most an alert of TLS (RFC 8446, 5.1), never a CONNACK.
+            # At most a TLS alert (RFC 8446, 5.1), never a CONNACK.
             assert answer[:1] in [b"", b"\x15"]
 
 
@@ -279,7 +281,7 @@ def test_what_is_not_encrypted_is_not_answered(secured_broker: SecuredBroker) ->
 def test_old_encryption_is_refused(secured_broker: SecuredBroker, newest: ssl.TLSVersion, is_let_in: bool) -> None:
     for port in [secured_broker.port, secured_broker.local_port]:
         context = ssl.create_default_context(cafile=secured_broker.ca)
-        # Without this OpenSSL itself would not offer what is old.
+        # Otherwise OpenSSL itself does not offer the old versions.
         context.set_ciphers("ALL:@SECLEVEL=0")
         context.minimum_version = ssl.TLSVersion.TLSv1
         context.maximum_version = newest
@@ -302,7 +304,7 @@ def test_a_second_lock_asks_for_a_certificate_of_ones_own(tmp_path: Path) -> Non
         with pytest.raises(Refused):
             Account(secured_broker, "panel1")
         Account(secured_broker, "panel1", certificate="panel1").drop()
-        # It opens the secured broker for its owner, and does not make a broker of him.
+        # The certificate is valid for a client, but not for a server.
         purposes = subprocess.run(
             ["openssl", "x509", "-in", secured_broker.kiosk / "clients/panel1.crt", "-noout", "-purpose"],
             check=True, capture_output=True, text=True,
@@ -313,7 +315,7 @@ def test_a_second_lock_asks_for_a_certificate_of_ones_own(tmp_path: Path) -> Non
 
 
 def test_what_is_off_can_be_switched_on(tmp_path: Path) -> None:
-    """Prose has a space behind the '#', a setting has none."""
+    """In the file, a comment has a space after the '#', a disabled setting has none."""
     port = free_port()
 
     def switch_on(text: str) -> str:
@@ -337,7 +339,7 @@ def test_what_is_off_can_be_switched_on(tmp_path: Path) -> None:
         secured_broker.stop()
 
 
-# MARK: The kiosk behind the secured broker
+# MARK: Kiosk and secured broker
 
 
 def program() -> str:
@@ -353,7 +355,7 @@ def without_ours() -> dict[str, str]:
 
 
 class Controller:
-    """The real program, with the account of the role controller."""
+    """The shipped program, with the account of the role controller."""
 
     def __init__(self, folder: Path, secured_broker: SecuredBroker, **broker: Any) -> None:
         self.folder = folder
@@ -366,7 +368,7 @@ class Controller:
             "host": "localhost", "port": secured_broker.local_port, "username": "controller",
             "password_file": "password", "tls": {"ca_file": str(secured_broker.ca)},
         } | broker
-        # JSON is YAML.
+        # JSON is valid YAML.
         self.config.write_text(
             json.dumps({"broker": settings, "ledger": {"path": "ledger.sqlite"}})
         )
@@ -526,7 +528,7 @@ def test_nobody_throws_the_kiosk_out_by_its_client_id(
     panel.publish_all({"kiosk/k1/order/panel1": '{"id":"still","juice":"tea"}'})
     panel.wait_for("kiosk/k1/order/panel1/result", "still")
     assert controller.output.count(" online") == 1, controller.output
-    # The commands of the kiosk do not either: on its own machine an account may come twice.
+    # Nor do the kiosk's commands: on its own machine an account may connect twice.
     assert controller.command("check", "--connect").returncode == 0
     panel.publish_all({"kiosk/k1/order/panel1": '{"id":"again","juice":"tea"}'})
     panel.wait_for("kiosk/k1/order/panel1/result", "again")
@@ -534,7 +536,8 @@ def test_nobody_throws_the_kiosk_out_by_its_client_id(
 
 
 class Relay:
-    """Another address in front of the broker: somebody in the middle, with its real certificate."""
+    """Forwards another address to the broker: a man in the middle with the broker's real
+    certificate."""
 
     def __init__(self, address: str, target: int) -> None:
         self.target = target
@@ -573,7 +576,7 @@ class Relay:
 def test_a_broker_by_another_name_is_not_believed(
     make_controller: Callable[..., Controller], secured_broker: SecuredBroker
 ) -> None:
-    # 127.0.0.1 is in the certificate, 127.0.0.2 is not; the rest is the same connection.
+    # The certificate contains 127.0.0.1 and not 127.0.0.2; both lead to the same broker.
     for address, is_believed in [("127.0.0.1", True), ("127.0.0.2", False)]:
         relay = Relay(address, secured_broker.local_port)
         try:
@@ -599,7 +602,7 @@ def test_an_authority_of_somebody_else_is_not_believed(
     checked = make_controller(tls={"ca_file": str(other / "ca.crt")}).command("check", "--connect")
     assert checked.returncode == 69
     assert "certificate verify failed" in checked.stderr
-    # Without an authority of its own it trusts those of the system, not everybody.
+    # Without tls.ca_file the kiosk trusts the system's authorities, and only those.
     checked = make_controller(tls={}).command("check", "--connect")
     assert checked.returncode == 69
 
@@ -639,7 +642,7 @@ def test_secrets_stay_secret(
     kiosk.stop()
     outputs = [kiosk.output, secured_broker.log(), (secured_broker.folder / "output").read_text(), secured_broker.made.stdout]
 
-    # What people read when something is wrong.
+    # Output that users read after a failure.
     mistaken = "a-password-nobody-may-see"
     kiosk = make_controller()
     kiosk.password.write_text(mistaken)
@@ -676,7 +679,7 @@ def test_a_password_that_others_can_read_is_refused(
         assert f"chmod 600 {kiosk.password}" in refused.stderr
 
 
-# MARK: The script
+# MARK: Script
 
 
 def test_the_files_with_secrets_are_for_their_owner_only(secured_broker: SecuredBroker) -> None:
@@ -784,7 +787,7 @@ def test_certificates_are_valid_for_as_long_as_the_page_says(tmp_path: Path) -> 
 
     assert make_accounts(tmp_path).returncode == 0
     assert (days_left("server.crt"), days_left("ca.crt")) == (825, 3650)
-    # In its last month it is made anew, before it not.
+    # The script renews the certificate in its last month, and not earlier.
     for days, expected in [(32, 32), (29, 825)]:
         subprocess.run(
             ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1",

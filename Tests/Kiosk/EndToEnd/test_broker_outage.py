@@ -1,4 +1,4 @@
-"""A broker that goes away and comes back, with and without its memory."""
+"""A broker that stops and restarts, with and without its stored state."""
 
 import signal
 import socket
@@ -25,10 +25,10 @@ def test_the_kiosk_comes_back_and_nothing_is_made_twice(
         broker.stop(sign)
         broker.start()
         kiosk.wait_for_log(" online", since)
-        # What a broker forgets nobody answers: with an id, the panel may ask again.
+        # Orders that the broker loses are not answered; a panel with ids sends them again.
         for panel in scene.panels:
             panel.ask_again()
-    # It saves what waits in sessions when it stops, and every half an hour.
+    # mosquitto saves queued messages when it stops, and every half hour.
     is_saved = persistence and sign == signal.SIGTERM
     say(f"{FAULTS} ends, {scene.end(broker_lost='answers' if is_saved else 'presses')}")
 
@@ -38,7 +38,7 @@ def test_an_outage_is_told_once_not_per_attempt(
 ) -> None:
     since = len(kiosk.log)
     broker.stop()
-    # Something that is no broker takes its place, and counts the attempts.
+    # A server that is not a broker replaces it, and counts the connections.
     with socket.create_server(("127.0.0.1", broker.port)) as server:
         server.settimeout(20)
         for _ in range(3):

@@ -1,4 +1,4 @@
-"""Every command of the program, at its work."""
+"""Each command of the program in normal use."""
 
 import json
 import re

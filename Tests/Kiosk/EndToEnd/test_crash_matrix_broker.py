@@ -1,4 +1,4 @@
-"""A broker and a network that fail in each way that they can, around a kiosk at work."""
+"""Every failure of the broker and the network, with a kiosk under load."""
 
 import random
 import signal
@@ -15,7 +15,7 @@ from proxy import PUBACK, Proxy
 from scene import FAULTS, STOCK
 
 CUTS = 2 * FAULTS
-# Of the kiosk: it notices a silent broker within twice this time; in seconds.
+# The kiosk's keep-alive in seconds: it detects a silent broker within twice this time.
 KEEP_ALIVE = 10
 
 
@@ -27,7 +27,7 @@ def proxy(broker) -> Iterator[Proxy]:
 
 
 def behind(proxy: Proxy, make_kiosk: MakeKiosk, version: str = "5") -> Kiosk:
-    """A kiosk that reaches its broker through the proxy, as its panels do not."""
+    """Returns a kiosk that connects through the proxy, unlike its panels."""
     return make_kiosk(broker={"port": proxy.port, "protocol": version}, stock=STOCK).start()
 
 
@@ -91,12 +91,13 @@ def test_a_client_with_the_same_id_fights_for_the_session(
     rival.connect("127.0.0.1", broker.port)
     rival.loop_start()
     try:
-        # The kiosk fights back, ever more slowly. Where it was just writing, it hears no reason.
+        # The kiosk takes its session back after increasing delays. If it was just writing, it
+        # receives no reason.
         eventually(lambda: len(takeovers) >= 3 and len(told()) >= 1)
     finally:
         rival.disconnect()
         rival.loop_stop()
-    # Who takes over with a clean start takes what waited in the session.
+    # A client that takes over with a clean start discards the queued messages.
     for panel in scene.panels:
         panel.ask_again()
     scene.panels[0].wait_for_answers(10, within=90)
@@ -116,7 +117,7 @@ def test_a_proxy_that_swallows_confirmations_does_not_silence_the_kiosk(
     kiosk.wait_for_log("the broker confirms nothing", since, 4 * KEEP_ALIVE)
     noticed = time.monotonic() - started
     kiosk.wait_for_log(" online", since)
-    # What was not confirmed is told again, and what is new is told.
+    # The kiosk repeats unconfirmed answers, and publishes new ones.
     panel.messages.first(lambda m: m.topic.endswith("/result") and b"duplicate" in m.payload)
     assert panel.order({"id": "2", "juice": "banana"})["ticket"] == 2
     proxy.swallows = None

@@ -1,4 +1,4 @@
-"""A clock that is set while the kiosk works: it decides nothing that a press depends on."""
+"""A wall clock that changes while the kiosk runs must not affect any press."""
 
 from datetime import datetime, timedelta, timezone
 
@@ -25,7 +25,7 @@ def test_orders_go_on_whatever_the_clock_says(
         scene.work()
         faults.set_clock(offset)
     scene.work()
-    # The kiosk that is audited reads the ledger with the right clock.
+    # The audited kiosk reads the ledger with the correct clock.
     say(f"5 times set, {scene.end()}")
     days = {entry["at"][:13] for entry in kiosk.ledger()}
     assert len(days) >= 3
@@ -44,7 +44,7 @@ def test_a_kiosk_that_starts_with_another_time_makes_nothing_twice(
     late.publish(f"{BASE}/order/late", "banana")
     faults.set_clock(offset)
     kiosk.start(**faults.variables)
-    # How long it was away nobody can tell: what waited for it is gone, and nothing late is made.
+    # The length of the absence is unknown: queued orders are dropped, and nothing late is made.
     for panel in scene.panels:
         panel.ask_again()
     scene.panels[0].wait_for_answers(10)

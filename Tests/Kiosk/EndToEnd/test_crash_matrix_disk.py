@@ -1,4 +1,4 @@
-"""A disk that fails in each way that a disk can, under a kiosk at work."""
+"""Every failure of the disk, with a kiosk under load."""
 
 import errno
 import os
@@ -36,7 +36,7 @@ def ledger_on(disk: SmallDisk) -> dict:
     return {"path": f"{disk.folder}/ledger.sqlite"}
 
 
-# MARK: While it runs
+# MARK: During operation
 
 
 def test_a_full_disk_loses_nothing_once_there_is_room(
@@ -107,7 +107,7 @@ def test_what_waits_for_too_long_does_not_pour_when_the_disk_works_again(
     kiosk.wait_for_log("is full: make room. Trying again")
     panel.messages.first(lambda m: (m.topic, m.text) == (f"{BASE}/status", "offline"))
     end = time.monotonic() + maximum_age + 1
-    # The wait is what is tested: nothing happens at its end.
+    # The wait itself is under test: no event marks its end.
     eventually(lambda: time.monotonic() > end, within=maximum_age + 5)
     since = len(kiosk.log)
     faults.end()
@@ -132,7 +132,7 @@ def test_a_second_kiosk_on_the_same_ledger_disturbs_nobody(
     say(scene.end())
 
 
-# MARK: When it starts
+# MARK: At the start
 
 
 def refused(kiosk: Kiosk, code: int) -> str:
@@ -167,14 +167,14 @@ def after_orders(kiosk: Kiosk, panel: Client, count: int) -> Path:
 
 
 def crashed(kiosk: Kiosk, panel: Client, orders: int) -> Path:
-    """A ledger whose last entries are in the log beside it, as a power cut leaves them."""
+    """Returns a ledger whose last entries are only in the write-ahead log, as after a power cut."""
     ledger = after_orders(kiosk, panel, orders)
     kiosk.kill()
     return ledger
 
 
 def assert_it_goes_on(kiosk: Kiosk, panel: Client, orders: int) -> None:
-    """What was made stays made, and what is new is new."""
+    """Asserts that earlier orders are kept and that new ones are accepted."""
     kiosk.start()
     assert order(panel, orders)["ticket"] == orders
     assert order(panel, orders + 1)["ticket"] == orders + 1
@@ -197,8 +197,8 @@ def test_a_write_torn_by_a_power_cut_is_passed_over(
 def test_a_log_that_the_disk_has_lost_leaves_a_whole_ledger(
     broker, make_kiosk: MakeKiosk, panel: Client, damage: str
 ) -> None:
-    """A disk that takes back what it had synced: no program can keep a promise then, but what is
-    left is a ledger as it was, and displays that tell it."""
+    """A disk that loses synced data makes durability impossible. The rest must still be a valid
+    ledger that the displays match."""
     kiosk = make_kiosk(stock=STOCK).start()
     ledger = crashed(kiosk, panel, 50)
     before = kiosk.ledger()
@@ -250,7 +250,7 @@ def test_what_a_killed_kiosk_wrote_is_synced_before_anything_is_answered(
     kiosk = make_kiosk().start()
     crashed(kiosk, panel, 1)
     trace = tmp_path / "trace"
-    # -D: the kiosk, not strace, is the process that is started here.
+    # -D makes the kiosk, not strace, the started process.
     calls = "trace=connect,fsync,fdatasync"
     kiosk.start("strace", "-D", "-f", "-y", "-qq", "-o", str(trace), "-e", calls)
     assert order(panel, 1)["ticket"] == 1

@@ -1,4 +1,4 @@
-"""A kiosk that dies at any moment loses no order and makes none twice."""
+"""A kiosk that crashes at any moment loses no order and makes none twice."""
 
 import json
 import os
@@ -35,12 +35,12 @@ def test_no_order_is_lost_and_none_made_twice(
     kiosk = make_kiosk(broker={"protocol": version}, stock=STOCK).start()
     scene = make_scene(kiosk, broker, version)
     for _ in range(times):
-        # Now and then it does not even come online.
+        # Sometimes the kiosk is killed before it is online.
         if chance.random() < 0.8:
             scene.panels[chance.randrange(4)].wait_for_answers(chance.randrange(1, 60))
         code = kiosk.stop(sign)
         assert code == (0 if sign == signal.SIGTERM else -sign)
-        # Who is asked to stop must be there to hear it; a killer waits for nothing.
+        # SIGTERM needs a started kiosk; SIGKILL may come at any time.
         kiosk.start() if sign == signal.SIGTERM else kiosk.launch()
     say(f"{times} ends, {scene.end()}")
 
@@ -49,7 +49,7 @@ def test_no_order_is_lost_and_none_made_twice(
 def test_a_kiosk_that_is_stopped_under_load_is_offline(
     broker, make_kiosk: MakeKiosk, version: str
 ) -> None:
-    """Whatever it was about to read: nobody is shown `online` by a kiosk that is off."""
+    """The status of a stopped kiosk must never be `online`, whatever it was about to read."""
     kiosk = make_kiosk(
         broker={"protocol": version}, stock=STOCK, orders={"max_per_second": 0}
     ).start()
@@ -85,7 +85,7 @@ def test_a_killed_kiosk_is_offline_by_its_will(kiosk, broker, panel: Client) -> 
 
 @pytest.mark.parametrize("end", ["killed", "frozen"])
 def test_it_stops_without_its_broker(kiosk, broker, end: str) -> None:
-    """The broker stays away: a kiosk that waited for it would not end."""
+    """The kiosk must stop even if the broker does not return."""
     if end == "killed":
         broker.kill()
         kiosk.wait_for_log("lost")
@@ -98,7 +98,7 @@ def test_it_stops_without_its_broker(kiosk, broker, end: str) -> None:
 def test_a_kiosk_that_is_killed_as_it_starts_loses_nothing_that_waits(
     kiosk, panel: Client, say: Say, call: str
 ) -> None:
-    """Killed at each call that changes the note of who is there, until it is online."""
+    """Kills the kiosk at each system call that writes the heartbeat file, until it is online."""
     if subprocess.run(["strace", "-o", "/dev/null", "true"], capture_output=True).returncode != 0:
         pytest.skip("NOT TESTED, nobody may trace a process here")
     lock = kiosk.folder / "ledger.sqlite.lock"
@@ -107,7 +107,7 @@ def test_a_kiosk_that_is_killed_as_it_starts_loses_nothing_that_waits(
         panel.publish(f"{BASE}/order/p1", json.dumps({"id": f"a{number}", "juice": "banana"}))
         since = len(kiosk.log)
         is_online = lambda: any(line.endswith(" online") for line in kiosk.log.since(since))
-        # -D: the kiosk, not strace, is the process that is started here.
+        # -D makes the kiosk, not strace, the started process.
         fault = f"inject={call}:signal=KILL:when={number}"
         kiosk.launch("strace", "-D", "-f", "-qq", "-o", "/dev/null", "-P", lock, "-e", fault)
         eventually(lambda: is_online() or not kiosk.is_alive)

@@ -1,4 +1,5 @@
-"""What Home Assistant finds at the broker; how it takes it is in test_home_assistant.py."""
+"""Home Assistant discovery messages; test_home_assistant.py tests what Home Assistant makes of
+them."""
 
 import json
 
@@ -61,7 +62,7 @@ def test_a_message_for_the_device(broker: Mosquitto, make_kiosk: MakeKiosk) -> N
 
     kiosk = make_kiosk(**settings(broker, "device")).start()
     everything = eventually(components)
-    # What has left is removed by its platform alone, once; then it is named no more.
+    # A removed component is announced once with its platform alone, and then no longer.
     fewer = settings(broker, "device", menu=KIWIS_ONLY)
     restart(kiosk, **fewer)
     eventually(lambda: components()["set_mango"] == {"platform": "number"})

@@ -1,4 +1,4 @@
-"""What the doctor finds: each fault is made, found with its fix, mended, and not found any more."""
+"""Tests the doctor: injects each fault, checks the finding and its fix, then repairs it."""
 
 import json
 import os
@@ -35,7 +35,7 @@ LEAST = {"ok", "note"}
 
 
 class Findings(list):
-    """What `doctor --json` has found."""
+    """The findings of `doctor --json`."""
 
     def __init__(self, kiosk: Kiosk, *arguments: str, **variables: str) -> None:
         done = kiosk.command("doctor", "--json", *arguments, **variables)
@@ -63,7 +63,7 @@ class Findings(list):
 def fault(
     kiosk: Kiosk, code: int, check: str, severity: str, *words: str, **variables: str
 ) -> dict[str, str]:
-    """The one finding, which decides how the doctor ends and says what to do."""
+    """Returns the one finding that determines the exit code and has a fix."""
     found = Findings(kiosk, **variables)
     finding = found.one(check, severity, *words)
     assert finding["fix"] and finding["where"]
@@ -75,7 +75,7 @@ def is_fine(kiosk: Kiosk, **variables: str) -> None:
     Findings(kiosk, **variables).are_fine()
 
 
-# MARK: A kiosk behind the secured broker
+# MARK: Kiosk and secured broker
 
 
 @pytest.fixture(scope="module")
@@ -87,7 +87,7 @@ def shared_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecuredB
 
 @pytest.fixture
 def secured_broker(shared_broker: SecuredBroker) -> Iterator[SecuredBroker]:
-    """With nothing in it, and its access list as it is shipped."""
+    """Yields the secured broker without retained messages and with the shipped access list."""
     accesses = (shared_broker.kiosk / "acl").read_text()
     yield shared_broker
     shared_broker.stop()
@@ -98,7 +98,7 @@ def secured_broker(shared_broker: SecuredBroker) -> Iterator[SecuredBroker]:
 
 
 def behind(secured_broker: SecuredBroker, **changes: Any) -> dict[str, Any]:
-    """The `broker` section of the kiosk that the secured broker was made for."""
+    """Returns the `broker` section for the kiosk of the secured broker."""
     return {
         "host": "localhost", "port": secured_broker.local_port, "username": "controller",
         "password_file": str(secured_broker.kiosk / "secrets/controller.password"),
@@ -108,7 +108,7 @@ def behind(secured_broker: SecuredBroker, **changes: Any) -> dict[str, Any]:
 
 @pytest.fixture
 def locked(secured_broker: SecuredBroker, make_kiosk: MakeKiosk) -> Kiosk:
-    """Not running yet."""
+    """Returns a kiosk that is not started yet."""
     return make_kiosk(object_with_port(secured_broker.local_port), broker=behind(secured_broker))
 
 
@@ -121,7 +121,8 @@ def connect_as(secured_broker: SecuredBroker) -> Iterator[Callable[..., Account]
     accounts: list[Account] = []
 
     def connect_as(name: str) -> Account:
-        # Not where accounts are client ids: several of one may come.
+        # On a listener that does not use accounts as client ids, so that one account may connect
+        # several times.
         accounts.append(Account(secured_broker, name, port=secured_broker.local_port))
         return accounts[-1]
 
@@ -131,7 +132,7 @@ def connect_as(secured_broker: SecuredBroker) -> Iterator[Callable[..., Account]
 
 
 def change_accesses(secured_broker: SecuredBroker, change: Callable[[str], str]) -> None:
-    """Restarts the broker, with another access list."""
+    """Restarts the broker with a changed access list."""
     list_ = secured_broker.kiosk / "acl"
     before = list_.read_text()
     assert change(before) != before
@@ -141,7 +142,7 @@ def change_accesses(secured_broker: SecuredBroker, change: Callable[[str], str])
 
 
 def without(line: str) -> Callable[[str], str]:
-    """Of the controller's own lines, which come first."""
+    """Removes the first match, which is one of the controller's own lines."""
     return lambda text: text.replace(f"\ntopic {line}\n", "\n", 1)
 
 
@@ -230,11 +231,11 @@ def test_a_running_kiosk_does_not_notice(
                    for message in auditor.heard)
     entries = locked.ledger()
     assert [entry.get("id") for entry in entries[1:]] == [f"a{i + 1}" for i in range(count)]
-    # One line for each order that was not on the menu, and no word of a connection that was lost.
+    # One line for each order that was not on the menu, and none about a lost connection.
     assert not [line for line in locked.log.since(since) if "connect" in line or "online" in line]
     health = json.loads(kept(connect_as)["kiosk/k1/health"])
     assert health["reconnects"] == health["dropped"] == 0
-    # And nothing is left at the broker.
+    # The broker retains nothing new.
     ever = {"kiosk/k1/health", "kiosk/k1/sales", "kiosk/k1/forecast", "kiosk/k1/history"}
     after = kept(connect_as)
     assert {topic: text for topic, text in after.items() if topic not in ever} == {
@@ -243,7 +244,7 @@ def test_a_running_kiosk_does_not_notice(
 
 
 def kept(connect_as: Callable[..., Account]) -> dict[str, str]:
-    """What the broker retains now."""
+    """Returns the messages that the broker retains now."""
     auditor = connect_as(AUDITOR).subscribe("#")
     auditor.wait_until_delivered()
     found = {m.topic: m.payload.decode() for m in auditor.heard if m.retain}
@@ -295,13 +296,13 @@ def test_a_ledger_that_cannot_be_written(make_kiosk: MakeKiosk) -> None:
         fault(kiosk, 78, "permissions", "error", "cannot write")
         folder.chmod(0o755)
         return is_fine(kiosk)
-    # As a command of the kiosk that root has run, by another name, may leave it.
+    # As after a command that root ran under another user name.
     ledger = folder / "ledger.sqlite.lock"
     os.chown(ledger, 65534, 65534)
     assert f"rm {ledger}" in fault(kiosk, 78, "permissions", "error", "ledger.sqlite.lock")["fix"]
     os.chown(ledger, 0, 0)
     is_fine(kiosk)
-    # As somebody else sees it.
+    # For another user.
     for path in (kiosk.folder, folder, kiosk.config, *folder.iterdir()):
         path.chmod(0o755)
     for above in list(kiosk.folder.parents)[:-1]:
@@ -351,7 +352,7 @@ def test_clock(kiosk: Kiosk, faults: Faults, tmp_path: Path) -> None:
     assert "set-ntp" in fault(kiosk, 78, "clock", "error", "last entry", **known)["fix"]
     faults.set_clock(timedelta(0))
     is_fine(kiosk, **known)
-    # A machine that wakes up in 1970 has no ledger to compare with.
+    # A machine that starts in 1970 has no ledger to compare with.
     (kiosk.folder / "ledger.sqlite").unlink()
     faults.set_clock(timedelta(days=-20000))
     fault(kiosk, 78, "clock", "error", "built", **known)
@@ -369,7 +370,7 @@ def test_ledger(kiosk: Kiosk) -> None:
     is_fine(kiosk)
 
 
-# MARK: The way to the broker
+# MARK: Connection to the broker
 
 
 def test_reachability(make_kiosk: MakeKiosk, broker) -> None:
@@ -409,7 +410,7 @@ def test_tls_and_login(secured_broker: SecuredBroker, locked: Kiosk, tmp_path: P
     del right["password_file"]
     locked.configure(None, {"broker": right})
     advice = fault(locked, 69, "broker", "error", "refused the login")["fix"]
-    # As where systemd reads the password.
+    # As on a system where systemd provides the password.
     variable = re.search(r"KIOSK_BROKER_PASSWORD_FILE", advice)[0]
     is_fine(locked, **{variable: str(secured_broker.kiosk / "secrets/controller.password")})
 
@@ -433,7 +434,7 @@ def test_a_kiosk_that_speaks_the_old_version(make_kiosk: MakeKiosk) -> None:
 
 
 def refused(kiosk: Kiosk, count: int) -> list[dict[str, str]]:
-    """What the doctor says once the kiosk has heard so many refusals and told them."""
+    """Returns the findings after the kiosk has received and reported `count` refusals."""
     errors = lambda: Findings(kiosk).of("rights", "error")
     eventually(lambda: len(errors()) == count)
     return errors()
@@ -459,7 +460,7 @@ def test_a_right_to_publish(secured_broker: SecuredBroker, locked: Kiosk) -> Non
     secured_broker.reload()
 
     def is_mended() -> bool:
-        # Perhaps before the broker has read its list again.
+        # Possibly before the broker has reloaded its access list.
         locked.process.send_signal(signal.SIGHUP)
         return not Findings(locked).of("rights", "error")
 
@@ -493,11 +494,11 @@ def test_what_may_not_be_published_is_told_at_once(secured_broker: SecuredBroker
     locked.start()
     line = locked.wait_for_log("did not take what was published to kiosk/k1/stock/banana (Not authorized)")
     assert "`juice-kiosk doctor` names every topic" in line
-    # The controller's account sends no orders.
+    # The controller's account may not order.
     done = locked.command("order", "kiwi")
     assert done.returncode == 69 and "(Not authorized): look at its ACL" in done.stderr
     assert locked.stop() == 0
-    # Of five topics.
+    # One line for five topics.
     assert sum("did not take" in line for line in locked.log) == 1
 
 
@@ -548,9 +549,9 @@ def test_a_subscription_that_is_refused(make_broker: MakeBroker, make_kiosk: Mak
 def test_an_account_that_may_not_look_says_what_it_could_not_see(
     secured_broker: SecuredBroker, locked: Kiosk, make_kiosk: MakeKiosk
 ) -> None:
-    """As the access list of an earlier version has it."""
+    """Uses the access list of an earlier version."""
     change_accesses(secured_broker, without("read kiosk/k1/#"))
-    # Nor can it see that this one is online: it does nothing that could disturb one.
+    # Neither can it read the status of this kiosk, so it does nothing that could disturb one.
     elsewhere = make_kiosk(object_with_port(secured_broker.local_port), broker=behind(secured_broker)).start()
     found = Findings(locked)
     assert found.are_fine()
@@ -560,7 +561,7 @@ def test_an_account_that_may_not_look_says_what_it_could_not_see(
     assert [line[9:] for line in elsewhere.log][-2:] == ["notice online", "notice stopped"]
 
 
-# MARK: The session
+# MARK: Session
 
 
 @pytest.mark.parametrize(
@@ -633,7 +634,7 @@ def session(broker) -> list[str]:
 
 
 def end_session(broker) -> None:
-    """Begins one that does not last."""
+    """Ends the session by connecting with a clean start."""
     subprocess.run(session(broker), check=True)
 
 
@@ -648,7 +649,7 @@ def test_another_client_with_the_same_id(broker, make_kiosk: MakeKiosk) -> None:
     assert "client_id" in found["fix"]
     end_session(broker)
     is_fine(kiosk)
-    # The doctor's own question has left none behind.
+    # The doctor's own probe has left no session.
     is_fine(kiosk)
 
 
@@ -660,7 +661,7 @@ def test_another_kiosk(broker, make_kiosk: MakeKiosk) -> None:
     assert other.is_alive and sum("online" in line for line in other.log) == 1
     assert not [line for line in other.log if "rejected" in line]
     other.stop()
-    # Its session is the kiosk's own now: that this one has the same client id is the next finding.
+    # The session is the kiosk's own now; the next finding is that this one has the same client id.
     assert "client_id" in fault(kiosk, 1, "session", "warning", "juice-kiosk-k1")["fix"]
     end_session(broker)
     is_fine(kiosk)
@@ -678,7 +679,7 @@ def test_a_connection_that_comes_and_goes(kiosk: Kiosk, panel: Client) -> None:
 
 
 def test_a_status_that_is_not_true(kiosk: Kiosk, panel: Client) -> None:
-    # Else its own status may reach the broker after ours.
+    # Otherwise the kiosk's status may reach the broker after ours.
     panel.messages.first(lambda message: message.topic == "kiosk/k1/status")
     panel.publish("kiosk/k1/status", "offline", retain=True)
     assert "systemctl" in fault(kiosk, 1, "session", "warning", "not online")["fix"]
@@ -701,7 +702,7 @@ def test_where_the_account_is_the_client_id(
     since = len(locked.log)
     found = fault(locked, 1, "session", "warning", "takes the account for the client id")
     assert "8884" in found["fix"]
-    # Thrown out once, it comes back to its own session and has lost nothing.
+    # After the disconnect, the kiosk resumes its session without losing anything.
     locked.wait_for_log(" online", since)
     panel = connect_as("panel1").subscribe("kiosk/k1/order/panel1/result")
     panel.publish_all({"kiosk/k1/order/panel1": "kiwi"})
@@ -740,7 +741,7 @@ def test_a_login_that_might_throw_the_kiosk_out_is_not_made(
     assert "not tried while" not in str(Findings(kiosk))
 
 
-# MARK: What is left over
+# MARK: Unexpected retained messages
 
 
 def test_retained_commands(kiosk: Kiosk, panel: Client, broker) -> None:
@@ -748,7 +749,7 @@ def test_retained_commands(kiosk: Kiosk, panel: Client, broker) -> None:
     panel.publish("kiosk/k1/order/p1", "kiwi", retain=True)
     panel.publish("kiosk/k1/restock/desk", '{"add":{"kiwi":1}}', retain=True)
     found = fault(kiosk, 1, "retained", "warning", "kiosk/k1/order/p1", "kiosk/k1/restock/desk")
-    # What it advises does it.
+    # The suggested command clears the topic.
     for clear in re.findall(r"mosquitto_pub [^;]*", found["fix"]):
         subprocess.run(["sh", "-c", f"{clear} -p {broker.port}"], check=True)
     is_fine(kiosk)
@@ -762,7 +763,7 @@ def test_leftovers_of_another_menu(make_kiosk: MakeKiosk, panel: Client, broker)
     for clear in re.findall(r"mosquitto_pub [^;]*", found["fix"]):
         subprocess.run(["sh", "-c", f"{clear} -p {broker.port}"], check=True)
     is_fine(kiosk)
-    # Of its own, the kiosk knows.
+    # The kiosk recognises topics of its own earlier configuration.
     menu = {"base": "standard", "fruits": {"orange": {}},
             "juices": {"orange": {"recipe": {"orange": 3}}}}
     kiosk.configure(broker, {"menu": menu})
@@ -811,7 +812,7 @@ def test_machines(make_kiosk: MakeKiosk, panel: Client, broker) -> None:
     fault(kiosk, 1, "machines", "warning", f"job {accepted['seq']}", "waits for a person")
 
 
-# MARK: The way up
+# MARK: Uplink
 
 
 @pytest.mark.parametrize("version", ["5", "3.1.1"])
@@ -827,7 +828,7 @@ def test_the_way_up(
     found = Findings(kiosk)
     assert found.are_fine() and "lets k1 in" in found.one("uplink", "ok")["what"]
 
-    # The kiosk sells without it: nothing of it is an error.
+    # The kiosk sells without an uplink, so no finding is an error.
     password.write_text("wrong")
     assert "password_file" in fault(kiosk, 1, "uplink", "warning", "refused the login")["fix"]
     password.write_text("secret")

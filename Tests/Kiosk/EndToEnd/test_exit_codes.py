@@ -1,4 +1,4 @@
-"""Every exit code of the manual, with a complaint that says what to do."""
+"""Every exit code of the manual, with a message that contains the remedy."""
 
 import json
 import sqlite3

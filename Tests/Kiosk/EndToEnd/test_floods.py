@@ -1,4 +1,4 @@
-"""Who floods the kiosk takes nothing from the others: neither their answers nor the memory."""
+"""A flooding client does not delay the answers of others, nor exhaust the memory."""
 
 import os
 import subprocess
@@ -23,11 +23,11 @@ from scene import STOCK
 
 FLOOD = ROOT / "Tests/Shared/EndToEnd/flood.py"
 MESSAGES = int(os.environ.get("KIOSK_FLOOD", "100000"))
-# Of one sender, which is the default; and of a sender who has gone wrong.
+# Maximum rate of one sender (the default), and the rate of a faulty one.
 PER_SECOND, TOO_MUCH = 50, 5000
-# That are told in a second.
+# Maximum number of rejections answered per second.
 REFUSALS = 100
-# Of the process at its peak, whatever comes; in megabytes.
+# Peak memory of the process under any load, in megabytes.
 MEMORY = 80
 
 
@@ -51,7 +51,7 @@ def flood(
 
 
 def press_beside(broker: Mosquitto, presses: int = 100) -> None:
-    """Presses from a panel of its own each time, so that none comes near its limit."""
+    """Presses with a separate panel each time, so that none reaches its rate limit."""
     panels = Client(broker.port, f"{BASE}/order/+/result")
     try:
         for _ in range(presses):
@@ -62,7 +62,7 @@ def press_beside(broker: Mosquitto, presses: int = 100) -> None:
 
 
 def insist(panels: Client, number: int) -> int:
-    """Presses until it is answered, as a panel with ids may; how often that took."""
+    """Presses until the kiosk answers, as a panel with ids may. Returns the number of attempts."""
     since, topic = len(panels.messages), f"{BASE}/order/other{number}"
     for attempt in range(1, 61):
         panels.publish(topic, '{"id":"1","juice":"kiwi"}')
@@ -88,13 +88,13 @@ def refusals(kiosk: Kiosk) -> list[str]:
 def test_a_panel_a_hundred_times_too_fast_gets_no_more_than_its_share(
     broker, kiosk: Kiosk, say: Say, kind: str
 ) -> None:
-    """`deploy/bench --flood` measures how long the other panels wait meanwhile."""
+    """`deploy/bench --flood` measures the delay of the other panels."""
     heard = Client(broker.port, f"{BASE}/order/flood/result")
     with flood(broker, kind, rate=TOO_MUCH):
         heard.messages.until(lambda: len(heard.messages) > 0)
         press_beside(broker)
     recorded = kiosk.ledger()
-    # The flood's entries in each second of the kiosk's clock.
+    # The flood's entries per second of the kiosk's clock.
     seconds = Counter(entry["at"][:19] for entry in recorded if entry.get("source") == "order/flood")
     answers = len(heard.messages)
     heard.close()
@@ -109,8 +109,8 @@ def test_a_panel_a_hundred_times_too_fast_gets_no_more_than_its_share(
 def test_as_many_messages_as_the_socket_takes(
     broker, kiosk: Kiosk, say: Say, kind: str
 ) -> None:
-    """The broker takes more than it can pass on, and drops what is too much, whoever sent it: a
-    panel that asks again is answered all the same."""
+    """The broker receives more than it can forward, and drops messages of any sender. A panel that
+    repeats its order still receives an answer."""
     panels = Client(broker.port, f"{BASE}/order/+/result")
     started = time.monotonic()
     presses = answers = 0
@@ -119,7 +119,7 @@ def test_as_many_messages_as_the_socket_takes(
             answers += 1
             presses += insist(panels, answers)
     seconds = time.monotonic() - started
-    # The flood is over, and nothing is left of it.
+    # The flood has ended without lasting effect.
     insist(panels, 0)
     panels.close()
     told = panels.messages.count(lambda m: m.topic == f"{BASE}/order/flood/result")
@@ -132,7 +132,7 @@ def test_as_many_messages_as_the_socket_takes(
     assert told <= (PER_SECOND + REFUSALS) * (seconds + 2)
     assert len(made) <= PER_SECOND * (seconds + 2)
     assert peak(kiosk) < MEMORY
-    # For each reason once a minute.
+    # Each reason once a minute.
     assert 1 <= len(refusals(kiosk)) <= 2 * (1 + seconds // 60)
     kiosk.verify()
     wait_for_truth(kiosk, broker)
@@ -159,7 +159,7 @@ def test_ten_thousand_panels_with_one_press_each(broker, kiosk: Kiosk, say: Say)
 def test_large_packets_cost_no_memory(
     make_broker: MakeBroker, make_kiosk: MakeKiosk, say: Say, version: str
 ) -> None:
-    """On MQTT 5 the kiosk itself tells the broker what is too large for it, which here takes all."""
+    """On MQTT 5 the kiosk announces its maximum packet size; this broker accepts any size."""
     limit = "max_packet_size 268435455" if version == "5" else ""
     broker = make_broker(settings=limit)
     kiosk = make_kiosk(broker, broker={"protocol": version}, stock=STOCK).start()
@@ -168,7 +168,7 @@ def test_large_packets_cost_no_memory(
         sent = []
         for number in range(3000):
             properties = Properties(PacketTypes.PUBLISH)
-            # Every second one is larger than a packet may be.
+            # Every second packet exceeds the maximum packet size.
             properties.UserProperty = ("x", "y" * (65_000 if number % 2 else 60_000))
             sent.append(
                 panels.client.publish(f"{BASE}/order/p", b"kiwi", 1, properties=properties)

@@ -1,4 +1,4 @@
-"""The kiosk in a real Home Assistant, with the accounts that deploy/docs/security.md gives both."""
+"""The kiosk in a real Home Assistant, with the accounts from deploy/docs/security.md."""
 
 import json
 import os
@@ -15,7 +15,7 @@ pytestmark = [
     pytest.mark.skipif(
         "KIOSK_HOME_ASSISTANT" not in os.environ, reason="deploy/test --home-assistant runs these"
     ),
-    # paho 1.6.1 asks for TLS versions that Python would like to forget.
+    # paho 1.6.1 uses TLS versions that Python has deprecated.
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
 ]
 
@@ -49,7 +49,7 @@ def home(secured_broker: SecuredBroker, tmp_path_factory: pytest.TempPathFactory
 
 
 class ShownKiosk(Kiosk):
-    """A kiosk that is shown in Home Assistant, unless it is told otherwise."""
+    """A kiosk with Home Assistant discovery, unless a test disables it."""
 
     def __init__(self, folder: Path, secured_broker: SecuredBroker, form: str) -> None:
         self.form = form
@@ -69,7 +69,7 @@ class ShownKiosk(Kiosk):
         super().configure(broker, ours | settings)
 
     def start_with(self, **settings: dict) -> "ShownKiosk":
-        """As somebody does who has changed the configuration."""
+        """Restarts the kiosk with a changed configuration."""
         if self.process:
             self.stop()
         self.configure(None, settings)
@@ -91,7 +91,7 @@ def running_kiosk(
 
 @pytest.fixture
 def kiosk(running_kiosk: ShownKiosk, home: HomeAssistant) -> ShownKiosk:
-    """Shown with the built-in menu, however the test before has left it."""
+    """Returns the kiosk, restarted with the built-in menu."""
     running_kiosk.start_with()
     home.wait_for("switch.kiosk_k1_service", "on")
     return running_kiosk
@@ -106,7 +106,7 @@ def auditor(secured_broker: SecuredBroker) -> Iterator[Account]:
 
 @pytest.fixture(autouse=True)
 def no_complaint(home: HomeAssistant) -> Iterator[None]:
-    """Whatever a test does, Home Assistant finds nothing to complain about."""
+    """Asserts that Home Assistant logs no warning or error during any test."""
     yield
     assert home.complaints() == []
 
@@ -137,7 +137,7 @@ def test_everything_appears_by_itself(kiosk: ShownKiosk, home: HomeAssistant) ->
             if state["state"] in ("unknown", "unavailable")
         }
 
-    # What is known of a button or an event is when it was last pressed or fired.
+    # The state of a button or an event is its last time, which is unknown before the first one.
     home.until(lambda: not {e for e in unknown() if not e.startswith(("button.", "event."))})
     states = home.states()
     stock = kiosk.stock()
@@ -180,7 +180,7 @@ def test_a_number_restocks(kiosk: ShownKiosk, home: HomeAssistant) -> None:
     entry = kiosk.last_entry()
     assert entry["source"] == "restock/homeassistant"
     assert entry["status"] == "restocked" and entry["changes"] == {"mango": wanted - before}
-    # With which the same command is known again, should the broker deliver it twice.
+    # The id with which the kiosk recognises a redelivery of the command.
     assert entry["id"].isdigit()
     kiosk.verify()
 
@@ -210,7 +210,7 @@ def test_a_button_orders(kiosk: ShownKiosk, home: HomeAssistant) -> None:
     assert attributes["event_type"] == "ready"
     for key in ["source", "id", "juice", "quantity", "ticket", "seq"]:
         assert attributes[key] == entry[key]
-    # The same press twice is two orders; the second finds too little.
+    # Two presses are two orders; the second one is out of stock.
     seen = event(home)["state"]
     home.call("button.press", "button.kiosk_k1_order_banana")
     home.until(lambda: event(home)["state"] != seen)
@@ -277,7 +277,7 @@ def test_a_restart_of_home_assistant_brings_everything_back(
     home.start()
     home.until(lambda: all_are(home, available=True))
     home.wait_for("sensor.kiosk_k1_stock_kiwi", stock)
-    # Asked by its birth message, the kiosk has said everything again.
+    # The kiosk has published everything again after Home Assistant's birth message.
     assert not auditor.wait_for(topic).retain
     heard = [message.topic for message in auditor.heard]
     assert heard.index("homeassistant/status") < heard.index(topic)

@@ -1,4 +1,4 @@
-"""The made-up packets are what they are said to be, and what is found is told in short."""
+"""The generated packets cover the intended cases, and findings are shrunk."""
 
 import re
 import struct
@@ -28,7 +28,7 @@ def test_every_role_sends_to_everything_that_it_may_write() -> None:
 
 
 def test_every_property_comes_at_every_size() -> None:
-    # MQTT 5: 3.3.2.3; and others, which a PUBLISH may not have.
+    # The properties of a PUBLISH (MQTT 5, 3.3.2.3), and others that it must not have.
     sizes: dict[int, set[int]] = {kind: set() for kind in [1, 2, 3, 8, 9, 0x0B, 0x23, 0x26, 0x7F]}
     twice = 0
     for message in MANY:
@@ -40,7 +40,7 @@ def test_every_property_comes_at_every_size() -> None:
     for number in (3, 9, 0x26):
         assert sizes[number] >= set(LENGTHS) - {2, 1000}
     levels = {value.count(b"/") for m in MANY for number, value in m.properties if number == 8}
-    # As many below the sender's own topic as mosquitto passes on, and more than it may be sent.
+    # As many levels below the sender's own topic as mosquitto forwards, and more than it accepts.
     assert {4 + 197, 4 + 205} <= levels
 
 

@@ -1,4 +1,4 @@
-"""Whatever arrives: it gets its reason, no fruit moves, the process lives, the log stays short."""
+"""Any input gets a reason, changes no stock, does not end the process, and keeps the log short."""
 
 import pytest
 
@@ -48,7 +48,7 @@ AMOUNTS = [
 CASES = {
     "order": EVERYWHERE + [
         (b"tea", "unknown_juice"),
-        # A word is a juice's id: why not this one?
+        # A bare word is the id of a juice, so this one is possible.
         (b"null", "unknown_juice"),
         (b"17", "unknown_juice"),
         (b"banana split", "malformed"),
@@ -116,7 +116,7 @@ def test_each_gets_its_reason_and_nothing_moves(
         assert (result["status"], result.get("reason")) == ("rejected", reason), payload[:80]
         assert kind == "service" or result.get("stock", {}).get("banana", 10) == 10
     assert_unmoved(kiosk)
-    # Each reason is told at most once a minute, however often it happens.
+    # Each reason is logged at most once a minute.
     told = [line for line in kiosk.log if "rejected" in line]
     assert len(told) <= 2 * len({reason for _, reason in CASES[kind]})
     assert all(len(line) < 300 for line in told)
@@ -174,10 +174,10 @@ def test_a_flood_is_no_flood_of_log_lines(kiosk: Kiosk, panel: Client) -> None:
 def test_a_topic_with_an_empty_level(kiosk: Kiosk, panel: Client, kind: str) -> None:
     payload = {"order": ORDER, "restock": RESTOCK, "service": SERVICE}[kind]
     assert panel.ask(f"{kind}/", payload).json["reason"] == "malformed"
-    # These are none of the kiosk's: nobody answers.
+    # These topics are not the kiosk's, so it does not answer.
     for topic in (f"{kind}//", f"/{kind}/p1", f"{kind}/p1/x", kind):
         panel.publish(f"{BASE}/{topic}", payload)
-    # Its answer to this one shows that it is past the others.
+    # The answer to this order shows that the kiosk has processed the earlier messages.
     assert panel.order("tea")["reason"] == "unknown_juice"
     results = [m.topic for m in panel.messages if m.topic.endswith("/result")]
     assert results == [f"{BASE}/{kind}//result", f"{BASE}/order/p1/result"]
@@ -207,6 +207,6 @@ def test_retained_commands_are_never_carried_out(
             is_result = lambda m: m.topic == f"{BASE}/{topic}/result"
             assert panel.messages.first(is_result, since).json["reason"] == "retained"
     assert_unmoved(kiosk)
-    # The id is not used up by that.
+    # The rejected message has not used up the id.
     panel.publish(f"{BASE}/order/p1", ORDER)
     panel.messages.first(lambda m: m.topic.endswith("/p1/result") and m.json["status"] == "ready")

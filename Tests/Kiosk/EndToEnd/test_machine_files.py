@@ -1,7 +1,8 @@
-"""The machines of config/machines, without their devices: the four rules, and a juice of a real kiosk.
+"""Tests the files of config/machines without their devices: the four rules, and a juice of a real
+kiosk.
 
-esphome.py compiles the code of esphome.yaml; tasmota.py runs the rules of tasmota.txt. Neither has ever
-been a device, and deploy/docs/machines.md says so.
+esphome.py compiles the code of esphome.yaml; tasmota.py interprets the rules of tasmota.txt.
+Neither has run on a device, as deploy/docs/machines.md states.
 """
 
 import json
@@ -30,7 +31,7 @@ def device(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Device]:
 
 
 class Asking:
-    """Says to a device what a kiosk says, and keeps what it answers."""
+    """Sends a kiosk's messages to a device, and collects its answers."""
 
     def __init__(self, device: Device) -> None:
         self.device = device
@@ -51,7 +52,7 @@ class Asking:
         assert {topic for topic, _, _ in published} <= {f"{BASE}/made/{self.device.name}"}
         assert not any(retain for _, _, retain in published)
         assert all(answer["job"] == job for answer in answers)
-        # The same twice says no more than once.
+        # A repeated answer adds no information.
         return list(dict.fromkeys(answer["status"] for answer in answers))
 
 
@@ -138,7 +139,7 @@ def test_an_empty_bottle_is_a_fault_and_a_failure(esp32: ESPHome) -> None:
     assert json.loads(ended[0][1]) == {"job": 5, "status": "failed", "reason": "bottle_empty"}
     assert json.loads(esp32.hear(esp32.topics[1], {"job": 5})[0][1])["reason"] == "bottle_empty"
     assert esp32.connect()[0][1] == "fault: bottle empty"
-    # What is over is told; nothing is begun.
+    # The device reports finished jobs and starts none.
     assert kiosk.make(5) == ["failed"]
     assert kiosk.make(6) == []
     esp32.tell("empty is 0")
@@ -157,7 +158,7 @@ def test_numbers_that_have_gone_back_are_forgotten_by_hand(esp32: ESPHome) -> No
 
 
 def test_it_says_what_the_contract_asks_for() -> None:
-    """Beyond the code: sessions that keep nothing, and a last will."""
+    """Checks the settings outside of the code: clean sessions, and a last will."""
     mqtt = esphome.yaml.load(esphome.FILE.read_text(), esphome.Loader)["mqtt"]
     topic = "${base}/machine/${machine}/status"
     assert mqtt["clean_session"] is True and mqtt["birth_message"] is None
@@ -196,7 +197,7 @@ def test_the_same_message_twice_before_a_command_has_run() -> None:
 
 
 def test_a_cancellation_is_none_of_the_orders() -> None:
-    """Tasmota hears make/pump/cancel on make/pump too."""
+    """Tasmota's subscription to make/pump also matches make/pump/cancel."""
     device = Tasmota()
     device.connect()
     device.hear(device.topics[1], {"job": 6})
@@ -217,7 +218,7 @@ def test_numbers_that_a_float_cannot_tell_apart_pour_nothing() -> None:
 def test_a_juice_of_a_real_kiosk(
     device: Device, make_kiosk: MakeKiosk, make_client: MakeClient
 ) -> None:
-    """The topics are those of the program, whatever the files say."""
+    """The topics are the kiosk's own, not copies in the test."""
     machine = {"name": device.name, "juices": [device.juice], "start_seconds": 60}
     make_kiosk(machines=[machine]).start()
     panel = make_client(f"{BASE}/order/p1/result", f"{BASE}/juice/{device.juice}")
@@ -243,7 +244,7 @@ def test_a_juice_of_a_real_kiosk(
 def test_what_a_broker_keeps_for_a_machine_that_is_away_grows_too_old(
     make_kiosk: MakeKiosk, make_client: MakeClient, broker
 ) -> None:
-    """A machine with a session that keeps messages, against the contract."""
+    """A machine whose session queues messages, contrary to the contract."""
     machine = {"name": "bar", "start_seconds": 3}
     make_kiosk(machines=[machine], orders={"max_age_seconds": 1}).start()
     panel = make_client(f"{BASE}/order/p1/result", f"{BASE}/machine/bar")

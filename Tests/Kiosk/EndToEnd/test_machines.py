@@ -1,4 +1,4 @@
-"""A juice that a machine makes is poured once, or given back once, or waits for a person."""
+"""A juice made by a machine is poured once, returned once, or needs a person's decision."""
 
 import os
 import pty
@@ -39,7 +39,7 @@ def make_machine() -> Iterator[Callable[[Kiosk], TerminalMachine]]:
 
 @pytest.fixture
 def bar(kiosk: Kiosk, make_machine: Callable[[Kiosk], TerminalMachine]) -> TerminalMachine:
-    """Not running yet."""
+    """Returns a machine that is not started yet."""
     return make_machine(kiosk)
 
 
@@ -51,7 +51,7 @@ def watcher(broker) -> Iterator[Watcher]:
 
 
 def order(watcher: Watcher, number: str, juice: str = "kiwi", **more: Any) -> dict:
-    """Returns the first answer."""
+    """Orders, and returns the first answer."""
     return watcher.order({"id": number, "juice": juice} | more)
 
 
@@ -63,7 +63,7 @@ def statuses(kiosk: Kiosk) -> list[str]:
     return [entry["status"] for entry in kiosk.ledger()[1:]]
 
 
-# MARK: The way of an order
+# MARK: Stages of an order
 
 
 def test_an_order_is_accepted_made_and_ready(
@@ -82,7 +82,7 @@ def test_an_order_is_accepted_made_and_ready(
     job = accepted["seq"]
     assert pours(bar) == [("begins", job, None), ("ends", job, "done")]
     assert int(bar.memory.read_text()) == job
-    # The last answer again.
+    # The last answer is repeated.
     assert order(watcher, "a1", quantity=2) == ready | {"duplicate": True}
     assert bar.stop() == 0
     watcher.wait_for_state("offline")
@@ -126,7 +126,7 @@ def test_three_failures_close_a_machine_and_a_success_opens_it(
     watcher.wait_for_state("failing")
     watcher.messages.first(lambda m: (m.topic, m.text) == (f"{BASE}/juice/banana", "0"))
     assert order(watcher, "a4", "banana")["reason"] == "machine_down"
-    # Coming back, it has one try.
+    # After its restart the machine gets a single order.
     bar.stop()
     bar.start("--seconds", "0", "--fail-every", "1")
     watcher.wait_for_state("idle")
@@ -141,7 +141,7 @@ def test_three_failures_close_a_machine_and_a_success_opens_it(
     kiosk.verify()
 
 
-# MARK: A power cut
+# MARK: Power cuts
 
 
 @pytest.mark.parametrize(
@@ -159,7 +159,7 @@ def test_a_power_cut_in_mid_pour_is_asked_and_never_poured_by_itself(
     bar.start("--seconds", "0")
     [asked] = watcher.wait_for_jobs("needs_decision")
     assert asked["job"] == job and pours(bar) == [("begins", job, None)]
-    # Nobody else has to wait for that.
+    # The other orders do not wait for the decision.
     order(watcher, "a2", "banana")
     watcher.result("a2", "ready")
     assert kiosk.command("job", str(job), *decision).returncode == 0
@@ -171,13 +171,14 @@ def test_a_power_cut_in_mid_pour_is_asked_and_never_poured_by_itself(
     kiosk.verify()
 
 
-# MARK: Time
+# MARK: Timeouts
 
 
 def test_what_waits_too_long_is_given_back_and_what_was_begun_is_not(
     make_kiosk: MakeKiosk, make_machine: Callable[[Kiosk], TerminalMachine], watcher: Watcher
 ) -> None:
-    # The machine is given two at a time, and takes one: the second is cancelled there, the third here.
+    # The kiosk sends two jobs at a time and the machine takes one: the second job is cancelled at
+    # the machine, the third in the kiosk.
     kiosk = make_kiosk(
         machines=[BAR | {"at_once": 2, "start_seconds": 1}], orders={"max_age_seconds": 2}
     ).start()
@@ -211,7 +212,7 @@ def test_a_cancellation_that_crosses_a_start_loses(
     assert statuses(kiosk) == ["accepted", "made"]
 
 
-# MARK: A person
+# MARK: Manual decisions
 
 
 def test_a_person_with_a_keyboard(kiosk: Kiosk, bar: TerminalMachine, watcher: Watcher) -> None:
@@ -240,7 +241,7 @@ def test_a_person_with_a_keyboard(kiosk: Kiosk, bar: TerminalMachine, watcher: W
     watcher.wait_for_state("idle")
     order(watcher, "a4")
     watcher.wait_for_jobs("started")
-    # The end of the input is a farewell: what is in hand has failed.
+    # The end of the input stops the machine; its active job has failed.
     bar.process.stdin.close()
     assert watcher.result("a4", "failed")["reason"] == "stopped"
     assert bar.process.wait(TIMEOUT) == 0
@@ -264,7 +265,7 @@ def test_a_machine_survives_what_it_cannot_read(
     watcher.publish(f"{BASE}/make/bar", job % (2, 1), retain=True)
     watcher.messages.first(lambda m: m.topic == f"{BASE}/made/bar" and m.json["status"] == "done")
     bar.stop()
-    # What the broker has kept is nobody's order.
+    # A retained message is not an order.
     watcher.publish(f"{BASE}/make/bar", job % (3, 1), retain=True)
     bar.start("--seconds", "0")
     bar.said.first(lambda line: line.endswith("the broker had kept it"))
@@ -320,11 +321,11 @@ def test_progress_bars_on_a_terminal(kiosk: Kiosk, watcher: Watcher) -> None:
 def test_whoever_ends_at_whatever_step_comes_back(
     broker, kiosk: Kiosk, bar: TerminalMachine, watcher: Watcher, ends: tuple[str, ...], step: str
 ) -> None:
-    """Two orders: one that the machine has in hand, and one that waits in the kiosk."""
+    """Two orders: one that the machine has started, and one that is queued in the kiosk."""
     bar.start("--manual")
     watcher.wait_for_state("idle")
     if step == "queued":
-        # The machine never hears of them.
+        # The machine does not receive them.
         bar.process.send_signal(signal.SIGSTOP)
     first, _ = [order(watcher, number)["seq"] for number in ("a1", "a2")]
     if step == "queued":

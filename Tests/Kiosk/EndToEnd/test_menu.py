@@ -1,4 +1,4 @@
-"""The menu that comes down from a chain to a kiosk."""
+"""The menu that a chain publishes to a kiosk."""
 
 import json
 import signal
@@ -20,7 +20,7 @@ RED = {"juices": {"red": {"recipe": {"strawberry": 4}}}}
 
 
 class Chain:
-    """Somebody up there who wants kiosks to sell something."""
+    """The upstream side, which publishes the menu of its kiosks."""
 
     def __init__(self, port: int) -> None:
         self.client = Client(port, f"{UP}/menu/reported")
@@ -77,16 +77,16 @@ def test_a_kiosk_sells_by_the_menu_from_above(kiosk: Kiosk, chain: Chain, panel:
     checked = kiosk.command("check").stdout
     assert "menu 7 stands over 'menu'" in checked and "juices  green\n" in checked
 
-    # The same again is reported again, and nothing else.
+    # The kiosk reports the same menu again, and does nothing else.
     since = len(kiosk.log)
     assert chain.push(7, GREEN)["status"] == "taken"
-    # What the file says besides is taken over under it.
+    # The other sections of the file are applied together with the chain's menu.
     write(kiosk, orders={"max_quantity": 2})
     reload(kiosk)
     assert panel.order({"id": "a", "juice": "green", "quantity": 3})["reason"] == "quantity_out_of_range"
     assert not kiosk.log.count(lambda line: "menu 7" in line) > 1
 
-    # It is remembered, and told at each start.
+    # The kiosk stores the menu and reports it at each start.
     since = len(chain.client.messages)
     assert kiosk.stop() == 0
     kiosk.start()
@@ -94,7 +94,7 @@ def test_a_kiosk_sells_by_the_menu_from_above(kiosk: Kiosk, chain: Chain, panel:
     kiosk.wait_for_log("menu 7 from above counts")
     assert panel.order("green")["status"] == "ready"
 
-    # Until somebody drops it.
+    # Until the file is removed.
     since = len(chain.client.messages)
     (kiosk.folder / "ledger.sqlite.menu").unlink()
     reload(kiosk)
@@ -125,7 +125,7 @@ def test_a_menu_that_is_wrong_for_a_kiosk_leaves_it_as_it_was(
     assert detail in told["detail"] and told.get("version") == (None if "large" in detail else 7)
     assert panel.order("green")["amount"] == "3.50"
     assert not (kiosk.folder / "ledger.sqlite.menu").exists()
-    # One that is right is taken after that.
+    # The next valid menu is accepted.
     assert chain.push(8, GREEN) == {"version": 8, "status": "taken"}
 
 

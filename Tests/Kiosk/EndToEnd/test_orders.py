@@ -1,4 +1,4 @@
-"""A press becomes a juice, once."""
+"""Each press is one order."""
 
 import json
 from datetime import datetime, timedelta, timezone
@@ -102,7 +102,7 @@ def test_the_same_id_is_made_once_and_answered_twice(
     kiosk.kill()
     kiosk.start()
     assert panel.order(order) == first | {"duplicate": True}
-    # An id belongs to its panel.
+    # An id is unique per panel.
     assert panel.order(order, panel="p2")["ticket"] == 2
     assert kiosk.stock()["mango"] == 4
 

@@ -1,4 +1,4 @@
-"""A kiosk that is killed, with brokers that number and mark redeliveries in other ways."""
+"""Kills the kiosk, with brokers that number and mark redeliveries differently."""
 
 import os
 import random
@@ -52,7 +52,7 @@ def test_no_order_is_lost_and_none_made_twice(
     ).start()
     watcher = Client(other.port, f"{BASE}/events", protocol=version, login=other.login)
     panels = [
-        # Without an id, a button waits for its answer: deploy/docs/brokers.md has the reason.
+        # Without an id, a panel waits for its answer; deploy/docs/brokers.md gives the reason.
         BusyPanel(
             other.port, f"p{number}", has_ids=has_ids, protocol=version,
             window=16 if has_ids else 1, login=other.login,
@@ -61,9 +61,9 @@ def test_no_order_is_lost_and_none_made_twice(
     ]
     try:
         for _ in range(KILLS):
-            # Now and then it does not even come online.
+            # Sometimes the kiosk is killed before it is online.
             if chance.random() < 0.8:
-                # Of one that counts: on ejabberd the others are heard once in 65 orders.
+                # A panel with ids: on ejabberd the others are served once in 65 orders.
                 panels[chance.randrange(0, 8, 2)].wait_for_answers(chance.randrange(1, 60), 60)
             assert kiosk.stop(signal.SIGKILL) == -signal.SIGKILL
             kiosk.launch()

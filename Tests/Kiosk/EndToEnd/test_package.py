@@ -1,4 +1,4 @@
-"""The packages, as deploy/package builds them, in a Debian with a systemd that runs.
+"""The packages that deploy/package builds, in a Debian with a running systemd.
 
 KIOSK_PACKAGES names a folder with packages that are built already.
 """
@@ -22,13 +22,13 @@ from scene import FAULTS, PLENTY, Scene
 pytestmark = needs_packages
 INSTALL = "apt-get install -y /root/juice-kiosk_*.deb"
 CUTS = 5 * FAULTS
-# Enough fruit for a load.
+# Enough fruit for a load test.
 SETTINGS = f"orders: {{max_per_second: 0}}\nstock: {{initial: {PLENTY}, capacity: {PLENTY}}}\n"
 
 
 @pytest.fixture(scope="session")
 def installed(debian: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What an installation changes on that disk."""
+    """Installs the packages. Returns the changes of that disk."""
     machine = Machine(tmp_path_factory.mktemp("installed"), debian)
     try:
         machine.boot()
@@ -43,7 +43,7 @@ def installed(debian: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def kiosk(debian: Path, installed: Path, tmp_path: Path) -> Iterator[Machine]:
-    """A machine on which a kiosk runs."""
+    """Yields a machine with a running kiosk."""
     machine = Machine(tmp_path, installed, debian)
     try:
         machine.boot()
@@ -55,7 +55,7 @@ def kiosk(debian: Path, installed: Path, tmp_path: Path) -> Iterator[Machine]:
 
 @pytest.fixture
 def scene(kiosk: Machine, make_scene: MakeScene) -> Iterator[Scene]:
-    """Panels that press without pause, and are not on this machine but in its network."""
+    """Yields panels that press without pause from the machine's network."""
     with kiosk.network():
         yield make_scene(InstalledKiosk(kiosk), InstalledBroker(kiosk))
 
@@ -83,7 +83,7 @@ def test_the_program_comes_with_all_that_belongs_to_it(kiosk: Machine) -> None:
     rights = "grep -E '^(NoNewPrivs|Seccomp|CapEff):' /proc/$(pidof juice-kiosk)/status"
     assert kiosk.shell(rights).split() == ["CapEff:", "0000000000000000", "NoNewPrivs:", "1",
                                            "Seccomp:", "2"]
-    # Nothing that the hardening forbids is missed.
+    # The hardening forbids nothing that the service needs.
     assert kiosk.shell("journalctl -q -u juice-kiosk --grep 'priority|permitted' || true"
                        ) == ""
 
@@ -128,7 +128,7 @@ def test_power_cuts_under_load_lose_no_juice_that_was_announced(
         wait_until_open(kiosk)
         for panel in scene.panels:
             panel.wait_until_subscribed()
-            # What mosquitto had not saved yet nobody answers.
+            # The orders that mosquitto had not saved are not answered.
             panel.ask_again()
     scene.work(200)
     say(f"{CUTS} cuts, {scene.end(broker_lost='presses')}")
@@ -136,7 +136,7 @@ def test_power_cuts_under_load_lose_no_juice_that_was_announced(
 
 @pytest.fixture
 def watched(kiosk: Machine, faults: Faults) -> Machine:
-    """With a disk that can be made to hang, and a watchdog that waits for 15 seconds, not 90."""
+    """Adds a disk that can hang, and a watchdog timeout of 15 seconds instead of 90."""
     shutil.copy(faults.variables["LD_PRELOAD"], kiosk.root / "usr/lib/faults.so")
     folder = kiosk.root / "etc/systemd/system/juice-kiosk.service.d"
     folder.mkdir()
@@ -152,7 +152,7 @@ def test_a_kiosk_that_hangs_is_started_anew(watched: Machine) -> None:
     order = watched.root / "etc/faults"
     order.write_text("sync 0\n")
     watched.shell("mosquitto_pub -q 1 -t kiosk/k1/order/p1 -m '{\"id\":\"a1\",\"juice\":\"kiwi\"}'")
-    # It would hang again, and at its start already.
+    # Otherwise the kiosk would hang again during its start.
     eventually(lambda: watched.property("NRestarts") != "0" and (order.unlink() or True))
     wait_until_open(watched)
     entries = InstalledKiosk(watched).entries
@@ -164,7 +164,7 @@ def test_a_kiosk_whose_broker_is_away_is_not(watched: Machine) -> None:
     process = watched.property("MainPID")
     watched.shell("systemctl stop mosquitto")
     eventually(lambda: "cannot be reached" in watched.property("StatusText"))
-    # Signs of life for longer than the watchdog waits without any.
+    # Watchdog signals continue for longer than the timeout.
     last_sign = lambda: int(watched.property("WatchdogTimestampMonotonic"))
     start = last_sign()
     eventually(lambda: last_sign() - start > 20_000_000)

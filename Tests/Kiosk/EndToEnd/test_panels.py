@@ -1,7 +1,7 @@
-"""The examples in config/panels, each with what its devices are known to put on the wire.
+"""The examples in config/panels, each with recorded messages of its devices.
 
-The recordings follow the documentation of the devices and the issues of their projects: repeats,
-ghosts and all. Whatever happens in between, they yield the presses that a person made.
+The recordings follow the documentation of the devices and the issues of their projects, including
+repetitions and stale messages. The kiosk must detect exactly the presses of a person.
 """
 
 import json
@@ -20,7 +20,7 @@ EXAMPLES = ROOT / "config/panels"
 
 @dataclass
 class Heard:
-    """A message of a device, and what a person meant by it: nothing, or a juice and how many."""
+    """A message of a device and its meaning: nothing, or a juice and its quantity."""
 
     topic: str
     payload: str
@@ -32,7 +32,7 @@ class Heard:
 class Recording:
     messages: list[Heard]
     changes: dict[str, str] = field(default_factory=dict)
-    # Retained before the kiosk starts: it comes with each of its subscriptions.
+    # Retained before the kiosk starts, and delivered with each of its subscriptions.
     ghost: Heard | None = None
 
 
@@ -108,7 +108,7 @@ RECORDINGS = {
               '{"src":"x","method":"NotifyStatus","params":{"ts":1.5,"input:0":{"state":true}}}'),
         shelly2("input:0", "single_push", 1643540082.66),
         shelly2("input:0", "single_push", 1643540099.07, ("kiwi", 1)),
-        # A BLU RC Button 4 at this Shelly.
+        # A BLU RC Button 4 connected to this Shelly.
         shelly2("bthomedevice:200", "single_push", 1731931521.19, ("kiwi", 1), idx=0),
         shelly2("bthomesensor:203", "single_push", 1731931521.19),
         shelly2("bthomedevice:200", "single_push", 1731931522.2, ("mango", 1), idx=1),
@@ -165,9 +165,9 @@ def add(kiosk: Kiosk, text: str) -> Kiosk:
 
 def replay(recording: Recording, device: Client, panel: Client, kiosk: Kiosk, kill: bool) -> None:
     for number, message in enumerate(recording.messages):
-        # As most devices send: QoS 0.
+        # With QoS 0, like most devices.
         device.client.publish(message.topic, message.payload, 0, message.retain)
-        # On the way behind it: once this is answered, that has been heard.
+        # An order on the same connection: after its answer, the earlier message has been processed.
         order = {"id": f"behind{number}", "juice": "nothing"}
         device.publish("kiosk/k1/order/behind", json.dumps(order))
         panel.messages.first(
@@ -202,7 +202,7 @@ def test_a_recording_yields_the_presses_that_were_made(
     device = make_client()
     if ghost := recording.ghost:
         device.publish(ghost.topic, ghost.payload, retain=True)
-    # Short of nothing, so that only the presses decide.
+    # With enough fruit that only the presses matter.
     kiosk = example(make_kiosk(stock={"initial": 100}), name, recording.changes).start()
     replay(recording, device, panel, kiosk, kill)
     assert made(kiosk) == [message.means for message in recording.messages if message.means]
@@ -228,7 +228,7 @@ def test_a_panel_shows_what_becomes_of_its_orders(
     texts = [each.text for each in device.messages if each.topic == "cmnd/counter_button/POWER1"]
     if texts != ["ON", "OFF"]:
         assert told("counter_button/POWER1", since) == "OFF"
-    # The screen has started again, and shows nothing.
+    # The screen has restarted and shows nothing.
     since = len(device.messages)
     device.publish("tele/hall_display/LWT", "Online")
     assert told("hall_display/DisplayText", since) == "[zl1c1]Kiwi 2[l2c1]Mango 5[l3c1]online"
@@ -245,7 +245,7 @@ def test_esphomes_sensors_can_read_every_number(kiosk: Kiosk, make_client: MakeC
     assert display.messages and all(number.fullmatch(each.payload) for each in display.messages)
 
 
-# What a house says when nobody presses a button.
+# Messages of a building without any press.
 QUIET_HOUSE = [
     Heard("shellies/shellybutton1-A4CF12F45301/online", "true"),
     Heard("shellies/shelly1-8CAAB54B98DF/relay/0", "on"),
@@ -263,7 +263,7 @@ QUIET_HOUSE = [
     [zigbee("single")], [Heard("stat/x/RESULT", '{"Button1":{"Action":"SINGLE"}}')],
     [Heard("stat/x/BUTTON1", '{"Button1":{"Action":"SINGLE"}}')],
     [Heard("stat/x/RESULT", '{"Switch1":{"Action":"ON"}}')],
-    # A Shelly on mains: the contact, then the event.
+    # A Shelly on mains power: the contact, then the event.
     [Heard("shellies/shellyix3-98CDAC24A1B2/input/0", "1"),
      Heard("shellies/shellyix3-98CDAC24A1B2/input/0", "0"), shelly("S", 5)],
     [shelly2("input:0", "single_push", 1643540082.66)],
@@ -289,7 +289,7 @@ def test_learn_prints_what_binds_the_button_that_was_pressed(
     add(kiosk, pasted).start()
     press = presses[-1]
     if "event_cnt" in press.payload:
-        # The first event of a Shelly may be of yesterday.
+        # The first event of a Shelly may be old.
         device.publish(press.topic, shelly("S", 4).payload)
     device.client.publish(press.topic, press.payload, 0)
     device.messages.first(lambda each: each.topic == "kiosk/k1/order/panel1/result")
@@ -313,7 +313,7 @@ def test_learn_waits_for_more_than_an_event_that_may_be_old(
 def test_learn_prints_nothing_that_a_device_could_mean(
     make_kiosk: MakeKiosk, make_client: MakeClient
 ) -> None:
-    """Whoever may publish must not write the configuration of who pastes it."""
+    """A publisher must not be able to inject lines into the configuration that a person pastes."""
     kiosk = make_kiosk()
     device = make_client()
     learn = kiosk.spawn("learn", "--timeout", "20", "--count", "2")

@@ -1,4 +1,4 @@
-"""SIGHUP: another configuration for a kiosk that goes on."""
+"""SIGHUP applies a new configuration to the running kiosk."""
 
 import json
 import signal
@@ -26,7 +26,7 @@ MENU = {
 
 
 def write(kiosk: Kiosk, /, **changes: Any) -> None:
-    """Changes sections of the file as it is."""
+    """Changes sections of the current file."""
     configuration = json.loads(kiosk.config.read_text())
     for section, values in changes.items():
         is_menu = section == "menu"
@@ -37,7 +37,7 @@ def write(kiosk: Kiosk, /, **changes: Any) -> None:
 
 
 def reload(kiosk: Kiosk, text: str = TAKEN) -> str:
-    """Returns the one line that tells what has come of it."""
+    """Reloads. Returns the log line with the result."""
     since = len(kiosk.log)
     kiosk.process.send_signal(signal.SIGHUP)
     kiosk.wait_for_log("configuration", since)
@@ -61,10 +61,10 @@ def test_a_new_juice_is_sold_without_a_pause(
     order = {"id": "a", "juice": "kiwi", "quantity": 3}
     assert panel.order(order)["reason"] == "quantity_out_of_range"
     shown = retained(broker.port)
-    # What was there already keeps its stock.
+    # Fruits that are not new keep their stock.
     assert shown["kiosk/k1/stock/kiwi"] == "10"
     assert "Orange juice" in shown["kiosk/k1/menu"]
-    # And back: the oranges stay in the ledger.
+    # And back: the oranges remain in the ledger.
     write(kiosk, menu={})
     reload(kiosk)
     eventually(lambda: "kiosk/k1/stock/orange" not in retained(broker.port))
@@ -131,7 +131,7 @@ def test_what_needs_a_restart_is_named_and_nothing_is_taken(
     named = "a change of kiosk.root, kiosk.time_zone, broker.port, ledger.path needs a restart"
     assert named in reload(kiosk, REFUSED)
     assert panel.order({"id": "a", "juice": "banana", "quantity": 2})["status"] == "ready"
-    # Compared with what runs, not with what was refused.
+    # The comparison is with the running configuration, not with the rejected one.
     kiosk.config.write_text(good)
     write(kiosk, orders={"max_quantity": 1})
     reload(kiosk)

@@ -1,4 +1,4 @@
-"""What was sold and what runs out: published, and printed from the ledger while the kiosk runs."""
+"""Sales and forecast: published, and printed from the ledger while the kiosk runs."""
 
 import json
 import os
@@ -19,7 +19,7 @@ from mosquitto import Mosquitto
 
 
 def sold(sales: dict) -> tuple:
-    """What a report tells but for the times at which it does."""
+    """Returns a report without its timestamps."""
     return sales["today"], sales["time_zone"], sales["hours"], sales["days"]
 
 
@@ -46,7 +46,7 @@ def test_what_is_published_is_what_report_prints(kiosk: Kiosk, panel: Client) ->
         "made": {"kiwi": 2, "mango_kiwi": 1}, "out_of_stock": {"strawberry": 1}, "rejected": {},
         "unnamed": 1,
     }
-    # The night may have begun between two orders, but a test run does not last for an hour.
+    # Midnight may fall between two orders, but a test run is shorter than an hour.
     assert sales["days"] == [{"day": sales["today"], **tally}]
     assert [hour | {"hour": 0} for hour in sales["hours"]] == [{"hour": 0, **tally}]
     assert forecast["fruits"]["mango"] == {"stock": 8}
@@ -72,7 +72,7 @@ def test_the_table_stands_straight_in_korean(make_kiosk, panel: Client) -> None:
     text = kiosk.command("report").stdout
     lines = text.splitlines()
     assert lines[0].startswith(f"{BASE}  2") and lines[0].endswith("  Asia/Seoul")
-    # The line of a juice and what it says, and the same for a fruit.
+    # The line of a juice with its counts, and the same for a fruit.
     counted = [line for line in lines if re.search(r"[쥬(].* \d+ +\d+ +\d+$", line)]
     assert [line.split()[0] for line in counted] == ["바나나쥬스", "딸바쥬스", "(not"]
     assert [line.split()[-3:] for line in counted] == [
@@ -98,7 +98,7 @@ def test_colour_is_for_terminals(kiosk: Kiosk, panel: Client) -> None:
     try:
         while part := os.read(ours, 4096):
             text += part
-    except OSError:  # The other end is closed: the end of it.
+    except OSError:  # The other end is closed.
         pass
     os.close(ours)
     assert shown.wait(10) == 0
@@ -119,7 +119,7 @@ def test_csv(kiosk: Kiosk, panel: Client) -> None:
 
 
 def test_prices(make_kiosk: MakeKiosk, broker: Mosquitto, panel: Client) -> None:
-    """Each amount is what the price was when the juice was sold, and two currencies are two sums."""
+    """Each amount uses the price at the time of the sale; two currencies have two sums."""
     def menu(currency: str, **prices: float) -> dict:
         juices = {juice: {"price": price} for juice, price in prices.items()}
         return {"base": "standard", "currency": currency, "juices": juices}

@@ -1,4 +1,4 @@
-"""Stock goes up and down, from elsewhere, as one step; displays follow and the events tell."""
+"""Restocks change several fruits in one step, with displays and events."""
 
 import pytest
 
@@ -14,9 +14,9 @@ def test_fruit_is_added_set_and_taken_away(kiosk, broker, panel) -> None:
     assert added == {"id": "r1", "status": "applied", "stock": stock, "seq": 2}
     shown = wait_for_truth(kiosk, broker)
     assert shown[f"{BASE}/juice/strawberry"] == "1"
-    # `set` first, then `add`.
+    # `set` applies before `add`.
     assert panel.restock({"set": {"kiwi": 50}, "add": {"kiwi": -1}})["stock"]["kiwi"] == 49
-    # Minus nothing is nothing.
+    # -0 is 0.
     assert panel.restock('{"add":{"kiwi":-0}}')["stock"]["kiwi"] == 49
 
 

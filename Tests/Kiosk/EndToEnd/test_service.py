@@ -1,4 +1,4 @@
-"""What the service manager is told: a systemd that is made up, with the real program."""
+"""Notifications to the service manager: a simulated systemd, with the shipped program."""
 
 import subprocess
 from pathlib import Path
@@ -14,13 +14,13 @@ from mosquitto import Mosquitto
 from service_manager import TIMEOUT, Manager
 
 UNITS = ROOT / "deploy/systemd"
-# Turns of the cycle come every second, not every five.
+# Cycles each second instead of every five.
 ORDERS = {"max_age_seconds": 6, "max_per_second": 0}
 
 
 @pytest.fixture(params=["path", "abstract"])
 def manager(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Manager]:
-    """Of both kinds that systemd may use."""
+    """Yields a manager for each of the two kinds of sockets that systemd may use."""
     is_path = request.param == "path"
     yield Manager(str(tmp_path / "notify") if is_path else f"@kiosk-tests-{tmp_path}")
 
@@ -38,7 +38,7 @@ def test_it_is_ready_when_orders_are_taken(
         broker.stop()
         kiosk.launch(**manager.variables)
         manager.wait_for("cannot be reached")
-        # Alive, and for longer than a start may take without a word.
+        # Watchdog signals continue for longer than a start may be silent.
         for _ in range(3):
             assert manager.lives(len(manager.heard))
         manager.wait_for(f"EXTEND_TIMEOUT_USEC={TIMEOUT * 1_000_000}")
@@ -89,7 +89,7 @@ def test_a_kiosk_whose_disk_fails_is_alive_and_says_so(
 ) -> None:
     make_kiosk(orders=ORDERS).start(**manager.variables, **faults.variables)
     panel = Client(broker.port, "kiosk/#")
-    # The second time the kiosk has nothing to write but what it is sent.
+    # In the second run the kiosk has nothing to write but new orders.
     for _ in range(2):
         since = len(manager.heard)
         faults.fail("sync", 5)
@@ -114,7 +114,7 @@ def test_a_kiosk_that_hangs_is_not_alive(
     panel.publish("kiosk/k1/order/p1", '{"id":"a1","juice":"banana"}')
     assert not manager.lives(len(manager.heard))
     assert kiosk.is_alive
-    # As systemd does; nothing is lost by it.
+    # As systemd does. Nothing is lost.
     kiosk.kill()
     faults.end()
     kiosk.start()
@@ -123,16 +123,16 @@ def test_a_kiosk_that_hangs_is_not_alive(
 
 
 def test_without_a_service_manager_nothing_is_missing(make_kiosk: MakeKiosk) -> None:
-    """Nor with one that has gone."""
+    """Also with a socket that no longer exists."""
     assert make_kiosk().start(NOTIFY_SOCKET="/nowhere/to/be/found").stop() == 0
 
 
-# MARK: The unit
+# MARK: Unit files
 
 
 @pytest.mark.parametrize("program", ["juice-kiosk", "juice-dashboard", "juice-archive"])
 def test_the_unit_is_hardened_and_without_faults(program: str, tmp_path: Path) -> None:
-    # Two things are there only once the package is installed: the program and its manual.
+    # The program and its manual exist only after the installation of the package.
     text = (UNITS / f"{program}.service").read_text().replace(f"/usr/bin/{program}", "/bin/true")
     unit = tmp_path / f"{program}.service"
     unit.write_text("".join(

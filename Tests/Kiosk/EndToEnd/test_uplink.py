@@ -1,4 +1,4 @@
-"""The way up: a second broker hears each entry of the ledger, whatever breaks in between."""
+"""The uplink publishes each ledger entry to a second broker, despite any failure."""
 
 import json
 import random
@@ -21,7 +21,7 @@ UP = "chain/k1"
 
 
 class Archive:
-    """Somebody up there who keeps what is told, and asks for what is missing."""
+    """A simulated archive: stores the entries, and requests missing ones."""
 
     def __init__(self, port: int) -> None:
         self.client = Client(port, "chain/#")
@@ -55,7 +55,7 @@ class Archive:
         is_answer = lambda m: (
             m.topic == f"{UP}/replay/test/result" and m.json.get("id") == request["id"]
         )
-        # It is sent again until it is answered.
+        # The archive repeats the request until it is answered.
         for _ in range(int(TIMEOUT)):
             self.client.publish(f"{UP}/replay/test", json.dumps(request))
             try:
@@ -67,7 +67,7 @@ class Archive:
 
 @pytest.fixture
 def upper(make_broker: MakeBroker) -> Mosquitto:
-    # It is not to drop what the archive is too slow for.
+    # The broker must not drop messages while the archive is slow.
     return make_broker(settings="max_queued_messages 0")
 
 
@@ -80,7 +80,7 @@ def archive(upper: Mosquitto) -> Iterator[Archive]:
 
 @pytest.fixture
 def line(upper: Mosquitto) -> Iterator[Proxy]:
-    """To the upper broker."""
+    """Yields a proxy to the upstream broker."""
     proxy = Proxy(upper.port)
     yield proxy
     proxy.close()
@@ -108,7 +108,7 @@ def test_each_entry_goes_up(
     since = len(archive.client.messages)
     assert kiosk.stop() == 0
     assert archive.client.messages.first(told("status"), since).text == "offline"
-    # What is up there is not told again.
+    # Confirmed entries are not published again.
     kiosk.start()
     panel.order("banana")
     archive.wait_for(ledger(kiosk))
@@ -151,9 +151,9 @@ def test_nothing_is_missing_after_kills_and_cuts(
             line.cut_after(chance.randrange(2000))
     everything = ledger(kiosk)
     epoch, last = max(everything, key=lambda entry: entry[1])
-    # It goes up in order: with the last one, all that goes up without being asked for has.
+    # Entries are published in order, so after the last one nothing more comes without a request.
     archive.wait_for({(epoch, last)})
-    # A broker that is killed forgets what it has confirmed.
+    # A killed broker loses messages that it has acknowledged.
     if missing := sorted(seq for _, seq in everything - archive.numbers()):
         assert archive.ask(epoch, missing[0], missing[-1])["status"] == "replaying"
     archive.wait_for(everything)
@@ -176,7 +176,7 @@ def test_a_broker_that_confirms_nothing_is_left(
 
 
 def fill(kiosk: Kiosk, count: int) -> None:
-    """So many entries that nobody has told anything about."""
+    """Adds entries to the ledger that have not been published."""
     with closing(sqlite3.connect(kiosk.folder / "ledger.sqlite")) as database, database:
         database.execute(
             """
@@ -200,7 +200,7 @@ def test_after_a_month_away_everything_goes_up(
     kiosk.start()
     assert panel.order("banana")["status"] == "ready"
     archive.wait_for(ledger(kiosk), within=180)
-    # Each once, and in order.
+    # Each entry once, in order.
     numbers = [entry["seq"] for entry in archive.entries()]
     assert numbers == list(range(1, len(numbers) + 1))
     assert len(numbers) > 30_000
@@ -224,11 +224,11 @@ def test_a_ledger_put_back_is_of_another_epoch(
     archive.wait_for(set(after))
     heard: dict[tuple[int, int], dict] = {}
     for entry in archive.entries():
-        # Whoever keeps them by epoch and number never finds two that differ.
+        # Two entries with the same epoch and number must never differ.
         assert heard.setdefault((entry["epoch"], entry["seq"]), entry) == entry
     assert heard == before | after
     assert len({epoch for epoch, _ in heard}) == 2
-    # What the backup has keeps its epoch: nothing is counted twice.
+    # The entries of the backup keep their epoch, so nothing is counted twice.
     assert len(heard) == len(before) + 1
 
 
@@ -243,12 +243,12 @@ def test_an_archive_gets_again_what_it_asks_for(
     archive.wait_for(ledger(kiosk), within=120)
     epoch = kiosk.ledger()[0]["epoch"]
     since = len(archive.client.messages)
-    # More than one request brings.
+    # More entries than one request covers.
     answer = archive.ask(epoch, 1001, 20_000)
     assert answer == {
         "id": "r1", "status": "replaying", "epoch": epoch, "from": 1001, "to": 11_000,
     }
-    # Orders do not wait for it, and what is new goes first.
+    # Orders do not wait for the replay, and new entries come first.
     assert panel.order("banana")["status"] == "ready"
     archive.client.messages.first(
         lambda m: m.topic.endswith("/result") and m.json["status"] == "done", since, within=120

@@ -1,4 +1,4 @@
-"""The rules of the week in an hour: what is flat passes them, and what is not does not."""
+"""The bounds of the one-hour week: constant figures pass, and growing ones fail."""
 
 from dataclasses import replace
 
@@ -6,7 +6,7 @@ import pytest
 
 from week import BOUNDS, DAYS, MIB, SAMPLES, Sample
 
-# Each order leaves so many bytes on the disk and in the log.
+# Bytes that each order adds to the disk and to the log.
 DISK, LOG = 150, 100
 
 
@@ -14,7 +14,7 @@ def week(orders: int = 1_000_000) -> list[Sample]:
     samples = []
     for number in range(1, len(DAYS) * SAMPLES + 1):
         made = orders * number // (len(DAYS) * SAMPLES)
-        # The write-ahead log comes and goes, and a connection may be open twice for a moment.
+        # The write-ahead log grows and shrinks, and a connection may briefly exist twice.
         samples.append(Sample(
             (number - 1) // SAMPLES, made, 30 * MIB + number % 3 * 10_000, 17 + (number % 7 == 0),
             made * DISK, number % 4 * MIB, made * LOG,

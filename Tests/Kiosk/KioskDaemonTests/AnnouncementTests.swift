@@ -7,7 +7,8 @@ import Ledger
 import MessageBroker
 import Testing
 
-/// What the kiosk is known by beyond its own topics, and who asks to hear it all again.
+/// Tests the announcements outside the kiosk's own topics, and the repetition of all retained
+/// messages after a birth message.
 @Suite struct AnnouncementTests {
   private static let topic = "homeassistant/switch/kiosk_k1/service/config"
   private let fixture: KioskFixture

@@ -6,7 +6,7 @@ import MessageBroker
 import Synchronization
 import Testing
 
-/// What whoever looks after the kiosk is told.
+/// Tests the conditions that the kiosk reports to its monitoring.
 @Suite struct ConditionTests {
   private let fixture: KioskFixture
 

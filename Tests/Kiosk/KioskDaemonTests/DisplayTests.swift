@@ -8,7 +8,7 @@ import Testing
 
 @testable import KioskDaemon
 
-/// Screens and lamps that have to be told.
+/// Tests screens and lamps that cannot subscribe themselves.
 @Suite struct DisplayTests {
   private static func fixture(_ displays: [Display]) throws -> KioskFixture {
     try KioskFixture { $0.displays = displays }

@@ -26,7 +26,8 @@ import Testing
     #expect(fixture.retained("alert/strawberry") == "out")
   }
 
-  /// What a flood takes from another panel: the entries before its own, and the messages to write.
+  /// Measures the effect of a flood on another panel: the entries before its own, and the messages
+  /// to write.
   @Test(arguments: [0, 20])
   func aFloodTakesNoMoreThanItsShare(limit: Int) throws {
     let fixture = try KioskFixture { $0.orders.maximumPerSecond = limit }
@@ -42,7 +43,7 @@ import Testing
 
     let result = try #require(try panel.takeResults().first)
     #expect(result.status == .ready)
-    // The opening entries come first. Without a limit the flood has one for each press.
+    // The opening entries come first. Without a limit each press of the flood has an entry.
     let before = try fixture.ledger { try $0.rows(after: 0).map(\.row.entry) }.filter {
       $0.source?.name == "flood" && $0.seq < result.seq ?? 0
     }
@@ -107,7 +108,7 @@ import Testing
     #expect(Set(results.compactMap(\.ticket)) == [1, 2])
   }
 
-  /// The packet ids of a new session begin where those of the old one began.
+  /// A new session starts with the packet ids with which the old one started.
   @Test func aPressInANewSessionIsNoRepetitionOfOneInTheOldSession() throws {
     try fixture.startKiosk()
     let panel = try fixture.panel()

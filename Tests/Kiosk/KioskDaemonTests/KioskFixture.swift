@@ -9,13 +9,13 @@ import Logging
 import MessageBroker
 import Synchronization
 
-/// A kiosk with its broker and its people, all on one executor and one clock: the same calls make
-/// the same schedule.
+/// A kiosk with its broker and its clients, all on one executor and one clock, so that the same
+/// calls produce the same schedule.
 final class KioskFixture {
   let broker: MemoryBroker
   let executor = ManualExecutor()
   var settings: KioskSettings
-  /// Of the next kiosk: how many deliveries it reads at once.
+  /// The maximum number of deliveries per batch of the next kiosk.
   var batchLimit: Int?
   let topics: KioskTopics
   private let folder: URL
@@ -49,7 +49,7 @@ final class KioskFixture {
 
   var ledgerPath: String { folder.appending(path: "ledger.sqlite").path() }
 
-  /// The world's clock: 2026-11-21T09:00:00Z and what has passed on the broker's.
+  /// Returns the wall clock time: 2026-11-21T09:00:00Z plus the time of the broker's clock.
   static func now(_ broker: MemoryBroker) -> Timestamp {
     let (seconds, attoseconds) = broker.now.components
     return Timestamp(
@@ -58,13 +58,15 @@ final class KioskFixture {
 
   // MARK: The kiosk
 
-  /// Of the kiosk that runs; cancelled, it is as by SIGTERM.
+  /// The task of the running kiosk. Cancelling it has the effect of SIGTERM.
   var task: Task<Void, Never>? { kiosk?.task }
 
-  /// After each turn of the cycle.
+  /// The conditions reported after each turn of the cycle.
   var conditions: [KioskCondition] { observed.conditions.withLock(\.self) }
 
-  /// - Parameter topic: the process dies as soon as somebody hears something there.
+  /// Starts a kiosk.
+  ///
+  /// - Parameter topic: The process crashes as soon as a client receives a message on this topic.
   func startKiosk(crashingOn topic: String? = nil) throws {
     let client = broker.client(on: executor, batchLimit: batchLimit)
     let process = Mutex<Task<Void, Never>?>(nil)
@@ -93,9 +95,9 @@ final class KioskFixture {
     executor.run()
   }
 
-  /// As by SIGHUP.
+  /// Reloads the settings, as SIGHUP does.
   ///
-  /// - Returns: what comes of it, as soon as something has.
+  /// - Returns: The outcome, which is set when the reload has ended.
   @discardableResult
   func reload(_ adjust: (inout KioskSettings) throws -> Void) rethrows -> Outcome {
     try adjust(&settings)
@@ -109,17 +111,17 @@ final class KioskFixture {
     return outcome
   }
 
-  /// As by SIGTERM.
+  /// Stops the kiosk, as SIGTERM does.
   func stopKiosk() {
     kiosk?.task.cancel()
     executor.run()
-    // The farewell has a time limit.
+    // The disconnect has a time limit.
     broker.advance(by: .seconds(2))
     executor.run()
     kiosk = nil
   }
 
-  /// As by `kill -9`: nothing that the process does afterwards is seen.
+  /// Crashes the kiosk, as `kill -9` does: the process has no effect afterwards.
   func crashKiosk() {
     if let kiosk {
       broker.kill(kiosk.client)
@@ -129,7 +131,7 @@ final class KioskFixture {
     executor.run()
   }
 
-  /// The kiosk's connection breaks, and cannot be made again for so long.
+  /// Breaks the kiosk's connection, and prevents a new one for the given time.
   func crashConnection(for duration: Duration = .zero) {
     broker.cut("kiosk")
     executor.run()
@@ -150,7 +152,7 @@ final class KioskFixture {
     executor.run()
   }
 
-  // MARK: The people
+  // MARK: The clients
 
   func testClient(
     _ name: String, subscribedTo filters: [String] = [],
@@ -176,7 +178,7 @@ final class KioskFixture {
     return testClient
   }
 
-  /// A panel that hears its own results.
+  /// Returns a panel that receives its own results.
   func panel(_ name: String = "p1") throws -> TestClient {
     try testClient(name, subscribedTo: ["kiosk/k1/order/\(name)/result"])
   }
@@ -195,18 +197,18 @@ final class KioskFixture {
     executor.run()
   }
 
-  /// What a display reads on a retained topic.
+  /// Returns the payload that a display reads on a retained topic.
   func retained(_ topic: String) -> String? {
     broker.retained("kiosk/k1/\(topic)").map { String(decoding: $0.payload, as: UTF8.self) }
   }
 
-  /// Looks into the ledger, as another process may.
+  /// Reads the ledger, as another process may.
   func ledger<Value>(_ read: (KioskLedger) throws -> Value) throws -> Value {
     try read(try KioskLedger(path: ledgerPath, readOnly: true))
   }
 }
 
-/// Runs each job where it is asked for: what wakes somebody goes on when they are done.
+/// Runs each job in the call that enqueues it. The caller continues when the job has ended.
 final class ImmediateExecutor: SerialExecutor, TaskExecutor {
   func enqueue(_ job: consuming ExecutorJob) {
     UnownedJob(job).runSynchronously(
@@ -221,7 +223,7 @@ final class ImmediateExecutor: SerialExecutor, TaskExecutor {
 final class Outcome: Sendable {
   fileprivate let result = Mutex<Controller.ReloadOutcome?>(nil)
 
-  /// `nil` as long as nothing has.
+  /// The outcome, or `nil` if the reload has not ended.
   var now: Controller.ReloadOutcome? { result.withLock(\.self) }
 }
 
@@ -229,7 +231,7 @@ private final class Observer: Sendable {
   let conditions = Mutex<[KioskCondition]>([])
 }
 
-/// Somebody with a connection to the broker, and all that they have heard.
+/// A client of the broker, with all messages that it has received.
 final class TestClient {
   let client: MemoryClient
   let inbox = SharedInbox()
@@ -241,7 +243,7 @@ final class TestClient {
 
   var messages: [Message] { inbox.withLock(\.self) }
 
-  /// What has come since the last look.
+  /// Returns the messages received since the last call.
   func take() -> [Message] {
     inbox.withLock { inbox in
       defer { inbox = [] }
@@ -254,7 +256,7 @@ final class TestClient {
   }
 }
 
-/// Filled on the executor, read by the test.
+/// A list of messages that the executor appends to and the test reads.
 final class SharedInbox: Sendable {
   private let messages = Mutex<[Message]>([])
 

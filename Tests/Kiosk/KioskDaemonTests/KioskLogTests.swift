@@ -7,7 +7,7 @@ import Testing
 
 @testable import KioskDaemon
 
-/// Whoever may publish makes the kiosk say something as often as they like.
+/// Tests the rate limit of log lines that clients can cause at will.
 @Suite struct KioskLogTests {
   private let lines = Lines()
   private var log: KioskLog
@@ -39,7 +39,7 @@ import Testing
     told(.idle, second: 1)
     told(.fault, reason: "no cups", second: 2)
     told(.fault, reason: "no cups", second: 3)
-    // One that comes and goes is told of once a minute.
+    // A machine that disconnects and reconnects repeatedly is logged once a minute.
     for second in Int64(4)..<60 {
       told(second.isMultiple(of: 2) ? .offline : .busy, second: second)
     }

@@ -4,7 +4,7 @@ import KioskProtocol
 import MessageBroker
 import Testing
 
-/// A kiosk that has a machine, and a broker that comes and goes.
+/// Tests a kiosk with a machine and an unreliable connection to the broker.
 @Suite struct MachineConnectionTests {
   private let fixture: KioskFixture
 
@@ -19,7 +19,7 @@ import Testing
     fixture.publish("online", to: "kiosk/k1/machine/bar/status", by: bar, retain: true)
     fixture.publish("banana", to: "kiosk/k1/order/p1", by: panel)
     #expect(bar.take().map(\.topic) == ["kiosk/k1/make/bar"])
-    // What was on its way may not have arrived.
+    // Messages in flight may not have arrived.
     fixture.crashConnection(for: .seconds(1))
     fixture.advance(by: .seconds(5))
     #expect(bar.take().map(\.topic) == ["kiosk/k1/make/bar"])

@@ -10,7 +10,7 @@ import Testing
   @Test func theLedgerKnowsOfATopicBeforeItIsPublished() {
     var topics = PublishedTopics(known: [])
     #expect(topics.topicsToStore(["a", "b"]) == ["a", "b"])
-    // As long as it could not take them.
+    // The ledger has not stored them yet.
     #expect(topics.topicsToStore(["a", "b"]) == ["a", "b"])
     topics.stored(["a", "b"])
     #expect(topics.topicsToStore(["a", "b"]) == nil)

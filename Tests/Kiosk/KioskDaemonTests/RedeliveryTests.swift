@@ -6,12 +6,12 @@ import Ledger
 import MessageBroker
 import Testing
 
-/// Presses without an id, on brokers that number and mark redeliveries each in their own way.
+/// Tests presses without an id, on brokers that number packets and mark redeliveries differently.
 @Suite struct RedeliveryTests {
   private static let order = "kiosk/k1/order/p1"
 
-  /// A new press waits when the kiosk comes back, with the bytes of the old one and, where packet ids
-  /// start anew, with its number.
+  /// A new press is queued when the kiosk reconnects, with the payload of the old one and, if
+  /// packet ids restart, with its packet id.
   @Test(
     arguments: MemoryBroker.Behavior.allCases,
     [MemoryBroker.Fault.Moment.before, .after])
@@ -34,9 +34,9 @@ import Testing
     }
   }
 
-  /// The old press is acknowledged, and its answer never confirmed; a new one with the same bytes has
-  /// been sent to the kiosk when it dies, and not read. Where packet ids start anew, only the note
-  /// tells that it is new.
+  /// The old press is acknowledged, but its answer is never confirmed. A new press with the same
+  /// payload has been sent to the kiosk and not read when the kiosk crashes. If packet ids restart,
+  /// only the recorded acknowledgement shows that the press is new.
   @Test(arguments: MemoryBroker.Behavior.allCases, [false, true])
   func anUnreadPressIsMadeIfTheOldOneIsKnownToBeAcknowledged(
     behavior: MemoryBroker.Behavior, isNoted: Bool
@@ -52,13 +52,14 @@ import Testing
     fixture.crashKiosk()
     if isNoted { try KioskLedger(path: fixture.ledgerPath).recordAcknowledged(through: 2) }
     try fixture.startKiosk()
-    // If nothing tells, it is taken for the old one: rather one too few than one too many.
+    // Without the record the press counts as a redelivery: a missing juice is better than a second
+    // one.
     let isMade = isNoted || behavior != .rabbitMQ
     #expect(fixture.retained("stock/banana") == (isMade ? "6" : "8"))
   }
 
-  /// The same in one process: it has acknowledged the old press, and dies before it hears that the
-  /// answer has arrived.
+  /// The same within one process: it has acknowledged the old press, and crashes before it receives
+  /// the confirmation of the answer.
   @Test(arguments: MemoryBroker.Behavior.allCases)
   func whatWasAcknowledgedIsNotedBeforeItIsConfirmed(behavior: MemoryBroker.Behavior) throws {
     let fixture = try KioskFixture(behavior: behavior)
@@ -74,8 +75,9 @@ import Testing
     #expect(fixture.retained("stock/banana") == "6")
   }
 
-  /// The old press is made, its acknowledgement lost, and then the broker has lost the session. In the next
-  /// one a new press with the same bytes may have its number, and comes again.
+  /// The old press is committed, its acknowledgement is lost, and then the broker loses the
+  /// session. In the next session a new press with the same payload may have the same packet id,
+  /// and is redelivered.
   @Test(arguments: MemoryBroker.Behavior.allCases)
   func aPressOfANewSessionIsNoneOfTheOldOne(behavior: MemoryBroker.Behavior) throws {
     let fixture = try KioskFixture(behavior: behavior)
@@ -91,7 +93,8 @@ import Testing
     #expect(fixture.retained("stock/banana") == "6")
   }
 
-  /// What an earlier connection wrote may be lost with it, even if the process dies later.
+  /// Packets written to an earlier connection may be lost with it, even if the process crashes
+  /// later.
   @Test func whatWasWrittenToALostConnectionIsNotTakenForAcknowledged() throws {
     let fixture = try KioskFixture(behavior: .rabbitMQ)
     try fixture.startKiosk()
@@ -104,7 +107,7 @@ import Testing
     #expect(fixture.retained("stock/banana") == "8")
   }
 
-  /// Somebody has put another ledger in the place of the one that the lock file knew.
+  /// The lock file belongs to another ledger, which this one has replaced.
   @Test func aNoteOfWhatTheLedgerDoesNotHaveTellsNothing() throws {
     let fixture = try KioskFixture(behavior: .rabbitMQ)
     try KioskLedger(path: fixture.ledgerPath).recordAcknowledged(through: 100)
@@ -116,8 +119,8 @@ import Testing
     #expect(fixture.retained("stock/banana") == "8")
   }
 
-  /// Three are unacknowledged. The next connection breaks after the first of them, when all answers
-  /// have been published again and confirmed.
+  /// Three presses are unacknowledged. The next connection breaks after the first of them, when all
+  /// answers have been published again and confirmed.
   @Test(arguments: [false, true])
   func anAnswerThatIsPublishedAgainAcknowledgesNothing(diesThen: Bool) throws {
     let juices = ["kiwi", "banana", "mango"]

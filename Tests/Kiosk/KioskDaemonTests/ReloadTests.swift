@@ -8,7 +8,7 @@ import Ledger
 import MessageBroker
 import Testing
 
-/// Other settings while the kiosk runs.
+/// Tests reloads of the settings while the kiosk runs.
 @Suite struct ReloadTests {
   private let fixture: KioskFixture
 
@@ -20,7 +20,7 @@ import Testing
     return outcome
   }
 
-  /// The standard menu without kiwi, and with oranges.
+  /// Changes the menu to the standard menu without kiwi, and with oranges.
   private static func orange(_ settings: inout KioskSettings) throws {
     let orange = Fruit(id: "orange", name: LocalizedName(english: "Orange", fallback: "orange"))
     settings.menu = try Menu(
@@ -64,9 +64,9 @@ import Testing
     for topic in ["stock/kiwi", "alert/kiwi", "juice/kiwi", "juice/mango_kiwi"] {
       #expect(fixture.retained(topic) == nil)
     }
-    // What was there stays: only the new fruit came with its initial stock.
+    // The other stocks are unchanged: only the new fruit has its initial stock.
     #expect(fixture.retained("stock/banana") == "10")
-    // Nor did anybody think that the kiosk had gone, and the events have no gap.
+    // The kiosk stayed online, and the events have no gap.
     let heard = listener.take()
     #expect(heard.filter { $0.topic == "kiosk/k1/status" }.map(\.text) == ["online"])
     let entries = heard.filter { $0.topic == "kiosk/k1/events" }
@@ -102,7 +102,7 @@ import Testing
     #expect(fixture.retained("menu")?.contains(#""low":10"#) == true)
   }
 
-  /// Half low is not ok again, only because the limits were read again.
+  /// A stock between the limits keeps its alert when the limits are read again.
   @Test func anAlertStaysWhatItIs() throws {
     try fixture.startKiosk()
     let panel = try fixture.panel()
@@ -125,7 +125,7 @@ import Testing
     let usual = fixture.settings
     var outcomes: [Outcome] = []
     for round in 1...20 {
-      // Nobody runs before all of this is on its way.
+      // No task runs before all messages are submitted.
       let messages = (1...2).map {
         Message(
           topic: "kiosk/k1/order/p1", text: #"{"id":"a\#(round)-\#($0)","juice":"banana"}"#)
@@ -165,7 +165,7 @@ import Testing
     }
     #expect(fixture.retained("stock/banana") == "8")
     fixture.advance(by: .seconds(31))
-    // What is not subscribed to any more does not even arrive.
+    // The broker does not even deliver messages of removed subscriptions.
     #expect(fixture.retained("health")?.contains(#""dropped":0"#) == true)
     #expect(
       fixture.conditions[before...].allSatisfy { if case .online = $0 { true } else { false } })
@@ -194,7 +194,7 @@ import Testing
 
   private static let bar = KioskSettings.Machine(name: "bar", juices: ["banana"])
 
-  /// A kiosk with a machine that is online, and a person who is the machine.
+  /// Starts a kiosk with a machine that is online. Returns the client of the machine.
   private func startWithABar() throws -> TestClient {
     fixture.settings.machines = [Self.bar]
     try fixture.startKiosk()
@@ -232,12 +232,12 @@ import Testing
     } else {
       #expect(reload { $0.machines = [] }.now == .taken)
     }
-    // Others go on without it.
+    // Later orders are made without the machine.
     fixture.publish("banana", to: "kiosk/k1/order/p1", by: panel)
     #expect(try panel.takeResults().map(\.status) == [.ready])
     fixture.publish(#"{"job":2,"status":"done"}"#, to: "kiosk/k1/made/bar", by: bar)
     #expect(try panel.takeResults().map(\.status) == [.ready])
-    // It gets no other.
+    // The machine receives no other job.
     #expect(bar.take().filter { $0.topic == "kiosk/k1/make/bar" }.count == 1)
     fixture.advance(by: .seconds(31))
     #expect(try panel.takeResults().map(\.failure) == ["waited_too_long"])
@@ -274,7 +274,7 @@ import Testing
     #expect(fixture.retained("stock/kiwi") == "10")
     #expect(fixture.retained("stock/orange") == nil)
     #expect(try fixture.ledger { try $0.state() }.stock["orange"] == nil)
-    // The next connection asks for what it has, too, and for as long as before.
+    // The next connection also uses the old subscriptions, and the old session expiry.
     fixture.crashConnection()
     fixture.publish("press", to: "old/button", by: testClient)
     fixture.advance(by: .seconds(10))
@@ -304,7 +304,7 @@ import Testing
     #expect(fixture.retained("health")?.contains(#""dropped":0"#) == true)
   }
 
-  /// An order may be no older than the new limit, wherever it has waited.
+  /// The new age limit also applies to orders in the broker's queue.
   @Test func aShorterAgeHoldsForTheSessionToo() throws {
     try fixture.startKiosk()
     let panel = try fixture.panel()
@@ -330,7 +330,8 @@ import Testing
     #expect(fixture.retained("stock/banana") == "8")
   }
 
-  /// The press is committed, its acknowledgement lost, and the rules change before it comes again.
+  /// The press is committed, its acknowledgement is lost, and the settings change before the
+  /// redelivery.
   @Test func aRedeliveryIsRecognisedAcrossIt() throws {
     try fixture.startKiosk()
     let panel = try fixture.panel()

@@ -7,7 +7,7 @@ import Testing
 
 @testable import KioskDaemon
 
-/// When displays are told of the state while orders follow each other.
+/// Tests when the state is published during a burst of orders.
 @Suite struct StatePublisherTests {
   private let fixture: KioskFixture
   private let display: TestClient
@@ -23,10 +23,10 @@ import Testing
     _ = display.take()
   }
 
-  /// Ten orders that are there at once, of which the kiosk reads one at a time.
+  /// Publishes ten orders at once, of which the kiosk reads one at a time.
   ///
-  /// - Parameter react: is called at each answer, before the kiosk goes on.
-  /// - Returns: the entries that the display has heard of.
+  /// - Parameter react: Called at each answer, before the kiosk continues.
+  /// - Returns: The entries whose state the display has received.
   private func told(then react: @escaping @Sendable () -> Void = {}) throws -> [Int] {
     let panel = try fixture.testClient(
       "p1", subscribedTo: ["kiosk/k1/order/p1/result"], on: ImmediateExecutor(), then: react)

@@ -7,7 +7,7 @@ import KioskProtocol
 import MessageBroker
 import Testing
 
-/// A command that the ledger can never hold, whatever becomes of the disk.
+/// Tests a command that the ledger can never store, regardless of the disk.
 @Suite struct UnrecordableTests {
   private let fixture: KioskFixture
   private let panel: TestClient

@@ -6,7 +6,7 @@ import KioskProtocol
 import MessageBroker
 import Testing
 
-/// An answer that the broker does not bear: whoever publishes it loses the connection.
+/// Tests an answer that makes the broker end the connection on which it is published.
 @Suite struct UnsendableAnswerTests {
   private static let order = "kiosk/k1/order/p1"
   private let fixture: KioskFixture
@@ -32,7 +32,7 @@ import Testing
     #expect(fixture.retained("stock/kiwi") == "4")
   }
 
-  /// Nobody hears the result on the plain topic either: it is given up, and the entry is told.
+  /// The default topic ends the connection, too: the answer is dropped, and the event is published.
   @Test(arguments: [false, true])
   func itIsGivenUpAndTheRestGoesOn(restarts: Bool) throws {
     fixture.broker.endConnections(publishingTo: try TopicFilter("kiosk/k1/order/p1/+"))
@@ -53,14 +53,14 @@ import Testing
     #expect(try Set(other.takeResults().map(\.id)) == ["a", "b", "c"])
     let seqs = try listener.take().map { try LedgerEntry(payload: $0.payload).seq }
     #expect(Set(seqs) == [2, 3, 4, 5])
-    // Nothing is published again on the next connection.
+    // The next connection publishes nothing again.
     fixture.crashConnection()
     fixture.advance(by: .seconds(10))
     #expect(try other.takeResults().isEmpty)
     #expect(fixture.retained("status") == "online")
   }
 
-  /// Connections that end by themselves give nothing up.
+  /// Connections that end for other reasons cause no loss of answers.
   @Test func aBadNetworkLosesNoAnswer() throws {
     let panel = try fixture.panel()
     for number in 1...3 {

@@ -4,7 +4,7 @@ import KioskProtocol
 import Ledger
 import Testing
 
-/// What the database adds up for those who look at the sales.
+/// Tests the sums that the database computes for the sales reports.
 @Suite struct LedgerActivityTests {
   private let place: TemporaryLedger
   private static let quarter: Int64 = 900_000

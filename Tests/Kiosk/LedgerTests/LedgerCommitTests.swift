@@ -42,14 +42,14 @@ import Testing
 
   @Test(
     arguments: [
-      // The second glass takes more than there is.
+      // The second glass takes more than the stock.
       .banana(3, ticket: 2),
-      // A number that is taken.
+      // A number that is already used.
       .banana(2, ticket: 2), .init(0, .service(.open)), .init(-1, .service(.open)),
-      // A fruit that is held already, and one that is not.
+      // A fruit that the ledger has already, and one that it does not have.
       .opened(3, ["kiwi": 1]), .init(3, .restocked(changes: ["durian": 1])),
       .init(3, .restocked(changes: ["kiwi": -4])),
-      // An order for nothing, and a ticket that nobody can call.
+      // An order of 0 glasses, and a ticket below 1.
       .init(3, .outOfStock(Order(juice: "kiwi", quantity: 0), missing: [:])),
       .init(3, .ready(Order(juice: "kiwi"), used: ["kiwi": 3], ticket: Ticket(day: 7, number: 0))),
       // The same request twice.

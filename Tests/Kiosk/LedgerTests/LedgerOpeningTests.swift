@@ -63,9 +63,9 @@ import Testing
     #expect(try place.open().lastHeartbeat == alive)
   }
 
-  /// A Raspberry Pi that was shut down goes on with the time that it had then.
+  /// A Raspberry Pi continues from the time of its shutdown.
   @Test(arguments: [
-    // (seconds since the start of the system, does it know the time, is the sign of life one)
+    // (seconds since the start of the system, is the wall clock reliable, is the heartbeat used)
     (20, false, false), (20, true, true), (7_000, false, true),
   ])
   func aSignOfLifeFromBeforeTheSystemWasOffCountsOnlyIfItKnowsTheTime(
@@ -80,8 +80,8 @@ import Testing
     #expect(try KioskLedger(path: place.path, clock: clock).lastHeartbeat == (counts ? alive : nil))
   }
 
-  /// A kiosk that starts and dies before it beats has read nothing of what waits for it: its start
-  /// must not make the next one resume a session that is too old.
+  /// A kiosk that crashes before its first heartbeat has read none of its queued messages. Its
+  /// start must not make the next process resume a session that is too old.
   @Test func openingIsNoSignOfLife() throws {
     let alive = Timestamp(milliseconds: 1_795_251_600_123)
     do { try place.open().recordHeartbeat(at: alive) }

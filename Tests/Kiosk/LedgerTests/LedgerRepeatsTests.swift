@@ -43,10 +43,10 @@ import Testing
     #expect(repeats[.delivery(fingerprint(65_535, "kiwi"))]?.message == "two")
   }
 
-  /// A broker that counts packet ids from 1 on every connection gives equal ones to many presses.
+  /// A broker that restarts packet ids on each connection uses one packet id for many presses.
   @Test func ofSeveralAnswersToOneFingerprintTheNewestIsRecalled() throws {
     let ledger = try place.open()
-    // In the ring's first slot lies the newest.
+    // The newest one is at seq 950.
     for seq in 1...Fingerprint.kept {
       let key = seq % 100 == 50 ? fingerprint(1) : fingerprint(2, "\(seq)")
       try ledger.commit(
@@ -69,7 +69,7 @@ import Testing
       Set(repeats.keys) == Set((77...1100).map { .delivery(fingerprint(UInt16($0))) }))
   }
 
-  /// Packet ids come round after 65,535 deliveries, most of which may have ids or be no orders.
+  /// Packet ids repeat after 65,535 deliveries, most of which may have ids or contain no orders.
   @Test(arguments: [true, false])
   func aFingerprintIsForgottenByTheDeliveriesAfterIt(orders: Bool) throws {
     let key = RepeatKey.delivery(fingerprint(7))
@@ -113,7 +113,7 @@ import Testing
     #expect(try ledger.deliveries(after: 4).isEmpty)
   }
 
-  /// A bounce bears the number of the press that counted, and may come much later.
+  /// A bounced press refers to the entry of the earlier press, and may arrive much later.
   @Test func aDeliveryThatCountedAsAnEarlierOneIsNotTakenForAcknowledged() throws {
     let records = (1...3).map { seq in
       LedgerTransaction.Record(
@@ -129,7 +129,7 @@ import Testing
     #expect(
       try place.open().deliveries(after: 2) == [fingerprint(8), fingerprint(3), fingerprint(9)])
     #expect(try place.open().deliveries(after: 3) == [fingerprint(9)])
-    // Nor forgotten with it.
+    // It is not deleted with that entry either.
     let ledger = try place.open()
     try ledger.deleteDeliveries(through: 2)
     #expect(try ledger.deliveries(after: 0) == [fingerprint(8), fingerprint(3), fingerprint(9)])
@@ -142,7 +142,7 @@ import Testing
     func digest(_ topic: String, _ payload: String) -> UInt64 {
       Fingerprint(packetID: 1, topic: topic, payload: Array(payload.utf8)).digest
     }
-    // FNV-1a of "t", a zero byte and "p": the same in every process.
+    // FNV-1a of "t", a zero byte and "p", which is equal in every process.
     #expect(digest("t", "p") == 0x566d_c619_43ee_36cb)
     #expect(
       Set([digest("ab", "c"), digest("a", "bc"), digest("abc", ""), digest("", "abc")]).count == 4)
@@ -166,7 +166,7 @@ import Testing
     try ledger.commit(LedgerTransaction(.init(later + 1, .service(.open), id: "z")))
     #expect(try ledger.repeats(of: [key]).isEmpty == forgets)
     #expect(try place.open(readOnly: true).repeats(of: [key]).isEmpty == forgets)
-    // What is forgotten counts again, what is not does not.
+    // A forgotten request is executed again, a known one is not.
     if forgets {
       try ledger.commit(LedgerTransaction(record(later + 2)))
       #expect(try ledger.repeats(of: [key])[key]?.message == "\(later + 2)")

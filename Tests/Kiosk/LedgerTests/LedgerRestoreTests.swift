@@ -11,7 +11,7 @@ import Testing
   private let place: TemporaryLedger
   private let backup: String
 
-  /// With a ledger of two entries, and a backup of it.
+  /// Creates a ledger of two entries, and a backup of it.
   init() throws {
     place = try TemporaryLedger()
     backup = place.folder.appending(path: "backup.sqlite").path
@@ -22,7 +22,7 @@ import Testing
   private var files: [String] {
     get throws {
       try FileManager.default.contentsOfDirectory(atPath: place.folder.path)
-        // Which a reader of the ledger leaves beside it.
+        // Files that a reader of the ledger leaves beside it.
         .filter { !["ledger.sqlite-shm", "ledger.sqlite-wal"].contains($0) }.sorted()
     }
   }
@@ -66,7 +66,7 @@ import Testing
     for name in try files where name != "backup.sqlite" && !name.hasSuffix(".saved") {
       try remove(name)
     }
-    // Of the ledger that is gone: SQLite would take it for the new one's.
+    // The log of the deleted ledger, which SQLite would apply to the new one.
     try? FileManager.default.removeItem(atPath: log)
     try FileManager.default.moveItem(atPath: log + ".saved", toPath: log)
     let restored = try restore(from: backup)
@@ -82,8 +82,8 @@ import Testing
     #expect(try place.open().verify() == 2)
   }
 
-  /// An archive hears #3 twice, and of two things: it tells them by their epochs. What the backup has
-  /// keeps the epoch it was told under, or it would be counted twice.
+  /// An archive receives two different entries #3, and distinguishes them by their epochs. Entries
+  /// of the backup keep their epoch; otherwise the archive would count them twice.
   @Test func whatIsRecordedAfterARestoreIsOfAnotherEpoch() throws {
     let first = try place.open().state().epoch
     try place.write(LedgerTransaction(.init(3, .service(.closed), epoch: first)))
@@ -154,7 +154,7 @@ import Testing
     #expect(try place.open().state().stock == ["banana": 8])
   }
 
-  /// A panel that asks again must hear what it heard.
+  /// A panel that repeats its request must receive the same answer.
   @Test func anotherAnswerIsAnotherHistory() throws {
     try place.write(LedgerTransaction(.init(3, .service(.open), id: "a1", message: "one")))
     let later = place.folder.appending(path: "later.sqlite").path
@@ -166,10 +166,10 @@ import Testing
     }
   }
 
-  /// The log holds what SQLite has not brought into the file yet: it must not become part of another
-  /// file, and what is kept must have it.
+  /// SQLite's log contains commits that are not in the database yet. It must not be applied to
+  /// another file, and the kept ledger must have it.
   @Test func whatLiesInTheLogIsKeptWithItsLedgerOnly() throws {
-    // As a kiosk leaves it that is killed: what it wrote last is in the log only.
+    // State after a kiosk was killed: its last commits are in the log only.
     let saved = place.folder.appending(path: "saved").path
     do {
       let ledger = try place.open()
@@ -267,7 +267,7 @@ import Testing
     try kiosk.commit(LedgerTransaction(.banana(3, ticket: 2)))
   }
 
-  /// What the broker would deliver again may be what the backup does not know.
+  /// The broker could redeliver orders that the backup does not contain.
   @Test func theSessionOfTheFormerLedgerIsForgotten() throws {
     do {
       let ledger = try place.open()

@@ -191,7 +191,7 @@ import Testing
     }
   }
 
-  /// A broker that confirms nothing.
+  /// The broker confirms nothing.
   @Test func howManyAnswersAreAskedForIsBounded() throws {
     let ledger = try place.open()
     var transaction = LedgerTransaction()
@@ -222,7 +222,7 @@ import Testing
       transaction.confirmed = range.lowerBound - 1
       try ledger.commit(transaction)
     }
-    // What waits for the broker has its room from then on.
+    // The first batches allocate the space of unconfirmed replies, which later batches reuse.
     for batch in 0..<5 { try refuse(batch * 20 + 1...batch * 20 + 20) }
     let before = try ledger.size
     for batch in 5..<25 { try refuse(batch * 20 + 1...batch * 20 + 20) }
@@ -254,7 +254,7 @@ import Testing
     #expect(names == Set(tables + ["entry"]))
   }
 
-  /// Whoever adds a column to the one adds it to the other.
+  /// A column that is added to the one must be added to the other.
   @Test func theLogShowsEveryColumnOfAnEntry() throws {
     let database = try place.open().database
     let (entry, log) = try database.read {

@@ -91,7 +91,7 @@ import Testing
       try place.tamper("UPDATE entry SET status = 'applied' WHERE seq = 4")
     }
     try place.tamper("UPDATE entry SET status = 'open', changes = NULL WHERE seq = 4")
-    // SQLite fills a table with such a list for each row that is written.
+    // SQLite builds a table from an `IN` list for each row that is written.
     let rules = try DatabaseQueue(path: place.path).read {
       try String.fetchOne($0, sql: "SELECT sql FROM sqlite_schema WHERE name = 'entry'")
     }
@@ -109,13 +109,13 @@ import Testing
     #expect(try place.count("checkpoint") == 0)
     #expect(try place.open().verify() == 10_010)
     #expect(try place.count("checkpoint") == 2)
-    // Before the checkpoint: no start is held up by it, and verify finds it.
+    // Before the checkpoint: opening does not detect it, but verify does.
     try place.tamper("UPDATE entry SET changes = '{\"banana\":7}' WHERE seq = 100")
     #expect(throws: LedgerError.self) { try place.open().verify() }
     try place.tamper("UPDATE entry SET changes = '{\"banana\":1}' WHERE seq = 100")
     try place.write(LedgerTransaction(.init(10_011, .restocked(changes: ["banana": 1]))))
     #expect(try place.open().verify() == 10_011)
-    // After it: found at once.
+    // After the checkpoint: opening detects it.
     try place.tamper("UPDATE entry SET changes = '{\"banana\":7}' WHERE seq = 10011")
     #expect(throws: LedgerError.self) { try place.open() }
   }

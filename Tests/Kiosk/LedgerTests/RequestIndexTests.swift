@@ -24,7 +24,7 @@ import Testing
     var index = RequestIndex()
     for seq in 1...3 { index.insert(seq, 1) }
     #expect(index.entries(1) == [3, 2, 1])
-    // In the place of the second: with it goes what is older, too.
+    // Replaces the second entry, which also ends the list before the first.
     index.insert(RequestIndex.kept + 2, 1)
     #expect(index.entries(1) == [RequestIndex.kept + 2, 3])
   }
@@ -33,7 +33,7 @@ import Testing
     var index = RequestIndex()
     index.insert(5, 1)
     index.insert(6, 2)
-    // Nothing with an id came for so long: what is older still goes when its place is taken.
+    // No entry with an id was added in between. The older entry is replaced nevertheless.
     index.insert(5 + 3 * RequestIndex.kept, 3)
     #expect(index.entries(1).isEmpty)
     #expect(index.entries(2) == [6])

@@ -5,7 +5,7 @@ import KioskCore
 import KioskProtocol
 import Ledger
 
-/// A place for one ledger, gone with the test.
+/// A folder for one ledger, deleted after the test.
 final class TemporaryLedger {
   let folder: URL
   var path: String { folder.appending(path: "ledger.sqlite").path }
@@ -25,7 +25,7 @@ final class TemporaryLedger {
   /// Opens the ledger, commits, and closes it again.
   func write(_ transaction: LedgerTransaction) throws { try open().commit(transaction) }
 
-  /// Changes the file behind the ledger's back.
+  /// Changes the file without using the ledger.
   func tamper(_ sql: String) throws {
     var configuration = Configuration()
     configuration.foreignKeysEnabled = false

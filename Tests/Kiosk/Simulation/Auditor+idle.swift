@@ -3,7 +3,7 @@ import KioskCore
 import KioskProtocol
 import Ledger
 
-// What must be true when nothing is on its way.
+// Checks while no message is in flight.
 extension Auditor {
   mutating func checkIdle(_ ledger: KioskLedger, at now: Duration) {
     for number in pending.sorted() where mustCount(sent[number]) {
@@ -28,7 +28,8 @@ extension Auditor {
     if Dictionary(uniqueKeysWithValues: fruits) != model.shown {
       fail(.display, "stock shows \(display["stock"] ?? "nothing"), and not \(model.shown)")
     }
-    // A broker that went back to what it had saved may retain what it was told to clear.
+    // A broker that has restored an earlier save may retain topics that the kiosk has cleared
+    // since.
     guard !hasBrokerGoneBack else { return }
     let menu =
       model.variant.fruits.map { "stock/\($0)" } + model.variant.recipes.keys.map { "juice/\($0)" }
@@ -39,19 +40,21 @@ extension Auditor {
     }
   }
 
-  /// Unless a rule forbids it or makes it one with another. What is told of that may be lost with a
-  /// connection, because it is in no ledger.
+  /// Returns whether a message must become an entry, which is so unless a rule rejects it or merges
+  /// it with another one. The answer in these cases has no ledger entry, and may be lost with a
+  /// connection.
   private func mustCount(_ message: Sent) -> Bool {
     let sending = message.sending
     if case .junk = sending.content { return false }
-    // It stays retained on its way (MQTT 5, Retain As Published), and is refused.
+    // The RETAIN flag is preserved (MQTT 5, Retain As Published), and the kiosk rejects the
+    // message.
     if sending.isRetained { return false }
     if let id = sending.id, counted[Identity(from: sending.from, id: id)] != nil { return false }
     return !message.isExcused && !isDebounced(message) && !mayBeBeyondRate(sending)
   }
 
-  /// Whether a press of the same button counted a moment before, or was one with another itself: the
-  /// window slides.
+  /// Returns whether a press of the same button counted shortly before, or was itself debounced:
+  /// each press extends the window.
   func isDebounced(_ message: Sent) -> Bool {
     guard rules.debounce > 0, message.sending.id == nil, case .order = message.sending.content
     else {
@@ -67,19 +70,21 @@ extension Auditor {
 
   private func follows(_ message: Sent, _ swallowed: [Sent]) -> Bool {
     let start = message.at - .milliseconds(rules.debounce)
-    // Until then, all that was sent had arrived.
+    // All messages sent before this time had been processed by then.
     let quiet = idleAt.last { $0 <= start } ?? .zero
     return swallowed.contains { $0.at >= quiet && $0.at <= message.at }
       || entries.values.contains { entry in
         !entry.isEnd && message.isSamePress(as: sent[entry.number])
           && (entry.seenAt > start
-            // Over a restart the wall clock measures the window: set back, it may show the same moment
-            // again.
+            // After a restart the wall clock measures the window. After it is set back, it may show
+            // the same time again.
             || lastJump.map { $0 >= entry.seenAt } ?? false)
       }
   }
 
-  /// - Parameter fingerprints: how many the ledger remembers.
+  /// Checks the number of stored fingerprints.
+  ///
+  /// - Parameter fingerprints: number of fingerprints in the ledger.
   mutating func check(fingerprints: Int) {
     if fingerprints > Fingerprint.kept {
       fail(.memory, "the ledger remembers \(fingerprints) deliveries")

@@ -3,13 +3,13 @@ import KioskCore
 import KioskProtocol
 import MessageBroker
 
-// Jobs and machines: what the ledger says of them needs a reason.
+// Checks of jobs and machines: each change in the ledger needs a reason.
 extension Auditor {
   var openJobs: [MachineModel.Job] {
     machineModel.jobs.values.filter { $0.end == nil }.sorted { $0.number < $1.number }
   }
 
-  /// Something has to become of them without a person.
+  /// Whether a job must still end without a person.
   var hasUnfinishedJobs: Bool { openJobs.contains { !$0.state.isUndecided } }
 
   private func maker(_ name: String) -> MachineConfiguration? {
@@ -26,7 +26,7 @@ extension Auditor {
     now - job.at > Int64(Model.maximumAge) * 1000
   }
 
-  // MARK: What the kiosk hears
+  // MARK: Deliveries
 
   mutating func kioskGets(_ deliveries: [Delivery]) {
     (machineModel.lostBatch, machineModel.batch) = ([], [])
@@ -51,16 +51,16 @@ extension Auditor {
     machineModel.endedInBatch = [:]
   }
 
-  /// It is not known to be committed.
+  /// Records that the batch may be committed or not.
   mutating func batchIsLost() {
     (machineModel.lostBatch, machineModel.batch) = (machineModel.batch, [])
   }
 
   mutating func batchIsOver() { machineModel.batch = [] }
 
-  // MARK: What a command may become
+  // MARK: Permitted outcomes
 
-  /// The number that a person names: of a job that waits for one, if there is any.
+  /// Returns the job number that a person chooses: an undecided job if there is one.
   func job(_ pick: Int) -> Int {
     let waiting = openJobs.filter(\.state.isUndecided)
     let jobs = waiting.isEmpty ? openJobs : waiting
@@ -134,7 +134,7 @@ extension Auditor {
       }
   }
 
-  /// The fruit of an attempt that is gone.
+  /// Returns the fruit that is lost with an attempt.
   private func cost(of job: MachineModel.Job, saying used: [String: Int]?) -> [String: Int] {
     guard let used else { return maker(job.machine)?.returnsFruit == false ? job.used : [:] }
     return job.used.compactMapValues { $0 }.reduce(into: [:]) { cost, taken in
@@ -176,7 +176,7 @@ extension Auditor {
     }
   }
 
-  /// The message that has become this entry.
+  /// Returns the message that has become an entry.
   private func lastDecider(_ entry: LedgerEntry) -> Int? {
     sent.indices.last { sent[$0].seq == entry.seq }
   }
@@ -238,12 +238,13 @@ extension Auditor {
     }
   }
 
-  /// The job of this entry was over before the message was sent, and the message was told otherwise.
+  /// Returns whether the job of an entry had ended before a message was sent, so that its answer
+  /// must report the end.
   func isBehind(_ seq: Int, for number: Int) -> Bool {
     machineModel.jobs[seq].map { $0.end != nil && number >= $0.sentBefore } ?? false
   }
 
-  // MARK: The state of jobs and machines
+  // MARK: State of jobs and machines
 
   mutating func noteSilence(at now: Duration) {
     for job in openJobs {
@@ -266,8 +267,8 @@ extension Auditor {
       fail(.ledger, "jobs \(jobs.map(\.seq)) are open, and not \(open.map(\.seq))")
       return
     }
-    // What is missing, or asked because its time was over, makes a machine silent, though the kiosk may have
-    // what it said since in hand.
+    // A job that is lost, or needs a decision because its time limit has passed, makes its machine
+    // silent, even if the kiosk's batch contains a later message of that machine.
     var overdue: Set<String> = []
     for (job, stored) in zip(open, jobs) {
       if stored.number != job.number {
@@ -316,7 +317,7 @@ extension Auditor {
     }
   }
 
-  /// What the batch in hand makes of machines.
+  /// Applies the current batch to the machine records, and compares the result with the ledger.
   private mutating func replay(_ machines: [MachineID: MachineRecord]) {
     let known = Dictionary(uniqueKeysWithValues: machines.map { ($0.key.text, $0.value) })
     defer { machineModel.records = known }
@@ -345,7 +346,7 @@ extension Auditor {
     if records != known { fail(.ledger, "machines are \(known), and not \(records)") }
   }
 
-  // MARK: What machines are told
+  // MARK: Messages to machines
 
   mutating func check(_ message: Message, wallClock: Int64) {
     let levels = message.topic.split(separator: "/").map(String.init)
@@ -354,7 +355,8 @@ extension Auditor {
       let job = openJobs.first(where: { $0.number == number }), job.machine == levels[3]
     else { return fail(.forbidden, "a machine is told of what is not in the ledger: \(message)") }
     guard message.topic.hasSuffix("/cancel") else {
-      // What the broker keeps for a machine that is away must not be made later.
+      // The broker must not deliver the order to a machine that was offline after the order's
+      // maximum age.
       let rest = job.at + Int64(Model.maximumAge) * 1000 - wallClock
       if Int64(message.expiry ?? .max) * 1000 > rest + 1000 {
         fail(.forbidden, "the order to make job \(job.number) does not expire")
@@ -383,9 +385,9 @@ extension Auditor {
     }
   }
 
-  // MARK: What displays show
+  // MARK: Displays
 
-  /// Whether the juice can be made, by what displays show of machines.
+  /// Returns whether the juice can be made, according to the displayed state of its machines.
   func isMade(_ juice: String) -> Bool {
     let makers = rules.makers.filter { $0.makes(juice) }
     return makers.isEmpty || makers.contains { report(of: $0)?.state.isProblem == false }
@@ -431,7 +433,7 @@ extension Auditor {
     }
   }
 
-  // MARK: What was poured
+  // MARK: Pours
 
   mutating func checkPours(of machines: [Machine]) {
     for machine in machines where machine.keepsContract {

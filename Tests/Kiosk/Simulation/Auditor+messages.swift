@@ -2,12 +2,12 @@ import JuiceDomain
 import KioskProtocol
 import MessageBroker
 
-// What people and displays are told.
+// Checks of the messages that clients and displays receive.
 extension Auditor {
   mutating func receive(_ messages: [Message], at now: Duration) {
     for message in messages {
       if message.topic == "kiosk/k1/status" {
-        // What was retained may be from a time to which the broker has gone back.
+        // A retained status may stem from the broker's last save.
         isOnline = !message.retain && message.payload == Array("online".utf8)
         if isOnline { lastOnline = now }
       } else if message.topic == "kiosk/k1/events" {
@@ -34,7 +34,8 @@ extension Auditor {
     guard let result = try? CommandResult(payload: message.payload) else {
       return fail(.answer, "no result: \(answer)")
     }
-    // Where two connections in a row have ended, it comes on the plain topic, as a repetition.
+    // An answer that has ended two connections in a row goes to the default topic, marked as a
+    // duplicate.
     let plain = result.isDuplicate ? result.seq.flatMap { entries[$0]?.number } : nil
     guard let number = Self.number(message.correlationData) ?? plain, sent.indices.contains(number),
       message.topic == "kiosk/k1/\(sent[number].sending.from)/result"
@@ -75,10 +76,11 @@ extension Auditor {
     unanswered.remove(seq)
   }
 
-  /// An answer that was on its way on each of so many connections that broke may be given up, with a
-  /// line in the log: once or twice with others, and six times alone.
+  /// Checks a log line about an answer that the kiosk gives up. It may do so only after more than
+  /// six connections broke with the answer in flight: once or twice among others, then six times
+  /// alone.
   ///
-  /// - Parameter losses: how many connections of the kiosk have broken.
+  /// - Parameter losses: number of the kiosk's connections that have broken.
   mutating func read(log line: String, losses: Int) {
     let words = line.split(separator: " ")
     guard line.contains(" is given up: "), let seq = Int(words[3].dropFirst()) else { return }
@@ -89,7 +91,8 @@ extension Auditor {
     unanswered.remove(seq)
   }
 
-  /// What was turned away at the door is in no ledger, and may be sent again with the same id.
+  /// Checks a rejection by the command filter. It has no ledger entry, so the sender may send the
+  /// command again with the same id.
   private mutating func receiveRejection(_ number: Int, _ result: CommandResult) {
     pending.remove(number)
     let sending = sent[number].sending
@@ -102,7 +105,8 @@ extension Auditor {
     if !isValid { fail(.decision, "message \(number) was turned away: \(result)") }
   }
 
-  /// More than may come in a second have come at all, or one that comes with each connection.
+  /// Returns whether the sender may have exceeded the rate limit: it has sent more messages than
+  /// the limit allows per second, or a retained one, which the broker delivers on each connection.
   func mayBeBeyondRate(_ sending: Sending) -> Bool {
     let others = sent.lazy.filter { $0.sending.from == sending.from }
     return rules.perSecond > 0

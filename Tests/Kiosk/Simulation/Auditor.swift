@@ -5,33 +5,33 @@ import KioskProtocol
 import Ledger
 import MessageBroker
 
-/// Sees all that goes in and comes out, and holds it against the contract.
+/// Compares everything that the kiosk receives and publishes with the contract.
 ///
-/// Each message that people send carries its number as correlation data, which the kiosk gives back
-/// with the answer and the redelivery rules do not look at: so it is known of each ledger entry which
-/// message it stems from, also where two presses have the same bytes.
+/// Each message that clients send carries its number as correlation data. The kiosk returns it with
+/// the answer, and the redelivery rules ignore it. So the auditor can assign each ledger entry to
+/// its message, even if two presses have the same bytes.
 struct Auditor {
-  /// The topics of answers, below `kiosk/k1`.
+  /// The topics that clients subscribe to, below `kiosk/k1`.
   static let answerFilters = [
     "order/+/result", "restock/+/result", "service/+/result", "job/+/result", "events", "status",
   ]
-  /// What a display reads.
+  /// The topics that a display subscribes to.
   static let displayFilters = ["stock/+", "stock", "juice/+", "service", "status", "machine/+"]
 
   private(set) var violation: Violation?
   var isOnline = false
   let rules: Schedule.Rules
   var model = Model()
-  /// What the configuration says; the kiosk may not have read it yet.
+  /// The configuration file's variant, which the kiosk may not have read yet.
   var file = ConfigurationVariant.usual
   var seq = 1
   var lastEvent = 0
   var sent: [Sent] = []
-  /// The numbers of those that are not settled yet.
+  /// The numbers of the messages that neither count nor are rejected yet.
   var pending: Set<Int> = []
-  /// When nothing was on its way.
+  /// The times at which no message was in flight.
   var idleAt: [Duration] = []
-  /// Under each sender and id, the entry that counts.
+  /// The entry that counts for each sender and id.
   var counted: [Identity: Int] = [:]
   var entries: [Int: Entry] = [:]
   var unanswered: Set<Int> = []
@@ -40,12 +40,13 @@ struct Auditor {
   var trace: [String] = []
   var machineModel = MachineModel()
 
-  /// The kiosk's next connection need not find what has queued until then.
+  /// Whether the kiosk's next connection may find an empty queue.
   private var mayForget = false
   var hasBrokerGoneBack = false
-  /// The kiosk has not been told yet that its session is a new one.
+  /// Whether the session is new and the kiosk has not been notified of it.
   private var isSessionNew = false
-  /// Nor will it be: a press without an id may be taken for one of the session before.
+  /// Whether a kiosk crashed before it was notified of a new session. The next one may mistake a
+  /// press without an id for one of the old session.
   private(set) var hasMissedNewSession = false
   var lastOnline: Duration?
   private var lastConnected: Duration = .zero
@@ -57,14 +58,14 @@ struct Auditor {
   struct Sent {
     let sending: Sending
     let sentAt: Int64?
-    /// By what the sender goes: the stock of a fruit, or the number of a job.
+    /// The sender's expectation: the stock of a fruit, or the number of a job.
     let expected: Int?
     let at: Duration
-    /// How many connections of the kiosk had broken by then.
+    /// Number of the kiosk's connections that had broken before the message was sent.
     let losses: Int
-    /// The broker has taken it in for the kiosk's session.
+    /// Whether the broker has queued the message for the kiosk's session.
     var isTaken = false
-    /// The session, or the time in which it may count, is over.
+    /// Whether the message need not count, because its session or its maximum age has ended.
     var isExcused = false
     var mustNotCount = false
     var seq: Int?
@@ -76,7 +77,7 @@ struct Auditor {
     let outcome: Model.Outcome
     let stock: [String: Int]
     let cents: Int?
-    /// It ends the job of an order, which came before.
+    /// Whether the entry ends the job of an earlier order.
     var isEnd = false
     var answer: [UInt8]?
   }
@@ -92,12 +93,14 @@ struct Auditor {
     return trace
   }
 
-  // MARK: What goes in
+  // MARK: Input
 
+  /// Creates a message and records it as sent.
+  ///
   /// - Parameters:
   ///   - wallClock: in milliseconds since 1970.
-  ///   - now: on the clock that nobody sets.
-  ///   - losses: how many connections of the kiosk have broken.
+  ///   - now: on the monotonic clock.
+  ///   - losses: number of the kiosk's connections that have broken.
   mutating func prepare(
     _ sending: Sending, topic: String, wallClock: Int64, at now: Duration, losses: Int
   ) -> Message {
@@ -119,7 +122,8 @@ struct Auditor {
       retain: sending.isRetained, correlationData: Array(String(sent.count - 1).utf8))
   }
 
-  /// The last `count` messages have reached the broker; whether it has them for the kiosk, too.
+  /// Records that the last `count` messages have reached the broker, and whether it has queued them
+  /// for the kiosk.
   mutating func sent(_ count: Int, areTaken: Bool) {
     guard areTaken else { return }
     for number in sent.indices.suffix(count) {
@@ -128,20 +132,21 @@ struct Auditor {
     }
   }
 
-  // MARK: What becomes of the kiosk
+  // MARK: Events of the kiosk
 
   mutating func clockJumped(at now: Duration) { lastJump = now }
 
-  /// What was there before and has waited while the kiosk was away for too long must not pour.
+  /// Marks messages that queued for too long while the kiosk was away: they must not count.
   ///
-  /// - Parameter isServing: its ledger works. A kiosk that gives back what it receives is away, too.
+  /// - Parameter isServing: whether the ledger works. A kiosk that abandons its deliveries is away,
+  ///   too.
   mutating func kioskIsConnected(at now: Duration, isServing: Bool) {
     if mayForget { excusePending() }
     mayForget = false
     if now - lastServing >= Self.shortestAbsence { excusePending() }
     if isServing { lastServing = now }
-    // A connection on which nothing was read is not seen here, and the next attempt may come a
-    // second late for that.
+    // One second more, because a connection on which the kiosk read nothing is not reported here,
+    // and the next attempt may follow a second later.
     let limit = Duration.seconds(Model.maximumAge + 1)
     if now - lastConnected > limit {
       for number in pending where now - sent[number].at > limit {
@@ -151,7 +156,7 @@ struct Auditor {
     lastConnected = now
   }
 
-  /// What has waited for longer than an order may be old need not be made any more.
+  /// Excuses messages that have reached the maximum age of an order.
   mutating func kioskIsOnline(at now: Duration) {
     isSessionNew = false
     for number in pending where now - sent[number].at >= .seconds(Model.maximumAge) {
@@ -159,7 +164,7 @@ struct Auditor {
     }
   }
 
-  /// It was told that its session is a new one, and has done what that asks of it.
+  /// Records that the kiosk was notified of a new session and has processed the notification.
   mutating func kioskHandledNewSession() { isSessionNew = false }
 
   mutating func kioskStartsClean(at now: Duration) {
@@ -174,27 +179,30 @@ struct Auditor {
     isSessionNew = true
   }
 
-  /// What a process has not told before its end, nobody knows afterwards: a connection on which it was
-  /// not online yet is none to the next one, which counts its absence from the last sign of life.
+  /// Discards a connection on which the kiosk was never online. The next process has no record of
+  /// it, and measures its absence from the last heartbeat.
   mutating func kioskEnds() { lastServing = min(lastServing, lastOnline ?? .zero) }
 
-  /// Packet ids begin anew with a session. Where the broker marks what has queued as it marks what
-  /// comes again (ejabberd), nobody can tell the one from the other who does not know of that.
+  /// Records a crash. Packet identifiers start again with a session, and ejabberd sets DUP on
+  /// queued messages as on redeliveries. So a kiosk that was not notified of the new session cannot
+  /// distinguish them.
   mutating func kioskCrashes() {
     kioskEnds()
     if isSessionNew, rules.behavior == .ejabberd { hasMissedNewSession = true }
   }
 
-  /// What the broker had when it saved may come again as if for the first time, and under numbers that
-  /// meant something else meanwhile: only an id helps against that. Sessions may be about to expire.
+  /// Records that the broker has restored its last save. It may deliver messages again without DUP,
+  /// and with reused packet identifiers, so only an id prevents a second execution. Sessions may be
+  /// about to expire.
   mutating func brokerWentBack() {
     excusePending()
     mayForget = true
     hasBrokerGoneBack = true
   }
 
-  /// Only a kiosk that was away for longer than an order may be old, by a clock that was not set
-  /// meanwhile. Its last sign of life may be a sixth of that time older than its death.
+  /// A kiosk may start a clean session only after an absence longer than the maximum age, or if the
+  /// clock was set meanwhile. Its last heartbeat may be older than its end by a sixth of the
+  /// maximum age.
   private static let heartbeatInterval = Duration.seconds(Model.maximumAge) / 6
   private static let shortestAbsence = Duration.seconds(Model.maximumAge) - heartbeatInterval
 
@@ -208,7 +216,7 @@ struct Auditor {
     for number in pending { sent[number].isExcused = true }
   }
 
-  // MARK: What the ledger holds
+  // MARK: Ledger
 
   mutating func read(_ ledger: KioskLedger, at now: Duration, wallClock: Int64) {
     do {
@@ -225,7 +233,7 @@ struct Auditor {
     }
   }
 
-  /// What a start begins with.
+  /// Compares the ledger's state at a start with the model.
   mutating func checkState(_ ledger: KioskLedger) {
     do {
       let state = try ledger.state()
@@ -270,7 +278,7 @@ struct Auditor {
       unanswered.insert(seq)
       return
     }
-    // It is told each time that it comes, and never carried out.
+    // The kiosk rejects a retained command at each delivery, and never executes it.
     let wasRetained = message.sending.isRetained
     if wasRetained { pending.remove(number) } else { count(number, as: outcome) }
     let expected = model.outcomes(
@@ -286,7 +294,8 @@ struct Auditor {
     unanswered.insert(seq)
   }
 
-  /// What is made later costs what it did when it was ordered, and what is not made costs nothing.
+  /// Returns the expected price of an entry. A job's end has the price of its order if the juice
+  /// was made, and none otherwise.
   private func cents(of outcome: Model.Outcome, for content: Sending.Content) -> Int? {
     switch (outcome, content) {
     case (.ready, .order(let juice, let quantity)), (.accepted, .order(let juice, let quantity)):

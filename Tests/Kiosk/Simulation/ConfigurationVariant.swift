@@ -2,10 +2,10 @@ import JuiceDomain
 import KioskCore
 import KioskDaemon
 
-/// What a configuration says of menu and limits; written twice, for the kiosk and for the model.
+/// A configuration's menu and limits, written twice: for the kiosk and for the model.
 package enum ConfigurationVariant: CaseIterable, Sendable {
   case usual
-  /// Without kiwis, with oranges, and with another recipe and other limits.
+  /// A variant without kiwis, with oranges, another recipe and other limits.
   case other
 
   var recipes: [String: [String: Int]] {
@@ -31,7 +31,7 @@ package enum ConfigurationVariant: CaseIterable, Sendable {
     }
   }
 
-  /// In cents of a euro; some juices have none.
+  /// Prices in cents of a euro; some juices have none.
   var prices: [String: Int] {
     switch self {
     case .usual: ["banana": 200, "kiwi": 350, "strawberry_banana": 505, "mango_kiwi": 0]
@@ -42,7 +42,7 @@ package enum ConfigurationVariant: CaseIterable, Sendable {
   var capacity: Int { self == .usual ? 100 : 50 }
   var maximumQuantity: Int { self == .usual ? 10 : 2 }
 
-  /// The rest of the settings stays.
+  /// Replaces the menu and the limits of the settings.
   func apply(to settings: inout KioskSettings) throws {
     func all(_ amount: Int) -> FruitAmounts {
       FruitAmounts(settings.menu.fruits.map { (fruit: $0.id, amount: amount) })

@@ -2,14 +2,16 @@ import Foundation
 import GRDB
 import KioskProtocol
 
-/// The kiosk's disk: the file of its ledger, as a crash leaves it to the next start.
+/// The kiosk's disk: the file of its ledger, in the state that a crash leaves to the next start.
 ///
-/// It lies in memory where the system has a folder for that; SQLite's own code runs all the same.
+/// The file is in memory if the system has a folder for that; SQLite runs the same code.
 final class Disk {
   private let folder: URL
   private var generation = 0
 
-  /// - Parameter ledger: the contents of the file to start with.
+  /// Creates the folder and the file.
+  ///
+  /// - Parameter ledger: the initial contents of the file.
   init(ledger: Data) throws {
     let memory = URL(filePath: "/dev/shm", directoryHint: .isDirectory)
     let parent =
@@ -24,8 +26,8 @@ final class Disk {
 
   var path: String { folder.path + "/\(generation).sqlite" }
 
-  /// What is there now is what the next start finds; the process that still has it open goes on with
-  /// files that nobody will look at again.
+  /// Copies the current files for the next start. The crashed process continues with the old files,
+  /// which are never read again.
   func crash() throws {
     let old = path
     generation += 1
@@ -35,7 +37,7 @@ final class Disk {
     }
   }
 
-  /// Lets every commit fail from now on, or no more.
+  /// Makes every commit fail, or ends the failure.
   func fail(_ fails: Bool) throws {
     let database = try DatabaseQueue(path: path)
     try database.writeWithoutTransaction { database in
@@ -54,7 +56,7 @@ final class Disk {
     try database.close()
   }
 
-  /// How many rows a table has.
+  /// Returns the number of rows of a table.
   func count(_ table: String) throws -> Int {
     let database = try DatabaseQueue(path: path)
     defer { try? database.close() }

@@ -1,16 +1,16 @@
 import InMemoryBroker
 package import MessageBroker
 
-/// Where the kiosk's process ends and the world begins: each of its dealings with the broker passes
-/// here, and at any of them it may die.
+/// The boundary between the kiosk's process and the world: intercepts each call to the broker, and
+/// can end the process at any of them.
 ///
-/// What the process does after its death reaches nobody: its connection is dead, and its ledger a
-/// file that nobody will open again.
+/// Actions of the process after its end have no effect: its connection is closed, and its ledger
+/// file is never read again.
 package actor InterceptingClient: BrokerClient {
   private let client: MemoryClient
-  // The world waits for this actor's executor, which runs on the world's thread and nowhere else.
+  // The world runs this actor's executor on its own thread, and only there.
   nonisolated(unsafe) private unowned let world: World
-  /// The process was told last that its session is a new one.
+  /// Whether the last event notified the process of a new session.
   private var isBeginning = false
 
   package nonisolated var unownedExecutor: UnownedSerialExecutor { client.unownedExecutor }

@@ -1,7 +1,7 @@
 import InMemoryBroker
 import MessageBroker
 
-/// Somebody with a connection to the broker: hears what was subscribed to, and may send.
+/// A client of the broker: collects the messages of its subscriptions, and can publish.
 actor Listener {
   nonisolated let client: MemoryClient
   nonisolated var unownedExecutor: UnownedSerialExecutor { client.unownedExecutor }
@@ -24,13 +24,15 @@ actor Listener {
     }
   }
 
-  /// - Parameter observing: is handed what publishes the messages, and may look at what that does
-  ///   before anybody else acts.
+  /// Publishes messages.
+  ///
+  /// - Parameter observing: receives the closure that publishes, and can examine its effect before
+  ///   any other task runs.
   func send(_ messages: [Message], observing: @Sendable (() -> Void) -> Void) {
     observing { client.assumeIsolated { _ = try? $0.publish(messages) } }
   }
 
-  /// What has come since the last look.
+  /// Returns the messages received since the previous call.
   nonisolated func take() -> [Message] {
     defer { received = [] }
     return received

@@ -1,6 +1,6 @@
 import Logging
 
-/// Gives the world to read what the kiosk logs, on the one thread of the simulation.
+/// Passes the kiosk's log messages to the world, on the one thread of the simulation.
 struct LogReader: LogHandler {
   nonisolated(unsafe) unowned let world: World
 

@@ -2,21 +2,21 @@ import InMemoryBroker
 import KioskProtocol
 import MessageBroker
 
-/// A machine as somebody builds it from deploy/docs/machines.md: what outlives its power cycles, and
-/// what goes wrong with it.
+/// A simulated machine, built from the rules in deploy/docs/machines.md: the state that survives
+/// its power cycles, and its malfunctions.
 package final class Machine {
-  /// What happens to it next time that it can.
+  /// A malfunction that happens at the next opportunity.
   package enum Malfunction: Hashable, Sendable {
     case crash(Moment)
-    /// Half a juice, and it may tell how much.
+    /// The machine makes half a juice and fails; `tellsUsed` is whether it reports the fruit used.
     case fails(tellsUsed: Bool)
-    /// It begins, and never ends.
+    /// The machine starts and never finishes.
     case stalls
-    /// It pours nothing.
+    /// The machine reports the end without pouring.
     case falseDone
-    /// It pours all the same.
+    /// The machine pours although it reports a cancellation.
     case falseCancelled
-    /// It says its next answer twice, or much later.
+    /// The machine sends its next answer twice, or 40 seconds late.
     case repeats, isLate
   }
 
@@ -25,13 +25,13 @@ package final class Machine {
   }
 
   let name: String
-  /// In flash: the last job.
+  /// The number of the last job, in flash memory.
   private(set) var last = 0
-  /// How often each job was begun to be poured.
+  /// Number of pours started for each job.
   private(set) var poured: [Int: Int] = [:]
-  /// Whether it has kept the contract so far: it has not lied, and its flash was not erased.
+  /// Whether the machine has kept the contract: no false answer, and no erased flash.
   private(set) var keepsContract = true
-  /// Why it cannot work.
+  /// The reason why the machine cannot work, or `nil` if it can.
   private(set) var fault: String?
   private var malfunctions: [Malfunction] = []
   private(set) var board: Board?
@@ -57,7 +57,7 @@ package final class Machine {
 
   func powerOn() {
     guard board == nil else { return }
-    // Both are on one thread.
+    // Both run on one thread.
     nonisolated(unsafe) let machine = self
     let board = Board(machine, broker.client(on: executor), clock: broker)
     self.board = board
@@ -68,7 +68,7 @@ package final class Machine {
     task = Task(executorPreference: executor) { await board.run(options) }
   }
 
-  /// The broker tells that it is gone.
+  /// Ends the connection. The broker publishes the will.
   func powerOff() {
     guard let board else { return }
     self.board = nil
@@ -76,13 +76,13 @@ package final class Machine {
     task?.cancel()
   }
 
-  /// As somebody does who writes the firmware anew.
+  /// Erases the flash memory, as installing new firmware does.
   func eraseFlash() {
     powerOff()
     (last, keepsContract) = (0, false)
   }
 
-  // MARK: Trouble
+  // MARK: Malfunctions
 
   func schedule(_ malfunction: Malfunction) { malfunctions.append(malfunction) }
 
@@ -93,7 +93,7 @@ package final class Machine {
 
   func setFault(_ fault: String?) { self.fault = fault }
 
-  /// Whether that goes wrong now, once.
+  /// Returns whether a malfunction is scheduled, and removes it.
   func takeMalfunction(_ malfunction: Malfunction) -> Bool {
     guard let index = malfunctions.firstIndex(of: malfunction) else { return false }
     malfunctions.remove(at: index)
@@ -103,21 +103,21 @@ package final class Machine {
 
   func breakContract() { keepsContract = false }
 
-  // MARK: What its firmware writes
+  // MARK: Calls of the firmware
 
   func store(_ job: Int) { last = job }
 
   func recordPour(_ job: Int) { poured[job, default: 0] += 1 }
 }
 
-/// What a machine does between power on and power off.
+/// A machine between power on and power off.
 actor Board {
   nonisolated let client: MemoryClient
   nonisolated var unownedExecutor: UnownedSerialExecutor { client.unownedExecutor }
-  // All on one thread.
+  // All run on one thread.
   nonisolated(unsafe) private unowned let machine: Machine
   private let clock: MemoryBroker
-  /// What became of the last job, as far as it is known.
+  /// The last answer about the last job, or `nil` after a power cycle.
   private var known: Answer?
   private var pours: [Pour] = []
   private var late: [(at: Duration, answer: Answer)] = []
@@ -133,7 +133,7 @@ actor Board {
 
   private struct Pour {
     let job: Int
-    /// `nil`: it has stalled.
+    /// The time at which the pour ends, or `nil` if it has stalled.
     let end: Duration?
     let answer: Answer
     var crashAt: Duration?
@@ -221,12 +221,12 @@ actor Board {
   }
 
   private func finish(_ answer: Answer) {
-    // Of a job before the last one nothing is kept.
+    // The machine stores nothing about jobs before the last one.
     if answer.job == machine.last { known = answer }
     send(answer)
   }
 
-  // MARK: Time
+  // MARK: Timers
 
   private var wait: Duration? {
     (pours.flatMap { [$0.end, $0.crashAt] } + late.map(\.at)).compactMap(\.self).min()
@@ -248,9 +248,9 @@ actor Board {
     late.removeAll { $0.at <= now }
   }
 
-  // MARK: What it says
+  // MARK: Answers
 
-  /// About whatever job.
+  /// Publishes an answer about any job.
   func publishStray(_ answer: Answer) {
     publish(answer)
     client.assumeIsolated { _ = $0.acknowledge() }

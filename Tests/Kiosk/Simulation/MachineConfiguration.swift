@@ -2,13 +2,13 @@ import JuiceDomain
 import KioskCore
 import KioskProtocol
 
-/// What a configuration says of a machine; written once, and read by the kiosk and by the model.
+/// The configuration of a machine, which both the kiosk and the model use.
 struct MachineConfiguration: Sendable {
   let name: String
-  /// `nil`: all.
+  /// The juices that the machine makes, or `nil` for all.
   var juices: [String]?
   var atOnce = 1
-  /// In seconds.
+  /// Time limit until the machine reports the start of a job, in seconds.
   var start = 15
   var finish = 60
   var returnsFruit = true

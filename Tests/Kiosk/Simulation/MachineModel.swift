@@ -1,23 +1,23 @@
 import KioskCore
 import KioskProtocol
 
-/// What the auditor knows of machines and their jobs.
+/// The auditor's knowledge of machines and their jobs.
 struct MachineModel {
-  /// By the entry of the order; those that are over, too.
+  /// All jobs, including ended ones, by the entry of the order.
   var jobs: [Int: Job] = [:]
-  /// What the ledger has said of machines last.
+  /// The ledger's latest record of each machine.
   var records: [String: MachineRecord] = [:]
-  /// All that machines have said to the kiosk, by machine and job.
+  /// All answers that machines have sent to the kiosk, by machine and job.
   var answers: [JobKey: [Answer]] = [:]
-  /// The batch that the kiosk has in hand.
+  /// The machine messages of the kiosk's current batch.
   var batch: [MachineMessage] = []
-  /// What a batch said that may have been committed when the kiosk died.
+  /// The machine messages of a batch that may have been committed before the kiosk crashed.
   var lostBatch: [MachineMessage] = []
-  /// How jobs have ended since it has had that, by their last number.
+  /// The ends of jobs since the kiosk received the batch, by the job's last number.
   var endedInBatch: [Int: String] = [:]
-  /// They may count as silent.
+  /// The machines that may count as silent.
   var maybeSilent: Set<String> = []
-  /// The last decision of a person that ends a job: its end is the next entry.
+  /// The last decision of a person that ends a job; the job's end is the next entry.
   var decision: (seq: Int, job: Int, choice: String, left: [String: Int])?
 
   struct JobKey: Hashable { let machine: String, job: Int }
@@ -39,17 +39,17 @@ struct MachineModel {
     let order: (juice: String, quantity: Int)
     let ticket: Int
     let used: [String: Int]
-    /// Under which the machine has known it, the last one at the end.
+    /// All numbers under which the machine has received the job; the last one is in force.
     var numbers: [Int]
-    /// In milliseconds since 1970.
+    /// Time of the order or of its latest repetition, in milliseconds since 1970.
     var at: Int64
     var state: JobState
-    /// When it was first seen in this state.
+    /// Time at which the auditor first read this state.
     var since: Duration
     var end: Model.Outcome?
-    /// That of its end.
+    /// The ledger entry of its end.
     var endSeq: Int?
-    /// How many messages people had sent by then.
+    /// Number of messages that clients had sent before its end.
     var sentBefore = 0
     var isMadeByMachine = false
 

@@ -1,8 +1,17 @@
-/// What a kiosk must do, written from the contract and not from the code: recipes, stock, service
-/// and tickets. It is told which command comes next, and says what must become of it.
+/// The expected behaviour of a kiosk, written from the contract and not from the code: recipes,
+/// stock, service, tickets. For each command, it returns the outcomes that the contract permits.
+///
+/// ```swift
+/// var model = Model()
+/// let press = Sending(from: "order/p1", content: .order(juice: "banana", quantity: 1))
+/// let outcomes = model.outcomes(
+///   of: press, sentAt: nil, expected: nil, wasRetained: false, with: Model.Work(), at: 0)
+/// // [.ready(used: ["banana": 2], day: 0, ticket: 1)]
+/// model.apply(outcomes[0])  // 8 of 10 bananas are left
+/// ```
 struct Model {
   static let initial = 10
-  /// In seconds.
+  /// Maximum age of an order, in seconds.
   static let maximumAge = 30
 
   enum Outcome: Hashable, CustomStringConvertible {
@@ -13,7 +22,7 @@ struct Model {
     case returned(job: Int, reason: String, changes: [String: Int])
     case decided(String, job: Int, used: [String: Int])
     case outOfStock(missing: [String: Int])
-    /// Fruits that are new.
+    /// The initial stock of new fruits.
     case opened([String: Int])
     case restocked([String: Int])
     case service(isOpen: Bool)
@@ -44,50 +53,52 @@ struct Model {
     }
   }
 
-  /// What is known of machines when a command is decided on.
+  /// The state of machines at the time of a decision.
   struct Work {
-    /// Whether a machine makes the juice that is ordered.
+    /// Whether a machine makes the ordered juice.
     var isNeeded = false
-    /// The machines that may take the order, each with the places in its queue.
+    /// The machines that may take the order, each with the possible places in its queue.
     var places: [String: ClosedRange<Int>] = [:]
-    /// None of them may be able to work.
+    /// Whether all of them may be unable to work.
     var mayBeDown = false
-    /// Whether the job may wait for a person, and may not.
+    /// Whether the job may need a person's decision, and whether it may not need one.
     var (mayNeedDecision, mayNotNeedDecision) = (false, true)
-    /// What another attempt costs.
+    /// The fruit that another attempt takes.
     var cost: [String: Int] = [:]
   }
 
-  /// The rules of now.
+  /// The configuration that is in force.
   var variant = ConfigurationVariant.usual
-  /// Of all fruits that the kiosk has ever had.
+  /// The stock of all fruits that the kiosk has ever had.
   private(set) var stock = [
     "strawberry": initial, "banana": initial, "pineapple": initial, "kiwi": initial,
     "mango": initial,
   ]
   private(set) var isOpen = true
-  /// How many orders were made on each day.
+  /// Number of orders made on each day.
   private var made: [Int: Int] = [:]
 
-  /// What is on the menu.
+  /// The stock of the fruits on the menu.
   var shown: [String: Int] { stock.filter { variant.fruits.contains($0.key) } }
 
-  /// Fruits that the kiosk has not had before start with what the configuration says.
+  /// Adds fruits that the kiosk has not had before, with the configured initial stock.
   ///
-  /// - Returns: whether it is these fruits, and all of them.
+  /// - Returns: whether `fruits` are exactly the new fruits of `variant`.
   mutating func open(_ fruits: [String: Int], by variant: ConfigurationVariant) -> Bool {
     let new = variant.fruits.filter { stock[$0] == nil }
     stock.merge(fruits) { old, _ in old }
     return fruits == Dictionary(uniqueKeysWithValues: new.map { ($0, Self.initial) })
   }
 
-  /// How many glasses of a juice there is fruit for.
+  /// Returns the number of glasses of a juice for which the stock suffices.
   func servings(of juice: String) -> Int {
     (variant.recipes[juice] ?? [:]).map { stock[$0.key, default: 0] / $0.value }.min() ?? 0
   }
 
-  /// What may become of a command that is decided on at `now`, in milliseconds since 1970: one thing,
-  /// or, where several rules forbid it, a rejection for one of these reasons.
+  /// Returns the permitted outcomes of a command: one outcome or, if several rules forbid it, a
+  /// rejection for any of these reasons.
+  ///
+  /// - Parameter now: the time of the decision, in milliseconds since 1970.
   func outcomes(
     of sending: Sending, sentAt: Int64?, expected: Int?, wasRetained: Bool, with work: Work,
     at now: Int64
@@ -123,7 +134,7 @@ struct Model {
       case .set(let amount): after = amount
       }
       if after < 0 { reasons.append("below_zero") }
-      // What is above a capacity that was lowered may still become less.
+      // A stock above a lowered capacity may still decrease.
       if after > variant.capacity, after > held ?? 0 { reasons.append("exceeds_capacity") }
       outcome = .restocked([fruit: after - (held ?? 0)].filter { $0.value != 0 })
     case .service(let content):
@@ -135,7 +146,7 @@ struct Model {
     return reasons.isEmpty ? [outcome] : reasons.map { .rejected($0) }
   }
 
-  /// What becomes of an order for a juice that machines make.
+  /// Returns the permitted outcomes of an order for a juice that machines make.
   private func accepted(_ outcome: Outcome, _ reasons: [String], _ work: Work) -> [Outcome] {
     let down: [Outcome] = work.mayBeDown ? [.rejected("machine_down")] : []
     guard reasons.isEmpty, !work.places.isEmpty else { return down }

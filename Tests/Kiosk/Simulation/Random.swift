@@ -1,5 +1,5 @@
-/// SplitMix64 (Steele, Lea and Flood, 2014). Our own, so that a seed means the same schedule on
-/// every machine and with every version of Swift.
+/// The random number generator SplitMix64 (Steele, Lea and Flood, 2014). A separate implementation
+/// makes a seed mean the same schedule on every machine and with every version of Swift.
 struct Random {
   private var state: UInt64
 
@@ -13,10 +13,11 @@ struct Random {
     return mixed ^ (mixed >> 31)
   }
 
-  /// A number below `bound`, which is small: the bias of the remainder does not matter here.
+  /// Returns a number below `bound`. `bound` is small, so the bias of the remainder does not
+  /// matter.
   mutating func below(_ bound: Int) -> Int { Int(next() % UInt64(bound)) }
 
-  /// True once in so many times.
+  /// Returns `true` with a probability of 1 in `count`.
   mutating func oneIn(_ count: Int) -> Bool { below(count) == 0 }
 
   mutating func pick<Element>(_ elements: [Element]) -> Element { elements[below(elements.count)] }

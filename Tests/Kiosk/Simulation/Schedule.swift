@@ -1,23 +1,30 @@
 package import InMemoryBroker
 import KioskCore
 
-/// Everything that happens to one kiosk, from its first start to the end: made from a seed, the
-/// same for ever.
+/// The events of one kiosk, from its first start to the end. A seed always yields the same
+/// schedule.
+///
+/// ```swift
+/// let schedule = Schedule(seed: 42)
+/// print(schedule.rules.behavior)  // the simulated broker: mosquitto or ejabberd
+/// for step in schedule.steps { print(step) }  // 9 to 48 steps; the first is "the kiosk starts"
+/// try Simulation.run(schedule)
+/// ```
 package struct Schedule: Sendable {
   package let seed: UInt64
   package var rules: Rules
   package var steps: [Step]
 
-  /// The kiosk's settings and its new ledger.
+  /// The broker's behaviour and the kiosk's settings, which do not change during a schedule.
   package struct Rules: Sendable {
     package var behavior: MemoryBroker.Behavior
-    /// In milliseconds.
+    /// Debounce window in milliseconds.
     package var debounce: Int
-    /// Commands of one sender in a second; 0: no limit.
+    /// Maximum number of commands of one sender per second; 0 for no limit.
     package var perSecond: Int
-    /// How many deliveries make a batch at most.
+    /// Maximum number of deliveries in a batch.
     package var batchLimit: Int
-    /// How many machines make juices.
+    /// Number of machines that make juices.
     package var machines: Int
 
     package init(
@@ -31,13 +38,13 @@ package struct Schedule: Sendable {
       self.machines = machines
     }
 
-    /// Whether what is sent to a machine waits for it at the broker.
+    /// Whether the broker keeps messages for a machine that is offline.
     var keepsSession: Bool { machines % 2 == 0 }
 
     var makers: [MachineConfiguration] { Array(MachineConfiguration.all.prefix(machines)) }
   }
 
-  /// The brokers whose peculiarities are simulated.
+  /// The brokers whose behaviour is simulated.
   static let behaviors: [MemoryBroker.Behavior] = [.mosquitto, .ejabberd]
 
   package init(seed: UInt64) {
@@ -53,7 +60,7 @@ package struct Schedule: Sendable {
 }
 
 extension Schedule {
-  /// Without its steps.
+  /// The seed and the rules in one line.
   var title: String {
     var title = "Seed \(seed), \(rules.behavior), batches of \(rules.batchLimit)"
     if rules.debounce > 0 { title += ", debounce \(rules.debounce) ms" }
@@ -63,8 +70,8 @@ extension Schedule {
   }
 }
 
-/// Draws a schedule. Which kinds of trouble a schedule has at all is drawn first, so that rare
-/// combinations meet each other undisturbed.
+/// Draws a schedule. It first draws which kinds of disturbances the schedule has at all, so that
+/// rare combinations of few kinds occur without the others.
 private struct Maker {
   var random: Random
   private let disturbances: [Disturbance]
@@ -90,7 +97,7 @@ private struct Maker {
   }
 
   mutating func step() -> Step {
-    // Now and then more than is remembered.
+    // Occasionally more messages than the ledger keeps fingerprints.
     if random.oneIn(100_000) { return .flood(1_200) }
     if !disturbances.isEmpty, random.oneIn(2) { return disturbance(random.pick(disturbances)) }
     if random.oneIn(4) {
@@ -206,7 +213,7 @@ private struct Maker {
         from: random.pick(["order/p1", "order/p2", "order/p3", "order/p4"]),
         content: .order(juice: juice, quantity: random.oneIn(8) ? random.pick([0, 2, 3, 11]) : 1))
     }
-    // Two panels can count, two cannot.
+    // Two panels send ids, two do not.
     if !["order/p3", "order/p4"].contains(sending.from), !random.oneIn(8) {
       ids += 1
       sending.id = "a\(ids)"

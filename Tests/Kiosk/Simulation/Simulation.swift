@@ -1,12 +1,12 @@
-/// Runs schedules, and tells of one that breaks the contract the shortest that still does.
+/// Runs schedules. If one breaks the contract, reports the shortest version of it that still does.
 package enum Simulation {
-  /// What breaks the contract, in words and step by step.
+  /// A violation with its schedule and trace.
   package struct Failure: Error, CustomStringConvertible, Sendable {
     package let violation: Violation
     package let schedule: Schedule
     package let trace: [String]
 
-    /// A flood leaves thousands of lines.
+    /// The trace, shortened because a flood produces thousands of lines.
     private var excerpt: [String] {
       trace.count <= 200 ? trace : trace.prefix(100) + ["     …"] + trace.suffix(100)
     }
@@ -21,8 +21,10 @@ package enum Simulation {
     }
   }
 
-  /// - Returns: everything that happened.
-  /// - Throws: `Failure`, shrunk.
+  /// Runs a schedule.
+  ///
+  /// - Returns: the trace.
+  /// - Throws: `Failure` with the shrunk schedule.
   @discardableResult
   package static func run(
     _ schedule: Schedule, injectedBug: World.InjectedBug? = nil
@@ -56,7 +58,8 @@ package enum Simulation {
     }
   }
 
-  /// Leaves out as many steps as it can, by halves first, as long as the same rule is broken.
+  /// Removes as many steps as possible, at first half of them at a time, while the same rule is
+  /// broken.
   private static func shrink(
     _ schedule: Schedule, breaking rule: Violation.Rule, _ injectedBug: World.InjectedBug?
   ) -> Schedule {

@@ -1,59 +1,59 @@
 package import InMemoryBroker
 import KioskCore
 
-/// One thing that happens in the world.
+/// One event of a schedule.
 package enum Step: Hashable, Sendable {
-  /// What people send at the same moment.
+  /// Messages that clients send at the same moment.
   case send([Sending])
-  /// So many presses of one button that cannot count, as fast as they come.
+  /// Number of presses of one button for a juice that is not on the menu, sent without a pause.
   case flood(Int)
-  /// So many milliseconds pass.
+  /// The passage of time, in milliseconds.
   case pass(Int)
-  /// The kiosk's wall clock is set, by so many seconds ahead or back.
+  /// A change of the kiosk's wall clock, in seconds ahead or, if negative, back.
   case jump(Int)
   case cutKiosk
   case cutDisplay
-  /// The kiosk's connection will break at a step of its work.
+  /// A connection failure of the kiosk at a step of its work.
   case breakConnection(MemoryBroker.Fault.Moment, MemoryBroker.Fault.Step, skipping: Int)
-  /// The kiosk's process dies after so many more dealings with its connection; 0: now.
+  /// The end of the kiosk's process after a number of calls to its connection; 0 means now.
   case crash(after: Int)
   case start
-  /// The configuration is another now, and a kiosk that runs is told so, as by SIGHUP.
+  /// A new configuration, which a running kiosk reads as on SIGHUP.
   case reload(ConfigurationVariant)
-  /// As by SIGTERM.
+  /// An orderly stop, as by SIGTERM.
   case stop
   case loseSession
   case stopBroker
   case saveBroker
   case startBroker(MemoryBroker.Persistence)
-  /// From now on the disk refuses what is written to the ledger.
+  /// The failure of all further writes to the ledger, until `repairDisk`.
   case failDisk
   case repairDisk
-  /// What was retained on this sender's topic is cleared.
+  /// The removal of the retained message on a sender's topic.
   case clearRetained(from: String)
-  /// Something happens to the machine of this number, from 0.
+  /// An event of a machine, by its number from 0.
   case machine(Int, MachineEvent)
 
   package enum MachineEvent: Hashable, Sendable {
     case powerOff, powerOn, cut, eraseFlash
-    /// Why it cannot work; `nil`: it can.
+    /// The reason why the machine cannot work, or `nil` if it can.
     case fault(String?)
     case breakConnection(MemoryBroker.Fault.Moment, MemoryBroker.Fault.Step, skipping: Int)
-    /// It says so of the entry that came so many before the last one.
+    /// An answer with a status for the entry at a distance before the last one.
     case strayAnswer(String, of: Int)
     case malfunction(Machine.Malfunction)
   }
 }
 
-/// A message that somebody sends to the kiosk.
+/// A message that a client sends to the kiosk.
 package struct Sending: Hashable, Sendable {
   package enum Content: Hashable, Sendable {
     case order(juice: String, quantity: Int)
     case restock(fruit: String, change: Change, expecting: Expectation)
     case service(isOpen: Bool)
-    /// About a job that displays show, or would; `used` is of each fruit of the order.
+    /// A decision about a job; `used` is the amount of each fruit of the order.
     case decide(String, pick: Int, used: Int?)
-    /// No command at all.
+    /// A payload that is not a command.
     case junk(String)
   }
 
@@ -62,14 +62,14 @@ package struct Sending: Hashable, Sendable {
     case set(Int)
   }
 
-  /// Of the stock: nothing, what a display shows now, or something else.
+  /// The `expect` value of a restock: none, the stock that a display shows, or a wrong one.
   package enum Expectation: Hashable, Sendable { case nothing, whatIsShown, somethingElse }
 
-  /// `order/p1`
+  /// The kind and the name of the sender, such as `order/p1`.
   package var from: String
   package var id: String?
   package var content: Content
-  /// In seconds; `nil` from a sender without a clock.
+  /// Age of the message in seconds, or `nil` from a sender without a clock.
   package var sentAgo: Int?
   package var isRetained: Bool
 

@@ -1,25 +1,25 @@
-/// The contract is broken.
+/// A violation of the contract.
 package struct Violation: Error, Hashable, Sendable, CustomStringConvertible {
   package enum Rule: String, Sendable {
-    /// A press that the broker took in did not count.
+    /// A press that the broker accepted did not count.
     case lost
     /// A press counted twice.
     case twice
-    /// Something counted that must not.
+    /// A command counted that must not count.
     case forbidden
-    /// A decision is not the one that the rules demand.
+    /// A decision differs from the model's.
     case decision
-    /// An answer is missing, wrong, or not the same as before.
+    /// An answer is missing, wrong, or differs from the earlier one.
     case answer
     /// The event feed has a gap.
     case events
-    /// A display does not show what is in the ledger.
+    /// A display differs from the ledger.
     case display
     /// The ledger contradicts itself.
     case ledger
-    /// What is remembered grows beyond its bounds.
+    /// A record that must stay bounded exceeds its limit.
     case memory
-    /// The kiosk does not come back.
+    /// The kiosk does not recover.
     case recovery
     /// The simulation itself has failed.
     case world

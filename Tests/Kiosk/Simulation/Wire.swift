@@ -1,7 +1,7 @@
 import JuiceDomain
 import KioskProtocol
 
-// Between what people mean and what goes over the wire.
+// Conversions between the simulation's values and the wire format.
 
 extension Sending {
   func payload(sentAt: Int64?, expected: Int?) -> String {
@@ -56,7 +56,7 @@ extension Model.Outcome {
 }
 
 extension CommandResult {
-  /// Whether the sender is told what has happened, and the stock that it left.
+  /// Returns whether the answer reports the outcome, and the stock after it.
   func matches(_ outcome: Model.Outcome, stock: [String: Int]) -> Bool {
     if let told = self.stock, [String: Int](told) != stock { return false }
     switch outcome {

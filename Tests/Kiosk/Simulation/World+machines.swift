@@ -1,7 +1,7 @@
 import InMemoryBroker
 import KioskProtocol
 
-// What happens to machines.
+// Events of machines.
 extension World {
   func perform(_ event: Step.MachineEvent, on machine: Machine) {
     switch event {
@@ -38,9 +38,9 @@ extension World {
     executor.run()
   }
 
-  /// Each accepted order is over then.
+  /// Decides each open job, so that each accepted order ends.
   func decidePendingJobs() throws {
-    // What was to break is over: a person who is here now is heard at once.
+    // The injected faults are over, so that a person's message arrives at once.
     broker.removeFaults()
     for number in 0..<auditor.openJobs.count where violation == nil {
       let choice = number % 2 == 0 ? "poured" : "give_back"

@@ -3,10 +3,10 @@ import KioskCore
 import KioskDaemon
 import MessageBroker
 
-/// Another configuration.
+/// Changes of the configuration.
 extension World {
   func reload(_ variant: ConfigurationVariant) throws {
-    // As signals do, the next one waits until this one is served.
+    // Like a pending signal, the next reload waits until the current one is finished.
     guard !isReloading else { return }
     try variant.apply(to: &settings)
     auditor.file = variant
@@ -16,7 +16,7 @@ extension World {
       return
     }
     isReloading = true
-    // The task runs only while the executor does, on this thread.
+    // The task runs only while the executor runs, on this thread.
     nonisolated(unsafe) let world = self
     let (client, controller, settings) = (kiosk.client, kiosk.controller, settings)
     Task(executorPreference: executor) {
@@ -25,16 +25,17 @@ extension World {
     }
   }
 
-  /// What was decided in a turn was decided before the rules changed.
+  /// Reads the entries of a finished cycle before the model adopts a new variant, because the kiosk
+  /// decided them by the old one.
   func kioskCycleEnded(_ client: MemoryClient) {
     guard let kiosk, kiosk.client === client else { return }
-    // What a message's sender asked for is known until the next turn.
+    // The current batch explains these entries; the next cycle replaces it.
     if hasWork { read(kiosk.ledger) }
     auditor.batchIsOver()
     noteVariant(kiosk)
   }
 
-  /// What the kiosk does from now on, it does by the rules that it has now.
+  /// Applies the variant that the kiosk uses now to the model.
   func noteVariant(_ kiosk: Process) {
     let quantity = kiosk.controller.assumeIsolated { $0.settings.orders.maximumQuantity }
     guard

@@ -20,7 +20,8 @@ extension World {
     return settings
   }
 
-  /// The file of a ledger that a kiosk has opened and not used yet: quicker to copy than to make.
+  /// The file of a ledger that a kiosk has opened and not used yet. Copying it is faster than
+  /// creating one.
   static let newLedger = Result {
     let folder = FileManager.default.temporaryDirectory
       .appending(path: "juice-simulation-\(UUID().uuidString)")

@@ -9,19 +9,32 @@ import Logging
 import MessageBroker
 import Synchronization
 
-/// Of its session with the broker.
+/// The client identifier of the kiosk's session with the broker.
 private let kioskID = "kiosk"
 
-/// One kiosk with its broker, its disk, its clock and its people, all on one thread: the real
-/// controller and the real ledger, in a world where everything goes wrong that a schedule says.
+/// One simulated kiosk with its broker, disk, clock, machines and clients, all on one thread. The
+/// controller and the ledger are the production code; everything around them fails as the schedule
+/// demands.
+///
+/// ```swift
+/// let world = try World(rules: Schedule.Rules())
+/// defer { world.close() }
+/// let press = Sending(from: "order/p1", content: .order(juice: "kiwi", quantity: 1))
+/// for step in [Step.start, .crash(after: 3), .send([press]), .start] { try world.perform(step) }
+/// try world.recover()
+/// print(world.violation?.description ?? "no violation")
+/// ```
+///
+/// The world observes the kiosk's calls to the broker (`InterceptingClient`), its ledger, and the
+/// messages that clients and displays receive. `Auditor` compares them with `Model`.
 package final class World {
-  /// A guard that is broken on purpose, to see that the simulation notices.
+  /// A deliberate bug, which tests that the simulation detects it.
   package enum InjectedBug: CaseIterable, Sendable {
-    /// Deliveries are acknowledged before they are committed.
+    /// The kiosk acknowledges deliveries before it commits them.
     case acknowledgesEarly
-    /// Nobody hears that a delivery comes again.
+    /// The kiosk receives redeliveries without their DUP flag.
     case hidesRedelivery
-    /// A kiosk that runs does not hear of another configuration, though it says so.
+    /// A new configuration does not reach a running kiosk, but counts as applied.
     case ignoresReload
   }
 
@@ -34,10 +47,10 @@ package final class World {
   private let disk: Disk
   var auditor: Auditor
   private(set) var kiosk: Process?
-  /// The kiosk has been told of another configuration, and has not taken it yet.
+  /// Whether the kiosk has received another configuration and has not applied it yet.
   var isReloading = false
   private var crashIn: Int?
-  /// The kiosk was given something that may have become ledger entries.
+  /// Whether the kiosk has received deliveries that may have become ledger entries.
   private(set) var hasWork = false
   private var isDiskFailing = false
   private var isBrokerRunning = true
@@ -49,7 +62,7 @@ package final class World {
   struct Process {
     let client: MemoryClient
     let controller: Controller
-    /// The process's own, which is not at work whenever the world looks.
+    /// The process's own connection. The world reads it only while the process does not run.
     let ledger: KioskLedger
     let task: Task<Void, Never>
   }
@@ -59,9 +72,9 @@ package final class World {
     let task: Task<Void, Never>
   }
 
-  /// The wall clock: the broker's time, and what it was set to.
+  /// The wall clock: the broker's time plus an offset.
   private final class Clock: Sendable {
-    /// Two minutes before midnight.
+    /// Two minutes before midnight UTC.
     private static let start: Int64 = 1_795_305_480_000
     private let offset = Mutex<Int64>(start)
 
@@ -88,7 +101,8 @@ package final class World {
     executor.run()
   }
 
-  /// Ends everything: what still waits would wait for ever, and keep all this in memory.
+  /// Cancels all tasks. A task that still waits would never end, and would keep the world in
+  /// memory.
   package func close() {
     kiosk?.task.cancel()
     for person in [sender, display] { person.task.cancel() }
@@ -97,12 +111,12 @@ package final class World {
     disk.remove()
   }
 
-  // MARK: The schedule
+  // MARK: Schedule
 
-  /// What is wrong, as soon as something is.
+  /// The first violation of the contract, or `nil` if there is none.
   package var violation: Violation? { auditor.violation }
 
-  /// What has happened since the last look.
+  /// Returns the trace since the previous call.
   package func takeTrace() -> [String] { auditor.takeTrace() }
 
   package func perform(_ step: Step) throws {
@@ -138,8 +152,8 @@ package final class World {
     waitUntilIdle()
   }
 
-  /// Mends everything that is broken, and waits until all is quiet: a kiosk that does not recover
-  /// then never will.
+  /// Repairs everything that is broken, then runs until nothing is in flight. A kiosk that does not
+  /// recover under these conditions never will.
   package func recover() throws {
     crashIn = nil
     try failDisk(false)
@@ -149,7 +163,7 @@ package final class World {
     guard isIdle, let kiosk else {
       return auditor.fail(.recovery, "the kiosk does not come back")
     }
-    // What a machine says late may be ahead of a person.
+    // A late answer of a machine may precede the person's decision.
     for _ in 0..<3 where !auditor.openJobs.isEmpty && violation == nil {
       try decidePendingJobs()
       try finishJobs()
@@ -207,7 +221,7 @@ package final class World {
     if broker.isConnected(kioskID) { kioskIsConnected() }
   }
 
-  /// Nothing is on its way, and nothing stands in the way.
+  /// Whether no message is in flight, and no failure prevents the kiosk from processing one.
   var isIdle: Bool {
     kiosk != nil && !isDiskFailing && !isReloading && broker.isConnected(kioskID)
       && auditor.isOnline
@@ -233,12 +247,12 @@ package final class World {
     executor.run()
   }
 
-  // MARK: The kiosk
+  // MARK: Kiosk
 
   private func start() throws {
     guard kiosk == nil else { return }
     let client = broker.client(on: executor, batchLimit: rules.batchLimit)
-    // The process gets them, and uses them only while the executor runs, on this thread.
+    // The process uses them only while the executor runs, on this thread.
     nonisolated(unsafe) let world = self
     nonisolated(unsafe) let ledger = try KioskLedger(path: disk.path)
     let clock = KioskClock { [clock, broker] in
@@ -253,7 +267,7 @@ package final class World {
         clock: clock,
         logger: logger())
     } catch  where isDiskFailing {
-      // It cannot write down a fruit that is new, and is started again later.
+      // The kiosk cannot record a new fruit and exits. A later step starts it again.
       return
     }
     let task = Task(executorPreference: executor) {
@@ -287,7 +301,7 @@ package final class World {
   private func crash() {
     crashIn = nil
     guard let kiosk else { return }
-    // What it had in hand may be committed, or not.
+    // The current batch may be committed or not.
     auditor.batchIsLost()
     read(kiosk.ledger)
     do { try disk.crash() } catch { auditor.fail(.world, "\(error)") }
@@ -303,7 +317,7 @@ package final class World {
     try disk.fail(fails)
   }
 
-  // MARK: What the kiosk's edge tells
+  // MARK: Calls of InterceptingClient
 
   func interceptCall(_ client: MemoryClient) {
     guard let count = crashIn, kiosk?.client === client else { return }
@@ -328,7 +342,8 @@ package final class World {
 
   func kioskHasWork() { hasWork = true }
 
-  /// A kiosk that asks for the next event over and over would hang the simulation.
+  /// Fails if the kiosk asks for the next event more than 5,000 times without time passing, because
+  /// such a loop would hang the simulation.
   func kioskWaits(_ client: MemoryClient) {
     cycles = cycles.at == broker.now ? (cycles.at, cycles.count + 1) : (broker.now, 0)
     guard cycles.count > 5_000, kiosk?.client === client else { return }
@@ -339,7 +354,7 @@ package final class World {
   func kioskPublishes(_ messages: [Message], _ client: MemoryClient) {
     guard rules.machines > 0, let kiosk, kiosk.client === client else { return }
     hasWork = true
-    // What waits may be given back in the turn that takes other rules over.
+    // The cycle that applies new rules may also return waiting orders.
     noteVariant(kiosk)
     let orders = messages.filter { $0.topic.hasPrefix("kiosk/k1/make/") }
     guard !orders.isEmpty else { return }
@@ -349,7 +364,7 @@ package final class World {
 
   func kioskStartsClean() { auditor.kioskStartsClean(at: broker.now) }
 
-  // MARK: The broker and the people
+  // MARK: Broker and clients
 
   private func stopBroker() {
     guard isBrokerRunning else { return }
@@ -358,7 +373,8 @@ package final class World {
     broker.stop()
   }
 
-  /// People are there before the kiosk comes back, so that they hear all that it says.
+  /// Starts the broker and reconnects the client before the kiosk, so that it receives everything
+  /// that the kiosk publishes.
   private func startBroker(_ memory: MemoryBroker.Persistence) {
     guard !isBrokerRunning else { return }
     isBrokerRunning = true

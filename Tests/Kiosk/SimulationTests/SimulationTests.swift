@@ -4,7 +4,7 @@ import Simulation
 import Testing
 
 @Suite struct SimulationTests {
-  /// `deploy/test` runs many more, in the release build.
+  /// A small sample; `deploy/test` runs many more in the release build.
   @Test func noScheduleBreaksTheContract() throws {
     for seed in 1...UInt64(100) { try Simulation.run(Schedule(seed: seed)) }
   }
@@ -16,7 +16,7 @@ import Testing
     }
   }
 
-  /// At any of its dealings with the broker, and it is started again at once.
+  /// The kiosk crashes at any of its calls to the broker, and restarts at once.
   @Test(arguments: 1...40)
   func aKioskThatDiesLosesNoPress(atCall call: Int) throws {
     let press = Step.send([Sending(from: "order/p3", content: .order(juice: "banana", quantity: 1))]
@@ -27,7 +27,7 @@ import Testing
         steps: [.crash(after: call), .start, press, press, .start, press]))
   }
 
-  /// At any of its dealings with the broker, and with a fruit that the ledger has not had before.
+  /// The kiosk crashes at any of its calls to the broker during a reload that adds a new fruit.
   @Test(arguments: 1...30)
   func aKioskThatDiesInAReloadLosesNoPress(atCall call: Int) throws {
     func press(_ juice: String) -> Step {
@@ -42,7 +42,8 @@ import Testing
         ]))
   }
 
-  /// What a batch has retained that came before the kiosk was online.
+  /// A batch from before the kiosk was online must not leave retained topics of a menu that was
+  /// never published.
   @Test func aMenuThatWasNeverPublishedLeavesNothingBehind() throws {
     let orders = ["orange", "kiwi", "banana", "kiwi", "banana"].map {
       Sending(from: "order/p3", content: .order(juice: $0, quantity: 1))
@@ -56,8 +57,8 @@ import Testing
         ]))
   }
 
-  /// What the new process was told of the session before is not asked again: by then the clock tells
-  /// that nobody knows how long the kiosk was away.
+  /// A reload must not repeat the session check that the new process has already made. After the
+  /// clock was set, the length of the absence is unknown.
   @Test func aReloadBeforeTheFirstConnectKeepsTheSession() throws {
     let press = Sending(from: "order/p3", content: .order(juice: "orange", quantity: 1))
     try Simulation.run(
@@ -69,7 +70,8 @@ import Testing
         ]))
   }
 
-  /// Each connection breaks while the entry is on its way: in the end only the others are answered.
+  /// Each connection breaks while the answer is in flight. In the end the kiosk answers only the
+  /// others.
   @Test func anAnswerThatEndsEachConnectionIsGivenUp() throws {
     func press(_ juice: String) -> Step {
       .send([Sending(from: "order/p3", content: .order(juice: juice, quantity: 1))])
@@ -83,7 +85,7 @@ import Testing
     #expect(trace.contains { $0.contains("the answer to entry 2 is given up") })
   }
 
-  /// The ledger cannot take the new fruit yet: until then the old menu is sold.
+  /// The ledger cannot store the new fruit, so the kiosk sells the old menu until it can.
   @Test func aReloadWaitsForTheDisk() throws {
     func press(_ juice: String) -> Step {
       .send([Sending(from: "order/p1", id: juice, content: .order(juice: juice, quantity: 1))])
@@ -98,8 +100,9 @@ import Testing
         ]))
   }
 
-  /// The kiwis are back on the menu, the disk does not take that their topics hold something, and once
-  /// it works again the kiosk dies when it has published them: the next one has no kiwis.
+  /// The kiwis return to the menu while the disk cannot record that their topics are retained.
+  /// After the repair, the kiosk crashes right after it has published them, and the next menu has
+  /// no kiwis.
   @Test(arguments: 1...30)
   func whatTheDiskDidNotTakeIsNotPublished(call: Int) throws {
     try Simulation.run(
@@ -111,9 +114,9 @@ import Testing
         ]))
   }
 
-  /// It connects after seven seconds and dies before it is online: to the next process it was away all
-  /// the time, for longer than an order may be old. What waits then is dropped, though some of it is
-  /// young, and the model must not call that a loss.
+  /// The kiosk connects after seven seconds and crashes before it is online. The next process
+  /// counts it as absent all the time, longer than the maximum age of an order. It drops the queued
+  /// messages, even recent ones, and the model must not call that a loss.
   @Test func aConnectionThatWasNeverOnlineIsNoSignOfLife() throws {
     let press = Sending(from: "order/p4", content: .order(juice: "banana", quantity: 1))
     try Simulation.run(
@@ -128,8 +131,8 @@ import Testing
         ]))
   }
 
-  /// The broker has forgotten the session, so packet ids begin anew as well; and of two presses in
-  /// the new one, the second bounces off one of the old.
+  /// The broker has lost the session, so packet identifiers start again. The second of two presses
+  /// in the new session is debounced by a press of the old one.
   @Test(arguments: 1...60)
   func aKioskThatDiesInANewSessionLosesNoPress(atCall call: Int) throws {
     func press(_ juice: String, _ panel: String = "p3") -> Sending {
@@ -148,7 +151,7 @@ import Testing
         ]))
   }
 
-  /// The window slides, also where the broker keeps the presses for a while.
+  /// Each press extends the debounce window, even if the broker delivers the presses late.
   @Test func aButtonThatIsHeldIsPressedOnce() throws {
     let press = Sending(from: "order/p3", content: .order(juice: "kiwi", quantity: 1))
     let held = (0..<6).flatMap { _ in [Step.send([press]), .pass(250)] }
@@ -158,8 +161,8 @@ import Testing
         steps: [.start] + held + [.pass(1000)] + held + [.crash(after: 0), .start] + held))
   }
 
-  /// A press is beyond the rate, and those behind it are made; nothing of that is acknowledged. When
-  /// it comes again it is let in, and they come behind it once more.
+  /// A press exceeds the rate limit and the following ones are made, but no acknowledgement is
+  /// sent. After the redelivery, the press is admitted, followed by the others once more.
   @Test func aPressThatIsLetInLaterKeepsItsPlace() throws {
     func press(_ panel: String, _ juice: String, _ quantity: Int = 1, id: String? = nil) -> Sending
     {
@@ -195,8 +198,9 @@ import Testing
         ]))
   }
 
-  /// The process that begins a session dies before it hears that it is a new one. The retained press
-  /// comes with each subscription until it has the packet id of the same press in the old session.
+  /// The process that creates a session crashes before it is notified that the session is new. The
+  /// retained press arrives with each subscription until it has the packet identifier of the same
+  /// press in the old session.
   @Test(arguments: 1...8)
   func anOldPacketIDMeansNothingInANewSession(skipping: Int) throws {
     func press(id: String? = nil, isRetained: Bool = false) -> Sending {
@@ -215,8 +219,9 @@ import Testing
         ]))
   }
 
-  /// The broker has lost its memory, and the kiosk dies in the new session. What waits comes marked as if it
-  /// had come before, and one press has the packet id and the bytes of one in the old session.
+  /// The broker has lost its state, and the kiosk crashes in the new session. Queued messages
+  /// arrive with DUP set, and one press has the packet identifier and the bytes of one in the old
+  /// session.
   @Test(arguments: 1...12)
   func aKioskThatDiesInANewSessionLosesNothingThatWaits(call: Int) throws {
     func press(_ panel: String, _ juice: String, isRetained: Bool = false) -> Sending {
@@ -234,8 +239,8 @@ import Testing
         ]))
   }
 
-  /// The same where it can forget nothing, since its disk has failed: what it was sent comes again to the next
-  /// process.
+  /// The same with a failed disk, on which the kiosk cannot delete the old fingerprints: the broker
+  /// redelivers the messages to the next process.
   @Test(arguments: [MemoryBroker.Behavior.mosquitto, .ejabberd], [100, 1000, 5000])
   func aKioskThatCannotForgetAnOldSessionLosesNothing(
     behavior: MemoryBroker.Behavior, milliseconds: Int
@@ -256,8 +261,8 @@ import Testing
         ]))
   }
 
-  /// It dies with a press unread. When that has come again the connection breaks before the
-  /// acknowledgement leaves, and the kiosk dies before it hears of that.
+  /// The kiosk crashes with an unread press. After the redelivery the connection breaks before the
+  /// acknowledgement is sent, and the kiosk crashes before it detects that.
   @Test(arguments: 1...20)
   func anAcknowledgementThatNeverLeftIsNotNoted(call: Int) throws {
     let press = Step.send([Sending(from: "order/p3", content: .order(juice: "banana", quantity: 1))]

@@ -5,7 +5,7 @@ import Testing
 
 @testable import KioskDaemon
 
-/// The menu that comes down, between the broker and whoever takes it over.
+/// Tests the desired menu and the reports about it, between the broker and the mailbox.
 @Suite struct MenuTests {
   private let fixture: UplinkFixture
   private let menu = DesiredMenu(version: 7, text: "menu: {base: standard}")
@@ -41,7 +41,7 @@ import Testing
     fixture.advance(by: .seconds(1))
     fixture.broker.cut("uplink-0")
     fixture.advance(by: .seconds(10))
-    // Once, and on the next connection what holds.
+    // Each report is published once, and the current one again on the next connection.
     #expect(
       try reports() == [
         .taken(version: 0), .refused(version: 7, detail: "no"), .taken(version: 8),

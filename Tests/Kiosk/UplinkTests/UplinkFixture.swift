@@ -11,7 +11,7 @@ import Testing
 
 @testable import KioskDaemon
 
-/// A ledger, the broker up there and somebody who listens, all on one executor and one clock.
+/// A ledger, an upstream broker and an archive, all on one executor and one clock.
 final class UplinkFixture {
   let broker = MemoryBroker(reconnectDelays: .seconds(1) ... .seconds(4))
   let executor = ManualExecutor()
@@ -19,7 +19,7 @@ final class UplinkFixture {
   let uplinkProgress = UplinkProgress()
   let menus = MenuMailbox(version: 0)
   let ledger: KioskLedger
-  /// What was heard there, in the order in which it came.
+  /// The messages received by the archive, in the order of their arrival.
   let received = MessageRecorder()
   private let folder: URL
   private var uplink: (client: MemoryClient, task: Task<Void, Never>)?
@@ -42,7 +42,7 @@ final class UplinkFixture {
 
   var epoch: Int { get throws { try ledger.state().epoch } }
 
-  /// Entries that nobody has told anything about.
+  /// Commits entries without a notification of the uplink.
   func record(_ count: Int) throws {
     var transaction = LedgerTransaction()
     for _ in 0..<count {
@@ -60,7 +60,9 @@ final class UplinkFixture {
     uplinkProgress.recorded(through: seq)
   }
 
-  /// - Parameter random: from 0 to 1, for what is left to chance. With 0 the client id is `uplink-0`.
+  /// Starts the uplink.
+  ///
+  /// - Parameter random: Returns a number from 0 to 1. With 0 the client identifier is `uplink-0`.
   func start(pace: Int = 1000, random: @escaping @Sendable () -> Double = { 0 }) throws {
     let client = broker.client(on: executor)
     let clock = KioskClock { [broker] in
@@ -77,7 +79,7 @@ final class UplinkFixture {
     executor.run()
   }
 
-  /// As by `kill -9`.
+  /// Crashes the uplink, as `kill -9` does.
   func crash() {
     if let uplink {
       broker.kill(uplink.client)
@@ -87,7 +89,7 @@ final class UplinkFixture {
     executor.run()
   }
 
-  /// As by SIGTERM.
+  /// Stops the uplink, as SIGTERM does.
   func stop() {
     uplink?.task.cancel()
     executor.run()
@@ -105,9 +107,9 @@ final class UplinkFixture {
     executor.run()
   }
 
-  /// Until something is so.
+  /// Advances the clock until a condition is true.
   ///
-  /// - Returns: when it was.
+  /// - Returns: The time at which it became true.
   func advance(
     within limit: Duration = .seconds(120), until condition: () throws -> Bool
   ) throws -> Duration {
@@ -119,7 +121,7 @@ final class UplinkFixture {
     return broker.now
   }
 
-  /// Somebody who hears everything, over all outages of others.
+  /// Connects an archive that receives all messages in a persistent session.
   private func listen() {
     let client = broker.client(on: executor)
     archive = client
@@ -141,7 +143,7 @@ final class UplinkFixture {
       Message(topic: topics.replay(by: name), payload: payload, qos: .atMostOnce, retain: retain))
   }
 
-  /// As an archive does.
+  /// Publishes a message as the archive.
   func send(_ message: Message) {
     Task(executorPreference: executor) { [archive] in
       _ = try await archive?.publish([message])
@@ -151,13 +153,13 @@ final class UplinkFixture {
     advance(by: .seconds(1))
   }
 
-  /// What came of it, as far as it was heard.
+  /// The results that the archive has received.
   func results(for name: Request.ID = "archive") throws -> [ReplayResult] {
     try received.messages.filter { $0.topic == topics.replayResult(for: name) }
       .map { try ReplayResult(payload: $0.payload) }
   }
 
-  /// The numbers of the entries that came, in their order.
+  /// The numbers of the received entries, in the order of their arrival.
   var entries: [Int] {
     get throws {
       try received.messages.filter { $0.topic == topics.events }

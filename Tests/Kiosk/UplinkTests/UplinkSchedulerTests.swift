@@ -4,7 +4,7 @@ import Testing
 
 @testable import KioskDaemon
 
-/// What leaves next, at which time.
+/// Tests which entries are published next, and when.
 @Suite struct UplinkSchedulerTests {
   private static func scheduler(
     cursor: Int = 0, last: Int, _ adjust: (inout UplinkScheduler.Limits) -> Void = { _ in }
@@ -36,7 +36,7 @@ import Testing
     #expect(scheduler.cursor == 20)
   }
 
-  /// What was on its way may have arrived or not.
+  /// Publications in flight may have arrived or not.
   @Test func whatWasNotConfirmedLeavesAgain() {
     var scheduler = Self.scheduler(last: 30)
     scheduler.published(through: 10, serial: 10)
@@ -44,7 +44,7 @@ import Testing
     scheduler.confirmed(through: 10)
     scheduler.connectionLost()
     #expect(scheduler.next(at: .zero) == .wait(nil))
-    // What this connection confirms by a number of the last one is another message.
+    // The serial number belongs to a publication of the earlier connection.
     scheduler.confirmed(through: 20)
     #expect(scheduler.cursor == 10)
     scheduler.online()
@@ -66,7 +66,7 @@ import Testing
     #expect(scheduler.next(at: .seconds(1)) == .publish(after: 60, count: 50))
   }
 
-  /// A tenth of a second's worth at once, and then so many in each second.
+  /// A tenth of a second's entries at once, then the maximum rate.
   @Test func aMonthOfEntriesLeavesAtItsPace() {
     var scheduler = Self.scheduler(last: 1_000_000) { ($0.pace, $0.window) = (100, .max) }
     var (seq, now) = (0, Duration.zero)
@@ -107,7 +107,7 @@ import Testing
     }
     #expect(scheduler.replayed(replay, through: 12, serial: 4)?.id == "r1")
     #expect(scheduler.next(at: .zero) == .wait(nil))
-    // The cursor is about what is new.
+    // The cursor counts new entries only.
     scheduler.confirmed(through: 4)
     #expect(scheduler.cursor == 101)
   }
@@ -119,7 +119,7 @@ import Testing
         == .replaying("r1", epoch: 9, 1...10_000))
   }
 
-  /// It is asked for until it is answered.
+  /// An archive repeats a request until it is answered.
   @Test func theSameRequestDoesNotBeginAgain() throws {
     var scheduler = Self.scheduler(cursor: 100, last: 100) { $0.page = 10 }
     _ = scheduler.requested("r1", by: "archive", epoch: 9, entries: 1...30)

@@ -36,7 +36,7 @@ import Testing
     try fixture.record(1)
     fixture.stop()
     #expect(fixture.broker.retained("chain/k1/status")?.payload == Array("offline".utf8))
-    // What was recorded last has left before.
+    // The last entry was published before that.
     #expect(try fixture.entries == [1])
   }
 
@@ -53,7 +53,7 @@ import Testing
     #expect(fixture.broker.retained("chain/k1/health")?.payload == Array("2".utf8))
   }
 
-  /// Where it breaks, and whether what was being done has had its effect.
+  /// Tests each step at which the connection breaks, before and after its effect.
   @Test(
     arguments: [MemoryBroker.Fault.Moment.before, .after],
     [MemoryBroker.Fault.Step.connect, .publish])
@@ -80,7 +80,7 @@ import Testing
     #expect(Set(try fixture.entries) == Set(1...12_000))
   }
 
-  /// What came up since the ledger was told last comes twice, and nothing is left out.
+  /// Entries confirmed since the ledger's last record are published twice, and none is omitted.
   @Test func aCrashLosesNoEntry() throws {
     try fixture.record(50)
     try fixture.start()
@@ -95,9 +95,9 @@ import Testing
     #expect(try fixture.entries == Array(51...100))
   }
 
-  // MARK: What is heard
+  // MARK: Subscriptions and the client identifier
 
-  /// A broker to which a thousand kiosks come back lets them in before it subscribes them.
+  /// A broker to which a thousand kiosks reconnect at once accepts them before it subscribes them.
   @Test(arguments: [0, 8, 3600])
   func whoeverComesBackTellsBeforeItHears(secondsAway: Int) throws {
     try fixture.start { 1 }
@@ -118,7 +118,7 @@ import Testing
     fixture.ask(request)
     #expect(try fixture.entries == [1])
     #expect(try fixture.results().isEmpty)
-    // On each connection it says what it sells by, as soon as it hears what it is to sell by.
+    // On each connection the kiosk reports its menu as soon as it has subscribed.
     let hears = try fixture.advance { [topics = fixture.topics] in
       fixture.received.messages.contains { $0.topic == topics.reportedMenu }
     }
@@ -128,10 +128,10 @@ import Testing
     #expect(try fixture.results().count == 2)
   }
 
-  /// A broker that is too busy to subscribe a thousand kiosks, and so loses them, is not asked again at once.
+  /// An overloaded broker that loses connections while they subscribe is not asked again at once.
   @Test func whoeverLosesTheLineBeforeItHearsSubscribesLater() throws {
     let id = "uplink-\(UInt32.max)"
-    /// From the moment at which it is back.
+    /// Returns the time from the last reconnect to the subscription.
     func timeUntilItHears(cuts: Int) throws -> Duration {
       for _ in 0..<cuts {
         fixture.broker.cut(id)
@@ -163,7 +163,8 @@ import Testing
     #expect(fixture.received.messages.contains { $0.topic == fixture.topics.reportedMenu })
   }
 
-  /// A broker that deletes what a connection has left, late and by its name, does not meet the next one.
+  /// A broker that deletes the state of an old connection by its name, late, does not affect the
+  /// next one.
   @Test func eachConnectionHasAClientIDOfItsOwn() throws {
     let chances = Mutex<[Double]>([1, 0.5, 0])
     try fixture.start { chances.withLock { $0.count > 1 ? $0.removeLast() : $0[0] } }
@@ -176,7 +177,7 @@ import Testing
     #expect(fixture.broker.isConnected("uplink-\(UInt32.max)"))
   }
 
-  /// A broker tells the will of a connection that is dead when the kiosk is back by another one.
+  /// A broker publishes the will of a dead connection after the kiosk has reconnected.
   @Test func aWillThatComesLateIsCorrected() throws {
     try fixture.start()
     fixture.advance(by: .seconds(15))
@@ -184,7 +185,7 @@ import Testing
     #expect(fixture.broker.retained("chain/k1/status")?.payload == Array("offline".utf8))
     fixture.advance(by: .seconds(30))
     #expect(fixture.broker.retained("chain/k1/status")?.payload == Array("online".utf8))
-    // And not again and again.
+    // The status is not repeated after that.
     fixture.advance(by: .seconds(3600))
     #expect(fixture.received.messages.count { $0.topic == "chain/k1/status" } == 3)
   }

@@ -1,15 +1,17 @@
 import Simulation
 import Synchronization
 
-/// Deals out the schedules, and counts what is done.
+/// Distributes schedules to the worker tasks, and counts the finished ones.
 final class Counter: Sendable {
   private let state: Mutex<(next: UInt64, left: Int, done: Int)>
   private let onlyMachines: Bool
 
+  /// Creates the counter.
+  ///
   /// - Parameters:
-  ///   - schedules: how many.
-  ///   - seed: of the first one; the others count on from it.
-  ///   - onlyMachines: passes over seeds whose kiosk has no machine.
+  ///   - schedules: number of schedules.
+  ///   - seed: seed of the first schedule; the others follow in order.
+  ///   - onlyMachines: whether to skip seeds whose kiosk has no machine.
   init(schedules: Int, seed: UInt64, onlyMachines: Bool) {
     state = Mutex((seed, schedules, 0))
     self.onlyMachines = onlyMachines
@@ -27,10 +29,12 @@ final class Counter: Sendable {
     }
   }
 
-  /// Deals out no more.
+  /// Stops the distribution.
   func stop() { state.withLock { $0.left = 0 } }
 
-  /// - Returns: how many are done.
+  /// Records a finished schedule.
+  ///
+  /// - Returns: number of finished schedules.
   func finish() -> Int {
     state.withLock { state in
       state.done += 1

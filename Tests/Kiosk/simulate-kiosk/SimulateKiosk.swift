@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import Simulation
 
-/// Runs simulated schedules, on every core, and stops at the first that breaks the contract.
+/// Runs simulated schedules on every core, and stops at the first violation of the contract.
 @main
 struct SimulateKiosk: AsyncParsableCommand {
   @Option(help: "How many schedules to run.")

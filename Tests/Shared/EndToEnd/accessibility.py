@@ -1,4 +1,4 @@
-"""What axe-core, a checker of accessibility, objects to on a page as a browser shows it."""
+"""Checks a page, as a browser shows it, with the accessibility checker axe-core."""
 
 import functools
 import subprocess
@@ -10,7 +10,7 @@ from kiosk import ROOT
 
 @functools.cache
 def script() -> str | None:
-    """`None`: it cannot be downloaded here."""
+    """Returns axe-core's script, or `None` if it cannot be downloaded."""
     done = subprocess.run([ROOT / "deploy/install-axe"], text=True, stdout=subprocess.PIPE)
     return Path(done.stdout.strip()).read_text() if done.returncode == 0 else None
 
@@ -28,18 +28,18 @@ RUN = """
 """
 
 
-# It does not judge the contrast of a sign that is no letter: the − and + of the steppers, in the colour
-# of the text around them.
+# axe-core does not judge the contrast of symbols, such as the − and + of the steppers, which have
+# the colour of the surrounding text.
 UNDECIDED = "Element content contains only non-text characters"
 
 
 def findings(browser: Browser) -> list[str]:
-    """What breaks a rule, and what the checker cannot decide; each with the element."""
+    """Returns rule violations and undecided cases, each with its element."""
     browser.driver.execute_script(script())
-    # As one screen: it does not look below what stays at the top while a page is scrolled.
+    # The whole page as one screen, because axe-core ignores what a sticky element covers.
     browser.resize(browser.ask("return document.documentElement.scrollHeight"))
     result = browser.driver.execute_async_script(RUN)
     browser.resize(browser.height)
-    # A checker that has looked at nothing finds nothing.
+    # A checker that has examined nothing would have no findings either.
     assert {"color-contrast", "document-title", "html-has-lang"} <= set(result["rules"]), result
     return [finding for finding in result["findings"] if not finding.endswith(UNDECIDED)]

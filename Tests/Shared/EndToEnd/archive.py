@@ -1,4 +1,4 @@
-"""The archive as it is shipped, and kiosks that are made up."""
+"""The shipped archive, and events of simulated kiosks."""
 
 import json
 import os
@@ -32,7 +32,7 @@ class Archive:
         self, config: Path, broker: Mosquitto | None = None, database: Postgres | None = None,
         **settings: Any,
     ) -> None:
-        """Without a broker and a database: by the file that is there."""
+        """Without a broker and a database, the existing configuration file is used."""
         self.config = config
         self.log: Arrivals[str] = Arrivals()
         self.process: subprocess.Popen | None = None
@@ -81,14 +81,14 @@ class Archive:
 
 
 def event(seq: int, status: str = "open", minute: float | None = None, **members: Any) -> dict[str, Any]:
-    """Of a kiosk that says something each minute."""
+    """Returns an event of a kiosk with one event per minute."""
     start = datetime(2026, 11, 1, tzinfo=timezone.utc)
     at = start + timedelta(minutes=seq if minute is None else minute)
     return {"seq": seq, "at": at.strftime("%Y-%m-%dT%H:%M:%SZ"), "status": status} | members
 
 
 def tell(client: Client, kiosk: str, *events: dict[str, Any] | str | bytes) -> None:
-    """Returns when the broker has them."""
+    """Publishes events. Returns when the broker has acknowledged them."""
     sent = [
         client.client.publish(
             f"kiosk/{kiosk}/events", json.dumps(each) if isinstance(each, dict) else each, 1)

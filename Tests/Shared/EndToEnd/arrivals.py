@@ -1,4 +1,4 @@
-"""Waiting for what comes from outside: never by the clock alone, always with a deadline."""
+"""Waiting for external events, with a deadline and without fixed delays."""
 
 import threading
 import time
@@ -11,11 +11,11 @@ TIMEOUT = 60.0
 
 
 class Arrivals(Generic[T]):
-    """What has come in so far, in its order, and a way to wait for more."""
+    """A list of received items, with methods that wait for further ones."""
 
     def __init__(self) -> None:
         self._items: list[T] = []
-        # Reentrant, so that a condition may look at the arrivals.
+        # Reentrant, so that a condition may read the items.
         self._changed = threading.Condition(threading.RLock())
 
     def add(self, item: T) -> None:
@@ -39,7 +39,7 @@ class Arrivals(Generic[T]):
     def first(
         self, matches: Callable[[T], bool], since: int = 0, within: float = TIMEOUT
     ) -> T:
-        """The first that matches, from number `since` on; waits for it."""
+        """Waits for the first matching item from index `since` on."""
         deadline = time.monotonic() + within
         position = since
         with self._changed:
@@ -52,7 +52,8 @@ class Arrivals(Generic[T]):
                     raise TimeoutError(f"in {within} s only {self._last(since)}")
 
     def until(self, holds: Callable[[], R], within: float = TIMEOUT) -> R:
-        """Asks again after each arrival, until the answer is something."""
+        """Evaluates a condition after each arrival until its result is true, and returns the
+        result."""
         deadline = time.monotonic() + within
         with self._changed:
             while not (result := holds()):
@@ -65,7 +66,7 @@ class Arrivals(Generic[T]):
 
 
 def eventually(holds: Callable[[], R], within: float = TIMEOUT) -> R:
-    """For what tells nobody when it happens: a port that opens, a process that ends."""
+    """Polls a condition that has no event, such as a port that opens or a process that ends."""
     deadline = time.monotonic() + within
     while not (result := holds()):
         if time.monotonic() > deadline:

@@ -1,4 +1,4 @@
-"""The one judge: what panels were told, against the ledger, against what every display shows."""
+"""Compares the answers that panels received, the ledger, and the displayed state."""
 
 from collections import Counter
 from typing import Iterable, Iterator
@@ -11,9 +11,9 @@ from mosquitto import Mosquitto
 
 
 class Auditor:
-    """Hears every event from the start, and judges from outside when all is quiet.
+    """Receives every event from the start, and audits from outside when all orders are answered.
 
-    `since`: the number of the entry that was there before it began; at least 1.
+    `since`: number of the last entry before the auditor started; at least 1.
     """
 
     def __init__(self, kiosk: Kiosk, broker: Mosquitto, since: int = 1) -> None:
@@ -26,11 +26,12 @@ class Auditor:
         self.events.close()
 
     def judge(self, panels: list[BusyPanel], broker_lost: str = "nothing") -> int:
-        """Nothing lost that the broker had, nothing twice, nobody told what is not so.
+        """Checks that no order is lost or repeated, and that no answer is false.
 
-        Returns how many juices were made for the panels.
+        Returns the number of juices made for the panels.
 
-        `broker_lost`: "answers" on their way when it ended, and events; or "presses" as well.
+        `broker_lost`: "answers" if the broker lost answers and events in flight, "presses" if also
+        presses.
         """
         self.kiosk.verify()
         own: dict[str | None, list[dict]] = {f"order/{panel.name}": [] for panel in panels}
@@ -45,7 +46,8 @@ class Auditor:
         for panel in panels:
             most = panel.pressed
             if panel.repeats:
-                # It was cut off, and the broker may have had what it sent again. A broker that has
+                # The panel was disconnected, so the broker may have received presses twice. A
+                # broker that restores an earlier save may also redeliver older ones.
                 # lost presses may have gone back to others, and delivered them again.
                 most = self.broker.presses(panel.name, with_repeats=broker_lost == "presses")
             judge_panel(panel, own[f"order/{panel.name}"], broker_lost, most)
@@ -58,7 +60,7 @@ class Auditor:
 
 
 def judge_ledger(ledger: Iterable[dict]) -> int:
-    """Returns the number of the last entry."""
+    """Checks the entries. Returns the number of the last one."""
     number = 0
     tickets: Counter[str] = Counter()
     requests: Counter[tuple[str | None, str]] = Counter()
@@ -67,12 +69,12 @@ def judge_ledger(ledger: Iterable[dict]) -> int:
         assert entry["seq"] == number
         changes = entry.get("changes", {})
         if entry["status"] == "ready":
-            # Each day counts by itself, however the clock jumps between them.
+            # Tickets are counted per day, even if the clock jumps between days.
             tickets[entry["at"][:10]] += 1
             assert entry["ticket"] == tickets[entry["at"][:10]], entry
             recipe = RECIPES[entry["juice"]]
             assert changes == {f: -n * entry["quantity"] for f, n in recipe.items()}
-        # A retained command comes with each connection, and its id is not used up.
+        # A retained command arrives with each connection, and does not use up its id.
         if "id" in entry and entry.get("reason") != "retained":
             requests[entry.get("source"), entry["id"]] += 1
         stock.update(changes)
@@ -84,7 +86,8 @@ def judge_ledger(ledger: Iterable[dict]) -> int:
 def judge_panel(
     panel: BusyPanel, ledger: list[dict], broker_lost: str, most: int | None = None
 ) -> None:
-    """`most`: so many presses the broker has had of the panel, if not each one once."""
+    """Checks a panel. `most`: number of presses that the broker received, if it may exceed the
+    orders."""
     assert panel.contradictions == [], panel.contradictions[0]
     own = [entry for entry in ledger if entry.get("source") == f"order/{panel.name}"]
     by_seq = {entry["seq"]: entry for entry in own}
@@ -96,7 +99,7 @@ def judge_panel(
         assert {entry["id"] for entry in own} <= {f"{n}" for n in range(panel.pressed)}
         assert len(own) == len(panel.answers) == panel.pressed, panel.name
         return
-    # Without an id a panel that was cut off sends a new order, not an old one again.
+    # Without ids, a disconnected panel sends a new order instead of repeating the old one.
     least = 0 if broker_lost == "presses" else panel.pressed
     most = panel.pressed if most is None else most
     assert least <= len(own) <= most, f"{panel.name}: {len(own)} made of {least} to {most}"

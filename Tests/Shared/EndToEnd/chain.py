@@ -1,16 +1,17 @@
 #!/usr/bin/env python3
-"""A chain that is broken at random: at the end each entry of each kiosk is in the archive, once.
+"""Injects random failures into a chain, then checks that each entry is in the archive exactly once.
 
-Kiosks sell, and carry their ledgers up to three nodes of RabbitMQ, from where one of two archivers brings
-them to PostgreSQL. Meanwhile nodes, archivers and the database are killed, and the line of a tenth of
-the kiosks is cut. --daemons of the kiosks are the program as it is shipped, beside one mosquitto; the
-others have the same controller, core, ledger and way up, but are one process with brokers in memory.
+Kiosks sell, and publish their ledgers to three nodes of RabbitMQ. One of two archivers stores the
+entries in PostgreSQL. Meanwhile the test kills nodes, archivers and the database, and cuts the
+connection of a tenth of the kiosks. --daemons of the kiosks run the shipped program with one
+mosquitto; the others use the same controller, core, ledger and uplink in one process with in-memory
+brokers.
 
     Tests/Shared/EndToEnd/chain.py [--kiosks 1000] [--daemons 50] [--orders 200] [--pace 400] [--seed N]
 
-Prints what it does and what each part takes, and fails if an entry is missing, comes twice or differs,
-if not everybody is back within a minute of a node's death, if a way up that is open is silent for
-longer than 30 seconds, or if not everybody hears in the end what comes down.
+Prints its actions and the resources of each part. Fails if an entry is missing, duplicated or
+different, if a kiosk is not back within a minute of a node's failure, if an open uplink is silent
+for longer than 30 seconds, or if a kiosk has no downward subscription at the end.
 """
 
 import argparse
@@ -39,12 +40,12 @@ from proxy import Proxy
 NODES = PARTS[:3]
 MOST_SECONDS_BACK = 60.0
 MOST_SECONDS_SILENT = 30.0
-#: `Uplink.longestHesitation`, and a minute for a kiosk that came back at the very end.
+#: `Uplink.longestHesitation` plus a minute for a kiosk that returned last.
 MOST_SECONDS_DEAF = 660.0
-#: For what is still on its way when everything is sold and mended.
+#: Time limit for entries in flight after all failures are repaired.
 TIMEOUT = 300.0
 
-#: As `crowd.entries` has them.
+#: The columns of `crowd.entries`.
 ARCHIVED = """
     SELECT kiosk, epoch, seq, round(extract(epoch FROM at) * 1000)::bigint, status, source, id, juice, quantity,
       ticket, reason, machine, job, place, amount, currency, changes, missing
@@ -57,7 +58,7 @@ def say(text: str) -> None:
 
 
 class Archiver(Archive):
-    """One of two, on a cluster."""
+    """One of the two archivers of a cluster."""
 
     def __init__(self, config: Path, middle: Cluster) -> None:
         self.config = config
@@ -67,7 +68,7 @@ class Archiver(Archive):
 
     @property
     def is_active(self) -> bool:
-        """As far as it has said."""
+        """Whether its log reports that it is active."""
         words = ("archiving", "another archiver is active", "may try", "Trying again")
         last = [line for line in self.log if any(word in line for word in words)][-1:]
         return self.process is not None and any("archiving" in line for line in last)
@@ -89,7 +90,7 @@ class Chain:
         members = [self._member(name) for name in ids]
         shared = {"orders": options.orders, "seed": options.seed,
                   "caFile": str(self.middle.authority)}
-        # The daemons are any of them, too.
+        # The daemons are chosen at random.
         chosen = set(self.chance.sample(ids, options.daemons))
         pace = options.pace * options.daemons / options.kiosks
         self.daemons = Daemons(
@@ -118,7 +119,7 @@ class Chain:
             uplink["addresses"] = [f"127.0.0.1:{line.port}" for line in self.lines]
         return Member(name, uplink)
 
-    # MARK: What happens
+    # MARK: Phases
 
     def run(self) -> list[str]:
         self.wrong: list[str] = []
@@ -200,9 +201,9 @@ class Chain:
         self._recovered(f"the line of {len(self.cut)} kiosks was cut for {pause:.0f} s", at)
 
     def _recovered(self, what: str, since: float, limit: float | None = None) -> None:
-        """Waits until everybody is well again, and for the time until the next thing breaks."""
+        """Waits until all kiosks have recovered, and a random time until the next failure."""
         self._until_well(TIMEOUT)
-        # Who only seems well is silent soon.
+        # A kiosk that only seems to have recovered is soon silent.
         time.sleep(2 * Watch.USUAL)
         self._until_well(TIMEOUT)
         outages = self.watch.outages(since - Watch.USUAL)
@@ -241,10 +242,11 @@ class Chain:
             time.sleep(1)
 
     def _until_all_hear(self) -> None:
-        """A kiosk that has lost its line again and again before it subscribed waits for up to ten minutes."""
+        """Waits for all subscriptions. After repeated failures, a kiosk retries after up to ten
+        minutes."""
         begin = time.monotonic()
         while (hearing := self.middle.hearing()) < self.options.kiosks and time.monotonic() < begin + MOST_SECONDS_DEAF:
-            # Each look starts another Erlang.
+            # Each query starts another Erlang process.
             time.sleep(5)
         say(f"{hearing} kiosks hear what comes down, {time.monotonic() - begin:.0f} s later")
         if hearing < self.options.kiosks:
@@ -254,7 +256,7 @@ class Chain:
     def ledgers(self) -> list[tuple[str, Path]]:
         return [*self.crowd.ledgers(), *self.daemons.ledgers()]
 
-    # MARK: What comes of it
+    # MARK: Checks
 
     def _check_outages(self, now: float) -> None:
         silences = [(outage.end or now) - outage.begin for outage in self.watch.silent]
@@ -292,14 +294,14 @@ class Chain:
 
     def _expect(self, sql: str, answer: str) -> None:
         try:
-            # Sums follow within a second when nothing comes.
+            # The archive updates its sums within a second when no events arrive.
             eventually(lambda: self._query(f"SELECT {sql}") == answer, 30)
         except TimeoutError:
             self.wrong.append(f"{sql}: {self._query(f'SELECT {sql}')} instead of {answer}")
 
 
 def row_of(row: list[str]) -> tuple:
-    """As SQLite has it."""
+    """Converts a row of PostgreSQL into SQLite's values."""
     numbers = {0, 1, 2, 7, 8, 11, 12, 13}
     plain = [None if text == "" else int(text) if place in numbers else text
              for place, text in enumerate(row[:-2])]
@@ -317,7 +319,7 @@ def difference(kiosk: str, recorded: list[tuple], archived: list[tuple]) -> str:
 
 
 class Phase:
-    """Prints what each part has taken for it."""
+    """Prints the resources that each part has used in a phase."""
 
     def __init__(self, chain: Chain, name: str) -> None:
         self.chain, self.name = chain, name

@@ -1,4 +1,4 @@
-"""Panels, displays and desks: clients of another make than the kiosk's own."""
+"""Panels, displays and desks that use paho instead of the kiosk's own client."""
 
 import json
 import socket
@@ -33,13 +33,13 @@ class Message:
 
 
 class Client:
-    """Connects, subscribes, and keeps all that arrives; comes back by itself after an outage."""
+    """Connects, subscribes and stores all messages; reconnects after an outage."""
 
     def __init__(
         self, port: int, *filters: str, protocol: str = "5", name: str = "",
         login: tuple[str, str] | None = None, authority: Path | None = None,
     ) -> None:
-        """With an authority it talks TLS."""
+        """Uses TLS if an authority is given."""
         self.messages: Arrivals[Message] = Arrivals()
         self.filters = filters
         self.protocol = protocol
@@ -48,7 +48,8 @@ class Client:
             name, protocol=mqtt.MQTTv5 if protocol == "5" else mqtt.MQTTv311
         )
         self.client.reconnect_delay_set(0.05, 0.2)
-        # Otherwise a press waits up to 40 ms for TCP's acknowledgement of what was sent before.
+        # Otherwise Nagle's algorithm delays a press by up to 40 ms, until the ACK of the previous
+        # packet.
         self.client.on_socket_open = lambda client, data, connection: connection.setsockopt(
             socket.IPPROTO_TCP, socket.TCP_NODELAY, 1
         )
@@ -89,7 +90,7 @@ class Client:
     def publish(
         self, topic: str, payload: str | bytes, retain: bool = False, **properties: Any
     ) -> None:
-        """Returns when the broker has it: after its PUBACK."""
+        """Publishes a message. Returns after the broker's PUBACK."""
         packed = None
         if properties:
             packed = Properties(PacketTypes.PUBLISH)
@@ -100,12 +101,12 @@ class Client:
     def ask(
         self, topic: str, payload: str | bytes | dict, answer: str | None = None, **properties: Any
     ) -> Message:
-        """Sends a command and waits for the message that answers it."""
+        """Sends a command and waits for its answer."""
         since = len(self.messages)
         answer = answer or f"{BASE}/{topic}/result"
         is_answer = lambda message: message.topic == answer
         if isinstance(payload, dict):
-            # What is told again of others may come between.
+            # Repeated answers to other commands may arrive before it.
             number = payload.get("id")
             is_answer = lambda m: m.topic == answer and m.json.get("id") == number
             payload = json.dumps(payload)
@@ -123,10 +124,10 @@ class Client:
 
 
 def retained(port: int, below: str = BASE) -> dict[str, str]:
-    """What a display that is switched on now is shown by the broker."""
+    """Returns the retained messages that a new display receives."""
     client = Client(port, f"{below}/#", "end")
     try:
-        # The broker sends what it has kept before what comes then.
+        # The broker sends retained messages before later ones.
         client.publish("end", b"")
         client.messages.first(lambda message: message.topic == "end")
         return {message.topic: message.text for message in client.messages if message.retain}

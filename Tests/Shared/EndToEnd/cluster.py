@@ -1,4 +1,5 @@
-"""Three nodes of RabbitMQ and a PostgreSQL by deploy/cluster, on free ports, in a folder of their own."""
+"""Three RabbitMQ nodes and a PostgreSQL, started by deploy/cluster on free ports in a new folder.
+"""
 
 import json
 import os
@@ -19,7 +20,7 @@ SESSION = "mqtt-subscription-juice-archiveqos1"
 
 class Cluster:
     def __init__(self, session_limit: int | None = None) -> None:
-        # Not pytest's, into which the user `postgres` may not look.
+        # Not in pytest's folder, which the user `postgres` must not read.
         self.folder = Path(tempfile.mkdtemp(prefix="cluster-"))
         self.ports = [free_port() for _ in range(8)]
         (self.folder / "ports").write_text(" ".join(map(str, self.ports)) + "\n")
@@ -35,18 +36,19 @@ class Cluster:
         return done.stdout
 
     def start(self, *parts: str) -> "Cluster":
-        """`node1`, `node2`, `node3`, `database`; without any, what does not run of these."""
+        """Starts `node1`, `node2`, `node3` or `database`; without arguments, all that are not
+        running."""
         self.run("up", *parts)
         return self
 
     def accounts(self, kiosks: Iterable[str]) -> None:
-        """These kiosks have accounts, and no others."""
+        """Creates the accounts of these kiosks, and removes all others."""
         file = self.folder / "kiosks.csv"
         file.write_text("id,region,name,place\n" + "".join(f"{kiosk},r1,,\n" for kiosk in kiosks))
         self.run("accounts", file)
 
     def kill(self, part: str) -> None:
-        """At once, and waits for its children, which hold its memory."""
+        """Kills a part and waits for its child processes, which hold its shared memory."""
         file = self.folder / f"{part}.pid"
         if not file.exists():
             return
@@ -58,7 +60,7 @@ class Cluster:
             os.kill(pid, signal.SIGKILL)
         except ProcessLookupError:
             return
-        # PostgreSQL does not start as long as there is a process of the number that it had.
+        # PostgreSQL does not start while its previous process id is in use.
         for each in family:
             eventually(lambda: not Path(f"/proc/{each}").exists())
 
@@ -68,15 +70,15 @@ class Cluster:
         shutil.rmtree(self.folder)
 
     def leader(self) -> str:
-        """The node that leads the archive's queue."""
+        """Returns the node that leads the archive's queue."""
         return self._session("leader").partition("@")[0]
 
     def waiting(self) -> int:
-        """Events that the brokers keep for the archive."""
+        """Returns the number of events queued for the archive."""
         return int(self._session("messages"))
 
     def hearing(self) -> int:
-        """Kiosks that have subscribed to what comes down."""
+        """Returns the number of kiosks with a downward subscription."""
         return sum("-uplink-" in row["name"] for row in self._queues("name"))
 
     def _queues(self, *columns: str) -> list[dict[str, Any]]:
@@ -89,7 +91,7 @@ class Cluster:
         raise AssertionError("the archive has no queue")
 
     def pids(self, *parts: str) -> list[int]:
-        """Of those that run."""
+        """Returns the process ids of the parts that are running."""
         files = [self.folder / f"{part}.pid" for part in parts]
         return [int(file.read_text()) for file in files if file.exists()]
 
@@ -101,11 +103,12 @@ class Cluster:
         return self.folder / "ca.crt"
 
     def password_file(self, account: str) -> Path:
-        """Of `archive`, `operator`, `dashboard`, `postgres`, or `kiosks/ID`."""
+        """Returns the password file of `archive`, `operator`, `dashboard`, `postgres` or
+        `kiosks/ID`."""
         return self.folder / "passwords" / account
 
     def uplink(self, kiosk: str, **more: Any) -> dict[str, Any]:
-        """For the kiosk's configuration."""
+        """Returns the uplink section of a kiosk's configuration."""
         return {
             "addresses": [f"127.0.0.1:{self.port(node)}" for node in PARTS[:3]], "protocol": "3.1.1",
             "username": kiosk, "password_file": str(self.password_file(f"kiosks/{kiosk}")),
@@ -118,7 +121,7 @@ class Cluster:
             f"sslmode=verify-full sslrootcert={self.authority}")
 
     def query(self, sql: str, user: str = "postgres") -> str:
-        """What psql prints: a line for each row, columns with `|` between them."""
+        """Returns the output of psql: one line per row, columns separated by `|`."""
         done = subprocess.run(
             ["psql", "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-d", self.database(user)],
             input=sql, env=os.environ | {"PGPASSWORD": self.password_file(user).read_text().strip()},

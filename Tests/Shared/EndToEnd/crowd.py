@@ -1,4 +1,5 @@
-"""Many kiosks that hang on a chain: some as they are shipped, the others in one process (Tests/Archive/Crowd)."""
+"""Many kiosks of a chain: some run the shipped program, the others share one process
+(Tests/Archive/Crowd)."""
 
 import json
 import os
@@ -17,7 +18,7 @@ from client import Client
 from kiosk import RECIPES, ROOT, Kiosk
 from mosquitto import Mosquitto
 
-#: After so many orders of a kiosk somebody brings fruit.
+#: Number of a kiosk's orders between two restocks.
 RESTOCK_EVERY = 25
 STOCK = {"initial": {"strawberry": 100, "default": 1_000_000}, "capacity": 2_000_000}
 
@@ -27,7 +28,7 @@ class Member:
     """A kiosk of the chain."""
 
     id: str
-    #: The section of its configuration.
+    #: The uplink section of its configuration.
     uplink: dict
 
 
@@ -41,23 +42,24 @@ def program() -> str:
 
 
 class Outage:
-    """A time for which a kiosk was not as it should be; still is, if it has no end."""
+    """A period in which an uplink was closed or silent, without an end while it continues."""
 
     def __init__(self, kiosk: str, begin: float) -> None:
         self.kiosk, self.begin, self.end = kiosk, begin, None
 
 
 class Watch:
-    """When each way up was closed, and when it was open and silent."""
+    """Records when each uplink was closed, and when it was open but silent."""
 
-    #: To confirm within so many seconds is no silence: progress is told once a second.
+    #: Maximum time in seconds without a confirmation that is not silence; progress is reported each
+    #: second.
     USUAL = 3.0
 
     def __init__(self, kiosks: list[str]) -> None:
         now = time.time()
         self.closed: list[Outage] = [Outage(kiosk, now) for kiosk in kiosks]
         self.silent: list[Outage] = []
-        #: Why ways up were closed, and how often.
+        #: The reasons for closed uplinks, with their counts.
         self.reasons: Counter[str] = Counter()
         self.cursors = {kiosk: (0, 0) for kiosk in kiosks}
         self._closed = {outage.kiosk: outage for outage in self.closed}
@@ -66,7 +68,7 @@ class Watch:
         self._lock = threading.Lock()
 
     def hear(self, kiosk: str, text: str, at: float) -> None:
-        """A line of a kiosk's log."""
+        """Processes a line of a kiosk's log."""
         with self._lock:
             if "the way up is open" in text:
                 if outage := self._closed.pop(kiosk, None):
@@ -80,7 +82,8 @@ class Watch:
                 self._end_silence(kiosk, at)
 
     def progress(self, cursors: dict[str, list[int]], at: float) -> None:
-        """Those that have changed: the last entry, and the last one that is confirmed."""
+        """Processes changed positions: for each kiosk, the last entry and the last confirmed one.
+        """
         with self._lock:
             for kiosk, (recorded, confirmed) in cursors.items():
                 before = self.cursors[kiosk]
@@ -100,7 +103,7 @@ class Watch:
 
     @property
     def unavailable(self) -> int:
-        """How many are closed or silent now."""
+        """The number of uplinks that are closed or silent now."""
         return len(self._closed) + len(self._silent)
 
     def outages(self, since: float) -> list[Outage]:
@@ -109,7 +112,7 @@ class Watch:
 
 
 class Crowd:
-    """Those that are one process."""
+    """The kiosks that share one process."""
 
     def __init__(self, folder: Path, members: list[Member], watch: Watch, options: dict) -> None:
         self.folder, self.members, self.watch = folder, members, watch
@@ -157,7 +160,7 @@ class Crowd:
 
 
 class Daemons:
-    """Those that are the program as it is shipped, with one mosquitto beside them all."""
+    """The kiosks that run the shipped program, with one mosquitto for all of them."""
 
     def __init__(self, folder: Path, members: list[Member], watch: Watch, options: dict) -> None:
         self.folder, self.members, self.watch = folder, members, watch
@@ -190,7 +193,7 @@ class Daemons:
         threading.Thread(target=self._sell, daemon=True).start()
 
     def _sell(self) -> None:
-        """At the pace of the others."""
+        """Sells at the same pace as the others."""
         chance = random.Random(self.options["seed"])
         panel = Client(self.broker.port)
         wanted = [each.id for each in self.members for _ in range(self.options["orders"])]
@@ -224,7 +227,7 @@ class Daemons:
 
 
 class Listener:
-    """A kiosk's log that goes to the watch."""
+    """Passes a kiosk's log to the watch."""
 
     def __init__(self, kiosk: str, watch: Watch) -> None:
         self.kiosk, self.watch = kiosk, watch
@@ -234,7 +237,7 @@ class Listener:
 
 
 def entries(ledger: Path) -> list[tuple]:
-    """As `chain.ARCHIVED` has them."""
+    """Returns the entries with the columns of `chain.ARCHIVED`."""
     with closing(sqlite3.connect(ledger)) as database:
         rows = database.execute(
             """
@@ -253,7 +256,7 @@ def _entry(row: tuple) -> tuple:
 
 
 def orders(ledger: Path) -> int:
-    """How many the kiosk has decided on."""
+    """Returns the number of orders that the kiosk has decided."""
     try:
         with closing(sqlite3.connect(ledger)) as database:
             return database.execute("SELECT count(*) FROM entry WHERE source = 'order/p1'").fetchone()[0]

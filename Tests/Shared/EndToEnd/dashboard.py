@@ -1,4 +1,4 @@
-"""The dashboard as it is shipped, and a real browser to look at it."""
+"""The shipped dashboard, and a real browser."""
 
 import base64
 import json
@@ -39,7 +39,7 @@ def program() -> str:
 
 
 class Dashboard:
-    """minji is an operator, vera a viewer."""
+    """A dashboard with the operator minji and the viewer vera."""
 
     def __init__(
         self, folder: Path, broker: Mosquitto, settings: dict[str, Any],
@@ -62,7 +62,7 @@ class Dashboard:
     def command(
         self, *arguments: str, stdin: str = "", under: Sequence[Any] = ()
     ) -> subprocess.CompletedProcess:
-        """`under`: a program that runs this one, as a tracer does."""
+        """`under`: a program that runs this one, such as a tracer."""
         return subprocess.run(
             [*under, program(), *arguments, "--config", self.config], input=stdin, text=True,
             capture_output=True, timeout=120, env=environment(),
@@ -102,7 +102,7 @@ class Dashboard:
 
 
 def between_pages(action: Callable[[], T]) -> T:
-    """Again, while the page, or the part of it that was looked for, is just being exchanged."""
+    """Repeats an action while the page or the element is being replaced."""
 
     def tried() -> T | None:
         try:
@@ -110,7 +110,7 @@ def between_pages(action: Callable[[], T]) -> T:
         except StaleElementReferenceException:
             return None
         except WebDriverException as error:
-            # Chromium's own words for a part that has gone, which its driver passes on.
+            # Chromium's message for an element that no longer exists, as its driver reports it.
             if "inspector error" not in str(error):
                 raise
             return None
@@ -119,7 +119,7 @@ def between_pages(action: Callable[[], T]) -> T:
 
 
 class Browser:
-    """A Chromium of its own, which keeps what it has asked for and what went wrong in its pages."""
+    """A separate Chromium, which records the requests and the errors of its pages."""
 
     def __init__(
         self, dashboard: Dashboard, language: str = "en-US", width: int = 1280,
@@ -154,7 +154,7 @@ class Browser:
              "mobile": self.width < 600},
         )
 
-    # MARK: Going somewhere
+    # MARK: Navigation
 
     def open(self, path: str = "/") -> "Browser":
         self.driver.get(self.dashboard.url(path))
@@ -167,7 +167,7 @@ class Browser:
         self.send("main button")
         return self
 
-    # MARK: Looking
+    # MARK: Reading
 
     def all(self, selector: str) -> list[WebElement]:
         return self.driver.find_elements(By.CSS_SELECTOR, selector)
@@ -176,7 +176,7 @@ class Browser:
         return eventually(lambda: self.all(selector))[0]
 
     def ask(self, script: str, *arguments: Any) -> Any:
-        """What a script returns; it reads in one go, so that nothing is exchanged in between."""
+        """Returns the result of a script. The page does not change while it runs."""
         return between_pages(lambda: [self.driver.execute_script(script, *arguments)])[0]
 
     def text(self, selector: str = "main") -> str:
@@ -195,7 +195,7 @@ class Browser:
             raise TimeoutError(f"no {text!r} in {self.text(selector)!r}") from None
 
     def numbers(self, chart: str) -> dict[str, int]:
-        """The table below a chart."""
+        """Returns the values of the table below a chart."""
         rows = self.ask(
             "return [...document.querySelectorAll(arguments[0])]"
             ".map(row => [...row.children].map(cell => cell.textContent))",
@@ -203,18 +203,18 @@ class Browser:
         )
         return {name: int(value) for name, value in rows}
 
-    # MARK: Doing
+    # MARK: Input
 
     def press(self, selector: str) -> None:
         def is_pressed() -> bool:
             self.one(selector).click()
             return True
 
-        # What was exchanged under the hand was not pressed.
+        # A click on an element that was replaced meanwhile does not count.
         between_pages(is_pressed)
 
     def send(self, selector: str) -> None:
-        """Presses what leads to another page, and waits until it is there."""
+        """Clicks an element that leads to another page, and waits for that page."""
         page = "return document.readyState == 'complete' && performance.timeOrigin"
         before = eventually(lambda: self.ask(page))
         self.press(selector)
@@ -229,10 +229,10 @@ class Browser:
 
         between_pages(is_typed)
 
-    # MARK: What must never happen
+    # MARK: Checks
 
     def check(self) -> None:
-        """No complaint in the console, and nothing asked of anybody else."""
+        """Checks that the console has no messages, and that all requests went to the dashboard."""
         complaints = [
             entry["message"] for entry in self.driver.get_log("browser")
             if entry["level"] in ("SEVERE", "WARNING")
@@ -248,13 +248,13 @@ class Browser:
         assert others == set(), others
 
     def overflow(self) -> int:
-        """How many pixels the page is wider than the screen."""
+        """Returns by how many pixels the page is wider than the screen."""
         return self.ask(
             "return document.documentElement.scrollWidth - window.innerWidth"
         )
 
     def photograph(self, name: str) -> None:
-        """For people to look at; in KIOSK_SCREENSHOTS, or .build/screenshots."""
+        """Saves a screenshot in KIOSK_SCREENSHOTS, or in .build/screenshots."""
         folder = Path(os.environ.get("KIOSK_SCREENSHOTS", ROOT / ".build/screenshots"))
         folder.mkdir(parents=True, exist_ok=True)
         size = self.driver.execute_cdp_cmd("Page.getLayoutMetrics", {})["cssContentSize"]

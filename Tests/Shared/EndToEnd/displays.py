@@ -1,4 +1,4 @@
-"""What every display must show, worked out from the ledger alone."""
+"""The state that displays must show, computed from the ledger alone."""
 
 from arrivals import TIMEOUT, eventually
 from client import BASE, retained
@@ -16,7 +16,7 @@ def expected(kiosk: Kiosk) -> dict[str, str]:
         if entry["status"] in ("open", "closed"):
             service = entry["status"]
     shown = {"status": "online", "service": service}
-    # A fruit that is not on the menu any more is in the ledger only.
+    # Fruits that are no longer on the menu are only in the ledger.
     for fruit, amount in ((fruit, stock[fruit]) for fruit in FRUITS):
         shown[f"stock/{fruit}"] = str(amount)
         shown[f"alert/{fruit}"] = "out" if amount == 0 else "low" if amount <= LOW else "ok"
@@ -26,14 +26,14 @@ def expected(kiosk: Kiosk) -> dict[str, str]:
     return {f"{BASE}/{topic}": text for topic, text in shown.items()}
 
 
-# Checked for themselves, since they hold more than the ledger tells.
+# Tested separately, because they contain more than the ledger.
 OTHERS = {
     f"{BASE}/{topic}" for topic in ("menu", "info", "health", "stock", "sales", "forecast", "history")
 }
 
 
 def wait_for_truth(kiosk: Kiosk, broker: Mosquitto, within: float = TIMEOUT) -> dict[str, str]:
-    """Waits until all that the broker retains is what the ledger says, and no more than that."""
+    """Waits until the retained messages match the ledger, without any others."""
     wanted = expected(kiosk)
     shown: dict[str, str] = {}
 

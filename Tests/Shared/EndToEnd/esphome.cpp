@@ -1,5 +1,5 @@
-// Stands in for ESPHome around the lambdas of config/machines/esphome.yaml, which esphome.py puts where
-// GLOBALS and LAMBDAS are named. A line in is what happens; a line out what the device does.
+// Replaces ESPHome for the lambdas of config/machines/esphome.yaml, which esphome.py inserts at GLOBALS
+// and LAMBDAS. Reads events from standard input, one per line, and prints the device's actions.
 #include <array>
 #include <cstdint>
 #include <cstdio>
@@ -21,7 +21,7 @@ struct Switch {
 };
 }  // namespace switch_
 
-// The payload, in which no name is there twice.
+// The payload; each name occurs at most once.
 struct JsonObjectConst {
   std::map<std::string, int> *numbers;
   int number;
@@ -29,7 +29,7 @@ struct JsonObjectConst {
   template <typename Number> operator Number() const { return Number(number); }
 };
 
-// The flash: what is saved is there only after sync(), and not if it is worn out.
+// The flash memory: a value is stored only by sync(), and not if the memory is worn out.
 static std::string file;
 static uint32_t pending;
 static bool is_worn = false;

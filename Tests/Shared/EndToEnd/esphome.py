@@ -1,4 +1,5 @@
-"""config/machines/esphome.yaml without an ESP32: its lambdas, compiled with stand-ins for ESPHome."""
+"""config/machines/esphome.yaml without an ESP32: its lambdas, compiled with stand-ins for ESPHome.
+"""
 
 import re
 import shutil
@@ -14,14 +15,14 @@ FILE = ROOT / "config/machines/esphome.yaml"
 
 
 class Loader(yaml.SafeLoader):
-    """Takes a value of !lambda and !secret for its text."""
+    """Reads the value of !lambda and !secret as text."""
 
 
 Loader.add_multi_constructor("!", lambda loader, tag, node: loader.construct_scalar(node))
 
 
 class ESPHome:
-    """A device that has been flashed. Each start is a process of its own; the flash is a file."""
+    """A flashed device. Each start is a new process; the flash memory is a file."""
 
     name, juice, quantity = "bar", "mango_kiwi", 2
 
@@ -37,11 +38,11 @@ class ESPHome:
             [compiler, "-std=c++17", "-Wall", "-Wno-unused", f"-I{FILE.parent}", "-o", self.program,
              folder / "device.cpp"], check=True)
         self.process: subprocess.Popen | None = None
-        #: How long each pump ran, and what the flash held when they started.
+        #: For each pour, the pumps' durations and the flash memory's value at the start.
         self.poured: list[tuple[int, list[int]]] = []
         self.start()
 
-    # MARK: What is in the file
+    # MARK: File
 
     def _source(self) -> str:
         scripts = {script["id"]: script["then"] for script in self.yaml["script"]}
@@ -65,7 +66,7 @@ class ESPHome:
 
     @property
     def topics(self) -> list[str]:
-        """To make, to cancel."""
+        """The topics to make and to cancel."""
         return [each["topic"] for each in self.yaml["mqtt"]["on_json_message"]]
 
     @property
@@ -73,7 +74,7 @@ class ESPHome:
         scripts = {script["id"]: script["then"] for script in self.yaml["script"]}
         return scripts["tell_status"][0]["mqtt.publish"]["topic"]
 
-    # MARK: What happens to it
+    # MARK: Events
 
     def start(self) -> None:
         self.process = subprocess.Popen(
@@ -89,7 +90,7 @@ class ESPHome:
         self.process.communicate()
 
     def tell(self, line: str) -> list[tuple[str, str, bool]]:
-        """What it publishes then: topic, payload, whether retained."""
+        """Sends an event. Returns the published messages: topic, payload, whether retained."""
         self.process.stdin.write(line + "\n")
         self.process.stdin.flush()
         published = []

@@ -1,13 +1,15 @@
-// Makes the machine fail around one program, which is started with this in LD_PRELOAD. Two files say
-// what fails, for as long as they are there:
+// Injects faults into one program, which is started with this in LD_PRELOAD. Two files select the
+// faults for as long as they exist:
 //
-// FAULTS  "<call> <errno>": this call, write or sync, fails on each file whose name has "ledger" in
-//         it; with errno 0 it hangs. SQLite writes with pwrite and syncs with fdatasync or fsync.
-// CLOCK   "<seconds>": the wall clock is off by so much. Timers go on as before.
+// - FAULTS with "<call> <errno>": this call, write or sync, fails on each file whose name contains
+//   "ledger"; with errno 0 it hangs. SQLite writes with pwrite and syncs with fdatasync or fsync.
+// - CLOCK with "<seconds>": the offset of the wall clock. Timers are not affected.
 //
-// CLOCK_STATE  a number: what ntp_adjtime answers, 0 for a clock that is kept right, 5 for one that is
-//              not; without it, the kernel answers.
-// SYNC_MILLISECONDS is a number too: each sync takes so much longer, as on an SD card.
+// Two variables are numbers:
+//
+// - CLOCK_STATE: the result of ntp_adjtime, 0 for a synchronised clock and 5 for another one;
+//   without it, the kernel's
+// - SYNC_MILLISECONDS: additional time of each sync, as on an SD card
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>

@@ -1,4 +1,4 @@
-"""A machine that fails around the kiosk: its disk, and its clock."""
+"""Injects faults of the disk and of the clock around the kiosk."""
 
 import shutil
 import subprocess
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 class Faults:
-    """What fails for the processes that are started with its `variables`, and for no others."""
+    """Injects faults into the processes that are started with `variables`, and into no others."""
 
     def __init__(self, folder: Path) -> None:
         self._disk, self._clock = folder / "faults", folder / "clock"
@@ -20,7 +20,7 @@ class Faults:
         }
 
     def fail(self, call: str, code: int) -> None:
-        """`call`: write or sync; fails on the ledger's files from now on."""
+        """Makes `call`, write or sync, fail on the ledger's files."""
         self._say(self._disk, f"{call} {code}")
 
     def hang(self, call: str) -> None:
@@ -34,7 +34,7 @@ class Faults:
 
     @staticmethod
     def _say(file: Path, order: str) -> None:
-        # In one step: the kiosk must not read half of it.
+        # Atomically: the kiosk must not read half of the file.
         draft = file.with_suffix(".new")
         draft.write_text(order + "\n")
         draft.rename(file)

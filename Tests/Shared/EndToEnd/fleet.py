@@ -1,4 +1,4 @@
-"""Twenty kiosks that are made up: what they would publish, without one of them running."""
+"""Simulates the published messages of twenty kiosks."""
 
 import json
 from datetime import datetime, timedelta, timezone
@@ -37,12 +37,12 @@ def at(moment: datetime) -> str:
 
 
 class MadeUp:
-    """A kiosk that says what it is told to say; all of it is retained."""
+    """A simulated kiosk. All its messages are retained except events."""
 
     def __init__(self, client: Client, number: int) -> None:
         self.client, self.id = client, f"k{number + 1:02}"
         self.number, self.now = number, datetime.now(timezone.utc)
-        #: From full to nearly half, another mixture at each kiosk.
+        #: Between full and nearly half, different for each kiosk.
         self.stock = {
             fruit: CAPACITY - (number * 7 + place * 13) % 55 for place, fruit in enumerate(FRUITS)
         }
@@ -76,7 +76,7 @@ class MadeUp:
         return self
 
     def hold(self, **stock: int) -> None:
-        """Stock, alerts and forecast."""
+        """Publishes stock, alerts and forecast."""
         self.stock |= stock
         self.say("stock", {"seq": 9, "at": at(self.now), "fruits": self.stock})
         for fruit, held in self.stock.items():
@@ -108,13 +108,13 @@ class MadeUp:
         })
 
     def feel(self, ahead: timedelta = timedelta(), disk_free: int = 20_000_000_000) -> None:
-        """Its health; the dashboard hears it as it is said."""
+        """Publishes health, with the current time plus an offset."""
         self.say("health", {
             "at": at(datetime.now(timezone.utc) + ahead), "ledger": 4096, "disk_free": disk_free,
         })
 
     def order(self, seq: int, juice: str, missing: dict[str, int]) -> None:
-        """One that had too little fruit."""
+        """Publishes an order that was out of stock."""
         self.say("events", {
             "seq": seq, "at": at(self.now), "source": "order/panel1", "status": "out_of_stock",
             "juice": juice, "quantity": 1, "missing": missing,
@@ -122,7 +122,8 @@ class MadeUp:
 
 
 def twenty(client: Client) -> list[MadeUp]:
-    """All that a morning has: two are away, some need somebody, some run dry, most are fine."""
+    """Returns a typical morning: two kiosks are offline, some have alerts or low stock, most are
+    fine."""
     kiosks = [MadeUp(client, number).open() for number in range(20)]
     kiosks[3].say("status", "offline")
     kiosks[5].hold(strawberry=0, mango=9)

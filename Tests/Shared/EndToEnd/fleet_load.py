@@ -1,9 +1,9 @@
-"""How quick the dashboard is with a large fleet: a thousand kiosks, five orders a second each.
+"""Measures the dashboard with a large fleet: a thousand kiosks with five orders a second each.
 
-Each kiosk is simulated by what it would publish to a real mosquitto, at QoS 1: for each order an
-event, the stock as a report and the fruit's number of its own, and every two seconds its sales and
-its forecast. Meanwhile pages are open with live updates, and the fleet page is asked for, one request
-after the other. Prints what it took; fails if the fleet page's 99th percentile is above the limit.
+Each kiosk is simulated by its messages to a real mosquitto at QoS 1: for each order an event, the
+stock report and the fruit's own number, and every two seconds sales and forecast. Meanwhile pages
+with live updates are open, and requests for the fleet page follow each other. Prints the
+measurements; fails if the 99th percentile of the fleet page exceeds the limit.
 
     Tests/Shared/EndToEnd/fleet_load.py [--kiosks 1000] [--rate 5] [--seconds 60] [--limit 100]
 """
@@ -25,13 +25,13 @@ from web_client import EventStream, WebClient
 
 
 def text(value: str) -> bytes:
-    """MQTT 1.5.4"""
+    """Encodes a UTF-8 string (MQTT 1.5.4)."""
     encoded = value.encode()
     return len(encoded).to_bytes(2, "big") + encoded
 
 
 def packet(kind: int, body: bytes) -> bytes:
-    """MQTT 2.1"""
+    """Encodes a packet (MQTT 2.1)."""
     head, length = bytes([kind]), len(body)
     while True:
         length, digit = divmod(length, 128)
@@ -41,7 +41,7 @@ def packet(kind: int, body: bytes) -> bytes:
 
 
 class Publisher:
-    """One connection for the messages of many kiosks (MQTT 3.1.1); counts what is confirmed."""
+    """Publishes for many kiosks on one connection (MQTT 3.1.1), and counts the acknowledgements."""
 
     def __init__(self, port: int, name: str) -> None:
         self.socket = socket.create_connection(("127.0.0.1", port))
@@ -71,7 +71,7 @@ class Publisher:
 
 
 class Simulated:
-    """What a kiosk says."""
+    """The published messages of a kiosk."""
 
     def __init__(self, number: int, publisher: Publisher) -> None:
         self.base, self.publisher = f"kiosk/shop{number:04}", publisher
@@ -125,7 +125,7 @@ class Simulated:
 
 
 class Fleet:
-    """All kiosks, each second's orders spread over the second."""
+    """Runs all kiosks, and spreads their orders over each second."""
 
     STEPS = 20
 
@@ -226,7 +226,7 @@ def measure(dashboard: Dashboard, fleet: Fleet, options: argparse.Namespace) -> 
             answer = web_client.get(path)
             times.append((time.perf_counter() - asked) * 1000)
             assert answer.status == 200
-            time.sleep(0.05)  # Somebody who looks: not a test of how many requests there can be.
+            time.sleep(0.05)  # The pace of a viewer, not a throughput test.
     lasted = time.monotonic() - began
     fleet.ends.set()
     fleet.thread.join()
@@ -239,7 +239,7 @@ def measure(dashboard: Dashboard, fleet: Fleet, options: argparse.Namespace) -> 
     print(f"10 live pages: {read[0] / lasted / 1000:.0f} kB a second; "
           f"dashboard: {(cpu() - used) / lasted * 100:.0f} % of a core, "
           f"memory {memory(dashboard, 'VmRSS'):.0f} MB, at most {memory(dashboard, 'VmHWM'):.0f} MB")
-    # What it shows in the end is what the last kiosk has told.
+    # In the end the page must show the kiosk's last message.
     last = fleet.kiosks[7]
     wanted = f'data-stock="{last.stock["kiwi"]}"'
     began = time.monotonic()

@@ -1,7 +1,9 @@
-"""A sender who knows no limit, in a process of its own.
+"""Publishes at any rate, in a separate process.
 
-Usage: flood.py PORT KIND COUNT RATE: so many messages (0: until it is ended), so many in a second
-(0: as many as the socket takes). It ends when the broker has confirmed them all.
+Usage: flood.py PORT KIND COUNT RATE
+
+Sends COUNT messages (0: until it is killed) at RATE per second (0: as fast as the socket accepts).
+Exits after the broker has acknowledged all of them.
 """
 
 import itertools
@@ -29,13 +31,13 @@ def packet(kind: int, body: bytes) -> bytes:
 
 
 def publish(topic: str, payload: bytes, number: int) -> bytes:
-    """QoS 1 (MQTT 3.1.1: 3.3)."""
+    """Encodes a PUBLISH with QoS 1 (MQTT 3.1.1: 3.3)."""
     return packet(0x32, text(f"{BASE}/{topic}") + struct.pack("!H", number % 65_535 + 1) + payload)
 
 
 GARBAGE = os.urandom(4096)
 KINDS = {
-    # What the kiosk never hears: the same work for the broker alone.
+    # Messages that the kiosk does not receive: the same load for the broker alone.
     "elsewhere": lambda n: publish("elsewhere/flood", b"banana", n),
     "presses": lambda n: publish("order/flood", b"banana", n),
     "garbage": lambda n: publish("order/flood", GARBAGE, n),
@@ -60,7 +62,7 @@ def main(port: int, kind: str, count: int, rate: int) -> None:
     reader = threading.Thread(target=read_confirmations, args=[connection, count], daemon=True)
     reader.start()
     numbers = iter(range(count)) if count else itertools.count()
-    # A burst for each hundredth of a second.
+    # A burst every hundredth of a second.
     size = rate // 100 or 1000
     due = time.monotonic()
     while burst := b"".join(map(KINDS[kind], itertools.islice(numbers, size))):

@@ -1,17 +1,16 @@
-"""The operator's handbook (deploy/docs/operations.md), as commands.
+"""Runs the operator's handbook (deploy/docs/operations.md).
 
-Every block marked `sh` or `console` is run, from top to bottom, in one Debian with nothing in it but
-our packages in /root (test_handbook.py). What `sh` runs must succeed; what is run in a `console`, after
-`$ `, must print the lines that follow, where `...` stands for anything. A line before a block, which
-readers do not see, may say more:
+Each block marked `sh` or `console` is run, from top to bottom, in one clean Debian with our
+packages in /root (test_handbook.py). The commands of `sh` must succeed; those of `console`, after
+`$ `, must print the lines that follow, where `...` stands for anything. A comment before a block,
+which readers do not see, may say more:
 
-    <!-- test: NAME -->                 the function NAME of test_handbook.py is called with the machine,
-                                        at this place: to break something, or to look at what has come
-    <!-- run by: FILE.py::TEST -->      the next block is not run here but by that test, which takes its
-                                        commands with `handbook.run_by("TEST")`: for what needs two
-                                        machines, say
+    <!-- test: NAME -->                 test_handbook.py calls its function NAME with the machine here:
+                                        to inject a fault or to check a result
+    <!-- run by: FILE.py::TEST -->      that test runs the next block instead, with the commands from
+                                        `handbook.run_by("TEST")`; for steps that need two machines
 
-A command that stands in the text must be in a block too. So a new section needs nothing but its text.
+A command in the text must also be in a block. So a new section needs nothing but its text.
 """
 
 import ast
@@ -29,7 +28,7 @@ STEP = re.compile(
     r"|^(?:<!-- run by: (?P<test>\S+) -->\n)?^```(?P<kind>\w*)\n(?P<body>.*?)^```$",
     re.MULTILINE | re.DOTALL,
 )
-# What begins a command. A name alone is no command: it names the program.
+# The beginning of a command. A name alone is not a command; it names the program.
 PROGRAMS = {
     "apt-get", "cp", "docker", "dpkg", "install", "journalctl", "juice-dashboard", "juice-kiosk",
     "mkdir", "mosquitto_pub", "mosquitto_sub", "rm", "runuser", "sed", "sudo", "systemctl",
@@ -39,9 +38,9 @@ PROGRAMS = {
 @dataclass(frozen=True)
 class Step:
     line: int
-    # A function of test_handbook.py; else a block.
+    # A function of test_handbook.py, or `None` for a block.
     call: str | None
-    # The test that runs the block, instead of test_handbook.py.
+    # The test that runs the block instead of test_handbook.py.
     test: str | None
     # `sh`, `console`, or another language, which is not run.
     kind: str
@@ -62,15 +61,15 @@ def steps(text: str) -> list[Step]:
 
 
 def run_by(test: str) -> list[Block]:
-    """The blocks that this test has to run."""
+    """Returns the blocks that a test must run."""
     return [step.block for step in steps(PAGE.read_text())
             if step.test and step.test.endswith(f"::{test}")]
 
 
-# MARK: What nobody runs
+# MARK: Commands without a test
 
 def complaints(text: str) -> list[str]:
-    """Commands that no test runs, and tests that are named but do not run theirs."""
+    """Returns commands that no test runs, and named tests that do not run their block."""
     found = []
     run = "\n".join(step.block.script for step in steps(text) if step.is_run)
     for step in steps(text):

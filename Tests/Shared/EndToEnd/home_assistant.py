@@ -1,5 +1,5 @@
-"""A real Home Assistant on a free port of the loopback interface, with the account that the secured broker
-gives it. Seeded as if somebody had set it up, so that no screen is ever needed."""
+"""A real Home Assistant on a free port of the loopback interface, with its account of the secured
+broker. Its storage is prepared, so that it needs no manual setup."""
 
 import base64
 import hashlib
@@ -19,14 +19,14 @@ from arrivals import eventually
 from secured_broker import SecuredBroker
 from ports import free_port
 
-# It starts in some seconds; a machine may be slow.
+# Home Assistant starts within seconds; a machine may be slow.
 TIMEOUT = 60.0
 OWNER, SESSION, KEY = "0" * 32, "1" * 32, "2" * 64
 BEGINNING = "2026-01-01T00:00:00+00:00"
 
 
 def token() -> str:
-    """A long-lived one, as somebody's page of the profile makes it: a JWT (RFC 7519)."""
+    """Returns a long-lived access token: a JWT (RFC 7519)."""
 
     def part(data: bytes) -> str:
         return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
@@ -39,7 +39,7 @@ def token() -> str:
 
 
 def forms() -> list[str]:
-    """Those of home_assistant.form that the version to try knows."""
+    """Returns the values of home_assistant.form that this version supports."""
     program = os.environ.get("KIOSK_HOME_ASSISTANT")
     known = ["components"]
     if program:
@@ -95,7 +95,7 @@ class HomeAssistant:
         content = {"version": version, "minor_version": 1, "key": key, "data": data}
         (self.folder / ".storage" / key).write_text(json.dumps(content))
 
-    # MARK: The program
+    # MARK: Program
 
     def start(self) -> "HomeAssistant":
         with open(self.folder / "output", "ab") as output:
@@ -117,14 +117,15 @@ class HomeAssistant:
                 process.wait()
 
     def complaints(self) -> list[str]:
-        """Its warnings and errors in the log, but those about its own installation and threads."""
-        # Each start moves the log of the one before away.
+        """Returns logged warnings and errors, except those about its own installation and threads.
+        """
+        # Each start renames the previous log.
         logs = sorted(self.folder.glob("home-assistant.log*"))
         lines = [line for log in logs for line in log.read_text().splitlines()]
         complaint = r"\S+ \S+ (WARNING|ERROR|CRITICAL) [^[]*\[homeassistant\.(?!bootstrap|util)"
         return [line for line in lines if re.match(complaint, line)]
 
-    # MARK: What people do and see
+    # MARK: Use
 
     def ask(self, path: str, body: dict | None = None) -> Any:
         request = urllib.request.Request(
@@ -145,14 +146,14 @@ class HomeAssistant:
         return self.ask("/api/template", {"template": template})
 
     def states(self) -> dict[str, dict]:
-        """By entity id, of the kiosk's entities only."""
+        """Returns the states of the kiosk's entities by entity id."""
         return {
             state["entity_id"]: state for state in self.ask("/api/states")
             if ".kiosk_k1_" in state["entity_id"]
         }
 
     def until(self, holds: Any) -> Any:
-        """Waits for what Home Assistant will show or answer."""
+        """Polls a condition while Home Assistant is running."""
 
         def answer() -> Any:
             assert self.process and self.process.poll() is None, "Home Assistant has ended"

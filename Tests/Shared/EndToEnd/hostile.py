@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Hostile packets from each role of the shipped access list, and a panel that must not notice.
+"""Sends hostile packets from each role of the shipped access list; another panel must not be
+affected.
 
 Usage: /usr/bin/python3 Tests/Shared/EndToEnd/hostile.py [PACKETS] [--seed SEED]
 
-So many packets (2,000 if nothing is said), from this seed on (a new one each time), go to the
-kiosk through a mosquitto, both as they are shipped: first with the kiosk on MQTT 5, then all of
-them again on 3.1.1. Each seed makes one packet. What is found is shrunk to what it takes.
+Sends PACKETS packets (default 2,000), generated from SEED on (default random), to the kiosk through
+mosquitto, both with the shipped configuration: first with the kiosk on MQTT 5, then again on 3.1.1.
+Each seed generates one packet. A failure is shrunk to the packets that cause it.
 """
 
 import argparse
@@ -38,32 +39,34 @@ from packets import PUBLISH, Closed, Connection, Publish, published
 from scene import STOCK
 
 PACKETS, BATCH = 2000, 50
-# Of the kiosk at its peak, in megabytes; of the ledger for an entry, in bytes, and for once.
+# Maximum peak memory of the kiosk in megabytes; bytes of the ledger per entry, and once.
 MEMORY, ENTRY, ONCE = 80, 300, 16 * 1024
-# Processor time of the kiosk between a press and its answer, in seconds: the same on a busy machine.
+# Maximum processor time of the kiosk between a press and its answer, in seconds; independent of the
+# machine's load.
 WORK = 1
 LONGEST_LINE = 300
 
 
 class Finding(Exception):
-    """What must not happen has happened."""
+    """A failure that hostile packets have caused."""
 
 
-# MARK: Who must not notice
+# MARK: Other panel
 
 class Other:
-    """Presses like a panel with ids, and measures how long it waits and how much the kiosk computes."""
+    """Presses like a panel with ids, and measures its waiting time and the kiosk's processor time.
+    """
 
     def __init__(self, secured_broker: SecuredBroker, kiosk: Kiosk) -> None:
         self._kiosk = kiosk
         self._connection = connect_as(secured_broker, "panel2")
         self._connection.subscribe(f"{BASE}/order/panel2/result")
         self._number = 0
-        # By press, in seconds.
+        # For each press, in seconds.
         self.waited: list[float] = []
 
     def press(self) -> int:
-        """Returns the number of the entry."""
+        """Orders. Returns the number of the entry."""
         self._number += 1
         order = json.dumps({"id": f"{self._number}", "juice": "banana"}).encode()
         message = Publish("panel2", f"{BASE}/order/panel2".encode(), order)
@@ -86,7 +89,7 @@ class Other:
 
 
 def processor_time(kiosk: Kiosk) -> float:
-    """The seconds that the kiosk has computed since its start."""
+    """Returns the processor time of the kiosk since its start, in seconds."""
     fields = Path(f"/proc/{kiosk.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
@@ -97,10 +100,10 @@ def connect_as(secured_broker: SecuredBroker, name: str, will: Publish | None = 
     return Connection(port, str(secured_broker.ca), name, secured_broker.password(name), client_id, will)
 
 
-# MARK: The world
+# MARK: World
 
 class World:
-    """The secured broker as it is shipped, the kiosk behind it, and everything that is measured."""
+    """The shipped secured broker, the kiosk that uses it, and all measurements."""
 
     def __init__(self, version: str) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="hostile-"))
@@ -133,7 +136,8 @@ class World:
         shutil.rmtree(self.folder)
 
     def attack(self, messages: list[Publish], at_once: bool = False) -> None:
-        """`at_once`: the kiosk finds them all when it wakes up."""
+        """Sends packets. `at_once`: the kiosk is suspended meanwhile, and then receives all of
+        them."""
         if at_once:
             self.kiosk.process.send_signal(signal.SIGSTOP)
         for message in messages:
@@ -158,7 +162,7 @@ class World:
         else:
             sender.publish(message)
 
-    # MARK: What must be true at any time
+    # MARK: Invariants
 
     def look(self) -> None:
         if not self.kiosk.is_alive:
@@ -183,7 +187,7 @@ class World:
             ledger.close()
 
     def _look_at_ledger(self, seq: int) -> None:
-        """All in all, and what the last packets have left."""
+        """Checks the growth of the ledger, in total and since the previous check."""
         now = (seq, self._ledger_size())
         for then in (self.first, self.last):
             entries, grown = now[0] - then[0], now[1] - then[1]
@@ -197,17 +201,17 @@ class World:
         for line in self.kiosk.log:
             if len(line) > LONGEST_LINE:
                 raise Finding(f"a line of {len(line)} characters in the log: {line[:LONGEST_LINE]}")
-            # What is made, restocked, opened and closed has a line each.
+            # Accepted orders, restocks and service changes have one line each.
             if not re.match(r"\S+ info #", line):
                 told[kind(line)] += 1
         often = [f"{count} times {what}" for what, count in told.items() if count > minutes]
         if often or any("lost" in what for what in told):
             raise Finding(f"in the log within {minutes:.0f} minutes: {often or list(told)}")
 
-    # MARK: The end
+    # MARK: End
 
     def end(self) -> None:
-        """The kiosk comes back, and the books are right."""
+        """Checks that the kiosk restarts and that its ledger is correct."""
         for sender in self.senders.values():
             sender.close()
         try:
@@ -243,22 +247,22 @@ class World:
 
 
 def kind(line: str) -> str:
-    """A line of the log without what differs from one to the next: the reason, or its words."""
+    """Returns a log line without its variable parts: the reason, or its words."""
     reason = re.search(r"rejected, \w+", line)
     return reason[0] if reason else re.sub(r"[^a-z ]+", "", line.split(" ", 1)[1])[:40]
 
 
 def spread(seconds: list[float]) -> str:
-    """In milliseconds: the median, the 99th percentile, the longest."""
+    """Returns the median, the 99th percentile and the maximum, in milliseconds."""
     ordered = sorted(seconds)
     at = [ordered[int((len(ordered) - 1) * part)] for part in (0.5, 0.99, 1)]
     return " / ".join(f"{each * 1000:.1f}" for each in at) + " ms"
 
 
-# MARK: Finding out
+# MARK: Shrinking
 
 def found(version: str, messages: list[Publish], at_once: bool) -> str:
-    """What these packets alone lead to; nothing, if all is well."""
+    """Returns the failure that these packets alone cause, or an empty string."""
     world = World(version)
     try:
         world.start().attack(messages, at_once)
@@ -272,7 +276,7 @@ def found(version: str, messages: list[Publish], at_once: bool) -> str:
 
 
 def fewest(seeds: list[int], is_found: Callable[[list[int]], str]) -> list[int]:
-    """Without those that it does not take."""
+    """Removes seeds that are not necessary for the failure."""
     size = len(seeds)
     while size := size // 2:
         start = 0
@@ -297,7 +301,7 @@ def simplest(message: Publish, is_found: Callable[[Publish], str]) -> Publish:
 
 
 def report(version: str, seeds: list[int], last: int, finding: Finding) -> None:
-    """`last`: so many packets were in the last batch."""
+    """Prints a shrunk failure. `last`: number of packets in the last batch."""
     print(f"FOUND, with the kiosk on MQTT {version}, after {len(seeds)} packets: {finding}")
     leads_to = lambda messages: found(version, messages, at_once=last > BATCH)
     is_found = lambda seeds: leads_to(list(map(hostile, seeds)))
@@ -320,13 +324,13 @@ def report(version: str, seeds: list[int], last: int, finding: Finding) -> None:
 
 
 def shortened(data: bytes) -> str:
-    """In hexadecimal; what is there again and again only once, and how often."""
+    """Returns hexadecimal digits; a repeated sequence is printed once with its count."""
     again = r"((?:..){1,4}?)\1{9,}"
     return re.sub(again, lambda each: f"({each[1]}*{len(each[0]) // len(each[1])})", data.hex())
 
 
 def batches(seeds: range) -> Iterator[range]:
-    """Now and then a large one, which the kiosk finds when it wakes up."""
+    """Yields batches, sometimes a large one, which the kiosk receives all at once."""
     start = 0
     for size in itertools.cycle([BATCH] * 20 + [10 * BATCH]):
         if start >= len(seeds):
@@ -336,7 +340,7 @@ def batches(seeds: range) -> Iterator[range]:
 
 
 def run(version: str, seeds: range) -> bool:
-    """Whether nothing is found."""
+    """Returns whether no failure was found."""
     sent: list[int] = []
     world = World(version)
     try:

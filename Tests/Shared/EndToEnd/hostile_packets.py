@@ -1,6 +1,6 @@
-"""Made-up packets of MQTT 5, from each role of the shipped access list.
+"""Generates packets of MQTT 5 from each role of the shipped access list.
 
-A seed makes one packet, the same for ever.
+A seed always generates the same packet.
 """
 
 import re
@@ -19,13 +19,14 @@ ACCOUNTS = {
     "panel1": "panel", "office": "dashboard", "homeassistant": "homeassistant",
     "window": "display", "nagios": "monitor", "controller": "controller", "bar": "machine",
 }
-# Around the limits of the kiosk and those of the protocol; levels, around mosquitto's 200.
+# Lengths around the limits of the kiosk and of the protocol; levels around mosquitto's limit of
+# 200.
 LENGTHS = [0, 1, 2, 64, 65, 255, 256, 257, 1000, 4095, 4096, 4097, 20_000, 65_534, 65_535]
 LEVELS = [1, 2, 5, 10, 100, 195, 197, 198, 199, 200, 201, 205, 1000, 30_000]
 
 
 def rights(role: str) -> list[str]:
-    """Where a role may write, as the shipped access list says it."""
+    """Returns the topic filters that a role may write, according to the shipped access list."""
     block = re.search(rf"^\[{role}\]$(.*?)(?=^\[|\Z)", (SHIPPED / "acl").read_text(), re.M | re.S)
     return re.findall(r"^topic (?:read)?write (\S+)$", block[1].replace("%b", BASE), re.M)
 
@@ -40,9 +41,9 @@ def hostile(seed: int) -> Publish:
 class Maker:
     def __init__(self, seed: int) -> None:
         self.random = Random(seed)
-        # Who may not send anything that the kiosk hears sends little.
+        # Accounts whose messages the kiosk does not receive send less.
         self.account = self.random.choices(list(ACCOUNTS), [8, 4, 3, 1, 1, 1, 2])[0]
-        # A part that no broker passes on keeps the others from the kiosk: most have none.
+        # A broker rejects a packet with a broken part, so most packets have none.
         self.is_broken = self.chance(0.2)
 
     def publish(self) -> Publish:
@@ -67,7 +68,8 @@ class Maker:
     # MARK: Topics
 
     def topic(self) -> bytes:
-        """One that the account may write, or else one that somebody may."""
+        """Returns a topic that the account may write or, sometimes, one that another account may.
+        """
         if (own := RIGHTS[self.account]) and self.chance(0.9):
             pattern = self.random.choice(own)
         else:
@@ -102,13 +104,15 @@ class Maker:
         ])
 
     def length(self) -> int:
-        """Mostly short: what is too long keeps the rest of its packet from a second look."""
+        """Returns a length, mostly short, because the rest of a packet with a long part is not
+        examined."""
         return self.random.choice(LENGTHS) if self.chance(0.2) else self.random.randrange(64)
 
     # MARK: Properties
 
     def properties(self, topic: bytes) -> Properties:
-        """Of MQTT 5, 3.3.2.3; broken ones are of other packets too, or there twice."""
+        """Returns properties of a PUBLISH (MQTT 5, 3.3.2.3); broken packets also have others, or
+        duplicates."""
         likely = {
             self.expiry: 0.2, self.format: 0.2, self.content_type: 0.2, self.user: 0.3,
             self.correlation: 0.4, lambda: self.response_topic(topic): 0.4, self.alias: 0.05,
@@ -130,7 +134,7 @@ class Maker:
         return 0x03, text(self.string())
 
     def user(self) -> tuple[int, bytes]:
-        """The only one that may be there several times."""
+        """Returns a user property, the only one that may occur more than once."""
         pair = text(self.string()) + text(self.string())
         most = 1 + (1_000_000 if self.chance(0.05) else 20_000) // len(pair)
         return 0x26, b"\x26".join([pair] * min(most, self.random.choice([1, 1, 2, 10, 100, 1000])))
@@ -226,7 +230,7 @@ class Maker:
             b'{"juice":"banana"' + b',"x":"x"' * (size // 8) + b"}", b"online",
         ])
 
-    # MARK: What is no packet
+    # MARK: Malformed packets
 
     def spoilt(self, message: Publish) -> bytes:
         data = message.encoded(1)

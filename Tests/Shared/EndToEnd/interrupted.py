@@ -1,4 +1,4 @@
-"""A command that is killed at every moment that matters: one call of the kernel after the other."""
+"""Kills a command before each of its relevant system calls, one after the other."""
 
 import shutil
 import subprocess
@@ -9,14 +9,14 @@ import pytest
 
 from kiosk import environment
 
-# What gives a file its size or its name, and what makes that last.
+# The calls that change the size or the name of a file, and those that make it durable.
 CALLS = ["fsync", "fdatasync", "link", "unlink", "rename", "ftruncate"]
 
 
 def interruptions(folder: Path, line: list[str]) -> Iterator[str]:
-    """Yields after each end, by the name and the number of the call that it did not live to make.
+    """Yields after each kill the name and the number of the call that was not made.
 
-    All that is in the folder begins as it was, each time.
+    Restores the initial contents of the folder before each run.
     """
     if subprocess.run(["strace", "-o", "/dev/null", "true"], capture_output=True).returncode != 0:
         pytest.skip("NOT TESTED, nobody may trace a process here")

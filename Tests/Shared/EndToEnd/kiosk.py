@@ -1,4 +1,4 @@
-"""The program under test, and what may be known about it from outside."""
+"""The program under test, and its externally visible state."""
 
 import json
 import os
@@ -13,7 +13,7 @@ from mosquitto import Mosquitto
 
 ROOT = Path(__file__).resolve().parents[3]
 
-# Written down a second time, so that a slip in the program's own table shows.
+# Duplicated on purpose, to detect an error in the program's own table.
 RECIPES = {
     "strawberry": {"strawberry": 16},
     "banana": {"banana": 2},
@@ -37,13 +37,14 @@ def program() -> str:
 
 
 def environment(**changes: str) -> dict[str, str]:
-    """Without our own variables: the kiosk refuses settings that it does not know."""
+    """Returns the environment without KIOSK_ variables, because the kiosk rejects unknown settings.
+    """
     kept = {name: value for name, value in os.environ.items() if not name.startswith("KIOSK_")}
     return kept | changes
 
 
 def one_line(text: str) -> str:
-    """The complaint, which is one line and says who complains."""
+    """Returns an error message, which must be one line that names the program."""
     lines = text.splitlines()
     assert len(lines) == 1 and lines[0].startswith("juice-kiosk: "), text
     return lines[0]
@@ -54,7 +55,7 @@ class Kiosk:
         self.folder = folder
         self.config = folder / "kiosk.yaml"
         self.log: Arrivals[str] = Arrivals()
-        #: The one under test if none is set.
+        #: The program, or `None` for the one under test.
         self.program: str | None = None
         self.process: subprocess.Popen | None = None
         self.spawned: subprocess.Popen | None = None
@@ -69,13 +70,13 @@ class Kiosk:
         for section, values in settings.items():
             is_list = isinstance(values, list)
             configuration[section] = values if is_list else configuration.get(section, {}) | values
-        # JSON is YAML.
+        # JSON is valid YAML.
         self.config.write_text(json.dumps(configuration, indent=2, ensure_ascii=False))
 
-    # MARK: The daemon
+    # MARK: Daemon
 
     def launch(self, *under: str | Path, **variables: str) -> None:
-        """`under`: a program that runs this one, as a tracer does."""
+        """Starts the daemon. `under`: a program that runs it, such as a tracer."""
         self.process = subprocess.Popen(
             [*under, self.program or program(), "run", "--config", self.config], stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
@@ -118,7 +119,7 @@ class Kiosk:
     def is_alive(self) -> bool:
         return self.process is not None and self.process.poll() is None
 
-    # MARK: Its commands
+    # MARK: Commands
 
     def command(
         self, *arguments: str, config: bool = True, stdin: str = "", within: float = 120,
@@ -133,7 +134,7 @@ class Kiosk:
         )
 
     def spawn(self, *arguments: str) -> subprocess.Popen:
-        """A command that goes on; the kiosk's own process is another."""
+        """Starts a command that keeps running, besides the kiosk's own process."""
         self.spawned = subprocess.Popen(
             [self.program or program(), *arguments, "--config", self.config], stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment(),
@@ -144,7 +145,7 @@ class Kiosk:
         return list(self.entries())
 
     def entries(self) -> Iterator[dict]:
-        """Of the ledger, one by one: there may be a million."""
+        """Yields the ledger's entries one by one, because there may be a million."""
         line = [self.program or program(), "ledger", "export", "--config", self.config]
         with subprocess.Popen(
             line, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, env=environment()
@@ -157,7 +158,7 @@ class Kiosk:
         assert verified.returncode == 0, verified.stderr
 
     def stock(self) -> dict[str, int]:
-        """As the entries of the ledger add up to it."""
+        """Returns the stock as the sum of the ledger's entries."""
         stock: dict[str, int] = {}
         for entry in self.entries():
             for fruit, change in entry.get("changes", {}).items():

@@ -14,9 +14,9 @@ JUICES = list(RECIPES)
 
 
 class BusyPanel(Client):
-    """Keeps so many orders under way that the kiosk is never idle.
+    """Keeps enough orders in flight that the kiosk is never idle.
 
-    A panel that cannot count sends the same bytes with every press.
+    A panel without ids sends the same bytes with every press.
     """
 
     def __init__(
@@ -26,10 +26,10 @@ class BusyPanel(Client):
         self.name = name
         self.has_ids = has_ids
         self.pressed = 0
-        # Each PUBLISH that it sent again because the broker had gone.
+        # Number of PUBLISH packets sent again after a lost connection.
         self.repeats = 0
         self.accepted = 0
-        # The results by what tells presses apart: the id, or else the ledger's number.
+        # The results by id or, without ids, by the ledger's number.
         self.answers: dict[Any, dict] = {}
         self.repeated = 0
         self.given_up = 0
@@ -78,7 +78,7 @@ class BusyPanel(Client):
             else:
                 self.answers[key] = result
                 if self.pressed < len(self.answers) + self.given_up:
-                    # One that was given up is answered after all: another has been pressed for it.
+                    # An abandoned order is answered after all, and another one has replaced it.
                     self.given_up -= 1
                 else:
                     self._window.release()
@@ -90,13 +90,13 @@ class BusyPanel(Client):
             assert self._changed.wait_for(lambda: len(self.answers) >= wanted, within), self.name
 
     def stop(self) -> None:
-        """No more presses; returns when the broker has them all."""
+        """Stops pressing. Returns when the broker has acknowledged all orders."""
         self._stop_pressing()
         with self._changed:
             assert self._changed.wait_for(lambda: self.accepted >= self.pressed, 30), self.name
 
     def end(self) -> None:
-        """Leaves everything as it is."""
+        """Stops pressing and disconnects, without waiting for answers."""
         self._stop_pressing()
         self.close()
 
@@ -106,7 +106,7 @@ class BusyPanel(Client):
         self._thread.join()
 
     def ask_again(self) -> None:
-        """Sends again what is not answered, while the presses go on; without ids, gives it up."""
+        """Sends unanswered orders again while the panel continues; without ids, abandons them."""
         if not self.has_ids:
             given_up = self.pressed - len(self.answers) - self.given_up
             self.given_up += given_up
@@ -117,7 +117,7 @@ class BusyPanel(Client):
             self._send(number)
 
     def insist(self, within: float = TIMEOUT) -> None:
-        """No more presses; sends those again that are not answered, until they are."""
+        """Stops pressing. Sends unanswered orders again until all are answered."""
         self._stop_pressing()
         deadline = time.monotonic() + within
         while missing := [n for n in range(self.pressed) if f"{n}" not in self.answers]:
@@ -128,7 +128,7 @@ class BusyPanel(Client):
                 self._changed.wait_for(lambda: len(self.answers) == self.pressed, 1)
 
     def finish(self, within: float = TIMEOUT) -> None:
-        """No more presses; returns when every one is answered."""
+        """Stops pressing. Returns when all orders are answered."""
         self._stop_pressing()
         is_done = lambda: self.accepted == self.pressed == len(self.answers)
         with self._changed:

@@ -1,4 +1,4 @@
-"""A Debian of its own, with a systemd that runs: what a kiosk owner has under the counter."""
+"""A separate Debian with a running systemd, like the computer of a kiosk owner."""
 
 import ctypes
 import json
@@ -22,14 +22,14 @@ CLONE_NEWNET = 0x40000000
 
 
 class Machine:
-    """In a network of its own, so that nothing of it can be in anybody's way.
+    """A container in a network namespace of its own, so that it cannot disturb anything else.
 
-    The network is there while the machine is not: what is connected to it hears of a power cut what
-    panels in a shop hear.
+    The network exists even while the machine is off, so that its clients observe a power cut as
+    panels in a shop do.
     """
 
     def __init__(self, folder: Path, *layers: Path) -> None:
-        """`layers`: folders that its disk shows and does not change, the first one on top."""
+        """`layers`: read-only folders below its disk, the first one on top."""
         self.root, self.changes = folder / "root", folder / "changes"
         for path in (self.root, self.changes, folder / "work"):
             path.mkdir()
@@ -51,12 +51,12 @@ class Machine:
                 ["systemd-nspawn", "--directory", self.root, "--boot", "--quiet",
                  "--register=no", "--keep-unit", "--link-journal=no",
                  f"--network-namespace-path={self._network}",
-                 # Another machine may have the same name.
+                 # Unique, because another machine may be running.
                  f"--machine=kiosk-{os.getpid()}"],
                 stdin=subprocess.DEVNULL, stdout=console, stderr=console,
             )
         self.leader = eventually(self._find_leader)
-        # 'degraded' is up too: a container has no hardware to set up.
+        # 'degraded' is acceptable: a container has no hardware to set up.
         eventually(
             lambda: self.run("systemctl", "is-system-running").stdout.strip()
             in ("running", "degraded"),
@@ -64,19 +64,19 @@ class Machine:
         return self
 
     def _find_leader(self) -> int:
-        """The systemd that is process 1 in there, and somebody else out here."""
+        """Returns the outer process id of the machine's systemd."""
         children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text()
         for child in map(int, children.split()):
             try:
                 if Path(f"/proc/{child}/comm").read_text() == "systemd\n":
                     return child
             except FileNotFoundError:
-                pass  # One that has only prepared the way.
+                pass  # A process of the setup that has already ended.
         return 0
 
     @contextmanager
     def network(self) -> Iterator[None]:
-        """This thread, and those that it starts, are devices in the machine's network meanwhile."""
+        """Moves this thread, and the threads that it starts, into the machine's network."""
         with open("/proc/thread-self/ns/net") as before, open(self._network) as network:
             enter(network.fileno())
             try:
@@ -102,7 +102,7 @@ class Machine:
         return self.run("systemctl", "show", "--value", f"--property={name}", unit).stdout.strip()
 
     def cut_power(self) -> None:
-        """All its processes end at once, and nobody is asked."""
+        """Kills all its processes at once, without a shutdown."""
         os.kill(self.leader, signal.SIGKILL)
         self.process.wait(30)
         self.process = None
@@ -119,14 +119,14 @@ class Machine:
 
 
 def enter(network: int) -> None:
-    """setns(2), which Python has from 3.12 on."""
+    """Calls setns(2), which Python provides from 3.12 on."""
     library = ctypes.CDLL(None, use_errno=True)
     if library.setns(network, CLONE_NEWNET) != 0:
         raise OSError(ctypes.get_errno(), "setns")
 
 
 class InstalledBroker:
-    """What who audits wants to know of the machine's mosquitto."""
+    """The machine's mosquitto, as the auditor needs it."""
 
     port = 1883
 
@@ -141,7 +141,7 @@ class InstalledBroker:
 
 
 class InstalledKiosk:
-    """What who audits wants to know of the machine's kiosk."""
+    """The machine's kiosk, as the auditor needs it."""
 
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
@@ -158,12 +158,12 @@ def wait_until_open(machine: Machine) -> None:
 
 
 def packages() -> list[Path]:
-    """As deploy/package has built them."""
+    """Returns the packages that deploy/package has built."""
     return sorted(Path(os.environ["KIOSK_PACKAGES"]).glob("*.deb"))
 
 
 def later(program: str, folder: Path, version: str) -> Path:
-    """The same package, with a higher number."""
+    """Returns the same package with a higher version."""
     package = next(file for file in packages() if file.name.startswith(f"{program}_"))
     tree, result = folder / "tree", folder / f"{program}_{version}.deb"
     subprocess.run(["dpkg-deb", "-R", package, tree], check=True)
@@ -177,7 +177,7 @@ def later(program: str, folder: Path, version: str) -> Path:
 
 
 def unpack_debian(folder: Path) -> Path:
-    """A clean one, for a layer."""
+    """Unpacks a clean Debian as a layer."""
     archive = subprocess.run(
         [ROOT / "deploy/install-clean-root"], check=True, text=True, stdout=subprocess.PIPE
     ).stdout.strip()

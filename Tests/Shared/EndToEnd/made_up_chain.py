@@ -1,4 +1,4 @@
-"""The archive of a chain whose kiosks are made up: rows as juice-archive would have put them there."""
+"""An archive with generated data of simulated kiosks, in the form that juice-archive stores."""
 
 import subprocess
 from pathlib import Path
@@ -9,7 +9,7 @@ from postgres import Postgres
 
 
 def load(database: Postgres, folder: Path, lines: list[str]) -> None:
-    """The list of kiosks; makes the tables, too."""
+    """Loads the list of kiosks, and creates the tables."""
     (folder / "kiosks.csv").write_text("\n".join(["id,region,name,place", *lines, ""]))
     (folder / "archive.yaml").write_text(f"archive: {{database: '{database.database}'}}\n")
     subprocess.run(
@@ -18,8 +18,8 @@ def load(database: Postgres, folder: Path, lines: list[str]) -> None:
 
 
 def fill(database: Postgres, days: int = 14) -> None:
-    """What the kiosks of the list have sold until yesterday: this week twice as much as the one before. Every
-    tenth is sold out of kiwi since two hours, every fiftieth is offline since three."""
+    """Generates sales of all kiosks until yesterday: this week twice as many as last week. Every
+    tenth kiosk has been out of kiwi for two hours, every fiftieth offline for three."""
     made_up = "(SELECT kiosk, row_number() OVER (ORDER BY kiosk) - 1 AS number FROM juice.kiosk) made_up"
     for statement in (
         f"""INSERT INTO juice.ledger (kiosk, epoch, low, high, summed, latest, last_received)
@@ -33,7 +33,7 @@ def fill(database: Postgres, days: int = 14) -> None:
           FROM {made_up}, generate_series(1, {days}) day,
             unnest('{{banana,kiwi,mango,mango_kiwi,pineapple,strawberry,strawberry_banana}}'::text[]) juice
           ORDER BY 1, 2""",
-        # Of each juice of the day, at 3.50 a glass.
+        # Each juice of the day, at 3.50 per glass.
         f"""INSERT INTO juice.takings_day (day, kiosk, currency, amount)
           SELECT current_date - day, kiosk, 'EUR', 7 * CASE WHEN day <= 7 THEN 7.00 ELSE 3.50 END
           FROM {made_up}, generate_series(1, {days}) day ORDER BY 1, 2""",
@@ -46,7 +46,8 @@ def fill(database: Postgres, days: int = 14) -> None:
 
 
 def disturb(database: Postgres, kiosk: str) -> None:
-    """A kiosk with a gap, a conflict, an id that another one has, a clock that is ahead, and the latest entries."""
+    """Adds problems to a kiosk: a gap, a conflict, a duplicate id, a clock that is ahead, and
+    recent entries."""
     database.query(f"""
         INSERT INTO juice.gap (kiosk, epoch, first, last, since, due)
           VALUES ('{kiosk}', 7, 11, 15, now() - interval '1 hour', now());

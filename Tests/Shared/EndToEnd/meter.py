@@ -1,4 +1,4 @@
-"""What parts of a test take of the machine: processor time, and memory."""
+"""Measures processor time and memory of the parts of a test."""
 
 import os
 import threading
@@ -9,7 +9,7 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 
 
 def _processes() -> dict[int, tuple[int, float]]:
-    """Of each: its parent, and the seconds of processor that it has had (proc(5))."""
+    """Returns the parent and the processor seconds of each process (proc(5))."""
     found = {}
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:
@@ -21,7 +21,7 @@ def _processes() -> dict[int, tuple[int, float]]:
 
 
 def _memory(pid: int) -> float:
-    """In MiB; what is shared counts in part."""
+    """Returns the memory in MiB; shared memory counts proportionally (PSS)."""
     try:
         for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
             if line.startswith("Pss:"):
@@ -32,10 +32,11 @@ def _memory(pid: int) -> float:
 
 
 class Meter:
-    """Looks each second: what a process that is killed has had since the last look is not counted."""
+    """Samples each second. The time that a killed process used after the last sample is not
+    counted."""
 
     def __init__(self, parts: dict[str, Callable[[], list[int]]]) -> None:
-        """`parts`: of each its processes; their children belong to it."""
+        """`parts`: the processes of each part; their child processes are included."""
         self.parts = parts
         self.seconds = dict.fromkeys(parts, 0.0)
         self._last: dict[int, float] = {}
@@ -53,7 +54,7 @@ class Meter:
         self._is_over.set()
 
     def look(self) -> dict[str, float]:
-        """The seconds of processor that each part has had so far."""
+        """Returns the processor seconds of each part so far."""
         with self._lock:
             processes = _processes()
             children: dict[int, list[int]] = {}
@@ -72,5 +73,5 @@ class Meter:
             return dict(self.seconds)
 
     def memory(self) -> dict[str, float]:
-        """In MiB, now."""
+        """Returns the current memory of each part in MiB."""
         return {part: sum(map(_memory, tree)) for part, tree in self._trees.items()}

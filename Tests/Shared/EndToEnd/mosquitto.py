@@ -22,7 +22,7 @@ class Mosquitto:
         self, folder: Path, persistence: bool = True, users: dict[str, str] | None = None,
         settings: str = "", counts: bool = False,
     ) -> None:
-        """`counts`: what comes in, for `presses`."""
+        """`counts`: logs received packets, for `presses`."""
         self.folder = folder
         self.port = free_port()
         self.process: subprocess.Popen | None = None
@@ -31,7 +31,8 @@ class Mosquitto:
         lines = [
             f"listener {self.port} 127.0.0.1",
             f"allow_anonymous {'false' if users else 'true'}",
-            # A mosquitto that root starts would become somebody who may not read here.
+            # Otherwise a mosquitto started by root would switch to a user who may not read this
+            # folder.
             f"user {pwd.getpwuid(os.getuid()).pw_name}",
             f"persistence {'true' if persistence else 'false'}",
             f"persistence_location {folder}/",
@@ -53,7 +54,7 @@ class Mosquitto:
     def start(self) -> "Mosquitto":
         with open(self.folder / "log", "ab") as log:
             if self.counts:
-                # Without each packet of the kiosk, and each that leaves for the first time.
+                # Without the kiosk's packets, and without first deliveries.
                 noise = r" Sending (PUBACK|PUBLISH to \S+ \(d0)| Received (PUBACK|PUBLISH from juice-)"
                 self.sieve = subprocess.Popen(
                     ["grep", "--line-buffered", "-v", "-E", noise], stdin=subprocess.PIPE, stdout=log
@@ -73,7 +74,7 @@ class Mosquitto:
                 self.sieve.wait(10)
 
     def _ends_by(self, sign: int) -> bool:
-        """One that has just begun to listen forgets the signal, and is sent it again."""
+        """Sends a signal. A broker that has just started may lose it, so the caller repeats it."""
         self.process.send_signal(sign)
         try:
             self.process.wait(1)
@@ -93,10 +94,9 @@ class Mosquitto:
 
 
 def presses(port: int, log: Path, panel: str, with_repeats: bool) -> int:
-    """How many a broker has had of a panel, those included that the panel sent again.
+    """Returns the number of presses that a broker has received from a panel, including repetitions.
 
-    `log`: in which the broker writes down everything. `with_repeats`: and those that the broker itself
-    delivered again.
+    `log`: the broker's log of all packets. `with_repeats`: also counts redeliveries by the broker.
     """
     last = f"last-{uuid.uuid4()}"
     Client(port, name=last).close()
@@ -105,7 +105,7 @@ def presses(port: int, log: Path, panel: str, with_repeats: bool) -> int:
         with open(log) as file:
             yield from file
 
-    # What came before it is written when it is.
+    # The log is sequential: it is complete up to this client's connection.
     eventually(lambda: any(f" as {last} " in line for line in lines()))
     had = re.compile(rf"Received PUBLISH from .*'{BASE}/order/{panel}'")
     repeated = re.compile(rf"Sending PUBLISH to .* \(d1.*'{BASE}/order/{panel}'")

@@ -1,4 +1,4 @@
-"""A broker that does what mosquitto never does: MQTT 5 in its barest form, for one test each."""
+"""A minimal MQTT 5 broker with behaviour that mosquitto does not have."""
 
 import socket
 import threading
@@ -10,7 +10,7 @@ def packet(kind: int, body: bytes) -> bytes:
 
 
 class OddBroker:
-    """`greeting`: the properties of its CONNACK. It refuses a login with `refusal`."""
+    """A broker with the CONNACK properties `greeting`, or with the login refusal `refusal`."""
 
     def __init__(self, greeting: bytes = b"", refusal: int = 0) -> None:
         self.greeting, self.refusal = greeting, refusal

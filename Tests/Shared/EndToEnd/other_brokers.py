@@ -1,4 +1,4 @@
-"""RabbitMQ and ejabberd, as Debian packages them, on free ports of the loopback interface."""
+"""RabbitMQ and ejabberd from Debian's packages, on free ports of the loopback interface."""
 
 import os
 import signal
@@ -12,7 +12,7 @@ START = Path(__file__).resolve().parents[1] / "other-broker"
 
 
 class OtherBroker:
-    # What lets in whoever is on the same computer.
+    # The default accounts, which permit logins from the same computer.
     logins = {"rabbitmq": ("guest", "guest"), "ejabberd": ("guest@localhost", "guest")}
 
     def __init__(self, folder: Path, make: str) -> None:

@@ -1,6 +1,6 @@
-"""MQTT 5 packets as bytes, and a connection that sends whatever it is given.
+"""MQTT 5 packets as bytes, and a connection that sends any bytes.
 
-Of our own, since a proper client refuses to send what a hostile one does.
+A regular client refuses to send what a hostile one sends.
 """
 
 import itertools
@@ -10,15 +10,15 @@ import struct
 from dataclasses import dataclass
 from typing import Iterator
 
-# MQTT 5: 2.1.2.
+# Packet types (MQTT 5: 2.1.2).
 CONNECT, CONNACK, PUBLISH, PUBACK, PUBREC, PUBREL, PUBCOMP = range(1, 8)
 SUBSCRIBE, SUBACK, PINGREQ, PINGRESP, DISCONNECT = 8, 9, 12, 13, 14
-# So long a broker that lives may take; in seconds.
+# Maximum time in seconds to wait for the broker.
 TIMEOUT = 20
 
 
 def variable(number: int) -> bytes:
-    """A variable byte integer (MQTT 5: 1.5.5)."""
+    """Encodes a variable byte integer (MQTT 5: 1.5.5)."""
     digits = b""
     while True:
         number, digit = divmod(number, 128)
@@ -46,7 +46,7 @@ def packed(properties: Properties) -> bytes:
 
 @dataclass(frozen=True)
 class Publish:
-    """What an account publishes, or leaves as its will."""
+    """A message that an account publishes, or its will."""
 
     account: str
     topic: bytes
@@ -56,7 +56,7 @@ class Publish:
     dup: bool = False
     properties: Properties = ()
     is_will: bool = False
-    # What is sent instead, if it is to be no proper packet.
+    # Bytes to send instead of a valid packet.
     instead: bytes = b""
 
     @property
@@ -64,18 +64,18 @@ class Publish:
         return self.dup << 3 | self.qos << 1 | self.retain
 
     def encoded(self, packet_id: int) -> bytes:
-        """As a PUBLISH (MQTT 5: 3.3)."""
+        """Encodes a PUBLISH (MQTT 5: 3.3)."""
         number = struct.pack("!H", packet_id) if self.qos else b""
         body = text(self.topic) + number + packed(self.properties) + self.payload
         return packet(PUBLISH, body, self.flags)
 
 
 class Closed(Exception):
-    """The other side has ended the connection."""
+    """The broker has closed the connection."""
 
 
 class Connection:
-    """Encrypted. Everything it waits for has a deadline."""
+    """An encrypted connection. All waiting has a deadline."""
 
     def __init__(
         self, port: int, ca: str, name: str, password: str, client_id: str = "",
@@ -96,7 +96,7 @@ class Connection:
         self.wait_for(CONNACK)
 
     def close(self) -> None:
-        """Without a word, so that a will is said."""
+        """Closes the socket without a DISCONNECT, so that the broker publishes the will."""
         self._socket.close()
 
     def send(self, data: bytes) -> None:
@@ -106,7 +106,7 @@ class Connection:
             raise Closed from error
 
     def publish(self, message: Publish) -> None:
-        """Returns when the broker has passed it on, or refused it."""
+        """Publishes a message. Returns when the broker has accepted or refused it."""
         self._number = self._number % 65_535 + 1
         self.send(message.encoded(self._number))
         if message.qos == 0:
@@ -124,17 +124,18 @@ class Connection:
         self.wait_for(SUBACK)
 
     def retained(self, below: str) -> dict[str, bytes]:
-        """What the broker has kept, by topic."""
+        """Returns the retained messages by topic."""
         self.send(packet(SUBSCRIBE, b"\0\1\0" + text(below) + b"\0", 0b10) + packet(PINGREQ, b""))
         until_answered = itertools.takewhile(lambda each: each[0] >> 4 != PINGRESP, self.packets())
         return dict(published(*each) for each in until_answered if each[0] >> 4 == PUBLISH)
 
     def wait_for(self, kind: int) -> bytes:
-        """The body of the next packet of this kind."""
+        """Returns the body of the next packet of a type."""
         return next(body for first, body in self.packets() if first >> 4 == kind)
 
     def packets(self) -> Iterator[tuple[int, bytes]]:
-        """Each that comes, by its first byte; what is published with QoS 1 is acknowledged."""
+        """Yields the first byte and the body of each packet, and acknowledges messages with QoS 1.
+        """
         while True:
             first, body = self._take(1)[0], self._take(self._length())
             if first >> 4 == PUBLISH and first & 0b110:
@@ -165,7 +166,7 @@ class Connection:
 
 
 def published(first: int, body: bytes) -> tuple[str, bytes]:
-    """Topic and payload of a PUBLISH."""
+    """Returns topic and payload of a PUBLISH."""
     end = 2 + struct.unpack("!H", body[:2])[0]
     topic, rest = body[2:end].decode(), body[end + (2 if first & 0b110 else 0):]
     length = shift = count = 0

@@ -1,4 +1,5 @@
-"""What a page names and does not exist: files, tests, commands, options, keys, variables."""
+"""Finds names in the documentation that do not exist: files, tests, commands, options, keys,
+variables."""
 
 import json
 import re
@@ -19,17 +20,17 @@ SPAN = re.compile(r"(`+)(.+?)\1", re.S)
 LINK = re.compile(r"\]\(([^)#\s]*)(?:#([^)\s]+))?\)")
 PATH = re.compile(r"(?<![\w/.~-])(?:Sources|Tests|config|deploy|\.ci)(?:/[\w.+-]+)+")
 FOLDERS = ["Sources", "Tests", "config", "deploy", ".ci"]
-# What test_pages.py makes up is nowhere else.
+# The names that test_pages.py invents must not count as existing.
 OWN_TEST = "Tests/Shared/EndToEnd/test_pages.py"
-# Options of programs that are not ours.
+# Options of other programs.
 OTHERS = {"--no-block", "--no-install-recommends"}
 PROGRAMS = {
     "juice-kiosk": kiosk.program, "juice-dashboard": dashboard.program,
     "juice-archive": archive.program,
 }
-# Of tests, types, alerts and metrics.
+# Names of tests, types, alerts and metrics.
 NAME = re.compile(r"(\w*[a-z][A-Z]){2}\w+|Kiosk[A-Z]\w+|juice_kiosk_\w+")
-# At the start of a line, or after what may come before a command; as long as the command is.
+# A command at the start of a line or after a prefix, with its arguments.
 COMMAND = re.compile(
     r"(?:^|(?:&&|\||;|--|\$\(|sudo|python3) *)(?:\w+=\S+ +)*\S*?"
     r"(juice-kiosk|juice-dashboard|juice-archive|(?:deploy|Tests)/[\w./-]+)(?= |$)([^|;&)#\n]*)", re.M)
@@ -37,7 +38,7 @@ COMMAND = re.compile(
 
 @cache
 def files() -> dict[str, str]:
-    """All that there is in the project but pages, by path."""
+    """Returns the text of all files of the project except Markdown, by path."""
     paths = [ROOT / "Package.swift", *(each for top in FOLDERS for each in (ROOT / top).rglob("*"))]
     texts = {f"{path.relative_to(ROOT)}": path for path in paths if path.is_file()}
     return {
@@ -51,7 +52,7 @@ def pages() -> list[Path]:
 
 
 def complaints(page: Path, text: str) -> Iterator[str]:
-    """One line for each thing that the text of a page names and that is not there."""
+    """Yields one line for each name in a page that does not exist."""
     code = FENCE.findall(text)
     spans = [" ".join(span.split()) for _, span in SPAN.findall(FENCE.sub("", text))]
     yield from wrong_links(page, text)
@@ -100,7 +101,7 @@ def wrong_links(page: Path, text: str) -> Iterator[str]:
 
 
 def anchors(text: str) -> set[str]:
-    """As GitHub makes them of headings."""
+    """Returns the anchors that GitHub generates from headings."""
     headings = re.findall(r"^#+ (.*)$", FENCE.sub("", text), re.M)
     return {re.sub(r"[^\w -]", "", each.lower()).replace(" ", "-") for each in headings}
 
@@ -109,7 +110,8 @@ def anchors(text: str) -> set[str]:
 
 @cache
 def keys() -> dict[str, set[str]]:
-    """Of the configurations, by section; each file has all keys, some of them behind a '#'."""
+    """Returns the keys of the configurations by section; each file has all keys, some behind a '#'.
+    """
     found: dict[str, set[str]] = {}
     for name in ("config/kiosk.yaml", "config/dashboard.yaml", "config/archive.yaml"):
         section = ""
@@ -122,7 +124,7 @@ def keys() -> dict[str, set[str]]:
 
 
 def is_key(section: str, key: str) -> bool:
-    """Also what begins with the name of a section but is something else, like a file."""
+    """Returns whether a name is a key, or a file name that begins like one."""
     return section not in keys() or key in keys()[section] | {"conf", "sqlite", "yaml"}
 
 
@@ -152,7 +154,7 @@ def commands(command: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def script(path: str) -> str:
-    """Its text, and that of the scripts that it hands its arguments to."""
+    """Returns the text of a script, and of the scripts to which it passes its arguments."""
     text = files().get(path, "")
     handed = re.findall(r'([\w./-]+)"? "(?:\$@|\$\{@:2\})"', text)
     return text + "".join(files().get(each, "") for each in handed if each != path)
@@ -192,7 +194,7 @@ def wrong_arguments(program: str, arguments: list[str]) -> Iterator[str]:
 
 @cache
 def collected() -> list[str]:
-    """The tests from outside, as pytest calls them."""
+    """Returns the ids of the integration tests, as pytest prints them."""
     listed = subprocess.run(
         [sys.executable, "-m", "pytest", "--collect-only", "-q", "Tests"], cwd=ROOT,
         text=True, stdout=subprocess.PIPE).stdout
@@ -213,7 +215,7 @@ def wrong_tests(piece: str) -> Iterator[str]:
 
 
 def is_chosen(test: str, expression: str) -> bool:
-    """As `pytest -k` does: words are parts of names."""
+    """Returns whether `pytest -k` would choose a test: words are parts of names."""
     def is_part(word: re.Match) -> str:
         return word[0] if word[0] in ("and", "or", "not") else str(word[0].lower() in test.lower())
 

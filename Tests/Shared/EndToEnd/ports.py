@@ -4,8 +4,8 @@ import os
 import random
 import socket
 
-# Below those that the system gives to outgoing connections, which would take one in the meantime; of
-# several processes that test side by side each has its own.
+# Below the range for outgoing connections, which could take a port meanwhile. Parallel test
+# processes use different ranges.
 _PROCESSES = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
 _PROCESS = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
 _PORTS = range(15_000 + _PROCESS, 32_000, _PROCESSES)
@@ -13,8 +13,8 @@ _given: set[int] = set()
 
 
 def free_port() -> int:
-    """One that nothing listens on; never the same twice, so that it stays free while its server is
-    stopped."""
+    """Returns a port without a listener. Never returns a port twice, so that it stays free while
+    its server is stopped."""
     for port in random.sample(_PORTS, len(_PORTS)):
         if port not in _given and not is_listening(port):
             _given.add(port)

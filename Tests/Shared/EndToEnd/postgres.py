@@ -1,4 +1,4 @@
-"""A real PostgreSQL on a unix socket, with a folder of its own."""
+"""A real PostgreSQL on a Unix socket, with a folder of its own."""
 
 import os
 import pwd
@@ -20,14 +20,15 @@ def program(name: str) -> str:
 
 
 class Postgres:
-    """Its user is `postgres`, its database too."""
+    """A PostgreSQL whose user and database are both `postgres`."""
 
     def __init__(self, settings: str = "") -> None:
-        # Not pytest's, into which `postgres` may not look; and the path of a socket has 107 bytes at most.
+        # Not in pytest's folder, which `postgres` must not read; also, a socket's path has at most
+        # 107 bytes.
         self.folder = folder = Path(tempfile.mkdtemp(prefix="pg-"))
         self.socket = folder / "socket"
         self.process: subprocess.Popen | None = None
-        # PostgreSQL refuses to be root.
+        # PostgreSQL refuses to run as root.
         self.user = "postgres" if os.getuid() == 0 else pwd.getpwuid(os.getuid()).pw_name
         self.socket.mkdir()
         for each in (folder, self.socket):
@@ -48,7 +49,7 @@ class Postgres:
 
     @property
     def database(self) -> str:
-        """For whoever connects."""
+        """The connection string."""
         return f"host={self.socket} user=postgres dbname=postgres"
 
     def start(self) -> "Postgres":
@@ -59,14 +60,14 @@ class Postgres:
         return self
 
     def stop(self, sign: int = signal.SIGINT) -> None:
-        """By default as `pg_ctl stop` does: its clients are cut off."""
+        """Stops the server, by default like `pg_ctl stop`: it disconnects its clients."""
         if self.process:
             self.process.send_signal(sign)
             self.process.wait(60)
             self.process = None
 
     def kill(self) -> None:
-        """At once. Its children notice, and are waited for: they hold its memory."""
+        """Kills the server, and waits for its child processes, which hold its shared memory."""
         if not self.process:
             return
         children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()
@@ -85,7 +86,7 @@ class Postgres:
         return done.stdout.strip() if done.returncode == 0 else None
 
     def query(self, sql: str) -> str:
-        """What psql prints: a line for each row, columns with `|` between them."""
+        """Returns the output of psql: one line per row, columns separated by `|`."""
         done = subprocess.run(
             [program("psql"), "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-d", self.database],
             input=sql, capture_output=True, text=True, timeout=120)

@@ -1,4 +1,5 @@
-"""Juices that a machine makes: the machine in the terminal, customers, and a judge with its pour log."""
+"""Juices made by a machine: the machine in the terminal, customers, and an audit of its pour log.
+"""
 
 import json
 import random
@@ -19,7 +20,7 @@ Amounts = dict[str, int]
 
 
 class TerminalMachine:
-    """`juice-kiosk machine`, and what may be known of it from outside."""
+    """Runs `juice-kiosk machine`, and reads its output and its pour log."""
 
     def __init__(self, kiosk: Kiosk, name: str = "bar") -> None:
         self.kiosk = kiosk
@@ -28,7 +29,7 @@ class TerminalMachine:
         self.memory = kiosk.folder / f"machine-{name}.last"
         self.said: Arrivals[str] = Arrivals()
         self.process: subprocess.Popen | None = None
-        #: So many lines the pour log had when it was started last.
+        #: Number of lines in the pour log at the latest start.
         self.lines_before = 0
 
     def launch(self, *options: str) -> "TerminalMachine":
@@ -72,20 +73,20 @@ class TerminalMachine:
             self.stop(signal.SIGKILL)
 
     def log(self) -> list[dict]:
-        """What was poured, line by line."""
+        """Returns the lines of the pour log."""
         if not self.pour_log.exists():
             return []
         return [json.loads(line) for line in self.pour_log.read_text().splitlines()]
 
 
 class Watcher(Client):
-    """Hears all that the kiosk says."""
+    """Receives all messages of the kiosk."""
 
     def __init__(self, port: int) -> None:
         super().__init__(port, "kiosk/#")
 
     def report(self, machine: str = "bar") -> dict:
-        """The latest of a machine."""
+        """Returns the latest report of a machine."""
         told = [m for m in self.messages if m.topic == f"{BASE}/machine/{machine}"]
         return told[-1].json if told else {"jobs": []}
 
@@ -94,7 +95,7 @@ class Watcher(Client):
         return self.report(machine)
 
     def wait_for_jobs(self, *states: str) -> list[dict]:
-        """Until the jobs of the machine are in these states; of those that it has, or waits for."""
+        """Waits until the machine's active and queued jobs have these states."""
         jobs = lambda: self.report()["jobs"]
         self.messages.until(lambda: [job["state"] for job in jobs()] == list(states))
         return jobs()
@@ -104,13 +105,14 @@ class Watcher(Client):
         return [result for result in heard if result.get("id") == number]
 
     def result(self, number: str, *statuses: str) -> dict:
-        """Waits until an order with this id is answered so."""
+        """Waits until an order with this id has a result with one of these statuses."""
         found = lambda: [r for r in self.results(number) if r["status"] in statuses]
         return self.messages.until(found)[-1]
 
 
 class Customers(Client):
-    """One panel with so many orders under way, each until it is made or was not."""
+    """A panel with a constant number of orders in flight, each until the juice is made or has
+    failed."""
 
     def __init__(self, port: int, name: str, window: int = 4) -> None:
         self.name = name
@@ -138,7 +140,7 @@ class Customers(Client):
                 is_down = any(end.get("reason") == "machine_down" for end in
                               list(self.ends.values())[-1:])
                 if is_down:
-                    # While nobody makes anything there is no rush.
+                    # While no machine is working, a slower pace suffices.
                     self.changed.wait(0.1)
             self._send(number)
 
@@ -157,7 +159,7 @@ class Customers(Client):
             self.changed.notify_all()
 
     def wait_for_ends(self, more: int, meanwhile: Callable[[], None]) -> None:
-        """Until so many more have ended. What a broker has lost is asked for again."""
+        """Waits for further finished orders. Repeats orders that the broker has lost."""
         wanted = len(self.ends) + more
         deadline = time.monotonic() + TIMEOUT
         while True:
@@ -175,7 +177,7 @@ class Customers(Client):
         self.thread.join()
 
     def ask_again(self) -> bool:
-        """Sends again what has not ended; returns whether there was any."""
+        """Sends unfinished orders again. Returns whether there were any."""
         with self.changed:
             open_ones = [number for number in self.orders if number not in self.ends]
         for number in open_ones:
@@ -184,12 +186,12 @@ class Customers(Client):
 
 
 class Person:
-    """Decides about what no machine can say, by the pour log."""
+    """Decides, by the pour log, about jobs in the state `needs_decision`."""
 
     def __init__(
         self, machine: TerminalMachine, watcher: Watcher, unmade: Callable[[], str]
     ) -> None:
-        """`unmade`: what is to become of a juice that was not poured to the end."""
+        """`unmade`: returns the decision for a juice that was not poured completely."""
         self.machine = machine
         self.watcher = watcher
         self.unmade = unmade
@@ -197,7 +199,7 @@ class Person:
         self.count = 0
 
     def decide(self, within: float = TIMEOUT) -> None:
-        """About each that is asked now and was begun, if it was, by a machine that is dead."""
+        """Decides about each undecided job, unless the machine may still be pouring it."""
         log = self.machine.log()
         for job in self.watcher.report()["jobs"]:
             if job["state"] != "needs_decision":
@@ -211,7 +213,7 @@ class Person:
             if end.get("status") == "done":
                 decision |= {"decision": "poured"}
             else:
-                # What was begun and cut off is thrown away.
+                # The fruit of an interrupted pour is thrown away.
                 used = {fruit: n * job["quantity"] for fruit, n in RECIPES[job["juice"]].items()}
                 decision |= {
                     "decision": self.unmade(),
@@ -220,7 +222,7 @@ class Person:
             self._say(decision, within)
 
     def current_number(self, job: int) -> int:
-        """The order's, or that of the latest decision to make it again."""
+        """Returns the number of the order, or of the latest decision to make it again."""
         again = [entry["seq"] for entry in self.machine.kiosk.entries()
                  if entry["status"] == "again" and entry["job"] == job]
         return again[-1] if again else job
@@ -236,15 +238,16 @@ class Person:
                 self.decisions[decision["decision"]] += 1
                 return
             except TimeoutError:
-                # A broker that was killed has lost it; the id makes it count once.
+                # A killed broker has lost the message; its id makes a repetition safe.
                 continue
         raise TimeoutError(f"nobody has heard {decision}")
 
 
 def judge(kiosk: Kiosk, log: list[dict], initial: int = 10) -> Counter[str]:
-    """Nothing poured twice, nothing lost, each fruit accounted for; all by the ledger and the pour log.
+    """Checks the ledger against the pour log: no pour is repeated or lost, and all fruit is
+    accounted for.
 
-    `initial`: of each fruit. Returns how many orders ended in each way.
+    `initial`: initial stock of each fruit. Returns the number of orders by result.
     """
     kiosk.verify()
     begun: Counter[int] = Counter()
@@ -262,7 +265,7 @@ def judge(kiosk: Kiosk, log: list[dict], initial: int = 10) -> Counter[str]:
     numbers = {seq: [seq] for seq in orders}
     ends: dict[int, dict] = {}
     gone: Counter[str] = Counter()
-    # What a person said is gone for nothing, by the number of the attempt.
+    # The fruit that a person reported as lost, by the number of the attempt.
     thrown: dict[int, Amounts] = {}
     stock: Counter[str] = Counter()
     for entry in ledger:
@@ -307,7 +310,7 @@ def judge(kiosk: Kiosk, log: list[dict], initial: int = 10) -> Counter[str]:
 
 
 def judge_answers(kiosk: Kiosk, panels: list[Customers]) -> None:
-    """Each order is answered to its end, and as the ledger has it."""
+    """Checks that each order has a final answer, which matches the ledger."""
     by_seq = {entry["seq"]: entry for entry in kiosk.entries()}
     orders = {seq: entry for seq, entry in by_seq.items() if entry["status"] == "accepted"}
     heard = 0

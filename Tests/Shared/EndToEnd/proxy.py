@@ -1,4 +1,4 @@
-"""A TCP proxy on loopback that fails as a network does."""
+"""A TCP proxy on the loopback interface that simulates network failures."""
 
 import selectors
 import socket
@@ -13,11 +13,11 @@ class Proxy:
     def __init__(self, target: int) -> None:
         self.target = target
         self.port = free_port()
-        # Packets of this type do not come through from the broker.
+        # Type of packets from the broker to drop, or `None`.
         self.swallows: int | None = None
-        # What is sent to the broker does not arrive, as if it took for ever.
+        # Whether to drop bytes to the broker, as a stalled network does.
         self.holds_back = False
-        # Whoever connects is cut off at once.
+        # Whether to close new connections immediately.
         self.is_down = False
         self.cuts = 0
         self._bytes_left: int | None = None
@@ -38,7 +38,7 @@ class Proxy:
         self._listener.close()
 
     def cut(self) -> None:
-        """Ends the connections, without a word to either side."""
+        """Closes all connections without an MQTT DISCONNECT."""
         with self._lock:
             self.cuts += 1
             while self._others:
@@ -46,7 +46,8 @@ class Proxy:
             self._bytes_left = None
 
     def cut_after(self, count: int) -> None:
-        """Passes on so many more bytes, in whatever direction: most cuts are in mid-packet."""
+        """Closes all connections after `count` further bytes in either direction, mostly within a
+        packet."""
         with self._lock:
             self._bytes_left = count
 
@@ -95,7 +96,7 @@ class Proxy:
             self._end(source)
 
     def _end(self, one: socket.socket) -> None:
-        """Of one connection and the other half of it: the next one may have begun already."""
+        """Closes both halves of one connection. A newer connection may already exist."""
         for each in (one, self._others[one]):
             self._selector.unregister(each)
             self._from_broker.pop(each, None)
@@ -103,7 +104,7 @@ class Proxy:
             each.close()
 
     def _sift(self, broker: socket.socket, data: bytes) -> bytes:
-        """Whole packets, without those that are swallowed (a fixed header: MQTT 2.1)."""
+        """Returns complete packets, except dropped ones (a fixed header: MQTT 2.1)."""
         data, kept = self._from_broker[broker] + data, b""
         while (end := self._end_of_packet(data)) and end <= len(data):
             if data[0] >> 4 != self.swallows:

@@ -1,10 +1,10 @@
-"""What the README promises, as commands.
+"""Runs the commands of the README.
 
-Every fenced block marked `sh` is run, from top to bottom, in one shell each, in a copy of the
-project with nothing but the program already built, and must succeed. `deploy/run` is started and goes on
-running, as a reader would have it in another terminal; `deploy/test` is what runs this. In a block
-marked `console` the lines after `$ ` are commands, and the others what they must print, where `...`
-stands for anything. Blocks marked otherwise are not run.
+Each fenced block marked `sh` is run, from top to bottom, in a separate shell, in a copy of the
+project that contains only the built program, and must succeed. `deploy/run` keeps running, as in a
+reader's second terminal; `deploy/test` is what runs this. In a block marked `console`, lines after
+`$ ` are commands, and the others their output, where `...` stands for anything. Other blocks are
+not run.
 """
 
 import re
@@ -20,7 +20,7 @@ THE_TESTS_THEMSELVES = "deploy/test"
 class Block:
     line: int
     script: str
-    # What it must print; None if anything will do.
+    # The expected output, or None if any output is accepted.
     output: str | None
     starts_the_kiosk: bool
 

@@ -1,4 +1,4 @@
-"""Whoever is told of troubles: a real SMTP server and an HTTP server, on the loopback interface."""
+"""Receivers of alerts: a real SMTP server and an HTTP server on the loopback interface."""
 
 import email.policy
 import json
@@ -22,7 +22,7 @@ TOKEN = "tk_0123456789"
 
 
 class Authority:
-    """A certificate authority of our own, and a certificate of it for 127.0.0.1."""
+    """A test certificate authority, with a certificate for 127.0.0.1."""
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir()
@@ -64,17 +64,17 @@ class Mail:
 
 
 class Mailbox:
-    """A mail server with one account, which takes mail for everybody.
+    """A mail server with one account, which accepts mail to any address.
 
-    `mode`: how it encrypts, as in the dashboard's configuration.
+    `mode`: the encryption, as in the dashboard's configuration.
     """
 
     def __init__(self, authority: Authority, mode: str = "starttls") -> None:
         self.port = free_port()
         self.mails: Arrivals[Mail] = Arrivals()
-        #: Done when a mail has come, before the server answers.
+        #: Called after a mail has arrived and before the server answers.
         self.before_answer: Callable[[], None] = lambda: None
-        #: What it answers to a mail instead of taking it.
+        #: The answer to a mail if the server is to refuse it.
         self.refusal = ""
         options: dict[str, Any] = {}
         if mode == "starttls":
@@ -82,7 +82,7 @@ class Mailbox:
         if mode != "none":
             options |= {"authenticator": self._authenticate, "auth_required": True}
         if mode == "implicit":
-            # aiosmtpd does not know that the connection is encrypted already.
+            # aiosmtpd does not detect that the connection is already encrypted.
             options |= {"auth_require_tls": False}
         self.controller = Controller(
             self, hostname="127.0.0.1", port=self.port,
@@ -130,14 +130,14 @@ class Posted:
 
 @dataclass
 class Hook:
-    """An HTTP server that keeps what is posted to it; with TLS if it has an authority."""
+    """An HTTP server that stores posted bodies; uses TLS if it has an authority."""
 
     authority: Authority | None = None
     posts: Arrivals[Posted] = field(default_factory=Arrivals)
     attempts: Arrivals[str] = field(default_factory=Arrivals)
     status: int = 200
     answer: bytes = b"ok"
-    #: While it is set, nobody is answered.
+    #: While set, the server does not answer.
     is_stuck: threading.Event = field(default_factory=threading.Event)
 
     def start(self) -> "Hook":

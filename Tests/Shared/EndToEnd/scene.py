@@ -1,4 +1,4 @@
-"""A kiosk at work: panels that count and panels that cannot, and somebody who audits it."""
+"""A kiosk under load: panels with and without ids, and an auditor."""
 
 import os
 import time
@@ -11,7 +11,7 @@ from kiosk import Kiosk
 from load import BusyPanel
 from mosquitto import Mosquitto
 
-# How often each fault happens in a test.
+# Number of repetitions of each fault.
 FAULTS = int(os.environ.get("KIOSK_FAULTS", "1"))
 PLENTY = 1_000_000_000
 STOCK = {"initial": PLENTY, "capacity": PLENTY}
@@ -22,7 +22,7 @@ class Scene:
         self, kiosk: Kiosk, broker: Mosquitto, version: str = "5", port: int | None = None,
         prefix: str = "p", since: int = 1,
     ) -> None:
-        """`prefix`: of the panels' names; `since`: the number of the last entry before."""
+        """`prefix`: of the panels' names; `since`: number of the last entry before the scene."""
         self.kiosk = kiosk
         self.broker = broker
         self.auditor = Auditor(kiosk, broker, since)
@@ -39,15 +39,16 @@ class Scene:
         self.auditor.close()
 
     def work(self, answers: int = 10, within: float = TIMEOUT) -> None:
-        """Returns when every panel has heard so many more answers."""
+        """Returns when each panel has received this number of further answers."""
         for panel in self.panels:
             panel.wait_for_answers(answers, within)
 
     def repetitions(self, count: int) -> Iterator[int]:
-        """For one fault after another: yields, at work, from where on the log tells of the fault.
+        """Yields once for each fault, under load, the index of the log from which the fault's lines
+        follow.
 
-        Waits between them until the connection is older than the kiosk's delay of 2 s at most: then its
-        next delay is the shortest again.
+        Between faults, waits until the connection is older than the kiosk's maximum delay of 2 s,
+        so that the next delay is the shortest again.
         """
         for number in range(count):
             if number:
@@ -59,9 +60,10 @@ class Scene:
             yield since
 
     def end(self, broker_lost: str = "nothing") -> str:
-        """Waits until all is answered, has it judged, and tells the figures.
+        """Waits until all orders are answered, audits them, and returns the figures.
 
-        `broker_lost`: "answers" that were on their way, or "presses" too; who has ids asks again.
+        `broker_lost`: "answers" if the broker lost answers in flight, "presses" if also presses;
+        panels with ids then repeat their orders.
         """
         for panel in self.panels:
             if broker_lost == "nothing":
@@ -70,7 +72,7 @@ class Scene:
                 panel.insist()
             else:
                 panel.stop()
-        # What comes after them all is answered after them all.
+        # This order is processed after all others.
         last = Client(self.broker.port, "kiosk/#")
         try:
             assert last.order("banana", panel="last")["status"] == "ready"

@@ -1,4 +1,4 @@
-"""A real mosquitto behind the shipped broker configuration, and accounts that try to get through it."""
+"""A real mosquitto with the shipped configuration, and accounts that try to circumvent it."""
 
 import os
 import pwd
@@ -22,14 +22,14 @@ from ports import free_port, is_listening
 ROOT = Path(__file__).resolve().parents[3]
 SHIPPED = ROOT / "deploy/mosquitto"
 MOSQUITTO = shutil.which("mosquitto", path=os.environ["PATH"] + ":/usr/sbin:/usr/local/sbin")
-# Nothing here takes as long; a machine may be slow.
+# More than any step needs; a machine may be slow.
 TIMEOUT = 60
-# Sees and says everything, so that a test knows what has passed the secured broker.
+# May read and write everything, so that a test knows which messages the broker has accepted.
 AUDITOR, AUDITOR_PASSWORD = "auditor", "auditor-of-the-tests"
 
 
 def until(is_true: Callable[[], bool], what: str) -> None:
-    """Waits for something that nothing but asking tells about."""
+    """Polls a condition that has no event."""
     deadline = time.monotonic() + TIMEOUT
     while not is_true():
         assert time.monotonic() < deadline, f"waited in vain until {what}"
@@ -44,7 +44,7 @@ def make_accounts(folder: Path, *options: str, **environment: str) -> subprocess
 
 
 class SecuredBroker:
-    """What deploy/docs/security.md tells to set up; only ports and folders are others."""
+    """A broker set up according to deploy/docs/security.md, with other ports and folders."""
 
     def __init__(self, folder: Path, accounts: str) -> None:
         self.folder = folder
@@ -64,7 +64,7 @@ class SecuredBroker:
         )
         with open(self.kiosk / "acl", "a") as acl:
             acl.write(f"\nuser {AUDITOR}\ntopic readwrite #\ntopic read $SYS/#\n")
-        # As somebody else the broker could not read in a folder of the tests.
+        # Otherwise the broker would run as a user who may not read the test's folder.
         for name in ["passwords", "acl", "server.key"]:
             os.chown(self.kiosk / name, os.getuid(), os.getgid())
         return made
@@ -82,8 +82,8 @@ class SecuredBroker:
         (self.folder / "conf.d").mkdir(exist_ok=True)
         (self.folder / "conf.d/kiosk.conf").write_text(shipped)
         shutil.copy(SHIPPED / "juice-kiosk.conf", self.folder / "conf.d")
-        # Debian's own file, and the user: one that root starts would become somebody who may not
-        # read here.
+        # Debian's own settings, and the user: a broker started by root would otherwise switch to
+        # one who may not read this folder.
         (self.folder / "mosquitto.conf").write_text(
             f"pid_file {self.folder}/mosquitto.pid\n"
             f"persistence true\npersistence_location {self.folder}/\n"
@@ -128,12 +128,12 @@ class SecuredBroker:
 
 
 class Refused(Exception):
-    """The broker has not let an account in."""
+    """The broker has refused an account."""
 
 
 class Client(mqtt.Client):
-    """Whose thread ends in good order when the broker refuses its certificate: with TLS 1.3 the
-    refusal comes after the handshake, and paho 1.6.1 leaves the error to nobody."""
+    """A client that ends regularly when the broker refuses its certificate. With TLS 1.3 the
+    refusal follows the handshake, and paho 1.6.1 does not handle the error."""
 
     def loop_forever(self, *arguments: Any, **options: Any) -> int:
         try:
@@ -144,7 +144,7 @@ class Client(mqtt.Client):
 
 
 class Account:
-    """A connection that notes what it hears. Encrypted, MQTT 5."""
+    """An encrypted MQTT 5 connection that stores its messages."""
 
     def __init__(
         self, secured_broker: SecuredBroker, name: str | None, *, password: str | None = None, port: int = 0,
@@ -154,7 +154,7 @@ class Account:
         self.heard: list[mqtt.MQTTMessage] = []
         self._changed = threading.Condition()
         self._answered: set[int] = set()
-        # Of the latest subscription, for each topic the QoS, or why not.
+        # The reason codes of the latest subscription, one per topic: the QoS, or a failure.
         self.granted: list[int] = []
         self._codes: list[int] = []
         self.is_gone = threading.Event()
@@ -206,14 +206,14 @@ class Account:
         return self
 
     def wait_until_delivered(self) -> None:
-        """Returns when what the broker had for it before this call is here: the answer to a
-        subscription comes behind it."""
+        """Returns when all messages that the broker had for it before this call have arrived: the
+        SUBACK follows them."""
         self.subscribe("nothing/comes/here")
 
     def publish_all(
         self, messages: dict[str, str], retain: bool = False, **properties: Any
     ) -> None:
-        """Returns when the broker has answered for each."""
+        """Publishes messages. Returns when the broker has acknowledged all of them."""
         packed = Properties(PacketTypes.PUBLISH)
         for name, value in properties.items():
             setattr(packed, name, value)
@@ -237,7 +237,7 @@ class Account:
         return {m.payload.decode() for m in self.heard if topic in (None, m.topic)}
 
     def drop(self) -> None:
-        """Ends without a word, as a device does that loses its power: the will is said."""
+        """Disconnects like a device without power: the broker publishes the will."""
         self.client.on_disconnect = lambda *_: None
         sock = self.client.socket()
         if sock:
@@ -250,7 +250,7 @@ class Account:
 
 
 def table() -> tuple[list[str], dict[str, dict[str, set[str]]]]:
-    """The roles, and by topic what each may do, as deploy/docs/security.md says it."""
+    """Returns the roles, and the rights of each role by topic, from deploy/docs/security.md."""
     lines = (ROOT / "deploy/docs/security.md").read_text().splitlines()
     start = next(i for i, line in enumerate(lines) if line.startswith("| topic | controller"))
     roles = [cell.strip() for cell in lines[start].strip("|").split("|")][1:]

@@ -1,16 +1,16 @@
-"""A systemd that is made up: it hears what a service tells."""
+"""A simulated systemd that receives the notifications of a service."""
 
 import socket
 import threading
 
 from arrivals import Arrivals
 
-# Seconds between signs of life that are too many.
+# Watchdog timeout in seconds.
 TIMEOUT = 2
 
 
 class Manager:
-    """Hears what sd_notify(3) sends; each line is an item."""
+    """Receives the messages of sd_notify(3); each line is an item."""
 
     def __init__(self, address: str) -> None:
         self.heard: Arrivals[str] = Arrivals()

@@ -1,8 +1,9 @@
-"""config/machines/tasmota.txt without a device: as much of Tasmota's rules as the file needs.
+"""config/machines/tasmota.txt without a device: an interpreter for the Tasmota rules that the file
+uses.
 
-As Tasmota's xdrv_10_rules.ino has it: rules run from top to bottom, a single command of one at once and
-those of a Backlog later, one after the other; what is compared by < and > is a float of 32 bits; and a
-subscription hears what is below its topic too.
+It follows Tasmota's xdrv_10_rules.ino: rules run from top to bottom. A single command runs at once;
+those of a Backlog run later, one after the other. < and > compare 32-bit floats. A subscription
+also receives the topics below its own.
 """
 
 import re
@@ -14,14 +15,14 @@ from kiosk import ROOT
 
 FILE = ROOT / "config/machines/tasmota.txt"
 RULE = re.compile(r"ON (\S+?#\S+?)(?:(=|<|>)(\S+))? DO (.+?) ENDON")
-# Settings that the model has no use for.
+# Settings that the model ignores.
 SETTINGS = {"calcres", "setoption0", "poweronstate", "pulsetime1", "restart"}
 
 Published = list[tuple[str, str, bool]]
 
 
 class Tasmota:
-    """A device that has been given the file. Power may be cut between any two commands."""
+    """A device with the file installed. Its power may be cut between any two commands."""
 
     name, juice, quantity = "pump", "kiwi", 2
 
@@ -29,7 +30,7 @@ class Tasmota:
         self.flash: dict[str, str] = {}
         self.rules: dict[str, str] = {}
         self.begun = 0
-        #: Seconds of each pour, and Mem1 in flash when the pump started.
+        #: Duration of each pour in seconds, and Mem1 in flash memory when the pump started.
         self.poured: list[tuple[int, str]] = []
         self._forget()
         text = re.sub(r"(?m)^#.*\n", "", FILE.read_text())
@@ -49,13 +50,13 @@ class Tasmota:
         self.is_on = False
 
     def save(self) -> None:
-        """As Tasmota does by itself each second."""
+        """Saves the memory to flash, as Tasmota does each second."""
         self.flash = dict(self.memory)
 
     # MARK: Commands
 
     def run(self, steps: int = -1) -> None:
-        """The Backlog, so many commands of it."""
+        """Runs up to `steps` commands of the Backlog."""
         while self.queue and steps:
             self.command(self.queue.popleft())
             steps -= 1
@@ -121,7 +122,7 @@ class Tasmota:
                     continue
                 self.command(self.fill(command.replace("%value%", str(value))))
 
-    # MARK: What happens to it
+    # MARK: Events
 
     def cut_power(self) -> None:
         self._forget()
@@ -133,7 +134,7 @@ class Tasmota:
         return self.take()
 
     def arrive(self, topic: str, message: dict[str, Any]) -> None:
-        """The Backlog waits."""
+        """Processes a message without running the Backlog."""
         for event, (subscribed, key) in list(self.subscriptions.items()):
             if (topic == subscribed or topic.startswith(f"{subscribed}/")) and key in message:
                 self.process({"Event": {event: message[key]}})
@@ -155,7 +156,7 @@ class Tasmota:
 
     @property
     def topics(self) -> list[str]:
-        """To make, to cancel."""
+        """The topics to make and to cancel."""
         return [self.subscriptions[event][0] for event in ("MAKE", "CANCEL")]
 
     def close(self) -> None:
@@ -163,7 +164,7 @@ class Tasmota:
 
 
 def single(number: Any) -> float:
-    """0 for what is none, as CharToFloat says."""
+    """Returns a 32-bit float, or 0 if the text is not a number, as CharToFloat does."""
     try:
         return struct.unpack("f", struct.pack("f", float(number)))[0]
     except ValueError:

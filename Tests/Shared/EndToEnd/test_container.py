@@ -1,4 +1,4 @@
-"""deploy/container, as far as it goes without an engine: what is written, and the steps by hand."""
+"""deploy/container without a container engine: the files, and their steps run manually."""
 
 import re
 import shlex
@@ -21,7 +21,7 @@ FOLDER = ROOT / "deploy/container"
 
 
 class Container:
-    """A bare Debian after the steps of one stage of the Dockerfile, with a broker beside it."""
+    """A minimal Debian after the steps of one stage of the Dockerfile, with a broker."""
 
     def __init__(self, machine: Machine, stage: str) -> None:
         self.machine = machine
@@ -34,15 +34,15 @@ class Container:
         for name, text in instructions(stage):
             parts[name] = text
             if name == "RUN":
-                # The network is away, and what apt would fetch is there.
+                # There is no network; the packages that apt would download are installed.
                 script = re.sub(r"^--mount=\S+ ", "", text).replace("apt-get update && ", "")
                 machine.shell(script)
-        # Nothing starts services in a container.
+        # A container does not start services.
         program = Path(yaml.safe_load(parts["ENTRYPOINT"])[0]).name
         machine.shell(f"systemctl disable --now {program}; rm -f /var/lib/{program}/*")
         settings = yaml.safe_load((FOLDER / "compose.yaml").read_text())["services"][stage]
         assert settings["build"]["target"] == stage
-        # The broker's name, which the containers' network has.
+        # The broker's name in the containers' network.
         host = settings["environment"]["KIOSK_BROKER_HOST"]
         machine.shell(f"echo 127.0.0.1 {host} >>/etc/hosts")
         variables = settings["environment"] | dict(
@@ -75,7 +75,7 @@ def instructions(stage: str) -> list[tuple[str, str]]:
     starts = [index for index, line in enumerate(lines) if line[0] == "FROM"] + [len(lines)]
     first = next(index for index in starts if lines[index][1].endswith(f" AS {stage}"))
     last = next(index for index in starts if index > first)
-    # As it is written, but for the indentation of lines that go on.
+    # As written, except for the indentation of continued lines.
     return [(name, re.sub(r"\s{2,}", " ", rest)) for name, rest in lines[first:last]]
 
 
@@ -122,7 +122,7 @@ def test_compose_is_valid() -> None:
         if "build" in service:
             assert instructions(service["build"]["target"])
     if sys.platform == "linux":
-        # Version 1, as Debian 12 has it, takes the name from elsewhere.
+        # Version 1, as in Debian 12, takes the name from another source.
         subprocess.run(
             ["docker-compose", "-f", "-", "--project-directory", file.parent, "config", "--quiet"],
             input=re.sub(r"^name: .*\n", "", text, flags=re.M), check=True, text=True,

@@ -1,4 +1,5 @@
-"""The operator's handbook: that every command in it is run, and then each of them, from top to bottom."""
+"""Every command of the operator's handbook is run by a test; this one runs them from top to bottom.
+"""
 
 import re
 
@@ -46,12 +47,12 @@ def test_each_command_of_the_handbook(machine: Machine) -> None:
         elif step.block.output is None:
             machine.shell(f"cd /root\n{step.block.script}")
         else:
-            # A fault may be what it shows, so that only what is printed counts.
+            # The command may demonstrate a failure, so only its output is checked.
             done = machine.run("bash", "-c", f"cd /root\n{step.block.script}")
             assert step.block.printed(done.stdout + done.stderr), f"{where}: {done}"
 
 
-# MARK: What the page calls, at its place
+# MARK: Functions that the page calls
 
 def kiosk_is_open(machine: Machine) -> None:
     wait_until_open(machine)
@@ -86,7 +87,7 @@ def ledger_is_still_there(machine: Machine) -> None:
 
 def nothing_is_left(machine: Machine) -> None:
     find = "find / -xdev -name '*juice-*' -not -path '/root/*' -not -path '/proc/*'"
-    # A log of the machine, and what the handbook has had made by hand.
+    # Logs of the machine, and files that the handbook creates manually.
     units = r"etc/systemd/system/juice-[a-z]+\.service\.d"
     kept = re.compile(rf"/(var/(log|backups)|{units}|sys|run)\b")
     assert [path for path in machine.shell(find).splitlines() if not kept.match(path)] == []

@@ -1,4 +1,4 @@
-"""The arrows between the targets are checked, and the check can fail."""
+"""The import rules between targets are checked, and the check can fail."""
 
 import pathlib
 import subprocess

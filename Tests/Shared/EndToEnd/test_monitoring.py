@@ -47,12 +47,12 @@ class Exporter:
             )
 
     def read(self) -> dict[str, float]:
-        """What Prometheus would see of kiosk k1, by the names of the series."""
+        """Returns the values of kiosk k1 that Prometheus would scrape, by name."""
         try:
             page = urllib.request.urlopen(f"http://127.0.0.1:{self.port}/metrics", timeout=5)
         except OSError:
             return {}
-        # No time: with the one of its arrival, a lost kiosk's last word would be taken for stale.
+        # Without a timestamp: Prometheus would treat the last message of an offline kiosk as stale.
         line = re.compile(r'(juice_kiosk_\w+)\{sensor="k1",topic="kiosk/k1/health"\} (\S+)')
         found = map(line.fullmatch, page.read().decode().splitlines())
         return {match[1]: float(match[2]) for match in found if match}
@@ -82,7 +82,7 @@ def test_each_number_of_health_is_exported_as_it_is(
     broker.stop()
     broker.start()
     kiosk.wait_for_log(" online", since)
-    # It counts itself back after it has said how it is; that is said each half a minute.
+    # The kiosk publishes its health before it counts the reconnect, and then every half minute.
     seen = eventually(
         lambda: (found := exporter.read()).get("juice_kiosk_reconnects_total") == 1 and found,
     )
@@ -128,7 +128,7 @@ def test_the_dashboards_queries_can_be_read(tmp_path: Path) -> None:
         for panel in dashboard["panels"] for target in panel["targets"]
     ]
     assert len(queries) >= 13
-    # promtool reads an expression as part of a rule.
+    # promtool checks an expression as part of a rule.
     recorded = [{"record": f"query:{i}", "expr": query} for i, query in enumerate(queries)]
     (tmp_path / "queries.yaml").write_text(
         json.dumps({"groups": [{"name": "dashboard", "rules": recorded}]})

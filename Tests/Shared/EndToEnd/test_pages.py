@@ -1,4 +1,5 @@
-"""What the pages name is there; a command, a test, a file or a key that has gone is found."""
+"""All names in the documentation exist, and the check finds a missing command, test, file or key.
+"""
 
 from pathlib import Path
 
@@ -44,7 +45,7 @@ def test_what_is_not_there_is_found(text: str, complaint: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "[a section](deploy/docs/operations.md#ask-the-doctor)", "`auditor.py`", "`.build/x.py`",
+        "[a section](deploy/docs/operations.md#diagnostics)", "`auditor.py`", "`.build/x.py`",
         "`deploy/test --simulate 100000 --seed 7`", "`juice-kiosk ledger export --format csv`",
         "`systemctl restart juice-kiosk --no-block`", "`-k full_disk`", "`orders.max_age_seconds`",
         "`swift test --filter SessionTests`",

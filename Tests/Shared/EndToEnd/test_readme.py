@@ -1,4 +1,4 @@
-"""The first commands that anybody types: deploy/run, what it prints, and all of the README."""
+"""The first commands of a new user: deploy/run, its output, and the whole README."""
 
 import json
 import os
@@ -22,14 +22,14 @@ from readme import blocks
 
 
 class Command:
-    """One line of a shell, and what it prints."""
+    """A command line of a shell, and its output."""
 
     def __init__(self, line: str, folder: Path) -> None:
         self.printed: Arrivals[str] = Arrivals()
         self.process = subprocess.Popen(
             ["bash", "-c", "exec " + line], cwd=folder, stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment(),
-            # As if each had a terminal of its own.
+            # As if each had its own terminal.
             start_new_session=True,
         )
         self.reader = threading.Thread(target=self._read)
@@ -48,7 +48,7 @@ class Command:
 
 
 class Copy:
-    """The project as it is in a fresh clone, but for the program, which is built already."""
+    """The project as in a fresh clone, with the program already built."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -62,13 +62,13 @@ class Copy:
         (folder / "deploy/build").write_text(f"#!/bin/sh\necho {release}/${{1:-juice-kiosk}}\n")
 
     def run(self, *options: str) -> int:
-        """Starts deploy/run, and returns the port of its broker."""
+        """Starts deploy/run. Returns the port of its broker."""
         self.kiosk = Command(" ".join(["deploy/run", *options]), self.folder)
         self.kiosk.printed.first(lambda line: "Ctrl-C stops it" in line)
         return int(re.search(r"port: (\d+)", (self.folder / ".kiosk/kiosk.yaml").read_text())[1])
 
     def processes(self) -> list[str]:
-        """Whatever of it still runs, whichever session it is in."""
+        """Returns its processes that are still running, in any session."""
         found = []
         for entry in Path("/proc").glob("[0-9]*"):
             try:
@@ -81,7 +81,8 @@ class Copy:
         return found
 
     def stop(self, sign: int | None = None, within: float = 10) -> int:
-        """With this signal, or else as Ctrl-C does, which all in the terminal's foreground get."""
+        """Stops with this signal or, by default, like Ctrl-C, which all foreground processes
+        receive."""
         if sign is None:
             os.killpg(self.kiosk.process.pid, signal.SIGINT)
         else:
@@ -112,7 +113,7 @@ def test_what_deploy_run_prints_works(copy: Copy, sign: int | None) -> None:
     heard, watch = start("hear the answer"), start("watch the stock")
     try:
         watch.printed.first("strawberry 10".__eq__)
-        # mosquitto_sub does not say when it has subscribed: press until it hears.
+        # mosquitto_sub does not report its subscription, so press until it receives a message.
         eventually(lambda: start("press a button").wait() == 0 and len(heard.printed))
         watch.printed.first("strawberry 0".__eq__)
         assert json.loads(heard.printed.since(0)[0])["juice"] == "strawberry_banana"
@@ -171,7 +172,7 @@ def test_the_readme(copy: Copy, tmp_path: Path) -> None:
     variables: dict[str, str] = {}
     for block in found:
         if block.starts_the_kiosk:
-            # Another kiosk may be at home at 1883: tell mosquitto's commands where this one is.
+            # Port 1883 may be in use: the commands of mosquitto get this kiosk's port.
             port = copy.run()
             for command in ("mosquitto_pub", "mosquitto_sub", "mosquitto_rr"):
                 (tmp_path / command).write_text(f"-p {port}\n")

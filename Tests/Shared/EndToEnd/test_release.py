@@ -1,4 +1,4 @@
-"""What a release says of itself: `deploy/release-notes`."""
+"""The notes of a release: `deploy/release-notes`."""
 
 import pathlib
 import re

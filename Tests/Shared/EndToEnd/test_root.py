@@ -1,4 +1,4 @@
-"""Root never writes for another: what a command does as root in the folder of the kiosk's user."""
+"""A command run by root writes nothing as root into the folder of the kiosk's user."""
 
 import os
 import shutil
@@ -18,7 +18,7 @@ from kiosk import Kiosk, environment, one_line, program
 pytestmark = pytest.mark.skipif(
     os.geteuid() != 0, reason="NOT TESTED, only root can do something for another")
 
-# Debian's nobody, and somebody else without a name.
+# Debian's nobody, and a user without a name.
 THEM, OTHER = 65534, 54321
 PARTS = ["ledger.sqlite", "ledger.sqlite-wal", "ledger.sqlite-shm", "ledger.sqlite-journal",
          "ledger.sqlite.lock"]
@@ -30,7 +30,7 @@ def give(folder: Path, user: int = THEM) -> None:
 
 
 class Place:
-    """A kiosk whose ledger is in a folder of another user, and what only root may touch."""
+    """A kiosk with its ledger in another user's folder, and files that only root may access."""
 
     def __init__(self, kiosk: Kiosk, theirs: Path) -> None:
         self.kiosk = kiosk
@@ -42,10 +42,10 @@ class Place:
         self.victim = self.ours / "victim"
 
     def plant(self, name: str) -> None:
-        """A link of theirs to a file of root's."""
+        """Creates a symbolic link in the user's folder to one of root's files."""
         link = self.theirs / name
         link.unlink(missing_ok=True)
-        # A ledger in a ledger's place: the program would be glad of it.
+        # A valid ledger, so that the program would accept it.
         shutil.copy(self.backup, self.victim)
         self.victim.chmod(0o600)
         if name != "ledger.sqlite":
@@ -60,7 +60,8 @@ class Place:
         return there, self.victim.read_bytes(), status.st_uid, status.st_mode, status.st_mtime_ns
 
     def judge(self) -> None:
-        """Nothing of root's has changed, and nothing of theirs has become root's."""
+        """Checks that root's files are unchanged and that root owns no file of the user's folder.
+        """
         assert self.look() == self.before
         self.judge_theirs()
 
@@ -74,7 +75,7 @@ class Place:
 
 @pytest.fixture
 def private() -> Iterator[Path]:
-    """Where everybody may pass, but only to what he has a right to."""
+    """Yields a folder that all users may traverse but not list."""
     folder = Path(tempfile.mkdtemp(dir="/tmp", prefix="kiosk-root-"))
     folder.chmod(0o711)
     yield folder
@@ -201,7 +202,7 @@ def test_a_way_that_a_third_one_could_lead_elsewhere_is_not_gone(place: Place) -
 
 
 def test_a_backup_in_their_folder_is_read_with_their_rights(place: Place) -> None:
-    """Else a link there would bring them what only root may read."""
+    """Otherwise a link there would give the user a copy of files that only root may read."""
     place.plant("backup.sqlite")
     shutil.copy(place.backup, place.victim)
     place.before = place.look()
@@ -233,7 +234,7 @@ def test_what_the_handbook_tells_root_to_do(place: Place, make_broker: MakeBroke
         assert f"Uid:\t{THEM}\t{THEM}\t{THEM}\t{THEM}\n" in status, status
         assert f"Gid:\t{THEM}\t{THEM}\t{THEM}\t{THEM}\n" in status, status
         assert f"\nGroups:\t{THEM} \n" in status and "\nCapPrm:\t0000000000000000\n" in status, status
-    # While it runs.
+    # While the kiosk is running.
     kiosk.verify()
     assert len(kiosk.ledger()) == 1
     made = place.run("ledger", "backup", str(copy))
@@ -245,7 +246,7 @@ def test_what_the_handbook_tells_root_to_do(place: Place, make_broker: MakeBroke
     piped = subprocess.run([program(), "ledger", "backup", "-", "--config", kiosk.config],
                            capture_output=True, env=environment())
     assert piped.stdout.startswith(b"SQLite format 3") and len(piped.stdout) == copy.stat().st_size
-    # Which may read the password that systemd hands to the kiosk.
+    # The doctor, as root, may read the password that systemd gives to the kiosk.
     found = kiosk.command("doctor", "--login", KIOSK_BROKER_PASSWORD_FILE=str(passwords[0]))
     assert found.returncode == 0, found.stdout
     place.judge_theirs()
@@ -271,12 +272,12 @@ def test_a_backup_for_a_third_one_is_his(place: Place, private: Path) -> None:
     print(made)
     assert (made.returncode, made.stderr) == (0, "")
     assert [(path.name, path.stat().st_uid) for path in his.iterdir()] == [("copy.sqlite", OTHER)]
-    # And back, from where only he and root may read.
+    # And back from a folder that only its owner and root may read.
     place.ledger.unlink()
     assert place.run("ledger", "restore", str(his / "copy.sqlite")).returncode == 0
     place.judge_theirs()
     place.kiosk.verify()
-    # What could not be copied leaves nothing.
+    # A failed copy leaves no file.
     place.ledger.write_bytes(b"no ledger")
     failed = place.run("ledger", "backup", str(his / "other.sqlite"))
     assert failed.returncode == 65 and "damaged" in one_line(failed.stderr)
@@ -285,7 +286,7 @@ def test_a_backup_for_a_third_one_is_his(place: Place, private: Path) -> None:
 
 @pytest.mark.parametrize("part", ["ledger.sqlite", "ledger.sqlite.lock"])
 def test_the_doctor_s_advice_is_safe(place: Place, part: str, private: Path) -> None:
-    """A file that root has left there, by another program, stops the kiosk."""
+    """A file that another program has left there as root stops the kiosk."""
     os.chown(place.theirs / part, 0, 0)
     (place.theirs / part).chmod(0o600)
     place.plant("ledger.sqlite.mine")

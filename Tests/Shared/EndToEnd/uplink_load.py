@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""What the way up costs orders: one after the other, by turns with it and without it.
+"""Measures the latency of orders with and without an uplink, in turns.
 
-Three kiosks with ledgers of the same size, each with brokers of its own: one without a way up, one that
-has told all, and one that tells all its entries again to an archive that asks for them. Until it has, each
-gets an order, then the next one. Prints the latencies, and how they stand to those of the first; fails
-if the 99th percentile of the busy one is above the limit.
+Three kiosks have ledgers of the same size, each with brokers of its own: one without an uplink, one
+whose entries are all confirmed, and one that replays all its entries to an archive. Until the
+replay is complete, each kiosk gets one order in turn. Prints the latencies, also relative to the
+first kiosk; fails if the 99th percentile of the replaying kiosk exceeds the limit.
 
     Tests/Shared/EndToEnd/uplink_load.py [--entries 1000000] [--pace 2000] [--pause 0.005] [--limit 1.2]
 """
@@ -26,13 +26,13 @@ from test_uplink import UP, fill, uplink
 
 
 class Asking(threading.Thread):
-    """An archive that asks for everything, once."""
+    """An archive that requests all entries once."""
 
     def __init__(self, port: int, epoch: int, entries: int) -> None:
         super().__init__(daemon=True)
         self.client = Client(port, f"{UP}/replay/load/result")
         self.epoch, self.entries = epoch, entries
-        #: Of requests that are done.
+        #: Number of the last entry of the completed requests.
         self.told = 0
 
     def run(self) -> None:
@@ -45,7 +45,7 @@ class Asking(threading.Thread):
         self.client.close()
 
     def _ask(self, request: dict, since: int) -> dict | None:
-        """The same request may be sent until it is done."""
+        """Requests a replay. The same request may be repeated until it is complete."""
         self.client.publish(f"{UP}/replay/load", json.dumps(request))
         try:
             return self.client.messages.first(
@@ -71,7 +71,7 @@ def main() -> None:
 
 
 class Contender:
-    """A kiosk with a ledger of so many entries, its broker, and the broker up there."""
+    """A kiosk with a ledger of a given size, its broker, and its upstream broker."""
 
     def __init__(self, folder: Path, options: argparse.Namespace, has_uplink: bool) -> None:
         folder.mkdir()

@@ -1,4 +1,4 @@
-"""Somebody who asks the dashboard for pages without a browser, and may send what no browser would."""
+"""An HTTP client for the dashboard that can also send what no browser sends."""
 
 import http.client
 import re
@@ -21,12 +21,12 @@ class Answer:
 
     @property
     def place(self) -> str | None:
-        """Where it sends the browser."""
+        """The target of a redirect."""
         return self.headers["Location"]
 
     @property
     def csrf_token(self) -> str:
-        """What a form of this page brings back."""
+        """The CSRF token of the page's form."""
         return CSRF_TOKEN.search(self.text)[1]
 
     @property
@@ -36,10 +36,10 @@ class Answer:
 
 
 class WebClient:
-    """Keeps cookies, and follows no redirect by itself."""
+    """Stores cookies, and does not follow redirects."""
 
     def __init__(self, port: int, address: str = "127.0.0.1", **headers: str) -> None:
-        """From another address of this machine, if asked: Linux has all of 127.0.0.0/8."""
+        """`address`: the client's address; on Linux, any of 127.0.0.0/8."""
         self.port = port
         self.cookies: dict[str, str] = {}
         self.headers = headers
@@ -63,7 +63,7 @@ class WebClient:
             self.connection.request(method, path, body, sent)
             response = self.connection.getresponse()
         except (http.client.RemoteDisconnected, ConnectionError):
-            # A connection that is kept may be closed at any time (RFC 9112, 9.3.1).
+            # The server may close a persistent connection at any time (RFC 9112, 9.3.1).
             self.connection.close()
             self.connection.request(method, path, body, sent)
             response = self.connection.getresponse()
@@ -118,7 +118,7 @@ def request(web_client: WebClient, path: str) -> bytes:
 
 
 class Elements(HTMLParser):
-    """What a browser makes of a text: elements and their attributes, and what there is to read."""
+    """Parses HTML: the elements with their attributes, and the text."""
 
     def __init__(self, html: str) -> None:
         super().__init__(convert_charrefs=True)

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""A week in an hour: the kiosk as it is shipped, at full load, with all that comes to it in years.
+"""A week in an hour: the shipped kiosk at full load, with the failures of several years.
 
 Usage: /usr/bin/python3 Tests/Shared/EndToEnd/week.py [ORDERS]     1,000,000 if none is given
 
-Seven days, each with a seventh of the orders, and each with its own trouble, ten times. At the end of
-each day the auditor judges all that was pressed on it, and the whole ledger. From Wednesday on it is
-one process. What is measured has to be flat from Thursday on: see `BOUNDS`.
+Seven days, each with a seventh of the orders and with ten failures of its own kind. At the end of
+each day the auditor checks the day's presses and the whole ledger. From Wednesday on the kiosk is
+one process. The figures must be constant from Thursday on; see `BOUNDS`.
 """
 
 import os
@@ -25,15 +25,15 @@ from mosquitto import Mosquitto
 from scene import STOCK, Scene
 
 ORDERS = 1_000_000
-# Of each day; there is trouble before every second one.
+# Samples per day; a failure precedes every second one.
 SAMPLES = 20
-# Days of the first half: in the others, it is one process from start to end.
+# Number of days in the first half. In the second half, one process runs throughout.
 FIRST_HALF = 3
 MIB = 2**20
-# However long the machine is busy with something else, an order is not too old.
+# A high maximum age, so that no order becomes stale while the machine is busy.
 SETTINGS = {"stock": STOCK, "orders": {"max_age_seconds": 3600}}
-# What the kiosk remembers in memory, as it is meant to: the last requests with an id (RequestIndex),
-# each with at most so many bytes. Every second panel has ids.
+# The memory that the kiosk uses by design: the last requests with an id (RequestIndex), with a
+# maximum size in bytes each. Every second panel has ids.
 REMEMBERED, BYTES_EACH = 100_000, 48
 
 
@@ -43,25 +43,25 @@ class Sample:
     orders: int
     resident: float
     descriptors: float
-    # The ledger's files, and those of them that are not moved into the main one yet; in bytes.
+    # Bytes of the ledger's files, and of its write-ahead log.
     ledger: float
     ahead: float
     log: float
 
 
-# MARK: What must be flat
+# MARK: Bounds
 
 @dataclass(frozen=True)
 class Bound:
-    """By the straight line through the samples (least squares)."""
+    """A bound on the line of best fit through the samples (least squares)."""
 
     name: str
     value: Callable[[Sample], float]
-    # The line may rise by so much over the second half.
+    # Maximum rise of the line over the second half.
     rise: float | None = None
-    # And by as much more between so many orders.
+    # Additional rise for a number of orders.
     allowance: Callable[[int, int], float] = lambda start, end: 0
-    # Or it may be so many times as steep there as over the first half.
+    # Maximum ratio of the slope to that of the first half.
     steepness: float | None = None
 
     def judge(self, samples: list[Sample]) -> tuple[str, bool]:
@@ -83,7 +83,7 @@ class Bound:
 
 
 def remembered(start: int, end: int) -> float:
-    """MiB by which what the kiosk is meant to remember has grown between so many orders."""
+    """Returns by how many MiB the memory used by design grows between two numbers of orders."""
     kept = [min(orders // 2, REMEMBERED) for orders in (start, end)]
     return (kept[1] - kept[0]) * BYTES_EACH / MIB
 
@@ -97,12 +97,13 @@ BOUNDS = [
 ]
 
 
-# MARK: The week
+# MARK: Week
 
 class Week:
     def __init__(self, folder: Path, orders: int) -> None:
         self.orders = orders
-        # As deploy/mosquitto/juice-kiosk.conf has it: what it forgets when it is killed is not long ago.
+        # The settings of deploy/mosquitto/juice-kiosk.conf: a killed broker loses only recent
+        # state.
         self.broker = Mosquitto(
             folder / "broker", settings="autosave_interval 5", counts=True
         ).start()
@@ -116,7 +117,7 @@ class Week:
         self.kiosk.kill()
         self.broker.kill()
 
-    # MARK: Trouble
+    # MARK: Failures
 
     def quiet(self, scene: Scene) -> None:
         pass
@@ -151,7 +152,8 @@ class Week:
         for panel in scene.panels:
             panel.wait_until_subscribed()
             panel.ask_again()
-        # A connection that holds for much longer than it was away: the kiosk's next delay is the
+        # Waits until the connection is much older than the outage, so that the kiosk's next delay
+        # is the shortest again.
         # shortest again.
         now = time.monotonic()
         held = now + 2.2 + 4 * (now - started)
@@ -215,7 +217,7 @@ class Week:
         )
 
 
-# Each with what the broker may lose on it: see Auditor.
+# Each day with what the broker may lose on it; see Auditor.
 DAYS = [
     ("Monday", Week.restart, "nothing"),
     ("Tuesday", Week.crash, "nothing"),

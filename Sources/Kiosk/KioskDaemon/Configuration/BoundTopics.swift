@@ -15,7 +15,7 @@ struct BoundTopics {
     }
   }
 
-  /// Whether one press could count for both.
+  /// Whether one press could count for both panels.
   func receivesPresses(of other: BoundTopics) -> Bool {
     if repeats(other) || other.repeats(self) { return true }
     switch (panel.dialect, other.panel.dialect) {
@@ -29,7 +29,8 @@ struct BoundTopics {
     }
   }
 
-  /// A filter of the other panel that also selects topics of this one, and is not the same filter.
+  /// Returns a filter of the other panel that overlaps with one of this panel but is not equal to
+  /// it.
   func overlap(with other: BoundTopics) -> FilterLevels? {
     guard [panel, other.panel].contains(where: \.isGeneric) else { return nil }
     return other.filters.first { filter in
@@ -37,10 +38,10 @@ struct BoundTopics {
     }
   }
 
-  /// Whether the device repeats its presses on a topic that the other panel hears.
+  /// Whether the device repeats its presses on a topic that the other panel receives.
   private func repeats(_ other: BoundTopics) -> Bool {
     switch (panel.dialect, other.panel.dialect) {
-    // The device repeats as a bare word what the JSON says, and the other panel reads only JSON.
+    // The device repeats the JSON action as a bare word, and the other panel reads only JSON.
     case (.generic, .generic(let format)) where format.action != nil: return false
     case (_, .generic), (.generic, .zigbee2MQTT), (.zigbee2MQTT, .zigbee2MQTT): break
     // Devices of other kinds do not use such topics.

@@ -2,14 +2,14 @@ import Devices
 import JuiceDomain
 import YAMLConfiguration
 
-/// Reads `displays`: what to push to screens that cannot subscribe themselves.
+/// Reads `displays`: messages to push to screens that cannot subscribe themselves.
 ///
 /// ```yaml
 /// displays:
 ///   - topic: cmnd/hall/DisplayText
-///     text: "[zl1c1]Kiwi {stock.kiwi}"     # gaps: see `Template`
+///     text: "[zl1c1]Kiwi {stock.kiwi}"     # placeholders: see `Template`
 ///     retain: false
-///     birth: {topic: tele/hall/LWT, payload: Online}   # the screen is there again
+///     birth: {topic: tele/hall/LWT, payload: Online}   # published when the screen has started
 ///     max_per_second: 2
 /// ```
 struct DisplayReader {
@@ -32,7 +32,8 @@ struct DisplayReader {
   }
 }
 
-/// Reads the `feedback` of a panel: what it shows of its orders, and of the juices.
+/// Reads the `feedback` of a panel: messages for the results of its orders and the availability of
+/// juices.
 ///
 /// ```yaml
 /// feedback:

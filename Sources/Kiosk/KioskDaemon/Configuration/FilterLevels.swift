@@ -1,4 +1,4 @@
-/// A topic filter, level by level.
+/// A topic filter, split into its levels.
 struct FilterLevels: Equatable, CustomStringConvertible {
   let description: String
   private let levels: [String]
@@ -9,10 +9,10 @@ struct FilterLevels: Equatable, CustomStringConvertible {
       .map { String(Substring($0)) }
   }
 
-  /// Whether both select some topic (MQTT 4.7.1).
+  /// Whether there is a topic that matches both filters (MQTT 4.7.1).
   func overlaps(_ other: FilterLevels) -> Bool {
     var (left, right) = (levels[...], other.levels[...])
-    // "sport/#" also selects "sport" itself.
+    // "sport/#" also matches "sport" itself.
     while left.first != "#", right.first != "#" {
       guard let one = left.first, let another = right.first else {
         return left.isEmpty && right.isEmpty

@@ -4,14 +4,14 @@ import KioskProtocol
 import YAMLConfiguration
 
 extension Format where Value == String {
-  /// One topic level, as the kiosk's own topics have it.
+  /// The name of a panel: one level of the kiosk's own topics.
   static let panelName = Format { scalar throws(Diagnostic) in
     let name = try text.read(scalar)
     if let flaw = Source(kind: .order, name: name).flaw { throw Diagnostic(flaw) }
     return name
   }
 
-  /// A topic, or with wildcards a topic filter (MQTT 4.7).
+  /// A topic, or a topic filter with wildcards (MQTT 4.7).
   static let topicFilter = Format { scalar throws(Diagnostic) in
     let filter = try text.read(scalar)
     let levels = filter.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
@@ -59,7 +59,7 @@ extension Format where Value == Juice.ID {
 }
 
 extension Format where Value == Template {
-  /// - Parameter isOfResult: whether the result of an order is there to fill it.
+  /// - Parameter isOfResult: Whether the template may use the result of an order.
   static func template(of menu: Menu, isOfResult: Bool) -> Self {
     Format { scalar throws(Diagnostic) in
       let text = try scalar.string()

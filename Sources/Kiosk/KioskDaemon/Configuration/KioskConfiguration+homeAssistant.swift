@@ -2,13 +2,13 @@ package import JuiceDomain
 import YAMLConfiguration
 
 extension KioskConfiguration {
-  /// Whether and how the kiosk shows itself in Home Assistant.
+  /// The integration with Home Assistant.
   package struct HomeAssistant: Sendable, Equatable {
     package var isEnabled = false
-    /// What its discovery topics start with.
+    /// The first levels of its discovery topics.
     package var prefix = "homeassistant"
     package var form = Form.components
-    /// The account of Home Assistant at the broker, from which its commands come.
+    /// The account of Home Assistant at the broker, which publishes its commands.
     package var account: Account = "homeassistant"
 
     package init() {}
@@ -16,9 +16,9 @@ extension KioskConfiguration {
     package typealias Account = Identifier<HomeAssistant>
 
     package enum Form: String, CaseIterable, Sendable {
-      /// A message for each entity.
+      /// One discovery message for each entity.
       case components
-      /// One message for all.
+      /// One discovery message for all entities.
       case device
     }
   }
@@ -30,8 +30,8 @@ extension KioskConfiguration.HomeAssistant {
     section.read("prefix", .topic, into: &prefix)
     section.read("form", .choice(), into: &form)
     section.read("account", .identifier(), into: &account)
-    // The kiosk listens to `<prefix>/status`, where Home Assistant says that it is online. Among its
-    // own topics the kiosk would hear itself.
+    // The kiosk subscribes to `<prefix>/status`, where Home Assistant publishes its status. Among
+    // its own topics the kiosk would receive its own messages.
     let base = "\(kiosk.root)/\(kiosk.id)/"
     if "\(prefix)/".utf8.starts(with: base.utf8) {
       section.report(

@@ -4,21 +4,21 @@ import KioskProtocol
 import YAMLConfiguration
 
 extension KioskConfiguration {
-  /// Which kiosk this is, and how it speaks to its customers.
+  /// The identity of the kiosk, and the language of its messages to customers.
   package struct Kiosk: Sendable, Equatable {
     package var id: KioskID = "k1"
-    /// What people call it; `nil`: its id.
+    /// The displayed name, or `nil` to display the id.
     package var name: LocalizedName?
-    /// The place where it stands.
+    /// The location of the kiosk.
     package var place: String?
-    /// One or several topic levels without wildcards.
+    /// One or more topic levels without wildcards.
     package var root = "kiosk"
     package var language = Language.english
     package var timeZone = TimeZone.gmt
 
     package init() {}
 
-    /// Its name in its language, and its place; `nil` if it has neither.
+    /// The name in the kiosk's language and the place, or `nil` if it has neither.
     package var displayName: String? {
       let words = [name?[language], place].compactMap(\.self)
       return words.isEmpty ? nil : words.joined(separator: ", ")
@@ -38,7 +38,7 @@ extension KioskConfiguration.Kiosk {
 }
 
 extension LocalizedName {
-  /// Reads `name`: one for all languages, or one for each.
+  /// Reads `name`: one text for all languages, or one for each language.
   fileprivate init?(kioskIn section: inout Section) {
     let format = Format.text(upTo: KioskInfo.maximumName)
     guard section.isSection("name") else {

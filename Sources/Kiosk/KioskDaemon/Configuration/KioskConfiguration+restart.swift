@@ -1,10 +1,10 @@
 import YAMLConfiguration
 
 extension KioskConfiguration {
-  /// The changed keys for which the kiosk has to be started anew, because they mean another kiosk, another
-  /// session or another ledger.
+  /// Returns the changed keys that require a restart, because they change the kiosk's identity, its
+  /// session or its ledger.
   ///
-  /// - Parameter running: the configuration that the kiosk runs with.
+  /// - Parameter running: The configuration of the running kiosk.
   package func changesForRestart(from running: Self) -> [String] {
     let fixed: [(key: String, hasChanged: Bool)] = [
       ("kiosk.id", kiosk.id != running.kiosk.id),

@@ -3,7 +3,7 @@ package import KioskCore
 import YAMLConfiguration
 
 extension KioskSettings.Stock {
-  /// The defaults for a menu.
+  /// Creates the default amounts for a menu.
   package init(of menu: Menu) {
     let fruits = menu.fruits.map(\.id)
     self.init(
@@ -19,7 +19,7 @@ extension KioskSettings.Stock {
     let low = Amounts(&section, "low", default: Amounts.low, of: fruits)
     self.init(
       initial: initial.amounts, capacities: capacity.amounts, lowThresholds: low.amounts)
-    // An amount that is wrong counts as its default, which may contradict the others: not worth a report.
+    // An invalid amount is replaced by its default, which may contradict the others: not an error.
     guard section.collector.errors.count == errorsBefore else { return }
     for amounts in [initial, low] { amounts.check(atMost: capacity, in: section) }
   }
@@ -31,7 +31,7 @@ extension FruitAmounts {
   }
 }
 
-/// One number for all fruits, or a number for each fruit that is named, and `default` for the others.
+/// One amount for all fruits; or an amount for each named fruit, and a `default` for the others.
 private struct Amounts {
   static let initial = 10
   static let capacity = 100
@@ -45,7 +45,8 @@ private struct Amounts {
 
   let key: String
   let amounts: FruitAmounts
-  /// Where the file or a variable gives the amount, by fruit; absent for our own default.
+  /// The place in the file, or the variable, that gives the amount of each fruit. The built-in
+  /// default has none.
   private var places: [Fruit.ID: ConfigurationError.Place] = [:]
 
   init(
@@ -80,7 +81,8 @@ private struct Amounts {
     self.places = places
   }
 
-  /// Reports each amount above the capacity: at the amount, or if that is our default, at the capacity.
+  /// Reports each amount above the capacity, at the place of the amount; or at that of the
+  /// capacity, if the amount is the built-in default.
   func check(atMost capacity: Amounts, in section: Section) {
     var fruits: [Excess: [Fruit.ID]] = [:]
     for (fruit, amount) in amounts {
@@ -89,7 +91,7 @@ private struct Amounts {
       else { continue }
       fruits[Excess(amount: amount, limit: limit, place: place), default: []].append(fruit)
     }
-    // A number that was written once for several fruits is reported once.
+    // An amount that is written once for several fruits is reported once.
     for (excess, fruits) in fruits.sorted(by: { $0.value[0] < $1.value[0] }) {
       let names = fruits.map(\.text).joined(separator: ", ")
       section.collector.report(

@@ -2,7 +2,7 @@ import KioskProtocol
 package import YAMLConfiguration
 
 extension KioskConfiguration {
-  /// Where the ledger is carried up to.
+  /// The upstream broker to which the ledger's entries are published.
   package struct Uplink: Sendable, Equatable {
     package var broker = BrokerConfiguration()
     package var root = "kiosk"
@@ -13,11 +13,13 @@ extension KioskConfiguration {
 }
 
 extension KioskConfiguration.Uplink {
-  /// - Parameter isWanted: whether the file, or the environment, has something of it.
+  /// Reads the section. Returns `nil` if the uplink is disabled.
+  ///
+  /// - Parameter isWanted: Whether the file or the environment contains a key of the section.
   init?(_ section: inout Section, isWanted: Bool, kiosk: KioskConfiguration.Kiosk) {
     self.init()
     broker.section = "uplink"
-    // Another client id than the kiosk's session has: both may be sessions of one broker.
+    // The kiosk's session has another client identifier: both sessions may use one broker.
     broker.clientID = "juice-kiosk-\(kiosk.id)-uplink"
     root = kiosk.root
     let tls = section.section("tls") { BrokerConfiguration.TLS(&$0) }

@@ -4,85 +4,107 @@ package import KioskCore
 package import KioskProtocol
 package import YAMLConfiguration
 
-/// What the owner of a kiosk has decided, read from one YAML file; strictly, or not at all.
+/// The configuration of a kiosk, read from one YAML file. A file with an error is rejected.
 ///
-/// Every key may be left out. Each but those of the menu, of lists and the amounts of a single fruit may be
-/// overridden by an environment variable: `broker.tls.ca_file` by `KIOSK_BROKER_TLS_CA_FILE`.
+/// ```yaml
+/// kiosk: {id: hall, name: City hall, language: ko, time_zone: Asia/Seoul}
+/// broker: {host: broker.local, username: controller, password_file: /etc/juice-kiosk/password}
+/// stock: {initial: {strawberry: 30, default: 10}}
+/// panels:
+///   - {name: hallway, device: tasmota, topic: hall_button, buttons: {single: kiwi}}
+/// ```
 ///
-/// - `kiosk.id` (identifier, `k1`): names the kiosk in topics.
-/// - `kiosk.name` (text of at most 64 characters, or one per language as `{en: ..., ko: ...}`, none):
-///   what people call the kiosk.
-/// - `kiosk.place` (text of at most 200 characters, none): where it stands.
-/// - `kiosk.root` (topic levels, `kiosk`): what all topics start with.
-/// - `kiosk.language` (`en` or `ko`, `en`): what customers read.
-/// - `kiosk.time_zone` (IANA name, `UTC`): when the tickets of the day start again from 1.
-/// - `broker.host` (text, `127.0.0.1`): name or address of the MQTT broker.
+/// Every key is optional. Environment variables override keys: `KIOSK_BROKER_TLS_CA_FILE` overrides
+/// `broker.tls.ca_file`. The keys of the menu, of lists, and of single fruits' amounts have no
+/// variables.
+///
+/// Each key has a format and a default:
+///
+/// - `kiosk.id` (identifier, `k1`): the id of the kiosk in topics.
+/// - `kiosk.name` (text of at most 64 characters, or one per language as `{en: ..., ko: ...}`,
+///   none): the displayed name.
+/// - `kiosk.place` (text of at most 200 characters, none): the location.
+/// - `kiosk.root` (topic levels, `kiosk`): the first levels of all topics.
+/// - `kiosk.language` (`en` or `ko`, `en`): the language of messages to customers.
+/// - `kiosk.time_zone` (IANA name, `UTC`): the time zone in which the tickets of a day start from
+///   1.
+/// - `broker.host` (text, `127.0.0.1`): the name or address of the MQTT broker.
 /// - `broker.port` (1...65535, `1883`, with TLS `8883`)
-/// - `broker.protocol` (`5` or `3.1.1`, `5`): version of MQTT.
-/// - `broker.client_id` (text, `juice-kiosk-` and the id): names the session at the broker.
+/// - `broker.protocol` (`5` or `3.1.1`, `5`): the MQTT version.
+/// - `broker.client_id` (text, `juice-kiosk-` and the id): the client identifier of the session.
 /// - `broker.username` (text, none): the account at the broker.
-/// - `broker.password_file` (path, none): holds the account's password, see `readPassword()`.
-/// - `broker.tls` (section, none): encrypts the connection; `{}` trusts what the system trusts.
-/// - `broker.tls.ca_file` (path, none): trusts this authority only.
-/// - `broker.tls.certificate_file`, `broker.tls.key_file` (paths, none): the kiosk's own
-///   certificate, for a broker that asks for one; only both together.
-/// - `uplink.addresses` (list of `host:port`, none): where the ledger is carried up to, the nodes of one
-///   broker; without any it is not.
-/// - `uplink.root` (topic levels, that of the kiosk): what its topics start with up there.
-/// - `uplink.entries_per_second` (1...10000, `200`): how fast, at most.
-/// - `uplink.client_id` (text, `juice-kiosk-`, the id and `-uplink`): what the client id of each connection up
-///   there begins with, before `-` and a random number.
-/// - `uplink.protocol`, `uplink.username`, `uplink.password_file`, `uplink.tls`, `uplink.tls.ca_file`,
-///   `uplink.tls.certificate_file`, `uplink.tls.key_file`: as of `broker`.
-/// - `ledger.path` (path, `/var/lib/juice-kiosk/ledger.sqlite`): the durable record.
-/// - `stock.initial` (0...1000000000, `10`): stock of a new ledger; for all fruits, or per fruit as
-///   `{strawberry: 20, default: 10}`. At most the capacity.
-/// - `stock.capacity` (likewise, `100`): the most that a restock may leave.
-/// - `stock.low` (likewise, `5`): at and below this the stock is called low. At most the capacity.
-/// - `orders.max_age_seconds` (1...86400, `30`): an order that is older pours nothing.
-/// - `orders.max_quantity` (1...1000, `10`): glasses in one order.
-/// - `orders.debounce_milliseconds` (0...60000, `0`): a panel's same press again within this time
-///   counts as the same one.
-/// - `orders.max_per_second` (0...100000, `50`): orders of one panel; `0` for no limit.
-/// - `home_assistant.enabled` (`true` or `false`, `false`): shows the kiosk in Home Assistant.
-/// - `home_assistant.prefix` (topic levels, `homeassistant`): of its discovery; not among the
-///   kiosk's own topics.
-/// - `home_assistant.form` (`components` or `device`, `components`): a message for each entity, or
-///   one for all (Home Assistant 2024.11 or later).
+/// - `broker.password_file` (path, none): the file with the account's password, see
+///   `readPassword()`.
+/// - `broker.tls` (section, none): encrypts the connection; `{}` trusts the authorities of the
+///   system.
+/// - `broker.tls.ca_file` (path, none): the only certificate authority to trust.
+/// - `broker.tls.certificate_file`, `broker.tls.key_file` (paths, none): the client certificate,
+///   for a broker that requires one; only both together.
+/// - `uplink.addresses` (list of `host:port`, none): the nodes of the upstream broker; without an
+///   address there is no uplink.
+/// - `uplink.root` (topic levels, that of the kiosk): the first levels of the topics at the
+///   upstream broker.
+/// - `uplink.entries_per_second` (1...10000, `200`): the maximum number of entries published per
+///   second.
+/// - `uplink.client_id` (text, `juice-kiosk-`, the id and `-uplink`): the prefix of the client
+///   identifier of each connection, before `-` and a random number.
+/// - `uplink.protocol`, `uplink.username`, `uplink.password_file`, `uplink.tls`,
+///   `uplink.tls.ca_file`, `uplink.tls.certificate_file`, `uplink.tls.key_file`: same as for
+///   `broker`.
+/// - `ledger.path` (path, `/var/lib/juice-kiosk/ledger.sqlite`): the SQLite file of the ledger.
+/// - `stock.initial` (0...1000000000, `10`): the stock of a new ledger; for all fruits, or per
+///   fruit as `{strawberry: 20, default: 10}`. At most the capacity.
+/// - `stock.capacity` (same format, `100`): the maximum stock after a restock.
+/// - `stock.low` (same format, `5`): the stock at or below which a fruit is reported as low. At
+///   most the capacity.
+/// - `orders.max_age_seconds` (1...86400, `30`): the maximum age of an order that is executed.
+/// - `orders.max_quantity` (1...1000, `10`): the maximum number of glasses per order.
+/// - `orders.debounce_milliseconds` (0...60000, `0`): the time in which repeated presses of one
+///   button count once.
+/// - `orders.max_per_second` (0...100000, `50`): the maximum number of orders per second and panel;
+///   `0` for no limit.
+/// - `home_assistant.enabled` (`true` or `false`, `false`): adds the kiosk to Home Assistant.
+/// - `home_assistant.prefix` (topic levels, `homeassistant`): the first levels of its discovery
+///   topics; not among the kiosk's own topics.
+/// - `home_assistant.form` (`components` or `device`, `components`): one discovery message for each
+///   entity, or one for all (Home Assistant 2024.11 or later).
 /// - `home_assistant.account` (identifier, `homeassistant`): its account at the broker.
 /// - `menu` (section, the built-in menu): see `MenuReader`.
-/// - `menu.base` (`none` or `standard`, `none`): what `fruits` and `juices` are added to.
-/// - `menu.currency` (code of ISO 4217, none): of the prices, which no juice has without it.
+/// - `menu.base` (`none` or `standard`, `none`): the menu that `fruits` and `juices` extend.
+/// - `menu.currency` (code of ISO 4217, none): the currency of prices; required for prices.
 /// - `menu.fruits`, `menu.juices` (by id, none)
-/// - `panels` (list, none): buttons of other makers, see `PanelReader`.
-/// - `machines` (list, none): that make the juices, see `MachineReader`.
-/// - `displays` (list, none): screens that have to be told, see `DisplayReader`.
+/// - `panels` (list, none): button panels of other vendors, see `PanelReader`.
+/// - `machines` (list, none): the machines that make juices, see `MachineReader`.
+/// - `displays` (list, none): screens that cannot subscribe themselves, see `DisplayReader`.
 package struct KioskConfiguration: ConfigurationFile, Sendable, Equatable {
   package static let defaultPath = "/etc/juice-kiosk/kiosk.yaml"
 
   package var kiosk = Kiosk()
   package var broker = BrokerConfiguration()
-  /// `nil`: the ledger is not carried up.
+  /// The uplink, or `nil` if there is none.
   package var uplink: Uplink?
-  /// Where the durable record is.
+  /// The path of the ledger.
   package var ledgerPath = "/var/lib/juice-kiosk/ledger.sqlite"
   package var stock = KioskSettings.Stock(of: .standard)
   package var orders = KioskSettings.Orders()
   package var homeAssistant = HomeAssistant()
   package var menu = Menu.standard
-  /// The menu from above that counts instead of the file's own; `nil`: the file's own counts.
+  /// The menu from the chain that replaces the file's own menu, or `nil` if there is none.
   package private(set) var desiredMenu: DesiredMenu?
   package var panels: [PanelBinding] = []
   package var machines: [KioskSettings.Machine] = []
   /// The screens, and the lamps of the panels.
   package var displays: [Display] = []
 
-  /// All defaults.
+  /// Creates the default configuration.
   package init() {}
 
   package mutating func read(_ root: inout Section) { read(&root, under: nil) }
 
-  /// - Parameter desired: what a chain wants the kiosk to sell, instead of the file's own menu.
+  /// Reads the sections of a file.
+  ///
+  /// - Parameter desired: The menu that a chain wants the kiosk to sell, instead of the file's own
+  ///   menu.
   mutating func read(_ root: inout Section, under desired: DesiredMenu?) {
     kiosk = root.section("kiosk") { Kiosk(&$0) }
     broker = root.section("broker") {
@@ -108,8 +130,8 @@ package struct KioskConfiguration: ConfigurationFile, Sendable, Equatable {
     displays = DisplayReader(&root, menu: menu).displays + panelReader.lamps
   }
 
-  /// Reports each juice of a menu from above that the file's own menu lacks and no machine makes. Such a
-  /// juice would be ready at once, and only the kiosk's owner may decide that.
+  /// Reports each juice of a desired menu that is not on the file's own menu and that no machine
+  /// makes. Such a juice would be ready at once, and only the kiosk's owner may decide that.
   private func checkMachines(make desired: DesiredMenu, beyond own: Menu, _ root: Section) {
     guard !machines.isEmpty else { return }
     for juice in menu.juices.map(\.id) where own.juice(juice) == nil {
@@ -122,21 +144,25 @@ package struct KioskConfiguration: ConfigurationFile, Sendable, Equatable {
 }
 
 extension KioskConfiguration {
-  /// What a configuration file said when it was read. A menu from above is put over this text, and not over
-  /// what somebody is writing into the file meanwhile.
+  /// The text of a configuration file at the time it was read. A desired menu is applied to this
+  /// text, so later edits of the file have no effect on it.
   package struct Text: Sendable {
     private let yaml: String
     private let file: String
     private let environment: [String: String]
 
-    /// - Parameter path: `nil` for the built-in defaults.
+    /// Reads the text of a file.
+    ///
+    /// - Parameter path: The path, or `nil` for the built-in defaults.
     package init(path: String?, environment: [String: String]) throws(ConfigurationErrors) {
       yaml = try Document.text(of: path)
       file = path ?? Document.defaults
       self.environment = environment
     }
 
-    /// - Parameter desired: stands over the file's own menu.
+    /// Returns the configuration.
+    ///
+    /// - Parameter desired: A menu that replaces the file's own menu.
     package func configuration(
       under desired: DesiredMenu? = nil
     ) throws(ConfigurationErrors) -> KioskConfiguration {

@@ -3,16 +3,16 @@ import KioskCore
 import KioskProtocol
 import YAMLConfiguration
 
-/// Reads `machines`, which make the juices.
+/// Reads `machines`: the machines that make juices.
 ///
 /// ```yaml
 /// machines:
 ///   - name: bar                 # topics make/bar, made/bar, machine/bar
-///     juices: [kiwi, mango]     # left out: all
-///     at_once: 1                # jobs that it takes at a time; the others wait in the kiosk
-///     start_seconds: 15         # within which it says `started`
-///     finish_seconds: 120       # and then `done` or `failed`
-///     on_failure: return        # or keep: is the fruit of a failed job still there?
+///     juices: [kiwi, mango]     # default: all
+///     at_once: 1                # maximum number of jobs sent; the kiosk queues the others
+///     start_seconds: 15         # time limit for `started`
+///     finish_seconds: 120       # time limit for `done` or `failed` after that
+///     on_failure: return        # or keep: whether a failed job's fruit returns to the stock
 /// ```
 ///
 /// A juice that no machine makes is ready when its order is committed.

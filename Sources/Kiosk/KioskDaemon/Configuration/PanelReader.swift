@@ -3,32 +3,32 @@ import JuiceDomain
 import KioskProtocol
 import YAMLConfiguration
 
-/// Reads `panels`: devices with buttons, and what their presses mean.
+/// Reads `panels`: devices with buttons, and the commands of their presses.
 ///
 /// ```yaml
 /// panels:
-///   - name: hallway                        # of the panel, in the ledger and in order/hallway/result
-///     device: zigbee2mqtt                  # or tasmota, shelly_gen1, shelly_gen2, esphome, generic
-///     topic: zigbee2mqtt/hallway_button    # the device's own topic; generic: a topic filter
+///   - name: hallway                      # in the ledger, and in order/hallway/result
+///     device: zigbee2mqtt                # or tasmota, shelly_gen1, shelly_gen2, esphome, generic
+///     topic: zigbee2mqtt/hallway_button  # the device's own topic; generic: a topic filter
 ///     buttons: {single: kiwi, double: {juice: kiwi, quantity: 2}, long: {service: closed}}
 ///     debounce_milliseconds: 1000
-///     feedback: ...                        # see `FeedbackReader`
+///     feedback: ...                      # see `FeedbackReader`
 /// ```
 ///
-/// `action`, `key` and `counter` say where a generic device's press, its button and its counter are
-/// (RFC 6901); without `action` the whole payload is the press.
+/// For a generic device, the JSON pointers (RFC 6901) `action`, `key` and `counter` locate the
+/// press, its button and its counter. Without `action` the whole payload is the press.
 struct PanelReader {
   private(set) var panels: [PanelBinding] = []
-  /// The lamps of the panels, which show whether a juice can be had.
+  /// The lamps of the panels, which show the availability of juices.
   private(set) var lamps: [Display] = []
   private let menu: Menu
   private let maxQuantity: Int
-  /// What the kiosk's own topics start with.
+  /// The first levels of the kiosk's own topics.
   private let base: String
-  /// The topics of the panels that were read so far.
+  /// The topics of the panels that have been read.
   private var bound: [BoundTopics] = []
 
-  /// - Parameter base: what the kiosk's own topics start with.
+  /// - Parameter base: The first levels of the kiosk's own topics.
   init(_ root: inout Section, menu: Menu, maxQuantity: Int, base: String) {
     self.menu = menu
     self.maxQuantity = maxQuantity
@@ -99,7 +99,7 @@ struct PanelReader {
     return buttons
   }
 
-  /// Reports why a press of the panel could never count, or would count twice.
+  /// Reports a panel whose presses could never count, or would count twice.
   private mutating func check(_ panel: PanelBinding, _ section: Section) {
     if let flaw = panel.dialect.flaw(of: panel.topic) {
       section.report(Diagnostic(flaw.problem, hint: flaw.hint), at: "topic")

@@ -1,45 +1,46 @@
-/// How fast a fruit goes: a Poisson rate for each hour of the week, and a level that the last days
-/// have.
+/// The expected use of a fruit: a Poisson rate for each hour of the week, and a level of the last
+/// days.
 ///
-/// Each number is the mean of a rate whose prior is a Gamma distribution: what was seen, and what was
-/// expected before anything was seen, which weighs as much as so many hours (`posterior`). What one
-/// step has found is what the next one expects:
+/// Each number is the posterior mean of a rate with a Gamma prior. It combines the observations
+/// with an expectation that weighs as much as a given number of observed hours (`posterior`). Each
+/// step uses the results of earlier ones as its expectation:
 ///
-/// 1. the mean of all hours,
-/// 2. the mean of each hour of the day, expected to be that of all;
-/// 3. how a weekday stands to the mean of all, expected to be 1;
-/// 4. the rate of each hour of the week, expected to be that of its hour of the day, times its weekday;
-/// 5. the level: what the last days have used, of what these rates say; expected to be 1.
+/// 1. The mean of all hours.
+/// 2. The mean of each hour of the day; expected to be the mean of all hours.
+/// 3. The factor of each weekday; expected to be 1.
+/// 4. The rate of each hour of the week; expected to be the mean of its hour of the day times the
+///    factor of its weekday.
+/// 5. The level: the use of the last days divided by the use at these rates; expected to be 1.
 ///
-/// An hour weighs 9/10 of the same hour a week later; for the level, half of the same hour five days
-/// later. Hours count as far as the fruit could be had.
+/// An hour weighs 9/10 of the same hour one week later; for the level, half of the same hour five
+/// days later. Hours count in proportion to the time in which the fruit was available.
 ///
-/// The steady model with Poisson observations of A. C. Harvey and C. Fernandes, "Time series models for
-/// count or qualitative observations" (1989), with a season. [deploy/docs/forecast.md] has the formulas,
-/// and how large the errors are.
+/// The model is the steady model with Poisson observations of A. C. Harvey and C. Fernandes, "Time
+/// series models for count or qualitative observations" (1989), with a season.
+/// [deploy/docs/forecast.md] contains the formulas and the measured errors.
 struct DemandRate: Sendable {
-  /// By hour of the week, from the Thursday on with which 1970 began.
+  /// Rates by hour of the week, from Thursday on, the first day of 1970.
   private var rates = [Double](repeating: 0, count: Self.week)
   private var level = 1.0
 
   private static let week = 168
-  /// An hour later, an hour weighs so much less.
+  /// The factor by which an hour weighs less than the next one.
   private static let decay = 0.999_373  // 9/10 in a week
   private static let levelDecay = 0.994_240  // 1/2 in five days
-  /// What is expected of an hour of the day and of a weekday weighs so many days,
+  /// The weight of the prior for an hour of the day and for a weekday, in days.
   private static let prior = 0.25
-  /// of an hour of the week, so many weeks,
+  /// The weight of the prior for an hour of the week, in weeks.
   private static let hourPrior = 4.0
-  /// and of the level, so many portions of the fruit.
+  /// The weight of the prior for the level, in portions of the fruit.
   private static let levelPrior = 30.0
 
   /// - Parameters:
-  ///   - used: in each hour, the last one the present.
-  ///   - known: how much of each hour lies within the history, from 0 to 1.
-  ///   - open: for how much of that the kiosk sold.
-  ///   - available: for how much of an hour the fruit could be had.
-  ///   - start: the first hour, on the wall.
-  ///   - portion: the least that a juice takes.
+  ///   - used: The use in each hour. The last one is the current hour.
+  ///   - known: The fraction of each hour that lies within the history, from 0 to 1.
+  ///   - open: The fraction of each hour in which the kiosk sold, at most `known`.
+  ///   - available: The fraction of each hour in which the fruit was available.
+  ///   - start: The first hour, in local time; see `WallClock`.
+  ///   - portion: The smallest amount that a juice takes.
   init(
     used: ArraySlice<Double>, known: ArraySlice<Double>, open: [Double],
     available: ArraySlice<Double>, from start: Int, portion: Double
@@ -73,7 +74,8 @@ struct DemandRate: Sendable {
         used: cells[cell].used, hours: cells[cell].hours * ofDay[cell % 24])
     }
     let ofWeekday = weekdays.map { $0.posterior(expected: 1, worth: Self.prior * 24 * mean) }
-    // An hour that was closed in every week, but for a minute, is none in which the kiosk sells.
+    // An hour of the week in which the kiosk was open for less than 1/60 of the time counts as
+    // closed.
     for cell in cells.indices where opening[cell].open * 60 >= opening[cell].known {
       rates[cell] = cells[cell].posterior(
         expected: ofDay[cell % 24] * ofWeekday[cell / 24], worth: Self.hourPrior)
@@ -88,7 +90,7 @@ struct DemandRate: Sendable {
     level = recent.posterior(expected: 1, worth: Self.levelPrior * portion)
   }
 
-  /// What is expected to be used in an hour of the wall.
+  /// Returns the expected use in an hour of local time.
   func use(in hour: Int) -> Double { rates[Self.cell(hour)] * level }
 
   private static func cell(_ hour: Int) -> Int { (hour % week + week) % week }
@@ -102,7 +104,7 @@ struct DemandRate: Sendable {
       left.hours += right.hours
     }
 
-    /// The mean of the rate, if so many hours of what is expected are seen besides.
+    /// Returns the mean of the rate, given that the expectation weighs as much as `weight` hours.
     func posterior(expected: Double, worth weight: Double) -> Double {
       (used + weight * expected) / (hours + weight)
     }

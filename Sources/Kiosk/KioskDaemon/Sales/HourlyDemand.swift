@@ -1,31 +1,32 @@
 import JuiceDomain
 
-/// What was used hour by hour, and for how much of each hour it could be had.
+/// The use of each fruit by hour, and the fraction of each hour in which it was available.
 struct HourlyDemand: Sendable {
-  /// The first hour, on the wall; the others follow without a gap.
+  /// The first hour, in local time; see `WallClock`. The others follow without a gap.
   let start: Int
-  /// Glasses that were made in each hour.
+  /// Glasses made in each hour.
   var glasses: [Double]
-  /// How much of each hour lies within the history, from 0 to 1.
+  /// The fraction of each hour that lies within the history, from 0 to 1.
   var known: [Double]
-  /// For how much of that the kiosk took orders, as far as the ledger says so.
+  /// The fraction of each hour in which the kiosk took orders according to the ledger, at most
+  /// `known`.
   var open: [Double]
   var fruits: [Fruit.ID: FruitDemand] = [:]
 
   struct FruitDemand: Sendable {
     var used: [Double]
-    /// For how much of each hour there was enough for a juice, from 0 to 1.
+    /// The fraction of each hour in which the stock sufficed for a juice, from 0 to 1.
     var available: [Double]
-    /// The least that a juice takes.
+    /// The smallest amount that a juice takes.
     let portion: Double
   }
 
-  /// So many hours are looked back on.
+  /// The number of hours that a forecast reads: eight weeks.
   static let memory = 8 * 168
 
-  /// The rate of each fruit, as it is known at the end of some hours.
+  /// Returns the rate of each fruit, computed from the last eight weeks before `end`.
   ///
-  /// - Parameter end: so many hours are known; those of the last eight weeks count.
+  /// - Parameter end: The number of hours that are known.
   func rates(upTo end: Int) -> [Fruit.ID: DemandRate] {
     let hours = max(0, end - Self.memory)..<end
     let open = sold(in: hours)
@@ -36,11 +37,12 @@ struct HourlyDemand: Sendable {
     }
   }
 
-  /// For how much of each hour the kiosk sold: `open`, but for silences that tell of an outage.
+  /// Returns the fraction of each hour in which the kiosk sold: `open`, or 0 during an outage.
   ///
-  /// A stretch without a sale is one if ten glasses or more are usual in its hours of the week: of
-  /// orders that come at random (a Poisson process) that happens once in e^10, which is 22,000. It
-  /// must have ended: as long as it lasts, people may just not come any more.
+  /// A period without a sale counts as an outage if ten or more glasses are usual in its hours of
+  /// the week. With random orders (a Poisson process) such a period has a probability of 1 in e^10,
+  /// which is 22,000. The period must have ended; during it the cause may also be that customers
+  /// stay away.
   func sold(in hours: Range<Int>) -> [Double] {
     var usual = [(glasses: Double, weeks: Double)](repeating: (0, 0), count: 168)
     for hour in hours {

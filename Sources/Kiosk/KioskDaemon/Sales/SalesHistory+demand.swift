@@ -3,12 +3,12 @@ import KioskCore
 import KioskProtocol
 
 extension SalesHistory {
-  /// What the history says of demand, up to now; `nil` if it says nothing.
+  /// Returns the demand up to now, or `nil` if the history is empty.
   ///
-  /// How much of a fruit there was is reckoned back from what there is now. A fruit that was there at
-  /// one end of an hour and not at the other was there for half of it.
+  /// The past stock is computed backwards from the current stock. A fruit that was available at
+  /// only one end of an hour counts as available for half of it.
   ///
-  /// - Parameter stock: what there is now.
+  /// - Parameter stock: The current stock.
   func demand(stock: FruitAmounts, at now: Timestamp) -> HourlyDemand? {
     guard let beginning, beginning <= now else { return nil }
     let known = WallSpan(beginning, now, on: wallClock)
@@ -33,7 +33,7 @@ extension SalesHistory {
         let wasThere = left >= Double(portion)
         demanded.available[index] = (isThere ? 0.5 : 0) + (wasThere ? 0.5 : 0)
         isThere = wasThere
-        // More was given back than used.
+        // More fruit may have been returned in an hour than used.
         demanded.used[index] = max(0, demanded.used[index])
       }
       demand.fruits[fruit] = demanded
@@ -42,12 +42,13 @@ extension SalesHistory {
   }
 }
 
-/// The hours of the wall from one time to another.
+/// The hours of local time between two timestamps.
 struct WallSpan {
   private let start: Double
   private let end: Double
 
-  /// - Parameter end: not before `start`; if the wall says so nevertheless, the span is empty.
+  /// - Parameter end: Not before `start`. If its local time is earlier nevertheless, the span is
+  ///   empty.
   init(_ start: Timestamp, _ end: Timestamp, on wallClock: WallClock) {
     func position(_ time: Timestamp) -> Double {
       Double(wallClock.hour(at: time)) + wallClock.fraction(at: time)
@@ -56,13 +57,13 @@ struct WallSpan {
     self.end = max(self.start, position(end))
   }
 
-  /// At least the one in which it starts.
+  /// The hours that the span touches, at least the one in which it starts.
   var hours: ClosedRange<Int> {
     let first = Int(start.rounded(.down))
     return first...max(first, Int(end.rounded(.up)) - 1)
   }
 
-  /// How much of an hour lies within it.
+  /// Returns the fraction of an hour that lies within the span.
   func share(of hour: Int) -> Double {
     max(0, min(end, Double(hour + 1)) - max(start, Double(hour)))
   }

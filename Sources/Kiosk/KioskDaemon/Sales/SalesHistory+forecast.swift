@@ -3,12 +3,12 @@ import KioskCore
 package import KioskProtocol
 
 extension SalesHistory {
-  /// How fast each fruit goes, and when it will be gone: what `DemandRate` expects of the hours to come.
+  /// Returns the expected use of each fruit, and the time at which its stock is used up.
   ///
-  /// The fruit is gone when what is expected adds up to the stock. With less than an hour of history
-  /// nothing is known.
+  /// `DemandRate` gives the expected use of the following hours. The stock is used up when their
+  /// sum reaches it. With less than one hour of history the report contains no expectations.
   ///
-  /// - Parameter stock: what there is now.
+  /// - Parameter stock: The current stock.
   package func forecast(stock: FruitAmounts, at now: Timestamp) -> ForecastReport {
     var report = ForecastReport(
       at: now,
@@ -28,12 +28,14 @@ extension SalesHistory {
     return report
   }
 
-  /// A part of the week to come that lies within one hour of the wall and one piece of the report.
+  /// A part of the following week that lies within one hour of local time and one piece of the
+  /// report.
   private struct Step {
     let hour: Int
     let piece: Int
-    /// In hours from now; so is `length`.
+    /// The start, in hours from now.
     let ahead: Double
+    /// The length in hours.
     let length: Double
   }
 
@@ -53,7 +55,8 @@ extension SalesHistory {
     return steps
   }
 
-  /// To the minute; `nil` if it is gone already, or not within the steps.
+  /// Returns the time at which the stock is used up, rounded to the minute; or `nil` if it is used
+  /// up already, or not within the steps.
   private func empty(
     _ amount: Int, at now: Timestamp, _ steps: [Step], _ use: [Double]
   ) -> Timestamp? {

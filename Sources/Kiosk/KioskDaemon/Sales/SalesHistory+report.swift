@@ -31,9 +31,8 @@ extension SalesHistory {
     }
   }
 
-  /// Glasses made by this time of the day, on average over the same weekday of the last weeks, as
-  /// far as they lie within the history. What was made in the running hour counts by how much of it
-  /// has passed.
+  /// Returns the mean number of glasses made by this time of day, on the same weekday of those last
+  /// weeks that lie within the history. The current hour counts in proportion to its elapsed part.
   private func usual(at now: Timestamp) -> Double? {
     let (hour, fraction) = (wallClock.hour(at: now), wallClock.fraction(at: now))
     let weeks = (1...Self.weekCount).filter { covers(hour: (today - 7 * $0) * 24) }
@@ -49,9 +48,9 @@ extension SalesHistory {
     return (glasses / Double(weeks.count) * 10).rounded() / 10
   }
 
-  /// Weeks that are looked back on.
+  /// The number of past weeks in the mean.
   static let weekCount = 4
 
-  /// Whether all of the hour lies within the history.
+  /// Whether the whole hour lies within the history.
   func covers(hour: Int) -> Bool { beginning.map { wallClock.hour(at: $0) < hour } ?? false }
 }

@@ -3,42 +3,42 @@ package import KioskCore
 package import KioskProtocol
 package import Ledger
 
-/// What the orders of the last days came to, hour by hour on the kiosk's wall.
+/// The sales of the last days, by hour of local time.
 ///
-/// It is what the ledger says, kept in memory: read once, a page at a time, and from then on each
-/// committed entry is added. When the day changes, whatever the reason, it is read anew. Its size
-/// depends on the menu, not on how much was sold.
+/// The history is a summary of the ledger in memory. `read` reads the ledger once, one page per
+/// call; `add` adds each entry committed since. A history is for one day: when the day changes,
+/// create a new one. Its size depends on the menu, not on the number of sales.
 package struct SalesHistory: Sendable {
   let wallClock: WallClock
   let menu: Menu
-  /// Counted from 1970-01-01.
+  /// The current day, counted from 1970-01-01.
   package let today: Int
   private(set) var hours: [Int: Hour] = [:]
-  /// The last restocks, openings, closings and decisions about jobs, the latest first.
+  /// The latest restocks, openings, closings and decisions about jobs, newest first.
   private(set) var services: [LedgerEntry] = []
-  /// The first thing that is known; `nil` if nothing is.
+  /// The time of the first known entry, or `nil` if none is known.
   private(set) var beginning: Timestamp?
-  /// The last entry that is still to be read.
+  /// The last entry that has not been read yet, or 0.
   private var unread: Int
-  /// Days that are looked at, today included.
+  /// The number of days in the history, including today.
   private let dayCount: Int
-  /// Since when the kiosk takes no orders; `nil` if it does.
+  /// The time since which the kiosk takes no orders, or `nil` if it takes orders.
   private(set) var closedAt: Timestamp?
-  /// The first opening or closing that is known.
+  /// The time of the first known opening or closing.
   private var switchedAt: Timestamp?
 
   struct Hour: Sendable {
     var sales = SalesReport.Tally()
     var used: FruitAmounts = [:]
-    /// By restocks, and as what the kiosk began with.
+    /// Fruit added by restocks, and as initial stock.
     var added: FruitAmounts = [:]
-    /// For how much of the hour the kiosk took no orders, from 0 to 1.
+    /// The fraction of the hour in which the kiosk took no orders, from 0 to 1.
     var closed = 0.0
   }
 
   /// - Parameters:
-  ///   - seq: the last entry of the ledger; later ones are to be added.
-  ///   - dayCount: how many days are looked at, today included.
+  ///   - seq: The last entry to read from the ledger. Later ones are added with `add`.
+  ///   - dayCount: The number of days, including today.
   package init(
     menu: Menu, wallClock: WallClock, through seq: Int, at now: Timestamp,
     dayCount: Int = Self.dayCount
@@ -50,24 +50,24 @@ package struct SalesHistory: Sendable {
     self.dayCount = dayCount
   }
 
-  /// Whether all that the ledger holds of these days has been read.
+  /// Whether all entries of these days have been read.
   package var isComplete: Bool { unread == 0 }
 
-  /// What the forecast looks back on, and today.
+  /// The days that the forecast reads, and today.
   package static let dayCount = HourlyDemand.memory / 24 + 1
 
   var days: ClosedRange<Int> { today - dayCount + 1...today }
 
   // MARK: Reading the ledger
 
-  /// So many entries are read at once: what takes a millisecond.
+  /// The number of entries in a page, which takes 1 ms to read.
   private static let page = 500
 
-  /// Reads on, from the newest entries to the oldest.
+  /// Reads the next page, from the newest entries to the oldest.
   package mutating func read(_ ledger: KioskLedger) throws(LedgerError) {
     guard !isComplete else { return }
     let activity = try ledger.activity(through: unread, limit: Self.page, since: start)
-    // Clocks jump, but not for a whole page: what lies before one that is too old is too old.
+    // The clock may jump, but not for a whole page: if a page is too old, all earlier ones are.
     unread = activity.span == nil ? 0 : activity.before
     if let first = activity.span?.lowerBound { begin(at: first) }
     for orders in activity.orders {
@@ -90,9 +90,9 @@ package struct SalesHistory: Sendable {
     services += activity.services.prefix(HistoryReport.limit - services.count)
   }
 
-  // MARK: Adding to it
+  // MARK: Adding entries
 
-  /// Adds an entry that was committed after those which are read.
+  /// Adds an entry that was committed after the ones that are read.
   package mutating func add(_ entry: LedgerEntry) {
     begin(at: entry.at)
     let hour = wallClock.hour(at: entry.at)
@@ -136,7 +136,7 @@ package struct SalesHistory: Sendable {
     services = Array(services.prefix(HistoryReport.limit))
   }
 
-  /// Not later than the first of the days: a day is longer than any time zone is away from UTC.
+  /// A time not later than the start of the first day: each UTC offset is shorter than a day.
   private var start: Timestamp {
     Timestamp(milliseconds: Int64(days.lowerBound - 1) * 86_400_000)
   }
@@ -171,7 +171,7 @@ package struct SalesHistory: Sendable {
     hours[hour, default: Hour()][keyPath: kind] += amounts
   }
 
-  /// Counts the hours from a closing to an opening.
+  /// Adds the time from a closing to an opening.
   mutating func close(from start: Timestamp, to end: Timestamp) {
     let span = WallSpan(start, end, on: wallClock)
     let first = max(span.hours.lowerBound, days.lowerBound * 24)

@@ -4,29 +4,30 @@ import KioskProtocol
 import Ledger
 import MessageBroker
 
-/// What the kiosk tells of its sales, and when.
+/// Publishes sales reports and forecasts, at a limited rate.
 ///
-/// Nobody waits for it: the ledger is read once the kiosk is online, a page at a time between orders,
-/// and what changes is told together with what changes soon after.
+/// Once the kiosk is online, the ledger is read one page at a time between orders. Changes within
+/// two seconds are published together.
 struct SalesPublisher: Sendable {
   private let settings: KioskSettings
   private var history: SalesHistory?
-  /// What was told on this connection.
+  /// The reports published on this connection.
   private var lastPublished: (sales: SalesReport, forecast: ForecastReport, history: HistoryReport)?
   private var publishedAt: Timestamp?
   private var hasChanged = true
-  /// The last entry.
+  /// The time of the last entry.
   private var addedAt: Timestamp?
-  /// A page of the ledger.
+  /// The time at which the last page was read.
   private var readAt: Timestamp?
 
-  /// A page is read once no order has come for this long, since it would hold up the next one,
+  /// Time without an order after which a page is read. Reading would delay the next order.
   private static let idleDelay = Duration.milliseconds(50)
-  /// or this long after the last page, so that it is all read some day.
+  /// Time after the last page at which the next one is read even between orders.
   private static let longestPause = Duration.milliseconds(250)
-  /// What is new is told no more often.
+  /// Minimum time between two publications.
   private static let minimumInterval = Duration.seconds(2)
-  /// Time itself changes what is usual by now, and when a fruit will be gone.
+  /// Maximum age of the reports. The usual sales by now, and the times at which fruits are used up,
+  /// change with time alone.
   private static let maximumAge = Duration.seconds(60)
 
   init(settings: KioskSettings) { self.settings = settings }
@@ -37,13 +38,13 @@ struct SalesPublisher: Sendable {
     addedAt = entry.at
   }
 
-  /// What is known may not be what the ledger holds.
+  /// Discards the history, which may differ from the ledger.
   mutating func ledgerFailed() { history = nil }
 
-  /// Nobody may know what was told.
+  /// Discards the published reports, so that all are published again.
   mutating func reset() { (lastPublished, publishedAt, hasChanged) = (nil, nil, true) }
 
-  /// Until something is to be read or told.
+  /// Returns the time until a page is to be read or a report published.
   func wait(at now: Timestamp) -> Duration {
     guard history?.isComplete == true else { return pause(at: now) }
     guard let publishedAt else { return .zero }
@@ -51,7 +52,7 @@ struct SalesPublisher: Sendable {
     return now.isWithin(interval, of: publishedAt) ? interval - now.since(publishedAt) : .zero
   }
 
-  /// While the ledger is not read yet.
+  /// Returns the time until the next page is to be read.
   private func pause(at now: Timestamp) -> Duration {
     guard let addedAt, now.isWithin(Self.idleDelay, of: addedAt), let readAt,
       now.isWithin(Self.longestPause, of: readAt)
@@ -59,9 +60,9 @@ struct SalesPublisher: Sendable {
     return min(Self.idleDelay - now.since(addedAt), Self.longestPause - now.since(readAt))
   }
 
-  /// What is to be told now.
+  /// Reads a page, or returns the messages to publish now.
   ///
-  /// - Parameter core: what the ledger's last entry has come to.
+  /// - Parameter core: The state after the last entry of the ledger.
   mutating func due(
     at now: Timestamp, reading ledger: KioskLedger, core: Kiosk
   ) throws(LedgerError) -> [Message] {
@@ -75,7 +76,7 @@ struct SalesPublisher: Sendable {
     guard let history, history.isComplete else { return [] }
     let sales = history.report(at: now)
     let forecast = history.forecast(stock: core.stock, at: now)
-    // That it is later is no news.
+    // The time of a report alone is no change.
     var before = lastPublished
     before?.sales.at = now
     before?.forecast.at = now

@@ -1,31 +1,32 @@
 package import KioskProtocol
 import Synchronization
 
-/// Where the way up leaves the menu that a chain wants, and finds what has come of it. Neither waits for
-/// the other.
+/// A mailbox between the uplink and the kiosk: holds the desired menu of a chain and the kiosk's
+/// report about it. Neither side blocks.
 package final class MenuMailbox: Sendable {
   private struct State {
     var desired: DesiredMenu?
     var report: DesiredMenuReport?
-    /// Of the menu that the kiosk sells by; 0: its own.
+    /// The version of the menu in use, or 0 for the menu of the kiosk's own configuration.
     var version: Int
   }
 
   private let state: Mutex<State>
-  /// One for each time that a menu lies here after there was none.
+  /// An element for each menu that arrives in an empty mailbox.
   package let arrivals: AsyncStream<Void>
   private let arrival: AsyncStream<Void>.Continuation
 
-  /// - Parameter version: of the menu that the kiosk sells by; 0: its own.
+  /// - Parameter version: The version of the menu in use, or 0 for the menu of the kiosk's own
+  ///   configuration.
   package init(version: Int) {
     state = Mutex(State(version: version))
     (arrivals, arrival) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
   }
 
-  /// What the kiosk has to say to whoever it meets.
+  /// The report of the menu in use.
   var currentReport: DesiredMenuReport { .taken(version: state.withLock(\.version)) }
 
-  /// A later one takes the place of one that nobody has taken yet.
+  /// Stores a menu, in place of one that has not been taken yet.
   func post(_ menu: DesiredMenu) {
     let isNew = state.withLock { state in
       defer { state.desired = menu }

@@ -1,16 +1,17 @@
-/// How much may leave by now: so much in a second, and a tenth of that at once.
+/// A token bucket that limits entries per second. It holds at most the tokens of a tenth of a
+/// second, and at least one.
 struct TokenBucket: Sendable {
   private let perSecond: Int
   private var filledAt: Duration?
-  /// In entries; may be in part.
+  /// The number of tokens, including a fraction.
   private var level = 0.0
 
-  /// - Parameter perSecond: 1 or more.
+  /// - Parameter perSecond: The number of tokens added per second, at least 1.
   init(perSecond: Int) { self.perSecond = max(1, perSecond) }
 
   private var capacity: Double { max(1, Double(perSecond) / 10) }
 
-  /// What may leave now.
+  /// Returns the number of tokens available now.
   mutating func available(at now: Duration) -> Int {
     if let filledAt {
       level = min(capacity, level + max(0, (now - filledAt) / .seconds(1)) * Double(perSecond))
@@ -23,7 +24,7 @@ struct TokenBucket: Sendable {
 
   mutating func take(_ count: Int) { level -= Double(count) }
 
-  /// Until so many more may leave, or as many as may at once.
+  /// Returns the time until `count` tokens are available, or the bucket is full.
   func wait(for count: Int) -> Duration {
     let missing = min(Double(count), capacity.rounded(.down)) - level
     return .seconds(max(0, missing) / Double(perSecond))

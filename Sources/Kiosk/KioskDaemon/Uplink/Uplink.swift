@@ -5,20 +5,29 @@ package import Ledger
 package import Logging
 package import MessageBroker
 
-/// Carries the ledger up, to the broker where a chain's kiosks meet, and answers an archive that has
-/// missed something.
+/// Publishes the ledger's entries to the upstream broker of a chain, and answers requests of its
+/// archives.
 ///
-/// The kiosk knows nothing of it: it reads the ledger by a connection of its own, and lives on its
-/// own broker's executor. What a line that is cut, a broker that loses its memory or a month away
-/// keep it from telling stays in the ledger, and is told when it can be.
+/// | topic | direction | when |
+/// |---|---|---|
+/// | events | up | each entry after the last confirmed one, at most `pace` per second |
+/// | status | up | on each connection, and once more 30 seconds later |
+/// | health | up | every 5 minutes |
+/// | reported menu | up | on each connection after subscribing, and after each change |
+/// | replay request | down | answered with a `ReplayResult` and the requested events |
+/// | desired menu | down | stored in the `MenuMailbox` |
+///
+/// The kiosk does not depend on the uplink, which reads the ledger with its own connection and runs
+/// on the executor of its own broker client. During an outage of any length, entries stay in the
+/// ledger and are published afterwards. `UplinkScheduler` decides which entries are published when.
 package actor Uplink {
-  /// How it stands with the broker up there.
+  /// State of the upstream connection.
   private enum ConnectionState {
     case closed(since: Duration)
-    /// The kiosk tells, and subscribes at that time to what comes down.
+    /// Publishing; subscribes at this time.
     case publishing(until: Duration)
     case subscribing
-    /// It has subscribed, or is not allowed to.
+    /// Subscribed, or the broker has refused the subscriptions.
     case subscribed
   }
 
@@ -34,43 +43,46 @@ package actor Uplink {
   private let logger: Logger
 
   private var connection: ConnectionState
-  /// Another one for each connection. RabbitMQ (3.10) deletes the queues of a node that has died by their
-  /// names, when it notices and when that node is back: those, too, that clients have declared at another
-  /// node by then. Their connections stay open, and hear nothing.
+  /// The client identifier, a new one for each connection. RabbitMQ (3.10) deletes the queues of a
+  /// failed node by their names, when it detects the failure and when the node is back. It also
+  /// deletes queues of these names that clients have declared on another node meanwhile: their
+  /// connections stay open but receive nothing.
   private var clientID: String
-  /// The longest wait before it subscribes, where it has lost the line before it heard.
+  /// Maximum delay before subscribing, after connections that were lost before they had subscribed.
   private var subscribeDelay = Duration.zero
-  /// When the kiosk says once more that it is there.
+  /// The time at which `online` is published again.
   private var statusAt: Duration?
   private var scheduler: UplinkScheduler
-  /// What archives may ask: each question costs some looks into the ledger. More is not answered, and
-  /// asked again.
+  /// Limits the messages of archives that are handled, because each request takes several queries
+  /// of the ledger. Excess messages are dropped; archives repeat them.
   private var requestBucket = TokenBucket(perSecond: 20)
-  /// The running number that was read last. It counts once an event shows that the broker has refused
-  /// nothing up to it; see `Session.takeEvent`.
+  /// The serial number that was read last from `broker.confirmed`. It is applied when a later event
+  /// shows that the broker has refused nothing up to it; see `Session.takeEvent`.
   private var confirmed: UInt64 = 0
   private var healthAt: Duration?
   private var failedAt: Duration?
 
-  /// Often enough that what is new leaves soon, and that nobody notices what it costs.
+  /// Interval between two checks for new entries: short for a low delay, long enough to cost
+  /// little.
   private static let pollInterval = Duration.milliseconds(250)
   private static let healthInterval = Duration.seconds(300)
-  /// Between two attempts to read a ledger that cannot be read.
+  /// Time between two attempts to read a ledger that cannot be read.
   private static let retryInterval = Duration.seconds(10)
-  /// The longest time for which a kiosk that tells does not hear, and where it has lost the line again and
-  /// again before it heard.
+  /// Maximum delay before subscribing, after a connection that had subscribed.
   private static let maximumUnsubscribedTime = Duration.seconds(60)
+  /// Maximum delay before subscribing, after repeated connections that had not.
   private static let maximumSubscribeDelay = Duration.seconds(600)
-  /// A broker tells the will of a connection that was cut when it has heard nothing for one and a half times
-  /// the keep-alive. By then the kiosk may be back, and would seem to be away.
+  /// Time after which the will of a dead connection is published at the latest: 1.5 times the
+  /// keep-alive (MQTT 5, 3.1.2.10) and a margin. By then the kiosk may be back and would appear as
+  /// offline, so it publishes `online` again.
   private static let maximumWillDelay = Duration.seconds(30)
 
   /// - Parameters:
-  ///   - ledger: opened to be read only.
-  ///   - uplinkProgress: the one of the controller that writes the ledger.
-  ///   - menus: where somebody takes the menus that come down.
-  ///   - random: from 0 to 1, for what is left to chance; asked each time.
-  /// - Throws: `LedgerError` if it cannot be read.
+  ///   - ledger: A ledger that was opened with `readOnly`.
+  ///   - uplinkProgress: The object shared with the controller that writes the ledger.
+  ///   - menus: The mailbox for desired menus.
+  ///   - random: Returns a random number from 0 to 1. Called for each random choice.
+  /// - Throws: `LedgerError` if the ledger cannot be read.
   package init(
     settings: UplinkSettings, broker: any BrokerClient, ledger: sending KioskLedger,
     uplinkProgress: UplinkProgress, menus: MenuMailbox, clock: KioskClock,
@@ -93,14 +105,15 @@ package actor Uplink {
     uplinkProgress.saved(through: scheduler.cursor)
   }
 
-  /// Runs until the task is cancelled, then takes its leave within half a second.
+  /// Runs until the task is cancelled. Then publishes `offline` and disconnects, within half a
+  /// second.
   package func run() async {
     await broker.connect(options)
     var wait = Duration.zero
     while !Task.isCancelled {
       let event = await broker.nextEvent(timeout: min(wait, Self.pollInterval))
       await handle(event)
-      // Something has been confirmed that only the next look may count.
+      // A new confirmation is applied in the next turn.
       let seen = await broker.confirmed
       let isBehind = seen != confirmed
       confirmed = seen
@@ -115,12 +128,12 @@ package actor Uplink {
     await shutDown()
   }
 
-  /// A session without a memory, and nothing that has to be kept for it: whoever wants something of
-  /// the kiosk says it again until it is done.
+  /// The options of a session without stored state. Senders repeat their requests until they are
+  /// answered.
   private var options: SessionOptions {
     var limits = MessageLimits.commands
     limits.payload = DesiredMenu.maximumSize
-    // What is too large is told, and not passed over by the broker.
+    // A message that exceeds the payload limit is reported, and not dropped by the broker.
     limits.packet = 4 * limits.payload
     let filters: [String] =
       switch connection {
@@ -142,9 +155,9 @@ package actor Uplink {
 
   private var now: Duration { clock.now().uptime }
 
-  /// When a kiosk subscribes that is let in now. A subscription costs a broker four times what it costs to
-  /// let a client in, and what comes down is said again. So of a thousand that come back at once, all can
-  /// tell before most can hear, and the broker has time for those that tell.
+  /// The time at which a kiosk that has just connected subscribes. A subscription costs a broker
+  /// four times as much as a connection, and downstream messages are repeated. So if a thousand
+  /// kiosks reconnect at once, all of them publish before most of them subscribe.
   private var subscribesAt: Duration {
     guard case .closed(let since) = connection else { return now }
     return now + max(min((now - since) * 16, Self.maximumUnsubscribedTime), subscribeDelay)
@@ -157,7 +170,7 @@ package actor Uplink {
     await broker.update(options)
   }
 
-  // MARK: What is heard
+  // MARK: Received events
 
   private func handle(_ event: BrokerEvent?) async {
     switch event {
@@ -172,7 +185,7 @@ package actor Uplink {
       logger.notice("the way up is open: \(scheduler.last - scheduler.cursor) entries to tell")
     case .offline(let error):
       if isOpen {
-        // Whoever subscribes to a broker that is too busy makes it busier.
+        // Subscribing adds load to a broker that may be overloaded, so the delay is doubled.
         if case .subscribed = connection {
           subscribeDelay = .zero
         } else {
@@ -221,14 +234,16 @@ package actor Uplink {
       topic: settings.topics.replayResult(for: archive), payload: result.payload)
   }
 
-  /// - Returns: what is to be said at once.
+  /// Stores a desired menu in the mailbox.
+  ///
+  /// - Returns: The report to publish at once, or `nil` if there is none.
   private func handleMenu(_ delivery: Delivery) -> DesiredMenuReport? {
     let message = delivery.message
     if let excess = delivery.excess {
       let limit = "\(DesiredMenu.maximumSize) bytes are read"
       return .refused(version: nil, detail: "the \(excess.rawValue) is too large: \(limit)")
     }
-    // What a broker has kept was wanted at some other time.
+    // A retained message may be outdated.
     if message.retain {
       logger.warning("a retained message on \(message.topic) is passed over")
       return nil
@@ -249,7 +264,7 @@ package actor Uplink {
     if let excess = delivery.excess {
       return .rejected(nil, .malformed, detail: "the \(excess.rawValue) is too large")
     }
-    // What a broker has kept was asked for at some other time.
+    // A retained message may be outdated.
     if delivery.message.retain {
       return .rejected(nil, .malformed, detail: "a request must not be retained")
     }
@@ -280,11 +295,11 @@ package actor Uplink {
     }
   }
 
-  // MARK: What is told
+  // MARK: Published messages
 
-  /// Publishes a page at most.
+  /// Publishes at most one page.
   ///
-  /// - Returns: how long there is nothing more to do.
+  /// - Returns: The time until there is more to do.
   private func publishNext() async -> Duration {
     if let failedAt {
       let rest = failedAt + Self.retryInterval - now
@@ -296,7 +311,7 @@ package actor Uplink {
       case .wait(let duration): return duration ?? Self.pollInterval
       case .publish(let seq, let count):
         let page = try ledger.rows(after: seq, limit: count).map(\.row.entry)
-        // One that is committed and cannot be seen yet is seen at the next look.
+        // A committed entry that is not visible yet is read at the next check.
         guard let last = page.last else { return Self.pollInterval }
         let serial = await publish(page.map(settings.topics.event))
         scheduler.published(through: last.seq, serial: serial)
@@ -325,7 +340,7 @@ package actor Uplink {
     do throws(BrokerError) {
       return try await broker.publish(messages)
     } catch {
-      // What no broker can take is passed over, or nothing would leave any more.
+      // A message that no broker accepts is skipped. Otherwise it would block all later ones.
       logger.error("\(error)")
       return (try? await broker.publish([])) ?? 0
     }
@@ -337,7 +352,7 @@ package actor Uplink {
     await publish([settings.topics.status(.online)])
   }
 
-  /// The kiosk's own health, but seldom: thousands of kiosks tell it.
+  /// Publishes the kiosk's health, rarely, because thousands of kiosks may share the broker.
   private func publishHealth() async {
     guard isOpen, healthAt.map({ now - $0 >= Self.healthInterval }) ?? true,
       let health = uplinkProgress.health
@@ -346,7 +361,7 @@ package actor Uplink {
     await publish([settings.topics.retained(settings.topics.health, health)])
   }
 
-  /// Behind what the kiosk sells by, which it tells on each connection.
+  /// Publishes a new menu report, after the report that each connection starts with.
   private func publishMenuReport() async {
     guard case .subscribed = connection, let report = menus.takeReport() else { return }
     await publish([message(report)])

@@ -1,63 +1,71 @@
 import JuiceDomain
 import KioskProtocol
 
-/// What leaves next on the way up, and when: a value that does no I/O and reads no clock.
+/// Decides what the uplink publishes next, and when: a value without I/O or a clock.
 ///
-/// What is new goes first, from the entry after the last one that the broker has confirmed; then what
-/// an archive has asked for again. Both share one pace, and so many entries at most are on their way
-/// unconfirmed.
+/// New entries go first, from the one after the last confirmed entry. Entries that an archive has
+/// requested again follow. Both share one rate limit and one limit on unconfirmed entries.
+///
+/// ```swift
+/// var scheduler = UplinkScheduler(cursor: 100)
+/// scheduler.recorded(through: 103)
+/// scheduler.online()
+/// scheduler.next(at: now)  // .publish(after: 100, count: 3)
+/// scheduler.published(through: 103, serial: 3)
+/// scheduler.confirmed(through: 3)  // cursor == 103
+/// ```
 struct UplinkScheduler: Sendable {
   struct Limits: Sendable {
-    /// Entries in a second.
+    /// Maximum number of entries published per second.
     var pace = 200
-    /// Entries on their way that are not confirmed.
+    /// Maximum number of published entries that are not confirmed.
     var window = 500
-    /// Entries that are read and published in one go: whoever reads more holds up what else the
-    /// computer has to do.
+    /// Maximum number of entries read and published at once. A larger page would delay other work
+    /// of the computer.
     var page = 50
-    /// Entries that one request brings.
+    /// Maximum number of entries per replay request.
     var replay = 10_000
-    /// Archives that are served at a time.
+    /// Maximum number of archives served at the same time.
     var archives = 4
-    /// After the broker has refused entries, which no trying mends.
+    /// Pause after the broker has refused entries, because an immediate retry does not help.
     var pause = Duration.seconds(60)
   }
 
-  /// Entries that an archive has asked for again.
+  /// Entries that an archive has requested again.
   struct Replay: Hashable, Sendable {
     let archive: Request.ID
     let id: Request.ID
     let epoch: Int
     let range: ClosedRange<Int>
-    /// Everything before it has been published.
+    /// The first entry that has not been published.
     var next: Int
 
     var isOver: Bool { next > range.upperBound }
   }
 
   enum Step: Hashable, Sendable {
-    /// Publish so many of the entries after this one.
+    /// Publish this number of entries after the given one.
     case publish(after: Int, count: Int)
     case replay(Replay, count: Int)
-    /// Nothing before so long; `nil`: before something happens.
+    /// Wait for this time, or for the next event if it is `nil`.
     case wait(Duration?)
   }
 
   private let limits: Limits
   private var bucket: TokenBucket
-  /// Every entry up to this one is up there.
+  /// The entry up to which the upstream broker has confirmed all entries.
   private(set) var cursor: Int
-  /// The last entry that there is.
+  /// The last entry in the ledger.
   private(set) var last: Int
   private var isOnline = false
-  /// On this connection, as far as it is known to the broker or on its way.
+  /// The last entry that is confirmed or was published on this connection.
   private var published: Int
-  /// What is on its way, in the order in which it was published.
+  /// The unconfirmed publications, in the order of publication.
   private var pending: [(serial: UInt64, count: Int, cursor: Int?)] = []
   private var replays: [Replay] = []
   private var pausedUntil: Duration?
 
-  /// - Parameter cursor: every entry up to this one is known to be up there.
+  /// - Parameter cursor: The entry up to which all entries are known to be confirmed.
   init(cursor: Int, limits: Limits = Limits()) {
     self.limits = limits
     self.cursor = cursor
@@ -67,14 +75,15 @@ struct UplinkScheduler: Sendable {
 
   private var inFlight: Int { pending.reduce(0) { $0 + $1.count } }
 
-  // MARK: What happens
+  // MARK: Events
 
   mutating func online() {
     connectionLost()
     isOnline = true
   }
 
-  /// What was not confirmed leaves again, and what an archive has asked for it asks for again.
+  /// Records the loss of the connection. Unconfirmed entries are published again, and archives
+  /// repeat their requests.
   mutating func connectionLost() {
     isOnline = false
     pending = []
@@ -84,23 +93,26 @@ struct UplinkScheduler: Sendable {
 
   mutating func recorded(through seq: Int) { last = max(last, seq) }
 
-  /// - Parameter serial: the running number up to which the broker has what was published.
+  /// - Parameter serial: The serial number up to which the broker has confirmed publications.
   mutating func confirmed(through serial: UInt64) {
     let count = pending.prefix { $0.serial <= serial }.count
     for part in pending.prefix(count) { cursor = max(cursor, part.cursor ?? 0) }
     pending.removeFirst(count)
   }
 
-  /// The broker has refused entries, and has counted them as confirmed.
+  /// Records that the broker has refused entries. Refused entries also count as confirmed in
+  /// `BrokerClient.confirmed`, so all entries after the cursor are published again, after a pause.
   mutating func refused(at now: Duration) {
     connectionLost()
     isOnline = true
     pausedUntil = now + limits.pause
   }
 
+  /// Starts or continues a replay.
+  ///
   /// - Parameters:
-  ///   - entries: those that the kiosk has of what was asked for.
-  ///   - before: see `ReplayResult.replaying`.
+  ///   - entries: The requested entries that the ledger has.
+  ///   - before: The epoch before them; see `ReplayResult.replaying`.
   mutating func requested(
     _ id: Request.ID, by archive: Request.ID, epoch: Int, entries: ClosedRange<Int>,
     before: Int? = nil
@@ -110,7 +122,7 @@ struct UplinkScheduler: Sendable {
       archive: archive, id: id, epoch: epoch, range: entries.lowerBound...end,
       next: entries.lowerBound)
     if let known = replays.firstIndex(where: { $0.archive == archive }) {
-      // The same is asked for until it is answered.
+      // An archive repeats a request until it is answered.
       if replays[known].id != id || replays[known].range != replay.range {
         replays[known] = replay
       }
@@ -123,7 +135,7 @@ struct UplinkScheduler: Sendable {
     return .replaying(id, epoch: epoch, replay.range, before: before)
   }
 
-  // MARK: What is to be done
+  // MARK: Next step
 
   mutating func next(at now: Duration) -> Step {
     guard isOnline else { return .wait(nil) }
@@ -142,7 +154,7 @@ struct UplinkScheduler: Sendable {
     return replay.map { .replay($0, count: count) } ?? .wait(nil)
   }
 
-  /// - Parameter serial: the running number of the last of them.
+  /// - Parameter serial: The serial number of the last message.
   mutating func published(through seq: Int, serial: UInt64) {
     let count = seq - published
     published = seq
@@ -150,13 +162,13 @@ struct UplinkScheduler: Sendable {
     pending.append((serial, count, seq))
   }
 
-  /// - Returns: the replay if it is over.
+  /// - Returns: The replay, if it is complete.
   mutating func replayed(_ replay: Replay, through seq: Int, serial: UInt64) -> Replay? {
     bucket.take(seq - replay.next + 1)
     pending.append((serial, seq - replay.next + 1, nil))
     guard let index = replays.firstIndex(of: replay) else { return nil }
     replays[index].next = seq + 1
-    // The next archive has its turn.
+    // Archives take turns.
     let moved = replays.remove(at: index)
     if moved.isOver { return moved }
     replays.append(moved)

@@ -1,12 +1,12 @@
 package import KioskProtocol
 
-/// How a kiosk's ledger is carried up.
+/// The settings of the uplink.
 package struct UplinkSettings: Sendable, Hashable {
-  /// As they are called up there.
+  /// The topics at the upstream broker.
   package var topics: KioskTopics
-  /// What the client id of each connection begins with.
+  /// The prefix of the client identifier of each connection.
   package var clientID: String
-  /// Entries in a second.
+  /// Maximum number of entries published per second.
   package var pace: Int
 
   package init(topics: KioskTopics, clientID: String, pace: Int = 200) {

@@ -2,7 +2,7 @@ import JuiceDomain
 import KioskProtocol
 
 extension CommandResult {
-  /// One line for a person at a terminal.
+  /// A one-line description for a person at a terminal.
   var summary: String {
     var parts: [String] = []
     switch status {

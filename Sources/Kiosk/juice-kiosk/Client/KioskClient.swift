@@ -4,15 +4,15 @@ import KioskProtocol
 import MessageBroker
 import YAMLConfiguration
 
-/// A panel or an operator for as long as one command runs: sends requests, and waits for their results.
+/// A client for the duration of one command: sends requests and waits for their results.
 struct KioskClient {
   private let broker: any BrokerClient
   private let topics: KioskTopics
   private let source: Source
 
-  /// Connects and waits until it can send.
+  /// Connects and waits until the connection is online.
   ///
-  /// - Parameter timeout: how long to wait for the broker.
+  /// - Parameter timeout: maximum time to wait for the broker.
   init(
     _ configuration: KioskConfiguration, as source: Source, timeout: Duration
   ) async throws(Failure) {
@@ -36,10 +36,10 @@ struct KioskClient {
     }
   }
 
-  /// Sends a request and waits for its result, if need be until a machine has made the juice. If the
-  /// connection is lost in between, it sends the request again, under the same id.
+  /// Sends a request and waits for its result, including the time that a machine takes to make the
+  /// juice. After a lost connection it sends the request again with the same id.
   ///
-  /// - Parameter accepted: is called if a machine is to make the juice.
+  /// - Parameter accepted: called when a machine has been assigned to make the juice.
   func send(
     _ request: Request, timeout: Duration, accepted: (CommandResult) -> Void = { _ in }
   ) async throws(Failure) -> CommandResult {
@@ -72,7 +72,7 @@ struct KioskClient {
 
   func disconnect() async { await broker.disconnect(grace: .seconds(1)) }
 
-  /// Waits until the kiosk says that it is online.
+  /// Waits until the kiosk's status is `online`.
   static func waitForKiosk(
     _ configuration: KioskConfiguration, timeout: Duration
   ) async throws(Failure) {
@@ -99,10 +99,10 @@ struct KioskClient {
 }
 
 extension SessionOptions {
-  /// A session for as long as a command runs.
+  /// Returns the options of a session for the duration of one command.
   ///
   /// - Parameters:
-  ///   - purpose: a word for the client id.
+  ///   - purpose: a word for the client identifier.
   ///   - topics: topics or topic filters to subscribe to.
   static func forCommand(_ purpose: String, subscribingTo topics: [String]) -> SessionOptions {
     SessionOptions(

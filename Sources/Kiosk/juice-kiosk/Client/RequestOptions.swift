@@ -5,7 +5,7 @@ import JuiceDomain
 import KioskDaemon
 import KioskProtocol
 
-/// The options of every command that asks something of a kiosk.
+/// The options of each command that sends a request to a kiosk.
 struct RequestOptions: ParsableArguments {
   @OptionGroup var configuration: ConfigurationOptions
 
@@ -28,7 +28,9 @@ struct RequestOptions: ParsableArguments {
   @Flag(help: "Print the result as JSON.")
   var json = false
 
-  /// Sends the command, prints its result, and fails unless it is `ready` or `applied`.
+  /// Sends the command and prints its result.
+  ///
+  /// - Throws: `Failure`, or an exit code with `--json`, unless the result is a success.
   func send(_ command: Command, of kind: Command.Kind) async throws {
     let source = Source(kind: kind, name: name)
     if let flaw = source.flaw { throw ValidationError(flaw) }

@@ -25,8 +25,9 @@ extension LedgerCommands {
       StandardOutput.write("Saved to \(file).")
     }
 
-    /// Copies as root from one user's folder to another's. One process reads and another writes, since
-    /// neither user may do both. The reader is this program again, which says itself what is wrong.
+    /// Copies as root from one user's folder to another's. One process reads and another writes,
+    /// since neither user may do both. The reader is a second process of this program and prints
+    /// its own errors.
     private func receive(_ path: String, as owner: FolderOwner) throws {
       let other = Process()
       other.executableURL = URL(filePath: Bundle.main.executablePath ?? CommandLine.arguments[0])

@@ -53,13 +53,13 @@ struct Check: AsyncParsableCommand {
       StandardOutput.write("  panel   \(panel.name): \(buttons) on \(panel.topic)")
     }
     for machine in configuration.machines {
-      // In the menu's order.
+      // In the order of the menu.
       let juices = settings.menu.juices.map(\.id).filter(machine.makes)
       let list = machine.juices == nil ? "every juice" : juices.map(\.text).joined(separator: ", ")
       StandardOutput.write("  machine \(machine.name): \(list)")
     }
     guard connect else { return }
-    // As a panel of its own, so that a running kiosk keeps its session.
+    // With a client identifier of its own, so that a running kiosk keeps its session.
     let client = try await KioskClient(
       configuration, as: Source(kind: .order, name: "check"), timeout: .seconds(timeout))
     await client.disconnect()

@@ -32,7 +32,7 @@ struct Demo: AsyncParsableCommand {
   }
 }
 
-/// Runs a broker, a kiosk and a panel until there is no more input.
+/// Runs a broker, a kiosk and a panel until the end of the input.
 private func demonstrate(in language: Language, logger: Logger) async throws {
   try await DemoBroker.run { port, folder in
     var configuration = KioskConfiguration()
@@ -44,7 +44,7 @@ private func demonstrate(in language: Language, logger: Logger) async throws {
       group.addTask { [configuration] in
         await controller.run(clientID: configuration.broker.clientID)
       }
-      // The kiosk says goodbye, whichever way the panel ends.
+      // The kiosk disconnects cleanly, whether the panel returns or throws.
       defer { group.cancelAll() }
       try await KioskClient.waitForKiosk(configuration, timeout: DemoPanel.timeout)
       try await DemoPanel(configuration).run()
@@ -52,7 +52,7 @@ private func demonstrate(in language: Language, logger: Logger) async throws {
   }
 }
 
-/// The keyboard as a button panel, the screen as its display.
+/// A button panel that reads the keyboard and prints the results.
 private struct DemoPanel {
   private let configuration: KioskConfiguration
   private var juices: [Juice] { configuration.menu.juices }

@@ -50,10 +50,10 @@ struct Doctor: PreparedCommand {
     }
   }
 
-  /// Looks at everything that can be seen without a broker.
+  /// Runs the checks that need no broker.
   ///
-  /// - Returns: what was found, and the examinations of the kiosk's broker and of the one above; `nil` for
-  ///   an examination that could find nothing more.
+  /// - Returns: their findings, and the examinations of the kiosk's broker and of its uplink; `nil`
+  ///   in place of an examination that cannot run.
   private func runLocalChecks() throws -> ([Finding], BrokerExamination?, UplinkCheck?) {
     var configuration: KioskConfiguration
     do throws(ConfigurationErrors) {
@@ -69,8 +69,8 @@ struct Doctor: PreparedCommand {
     let path = configuration.ledgerPath
     let password: [Finding] = .password(configuration.broker)
     var findings: [Finding] = .configuration(configuration, file: options.file) + password
-    // Root reads the passwords now and becomes the ledger's owner below. A password that cannot be read
-    // is a finding: here, or at the login of its account.
+    // Root reads the passwords now and becomes the ledger's owner below. An unreadable password is
+    // a finding, here or at the login of its account.
     try? configuration.broker.loadPassword()
     let uplinkPassword: [Finding] = configuration.uplink.map { .password($0.broker) } ?? []
     findings += uplinkPassword

@@ -36,7 +36,7 @@ extension LedgerEntry {
     "seq,at,source,id,status,juice,quantity,ticket,reason,missing,changes,machine,job,"
     + "amount,currency,epoch"
 
-  /// RFC 4180, with amounts as `banana 1; kiwi 2`.
+  /// A line of CSV (RFC 4180), with amounts such as `banana 1; kiwi 2`.
   fileprivate var csv: String {
     func amounts(_ amounts: FruitAmounts?) -> String {
       (amounts ?? [:]).map { "\($0.fruit) \($0.amount)" }.joined(separator: "; ")

@@ -54,7 +54,7 @@ struct Learn: AsyncParsableCommand {
         await broker.acknowledge()
         let now = clock.now - start
         for message in deliveries.map(\.message) where printer.count < count {
-          // What the broker had kept was not pressed now.
+          // A retained message is not a press that happens now.
           guard !message.retain, printer.isOfDevice(message.topic) else { continue }
           switch discovery.observe(message.payload, on: message.topic, at: now) {
           case .nothing: continue
@@ -85,7 +85,7 @@ struct Learn: AsyncParsableCommand {
   }
 }
 
-/// The lines that are printed, to be pasted into the configuration.
+/// Prints the lines to paste into the configuration, one panel for each device.
 private struct PanelPrinter {
   private let topics: KioskTopics
   private let bound: [TopicFilter]
@@ -100,7 +100,7 @@ private struct PanelPrinter {
     names = Set(configuration.panels.map(\.name))
   }
 
-  /// Whether a topic may be a device's: it is none of the kiosk's own, and none of Home Assistant's.
+  /// Returns whether a topic may be a device's: neither the kiosk's own nor Home Assistant's.
   func isOfDevice(_ topic: String) -> Bool {
     !topic.hasPrefix(topics.base + "/") && !topic.hasPrefix("homeassistant/")
   }

@@ -70,8 +70,9 @@ struct Report: AsyncParsableCommand {
 extension SalesReport {
   fileprivate static let csvHeader = "day,juice,made,out_of_stock,rejected,takings,currency"
 
-  /// A line for each juice of a day. Orders that name no juice of the menu have a line without a juice. If
-  /// the currency has changed, the takings in the second one have a line of their own.
+  /// One line for each juice of a day. Orders for a juice that is not on the menu share a line
+  /// without a juice. If the currency has changed, the takings in the second currency have a
+  /// separate line.
   fileprivate var csv: [String] {
     days.flatMap { day in
       let tally = day.tally

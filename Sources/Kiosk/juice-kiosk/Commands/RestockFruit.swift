@@ -43,7 +43,7 @@ struct RestockFruit: AsyncParsableCommand {
   }
 }
 
-/// A fruit and a number on the command line: `kiwi=3`.
+/// A fruit and a number on the command line, such as `kiwi=3`.
 struct FruitNumber: ExpressibleByArgument {
   let fruit: Fruit.ID
   let number: Int

@@ -26,12 +26,13 @@ struct Run: PreparedCommand {
   @OptionGroup var logging: LogOptions
 
   func prepare() throws -> @Sendable () async throws -> Void {
-    // A SIGHUP would end the program until it is trapped. Nothing is lost by ignoring it: the
-    // configuration is just being read.
+    // The default action of SIGHUP ends the program until the signal is trapped. Ignoring it here
+    // loses nothing, because the configuration is about to be read.
     signal(SIGHUP, SIG_IGN)
     let text = try options.text()
     let configuration = try text.withMenu()
-    // Root becomes the ledger's owner, who then reads the password, and at each reload the configuration.
+    // Root becomes the ledger's owner, who then reads the password, and the configuration at each
+    // reload.
     try FolderOwner(ofFolderOf: configuration.ledgerPath).switchUser()
     return { try await serve(configuration, text) }
   }
@@ -60,8 +61,8 @@ struct Run: PreparedCommand {
     let reload = ReloadService(
       options: options, text: text, configuration: configuration, menus: menus,
       controller: controller, manager: manager, logger: logger, hangups: hangups)
-    // The last one ends first: then a reload that waits for the kiosk hears that the kiosk has gone, and
-    // the kiosk's last entries still go up. The kiosk finishes the batch in hand and says goodbye.
+    // Services stop in reverse order. So the controller finishes its batch and disconnects first, a
+    // waiting reload ends with it, and the uplink can still send the kiosk's last entries.
     let services: [(any Service)?] = [
       reload, uplink.map { uplink in UntilShutdown { await uplink.run() } },
       UntilShutdown { await controller.run(clientID: broker.clientID) { manager?.report($0) } },

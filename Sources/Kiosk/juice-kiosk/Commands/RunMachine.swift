@@ -106,8 +106,8 @@ struct RunMachine: PreparedCommand {
             for await line in StandardInput.lines { try await machine.type(line) }
           }
         }
-        // Without a person the machine runs until it is stopped; with one, until there is no more input.
-        // It says goodbye in either case.
+        // Without a person the machine runs until it is stopped, with one until the end of the
+        // input. It disconnects cleanly in both cases.
         defer { group.cancelAll() }
         try await group.next()
       }

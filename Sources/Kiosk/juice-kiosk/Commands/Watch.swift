@@ -61,7 +61,7 @@ extension Message {
 }
 
 extension StandardOutput {
-  /// Draws from the top of the screen.
+  /// Clears the screen and draws the lines from its top.
   fileprivate static func redraw(_ lines: [String]) {
     write("\u{1B}[H\u{1B}[2J" + lines.joined(separator: "\n"))
   }

@@ -1,12 +1,11 @@
 import CommandLineSupport
 import Foundation
 
-/// A mosquitto of our own, on a free port of the loopback interface, for as long as a demonstration
-/// lasts.
+/// A temporary mosquitto on a free port of the loopback interface, for `juice-kiosk demo`.
 enum DemoBroker {
-  /// Runs the broker while `body` runs, and leaves nothing behind.
+  /// Runs the broker while `body` runs, then kills it and removes its folder.
   ///
-  /// - Parameter body: is given the broker's port, and a folder that is removed afterwards.
+  /// - Parameter body: receives the broker's port and the path of the temporary folder.
   static func run(_ body: (_ port: Int, _ folder: URL) async throws -> Void) async throws {
     let folder = FileManager.default.temporaryDirectory
       .appending(path: "juice-kiosk-\(UUID().uuidString)")
@@ -27,7 +26,8 @@ enum DemoBroker {
     broker.standardError = FileHandle.nullDevice
     try broker.run()
     defer {
-      // The broker inherits a signal mask that blocks SIGTERM, and has nothing to save.
+      // SIGKILL, because the broker inherits a signal mask that blocks SIGTERM; it has no state to
+      // save.
       kill(broker.processIdentifier, SIGKILL)
       broker.waitUntilExit()
     }
@@ -36,7 +36,7 @@ enum DemoBroker {
 
   private static func program() throws(Failure) -> URL {
     let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
-    // Debian keeps mosquitto out of the path of ordinary users.
+    // Debian installs mosquitto in /usr/sbin, which is not in the PATH of ordinary users.
     let places = "\(path):/usr/sbin:/usr/local/sbin".split(separator: ":").map { "\($0)/mosquitto" }
     guard let place = places.first(where: FileManager.default.isExecutableFile) else {
       throw .unavailable("there is no mosquitto on this machine: apt-get install mosquitto")
@@ -44,7 +44,7 @@ enum DemoBroker {
     return URL(filePath: place)
   }
 
-  /// A port that the kernel has just found free.
+  /// Returns a port that is free at the time of the call.
   private static func freePort() throws(Failure) -> Int {
     let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     defer { close(descriptor) }

@@ -17,7 +17,9 @@ extension LedgerError: ExitCodeConvertible {
 }
 
 extension Failure {
-  /// - Returns: `nil` for a result that is no failure.
+  /// Creates the failure that a command's result stands for.
+  ///
+  /// - Returns: `nil` if the result is a success.
   init?(_ result: CommandResult) {
     switch result.status {
     case .ready, .accepted, .applied: return nil

@@ -11,7 +11,7 @@ import Logging
 import MessageBroker
 import YAMLConfiguration
 
-// The composition root: here, and only here, configuration becomes components.
+// The composition root: the only file that creates components from a configuration.
 
 extension Controller {
   static func build(
@@ -27,10 +27,12 @@ extension Controller {
 }
 
 extension Uplink {
+  /// Creates the uplink of a configuration.
+  ///
   /// - Parameters:
-  ///   - uplinkProgress: the one of the controller that writes the ledger.
-  ///   - menus: where menus from above go, to be taken at a reload.
-  /// - Returns: `nil` if the ledger is not to be carried up.
+  ///   - uplinkProgress: the progress object that the controller of the same ledger writes.
+  ///   - menus: receives the menus that the chain publishes, for the next reload.
+  /// - Returns: `nil` if the configuration has no uplink.
   static func build(
     _ configuration: KioskConfiguration, uplinkProgress: UplinkProgress, menus: MenuMailbox,
     logger: Logger
@@ -50,7 +52,9 @@ extension Uplink {
 }
 
 extension KioskSettings {
-  /// - Parameter retainedTopics: the retained topics that the ledger knows of.
+  /// Creates the settings of a configuration.
+  ///
+  /// - Parameter retainedTopics: the retained topics that the ledger lists.
   init(_ configuration: KioskConfiguration, retainedTopics: Set<String> = []) {
     self.init(
       topics: configuration.topics, language: configuration.kiosk.language,
@@ -72,7 +76,7 @@ extension KioskSettings {
 }
 
 extension Discovery {
-  /// `nil` if the kiosk is not to be shown in Home Assistant.
+  /// Creates the discovery messages, or returns `nil` if Home Assistant discovery is disabled.
   fileprivate init?(_ configuration: KioskConfiguration, retainedTopics: Set<String>) {
     let homeAssistant = configuration.homeAssistant
     guard homeAssistant.isEnabled else { return nil }

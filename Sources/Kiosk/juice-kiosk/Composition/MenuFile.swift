@@ -4,14 +4,16 @@ import KioskDaemon
 import KioskProtocol
 import YAMLConfiguration
 
-/// The file beside the ledger in which a kiosk remembers the menu from above. Without this file, the menu
-/// of the configuration counts.
+/// The file beside the ledger that stores the menu published by the chain. Without this file, the
+/// kiosk uses the menu of its configuration.
 struct MenuFile {
   let path: String
   private let folder: StateFolder
   private let name: String
 
-  /// - Returns: `nil` if nobody is above the kiosk.
+  /// Creates the file's description.
+  ///
+  /// - Returns: `nil` if the configuration has no uplink.
   init?(_ configuration: KioskConfiguration) {
     guard configuration.uplink != nil else { return nil }
     path = configuration.ledgerPath + ".menu"
@@ -22,7 +24,7 @@ struct MenuFile {
 
   func read() throws(Failure) -> DesiredMenu? {
     do {
-      // Our JSON of a menu may be longer than the one that came.
+      // The kiosk's own JSON of a menu may be longer than the payload that it received.
       return try folder.read(name, upTo: 8 * DesiredMenu.maximumSize)
         .map { try DesiredMenu(payload: Array($0)) }
     } catch {
@@ -30,7 +32,9 @@ struct MenuFile {
     }
   }
 
-  /// - Parameter menu: `nil` to forget it.
+  /// Stores a menu.
+  ///
+  /// - Parameter menu: the menu, or `nil` to remove the file.
   func write(_ menu: DesiredMenu?) throws(StateError) {
     if let menu { try folder.write(name, Data(menu.payload)) } else { try folder.remove(name) }
   }
@@ -41,12 +45,12 @@ extension ConfigurationOptions {
     try KioskConfiguration.Text(path: file, environment: ProcessInfo.processInfo.environment)
   }
 
-  /// The configuration with the menu that counts.
+  /// Returns the configuration with the menu in force.
   func loadWithMenu() throws -> KioskConfiguration { try text().withMenu() }
 }
 
 extension KioskConfiguration.Text {
-  /// With the menu that is remembered, if there is one.
+  /// Returns the configuration with the stored menu of the chain if there is one.
   func withMenu() throws -> KioskConfiguration {
     let own = try configuration()
     guard let file = MenuFile(own), let menu = try file.read() else { return own }

@@ -7,18 +7,19 @@ import ServiceLifecycle
 import UnixSignals
 import YAMLConfiguration
 
-/// Hands the running kiosk another configuration, the whole of it or nothing: on SIGHUP the file as it is
-/// then, and when a menu comes from above, that menu over the file as it was read last.
+/// Applies a new configuration to the running kiosk, completely or not at all. On SIGHUP it reads
+/// the file again; on a new menu from the chain it combines that menu with the file as it was read
+/// last.
 struct ReloadService: Service {
   let options: ConfigurationOptions
-  /// The text with which the kiosk was started, like `configuration`.
+  /// The text that the kiosk started with; `configuration` is its parsed form.
   let text: KioskConfiguration.Text
   let configuration: KioskConfiguration
   let menus: MenuMailbox
   let controller: Controller
   let manager: ServiceManager?
   let logger: Logger
-  /// Trapped since the program's start.
+  /// SIGHUP signals, trapped since the start of the program.
   let hangups: UnixSignalsSequence
 
   private enum Call { case hangup, menu }
@@ -44,7 +45,7 @@ struct ReloadService: Service {
     }
   }
 
-  // MARK: The file
+  // MARK: Configuration file
 
   private func hangUp(after running: Running) async -> Running {
     manager?.beginReload()
@@ -87,7 +88,7 @@ struct ReloadService: Service {
       KioskSettings(configuration, retainedTopics: await controller.retainedTopics))
   }
 
-  // MARK: The menu from above
+  // MARK: Menu from the chain
 
   private func takeMenu(after running: Running) async -> Running {
     guard let menu = menus.takeDesired(), let file = MenuFile(running.configuration) else {
@@ -100,7 +101,7 @@ struct ReloadService: Service {
     }
     do {
       let new = try running.text.configuration(under: menu)
-      // Written before the kiosk sells by it, so that the next start knows the menu, too.
+      // Stored before the kiosk uses it, so that the next start uses this menu, too.
       try file.write(menu)
       switch await reload(new) {
       case .taken:
@@ -111,7 +112,7 @@ struct ReloadService: Service {
         try file.write(old)
         throw error
       case .stopped:
-        // The next start sells by this menu, and reports it.
+        // The next start uses this menu and reports it.
         return running
       }
     } catch {

@@ -4,10 +4,10 @@ import KioskDaemon
 import KioskProtocol
 import Synchronization
 
-/// systemd, which has started the kiosk as a service of `Type=notify` (sd_notify(3)).
+/// Reports the kiosk's state to systemd, for a service of `Type=notify` (sd_notify(3)).
 ///
-/// systemd is told when orders are taken, how the kiosk is (in words), and with the turns of the cycle that
-/// nothing hangs. It restarts a kiosk that hangs, but not one that waits for its broker.
+/// It reports readiness, a status line, and a watchdog signal from the cycle. systemd restarts a
+/// kiosk whose cycle hangs, but not one that is waiting for its broker.
 final class ServiceManager: Sendable {
   private struct Reported {
     var condition: KioskCondition?
@@ -16,18 +16,22 @@ final class ServiceManager: Sendable {
   }
 
   private let socket: NotifySocket
-  /// How long systemd waits for a sign of life (`WatchdogSec=`).
+  /// The time after which systemd restarts a silent service (`WatchdogSec=`), or `nil` without a
+  /// watchdog.
   private let watchdogTimeout: Duration?
   private let reported = Mutex(Reported())
 
-  /// - Returns: `nil` if systemd has not started the program as such a service.
+  /// Creates the reporter from the environment.
+  ///
+  /// - Returns: `nil` if systemd has not started the program as a service of `Type=notify`.
   init?(environment: [String: String] = ProcessInfo.processInfo.environment) {
     guard let socket = NotifySocket(environment: environment) else { return nil }
     self.socket = socket
     watchdogTimeout = environment["WATCHDOG_USEC"].flatMap(Int64.init).map { .microseconds($0) }
   }
 
-  /// To be called at the end of each turn of the cycle.
+  /// Reports the condition if it has changed, and a watchdog signal each quarter of the timeout.
+  /// The controller calls this at the end of each cycle.
   func report(_ condition: KioskCondition) {
     reported.withLock { reported in
       var next = reported
@@ -47,16 +51,16 @@ final class ServiceManager: Sendable {
       {
         next.lastWatchdogAt = now
         lines.append("WATCHDOG=1")
-        // systemd does not give up the start either, as long as the cycle turns.
+        // While the cycle runs, systemd does not time out the start either.
         if !next.isReady { lines.append("EXTEND_TIMEOUT_USEC=\(watchdogTimeout.microseconds)") }
       }
-      // If systemd could not be told, the next turn tells it.
+      // If sending fails, the next call repeats the report.
       if !lines.isEmpty, send(lines.joined(separator: "\n")) { reported = next }
     }
   }
 
-  /// Tells that a reload begins: the service counts as reloading until `endReload()`. A service that has
-  /// never been ready still counts as starting.
+  /// Reports the start of a reload: systemd shows the service as reloading until `endReload()`. A
+  /// service that was never ready remains in its start phase.
   func beginReload() {
     reported.withLock { reported in
       guard reported.isReady else { return }
@@ -69,7 +73,7 @@ final class ServiceManager: Sendable {
 
   func endReload() {
     reported.withLock { reported in
-      // If systemd could not be told, the next turn tells it.
+      // If sending fails, the next `report(_:)` sends READY.
       if reported.isReady { reported.isReady = send("READY=1") }
     }
   }
@@ -78,7 +82,7 @@ final class ServiceManager: Sendable {
 }
 
 extension KioskCondition {
-  /// One line, for a person.
+  /// A one-line description for `systemctl status`.
   fileprivate var summary: String {
     switch self {
     case .connecting: "Connecting to the broker."

@@ -1,7 +1,7 @@
 import JuiceDomain
 import KioskProtocol
 
-/// A kiosk as its retained topics show it to any display.
+/// A kiosk as a display shows it, from its retained topics.
 struct KioskView {
   private let topics: KioskTopics
   private var info: KioskInfo?
@@ -20,16 +20,16 @@ struct KioskView {
     self.language = language
   }
 
-  /// The topic filters that a display subscribes to.
+  /// Returns the topic filters that a display subscribes to.
   static func filters(of topics: KioskTopics) -> [String] {
     ["stock/+", "juice/+", "alert/+", "machine/+", "menu", "info", "service", "status"].map {
       "\(topics.base)/\($0)"
     }
   }
 
-  /// Takes in a message.
+  /// Updates the view with a message.
   ///
-  /// - Returns: what has changed, in words; `nil` if nothing has.
+  /// - Returns: the change in words, or `nil` if the message changes nothing.
   mutating func update(topic: String, payload: [UInt8]) -> String? {
     guard topic.hasPrefix(topics.base + "/") else { return nil }
     let levels = topic.dropFirst(topics.base.count + 1).split(separator: "/").map(String.init)
@@ -74,7 +74,7 @@ struct KioskView {
     return "\(name) \(new ?? "gone")"
   }
 
-  /// Its name and its place, if it has told them.
+  /// The kiosk's name and place, or `nil` before it has published any.
   private var called: String? {
     let words = [info?.name?[language], info?.place].compactMap(\.self)
     return words.isEmpty ? nil : words.joined(separator: ", ")
@@ -88,9 +88,9 @@ struct KioskView {
 }
 
 extension KioskView {
-  /// The whole kiosk, line by line.
+  /// Returns the lines of the whole display.
   ///
-  /// - Parameter color: with the terminal's colours.
+  /// - Parameter color: whether to use the terminal's colours.
   func lines(color: Bool) -> [String] {
     func alertColor(_ alert: String?) -> String.Color {
       switch alert {
@@ -130,7 +130,7 @@ extension KioskView {
 }
 
 extension MachineReport {
-  /// `busy: ticket 42, 2 waiting`
+  /// A one-line description, such as `busy: ticket 42, 2 waiting`.
   fileprivate var summary: String {
     let undecided = jobs.filter(\.state.isUndecided).map { "\($0.ticket)" }
     let facts = [
@@ -142,7 +142,7 @@ extension MachineReport {
   }
 }
 
-/// The fruits of a menu, or its juices.
+/// The ids and names of a menu's fruits, or of its juices.
 private struct MenuList {
   private(set) var names: [String: String] = [:]
   private var places: [String: Int] = [:]
@@ -158,7 +158,7 @@ private struct MenuList {
     }
   }
 
-  /// In the order of the menu.
+  /// Returns the values in the order of the menu.
   func sorted(_ values: [String: String]) -> [(key: String, value: String)] {
     values.sorted { (places[$0.key] ?? .max, $0.key) < (places[$1.key] ?? .max, $1.key) }
   }

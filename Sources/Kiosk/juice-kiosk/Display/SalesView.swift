@@ -4,7 +4,7 @@ import KioskDaemon
 import KioskProtocol
 import YAMLConfiguration
 
-/// What was sold, as bars, and how long the fruit lasts.
+/// The printed sales report: sales as bars, and how long each fruit will last.
 struct SalesView {
   private let title: String
   private let menu: Menu
@@ -41,7 +41,7 @@ struct SalesView {
 
   private typealias Bar = (label: String, glasses: Int, takings: Takings)
 
-  /// From the first hour in which something was sold to the last.
+  /// One bar for each hour from the first to the last hour with a sale.
   private var hours: [Bar] {
     guard let first = sales.hours.first?.hour, let last = sales.hours.last?.hour, first <= last
     else { return [] }
@@ -51,7 +51,7 @@ struct SalesView {
     }
   }
 
-  /// From the first day on which something was sold to today.
+  /// One bar for each day from the first day with a sale to today.
   private var days: [Bar] {
     guard let first = sales.days.first?.day.daysSinceEpoch else { return [] }
     return (first...max(first, sales.today.daysSinceEpoch)).map { number in
@@ -116,7 +116,7 @@ struct SalesView {
     }
   }
 
-  /// The day and the hour in the kiosk's time zone.
+  /// Returns a day and a time in the kiosk's time zone.
   private func time(_ at: Timestamp) -> String {
     let minutes = Int((wallClock.fraction(at: at) * 60).rounded())
     let (day, hour) = (wallClock.day(at: at), wallClock.hour(at: at))

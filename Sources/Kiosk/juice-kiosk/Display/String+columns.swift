@@ -1,5 +1,5 @@
 extension String {
-  /// How many columns of a terminal it takes: a Korean syllable takes two.
+  /// Width in columns of a terminal; a Korean syllable takes two.
   var columns: Int { reduce(0) { $0 + $1.columns } }
 
   func padded(to width: Int, left: Bool = false) -> String {
@@ -7,7 +7,7 @@ extension String {
     return left ? padding + self : self + padding
   }
 
-  /// The text in a colour of the terminal (ECMA-48, SGR).
+  /// Returns the text in a colour of the terminal (ECMA-48, SGR).
   func painted(_ color: Color, if isColored: Bool) -> String {
     isColored && !isEmpty ? "\u{1B}[\(color.rawValue)m\(self)\u{1B}[0m" : self
   }
@@ -20,7 +20,8 @@ extension String {
 }
 
 extension Character {
-  /// Two for what Unicode calls wide or fullwidth (UAX 11), as far as names of juices have it.
+  /// 2 for a character that Unicode calls wide or fullwidth (UAX 11), as far as names of juices
+  /// need it.
   fileprivate var columns: Int {
     guard let scalar = unicodeScalars.first else { return 0 }
     if scalar.properties.isEmojiPresentation { return 2 }

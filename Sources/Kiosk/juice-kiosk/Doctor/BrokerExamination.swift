@@ -6,15 +6,32 @@ import KioskProtocol
 import MessageBroker
 import YAMLConfiguration
 
-/// What the doctor finds out from the broker. It logs in with the kiosk's account. While the kiosk may run, it
-/// never uses the kiosk's client id, because that would take over the kiosk's session.
+/// The doctor's checks that need the broker. It logs in with the kiosk's account and returns one
+/// `Finding` for each result:
+///
+/// ```swift
+/// let examination = BrokerExamination(
+///   configuration, ledger: ledger, now: .now, timeout: .seconds(10), logsInAnyway: false)
+/// for finding in try await examination.findings() { print(finding.text) }
+/// ```
+///
+/// | check | question |
+/// |---|---|
+/// | `broker` | Is the address reachable, and does the broker accept the login? |
+/// | `rights` | Does the broker refuse subscriptions, or messages of the running kiosk? |
+/// | `session` | Do the broker's limits suffice, and is the client identifier unique? |
+/// | `retained` | Does the broker retain messages that it should not? |
+/// | `machines` | Are the configured machines online? |
+///
+/// While a kiosk runs, no check uses the kiosk's client identifier, because a second connection
+/// with it takes over the session. The doctor publishes nothing.
 struct BrokerExamination {
   let configuration: KioskConfiguration
   let settings: KioskSettings
   let ledger: LedgerView
   let now: Timestamp
   let timeout: Duration
-  /// Logs in even where the broker may take the account for the client id.
+  /// Whether to log in even if the broker may use the account as the client identifier (`--login`).
   let logsInAnyway: Bool
 
   let number = UInt32.random(in: 0 ... .max)
@@ -55,8 +72,8 @@ struct BrokerExamination {
     }
   }
 
-  /// A finding instead of a login that might throw the kiosk out, as it does where the broker takes the
-  /// account for the client id.
+  /// Returns a finding instead of a login that might disconnect the running kiosk: it does if the
+  /// broker uses the account as the client identifier.
   private func reasonNotToLogIn(isLocal: Bool) -> Finding? {
     guard ledger.isRunning, broker.username != nil, !logsInAnyway, !isLocal || broker.port == 8883
     else { return nil }
@@ -68,7 +85,7 @@ struct BrokerExamination {
         + "juice-kiosk doctor --login")
   }
 
-  // MARK: The login
+  // MARK: Login
 
   private func login() async throws(Failure) -> [Finding] {
     var limits: BrokerLimits?
@@ -140,7 +157,7 @@ struct BrokerExamination {
     return .error(.broker, address, "\(error)", fix: fix)
   }
 
-  // MARK: What it grants
+  // MARK: Rights
 
   private func examine(
     _ retained: RetainedMessages, _ limits: BrokerLimits?
@@ -169,8 +186,8 @@ struct BrokerExamination {
     return ledger.absence(at: now).map { $0 > settings.orders.maximumAge * 2 } ?? true
   }
 
-  /// Asks with the kiosk's own client id, while no kiosk runs. A session that is there then belongs to
-  /// another client.
+  /// Connects with the kiosk's own client identifier while no kiosk runs. An existing session then
+  /// belongs to another client.
   private func duplicateClientIDs() async throws(Failure) -> [Finding] {
     guard broker.protocol == .v5,
       case .success(let report) = try await run(
@@ -186,7 +203,8 @@ struct BrokerExamination {
     ]
   }
 
-  /// All visits use one client id, so that each ends the session which the one before left at the broker.
+  /// The client identifier of all probes. A probe ends the session that the probe before it has
+  /// left.
   var clientID: String { "juice-kiosk-doctor-probe-\(number)" }
 
   private func run(

@@ -6,10 +6,10 @@ import KioskProtocol
 import Ledger
 import YAMLConfiguration
 
-// Findings on this computer, which need no broker.
+// The checks of this computer, which need no broker.
 
 extension [Finding] {
-  /// The configuration file and its contents.
+  /// Returns a finding for each error in the configuration file.
   static func configuration(
     _ errors: ConfigurationErrors
   ) -> [Finding] {
@@ -34,7 +34,8 @@ extension [Finding] {
         .configuration, file,
         "good, for \(configuration.topics.base)")
     ]
-    // Whoever may change the file can make the kiosk ask any broker, and read any password file.
+    // A user who can change the file can direct the kiosk to another broker, or to another password
+    // file.
     if let rights = FileRights(file), rights.mode & UInt32(S_IWOTH) != 0 {
       findings.append(
         .warning(
@@ -57,7 +58,7 @@ extension [Finding] {
     }
   }
 
-  /// The ledger's folder and files: whether the kiosk can write them.
+  /// Checks whether the kiosk can write the ledger's folder and files.
   static func folder(of ledger: String) -> [Finding] {
     let folder = NSString(string: ledger).deletingLastPathComponent
     guard let rights = FileRights(folder) else {
@@ -99,7 +100,9 @@ extension [Finding] {
     return [.ok(.permissions, folder, "the ledger can be written, by \(rights.ownerName)")]
   }
 
-  /// - Parameter ledger: its path.
+  /// Checks the free space on the ledger's disk.
+  ///
+  /// - Parameter ledger: the path of the ledger.
   static func disk(of ledger: String) -> [Finding] {
     let folder = NSString(string: ledger).deletingLastPathComponent
     guard let space = DiskSpace(of: folder) else { return [] }
@@ -114,7 +117,9 @@ extension [Finding] {
     }
   }
 
-  /// - Parameter last: the ledger's last entry.
+  /// Compares the clock with the ledger and the program, and checks its synchronisation.
+  ///
+  /// - Parameter last: the time of the ledger's last entry.
   static func clock(_ clock: MachineClock, last: Timestamp?) -> [Finding] {
     let fix = "set it: timedatectl set-ntp true, and see that the machine reaches a time server"
     if let last, last.since(clock.now) > .seconds(60) {
@@ -124,7 +129,7 @@ extension [Finding] {
           fix: fix)
       ]
     }
-    // The clock of the machine that built the program may have been a day ahead.
+    // The clock of the machine that built the program may have been up to a day ahead.
     if let builtAt = clock.builtAt, builtAt.since(clock.now) > .seconds(86_400) {
       return [
         .error(
@@ -133,7 +138,7 @@ extension [Finding] {
       ]
     }
     if clock.isSynchronised == false {
-      // Only a note, because the kernel of a virtual machine says the same where its host keeps the time.
+      // Only a note: the kernel of a virtual machine reports the same when its host keeps the time.
       return [
         .note(
           .clock, "\(clock.now)", "plausible, but the kernel knows of nobody who keeps it right",

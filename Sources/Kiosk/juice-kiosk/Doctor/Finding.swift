@@ -1,22 +1,29 @@
 import ArgumentParser
 import KioskProtocol
 
-/// One thing that the doctor has looked at: what it is like, where, and what to do about it.
+/// One result of the doctor: what it checked, where, with what severity, and how to fix a problem.
+///
+/// | severity | meaning | exit code |
+/// |---|---|---|
+/// | `ok` | as it should be | 0 |
+/// | `note` | worth knowing, or a check that was not possible | 0 |
+/// | `warning` | the kiosk works, but will lose orders or need manual work | 1 |
+/// | `error` | the kiosk does not work, or not as configured | that of the first error |
 struct Finding {
-  /// What was looked at. The cases stand in the order of the checks.
+  /// The area of a check, in the order in which the checks run.
   enum Check: String {
     case configuration, permissions, disk, clock, ledger
     case broker, rights, session, retained, machines, uplink
   }
 
   enum Severity: Int, Comparable {
-    /// As it should be.
+    /// The expected state.
     case ok
-    /// Something worth knowing, or something that could not be tried.
+    /// A fact worth knowing, or a check that was not possible.
     case note
-    /// The kiosk works, but something will cost orders, or somebody's time.
+    /// The kiosk works, but the problem will cost orders or manual work.
     case warning
-    /// The kiosk does not work, or not as it is configured.
+    /// The kiosk does not work, or not as configured.
     case error
 
     var name: String { "\(self)" }
@@ -26,12 +33,12 @@ struct Finding {
 
   let check: Check
   let severity: Severity
-  /// For example a file with its line, a topic, an address.
+  /// The place of the problem, for example a file with its line, a topic, or an address.
   let place: String
   let text: String
-  /// What to do; `nil` where nothing is to be done.
+  /// The action that solves the problem, or `nil` if no action is necessary.
   let fix: String?
-  /// For an error, the exit code that other commands end with because of it.
+  /// For an error, the exit code with which other commands fail because of it.
   let status: ExitCode
 
   private init(
@@ -62,7 +69,9 @@ struct Finding {
     Finding(check, .warning, place, text, fix)
   }
 
-  /// - Parameter status: `nil` for the usual one of the check.
+  /// Creates an error.
+  ///
+  /// - Parameter status: the exit code, or `nil` for the default of the check.
   static func error(
     _ check: Check, _ place: String, _ text: String, fix: String, status: ExitCode? = nil
   ) -> Finding {
@@ -78,7 +87,7 @@ struct Finding {
 }
 
 extension [Finding] {
-  /// The exit code of the first error; 1 if there are only warnings.
+  /// The exit code of the first error, or 1 if there are only warnings.
   var status: ExitCode {
     if let error = first(where: { $0.severity == .error }) { return error.status }
     return contains { $0.severity == .warning } ? .failure : .success
@@ -88,7 +97,9 @@ extension [Finding] {
 
   var worst: Finding.Severity { map(\.severity).max() ?? .ok }
 
-  /// - Parameter color: with the terminal's colours.
+  /// Returns the lines of the printed report.
+  ///
+  /// - Parameter color: whether to use the terminal's colours.
   func lines(color: Bool) -> [String] {
     var lines: [String] = []
     for finding in self {

@@ -5,13 +5,13 @@ import KioskCore
 import KioskProtocol
 import Ledger
 
-/// What the ledger tells the doctor: who has it open, and what came in last.
+/// The facts that the doctor reads from the ledger: the running kiosk, and the latest commands.
 struct LedgerView {
   var lockHolder = KioskLedger.LockHolder.unlocked(lastHeartbeat: nil)
-  /// The retained topics that the kiosk has published, as the ledger knows them.
+  /// The retained topics that the kiosk has published, as the ledger lists them.
   var topics: Set<String> = []
   var lastEntry: Timestamp?
-  /// How many entries are not up there yet; `nil` if there is no ledger.
+  /// Number of entries that are not confirmed upstream, or `nil` if there is no ledger.
   var waiting: Int?
   /// Names of the panels that ordered in the last `examinedEntries` entries.
   var panels: Set<String> = []
@@ -20,7 +20,7 @@ struct LedgerView {
 
   var isRunning: Bool { if case .kiosk = lockHolder { true } else { false } }
 
-  /// For how long no kiosk has been online; `nil` if none ever was, or one runs.
+  /// Returns the time since a kiosk was last online, or `nil` if none ever was, or one runs.
   func absence(at now: Timestamp) -> Duration? {
     guard case .unlocked(let lastHeartbeat?) = lockHolder else { return nil }
     return now.since(lastHeartbeat)

@@ -2,14 +2,15 @@ import CommandLineSupport
 import Foundation
 import KioskProtocol
 
-// What this computer says of itself.
+// Facts about this computer.
 
 /// The clock of this computer.
 struct MachineClock {
   let now: Timestamp
-  /// Whether something keeps the clock right; `nil` if the kernel does not say.
+  /// Whether a time server keeps the clock synchronised, or `nil` if the kernel does not report it.
   let isSynchronised: Bool?
-  /// When this program was built, by the date of its file. A clock that is right shows a later time.
+  /// The build time of this program, from the modification date of its file. A correct clock shows
+  /// a later time.
   let builtAt: Timestamp?
 
   static var current: MachineClock {
@@ -21,10 +22,10 @@ struct MachineClock {
       builtAt: modified.map { Timestamp($0) })
   }
 
-  /// The result of ntp_adjtime(3); 5 is TIME_ERROR, a clock that nobody keeps right.
+  /// The result of ntp_adjtime(3). 5 is TIME_ERROR: the clock is not synchronised.
   ///
-  /// Swift's Glibc leaves <sys/timex.h> out. The argument has less than 512 bytes; if all of them are zero,
-  /// the function changes nothing.
+  /// Swift's Glibc module does not include <sys/timex.h>. The argument is smaller than 512 bytes;
+  /// if all of them are zero, the function changes nothing.
   private static var kernelState: Int32? {
     guard let symbol = dlsym(nil, "ntp_adjtime") else { return nil }
     typealias Function = @convention(c) (UnsafeMutableRawPointer) -> Int32
@@ -36,14 +37,15 @@ struct MachineClock {
   }
 }
 
-/// Who owns a file, and who may do what with it.
+/// The owner and the permissions of a file.
 struct FileRights {
   let owner: UInt32
   let mode: UInt32
-  /// Whether this process may write it; root may always.
+  /// Whether this process may write the file; always true for root.
   let isWritable: Bool
 
-  /// `nil` if the file is not there, or its folder may not be entered.
+  /// Reads the file's status, or returns `nil` if the file does not exist or its folder is not
+  /// accessible.
   init?(_ path: String) {
     var status = stat()
     guard stat(path, &status) == 0 else { return nil }

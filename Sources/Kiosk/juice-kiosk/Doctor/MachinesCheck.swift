@@ -2,7 +2,7 @@ import KioskCore
 import KioskDaemon
 import KioskProtocol
 
-/// Whether the machines of the configuration are there, and at work.
+/// Checks whether the configured machines are online, working, and without an undecided job.
 struct MachinesCheck {
   let settings: KioskSettings
   let retained: RetainedMessages

@@ -1,13 +1,16 @@
 import Foundation
 
-/// Whether the name of a host can be resolved, and something answers there.
+/// The result of resolving a host's name and connecting to it by TCP.
 enum Reachability {
   case unknownName(String)
   case silent(String)
-  /// - Parameter isLocal: the broker is on this machine.
+  /// A connection was possible.
+  ///
+  /// - Parameter isLocal: whether the address is one of this machine's loopback interface.
   case answers(isLocal: Bool)
 
-  /// Blocks for as long as the resolver takes, and for `timeout` at each address.
+  /// Resolves and connects. Blocks for the duration of the name resolution, plus up to `timeout`
+  /// for each address.
   static func of(host: String, port: Int, timeout: Duration) -> Reachability {
     var hints = addrinfo()
     hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
@@ -24,7 +27,9 @@ enum Reachability {
     return .silent(reason)
   }
 
-  /// - Returns: an errno; 0 if the connection was made.
+  /// Connects and closes the connection.
+  ///
+  /// - Returns: an errno, or 0 if the connection was made.
   private static func connect(to address: addrinfo, timeout: Duration) -> Int32 {
     let descriptor = socket(address.ai_family, address.ai_socktype, address.ai_protocol)
     guard descriptor >= 0 else { return errno }

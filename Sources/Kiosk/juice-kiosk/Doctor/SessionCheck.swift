@@ -5,14 +5,15 @@ import KioskProtocol
 import MessageBroker
 import YAMLConfiguration
 
-/// Retained topics on which mosquitto tells about itself.
+/// Retained topics with mosquitto's own statistics.
 enum BrokerStatistics {
-  /// Messages that were dropped because a queue was full.
+  /// Number of messages that mosquitto has dropped, for example because a queue was full.
   static let dropped = "$SYS/broker/publish/messages/dropped"
   static let version = "$SYS/broker/version"
 }
 
-/// Whether the broker's limits fit the kiosk, and the kiosk has its session for itself.
+/// Checks whether the broker's limits suffice for the kiosk, and whether another client uses its
+/// session.
 struct SessionCheck {
   let settings: KioskSettings
   let broker: BrokerConfiguration
@@ -41,17 +42,17 @@ struct SessionCheck {
 
   // MARK: Limits
 
-  /// How many orders may come while a slow disk, such as an SD card, makes one batch durable: in 50 ms.
+  /// Number of orders that may arrive during one slow commit, of 50 ms on an SD card.
   private var load: Int {
     let panels = Set(settings.panels.map(\.name)).union(ledger.panels).count
-    // Without a limit, a panel counts as pressed as fast as a finger can.
+    // A panel without a rate limit counts as 10 presses per second, the most that a finger can do.
     let perSecond = settings.orders.maximumPerSecond == 0 ? 10 : settings.orders.maximumPerSecond
     return max(1, panels) * perSecond / 20
   }
 
   private func limitFindings(_ limits: BrokerLimits) -> [Finding] {
     var findings: [Finding] = []
-    // 20 is mosquitto's default. Its other defaults will be in force then, too.
+    // 20 is mosquitto's default, so its other defaults are probably in force, too.
     if limits.receiveMaximum <= max(20, min(load, 1024)) {
       findings.append(
         .warning(
@@ -76,7 +77,7 @@ struct SessionCheck {
           "the broker retains nothing: a display shows nothing when it is switched on",
           fix: "allow it (mosquitto: retain_available true)"))
     }
-    // A packet has a header and properties besides topic and payload.
+    // A packet contains a header and properties besides topic and payload.
     let longest = settings.longestMessage + 64
     if let maximum = limits.maximumPacket, maximum < longest {
       findings.append(
@@ -113,7 +114,7 @@ struct SessionCheck {
     ]
   }
 
-  // MARK: Others
+  // MARK: Other clients
 
   private var otherKiosks: [Finding] {
     let topic = settings.topics.status
@@ -143,7 +144,7 @@ struct SessionCheck {
     }
   }
 
-  /// Warns of more than five lost connections in a quarter of an hour, as monitoring does.
+  /// Warns about more than five lost connections per quarter of an hour, like the monitoring rules.
   private var restartFindings: [Finding] {
     guard ledger.isRunning, let health = retained.health(settings.topics), health.reconnects > 5,
       health.reconnects > health.uptime / 180

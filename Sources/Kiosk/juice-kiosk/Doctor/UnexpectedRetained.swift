@@ -3,11 +3,13 @@ import KioskDaemon
 import KioskProtocol
 import MessageBroker
 
-/// Retained messages that the broker should not keep.
+/// Checks for retained messages that the broker should not have.
 struct UnexpectedRetained {
   let settings: KioskSettings
   let ledger: LedgerView
 
+  /// Returns the findings.
+  ///
   /// - Parameters:
   ///   - retained: the retained messages, by topic.
   ///   - isComplete: whether the account may read the kiosk's own topics.

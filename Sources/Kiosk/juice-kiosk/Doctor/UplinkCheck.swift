@@ -2,15 +2,17 @@ import CommandLineSupport
 import KioskProtocol
 import YAMLConfiguration
 
-/// Whether the ledger can be carried up: each address, the account, and how many entries wait.
+/// Checks the uplink: each address, the account, and the number of entries that are not yet
+/// confirmed.
 ///
-/// The kiosk sells without it, so nothing here is an error.
+/// The kiosk sells without an uplink, so no finding is an error.
 struct UplinkCheck {
   let broker: BrokerConfiguration
   let ledger: LedgerView
   let timeout: Duration
 
-  /// Fewer entries go up within seconds; the ledger notes that only with a later commit.
+  /// Number of unconfirmed entries that is normal: they are sent within seconds, and the ledger
+  /// records their confirmation only with a later commit.
   private static let usual = 1000
 
   func findings() async throws(Failure) -> [Finding] {

@@ -2,21 +2,22 @@ import ArgumentParser
 import CommandLineSupport
 import Foundation
 
-/// A file whose every write is on the disk when it returns.
+/// A file of which each write is synced to the disk before the call returns.
 final class DurableFile: Sendable {
   private let path: String
   private let descriptor: Int32
   private let appends: Bool
 
-  /// Makes the file if it is not there.
+  /// Opens the file, and creates it if it does not exist.
   ///
-  /// - Parameter appends: every write goes to the end.
+  /// - Parameter appends: whether each write goes to the end of the file; otherwise to its
+  ///   beginning.
   init(_ path: String, appends: Bool) throws(Failure) {
     (self.path, self.appends) = (path, appends)
     descriptor = open(
       path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | (appends ? O_APPEND : 0), 0o640)
     guard descriptor >= 0 else { throw Self.failure(at: path) }
-    // Only when the folder is on the disk does the file's name outlive a power cut.
+    // The file's name survives a power cut only after its folder is synced.
     let folder = open(URL(filePath: path).deletingLastPathComponent().path, O_RDONLY | O_CLOEXEC)
     defer { close(folder) }
     guard folder >= 0, fsync(folder) == 0 else {
@@ -28,12 +29,12 @@ final class DurableFile: Sendable {
 
   deinit { close(descriptor) }
 
-  /// Locks the file for this process, until it ends.
+  /// Locks the file for this process until the process ends.
   ///
-  /// - Returns: `false` if another process has locked it.
+  /// - Returns: `false` if another process holds the lock.
   func lock() -> Bool { flock(descriptor, LOCK_EX | LOCK_NB) == 0 }
 
-  /// - Returns: the beginning of the file.
+  /// Returns the first `count` bytes of the file, or fewer if the file is shorter.
   func read(upTo count: Int) throws(Failure) -> [UInt8] {
     var bytes = [UInt8](repeating: 0, count: count)
     let read = pread(descriptor, &bytes, count, 0)
@@ -41,7 +42,8 @@ final class DurableFile: Sendable {
     return Array(bytes[..<read])
   }
 
-  /// Writes in one call: if the process is killed, all of the text is in the file, or nothing of it.
+  /// Writes with one system call, so that killing the process leaves all of the text in the file or
+  /// none of it.
   func write(_ text: String) throws(Failure) {
     let bytes = Array(text.utf8)
     let count =

@@ -1,14 +1,17 @@
 import CommandLineSupport
 
-/// The number of a machine's last job, in a file that outlives a power cut.
+/// The number of a machine's last job, in a file that survives a power cut.
 struct LastJobFile {
   private let file: DurableFile
   let last: Int
 
-  /// Any number fits into so many digits. All are written, so that each write covers the one before.
+  /// Number of digits written, enough for any `Int`. A fixed width makes each write cover the one
+  /// before.
   private static let digits = 20
 
-  /// - Throws: `Failure` if another machine has the file, or it holds something else.
+  /// Opens, locks and reads the file.
+  ///
+  /// - Throws: `Failure` if another machine has locked the file, or its content is not a number.
   init(path: String) throws(Failure) {
     file = try DurableFile(path, appends: false)
     guard file.lock() else {

@@ -1,9 +1,11 @@
 import JuiceDomain
 import KioskProtocol
 
-/// A line that a person types at a machine.
+/// A command that a person types at a machine.
 enum MachineLine {
-  /// - Parameter job: `nil`: the oldest one in hand.
+  /// The end of a job.
+  ///
+  /// - Parameter job: the number of the job, or `nil` for the oldest active one.
   case ends(job: Int?, MachineAnswer.Status)
   case status(MachineStatus)
 
@@ -13,7 +15,9 @@ enum MachineLine {
     With several in hand a job's number comes first: 12, or 12 failed jam.
     """
 
-  /// - Returns: `nil` if the line means nothing.
+  /// Parses a line.
+  ///
+  /// - Returns: `nil` if the line is not a command.
   init?(_ line: String) {
     var words = line.prefix(200).split(separator: " ")
     switch words.first {

@@ -2,7 +2,7 @@ import CommandLineSupport
 import JuiceDomain
 import KioskProtocol
 
-/// A file in which a machine notes the beginning and the end of each pour, each as a line of JSON.
+/// A file to which a machine appends one line of JSON at the start and at the end of each pour.
 struct PourLog {
   private let file: DurableFile
 

@@ -6,21 +6,22 @@ import KioskProtocol
 import MessageBroker
 import YAMLConfiguration
 
-/// A machine with a clock, a keyboard and a screen instead of pumps: does what `MachineFirmware` says.
+/// A simulated juice machine in the terminal: follows `MachineFirmware`, with a timer or the
+/// keyboard instead of pumps.
 actor TerminalMachine {
   struct Settings: Sendable {
     var name: MachineID
     var atOnce = 1
-    /// How long a glass takes; `nil`: a person says when it is done.
+    /// Duration of one glass, or `nil` if a person reports the end of each job.
     var glass: Duration?
-    /// The last of so many pours fails, again and again; 0: no pour fails.
+    /// Every n-th pour fails with a jam; 0 if no pour fails.
     var failEvery = 0
-    /// At how many percent of each pour the power is cut; `nil`: never.
+    /// Percentage of each pour at which a power cut is simulated, or `nil` for none.
     var powerCutAt: Int?
     var hasBars = false
   }
 
-  /// The exit code of a power cut.
+  /// The exit code after a simulated power cut.
   static let powerCut: Int32 = 79
 
   private struct Pour {
@@ -28,9 +29,9 @@ actor TerminalMachine {
 
     let order: MachineOrder
     let begun: ContinuousClock.Instant
-    /// When the pour ends, and how; `nil`: a person says so.
+    /// The time and the kind of the pour's end, or `nil` if a person reports it.
     let ending: (at: ContinuousClock.Instant, kind: ExitCodeConvertible)?
-    /// How long the whole order takes.
+    /// Duration of the whole order.
     let length: Duration
   }
 
@@ -61,7 +62,7 @@ actor TerminalMachine {
     screen = PourScreen(isLive: settings.hasBars)
   }
 
-  /// Runs until the task is cancelled. The jobs that are in hand then have failed.
+  /// Runs until the task is cancelled, then reports the active jobs as failed.
   func run() async throws(Failure) {
     let name = settings.name
     let result = topics.result(for: Source(kind: .made, name: name.text))
@@ -159,7 +160,8 @@ actor TerminalMachine {
     screen.print("job \(order.job), ticket \(order.ticket): \(order.summary)\(hint)")
   }
 
-  /// How long to wait until a pour ends by itself or the bars have grown; `nil`: until a message comes.
+  /// Time until the next pour ends or the bars need a redraw, or `nil` if only a message can change
+  /// the state.
   private var wait: Duration? {
     let next = pours.compactMap(\.ending?.at).min().map { max($0 - .now, .zero) }
     return screen.isLive ? next.map { min($0, .milliseconds(100)) } : next
@@ -174,7 +176,7 @@ actor TerminalMachine {
       case .jam: try await end(pour, .failed(reason: "jam", used: pour.order.half))
       case .powerCut:
         screen.print("job \(pour.order.job): the power is cut")
-        // As a power cut does it: without a goodbye to the broker.
+        // A power cut ends the connection without a DISCONNECT.
         _exit(Self.powerCut)
       }
     }
@@ -231,7 +233,7 @@ actor TerminalMachine {
 extension MachineOrder {
   fileprivate var summary: String { "\(quantity) \(juice)" }
 
-  /// The fruit that is used up in the middle of the order.
+  /// Half of the order's fruit, rounded up: the amount that a jam uses up.
   fileprivate var half: FruitAmounts {
     FruitAmounts(recipe.times(quantity).map { (fruit: $0.fruit, amount: ($0.amount + 1) / 2) })
   }

@@ -1,10 +1,10 @@
-// The floor: what a service written in C on libmosquitto costs if it answers and does nothing else,
-// or writes down each order in a transaction of its own and does nothing else, or tells of each order
-// in a message of its own, as the contract has it, and does nothing else.
+// The floor: the cost of a service in C on libmosquitto that only answers; with --ledger, that also
+// stores each order in a transaction of its own; with --events, that also publishes one event per
+// order, as the contract requires.
 //
 // Usage: echo PORT [--nodelay] [--events] [--ledger FILE [--commits N]]
 //
-// With --commits no broker is asked: it prints the median of so many transactions, in microseconds.
+// With --commits it uses no broker: it prints the median of N transactions, in microseconds.
 #include <mosquitto.h>
 #include <sqlite3.h>
 #include <stdio.h>
@@ -117,7 +117,7 @@ int main(int count, char **arguments) {
   mosquitto_lib_init();
   struct mosquitto *client = mosquitto_new("echo", true, NULL);
   mosquitto_int_option(client, MOSQ_OPT_TCP_NODELAY, is_nodelay);
-  // By default the library keeps the 21st answer back until one is confirmed.
+  // By default the library holds the 21st answer back until one is acknowledged.
   mosquitto_int_option(client, MOSQ_OPT_SEND_MAXIMUM, 65535);
   mosquitto_connect_callback_set(client, connected);
   mosquitto_subscribe_callback_set(client, subscribed);

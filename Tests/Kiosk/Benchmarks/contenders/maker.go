@@ -1,4 +1,4 @@
-// What a maker writes in an evening, with Go: paho, and one commit for each order.
+// A maker's program of one evening in Go: paho, and one commit for each order.
 //
 // Usage: maker PORT FILE
 package main
@@ -105,8 +105,8 @@ func main() {
 	check(err)
 	s := shop{database, update, insert}
 
-	// The session outlives the process, so that orders wait while it is away. Go's connections have
-	// TCP_NODELAY set by default.
+	// The session survives the process, so that orders queue while it is not running. Go's connections
+	// have TCP_NODELAY set by default.
 	options := mqtt.NewClientOptions().AddBroker("tcp://127.0.0.1:" + os.Args[1]).
 		SetClientID("maker-go").SetCleanSession(false)
 	options.SetDefaultPublishHandler(s.received)

@@ -1,4 +1,4 @@
-"""What a maker writes in an evening, with Python: paho, and one commit for each order.
+"""A maker's program of one evening in Python: paho, and one commit for each order.
 
 Usage: maker.py PORT FILE
 """

@@ -1,20 +1,21 @@
-// Panels that order as fast as they are answered, and measure how long that takes.
+// Panels that order as fast as they receive answers, and measure the latency.
 //
-// A closed loop: so many orders are in flight, each answer lets the next one go. It reads all that
-// is there and writes once for each read, so that of the processor, which all contenders share with
-// it, it takes as little as can be. Nothing of it knows who answers. An order counts only if its
-// answer is right, and comes once.
+// A closed loop keeps a number of orders in flight; each answer releases the next order. It reads
+// all available bytes and writes once for each read, to use as little as possible of the processor,
+// which it shares with the contenders. It is the same for all contenders. An order counts only if
+// its answer is correct and arrives once.
 //
 // Usage: load --port N [OPTION N]…
-//   --orders       how many are timed, after --warm-up others; or for so many --seconds
-//   --in-flight    at any time
-//   --panels       topics that orders go to, from so many --connections
-//   --displays     connections that are shown the stock
-//   --first        the number that is the id of the first order
-//   --menu         so many juices, j0 and on, instead of the built-in seven
-//   --echo         the answer is the order itself
-//   --give-up      wait no longer for an answer, in milliseconds; without it each one must come
-//   --pid          the contender, whose use of the processor is told, and so is the --broker's
+//
+// - --orders: number of timed orders, after --warm-up others; ends earlier after --seconds
+// - --in-flight: orders in flight at any time
+// - --panels: topics that orders go to, over --connections connections
+// - --displays: connections that receive the stock
+// - --first: number that is the id of the first order
+// - --menu: number of juices, from j0 on, instead of the built-in seven
+// - --echo: the answer is the order itself
+// - --give-up: maximum time to wait for an answer in milliseconds; without it, each must arrive
+// - --pid: process id of the contender, whose processor time is reported, as is that of --broker
 //
 // Prints one JSON object: times in microseconds, of the orders answered after the warm-up.
 #define _GNU_SOURCE
@@ -48,7 +49,7 @@ typedef struct {
   State state;
 } Order;
 
-// What has been used of the processor, in nanoseconds and clock ticks.
+// Processor time used, in nanoseconds and clock ticks.
 typedef struct {
   int64_t contender, broker, load, user, system;
 } Usage;
@@ -85,7 +86,7 @@ static Usage usage(void) {
   size_t count = fread(text, 1, sizeof text - 1, file);
   fclose(file);
   text[count] = 0;
-  // The second field is a name, which may hold anything but ends with the last parenthesis.
+  // The second field is a name, which may contain any character but ends with the last parenthesis.
   char *rest = strrchr(text, ')');
   if (rest) {
     sscanf(rest, ") %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %ld %ld", &used.user, &used.system);
@@ -118,7 +119,7 @@ static void send_order(void) {
   pending++;
 }
 
-// Orders count as sent when the write begins that carries them.
+// An order counts as sent when the write that carries it begins.
 static void send_orders(void) {
   static long stamped;
   while (pending < options.in_flight && sent_count < order_count) send_order();
@@ -167,7 +168,7 @@ static void finish(long number, State state) {
         now - started > options.seconds * 1000000000LL) {
       ended = now;
       usage_after = usage();
-      // Until here the loop was full; what is on its way is waited for, and not timed.
+      // The loop was full up to here. The remaining orders are awaited but not timed.
       order_count = sent_count;
     }
   }
@@ -177,7 +178,7 @@ static void received(const char *text, size_t length) {
   const char *id = member(text, length, "\"id\":\"");
   long number = id ? atol(id) - options.first : -1;
   if (number < 0 || number >= sent_count) {
-    // Somebody else's: of a run before this one, which was not answered in time.
+    // An answer for an earlier run, which arrived too late there.
     if (options.give_up) late++;
     else wrong++;
   } else if (orders[number].state == waiting) {
@@ -200,14 +201,14 @@ static void was_confirmed(void) { confirmed++; }
 
 static void was_subscribed(void) { subscribed++; }
 
-// MARK: The loop
+// MARK: Loop
 
 static int receive(Connection *connection, int flags) {
   static const Handlers handlers = {has_arrived, received, was_confirmed, was_subscribed};
   return wire_receive(connection, flags, &handlers);
 }
 
-// Those of panels come first, and then those of displays.
+// The panels' connections come first, followed by the displays'.
 static void open_connection(long index) {
   Connection *connection = &connections[index];
   char text[64];
@@ -308,7 +309,7 @@ int main(int count, char **arguments) {
 
   for (long i = 0; i < connection_count; i++) open_connection(i);
 
-  // One connection is simply read from; only several, or giving up, need somebody who waits.
+  // A single connection blocks in read; several, or --give-up, need poll.
   int is_alone = connection_count == 1 && !options.give_up;
   int poll = epoll_create1(0);
   for (long i = 0; i < connection_count; i++) {
@@ -331,7 +332,7 @@ int main(int count, char **arguments) {
     }
     send_orders();
   }
-  // The last PUBACKs of this side are out; what is repeated would have come before them.
+  // All PUBACKs of this side are sent. A repeated answer would have arrived before.
   report();
   return wrong || (repeated && !options.give_up) || (unanswered && !options.give_up) ? 2 : 0;
 }

@@ -10,7 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-// The types of packets, with the flags that they must have (MQTT 3.1.1, 2.2).
+// Packet types with their mandatory flags (MQTT 3.1.1, 2.2).
 enum {
   connect_packet = 0x10,
   publish_packet = 0x30,
@@ -21,7 +21,7 @@ enum {
   qos_flags = 0x06,
 };
 
-// At least so much is read at once, if it is there.
+// Minimum size of a read, if as many bytes are available.
 enum { most_at_once = 65536 };
 
 void fail(const char *what) {
@@ -36,7 +36,7 @@ static void grow(uint8_t **bytes, size_t *room, size_t wanted) {
   if (!*bytes) fail("memory");
 }
 
-// MARK: Out
+// MARK: Sending
 
 static void put(Connection *connection, const void *bytes, size_t count) {
   grow(&connection->out, &connection->out_room, connection->out_count + count);
@@ -80,7 +80,7 @@ void wire_open(Connection *connection, int port, const char *client_id) {
   }
   put_header(connection, connect_packet, 10 + 2 + strlen(client_id));
   put_text(connection, "MQTT");
-  // Version 3.1.1, a clean session, no keep-alive time.
+  // Version 3.1.1, a clean session, no keep-alive.
   put(connection, "\x04\x02\x00\x00", 4);
   put_text(connection, client_id);
 }
@@ -108,7 +108,7 @@ void wire_flush(Connection *connection) {
   connection->out_count = 0;
 }
 
-// MARK: In
+// MARK: Receiving
 
 static void handle(
     Connection *connection, uint8_t type, const uint8_t *body, size_t length,

@@ -1,10 +1,13 @@
-/// Does each operation a fixed number of times, for `Tests/Kiosk/Instructions/run` to count what it costs.
+/// Runs each operation a fixed number of times. `Tests/Kiosk/Instructions/run` counts the
+/// instructions.
 @main
 enum CountInstructions {
   static func main() throws {
-    // The profiler counts calls all the time: what came before goes to the one that does nothing.
+    // The profiler counts calls even while it measures nothing; the first, empty operation absorbs
+    // them.
     let operations = [Operation(name: "nothing", units: 1) {}] + (try Operation.all())
-    // The first time is another: statements are prepared, tables and texts are made.
+    // The first run of an operation costs more: it prepares statements and creates tables and
+    // texts.
     for operation in operations { operation.run() }
     for operation in operations {
       print(operation.name, operation.units)
@@ -13,6 +16,6 @@ enum CountInstructions {
   }
 }
 
-/// The name that the profiler looks for: it counts what happens between here and the return.
+/// Runs an operation. The profiler looks for this name and counts from the call to the return.
 @inline(never)
 func measured(_ run: () -> Void) { run() }

@@ -3,7 +3,7 @@ import JuiceDomain
 import KioskProtocol
 
 extension Operation {
-  /// A round of so many kiosks, with five fruits each.
+  /// Plans a route of `count` kiosks with five fruits each.
   static func plan(of count: Int) throws -> Operation {
     let now = Timestamp(milliseconds: 1_795_251_600_000)
     let fruits = Menu.standard.fruits.map(\.id)

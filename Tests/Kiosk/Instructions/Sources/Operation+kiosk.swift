@@ -22,7 +22,7 @@ extension Operation {
     return settings
   }()
 
-  /// Orders of eight panels for all juices, as they come from the broker.
+  /// Orders of eight panels for all juices, as the broker delivers them.
   private static func deliveries(_ count: Int, from first: Int = 1) -> [Delivery] {
     let juices = Menu.standard.juices
     return (first..<first + count).map { number in
@@ -34,7 +34,7 @@ extension Operation {
     }
   }
 
-  /// From what has arrived to what is to be written down and told.
+  /// Decides on a batch: from the deliveries to the transaction and the messages.
   static func decision(on count: Int) -> Operation {
     var state = LedgerState()
     state.stock = settings.stock.initial
@@ -48,7 +48,7 @@ extension Operation {
     }
   }
 
-  /// From what has arrived to its rejection: all of one panel, which may send nothing more.
+  /// Rejects a batch of one panel that has exceeded its rate limit.
   static func rejection(of count: Int) -> Operation {
     var settings = settings
     settings.orders.maximumPerSecond = 1
@@ -73,13 +73,13 @@ extension Operation {
     }
   }
 
-  /// From the decision to the disk: what the kernel does is not counted.
+  /// Commits a decision to the ledger, without the instructions of the kernel.
   static func commit(of count: Int) throws -> Operation {
     let folder = FileManager.default.temporaryDirectory
       .appending(path: "juice-instructions-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     let ledger = try KioskLedger(path: folder.appending(path: "ledger.sqlite").path)
-    // Its files live as long as they are open.
+    // The open file survives the removal of its folder.
     try FileManager.default.removeItem(at: folder)
     if let opening = Kiosk.opening(settings: settings, state: try ledger.state(), at: now) {
       try ledger.commit(opening)

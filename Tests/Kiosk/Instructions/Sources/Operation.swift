@@ -2,10 +2,10 @@ import Devices
 import JuiceDomain
 import KioskProtocol
 
-/// Something of which it is told what it costs.
+/// An operation of which the instructions and allocations are counted.
 struct Operation {
   let name: String
-  /// How many orders, messages or texts one run deals with.
+  /// Number of orders, messages or texts that one run processes.
   let units: Int
   let run: () -> Void
 
@@ -14,7 +14,7 @@ struct Operation {
       + [plan(of: 20)] + codecs + dialects
   }
 
-  /// Does it a hundred times.
+  /// Creates an operation that runs `body` a hundred times.
   private static func repeated<Result>(
     _ name: String, _ body: @escaping () throws -> Result
   ) -> Operation {

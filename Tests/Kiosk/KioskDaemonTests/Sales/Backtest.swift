@@ -4,44 +4,45 @@ import KioskProtocol
 
 @testable import KioskDaemon
 
-/// How far past forecasts were from what sold, beside two that take no thought.
+/// Measures the errors of past forecasts, beside those of two simple predictors.
 ///
-/// Every six hours, from the eighth day on, the forecast is made from what was known then, and what it
-/// expects of the hours that followed is compared with what they used. Hours in which the kiosk did not
-/// sell, or had none of the fruit, count neither for what was used nor for what was expected; nothing
-/// is forecast while the kiosk does not sell.
+/// Every six hours, from the eighth day on, a forecast is computed from the data known at that
+/// time. Its expected use of the following hours is compared with the actual use. Hours in which
+/// the kiosk did not sell or did not have the fruit count neither as actual nor as expected use. No
+/// forecast is computed while the kiosk does not sell.
 struct Backtest: Sendable {
-  /// When the first and the last forecast were made.
+  /// The days of the first and of the last forecast.
   let from: CivilDate
   let to: CivilDate
-  /// The shortest first.
+  /// The horizons in ascending order.
   let horizons: [Horizon]
 
   struct Horizon: Sendable {
-    /// How far ahead.
+    /// The length in hours.
     let hours: Int
-    /// How many forecasts were judged.
+    /// The number of forecasts measured.
     let count: Int
     fileprivate(set) var fruits: [Fruit.ID: Errors] = [:]
 
-    /// Of all fruits, added up.
+    /// The sum of the errors of all fruits.
     var all: Errors { fruits.values.reduce(into: Errors()) { $0 += $1 } }
   }
 
-  /// Means over all forecasts: what was used, and how far from it each expectation was.
+  /// Means over all forecasts: the amount used, and the absolute error of each predictor.
   struct Errors: Sendable {
     var used = 0.0
     var forecast = 0.0
-    /// The same hours of the week before.
+    /// The error of predicting the use of the same hours one week before.
     var lastWeek = 0.0
-    /// What an hour has used, on average over the weeks that the forecast looks back on.
+    /// The error of predicting the mean use per hour of the weeks that the forecast reads.
     var mean = 0.0
   }
 
   /// - Parameters:
-  ///   - demand: up to the running hour, which is left out.
-  ///   - step: so many hours lie between two forecasts.
-  /// - Returns: `nil` with less than two weeks: one to learn from, and one to be compared with.
+  ///   - demand: The demand up to the current hour, which is ignored.
+  ///   - step: The number of hours between two forecasts.
+  /// - Returns: The errors, or `nil` for less than two weeks: one to learn from, and one to compare
+  ///   with.
   init?(_ demand: HourlyDemand, every step: Int) {
     let count = demand.glasses.count - 1
     let sold = demand.sold(in: 0..<max(0, count))
@@ -79,7 +80,7 @@ struct Backtest: Sendable {
 }
 
 extension Backtest.Errors {
-  /// What these sums of one forecast contribute to the means of so many.
+  /// Returns the contribution of one forecast, given its sums, to the means over `count` forecasts.
   fileprivate func errors(of count: Int) -> Self {
     var errors = Self()
     errors.used = used / Double(count)
@@ -98,13 +99,15 @@ extension Backtest.Errors {
 }
 
 extension SalesHistory {
-  /// As many days as a backtest looks back on at most: five years.
+  /// The maximum number of days that a backtest reads: five years.
   static let longest = 5 * 366
 
+  /// Measures the errors of past forecasts.
+  ///
   /// - Parameters:
-  ///   - stock: what there is now.
-  ///   - step: so many hours lie between two forecasts, of which the first is made at midnight.
-  /// - Returns: `nil` with less than two weeks of history.
+  ///   - stock: The current stock.
+  ///   - step: The number of hours between two forecasts. The first one is at midnight.
+  /// - Returns: The errors, or `nil` if the history is shorter than two weeks.
   func backtest(
     stock: FruitAmounts, at now: Timestamp, every step: Int = 6
   ) -> Backtest? {

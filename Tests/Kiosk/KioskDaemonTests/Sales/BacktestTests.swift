@@ -4,12 +4,12 @@ import KioskDaemon
 import KioskProtocol
 import Testing
 
-/// Forecasts of the past, and how far they were from what sold.
+/// Tests the measured errors of past forecasts.
 @Suite struct BacktestTests {
   private static let page = URL(filePath: #filePath)
     .appending(path: "../../../../../deploy/docs/forecast.md").standardized
 
-  /// The table of the page is what comes out, to the digit.
+  /// The table of the page is equal to the result, to the digit.
   @Test(arguments: MadeUpYear.all)
   func theForecastIsNearerThanLastWeekAndThanTheMean(year: MadeUpYear) throws {
     let backtest = try #require(try year.backtest())
@@ -28,7 +28,7 @@ import Testing
     }
   }
 
-  /// Three kiwis in each hour from 2026-11-01 to 2026-11-21, 12:00 in Seoul.
+  /// Returns a kiosk that used three kiwis per hour from 2026-11-01 to 2026-11-21, 12:00 in Seoul.
   private func steady(except isSilent: (Int) -> Bool = { _ in false }) throws -> Shop {
     var shop = try Shop("2026-11-21T03:00:00Z")
     let start = try #require(Timestamp("2026-10-31T15:00:00Z"))
@@ -53,7 +53,7 @@ import Testing
   }
 
   @Test func anOutageIsNotJudgedByAndNothingIsForecastInIt() throws {
-    // Nothing on 2026-11-12, between others on which something was sold.
+    // No sale on 2026-11-12, between days with sales.
     let backtest = try #require(try steady(except: { $0 / 24 == 11 }).backtest)
     #expect(backtest.horizons.map(\.count) == [22, 22, 22, 22])
     let day = try #require(backtest.horizons[1].fruits["kiwi"])

@@ -3,7 +3,8 @@ import KioskDaemon
 import KioskProtocol
 import Testing
 
-/// When a fruit will be gone. A glass of kiwi juice takes three kiwis; it is Saturday, 12:00 in Seoul.
+/// Tests when a fruit is used up. A glass of kiwi juice takes three kiwis; it is Saturday, 12:00 in
+/// Seoul.
 @Suite struct ForecastTests {
   private var shop: Shop
 
@@ -11,14 +12,14 @@ import Testing
 
   private func time(_ text: String) throws -> Timestamp { try #require(Timestamp(text)) }
 
-  /// A kiosk that sells a glass in each hour, or in those that `sells` names: hours of the history,
-  /// which begins at midnight.
+  /// Returns a kiosk that sells a glass in each hour for which `sells` is true. Hours are counted
+  /// from the start of the history, which is at midnight.
   private func shop(
     days: Int, stock: Int = 1_000_000, where sells: (Int) -> Bool = { _ in true }
   ) throws -> Shop {
     var shop = shop
     let start = shop.now.milliseconds - Int64(days * 24 + 12) * 3_600_000
-    // In the hour before, so that the fruit is there for the whole of the first.
+    // One millisecond earlier, so that the fruit is available for the whole first hour.
     try shop.open(at: Timestamp(milliseconds: start - 1).description)
     for hour in 0..<(days * 24 + 12) where sells(hour) {
       let time = Timestamp(milliseconds: start + Int64(hour) * 3_600_000 + 1_800_000)
@@ -63,7 +64,7 @@ import Testing
   }
 
   @Test func theSameHourOfTheSameWeekdayTellsWhatIsToCome() throws {
-    // From 14 to 15 o'clock on Saturdays, as often as there were Saturdays.
+    // Sales on each Saturday from 14:00 to 15:00.
     let shop = try shop(days: 56) { $0 / 24 % 7 == 0 && $0 % 24 == 14 }
     let outlook = try shop.outlook(stock: 1)
     #expect(outlook.perHour ?? 1 < 0.1)
@@ -74,7 +75,7 @@ import Testing
 
   @Test func anHourThatIsCutLiesInTwoPieces() throws {
     let shop = try shop(days: 56) { $0 / 24 % 7 == 0 && $0 % 24 == 14 }
-    // At 14:30, half of the hour lies ahead, and the other half a week later.
+    // At 14:30 half of the hour is ahead, and the other half one week later.
     let use = try shop.outlook(stock: 0, at: time("2026-11-21T05:30:00Z")).use
     #expect(abs((use.first ?? 0) - 1.5) < 0.2)
     #expect(abs((use.last ?? 0) - 1.5) < 0.2)
@@ -86,7 +87,7 @@ import Testing
     for day in 15...20 {
       for _ in 0..<3 { try shop.sell(24, at: "2026-11-\(day)T03:00:00Z") }
     }
-    // Four times as much in the last days.
+    // The last days used four times as much.
     let after = try shop.outlook(stock: 1).use.reduce(0, +)
     #expect(after > 2 * before && after < 4 * before)
   }
@@ -99,15 +100,15 @@ import Testing
     #expect(after > before && after < 1.3 * before)
   }
 
-  // MARK: What is no demand, and what is only not known
+  // MARK: Times without sales
 
   @Test func aFruitThatWasOutWasNotUnwanted() throws {
-    // Out for ten days, until the last midnight: as it has sold before, it will.
+    // Without sales for ten days until the last midnight: an outage does not change the rate.
     var shop = try shop(days: 30) { !(480..<720).contains($0) }
     let outage = try shop.outlook(stock: 100)
     try shop.add(.restocked(changes: ["kiwi": -900_000]), at: "2026-11-10T15:00:00Z")
     try shop.add(.restocked(changes: ["kiwi": 900_000]), at: "2026-11-20T15:00:00Z")
-    // Others sell meanwhile, so that it is no silence.
+    // Other juices are sold meanwhile, so that it does not count as an outage.
     for hour in 480..<720 {
       let time = shop.now.milliseconds - Int64(732 - hour) * 3_600_000
       try shop.sell(1, "mango", at: Timestamp(milliseconds: time).description)
@@ -134,7 +135,7 @@ import Testing
   @Test func aKioskThatWasClosedDidNotSellNothing() throws {
     var shop = try shop(days: 14) { $0 < 334 || $0 > 336 }
     let open = try shop.outlook(stock: 1).use.reduce(0, +)
-    // Three hours: too few for a silence that says so by itself.
+    // Three hours without sales are too few to count as an outage.
     try shop.add(.service(.closed), at: "2026-11-20T13:00:00Z")
     try shop.add(.service(.open), at: "2026-11-20T16:00:00Z")
     let closed = try shop.outlook(stock: 1).use.reduce(0, +)
@@ -150,15 +151,15 @@ import Testing
       try shop.add(.service(.open), at: "\(date)T15:00:00Z")
     }
     let use = try shop.outlook(stock: 1).use
-    // From 12 to 18 o'clock, and from 18 to midnight, of which two hours are open.
+    // From 12:00 to 18:00, and from 18:00 to midnight with two open hours.
     #expect(abs((use.first ?? 0) - 18) < 0.1)
     #expect(use.count > 1 && abs(use[1] - 6) < 0.1)
   }
 
   @Test func aSilenceThatChanceDoesNotExplainIsAnOutage() throws {
-    // Broken for a week, until three days ago.
+    // An outage of one week ended three days ago.
     #expect(try shop(days: 56) { !(1100..<1268).contains($0) }.outlook(stock: 1).perHour == 3)
-    // As long as nobody has ordered again, people may just not come.
+    // Before the next order, the cause may also be that customers stay away.
     #expect(try shop(days: 56) { $0 < 1220 }.outlook(stock: 1).perHour ?? 3 < 2)
   }
 

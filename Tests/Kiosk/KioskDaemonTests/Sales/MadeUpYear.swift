@@ -5,23 +5,24 @@ import KioskDaemon
 import KioskProtocol
 import Testing
 
-/// A year of a kiosk that never was: who comes when, and what goes wrong. The same seed is the same year.
+/// A simulated year of sales of a kiosk. The same seed produces the same year.
 ///
-/// Customers come at random, by the hour of the week, the season, the weather and the trend; each
-/// orders a glass. The fruit is filled up twice a week, and may run out before. There are holidays,
-/// afternoons in which the kiosk is closed, a week in which it is broken, and a juice that is new in
-/// summer and takes customers from the others. It reckons with nothing but + - * /, so that it is the
-/// same year on every system.
+/// Customers arrive at random, at a rate that depends on the hour of the week, the season, the
+/// weather and the trend. Each orders one glass. The fruit is restocked twice a week, and may run
+/// out before. There are holidays, afternoons in which the kiosk is closed, a week in which it is
+/// broken, and a juice that is added in summer and replaces sales of the others. The computation
+/// uses only + - * /, so that it gives the same year on every system.
 struct MadeUpYear: Sendable, CustomTestStringConvertible {
   let testDescription: String
-  /// On an average day.
+  /// Glasses on an average day.
   let glasses: Double
-  /// By hour of the day.
+  /// Weights by hour of the day.
   let hours: [Double]
-  /// From Monday on.
+  /// Weights of the weekdays, from Monday on.
   let weekdays: [Double]
-  /// How much more is sold in the middle of the year, in parts of one; and at its end.
+  /// The fraction by which sales are higher in the middle of the year.
   let season: Double
+  /// The fraction by which sales are higher at the end of the year.
   let trend: Double
   let weather: Double
   let seed: UInt64
@@ -53,8 +54,8 @@ struct MadeUpYear: Sendable, CustomTestStringConvertible {
     ("strawberry_banana", 0.17), ("mango", 0.1), ("mango_kiwi", 0.18),
   ]
 
-  /// What comes out at the end of the year. A forecast in each thirty hours comes to each hour of the
-  /// day in turn, and is quick enough for a test.
+  /// Returns the errors at the end of the year. One forecast in 30 hours covers each hour of the
+  /// day in turn, and is fast enough for a test.
   func backtest() throws -> Backtest? {
     let begin = try #require(Timestamp("2025-01-01T00:00:00Z"))
     let end = Timestamp(milliseconds: begin.milliseconds + Int64(Self.dayCount) * 86_400_000)
@@ -75,7 +76,7 @@ struct MadeUpYear: Sendable, CustomTestStringConvertible {
     let closings = Set((0..<12).map { _ in random.number(below: Self.dayCount) })
     let broken = 15 + random.number(below: 20)
     let newJuice = 160 + random.number(below: 40)
-    // What usually goes in four and a half days.
+    // The usual use in four and a half days.
     var capacity = FruitAmounts()
     for (id, share) in Self.before {
       for (fruit, amount) in try #require(Menu.standard.juice(id)).recipe.amounts {
@@ -101,7 +102,7 @@ struct MadeUpYear: Sendable, CustomTestStringConvertible {
               changes: FruitAmounts(capacity.map { ($0.fruit, $0.amount - (stock[$0.fruit] ?? 0)) })
             ), at: start)
         }
-        // Whether somebody comes, each twenty seconds.
+        // The chance of a customer in each 20 seconds.
         let chance = rate * hours[hour] / hours.reduce(0, +) / 180
         for slot in 0..<180 where random.unit() < chance {
           let juice = random.choice(of: day < newJuice ? Self.before : Self.after)
@@ -126,7 +127,7 @@ private struct Random {
 
   init(seed: UInt64) { state = seed }
 
-  /// From 0 to below 1.
+  /// Returns a number from 0 to below 1.
   mutating func unit() -> Double {
     state &+= 0x9E37_79B9_7F4A_7C15
     var bits = state

@@ -6,7 +6,7 @@ import KioskProtocol
 import Ledger
 import Testing
 
-/// A kiosk somewhere, with a history that is told in times of its wall.
+/// A kiosk in a time zone, with a history.
 struct Shop {
   let wallClock: WallClock
   let now: Timestamp
@@ -20,7 +20,7 @@ struct Shop {
     #expect(history.isComplete)
   }
 
-  /// - Parameter time: RFC 3339.
+  /// - Parameter time: A time in the format of RFC 3339.
   mutating func add(
     _ outcome: LedgerEntry.Outcome, at time: String,
     by source: Source? = Source(kind: .order, name: "p1"), for amount: Money? = nil
@@ -102,7 +102,7 @@ struct Shop {
     #expect(shop.report.days.map(\.tally) == [tally(rejected: ["kiwi": 1], unnamed: 2)])
   }
 
-  /// An order that is accepted counts once it is made, and one that fails never does: as its glasses.
+  /// An accepted order counts, with its price, once it is made. One that fails does not count.
   @Test func takingsAreThoseOfTheGlassesThatWereMade() throws {
     let price = Money(units: 350, try #require(Currency("EUR")))
     var shop = try Shop("2026-11-21T03:30:00Z")
@@ -134,9 +134,9 @@ struct Shop {
   }
 
   @Test(arguments: [
-    // 25 hours: the hour from 2 comes twice, and stands once.
+    // 25 hours: the hour from 2:00 occurs twice, and counts as one.
     ("2026-10-25T20:00:00Z", "2026-10-25T00:30:00Z", "2026-10-25T01:30:00Z", [2: 3]),
-    // 23 hours: from 1:59 to 3:00.
+    // 23 hours: 2:00 to 3:00 does not exist.
     ("2026-03-29T20:00:00Z", "2026-03-29T00:30:00Z", "2026-03-29T01:30:00Z", [1: 1, 3: 2]),
   ])
   func aDayOnWhichTheClocksAreSetIsOneDay(
@@ -151,20 +151,21 @@ struct Shop {
   }
 
   @Test func anHourBeginsWhereTheWallSaysSo() throws {
-    var shop = try Shop("2026-11-21T12:00:00Z", in: "Asia/Kathmandu")  // five hours and 45 minutes
+    var shop = try Shop("2026-11-21T12:00:00Z", in: "Asia/Kathmandu")  // UTC+05:45
     try shop.sell(1, at: "2026-11-21T03:14:59Z")
     try shop.sell(2, at: "2026-11-21T03:15:00Z")
     #expect(shop.report.hours.map(\.hour) == [8, 9])
   }
 
-  /// What is read from the database is what was added by hand, in any zone and however many pages.
+  /// The history read from the database is equal to the one of added entries, in any time zone and
+  /// for any number of pages.
   @Test(arguments: ["Asia/Seoul", "Asia/Kathmandu", "Europe/Berlin", "Pacific/Apia"])
   func theLedgerIsReadAsItWasWritten(zone: String) throws {
     var shop = try Shop("2026-11-21T03:30:00Z", in: zone)
     let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: folder) }
-    // Since the middle of September: what is older than eight weeks fills a page of its own.
+    // Since the middle of September: entries older than eight weeks fill a page of their own.
     try shop.open(at: "2026-09-15T00:00:00Z")
     var time: Int64 = 1_789_430_400_000
     let source = Source(kind: .order, name: "p1")

@@ -6,7 +6,7 @@ import KioskProtocol
 import MessageBroker
 import Testing
 
-/// What the kiosk tells of its sales, and when. It is 09:00 in UTC, where this kiosk stands.
+/// Tests the published sales reports. It is 09:00 UTC, the time zone of this kiosk.
 @Suite struct SalesPublisherTests {
   private let fixture: KioskFixture
   private let office: TestClient
@@ -110,13 +110,13 @@ import Testing
     _ = told()
     fixture.publish("banana", to: "kiosk/k1/order/p1", by: panel)
     try fixture.startKiosk()
-    // Orders that follow each other are not held up,
+    // Reading does not delay orders that follow each other,
     for _ in 0..<4 {
       fixture.advance(by: .milliseconds(40))
       press("tea")
     }
     #expect(told() == [])
-    // but it is read in the end, also between them.
+    // but it completes in the end, between them.
     for _ in 0..<12 {
       fixture.advance(by: .milliseconds(40))
       press("tea")
