@@ -1,31 +1,31 @@
-// The four rules that a machine keeps (deploy/docs/machines.md), for ESPHome, Arduino and whatever else
-// speaks C++11. Tests/Kiosk/EndToEnd/test_machine_files.py compiles this file and tries it.
+// The four rules of a machine (deploy/docs/machines.md) in C++11, for ESPHome, Arduino and others.
+// Tests/Kiosk/EndToEnd/test_machine_files.py compiles and tests this file.
 #pragma once
 #include <cstdint>
 #include <functional>
 #include <string>
 
 struct JuiceMachine {
-  // What you give it. `write` puts a number where it outlives a power cut, and returns true only when
-  // it is there. `say` publishes on made/<machine>. `begin` starts the pumps, and returns at once.
+  // Set these. `write` stores a number so that it survives a power cut, and returns true only after
+  // that. `say` publishes on made/<machine>. `begin` starts the pumps and returns at once.
   std::function<bool(uint32_t)> write;
   std::function<void(uint32_t job, const std::string &status, const std::string &reason)> say;
   std::function<void()> begin;
 
-  uint32_t last = 0;     // the number that was written; read it before the machine connects
-  uint32_t pouring = 0;  // what it has in hand; 0: nothing
-  std::string known = "unknown", why;  // what became of the last one
+  uint32_t last = 0;     // the stored number; read it before the machine connects
+  uint32_t pouring = 0;  // the current job, or 0
+  std::string known = "unknown", why;  // the state of the last job
 
-  // make/<machine> has come.
+  // Call on a message on make/<machine>.
   void make(uint32_t job) {
     if (job <= last) return again(job);
-    if (pouring || !write(job)) return;  // not begun: the kiosk says it again
+    if (pouring || !write(job)) return;  // not begun: the kiosk repeats the job
     last = pouring = job;
     say(job, "started", "");
     begin();
   }
 
-  // make/<machine>/cancel has come.
+  // Call on a message on make/<machine>/cancel.
   void cancel(uint32_t job) {
     if (job <= last) return again(job);
     if (!write(job)) return;
@@ -33,7 +33,7 @@ struct JuiceMachine {
     say(job, known, why);
   }
 
-  // The pumps have stopped: "done", or "failed" with a reason in a word or two.
+  // Call when the pumps have stopped: "done", or "failed" with a short reason.
   void end(const std::string &status, const std::string &reason = "") {
     if (!pouring) return;
     if (pouring == last) known = status, why = reason;
