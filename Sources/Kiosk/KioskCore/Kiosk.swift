@@ -168,7 +168,7 @@ package struct Kiosk: Sendable {
         let job = Job(
           seq: seq, number: seq, machine: machine, order: order, ticket: ticket, used: used,
           amount: row.entry.amount, source: parsed.source, id: request.id, at: now.timestamp,
-          state: .queued, reply: parsed.reply)
+          state: .queued, reply: parsed.reply, terms: terms(of: order, on: machine))
         jobs.add(job)
         decision.transaction.jobs[seq] = .some(job)
       }
@@ -282,9 +282,23 @@ package struct Kiosk: Sendable {
     }
   }
 
+  /// The name of a juice in the customer's language, or `nil` if the menu does not have the juice.
+  private func name(of juice: Juice.ID) -> String? {
+    settings.menu.juice(juice)?.name[settings.language]
+  }
+
+  private func terms(of order: Order, on name: MachineID) -> Job.Terms {
+    let machine = settings.machines.first { $0.name == name } ?? KioskSettings.Machine(name: name)
+    return Job.Terms(
+      juiceName: self.name(of: order.juice) ?? order.juice.text, startLimit: machine.startLimit,
+      finishLimit: machine.finishLimit, returnsFruit: machine.returnsFruit)
+  }
+
   /// Returns the text that the customer reads.
-  func message(about outcome: LedgerEntry.Outcome) -> String? {
-    let name = outcome.order.flatMap { settings.menu.juice($0.juice)?.name }
+  ///
+  /// - Parameter juice: The name of the juice, if the order was accepted before.
+  func message(about outcome: LedgerEntry.Outcome, of juice: String? = nil) -> String? {
+    let name = juice ?? outcome.order.flatMap { self.name(of: $0.juice) }
     return switch outcome {
     case .ready, .made: name.map { CustomerMessage.ready($0, in: settings.language) }
     case .accepted(_, _, let ticket, _, _):

@@ -116,7 +116,10 @@ extension Job {
       at: Timestamp(milliseconds: row["begun"]),
       state: state,
       reply: topic == nil && correlation == nil
-        ? nil : Reply(topic: topic, correlationData: correlation))
+        ? nil : Reply(topic: topic, correlationData: correlation),
+      terms: Terms(
+        juiceName: row["name"], startLimit: .milliseconds(row["start_ms"] as Int),
+        finishLimit: .milliseconds(row["finish_ms"] as Int), returnsFruit: row["returns_fruit"]))
   }
 }
 

@@ -158,7 +158,8 @@ extension KioskLedger {
     """
 
   private static let openJobs = """
-    SELECT entry.*, job.number, job.state, job.topic, job.correlation,
+    SELECT entry.*, job.number, job.state, job.topic, job.correlation, job.name, job.start_ms,
+      job.finish_ms, job.returns_fruit,
       (SELECT at FROM entry WHERE seq = job.number) AS begun
     FROM job JOIN entry USING (seq) ORDER BY job.number
     """

@@ -136,7 +136,11 @@ enum LedgerSchema {
       state TEXT NOT NULL CHECK (state = 'queued' OR state = 'sent' OR state = 'started'
         OR state = 'lost' OR state = 'needs_decision'),
       topic TEXT,                                 -- how the sender has asked for its answers
-      correlation BLOB
+      correlation BLOB,
+      name TEXT NOT NULL,                         -- of the juice, as the customer was promised it
+      start_ms INTEGER NOT NULL,                  -- time limits of the machine then
+      finish_ms INTEGER NOT NULL,
+      returns_fruit INTEGER NOT NULL CHECK (returns_fruit IN (0, 1))
     ) STRICT;
 
     -- What machines have said of themselves, and how many jobs in a row have failed.

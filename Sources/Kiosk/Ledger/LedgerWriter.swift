@@ -49,7 +49,7 @@ final class LedgerWriter {
         """)
     pruneDeliveries = try database.makeStatement(sql: "DELETE FROM delivery WHERE number <= ?")
     setJob = try database.makeStatement(
-      sql: "INSERT OR REPLACE INTO job VALUES (?, ?, ?, ?, ?)")
+      sql: "INSERT OR REPLACE INTO job VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)")
     removeJob = try database.makeStatement(sql: "DELETE FROM job WHERE seq = ?")
     setMachine = try database.makeStatement(sql: "INSERT OR REPLACE INTO machine VALUES (?, ?, ?)")
     setService = try database.makeStatement(sql: "UPDATE kiosk SET service = ?")
@@ -208,6 +208,10 @@ final class LedgerWriter {
     try setJob.bind(3, job.state.rawValue)
     try setJob.bind(4, job.reply?.topic)
     try setJob.bind(5, job.reply?.correlationData)
+    try setJob.bind(6, job.terms.juiceName)
+    try setJob.bind(7, Int(job.terms.startLimit / .milliseconds(1)))
+    try setJob.bind(8, Int(job.terms.finishLimit / .milliseconds(1)))
+    try setJob.bind(9, job.terms.returnsFruit ? 1 : 0)
     try setJob.run(on: database)
   }
 

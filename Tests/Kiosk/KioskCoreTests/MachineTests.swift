@@ -48,6 +48,44 @@ import Testing
     try kiosk.ledger.verify()
   }
 
+  /// The settings with another recipe of kiwi juice, or without the juice, and without the machines.
+  private func changed(hasKiwiJuice: Bool) throws -> KioskSettings {
+    var settings = kiosk.settings
+    let juices = try Menu.standard.juices.compactMap { juice -> Juice? in
+      guard juice.id == "kiwi" else { return juice }
+      return try hasKiwiJuice
+        ? Juice(id: "kiwi", name: juice.name, recipe: Recipe(["kiwi": 2, "mango": 5])) : nil
+    }
+    settings.menu = try Menu(fruits: Menu.standard.fruits, juices: juices)
+    return settings
+  }
+
+  @Test(arguments: [true, false])
+  func anotherMenuDoesNotChangeAnAcceptedOrder(hasKiwiJuice: Bool) throws {
+    try kiosk.receive(.order(#"{"juice":"kiwi"}"#), .order(#"{"juice":"kiwi","quantity":2}"#))
+    try kiosk.reload(changed(hasKiwiJuice: hasKiwiJuice))
+    try kiosk.receive(.made(#"{"job":2,"status":"done"}"#))
+    #expect(
+      kiosk.orders.last
+        == #"make/bar {"job":3,"ticket":2,"juice":"kiwi","quantity":2,"recipe":{"kiwi":3}}"#)
+    try kiosk.restart()
+    let done = try kiosk.receive(.made(#"{"job":3,"status":"done"}"#))
+    #expect(try done.results.map(\.message) == ["Kiwi juice is ready. Enjoy!"])
+    #expect(kiosk.stock["kiwi"] == 1 && kiosk.stock["mango"] == 10)
+  }
+
+  @Test func aMachineThatIsRemovedKeepsItsTermsForItsJobs() throws {
+    try kiosk.receive(.status("online", of: "arm"), .status("offline"))
+    try kiosk.receive(.order("kiwi"))
+    try kiosk.receive(.made(#"{"job":2,"status":"started"}"#, by: "arm"))
+    var settings = kiosk.settings
+    settings.machines.removeLast()
+    try kiosk.reload(settings.keepingMachines(of: kiosk.core.jobs.open))
+    try kiosk.restart()
+    try kiosk.receive(.made(#"{"job":2,"status":"failed","reason":"jam"}"#, by: "arm"))
+    #expect(kiosk.stock["kiwi"] == 7, "the arm keeps the fruit of a failed attempt")
+  }
+
   @Test func theSameIDGetsTheLastAnswerAgain() throws {
     let order = Delivery.order(#"{"id":"a1","juice":"kiwi"}"#)
     try kiosk.receive(order)

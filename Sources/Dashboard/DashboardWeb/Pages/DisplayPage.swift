@@ -39,7 +39,7 @@ struct DisplayPage {
       else { return nil }
       return """
         <li><b class="ticket">\(ticket.number)</b>
-        <span>\(CustomerMessage.ready(juice.name, in: language))</span></li>
+        <span>\(CustomerMessage.ready(juice.name[language], in: language))</span></li>
         """
     }
   }

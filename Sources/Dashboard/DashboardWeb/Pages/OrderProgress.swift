@@ -29,10 +29,11 @@ struct OrderProgress {
       case .started: ("", 1, language("It is being made now.", "지금 만들고 있어요."))
       case .stuck:
         ("warn", nil, language("Something is wrong. Please ask us.", "문제가 생겼어요. 직원에게 문의해 주세요."))
-      case .made: ("good", 2, CustomerMessage.ready(name, in: language))
+      case .made: ("good", 2, CustomerMessage.ready(name[language], in: language))
       case .failed(let reason):
         (
-          "bad", nil, "\(CustomerMessage.failed(name, in: language)) (\(language.failure(reason)))"
+          "bad", nil,
+          "\(CustomerMessage.failed(name[language], in: language)) (\(language.failure(reason)))"
         )
       }
     let times: HTML = order.quantity == 1 ? "" : " × \(order.quantity)"

@@ -22,10 +22,33 @@ package struct Job: Hashable, Sendable {
   package var state: JobState
   /// The response topic and correlation data that the sender requested.
   package let reply: Reply?
+  package let terms: Terms
+
+  /// What the kiosk promised when it accepted the order. A later menu or configuration does not
+  /// change it.
+  package struct Terms: Hashable, Sendable {
+    /// The name of the juice in the customer's language.
+    package var juiceName: String
+    /// Maximum time until the machine reports that it has begun, and then until it reports the
+    /// result.
+    package var startLimit, finishLimit: Duration
+    /// Whether a failed attempt uses no fruit, if the machine does not report that.
+    package var returnsFruit: Bool
+
+    package init(
+      juiceName: String, startLimit: Duration, finishLimit: Duration, returnsFruit: Bool
+    ) {
+      self.juiceName = juiceName
+      self.startLimit = startLimit
+      self.finishLimit = finishLimit
+      self.returnsFruit = returnsFruit
+    }
+  }
 
   package init(
     seq: Int, number: Int, machine: MachineID, order: Order, ticket: Ticket, used: FruitAmounts,
-    amount: Money?, source: Source, id: Request.ID?, at: Timestamp, state: JobState, reply: Reply?
+    amount: Money?, source: Source, id: Request.ID?, at: Timestamp, state: JobState, reply: Reply?,
+    terms: Terms
   ) {
     self.seq = seq
     self.number = number
@@ -39,6 +62,12 @@ package struct Job: Hashable, Sendable {
     self.at = at
     self.state = state
     self.reply = reply
+    self.terms = terms
+  }
+
+  /// The fruit of one glass.
+  var recipe: FruitAmounts {
+    FruitAmounts(used.map { (fruit: $0.fruit, amount: $0.amount / order.quantity) })
   }
 
   var end: JobEnd { JobEnd(job: seq, machine: machine, order: order, ticket: ticket) }

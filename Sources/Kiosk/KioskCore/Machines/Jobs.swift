@@ -217,10 +217,9 @@ package struct Jobs: Sendable {
 
   /// Returns the time within which the machine must report, or `nil` if there is no limit.
   private func limit(of job: Job) -> Duration? {
-    // A machine that is not configured reports nothing.
     switch job.state {
-    case .sent: self[job.machine]?.startLimit ?? .zero
-    case .started: self[job.machine]?.finishLimit ?? .zero
+    case .sent: job.terms.startLimit
+    case .started: job.terms.finishLimit
     case .queued, .lost, .needsDecision: nil
     }
   }
@@ -251,17 +250,15 @@ package struct Jobs: Sendable {
   /// - Returns: For each request the machine, the number of the job, the order to make or `nil` for
   ///   *cancel*, and the time until the order is too old.
   mutating func messages(
-    at now: Moment, menu: Menu
+    at now: Moment
   ) -> [(machine: MachineID, job: Int, order: MachineOrder?, rest: Duration)] {
     var messages: [(machine: MachineID, job: Int, order: MachineOrder?, rest: Duration)] = []
     for job in open where job.state != .queued {
       // An offline machine gets its request when it is online again.
-      guard let machine = self[job.machine], records[job.machine]?.status != .offline else {
-        continue
-      }
+      guard has(job.machine), records[job.machine]?.status != .offline else { continue }
       var timer = timers[job.seq] ?? JobTimer(since: now.uptime)
       if let requestedAt = timer.requestedAt {
-        guard job.state == .sent, now.uptime - requestedAt >= machine.startLimit else { continue }
+        guard job.state == .sent, now.uptime - requestedAt >= job.terms.startLimit else { continue }
       }
       timer.requestedAt = now.uptime
       timers[job.seq] = timer
@@ -271,8 +268,7 @@ package struct Jobs: Sendable {
       if job.state == .sent, !isTooOld(job, at: now.timestamp) {
         order = MachineOrder(
           job: job.number, ticket: job.ticket.number, juice: job.order.juice,
-          quantity: job.order.quantity,
-          recipe: menu.juice(job.order.juice)?.recipe.amounts ?? [:])
+          quantity: job.order.quantity, recipe: job.recipe)
       }
       messages.append((job.machine, job.number, order, maximumAge - now.timestamp.since(job.at)))
     }

@@ -66,8 +66,7 @@ extension Kiosk {
   /// Returns the fruit that an attempt has used up.
   private func usedFruit(of job: Job, reported used: FruitAmounts?) -> FruitAmounts {
     if let used { return job.used.subtracting(job.used.subtracting(used)) }
-    let machine = settings.machines.first { $0.name == job.machine }
-    return machine?.returnsFruit == false ? job.used : [:]
+    return job.terms.returnsFruit ? [:] : job.used
   }
 
   /// Applies the decision of a person about a job.
@@ -126,7 +125,7 @@ extension Kiosk {
       seq: seq, epoch: epoch, at: now.timestamp, source: job.source, id: job.id, outcome: outcome,
       // A juice that was not made costs nothing.
       amount: isMade ? job.amount : nil)
-    let row = LedgerRow(entry, stock: juiceMaker.stock, message: message(about: outcome))
+    let row = LedgerRow(entry, stock: juiceMaker.stock, message: message(about: outcome, of: job.terms.juiceName))
     count(outcome)
     decision.record(row, answering: job.reply, on: settings.topics)
     appendFeedback(of: row, in: &decision)
@@ -149,7 +148,7 @@ extension Kiosk {
 
   /// Returns the requests to machines that are due. Call it only after the commit.
   package mutating func messagesForMachines(at now: Moment) -> [Message] {
-    jobs.messages(at: now, menu: settings.menu).map { machine, job, order, rest in
+    jobs.messages(at: now).map { machine, job, order, rest in
       guard let order else {
         return Message(
           topic: settings.topics.cancel(by: machine), payload: MachineOrder.cancel(job))

@@ -2,26 +2,26 @@ package import JuiceDomain
 
 /// Texts for the customer, in the wording of the original Juice Maker.
 package enum CustomerMessage {
-  package static func ready(_ juice: LocalizedName, in language: Language) -> String {
+  package static func ready(_ juice: String, in language: Language) -> String {
     switch language {
-    case .english: "\(juice[language]) is ready. Enjoy!"
-    case .korean: "\(juice[language]) 나왔습니다! 맛있게 드세요!"
+    case .english: "\(juice) is ready. Enjoy!"
+    case .korean: "\(juice) 나왔습니다! 맛있게 드세요!"
     }
   }
 
   package static func accepted(
-    _ juice: LocalizedName, ticket: Int, in language: Language
+    _ juice: String, ticket: Int, in language: Language
   ) -> String {
     switch language {
-    case .english: "\(juice[language]) is being made. Your number is \(ticket)."
-    case .korean: "\(juice[language]) 만들고 있습니다. 번호는 \(ticket)번입니다."
+    case .english: "\(juice) is being made. Your number is \(ticket)."
+    case .korean: "\(juice) 만들고 있습니다. 번호는 \(ticket)번입니다."
     }
   }
 
-  package static func failed(_ juice: LocalizedName, in language: Language) -> String {
+  package static func failed(_ juice: String, in language: Language) -> String {
     switch language {
-    case .english: "Sorry, \(juice[language]) could not be made."
-    case .korean: "죄송합니다. \(juice[language]) 만들지 못했습니다."
+    case .english: "Sorry, \(juice) could not be made."
+    case .korean: "죄송합니다. \(juice) 만들지 못했습니다."
     }
   }
 
