@@ -109,7 +109,8 @@ import Testing
     let name = try #require(Menu.standard.juice("strawberry_banana")).name
     #expect(CustomerMessage.ready(name[.korean], in: .korean) == "딸바쥬스 나왔습니다! 맛있게 드세요!")
     #expect(
-      CustomerMessage.ready(name[.english], in: .english) == "Strawberry banana juice is ready. Enjoy!")
+      CustomerMessage.ready(name[.english], in: .english)
+        == "Strawberry banana juice is ready. Enjoy!")
     #expect(CustomerMessage.outOfStock(in: .korean) == "재료가 모자라요. 재고를 수정할까요?")
     #expect(CustomerMessage.outOfStock(in: .english) == "Not enough fruit. Update the stock?")
     #expect(CustomerMessage.closed(in: .english) == "We are closed right now.")

@@ -125,7 +125,8 @@ extension Kiosk {
       seq: seq, epoch: epoch, at: now.timestamp, source: job.source, id: job.id, outcome: outcome,
       // A juice that was not made costs nothing.
       amount: isMade ? job.amount : nil)
-    let row = LedgerRow(entry, stock: juiceMaker.stock, message: message(about: outcome, of: job.terms.juiceName))
+    let row = LedgerRow(
+      entry, stock: juiceMaker.stock, message: message(about: outcome, of: job.terms.juiceName))
     count(outcome)
     decision.record(row, answering: job.reply, on: settings.topics)
     appendFeedback(of: row, in: &decision)
