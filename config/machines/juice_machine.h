@@ -14,6 +14,7 @@ struct JuiceMachine {
 
   uint32_t last = 0;     // the stored number; read it before the machine connects
   uint32_t pouring = 0;  // the current job, or 0
+  std::string waits;     // the reason why it waits for a person, or empty
   std::string known = "unknown", why;  // the state of the last job
 
   // Call on a message on make/<machine>.
@@ -33,17 +34,31 @@ struct JuiceMachine {
     say(job, known, why);
   }
 
+  // Call when the job waits for a person, such as one who puts a cup into the machine.
+  void wait(const std::string &reason) {
+    if (!pouring) return;
+    waits = reason;
+    say(pouring, "waiting", waits);
+  }
+
+  // Call when the job goes on.
+  void resume() {
+    if (!pouring || waits.empty()) return;
+    waits = "";
+    say(pouring, "started", "");
+  }
+
   // Call when the pumps have stopped: "done", or "failed" with a short reason.
   void end(const std::string &status, const std::string &reason = "") {
     if (!pouring) return;
     if (pouring == last) known = status, why = reason;
     say(pouring, status, reason);
-    pouring = 0;
+    pouring = 0, waits = "";
   }
 
  private:
   void again(uint32_t job) {
-    if (job == pouring) return say(job, "started", "");
+    if (job == pouring) return waits.empty() ? say(job, "started", "") : say(job, "waiting", waits);
     if (job == last) return say(job, known, why);
     say(job, "unknown", "");
   }

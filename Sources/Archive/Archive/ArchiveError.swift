@@ -13,8 +13,8 @@ extension ArchiveError: CustomStringConvertible {
     switch self {
     case .database(let error): "\(error)"
     case .newerSchema(let version):
-      "the archive's schema has version \(version), and this program knows \(ArchiveSchema.migrations.count): "
-        + "install the juice-archive that has migrated it, or a later one"
+      "the archive's schema has version \(version), but this program supports only up to "
+        + "\(ArchiveSchema.migrations.count): install the version of juice-archive that migrated it, or a later one"
     }
   }
 }

@@ -19,14 +19,14 @@ extension ArchiveSchema {
       SELECT kiosk, fruit, since, until, extract(epoch FROM coalesce(until, now()) - since) / 3600 AS hours
       FROM juice.stockout;
 
-    -- What lasts of it.
+    -- The stockouts that still last.
     CREATE VIEW juice.sold_out_now AS
       SELECT kiosk, fruit, out_since AS since FROM juice.fruit_status WHERE out_since IS NOT NULL;
 
     CREATE VIEW juice.time_to_restock AS
       SELECT kiosk, fruit, since, until - since AS taken FROM juice.sold_out WHERE until IS NOT NULL;
 
-    -- What is before a ledger's first entry, and was told as one of another ledger, is not missing.
+    -- Entries before a ledger's first entry that arrived as entries of another ledger are not missing.
     CREATE VIEW juice.missing AS
       SELECT kiosk, epoch, first, last, last - first + 1 AS entries, since, requests, answer
       FROM (
@@ -42,12 +42,12 @@ extension ArchiveSchema {
       ) gap
       WHERE first <= last;
 
-    -- Kiosks whose clock is ahead of the archive's: what they sell counts for a day to come.
+    -- Kiosks whose clock is ahead of the archive's clock: their sales may count for a future day.
     CREATE VIEW juice.clock_ahead AS
       SELECT kiosk, epoch, latest, last_received, latest - last_received AS ahead FROM juice.ledger
       WHERE latest > last_received + interval '5 minutes';
 
-    -- Two ledgers of which each has gone on after the other had begun: two kiosks have one id.
+    -- Pairs of ledgers that each have an entry after the other one began: two kiosks use one id.
     CREATE VIEW juice.shared_id AS
       WITH ledger AS (
         SELECT kiosk, epoch, latest, (

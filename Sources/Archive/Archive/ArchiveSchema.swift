@@ -47,7 +47,7 @@ enum ArchiveSchema {
     """
 
   private static let tables = """
-    -- Every entry of every ledger. Wide columns first: nothing is lost to alignment.
+    -- All entries of all ledgers. Wide columns come first, so that alignment wastes no space.
     CREATE TABLE juice.event (
       kiosk text COLLATE "C" NOT NULL,
       epoch bigint NOT NULL CHECK (epoch >= 0),
@@ -61,11 +61,11 @@ enum ArchiveSchema {
       more jsonb,
       PRIMARY KEY (kiosk, epoch, seq)
     );
-    -- Entries come about in the order of their times, so that a range of them is a range of blocks.
+    -- Entries arrive roughly in the order of their times, so that a range of times is a range of blocks.
     CREATE INDEX event_at ON juice.event USING brin (at) WITH (autosummarize = on);
 
-    -- What has come of each ledger: all from low to high but for the gaps. low is 1 until the kiosk has said
-    -- where the ledger begins. Sums include what is up to summed.
+    -- The entries of each ledger that have arrived: all from low to high, except for the gaps. low is 1 until
+    -- the kiosk has reported the first entry of the ledger. The sums include the entries up to summed.
     CREATE TABLE juice.ledger (
       kiosk text COLLATE "C" NOT NULL,
       epoch bigint NOT NULL,
@@ -77,8 +77,9 @@ enum ArchiveSchema {
       PRIMARY KEY (kiosk, epoch)
     ) WITH (fillfactor = 50);
 
-    -- By the last entry: those that are filled from the front on keep their key. From due on the kiosk is
-    -- asked for them; requests is how often that did not help, and answer is why.
+    -- Ranges of missing entries. The key contains the last entry, so that a gap filled from the front keeps its
+    -- key. At the time due, the archiver requests the entries from the kiosk. requests is the number of requests
+    -- without success, answer the reason.
     CREATE TABLE juice.gap (
       kiosk text COLLATE "C" NOT NULL,
       epoch bigint NOT NULL,
@@ -93,7 +94,7 @@ enum ArchiveSchema {
     );
     CREATE INDEX gap_due ON juice.gap (due);
 
-    -- Entries with the key of another one, and another content.
+    -- Entries with the key of a stored entry and different content.
     CREATE TABLE juice.conflict (
       LIKE juice.event,
       digest uuid NOT NULL,
@@ -101,7 +102,7 @@ enum ArchiveSchema {
       PRIMARY KEY (kiosk, epoch, seq, digest)
     );
 
-    -- What could not be read.
+    -- Messages that could not be archived.
     CREATE TABLE juice.quarantine (
       digest uuid PRIMARY KEY,
       topic text NOT NULL,
@@ -113,7 +114,7 @@ enum ArchiveSchema {
     );
     CREATE INDEX quarantine_latest ON juice.quarantine (latest);
 
-    -- Sums of a day; the archiver adds to them.
+    -- Daily sums. The archiver adds to them.
     CREATE TABLE juice.sales_day (
       day date NOT NULL,
       kiosk text COLLATE "C" NOT NULL,
@@ -158,7 +159,7 @@ enum ArchiveSchema {
     ) WITH (fillfactor = 80);
     CREATE INDEX cup_day_day ON juice.cup_day (day);
 
-    -- A restock, or an order that missed the fruit (added is 0).
+    -- Restocks, and orders that lacked the fruit (added is 0).
     CREATE TABLE juice.supply (
       kiosk text COLLATE "C" NOT NULL,
       fruit text COLLATE "C" NOT NULL,
@@ -169,7 +170,7 @@ enum ArchiveSchema {
       PRIMARY KEY (kiosk, fruit, at, seq, epoch)
     );
 
-    -- In which a fruit was sold out; until is null while nobody comes.
+    -- Periods in which a fruit was sold out; until is null before the next restock.
     CREATE TABLE juice.stockout (
       kiosk text COLLATE "C" NOT NULL,
       fruit text COLLATE "C" NOT NULL,
@@ -180,7 +181,7 @@ enum ArchiveSchema {
     );
     CREATE INDEX stockout_since ON juice.stockout (since);
 
-    -- Each fruit of each kiosk by the last of these: since when orders miss it, or NULL.
+    -- The state of each fruit of each kiosk: the time since which orders lack it, or NULL.
     CREATE TABLE juice.fruit_status (
       kiosk text COLLATE "C" NOT NULL,
       fruit text COLLATE "C" NOT NULL,
@@ -189,7 +190,7 @@ enum ArchiveSchema {
     ) WITH (fillfactor = 80);
     CREATE INDEX fruit_status_out ON juice.fruit_status (out_since) WHERE out_since IS NOT NULL;
 
-    -- The kiosks of the chain, as somebody has listed them.
+    -- The kiosks of the chain, as loaded by 'juice-archive kiosks load'.
     CREATE TABLE juice.kiosk (
       kiosk text COLLATE "C" PRIMARY KEY,
       region text NOT NULL,
@@ -198,32 +199,32 @@ enum ArchiveSchema {
     );
     CREATE INDEX kiosk_region ON juice.kiosk (region, kiosk);
 
-    -- Whether the way up of a kiosk is open, and since when by the clock of the database.
+    -- Whether the uplink of a kiosk is connected, and since when by the clock of the database.
     CREATE TABLE juice.presence (
       kiosk text COLLATE "C" PRIMARY KEY,
       is_online boolean NOT NULL,
       since timestamptz NOT NULL
     ) WITH (fillfactor = 50);
 
-    -- Menus that come down from above, and how.
+    -- Roll-outs: the menus sent to kiosks, and the rules for sending them.
     CREATE TABLE juice.rollout (
       version bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
       menu text NOT NULL,
       region text,                          -- null: all kiosks
       state text NOT NULL
         CHECK (state IN ('running', 'paused', 'stopped', 'aborted', 'done')),
-      first integer NOT NULL,               -- so many kiosks at once
-      per_minute integer NOT NULL,          -- and then the others
-      max_failed double precision NOT NULL, -- in percent of those that it was sent to
+      first integer NOT NULL,               -- number of kiosks that get the menu at once
+      per_minute integer NOT NULL,          -- number of further kiosks per minute
+      max_failed double precision NOT NULL, -- in percent of the kiosks that were sent the menu
       timeout integer NOT NULL,             -- in seconds
       began timestamptz NOT NULL DEFAULT now(),
       changed timestamptz NOT NULL DEFAULT now()
     );
-    -- One at a time.
+    -- At most one roll-out is open.
     CREATE UNIQUE INDEX rollout_open ON juice.rollout ((true))
       WHERE state IN ('running', 'paused', 'stopped');
 
-    -- The kiosks of each, in their order, and what has come of it.
+    -- The kiosks of each roll-out in their order, and their reports.
     CREATE TABLE juice.rollout_kiosk (
       version bigint NOT NULL REFERENCES juice.rollout,
       kiosk text COLLATE "C" NOT NULL,
@@ -238,7 +239,7 @@ enum ArchiveSchema {
     CREATE INDEX rollout_kiosk_last_sent ON juice.rollout_kiosk (last_sent)
       WHERE sent IS NOT NULL AND status IS NULL;
 
-    -- By which menu each kiosk sells; 0: its own.
+    -- The version of the menu that each kiosk uses; 0: its own.
     CREATE TABLE juice.kiosk_menu (
       kiosk text COLLATE "C" PRIMARY KEY,
       version bigint NOT NULL,

@@ -43,7 +43,7 @@ extension ArchiveStore {
     let (text, least, most) =
       switch answer {
       case .later(let text): (text, 0, 3600)
-      case .incomplete: ("the kiosk has told again all that it has", 0, day)
+      case .incomplete: ("the kiosk has replayed all entries that it has", 0, day)
       case .never(let text): (text, day, day)
       }
     try database.run(

@@ -13,7 +13,7 @@ extension ArchiveStore {
     for (kiosk, report) in reports.sorted(by: { $0.key < $1.key }) {
       text.field(kiosk.text)
       switch report {
-      case .taken(let version):
+      case .taken(let version, _):
         text.field(version)
         text.field("taken")
         text.field(nil as String?)
@@ -36,7 +36,7 @@ extension ArchiveStore {
       ON CONFLICT (kiosk) DO UPDATE SET version = excluded.version, since = excluded.since
       WHERE kiosk_menu.version <> excluded.version;
 
-      -- What a kiosk could not read is what it was sent last.
+      -- A report without a version is about the menu that was sent last.
       UPDATE rollout_kiosk SET status = told.status, detail = told.detail, sent = coalesce(sent, now())
       FROM told WHERE rollout_kiosk.kiosk = told.kiosk
         AND rollout_kiosk.version = coalesce(told.version, (
@@ -44,7 +44,7 @@ extension ArchiveStore {
           WHERE last.kiosk = told.kiosk AND last.sent IS NOT NULL AND last.status IS NULL))
         AND (rollout_kiosk.status, rollout_kiosk.detail) IS DISTINCT FROM (told.status, told.detail);
 
-      -- It is there, and has another one than it is to have.
+      -- The kiosk is online and uses another menu than the one sent: send it again now.
       UPDATE rollout_kiosk SET last_sent = '-infinity' FROM told
       WHERE rollout_kiosk.kiosk = told.kiosk AND rollout_kiosk.version <> told.version
         AND sent IS NOT NULL AND rollout_kiosk.status IS NULL

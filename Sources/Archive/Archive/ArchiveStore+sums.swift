@@ -21,15 +21,15 @@ extension ArchiveStore {
       """
       DO $sums$ BEGIN
       PERFORM \(Self.lockSums);
-      -- One ledger after the other by its key: never all of `event`. What PostgreSQL does not know the size
-      -- of it would sort, on the disk.
+      -- Reads one ledger after the other by its key, never all of `event`. PostgreSQL would sort rows of unknown
+      -- number, on the disk.
       SET LOCAL enable_sort = off;
       INSERT INTO fresh SELECT \(freshColumns) FROM ledger CROSS JOIN LATERAL (
         SELECT * FROM event WHERE event.kiosk = ledger.kiosk AND event.epoch = ledger.epoch
           AND event.seq > ledger.summed AND event.seq <= ledger.high OFFSET 0
       ) event WHERE ledger.summed < ledger.high;
       \(Self.addFresh);
-      -- Locked in the order in which batches lock them, and as late as can be: batches wait.
+      -- Locks the rows in the same order as batches do, and as late as possible, because batches wait.
       UPDATE ledger SET summed = added.seq FROM (
         SELECT kiosk, epoch, last.seq
         FROM ledger JOIN (SELECT kiosk, epoch, max(seq) AS seq FROM fresh GROUP BY 1, 2) last

@@ -46,7 +46,8 @@ package struct Archiver: Service {
           case .stopped: break
           case .database(let error): throw ArchiveError.database(error)
           case .brokerAway:
-            logger.notice("the broker stays away: another archiver may try")
+            logger.notice("the broker is not reachable: another archiver may take over")
+            // Throws only if the task is cancelled, which ends the loop.
             try? await Task.sleep(for: Self.handoverDelay)
           }
         } catch ArchiveError.database(let error) {
@@ -55,6 +56,7 @@ package struct Archiver: Service {
             error.state.isEmpty ? error == lastError : error.state == lastError?.state
           if !isRepeated { logger.error("\(error). Trying again until it works") }
           lastError = error
+          // Throws only if the task is cancelled, which ends the loop.
           try? await Task.sleep(for: pause)
           pause = min(pause * 2, pauses.upperBound)
         }
@@ -75,7 +77,8 @@ package struct Archiver: Service {
         if !isWaiting { logger.notice("another archiver is active; waiting for its end") }
         isWaiting = true
         // Polls, because PostgreSQL sends no notification when a lock is released, and a query that
-        // blocks on the lock would keep VACUUM from removing dead rows.
+        // blocks on the lock would keep VACUUM from removing dead rows. The sleep throws only if the
+        // task is cancelled.
         guard (try? await Task.sleep(for: Self.handoverDelay / 5)) != nil else { return nil }
       }
     } catch {

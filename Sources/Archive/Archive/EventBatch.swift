@@ -37,7 +37,7 @@ package struct EventBatch: Sendable {
         } else if let kiosk = Self.kiosk(of: message.topic, "menu/reported", root: root) {
           menus[kiosk] = try Self.menuReport(message.payload)
         } else {
-          throw UnreadableEvent("the topic names no kiosk")
+          throw UnreadableEvent("the topic contains no kiosk id")
         }
       } catch {
         rejections.append(Rejection(message: delivery.message, reason: error.description))

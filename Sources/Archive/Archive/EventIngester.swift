@@ -165,6 +165,7 @@ actor EventIngester {
   }
 
   private func handleReplayResult(_ message: Message) throws(DatabaseError) {
+    // A result that cannot be read is ignored: the request is sent again until one can.
     guard let kiosk = EventBatch.kiosk(of: message.topic, answers, root: settings.root),
       let result = try? ReplayResult(payload: message.payload),
       let replay = replayScheduler.receive(result, from: kiosk, at: .now)
@@ -224,7 +225,8 @@ actor EventIngester {
   private func log(_ outcome: ArchiveStore.Outcome) {
     for kiosk in outcome.conflicts.sorted() where logged.insert("conflict \(kiosk)").inserted {
       logger.warning(
-        "\(kiosk) tells other entries under the numbers of earlier ones: see the table conflict")
+        "\(kiosk) sent different entries with numbers that are already stored: see the table conflict"
+      )
     }
     for rejection in outcome.rejected {
       guard logged.count < Self.maximumLogged, logged.insert(rejection.message.topic).inserted
@@ -232,7 +234,7 @@ actor EventIngester {
         continue
       }
       logger.warning(
-        "what came on \(rejection.message.topic) cannot be archived (\(rejection.reason)): see the table quarantine"
+        "a message on \(rejection.message.topic) cannot be archived (\(rejection.reason)): see the table quarantine"
       )
     }
   }

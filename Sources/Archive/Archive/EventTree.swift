@@ -62,7 +62,7 @@ extension JSON.Member {
       throw UnreadableEvent("'\(key)' is \(value.kind), not a text")
     }
     guard !text.hasNull else {
-      throw UnreadableEvent("'\(key)' holds U+0000, which PostgreSQL cannot")
+      throw UnreadableEvent("'\(key)' contains U+0000, which PostgreSQL cannot store")
     }
     return text
   }
@@ -77,7 +77,7 @@ extension JSON.Member {
 
   fileprivate func time() throws(UnreadableEvent) -> Timestamp {
     guard let time = Timestamp(try text()), time >= Self.firstTime else {
-      throw UnreadableEvent("'\(key)' is no time")
+      throw UnreadableEvent("'\(key)' is not a valid time")
     }
     return time
   }
@@ -89,7 +89,7 @@ extension JSON.Member {
   /// of `numeric`.
   fileprivate func decimal() throws(UnreadableEvent) -> String {
     let text = try text()
-    guard text.utf8.isDecimal else { throw UnreadableEvent("'\(key)' is no amount") }
+    guard text.utf8.isDecimal else { throw UnreadableEvent("'\(key)' is not a valid amount") }
     return text
   }
 
@@ -101,7 +101,7 @@ extension JSON.Member {
     for part in members {
       guard Fruit.ID(part.key) != nil, case .integer(let amount) = part.value,
         EventColumn.amounts.contains(amount)
-      else { throw UnreadableEvent("'\(key)' does not say how much of which fruit") }
+      else { throw UnreadableEvent("'\(key)' has an invalid fruit or amount") }
       texts.append("\"\(part.key)\":\(amount)")
     }
     return "{" + texts.joined(separator: ",") + "}"
@@ -110,7 +110,7 @@ extension JSON.Member {
   /// The member as JSON text.
   fileprivate func written() throws(UnreadableEvent) -> String {
     guard let key = JSON.string(key).text, let value = value.text else {
-      throw UnreadableEvent("it holds U+0000, which PostgreSQL cannot")
+      throw UnreadableEvent("it contains U+0000, which PostgreSQL cannot store")
     }
     return "\(key):\(value)"
   }

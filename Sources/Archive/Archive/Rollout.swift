@@ -119,18 +119,18 @@ package enum RolloutError: Error, Equatable, Sendable {
 extension RolloutError: CustomStringConvertible {
   package var description: String {
     switch self {
-    case .none: "there is no such roll-out: begin one with 'fleet push'"
+    case .none: "there is no roll-out: start one with 'fleet push'"
     case .noKiosks(let region):
       "there is no kiosk\(region.map { " in the region \($0)" } ?? ""): load a list with 'kiosks load'"
     case .tooLarge(let size, let limit):
-      "the menu is a message of \(size) bytes, and kiosks read \(limit)"
+      "the menu message has \(size) bytes; kiosks accept at most \(limit)"
     case .open(let version, let state):
-      "menu \(version) is \(state.rawValue): wait for its end, or abort it, before another begins"
+      "menu \(version) is \(state.rawValue): wait for its end or abort it before you push another"
     case .notNow(let decision, let rollout):
-      "menu \(rollout.version) is \(rollout.state.rawValue): it cannot \(decision.rawValue)"
+      "menu \(rollout.version) is \(rollout.state.rawValue): you cannot \(decision.rawValue) it"
     case .overLimit(let rollout):
       "menu \(rollout.version) has failed at \(rollout.counts.failed) of \(rollout.counts.sent) kiosks, more than "
-        + "\(rollout.limit)%: resume with a higher --limit, or with --again for those that were mended"
+        + "\(rollout.limit)%: resume with a higher --limit, or correct the failed kiosks and resume with --again"
     }
   }
 }

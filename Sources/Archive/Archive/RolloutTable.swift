@@ -115,6 +115,7 @@ package struct RolloutTable {
         [version, "\(plan.first)", "\(count)"])
       try database.run("COMMIT")
     } catch {
+      // Fails only without a connection; then PostgreSQL rolls back by itself.
       _ = try? database.run("ROLLBACK")
       throw error
     }
@@ -159,6 +160,7 @@ package struct RolloutTable {
       }
       try database.run("COMMIT")
     } catch {
+      // Fails only without a connection; then PostgreSQL rolls back by itself.
       _ = try? database.run("ROLLBACK")
       throw error
     }

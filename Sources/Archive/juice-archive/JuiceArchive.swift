@@ -9,12 +9,12 @@ import YAMLConfiguration
 struct JuiceArchive: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "juice-archive",
-    abstract: "Keeps what all kiosks tell in a PostgreSQL database.",
+    abstract: "Stores the events of all kiosks in a PostgreSQL database.",
     discussion: """
-      It reads the configuration file given with --config, else \
-      /etc/juice-archive/archive.yaml, else none, which means the defaults: a broker on \
-      127.0.0.1:1883, and the database juice on this machine. Variables such as KIOSK_BROKER_HOST and \
-      KIOSK_ARCHIVE_DATABASE override what the file says.
+      It reads the configuration file given with --config, or else \
+      /etc/juice-archive/archive.yaml. Without a file, the defaults apply: a broker on \
+      127.0.0.1:1883, and the database juice on this machine. Environment variables such as \
+      KIOSK_BROKER_HOST and KIOSK_ARCHIVE_DATABASE override the file.
       """,
     version: Release.version,
     subcommands: [Run.self, KioskCommands.self, FleetCommands.self])

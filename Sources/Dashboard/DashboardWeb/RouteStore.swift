@@ -71,7 +71,7 @@ actor RouteStore {
     let payload = route.payload
     guard payload.count <= Route.maximumPayload else {
       throw StateError(
-        Self.name(of: route.id), "the route is too large to be kept: take fewer kiosks")
+        Self.name(of: route.id), "the route is too large: choose fewer kiosks")
     }
     try folder.write(Self.name(of: route.id), Data(payload))
   }
@@ -103,7 +103,7 @@ actor RouteStore {
     } catch {
       throw StateError(name, "cannot be read: \(error)")
     }
-    guard name == Self.name(of: route.id) else { throw StateError(name, "is another route's") }
+    guard name == Self.name(of: route.id) else { throw StateError(name, "contains another route") }
     return route
   }
 

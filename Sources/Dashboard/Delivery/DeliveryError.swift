@@ -18,7 +18,7 @@ package enum DeliveryError: Error, Hashable, CustomStringConvertible {
     case .unreachable(let detail): detail
     case .unencrypted(let detail): "no encrypted connection that can be trusted: \(detail)"
     case .login(let detail): "the server does not accept the account or its password: \(detail)"
-    case .refused(let detail): "the server does not take the message: \(detail)"
+    case .refused(let detail): "the server rejects the message: \(detail)"
     case .cancelled: "cancelled"
     }
   }

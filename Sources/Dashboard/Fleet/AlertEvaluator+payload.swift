@@ -5,23 +5,7 @@ package import KioskProtocol
 extension AlertEvaluator {
   package func write(to json: inout JSONWriter) {
     json.member("notified", notified.sorted { $0.key < $1.key }) { json, notified in
-      let kind: String
-      switch notified.key {
-      case .noBroker: kind = "no_broker"
-      case .offline: kind = "offline"
-      case .machine(_, let machine):
-        kind = "machine"
-        json.member("machine", machine.text)
-      case .job(_, let job, let ticket):
-        kind = "job"
-        json.member("job", job)
-        json.member("ticket", ticket)
-      case .out(_, let fruit):
-        kind = "out"
-        json.member("fruit", fruit.text)
-      }
-      json.member("alert", kind)
-      if let kiosk = notified.key.kiosk { json.member("kiosk", kiosk.text) }
+      notified.key.write(to: &json)
       json.member("since", notified.value.description)
     }
   }
@@ -39,7 +23,43 @@ extension AlertEvaluator {
   }
 }
 
+// A transition as JSON, for the disk.
+extension AlertEvaluator.Transition {
+  package func write(to json: inout JSONWriter) {
+    alert.write(to: &json)
+    json.member("resolved", isResolved)
+    json.member("since", since.description)
+  }
+
+  package init?(_ json: JSON) {
+    guard let alert = Alert(json), let since = json.text("since").flatMap(Timestamp.init) else {
+      return nil
+    }
+    self.init(alert, isResolved: json["resolved"] == .bool(true), since: since)
+  }
+}
+
 extension Alert {
+  fileprivate func write(to json: inout JSONWriter) {
+    let kind: String
+    switch self {
+    case .noBroker: kind = "no_broker"
+    case .offline: kind = "offline"
+    case .machine(_, let machine):
+      kind = "machine"
+      json.member("machine", machine.text)
+    case .job(_, let job, let ticket):
+      kind = "job"
+      json.member("job", job)
+      json.member("ticket", ticket)
+    case .out(_, let fruit):
+      kind = "out"
+      json.member("fruit", fruit.text)
+    }
+    json.member("alert", kind)
+    if let kiosk { json.member("kiosk", kiosk.text) }
+  }
+
   fileprivate init?(_ json: JSON) {
     let kiosk = json.text("kiosk").flatMap { KioskID($0) }
     switch (json.text("alert"), kiosk) {

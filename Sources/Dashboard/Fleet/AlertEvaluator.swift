@@ -54,6 +54,8 @@ package struct AlertEvaluator: Sendable {
   private let rules: Rules
   /// The notified alerts that are not resolved, with the time at which they began.
   package private(set) var notified: [Alert: Timestamp]
+  /// The times at which this evaluator saw notified alerts begin.
+  private var begun: [Alert: Instant] = [:]
   /// The active alerts that are not notified yet, with the time from which they are active.
   private var pending: [Alert: Instant] = [:]
   /// The notified alerts that are absent, with the time from which they are absent.
@@ -106,9 +108,12 @@ package struct AlertEvaluator: Sendable {
     (self.waiting, lastNotified) = (nil, instant)
 
     let new = pending.sorted { $0.key < $1.key }.prefix(max(0, Self.maximum - notified.count))
-      .map { alert, since in Transition(alert, since: now.before(instant - since)) }
+      .map { alert, since in
+        begun[alert] = since
+        return Transition(alert, since: now.before(instant - since))
+      }
     let over = resolving.keys.sorted().map {
-      Transition($0, isResolved: true, since: notified[$0] ?? now)
+      Transition($0, isResolved: true, since: beginning(of: $0, at: instant, now: now))
     }
     for transition in new {
       notified[transition.alert] = transition.since
@@ -116,6 +121,7 @@ package struct AlertEvaluator: Sendable {
     }
     for transition in over {
       notified[transition.alert] = nil
+      begun[transition.alert] = nil
       self.resolving[transition.alert] = nil
     }
     return new + over
@@ -148,8 +154,15 @@ package struct AlertEvaluator: Sendable {
         now.since(since) >= Self.retention
       {
         notified[alert] = nil
+        begun[alert] = nil
       }
     }
+  }
+
+  /// Returns the time at which a notified alert began, by the current wall clock, which may have
+  /// been set in the meantime.
+  package func beginning(of alert: Alert, at instant: Instant, now: Timestamp) -> Timestamp {
+    begun[alert].map { now.before(instant - $0) } ?? notified[alert] ?? now
   }
 
   private func delay(for alert: Alert, in fleet: KioskFleet) -> Duration {

@@ -69,6 +69,7 @@ package struct KioskFleet: Sendable {
 
   private mutating func read(menu payload: [UInt8]) -> MenuReport? {
     if let menu, menu.payload == payload { return menu.report }
+    // One that cannot be read is ignored, as in `KioskState.receive`.
     guard let report = try? MenuReport(payload: payload) else { return nil }
     menu = (payload, report)
     return report

@@ -28,7 +28,11 @@ extension KioskState {
   /// Whether the kiosk can make the juice: a machine for it works, or it needs no machine.
   package func isMakeable(_ juice: Juice.ID) -> Bool {
     let makers = machines.values.filter { $0.makes(juice) }
-    return makers.isEmpty || makers.contains { !$0.state.isProblem }
+    let recipe = menu?.menu.juice(juice)?.recipe.amounts ?? [:]
+    return makers.isEmpty
+      || makers.contains { maker in
+        !maker.state.isProblem && recipe.allSatisfy { !maker.out.contains($0.fruit) }
+      }
   }
 
   /// The tickets of the juices that are ready, the latest first.

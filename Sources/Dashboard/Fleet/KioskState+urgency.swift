@@ -5,8 +5,8 @@ package import KioskProtocol
 package enum Urgency: Int, Comparable, Sendable {
   /// The kiosk is offline.
   case offline
-  /// A machine is not working, a job needs a person's decision, the disk is full, or the clock is
-  /// wrong.
+  /// A machine is not working, a job needs a person's decision, the disk is full, the clock is
+  /// wrong, or the menu of the chain cannot be used.
   case problem
   /// A fruit is out of stock.
   case out
@@ -20,7 +20,9 @@ package enum Urgency: Int, Comparable, Sendable {
 extension KioskState {
   package var urgency: Urgency {
     if !isOnline { return .offline }
-    if needsAttention || isClockWrong || disk?.freeSpace == .full { return .problem }
+    if needsAttention || isClockWrong || menuProblem != nil || disk?.freeSpace == .full {
+      return .problem
+    }
     let alerts = alerts.values
     return alerts.contains(.out) ? .out : alerts.contains(.low) ? .low : .fine
   }
@@ -114,6 +116,7 @@ extension KioskState {
     if isOnline {
       if text == "clock", isClockWrong { return true }
       if text == "disk", isDiskShort { return true }
+      if text == "menu", menuProblem != nil { return true }
     }
     let troubled = machines.filter(\.value.needsAttention).keys
     if !troubled.isEmpty, text == "machine" || troubled.contains(where: { $0.text.contains(text) })

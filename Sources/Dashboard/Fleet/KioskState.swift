@@ -19,6 +19,8 @@ package struct KioskState: Sendable, Identifiable {
   package private(set) var alerts: [Fruit.ID: StockAlert] = [:]
   package private(set) var machines: [MachineID: MachineReport] = [:]
   package private(set) var menu: MenuReport?
+  /// The reason why it does not use the stored menu of its chain, or `nil` if there is none.
+  package private(set) var menuProblem: String?
   package private(set) var forecast: ForecastReport?
   package private(set) var soldToday: Int?
   /// Today's takings; empty if the juices have no price.
@@ -42,12 +44,14 @@ package struct KioskState: Sendable, Identifiable {
   /// Returns the display name: the name of the kiosk, or its id.
   package func title(_ language: Language) -> String { name?[language] ?? id.text }
 
+  /// The sales report, which `receive` has decoded once without an error.
   package var sales: SalesReport? { try? SalesReport(payload: salesPayload) }
 
   /// Whether the last received status is `online`.
   package var isOnline: Bool { status == .online }
 
-  /// Reads a message on a topic of this kiosk.
+  /// Reads a message on a topic of this kiosk. One that cannot be read is ignored silently: any
+  /// number may arrive, and the latest readable one stays.
   ///
   /// - Returns: `false` if it cannot be read or changes nothing.
   mutating func receive(
@@ -94,7 +98,7 @@ package struct KioskState: Sendable, Identifiable {
       updateLastMessage(at: host.at)
     case ("info", 1):
       guard let info = try? KioskInfo(payload: payload) else { return false }
-      (name, place) = (info.name, info.place)
+      (name, place, menuProblem) = (info.name, info.place, info.menuProblem)
       updateLastMessage(at: info.startedAt)
     case ("sales", 1):
       guard let sales = try? SalesReport(payload: payload) else { return false }

@@ -7,14 +7,14 @@ import YAMLConfiguration
 struct JuiceDashboard: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "juice-dashboard",
-    abstract: "Shows every kiosk in the browser, and restocks them.",
+    abstract: "Shows every kiosk in a browser and restocks them.",
     discussion: """
-      It is an MQTT client like any other, and shows what the kiosks tell. Of its own it keeps its \
-      users, the routes that were planned and what it has told whom. \
-      Every command reads the same configuration file: the one given with --config, else \
-      /etc/juice-dashboard/dashboard.yaml, else none, which means the defaults: a broker on \
-      127.0.0.1:1883, and pages at http://127.0.0.1:8080. Variables such as KIOSK_BROKER_HOST and \
-      KIOSK_DASHBOARD_PORT override what the file says.
+      It is an MQTT client that shows what the kiosks publish. It stores only its users, its routes and \
+      its notifications. \
+      Every command reads the same configuration file: the one given with --config, or else \
+      /etc/juice-dashboard/dashboard.yaml. Without a file, the defaults apply: a broker on \
+      127.0.0.1:1883, and pages at http://127.0.0.1:8080. Environment variables such as \
+      KIOSK_BROKER_HOST and KIOSK_DASHBOARD_PORT override the file.
       """,
     version: Release.version,
     subcommands: [Run.self, UserCommands.self, Notify.self])

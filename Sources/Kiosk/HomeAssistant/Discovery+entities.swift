@@ -48,13 +48,18 @@ extension Discovery {
   /// Assistant accepts no number whose maximum is 0.
   private func setting(of fruit: Fruit.ID, _ name: String, topic: String) -> Entity? {
     guard let capacity = capacities[fruit], capacity > 0 else { return nil }
+    // Home Assistant logs an error for each state above the maximum. The stock may be above the
+    // capacity if that was lowered, or if a machine has returned fruit: until the next discovery
+    // message, the number shows the maximum.
+    let maximum = max(capacity, stock[fruit] ?? 0)
     return Entity(.number, "set_\(fruit)", text("Set \(name) stock", "\(name) 재고 수정")) { json in
       json.member("state_topic", topic)
       json.commands(to: restockTopic)
       json.member(
         "command_template", Entity.command(#""set":{"\#(fruit)":{{ value | int }}}"#))
       json.member("min", 0)
-      json.member("max", capacity)
+      json.member("max", maximum)
+      json.member("value_template", "{{ [value | int(0), \(maximum)] | min }}")
       json.member("mode", "box")
       json.member("icon", "mdi:basket-fill")
     }
@@ -119,7 +124,7 @@ extension Discovery {
         json.member("state_topic", topic)
         json.member(
           "value_template",
-          "{{ 'OFF' if value_json.state in ['idle', 'busy'] and not (\(Self.needsDecision)) else 'ON' }}"
+          "{{ 'OFF' if value_json.state in ['idle', 'busy', 'waiting'] and not (\(Self.needsDecision)) else 'ON' }}"
         )
         json.member("json_attributes_topic", topic)
         json.member(
@@ -173,7 +178,7 @@ extension Discovery {
       ("failed", text("Orders that failed", "실패한 주문")),
       ("restocks", text("Restocks", "재고 수정 횟수")),
       ("duplicates", text("Duplicates", "중복된 명령")),
-      ("stale", text("Stale commands", "늦게 온 명령")),
+      ("stale", text("Stale commands", "늦게 도착한 명령")),
       ("rejected", text("Rejected commands", "거절된 명령")),
       ("reconnects", text("Reconnects", "재연결 횟수")),
       ("dropped", text("Dropped messages", "버려진 메시지")),

@@ -26,6 +26,8 @@ package struct Discovery: Sendable {
   package var language: Language
   package var menu: Menu
   package var capacities: FruitAmounts
+  /// The stock, which may exceed the capacities.
+  package var stock: FruitAmounts
   package var machines: [MachineID]
   /// The retained topics of the kiosk, including those of entities that have left the
   /// configuration.
@@ -36,8 +38,8 @@ package struct Discovery: Sendable {
   package init(
     prefix: String = "homeassistant", form: Form = .components, account: String = "homeassistant",
     topics: KioskTopics, name: LocalizedName? = nil, language: Language, menu: Menu,
-    capacities: FruitAmounts, machines: [MachineID] = [], retainedTopics: Set<String> = [],
-    version: String
+    capacities: FruitAmounts, stock: FruitAmounts = [:], machines: [MachineID] = [],
+    retainedTopics: Set<String> = [], version: String
   ) {
     self.prefix = prefix
     self.form = form
@@ -47,6 +49,7 @@ package struct Discovery: Sendable {
     self.language = language
     self.menu = menu
     self.capacities = capacities
+    self.stock = stock
     self.machines = machines
     self.retainedTopics = retainedTopics
     self.version = version

@@ -124,7 +124,9 @@ package struct CommandFilter: Sendable {
       guard panelMessage.requests.isEmpty else {
         return panelMessage.requests.map {
           parsed(
-            .success($0.request), from: $0.source, debounce: $0.debounce, mark: panelMessage.mark)
+            .success($0.request), from: $0.source,
+            debounce: max($0.debounce ?? settings.orders.debounce, $0.leastDebounce),
+            mark: panelMessage.mark)
         }
       }
       return panelMessage.mark.map { [parsed(nil, from: itself, mark: $0)] } ?? []
@@ -146,7 +148,7 @@ package struct CommandFilter: Sendable {
   {
     guard case .failure = parsed.request else { return parsed }
     var parsed = parsed
-    // guard: refusals are told so often and no more
+    // guard: a rate limit applies to answers to rejected commands
     parsed.isAnswered = rejectionLimiter.admit(parsed.source.kind, at: now.timestamp)
     return parsed
   }
@@ -164,7 +166,7 @@ extension Delivery {
     let text = String(decoding: message.payload, as: UTF8.self)
     guard let status = MachineStatus(text.isEmpty ? "offline" : text) else {
       return .failure(
-        Rejection(.malformed, "a machine is online, offline, or in fault: and why"))
+        Rejection(.malformed, "not a machine status: use online, offline or 'fault: REASON'"))
     }
     return .success(Request(command: .machine(status)))
   }

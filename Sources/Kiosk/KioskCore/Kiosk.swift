@@ -86,16 +86,18 @@ package struct Kiosk: Sendable {
     self = next
   }
 
-  /// Returns a transaction that adds fruits of the menu to the ledger.
+  /// Returns a transaction that adds fruits of the menu and the configured machines to the ledger.
   ///
-  /// - Returns: The transaction, or `nil` if the ledger holds all fruits of the menu.
+  /// - Returns: The transaction, or `nil` if the ledger has all of them.
   package static func opening(
     settings: KioskSettings, state: LedgerState, at now: Moment
   ) -> LedgerTransaction? {
     let new = settings.menu.fruits.filter { state.stock[$0.id] == nil }
-    guard !new.isEmpty else { return nil }
-    let amounts = new.map { (fruit: $0.id, amount: settings.stock.initial[$0.id] ?? 0) }
     var transaction = LedgerTransaction()
+    let makers = settings.makers(recorded: state.makers)
+    if makers != state.makers { transaction.makers = makers }
+    guard !new.isEmpty else { return transaction.isEmpty ? nil : transaction }
+    let amounts = new.map { (fruit: $0.id, amount: settings.stock.initial[$0.id] ?? 0) }
     transaction.records = [
       .init(
         LedgerRow(
@@ -169,7 +171,7 @@ package struct Kiosk: Sendable {
           seq: seq, number: seq, machine: machine, order: order, ticket: ticket, used: used,
           amount: row.entry.amount, source: parsed.source, id: request.id, at: now.timestamp,
           state: .queued, reply: parsed.reply, terms: terms(of: order, on: machine))
-        jobs.add(job)
+        jobs.add(job, at: now.uptime)
         decision.transaction.jobs[seq] = .some(job)
       }
       if case .job(let decided) = request.command {
@@ -197,6 +199,7 @@ package struct Kiosk: Sendable {
   package mutating func reject(unrecordable parsed: ParsedDelivery, _ detail: String) -> Decision {
     var decision = Decision()
     counters.rejected += 1
+    // A request that cannot be read has no id.
     let request = try? parsed.request?.get()
     decision.reject(parsed, Rejection(.notRecorded, detail, id: request?.id))
     return decision
@@ -215,6 +218,13 @@ package struct Kiosk: Sendable {
     _ mark: PanelMessage.Mark?, at now: Timestamp, in decision: inout Decision
   ) -> Bool {
     guard let mark else { return true }
+    guard !mark.isForAll else {
+      for key in marks.keys where key.utf8.starts(with: mark.key.utf8) {
+        marks[key] = mark.value
+        decision.transaction.marks[key] = mark.value
+      }
+      return false
+    }
     let known = [mark.key, mark.alternateKey].compactMap(\.self)
     let isFirst = marks[mark.key] == nil
     // guard: a device's counter that has not moved is no press
@@ -316,7 +326,7 @@ package struct Kiosk: Sendable {
   ) throws(Rejection) -> LedgerEntry.Outcome {
     // guard: a retained command is not carried out
     guard !isRetained else {
-      throw Rejection(.retained, "the broker had kept this message: send commands unretained")
+      throw Rejection(.retained, "publish commands without the retain flag")
     }
     if let sentAt = request.sentAt {
       let (age, limit) = (now.timestamp.since(sentAt), settings.orders.maximumAge)
@@ -335,7 +345,7 @@ package struct Kiosk: Sendable {
       return .service(state)
     case .job(let decision): return try apply(decision)
     case .made, .machine:
-      throw Rejection(.malformed, "a machine says this on its own topics")
+      throw Rejection(.malformed, "only a machine publishes this, on its own topics")
     }
   }
 
@@ -344,20 +354,20 @@ package struct Kiosk: Sendable {
   ) throws(Rejection) -> LedgerEntry.Outcome {
     // guard: the closed kiosk makes nothing
     guard service == .open else { throw Rejection(.closed, "the kiosk takes no orders now") }
-    guard settings.menu.juice(order.juice) != nil else {
+    guard let juice = settings.menu.juice(order.juice) else {
       throw Rejection(.unknownJuice, "there is no \(order.juice) on the menu")
     }
     guard (1...settings.orders.maximumQuantity).contains(order.quantity) else {
       throw Rejection(
         .quantityOutOfRange,
-        "an order is for 1 to \(settings.orders.maximumQuantity), not for \(order.quantity)")
+        "quantity must be 1 to \(settings.orders.maximumQuantity), not \(order.quantity)")
     }
-    let (isNeeded, machine) = jobs.assignment(of: order.juice)
+    let (isNeeded, machine) = jobs.assignment(of: juice.id, juice.recipe.amounts)
     // guard: a machine that cannot work gets no orders
     guard machine != nil || !isNeeded else {
-      throw Rejection(.machineDown, "no machine that makes \(order.juice) works now")
+      throw Rejection(.machineDown, "no machine that makes \(order.juice) is available")
     }
-    switch try? juiceMaker.make(order.juice, quantity: order.quantity) {
+    switch juiceMaker.make(juice, quantity: order.quantity) {
     case .ready(let used):
       // Counted for each day, because a clock that jumps may return to a day that has tickets.
       let ticket = Ticket(day: now.day, number: tickets[now.day, default: 0] + 1)
@@ -368,8 +378,6 @@ package struct Kiosk: Sendable {
         order, used: used, ticket: ticket, machine: machine, place: jobs.count(of: machine) + 1)
     case .outOfStock(let missing):
       return .outOfStock(order, missing: missing)
-    case nil:
-      throw Rejection(.unknownJuice, "there is no \(order.juice) on the menu")
     }
   }
 
@@ -380,14 +388,14 @@ package struct Kiosk: Sendable {
     case .applied(let changes):
       return .restocked(changes: changes)
     case .conflict(let actual):
-      throw Rejection(.conflict, "the stock has moved on: \(actual)")
+      throw Rejection(.conflict, "the stock has changed: \(actual)")
     case .exceedsCapacity(let fruit, let capacity, let held):
       throw Rejection(
-        .exceedsCapacity, "there is room for \(capacity) of \(fruit), and \(held) are there")
+        .exceedsCapacity, "the capacity for \(fruit) is \(capacity), and its stock is \(held)")
     case .belowZero(let fruit, let held):
       throw Rejection(.belowZero, "there are only \(held) of \(fruit)")
     case .unknownFruit(let fruit):
-      throw Rejection(.unknownFruit, "this kiosk keeps no \(fruit)")
+      throw Rejection(.unknownFruit, "\(fruit) is not a fruit of this kiosk")
     }
   }
 

@@ -15,6 +15,8 @@ package struct KioskSettings: Sendable {
   package var menu: Menu
   /// The version of the menu, or `nil` if it is not a menu from the chain.
   package var menuVersion: Int?
+  /// The reason why the stored menu from the chain is not used, or `nil` if there is none.
+  package var menuProblem: String?
   package var stock: Stock
   package var orders: Orders
   /// Panels that use topics of their own.
@@ -86,6 +88,9 @@ package struct KioskSettings: Sendable {
 extension KioskSettings {
   package struct Machine: Sendable, Equatable {
     package var name: MachineID
+    /// Whether the machine gets jobs. The juices of a disabled machine are not sold, unless another
+    /// machine makes them.
+    package var isEnabled: Bool
     /// The juices that the machine makes, or `nil` for all juices of the menu.
     package var juices: Set<Juice.ID>?
     /// Maximum number of jobs that the machine takes at a time.
@@ -97,11 +102,12 @@ extension KioskSettings {
     package var returnsFruit: Bool
 
     package init(
-      name: MachineID, juices: Set<Juice.ID>? = nil, atOnce: Int = 1,
+      name: MachineID, isEnabled: Bool = true, juices: Set<Juice.ID>? = nil, atOnce: Int = 1,
       startLimit: Duration = .seconds(15), finishLimit: Duration = .seconds(120),
       returnsFruit: Bool = true
     ) {
       self.name = name
+      self.isEnabled = isEnabled
       self.juices = juices
       self.atOnce = atOnce
       self.startLimit = startLimit
@@ -112,15 +118,36 @@ extension KioskSettings {
     package func makes(_ juice: Juice.ID) -> Bool { juices?.contains(juice) ?? true }
   }
 
-  /// Returns settings that include the machines of open jobs that are no longer configured. Such a
-  /// machine gets no new jobs, but it may still report on its jobs, and a person may decide about
-  /// them.
-  package func keepingMachines(of jobs: [Job]) -> Self {
+  /// Returns settings that include machines that are no longer configured: those of open jobs, and
+  /// those whose juices no machine makes now. Such a machine is disabled, but it may still report on
+  /// its jobs, and a person may decide about them.
+  ///
+  /// - Parameter makers: The makers that the ledger has recorded. Without them a kiosk whose only
+  ///   machine is being repaired would answer orders with `ready` without making the juice.
+  package func keepingMachines(of jobs: [Job], _ makers: [Maker]) -> Self {
     var settings = self
+    settings.machines += departed(among: makers).map {
+      Machine(name: $0.machine, isEnabled: false, juices: $0.juices)
+    }
     for name in jobs.map(\.machine) where !settings.machines.contains(where: { $0.name == name }) {
-      settings.machines.append(Machine(name: name, juices: [], atOnce: 0))
+      settings.machines.append(Machine(name: name, isEnabled: false, juices: []))
     }
     return settings
+  }
+
+  /// Returns the makers that are no longer configured, and made a juice that no machine makes now.
+  private func departed(among makers: [Maker]) -> [Maker] {
+    makers.filter { maker in
+      if machines.contains(where: { $0.name == maker.machine }) { return false }
+      guard let juices = maker.juices else { return !machines.contains { $0.juices == nil } }
+      return !juices.allSatisfy { juice in machines.contains { $0.makes(juice) } }
+    }
+  }
+
+  /// Returns the makers to record: the configured ones, and those that `keepingMachines` keeps.
+  func makers(recorded makers: [Maker]) -> [Maker] {
+    (departed(among: makers) + machines.map { Maker(machine: $0.name, juices: $0.juices) })
+      .sorted { $0.machine < $1.machine }
   }
 
   /// The kinds of commands that the kiosk accepts. Those about jobs require a machine.
@@ -130,21 +157,21 @@ extension KioskSettings {
 
   package func info(startedAt: Timestamp) -> KioskInfo {
     KioskInfo(
-      version: version, startedAt: startedAt, name: name, place: place, menuVersion: menuVersion)
+      version: version, startedAt: startedAt, name: name, place: place, menuVersion: menuVersion,
+      menuProblem: menuProblem)
   }
 
   package var menuReport: MenuReport {
     MenuReport(menu: menu, capacities: stock.capacities, lowThresholds: stock.lowThresholds)
   }
 
-  /// The topic filters that the kiosk subscribes to, without duplicates.
+  /// The topic filters that the kiosk subscribes to. They do not overlap: none covers another one,
+  /// such as a panel's filter the topic of a birth message, and the configuration refuses panels
+  /// with filters that overlap in part.
   package var subscriptions: [TopicFilter] {
-    var seen: Set<TopicFilter> = []
-    return
-      (commandFilters
+    (commandFilters
       + (machines.map { topics.status(of: $0.name) } + panels.flatMap(\.filters) + birthTopics).map(
-        TopicFilter.init(unchecked:)))
-      .filter { seen.insert($0).inserted }
+        TopicFilter.init(unchecked:))).withoutCovered()
   }
 
   /// The filters of command topics, for which the broker must keep the retain flag (retain as

@@ -24,6 +24,9 @@ package struct LedgerState: Hashable, Sendable {
   /// The open jobs, in the order in which they were accepted.
   package var jobs: [Job] = []
   package var machines: [MachineID: MachineRecord] = [:]
+  /// The configured machines, and those that have left the configuration and whose juices no
+  /// machine makes now; sorted by name.
+  package var makers: [Maker] = []
 
   package struct Press: Hashable, Sendable {
     package let source: Source

@@ -17,6 +17,8 @@ package struct LedgerTransaction: Hashable, Sendable {
   /// Changed jobs, by the entry of their order; `nil` for a job that has ended.
   package var jobs: [Int: Job?] = [:]
   package var machines: [MachineID: MachineRecord] = [:]
+  /// All makers, if they have changed; see `LedgerState`.
+  package var makers: [Maker]?
   /// The number of QoS 1 deliveries since the last transaction, except redeliveries. The ledger
   /// deletes fingerprints by this count, so it includes deliveries that added no record.
   package var deliveries = 0
@@ -26,7 +28,7 @@ package struct LedgerTransaction: Hashable, Sendable {
   /// Whether there is nothing to write. The number of deliveries alone need not be written.
   package var isEmpty: Bool {
     records.isEmpty && kept.isEmpty && confirmed == nil && uplinked == nil && service == nil
-      && marks.isEmpty && jobs.isEmpty && machines.isEmpty
+      && marks.isEmpty && jobs.isEmpty && machines.isEmpty && makers == nil
   }
 
   /// A row with the key of its repeats and the destination of its answer.

@@ -41,7 +41,9 @@ extension Controller {
     // guard: a kiosk that is there goes on giving signs of life
     ledger.recordHeartbeat(at: now)
     heartbeatAt = now
-    if let current = topics.confirmed(through: await broker.confirmed) {
+    if let current = topics.confirmed(
+      through: await broker.confirmed, at: clock.now().uptime)
+    {
       try ledger.setTopics(current)
     }
     if let healthAt, (.zero..<Self.healthInterval).contains(now.since(healthAt)) { return }
@@ -76,6 +78,7 @@ extension Controller {
     var counters = core.counters
     counters.reconnects = max(0, reconnects)
     counters.dropped = commandFilter.dropped
+    // A ledger that cannot be read has no size here; its next commit reports the error.
     let size = try? ledger.size
     let health = KioskHealth(
       at: now, uptime: Int(now.since(startedAt).components.seconds), counters: counters,
@@ -83,7 +86,8 @@ extension Controller {
       low: core.alerts.values.count { $0 == .low }, out: core.alerts.values.count { $0 == .out },
       machinesDown: core.jobs.reports.count(where: \.report.state.isProblem),
       undecided: core.jobs.open.count(where: \.state.isUndecided),
-      ledger: size, diskFree: ledger.freeSpace, refused: refusals.reasons)
+      ledger: size, diskFree: ledger.freeSpace,
+      uplinkDropped: uplinkProgress?.droppedRequests, refused: refusals.reasons)
     let payload = health.payload
     uplinkProgress?.health = payload
     return settings.topics.retained(settings.topics.health, payload)

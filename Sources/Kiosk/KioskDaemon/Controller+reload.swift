@@ -1,3 +1,4 @@
+package import JuiceDomain
 package import KioskCore
 import KioskProtocol
 import Ledger
@@ -29,6 +30,8 @@ extension Controller {
   /// The retained topics that may hold a message of this kiosk.
   package var retainedTopics: Set<String> { topics.known }
 
+  package var stock: FruitAmounts { core.stock }
+
   /// Replaces the settings in the same session and between two batches, so each order is decided by
   /// either the old or the new settings. Fruits that are not on the new menu stay in the ledger.
   ///
@@ -40,7 +43,8 @@ extension Controller {
   package func reload(_ settings: KioskSettings) async -> ReloadOutcome {
     guard !hasStopped else { return .stopped }
     let (outcomes, outcome) = AsyncStream.makeStream(of: ReloadOutcome.self)
-    let settings = settings.keepingMachines(of: core.jobs.open)
+    let makers = self.settings.machines.map { Maker(machine: $0.name, juices: $0.juices) }
+    let settings = settings.keepingMachines(of: core.jobs.open, makers)
     reload = Reload(settings: settings, outcome: outcome)
     if let clientID { await broker.update(sessionOptions(clientID: clientID, settings)) }
     for await outcome in outcomes { return outcome }
@@ -60,7 +64,7 @@ extension Controller {
   func applyReload() async throws(LedgerError) {
     guard var reload, reload.isGranted else { return }
     var state = try ledger.state()
-    let settings = reload.settings.keepingMachines(of: state.jobs)
+    let settings = reload.settings.keepingMachines(of: state.jobs, state.makers)
     guard settings.machines == reload.settings.machines else {
       // A removed machine has received a job since the subscriptions were requested.
       (reload.settings, reload.isGranted) = (settings, false)
@@ -75,6 +79,7 @@ extension Controller {
       uplinkProgress?.recorded(through: state.seq)
       ledgerRecovered()
     }
+    if settings.machines != self.settings.machines { log.disabledMachines(of: settings) }
     self.settings = settings
     core.adopt(settings, state: state)
     commandFilter.adopt(settings)

@@ -23,7 +23,8 @@ extension Controller {
     }
     var published = max(tracker.confirmed, core.seq - Self.resumed)
     if published > tracker.confirmed {
-      log.warn("the broker confirms nothing: entries up to #\(published) are not published again")
+      log.warn(
+        "the broker does not acknowledge messages: entries up to #\(published) are not repeated")
     }
     // guard: what was not confirmed is published again
     while published < core.seq {
@@ -77,7 +78,7 @@ extension Controller {
       answer = settings.topics.answer(row, to: plain, isRepeated: true)
     case .withoutAnswer(let isFirst):
       guard isFirst, row.entry.source != nil else { break }
-      log.warn("the answer to #\(seq) is given up: it ends each connection it is sent on")
+      log.warn("the answer to #\(seq) is given up: each connection that publishes it is lost")
     }
     await publish([answer, settings.topics.event(row.entry)].compactMap(\.self), through: seq)
   }

@@ -90,7 +90,8 @@ package actor Controller {
       for record in opening.records { log.entry(record.row.entry) }
       state = try ledger.state()
     }
-    let settings = settings.keepingMachines(of: state.jobs)
+    let settings = settings.keepingMachines(of: state.jobs, state.makers)
+    log.disabledMachines(of: settings)
     self.settings = settings
     self.broker = broker
     self.ledger = ledger
@@ -218,7 +219,7 @@ package actor Controller {
     let new = deliveries.count { $0.packetID > 0 && !$0.isRedelivery }
     // guard: an order is acknowledged only after the commit
     // guard: an answer leaves only after the commit
-    // guard: a machine is told only what is committed
+    // guard: a machine gets a request only after the commit
     let decision = try commit(parsedDeliveries, counting: new, at: now)
     if !decision.transaction.records.isEmpty || decision.machinesChanged {
       state.changed(at: now.uptime)
@@ -335,10 +336,10 @@ package actor Controller {
     let current = Set(messages.map(\.topic))
     let obsolete = topics.obsolete(comparedTo: current)
     try store(current)
-    // guard: displays are told everything on each connection
+    // guard: each connection publishes the complete state
     await publish(obsolete.map { settings.topics.retained($0, []) } + messages)
     state.published(core)
-    topics.published(current, serial: tracker.lastSerial)
+    topics.published(current, serial: tracker.lastSerial, at: clock.now().uptime)
     sales.reset()
     await broker.acknowledge()
   }
@@ -377,7 +378,7 @@ package actor Controller {
     if error != failure {
       let advice =
         error.remedy == .needsOperator
-        ? "No trying helps: somebody has to look" : "Trying again until it works"
+        ? "Trying again does not help: correct the cause" : "Trying again until it works"
       log.fail("\(error). \(advice)")
     }
     failure = error
@@ -394,6 +395,7 @@ package actor Controller {
     }
     await broker.disconnect(grace: .milliseconds(1500))
     tracker.confirm(through: await broker.confirmed)
+    // If this fails, the next start publishes the last entries again. Events may repeat.
     try? saveConfirmation()
     log.note("stopped")
   }

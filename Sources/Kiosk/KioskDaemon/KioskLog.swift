@@ -1,3 +1,5 @@
+import JuiceDomain
+import KioskCore
 import KioskProtocol
 import Logging
 import MessageBroker
@@ -35,7 +37,7 @@ struct KioskLog: Sendable {
     let who = entry.source?.name ?? "kiosk"
     switch entry.outcome {
     case .opened(let amounts):
-      logger.info("#\(entry.seq) the ledger holds from now on: \(amounts)")
+      logger.info("#\(entry.seq) added to the ledger: \(amounts)")
     case .ready(let order, _, let ticket):
       logger.info(
         "#\(entry.seq) \(who): \(order.quantity) \(order.juice) ready, ticket \(ticket.number)")
@@ -75,6 +77,17 @@ struct KioskLog: Sendable {
         "machine \(machine) \(state.map { "is \($0.rawValue)\(reason)" } ?? "works again")",
         about: .machine(machine), at: now)
       if isLogged { problems[machine] = state }
+    }
+  }
+
+  /// Logs the machines whose juices are not sold.
+  func disabledMachines(of settings: KioskSettings) {
+    for machine in settings.machines where !machine.isEnabled && machine.juices != [] {
+      let juices = machine.juices.map { $0.map(\.text).sorted().joined(separator: ", ") }
+      warn(
+        "machine \(machine.name) is disabled or no longer configured: orders for "
+          + "\(juices ?? "all juices") are rejected with machine_down, unless another machine makes "
+          + "them. If they need no machine, configure \(machine.name) with 'juices: []'")
     }
   }
 

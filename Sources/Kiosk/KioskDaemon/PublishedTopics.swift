@@ -3,7 +3,12 @@
 struct PublishedTopics: Sendable {
   /// The topics that the ledger has recorded.
   private(set) var known: Set<String>
-  private var pending: (current: Set<String>, serial: UInt64)?
+  private var pending: (current: Set<String>, serial: UInt64, since: Duration)?
+
+  /// The time of a connection after which the broker has stored that obsolete topics are cleared. A
+  /// broker that is killed before it saves has the old messages again (mosquitto saves every 30
+  /// minutes by default), so each connection clears them until then.
+  private static let clearingTime = Duration.seconds(3_600)
 
   init(known: Set<String>) { self.known = known }
 
@@ -21,14 +26,19 @@ struct PublishedTopics: Sendable {
   mutating func stored(_ topics: Set<String>) { known = topics }
 
   /// Records that obsolete topics were cleared and `current` was published.
-  mutating func published(_ current: Set<String>, serial: UInt64) {
-    pending = current == known ? nil : (current, serial)
+  ///
+  /// - Parameter uptime: The time by the monotonic clock.
+  mutating func published(_ current: Set<String>, serial: UInt64, at uptime: Duration) {
+    let since = pending?.current == current ? pending?.since : nil
+    pending = current == known ? nil : (current, serial, since ?? uptime)
   }
 
-  /// Returns the topics to keep in the ledger, once the broker has confirmed that the obsolete ones
-  /// are cleared; otherwise `nil`.
-  mutating func confirmed(through serial: UInt64) -> Set<String>? {
-    guard let pending, pending.serial <= serial else { return nil }
+  /// Returns the topics to keep in the ledger, once the broker has stored that the obsolete ones are
+  /// cleared; otherwise `nil`.
+  mutating func confirmed(through serial: UInt64, at uptime: Duration) -> Set<String>? {
+    guard let pending, pending.serial <= serial, uptime - pending.since >= Self.clearingTime else {
+      return nil
+    }
     self.pending = nil
     known = pending.current
     return known

@@ -24,7 +24,7 @@ package final class BackupFile {
       parts.append((suffix, FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)))
       var status = stat()
       guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
-        throw .badBackup(path: path + suffix, detail: "it is no file")
+        throw .badBackup(path: path + suffix, detail: "it is not a file")
       }
     }
     self.parts = parts

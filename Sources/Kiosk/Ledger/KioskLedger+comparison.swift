@@ -21,8 +21,7 @@ extension KioskLedger {
       switch self {
       case .unused, .behind, .same: nil
       case .ahead(let count, let time):
-        "it is newer: it goes on for \(count) entries after the backup, from \(time) on, which would "
-          + "be forgotten"
+        "it is newer: it has \(count) entries after the backup, from \(time) on, which would be lost"
       case .diverged(let seq):
         "it has another history than the backup: they differ from entry \(seq) on"
       case .unknown(let words): "it cannot be compared with the backup: \(words)"

@@ -108,7 +108,7 @@ extension LedgerError {
     case .cannotOpen(_, let detail): .badBackup(path: backup, detail: detail)
     case .damaged(_, let detail): .badBackup(path: backup, detail: "it is damaged (\(detail))")
     case .inconsistent(_, let detail):
-      .badBackup(path: backup, detail: "it contradicts itself: \(detail)")
+      .badBackup(path: backup, detail: "it is inconsistent: \(detail)")
     case .newer: .newer(path: backup)
     default: self
     }

@@ -14,6 +14,7 @@ package import KioskProtocol
 /// | `stock` | the current amount of each fruit | with the entries that change it |
 /// | `job` | the open orders of machines | with the entries that begin and end them |
 /// | `machine` | last status, failures in a row | when they change |
+/// | `maker` | configured machines, and removed ones without a successor | at starts and reloads |
 /// | `reply` | response topics of unconfirmed answers | with the entry, until confirmed |
 /// | `delivery` | fingerprints of deliveries without an id | with the entry, until acknowledged |
 /// | `mark` | the last counter of each device input | with the entry of its command |
@@ -127,6 +128,8 @@ extension KioskLedger {
       state.marks[row["key"]] = row["value"]
     }
     (state.jobs, state.machines) = try machineState(in: database)
+    state.makers = try database.rows("SELECT machine, juices FROM maker ORDER BY machine")
+      .compactMap(Maker.init)
     state.presses = try database.rows(Self.lastPresses).compactMap(LedgerState.Press.init)
     return state
   }
@@ -207,6 +210,14 @@ extension Database {
   /// than most queries.
   func rows(_ sql: String, _ arguments: StatementArguments = []) throws -> [Row] {
     try Row.fetchAll(cachedStatement(sql: sql), arguments: arguments)
+  }
+}
+
+extension Maker {
+  fileprivate init?(_ row: Row) {
+    guard let machine = MachineID(row["machine"] as String) else { return nil }
+    let juices = (row["juices"] as String?).map { $0.split(separator: " ").map(String.init) }
+    self.init(machine: machine, juices: juices.map { Set($0.compactMap { Juice.ID($0) }) })
   }
 }
 

@@ -88,24 +88,24 @@ extension LedgerError: CustomStringConvertible {
     case .newer(let path):
       "the ledger \(path) was written by a newer version of juice-kiosk: install that version again"
     case .badBackup(let path, let detail):
-      "the backup \(path) cannot be used: \(detail). Nothing has been changed; take another one"
+      "the backup \(path) cannot be used: \(detail). Nothing has been changed; use another one"
     case .notReplaced(let path, let detail):
-      "the ledger \(path) is not replaced: \(detail). With --replace it is, and kept under another "
-        + "name"
+      "the ledger \(path) is not replaced: \(detail). Use --replace to replace it "
+        + "and keep it under another name"
     case .damaged(let path, let detail):
       "the ledger \(path) is damaged (\(detail)): put a backup in its place with juice-kiosk ledger "
         + "restore --replace, which keeps this file"
     case .inconsistent(let path, let detail):
-      "the ledger \(path) contradicts itself: \(detail). Somebody has changed the file: put a "
+      "the ledger \(path) is inconsistent: \(detail). Another program changed the file: put a "
         + "backup in its place with juice-kiosk ledger restore --replace, which keeps this file"
     case .diskFull(let path):
-      "the disk of the ledger \(path) is full: make room"
+      "the disk of the ledger \(path) is full: free some space"
     case .disk(let path, let detail):
       "the ledger \(path) cannot be read or written: \(detail). Check the disk"
     case .notAllowed(let detail):
-      "the ledger cannot hold this: \(detail)"
+      "the ledger cannot store this: \(detail)"
     case .unknownFruit(let fruit):
-      "the ledger does not hold \(fruit)"
+      "the ledger does not contain \(fruit)"
     case .unreadable(let seq):
       "entry \(seq) of the ledger cannot be read: run juice-kiosk ledger verify"
     }

@@ -35,31 +35,31 @@ enum LedgerSchema {
   static let newEpoch = "max(1, random() & 9007199254740991)"
 
   private static let first = """
-    -- What was decided, for ever. Amounts are JSON objects of fruits and numbers.
+    -- All decisions; rows are never changed. Amounts are JSON objects of fruits and numbers.
     CREATE TABLE entry (
       seq INTEGER PRIMARY KEY CHECK (seq > 0),
       at INTEGER NOT NULL,   -- milliseconds since 1970
       source TEXT,           -- order/<panel>, restock/<source>, service/<source>; null: the kiosk
-      id TEXT,               -- that the sender gave
+      id TEXT,               -- chosen by the sender
       status TEXT NOT NULL,
       juice TEXT,
       quantity INTEGER,
       ticket INTEGER CHECK (ticket > 0),
       day INTEGER,           -- of the ticket, since 1970 in the kiosk's time zone
-      used TEXT,             -- by the juice that was made
-      missing TEXT,          -- for the juice that was not
-      changes TEXT,          -- of the stock, by a restock; or what a new fruit starts with
-      stock TEXT,            -- what was there afterwards, as the sender was told
+      used TEXT,             -- fruit used by the juice
+      missing TEXT,          -- fruit missing for the juice
+      changes TEXT,          -- of the stock by a restock, or the initial stock of a new fruit
+      stock TEXT,            -- the stock after the entry, as in the answer
       reason TEXT,           -- of a rejection
       detail TEXT,           -- the same in words
       message TEXT,          -- for the customer
-      machine TEXT,          -- that is to make the juice, or was
+      machine TEXT,          -- assigned to the order
       place INTEGER,         -- in its queue
-      job INTEGER REFERENCES entry,  -- the accepted order that this is about
-      epoch INTEGER NOT NULL DEFAULT 0,  -- the life of the ledger in which it was made
-      amount INTEGER CHECK (amount >= 0),  -- that its glasses cost, in the currency's smallest unit
-      currency TEXT,                 -- its code of ISO 4217
-      -- What belongs to each status, the most frequent first.
+      job INTEGER REFERENCES entry,  -- the accepted order that the entry refers to
+      epoch INTEGER NOT NULL DEFAULT 0,  -- the ledger's epoch at the time of the entry
+      amount INTEGER CHECK (amount >= 0),  -- price of all glasses in the currency's smallest unit
+      currency TEXT,                 -- ISO 4217 code
+      -- The required columns of each status, the most frequent status first.
       CHECK (CASE status
         WHEN 'ready' THEN juice IS NOT NULL AND quantity > 0 AND ticket IS NOT NULL
           AND day IS NOT NULL AND used IS NOT NULL
@@ -81,32 +81,32 @@ enum LedgerSchema {
         WHEN 'again' THEN job IS NOT NULL AND used IS NOT NULL
         WHEN 'give_back' THEN job IS NOT NULL
         ELSE 0 END),
-      -- What moves fruit says so, and nothing else does.
+      -- Only entries that change the stock have `used` or `changes`.
       CHECK (used IS NULL OR status = 'ready' OR status = 'accepted' OR status = 'again'),
       CHECK (changes IS NULL OR status <> 'ready' AND status <> 'accepted'),
-      -- What was sold has its price, and nothing else does.
+      -- Only sold glasses have a price.
       CHECK (amount IS NULL OR status = 'ready' OR status = 'accepted' OR status = 'made'),
       CHECK ((amount IS NULL) = (currency IS NULL)),
       CHECK ((juice IS NULL) = (quantity IS NULL))
     ) STRICT;
 
-    -- What became of each accepted order.
+    -- Finds the outcome of each accepted order.
     CREATE INDEX job_end ON entry (job) WHERE job IS NOT NULL;
 
-    -- The same to be looked at: with the time in words.
+    -- The entries with a readable time.
     CREATE VIEW log AS
     SELECT seq, strftime('%Y-%m-%dT%H:%M:%fZ', at / 1000.0, 'unixepoch') AS time, source, id, status,
       juice, quantity, ticket, used, missing, changes, stock, reason, detail, message, machine,
       place, job, epoch, amount, currency
     FROM entry;
 
-    -- What is there now: what all entries add up to.
+    -- The current stock: the sum of all entries.
     CREATE TABLE stock (
       fruit TEXT PRIMARY KEY,
       quantity INTEGER NOT NULL CHECK (quantity >= 0)
     ) STRICT, WITHOUT ROWID;
 
-    -- What was there after an entry up to which the ledger was found right.
+    -- The stock after the last verified entry.
     CREATE TABLE checkpoint (
       fruit TEXT PRIMARY KEY REFERENCES stock,
       seq INTEGER NOT NULL,
@@ -122,10 +122,10 @@ enum LedgerSchema {
     CREATE TABLE kiosk (
       only INTEGER PRIMARY KEY CHECK (only = 1),
       service TEXT NOT NULL CHECK (service = 'open' OR service = 'closed'),
-      confirmed INTEGER NOT NULL,       -- the broker has every result and event up to this entry
-      deliveries INTEGER NOT NULL,      -- that came so far
-      epoch INTEGER NOT NULL CHECK (epoch > 0),  -- the life of the ledger
-      uplinked INTEGER NOT NULL         -- every entry up to this one is up there
+      confirmed INTEGER NOT NULL,       -- the broker has all results and events up to this entry
+      deliveries INTEGER NOT NULL,      -- number of deliveries received
+      epoch INTEGER NOT NULL CHECK (epoch > 0),  -- current epoch of the ledger
+      uplinked INTEGER NOT NULL         -- every entry up to this one is confirmed upstream
     ) STRICT;
     INSERT INTO kiosk VALUES (1, 'open', 0, 0, \(newEpoch), 0);
 
@@ -135,7 +135,7 @@ enum LedgerSchema {
       number INTEGER NOT NULL REFERENCES entry,   -- of the job: the order, or the decision to make it again
       state TEXT NOT NULL CHECK (state = 'queued' OR state = 'sent' OR state = 'started'
         OR state = 'lost' OR state = 'needs_decision'),
-      topic TEXT,                                 -- how the sender has asked for its answers
+      topic TEXT,                                 -- response topic that the sender requested
       correlation BLOB,
       name TEXT NOT NULL,                         -- of the juice, as the customer was promised it
       start_ms INTEGER NOT NULL,                  -- time limits of the machine then
@@ -143,36 +143,42 @@ enum LedgerSchema {
       returns_fruit INTEGER NOT NULL CHECK (returns_fruit IN (0, 1))
     ) STRICT;
 
-    -- What machines have said of themselves, and how many jobs in a row have failed.
+    -- The last status of each machine, and its number of consecutive failed jobs.
     CREATE TABLE machine (
       name TEXT PRIMARY KEY,
       status TEXT NOT NULL,
       failures INTEGER NOT NULL
     ) STRICT, WITHOUT ROWID;
 
-    -- How MQTT 5 senders have asked for answers that the broker does not have yet.
+    -- The configured machines, and the removed ones whose juices no machine makes now.
+    CREATE TABLE maker (
+      machine TEXT PRIMARY KEY,
+      juices TEXT                       -- ids, separated by spaces; null: the whole menu
+    ) STRICT, WITHOUT ROWID;
+
+    -- Response properties (MQTT 5) of commands whose answers the broker has not confirmed yet.
     CREATE TABLE reply (
       seq INTEGER PRIMARY KEY REFERENCES entry,
-      topic TEXT,                       -- null: the usual one
+      topic TEXT,                       -- null: the default topic
       correlation BLOB
     ) STRICT;
 
-    -- The fingerprints of deliveries without an id, in the order in which they would come again.
+    -- The fingerprints of deliveries without an id, in the order of redelivery.
     CREATE TABLE delivery (
       number INTEGER PRIMARY KEY,       -- as in `kiosk`
       packet_id INTEGER NOT NULL,
       digest INTEGER NOT NULL,          -- of topic and payload
       seq INTEGER NOT NULL REFERENCES entry,
-      acknowledged_with INTEGER NOT NULL  -- the entry: its own, or the one after a press that bounced
+      acknowledged_with INTEGER NOT NULL  -- the entry: its own, or the next one for a bounced press
     ) STRICT;
 
-    -- By which a device's next message shows whether it is the last one again.
+    -- The last counter of each device input, by which a repeated message is recognized.
     CREATE TABLE mark (
       key TEXT PRIMARY KEY,
       value TEXT NOT NULL
     ) STRICT, WITHOUT ROWID;
 
-    -- The retained topics that hold something of this kiosk.
+    -- The topics on which the broker retains messages of this kiosk.
     CREATE TABLE topic (topic TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
     """
 }

@@ -81,6 +81,14 @@ final class LedgerWriter {
         try setMachine.bind(3, machine.failures)
         try setMachine.run(on: database)
       }
+      if let makers = transaction.makers {
+        try database.execute(sql: "DELETE FROM maker")
+        for maker in makers {
+          let juices = maker.juices?.map(\.text).sorted().joined(separator: " ")
+          try database.execute(
+            sql: "INSERT INTO maker VALUES (?, ?)", arguments: [maker.machine.text, juices])
+        }
+      }
       if let service = transaction.service {
         try setService.bind(1, service.rawValue)
         try setService.run(on: database)

@@ -5,6 +5,7 @@ package final class UplinkProgress: Sendable {
   private let lastRecorded = Atomic(0)
   private let lastDelivered = Atomic(0)
   private let lastSaved = Atomic(0)
+  private let requestsDropped = Atomic(0)
   private let lastHealth = Mutex<[UInt8]?>(nil)
 
   package init() {}
@@ -26,6 +27,11 @@ package final class UplinkProgress: Sendable {
   }
 
   package func saved(through seq: Int) { lastSaved.store(seq, ordering: .relaxed) }
+
+  /// The number of requests and menus that were too many and not handled.
+  package var droppedRequests: Int { requestsDropped.load(ordering: .relaxed) }
+
+  package func droppedRequest() { requestsDropped.add(1, ordering: .relaxed) }
 
   /// The payload of the kiosk's last health report.
   package var health: [UInt8]? {

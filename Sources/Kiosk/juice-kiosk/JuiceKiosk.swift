@@ -9,23 +9,23 @@ struct JuiceKiosk: AsyncParsableCommand {
     commandName: "juice-kiosk",
     abstract: "Runs an unattended juice kiosk over MQTT.",
     discussion: """
-      Button panels publish orders, the kiosk makes juice of the fruit in its store, displays show \
-      the stock that it publishes, and an operator restocks from elsewhere.
+      Button panels publish orders, the kiosk makes juice from the fruit in its stock, displays \
+      show the published stock, and an operator restocks remotely.
 
-      Every command reads the same configuration file: the one given with --config, else \
-      /etc/juice-kiosk/kiosk.yaml, else none, which means the defaults: a broker on 127.0.0.1:1883. \
-      Variables such as KIOSK_BROKER_HOST override what the file says.
+      Every command reads the same configuration file: the one given with --config, or \
+      /etc/juice-kiosk/kiosk.yaml. Without a file the defaults apply, with a broker on \
+      127.0.0.1:1883. Environment variables such as KIOSK_BROKER_HOST override the file.
 
       EXIT STATUS
         0   done
-        1   doctor has found nothing that fails, but something that will cost orders
+        1   doctor found warnings, but no errors
         64  the command line is wrong
-        65  the kiosk rejected the command, or a file holds what it should not
+        65  the kiosk rejected the command, or a file has invalid content
         69  the broker cannot be reached, or refused the login
-        74  the ledger's disk is full or fails
-        75  not now (out of stock, closed, a conflict, no answer in time): try again
+        74  the ledger's disk is full or fails, or the output cannot be written
+        75  temporary failure (out of stock, closed, a conflict, no answer in time): try again
         78  the configuration is wrong
-        79  machine: the power cut that was asked for
+        79  machine: the power cut of --power-cut-at
       """,
     version: Release.version,
     subcommands: [

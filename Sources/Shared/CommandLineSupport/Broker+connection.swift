@@ -5,7 +5,8 @@ package import YAMLConfiguration
 extension BrokerConfiguration {
   /// Returns a client for this broker that is not yet connected.
   package func makeBroker() throws(Failure) -> any BrokerClient {
-    do throws(ConfigurationErrors) { return MosquittoClient(try connection()) } catch {
+    let connection = try connection()
+    do throws(BrokerError) { return try MosquittoClient(connection) } catch {
       throw error.failure
     }
   }
@@ -16,21 +17,20 @@ extension BrokerConfiguration {
   package func run(
     _ probe: BrokerProbe, timeout: Duration
   ) async throws(Failure) -> Result<BrokerProbe.Report, BrokerError> {
-    var connection: MosquittoClient.Configuration
-    do throws(ConfigurationErrors) { connection = try self.connection() } catch {
-      throw error.failure
-    }
+    var connection = try connection()
     connection.connectTimeout = timeout
     do throws(BrokerError) { return .success(try await connection.run(probe)) } catch {
       return .failure(error)
     }
   }
 
-  private func connection() throws(ConfigurationErrors) -> MosquittoClient.Configuration {
+  private func connection() throws(Failure) -> MosquittoClient.Configuration {
+    let password: String?
+    do throws(ConfigurationErrors) { password = try readPassword() } catch { throw error.failure }
     var connection = MosquittoClient.Configuration(
       host: host, port: UInt16(clamping: port),
       protocolVersion: `protocol` == .v5 ? .v5 : .v311, username: username,
-      password: try readPassword(),
+      password: password,
       tls: tls.map { tls in
         MosquittoClient.Configuration.TLS(
           caFile: tls.caFile ?? Self.systemAuthorities, certificateFile: tls.certificateFile,

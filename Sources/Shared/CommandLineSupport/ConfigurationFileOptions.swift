@@ -20,6 +20,15 @@ package struct ConfigurationFileOptions<File: ConfigurationFile>: ParsableArgume
     config ?? (FileManager.default.fileExists(atPath: File.defaultPath) ? File.defaultPath : nil)
   }
 
+  /// A warning about the ignored environment variables, or `nil` if there are none.
+  package var serviceLinksWarning: String? {
+    let names = ServiceLinks.names(in: ProcessInfo.processInfo.environment)
+    guard let first = names.first else { return nil }
+    let list = names.count == 1 ? first : "\(first) and \(names.count - 1) more"
+    return "ignored \(list), which Kubernetes sets for a service: "
+      + "set enableServiceLinks: false in the pod"
+  }
+
   package func load() throws(ConfigurationErrors) -> File {
     try .load(path: file, environment: ProcessInfo.processInfo.environment)
   }

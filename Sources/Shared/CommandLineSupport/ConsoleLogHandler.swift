@@ -16,12 +16,8 @@ package struct ConsoleLogHandler: LogHandler {
   }
 
   package func log(event: LogEvent) {
-    // Names of panels are untrusted: control characters could break the line or control the
-    // terminal.
-    var text = event.message.description
-    if text.utf8.contains(where: \.mayBeginControl) {
-      text = String(String.UnicodeScalarView(text.unicodeScalars.map { $0.isControl ? " " : $0 }))
-    }
+    // Names of panels are untrusted: a line break would forge a line.
+    let text = event.message.description.visible()
     if isJournal {
       StandardError.write("<\(event.level.syslogSeverity)>\(text)")
     } else {
@@ -38,11 +34,6 @@ extension ConsoleLogHandler {
     func padded(_ number: Int32) -> String { number < 10 ? "0\(number)" : "\(number)" }
     return "\(padded(parts.tm_hour)):\(padded(parts.tm_min)):\(padded(parts.tm_sec))"
   }
-}
-
-extension UInt8 {
-  /// Whether a control character may begin with this byte in UTF-8.
-  fileprivate var mayBeginControl: Bool { self < 0x20 || self == 0x7F || self == 0xC2 }
 }
 
 extension Logger.Level {

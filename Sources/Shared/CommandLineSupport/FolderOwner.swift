@@ -45,8 +45,8 @@ package struct FolderOwner: Sendable {
       if let owner, status.st_uid != 0, status.st_uid != owner.st_uid {
         let (first, second) = (Self.name(of: owner.st_uid), Self.name(of: status.st_uid))
         throw .badConfiguration(
-          "\(place) belongs to \(second), but the way there to \(first), who could lead root "
-            + "elsewhere: run this as \(second), or move it to where only root and \(second) may write"
+          "\(place) belongs to \(second), but a part of its path to \(first), who could redirect root: "
+            + "run this as \(second), or move it to a folder that only root and \(second) may change"
         )
       }
       if owner == nil, status.st_uid != 0 { owner = status }
@@ -69,7 +69,7 @@ package struct FolderOwner: Sendable {
       }
     guard isDone, setuid(user) == 0, setuid(0) != 0, geteuid() == user else {
       throw .badConfiguration(
-        "root cannot become \(Self.name(of: user)), whose folder it is: run this as "
+        "root cannot switch to \(Self.name(of: user)), the owner of the folder: run this as "
           + Self.name(of: user))
     }
   }

@@ -5,12 +5,12 @@ package import Logging
 package struct LogOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
-      "How much to tell: trace, debug, info, notice, warning, error or critical.",
+      "Log level: trace, debug, info, notice, warning, error or critical.",
       discussion: "Default: KIOSK_LOG_LEVEL, else info.",
       valueName: "level"),
     transform: { text in
       guard let level = Logger.Level(rawValue: text) else {
-        throw ValidationError("\(text) is no log level.")
+        throw ValidationError("\(text) is not a log level.")
       }
       return level
     })

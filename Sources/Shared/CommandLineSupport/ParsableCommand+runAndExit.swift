@@ -1,5 +1,6 @@
 package import ArgumentParser
 import Dispatch
+import YAMLConfiguration
 
 /// A command with a part that runs before any other thread exists.
 ///
@@ -19,6 +20,7 @@ extension ParsableCommand {
   /// Runs the selected command. The only place that turns an error into a line on standard error
   /// and an exit code.
   package static func runAndExit() -> Never {
+    prepareStandardStreams()
     do {
       var command = try parseAsRoot()
       switch command {
@@ -51,8 +53,40 @@ extension ParsableCommand {
   }
 
   private static func exit(reporting error: any Error) -> Never {
+    var error = error
+    if exitCode(for: error) == .validationFailure, let mistake = misspelledCommand {
+      error = mistake
+    }
+    // A manual page, the version or a completion script. ArgumentParser would ignore that standard
+    // output cannot be written.
+    if exitCode(for: error) == .success, !(error is ExitCode) {
+      do throws(Failure) {
+        try StandardOutput.write(fullMessage(for: error))
+        exit()
+      } catch let failure {
+        error = failure
+      }
+    }
     guard let failure = (error as? any ExitCodeConvertible)?.failure else { exit(withError: error) }
-    StandardError.write("\(configuration.commandName ?? _commandName): \(failure.message)")
+    let message = "\(configuration.commandName ?? _commandName): \(failure.message)"
+    StandardError.write(message.wrapped(to: StandardError.width))
     exit(withError: failure.status)
+  }
+
+  /// The first word of the command line that is no command, with the most similar command.
+  /// ArgumentParser suggests options only.
+  private static var misspelledCommand: ValidationError? {
+    var commands = configuration.subcommands
+    for word in CommandLine.arguments.dropFirst() where !commands.isEmpty && word != "help" {
+      let names = commands.map { $0.configuration.commandName ?? $0._commandName }
+      guard let index = names.firstIndex(of: word) else {
+        guard !word.hasPrefix("-"), let hint = Suggestion.hint(for: word, among: names) else {
+          return nil
+        }
+        return ValidationError("There is no command '\(word)'; \(hint)")
+      }
+      commands = commands[index].configuration.subcommands
+    }
+    return nil
   }
 }

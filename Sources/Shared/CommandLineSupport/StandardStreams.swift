@@ -1,18 +1,15 @@
+import ArgumentParser
 import Foundation
+import KioskProtocol
 
 package enum StandardError {
-  package static func write(_ line: String) {
-    var line = line + "\n"
-    line.withUTF8 { utf8 in
-      var rest = UnsafeRawBufferPointer(utf8)[...]
-      while !rest.isEmpty {
-        let count = Foundation.write(
-          STDERR_FILENO, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
-        guard count > 0 || errno == EINTR else { return }
-        rest = rest.dropFirst(max(count, 0))
-      }
-    }
+  /// Writes a text for people. An error is ignored, because there is no other place to report it.
+  package static func write(_ line: String, terminator: String = "\n") {
+    _ = writeAll(line.visibleLines + terminator, to: STDERR_FILENO)
   }
+
+  /// The width of the terminal in columns, or `nil` if it is not a terminal.
+  package static var width: Int? { terminalWidth(STDERR_FILENO) }
 }
 
 package enum StandardInput {
@@ -29,9 +26,67 @@ package enum StandardInput {
 
 package enum StandardOutput {
   /// Writes one line without buffering, so that the reader of a pipe receives it immediately.
-  package static func write(_ line: String) {
-    FileHandle.standardOutput.write(Data((line + "\n").utf8))
+  ///
+  /// - Parameter change: What the command has already done, for the error message: a script must
+  ///   not repeat it.
+  /// - Throws: `Failure` with exit code 74 if the disk is full or the reader of the pipe has
+  ///   ended.
+  package static func write(_ line: String, after change: String? = nil) throws(Failure) {
+    let error = writeAll(line + "\n", to: STDOUT_FILENO)
+    guard error != 0 else { return }
+    let problem = "standard output cannot be written: \(String(cString: strerror(error)))"
+    throw Failure(
+      status: ExitCode(74), message: change.map { "\($0), but \(problem)" } ?? problem)
   }
 
   package static var isTerminal: Bool { isatty(STDOUT_FILENO) == 1 }
+
+  /// The width of the terminal, or `nil` if standard output is no terminal or has no known width.
+  package static var columns: Int? {
+    var size = winsize()
+    guard ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return nil }
+    return Int(size.ws_col)
+  }
+
+  /// The width of the terminal in columns, or `nil` if it is not a terminal.
+  package static var width: Int? { terminalWidth(STDOUT_FILENO) }
+}
+
+/// Returns the width of a terminal: 80 columns if it does not report one, and at least 20.
+private func terminalWidth(_ descriptor: Int32) -> Int? {
+  guard isatty(descriptor) == 1 else { return nil }
+  var size = winsize()
+  guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return 80 }
+  return max(20, Int(size.ws_col))
+}
+
+/// Prepares the standard streams of a program, before it opens any file.
+func prepareStandardStreams() {
+  // A pipe without a reader is an error of write(2), and does not end the program.
+  signal(SIGPIPE, SIG_IGN)
+  // Otherwise the next open file would take the number of a closed stream, and receive its text.
+  // Reading this one is the end of input, and writing it is an error.
+  for stream in STDIN_FILENO...STDERR_FILENO where fcntl(stream, F_GETFD) == -1 {
+    _ = open("/dev/null", O_RDONLY)
+  }
+}
+
+/// Writes a text to a descriptor.
+///
+/// - Returns: 0, or the `errno` of the failure.
+private func writeAll(_ text: String, to descriptor: Int32) -> Int32 {
+  var rest = Array(text.utf8)[...]
+  while !rest.isEmpty {
+    let count = rest.withUnsafeBytes { Foundation.write(descriptor, $0.baseAddress, $0.count) }
+    if count > 0 {
+      rest = rest.dropFirst(count)
+    } else if errno == EAGAIN {
+      // The other end of a pipe or a terminal may have made it non-blocking.
+      var writable = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+      poll(&writable, 1, -1)
+    } else if errno != EINTR {
+      return errno
+    }
+  }
+  return 0
 }

@@ -23,6 +23,11 @@ package struct StateFolder: Sendable {
       return nil
     }
     let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+    var status = stat()
+    guard fstat(descriptor, &status) == 0 else { throw StateError(place) }
+    guard status.st_mode & S_IFMT == S_IFREG else {
+      throw StateError(place, "is not an ordinary file")
+    }
     let data: Data
     do {
       data = try file.read(upToCount: limit + 1) ?? Data()
@@ -42,7 +47,7 @@ package struct StateFolder: Sendable {
         atPath: folder, withIntermediateDirectories: true,
         attributes: [.posixPermissions: 0o700])
     } catch {
-      throw StateError(folder, "cannot be made: \(error.localizedDescription)")
+      throw StateError(folder, "cannot be created: \(error.localizedDescription)")
     }
     let new = "\(place).new"
     unlink(new)
@@ -80,7 +85,9 @@ package struct StateFolder: Sendable {
     }
   }
 
-  private func place(of name: String) -> String { "\(path)/\(name)" }
+  private func place(of name: String) -> String {
+    path.hasSuffix("/") ? path + name : "\(path)/\(name)"
+  }
 }
 
 /// A problem with a file in a `StateFolder`.

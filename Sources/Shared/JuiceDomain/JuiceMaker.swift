@@ -3,8 +3,9 @@
 /// ```swift
 /// let store = FruitStore(quantities: ["kiwi": 10])
 /// var maker = JuiceMaker(menu: .standard, store: store)
-/// try maker.make("kiwi")  // .ready(used: kiwi 3)
-/// try maker.make("kiwi", quantity: 3)  // .outOfStock(missing: kiwi 2); stock unchanged: kiwi 7
+/// let kiwi = maker.menu.juice("kiwi")!
+/// maker.make(kiwi)  // .ready(used: kiwi 3)
+/// maker.make(kiwi, quantity: 3)  // .outOfStock(missing: kiwi 2); stock unchanged: kiwi 7
 /// maker.restock(Restock(add: ["kiwi": 2]))  // .applied(changes: kiwi 2)
 /// ```
 package struct JuiceMaker: Sendable {
@@ -20,13 +21,11 @@ package struct JuiceMaker: Sendable {
 
   /// Makes `quantity` glasses, or none: if any fruit is short, no fruit is taken.
   ///
-  /// - Parameter quantity: The number of glasses, at least 1.
-  /// - Throws: `UnknownJuice` if the juice is not on the menu.
-  package mutating func make(
-    _ id: Juice.ID, quantity: Int = 1
-  ) throws(UnknownJuice) -> OrderOutcome {
+  /// - Parameters:
+  ///   - juice: A juice of the menu.
+  ///   - quantity: The number of glasses, at least 1.
+  package mutating func make(_ juice: Juice, quantity: Int = 1) -> OrderOutcome {
     precondition(quantity >= 1, "an order for \(quantity) glasses")
-    guard let juice = menu.juice(id) else { throw UnknownJuice(id: id) }
     let missing = store.take(juice.recipe.amounts, times: quantity)
     guard missing.isEmpty else { return .outOfStock(missing: missing) }
     // No fruit is short, so no product has overflowed.
@@ -45,21 +44,14 @@ package struct JuiceMaker: Sendable {
     store.apply(restock)
   }
 
-  /// Returns the number of glasses of a juice that the stock suffices for, if no other juice is
-  /// made.
-  ///
-  /// - Throws: `UnknownJuice` if the juice is not on the menu.
-  package func servings(of id: Juice.ID) throws(UnknownJuice) -> Int {
-    guard let juice = menu.juice(id) else { throw UnknownJuice(id: id) }
-    return servings(of: juice)
-  }
-
   /// The number of glasses of each juice that the stock suffices for, in the order of the menu.
   package var servings: [(juice: Juice.ID, count: Int)] {
     menu.juices.map { ($0.id, servings(of: $0)) }
   }
 
-  private func servings(of juice: Juice) -> Int {
+  /// Returns the number of glasses of a juice that the stock suffices for, if no other juice is
+  /// made.
+  package func servings(of juice: Juice) -> Int {
     juice.recipe.amounts.map { (stock[$0.fruit] ?? 0) / $0.amount }.min() ?? 0
   }
 }
@@ -70,9 +62,4 @@ package enum OrderOutcome: Hashable, Sendable {
   case ready(used: FruitAmounts)
   /// The juice was not made; these amounts are missing.
   case outOfStock(missing: FruitAmounts)
-}
-
-/// The menu has no juice with this id.
-package struct UnknownJuice: Error, Hashable {
-  package let id: Juice.ID
 }

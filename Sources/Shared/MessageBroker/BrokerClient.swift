@@ -42,9 +42,10 @@ package protocol BrokerClient: Actor {
 
   /// Queues messages, in order, after those of earlier calls.
   ///
-  /// No message is written to the network before the current batch is acknowledged. Without a
-  /// connection the messages are dropped: publish again what matters when the next connection is
-  /// `online`.
+  /// While a batch is current, no message is written to the network before it is acknowledged;
+  /// without one, the messages are written at once. So a task that does not process the batches
+  /// publishes, and never acknowledges. Without a connection the messages are dropped: publish again
+  /// what matters when the next connection is `online`.
   ///
   /// - Returns: The sequence number of the last message published with QoS 1, counted from 1 over
   ///   the lifetime of this object; compare it with `confirmed`.
@@ -62,7 +63,7 @@ package protocol BrokerClient: Actor {
   var confirmed: UInt64 { get }
 
   /// Sends the acknowledgements of the current batch and all queued messages, as far as the socket
-  /// accepts them without blocking. Without a current batch it only sends the messages.
+  /// accepts them without blocking. Does nothing without a current batch.
   ///
   /// - Returns: Whether all acknowledgements of the batch were written. `false` if the connection
   ///   of the batch is lost.

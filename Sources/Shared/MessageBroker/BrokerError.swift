@@ -14,6 +14,9 @@ package enum BrokerError: Error, Hashable, Sendable {
   case tls(String)
   /// An established connection was lost.
   case connectionLost(String)
+  /// The client library closed the connection because it rejects a packet that the broker
+  /// delivered.
+  case malformedPacket(String)
   /// Another client has connected with the same client id.
   case sessionTakenOver
   /// The broker rejected a published message for the given reason.
@@ -24,7 +27,7 @@ package enum BrokerError: Error, Hashable, Sendable {
   /// Whether a retry can succeed without a change of the configuration.
   package var isTransient: Bool {
     switch self {
-    case .unreachable, .connectionRefused, .connectionLost: true
+    case .unreachable, .connectionRefused, .connectionLost, .malformedPacket: true
     case .loginRefused, .protocolRefused, .subscriptionRefused, .tls, .sessionTakenOver,
       .publishRefused, .cannotPublish:
       false
@@ -42,18 +45,19 @@ extension BrokerError: CustomStringConvertible {
     case .connectionRefused(let detail):
       "the broker refused the connection: \(detail)"
     case .protocolRefused(let detail):
-      "the broker does not speak this MQTT version (\(detail)): set broker.protocol to the other one"
+      "the broker does not support this MQTT version (\(detail)): set broker.protocol to the other one"
     case .subscriptionRefused(let filter):
       "the broker refused the subscription to \(filter): allow it for this account in its ACL"
     case .tls(let detail):
       "no secure connection to the broker: \(detail)"
     case .connectionLost(let detail):
       "the connection to the broker was lost: \(detail)"
+    case .malformedPacket(let detail):
+      "the broker delivered a message that cannot be read (\(detail)); if this repeats, the next connection uses MQTT 3.1.1, which delivers it without properties, for an hour"
     case .sessionTakenOver:
       "another client has connected with the same client id: give each its own"
     case .publishRefused(let topic, let reason):
-      "the broker did not take what was published to \(topic) (\(reason)): look at its ACL for this "
-        + "account"
+      "the broker refused the message to \(topic) (\(reason)): check its ACL for this account"
     case .cannotPublish(let topics, let reason):
       "cannot publish to \(topics.prefix(3).map { $0.prefix(100) }.joined(separator: ", ")): \(reason)"
     }

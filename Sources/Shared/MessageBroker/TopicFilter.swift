@@ -12,7 +12,7 @@ package struct TopicFilter: Sendable, Hashable, CustomStringConvertible {
   /// `BrokerError.subscriptionRefused`, like one that the broker refuses.
   package init(unchecked text: String) { self.text = text }
 
-  /// Whether the text is a topic filter.
+  /// Whether the text is a topic filter. The caller needs no reason.
   package var isValid: Bool { (try? Self.check(text)) != nil }
 
   private static func check(_ text: String) throws(TopicFilterError) {
@@ -80,6 +80,57 @@ package struct TopicFilter: Sendable, Hashable, CustomStringConvertible {
       guard let one = pair.0, let another = pair.1 else { return pair.0 == nil && pair.1 == nil }
       let isWild = one.elementsEqual("+".utf8) || another.elementsEqual("+".utf8)
       guard isWild || one.elementsEqual(another) else { return false }
+    }
+  }
+}
+
+extension TopicFilter {
+  /// Returns whether this filter matches every topic that the other one matches.
+  package func covers(_ other: TopicFilter) -> Bool {
+    if other.text.utf8.first == UInt8(ascii: "$"), "+#".utf8.contains(text.utf8.first ?? 0) {
+      return false
+    }
+    var (left, right) = (Levels(of: text), Levels(of: other.text))
+    while true {
+      let (one, another) = (left.next(), right.next())
+      if one?.elementsEqual("#".utf8) == true { return true }
+      guard let one, let another else { return one == nil && another == nil }
+      let isWild = one.elementsEqual("+".utf8) && !another.elementsEqual("#".utf8)
+      guard isWild || one.elementsEqual(another) else { return false }
+    }
+  }
+
+  /// The text before the first level with a wildcard, or `nil` if there is none.
+  fileprivate var prefixBeforeWildcard: Substring.UTF8View? {
+    guard let wildcard = text.utf8.firstIndex(where: "+#".utf8.contains) else { return nil }
+    return text.utf8[..<wildcard]
+  }
+}
+
+extension [TopicFilter] {
+  /// Returns the filters that no other one covers, without duplicates. A broker may deliver a copy
+  /// of a message for each subscription that matches it (MQTT 5, 3.3.4), and a press would count
+  /// twice.
+  package func withoutCovered() -> [TopicFilter] {
+    var seen: Set<TopicFilter> = []
+    let filters = filter { seen.insert($0).inserted }
+    // Compares only filters that begin alike, because a kiosk may have 10,000 panels.
+    var patterns: [String: [TopicFilter]] = [:]
+    for filter in filters {
+      guard let prefix = filter.prefixBeforeWildcard else { continue }
+      patterns[String(Substring(prefix)), default: []].append(filter)
+    }
+    guard !patterns.isEmpty else { return filters }
+    return filters.filter { filter in
+      // "sport/#" also covers "sport".
+      let levels = "\(filter.text)/".utf8
+      let slashes = levels.indices.filter { levels[$0] == UInt8(ascii: "/") }
+      let ends = [levels.startIndex] + slashes.map { levels.index(after: $0) }
+      return !ends.contains { end in
+        patterns[String(Substring(levels[..<end]))]?.contains {
+          $0 != filter && $0.covers(filter)
+        } ?? false
+      }
     }
   }
 }

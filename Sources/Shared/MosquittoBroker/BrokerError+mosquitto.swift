@@ -7,7 +7,14 @@ extension BrokerError {
   ///
   /// mosquitto 2.0.11 and MQTT 3.1.1 do not report that another client has taken over the session.
   static let closedByBroker = BrokerError.connectionLost(
-    "the broker closed it; if it does so again and again, another client has the same client id")
+    "the broker closed it; if this repeats, another client uses the same client id")
+
+  /// The end of a message about a handshake that the broker did not finish. A broker that does not
+  /// know MQTT 5 should say so in its CONNACK (3.1.1: 3.1.2.2), but some do not answer, or close the
+  /// connection.
+  static func hint(_ version: MosquittoClient.Configuration.ProtocolVersion) -> String {
+    version == .v5 ? "; if it supports only MQTT 3.1.1, set broker.protocol: 3.1.1" : ""
+  }
 
   /// Creates the error for a CONNACK that refuses the connection (3.1.1: 3.2.2.3; MQTT 5: 3.2.2.2).
   init(refusal: Inbox.ConnectAck, _ version: MosquittoClient.Configuration.ProtocolVersion) {
@@ -51,7 +58,7 @@ extension BrokerError {
     }
     // A refused client certificate may show only as a reset connection: TLS 1.3 lets the client
     // write its CONNECT before the broker's alert arrives, and a failed write reports no alert.
-    let guess = "the broker ended the TLS handshake, perhaps for want of a client certificate"
+    let guess = "the broker ended the TLS handshake; it may require a client certificate"
     self = .tls(details.isEmpty ? guess : details.joined(separator: "; "))
   }
 

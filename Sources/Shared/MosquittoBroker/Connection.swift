@@ -37,6 +37,7 @@ final class Connection: @unchecked Sendable {
   var nextMisc: ContinuousClock.Instant
   /// Whether the last read stopped before the socket was known to be empty.
   private(set) var hasMore = false
+  private let version: MosquittoClient.Configuration.ProtocolVersion
   /// Whether a packet may be partly written.
   private(set) var isMidWrite = false
 
@@ -48,7 +49,7 @@ final class Connection: @unchecked Sendable {
   ) throws(BrokerError) {
     _ = library
     guard let handle = mosquitto_new(options.clientID, start != .resume, nil) else {
-      throw .connectionRefused("\"\(options.clientID)\" is no client id")
+      throw .connectionRefused("\"\(options.clientID)\" is not a client id")
     }
     self.start = start
     self.handle = handle
@@ -56,6 +57,7 @@ final class Connection: @unchecked Sendable {
     usesTLS = configuration.tls != nil
     keepAlive = max(options.keepAlive, 5)
     nextMisc = .now + .seconds(1)
+    version = configuration.protocolVersion
     inbox.installCallbacks(on: handle)
     try configure(configuration, options)
     try open(configuration, address, options)
@@ -135,6 +137,7 @@ final class Connection: @unchecked Sendable {
     }
     if acknowledging {
       mosquitto_disconnect(handle)
+      // If this fails, the broker ends the connection as a lost one.
       try? write()
     }
     return false
@@ -182,10 +185,18 @@ final class Connection: @unchecked Sendable {
     }
     switch code {
     case MOSQ_ERR_SUCCESS.code, MOSQ_ERR_CONN_LOST.code, MOSQ_ERR_NO_CONN.code:
-      throw .closedByBroker
+      guard !hasConnectAck else { throw .closedByBroker }
+      throw .connectionLost(
+        "the broker closed it during the MQTT handshake\(BrokerError.hint(version))")
     case MOSQ_ERR_KEEPALIVE.code:
-      throw .connectionLost("no sign of life for the keep-alive time of \(keepAlive) s")
-    case MOSQ_ERR_ERRNO.code: throw .connectionLost(systemError(error))
+      throw .connectionLost("the broker sent nothing for the keep-alive time of \(keepAlive) s")
+    case MOSQ_ERR_ERRNO.code:
+      throw .connectionLost(systemError(error) + (hasConnectAck ? "" : BrokerError.hint(version)))
+    // libmosquitto checks the properties of incoming messages, each version more of them; brokers
+    // relay some that it rejects (`handle__publish`, `mosquitto_property_check_all`).
+    case MOSQ_ERR_PROTOCOL.code, MOSQ_ERR_MALFORMED_PACKET.code, MOSQ_ERR_MALFORMED_UTF8.code,
+      MOSQ_ERR_DUPLICATE_PROPERTY.code:
+      throw .malformedPacket(String(cString: mosquitto_strerror(code)))
     default: throw .connectionLost(String(cString: mosquitto_strerror(code)))
     }
   }

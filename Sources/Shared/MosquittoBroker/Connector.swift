@@ -27,7 +27,7 @@ final class Connector: Sendable {
     open: @escaping @Sendable (BrokerAddress) throws(BrokerError) -> Connection,
     done: @escaping @Sendable () -> Void
   ) {
-    startThread { [self] in
+    let run: @Sendable () -> Void = { [self] in
       var result = Outcome.pending
       for address in addresses where isWanted {
         do throws(BrokerError) {
@@ -38,6 +38,10 @@ final class Connector: Sendable {
         }
       }
       outcome.withLock { if case .pending = $0 { $0 = result } }
+      done()
+    }
+    do throws(BrokerError) { try startThread(run) } catch {
+      outcome.withLock { $0 = .failed(error) }
       done()
     }
   }

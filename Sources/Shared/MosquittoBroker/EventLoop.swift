@@ -1,3 +1,4 @@
+import MessageBroker
 import Synchronization
 
 #if canImport(Darwin)
@@ -51,7 +52,9 @@ final class EventLoop: SerialExecutor, TaskExecutor {
 
   private let state = Mutex(State())
   private let thread = Atomic<UInt>(0)
-  private let pipe = makeWakeUpPipe()
+  private let pipe: (read: Int32, write: Int32)
+
+  init() throws(BrokerError) { pipe = try makeWakeUpPipe() }
 
   deinit {
     close(pipe.read)
@@ -59,8 +62,10 @@ final class EventLoop: SerialExecutor, TaskExecutor {
   }
 
   /// Starts the thread, which ends when `iteration` returns `nil`.
-  func start(_ iteration: @escaping @Sendable (Readiness) -> Interest?) {
-    startThread { [self] in
+  func start(
+    _ iteration: @escaping @Sendable (Readiness) -> Interest?
+  ) throws(BrokerError) {
+    try startThread { [self] in
       thread.store(Self.currentThread, ordering: .relaxed)
       var ready = Readiness()
       runJobs()

@@ -4,7 +4,7 @@ import Synchronization
 /// A connection to an MQTT broker: executes the actions of its `Session` with libmosquitto.
 ///
 /// ```swift
-/// let broker = MosquittoClient(.init(host: "127.0.0.1"))
+/// let broker = try MosquittoClient(.init(host: "127.0.0.1"))
 /// await broker.connect(SessionOptions(clientID: "juice-kiosk-k1", subscriptions: filters))
 /// while let event = await broker.nextEvent(timeout: nil) { ... }  // see `BrokerClient`
 /// ```
@@ -40,7 +40,7 @@ package actor MosquittoClient: BrokerClient {
 
   let configuration: Configuration
   private var addresses: AddressRing
-  nonisolated let loop = EventLoop()
+  nonisolated let loop: EventLoop
   var session: Session
   var link = Link.none
   var waiter: (wait: Wait, continuation: CheckedContinuation<BrokerEvent?, Never>)?
@@ -49,15 +49,18 @@ package actor MosquittoClient: BrokerClient {
   /// The zero of the session's times. `ContinuousClock` is CLOCK_BOOTTIME on Linux.
   private var origin = Instant.now
 
-  package init(_ configuration: Configuration) {
+  /// - Throws: `BrokerError.unreachable` if the system has no thread or no descriptor left.
+  package init(_ configuration: Configuration) throws(BrokerError) {
+    loop = try EventLoop()
     self.configuration = configuration
     addresses = AddressRing(configuration.addresses)
     session = Session(
       broker: configuration.addresses.map(\.host).joined(separator: ", "),
       connectTimeout: configuration.connectTimeout,
       delays: configuration.reconnectDelays, random: { Double.random(in: 0...1) })
+    session.handshakeHint = BrokerError.hint(configuration.protocolVersion)
     // Weak, so that the thread ends when the last reference to this actor is released.
-    loop.start { [weak self] ready in
+    try loop.start { [weak self] ready in
       guard let self else { return nil }
       return self.assumeIsolated { $0.runIteration(ready) }
     }
@@ -130,7 +133,7 @@ package actor MosquittoClient: BrokerClient {
   }
 
   private func publish(_ message: Message, at now: Session.Instant) throws(PublishError) {
-    let version = configuration.protocolVersion
+    let version = currentConfiguration.protocolVersion
     try PublishError.check(message, version)
     perform(session.willPublish(at: now))
     let isCounted = message.qos == .atLeastOnce
@@ -185,7 +188,7 @@ extension MosquittoClient {
     case (.subscribe(let number, let filters, let retainAsPublished), .open(let connection)):
       connection.subscribe(
         to: filters, number: number, qos: session.options.subscriptionQoS,
-        retainAsPublished: retainAsPublished && configuration.protocolVersion == .v5)
+        retainAsPublished: retainAsPublished && currentConfiguration.protocolVersion == .v5)
     case (.unsubscribe(let filters), .open(let connection)):
       connection.unsubscribe(from: filters)
     case (.disconnect(let acknowledging), .open(let connection)):
@@ -203,10 +206,17 @@ extension MosquittoClient {
     link = .none
   }
 
+  /// The configuration with the protocol version of the current connection.
+  var currentConfiguration: Configuration {
+    var configuration = configuration
+    if session.isPlain { configuration.protocolVersion = .v311 }
+    return configuration
+  }
+
   private func connector(_ start: Session.Start) -> Connector {
     let options = session.options
     return Connector(addresses.next()) {
-      [configuration] (address) throws(BrokerError) -> Connection in
+      [configuration = currentConfiguration] (address) throws(BrokerError) -> Connection in
       try Connection(configuration, address, options, start)
     } done: { [loop] in
       loop.wake()

@@ -1,3 +1,5 @@
+import MessageBroker
+
 #if canImport(Darwin)
 import Darwin
 #elseif canImport(Musl)
@@ -10,13 +12,15 @@ import Glibc
 ///
 /// SIGPIPE is blocked in this thread only: libmosquitto and OpenSSL write with write(2), and
 /// writing to a connection that the broker has reset would otherwise end the process.
-func startThread(_ body: @escaping @Sendable () -> Void) {
+///
+/// - Throws: `BrokerError.unreachable` if the system has no thread left.
+func startThread(_ body: @escaping @Sendable () -> Void) throws(BrokerError) {
   #if canImport(Darwin)
   var thread: pthread_t?
   #else
   var thread = pthread_t()
   #endif
-  let address = Unmanaged.passRetained(ThreadBody(body)).toOpaque()
+  let body = Unmanaged.passRetained(ThreadBody(body))
   let failure = pthread_create(
     &thread, nil,
     { argument in
@@ -27,8 +31,11 @@ func startThread(_ body: @escaping @Sendable () -> Void) {
       pthread_detach(pthread_self())
       ThreadBody.take(argument)?.run()
       return nil
-    }, address)
-  precondition(failure == 0, "no thread could be started: \(systemError(failure))")
+    }, body.toOpaque())
+  guard failure == 0 else {
+    body.release()
+    throw .unreachable("no thread could be started: \(systemError(failure))")
+  }
 }
 
 private final class ThreadBody {
@@ -43,9 +50,13 @@ private final class ThreadBody {
 }
 
 /// Creates a non-blocking pipe that child processes do not inherit.
-func makeWakeUpPipe() -> (read: Int32, write: Int32) {
+///
+/// - Throws: `BrokerError.unreachable` if too many files are open.
+func makeWakeUpPipe() throws(BrokerError) -> (read: Int32, write: Int32) {
   var ends: [Int32] = [-1, -1]
-  precondition(pipe(&ends) == 0, "no pipe could be opened: \(systemError(errno))")
+  guard pipe(&ends) == 0 else {
+    throw .unreachable("no pipe could be opened: \(systemError(errno))")
+  }
   for end in ends {
     _ = fcntl(end, F_SETFL, O_NONBLOCK)
     _ = fcntl(end, F_SETFD, FD_CLOEXEC)

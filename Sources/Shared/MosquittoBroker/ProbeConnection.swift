@@ -16,9 +16,15 @@ extension MosquittoClient.Configuration {
   package func run(_ probe: BrokerProbe) async throws(BrokerError) -> BrokerProbe.Report {
     // On its own thread: it blocks, and libmosquitto's writes require that SIGPIPE is blocked.
     let result = await withCheckedContinuation { done in
-      startThread {
-        done.resume(
-          returning: Result { () throws(BrokerError) in try ProbeConnection(self, probe).report() })
+      do throws(BrokerError) {
+        try startThread {
+          done.resume(
+            returning: Result { () throws(BrokerError) in
+              try ProbeConnection(self, probe).report()
+            })
+        }
+      } catch {
+        done.resume(returning: .failure(error))
       }
     }
     return try result.get()
@@ -66,7 +72,7 @@ private struct ProbeConnection {
     let deadline = ContinuousClock.now + timeout
     while !isDone() {
       guard .now < deadline else {
-        throw .unreachable("it does not go on with the MQTT handshake")
+        throw .unreachable("it does not finish the MQTT handshake\(BrokerError.hint(.v5))")
       }
       if connection.wantsWrite { try connection.write() }
       wait(for: connection.waitsForSocketSpace ? POLLIN | POLLOUT : POLLIN, until: deadline)
@@ -87,6 +93,7 @@ extension Connection {
     var properties = Properties()
     properties.add(MQTT_PROP_SESSION_EXPIRY_INTERVAL, 0)
     mosquitto_disconnect_v5(handle, 0, properties.list)
+    // If this fails, the broker ends the session as that of a lost connection.
     try? write()
   }
 }

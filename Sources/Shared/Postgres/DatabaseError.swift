@@ -31,10 +31,10 @@ extension DatabaseError: CustomStringConvertible {
   package var description: String {
     switch state {
     case "": "the database cannot be reached: \(message)"
-    case "53100": "the database has no room left (\(message)): make some"
+    case "53100": "the disk of the database is full (\(message)): free some space"
     case let state where state.hasPrefix("28"):
       "the database refused the login (\(message)): check user and password"
-    default: "the database says \(state): \(message)"
+    default: "the database reported \(state): \(message)"
     }
   }
 }

@@ -51,7 +51,7 @@ package final class PostgresConnection {
     defer { for copy in keywords + values { free(copy) } }
     let made = PQconnectdbParams(
       keywords.map { UnsafePointer($0) } + [nil], values.map { UnsafePointer($0) } + [nil], 1)
-    guard let made else { throw DatabaseError("no memory for a connection") }
+    guard let made else { throw DatabaseError("not enough memory for a connection") }
     connection = made
     self.timeout = timeout
     guard PQstatus(connection) == CONNECTION_OK, PQsetnonblocking(connection, 1) == 0 else {
@@ -132,6 +132,7 @@ package final class PostgresConnection {
       try run("COMMIT")
       return result
     } catch {
+      // Fails only without a connection; then PostgreSQL rolls back by itself.
       _ = try? run("ROLLBACK")
       throw error
     }

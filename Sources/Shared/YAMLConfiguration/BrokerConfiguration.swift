@@ -66,7 +66,7 @@ extension BrokerConfiguration {
     self.init(&section, clientID: clientID)
     guard section.has("addresses") else { return }
     if section.has("host") || section.has("port") {
-      section.report(Diagnostic("stands instead of 'host' and 'port'"), at: "addresses")
+      section.report(Diagnostic("cannot be combined with 'host' and 'port'"), at: "addresses")
     }
     _ = readAddresses(&section)
   }
@@ -110,6 +110,15 @@ extension BrokerConfiguration {
     if let loadedPassword { return loadedPassword }
     guard let passwordFile else { return nil }
     return try PasswordFile.read(passwordFile, key: "\(section).password_file")
+  }
+
+  /// Returns a warning about the password: a space at its end is part of it, but may be there by
+  /// mistake.
+  package func passwordWarning() throws(ConfigurationErrors) -> String? {
+    guard let passwordFile, let last = try readPassword()?.last, last == " " || last == "\t" else {
+      return nil
+    }
+    return "the password in \(passwordFile) ends with a space, which is part of it"
   }
 
   /// Reads the password now, because the process may later lose the permission to read the file.

@@ -65,7 +65,7 @@ package struct MenuReader {
       juices = Menu.standard.juices
     }
     section.section(
-      "fruits", unknown: hasFruits ? "is for the kiosk's own file" : Section.unknownKey
+      "fruits", unknown: hasFruits ? "is allowed only in the kiosk's own file" : Section.unknownKey
     ) {
       section in
       guard !hasFruits else { return }
@@ -103,7 +103,7 @@ extension Fruit {
     }
     guard key != "default" else {
       section.report(
-        Diagnostic("no fruit can have this id: 'stock' uses it for all others"), at: key)
+        Diagnostic("this id is reserved: 'stock' uses it for all other fruits"), at: key)
       return nil
     }
     guard let id = ID(section, key) else { return nil }

@@ -47,15 +47,15 @@ import Testing
   func aPasswordStandsInAFileOfItsOwn(database: String) {
     #expect(
       errors("archive: {database: '\(database)'}") == [
-        "a.yaml:1:11: archive.database: holds a password, which anybody may read here; "
-          + "name a file: 'password_file'"
+        "a.yaml:1:11: archive.database: must not contain a password; "
+          + "write it to a file and set 'password_file'"
       ])
   }
 
   @Test func whoAsksKiosksHasANameForATopic() {
     #expect(
       errors("broker: {client_id: the/archive}") == [
-        "a.yaml:1:10: broker.client_id: is a level of the topics on which kiosks answer; "
+        "a.yaml:1:10: broker.client_id: must be valid as a topic level, because kiosks answer on topics with it; "
           + "write 1 to 64 of A-Z a-z 0-9 _ -"
       ])
   }
@@ -68,7 +68,7 @@ import Testing
     #expect(errors("broker: {addresses: []}").first?.contains("needs addresses") == true)
     #expect(
       errors("broker: {host: c, addresses: [a]}") == [
-        "a.yaml:1:19: broker.addresses: stands instead of 'host' and 'port'"
+        "a.yaml:1:19: broker.addresses: cannot be combined with 'host' and 'port'"
       ])
   }
 

@@ -81,7 +81,7 @@ import Testing
   }
 
   @Test(arguments: [
-    ("", "not valid JSON at byte 0: it ends where a value should be"),
+    ("", "not valid JSON at byte 0: a value is missing"),
     ("[]", "it is an array, not an object"),
     (#"{"at":"2026-11-21T09:00:00Z","status":"open"}"#, "'seq' is missing"),
     (#"{"seq":1,"status":"open"}"#, "'at' is missing"),
@@ -90,25 +90,25 @@ import Testing
     (#"{"seq":9007199254740993}"#, "'seq' is out of range"),
     (#"{"seq":1.0}"#, "'seq' is a number that is not whole or too large, not a whole number"),
     (#"{"epoch":-1}"#, "'epoch' is out of range"),
-    (#"{"at":"0000-06-01T00:00:00Z"}"#, "'at' is no time"),
-    (#"{"at":"today"}"#, "'at' is no time"),
+    (#"{"at":"0000-06-01T00:00:00Z"}"#, "'at' is not a valid time"),
+    (#"{"at":"today"}"#, "'at' is not a valid time"),
     (#"{"status":1}"#, "'status' is a whole number, not a text"),
     (#"{"quantity":2147483648}"#, "'quantity' is out of range"),
     (#"{"amount":3}"#, "'amount' is a whole number, not a text"),
-    (#"{"amount":"NaN"}"#, "'amount' is no amount"),
-    (#"{"amount":""}"#, "'amount' is no amount"),
-    (#"{"amount":"3."}"#, "'amount' is no amount"),
-    (#"{"amount":".5"}"#, "'amount' is no amount"),
-    (#"{"amount":"3.5.0"}"#, "'amount' is no amount"),
-    (#"{"amount":"-3.50"}"#, "'amount' is no amount"),
-    (#"{"amount":"３"}"#, "'amount' is no amount"),
-    (#"{"amount":"\#(String(repeating: "9", count: 33))"}"#, "'amount' is no amount"),
-    (#"{"changes":{"kiwi":1.5}}"#, "'changes' does not say how much of which fruit"),
-    (#"{"changes":{"ki wi":1}}"#, "'changes' does not say how much of which fruit"),
+    (#"{"amount":"NaN"}"#, "'amount' is not a valid amount"),
+    (#"{"amount":""}"#, "'amount' is not a valid amount"),
+    (#"{"amount":"3."}"#, "'amount' is not a valid amount"),
+    (#"{"amount":".5"}"#, "'amount' is not a valid amount"),
+    (#"{"amount":"3.5.0"}"#, "'amount' is not a valid amount"),
+    (#"{"amount":"-3.50"}"#, "'amount' is not a valid amount"),
+    (#"{"amount":"３"}"#, "'amount' is not a valid amount"),
+    (#"{"amount":"\#(String(repeating: "9", count: 33))"}"#, "'amount' is not a valid amount"),
+    (#"{"changes":{"kiwi":1.5}}"#, "'changes' has an invalid fruit or amount"),
+    (#"{"changes":{"ki wi":1}}"#, "'changes' has an invalid fruit or amount"),
     (#"{"missing":[]}"#, "'missing' is an array, not an object"),
-    (#"{"reason":"a\u0000"}"#, "'reason' holds U+0000, which PostgreSQL cannot"),
-    (#"{"new":["a\u0000"]}"#, "it holds U+0000, which PostgreSQL cannot"),
-    (#"{"new":{"\u0000":1}}"#, "it holds U+0000, which PostgreSQL cannot"),
+    (#"{"reason":"a\u0000"}"#, "'reason' contains U+0000, which PostgreSQL cannot store"),
+    (#"{"new":["a\u0000"]}"#, "it contains U+0000, which PostgreSQL cannot store"),
+    (#"{"new":{"\u0000":1}}"#, "it contains U+0000, which PostgreSQL cannot store"),
   ])
   func whatCannotBeStoredIsNamed(json: String, expected: String) {
     #expect(problem(json) == expected)
@@ -132,7 +132,7 @@ import Testing
     }
     let batch = EventBatch(deliveries, root: "kiosk")
     #expect(batch.rows.map { "\($0.key.ledger.kiosk) \($0.key.seq)" } == ["k1 2", "k1 3", "k2 1"])
-    #expect(batch.rejections.map(\.reason) == ["the topic names no kiosk"])
+    #expect(batch.rejections.map(\.reason) == ["the topic contains no kiosk id"])
   }
 
   @Test func whatIsTooLargeIsNotRead() {

@@ -33,18 +33,18 @@ import Testing
   @Test(arguments: [
     ("", "k.csv:1:1: the first line is not the header; write: id,region,name,place"),
     ("k1,north,,", "k.csv:1:1: the first line is not the header; write: id,region,name,place"),
-    ("k1,north", "k.csv:2:1: has 2 fields and not 4; write: id,region,name,place"),
-    ("k1,north,,,", "k.csv:2:1: has 5 fields and not 4; write: id,region,name,place"),
+    ("k1,north", "k.csv:2:1: has 2 fields instead of 4; write: id,region,name,place"),
+    ("k1,north,,,", "k.csv:2:1: has 5 fields instead of 4; write: id,region,name,place"),
     ("k 1,north,,", "k.csv:2:1: id: is not 1 to 64 of A-Z a-z 0-9 _ -"),
     ("k1, ,,", "k.csv:2:4: region: must not be empty"),
-    ("k1,north,\u{7},", "k.csv:2:10: name: holds a control character"),
+    ("k1,north,\u{7},", "k.csv:2:10: name: contains a control character"),
     (
       "k1,\(String(repeating: "r", count: 65)),,",
       "k.csv:2:4: region: must not be longer than 64 characters"
     ),
     ("k1,north,\"a,", "k.csv:2:10: a quote is not closed; a quote in a field is written \"\""),
     ("k1,north,\"a\"b,", "k.csv:2:13: a comma is missing"),
-    ("k1,north,,\nk1,south,,", "k.csv:3:1: id: k1 is in line 2 already"),
+    ("k1,north,,\nk1,south,,", "k.csv:3:1: id: k1 is already in line 2"),
     (String(repeating: ",", count: 5000), "k.csv:2:1: is longer than 4096 bytes"),
   ])
   func aMistakeIsAnErrorWithItsLine(csv: String, error: String) {

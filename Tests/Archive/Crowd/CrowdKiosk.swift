@@ -42,7 +42,7 @@ final class CrowdKiosk {
     log.logLevel = .notice
     uplink = try Uplink(
       settings: UplinkSettings(topics: topics, clientID: "juice-kiosk-\(id)-uplink"),
-      broker: MosquittoClient(try Self.connection(kiosk, roster)),
+      broker: try MosquittoClient(Self.connection(kiosk, roster)),
       ledger: KioskLedger(path: path, readOnly: true), uplinkProgress: uplinkProgress,
       menus: MenuMailbox(version: 0), clock: clock, logger: log)
     panel = broker.client(on: executor)

@@ -89,7 +89,7 @@ def test_a_repeat_is_nothing_and_a_contradiction_is_told(
     has(database, "SELECT count(*) FROM juice.event", "4")
     assert database.query("SELECT kiosk, epoch, seq, juice FROM juice.conflict") == "k1|0|2|mango"
     assert database.query("SELECT juice FROM juice.event WHERE kiosk = 'k1' AND seq = 2") == "kiwi"
-    archive.wait_for_log("k1 tells other entries under the numbers of earlier ones")
+    archive.wait_for_log("k1 sent different entries with numbers that are already stored")
 
 
 def test_rows_that_somebody_else_has_put_there_stay(
@@ -118,8 +118,8 @@ def test_what_cannot_be_read_stops_nothing(
     has(database, "SELECT count(*) FROM juice.event", "1")
     assert database.query("SELECT count(*), sum(times), max(length(payload)) FROM juice.quarantine") == "5|10|4096"
     reason = database.query("SELECT topic, reason FROM juice.quarantine WHERE payload LIKE '%b\"}'")
-    assert reason == "kiosk/k1/events|'status' holds U+0000, which PostgreSQL cannot"
-    archive.wait_for_log("what came on kiosk/k1/events cannot be archived")
+    assert reason == "kiosk/k1/events|'status' contains U+0000, which PostgreSQL cannot store"
+    archive.wait_for_log("a message on kiosk/k1/events cannot be archived")
 
 
 def test_gaps_are_found_and_closed(
@@ -332,8 +332,8 @@ def test_what_no_kiosk_has_is_not_asked_for_for_ever(
     tell(client, "k1", event(2), event(3), event(6), "{", event(8))
     answer(client, question, "done", **{"from": 2, "to": 9})
     has(database, "SELECT string_agg(first || '-' || last || ' ' || requests || ' ' || answer, ', ' ORDER BY first)"
-        " FROM juice.missing", "4-5 1 the kiosk has told again all that it has, "
-        "7-7 1 the kiosk has told again all that it has")
+        " FROM juice.missing", "4-5 1 the kiosk has replayed all entries that it has, "
+        "7-7 1 the kiosk has replayed all entries that it has")
     # The ledgers are requested one at a time.
     since = len(client.messages)
     question = ask(client, since)
@@ -483,13 +483,13 @@ def test_a_full_disk_is_waited_for(
     small_disk.fill()
     since = len(archive.log)
     chain.tell(200)
-    archive.wait_for_log("the database has no room left", since)
+    archive.wait_for_log("the disk of the database is full", since)
     # It retries repeatedly without logging it again.
     failed = "could not extend file"
     log = database.folder / "log"
     tries = log.read_text().count(failed)
     eventually(lambda: log.read_text().count(failed) >= tries + 2)
-    told = ["no room left" in line for line in archive.log.since(since)]
+    told = ["the disk of the database is full" in line for line in archive.log.since(since)]
     # A small batch may have found room in between.
     assert not any(told[at] and told[at + 1] for at in range(len(told) - 1))
     small_disk.make_room()
@@ -537,7 +537,7 @@ def test_what_the_database_cannot_take_is_set_aside_alone(
     database.query("ALTER TABLE juice.event ADD CHECK (quantity < 100)")
     tell(make_client(), "k1", *[event(seq, quantity=100 if seq == 5 else 1) for seq in range(1, 9)])
     has(database, "SELECT count(*) FROM juice.event", "7")
-    assert database.query("SELECT reason FROM juice.quarantine").startswith("the database says 23514")
+    assert database.query("SELECT reason FROM juice.quarantine").startswith("the database reported 23514")
     assert database.query("SELECT first, last FROM juice.gap") == "5|5"
     assert archive.stop() == 0
 
@@ -577,10 +577,16 @@ def test_the_list_of_kiosks_is_taken_over_whole_or_not_at_all(
     done = archive.command("kiosks", "load", file)
     assert done.returncode == 65
     assert done.stderr.endswith(
-        f"{file}:4:1: id: is not 1 to 64 of A-Z a-z 0-9 _ -\n{file}:5:1: id: k1 is in line 2 already\n")
+        f"{file}:4:1: id: is not 1 to 64 of A-Z a-z 0-9 _ -\n{file}:5:1: id: k1 is already in line 2\n")
     assert archive.command("kiosks", "list").stdout == listed
     file.write_text("id,region,name,place\nk1,south,,\nk3,south,,\n")
-    assert archive.command("kiosks", "load", file).stdout == "2 kiosks: 1 new, 1 changed, 1 removed\n"
+    with open("/dev/full", "w") as full:
+        unprinted = archive.command("kiosks", "load", file, output=full)
+        assert (unprinted.returncode, unprinted.stderr) == (
+            74, "juice-archive: the list is loaded, but standard output cannot be written: "
+            "No space left on device\n")
+        assert archive.command("kiosks", "list", output=full).returncode == 74
+    assert archive.command("kiosks", "load", file).stdout == "2 kiosks: 0 new, 0 changed, 0 removed\n"
     database.stop()
     done = archive.command("kiosks", "list")
     assert (done.returncode, done.stdout) == (69, "")

@@ -166,7 +166,7 @@ def test_nobody_talks_to_a_server_of_another_authority(
          "-subj", "/CN=the chain", "-keyout", tmp_path / "other.key", "-out", other],
         check=True, capture_output=True)
     kiosk = make_kiosk(uplink=cluster.uplink("k1", tls={"ca_file": str(other)})).start()
-    assert "certificate" in kiosk.wait_for_log("the way up is closed")
+    assert "certificate" in kiosk.wait_for_log("the uplink is disconnected")
     # Replaces the cluster's authority in the archive's connection to the database.
     mine = (cluster.folder / "archive.yaml").read_text()
     theirs = tmp_path / "archive.yaml"
@@ -215,7 +215,7 @@ def test_what_is_sold_while_the_majority_is_lost_arrives_afterwards(
     cluster.kill("node1")
     cluster.kill("node3")
     # The remaining node stops by itself, so no event is confirmed that is not safe.
-    kiosk.wait_for_log("the way up is closed", before, within=120)
+    kiosk.wait_for_log("the uplink is disconnected", before, within=120)
     for _ in range(5):
         assert panel.restock({"add": {"kiwi": 1}})["status"] == "applied"
     last = kiosk.ledger()[-1]

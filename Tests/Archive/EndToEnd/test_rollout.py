@@ -130,7 +130,7 @@ def test_a_menu_comes_down(fleet: Fleet, make_real: MakeReal, line: Proxy, panel
     # A kiosk is killed after it has applied the menu and before it reports this.
     line.holds_back = True
     fleet.push(RED, "--region", "north", "--limit", "50%", "--first", "100")
-    k1.wait_for_log("menu 2 from above is taken")
+    k1.wait_for_log("menu 2 of the chain is taken")
     k1.stop(signal.SIGKILL)
     line.holds_back = False
     fleet.waits_for("SELECT count(*) FROM juice.rollout_kiosk WHERE version = 2 AND status IS NULL", "1")
@@ -168,15 +168,15 @@ def test_a_menu_comes_down(fleet: Fleet, make_real: MakeReal, line: Proxy, panel
 
 
 def test_what_cannot_be_is_told(fleet: Fleet) -> None:
-    assert "there is no such roll-out" in fleet("status", code=65)
+    assert "there is no roll-out" in fleet("status", code=65)
     assert "there is no kiosk: load a list" in fleet.push(GREEN, code=65)
     fleet.list(["k1"])
     assert "no kiosk in the region south" in fleet.push(GREEN, "--region", "south", code=65)
-    assert "kiosks read 65536" in fleet.push("menu: {} # " + '"' * 40_000, code=65)
+    assert "kiosks accept at most 65536" in fleet.push("menu: {} # " + '"' * 40_000, code=65)
     example = ROOT / "config/chain-menu.yaml"
     assert "0 of 1 kiosks have it" in fleet("push", str(example))
     fleet("pause")
-    assert "it cannot pause" in fleet("pause", code=65)
+    assert "you cannot pause it" in fleet("pause", code=65)
     fleet("abort")
     assert "aborted" in fleet("list")
 

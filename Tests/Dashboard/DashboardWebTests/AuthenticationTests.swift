@@ -1,5 +1,8 @@
+import CommandLineSupport
 import Foundation
 import JuiceDomain
+import Logging
+import Synchronization
 import Testing
 
 @testable import DashboardWeb
@@ -9,11 +12,32 @@ import Testing
     let hash = try PasswordHash(of: "딸기쥬스 please", cost: .small)
     let again = try #require(PasswordHash(hash.description))
     #expect(again == hash)
-    #expect(again.matches("딸기쥬스 please"))
-    #expect(!again.matches("딸기쥬스 pleasE"))
-    #expect(!again.matches(""))
+    #expect(try again.matches("딸기쥬스 please"))
+    #expect(try !again.matches("딸기쥬스 pleasE"))
+    #expect(try !again.matches(""))
     #expect(try PasswordHash(of: "딸기쥬스 please", cost: .small).description != hash.description)
     #expect(!hash.description.contains("please"))
+  }
+
+  /// libcrypto refuses a cost that is no power of two, as it refuses one without enough memory.
+  @Test func aPasswordThatCannotBeHashedIsNotAWrongOne() async throws {
+    let impossible = PasswordHash.Cost(iterations: 1000, blockSize: 8, parallelism: 1)
+    #expect(throws: PasswordHashError.self) {
+      try PasswordHash.dummy(cost: impossible).matches("strawberries")
+    }
+    try await withUserFile { file in
+      let authenticator = Authenticator(users: file, cost: impossible)
+      // More often than wrong passwords are allowed.
+      for _ in 1...30 {
+        await #expect {
+          try await authenticator.user(
+            name: "minji", password: "strawberries", from: AddressBlock("127.0.0.1"), at: .now
+          ) { _ in nil }
+        } throws: {
+          if case RequestError.busy = $0 { true } else { false }
+        }
+      }
+    }
   }
 
   @Test(arguments: [
@@ -38,6 +62,88 @@ import Testing
       #expect(try file.users().isEmpty)
       try FileManager.default.setAttributes([.posixPermissions: 0o640], ofItemAtPath: path)
       #expect(throws: UserFileError.self) { try UserFile(path: path).users() }
+    }
+  }
+
+  /// A file that a program is writing, or that cannot be opened for a moment.
+  @Test(arguments: [
+    "", "minji opera", "# nobody\nminji operator scrypt:1024:8:1:AAAAAAAAAAA=:AA", nil,
+  ])
+  func whileTheFileCannotBeReadTheUsersReadLastRemain(text: String?) async throws {
+    try await withUserFile { created in
+      let (path, log) = (created.path, Recorder())
+      let user = try User.test("minji", .operator)
+      try created.update { $0[user.name] = user }
+      let whole = try String(contentsOfFile: path, encoding: .utf8)
+      let file = UserFile(path: path, logger: log.logger)
+      #expect(file.current.users == [user.name: user] && file.current.problem == nil)
+      try text?.write(toFile: path, atomically: false, encoding: .utf8)
+      if text == nil { try FileManager.default.removeItem(atPath: path) }
+      for _ in 0..<3 { #expect(file.current.users == [user.name: user]) }
+      #expect(file.current.problem?.contains(path) == true)
+      #expect(log.levels == [.error])
+      try whole.write(toFile: path, atomically: false, encoding: .utf8)
+      try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
+      #expect(file.current.users == [user.name: user] && file.current.problem == nil)
+      #expect(log.levels == [.error, .notice])
+      // The last user was removed, which is no half written file.
+      try file.update { $0 = [:] }
+      #expect(file.current.users.isEmpty && file.current.problem == nil)
+    }
+  }
+
+  @Test func theFileIsReadOnlyAfterAChange() async throws {
+    try await withUserFile { created in
+      let user = try User.test("minji", .operator)
+      try created.update { $0[user.name] = user }
+      let reads = Mutex(0)
+      let isShort = Mutex(false)
+      let path = created.path
+      let file = UserFile(path: path) { path in
+        reads.withLock { $0 += 1 }
+        if isShort.withLock({ $0 }) { throw POSIXError(.EMFILE) }
+        return try Data(contentsOf: URL(filePath: path))
+      }
+      // A file that was changed a moment ago is read again, until its stamp is settled.
+      while FileStamp(path)?.isSettled != true {
+        #expect(file.current.users == [user.name: user])
+        try await Task.sleep(for: .milliseconds(20))
+      }
+      _ = file.current
+      let before = reads.withLock { $0 }
+      isShort.withLock { $0 = true }
+      for _ in 0..<100 { #expect(file.current.problem == nil) }
+      #expect(reads.withLock { $0 } == before)
+      // A change, while too many files are open.
+      let changed = User(name: user.name, role: .viewer, password: user.password)
+      try created.update { $0[user.name] = changed }
+      #expect(file.current.users == [user.name: user] && file.current.problem != nil)
+      isShort.withLock { $0 = false }
+      #expect(file.current.users == [user.name: changed] && file.current.problem == nil)
+    }
+  }
+
+  @Test func aLinkToTheFileStaysALink() async throws {
+    try await withUserFile { file in
+      let user = try User.test("minji", .operator)
+      let folder = URL(filePath: file.path).deletingLastPathComponent()
+      let other = folder.appending(path: "other")
+      try FileManager.default.createDirectory(at: other, withIntermediateDirectories: false)
+      let link = folder.appending(path: "link").path()
+      try FileManager.default.createSymbolicLink(
+        atPath: link, withDestinationPath: "other/relative")
+      try FileManager.default.createSymbolicLink(
+        atPath: other.appending(path: "relative").path(), withDestinationPath: file.path)
+      // The target does not exist at first.
+      for role in [User.Role.viewer, .operator] {
+        let user = User(name: user.name, role: role, password: user.password)
+        try UserFile(path: link).update { $0[user.name] = user }
+        #expect(try file.users() == [user.name: user])
+        #expect(
+          try FileManager.default.destinationOfSymbolicLink(atPath: link) == "other/relative")
+        #expect(try UserFile(path: link).users() == [user.name: user])
+      }
+      #expect(try FileManager.default.contentsOfDirectory(atPath: other.path()) == ["relative"])
     }
   }
 

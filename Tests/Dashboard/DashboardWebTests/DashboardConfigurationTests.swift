@@ -60,8 +60,8 @@ import Testing
     #expect(archive.timeoutSeconds == 10)
     #expect(
       errors("archive: {database: password=secret, timeout_seconds: 0}") == [
-        "d.yaml:1:11: archive.database: holds a password, which anybody may read here; "
-          + "name a file: 'password_file'",
+        "d.yaml:1:11: archive.database: must not contain a password; "
+          + "write it to a file and set 'password_file'",
         "d.yaml:1:38: archive.timeout_seconds: must be a whole number from 1 to 60, not 0",
       ])
   }
@@ -96,23 +96,23 @@ import Testing
   }
 
   @Test(arguments: [
-    ("{}", ["notify.link: is missing", "notify: tells nobody; add 'email' or 'post'"]),
+    ("{}", ["notify.link: is missing", "notify: has no receiver; add 'email' or 'post'"]),
     (
       "{link: juice.example, post: [{url: 'http://a'}]}",
-      ["notify.link: 'juice.example' is no address of the web; write it like 'https://host/path'"]
+      ["notify.link: 'juice.example' is not a web address; write it like 'https://host/path'"]
     ),
     (
       "{link: 'http://a', email: {host: m, from: a@b.c}}", ["notify.email.to: is missing"]
     ),
     (
       "{link: 'http://a', email: {host: m, from: a@b.c, to: []}}",
-      ["notify.email.to: names nobody"]
+      ["notify.email.to: must not be empty"]
     ),
     (
       "{link: 'http://a', email: {host: m, from: 'a@bé', to: ['a b@c']}}",
       [
-        "notify.email.from: 'a@bé' is no e-mail address; write it like 'minji@example.com'",
-        "notify.email.to: 'a b@c' is no e-mail address; write it like 'minji@example.com'",
+        "notify.email.from: 'a@bé' is not an e-mail address; write it like 'minji@example.com'",
+        "notify.email.to: 'a b@c' is not an e-mail address; write it like 'minji@example.com'",
       ]
     ),
     (
@@ -121,7 +121,7 @@ import Testing
     ),
     (
       "{link: 'http://a', email: {host: m, from: a@b, to: [a@b], username: a, password_file: p, tls: none}}",
-      ["notify.email.password_file: a password is not sent unencrypted; set 'tls'"]
+      ["notify.email.password_file: a password must not be sent unencrypted; set 'tls'"]
     ),
     (
       "{link: 'http://a', post: [{format: xml}]}",
@@ -136,18 +136,18 @@ import Testing
     ),
     (
       "{link: 'http://a', post: [{url: 'http://a', token_file: t}]}",
-      ["notify.post.1.token_file: a token is not sent unencrypted; use 'https'"]
+      ["notify.post.1.token_file: a token must not be sent unencrypted; use 'https'"]
     ),
     (
       "{link: 'http://a', post: [{url: 'file:///etc/passwd'}]}",
       [
-        "notify.post.1.url: 'file:///etc/passwd' is no address of the web; write it like 'https://host/path'"
+        "notify.post.1.url: 'file:///etc/passwd' is not a web address; write it like 'https://host/path'"
       ]
     ),
     (
       "{link: 'http://a', post: [{url: 'https://me:pw@host/'}]}",
       [
-        "notify.post.1.url: 'https://me:pw@host/' is no address of the web; write it like 'https://host/path'"
+        "notify.post.1.url: 'https://me:pw@host/' is not a web address; write it like 'https://host/path'"
       ]
     ),
   ])

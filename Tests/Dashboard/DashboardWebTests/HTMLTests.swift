@@ -11,6 +11,12 @@ import Testing
     #expect(html.text == "<p title=\"\(escaped)\">\(escaped)</p>")
   }
 
+  @Test func invisibleCharactersAreLeftOut() {
+    let name = "paper \u{202E}maj\u{1B}[2J & \u{200B}more\nlines"
+    let html: HTML = "<p>\(name)</p>"
+    #expect(html.text == "<p>paper maj[2J &amp; more\nlines</p>")
+  }
+
   @Test func markupAndNumbersAreNot() {
     let item: HTML = "<li>\(7)</li>"
     let none: HTML? = nil

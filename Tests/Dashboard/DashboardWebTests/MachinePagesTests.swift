@@ -12,7 +12,9 @@ import Testing
   private typealias Job = MachineReport.Job
 
   private static func job(_ ticket: Int, _ state: JobState, at time: Timestamp) -> Job {
-    Job(job: 100 + ticket, ticket: ticket, juice: "kiwi", quantity: 1, state: state, at: time)
+    Job(
+      job: 100 + ticket, attempt: 100 + ticket, ticket: ticket, juice: "kiwi", quantity: 1,
+      state: state, at: time)
   }
 
   private static func publish(
@@ -77,7 +79,7 @@ import Testing
   @Test(arguments: [
     (JobDecision.Choice.poured, RejectionReason?.none, "Job 142: poured."),
     (.giveBack, nil, "Job 142: given back."), (.again, .conflict, "too little fruit"),
-    (.again, .noDecisionNeeded, "somebody else has decided"),
+    (.again, .noDecisionNeeded, "another user has decided"),
   ])
   func aDecisionGoesOutInTheUsersName(
     choice: JobDecision.Choice, reason: RejectionReason?, words: String

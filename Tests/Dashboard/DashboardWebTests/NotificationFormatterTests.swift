@@ -32,7 +32,7 @@ import Testing
 
   @Test(arguments: [
     (Alert.noBroker, false, "The dashboard cannot reach its broker", "대시보드가 브로커에 연결하지 못해요"),
-    (.noBroker, true, "The broker is there again", "브로커에 다시 연결됐어요"),
+    (.noBroker, true, "The broker is reachable again", "브로커에 다시 연결됐어요"),
     (.offline("k1"), false, "Town hall: offline", "시청: 오프라인"),
     (.offline("k1"), true, "Town hall: online again", "시청: 다시 온라인"),
     (
@@ -41,12 +41,12 @@ import Testing
     ),
     (.machine("k1", "bar"), true, "Town hall: machine bar works again", "시청: 기계 bar 다시 작동"),
     (
-      .job("k1", 7, ticket: 3), false, "Town hall: somebody has to decide about ticket 3",
+      .job("k1", 7, ticket: 3), false, "Town hall: ticket 3 needs a decision",
       "시청: 3번 주문 확인 필요"
     ),
     (.job("k1", 7, ticket: 3), true, "Town hall: ticket 3 is decided", "시청: 3번 주문 확인 완료"),
     (.out("k1", "kiwi"), false, "Town hall: Kiwi is out", "시청: 키위 품절"),
-    (.out("k1", "kiwi"), true, "Town hall: Kiwi is there again", "시청: 키위 다시 있음"),
+    (.out("k1", "kiwi"), true, "Town hall: Kiwi is back in stock", "시청: 키위 다시 채워짐"),
     (.out("k2", "fig"), false, "k2: fig is out", "k2: fig 품절"),
   ])
   mutating func eachAlertHasItsWords(
@@ -107,8 +107,8 @@ import Testing
 
   @Test func aMessageThatIsLateSaysSo() {
     let notification = Notification(at: now, subject: "k1: offline", text: "k1: offline")
-    #expect(formatter().markedAsLate(notification, at: time(minutes: 4)) == notification)
-    let late = formatter().markedAsLate(notification, at: time(minutes: 125))
+    #expect(formatter().markedAsLate(notification, age: .seconds(299)) == notification)
+    let late = formatter().markedAsLate(notification, age: .seconds(125 * 60))
     #expect(late.text == "This message is 2 h 5 min old.\n\nk1: offline")
     #expect(late.id == notification.id)
   }

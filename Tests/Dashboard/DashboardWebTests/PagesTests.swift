@@ -55,6 +55,52 @@ import Testing
     }
   }
 
+  @Test func aUserFileThatIsHalfWrittenEndsNoSession() async throws {
+    try await Scene.run { scene in
+      let path = scene.dashboard.users.path
+      let whole = try String(contentsOfFile: path, encoding: .utf8)
+      try await scene.authenticate("minji")
+      let operatorCookies = scene.cookieJar
+      scene.cookieJar = [:]
+      try await scene.authenticate("vera")
+      try "minji opera".write(toFile: path, atomically: false, encoding: .utf8)
+      let seen = try await scene.get("/kiosks/k1")
+      #expect(seen.status == .ok && !seen.text.contains("cannot be read"))
+      scene.cookieJar = operatorCookies
+      let page = try await scene.get("/kiosks/k1")
+      #expect(page.status == .ok && page.text.contains("cannot be read"))
+      #expect(page.text.contains("\(path):1: "))
+      // New logins work, too.
+      scene.cookieJar = [:]
+      try await scene.authenticate("minji")
+      // A part of the file that is valid by itself logs out for as long as it is there.
+      let first = whole.split(separator: "\n").first { $0.hasPrefix("vera") } ?? ""
+      try "\(first)\n".write(toFile: path, atomically: false, encoding: .utf8)
+      #expect(try await scene.get("/kiosks/k1").status == .seeOther)
+      try whole.write(toFile: path, atomically: false, encoding: .utf8)
+      let after = try await scene.get("/kiosks/k1")
+      #expect(after.status == .ok && !after.text.contains("cannot be read"))
+    }
+  }
+
+  @Test func oneSessionAndOneUserHaveOnlySoManyLivePages() throws {
+    let updates = LiveUpdates()
+    func open(_ session: String, _ user: User.Name) -> AsyncStream<Void>? {
+      updates.subscribe(to: .fleet, session: session, user: user)
+    }
+    var pages = (0..<LiveUpdates.maximumOfSession).compactMap { _ in open("vera 0", "vera") }
+    #expect(pages.count == LiveUpdates.maximumOfSession && open("vera 0", "vera") == nil)
+    // Further sessions of the same user.
+    for session in 1...100 {
+      while let page = open("vera \(session)", "vera") { pages.append(page) }
+    }
+    #expect(pages.count == LiveUpdates.maximumOfUser)
+    #expect(open("minji 0", "minji") != nil)
+    // A closed page makes room for another one.
+    pages.removeLast()
+    #expect(open("vera x", "vera") != nil)
+  }
+
   @Test func aFormWithoutCSRFTokenDoesNothing() async throws {
     try await Scene.run { scene in
       try await scene.authenticate("minji")
@@ -172,7 +218,7 @@ import Testing
       try await scene.kiosk("restock/minji/result", result.payload, retain: false)
       let page = try await answer.text
       #expect(page.contains("Kiwi: 0 → <strong>100</strong>"))
-      #expect(page.contains("Kiwi: there is room for 100.") && !page.contains("/kiosks/k1/restock"))
+      #expect(page.contains("Kiwi: the capacity is 100.") && !page.contains("/kiosks/k1/restock"))
     }
   }
 
@@ -223,9 +269,14 @@ import Testing
         counters: .init(), memory: nil, queue: 0, service: .open, low: 0, out: 0, ledger: 1,
         diskFree: 9_000_000)
       try await scene.kiosk("service", Array("closed".utf8))
+      let info = KioskInfo(version: "1", startedAt: scene.now, menuProblem: "damaged <file>")
+      try await scene.kiosk("info", info.payload)
       try await scene.receive("health", health.payload)
       let page = try await scene.get("/").text
-      for words in ["Clock 7 min ahead", "Disk: 9 MB free", "Closed", "Needs attention"] {
+      for words in [
+        "Clock 7 min ahead", "Disk: 9 MB free", "Closed", "Needs attention",
+        "title=\"damaged &lt;file&gt;\">Menu of the chain not in use",
+      ] {
         #expect(page.contains(words), "\(words)")
       }
       #expect(!page.contains(">Online<"))
@@ -284,7 +335,7 @@ import Testing
       let page = try await scene.post(
         "/kiosks/k1/review", "csrf_token=\(scene.csrfToken)&do=review&add.kiwi=95&add.mango=-11"
       ).text
-      #expect(page.contains("Kiwi: there is room for 100."))
+      #expect(page.contains("Kiwi: the capacity is 100."))
       #expect(page.contains("Mango: there are only 10."))
       #expect(!page.contains("/kiosks/k1/restock"))
       let filled = try await scene.post(

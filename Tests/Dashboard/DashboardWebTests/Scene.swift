@@ -88,9 +88,9 @@ final class Scene: Sendable {
 
   /// Publishes a message of the kiosk, and waits until the dashboard has received it.
   func kiosk(_ topic: String, _ payload: [UInt8], retain: Bool = true) async throws {
-    guard let signals = dashboard.link.updates.subscribe(to: .fleet) else {
-      throw RequestError.tooManyPages
-    }
+    guard
+      let signals = dashboard.link.updates.subscribe(to: .fleet, session: "test", user: nil)
+    else { throw RequestError.tooManyPages }
     // The health report is published last, so its arrival means that the message has arrived.
     let mark = publications.withLock { publications in
       publications += 1
@@ -109,9 +109,9 @@ final class Scene: Sendable {
 
   /// Publishes a message of the kiosk without a health report after it.
   func receive(_ topic: String, _ payload: [UInt8]) async throws {
-    guard let signals = dashboard.link.updates.subscribe(to: .fleet) else {
-      throw RequestError.tooManyPages
-    }
+    guard
+      let signals = dashboard.link.updates.subscribe(to: .fleet, session: "test", user: nil)
+    else { throw RequestError.tooManyPages }
     let before = dashboard.link.fleet["k1"]?.lastMessageAt
     try await broker.publish([Message(topic: "kiosk/k1/\(topic)", payload: payload, retain: true)])
     await broker.acknowledge()

@@ -1,5 +1,7 @@
 import Foundation
 import JuiceDomain
+import Logging
+import Synchronization
 
 @testable import DashboardWeb
 
@@ -28,4 +30,26 @@ func withUserFile<Value>(_ body: (UserFile) async throws -> Value) async throws 
   try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
   defer { try? FileManager.default.removeItem(at: folder) }
   return try await body(UserFile(path: folder.appending(path: "users").path()))
+}
+
+/// Records the levels of log messages.
+final class Recorder: LogHandler {
+  private let recorded = Mutex<[Logger.Level]>([])
+  var levels: [Logger.Level] { recorded.withLock { $0 } }
+  var logger: Logger { Logger(label: "test") { _ in self } }
+
+  var logLevel: Logger.Level {
+    get { .trace }
+    set {}
+  }
+  var metadata: Logger.Metadata {
+    get { [:] }
+    set {}
+  }
+  subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+    get { nil }
+    set {}
+  }
+
+  func log(event: LogEvent) { recorded.withLock { $0.append(event.level) } }
 }

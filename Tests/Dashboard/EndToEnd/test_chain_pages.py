@@ -192,7 +192,7 @@ def test_a_database_that_hangs_or_is_gone_holds_up_no_other_page(
     archive.kill()
     answer = viewer.get("/chain/kiosks")
     assert (answer.status, answer.headers["Retry-After"]) == (503, "5")
-    assert "its database is away" in answer.text
+    assert "its database is not reachable" in answer.text
     assert north.get("/kiosks/k1").status == 503
     assert viewer.get("/").status == 200
     archive.start()

@@ -112,7 +112,7 @@ def test_a_counted_number_never_overwrites_a_sale(
     browser.wait_for("Review", "h1")
     assert panel.order("mango")["status"] == "ready"
     browser.press("main .primary")
-    browser.wait_for("The stock has moved on since you looked.")
+    browser.wait_for("The stock has changed since you looked.")
     browser.wait_for("Mango: 10 → 7")
     browser.photograph("conflict")
     assert kiosk.stock()["mango"] == 7
@@ -488,9 +488,23 @@ def test_encrypted(make_dashboard: MakeDashboard, make_browser: MakeBrowser, tmp
     assert {cookie["secure"] for cookie in browser.driver.get_cookies()} == {True}
 
 
+def test_output_that_cannot_be_written(dashboard: Dashboard) -> None:
+    before = (dashboard.folder / "users").read_text()
+    for command in (["list"], ["add", "minji", "--generate"]):
+        with open("/dev/full", "w") as full:
+            failed = dashboard.command("user", *command, output=full)
+        assert failed.returncode == 74
+        assert failed.stderr == (
+            "juice-dashboard: standard output cannot be written: No space left on device\n")
+    # Nobody has seen the new password, so the old one holds.
+    assert (dashboard.folder / "users").read_text() == before
+
+
 def test_users_come_and_go(dashboard: Dashboard, browser: Browser, kiosk: Kiosk) -> None:
     listed = dashboard.command("user", "list").stdout.splitlines()
     assert listed == ["minji operator", "vera viewer"]
+    assert json.loads(dashboard.command("user", "list", "--json").stdout) == {"users": [
+        {"name": "minji", "role": "operator"}, {"name": "vera", "role": "viewer"}]}
     assert (dashboard.folder / "users").stat().st_mode & 0o777 == 0o600
     assert "strawberries" not in (dashboard.folder / "users").read_text()
     browser.log_in("vera")

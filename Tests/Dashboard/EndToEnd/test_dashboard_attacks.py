@@ -554,8 +554,9 @@ def is_cut(connection: socket.socket, drip: bytes = b"") -> bool:
 
 # MARK: Many connections
 
-# Maximum number of connections per address, of all connections, and of live pages among them.
-LIMIT_OF_ONE, LIMIT, LIVE = 100, 1000, 500
+# Maximum number of connections per address, of all connections, and of live pages among them: of
+# one session, of one user, of all.
+LIMIT_OF_ONE, LIMIT, LIVE_OF_SESSION, LIVE_OF_USER, LIVE = 100, 1000, 25, 250, 500
 CROWD = 10_000
 
 
@@ -619,12 +620,23 @@ def test_ten_thousand_listeners(
     crowd = Crowd(attacker, "/live")
     for number in range(6):
         crowd.add(LIMIT_OF_ONE, f"127.0.2.{number}")
-    # The first one is the operator's.
-    assert crowd.count(200) == LIVE - 1
-    assert crowd.count(503) == 6 * LIMIT_OF_ONE - LIVE + 1
+    assert crowd.count(200) == LIVE_OF_SESSION
+    assert crowd.count(503) == 6 * LIMIT_OF_ONE - LIVE_OF_SESSION
     crowd.add(CROWD - 6 * LIMIT_OF_ONE, "127.0.2.6")
     say(f"{crowd.count(200)} of {CROWD:,} were let in, {crowd.count(0):,} not even heard")
-    assert crowd.count(200) == LIVE - 1
+    assert crowd.count(200) == LIVE_OF_SESSION
+    # Further sessions take the viewer's places, and leave those of others.
+    sessions = [crowd]
+    while len(sessions) <= LIVE_OF_USER // LIVE_OF_SESSION:
+        client = WebClient(dashboard.port)
+        client.log_in("vera", PASSWORDS["vera"])
+        sessions.append(Crowd(client, "/live"))
+        client.close()
+        sessions[-1].add(LIVE_OF_SESSION, f"127.0.3.{len(sessions)}")
+    assert sum(each.count(200) for each in sessions) == LIVE_OF_USER < LIVE
+    assert sessions[-1].count(503) == LIVE_OF_SESSION
+    second = EventStream(operator, "/live")
+    assert second.status == 200
     # Existing live pages continue, and other pages are served.
     since = len(first.received)
     panel.order("kiwi")
@@ -634,7 +646,9 @@ def test_ten_thousand_listeners(
     memory = memory_of(dashboard)
     say(f"memory {memory:.0f} MB")
     assert memory < 500
-    crowd.close()
+    for each in sessions:
+        each.close()
+    second.close()
     # After they are closed, there is room again.
     def is_let_in() -> bool:
         one = Crowd(attacker, "/live")

@@ -204,7 +204,7 @@ def test_two_who_fill_up_at_once_do_it_once(
     browser.wait_for("60", "#fruit-strawberry")
     browser.type("[name='add.strawberry']", "40")
     browser.press("[value=now]")
-    browser.wait_for("The stock has moved on since you looked.")
+    browser.wait_for("The stock has changed since you looked.")
     browser.wait_for("Strawberry: 0 → 60")
     assert kiosk.stock()["strawberry"] == 60
     browser.press("main .primary")

@@ -188,7 +188,7 @@ def test_each_trouble_is_told_once_and_once_that_it_is_over(
     assert panel.order("kiwi")["status"] == "ready"
     told("k1?fruit=kiwi", "Town hall: Kiwi is out")
     assert panel.restock({"id": "r2", "set": {"kiwi": 90}})["status"] == "applied"
-    told("k1", "Town hall: Kiwi is there again")
+    told("k1", "Town hall: Kiwi is back in stock")
     kiosk.stop(signal.SIGKILL)
     told("k1", "Town hall: offline")
     kiosk.start()
@@ -199,7 +199,7 @@ def test_each_trouble_is_told_once_and_once_that_it_is_over(
     asked = {"job": 7, "ticket": 3, "juice": "kiwi", "quantity": 1, "state": "needs_decision",
              "at": "2026-11-21T09:00:00Z"}
     fleet.tell("k2/machine/bar", machine | {"jobs": [asked]})
-    told("k2", "강남역: somebody has to decide about ticket 3")
+    told("k2", "강남역: ticket 3 needs a decision")
     fleet.tell("k2/machine/bar", machine)
     told("k2", "강남역: ticket 3 is decided")
     fleet.tell("k2/machine/bar", machine | {"state": "idle"})
@@ -244,11 +244,11 @@ def test_killed_before_it_hears_that_a_mail_was_taken_it_sends_the_same_again(
     dashboard.start()
     mailbox.mails.first(lambda mail: "kiwi is out" in mail.text, since=1)
     fleet.tell("k1/alert/kiwi", "ok")
-    mailbox.mails.first(lambda mail: "kiwi is there again" in mail.text)
+    mailbox.mails.first(lambda mail: "kiwi is back in stock" in mail.text)
     mails = list(mailbox.mails)
     assert len(mails) == 3 and mails[0].id == mails[1].id != mails[2].id
-    hook.posts.first(lambda post: "again" in post.text)
-    assert by_all(hook) == ["k1: kiwi is out", "k1: kiwi is there again"]
+    hook.posts.first(lambda post: "back in stock" in post.text)
+    assert by_all(hook) == ["k1: kiwi is out", "k1: kiwi is back in stock"]
 
 
 def test_killed_before_it_could_send_it_sends_after_the_restart(
@@ -263,8 +263,8 @@ def test_killed_before_it_could_send_it_sends_after_the_restart(
     fleet.tell("k1/alert/kiwi", "ok")
     hook.status = 200
     dashboard.start()
-    hook.posts.first(lambda post: "again" in post.text)
-    assert by_all(hook) == ["k1: kiwi is out", "k1: kiwi is there again"]
+    hook.posts.first(lambda post: "back in stock" in post.text)
+    assert by_all(hook) == ["k1: kiwi is out", "k1: kiwi is back in stock"]
 
 
 def test_nothing_is_told_at_first_and_nothing_that_was_told(
@@ -309,11 +309,11 @@ def test_a_broker_that_is_away_is_told_instead_of_its_kiosks(
     hook.posts.first(lambda post: "broker" in post.text)
     broker.start()
     fleet.client.wait_until_subscribed()
-    hook.posts.first(lambda post: "broker is there again" in post.text)
+    hook.posts.first(lambda post: "broker is reachable again" in post.text)
     fleet.tell("k1/status", "offline")
     hook.posts.first(lambda post: "k1: offline" in post.text)
     assert by_all(hook) == [
-        "k1: kiwi is out", "The dashboard cannot reach its broker", "The broker is there again",
+        "k1: kiwi is out", "The dashboard cannot reach its broker", "The broker is reachable again",
         "k1: offline",
     ]
 
@@ -419,7 +419,7 @@ def test_trying_out_says_that_it_was_sent(
         assert done.stdout.splitlines() == [
             "mail to minji@example.com: sent", "post 1 to 127.0.0.1: sent"]
         mail_sent = box.mails.first(lambda _: True)
-        assert mail_sent.subject == "시험"
+        assert mail_sent.subject == "테스트"
         assert "https://juice.example/" in mail_sent.text
     assert len(hook.posts) == 3
     assert not (dashboard.folder / "state").exists()
@@ -456,7 +456,7 @@ def test_trying_out_says_what_is_wrong(
         configure(dashboard, **settings)
         done = dashboard.command("notify", "--test")
         assert (done.returncode, words in done.stdout) == (69, True), (words, done.stdout, done.stderr)
-        assert done.stderr == "juice-dashboard: 1 of 1 were not told\n"
+        assert done.stderr == "juice-dashboard: 1 of 1 messages were not delivered\n"
         assert ACCOUNT[1] not in done.stdout
     assert len(mailbox.mails) == len(plain.mails) == len(hook.posts) == len(away.posts) == 0
     assert list(away.attempts) == ["/kiosks"]
@@ -466,9 +466,9 @@ def test_trying_out_says_what_is_wrong(
     for settings, words in (
         (mail(password_file=readable), "can be read by others than its owner"),
         (mail(password_file=str(tmp_path / "none")), "there is no such file"),
-        ({"post": [{"url_file": secret(tmp_path, "file:///etc/passwd")}]}, "holds no address"),
-        (post(hook, token_file=secret(tmp_path, "a\r\nX-Evil: b")), "holds more than a token"),
-        ({}, "tells nobody"),
+        ({"post": [{"url_file": secret(tmp_path, "file:///etc/passwd")}]}, "contains no valid address"),
+        (post(hook, token_file=secret(tmp_path, "a\r\nX-Evil: b")), "contains more than a token"),
+        ({}, "has no receiver"),
     ):
         configure(dashboard, **settings)
         for command in ("notify", "--test"), ("run",):

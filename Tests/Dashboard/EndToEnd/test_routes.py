@@ -315,7 +315,7 @@ def drive(
     eventually(lambda: phone.text("#state-k2") == "done")
     phone.photograph("route-conflict-phone")
     phone.open(f"{path}/kiosks/k3")
-    phone.wait_for("The stock has moved on since you looked.")
+    phone.wait_for("The stock has changed since you looked.")
     phone.wait_for("Mango: 10 → 7")
     assert phone.one("[name='counted.mango']").get_attribute("value") == "9"
     phone.photograph("stop-conflict-phone")
@@ -355,7 +355,7 @@ def test_whoever_is_logged_out_meanwhile_loses_no_stop(
     phone.type("[name=name]", "vera")
     phone.type("[name=password]", "only-looking")
     phone.send("main button")
-    phone.wait_for("waits until its user is logged in: minji", "#saved")
+    phone.wait_for("is sent when its user logs in: minji", "#saved")
     assert restocks(kiosks["k1"]) == []
     phone.send("form[action='/logout'] button")
     phone.log_in("minji", f"{path}/kiosks/k1")
@@ -425,7 +425,7 @@ def test_a_stop_without_scripts(
     order(client, "k1", "mango")
     fill(browser, mango="9", kiwi="+3")
     browser.send("main .primary")
-    browser.wait_for("The stock has moved on")
+    browser.wait_for("The stock has changed")
     browser.send("main .primary")
     browser.wait_for("Done.")
     assert restocks(kiosks["k1"]) == [{"kiwi": 3, "mango": 2}]

@@ -42,7 +42,8 @@ import Testing
   private func machine(_ state: MachineReport.State, asking tickets: [Int] = []) -> String {
     let jobs = tickets.map {
       MachineReport.Job(
-        job: $0 + 1000, ticket: $0, juice: "kiwi", quantity: 1, state: .needsDecision, at: epoch)
+        job: $0 + 1000, attempt: $0 + 1000, ticket: $0, juice: "kiwi", quantity: 1,
+        state: .needsDecision, at: epoch)
     }
     let report = MachineReport(state: state, queue: 0, jobs: jobs, ready: [])
     return String(decoding: report.payload, as: UTF8.self)

@@ -149,6 +149,17 @@ import Testing
     #expect(fleet.byUrgency(matching: "clock").count == (isWrong ? 1 : 0))
   }
 
+  @Test mutating func aMenuOfTheChainThatCannotBeUsedIsAProblem() {
+    receive("k1/status", "online")
+    let info = #"{"version":"1","started_at":"2026-11-21T09:00:00Z""#
+    receive("k1/info", info + #","menu_problem":"damaged"}"#)
+    #expect(fleet["k1"]?.menuProblem == "damaged")
+    #expect(fleet["k1"]?.urgency == .problem)
+    #expect(fleet.byUrgency(matching: "menu").count == 1)
+    receive("k1/info", info + "}")
+    #expect(fleet["k1"]?.urgency == .fine)
+  }
+
   @Test mutating func whatIsKeptDoesNotSetAClockRight() {
     receive("k1/status", "online")
     receive("k1/health", health(ahead: -300), isRetained: false)
@@ -183,8 +194,8 @@ import Testing
       state: state, reason: "no cups", queue: 0, juices: ["kiwi"],
       jobs: jobs.map {
         MachineReport.Job(
-          job: 100 + $0.ticket, ticket: $0.ticket, juice: "kiwi", quantity: 1, state: $0.state,
-          at: now)
+          job: 100 + $0.ticket, attempt: 100 + $0.ticket, ticket: $0.ticket, juice: "kiwi",
+          quantity: 1, state: $0.state, at: now)
       }, ready: ready)
     return String(decoding: report.payload, as: UTF8.self)
   }

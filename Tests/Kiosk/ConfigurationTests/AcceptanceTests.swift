@@ -190,6 +190,7 @@ import Testing
           start_seconds: 5
           finish_seconds: 60
           on_failure: keep
+        - {name: tap, enabled: false, juices: []}
       """
     ).machines
     #expect(
@@ -198,6 +199,7 @@ import Testing
         KioskSettings.Machine(
           name: "arm", juices: ["kiwi", "mango"], atOnce: 2, startLimit: .seconds(5),
           finishLimit: .seconds(60), returnsFruit: false),
+        KioskSettings.Machine(name: "tap", isEnabled: false, juices: []),
       ])
     #expect(machines[0].returnsFruit && machines[0].makes("strawberry"))
   }
@@ -249,5 +251,36 @@ import Testing
   ])
   func wrongVariable(name: String, value: String, message: String) {
     #expect(errors("", environment: [name: value]) == [message])
+  }
+
+  /// The variables of Kubernetes for the services `kiosk`, `kiosk-broker` and `kiosk-uplink`.
+  @Test func variablesOfServicesAreIgnored() throws {
+    var environment: [String: String] = [:]
+    for name in ["KIOSK", "KIOSK_BROKER", "KIOSK_UPLINK"] {
+      environment.merge([
+        "\(name)_SERVICE_HOST": "10.96.0.12", "\(name)_SERVICE_PORT": "1883",
+        "\(name)_SERVICE_PORT_MQTT_TLS": "8883", "\(name)_PORT": "tcp://10.96.0.12:1883",
+        "\(name)_PORT_1883_TCP": "tcp://10.96.0.12:1883", "\(name)_PORT_1883_TCP_PROTO": "tcp",
+        "\(name)_PORT_1883_TCP_PORT": "1883", "\(name)_PORT_1883_TCP_ADDR": "10.96.0.12",
+        "\(name)_PORT_53_UDP": "udp://10.96.0.12:53",
+      ]) { first, _ in first }
+    }
+    let parsed = try KioskConfiguration.parse(
+      yaml: "", file: "k.yaml", environment: environment)
+    #expect(parsed == KioskConfiguration())
+    #expect(ServiceLinks.names(in: environment) == environment.keys.sorted())
+    #expect(ServiceLinks.names(in: ["MY_SERVICE_HOST": "a"]).isEmpty)
+  }
+
+  @Test(arguments: ["KIOSK_PORT", "KIOSK_BROKR_PORT", "KIOSK_SERVICE", "KIOSK_SERVICE_HOSTS"])
+  func otherUnknownVariablesAreErrors(name: String) {
+    #expect(errors("", environment: [name: "1883"]).count == 1)
+  }
+
+  @Test func noVariableOfAKeyIsTakenForOneOfAService() {
+    for path in KioskConfiguration.settings {
+      let name = DiagnosticCollector.variableName(path)
+      #expect(ServiceLinks.names(in: [name: "1883"]).isEmpty, "\(name)")
+    }
   }
 }

@@ -43,6 +43,10 @@ import Testing
     #expect(read.menu.juice("kiwi")?.price?.text == "3.80")
   }
 
+  @Test func aByteOrderMarkIsPassedOver() throws {
+    #expect(try read("\u{FEFF}kiosk: {id: k9}", under: "\u{FEFF}" + Self.kiwi).kiosk.id == "k9")
+  }
+
   /// Pairs of a configuration and a menu, with the expected errors.
   @Test(arguments: [
     ("", "", ["menu 7: menu: is missing"]),
@@ -65,7 +69,7 @@ import Testing
     (
       "", "menu: {fruits: {tea: Tea}, base: standard}",
       [
-        "menu 7:1:17: menu.fruits.tea: is for the kiosk's own file"
+        "menu 7:1:17: menu.fruits.tea: is allowed only in the kiosk's own file"
       ]
     ),
     (

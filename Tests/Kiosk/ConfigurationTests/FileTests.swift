@@ -31,6 +31,8 @@ import Testing
       #expect(loadErrors(path + "/latin") == ["\(path)/latin: is not UTF-8 text; save it as UTF-8"])
       try Data(repeating: 0x23, count: 2_000_000).write(to: folder.appending(path: "large"))
       #expect(loadErrors(path + "/large") == ["\(path)/large: is larger than 1048576 bytes"])
+      try Data("\u{FEFF}kiosk: {id: k9}\r\n".utf8).write(to: folder.appending(path: "marked"))
+      #expect(try KioskConfiguration.load(path: path + "/marked").kiosk.id == "k9")
       try Data().write(to: folder.appending(path: "empty"))
       #expect(loadErrors(path + "/empty") == [])
     }

@@ -59,13 +59,18 @@ import Testing
       "device: generic, topic: a/+, buttons: {on: kiwi}",
       "device: generic, topic: a/+, buttons: {on: kiwi}"
     ),
+    // Filters of two families that overlap in part: a/binary_sensor/x/state.
+    (
+      "device: esphome, topic: a, buttons: {x: kiwi}",
+      "device: tasmota, topic: a/binary_sensor/x, buttons: {single: kiwi}"
+    ),
   ]) func aPressThatWouldCountTwiceIsRefused(first: String, second: String) {
     for yaml in [yaml(first, second), yaml(second, first)] {
       let errors = errors(yaml)
       #expect(errors.count == 1)
       let text = errors.first ?? ""
       #expect(
-        text.contains("panel 'p' hears the same presses; bind each press once")
+        text.contains("panel 'p' receives the same presses; bind each press once")
           || text.contains("of panel 'p'; a broker may send such messages twice"),
         "\(yaml): \(text)")
     }

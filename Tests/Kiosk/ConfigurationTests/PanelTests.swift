@@ -49,12 +49,21 @@ import Testing
     let configuration = try parse(
       """
       panels:
-        - {name: p, device: generic, topic: acme/+/up, action: /d/do, key: /d/key, counter: /d/n, buttons: {1_on: kiwi}}
+        - {name: p, device: generic, topic: acme/+/up, action: /d/do, key: /d/key, counter: /d/n, buttons: {1_on: {juice: kiwi, quantity: 2.0}}}
       """)
+    #expect(
+      configuration.panels.map(\.buttons) == [["1_on": .order(Order(juice: "kiwi", quantity: 2))]])
     let format = GenericFormat(
       action: JSONPointer("/d/do"), key: JSONPointer("/d/key"), counter: JSONPointer("/d/n"))
     #expect(configuration.panels.map(\.dialect) == [.generic(format)])
     #expect(configuration.panels.map(\.topic) == ["acme/+/up"])
+  }
+
+  @Test func readsAPanelThatSleeps() throws {
+    let panel = "topic: bench, deep_sleep: true, buttons: {press: kiwi}"
+    let configuration = try parse("panels: [{name: p, device: esphome, \(panel)}]")
+    #expect(configuration.panels.map(\.sleeps) == [true])
+    #expect(errors("panels: [{name: p, device: zigbee2mqtt, \(panel)}]").count == 1)
   }
 
   @Test func readsADisplay() throws {
@@ -94,19 +103,19 @@ import Testing
     ("panels: [{\(z)}]", "k.yaml:1:10: panels.1.name: is missing"),
     (
       "panels: [{name: a/b, \(z)}]",
-      "k.yaml:1:11: panels.1.name: the name of the panel is one level of a topic: without /, + and #"
+      "k.yaml:1:11: panels.1.name: the name of the panel must be one topic level: without /, + and #"
     ),
     (
       "panels: [{name: p, \(z)}, {name: p, device: tasmota, topic: stat/x, buttons: {single: kiwi}}]",
-      "k.yaml:1:80: panels.2.name: there is a panel 'p' already; name each by itself"
+      "k.yaml:1:80: panels.2.name: there is a panel 'p' already; give each its own name"
     ),
     (
       "panels: [{name: p, \(z)}, {name: q, \(z)}]",
-      "k.yaml:1:110: panels.2.topic: panel 'p' hears the same presses; bind each press once"
+      "k.yaml:1:110: panels.2.topic: panel 'p' receives the same presses; bind each press once"
     ),
     (
       "panels: [{name: p, \(z)}, {name: q, device: zigbee2mqtt, topic: z/b/action, buttons: {a: kiwi}}]",
-      "k.yaml:1:110: panels.2.topic: panel 'p' hears the same presses; bind each press once"
+      "k.yaml:1:110: panels.2.topic: panel 'p' receives the same presses; bind each press once"
     ),
     (
       "panels: [{name: p, device: zigbee2mqtt, topic: z/b, buttons: {single: kiwy}}]",
@@ -118,28 +127,28 @@ import Testing
     ),
     (
       "panels: [{name: p, device: shelly_gen1, topic: s/x, buttons: {singel: kiwi}}]",
-      "k.yaml:1:53: panels.1.buttons: no shelly_gen1 says 'singel'; did you mean 'single'?"
+      "k.yaml:1:53: panels.1.buttons: shelly_gen1 never sends 'singel'; did you mean 'single'?"
     ),
     (
       "panels: [{name: p, device: shelly_gen2, topic: s, buttons: {200_single: kiwi}}]",
-      "k.yaml:1:51: panels.1.buttons: no shelly_gen2 says '200_single'; known here: "
+      "k.yaml:1:51: panels.1.buttons: shelly_gen2 never sends '200_single'; known here: "
         + "single, single_push, double, double_push, triple, triple_push, long, long_push"
     ),
     (
       "panels: [{name: p, device: shelly_gen1, topic: s/x/input_event/0, buttons: {single: kiwi}}]",
-      "k.yaml:1:41: panels.1.topic: holds /input_event/0, which every device of the kind has; write s/x"
+      "k.yaml:1:41: panels.1.topic: must not contain /input_event/0; write s/x"
     ),
     (
       "panels: [{name: p, device: tasmota, topic: stat/x/RESULT, buttons: {single: kiwi}}]",
-      "k.yaml:1:37: panels.1.topic: holds /RESULT, which every device of the kind has; write stat/x"
+      "k.yaml:1:37: panels.1.topic: must not contain /RESULT; write stat/x"
     ),
     (
       "panels: [{name: p, device: tasmota, topic: cmnd/x, buttons: {single: kiwi}}]",
-      "k.yaml:1:37: panels.1.topic: no press comes on cmnd/...; write stat/x"
+      "k.yaml:1:37: panels.1.topic: Tasmota publishes no presses on cmnd/...; write stat/x"
     ),
     (
       "panels: [{name: p, device: esphome, topic: hall/binary_sensor/x/state, buttons: {x: kiwi}}]",
-      "k.yaml:1:37: panels.1.topic: holds /binary_sensor/x/state, which every device of the kind has; "
+      "k.yaml:1:37: panels.1.topic: must not contain /binary_sensor/x/state; "
         + "write hall"
     ),
     (
@@ -152,20 +161,20 @@ import Testing
     ),
     (
       "panels: [{name: p, device: generic, topic: kiosk/k1/#, buttons: {single: kiwi}}]",
-      "k.yaml:1:37: panels.1.topic: takes in the kiosk's own topics below kiosk/k1; bind the device's"
+      "k.yaml:1:37: panels.1.topic: includes the kiosk's own topics below kiosk/k1; bind the device's topic"
     ),
     (
       "panels: [{name: p, \(z)}, {name: q, device: generic, topic: z/+, buttons: {a: kiwi}}]",
-      "k.yaml:1:106: panels.2.topic: takes in z/b of panel 'p'; a broker may send such messages twice: "
+      "k.yaml:1:106: panels.2.topic: overlaps with z/b of panel 'p'; a broker may send such messages twice: "
         + "bind one topic, or the same filter"
     ),
     (
       "panels: [{name: p, device: generic, action: d/key, topic: a, buttons: {single: kiwi}}]",
-      "k.yaml:1:37: panels.1.action: 'd/key' is no place in a JSON text; write it like '/event/action'"
+      "k.yaml:1:37: panels.1.action: 'd/key' is not a JSON pointer; write it like '/event/action'"
     ),
     (
       "panels: [{name: p, device: generic, key: /key, topic: a, buttons: {a: kiwi}}]",
-      "k.yaml:1:37: panels.1.key: says nothing without 'action'; write where the press is"
+      "k.yaml:1:37: panels.1.key: works only together with 'action'; add it"
     ),
     (
       "panels: [{name: p, device: tasmota, action: /a, topic: stat/a, buttons: {single: kiwi}}]",
@@ -174,12 +183,12 @@ import Testing
     ),
     (
       "panels: [{name: p, device: zigbee2mqtt, topic: z/b, buttons: {single: {juice: kiwi, service: open}}}]",
-      "k.yaml:1:63: panels.1.buttons.single: a button is for one thing; name a juice, "
+      "k.yaml:1:63: panels.1.buttons.single: a button has one action; name a juice, "
         + "or open or close the service"
     ),
     (
       "displays: [{topic: d, text: '{stok.kiwi}'}]",
-      "k.yaml:1:23: displays.1.text: nothing fills '{stok.kiwi}'; known are {stock.FRUIT}, "
+      "k.yaml:1:23: displays.1.text: there is no placeholder '{stok.kiwi}'; known are {stock.FRUIT}, "
         + "{servings.JUICE}, {alert.FRUIT} and {kiosk.status}"
     ),
     (
@@ -188,8 +197,8 @@ import Testing
     ),
     (
       "displays: [{topic: d, text: '{ticket}'}]",
-      "k.yaml:1:23: displays.1.text: there is no order here whose juice, quantity, ticket or message "
-        + "could be told"
+      "k.yaml:1:23: displays.1.text: there is no order here for {juice}, {quantity}, {ticket} "
+        + "and {message}"
     ),
     (
       "displays: [{topic: d, text: x, birth: {topic: b}}]",

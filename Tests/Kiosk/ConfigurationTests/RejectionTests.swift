@@ -56,7 +56,7 @@ import Testing
     ("broker: {? [a] : 1}", "k.yaml:1:12: broker: a key must be a word"),
     (
       "broker: {host: !secret x}",
-      "k.yaml:1:10: broker.host: a tag ('!...') says nothing here; leave it out"
+      "k.yaml:1:10: broker.host: a tag ('!...') is not supported; leave it out"
     ),
     (
       "broker: {port: '1883'}",
@@ -70,7 +70,7 @@ import Testing
     (
       "broker: {port: 01883}",
       "k.yaml:1:10: broker.port: must be a whole number from 1 to 65535, not '01883'; "
-        + "leave out the leading zero, YAML takes it for octal"
+        + "leave out the leading zero, YAML reads it as octal"
     ),
     (
       "broker: {port: 0x75B}",
@@ -90,7 +90,7 @@ import Testing
     ),
     (
       "kiosk: {id: no}",
-      "k.yaml:1:9: kiosk.id: must be text, but YAML takes 'no' for true or false; "
+      "k.yaml:1:9: kiosk.id: must be text, but YAML reads 'no' as true or false; "
         + "put it in quotes: \"no\""
     ),
     (
@@ -119,17 +119,17 @@ import Testing
     ),
     (
       "kiosk: {place: 37.566}",
-      "k.yaml:1:9: kiosk.place: must be text, but YAML takes '37.566' for a number; "
+      "k.yaml:1:9: kiosk.place: must be text, but YAML reads '37.566' as a number; "
         + "put it in quotes: \"37.566\""
     ),
     (
       "broker: {username: 0755}",
-      "k.yaml:1:10: broker.username: must be text, but YAML takes '0755' for a number; "
+      "k.yaml:1:10: broker.username: must be text, but YAML reads '0755' as a number; "
         + "put it in quotes: \"0755\""
     ),
     (
       "broker: {client_id: 2026-11-21}",
-      "k.yaml:1:10: broker.client_id: must be text, but YAML takes '2026-11-21' for a date; "
+      "k.yaml:1:10: broker.client_id: must be text, but YAML reads '2026-11-21' as a date; "
         + "put it in quotes: \"2026-11-21\""
     ),
   ])
@@ -180,7 +180,7 @@ import Testing
     ),
     (
       "broker: {host: 'a:1883'}",
-      "broker.host: 'a:1883' holds a port; write that under 'port'"
+      "broker.host: 'a:1883' contains a port; write that under 'port'"
     ),
     ("home_assistant: {enabled: yes}", "home_assistant.enabled: must be true or false, not 'yes'"),
     ("home_assistant: {enabled: 1}", "home_assistant.enabled: must be true or false, not '1'"),
@@ -277,11 +277,11 @@ import Testing
     ),
     (
       "{base: standard, fruits: {default: Any}}",
-      "menu.fruits.default: no fruit can have this id: 'stock' uses it for all others"
+      "menu.fruits.default: this id is reserved: 'stock' uses it for all other fruits"
     ),
     (
       "{base: standard, juices: {kiwi: {price: 3.50}}}",
-      "menu.juices.kiwi.price: is in no currency; write one in the menu, like 'currency: EUR'"
+      "menu.juices.kiwi.price: has no currency; add one to the menu, like 'currency: EUR'"
     ),
     (
       "{base: standard, currency: Euro, juices: {kiwi: {price: x}}}",
@@ -316,7 +316,12 @@ import Testing
     (
       "{base: standard, currency: EUR, juices: {kiwi: {price: '3,50'}}}",
       "menu.juices.kiwi.price: must be an amount of EUR from 0 to 1000000000 "
-        + "with at most 2 decimals, not text; write a point for the comma"
+        + "with at most 2 decimals, not text; write a point instead of the decimal comma"
+    ),
+    (
+      "{base: standard, currency: EUR, juices: {kiwi: {price: 3,50}}}",
+      "menu.juices.kiwi.50: there is no such key; is the comma in 'price' a decimal comma? "
+        + "write a point: 3.50"
     ),
     (
       "{base: standard, currency: EUR, juices: {kiwi: {price: 1e2}}}",
@@ -359,10 +364,6 @@ import Testing
       "machines.1.name: 'a/b' cannot be an id; use 1 to 64 of the letters A-Z a-z 0-9 _ -"
     ),
     ("[{name: bar}, {name: bar}]", "machines.2.name: there is a machine of this name already"),
-    (
-      "[{name: bar, juices: []}]",
-      "machines.1.juices: names no juice; leave it out for all that are on the menu"
-    ),
     ("[{name: bar, juices: kiwi}]", "machines.1.juices: must be a list; write it like '[a, b]'"),
     (
       "[{name: bar, at_once: 0}]",

@@ -224,6 +224,95 @@ import Testing
       yaml: "device: generic, topic: home/TheengsGateway/BTtoMQTT/38398F71EEFF, "
         + "action: /button2, counter: /packet, buttons: {\"2\": kiwi}"),
     Recording(
+      source: "shelly-script-examples, ble/universal-blu-to-mqtt.shelly.js: copies of one press",
+      messages: (0..<4).map {
+        (
+          $0 * 90, "38:39:8f:71:ee:ff",
+          #"{"addr":"38:39:8f:71:ee:ff","rssi":-60,"local_name":"","service_data":"#
+            + #"{"encryption":false,"BTHome_version":2,"pid":12,"battery":100,"button":1}}"#
+        )
+      },
+      yaml: "device: generic, topic: \"38:39:8f:71:ee:ff\", action: /service_data/button, "
+        + "counter: /service_data/pid, buttons: {\"1\": kiwi}"),
+    Recording(
+      source: "the same script, a remote with four keys",
+      messages: [
+        (
+          0, "38:39:8f:71:ee:ff",
+          #"{"addr":"38:39:8f:71:ee:ff","rssi":-60,"local_name":"","service_data":"#
+            + #"{"encryption":false,"BTHome_version":2,"pid":13,"button":[0,1,0,0]}}"#
+        )
+      ],
+      yaml: "device: generic, topic: \"38:39:8f:71:ee:ff\", action: /service_data/button/1, "
+        + "counter: /service_data/pid, buttons: {\"1\": kiwi}"),
+    Recording(
+      source: "shelly-script-examples, ble/ble-shelly-blu.shelly.js",
+      messages: [
+        (
+          0, "shellyplus1-a8/events/rpc",
+          #"{"src":"shellyplus1-a8","method":"NotifyEvent","params":{"ts":12.5,"events":[{"#
+            + #""component":"script:1","id":1,"event":"shelly-blu","data":{"pid":118,"#
+            + #""battery":100,"button":1,"rssi":-76,"address":"38:39:8f:71:ee:ff"},"ts":12.5}]}}"#
+        )
+      ],
+      yaml: "device: shelly_gen2, topic: shellyplus1-a8, "
+        + "buttons: {\"38:39:8f:71:ee:ff_single\": kiwi}"),
+    Recording(
+      source: "the same script, a remote with four keys",
+      messages: [
+        (
+          0, "shellyplus1-a8/events/rpc",
+          #"{"src":"shellyplus1-a8","method":"NotifyEvent","params":{"ts":12.5,"events":[{"#
+            + #""component":"script:1","id":1,"event":"shelly-blu","data":{"pid":119,"#
+            + #""button":[0,0,254,0],"address":"38:39:8f:71:ee:ff"},"ts":12.5}]}}"#
+        )
+      ],
+      yaml: "device: shelly_gen2, topic: shellyplus1-a8, "
+        + "buttons: {\"38:39:8f:71:ee:ff_2_long\": kiwi}"),
+    Recording(
+      source: "rtl_433 -F mqtt: copies of one press, and the id of the remote",
+      messages: (0..<4).map {
+        (
+          $0 * 80, "rtl_433/pi/events",
+          #"{"time":"2024-05-01 12:00:00","model":"Akhan-100F14","id":66123,"button":1}"#
+        )
+      },
+      yaml: "device: generic, topic: rtl_433/pi/events, action: /button, key: /id, "
+        + "buttons: {\"66123_1\": kiwi}, debounce_milliseconds: 1000"),
+    Recording(
+      source: "docs.openmqttgateway.com/use/rf.html: copies",
+      messages: (0..<3).map {
+        ($0 * 400, "home/OMG/433toMQTT", #"{"value":4534142,"protocol":1,"length":24,"delay":356}"#)
+      },
+      yaml: "device: generic, topic: home/OMG/433toMQTT, action: /value, "
+        + "buttons: {\"4534142\": kiwi}, debounce_milliseconds: 1000"),
+    Recording(
+      source: "copies with a time each, which is no counter of presses",
+      messages: [
+        (0, "gw/remote", #"{"button":1,"ts":17.25}"#),
+        (90, "gw/remote", #"{"button":1,"ts":17.34}"#),
+      ],
+      yaml: "device: generic, topic: gw/remote, action: /button, counter: /ts, "
+        + "buttons: {\"1\": kiwi}, debounce_milliseconds: 1000"),
+    Recording(
+      source: "two presses are no copies",
+      messages: [(0, "front/button", "1"), (1500, "front/button", "1")],
+      yaml: "device: generic, topic: front/button, buttons: {\"1\": kiwi}"),
+    Recording(
+      source: "dresden-elektronik.github.io/deconz-rest-doc: the id of the remote",
+      messages: [
+        (
+          0, "deconz/events",
+          #"{"t":"event","e":"changed","r":"sensors","id":"3","state":{"buttonevent":1002}}"#
+        )
+      ],
+      yaml: "device: generic, topic: deconz/events, action: /state/buttonevent, key: /id, "
+        + "buttons: {\"3_1002\": kiwi}"),
+    Recording(
+      source: "an id that may be that of the message",
+      messages: [(0, "gw/remote", #"{"id":"5c1f","button":1}"#)],
+      yaml: "device: generic, topic: gw/remote, action: /button, buttons: {\"1\": kiwi}"),
+    Recording(
       source: "the example of deploy/docs/devices.md",
       messages: [(0, "acme/7/event", #"{"data":{"button":{"code":"A1"},"seq":17}}"#)],
       yaml: "device: generic, topic: acme/7/event, action: /data/button/code, "

@@ -126,10 +126,38 @@ import Testing
     #expect(try names(.shellyGen2, "s", "s/events/rpc", payload) == [expected])
   }
 
+  /// Events that a script forwards from Bluetooth devices (`ble/ble-shelly-blu.shelly.js`).
+  @Test(arguments: [
+    (#""pid":12,"button":1,"address":"38:39:8F:71:EE:FF""#, ["38:39:8f:71:ee:ff_single"]),
+    (#""pid":12,"button":[0,4],"address":"38:39:8f:71:ee:ff""#, ["38:39:8f:71:ee:ff_1_long"]),
+    (#""pid":12,"button":254"#, ["script:1_long"]),
+    (#""pid":12,"button":0,"address":"38:39:8f:71:ee:ff""#, nil),
+    (#""button":1,"address":"38:39:8f:71:ee:ff""#, nil),
+  ]) func aScriptForwardsPresses(data: String, names expected: [String]?) throws {
+    let payload =
+      #"{"src":"s","method":"NotifyEvent","params":{"ts":1.5,"events":[{"component":"script:1","#
+      + #""id":1,"event":"shelly-blu","data":{\#(data)},"ts":1.5}]}}"#
+    let signal = try Dialect.shellyGen2.read(Array(payload.utf8), on: "s/events/rpc", of: "s")
+    #expect(signal.presses.map(\.names) == [expected].compactMap(\.self))
+    if data.contains("pid") { #expect(signal.mark?.value == "12") }
+    for name in expected ?? [] { #expect(Dialect.shellyGen2.recognizes(name)) }
+  }
+
+  @Test(arguments: ["12.34", "0", "\"1643540082.66\"", "null", "true"])
+  func aTimeSincePowerOnIsNoID(time: String) throws {
+    let payload =
+      #"{"method":"NotifyEvent","params":{"events":[{"component":"input:0","#
+      + #""event":"single_push","ts":\#(time)}]}}"#
+    let signal = try Dialect.shellyGen2.read(Array(payload.utf8), on: "s/events/rpc", of: "s")
+    #expect(signal.presses.map(\.id) == [nil])
+    #expect(signal.presses.map(\.leastDebounce) == [.seconds(1)])
+  }
+
   /// Combinations of buttons are possible (.../docs-ble/Devices/wall_us).
   @Test func twoKeysAtOnceAreTwoPresses() throws {
     let key = { (index: Int) in
-      #"{"component":"bthomedevice:200","id":200,"event":"single_push","idx":\#(index),"ts":1.5}"#
+      #"{"component":"bthomedevice:200","id":200,"event":"single_push","idx":\#(index),"#
+        + #""ts":1731931521.5}"#
     }
     let payload = #"{"method":"NotifyEvent","params":{"events":[\#(key(0)),\#(key(1))]}}"#
     let presses = try Dialect.shellyGen2.read(

@@ -41,4 +41,26 @@ import Testing
         .message,
       ])
   }
+
+  @Test(arguments: [
+    (#"{"text":"{message}"}"#, #"{"text":"a \"b\" \\ \u000a"}"#),
+    (#"{"\"x":"{juice}: {message}","n":{stock.kiwi}}"#, #"{"\"x":"7: a \"b\" \\ \u000a","n":7}"#),
+    (#"["p1b1.text={message}"]"#, #"["p1b1.text=a \"b\" \\ \u000a"]"#),
+    // A value that is missing.
+    (#"{"ticket":{ticket},"text":"{ticket}"}"#, #"{"ticket":null,"text":""}"#),
+    // Not JSON.
+    (#"[zl1c1]{message}"#, "[zl1c1]a \"b\" \\ \n"), (#""{message}""#, "\"a \"b\" \\ \n\""),
+    (#"{"text":{message}}"#, "{\"text\":a \"b\" \\ \n}"), ("{ticket}", ""),
+  ])
+  func valuesAreEscapedInJSON(text: String, filled: String) throws {
+    let template = try Template(text)
+    #expect(
+      template.fill { placeholder in
+        switch placeholder {
+        case .message: "a \"b\" \\ \n"
+        case .ticket: nil
+        default: "7"
+        }
+      } == filled)
+  }
 }

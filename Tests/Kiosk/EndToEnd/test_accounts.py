@@ -15,11 +15,26 @@ def test_78_a_password_that_others_can_read(make_kiosk: MakeKiosk) -> None:
     password = kiosk.folder / "password"
     password.write_text("secret\n")
     password.chmod(0o644)
-    for command in (["run"], ["order", "banana"]):
+    for command in (["run"], ["check"], ["order", "banana"]):
         refused = kiosk.command(*command)
         assert refused.returncode == 78
         line = refused.stderr.splitlines()[-1]
         assert "chmod 600" in line and "secret" not in refused.stderr
+
+
+@pytest.mark.parametrize("section", ["broker", "uplink"])
+def test_78_a_password_file_that_is_missing(make_kiosk: MakeKiosk, section: str) -> None:
+    account = {"username": "controller", "password_file": "password"}
+    kiosk = make_kiosk(**{section: account | ({"addresses": ["127.0.0.1"]} if section == "uplink" else {})})
+    password = kiosk.folder / "password"
+    for command in (["run"], ["check"]):
+        refused = kiosk.command(*command)
+        assert refused.returncode == 78 and f"{section}.password_file: there is no such file" in refused.stderr
+    password.touch(mode=0o600)
+    password.write_text("secret \n")
+    checked = kiosk.command("check")
+    assert checked.returncode == 0 and "ends with a space" in checked.stdout
+    assert "ends with a space" in kiosk.command("doctor").stdout
 
 
 @pytest.mark.parametrize("version", ["5", "3.1.1"])

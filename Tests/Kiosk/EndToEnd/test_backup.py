@@ -113,7 +113,7 @@ def test_a_restore_refuses_what_would_forget_entries(kiosk: Kiosk, panel) -> Non
     kiosk.stop()
     refused = kiosk.command("ledger", "restore", str(copy))
     assert refused.returncode == 65
-    assert "it goes on for 1 entries after the backup" in one_line(refused.stderr)
+    assert "it has 1 entries after the backup" in one_line(refused.stderr)
     assert len(kiosk.ledger()) == 3
 
     replaced = kiosk.command("ledger", "restore", str(copy), "--replace")

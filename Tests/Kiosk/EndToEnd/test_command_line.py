@@ -1,8 +1,14 @@
 """Each command of the program in normal use."""
 
+import fcntl
 import json
+import os
+import pty
 import re
 import signal
+import struct
+import subprocess
+import termios
 import threading
 
 import pytest
@@ -10,7 +16,7 @@ import pytest
 from arrivals import TIMEOUT, Arrivals
 from client import BASE
 from conftest import MakeKiosk
-from kiosk import FRUITS, Kiosk, one_line
+from kiosk import FRUITS, Kiosk, environment, one_line, program
 
 COMMANDS = [
     "run", "check", "doctor", "order", "restock", "job", "open", "close", "watch", "report", "ledger",
@@ -86,7 +92,7 @@ def test_watch(kiosk: Kiosk, panel, as_json: bool) -> None:
                 "at": "2026-11-21T09:00:00Z",
             }]}
             panel.publish(f"{BASE}/machine/bar", json.dumps(report))
-            shown.first("bar fault: no cups, 2 waiting, ask somebody about 4\n".__eq__)
+            shown.first("bar fault: no cups, 2 waiting, decision needed for ticket 4 (job 9)\n".__eq__)
     finally:
         watch.send_signal(signal.SIGINT)
         watch.wait(TIMEOUT)
@@ -120,6 +126,172 @@ def test_check(make_kiosk: MakeKiosk) -> None:
     for word in ("kiosk/shop", "Asia/Seoul", "strawberry_banana", "machine bar: every juice",
                  "machine arm: kiwi, mango", "The broker can be reached"):
         assert word in good.stdout
+
+
+def test_check_as_json(make_kiosk: MakeKiosk) -> None:
+    kiosk = make_kiosk(
+        kiosk={"name": {"en": "City hall"}}, machines=[{"name": "arm", "juices": ["mango", "kiwi"]}],
+        panels=[{"name": "hall", "device": "tasmota", "topic": "stat/hall",
+                 "buttons": {"1_single": "kiwi"}}])
+    good = kiosk.command("check", "--json", "--connect")
+    assert (good.returncode, good.stderr) == (0, "")
+    found = json.loads(good.stdout)
+    assert found["kiosk"] == BASE and found["name"]["en"] == "City hall"
+    assert found["fruits"] == FRUITS
+    assert [panel["name"] for panel in found["panels"]] == ["hall"]
+    assert found["machines"] == [{"name": "arm", "juices": ["kiwi", "mango"]}]
+    kiosk.config.write_text("broker:\n  prot: 1883\nkiosk: {id: 'a b'}\n")
+    wrong = kiosk.command("check", "--json")
+    assert (wrong.returncode, wrong.stderr) == (78, "")
+    first, second = json.loads(wrong.stdout)["errors"]
+    assert first["key"] == "broker.prot" and first["where"].endswith("kiosk.yaml:2:3")
+    assert first["hint"] == "did you mean 'port'?"
+    assert second["key"] == "kiosk.id"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "hint"),
+    [
+        (["restok"], "did you mean 'restock'?"),
+        (["ledger", "verfy"], "did you mean 'verify'?"),
+        (["pour"], "known here: run, check, doctor"),
+    ],
+    ids=["command", "subcommand", "none"],
+)
+def test_a_misspelled_command(make_kiosk: MakeKiosk, arguments: list[str], hint: str) -> None:
+    wrong = make_kiosk().command(*arguments, config=False)
+    assert (wrong.returncode, wrong.stdout) == (64, "")
+    assert f"Error: There is no command '{arguments[-1]}'; {hint}" in wrong.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "hint"),
+    [
+        (["order", "melom"], "did you mean 'melon'?"),
+        (["order", "strawbery"], "known here: melon"),
+        (["restock", "melon=1", "mellon=2"], "did you mean 'melon'?"),
+    ],
+    ids=["juice", "none", "fruit"],
+)
+def test_a_misspelled_id(make_kiosk: MakeKiosk, arguments: list[str], hint: str) -> None:
+    """The kiosk's menu counts, not that of the command."""
+    kiosk = make_kiosk(menu={"base": "none", "fruits": {"melon": {}},
+                             "juices": {"melon": {"recipe": {"melon": 1}}}}).start()
+    variables = {"KIOSK_BROKER_PORT": json.loads(kiosk.config.read_text())["broker"]["port"]}
+    wrong = kiosk.command(*arguments, config=False, KIOSK_KIOSK_ID="k1",
+                          **{name: str(value) for name, value in variables.items()})
+    assert wrong.returncode == 65
+    assert one_line(wrong.stderr).endswith(f"; {hint}")
+
+
+def test_without_a_configuration_the_kiosk_is_named(make_kiosk: MakeKiosk, broker) -> None:
+    variables = {"KIOSK_BROKER_PORT": str(broker.port)}
+    kiosk = make_kiosk(kiosk={"name": {"en": "City hall"}, "place": "1 Main Street"}).start()
+    ordered = kiosk.command("order", "kiwi", "--json", config=False, **variables)
+    assert (ordered.returncode, json.loads(ordered.stdout)["status"]) == (0, "ready")
+    assert one_line(ordered.stderr).endswith(
+        f"kiosk k1 (City hall, 1 Main Street) at 127.0.0.1:{broker.port}")
+
+    other = make_kiosk(kiosk={"id": "k2"}).start()
+    for command in (["order", "kiwi"], ["restock", "kiwi=1"], ["close"]):
+        refused = kiosk.command(*command, config=False, **variables)
+        assert (refused.returncode, refused.stdout) == (78, "")
+        assert "k1 (City hall, 1 Main Street), k2. Choose one" in one_line(refused.stderr)
+    chosen = kiosk.command("close", config=False, KIOSK_KIOSK_ID="k2", **variables)
+    assert (chosen.returncode, chosen.stderr) == (0, "")
+    # A single one that is not the default.
+    kiosk.stop()
+    refused = kiosk.command("close", config=False, **variables)
+    assert refused.returncode == 78 and ": k2. Choose one" in one_line(refused.stderr)
+    assert [entry["status"] for entry in kiosk.ledger()] == ["opened", "ready"]
+    other.verify()
+
+
+class Terminal:
+    """A command on a terminal of so many columns."""
+
+    def __init__(self, columns: int, *arguments: str) -> None:
+        ours, theirs = pty.openpty()
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+        self.process = subprocess.Popen(
+            [program(), *arguments], stdin=subprocess.DEVNULL, stdout=theirs, stderr=theirs,
+            env=environment())
+        os.close(theirs)
+        self.shown: Arrivals[str] = Arrivals()
+        self.reader = threading.Thread(target=self._read, args=[ours])
+        self.reader.start()
+
+    def _read(self, terminal: int) -> None:
+        try:
+            while piece := os.read(terminal, 1 << 16):
+                self.shown.add(piece.decode())
+        except OSError:
+            pass  # Linux reports EIO at the end.
+        os.close(terminal)
+
+    @property
+    def lines(self) -> list[str]:
+        text = re.sub("\x1b\\[[0-9;]*[A-Za-z]", "", "".join(self.shown))
+        return text.replace("\r", "").splitlines()
+
+    def stop(self, sign: int = signal.SIGINT) -> None:
+        self.process.send_signal(sign)
+        self.process.wait(TIMEOUT)
+        self.reader.join()
+
+    def wait(self) -> int:
+        code = self.process.wait(TIMEOUT)
+        self.reader.join()
+        return code
+
+
+def test_lines_break_between_words(make_kiosk: MakeKiosk) -> None:
+    kiosk = make_kiosk(
+        stock={"low": 3}, panels=[
+            {"name": f"panel{number}", "device": "tasmota", "topic": f"stat/hall/upstairs{number}",
+             "buttons": {"1_single": "kiwi", "1_double": "mango"}} for number in range(3)])
+    for command in ("check", "doctor"):
+        plain = kiosk.command(command).stdout
+        assert max(map(len, plain.splitlines())) > 60
+        terminal = Terminal(60, command, "--config", str(kiosk.config))
+        terminal.wait()
+        # A path may be longer than a line; it stays whole, after its label.
+        assert all(len(line) <= 60 or len(line.split()) <= 2 for line in terminal.lines), terminal.lines
+        # The clock goes on.
+        words = lambda text: re.sub(r"\d", "0", text).split()
+        assert words(" ".join(terminal.lines)) == words(plain)
+    kiosk.config.write_text(json.dumps({"menu": {"juices": {"tea": {"recipe": {"leaf": 1}}}}}))
+    wrong = Terminal(60, "check", "--config", str(kiosk.config))
+    assert wrong.wait() == 78
+    assert all(len(line) <= 60 or " " not in line for line in wrong.lines), wrong.lines
+
+
+def test_learn_breaks_between_words(make_kiosk: MakeKiosk, panel) -> None:
+    kiosk = make_kiosk()
+    terminal = Terminal(60, "learn", "--config", str(kiosk.config))
+    terminal.shown.until(lambda: any("Press the button" in line for line in terminal.lines))
+    topic = "zigbee2mqtt/the button beside the door of the big hall upstairs"
+    panel.publish(topic, json.dumps({"action": "single", "linkquality": 80}))
+    assert terminal.wait() == 0
+    comment = [line for line in terminal.lines if line.startswith("# ")]
+    assert len(comment) > 1 and all(len(line) <= 60 for line in comment)
+
+
+@pytest.mark.parametrize("columns", [34, 80])
+def test_watch_fits_the_terminal(make_kiosk: MakeKiosk, columns: int) -> None:
+    kiosk = make_kiosk(
+        kiosk={"name": {"en": "City hall"}, "place": "1 Main Street, beside the station"},
+        stock={"initial": {"kiwi": 90}}).start()
+    terminal = Terminal(columns, "watch", "--config", str(kiosk.config))
+    try:
+        terminal.shown.until(lambda: any("strawberry_banana" in line or "Mango kiwi" in line
+                                         for line in terminal.lines))
+        terminal.shown.until(lambda: any(line.startswith("  Kiwi  ") and "█" in line
+                                         for line in terminal.lines))
+    finally:
+        terminal.stop()
+    assert all(len(line) <= columns for line in terminal.lines), terminal.lines
+    assert max(map(len, terminal.lines)) > columns - 14
 
 
 def test_ledger(kiosk: Kiosk, panel) -> None:

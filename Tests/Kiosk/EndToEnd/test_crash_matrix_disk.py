@@ -46,7 +46,7 @@ def test_a_full_disk_loses_nothing_once_there_is_room(
     scene = make_scene(kiosk, broker)
     for since in scene.repetitions(FAULTS):
         disk.fill()
-        kiosk.wait_for_log("is full: make room. Trying again", since)
+        kiosk.wait_for_log("is full: free some space. Trying again", since)
         disk.make_room()
         kiosk.wait_for_log("the ledger works again", since)
         scene.work()
@@ -104,7 +104,7 @@ def test_what_waits_for_too_long_does_not_pour_when_the_disk_works_again(
     assert panel.order("kiwi")["status"] == "ready"
     faults.fail("write", errno.ENOSPC)
     panel.publish(f"{BASE}/order/p1", "banana")
-    kiosk.wait_for_log("is full: make room. Trying again")
+    kiosk.wait_for_log("is full: free some space. Trying again")
     panel.messages.first(lambda m: (m.topic, m.text) == (f"{BASE}/status", "offline"))
     end = time.monotonic() + maximum_age + 1
     # The wait itself is under test: no event marks its end.

@@ -17,7 +17,7 @@ import handbook
 from arrivals import eventually
 from client import BASE, Client, retained
 from conftest import MakeBroker, MakeClient, MakeKiosk
-from secured_broker import AUDITOR, Account, SecuredBroker, until
+from secured_broker import AUDITOR, SHIPPED, Account, SecuredBroker, until
 from faults import Faults
 from kiosk import Kiosk, environment, program
 from odd_broker import OddBroker
@@ -198,7 +198,7 @@ def test_what_it_prints(make_kiosk: MakeKiosk) -> None:
     assert (text.returncode, text.stderr) == (78, "")
     assert f"error    permissions: {password}: can be read by others" in text.stdout
     assert f"\n         fix: run: chmod 600 {password}\n" in text.stdout
-    assert text.stdout.splitlines()[-1].startswith("The kiosk needs help: 1 error")
+    assert text.stdout.splitlines()[-1].startswith("The kiosk has problems: 1 error")
     assert "secret" not in text.stdout
     wrong = kiosk.command("doctor", "--timeout", "0")
     assert wrong.returncode == 64
@@ -286,7 +286,7 @@ def test_no_configuration(make_kiosk: MakeKiosk, broker) -> None:
 def test_a_ledger_that_cannot_be_written(make_kiosk: MakeKiosk) -> None:
     kiosk = make_kiosk(ledger={"path": "away/ledger.sqlite"})
     folder = kiosk.folder / "away"
-    assert f"install -d" in fault(kiosk, 78, "permissions", "error", "not there")["fix"]
+    assert f"install -d" in fault(kiosk, 78, "permissions", "error", "does not exist")["fix"]
     folder.mkdir()
     is_fine(kiosk)
     kiosk.start()
@@ -422,6 +422,18 @@ def test_protocol_version(make_kiosk: MakeKiosk) -> None:
     odd.close()
 
 
+def test_a_broker_that_closes_connections_of_the_new_version(make_kiosk: MakeKiosk) -> None:
+    odd = OddBroker(old=True)
+    kiosk = make_kiosk(odd)
+    assert "broker.protocol: 3.1.1" in fault(kiosk, 69, "broker", "error", "handshake")["what"]
+    kiosk.launch()
+    eventually(lambda: any("broker.protocol: 3.1.1" in line for line in kiosk.log))
+    kiosk.stop()
+    old = make_kiosk(odd, broker={"protocol": "3.1.1"})
+    assert "MQTT 3.1.1" in Findings(old).one("broker", "ok")["what"]
+    odd.close()
+
+
 def test_a_kiosk_that_speaks_the_old_version(make_kiosk: MakeKiosk) -> None:
     kiosk = make_kiosk(broker={"protocol": "3.1.1"}).start()
     found = Findings(kiosk)
@@ -492,14 +504,14 @@ def test_health_that_may_not_be_published(secured_broker: SecuredBroker, locked:
 def test_what_may_not_be_published_is_told_at_once(secured_broker: SecuredBroker, locked: Kiosk) -> None:
     change_accesses(secured_broker, without("write kiosk/k1/stock/+"))
     locked.start()
-    line = locked.wait_for_log("did not take what was published to kiosk/k1/stock/banana (Not authorized)")
+    line = locked.wait_for_log("refused the message to kiosk/k1/stock/banana (Not authorized)")
     assert "`juice-kiosk doctor` names every topic" in line
     # The controller's account may not order.
     done = locked.command("order", "kiwi")
-    assert done.returncode == 69 and "(Not authorized): look at its ACL" in done.stderr
+    assert done.returncode == 69 and "(Not authorized): check its ACL" in done.stderr
     assert locked.stop() == 0
     # One line for five topics.
-    assert sum("did not take" in line for line in locked.log) == 1
+    assert sum("refused the message" in line for line in locked.log) == 1
 
 
 def test_devices_of_other_makers(secured_broker: SecuredBroker, locked: Kiosk) -> None:
@@ -561,6 +573,39 @@ def test_an_account_that_may_not_look_says_what_it_could_not_see(
     assert [line[9:] for line in elsewhere.log][-2:] == ["notice online", "notice stopped"]
 
 
+DEVICES = [
+    {"name": "hall", "device": "zigbee2mqtt", "topic": "zigbee2mqtt/kitchen/button",
+     "buttons": {"single": "kiwi"}},
+    {"name": "wall", "device": "shelly_gen2", "topic": "home/hall/shelly",
+     "buttons": {"single": "kiwi"}},
+]
+
+
+def test_the_lines_for_devices_whose_topics_have_more_levels(
+    secured_broker: SecuredBroker, locked: Kiosk, connect_as: Callable[..., Account]
+) -> None:
+    settings = json.loads(locked.config.read_text()) | {"panels": DEVICES}
+    locked.config.write_text(json.dumps(settings))
+    note = Findings(locked).one("rights", "note", "deliver nothing")
+    lines = ["topic read zigbee2mqtt/kitchen/button", "topic read home/hall/shelly/events/rpc"]
+    assert note["fix"].endswith(": " + ", ".join(lines))
+    # The shipped list has a line for Zigbee2MQTT; that of the doctor is added for the other device.
+    shipped = re.search(r"^#(topic read zigbee2mqtt/.*)$", (SHIPPED / "acl").read_text(), re.M)
+    after = "topic read kiosk/k1/#\n"
+    change_accesses(secured_broker, lambda text: text.replace(
+        after, f"{after}{shipped and shipped[1]}\n{lines[1]}\n", 1))
+    locked.start()
+    device = connect_as(AUDITOR).subscribe("kiosk/k1/order/+/result")
+    event = {"component": "input:0", "event": "single_push", "ts": 1643540082.66}
+    device.publish_all({
+        "zigbee2mqtt/kitchen/button": '{"action":"single"}',
+        "home/hall/shelly/events/rpc": json.dumps(
+            {"method": "NotifyEvent", "params": {"events": [event]}}),
+    })
+    for panel in ("hall", "wall"):
+        device.wait_for(f"kiosk/k1/order/{panel}/result")
+
+
 # MARK: Session
 
 
@@ -595,6 +640,12 @@ def test_a_load_that_is_too_much(make_broker: MakeBroker, make_kiosk: MakeKiosk)
         panel.order("kiwi", panel=f"p{number}")
     panel.close()
     fault(kiosk, 1, "session", "warning", "40 messages")
+
+
+def test_what_the_doctor_recommends_is_enough(
+    make_broker: MakeBroker, make_kiosk: MakeKiosk
+) -> None:
+    is_fine(make_kiosk(make_broker(), orders={"max_per_second": 100_000}))
 
 
 def test_a_session_that_is_forgotten_too_soon(make_kiosk: MakeKiosk) -> None:
@@ -700,7 +751,7 @@ def test_where_the_account_is_the_client_id(
     is_fine(locked)
     locked.start()
     since = len(locked.log)
-    found = fault(locked, 1, "session", "warning", "takes the account for the client id")
+    found = fault(locked, 1, "session", "warning", "uses the account as the client id")
     assert "8884" in found["fix"]
     # After the disconnect, the kiosk resumes its session without losing anything.
     locked.wait_for_log(" online", since)
@@ -735,8 +786,8 @@ def test_a_login_that_might_throw_the_kiosk_out_is_not_made(
     assert found.are_fine()
     assert "--login" in found.one("broker", "note", "not tried")["fix"]
     assert sum("online" in line for line in kiosk.log) == 1
-    thrown = Findings(kiosk, "--login")
-    assert thrown.code == 1 and thrown.one("session", "warning", "thrown")
+    forced = Findings(kiosk, "--login")
+    assert forced.code == 1 and forced.one("session", "warning", "disconnected")
     kiosk.stop()
     assert "not tried while" not in str(Findings(kiosk))
 
@@ -783,7 +834,7 @@ def test_leftovers_of_another_menu(make_kiosk: MakeKiosk, panel: Client, broker)
 
 def test_machines(make_kiosk: MakeKiosk, panel: Client, broker) -> None:
     kiosk = make_kiosk(machines=[{"name": "bar", "juices": ["kiwi"]}]).start()
-    fault(kiosk, 1, "machines", "warning", "nothing was ever heard", "write kiosk/k1/machine/bar/status")
+    fault(kiosk, 1, "machines", "warning", "never published its status", "write kiosk/k1/machine/bar/status")
 
     def say(status: str) -> None:
         panel.publish(f"{BASE}/machine/bar/status", status, retain=True)
@@ -793,7 +844,7 @@ def test_machines(make_kiosk: MakeKiosk, panel: Client, broker) -> None:
     say("fault: no cups")
     fault(kiosk, 1, "machines", "warning", "no cups")
     say("Online")
-    fault(kiosk, 1, "machines", "warning", "no status: Online")
+    fault(kiosk, 1, "machines", "warning", "an invalid status: Online")
     say("online")
     state = lambda word: eventually(
         lambda: word in retained(broker.port).get(f"{BASE}/machine/bar", ""))
@@ -826,7 +877,7 @@ def test_the_way_up(
     settings = {"username": "k1", "password_file": str(password), "protocol": version}
     kiosk = make_kiosk(uplink={"addresses": [f"127.0.0.1:{upper.port}"]} | settings).start()
     found = Findings(kiosk)
-    assert found.are_fine() and "lets k1 in" in found.one("uplink", "ok")["what"]
+    assert found.are_fine() and "accepts the login of k1" in found.one("uplink", "ok")["what"]
 
     # The kiosk sells without an uplink, so no finding is an error.
     password.write_text("wrong")

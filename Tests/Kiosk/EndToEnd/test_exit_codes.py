@@ -1,13 +1,19 @@
 """Every exit code of the manual, with a message that contains the remedy."""
 
 import json
+import os
+import signal
 import sqlite3
+import subprocess
+import threading
 from pathlib import Path
 
 import pytest
 
+from arrivals import TIMEOUT, Arrivals
+from client import BASE, Client
 from conftest import MakeKiosk
-from kiosk import Kiosk, one_line
+from kiosk import Kiosk, environment, one_line, program
 
 
 @pytest.mark.parametrize(
@@ -91,6 +97,111 @@ def test_78_no_place_for_the_ledger(make_kiosk: MakeKiosk) -> None:
         failed = kiosk.command(*command)
         assert failed.returncode == 78
         assert "nowhere/ledger.sqlite cannot be opened" in failed.stderr.splitlines()[-1]
+
+
+def reject_output(kiosk: Kiosk, *arguments: str, config: bool = True) -> str:
+    """Returns the error of a command whose output the disk cannot take."""
+    with open("/dev/full", "w") as full:
+        failed = kiosk.command(*arguments, output=full, config=config)
+    assert failed.returncode == 74, failed
+    assert failed.stderr.endswith("standard output cannot be written: No space left on device\n")
+    return failed.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "stock"),
+    [
+        (["order", "kiwi"], {"kiwi": 7}),
+        (["order", "kiwi", "--json"], {"kiwi": 7}),
+        (["restock", "kiwi=+5"], {"kiwi": 15}),
+        (["close"], {}),
+        (["open", "--json"], {}),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_74_the_error_says_that_it_was_carried_out(
+    kiosk: Kiosk, arguments: list[str], stock: dict[str, int]
+) -> None:
+    error = reject_output(kiosk, *arguments)
+    assert one_line(error).startswith("juice-kiosk: the kiosk has carried this out: ")
+    assert kiosk.stock().items() >= stock.items()
+
+
+def test_74_the_error_says_what_the_kiosk_answered(kiosk: Kiosk) -> None:
+    error = reject_output(kiosk, "order", "tea", "--json")
+    assert "the kiosk has answered: rejected (unknown_juice)" in one_line(error)
+
+
+def test_74_a_backup_is_there_though_nobody_was_told(kiosk: Kiosk) -> None:
+    error = reject_output(kiosk, "ledger", "backup", "copy.sqlite")
+    assert "the ledger is saved to copy.sqlite, but standard output" in one_line(error)
+    assert kiosk.command("ledger", "verify", "--path", "copy.sqlite").returncode == 0
+    error = reject_output(kiosk, "ledger", "restore", "copy.sqlite", "--path", "new.sqlite")
+    assert "new.sqlite is restored, but standard output" in one_line(error)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["check"], ["doctor"], ["doctor", "--json"], ["report"], ["report", "--json"],
+        ["report", "--csv"], ["watch"], ["watch", "--json"], ["ledger", "verify"],
+        ["ledger", "export"], ["ledger", "export", "--format", "csv"],
+        ["machine", "bar", "--memory", "bar.last"],
+    ],
+    ids=" ".join,
+)
+def test_74_output_that_cannot_be_written(kiosk: Kiosk, arguments: list[str]) -> None:
+    one_line(reject_output(kiosk, *arguments))
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--help"], ["--version"], ["ledger"], ["order", "--help"],
+        ["--generate-completion-script", "bash"], ["demo"],
+    ],
+    ids=" ".join,
+)
+def test_74_a_manual_that_cannot_be_written(make_kiosk: MakeKiosk, arguments: list[str]) -> None:
+    one_line(reject_output(make_kiosk(), *arguments, config=False))
+
+
+@pytest.mark.parametrize("is_ignored", [False, True])
+def test_74_a_pipe_that_nobody_reads(kiosk: Kiosk, is_ignored: bool) -> None:
+    read, write = os.pipe()
+    os.close(read)
+    action = signal.SIG_IGN if is_ignored else signal.SIG_DFL
+    order = subprocess.run(
+        [program(), "order", "kiwi", "--config", kiosk.config], stdout=write, stderr=subprocess.PIPE,
+        text=True, timeout=TIMEOUT, env=environment(), restore_signals=False,
+        preexec_fn=lambda: signal.signal(signal.SIGPIPE, action))
+    os.close(write)
+    assert order.returncode == 74
+    error = one_line(order.stderr)
+    assert "carried this out" in error and "Broken pipe" in error
+    assert kiosk.stock()["kiwi"] == 7
+
+
+def test_74_a_closed_standard_output(kiosk: Kiosk) -> None:
+    order = subprocess.run(
+        [program(), "order", "kiwi", "--config", kiosk.config], stderr=subprocess.PIPE, text=True,
+        timeout=TIMEOUT, env=environment(), preexec_fn=lambda: os.close(1))
+    assert order.returncode == 74
+    assert "Bad file descriptor" in one_line(order.stderr)
+    kiosk.verify()
+
+
+def test_74_the_reader_of_watch_leaves(kiosk: Kiosk, panel: Client) -> None:
+    watch = kiosk.spawn("watch", "--json")
+    errors: Arrivals[str] = Arrivals()
+    read = threading.Thread(target=lambda: [errors.add(line) for line in watch.stderr])
+    read.start()
+    watch.stdout.readline()
+    watch.stdout.close()
+    panel.order("kiwi")
+    assert watch.wait(TIMEOUT) == 74
+    read.join()
+    assert one_line("".join(errors)).endswith("standard output cannot be written: Broken pipe")
 
 
 def test_75_no_kiosk_there(make_kiosk: MakeKiosk) -> None:

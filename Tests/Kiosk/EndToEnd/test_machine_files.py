@@ -91,10 +91,13 @@ def test_the_number_is_in_flash_before_the_pumps_start(device: Device) -> None:
 
 
 def test_it_pours_what_the_recipe_says(tmp_path: Path) -> None:
-    device = ESPHome(tmp_path)
-    device.hear(device.topics[0], {"job": 1, "quantity": 2, "recipe": {"kiwi": 1, "mango": 2}})
-    # Strawberry, banana, pineapple, kiwi, mango.
-    assert device.poured == [(1, [0, 0, 0, 3000, 6000])]
+    device = ESPHome(tmp_path, milliseconds_a_piece="100, 200, 300, 400, 500")
+    device.hear(device.topics[0], {"job": 1, "quantity": 1, "recipe": {"kiwi": 1, "mango": 2}})
+    # Strawberry, banana, pineapple, kiwi, mango. Each pump has its own time.
+    assert device.poured == [(1, [0, 0, 0, 400, 1000])]
+    assert device.pumps == {3}
+    device.finish()
+    assert device.pumped == [3, 4] and device.pumps == set()
     device.close()
     pump = Tasmota()
     Asking(pump).make(1, quantity=3)
@@ -134,16 +137,69 @@ def test_an_empty_bottle_is_a_fault_and_a_failure(esp32: ESPHome) -> None:
     kiosk = Asking(esp32)
     assert esp32.connect() == [(f"{BASE}/machine/bar/status", "online", True)]
     kiosk.make(5)
-    esp32.tell("empty is 1")
-    ended = esp32.tell("stop bottle_empty")
-    assert json.loads(ended[0][1]) == {"job": 5, "status": "failed", "reason": "bottle_empty"}
-    assert json.loads(esp32.hear(esp32.topics[1], {"job": 5})[0][1])["reason"] == "bottle_empty"
+    ended = esp32.set("empty", True)
+    assert json.loads(ended[0][1]) == {"job": 5, "status": "failed", "reason": "bottle empty"}
+    assert ended[1] == (f"{BASE}/machine/bar/status", "fault: bottle empty", True)
+    assert esp32.pumps == set()
+    assert json.loads(esp32.hear(esp32.topics[1], {"job": 5})[0][1])["reason"] == "bottle empty"
     assert esp32.connect()[0][1] == "fault: bottle empty"
     # The device reports finished jobs and starts none.
     assert kiosk.make(5) == ["failed"]
     assert kiosk.make(6) == []
-    esp32.tell("empty is 0")
+    assert esp32.set("empty", False) == [(f"{BASE}/machine/bar/status", "online", True)]
     assert kiosk.make(6) == ["started"]
+
+
+def test_nothing_runs_during_and_after_an_emergency_stop(esp32: ESPHome) -> None:
+    kiosk = Asking(esp32)
+    fault = (f"{BASE}/machine/bar/status", "fault: emergency stop", True)
+    online = (f"{BASE}/machine/bar/status", "online", True)
+    assert esp32.set("emergency", True) == [fault]
+    assert esp32.connect() == [fault] and kiosk.make(5) == []
+    assert esp32.set("emergency", False) == [online]
+    assert esp32.pumped == []
+    assert kiosk.make(5) == ["started"] and esp32.pumps == {3}
+    failed, told = esp32.set("emergency", True)
+    assert json.loads(failed[1]) == {"job": 5, "status": "failed", "reason": "emergency stop"}
+    assert told == fault and esp32.pumps == set()
+    assert kiosk.cancel(5) == ["failed"]
+    assert esp32.set("emergency", False) == [online]
+    assert esp32.finish() == [] and esp32.pumped == [3]
+    for sensor in ("emergency", "empty", "no_cup"):
+        assert "delayed_on_off" in esp32.sensors[sensor]["filters"][0], "contacts bounce"
+
+
+@pytest.mark.parametrize("recipe", [{"kiwi": 1, "durian": 2}, {"durian": 1}, {}])
+def test_a_fruit_without_a_pump_is_a_failure(esp32: ESPHome, recipe: dict[str, int]) -> None:
+    order = {"job": 5, "quantity": 1, "recipe": recipe}
+    started, failed = [json.loads(each[1]) for each in esp32.hear(esp32.topics[0], order)]
+    assert started["status"] == "started"
+    assert failed == {"job": 5, "status": "failed", "reason": "no pump", "used": {}}
+    assert json.loads(esp32.hear(esp32.topics[1], {"job": 5})[0][1]) == failed
+    assert esp32.pumped == [] and Asking(esp32).make(6) == ["started"]
+
+
+def test_each_glass_has_a_cup(esp32: ESPHome) -> None:
+    def texts(published: list[tuple[str, str, bool]]) -> list[tuple[str, str | None]]:
+        answers = [json.loads(each[1]) for each in published]
+        return [(answer["status"], answer.get("reason")) for answer in answers]
+
+    esp32.set("no_cup", True)
+    kiosk = Asking(esp32)
+    assert kiosk.make(5, quantity=3) == ["started", "waiting"] and esp32.pumped == []
+    assert texts(esp32.hear(esp32.topics[1], {"job": 5})) == [("waiting", "no cup")]
+    for glass in (1, 2):
+        assert texts(esp32.set("no_cup", False)) == [("started", None)]
+        assert texts(esp32.finish()) == [("waiting", "next cup")]
+        assert esp32.pumped == [3] * glass and esp32.pumps == set()
+        assert texts(esp32.set("no_cup", True)) == [("waiting", "no cup")]
+    esp32.set("no_cup", False)
+    assert texts(esp32.finish()) == [("done", None)]
+    assert esp32.pumped == [3] * 3
+    # The cup is taken away while the pump runs.
+    kiosk.make(6)
+    assert texts(esp32.set("no_cup", True)) == [("failed", "cup removed")]
+    assert esp32.pumps == set()
 
 
 def test_numbers_that_have_gone_back_are_forgotten_by_hand(esp32: ESPHome) -> None:
@@ -235,6 +291,11 @@ def test_a_juice_of_a_real_kiosk(
     order = client.messages.first(lambda message: message.topic == device.topics[0])
     publish(device.hear(order.topic, order.json))
     publish(device.finish())
+    if isinstance(device, ESPHome):
+        # The second glass.
+        for no_cup in (True, False):
+            publish(device.set("no_cup", no_cup))
+        publish(device.finish())
     ready = panel.messages.first(
         lambda message: message.topic.endswith("result") and message.json["status"] == "ready")
     assert ready.json["id"] == "a1"

@@ -1,10 +1,13 @@
 """A juice made by a machine is poured once, returned once, or needs a person's decision."""
 
+import fcntl
 import os
 import pty
 import random
 import signal
+import struct
 import subprocess
+import termios
 from typing import Any, Callable, Iterator
 
 import pytest
@@ -99,7 +102,7 @@ def test_the_command_waits_for_the_machine(kiosk: Kiosk, bar: TerminalMachine) -
     bar.start("--manual")
     late = kiosk.command("order", "banana", "--id", "b1", "--timeout", "1")
     assert late.returncode == 75 and late.stdout.startswith("Banana juice is being made.")
-    assert "ask again with --id b1" in one_line(late.stderr)
+    assert "repeat the command with --id b1" in one_line(late.stderr)
 
 
 def test_a_jam_gives_back_what_was_not_used(
@@ -188,7 +191,7 @@ def test_what_waits_too_long_is_given_back_and_what_was_begun_is_not(
     for number in ("a2", "a3"):
         assert watcher.result(number, "failed")["reason"] == "waited_too_long"
     bar.said.first(f"job {second}: cancelled".__eq__)
-    bar.type()
+    bar.type(str(begun))
     assert watcher.result("a1", "ready")["stock"]["kiwi"] == 7
     assert [number for _, number, _ in pours(bar)] == [begun, begun]
     assert third > second
@@ -219,33 +222,70 @@ def test_a_person_with_a_keyboard(kiosk: Kiosk, bar: TerminalMachine, watcher: W
     bar.start("--manual")
     watcher.wait_for_state("idle")
     bar.type()
-    bar.said.first("nothing is in hand".__eq__)
+    bar.said.first("no job is active".__eq__)
     bar.type("hello")
     bar.said.first(lambda line: line.startswith("Enter: done."))
     order(watcher, "a1")
-    watcher.wait_for_jobs("started")
-    bar.type()
+    [job] = watcher.wait_for_jobs("started")
+    hint = f"job {job['job']}, ticket 1: 1 kiwi, each of kiwi 3; press Enter when it is done"
+    bar.said.first(hint.__eq__)
+    bar.type(str(job["job"]))
     watcher.result("a1", "ready")
     watcher.wait_for_state("idle")
     order(watcher, "a2")
     [job] = watcher.wait_for_jobs("started")
     bar.type("99")
-    bar.said.first("job 99 is not in hand".__eq__)
+    bar.said.first("job 99 is not active".__eq__)
+    for impossible in ("kiwi=4", "mango=1", "kiwi=-1"):
+        since = len(bar.said)
+        bar.type(f"failed jam {impossible}")
+        bar.said.first(lambda line: "cannot have used" in line, since)
     bar.type(f"{job['job']} failed no cups kiwi=1")
     failed = watcher.result("a2", "failed")
     assert (failed["reason"], failed["stock"]["kiwi"]) == ("no cups", 6)
     bar.type("fault no cups")
     assert watcher.wait_for_state("fault")["reason"] == "no cups"
     assert order(watcher, "a3")["reason"] == "machine_down"
+    bar.type("out kiwi")
+    assert watcher.wait_for_state("idle")["out"] == ["kiwi"]
+    assert order(watcher, "b1")["reason"] == "machine_down"
+    banana = order(watcher, "b2", "banana")["seq"]
+    watcher.wait_for_jobs("started")
+    bar.type("waiting no cup")
+    assert watcher.wait_for_state("waiting")["reason"] == "no cup"
+    bar.type("started")
+    watcher.wait_for_state("busy")
+    bar.type(str(banana))
+    watcher.result("b2", "ready")
     bar.type("online")
-    watcher.wait_for_state("idle")
+    watcher.messages.until(lambda: "out" not in watcher.report())
     order(watcher, "a4")
     watcher.wait_for_jobs("started")
     # The end of the input stops the machine; its active job has failed.
     bar.process.stdin.close()
     assert watcher.result("a4", "failed")["reason"] == "stopped"
-    assert bar.process.wait(TIMEOUT) == 0
+    bar.said.first(lambda line: "standard input has ended" in line)
+    assert bar.process.wait(TIMEOUT) == 69
     watcher.wait_for_state("offline")
+
+
+def test_enter_twice_ends_one_job(kiosk: Kiosk, bar: TerminalMachine, watcher: Watcher) -> None:
+    bar.start("--manual")
+    watcher.wait_for_state("idle")
+    for number in ("a1", "a2"):
+        order(watcher, number)
+    first, second = [job["job"] for job in watcher.wait_for_jobs("started", "queued")]
+
+    def is_done() -> bool:
+        bar.type()
+        return ("ends", first, "done") in pours(bar)
+
+    eventually(is_done)
+    watcher.wait_for_jobs("started")
+    bar.type()
+    bar.said.first(lambda line: line.startswith(f"job {second} has just begun"))
+    assert bar.stop() == 0
+    assert pours(bar)[-1] == ("ends", second, "failed")
 
 
 def test_a_machine_survives_what_it_cannot_read(
@@ -255,23 +295,23 @@ def test_a_machine_survives_what_it_cannot_read(
     watcher.wait_for_state("idle")
     job = '{"job":%s,"ticket":1,"juice":"kiwi","quantity":%s,"recipe":{"kiwi":3}}'
     for payload in ["", "{}", "kiwi", "[" * 5_000, b"\xff\xfe", job % (2, 0), job % (2, 10**9),
-                    job % (10**30, 1), job % ('"2"', 1), '{"job":2}\x1b[2J']:
+                    job % (10**30, 1), job % ('"2"', 1), '{"job":2}\x1b[2J\u202e']:
         since = len(bar.said)
         watcher.publish(f"{BASE}/make/bar", payload)
-        told = bar.said.first(lambda line: f"passed over {BASE}/make/bar" in line, since)
-        assert "\x1b" not in told
+        told = bar.said.first(lambda line: f"ignored {BASE}/make/bar" in line, since)
+        assert not {"\x1b", "\u202e"} & set(told)
     watcher.publish(f"{BASE}/make/bar/cancel", "cancel")
-    bar.said.first(lambda line: f"passed over {BASE}/make/bar/cancel" in line)
+    bar.said.first(lambda line: f"ignored {BASE}/make/bar/cancel" in line)
     watcher.publish(f"{BASE}/make/bar", job % (2, 1), retain=True)
     watcher.messages.first(lambda m: m.topic == f"{BASE}/made/bar" and m.json["status"] == "done")
     bar.stop()
     # A retained message is not an order.
     watcher.publish(f"{BASE}/make/bar", job % (3, 1), retain=True)
     bar.start("--seconds", "0")
-    bar.said.first(lambda line: line.endswith("the broker had kept it"))
+    bar.said.first(lambda line: line.endswith("it is a retained message"))
     assert [number for _, number, _ in pours(bar)] == [2, 2]
     watcher.publish(f"{BASE}/made/bar/result", '{"status":"rejected","reason":"malformed"}')
-    bar.said.first("the kiosk says: rejected (malformed)".__eq__)
+    bar.said.first("the kiosk answers: rejected (malformed)".__eq__)
 
 
 def test_a_machine_that_cannot_begin_says_why(kiosk: Kiosk, bar: TerminalMachine) -> None:
@@ -281,9 +321,11 @@ def test_a_machine_that_cannot_begin_says_why(kiosk: Kiosk, bar: TerminalMachine
     unknown = kiosk.command("machine", "blender")
     assert unknown.returncode == 78 and "it has bar" in one_line(unknown.stderr)
     bar.stop()
-    bar.memory.write_text("apples\n")
-    damaged = kiosk.command("machine", "bar")
-    assert damaged.returncode == 65 and "holds no number" in one_line(damaged.stderr)
+    for garbage in ("apples\n", "", "\n", "-1\n", "1.5\n"):
+        bar.memory.write_text(garbage)
+        damaged = kiosk.command("machine", "bar")
+        assert damaged.returncode == 65, garbage
+        assert "contains no number" in one_line(damaged.stderr)
     nowhere = kiosk.command("machine", "bar", "--memory", "nowhere/last")
     assert nowhere.returncode == 78 and "nowhere" in one_line(nowhere.stderr)
     bar.memory.unlink()
@@ -293,6 +335,7 @@ def test_a_machine_that_cannot_begin_says_why(kiosk: Kiosk, bar: TerminalMachine
 
 def test_progress_bars_on_a_terminal(kiosk: Kiosk, watcher: Watcher) -> None:
     ours, theirs = pty.openpty()
+    set_width(theirs, 80)
     machine = subprocess.Popen(
         [program(), "machine", "bar", "--seconds", "0.5", "--config", kiosk.config],
         stdin=theirs, stdout=theirs, env=environment(),
@@ -300,14 +343,26 @@ def test_progress_bars_on_a_terminal(kiosk: Kiosk, watcher: Watcher) -> None:
     try:
         watcher.wait_for_state("idle")
         order(watcher, "a1")
+        shown = ""
+        while "░" not in shown:
+            shown += os.read(ours, 1 << 16).decode(errors="ignore")
+        # The terminal shows the bar in two rows now.
+        set_width(theirs, 45)
         watcher.result("a1", "ready")
     finally:
         machine.terminate()
         machine.wait(TIMEOUT)
         os.close(theirs)
-    shown = os.read(ours, 1 << 16).decode()
+    narrow = os.read(ours, 1 << 16).decode()
     os.close(ours)
-    assert "█░" in shown and "\x1b[1F\x1b[J" in shown and "job 2: done" in shown
+    assert "█" in shown + narrow and "job 2: done" in narrow
+    *_, first, later = narrow.partition("\x1b[2F\x1b[J")
+    assert first and "\x1b[2F" not in later and "\x1b[1F\x1b[J" in later
+    assert all(len(line) <= 45 for line in later.replace("\x1b[1F\x1b[J", "").splitlines()[:-1])
+
+
+def set_width(terminal: int, columns: int) -> None:
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
 
 
 # MARK: Restarts
@@ -337,7 +392,7 @@ def test_whoever_ends_at_whatever_step_comes_back(
     if step == "ended" and "broker" in ends:
         broker.kill()
     if step == "ended":
-        bar.type()
+        bar.type(str(first))
         eventually(lambda: ("ends", first, "done") in pours(bar))
     since = len(kiosk.log)
     for end, killed in {"kiosk": kiosk, "broker": broker, "machine": bar}.items():
@@ -361,7 +416,7 @@ def test_whoever_ends_at_whatever_step_comes_back(
         begun = [line["job"] for line in bar.log()[bar.lines_before:] if line["pour"] == "begins"]
         for job in begun:
             if ("ends", job, "done") not in pours(bar):
-                bar.type()
+                bar.type(str(job))
                 eventually(lambda: ("ends", job, "done") in pours(bar))
         person.decide()
         return [order(watcher, number)["status"] for number in ("a1", "a2")] == ["ready"] * 2

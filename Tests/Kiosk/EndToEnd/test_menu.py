@@ -75,7 +75,7 @@ def test_a_kiosk_sells_by_the_menu_from_above(kiosk: Kiosk, chain: Chain, panel:
     assert panel.order("kiwi")["reason"] == "unknown_juice"
     assert panel.messages.first(lambda m: m.topic == "kiosk/k1/info" and m.json.get("menu_version") == 7)
     checked = kiosk.command("check").stdout
-    assert "menu 7 stands over 'menu'" in checked and "juices  green\n" in checked
+    assert "menu 7 replaces 'menu'" in checked and "juices  green\n" in checked
 
     # The kiosk reports the same menu again, and does nothing else.
     since = len(kiosk.log)
@@ -91,7 +91,7 @@ def test_a_kiosk_sells_by_the_menu_from_above(kiosk: Kiosk, chain: Chain, panel:
     assert kiosk.stop() == 0
     kiosk.start()
     assert chain.reported(7, since)["status"] == "taken"
-    kiosk.wait_for_log("menu 7 from above counts")
+    kiosk.wait_for_log("menu 7 of the chain is used")
     assert panel.order("green")["status"] == "ready"
 
     # Until the file is removed.
@@ -136,7 +136,7 @@ def test_a_kiosk_killed_before_it_reports_reports_when_it_is_back(
     line.holds_back = True
     since = len(chain.client.messages)
     chain.want(8, RED)
-    kiosk.wait_for_log("menu 8 from above is taken")
+    kiosk.wait_for_log("menu 8 of the chain is taken")
     kiosk.stop(signal.SIGKILL)
     line.holds_back = False
     assert not chain.client.messages.since(since)
@@ -152,6 +152,60 @@ def test_a_file_that_does_not_fit_the_menu_from_above_is_told(kiosk: Kiosk, chai
     assert "there is no juice 'kiwi' on the menu" in reload(kiosk, "the new configuration is not taken: ")
     checked = kiosk.command("check")
     assert checked.returncode == 78
-    assert "The file's own counts again without" in checked.stderr
+    assert "the kiosk starts with the file's own menu" in checked.stderr
     (kiosk.folder / "ledger.sqlite.menu").unlink()
     reload(kiosk)
+
+
+BROKEN = {
+    "empty": b"",
+    "truncated": json.dumps({"version": 7, "menu": json.dumps({"menu": GREEN})}).encode()[:40],
+    "not text": b"\xff\0" * 100,
+    "too large": b" " * 600_000,
+    "a folder": None,
+    "does not fit": json.dumps({"version": 7, "menu": json.dumps({"menu": {"juices": {"tea": {"recipe": {"tea": 1}}}}})}).encode(),
+}
+
+
+@pytest.mark.parametrize("content", BROKEN.values(), ids=BROKEN.keys())
+def test_a_kiosk_starts_without_a_broken_menu_of_the_chain(
+    kiosk: Kiosk, chain: Chain, panel: Client, content: bytes | None
+) -> None:
+    assert kiosk.stop() == 0
+    file = kiosk.folder / "ledger.sqlite.menu"
+    file.mkdir() if content is None else file.write_bytes(content)
+    since = len(chain.client.messages)
+    kiosk.start()
+    # The kiosk sells, and the chain, the log, the dashboard (by `info`) and the doctor have the reason.
+    assert panel.order("kiwi")["status"] == "ready"
+    report = chain.reported(0, since)
+    assert report["status"] == "taken" and str(file) in report["detail"]
+    assert report["detail"] in kiosk.wait_for_log("the menu of the chain cannot be used")
+    assert panel.messages.first(lambda m: m.topic == "kiosk/k1/info" and m.json.get("menu_problem") == report["detail"])
+    doctor = kiosk.command("doctor", "--json")
+    finding, = [f for f in json.loads(doctor.stdout)["findings"] if f["where"] == "the menu of the chain"]
+    assert doctor.returncode == 78 and finding["severity"] == "error" and report["detail"] in finding["what"]
+    checked = kiosk.command("check")
+    assert checked.returncode == 78 and report["detail"] in checked.stderr
+
+    # Other keys can be changed meanwhile, and the next menu replaces the file.
+    write(kiosk, orders={"max_quantity": 2})
+    reload(kiosk)
+    assert panel.order({"id": "a", "juice": "kiwi", "quantity": 3})["reason"] == "quantity_out_of_range"
+    if content is None:
+        file.rmdir()
+    since = len(chain.client.messages)
+    assert chain.push(8, GREEN) == {"version": 8, "status": "taken"}
+    assert panel.order("green")["status"] == "ready"
+    assert panel.messages.first(lambda m: m.topic == "kiosk/k1/info" and m.json.get("menu_version") == 8)
+    assert chain.push(7, RED) == {"version": 7, "status": "refused", "detail": "it is older than menu 8"}
+
+
+def test_a_running_kiosk_keeps_the_menu_whose_file_is_broken(
+    kiosk: Kiosk, chain: Chain, panel: Client
+) -> None:
+    assert chain.push(7, GREEN)["status"] == "taken"
+    (kiosk.folder / "ledger.sqlite.menu").write_bytes(b"")
+    write(kiosk, orders={"max_quantity": 2})
+    reload(kiosk)
+    assert panel.order({"id": "a", "juice": "green", "quantity": 3})["reason"] == "quantity_out_of_range"

@@ -105,7 +105,7 @@ def test_a_broken_file_changes_nothing_and_says_why(kiosk: Kiosk, panel: Client)
     checked = kiosk.command("check")
     first, *others = checked.stderr.removeprefix("juice-kiosk: ").splitlines()
     assert checked.returncode == 78 and first.startswith(f"{kiosk.config}:3:3: menu.juces: ")
-    expected = f"{REFUSED}{first} ({len(others)} more: juice-kiosk check tells all)"
+    expected = f"{REFUSED}{first} ({len(others)} more: juice-kiosk check lists all)"
     assert reload(kiosk, REFUSED).endswith(expected)
     kiosk.config.write_text("kiosk: {language: fr}")
     assert reload(kiosk, REFUSED).endswith("must be en or ko, not 'fr'")

@@ -105,6 +105,16 @@ import Testing
     #expect(alert["value_template"] == .string("{{ 'OFF' if value == 'ok' else 'ON' }}"))
   }
 
+  /// A capacity that was lowered below the stock. Home Assistant logs an error for each state above
+  /// the maximum.
+  @Test mutating func theMaximumIsAtLeastTheStock() throws {
+    discovery.stock = ["kiwi": 140, "mango": 7]
+    #expect(try config("number/set_kiwi")["max"] == .integer(140))
+    #expect(try config("number/set_mango")["max"] == .integer(100))
+    let template = try config("number/set_mango")["value_template"]
+    #expect(template == .string("{{ [value | int(0), 100] | min }}"))
+  }
+
   @Test func theKioskIsOpenedAndClosed() throws {
     let service = try config("switch/service")
     #expect(service["state_topic"] == .string("kiosk/k1/service"))

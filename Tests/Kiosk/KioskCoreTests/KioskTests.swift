@@ -91,19 +91,19 @@ import Testing
     arguments: [
       ("orange", .unknownJuice, "there is no orange on the menu"),
       (
-        #"{"juice":"kiwi","quantity":0}"#, .quantityOutOfRange, "an order is for 1 to 10, not for 0"
+        #"{"juice":"kiwi","quantity":0}"#, .quantityOutOfRange, "quantity must be 1 to 10, not 0"
       ),
       (
         #"{"juice":"kiwi","quantity":-1}"#, .quantityOutOfRange,
-        "an order is for 1 to 10, not for -1"
+        "quantity must be 1 to 10, not -1"
       ),
       (
         #"{"juice":"kiwi","quantity":11}"#, .quantityOutOfRange,
-        "an order is for 1 to 10, not for 11"
+        "quantity must be 1 to 10, not 11"
       ),
       (
         #"{"juice":"kiwi","quantity":9223372036854775807}"#, .quantityOutOfRange,
-        "an order is for 1 to 10, not for 9223372036854775807"
+        "quantity must be 1 to 10, not 9223372036854775807"
       ),
       (
         #"{"juice":"kiwi","sent_at":"2026-11-21T08:59:29.999Z"}"#, .stale,
@@ -149,14 +149,14 @@ import Testing
     arguments: [
       (
         #"{"add":{"kiwi":1},"expect":{"kiwi":9,"mango":10}}"#, .conflict,
-        "the stock has moved on: kiwi 10"
+        "the stock has changed: kiwi 10"
       ),
       (
         #"{"set":{"kiwi":101}}"#, .exceedsCapacity,
-        "there is room for 100 of kiwi, and 10 are there"
+        "the capacity for kiwi is 100, and its stock is 10"
       ),
       (#"{"add":{"mango":1,"kiwi":-11}}"#, .belowZero, "there are only 10 of kiwi"),
-      (#"{"add":{"mango":1,"durian":1}}"#, .unknownFruit, "this kiosk keeps no durian"),
+      (#"{"add":{"mango":1,"durian":1}}"#, .unknownFruit, "durian is not a fruit of this kiosk"),
     ] as [(String, RejectionReason, String)])
   func aRestockIsRejectedWithItsReason(
     payload: String, reason: RejectionReason, detail: String

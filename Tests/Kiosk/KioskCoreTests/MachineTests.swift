@@ -80,7 +80,7 @@ import Testing
     try kiosk.receive(.made(#"{"job":2,"status":"started"}"#, by: "arm"))
     var settings = kiosk.settings
     settings.machines.removeLast()
-    try kiosk.reload(settings.keepingMachines(of: kiosk.core.jobs.open))
+    try kiosk.reload(settings.keepingMachines(of: kiosk.core.jobs.open, []))
     try kiosk.restart()
     try kiosk.receive(.made(#"{"job":2,"status":"failed","reason":"jam"}"#, by: "arm"))
     #expect(kiosk.stock["kiwi"] == 7, "the arm keeps the fruit of a failed attempt")
@@ -134,7 +134,7 @@ import Testing
   @Test func whatAFailedJobHasNotUsedGoesBack() throws {
     try kiosk.receive(.order("kiwi"))
     let failed = try kiosk.receive(
-      .made(#"{"job":2,"status":"failed","reason":"jam","used":{"kiwi":1,"mango":5}}"#))
+      .made(#"{"job":2,"status":"failed","reason":"jam","used":{"kiwi":1,"mango":0}}"#))
     #expect(
       failed.answers.map { text($0.payload) } == [
         #"{"status":"failed","ticket":1,"juice":"kiwi","quantity":1,"machine":"bar","#
@@ -153,12 +153,22 @@ import Testing
     try kiosk.ledger.verify()
   }
 
-  @Test func whatIsUsedUpIsNeverMoreThanWasTaken() throws {
+  @Test(arguments: [#"{"kiwi":-1}"#, #"{"kiwi":4}"#, #"{"kiwi":1,"mango":1}"#, #"{"durian":1}"#])
+  func aMachineThatCannotHaveUsedThatFruitIsNotBelieved(used: String) throws {
     try kiosk.receive(.order("kiwi"))
-    try kiosk.receive(.made(#"{"job":2,"status":"failed","used":{"kiwi":-9}}"#))
-    try kiosk.receive(.order("kiwi"))
-    try kiosk.receive(.made(#"{"job":4,"status":"failed","used":{"kiwi":9}}"#))
-    #expect(kiosk.stock["kiwi"] == 7)
+    let failed = #"{"job":2,"status":"failed","reason":"jam","used":\#(used)}"#
+    for _ in 1...4 {
+      let refused = try kiosk.receive(.made(failed))
+      #expect(try refused.reasons == [.malformed])
+      #expect(refused.answers.map(\.topic) == ["kiosk/k1/made/bar/result"])
+    }
+    #expect(kiosk.core.jobs.open.map(\.state) == [.needsDecision])
+    #expect(kiosk.stock["kiwi"] == 7 && kiosk.report.state == .idle)
+    let decision = #"{"job":2,"decision":"give_back","used":\#(used)}"#
+    #expect(try kiosk.receive(.job(decision)).reasons == [.malformed])
+    try kiosk.receive(.job(#"{"job":2,"decision":"give_back","used":{"kiwi":3}}"#))
+    #expect(kiosk.stock["kiwi"] == 7 && kiosk.core.jobs.open.isEmpty)
+    try kiosk.ledger.verify()
   }
 
   @Test func fruitGoesBackAboveTheCapacity() throws {
@@ -212,7 +222,77 @@ import Testing
     #expect(kiosk.core.jobs.open.map(\.state) == [.sent])
   }
 
+  @Test func aMachineWithoutAFruitMakesTheOtherJuices() throws {
+    try kiosk.receive(.order("banana"), .order("kiwi"), .order("banana"))
+    _ = kiosk.orders
+    let out = try kiosk.receive(.status(#"{"out":["kiwi"]}"#))
+    // A later number may not overtake the queued kiwi juice, so that is given back.
+    #expect(try out.results.map(\.failure) == ["no_fruit"])
+    #expect(kiosk.core.jobs.open.map(\.number) == [2, 4])
+    #expect(kiosk.servings("kiwi") == 0 && kiosk.servings("banana") == 3)
+    #expect(kiosk.report.state == .busy && kiosk.report.out == ["kiwi"])
+    #expect(try MachineReport(payload: kiosk.report.payload) == kiosk.report)
+    let orders = try kiosk.receive(.order("kiwi"), .order("banana"))
+    #expect(try orders.statuses == [.rejected, .accepted])
+    #expect(try orders.results.map(\.reason) == [.machineDown, nil])
+    try kiosk.restart()
+    #expect(kiosk.servings("kiwi") == 0 && kiosk.report.out == ["kiwi"])
+    // Another machine has kiwis.
+    try kiosk.receive(.status("online", of: "arm"))
+    #expect(try kiosk.receive(.order("kiwi")).results.map(\.machine) == ["arm"])
+    try kiosk.receive(.status("offline", of: "arm"), .status("online"))
+    #expect(kiosk.servings("kiwi") == 2 && kiosk.report.out.isEmpty)
+  }
+
+  @Test(arguments: [#"{"out":"kiwi"}"#, #"{"out":[1]}"#, #"{"out":["a/b"]}"#, "{}", "{", "Online"])
+  func aStatusThatCannotBeReadIsTold(status: String) throws {
+    #expect(try kiosk.receive(.status(status)).reasons == [.malformed])
+    #expect(kiosk.report.state == .idle)
+  }
+
   // MARK: Time
+
+  @Test func theTimeInWhichAMachineWaitsDoesNotCount() throws {
+    try kiosk.receive(.order("kiwi"))
+    try kiosk.receive(.made(#"{"job":2,"status":"started"}"#))
+    kiosk.pass(.seconds(40))
+    try kiosk.receive(.made(#"{"job":2,"status":"waiting","reason":"no cup"}"#))
+    #expect(
+      kiosk.reports == [
+        #"machine/bar {"state":"waiting","reason":"no cup","queue":0,"juices":["banana","kiwi"],"#
+          + #""job":2,"ticket":1,"jobs":[{"job":2,"attempt":2,"ticket":1,"juice":"kiwi","#
+          + #""quantity":1,"state":"started","at":"2026-11-21T09:00:00Z","waiting":"no cup"}],"#
+          + #""ready":[]}"#
+      ])
+    #expect(try MachineReport(payload: kiosk.report.payload) == kiosk.report)
+    #expect(kiosk.core.jobs.wait(at: kiosk.now) == nil)
+    kiosk.pass(.seconds(3_600))
+    // The machine says it again, because the kiosk was disconnected.
+    try kiosk.receive(.made(#"{"job":2,"status":"waiting","reason":"still no cup"}"#))
+    try kiosk.reload()
+    try kiosk.receive(.order("kiwi"))
+    #expect(kiosk.report.state == .waiting && kiosk.report.reason == "still no cup")
+    try kiosk.receive(.made(#"{"job":2,"status":"started"}"#))
+    #expect(kiosk.report.state == .busy)
+    kiosk.pass(.milliseconds(19_999))
+    try kiosk.receive()
+    #expect(kiosk.core.jobs.open.map(\.state) == [.started, .queued])
+    kiosk.pass(.milliseconds(1))
+    try kiosk.receive()
+    #expect(kiosk.core.jobs.open.map(\.state) == [.needsDecision, .queued])
+  }
+
+  @Test func aMachineThatWaitsAndLosesItsPowerWaitsNoMore() throws {
+    try kiosk.receive(.order("kiwi"))
+    // The first answer.
+    try kiosk.receive(.made(#"{"job":2,"status":"waiting"}"#))
+    #expect(kiosk.core.jobs.open.map(\.state) == [.started] && kiosk.report.reason == "waiting")
+    kiosk.pass(.seconds(100))
+    try kiosk.receive(.status("offline"))
+    kiosk.pass(.seconds(60))
+    try kiosk.receive()
+    #expect(kiosk.core.jobs.open.map(\.state) == [.needsDecision])
+  }
 
   @Test func whatWaitsTooLongInTheKioskIsGivenBack() throws {
     try kiosk.receive(.order("kiwi"), .order("kiwi"))
@@ -224,6 +304,41 @@ import Testing
     #expect(try late.results.map(\.failure) == ["waited_too_long"])
     #expect(try late.results.map(\.ticket) == [2])
     #expect(kiosk.stock["kiwi"] == 7)
+  }
+
+  /// The clock is set while an order waits in the kiosk, and one at the machine.
+  @Test(arguments: [-3_600, -20, 20, 3_600, 400 * 86_400])
+  func anOrderAgesByTheClockThatNobodySets(ahead: Int64) throws {
+    try kiosk.receive(.order("kiwi"), .order("kiwi"))
+    kiosk.pass(.seconds(10))
+    kiosk.setClock(ahead: ahead)
+    #expect(try kiosk.receive().answers.isEmpty)
+    #expect(kiosk.messagesForMachines().map(\.expiry) == [20])
+    kiosk.pass(.seconds(20))
+    #expect(try kiosk.receive().answers.isEmpty)
+    kiosk.pass(.milliseconds(1))
+    #expect(kiosk.core.jobs.wait(at: kiosk.now) == .zero)
+    let late = try kiosk.receive()
+    #expect(try late.results.map(\.failure) == ["waited_too_long"])
+    #expect(kiosk.core.jobs.open.map(\.state) == [.lost])
+    #expect(kiosk.orders == [#"make/bar/cancel {"job":2}"#])
+  }
+
+  /// After a restart only the wall clock tells the age, and none before the time of the order.
+  @Test(arguments: [(0, 20), (5, 15), (-5, 25), (-11, 0), (-3_600, 0), (3_600, 0)])
+  func anOrderOfAnEarlierProcessAgesFromTheWallClockOn(ahead: Int64, rest: Int) throws {
+    try kiosk.receive(.order("kiwi"), .order("kiwi"))
+    kiosk.pass(.seconds(10))
+    kiosk.setClock(ahead: ahead)
+    try kiosk.restart()
+    #expect(try kiosk.receive().results.isEmpty == (rest > 0))
+    guard rest > 0 else { return }
+    // From now on, setting the clock does not matter.
+    kiosk.setClock(ahead: -3_600)
+    kiosk.pass(.seconds(rest))
+    #expect(try kiosk.receive().results.isEmpty)
+    kiosk.pass(.milliseconds(1))
+    #expect(try kiosk.receive().results.map(\.failure) == ["waited_too_long"])
   }
 
   @Test func aJobComesAgainUntilTheMachineHasAnswered() throws {
@@ -371,6 +486,27 @@ import Testing
     try kiosk.ledger.verify()
   }
 
+  /// Two people decide: the second one has not seen that the job is made again.
+  @Test(arguments: ["poured", "give_back", "again"])
+  func aDecisionAboutAnEarlierAttemptIsRefused(late: String) throws {
+    try leaveToAPerson()
+    try kiosk.receive(.job(#"{"job":2,"decision":"again","used":{}}"#))
+    try kiosk.receive(.made(#"{"job":3,"status":"unknown"}"#))
+    #expect(kiosk.report.jobs.map(\.job) == [2] && kiosk.report.jobs.map(\.attempt) == [3])
+    let refused = try kiosk.receive(.job(#"{"job":2,"decision":"\#(late)"}"#))
+    #expect(try refused.reasons == [.noDecisionNeeded])
+    #expect(
+      try refused.results.map(\.detail) == ["job 2 was made again, as job 3: decide about that"])
+    #expect(kiosk.core.jobs.open.map(\.state) == [.needsDecision])
+    let decided = try kiosk.receive(.job(#"{"job":3,"decision":"poured"}"#))
+    #expect(try decided.statuses == [.applied, .ready])
+    guard case .decided(.poured, job: 2, _) = decided.transaction.records[0].row.entry.outcome
+    else {
+      Issue.record("the entry names the order")
+      return
+    }
+  }
+
   @Test func whatIsMadeAgainIsBehindEveryLowerNumber() throws {
     // The machine makes 3; 4 is queued, then the former 2 as 5.
     try kiosk.receive(.order("banana"), .order("banana"), .order("banana"))
@@ -472,7 +608,7 @@ import Testing
     #expect(
       kiosk.reports.first
         == #"machine/bar {"state":"busy","queue":0,"juices":["banana","kiwi"],"#
-        + #""job":2,"ticket":1,"jobs":[{"job":2,"ticket":1,"#
+        + #""job":2,"ticket":1,"jobs":[{"job":2,"attempt":2,"ticket":1,"#
         + #""juice":"kiwi","quantity":1,"state":"sent","at":"2026-11-21T09:00:00Z"}],"ready":[]}"#
     )
     try kiosk.receive(.made(#"{"job":2,"status":"done"}"#))

@@ -50,6 +50,70 @@ import Testing
     #expect(kiosk.stock["banana"] == 6)
   }
 
+  /// The time since power-on is the same again after a power cut of the Shelly.
+  @Test func aShellyThatDoesNotKnowTheTimeCountsAfterAPowerCut() throws {
+    let kiosk = try Self.kiosk(.shellyGen2, "i4")
+    let event = message(
+      "i4/events/rpc",
+      #"{"method":"NotifyEvent","params":{"ts":12.34,"events":[{"component":"input:0","#
+        + #""event":"single_push","ts":12.34}]}}"#)
+    try kiosk.receive(event, event)
+    kiosk.pass(.milliseconds(20))
+    try kiosk.receive(event)
+    #expect(kiosk.stock["banana"] == 8)
+    kiosk.pass(.seconds(15))
+    try kiosk.receive(event)
+    #expect(kiosk.stock["banana"] == 6)
+  }
+
+  /// A script at a Shelly forwards each packet of a Bluetooth button; `pid` has 8 bits.
+  @Test func thePacketOfABluetoothButtonCountsOnce() throws {
+    var settings = KioskSettings.test()
+    settings.panels = [
+      PanelBinding(
+        name: "hall", dialect: .shellyGen2, topic: "s1",
+        buttons: ["38:39:8f:71:ee:ff_single": .order(Order(juice: "banana"))])
+    ]
+    let kiosk = try TestKiosk(settings: settings)
+    func event(_ packet: Int, _ address: String = "38:39:8f:71:ee:ff", at time: Int) -> Delivery {
+      message(
+        "s1/events/rpc",
+        #"{"method":"NotifyEvent","params":{"events":[{"component":"script:1","id":1,"#
+          + #""event":"shelly-blu","data":{"pid":\#(packet),"button":1,"#
+          + #""address":"\#(address)"},"ts":\#(time)}]}}"#)
+    }
+    try kiosk.receive(event(12, at: 5), event(12, at: 6), event(40, "11:39:8f:71:ee:ff", at: 7))
+    try kiosk.restart()
+    try kiosk.receive(event(12, at: 8))
+    #expect(kiosk.stock["banana"] == 8)
+    try kiosk.receive(event(13, at: 8))
+    #expect(kiosk.stock["banana"] == 6)
+  }
+
+  /// ESPHome in deep sleep: the device sleeps before it could send OFF.
+  @Test(arguments: [false, true])
+  func aDeviceThatSleepsSendsNoOff(sleeps: Bool) throws {
+    var settings = KioskSettings.test()
+    settings.panels = [
+      PanelBinding(
+        name: "hall", dialect: .esphome, topic: "bench",
+        buttons: ["press": .order(Order(juice: "banana"))], sleeps: sleeps)
+    ]
+    #expect(
+      settings.subscriptions.contains { $0.text == "bench/status" } == sleeps)
+    let kiosk = try TestKiosk(settings: settings)
+    let on = message("bench/binary_sensor/bell/state", "ON")
+    try kiosk.receive(message("bench/status", "online"), on, message("bench/status", "offline"), on)
+    #expect(kiosk.stock["banana"] == 8)
+    // A retained birth message may be that of the last press.
+    try kiosk.receive(message("bench/status", "online", retain: true), on)
+    #expect(kiosk.stock["banana"] == 8)
+    try kiosk.receive(message("bench/status", "online"))
+    try kiosk.restart()
+    try kiosk.receive(on, on)
+    #expect(kiosk.stock["banana"] == (sleeps ? 6 : 8))
+  }
+
   @Test func zigbeesRadioRepeatsAndEmptyActionsAreNoPresses() throws {
     let kiosk = try Self.kiosk(.zigbee2MQTT, "zigbee2mqtt/b")
     for quality in [87, 90, 84] {

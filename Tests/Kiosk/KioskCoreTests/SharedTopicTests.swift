@@ -141,4 +141,36 @@ import Testing
     try kiosk.receive(say("A", 5), say("B", 9), say("A", 5), say("B", 9))
     #expect((kiosk.stock["banana"], kiosk.stock["kiwi"]) == (8, 7))
   }
+
+  /// A broker may deliver a copy of a press for each subscription that matches its topic
+  /// (`allow_duplicate_messages true` of mosquitto, EMQX, HiveMQ).
+  @Test func noSubscriptionOverlapsWithAnother() throws {
+    var settings = KioskSettings.test()
+    settings.panels = [
+      PanelBinding(
+        name: "hall", dialect: .generic(GenericFormat()), topic: "hasp/#",
+        buttons: ["up": .order(Order(juice: "banana"))]),
+      PanelBinding(
+        name: "wall", dialect: .tasmota, topic: "stat/wall",
+        buttons: ["single": .order(Order(juice: "banana"))]),
+    ]
+    settings.displays = try ["hasp/plate01/LWT", "tele/x/LWT", "tele/x/LWT", "stat/wall/LWT"].map {
+      Display(
+        content: .text(Push(topic: "screen", payload: try Template("x"))),
+        birth: Birth(topic: $0, payload: "online"))
+    }
+    settings.births = [
+      Birth(topic: "kiosk/k1/order/ha", payload: "online"),
+      Birth(topic: "homeassistant/status", payload: "online"),
+    ]
+    let filters = settings.subscriptions
+    #expect(
+      filters.map(\.text) == [
+        "kiosk/k1/order/+", "kiosk/k1/restock/+", "kiosk/k1/service/+", "hasp/#", "stat/wall/+",
+        "homeassistant/status", "tele/x/LWT",
+      ])
+    for (index, filter) in filters.enumerated() {
+      #expect(!filters.dropFirst(index + 1).contains { $0.overlaps(filter) })
+    }
+  }
 }

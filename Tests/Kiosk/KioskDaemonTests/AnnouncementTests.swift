@@ -70,7 +70,7 @@ import Testing
     try fixture.startKiosk()
     #expect(announced() == nil)
     #expect(fixture.retained("stock/kiwi") == "10")
-    fixture.advance(by: .seconds(5))
+    fixture.advance(by: .seconds(3_630))
     #expect(try !fixture.ledger { try $0.state() }.topics.contains(Self.topic))
   }
 }

@@ -14,8 +14,8 @@ import Testing
     #expect(topics.topicsToStore(["a", "b"]) == ["a", "b"])
     topics.stored(["a", "b"])
     #expect(topics.topicsToStore(["a", "b"]) == nil)
-    topics.published(["a", "b"], serial: 2)
-    let confirmed = topics.confirmed(through: 2)
+    topics.published(["a", "b"], serial: 2, at: .zero)
+    let confirmed = topics.confirmed(through: 2, at: .seconds(3_600))
     #expect(confirmed == nil)
   }
 
@@ -24,29 +24,42 @@ import Testing
     #expect(topics.obsolete(comparedTo: ["b", "c"]) == ["a"])
     #expect(topics.topicsToStore(["b", "c"]) == ["a", "b", "c"])
     topics.stored(["a", "b", "c"])
-    topics.published(["b", "c"], serial: 7)
-    let early = topics.confirmed(through: 6)
+    topics.published(["b", "c"], serial: 7, at: .zero)
+    let early = topics.confirmed(through: 6, at: .seconds(3_600))
     #expect(early == nil)
-    let confirmed = topics.confirmed(through: 7)
+    let confirmed = topics.confirmed(through: 7, at: .seconds(3_600))
     #expect(confirmed == ["b", "c"])
-    let again = topics.confirmed(through: 8)
+    let again = topics.confirmed(through: 8, at: .seconds(3_600))
     #expect(again == nil)
   }
 
   @Test func aTopicThatIsBackBeforeItsClearingIsConfirmedIsNotForgotten() {
     var topics = PublishedTopics(known: ["a", "b"])
-    topics.published(["b"], serial: 7)
-    topics.published(["a", "b"], serial: 8)
-    let confirmed = topics.confirmed(through: 8)
+    topics.published(["b"], serial: 7, at: .zero)
+    topics.published(["a", "b"], serial: 8, at: .zero)
+    let confirmed = topics.confirmed(through: 8, at: .seconds(3_600))
     #expect(confirmed == nil)
     #expect(topics.obsolete(comparedTo: ["b"]) == ["a"])
   }
 
+  /// A broker that is killed before it saves has the old message again.
+  @Test func aTopicIsClearedOnEachConnectionForAnHour() {
+    var topics = PublishedTopics(known: ["a", "b"])
+    topics.published(["b"], serial: 7, at: .seconds(10))
+    // A reload publishes everything again.
+    topics.published(["b"], serial: 8, at: .seconds(3_600))
+    let early = topics.confirmed(through: 8, at: .seconds(3_609))
+    #expect(early == nil)
+    #expect(topics.obsolete(comparedTo: ["b"]) == ["a"])
+    let confirmed = topics.confirmed(through: 8, at: .seconds(3_610))
+    #expect(confirmed == ["b"])
+  }
+
   @Test func withALostConnectionAClearingMayBeLostToo() {
     var topics = PublishedTopics(known: ["a", "b"])
-    topics.published(["b"], serial: 7)
+    topics.published(["b"], serial: 7, at: .zero)
     topics.connectionLost()
-    let confirmed = topics.confirmed(through: 8)
+    let confirmed = topics.confirmed(through: 8, at: .seconds(3_600))
     #expect(confirmed == nil)
     #expect(topics.obsolete(comparedTo: ["b"]) == ["a"])
   }

@@ -232,18 +232,71 @@ import Testing
     } else {
       #expect(reload { $0.machines = [] }.now == .taken)
     }
-    // Later orders are made without the machine.
+    // Nobody makes later orders.
     fixture.publish("banana", to: "kiosk/k1/order/p1", by: panel)
-    #expect(try panel.takeResults().map(\.status) == [.ready])
+    #expect(try panel.takeResults().map(\.reason) == [.machineDown])
     fixture.publish(#"{"job":2,"status":"done"}"#, to: "kiosk/k1/made/bar", by: bar)
     #expect(try panel.takeResults().map(\.status) == [.ready])
     // The machine receives no other job.
     #expect(bar.take().filter { $0.topic == "kiosk/k1/make/bar" }.count == 1)
     fixture.advance(by: .seconds(31))
     #expect(try panel.takeResults().map(\.failure) == ["waited_too_long"])
-    #expect(fixture.retained("stock/banana") == "6")
+    #expect(fixture.retained("stock/banana") == "8")
+  }
+
+  /// The owner takes the machine out for repair.
+  @Test(arguments: [[], [KioskSettings.Machine(name: "bar", isEnabled: false, juices: ["banana"])]])
+  func theJuicesOfADisabledMachineAreNotSold(without: [KioskSettings.Machine]) throws {
+    let bar = try startWithABar()
+    let panel = try fixture.panel()
+    func order(_ juice: String) throws -> [RejectionReason?] {
+      fixture.publish(juice, to: "kiosk/k1/order/p1", by: panel)
+      return try panel.takeResults().map(\.reason)
+    }
+    #expect(reload { $0.machines = without }.now == .taken)
+    #expect(try order("banana") == [.machineDown])
+    #expect(try order("mango") == [nil], "a juice of no machine is ready")
+    #expect(fixture.retained("juice/banana") == "0")
+    #expect(fixture.retained("machine/bar")?.contains(#""state":"disabled""#) == true)
+    fixture.publish("online", to: "kiosk/k1/machine/bar/status", by: bar, retain: true)
     #expect(reload { $0.orders.maximumQuantity = 9 }.now == .taken)
+    fixture.crashKiosk()
+    try fixture.startKiosk()
+    #expect(try order("banana") == [.machineDown])
+
+    // The machine returns.
+    #expect(reload { $0.machines = [Self.bar] }.now == .taken)
+    #expect(try order("banana") == [nil])
+    #expect(bar.take().map(\.topic) == ["kiosk/k1/make/bar"])
+    fixture.publish(#"{"job":5,"status":"done"}"#, to: "kiosk/k1/made/bar", by: bar)
+    #expect(try panel.takeResults().map(\.status) == [.ready])
+
+    // Another machine replaces it.
+    let arm = KioskSettings.Machine(name: "arm", juices: ["banana", "kiwi"])
+    #expect(reload { $0.machines = [arm] }.now == .taken)
     #expect(fixture.retained("machine/bar") == nil)
+    #expect(reload { $0.machines = [] }.now == .taken)
+    #expect(fixture.retained("machine/bar") == nil && fixture.retained("juice/kiwi") == "0")
+
+    // The owner says that the juices need no machine.
+    #expect(reload { $0.machines = [.init(name: "arm", juices: [])] }.now == .taken)
+    #expect(reload { $0.machines = [] }.now == .taken)
+    #expect(fixture.retained("machine/arm") == nil)
+    fixture.publish("banana", to: "kiosk/k1/order/p1", by: panel)
+    #expect(try panel.takeResults().map(\.status) == [.ready])
+  }
+
+  @Test func whatABrokerRestoresOfAMachineThatHasLeftIsClearedAgain() throws {
+    _ = try startWithABar()
+    fixture.broker.save()
+    #expect(reload { $0.machines = [.init(name: "arm")] }.now == .taken)
+    #expect(fixture.retained("machine/bar") == nil)
+    fixture.advance(by: .seconds(60))
+    fixture.broker.stop()
+    fixture.broker.start(restoring: .lastSave)
+    #expect(fixture.retained("machine/bar") != nil)
+    fixture.advance(by: .seconds(60))
+    #expect(fixture.retained("machine/arm") != nil && fixture.retained("machine/bar") == nil)
   }
 
   @Test func aPersonDecidesOnAJobOfAMachineThatHasLeft() throws {

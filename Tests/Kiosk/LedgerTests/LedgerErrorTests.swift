@@ -33,24 +33,25 @@ import Testing
       ),
       (
         .inconsistent(path: "/l", detail: "x"),
-        "the ledger /l contradicts itself: x. Somebody has changed the file: put a backup in its "
+        "the ledger /l is inconsistent: x. Another program changed the file: put a backup in its "
           + "place with juice-kiosk ledger restore --replace, which keeps this file"
       ),
       (
         .badBackup(path: "/b", detail: "x"),
-        "the backup /b cannot be used: x. Nothing has been changed; take another one"
+        "the backup /b cannot be used: x. Nothing has been changed; use another one"
       ),
       (
         .notReplaced(path: "/l", "it is newer"),
-        "the ledger /l is not replaced: it is newer. With --replace it is, and kept under another name"
+        "the ledger /l is not replaced: it is newer. Use --replace to replace it and "
+          + "keep it under another name"
       ),
-      (.diskFull(path: "/l"), "the disk of the ledger /l is full: make room"),
+      (.diskFull(path: "/l"), "the disk of the ledger /l is full: free some space"),
       (
         .disk(path: "/l", detail: "x"),
         "the ledger /l cannot be read or written: x. Check the disk"
       ),
-      (.notAllowed("x"), "the ledger cannot hold this: x"),
-      (.unknownFruit("kiwi"), "the ledger does not hold kiwi"),
+      (.notAllowed("x"), "the ledger cannot store this: x"),
+      (.unknownFruit("kiwi"), "the ledger does not contain kiwi"),
       (.unreadable(7), "entry 7 of the ledger cannot be read: run juice-kiosk ledger verify"),
     ] as [(LedgerError, String)])
   func eachErrorSaysWhatToDo(error: LedgerError, text: String) {

@@ -127,8 +127,8 @@ import Testing
       LedgerTransaction(
         .banana(3, ticket: 2), .init(4, .restocked(changes: ["banana": 1]), at: 5000)))
     let words = """
-      it is newer: it goes on for 2 entries after the backup, from 1970-01-01T00:00:00Z on, which \
-      would be forgotten
+      it is newer: it has 2 entries after the backup, from 1970-01-01T00:00:00Z on, which \
+      would be lost
       """
     #expect(throws: LedgerError.notReplaced(path: place.path, words)) {
       try restore(from: backup)
@@ -183,8 +183,8 @@ import Testing
       try FileManager.default.moveItem(atPath: saved + end, toPath: place.path + end)
     }
     let words = """
-      it is newer: it goes on for 1 entries after the backup, from 1970-01-01T00:00:00Z on, which \
-      would be forgotten
+      it is newer: it has 1 entries after the backup, from 1970-01-01T00:00:00Z on, which \
+      would be lost
       """
     #expect(throws: LedgerError.notReplaced(path: place.path, words)) {
       try restore(from: backup)
@@ -208,8 +208,8 @@ import Testing
   }
 
   @Test(arguments: [
-    ("UPDATE stock SET quantity = 9", "it contradicts itself: the stock of banana is 9, but"),
-    ("DELETE FROM entry WHERE seq = 1", "it contradicts itself: 1 entries are missing"),
+    ("UPDATE stock SET quantity = 9", "it is inconsistent: the stock of banana is 9, but"),
+    ("DELETE FROM entry WHERE seq = 1", "it is inconsistent: 1 entries are missing"),
     ("INSERT INTO grdb_migrations VALUES ('99 more')", "was written by a newer version"),
     ("DROP TABLE grdb_migrations", "it is not a ledger"),
   ])
@@ -237,7 +237,7 @@ import Testing
       }
     }
     expectBad("No such file or directory", at: none)
-    expectBad("it is no file", at: place.folder.path)
+    expectBad("it is not a file", at: place.folder.path)
     try FileManager.default.createSymbolicLink(atPath: none, withDestinationPath: backup)
     expectBad("it is a symbolic link; put the file itself there", at: none)
     try Data(repeating: 0x61, count: 10_000).write(to: URL(filePath: backup))

@@ -30,7 +30,7 @@ extension Auditor {
     }
     // A broker that has restored an earlier save may retain topics that the kiosk has cleared
     // since.
-    guard !hasBrokerGoneBack else { return }
+    guard !hasBrokerRestoredSave else { return }
     let menu =
       model.variant.fruits.map { "stock/\($0)" } + model.variant.recipes.keys.map { "juice/\($0)" }
       + rules.makers.map { "machine/\($0.name)" }

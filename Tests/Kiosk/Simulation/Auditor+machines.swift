@@ -22,13 +22,23 @@ extension Auditor {
     }
   }
 
-  private func isTooOld(_ job: MachineModel.Job, at now: Int64) -> Bool {
-    now - job.at > Int64(Model.maximumAge) * 1000
+  /// Returns whether an order has waited too long, or `nil` if nobody knows: the clock was set, and
+  /// the kiosk started again or the time is within a second of the limit.
+  private func isTooOld(
+    _ job: MachineModel.Job, at now: Duration, wallClock: Int64
+  ) -> Bool? {
+    let limit = Duration.seconds(Model.maximumAge)
+    guard let lastJump, lastJump + .seconds(1) >= job.uptime else {
+      return .milliseconds(wallClock - job.at) > limit
+    }
+    let age = now - job.uptime
+    let isNear = age > limit - .seconds(1) && age < limit + .seconds(1)
+    return startedAt > job.uptime || isNear ? nil : age > limit
   }
 
   // MARK: Deliveries
 
-  mutating func kioskGets(_ deliveries: [Delivery]) {
+  mutating func kioskReceived(_ deliveries: [Delivery]) {
     (machineModel.lostBatch, machineModel.batch) = ([], [])
     for message in deliveries.map(\.message) {
       let levels = message.topic.split(separator: "/").map(String.init)
@@ -64,7 +74,7 @@ extension Auditor {
   func job(_ pick: Int) -> Int {
     let waiting = openJobs.filter(\.state.isUndecided)
     let jobs = waiting.isEmpty ? openJobs : waiting
-    return pick == 3 || jobs.isEmpty ? seq - pick : jobs[pick % jobs.count].seq
+    return pick == 3 || jobs.isEmpty ? seq - pick : jobs[pick % jobs.count].number
   }
 
   func work(for message: Sent) -> Model.Work {
@@ -76,10 +86,11 @@ extension Auditor {
       for maker in makers where mayWork(maker.name) { work.places[maker.name] = places(maker.name) }
       work.mayBeDown = makers.allSatisfy { mayBeDown($0.name) }
     case .decide(_, _, let used):
-      guard let job = message.expected.flatMap({ machineModel.jobs[$0] }), job.end == nil else {
-        break
-      }
-      work.cost = cost(of: job, saying: used.map { ["kiwi": $0, "banana": $0] })
+      // A decision names an attempt, and counts only for that one.
+      guard let job = openJobs.first(where: { $0.number == message.expected }) else { break }
+      work.job = job.seq
+      work.cost = cost(of: job, saying: used.map { ["kiwi": $0] })
+      work.isFlawed = used.map { !canHaveUsed(["kiwi": $0], job) } ?? false
       work.mayNeedDecision = job.state.isUndecided || isMentioned(job)
       work.mayNotNeedDecision = !job.state.isUndecided || isMentioned(job)
     case .restock, .service, .junk: break
@@ -137,10 +148,11 @@ extension Auditor {
   /// Returns the fruit that is lost with an attempt.
   private func cost(of job: MachineModel.Job, saying used: [String: Int]?) -> [String: Int] {
     guard let used else { return maker(job.machine)?.returnsFruit == false ? job.used : [:] }
-    return job.used.compactMapValues { $0 }.reduce(into: [:]) { cost, taken in
-      let amount = min(taken.value, max(0, used[taken.key] ?? 0))
-      if amount > 0 { cost[taken.key] = amount }
-    }
+    return used.filter { $0.value > 0 }
+  }
+
+  private func canHaveUsed(_ used: [String: Int]?, _ job: MachineModel.Job) -> Bool {
+    (used ?? [:]).allSatisfy { (0...job.used[$0.key, default: 0]).contains($0.value) }
   }
 
   private func left(of job: MachineModel.Job, without cost: [String: Int]) -> [String: Int] {
@@ -155,19 +167,20 @@ extension Auditor {
       machineModel.jobs[entry.seq] = MachineModel.Job(
         seq: entry.seq, machine: machine, order: (order.juice.text, order.quantity),
         ticket: ticket, used: used, numbers: [entry.seq], at: entry.at.milliseconds,
-        state: .queued, since: now)
+        uptime: now, state: .queued, since: now)
     case (.decided(let choice, let number, _), _):
       guard var job = machineModel.jobs[number] else { return fail(.decision, "no job \(number)") }
       if choice == "again" {
         job.numbers.append(entry.seq)
-        (job.at, job.state, job.since) = (entry.at.milliseconds, .queued, now)
+        (job.at, job.uptime) = (entry.at.milliseconds, now)
+        (job.state, job.since) = (.queued, now)
         machineModel.jobs[number] = job
       } else {
         var used: [String: Int]?
         if let index = lastDecider(entry),
           case .decide(_, _, let amount) = sent[index].sending.content
         {
-          used = amount.map { ["kiwi": $0, "banana": $0] }
+          used = amount.map { ["kiwi": $0] }
         }
         let left = left(of: job, without: cost(of: job, saying: used))
         machineModel.decision = (entry.seq, number, choice, left)
@@ -199,7 +212,7 @@ extension Auditor {
     let decision = machineModel.decision.flatMap {
       $0.seq == entry.seq - 1 && $0.job == job.seq ? $0 : nil
     }
-    if !isValid(outcome, of: job, after: decision.map { ($0.choice, $0.left) }, entry.at) {
+    if !isValid(outcome, of: job, after: decision.map { ($0.choice, $0.left) }, entry.at, now) {
       fail(.decision, "nobody has a reason for entry \(entry.seq): \(outcome), \(job)")
     }
     if decision != nil {
@@ -216,7 +229,7 @@ extension Auditor {
 
   private func isValid(
     _ outcome: Model.Outcome, of job: MachineModel.Job,
-    after decision: (choice: String, left: [String: Int])?, _ at: Timestamp
+    after decision: (choice: String, left: [String: Int])?, _ at: Timestamp, _ now: Duration
   ) -> Bool {
     let hasLeft = job.state != .queued
     switch outcome {
@@ -225,7 +238,7 @@ extension Auditor {
     case .failed(_, let reason, let changes):
       return hasLeft
         && answers("failed", of: job).contains {
-          ($0.reason ?? "failed") == reason
+          ($0.reason ?? "failed") == reason && canHaveUsed($0.used, job)
             && left(of: job, without: cost(of: job, saying: $0.used)) == changes
         }
     case .returned(_, "given_back", let changes):
@@ -233,14 +246,14 @@ extension Auditor {
     case .returned(_, "waited_too_long", job.used):
       return hasLeft
         ? !answers("cancelled", of: job).isEmpty && (job.state == .sent || job.state == .lost)
-        : isTooOld(job, at: at.milliseconds)
+        : isTooOld(job, at: now, wallClock: at.milliseconds) != false
     default: return false
     }
   }
 
   /// Returns whether the job of an entry had ended before a message was sent, so that its answer
   /// must report the end.
-  func isBehind(_ seq: Int, for number: Int) -> Bool {
+  func hasJobEnded(_ seq: Int, before number: Int) -> Bool {
     machineModel.jobs[seq].map { $0.end != nil && number >= $0.sentBefore } ?? false
   }
 
@@ -309,9 +322,12 @@ extension Auditor {
     case .started:
       return (job.state == .sent || job.state == .lost) && !answers("started", of: job).isEmpty
     case .lost:
-      return job.state == .sent && waited >= .seconds(maker.start) && isTooOld(job, at: wallClock)
+      return job.state == .sent && waited >= .seconds(maker.start)
+        && isTooOld(job, at: now, wallClock: wallClock) != false
     case .needsDecision:
       return job.state != .queued && !answers("unknown", of: job).isEmpty
+        || job.state != .queued
+          && answers("failed", of: job).contains { !canHaveUsed($0.used, job) }
         || !answers("started", of: job).isEmpty && !answers("cancelled", of: job).isEmpty
         || job.state == .started && waited >= .seconds(maker.finish)
     }
@@ -348,7 +364,7 @@ extension Auditor {
 
   // MARK: Messages to machines
 
-  mutating func check(_ message: Message, wallClock: Int64) {
+  mutating func check(_ message: Message, at now: Duration, wallClock: Int64) {
     let levels = message.topic.split(separator: "/").map(String.init)
     trace.append("\(levels.dropFirst(2).joined(separator: "/")): \(text(message.payload))")
     guard let json = try? JSON.parse(message.payload), case .integer(let number) = json["job"],
@@ -357,22 +373,26 @@ extension Auditor {
     guard message.topic.hasSuffix("/cancel") else {
       // The broker must not deliver the order to a machine that was offline after the order's
       // maximum age.
-      let rest = job.at + Int64(Model.maximumAge) * 1000 - wallClock
-      if Int64(message.expiry ?? .max) * 1000 > rest + 1000 {
+      let end = now + .seconds(Int64(message.expiry ?? .max) - 2)
+      if isTooOld(job, at: end, wallClock: wallClock + (end - now).milliseconds) == true {
         fail(.forbidden, "the order to make job \(job.number) does not expire")
       }
-      return check(order: json, for: job, wallClock)
+      return check(order: json, for: job, at: now, wallClock)
     }
-    if job.state == .queued || job.state == .sent && !isTooOld(job, at: wallClock) {
+    if job.state == .queued
+      || job.state == .sent && isTooOld(job, at: now, wallClock: wallClock) == false
+    {
       fail(.forbidden, "job \(job) is cancelled")
     }
   }
 
-  private mutating func check(order json: JSON, for job: MachineModel.Job, _ wallClock: Int64) {
+  private mutating func check(
+    order json: JSON, for job: MachineModel.Job, at now: Duration, _ wallClock: Int64
+  ) {
     if job.state != .sent {
       fail(.forbidden, "\(job.machine) is to make job \(job.number), which is \(job.state)")
     }
-    if isTooOld(job, at: wallClock) {
+    if isTooOld(job, at: now, wallClock: wallClock) == true {
       fail(.forbidden, "job \(job.number) has waited too long, and is to be made")
     }
     let recipe = json["recipe"]?.amounts.map { [String: Int]($0) }
@@ -425,7 +445,7 @@ extension Auditor {
     switch record.status {
     case .offline: return report.state == .offline
     case .fault(let reason): return report.state == .fault && report.reason == reason
-    case .online:
+    case .online, .out:
       if report.state == .silent { return machineModel.maybeSilent.contains(machine) }
       if record.failures >= 3 { return report.state == .failing }
       let isBusy = own.contains { $0.state == .sent || $0.state == .started }

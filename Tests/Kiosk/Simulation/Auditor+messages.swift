@@ -49,12 +49,12 @@ extension Auditor {
       let isRepeat =
         first.id != nil
         && (first.from, first.id) == (sent[number].sending.from, sent[number].sending.id)
-      let mayBeConfused = first.id == nil && (hasBrokerGoneBack || hasMissedNewSession)
+      let mayBeConfused = first.id == nil && (hasBrokerRestoredSave || hasMissedNewSession)
       if !isRepeat, !isDebounced(sent[number]), !mayBeConfused {
         fail(.lost, "message \(number) is taken for message \(entry.number), entry \(seq)")
       }
       if !result.isDuplicate { fail(.answer, "not marked as a repetition: \(answer)") }
-      if isBehind(seq, for: number) {
+      if hasJobEnded(seq, before: number) {
         fail(.answer, "message \(number) was not told what became of job \(seq)")
       }
       if sent[number].seq == nil { sent[number].seq = seq }

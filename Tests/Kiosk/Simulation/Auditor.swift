@@ -41,8 +41,8 @@ struct Auditor {
   var machineModel = MachineModel()
 
   /// Whether the kiosk's next connection may find an empty queue.
-  private var mayForget = false
-  var hasBrokerGoneBack = false
+  private var mayFindEmptyQueue = false
+  var hasBrokerRestoredSave = false
   /// Whether the session is new and the kiosk has not been notified of it.
   private var isSessionNew = false
   /// Whether a kiosk crashed before it was notified of a new session. The next one may mistake a
@@ -52,6 +52,8 @@ struct Auditor {
   private var lastConnected: Duration = .zero
   private var lastServing: Duration = .zero
   var lastJump: Duration?
+  /// The time of the last start of the kiosk.
+  var startedAt = Duration.zero
 
   struct Identity: Hashable { let from, id: String }
 
@@ -141,8 +143,8 @@ struct Auditor {
   /// - Parameter isServing: whether the ledger works. A kiosk that abandons its deliveries is away,
   ///   too.
   mutating func kioskIsConnected(at now: Duration, isServing: Bool) {
-    if mayForget { excusePending() }
-    mayForget = false
+    if mayFindEmptyQueue { excusePending() }
+    mayFindEmptyQueue = false
     if now - lastServing >= Self.shortestAbsence { excusePending() }
     if isServing { lastServing = now }
     // One second more, because a connection on which the kiosk read nothing is not reported here,
@@ -168,7 +170,7 @@ struct Auditor {
   mutating func kioskHandledNewSession() { isSessionNew = false }
 
   mutating func kioskStartsClean(at now: Duration) {
-    if mayStartClean(at: now) { mayForget = true }
+    if mayStartClean(at: now) { mayFindEmptyQueue = true }
     isSessionNew = true
   }
 
@@ -196,8 +198,8 @@ struct Auditor {
   /// about to expire.
   mutating func brokerWentBack() {
     excusePending()
-    mayForget = true
-    hasBrokerGoneBack = true
+    mayFindEmptyQueue = true
+    hasBrokerRestoredSave = true
   }
 
   /// A kiosk may start a clean session only after an absence longer than the maximum age, or if the
@@ -307,7 +309,7 @@ struct Auditor {
 
   private mutating func count(_ number: Int, as outcome: Model.Outcome) {
     let message = sent[number]
-    if let first = message.seq, message.sending.id != nil || !hasBrokerGoneBack {
+    if let first = message.seq, message.sending.id != nil || !hasBrokerRestoredSave {
       return fail(.twice, "message \(number) is entry \(first) and entry \(seq)")
     }
     if let id = message.sending.id {

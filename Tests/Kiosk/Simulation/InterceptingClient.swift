@@ -38,7 +38,7 @@ package actor InterceptingClient: BrokerClient {
     isBeginning = false
     var event = await client.nextEvent(timeout: timeout)
     if case .deliveries(let deliveries) = event {
-      if world.kiosk?.client === client { world.auditor.kioskGets(deliveries) }
+      if world.kiosk?.client === client { world.auditor.kioskReceived(deliveries) }
       world.kioskHasWork()
       switch world.injectedBug {
       case .acknowledgesEarly: await client.acknowledge()

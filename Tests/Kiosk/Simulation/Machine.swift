@@ -209,7 +209,7 @@ actor Board {
     if machine.takeMalfunction(.fails(tellsUsed: false)) {
       answer = Answer(job: job, status: "failed", rest: #","reason":"jam""#)
     } else if machine.takeMalfunction(.fails(tellsUsed: true)) {
-      let used = job % 2 == 0 ? #"{"kiwi":1,"durian":5}"# : #"{"banana":999}"#
+      let used = job % 2 == 0 ? #"{"kiwi":1}"# : #"{"banana":2}"#
       answer = Answer(job: job, status: "failed", rest: #","reason":"blocked","used":\#(used)"#)
     }
     let length = Duration.seconds(1 + job % 6)

@@ -43,6 +43,8 @@ struct MachineModel {
     var numbers: [Int]
     /// Time of the order or of its latest repetition, in milliseconds since 1970.
     var at: Int64
+    /// The same time on the monotonic clock, or a little later.
+    var uptime: Duration
     var state: JobState
     /// Time at which the auditor first read this state.
     var since: Duration

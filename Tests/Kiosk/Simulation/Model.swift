@@ -63,6 +63,10 @@ struct Model {
     var mayBeDown = false
     /// Whether the job may need a person's decision, and whether it may not need one.
     var (mayNeedDecision, mayNotNeedDecision) = (false, true)
+    /// The entry of the order that a decision is about.
+    var job = 0
+    /// Whether a person says that the attempt used up fruit that the order did not take.
+    var isFlawed = false
     /// The fruit that another attempt takes.
     var cost: [String: Int] = [:]
   }
@@ -120,8 +124,9 @@ struct Model {
       let isShort = work.cost.contains { $0.value > shown[$0.key, default: 0] }
       let isAgain = choice == "again"
       if work.mayNotNeedDecision { reasons.append("no_decision_needed") }
-      if work.mayNeedDecision, isAgain, isShort { reasons.append("conflict") }
-      outcome = .decided(choice, job: expected ?? 0, used: isAgain ? work.cost : [:])
+      if work.mayNeedDecision, work.isFlawed { reasons.append("malformed") }
+      if work.mayNeedDecision, !work.isFlawed, isAgain, isShort { reasons.append("conflict") }
+      outcome = .decided(choice, job: work.job, used: isAgain ? work.cost : [:])
       let isForbidden = reasons.contains { $0 != "no_decision_needed" } || !work.mayNeedDecision
       return reasons.map { .rejected($0) } + (isForbidden ? [] : [outcome])
     case .restock(let fruit, let change, _):

@@ -51,7 +51,7 @@ package struct Sending: Hashable, Sendable {
     case order(juice: String, quantity: Int)
     case restock(fruit: String, change: Change, expecting: Expectation)
     case service(isOpen: Bool)
-    /// A decision about a job; `used` is the amount of each fruit of the order.
+    /// A decision about a job; `used` is the amount of kiwis that the attempt used up.
     case decide(String, pick: Int, used: Int?)
     /// A payload that is not a command.
     case junk(String)

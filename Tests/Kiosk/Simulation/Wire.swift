@@ -18,7 +18,7 @@ extension Sending {
       members.append(#""service":"\#(isOpen ? "open" : "closed")""#)
     case .decide(let choice, _, let used):
       members += [#""job":\#(expected ?? 0)"#, #""decision":"\#(choice)""#]
-      if let used { members.append(#""used":{"kiwi":\#(used),"banana":\#(used)}"#) }
+      if let used { members.append(#""used":{"kiwi":\#(used)}"#) }
     case .restock(let fruit, let change, _):
       switch change {
       case .add(let amount): members.append(#""add":{"\#(fruit)":\#(amount)}"#)

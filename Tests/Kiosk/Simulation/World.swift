@@ -274,6 +274,7 @@ package final class World {
       await controller.run(clientID: kioskID) { _ in world.kioskCycleEnded(client) }
     }
     auditor.model.variant = auditor.file
+    auditor.startedAt = broker.now
     read(ledger)
     auditor.checkState(ledger)
     isReloading = false
@@ -359,7 +360,7 @@ package final class World {
     let orders = messages.filter { $0.topic.hasPrefix("kiosk/k1/make/") }
     guard !orders.isEmpty else { return }
     read(kiosk.ledger)
-    for order in orders { auditor.check(order, wallClock: clock.now(broker)) }
+    for order in orders { auditor.check(order, at: broker.now, wallClock: clock.now(broker)) }
   }
 
   func kioskStartsClean() { auditor.kioskStartsClean(at: broker.now) }

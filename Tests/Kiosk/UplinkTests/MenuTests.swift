@@ -1,5 +1,7 @@
 import InMemoryBroker
+import JuiceDomain
 import KioskProtocol
+import Ledger
 import MessageBroker
 import Testing
 
@@ -30,6 +32,50 @@ import Testing
     send(DesiredMenu(version: 8, text: "").payload)
     #expect(fixture.menus.takeDesired()?.version == 8)
     #expect(fixture.menus.takeDesired() == nil)
+  }
+
+  @Test func anOlderMenuIsRefused() throws {
+    func expectRefusal(of version: Int, newest: Int) throws {
+      fixture.received.clear()
+      send(DesiredMenu(version: version, text: "").payload)
+      #expect(
+        try reports().first
+          == .refused(version: version, detail: "it is older than menu \(newest)"))
+    }
+    send(menu.payload)
+    // It has arrived, is being read, is in use.
+    try expectRefusal(of: 3, newest: 7)
+    #expect(fixture.menus.takeDesired() == menu)
+    try expectRefusal(of: 6, newest: 7)
+    fixture.menus.report(.taken(version: 7))
+    try expectRefusal(of: 6, newest: 7)
+    #expect(fixture.menus.takeDesired() == nil)
+    // A menu that the kiosk has refused sets no mark.
+    send(DesiredMenu(version: 9, text: "").payload)
+    #expect(fixture.menus.takeDesired()?.version == 9)
+    fixture.menus.report(.refused(version: 9, detail: "no"))
+    send(DesiredMenu(version: 8, text: "").payload)
+    #expect(fixture.menus.takeDesired()?.version == 8)
+  }
+
+  /// Twenty requests and then twenty menus at once, and one too many of each.
+  @Test func requestsAndMenusDoNotDisplaceEachOther() throws {
+    let request = Message(
+      topic: fixture.topics.replay(by: "archive"), payload: [], qos: .atMostOnce)
+    let menus = (1...21).map { version in
+      Message(
+        topic: fixture.topics.desiredMenu,
+        payload: DesiredMenu(version: version, text: "").payload, qos: .atMostOnce)
+    }
+    fixture.send(Array(repeating: request, count: 21) + menus)
+    #expect(try fixture.results().count == 20)
+    #expect(fixture.menus.takeDesired()?.version == 20)
+    #expect(fixture.uplinkProgress.droppedRequests == 2)
+  }
+
+  @Test func aStoredMenuThatCannotBeUsedIsTold() throws {
+    let report = DesiredMenuReport.taken(version: 0, detail: "damaged")
+    #expect(MenuMailbox(version: 0, problem: "damaged").currentReport == report)
   }
 
   @Test func whatComesOfItIsTold() throws {

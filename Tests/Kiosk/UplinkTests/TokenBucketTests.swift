@@ -3,6 +3,12 @@ import Testing
 @testable import KioskDaemon
 
 @Suite struct TokenBucketTests {
+  @Test func itHoldsTheBurst() {
+    var bucket = TokenBucket(perSecond: 20, burst: 20)
+    #expect((0..<21).map { _ in bucket.take(at: .zero) }.count(where: \.self) == 20)
+    #expect(bucket.take(at: .milliseconds(50)) && !bucket.take(at: .milliseconds(50)))
+  }
+
   @Test func whatIsTakenComesBackAtThePace() {
     var bucket = TokenBucket(perSecond: 100)
     #expect(bucket.available(at: .seconds(5)) == 10)

@@ -144,9 +144,11 @@ final class UplinkFixture {
   }
 
   /// Publishes a message as the archive.
-  func send(_ message: Message) {
+  func send(_ message: Message) { send([message]) }
+
+  func send(_ messages: [Message]) {
     Task(executorPreference: executor) { [archive] in
-      _ = try await archive?.publish([message])
+      _ = try await archive?.publish(messages)
       await archive?.acknowledge()
     }
     executor.run()

@@ -42,10 +42,13 @@ class Archive:
                 "broker": {"host": "127.0.0.1", "port": broker.port},
             }))
 
-    def command(self, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    def command(
+        self, *arguments: str | Path, output: Any = subprocess.PIPE
+    ) -> subprocess.CompletedProcess[str]:
+        """`output`: the file that receives standard output, instead of a pipe."""
         return subprocess.run(
             [program(), *arguments, "--config", self.config], stdin=subprocess.DEVNULL, text=True,
-            capture_output=True, timeout=120, env=environment())
+            stdout=output, stderr=subprocess.PIPE, timeout=120, env=environment())
 
     def launch(self) -> "Archive":
         self.process = subprocess.Popen(

@@ -69,7 +69,7 @@ class Archiver(Archive):
     @property
     def is_active(self) -> bool:
         """Whether its log reports that it is active."""
-        words = ("archiving", "another archiver is active", "may try", "Trying again")
+        words = ("archiving", "another archiver is active", "may take over", "Trying again")
         last = [line for line in self.log if any(word in line for word in words)][-1:]
         return self.process is not None and any("archiving" in line for line in last)
 

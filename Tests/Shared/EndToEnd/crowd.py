@@ -70,12 +70,12 @@ class Watch:
     def hear(self, kiosk: str, text: str, at: float) -> None:
         """Processes a line of a kiosk's log."""
         with self._lock:
-            if "the way up is open" in text:
+            if "the uplink is connected" in text:
                 if outage := self._closed.pop(kiosk, None):
                     outage.end = at
                 self._moved[kiosk] = at
-            elif "the way up is closed" in text:
-                self.reasons[text.partition("the way up is closed: ")[2]] += 1
+            elif "the uplink is disconnected" in text:
+                self.reasons[text.partition("the uplink is disconnected: ")[2]] += 1
                 if kiosk not in self._closed:
                     self._closed[kiosk] = Outage(kiosk, at)
                     self.closed.append(self._closed[kiosk])

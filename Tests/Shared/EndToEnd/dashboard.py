@@ -60,12 +60,14 @@ class Dashboard:
         self.add_user("vera", "viewer")
 
     def command(
-        self, *arguments: str, stdin: str = "", under: Sequence[Any] = ()
+        self, *arguments: str, stdin: str = "", under: Sequence[Any] = (),
+        output: Any = subprocess.PIPE,
     ) -> subprocess.CompletedProcess:
-        """`under`: a program that runs this one, such as a tracer."""
+        """`under`: a program that runs this one, such as a tracer. `output`: the file that receives
+        standard output, instead of a pipe."""
         return subprocess.run(
             [*under, program(), *arguments, "--config", self.config], input=stdin, text=True,
-            capture_output=True, timeout=120, env=environment(),
+            stdout=output, stderr=subprocess.PIPE, timeout=120, env=environment(),
         )
 
     def add_user(self, name: str, role: str, *more: str) -> None:

@@ -8,6 +8,7 @@
 #include <map>
 #include <sstream>
 #include <string>
+#include <type_traits>
 
 #include "juice_machine.h"
 
@@ -16,8 +17,8 @@
 
 namespace switch_ {
 struct Switch {
-  void turn_on() {}
-  void turn_off() {}
+  void turn_on();
+  void turn_off();
 };
 }  // namespace switch_
 
@@ -25,8 +26,12 @@ struct Switch {
 struct JsonObjectConst {
   std::map<std::string, int> *numbers;
   int number;
-  JsonObjectConst operator[](const char *name) const { return {numbers, (*numbers)[name]}; }
+  JsonObjectConst operator[](const char *name) const {
+    auto found = numbers->find(name);
+    return {numbers, found == numbers->end() ? 0 : found->second};
+  }
   template <typename Number> operator Number() const { return Number(number); }
+  size_t size() const { return numbers->size() - numbers->count("job") - numbers->count("quantity"); }
 };
 
 // The flash memory: a value is stored only by sync(), and not if the memory is worn out.
@@ -55,10 +60,13 @@ struct {
 
 struct {
   bool state = false;
-} static empty;
+} static empty, emergency, no_cup;
 
 static switch_::Switch pumps_[5], *pump0 = pumps_, *pump1 = pumps_ + 1, *pump2 = pumps_ + 2,
                                   *pump3 = pumps_ + 3, *pump4 = pumps_ + 4;
+
+void switch_::Switch::turn_on() { printf("pump %d 1\n", int(this - pumps_)); }
+void switch_::Switch::turn_off() { printf("pump %d 0\n", int(this - pumps_)); }
 
 struct Pour {
   void execute();
@@ -75,6 +83,18 @@ void Pour::execute() {
 
 LAMBDAS
 
+// Runs a lambda of a script, and prints its value if it has one.
+template <typename Lambda> void report(Lambda lambda) {
+  if constexpr (std::is_void_v<decltype(lambda())>) lambda();
+  else printf("value %d\n", int(lambda()));
+}
+
+void step(int number, int iteration, const std::string &reason) {
+  switch (number) {
+STEPS
+  }
+}
+
 int main(int, char **arguments) {
   file = arguments[1];
   on_boot();
@@ -87,9 +107,17 @@ int main(int, char **arguments) {
     for (int number; words >> name >> number;) numbers[name] = number;
     if (word == "make") on_make({&numbers, 0});
     if (word == "cancel") on_cancel({&numbers, 0});
-    if (word == "end") on_end();
-    if (word == "stop") on_stop(name);
     if (word == "empty") empty.state = numbers["is"];
+    if (word == "emergency") emergency.state = numbers["is"];
+    if (word == "no_cup") no_cup.state = numbers["is"];
+    if (word == "step") {
+      std::istringstream arguments(line.substr(4));
+      int number, iteration;
+      arguments >> number >> iteration;
+      std::string reason;
+      std::getline(arguments >> std::ws, reason);
+      step(number, iteration, reason);
+    }
     if (word == "wear") is_worn = numbers["is"];
     if (word == "forget") on_forget();
     if (word == "status") broker.publish("status", status(), 1, true);

@@ -123,14 +123,15 @@ class Kiosk:
 
     def command(
         self, *arguments: str, config: bool = True, stdin: str = "", within: float = 120,
-        **variables: str,
+        output: Any = subprocess.PIPE, **variables: str,
     ) -> subprocess.CompletedProcess:
+        """`output`: the file that receives standard output, instead of a pipe."""
         line = [self.program or program(), *arguments]
         if config:
             line += ["--config", str(self.config)]
         return subprocess.run(
-            line, input=stdin, capture_output=True, text=True, timeout=within, cwd=self.folder,
-            env=environment(**variables),
+            line, input=stdin, stdout=output, stderr=subprocess.PIPE, text=True, timeout=within,
+            cwd=self.folder, env=environment(**variables),
         )
 
     def spawn(self, *arguments: str) -> subprocess.Popen:

@@ -10,10 +10,13 @@ def packet(kind: int, body: bytes) -> bytes:
 
 
 class OddBroker:
-    """A broker with the CONNACK properties `greeting`, or with the login refusal `refusal`."""
+    """A broker with the CONNACK properties `greeting`, or with the login refusal `refusal`.
 
-    def __init__(self, greeting: bytes = b"", refusal: int = 0) -> None:
-        self.greeting, self.refusal = greeting, refusal
+    With `old` it supports MQTT 3.1.1 only, and closes other connections.
+    """
+
+    def __init__(self, greeting: bytes = b"", refusal: int = 0, old: bool = False) -> None:
+        self.greeting, self.refusal, self.old = greeting, refusal, old
         self.listeners: list[socket.socket] = []
         self._server = socket.create_server(("127.0.0.1", 0))
         self.port = self._server.getsockname()[1]
@@ -49,18 +52,23 @@ class OddBroker:
             client.close()
 
     def _take(self, client: socket.socket, kind: int, body: bytes) -> None:
-        if kind >> 4 == 1:
+        nothing = b"" if self.old else b"\0"
+        if kind >> 4 == 1 and self.old:
+            if body[6] != 4:
+                raise OSError("not MQTT 3.1.1")
+            client.sendall(packet(0x20, b"\0\0"))
+        elif kind >> 4 == 1:
             properties = bytes([len(self.greeting)]) + self.greeting
             client.sendall(packet(0x20, bytes([0, self.refusal]) + properties))
         elif kind >> 4 == 8:
-            filters, rest = 0, body[3:]
+            filters, rest = 0, body[2 + len(nothing):]
             while rest:
                 filters, rest = filters + 1, rest[2 + int.from_bytes(rest[:2], "big") + 1:]
-            client.sendall(packet(0x90, body[:2] + b"\0" + b"\1" * filters))
+            client.sendall(packet(0x90, body[:2] + nothing + b"\1" * filters))
             self.listeners.append(client)
         elif kind >> 4 == 3:
             length = int.from_bytes(body[:2], "big")
-            identifier, text = body[2 + length:4 + length], body[5 + length:]
+            identifier, text = body[2 + length:4 + length], body[4 + length + len(nothing):]
             for listener in self.listeners:
-                listener.sendall(packet(0x30, body[:2 + length] + b"\0" + text))
-            client.sendall(packet(0x40, identifier + b"\0"))
+                listener.sendall(packet(0x30, body[:2 + length] + nothing + text))
+            client.sendall(packet(0x40, identifier + nothing))

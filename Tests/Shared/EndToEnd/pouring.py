@@ -208,7 +208,7 @@ class Person:
             lines = [line for line in log if line["job"] == number]
             if len(lines) == 1 and lines[0] not in log[: self.machine.lines_before]:
                 continue
-            decision: dict[str, Any] = {"job": job["job"]}
+            decision: dict[str, Any] = {"job": job["attempt"]}
             end = lines[-1] if len(lines) == 2 else {}
             if end.get("status") == "done":
                 decision |= {"decision": "poured"}

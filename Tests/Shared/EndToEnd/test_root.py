@@ -150,7 +150,7 @@ def test_a_machine_remembers_as_the_owner_of_the_folder(place: Place) -> None:
         place.judge()
         file.unlink()
     apart = place.run("machine", "bar", "--memory", str(memory), "--pour-log", f"{place.ours}/pours")
-    assert apart.returncode == 78 and "another user's folder" in apart.stderr
+    assert apart.returncode == 78 and "in folders of different users" in apart.stderr
 
 
 @pytest.mark.parametrize("part", ["ledger.sqlite.restoring", "ledger.sqlite.restoring-wal",
@@ -197,7 +197,7 @@ def test_a_way_that_a_third_one_could_lead_elsewhere_is_not_gone(place: Place) -
     os.chown(inner, THEM, THEM)
     refused = place.run("ledger", "verify", "--path", str(inner / "ledger.sqlite"))
     assert refused.returncode == 78
-    assert f"{inner} belongs to nobody, but the way there to {OTHER}" in one_line(refused.stderr)
+    assert f"{inner} belongs to nobody, but a part of its path to {OTHER}" in one_line(refused.stderr)
     assert not list(inner.iterdir())
 
 

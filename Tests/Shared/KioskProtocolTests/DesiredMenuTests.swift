@@ -19,6 +19,9 @@ import Testing
   @Test(arguments: [
     (DesiredMenuReport.taken(version: 7), #"{"version":7,"status":"taken"}"#),
     (.taken(version: 0), #"{"version":0,"status":"taken"}"#),
+    (
+      .taken(version: 0, detail: "damaged"), #"{"version":0,"status":"taken","detail":"damaged"}"#
+    ),
     (.refused(version: 7, detail: "no"), #"{"version":7,"status":"refused","detail":"no"}"#),
     (.refused(version: nil, detail: "no"), #"{"status":"refused","detail":"no"}"#),
   ])

@@ -27,30 +27,30 @@ import Testing
 
   @Test(
     arguments: [
-      ("", 0, "it ends where a value should be"), ("  ", 2, "it ends where a value should be"),
-      ("[1,]", 3, "no value starts like this"),
+      ("", 0, "a value is missing"), ("  ", 2, "a value is missing"),
+      ("[1,]", 3, "not a JSON value"),
       ("[1 2]", 3, "a comma or a closing bracket is missing"),
       ("[1", 2, "a comma or a closing bracket is missing"),
-      ("[", 1, "it ends where a value should be"),
+      ("[", 1, "a value is missing"),
       ("{", 1, "a key in double quotes is missing"),
       ("{a:1}", 1, "a key in double quotes is missing"),
       (#"{"a":1,}"#, 7, "a key in double quotes is missing"),
       (#"{"a" 1}"#, 5, "a colon is missing"),
-      (#"{"a":}"#, 5, "no value starts like this"),
+      (#"{"a":}"#, 5, "not a JSON value"),
       (#"{"a":1"#, 6, "a comma or a closing brace is missing"),
-      (#"{"a":1,"a":1}"#, 10, "a key stands twice"),
-      (#"{"a":1,"\u0061":2}"#, 15, "a key stands twice"), ("1 2", 2, "something follows the value"),
-      ("{}x", 2, "something follows the value"), ("01", 1, "something follows the value"),
-      ("+1", 0, "no value starts like this"), (".5", 0, "no value starts like this"),
+      (#"{"a":1,"a":1}"#, 10, "a key occurs twice"),
+      (#"{"a":1,"\u0061":2}"#, 15, "a key occurs twice"), ("1 2", 2, "extra text after the value"),
+      ("{}x", 2, "extra text after the value"), ("01", 1, "extra text after the value"),
+      ("+1", 0, "not a JSON value"), (".5", 0, "not a JSON value"),
       ("-", 1, "a digit is missing"), ("1.", 2, "a digit is missing"),
       ("1e", 2, "a digit is missing"),
-      ("1e+", 3, "a digit is missing"), ("0x10", 1, "something follows the value"),
+      ("1e+", 3, "a digit is missing"), ("0x10", 1, "extra text after the value"),
       ("1e400", 0, "a number is too large"), ("-1e400", 0, "a number is too large"),
-      ("NaN", 0, "no value starts like this"), ("Infinity", 0, "no value starts like this"),
-      ("nul", 0, "no value starts like this"), ("True", 0, "no value starts like this"),
-      ("'a'", 0, "no value starts like this"), ("// 1", 0, "no value starts like this"),
-      ("\u{FEFF}1", 0, "no value starts like this"), (#"""#, 1, "it ends inside a text"),
-      (#""a\"#, 3, "it ends inside a text"), (#""a\x""#, 4, "an unknown escape"),
+      ("NaN", 0, "not a JSON value"), ("Infinity", 0, "not a JSON value"),
+      ("nul", 0, "not a JSON value"), ("True", 0, "not a JSON value"),
+      ("'a'", 0, "not a JSON value"), ("// 1", 0, "not a JSON value"),
+      ("\u{FEFF}1", 0, "not a JSON value"), (#"""#, 1, "a text is not closed"),
+      (#""a\"#, 3, "a text is not closed"), (#""a\x""#, 4, "an unknown escape"),
       ("\"a\nb\"", 2, "a control character in a text"),
       ("\"\\t\u{1F}\"", 3, "a control character in a text"),
       (#""\u00g0""#, 5, "four hexadecimal digits are missing"),
@@ -112,6 +112,15 @@ import Testing
     let json = try JSON.parse(Array(#"{"kiwi":1,"mango":"2","a b":3,"banana":-4}"#.utf8))
     #expect(json.amounts == ["banana": -4, "kiwi": 1])
     #expect(JSON.integer(1).amounts == nil)
+  }
+
+  @Test(
+    arguments: [
+      ("1", 1), ("1.0", 1), ("-2.50e1", -25), ("0.0", 0), ("1.5", nil), ("1e300", nil),
+      ("9007199254740993.0", nil), ("9223372036854775807", .max), ("\"1\"", nil), ("true", nil),
+    ] as [(String, Int?)])
+  func aWholeNumberMayHaveAFraction(text: String, number: Int?) throws {
+    #expect(try JSON.parse(Array(text.utf8)).wholeNumber == number)
   }
 
   @Test(

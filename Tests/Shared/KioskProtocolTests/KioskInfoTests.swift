@@ -30,6 +30,13 @@ import Testing
     #expect(try KioskInfo(payload: info.payload) == info)
   }
 
+  @Test func aMenuFromAboveThatCannotBeUsedIsTold() throws {
+    let info = KioskInfo(version: "1", startedAt: at, menuProblem: "damaged")
+    #expect(String(decoding: info.payload, as: UTF8.self).hasSuffix(#","menu_problem":"damaged"}"#))
+    #expect(try KioskInfo(payload: info.payload) == info)
+    #expect(try read(#""menu_problem":"a\nb""#).menuProblem == "a b")
+  }
+
   @Test(arguments: [
     #""name":"City hall""#, #""name":{}"#, #""name":{"en":"  "}"#, #""name":{"en":"\u202e\n"}"#,
     #""name":{"en":7}"#, #""place":7"#, #""place":"""#, #""place":"\u0000""#,
@@ -42,8 +49,8 @@ import Testing
 
   @Test func whatATerminalObeysIsTakenOut() throws {
     let info = try read(#""name":{"ko":"\u001b[2J시\u2028청\u202e"},"place":"a\nb\u009b""#)
-    #expect(info.name?[.english] == "[2J시청")
-    #expect(info.place == "ab")
+    #expect(info.name?[.english] == "[2J시 청")
+    #expect(info.place == "a b")
   }
 
   /// A `Character` may be a letter with a thousand accents.

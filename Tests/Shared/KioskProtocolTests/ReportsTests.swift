@@ -92,7 +92,8 @@ import Testing
 
   @Test(
     arguments: [
-      (nil, "", ""), (1024, #""memory":1024,"#, #","ledger":4096,"disk_free":2048"#),
+      (nil, "", ""),
+      (1024, #""memory":1024,"#, #","ledger":4096,"disk_free":2048,"uplink_dropped":3072"#),
     ] as [(Int?, String, String)])
   func healthCountsWhatHappened(memory: Int?, member: String, ledger: String) {
     var counters = KioskHealth.Counters()
@@ -102,7 +103,7 @@ import Testing
     let health = KioskHealth(
       at: at, uptime: 60, counters: counters, memory: memory, queue: 9, service: .closed, low: 2,
       out: 1, machinesDown: 10, undecided: 11, ledger: memory.map { $0 * 4 },
-      diskFree: memory.map { $0 * 2 })
+      diskFree: memory.map { $0 * 2 }, uplinkDropped: memory.map { $0 * 3 })
     #expect(
       String(decoding: health.payload, as: UTF8.self)
         == #"{"at":"2026-11-21T09:00:00Z","uptime":60,"orders":1,"out_of_stock":2,"failed":9,"restocks":3,"#

@@ -35,9 +35,9 @@ import Testing
       (.order, "a\u{7F}", "there is a control character in the name of the panel"),
       (.order, "\0", "there is a control character in the name of the panel"),
       (.order, "a\u{85}", "there is a control character in the name of the panel"),
-      (.order, "a/b", "the name of the panel is one level of a topic: without /, + and #"),
-      (.restock, "+", "the name of the source is one level of a topic: without /, + and #"),
-      (.service, "a#", "the name of the source is one level of a topic: without /, + and #"),
+      (.order, "a/b", "the name of the panel must be one topic level: without /, + and #"),
+      (.restock, "+", "the name of the source must be one topic level: without /, + and #"),
+      (.service, "a#", "the name of the source must be one topic level: without /, + and #"),
     ] as [(Command.Kind, String, String)])
   func aFlawIsTold(kind: Command.Kind, name: String, flaw: String) {
     #expect(Source(kind: kind, name: name).flaw == flaw)

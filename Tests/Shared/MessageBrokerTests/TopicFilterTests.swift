@@ -88,4 +88,18 @@ struct TopicFilterTests {
     let longest = String(repeating: "a", count: 65_535)
     #expect(try TopicFilter(longest).text == longest)
   }
+
+  @Test(arguments: [
+    ("a/+", "a/b", true), ("a/#", "a", true), ("a/#", "a/b/c", true), ("#", "a/b", true),
+    ("+/+", "a/+", true), ("a/+", "a/#", false), ("a/+", "a", false), ("a", "a", true),
+    ("a/b", "a/+", false), ("a/+/c", "a/b/+", false), ("#", "$SYS/x", false),
+    ("+/x", "$SYS/x", false), ("$SYS/#", "$SYS/x", true), ("a/+", "a/", true), ("#", "+/x", true),
+    ("a/#", "ab", false), ("+", "#", false),
+  ])
+  func covers(one: String, other: String, expected: Bool) throws {
+    let (one, other) = (try TopicFilter(one), try TopicFilter(other))
+    #expect(one.covers(other) == expected)
+    let left = expected ? [one] : other.covers(one) ? [other] : [other, one]
+    #expect([other, one, other].withoutCovered() == left)
+  }
 }

@@ -54,7 +54,7 @@ package struct ArchiveConfiguration: ConfigurationFile, Sendable, Equatable {
       let broker = BrokerConfiguration(clusterOf: &section, clientID: "juice-archive")
       if Request.ID(broker.clientID) == nil {
         let diagnostic = Diagnostic(
-          "is a level of the topics on which kiosks answer",
+          "must be valid as a topic level, because kiosks answer on topics with it",
           hint: "write 1 to 64 of A-Z a-z 0-9 _ -")
         section.report(diagnostic, at: "client_id")
       }

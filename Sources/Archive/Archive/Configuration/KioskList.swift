@@ -53,7 +53,7 @@ package struct KioskList: Sendable, Equatable {
       do throws(Flaw) {
         let kiosk = try ListedKiosk(line)
         if let earlier = known.updateValue(number, forKey: kiosk.id) {
-          throw Flaw(Diagnostic("\(kiosk.id) is in line \(earlier) already"), column: 1, "id")
+          throw Flaw(Diagnostic("\(kiosk.id) is already in line \(earlier)"), column: 1, "id")
         }
         list.kiosks.append(kiosk)
       } catch {
@@ -86,7 +86,7 @@ extension ListedKiosk {
     let fields = try Field.fields(of: line)
     guard fields.count == 4 else {
       let diagnostic = Diagnostic(
-        "has \(fields.count) fields and not 4", hint: "write: \(KioskList.header)")
+        "has \(fields.count) fields instead of 4", hint: "write: \(KioskList.header)")
       throw Flaw(diagnostic, column: 1)
     }
     guard let id = KioskID(fields[0].text) else {
@@ -147,7 +147,7 @@ private struct Field {
   ///   - limit: Maximum length in Unicode scalars.
   func words(_ name: String, upTo limit: Int) throws(Flaw) -> String? {
     guard !text.unicodeScalars.contains(where: \.isInvisible) else {
-      throw Flaw(Diagnostic("holds a control character"), column: column, name)
+      throw Flaw(Diagnostic("contains a control character"), column: column, name)
     }
     guard text.unicodeScalars.count <= limit else {
       throw Flaw(Diagnostic("must not be longer than \(limit) characters"), column: column, name)

@@ -7,10 +7,10 @@ import YAMLConfiguration
 
 struct FleetCommands: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "fleet", abstract: "Bring a menu down to the kiosks of the chain.",
+    commandName: "fleet", abstract: "Send a menu to the kiosks of the chain.",
     discussion: """
-      These commands only write and read the database. The archiver that is active sends the menu, and \
-      keeps what the kiosks report.
+      These commands only write and read the database. The active archiver sends the menu and stores the \
+      reports of the kiosks.
       """,
     subcommands: [
       List.self, Status.self, Push.self, Pause.self, Resume.self, Abort.self,
@@ -24,30 +24,30 @@ struct FleetCommands: ParsableCommand {
 
     func run() throws {
       let rollouts = try options.rolloutTable().rollouts(limit: 100)
-      StandardOutput.write(rollouts.map(\.summary).joined(separator: "\n"))
+      try StandardOutput.write(rollouts.map(\.summary).joined(separator: "\n"))
     }
   }
 
   struct Status: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Print how far the latest roll-out is, and where it has failed.")
+      abstract: "Print the progress of the latest roll-out and the kiosks where it failed.")
 
     @OptionGroup var options: ConfigurationOptions
 
-    @Option(help: ArgumentHelp("So many of the kiosks where it has failed.", valueName: "count"))
+    @Option(help: ArgumentHelp("Maximum number of failed kiosks to print.", valueName: "count"))
     var failures = 20
 
     func run() throws {
       let table = try options.rolloutTable()
       let rollout = try table.rollout()
       let failures = try table.failures(of: rollout, limit: max(0, self.failures))
-      StandardOutput.write(
+      try StandardOutput.write(
         """
         \(rollout.summary)
           \(rollout.first) first, then \(rollout.perMinute) a minute; stops above \(rollout.limit)% failed
         """)
       for failure in failures {
-        StandardOutput.write(
+        try StandardOutput.write(
           "  \(failure.kiosk): \(failure.detail.map { "refused: \($0)" } ?? "silent")")
       }
     }
@@ -55,22 +55,24 @@ struct FleetCommands: ParsableCommand {
 
   struct Push: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Begin a roll-out.",
+      abstract: "Start a roll-out.",
       discussion: """
-        The file is YAML with 'menu' as in config/menu.yaml, and nothing besides: base, currency and \
-        juices. The fruits are each kiosk's own. A share of the kiosks gets it at once; when each of them \
-        has reported, or been silent for longer than the timeout, the others follow.
+        The file is YAML with only the section 'menu', as in config/menu.yaml: base, currency and juices. \
+        Each kiosk keeps its own fruits. A share of the kiosks gets the menu at once; when each of them \
+        has reported or exceeded the timeout, the others follow.
         """)
 
     @Argument(help: "The menu.", completion: .file(extensions: ["yaml", "yml"])) var file: String
-    @Option(help: "The share of the kiosks that get it first, in percent.") var first = Percent(5)
-    @Option(help: ArgumentHelp("Then so many kiosks a minute.", valueName: "kiosks")) var rate = 60
-    @Option(help: "Stop when it has failed at more of those that it was sent to, in percent.")
+    @Option(help: "Share of the kiosks that get the menu first, in percent.") var first = Percent(5)
+    @Option(help: ArgumentHelp("Number of kiosks per minute after that.", valueName: "kiosks"))
+    var rate = 60
+    @Option(help: "Stop above this share of failed kiosks, in percent of those sent the menu.")
     var limit = Percent(5)
     @Option(
-      help: ArgumentHelp("A kiosk that is silent for longer has failed.", valueName: "seconds"))
+      help: ArgumentHelp(
+        "A kiosk that does not report within this time has failed.", valueName: "seconds"))
     var timeout = 300
-    @Option(help: "Only the kiosks of this region; else all of the list.") var region: String?
+    @Option(help: "Only the kiosks of this region. Default: all listed kiosks.") var region: String?
     @OptionGroup var options: ConfigurationOptions
 
     func validate() throws {
@@ -86,13 +88,14 @@ struct FleetCommands: ParsableCommand {
         menu: menu, region: region, first: first.value, perMinute: rate, limit: limit.value,
         timeout: timeout)
       let rollout = try options.rolloutTable().push(plan)
-      StandardOutput.write(rollout.summary)
+      try StandardOutput.write(
+        rollout.summary, after: "the roll-out of menu \(rollout.version) has begun")
     }
   }
 
   struct Pause: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Send the menu to no more kiosks until it is resumed.")
+      abstract: "Pause the roll-out: send the menu to no further kiosk.")
 
     @OptionGroup var options: ConfigurationOptions
 
@@ -101,10 +104,10 @@ struct FleetCommands: ParsableCommand {
 
   struct Resume: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Go on with what was paused, aborted, or has stopped by itself.")
+      abstract: "Continue a roll-out that was paused, aborted or stopped automatically.")
 
     @Option(help: "A new limit, in percent.") var limit: Percent?
-    @Flag(help: "Send it anew where it has failed.") var again = false
+    @Flag(help: "Send the menu again to the kiosks where it failed.") var again = false
     @OptionGroup var options: ConfigurationOptions
 
     func run() throws { try decide(.resume, options, limit: limit?.value, again: again) }
@@ -112,10 +115,10 @@ struct FleetCommands: ParsableCommand {
 
   struct Abort: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "End it where it is.",
+      abstract: "End the roll-out.",
       discussion: """
-        Kiosks that have the menu keep it, and the others keep what they have. To bring an earlier menu \
-        back, push that one.
+        Kiosks that have the menu keep it; the others keep their current menu. To restore an earlier \
+        menu, push it again.
         """)
 
     @OptionGroup var options: ConfigurationOptions
@@ -144,7 +147,7 @@ extension Rollout {
   fileprivate var summary: String {
     "menu \(version)  \(state.rawValue)  \(counts.taken) of \(counts.all) kiosks have it, "
       + "\(counts.refused) refused, \(counts.silent) silent, \(counts.waiting) waiting, "
-      + "\(counts.unsent) to come"
+      + "\(counts.unsent) unsent"
   }
 }
 
@@ -153,7 +156,8 @@ private func decide(
   again: Bool = false
 ) throws {
   let rollout = try options.rolloutTable().decide(decision, limit: limit, again: again)
-  StandardOutput.write(rollout.summary)
+  try StandardOutput.write(
+    rollout.summary, after: "the roll-out of menu \(rollout.version) is \(rollout.state.rawValue)")
 }
 
 extension ConfigurationOptions {

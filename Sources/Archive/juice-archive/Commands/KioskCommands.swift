@@ -7,15 +7,16 @@ import YAMLConfiguration
 
 struct KioskCommands: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "kiosks", abstract: "Say which kiosks the chain has, and where.",
+    commandName: "kiosks", abstract: "Manage the list of the chain's kiosks.",
     subcommands: [Load.self, List.self])
 
   struct Load: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Put a list in the place of the one that is there.",
+      abstract: "Replace the list of kiosks.",
       discussion: """
-        The file is CSV with the header \(KioskList.header); name and place may be empty. All of it is \
-        taken over, or nothing. A kiosk that is not listed any more leaves the list; what it has told stays.
+        The file is CSV with the header \(KioskList.header); name and place may be empty. If a line has \
+        an error, nothing changes. A kiosk that is no longer listed is removed from the list; its events \
+        stay in the archive.
         """)
 
     @Argument(help: "The list.", completion: .file(extensions: ["csv"])) var file: String
@@ -28,15 +29,15 @@ struct KioskCommands: ParsableCommand {
         throw Failure.badData("\(error)")
       }
       let changes = try KioskTable(settings).load(list.kiosks)
-      StandardOutput.write(
-        "\(list.kiosks.count) kiosks: \(changes.added) new, \(changes.changed) changed, \(changes.removed) removed"
-      )
+      try StandardOutput.write(
+        "\(list.kiosks.count) kiosks: \(changes.added) new, \(changes.changed) changed, "
+          + "\(changes.removed) removed", after: "the list is loaded")
     }
   }
 
   struct List: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Print the list, as 'load' takes it.", discussion: "By region and id.")
+      abstract: "Print the list in the format of 'load'.", discussion: "Sorted by region and id.")
 
     @OptionGroup var options: ConfigurationOptions
 
@@ -47,7 +48,7 @@ struct KioskCommands: ParsableCommand {
         ["\(kiosk.id)", kiosk.region, kiosk.name ?? "", kiosk.place ?? ""].map(\.csvField)
           .joined(separator: ",")
       }
-      StandardOutput.write(([KioskList.header] + lines).joined(separator: "\n"))
+      try StandardOutput.write(([KioskList.header] + lines).joined(separator: "\n"))
     }
   }
 }

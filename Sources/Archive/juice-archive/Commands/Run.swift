@@ -1,6 +1,7 @@
 import Archive
 import ArgumentParser
 import CommandLineSupport
+import Logging
 import ServiceLifecycle
 import YAMLConfiguration
 
@@ -8,9 +9,9 @@ struct Run: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Archive events.",
     discussion: """
-      Goes on until SIGTERM or SIGINT. Of any number that run on one database, one is active, and \
-      another goes on where it ends. A database or a broker that is away is waited for; meanwhile the \
-      broker keeps the events.
+      Runs until SIGTERM or SIGINT. If several archivers use one database, one is active; when it ends, \
+      another one takes over. While the database or the broker is not reachable, the archiver tries \
+      again, and the broker keeps the events.
       """)
 
   @OptionGroup var options: ConfigurationOptions
@@ -19,6 +20,7 @@ struct Run: AsyncParsableCommand {
   func run() async throws {
     let configuration = try options.load()
     let logger = try logging.makeLogger("juice-archive")
+    if let warning = options.serviceLinksWarning { logger.warning("\(warning)") }
     let settings = try ArchiveSettings(configuration)
     var broker = configuration.broker
     try broker.loadPassword()

@@ -21,12 +21,12 @@ final class Authenticator: Sendable {
   ///
   /// - Parameter deviceCookie: Returns the value of a cookie of the request by its name.
   /// - Returns: The user, or `nil` if the name or the password is wrong.
-  /// - Throws: `RequestError.tooManyLogins`, `RequestError.busy`, or `UserFileError`.
+  /// - Throws: `RequestError.tooManyLogins`, or `RequestError.busy` also without enough memory.
   func user(
     name: String, password: String, from origin: AddressBlock, at now: ContinuousClock.Instant,
     deviceCookie: (String) -> String?
   ) async throws -> User? {
-    let user = try User.Name(name).flatMap { try users.users()[$0] }
+    let user = User.Name(name).flatMap { users.current.users[$0] }
     let device = user.flatMap { user in
       DeviceCookie.device(deviceCookie(DeviceCookie.name(for: user.name)), of: user)
     }
@@ -36,13 +36,13 @@ final class Authenticator: Sendable {
     }
     let hash = user?.password ?? dummyHash
     let isRight: Bool
-    do throws(RequestError) {
+    do {
       isRight = try await (device == nil ? unknownDevices : knownDevices).run {
-        hash.matches(password)
-      }
+        Result { () throws(PasswordHashError) in try hash.matches(password) }
+      }.get()
     } catch {
       throttle.withLock { $0.revert(attempt) }
-      throw error
+      throw RequestError.busy
     }
     guard isRight else { return nil }
     throttle.withLock { $0.revert(attempt) }

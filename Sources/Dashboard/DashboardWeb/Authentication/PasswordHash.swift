@@ -46,11 +46,11 @@ package struct PasswordHash: Sendable, Hashable, CustomStringConvertible {
   }
 
   /// Returns whether the password matches, compared in constant time.
-  package func matches(_ password: String) -> Bool {
-    guard password.utf8.count <= Self.maximumPassword,
-      let other = try? cost.key(of: password, salt: salt)
-    else { return false }
-    return CRYPTO_memcmp(key, other, Self.keySize) == 0
+  ///
+  /// - Throws: `PasswordHashError` if there is not enough memory.
+  package func matches(_ password: String) throws(PasswordHashError) -> Bool {
+    guard password.utf8.count <= Self.maximumPassword else { return false }
+    return CRYPTO_memcmp(key, try cost.key(of: password, salt: salt), Self.keySize) == 0
   }
 
   package var description: String {
@@ -94,7 +94,8 @@ extension PasswordHash.Cost {
     }
     guard isDone == 1 else {
       throw PasswordHashError(
-        description: "hashing a password takes \(memory >> 20) MiB of memory, which are not there")
+        description:
+          "hashing a password needs \(memory >> 20) MiB of memory, which is not available")
     }
     return key
   }

@@ -1,57 +1,113 @@
+import CommandLineSupport
 import Foundation
 import JuiceDomain
+package import Logging
 import Synchronization
 
 /// The file of users: one line each, `<name> <role> <hash>`, followed by the region if the user has
 /// one.
 ///
 /// A change of the file takes effect at once: a user who is removed, or whose password or role
-/// changes, is logged out.
+/// changes, is logged out. While the file cannot be read, the users read last remain.
 package final class UserFile: Sendable {
   package let path: String
-  /// The bytes that were read last, and the users in them.
-  private let known = Mutex<(data: Data, users: [User.Name: User])?>(nil)
+  private let logger: Logger?
+  /// Reads a file as `Data(contentsOf:)` does.
+  private let read: @Sendable (String) throws -> Data
+  private let known = Mutex(Known())
 
-  package init(path: String) { self.path = path }
+  /// The users read last.
+  package struct Known: Sendable {
+    package fileprivate(set) var users: [User.Name: User] = [:]
+    /// The reason why the current file cannot be used, or `nil` if it was read.
+    package fileprivate(set) var problem: String?
+    /// The stamp of the file that was examined last, or `nil` if it must be examined again.
+    fileprivate var stamp: FileStamp?
+  }
+
+  /// - Parameter logger: Receives each problem of `current` once, and its end.
+  package convenience init(path: String, logger: Logger? = nil) {
+    self.init(path: path, logger: logger) { try Data(contentsOf: URL(filePath: $0)) }
+  }
+
+  init(
+    path: String, logger: Logger? = nil, read: @escaping @Sendable (String) throws -> Data
+  ) {
+    (self.path, self.logger, self.read) = (path, logger, read)
+  }
 
   /// Returns the users in the file, or none if the file does not exist.
   ///
   /// - Throws: `UserFileError` with the first wrong line, or if other users may read the file.
-  package func users() throws(UserFileError) -> [User.Name: User] {
-    let data: Data
+  package func users() throws(UserFileError) -> [User.Name: User] { try users(in: contents()) }
+
+  /// The users at this time. Reads the file only after a change. If it is missing, empty (half
+  /// written), unreadable or wrong, these are the users read last.
+  package var current: Known {
+    known.withLock { known in
+      // Taken before reading: a change in between leads to another stamp.
+      let stamp = FileStamp(path)
+      if let stamp, stamp == known.stamp { return known }
+      let before = known.problem
+      known.stamp = nil
+      do throws(UserFileError) {
+        let data = try contents()
+        if let stamp, stamp.isSettled { known.stamp = stamp }
+        guard !data.isEmpty || known.users.isEmpty else {
+          throw UserFileError(path, "is missing or empty")
+        }
+        (known.users, known.problem) = (try users(in: data), nil)
+      } catch {
+        known.problem = "\(error)"
+      }
+      guard known.problem != before else { return known }
+      if let problem = known.problem {
+        logger?.error("\(problem); the users read last may still log in")
+      } else {
+        logger?.notice("\(path): can be read again")
+      }
+      return known
+    }
+  }
+
+  /// Returns the contents of the file; empty if it does not exist.
+  private func contents() throws(UserFileError) -> Data {
     do {
-      data = try Data(contentsOf: URL(filePath: path))
+      return try read(path)
     } catch CocoaError.fileReadNoSuchFile {
-      return [:]
+      return Data()
     } catch {
       throw UserFileError(path, "cannot be read: \(error.localizedDescription)")
     }
-    if let users = known.withLock({ $0?.data == data ? $0?.users : nil }) { return users }
-    guard let permissions = Self.attribute(.posixPermissions, of: path), permissions & 0o077 == 0
-    else {
-      throw UserFileError(path, "others than its owner may use it; run: chmod 600 \(path)")
+  }
+
+  private func users(in data: Data) throws(UserFileError) -> [User.Name: User] {
+    guard FileStamp(path)?.isShared != true else {
+      throw UserFileError(
+        path, "can be read or changed by others than its owner; run: chmod 600 \(path)")
     }
     guard let text = String(data: data, encoding: .utf8) else {
-      throw UserFileError(path, "is no text in UTF-8")
+      throw UserFileError(path, "is not UTF-8 text")
     }
     var users: [User.Name: User] = [:]
     for (number, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated()
     where !line.isEmpty && !line.hasPrefix("#") {
       guard let user = User(line: line), users.updateValue(user, forKey: user.name) == nil else {
         throw UserFileError(
-          "\(path):\(number + 1)", "this is no user; a line is: name role hash region")
+          "\(path):\(number + 1)", "invalid or repeated user; a line is: name role hash region")
       }
     }
-    known.withLock { $0 = (data, users) }
     return users
   }
 
-  /// Changes the file atomically; concurrent changes are serialised. If root changes the file, its
-  /// owner remains; if root creates it, it belongs to the owner of the folder, which is the
-  /// dashboard's user.
+  /// Changes the file atomically; concurrent changes are serialised. A symbolic link remains, and
+  /// its target changes. If root changes the file, its owner remains; if root creates it, it belongs
+  /// to the owner of the folder, which is the dashboard's user.
   package func update(
     _ change: (inout [User.Name: User]) -> Void
   ) throws(UserFileError) {
+    let path = target
+    let folder = Self.folder(of: path)
     // The lock is on the folder, because each change replaces the file.
     let lock = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard lock >= 0 else { throw UserFileError(folder, String(cString: strerror(errno))) }
@@ -61,7 +117,10 @@ package final class UserFile: Sendable {
     }
     var users = try users()
     change(&users)
-    let text = users.values.sorted { $0.name < $1.name }.map { "\($0.line)\n" }.joined()
+    // An empty file is a half written one: see `current`.
+    let text =
+      users.isEmpty
+      ? "# nobody\n" : users.values.sorted { $0.name < $1.name }.map { "\($0.line)\n" }.joined()
     let new = "\(path).new"
     unlink(new)
     // Created with these permissions, so that no other user can read it at any time.
@@ -96,17 +155,30 @@ package struct UserFileError: Error, CustomStringConvertible {
 }
 
 extension UserFile {
-  /// Returns an attribute of a file; follows symbolic links. (NIO's own `struct stat` hides that of
-  /// libc.)
+  /// The path of the file itself: the target, if `path` is a symbolic link. It need not exist.
+  package var target: String {
+    var target = path
+    // At most as many links as in Linux (path_resolution(7)). More of them fail when the file is
+    // read.
+    for _ in 0..<40 {
+      guard let next = try? FileManager.default.destinationOfSymbolicLink(atPath: target) else {
+        break  // Not a link.
+      }
+      target = next.hasPrefix("/") ? next : Self.folder(of: target) + next
+    }
+    return target
+  }
+
+  /// Returns an attribute of a file, or `nil` if it cannot be examined; then the defaults apply.
   private static func attribute(_ key: FileAttributeKey, of path: String) -> UInt32? {
-    let place = URL(filePath: path).resolvingSymlinksInPath().path(percentEncoded: false)
-    let attributes = try? FileManager.default.attributesOfItem(atPath: place)
+    let attributes = try? FileManager.default.attributesOfItem(atPath: path)
     return (attributes?[key] as? NSNumber)?.uint32Value
   }
 
-  private var folder: String {
+  /// Returns the folder of a file, with a slash at its end.
+  private static func folder(of path: String) -> String {
     let folder = path.split(separator: "/", omittingEmptySubsequences: false).dropLast()
-    return folder.isEmpty ? "." : folder.joined(separator: "/") + "/"
+    return folder.isEmpty ? "./" : folder.joined(separator: "/") + "/"
   }
 }
 

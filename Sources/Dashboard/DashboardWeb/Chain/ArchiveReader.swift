@@ -56,7 +56,7 @@ actor ArchiveReader {
 
 extension DatabaseError {
   /// The error that queries of earlier pages have used up the time.
-  static var timedOut: Self { Self(state: "57014", "there was no time left to ask") }
+  static var timedOut: Self { Self(state: "57014", "earlier queries used up the time") }
 }
 
 /// Runs the jobs of an actor one after the other, outside the threads that serve pages.

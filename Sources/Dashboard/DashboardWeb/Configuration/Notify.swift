@@ -71,10 +71,10 @@ extension DashboardConfiguration.Notify {
       if let post = DashboardConfiguration.Post(&post) { posts.append(post) }
     }
     if !section.has("email"), count == 0 {
-      section.report(Diagnostic("tells nobody", hint: "add 'email' or 'post'"))
+      section.report(Diagnostic("has no receiver", hint: "add 'email' or 'post'"))
     }
     if (email?.to.count ?? 0) + count > Self.maximumReceivers {
-      section.report(Diagnostic("tells more than \(Self.maximumReceivers) receivers"))
+      section.report(Diagnostic("has more than \(Self.maximumReceivers) receivers"))
     }
     guard link != nil else { return nil }
   }
@@ -88,7 +88,7 @@ extension DashboardConfiguration.Email {
     let to = section.list("to", of: .mailAddress)
     if !section.has("to") { section.report(Diagnostic("is missing"), at: "to") }
     if to?.isEmpty == true, section.collector.errors.count == errors {
-      section.report(Diagnostic("names nobody"), at: "to")
+      section.report(Diagnostic("must not be empty"), at: "to")
     }
     self.init(host: host ?? "", from: from ?? "", to: to ?? [])
     section.read("tls", .choice(), into: &tls)
@@ -100,7 +100,8 @@ extension DashboardConfiguration.Email {
     section.reportUnlessBoth("username", "password_file")
     if passwordFile != nil, tls == .none {
       section.report(
-        Diagnostic("a password is not sent unencrypted", hint: "set 'tls'"), at: "password_file")
+        Diagnostic("a password must not be sent unencrypted", hint: "set 'tls'"),
+        at: "password_file")
     }
     guard host != nil, from != nil, to != nil else { return nil }
   }
@@ -120,7 +121,7 @@ extension DashboardConfiguration.Post {
     }
     if tokenFile != nil, let url, !url.hasPrefix("https:") {
       section.report(
-        Diagnostic("a token is not sent unencrypted", hint: "use 'https'"), at: "token_file")
+        Diagnostic("a token must not be sent unencrypted", hint: "use 'https'"), at: "token_file")
     }
   }
 }
@@ -147,7 +148,8 @@ extension DashboardConfiguration.Post {
     guard url.isWebAddress else {
       // The error omits the URL, because knowing it may be enough to post there.
       throw ConfigurationErrors(
-        Diagnostic("holds no address", hint: "write it like 'https://host/path'"), in: file,
+        Diagnostic("contains no valid address", hint: "write it like 'https://host/path'"),
+        in: file,
         key: key
       )
     }
@@ -164,7 +166,7 @@ extension DashboardConfiguration.Post {
     let token = try PasswordFile.read(tokenFile, key: key, what: "token")
     guard token.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
       throw ConfigurationErrors(
-        Diagnostic("holds more than a token", hint: "leave spaces and other lines out"),
+        Diagnostic("contains more than a token", hint: "remove spaces and other lines"),
         in: tokenFile, key: key)
     }
     return token
@@ -181,7 +183,7 @@ extension Format where Value == String {
     }
     guard parts.count == 2, isPlain, text.utf8.count <= 254 else {
       throw Diagnostic(
-        "\(text.quoted) is no e-mail address", hint: "write it like 'minji@example.com'")
+        "\(text.quoted) is not an e-mail address", hint: "write it like 'minji@example.com'")
     }
     return text
   }
@@ -191,7 +193,7 @@ extension Format where Value == String {
     let text = try text.read(scalar)
     guard text.isWebAddress else {
       throw Diagnostic(
-        "\(text.quoted) is no address of the web", hint: "write it like 'https://host/path'")
+        "\(text.quoted) is not a web address", hint: "write it like 'https://host/path'")
     }
     return text
   }

@@ -86,6 +86,7 @@ package final class KioskLink: Service {
         (state.isOnline, state.offline) = (true, nil)
         return state.pending.values.flatMap(\.values).map(\.message)
       }
+      // Without a connection they are published again with the next one.
       _ = try? await broker.publish(again)
       updates.everythingChanged()
     case .offline(let error):
@@ -145,11 +146,13 @@ package final class KioskLink: Service {
         if state.pending[key]?.isEmpty == true { state.pending[key] = nil }
       }
     }
+    // Without a connection it is published with the next one. The batch, if there is one, belongs
+    // to `run`, which acknowledges it.
     _ = try? await broker.publish([message])
-    await broker.acknowledge()
     return await withTaskGroup(of: CommandResult?.self) { group in
       group.addTask { await answers.first { _ in true } }
       group.addTask {
+        // Throws only if the task is cancelled, because the result has arrived.
         try? await Task.sleep(for: self.answerTimeout)
         return nil
       }
@@ -161,6 +164,7 @@ package final class KioskLink: Service {
 
 extension KioskLink.State {
   fileprivate func answer(_ message: Message) {
+    // A message that cannot be read answers no command.
     guard let result = try? CommandResult(payload: message.payload), let id = result.id else {
       return
     }

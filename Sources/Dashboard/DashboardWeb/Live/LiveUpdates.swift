@@ -15,9 +15,21 @@ final class LiveUpdates: Service {
   /// Maximum number of pages that are updated live. A further page is refused and has to be
   /// reloaded by hand.
   static let maximum = 500
+  /// Maximum number of pages of one session. A browser opens at most six connections, and a hidden
+  /// page has none.
+  static let maximumOfSession = 25
+  /// Maximum number of pages of one user, so that no account takes the places of all others.
+  static let maximumOfUser = maximum / 2
+
+  private struct Page {
+    let interest: Interest
+    let session: String
+    let user: User.Name?
+    let signal: AsyncStream<Void>.Continuation
+  }
 
   private struct State {
-    var pages: [Int: (interest: Interest, signal: AsyncStream<Void>.Continuation)] = [:]
+    var pages: [Int: Page] = [:]
     var count = 0
     var isClosed = false
   }
@@ -26,15 +38,22 @@ final class LiveUpdates: Service {
 
   /// Subscribes a page to changes.
   ///
-  /// - Returns: A signal after each change, or `nil` if too many pages are open. Several changes
-  ///   may be combined into one signal. The stream ends with the process, or when its task is
-  ///   cancelled.
-  func subscribe(to interest: Interest) -> AsyncStream<Void>? {
+  /// - Parameter session: The token of the page's session.
+  /// - Returns: A signal after each change, or `nil` if too many pages are open: of all, of this
+  ///   session, or of this user. Several changes may be combined into one signal. The stream ends
+  ///   with the process, or when its task is cancelled.
+  func subscribe(
+    to interest: Interest, session: String, user: User.Name?
+  ) -> AsyncStream<Void>? {
     let (signals, signal) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
     let number: Int? = state.withLock { state in
-      guard !state.isClosed, state.pages.count < Self.maximum else { return nil }
+      guard !state.isClosed, state.pages.count < Self.maximum,
+        state.pages.values.count(where: { $0.session == session }) < Self.maximumOfSession,
+        state.pages.values.count(where: { $0.user == user }) < Self.maximumOfUser
+      else { return nil }
       state.count += 1
-      state.pages[state.count] = (interest, signal)
+      state.pages[state.count] = Page(
+        interest: interest, session: session, user: user, signal: signal)
       return state.count
     }
     guard let number else { return nil }
@@ -63,6 +82,7 @@ final class LiveUpdates: Service {
   /// streams on shutdown.
   func run() async {
     await cancelWhenGracefulShutdown {
+      // The sleep throws only if the task is cancelled.
       while (try? await Task.sleep(for: .seconds(15))) != nil { self.everythingChanged() }
     }
     close()

@@ -36,13 +36,13 @@ package struct NotificationFormatter: Sendable {
   }
 
   package func test(at now: Timestamp) -> Notification {
-    let text = language("This is a test of the dashboard.", "대시보드에서 보낸 시험 메시지예요.")
-    return Notification(at: now, subject: language("Test", "시험"), text: "\(text)\n\(baseURL)/")
+    let text = language("This is a test message from the dashboard.", "대시보드에서 보낸 테스트 메시지예요.")
+    return Notification(at: now, subject: language("Test", "테스트"), text: "\(text)\n\(baseURL)/")
   }
 
   /// Returns the message to send. If it is at least five minutes old, its age is added.
-  func markedAsLate(_ notification: Notification, at now: Timestamp) -> Notification {
-    let minutes = notification.at.minutes(until: now)
+  func markedAsLate(_ notification: Notification, age: Duration) -> Notification {
+    let minutes = Int(clamping: age.components.seconds / 60)
     guard minutes >= 5 else { return notification }
     let length = language.length(ofMinutes: minutes)
     var late = notification
@@ -54,12 +54,12 @@ package struct NotificationFormatter: Sendable {
   private func headline(of transition: AlertEvaluator.Transition, in fleet: KioskFleet) -> String {
     guard let kiosk = transition.alert.kiosk else {
       return transition.isResolved
-        ? language("The broker is there again", "브로커에 다시 연결됐어요")
+        ? language("The broker is reachable again", "브로커에 다시 연결됐어요")
         : language("The dashboard cannot reach its broker", "대시보드가 브로커에 연결하지 못해요")
     }
     let state = fleet[kiosk]
     return
-      "\(sanitized(state?.title(language) ?? kiosk.text)): \(summary(for: transition, at: state))"
+      "\((state?.title(language) ?? kiosk.text).visible(upTo: Self.maximumName)): \(summary(for: transition, at: state))"
   }
 
   private func summary(for transition: AlertEvaluator.Transition, at kiosk: KioskState?) -> String {
@@ -69,20 +69,20 @@ package struct NotificationFormatter: Sendable {
     case (.offline, true): return language("online again", "다시 온라인")
     case (.machine(_, let machine), false):
       let report = kiosk?.machines[machine]
-      let reason = report?.reason.map { " (\(sanitized($0)))" } ?? ""
+      let reason = report?.reason.map { " (\($0.visible(upTo: Self.maximumName)))" } ?? ""
       let state = (report?.state ?? .unknown).text(language)
       return language("machine \(machine): \(state)", "기계 \(machine): \(state)") + reason
     case (.machine(_, let machine), true):
       return language("machine \(machine) works again", "기계 \(machine) 다시 작동")
     case (.job(_, _, let ticket), false):
-      return language("somebody has to decide about ticket \(ticket)", "\(ticket)번 주문 확인 필요")
+      return language("ticket \(ticket) needs a decision", "\(ticket)번 주문 확인 필요")
     case (.job(_, _, let ticket), true):
       return language("ticket \(ticket) is decided", "\(ticket)번 주문 확인 완료")
     case (.out(_, let fruit), let isResolved):
       let name = kiosk?.menu?.menu.fruits.first { $0.id == fruit }?.name[language]
-      let fruit = sanitized(name ?? fruit.text)
+      let fruit = (name ?? fruit.text).visible(upTo: Self.maximumName)
       return isResolved
-        ? language("\(fruit) is there again", "\(fruit) 다시 있음")
+        ? language("\(fruit) is back in stock", "\(fruit) 다시 채워짐")
         : language("\(fruit) is out", "\(fruit) 품절")
     }
   }
@@ -104,18 +104,6 @@ package struct NotificationFormatter: Sendable {
     } else {
       "\(baseURL)/kiosks/\(kiosk)"
     }
-  }
-
-  /// Replaces control characters, format characters and line breaks by spaces.
-  private func sanitized(_ text: String) -> String {
-    let scalars = text.unicodeScalars.prefix(Self.maximumName).map {
-      scalar -> Unicode.Scalar in
-      switch scalar.properties.generalCategory {
-      case .control, .format, .lineSeparator, .paragraphSeparator: " "
-      default: scalar
-      }
-    }
-    return String(String.UnicodeScalarView(scalars))
   }
 }
 

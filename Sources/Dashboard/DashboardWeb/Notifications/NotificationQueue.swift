@@ -1,38 +1,56 @@
+import Fleet
 import KioskProtocol
 
 /// The undelivered messages, the oldest first, each with its remaining receivers.
 struct NotificationQueue: Sendable, Equatable {
   /// Maximum number of messages.
   static let limit = 100
-  /// Age at which an undelivered message is discarded.
+  /// Age at which an undelivered message is given up.
   static let maximumAge = Duration.seconds(24 * 3600)
+
+  typealias Instant = ContinuousClock.Instant
 
   private var entries: [Entry] = []
 
-  private struct Entry: Hashable {
+  struct Entry: Hashable {
     let notification: Notification
+    /// The transitions that the message reports, except for alerts of which a later message of the
+    /// queue reports a transition.
+    fileprivate(set) var transitions: [AlertEvaluator.Transition]
+    /// The time by the monotonic clock, because the wall clock may be set while a message waits.
+    fileprivate let queuedAt: Instant
     /// The names of the receivers that have not received it yet.
-    var receivers: [String]
+    fileprivate(set) var receivers: [String]
   }
 
   init() {}
 
   var count: Int { entries.count }
 
-  /// Appends a message.
-  ///
-  /// - Returns: Whether the oldest message was discarded because the queue was full.
-  mutating func append(_ notification: Notification, for receivers: [String]) -> Bool {
-    entries.append(Entry(notification: notification, receivers: receivers))
-    guard entries.count > Self.limit else { return false }
-    entries.removeFirst()
-    return true
+  mutating func append(
+    _ notification: Notification, about transitions: [AlertEvaluator.Transition],
+    for receivers: [String], at now: Instant
+  ) {
+    let alerts = Set(transitions.map(\.alert))
+    for index in entries.indices {
+      entries[index].transitions.removeAll { alerts.contains($0.alert) }
+    }
+    let room = AlertEvaluator.maximum - entries.reduce(0) { $0 + $1.transitions.count }
+    entries.append(
+      Entry(
+        notification: notification, transitions: Array(transitions.prefix(max(0, room))),
+        queuedAt: now, receivers: receivers))
   }
 
-  /// Returns the oldest message for the receiver, except for the refused ones.
-  func next(for receiver: String, except refused: Set<Notification.ID> = []) -> Notification? {
-    entries.first { $0.receivers.contains(receiver) && !refused.contains($0.notification.id) }?
-      .notification
+  /// Returns the oldest message for the receiver that is neither refused nor expired, and its age.
+  func next(
+    for receiver: String, except refused: Set<Notification.ID> = [], at now: Instant
+  ) -> (notification: Notification, age: Duration)? {
+    entries.first {
+      $0.receivers.contains(receiver) && !refused.contains($0.notification.id)
+        && now - $0.queuedAt < Self.maximumAge
+    }
+    .map { ($0.notification, now - $0.queuedAt) }
   }
 
   mutating func markDelivered(_ id: Notification.ID, to receiver: String) {
@@ -41,13 +59,19 @@ struct NotificationQueue: Sendable, Equatable {
     if entries[index].receivers.isEmpty { entries.remove(at: index) }
   }
 
-  /// Removes expired messages.
-  ///
-  /// - Returns: The number of messages removed.
-  mutating func removeExpired(at now: Timestamp) -> Int {
-    let before = entries.count
-    entries.removeAll { now.since($0.notification.at) >= Self.maximumAge }
-    return before - entries.count
+  /// Removes and returns the expired messages.
+  mutating func removeExpired(at now: Instant) -> [Entry] {
+    let expired = entries.filter { now - $0.queuedAt >= Self.maximumAge }
+    entries.removeAll { now - $0.queuedAt >= Self.maximumAge }
+    return expired
+  }
+
+  /// Removes and returns the two oldest messages if there are more than `limit`. Two, so that one
+  /// message can replace them.
+  mutating func removeSurplus() -> [Entry] {
+    guard entries.count > Self.limit else { return [] }
+    defer { entries.removeFirst(2) }
+    return Array(entries.prefix(2))
   }
 }
 
@@ -56,18 +80,27 @@ extension NotificationQueue {
   func write(to json: inout JSONWriter) {
     json.member("messages", entries) { json, entry in
       entry.notification.write(to: &json)
+      json.member("about", entry.transitions) { $1.write(to: &$0) }
       json.member("to", entry.receivers)
     }
   }
 
   /// Reads a queue. Skips messages that cannot be read, and receivers that are not in `receivers`.
-  init(_ json: JSON, receivers: [String]) {
+  ///
+  /// - Parameters:
+  ///   - now: The time of the monotonic clock.
+  ///   - time: The wall-clock time, the only one that tells how long no dashboard ran.
+  init(_ json: JSON, receivers: [String], at now: Instant, time: Timestamp) {
     entries = (json.elements("messages") ?? []).prefix(Self.limit).compactMap { entry in
       let to = (entry.elements("to") ?? []).compactMap { to in
         if case .string(let name) = to, receivers.contains(name) { name } else { nil }
       }
       guard let notification = Notification(entry), !to.isEmpty else { return nil }
-      return Entry(notification: notification, receivers: to)
+      let age = min(max(.zero, time.since(notification.at)), Self.maximumAge)
+      return Entry(
+        notification: notification,
+        transitions: (entry.elements("about") ?? []).compactMap { AlertEvaluator.Transition($0) },
+        queuedAt: now - age, receivers: to)
     }
   }
 }

@@ -32,8 +32,9 @@ package actor Notifier: Service {
   }
 
   private static let file = "alerts.json"
-  /// Maximum size of the file, in bytes: twice the size of 10,000 alerts and 100 messages.
-  private static let maximumSize = 8 << 20
+  /// Maximum size of the file, in bytes: twice the size of 10,000 alerts, and 100 messages about
+  /// as many.
+  private static let maximumSize = 16 << 20
 
   private let link: KioskLink
   private let formatter: NotificationFormatter
@@ -45,6 +46,7 @@ package actor Notifier: Service {
   private let disk = DispatchQueue(label: "alerts")
   private let signals: [(new: AsyncStream<Void>, signal: AsyncStream<Void>.Continuation)]
 
+  private let startedAt = ContinuousClock.now
   private var evaluator: AlertEvaluator
   private var queue: NotificationQueue
   /// Whether the state is stored on disk, or is being written.
@@ -67,9 +69,10 @@ package actor Notifier: Service {
     if let data = try folder.read(Self.file, upTo: Self.maximumSize) {
       if let json = try? JSON.parse(Array(data)) {
         evaluator = AlertEvaluator(rules, notified: AlertEvaluator.notified(in: json))
-        queue = NotificationQueue(json, receivers: receivers.map(\.name))
+        queue = NotificationQueue(
+          json, receivers: receivers.map(\.name), at: .now, time: link.time)
       } else {
-        logger.error("\(folder.path)/\(Self.file) is no JSON: what is wrong now is told once more")
+        logger.error("\(folder.path)/\(Self.file) is not JSON: current alerts are sent again")
       }
     }
     try folder.write(Self.file, Self.payload(evaluator, queue))
@@ -84,29 +87,62 @@ package actor Notifier: Service {
       for (receiver, signal) in zip(receivers, signals) {
         group.addTask { await self.deliver(to: receiver, at: signal.new) }
       }
+      // Each sleep throws only if the task is cancelled, here and below.
       while (try? await Task.sleep(for: .seconds(1))) != nil { await evaluateAlerts() }
     }
   }
 
   private func evaluateAlerts() async {
-    let now = link.time
-    let expired = queue.removeExpired(at: now)
-    if expired > 0 {
-      logger.error("\(expired) messages could not be delivered for a day, and are given up")
-      isSaved = false
-    }
+    let (now, instant) = (link.time, ContinuousClock.now)
     let fleet = link.fleet
-    let transitions = evaluator.evaluate(
-      fleet, isConnected: link.connectionError == nil, at: .now, now: now)
-    guard !transitions.isEmpty else { return }
-    let notification = formatter.notification(of: transitions, in: fleet, at: now)
-    logger.notice("to be told: \(notification.subject)")
-    if queue.append(notification, for: receivers.map(\.name)) {
-      logger.error("more than \(NotificationQueue.limit) messages wait: the oldest is given up")
+    let isConnected = link.connectionError == nil
+    // After a start, the kiosks' state arrives first, and then the evaluator knows what is over.
+    let isSettled = isConnected && instant - startedAt >= rules.quietPeriod * 3
+    let expired = isSettled ? queue.removeExpired(at: instant) : []
+    if !expired.isEmpty {
+      logger.error(
+        "\(expired.count) messages could not be delivered for a day: what is still true is sent anew"
+      )
     }
+    for entry in expired { sendAnew([entry], fleet, at: instant, now: now) }
+    let transitions = evaluator.evaluate(
+      fleet, isConnected: isConnected, at: instant, now: now)
+    if !transitions.isEmpty {
+      let notification = formatter.notification(of: transitions, in: fleet, at: now)
+      logger.notice("notification: \(notification.subject)")
+      queue.append(notification, about: transitions, for: receivers.map(\.name), at: instant)
+    }
+    while case let surplus = queue.removeSurplus(), !surplus.isEmpty {
+      logger.error(
+        "more than \(NotificationQueue.limit) messages wait: one replaces the two oldest")
+      sendAnew(surplus, fleet, at: instant, now: now)
+    }
+    guard !expired.isEmpty || !transitions.isEmpty else { return }
     isSaved = false
     await save()
     for signal in signals { signal.signal.yield() }
+  }
+
+  /// Puts what given up messages say and is still true into one new message to their receivers, so
+  /// that it does not count as sent.
+  private func sendAnew(
+    _ entries: [NotificationQueue.Entry], _ fleet: KioskFleet,
+    at instant: ContinuousClock.Instant, now: Timestamp
+  ) {
+    let transitions = entries.flatMap(\.transitions).compactMap { transition in
+      let alert = transition.alert
+      let isActive = evaluator.notified[alert] != nil
+      return isActive == transition.isResolved
+        ? nil
+        : AlertEvaluator.Transition(
+          alert, isResolved: !isActive,
+          since: evaluator.beginning(of: alert, at: instant, now: now))
+    }
+    guard !transitions.isEmpty else { return }
+    let waiting = Set(entries.flatMap(\.receivers))
+    queue.append(
+      formatter.notification(of: transitions, in: fleet, at: now), about: transitions,
+      for: receivers.map(\.name).filter(waiting.contains), at: instant)
   }
 
   private func deliver(to receiver: Receiver, at new: AsyncStream<Void>) async {
@@ -127,9 +163,11 @@ package actor Notifier: Service {
   /// - Returns: Whether all of them were delivered.
   private func deliverAll(to receiver: Receiver) async -> Bool {
     var refused: Set<Notification.ID> = []
-    while !Task.isCancelled, let notification = queue.next(for: receiver.name, except: refused) {
+    while !Task.isCancelled,
+      let (notification, age) = queue.next(for: receiver.name, except: refused, at: .now)
+    {
       await save()
-      switch await receiver.send(formatter.markedAsLate(notification, at: link.time)) {
+      switch await receiver.send(formatter.markedAsLate(notification, age: age)) {
       case .delivered:
         queue.markDelivered(notification.id, to: receiver.name)
         isSaved = false
@@ -166,7 +204,7 @@ package actor Notifier: Service {
     }
     writes -= 1
     if error != nil { isSaved = false }
-    if data != nil { report(error?.description, about: "what was told cannot be kept") }
+    if data != nil { report(error?.description, about: "saving notifications") }
   }
 
   /// Logs a change of a problem.

@@ -41,7 +41,7 @@ struct ChainKioskPage {
       <h2>\(language("Sold", "판매"))</h2>
       \(layout.choice(period) { "/chain/kiosks/\(id)?days=\($0)" })
       \(sold)
-      <h2>\(language("The last entries", "마지막 기록"))</h2>
+      <h2>\(language("Latest entries", "마지막 기록"))</h2>
       \(last)
       """, title: kiosk.text(2) ?? "\(id)")
   }
@@ -62,14 +62,14 @@ struct ChainKioskPage {
     }
     return layout.table(
       [
-        language("Juice", "주스"), language("Glasses", "잔"),
+        language("Juice", "쥬스"), language("Glasses", "잔"),
         language("Orders out of stock", "품절로 못 받은 주문"), language("Takings", "매출"),
       ], [all] + rows)
   }
 
   private var last: HTML {
     guard !entries.isEmpty else {
-      return "<p class=\"empty\">\(language("Nothing has come yet.", "아직 기록이 없어요."))</p>"
+      return "<p class=\"empty\">\(language("No entries yet.", "아직 기록이 없어요."))</p>"
     }
     let rows: [HTML] = entries.map { row in
       let amount = [row[6], row[7]].filter { !$0.isEmpty }.joined(separator: " ")
@@ -83,8 +83,8 @@ struct ChainKioskPage {
     }
     return layout.table(
       [
-        language("Time", "시각"), language("Entry", "기록"), language("Juice", "주스"),
-        language("Amount", "금액"), language("From", "출처"),
+        language("Time", "시각"), language("Entry", "기록"), language("Juice", "쥬스"),
+        language("Amount", "금액"), language("Source", "출처"),
       ], rows)
   }
 }

@@ -25,8 +25,8 @@ struct ChainLayout {
       case .kiosks: language("Kiosks", "키오스크")
       case .issue(.soldOut): language("Sold out", "품절")
       case .issue(.missing): language("Gaps", "빠진 기록")
-      case .issue(.conflicts): language("Conflicts", "어긋난 기록")
-      case .issue(.sharedIDs): language("Shared ids", "겹친 아이디")
+      case .issue(.conflicts): language("Conflicts", "충돌한 기록")
+      case .issue(.sharedIDs): language("Shared ids", "중복된 아이디")
       case .issue(.clocks): language("Clocks", "시계")
       }
     }
@@ -62,16 +62,16 @@ struct ChainLayout {
       switch error {
       case .busy:
         language(
-          "Too many pages ask the archive at once. Try again in a few seconds.",
-          "지금은 체인 기록을 묻는 페이지가 너무 많아요. 잠시 뒤에 다시 시도해 주세요.")
+          "Too many pages query the archive at once. Try again in a few seconds.",
+          "지금은 체인 기록을 조회하는 페이지가 너무 많아요. 잠시 뒤에 다시 시도해 주세요.")
       case .database(let error) where error.state == "57014":
         language(
           "The archive has not answered in time. Try again in a minute.",
           "체인 기록이 제때 응답하지 않아요. 잠시 뒤에 다시 시도해 주세요.")
       case .database:
         language(
-          "The archive cannot be asked now: its database is away or refuses. The log says why.",
-          "지금은 체인 기록을 볼 수 없어요: 데이터베이스에 연결할 수 없거나 거절했어요. 이유는 로그에 있어요.")
+          "The archive is not available: its database is not reachable or rejects the query. The log has the reason.",
+          "지금은 체인 기록을 볼 수 없어요. 데이터베이스에 연결할 수 없거나 데이터베이스가 조회를 거절했어요. 이유는 로그에 있어요.")
       }
     return page(
       """
@@ -91,7 +91,7 @@ struct ChainLayout {
         : "<a id=\"days-\(days)\" href=\"\(address(days))\">\(name)</a> "
     }
     let text = language(
-      "The days until yesterday, compared with as many before:",
+      "The days up to yesterday, compared with as many days before:",
       "어제까지의 기간을 바로 앞의 같은 기간과 비교:")
     return "<div class=\"pages span\"><span class=\"muted\">\(text)</span> \(links)</div>"
   }
@@ -141,7 +141,7 @@ struct ChainLayout {
     return switch isOnline {
     case true?: "<span class=\"chip good\">\(language("online", "온라인"))</span>"
     case false?: "<span class=\"chip bad\">\(language("offline", "오프라인"))</span>\(time)"
-    case nil: "<span class=\"chip\">\(language("nothing heard", "소식 없음"))</span>"
+    case nil: "<span class=\"chip\">\(language("no status yet", "상태 모름"))</span>"
     }
   }
 

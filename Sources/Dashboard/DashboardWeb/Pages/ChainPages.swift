@@ -31,8 +31,8 @@ struct ChainRegionsPage {
       language("Orders out of stock", "품절로 못 받은 주문"),
     ]
     let empty = language(
-      "No kiosk is listed, and none has told anything yet: juice-archive kiosks load FILE.",
-      "아직 키오스크가 없어요: juice-archive kiosks load FILE.")
+      "No kiosk is listed, and none has sent an event yet. Run: juice-archive kiosks load FILE",
+      "아직 키오스크가 없어요. 다음 명령을 실행해 주세요: juice-archive kiosks load FILE")
     return layout.page(
       """
       <dl class="tiles">\(tiles)</dl>
@@ -92,7 +92,7 @@ struct ChainKiosksPage {
         """
     }
     let heads = [
-      language("Kiosk", "키오스크"), language("Region", "지역"), language("Way up", "연결"),
+      language("Kiosk", "키오스크"), language("Region", "지역"), language("Uplink", "연결"),
       language("Glasses", "잔"), language("Takings", "매출"),
       language("Orders out of stock", "품절로 못 받은 주문"),
     ]
@@ -152,24 +152,24 @@ struct ChainIssueList {
     switch issue {
     case .soldOut:
       language(
-        "An order has missed the fruit, and nobody has brought any since.",
-        "이 과일이 없어서 주문을 못 받았고, 그 뒤로 채워지지 않았어요.")
+        "An order lacked this fruit, and it has not been restocked since.",
+        "이 과일이 모자라서 주문을 받지 못했고, 그 뒤로 채우지 않았어요.")
     case .missing:
       language(
-        "Entries that have not come. Seconds old, they are mostly on their way.",
-        "아직 오지 않은 기록이에요. 몇 초 전이라면 대개 오는 중이에요.")
+        "Entries that have not arrived. If they are only seconds old, they usually arrive soon.",
+        "아직 도착하지 않은 기록이에요. 몇 초밖에 안 됐다면 대개 곧 도착해요.")
     case .conflicts:
       language(
-        "Entries under a number that has come before with another content: a ledger copied by hand.",
-        "같은 번호로 다른 내용이 온 기록이에요: 장부를 손으로 복사했어요.")
+        "Entries with the number of a stored entry but different content. The usual cause is a ledger copied by hand.",
+        "저장된 기록과 번호는 같은데 내용이 다른 기록이에요. 장부를 손으로 복사하면 생겨요.")
     case .sharedIDs:
       language(
-        "Two ledgers that both go on: two kiosks have this id. Give one of them another.",
-        "두 장부가 함께 이어져요: 같은 아이디의 키오스크가 둘이에요. 하나의 아이디를 바꿔 주세요.")
+        "Ids with two ledgers that both grow: two kiosks use the same id. Give one of them another id.",
+        "장부 두 개에 기록이 함께 늘고 있는 아이디예요. 두 키오스크가 같은 아이디를 쓰고 있으니 한쪽을 바꿔 주세요.")
     case .clocks:
       language(
-        "Kiosks whose clock is ahead: what they sell counts for a day to come.",
-        "시계가 앞선 키오스크예요: 판매가 앞날의 것으로 잡혀요.")
+        "Kiosks whose clock is ahead: their sales may count for a future day.",
+        "시계가 빠른 키오스크예요. 판매가 미래 날짜로 집계될 수 있어요.")
     }
   }
 
@@ -182,16 +182,16 @@ struct ChainIssueList {
       case .soldOut: [language("Fruit", "과일"), language("Since", "언제부터")]
       case .missing:
         [
-          language("Ledger", "장부"), language("Entries", "기록"), language("How many", "수"),
-          language("Found", "발견"),
+          language("Ledger", "장부"), language("Entries", "기록"), language("Number", "개수"),
+          language("Detected", "발견"),
         ]
       case .conflicts:
         [
-          language("Ledger", "장부"), language("Entries", "기록"), language("How many", "수"),
-          language("Last noticed", "마지막 발견"),
+          language("Ledger", "장부"), language("Entries", "기록"), language("Number", "개수"),
+          language("Last detected", "마지막 발견"),
         ]
       case .sharedIDs: [language("Ledgers", "장부"), language("Until", "언제까지")]
-      case .clocks: [language("Ahead by", "앞선 시간"), language("Its last entry", "마지막 기록")]
+      case .clocks: [language("Ahead by", "빠른 시간"), language("Last entry", "마지막 기록")]
       }
     let kiosk = isOfOne ? [] : [language("Kiosk", "키오스크"), language("Region", "지역")]
     return layout.table(kiosk + heads, rows.compactMap(line))

@@ -7,15 +7,27 @@ enum CommonNotices {
   static func broker(_ connectionError: String?, _ language: Language) -> LivePart {
     let notice = connectionError.map { connectionError in
       HTML.notice(
-        .bad, language("What you see may be old:", "오래된 정보일 수 있어요:") + "\n\(connectionError)")
+        .bad, language("This page may be out of date:", "오래된 정보일 수 있어요:") + "\n\(connectionError)")
     }
     return LivePart("broker", "\(notice)")
   }
 
+  /// Returns a notice that the file of users cannot be read; empty if it can. For operators only.
+  static func users(_ problem: String?, _ language: Language) -> LivePart {
+    let notice = problem.map { problem in
+      HTML.notice(
+        .bad,
+        language(
+          "The file of users cannot be read. Who could log in before still can:",
+          "사용자 파일을 읽을 수 없어요. 전에 등록된 사용자는 계속 로그인할 수 있어요:") + "\n\(problem)")
+    }
+    return LivePart("users", "\(notice)")
+  }
+
   static func offline(_ language: Language) -> HTML {
     language.notice(
-      .hint, "This kiosk is offline: it cannot answer before it is back.",
-      "이 키오스크는 오프라인이라 돌아올 때까지 응답할 수 없어요.")
+      .hint, "This kiosk is offline: it cannot answer until it reconnects.",
+      "이 키오스크는 오프라인이라 다시 연결될 때까지 응답할 수 없어요.")
   }
 
   /// Returns the notice for a restock that was sent and not answered.
@@ -25,7 +37,7 @@ enum CommonNotices {
       html: """
         <strong>\(language("No answer yet.", "아직 응답이 없어요."))</strong>
         \(language(
-          "The kiosk may have done it or not. Sending it again is safe: it is done once.",
+          "The kiosk may or may not have applied it. Sending it again is safe: the kiosk applies it only once.",
           "처리됐는지 아직 알 수 없어요. 다시 보내도 한 번만 처리되니 안심하세요."))
         """)
   }
@@ -56,7 +68,7 @@ enum CommonNotices {
       .warn,
       html: """
         <strong>\(language(
-          "The stock has moved on since you looked. Nothing was changed.",
+          "The stock has changed since you looked. Nothing was changed.",
           "그사이 재고가 바뀌어서 아무것도 변경하지 않았어요."))</strong>
         <ul>\(moved)</ul>
         \(advice)

@@ -50,7 +50,9 @@ struct DisplayPage {
     let more = jobs.count - Self.maximumMaking
     let making: [HTML] = jobs.prefix(Self.maximumMaking).map { job in
       let note: HTML? =
-        job.state.isUndecided ? "<small>\(language("ask us", "직원에게 문의"))</small>" : nil
+        job.state.isUndecided
+        ? "<small>\(language("ask us", "직원에게 문의"))</small>"
+        : job.waiting.map { "<small>\($0)</small>" }
       return "<li class=\"\(job.state == .started ? "now" : .empty)\">\(job.ticket)\(note)</li>"
     }
     let ready: [HTML] = kiosk.readyTickets.prefix(Self.maximumReady).map { "<li>\($0)</li>" }

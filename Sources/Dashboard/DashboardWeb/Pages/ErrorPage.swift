@@ -20,17 +20,17 @@ enum ErrorPage {
     case let chainError as ChainError:
       if case .database(let error) = chainError { logger.error("archive: \(error)") }
       let text = context.language(
-        "The archive cannot be asked now, and says where this kiosk is. Try again in a minute.",
+        "The archive, which has the region of this kiosk, is not available. Try again in a minute.",
         "키오스크의 지역을 확인할 수 없어요. 잠시 뒤에 다시 시도해 주세요.")
       return page(context, .serviceUnavailable, text).response(context)
     case let error as StateError:
       logger.error("\(error)")
       let text = context.language(
-        "This cannot be kept, and nothing was sent: \(error)", "저장할 수 없어서 아무것도 보내지 않았어요: \(error)")
+        "This cannot be saved, and nothing was sent: \(error)", "저장할 수 없어서 아무것도 보내지 않았어요: \(error)")
       return page(context, .serviceUnavailable, text).response(context)
     case let error as any HTTPResponseError:
       let text = context.language(
-        error.status == .notFound ? "There is no such page." : "This cannot be answered.",
+        error.status == .notFound ? "There is no such page." : "This request cannot be processed.",
         error.status == .notFound ? "없는 페이지예요." : "처리할 수 없는 요청이에요.")
       return page(context, error.status, text).response(context)
     default:
@@ -60,7 +60,7 @@ enum ErrorPage {
     switch refusal {
     case .notFound, .loggedOut: (.notFound, "There is no such page.", "없는 페이지예요.")
     case .notAllowed:
-      (.forbidden, "You may look, but not change anything.", "보기 전용 계정이라 바꿀 수 없어요.")
+      (.forbidden, "You can view this, but not change anything.", "보기 전용 계정이라 바꿀 수 없어요.")
     case .forged:
       (
         .forbidden, "This form is out of date. Go back, reload the page and try again.",

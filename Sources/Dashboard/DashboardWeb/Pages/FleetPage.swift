@@ -64,8 +64,8 @@ struct FleetPage {
       let text =
         filter.isEmpty
         ? language(
-          "No kiosk has said anything yet. One appears here as soon as it is online.",
-          "아직 소식을 보낸 키오스크가 없어요. 온라인이 되면 여기에 나타나요.")
+          "No kiosk has sent a message yet. A kiosk appears here as soon as it is online.",
+          "아직 메시지를 보낸 키오스크가 없어요. 온라인이 되면 여기에 나타나요.")
         : language("No kiosk matches.", "찾는 키오스크가 없어요.")
       return LivePart("kiosks", "<p class=\"empty\">\(text)</p>")
     }
@@ -90,7 +90,7 @@ struct FleetPage {
     return """
       <div class="heads" aria-hidden="true"><span>\(language("Kiosk", "키오스크"))</span>
       <span>\(language("State", "상태"))</span><span class="levels">\(fruits)</span>
-      <span>\(language("Next out", "다음 품절"))</span><span>\(language("Sold today", "오늘 판매"))</span></div>
+      <span>\(language("Next stockout", "다음 품절"))</span><span>\(language("Sold today", "오늘 판매"))</span></div>
       """
   }
 }

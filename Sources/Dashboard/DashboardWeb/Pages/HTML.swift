@@ -1,4 +1,5 @@
 import JuiceDomain
+import KioskProtocol
 
 /// A piece of markup. Only literals in the source code are inserted unchanged: every interpolated
 /// value is escaped, except for other `HTML`.
@@ -50,8 +51,10 @@ extension HTML: ExpressibleByStringInterpolation {
     /// Appends an id, which contains no character that needs escaping.
     mutating func appendInterpolation<Entity>(_ id: Identifier<Entity>) { text += id.text }
 
-    /// Appends a text, escaped for an element's content and for a quoted attribute.
+    /// Appends the visible part of a text, escaped for an element's content and for a quoted
+    /// attribute.
     mutating func appendInterpolation(_ string: String) {
+      let string = string.visibleLines
       for character in string.utf8 {
         switch character {
         case UInt8(ascii: "&"), UInt8(ascii: "<"), UInt8(ascii: ">"), UInt8(ascii: "\""),

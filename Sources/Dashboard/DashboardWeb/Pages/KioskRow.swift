@@ -103,7 +103,7 @@ struct KioskRow {
     kiosk.nextStockout.map { next in
       let localTime = LocalTime(nil, now: now, language)
       return """
-        <span class="key">\(language("Next out", "다음 품절"))</span> \
+        <span class="key">\(language("Next stockout", "다음 품절"))</span> \
         \(kiosk.name(of: next.fruit, language)) \(localTime.distance(next.at))
         """
     }

@@ -67,6 +67,10 @@ extension KioskState {
       let text = language("Disk: \(megabytes) MB free", "디스크 \(megabytes) MB 남음")
       chips.append("<span class=\"chip \(style)\">\(text)</span>")
     }
+    if let menuProblem {
+      let text = language("Menu of the chain not in use", "체인 메뉴를 쓰지 못해요")
+      chips.append("<span class=\"chip bad\" title=\"\(menuProblem)\">\(text)</span>")
+    }
     return chips
   }
 

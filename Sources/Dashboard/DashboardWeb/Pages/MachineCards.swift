@@ -30,8 +30,8 @@ struct MachineCards {
       """
       <h2>\(language("Waiting for a person", "사람의 확인이 필요해요"))</h2>
       <p class="muted">\(language(
-        "No machine can say whether these were poured. Look, and decide.",
-        "나갔는지 기계가 알 수 없는 주문이에요. 직접 보고 정해 주세요."))</p>
+        "The machine has not reported whether these were poured. Look, and decide.",
+        "음료가 나갔는지 기계가 확인하지 못한 주문이에요. 직접 보고 정해 주세요."))</p>
       <ul class="feed">\(jobs.map(undecided))</ul>
       """)
   }
@@ -40,8 +40,8 @@ struct MachineCards {
     let buttons: [HTML] = JobDecision.Choice.allCases.map { choice in
       let (name, ticket) = (choice.name(language), job.job.ticket)
       return """
-        <button id="\(choice.rawValue)-\(job.job.job)" form="decide" name="decision" \
-        value="\(choice.rawValue).\(job.job.job)" \
+        <button id="\(choice.rawValue)-\(job.job.attempt)" form="decide" name="decision" \
+        value="\(choice.rawValue).\(job.job.attempt)" \
         aria-label="\(language("\(name): ticket \(ticket)", "\(name): \(ticket)번"))">\(name)</button>
 
         """
@@ -49,9 +49,10 @@ struct MachineCards {
     let actions: HTML? = context.isOperator ? "<div class=\"actions\">\(buttons)</div>" : nil
     let why =
       job.job.state == .lost
-      ? language("the machine is away", "기계 연결 끊김")
-      : language("it was begun, and not heard of again", "만들기 시작한 뒤 소식 없음")
-    return "<li>\(row(job, "\(job.machine.text) · \(why)"))\(actions)</li>"
+      ? language("the machine is offline", "기계 연결 끊김")
+      : language("started, but no result was reported", "만들기 시작한 뒤 결과 보고 없음")
+    let number = language("job \(job.job.attempt)", "작업 \(job.job.attempt)")
+    return "<li>\(row(job, "\(job.machine.text) · \(number) · \(why)"))\(actions)</li>"
   }
 
   /// The state of the machines, or an empty part.
@@ -65,10 +66,15 @@ struct MachineCards {
 
   private func machine(_ machine: MachineID, _ report: MachineReport) -> HTML {
     let style: HTML =
-      report.state.isProblem ? "bad" : report.state == .busy ? "good" : .empty
+      report.state.isProblem
+      ? "bad" : report.state == .waiting ? "warn" : report.state == .busy ? "good" : .empty
     let reason: HTML? = report.reason.map { " <span class=\"muted\">\($0)</span>" }
+    let fruits = report.out.map { kiosk.name(of: $0, language) }.joined(separator: ", ")
+    let out: HTML? =
+      report.out.isEmpty
+      ? nil : " <span class=\"chip bad\">\(language("no \(fruits)", "\(fruits) 없음"))</span>"
     let inHand: [HTML] = report.jobs.filter { $0.state == .started || $0.state == .sent }.map {
-      "<li class=\"good\">\(row((machine, $0), ""))</li>"
+      "<li class=\"good\">\(row((machine, $0), $0.waiting ?? ""))</li>"
     }
     let queued = report.jobs.filter { $0.state == .queued }
     let tickets: [HTML] = queued.map { "<b class=\"ticket\">\($0.ticket)</b> " }
@@ -81,7 +87,7 @@ struct MachineCards {
       """ : nil
     return """
       <li><p class="head"><b>\(machine)</b> \
-      <span class="chip \(style)">\(report.state.text(language))</span>\(reason)</p>
+      <span class="chip \(style)">\(report.state.text(language))</span>\(reason)\(out)</p>
       \(inHand.isEmpty ? nil : "<ol class=\"feed\">\(inHand)</ol>" as HTML)\(queue)</li>
 
       """
@@ -109,11 +115,12 @@ extension PageContext {
         "작업 \(decision.job): \(decision.choice.text(language)).")
     case (_, .conflict):
       return language.notice(
-        .bad, "There is too little fruit for another attempt. Restock first, or give it back.",
-        "다시 만들 재료가 모자라요. 재고를 채우거나 재료를 반환해 주세요.")
+        .bad,
+        "There is too little fruit for another attempt. Restock first, or give the fruit back.",
+        "다시 만들 재료가 모자라요. 먼저 재고를 채우거나 재료 되돌리기를 골라 주세요.")
     case (_, .noDecisionNeeded):
       return language.notice(
-        .warn, "Nothing was done: somebody else has decided, or the machine has answered.",
+        .warn, "Nothing was changed: another user has decided, or the machine has answered.",
         "다른 사람이 이미 정했거나 기계가 응답해서 아무것도 바꾸지 않았어요.")
     case (_, let reason?): return .notice(.bad, reason.text(language))
     default:
@@ -121,7 +128,7 @@ extension PageContext {
         .warn,
         html: """
           <p>\(language(
-            "No answer yet. Sending it again is safe: it is done once.",
+            "No answer yet. Sending it again is safe: the kiosk applies it only once.",
             "아직 응답이 없어요. 다시 보내도 한 번만 처리되니 안심하세요."))</p>
           <form method="post" action="/kiosks/\(kiosk)/job">
           \(fields(id: id))

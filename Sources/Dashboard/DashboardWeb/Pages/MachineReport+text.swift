@@ -6,11 +6,13 @@ extension MachineReport.State {
     switch self {
     case .idle: language("waiting for orders", "주문 대기 중")
     case .busy: language("making juice", "만드는 중")
+    case .waiting: language("waiting", "기다리는 중")
     case .offline: language("offline", "오프라인")
     case .fault: language("out of order", "고장")
     case .silent: language("does not answer", "응답 없음")
     case .failing: language("has failed three times in a row", "세 번 연속 실패")
-    case .unknown: language("never heard of", "연결된 적 없음")
+    case .disabled: language("switched off", "사용 안 함")
+    case .unknown: language("never connected", "연결된 적 없음")
     }
   }
 }
@@ -21,7 +23,7 @@ extension JobDecision.Choice {
     switch self {
     case .poured: language("poured", "나감")
     case .again: language("to be made again", "다시 만들기")
-    case .giveBack: language("given back", "재료 반환")
+    case .giveBack: language("given back", "재료를 되돌림")
     }
   }
 
@@ -30,7 +32,7 @@ extension JobDecision.Choice {
     switch self {
     case .poured: language("Poured", "나갔어요")
     case .again: language("Make again", "다시 만들기")
-    case .giveBack: language("Give back", "재료 반환")
+    case .giveBack: language("Give back", "재료 되돌리기")
     }
   }
 }
@@ -41,7 +43,8 @@ extension Language {
   func failure(_ reason: String) -> String {
     switch reason {
     case "waited_too_long": self("it had waited too long", "너무 오래 기다림")
-    case "given_back": self("given back", "재료 반환")
+    case "no_fruit": self("the machine has run out of the fruit", "기계에 재료가 떨어짐")
+    case "given_back": self("given back", "재료를 되돌림")
     default: reason
     }
   }

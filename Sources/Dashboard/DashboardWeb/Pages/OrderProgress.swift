@@ -13,6 +13,8 @@ struct OrderProgress {
   enum Stage {
     case queued(before: Int)
     case started
+    /// The machine waits with the job, for this reason.
+    case waiting(String)
     /// The job needs a person.
     case stuck
     case made
@@ -27,6 +29,8 @@ struct OrderProgress {
       case .queued(let before):
         ("", 0, language("\(before) before you.", "앞에 \(before)건이 있어요."))
       case .started: ("", 1, language("It is being made now.", "지금 만들고 있어요."))
+      case .waiting(let reason):
+        ("warn", 1, language("The machine is waiting: \(reason)", "기계가 기다리고 있어요: \(reason)"))
       case .stuck:
         ("warn", nil, language("Something is wrong. Please ask us.", "문제가 생겼어요. 직원에게 문의해 주세요."))
       case .made: ("good", 2, CustomerMessage.ready(name[language], in: language))
@@ -87,7 +91,7 @@ extension MachineReport {
       switch job.state {
       case .queued: stage = .queued(before: before)
       case .sent: stage = .queued(before: 0)
-      case .started: stage = .started
+      case .started: stage = job.waiting.map { .waiting($0) } ?? .started
       case .lost, .needsDecision: stage = .stuck
       }
       if !job.state.isUndecided { before += 1 }

@@ -42,6 +42,8 @@ struct Page {
       <a class="skip" href="#main">\(language("Skip to the content", "본문으로 건너뛰기"))</a>
       \(isBare ? .empty : bar(context))
       <main id="main">
+      \(context.isOperator && !isBare
+        ? CommonNotices.users(context.usersProblem, language).html : .empty)
       \(body)
       </main>
       <p class="disconnected" role="status" hidden>
@@ -65,7 +67,7 @@ struct Page {
       """
     }
     let chain: HTML = "<a href=\"/chain\">\(language("Chain", "체인"))</a>\n"
-    let routes: HTML = "<a href=\"/routes\">\(language("Routes", "순회"))</a>\n"
+    let routes: HTML = "<a href=\"/routes\">\(language("Routes", "방문 경로"))</a>\n"
     let places: HTML? = context.user.map { user in
       (context.hasChain ? chain : .empty) + (user.region == nil ? routes : .empty)
     }

@@ -43,7 +43,7 @@ struct PanelPage {
     guard let juices = kiosk.menu?.menu.juices, kiosk.stock != nil else {
       return LivePart(
         "buttons",
-        "<p class=\"empty\">\(language("The kiosk has not told its menu yet.", "아직 메뉴를 받지 못했어요."))</p>"
+        "<p class=\"empty\">\(language("The kiosk has not sent its menu yet.", "아직 메뉴를 받지 못했어요."))</p>"
       )
     }
     let buttons: [HTML] = juices.map { juice in

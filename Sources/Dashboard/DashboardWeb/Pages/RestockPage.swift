@@ -77,7 +77,7 @@ struct RestockPage {
       Restock(add: restock.add, set: restock.set, expect: stock), id: .random,
       notice: CommonNotices.conflict(
         expected: restock.expect, stock: stock,
-        advice: language("Set your numbers all the same?", "그래도 이 수량으로 맞출까요?"), language,
+        advice: language("Set your numbers anyway?", "그래도 이 수량으로 맞출까요?"), language,
         name: name))
   }
 
@@ -114,7 +114,7 @@ struct RestockPage {
       change.after > max(capacity, change.before)
     else { return nil }
     return language(
-      "\(name): there is room for \(capacity).", "\(name): 최대 \(capacity)개까지 넣을 수 있어요.")
+      "\(name): the capacity is \(capacity).", "\(name): 최대 \(capacity)개까지 넣을 수 있어요.")
   }
 
   private func table(_ changes: [Change]) -> HTML {

@@ -21,7 +21,7 @@ struct RouteForm {
   private var localTime: LocalTime { LocalTime(zone, now: now, language) }
 
   func page() -> Page {
-    let title = language("Plan a route", "순회 계획하기")
+    let title = language("Plan a route", "방문 경로 계획하기")
     let fills: [HTML] = RoutePlan.Fill.allCases.map { fill in
       """
       <label class="choice"><input type="radio" name="fill" value="\(fill.rawValue)"\
@@ -32,14 +32,14 @@ struct RouteForm {
     return Page(
       title: title,
       body: """
-        <p class="path"><a href="/routes">← \(language("Routes", "순회"))</a></p>
+        <p class="path"><a href="/routes">← \(language("Routes", "방문 경로"))</a></p>
         <h1>\(title)</h1>
         \(problem.map { HTML.notice(.bad, $0) })
         <form method="get" action="/routes/new" class="card plan">
         <div class="fields">
         <label>\(language("Arrival", "도착"))
         <input type="datetime-local" name="arrival" value="\(localTime.field(plan.arrival))" required></label>
-        <label>\(language("Must last until", "다음 순회"))
+        <label>\(language("Must last until", "다음 방문"))
         <input type="datetime-local" name="until" value="\(localTime.field(plan.end))" required></label>
         <label>\(language("Margin in percent", "여유 (%)"))
         <input type="number" inputmode="numeric" name="margin" min="\(RoutePlan.margins.lowerBound)" \
@@ -48,7 +48,7 @@ struct RouteForm {
         <input type="search" name="q" value="\(filter)"></label>
         </div>
         <fieldset><legend>\(language("Bring", "가져갈 수량"))</legend>\(fills)</fieldset>
-        <p class="muted">\(language("Times are those of", "시간대:")) \(zone ?? "UTC").</p>
+        <p class="muted">\(language("Time zone:", "시간대:")) \(zone ?? "UTC").</p>
         <div class="actions"><button>\(language("Propose", "다시 제안"))</button></div>
         </form>
         \(kiosks)
@@ -57,8 +57,8 @@ struct RouteForm {
 
   private func words(_ fill: RoutePlan.Fill) -> String {
     switch fill {
-    case .capacity: language("as much as there is room for", "가득 채울 만큼")
-    case .need: language("as much as is needed", "필요한 만큼")
+    case .capacity: language("up to the capacity", "가득 채울 만큼")
+    case .need: language("as much as needed", "필요한 만큼")
     }
   }
 
@@ -83,11 +83,11 @@ struct RouteForm {
       \(HTML.hidden("margin", "\(plan.margin)"))\(HTML.hidden("fill", plan.fill.rawValue))
       <section class="card"><h2>\(language("Kiosks", "키오스크"))</h2>
       <p class="muted">\(language(
-        "\(proposed) would run dry before \(localTime.text(plan.end)), with a margin of \(plan.margin) %: they are ticked.",
+        "\(proposed) would run out of a fruit before \(localTime.text(plan.end)), with a margin of \(plan.margin) %: they are selected.",
         "여유 \(plan.margin)% 기준, \(localTime.text(plan.end)) 전에 품절될 키오스크 \(proposed)곳을 골랐어요."))</p>
       <ul class="choices">\(sorted.prefix(Self.maximumShown).enumerated().map { row($0.element, isFirst: $0.offset < Route.maximumKiosks) })</ul>
       \(more > 0 ? "<p class=\"muted\">+\(more)</p>" : .empty)
-      <div class="actions"><button class="primary">\(language("Make the route", "순회 만들기"))</button></div>
+      <div class="actions"><button class="primary">\(language("Create the route", "방문 경로 만들기"))</button></div>
       </section></form>
       """
   }

@@ -14,10 +14,10 @@ struct RoutePage {
 
   func page(notice: HTML? = nil) -> Page {
     let arrival = localTime.text(route.plan.arrival)
-    let title = language("Route of \(arrival)", "\(arrival) 순회")
+    let title = language("Route of \(arrival)", "\(arrival) 방문 경로")
     let delete: HTML = """
       <form method="post" action="\(path)/delete">\(context.fields())
-      <button>\(language("Delete the route", "순회 삭제"))</button></form>
+      <button>\(language("Delete the route", "방문 경로 삭제"))</button></form>
       """
     let print: HTML = """
       <button type="button" data-print hidden>\(language("Print", "인쇄"))</button>
@@ -25,15 +25,15 @@ struct RoutePage {
     return Page(
       title: title,
       body: """
-        <p class="path"><a href="/routes">← \(language("Routes", "순회"))</a></p>
+        <p class="path"><a href="/routes">← \(language("Routes", "방문 경로"))</a></p>
         \(notice)
         <h1>\(title)</h1>
-        <p class="muted">\(language("Must last until", "다음 순회:")) \(localTime.text(route.plan.end)) · \
+        <p class="muted">\(language("Must last until", "다음 방문:")) \(localTime.text(route.plan.end)) · \
         \(language("margin", "여유")) \(route.plan.margin) % · \
         \(route.plan.fill == .capacity ? language("filled up", "가득 채움") : language("as needed", "필요한 만큼")) · \
         \(language("planned by", "계획:")) \(route.createdBy), \(localTime.html(route.createdAt))</p>
         <div class="actions screen">\(print)
-        <a class="button" href="\(path)/stops.csv">\(language("Stops as CSV", "시트 CSV"))</a>
+        <a class="button" href="\(path)/stops.csv">\(language("Stops as CSV", "방문지 CSV"))</a>
         <a class="button" href="\(path)/load.csv">\(language("Load as CSV", "적재 CSV"))</a>
         \(context.isOperator && !route.hasStarted ? delete : .empty)</div>
         \(SavedReports(context: context).html)
@@ -76,7 +76,7 @@ struct RoutePage {
         """
     }
     let offline = language.notice(
-      .hint, "It was offline when the route was planned: its stock may be old.",
+      .hint, "The kiosk was offline when the route was planned: its stock may be out of date.",
       "계획할 때 오프라인이었어요. 재고가 오래된 값일 수 있어요.")
     let heads = [
       language("Fruit", "과일"), language("Now", "지금"), language("On arrival", "도착 시"),
@@ -86,7 +86,7 @@ struct RoutePage {
       stop.lines.allSatisfy(\.isForecast)
       ? nil
       : """
-      <p class="muted">? \(language("no forecast: what was there then", "예측 없음: 당시 재고"))</p>
+      <p class="muted">? \(language("no forecast: the stock at that time", "예측 없음: 당시 재고"))</p>
       """
     return """
       <section class="card stop" aria-labelledby="stop-\(stop.kiosk)">
@@ -119,7 +119,7 @@ extension Route.Stop {
       case nil: ("", language("open", "예정"))
       case .unknown: ("warn", language("no answer yet", "응답 대기"))
       case .applied: ("good", language("done", "완료"))
-      case .rejected(.conflict, _, _): ("bad", language("stock has moved on", "재고 변경됨"))
+      case .rejected(.conflict, _, _): ("bad", language("stock has changed", "재고 변경됨"))
       case .rejected: ("bad", language("rejected", "거절됨"))
       }
     return "<span class=\"chip \(style)\">\(text)</span>"

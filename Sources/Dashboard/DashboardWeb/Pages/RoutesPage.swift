@@ -15,12 +15,12 @@ struct RoutesPage {
   private var language: Language { context.language }
 
   func page() -> Page {
-    let title = language("Routes", "순회")
+    let title = language("Routes", "방문 경로")
     let new: HTML = """
-      <p><a class="button primary" href="/routes/new">\(language("Plan a route", "순회 계획하기"))</a></p>
+      <p><a class="button primary" href="/routes/new">\(language("Plan a route", "방문 경로 계획하기"))</a></p>
       """
     let leftOut = language(
-      "This route is left out, and its file stays as it is:", "읽을 수 없어 뺀 순회 파일이에요:")
+      "This route file cannot be read and is not shown:", "읽을 수 없어서 표시하지 않는 방문 경로 파일이에요:")
     return Page(
       title: title,
       body: """
@@ -34,8 +34,8 @@ struct RoutesPage {
 
   private var nothing: HTML {
     let text = language(
-      "There is no route yet. One begins with the kiosks that would run dry.",
-      "아직 순회가 없어요. 곧 품절될 키오스크부터 계획해 보세요.")
+      "There is no route yet. Plan one for the kiosks that run out of a fruit soon.",
+      "아직 방문 경로가 없어요. 곧 품절될 키오스크부터 계획해 보세요.")
     return "<p class=\"empty\">\(text)</p>"
   }
 
@@ -53,7 +53,7 @@ struct RoutesPage {
         """
     }
     let heads = [
-      language("Route", "순회"), language("Kiosks done", "완료한 키오스크"), language("Fruit", "과일"),
+      language("Route", "방문 경로"), language("Kiosks done", "완료한 키오스크"), language("Fruit", "과일"),
       language("Planned by", "계획한 사람"),
     ]
     return """
@@ -88,10 +88,10 @@ struct RoutesPage {
       \(fruits.map { brought(differences.fruits[$0]) })</tr>
       """
     return """
-      <section class="card"><h2>\(language("Counted against the ledger", "장부와 실제 수량의 차이"))</h2>
+      <section class="card"><h2>\(language("Counted stock compared with the ledger", "장부와 실제 수량의 차이"))</h2>
       <p class="muted">\(language(
-        "What was there more (+) or less (−) than the ledger said, over all routes that are kept.",
-        "보관된 모든 순회에서 장부보다 많거나(+) 적었던(−) 수량이에요."))</p>
+        "How much more (+) or less (−) was counted than the ledger has, over all stored routes.",
+        "보관된 모든 방문 경로에서 장부보다 많거나(+) 적었던(−) 수량이에요."))</p>
       <div class="wide">\(HTML.table(heads, rows, id: "missing", foot: foot))</div></section>
       """
   }
@@ -110,18 +110,18 @@ struct SavedReports {
     let language = context.language
     return """
       <section class="card saved" id="saved" aria-live="polite" hidden data-user="\(context.user?.name.text ?? "")"
-      data-draft="\(language("begun, not confirmed", "작성 중"))"
-      data-waiting="\(language("waits for a network", "네트워크를 기다리는 중"))"
-      data-unknown="\(language("the kiosk has not answered yet; is sent again", "키오스크 응답 대기 중, 다시 보내요"))"
+      data-draft="\(language("started, not confirmed", "작성 중"))"
+      data-waiting="\(language("waits for a network", "네트워크 연결 대기 중"))"
+      data-unknown="\(language("no answer from the kiosk yet; it is sent again", "키오스크 응답 대기 중, 곧 다시 보내요"))"
       data-login="\(language("log in to send it", "로그인하면 보내요"))"
-      data-other="\(language("waits until its user is logged in:", "다음 사용자가 로그인하면 보내요:"))"
-      data-refused="\(language("the server does not take it; open it", "서버가 받지 않았어요. 열어 보세요"))"
-      data-gone="\(language("its route is gone; note the numbers down, then discard it", "순회가 삭제됐어요. 수량을 적어 두고 지우세요"))"
-      data-again="\(language("not sent: look at it, and confirm it again", "보내지 않았어요. 보고 다시 확인해 주세요"))"
+      data-other="\(language("is sent when its user logs in:", "다음 사용자가 로그인하면 보내요:"))"
+      data-refused="\(language("the server rejected it; open it", "서버가 거절했어요. 열어서 확인해 주세요"))"
+      data-gone="\(language("its route was deleted; note the numbers, then discard it", "방문 경로가 삭제됐어요. 수량을 적어 두고 지워 주세요"))"
+      data-again="\(language("not sent: check it, and confirm it again", "보내지 않았어요. 수량을 보고 다시 확인해 주세요"))"
       data-others="\(language("was sent before with other numbers; these were not sent", "다른 수량으로 이미 보냈어요. 이 수량은 보내지 않았어요"))"
-      data-rejected="\(language("nothing was changed; open it", "바뀐 것이 없어요. 열어 보세요"))"
+      data-rejected="\(language("nothing was changed; open it", "바뀐 것이 없어요. 열어서 확인해 주세요"))"
       data-discard="\(language("Discard", "지우기"))"
-      data-offline-ready="\(language("This route opens without a network, too.", "네트워크가 없어도 열 수 있어요."))">
+      data-offline-ready="\(language("This route opens without a network, too.", "이 방문 경로는 네트워크가 없어도 열 수 있어요."))">
       <h2>\(language("In this browser", "이 브라우저에 보관 중"))</h2><ul></ul></section>
       <p id="offline-ready" class="muted" role="status"></p>
       """

@@ -19,7 +19,7 @@ struct SalesCharts {
     guard let sales = kiosk.sales else {
       return """
         <h2>\(title)</h2>
-        <p class="empty">\(language("The kiosk has not told its sales yet.", "아직 판매 기록을 받지 못했어요."))</p>
+        <p class="empty">\(language("The kiosk has not sent its sales yet.", "아직 판매 기록을 받지 못했어요."))</p>
         """
     }
     let usual: HTML? = sales.usual.map { usual in

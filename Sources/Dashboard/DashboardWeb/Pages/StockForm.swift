@@ -18,7 +18,7 @@ struct StockForm {
     guard let fruits = kiosk.menu?.menu.fruits, kiosk.stock != nil else {
       return """
         <section class="card"><h2>\(title)</h2>
-        <p class="empty">\(language("The kiosk has not told its stock yet.", "아직 재고를 받지 못했어요."))</p>
+        <p class="empty">\(language("The kiosk has not sent its stock yet.", "아직 재고를 받지 못했어요."))</p>
         </section>
         """
     }
@@ -38,7 +38,7 @@ struct StockForm {
       <form method="post" action="/kiosks/\(kiosk.id)/review" class="restock" data-restock>
       \(context.fields())
       <div class="fruits">\(rows)</div>
-      <details><summary>\(language("I have counted: set numbers", "직접 센 수량으로 맞추기"))</summary>
+      <details><summary>\(language("Set counted numbers", "직접 센 수량으로 맞추기"))</summary>
       <div class="counts">\(fruits.map(counter))</div></details>
       <div class="actions">
       <button class="primary" name="do" value="review">\(language("Review", "확인하기"))</button>

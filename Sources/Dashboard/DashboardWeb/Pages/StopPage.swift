@@ -31,7 +31,7 @@ struct StopPage {
     return Page(
       title: title,
       body: """
-        <p class="path"><a href="/routes/\(route.id)">← \(language("Route", "순회"))</a></p>
+        <p class="path"><a href="/routes/\(route.id)">← \(language("Route", "방문 경로"))</a></p>
         \(CommonNotices.broker(connectionError, language).html)
         <section class="card narrow" data-outcome="\(outcome(notice))">
         <h1>\(title)</h1>
@@ -64,17 +64,17 @@ struct StopPage {
     case .outdated:
       language.notice(
         .warn,
-        "This form was filled in on an old page. Nothing was sent: look at your numbers, and confirm them again.",
-        "오래된 페이지에서 작성한 시트예요. 보내지 않았으니 수량을 보고 다시 확인해 주세요.")
+        "This form was filled in on an old page. Nothing was sent: check your numbers, and confirm them again.",
+        "오래된 페이지에서 작성한 양식이에요. 보내지 않았으니 수량을 보고 다시 확인해 주세요.")
     case .nothingToSend:
       language.notice(
-        .warn, "There is nothing to send: say what you have brought or counted.",
+        .warn, "There is nothing to send: enter what you have brought or counted.",
         "보낼 것이 없어요. 채우거나 센 수량을 적어 주세요.")
     case .others(let report):
       language.notice(
         .warn,
-        "This stop was reported before with other numbers, and they count. Yours were not sent: \(list(report))",
-        "다른 수량으로 이미 보낸 시트예요. 그 수량이 유효하고, 이 수량은 보내지 않았어요: \(list(report))")
+        "This stop was already sent with other numbers, which apply. Your numbers were not sent: \(list(report))",
+        "이 방문지는 이미 다른 수량으로 보냈어요. 그 수량이 유효하고, 이 수량은 보내지 않았어요: \(list(report))")
     }
   }
 
@@ -97,7 +97,7 @@ struct StopPage {
       return CommonNotices.conflict(
         expected: report.ledger, stock: stock,
         advice: language(
-          "Count these again, or confirm your numbers all the same.",
+          "Count these again, or confirm your numbers anyway.",
           "다시 세어 보거나, 그래도 이 수량이 맞으면 확인해 주세요."), language, name: name)
     case .rejected(let reason, let detail, _):
       return CommonNotices.rejected(reason.text(language), detail, language)
@@ -124,8 +124,8 @@ struct StopPage {
     \(context.fields(id: stop.command))
     \(stop.lines.map { row($0, filled) })
     <p class="muted">\(language(
-      "Leave “counted” empty where you have not counted. A minus takes away.",
-      "세지 않은 과일은 ‘센 것’을 비워 두세요. 빼낸 과일은 음수로 적어요."))</p>
+      "Leave “counted” empty where you have not counted. A negative number removes fruit.",
+      "세지 않은 과일은 ‘센 것’을 비워 두세요. 빼낸 과일은 음수로 적어 주세요."))</p>
     <div class="actions"><button class="primary">\(language("Confirm", "확인"))</button></div>
     </form>
     """

@@ -33,7 +33,7 @@ final class ConnectionLimit: Sendable {
       return (false, isNews)
     }
     if isNews {
-      logger.warning("\(origin) has \(Self.limit) connections already: what is more is closed")
+      logger.warning("\(origin) has \(Self.limit) connections already: further ones are closed")
     }
     return isOpen
   }

@@ -25,9 +25,7 @@ extension DashboardServer {
     }
     router.get("kiosks") { request, context in
       let chainRequest = try chainRequest(for: request, context, archive, .kiosks)
-      let filter = String(
-        String.UnicodeScalarView(
-          (chainRequest.form["q"] ?? "").unicodeScalars.filter { !$0.isControl }.prefix(100)))
+      let filter = (chainRequest.form["q"] ?? "").visible(upTo: 100)
       let region = chainRequest.form["region"]
       return try await chainRequest.answer { query throws(DatabaseError) in
         let slice = ListSlice(

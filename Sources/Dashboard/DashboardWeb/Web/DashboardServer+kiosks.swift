@@ -168,7 +168,7 @@ extension PageContext {
     case (_, let reason?): return .notice(.bad, reason.text(language))
     default:
       return language.notice(
-        .warn, "No answer yet. It may have been done or not: try again.",
+        .warn, "No answer yet. The kiosk may or may not have applied it: try again.",
         "아직 응답이 없어요. 다시 시도해 주세요.")
     }
   }

@@ -12,16 +12,20 @@ extension DashboardServer {
     pause: Duration = .milliseconds(200),
     parts: @escaping @Sendable () async throws -> [LivePart]
   ) throws -> Response {
-    guard let signals = link.updates.subscribe(to: interest) else {
-      throw RequestError.tooManyPages
-    }
+    guard
+      let signals = link.updates.subscribe(
+        to: interest, session: context.sessionToken, user: context.user?.name)
+    else { throw RequestError.tooManyPages }
     let sessionMiddleware = sessionMiddleware
     let body = ResponseBody { writer in
       try await request.body.consumeWithCancellationOnInboundClose { _ in
         var shown: Set<LivePart> = []
         for await _ in signals {
           guard sessionMiddleware.user(of: context.sessionToken) == context.user else { break }
-          let parts = try await parts()
+          var parts = try await parts()
+          if context.isOperator {
+            parts.append(CommonNotices.users(users.current.problem, context.language))
+          }
           let changed = parts.filter { !shown.contains($0) }
           shown = Set(parts)
           try await writer.write(ByteBuffer(string: Self.event(changed)))

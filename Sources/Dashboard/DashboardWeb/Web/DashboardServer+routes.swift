@@ -43,7 +43,7 @@ extension DashboardServer {
       _ = try await request.form(from: context, sessions)
       guard try await routes.remove(context.routeID()) else {
         let stays = context.language.notice(
-          .warn, "This route is begun: it stays.", "이미 시작한 순회라 지울 수 없어요.")
+          .warn, "This route has started and cannot be deleted.", "이미 시작한 방문 경로라 삭제할 수 없어요.")
         return try await routePage(context).page(notice: stays).response(context)
       }
       return .redirect(to: "/routes", type: .normal)
@@ -211,13 +211,14 @@ extension RoutePlan {
       switch self {
       case .times:
         language(
-          "The arrival must come first, and then the time until which it must last.",
-          "도착 시각이 다음 순회보다 앞서야 해요.")
+          "The arrival must be before the time until which the fruit must last.",
+          "도착 시각이 다음 방문보다 앞서야 해요.")
       case .margin:
         language(
           "The margin is a whole number from \(margins.lowerBound) to \(margins.upperBound).",
           "여유는 \(margins.lowerBound)~\(margins.upperBound) 사이의 정수예요.")
-      case .tooFar: language("No route is planned for more than 60 days.", "60일보다 먼 계획은 만들 수 없어요.")
+      case .tooFar:
+        language("A route cannot be planned for more than 60 days.", "60일이 넘는 방문 경로는 계획할 수 없어요.")
       }
     }
   }

@@ -19,6 +19,8 @@ struct PageContext: RequestContext {
   var csrfToken = ""
   /// The path and query of this page.
   var requestTarget = "/"
+  /// The reason why the file of users cannot be read, for an operator.
+  var usersProblem: String?
   /// Whether there is an archive.
   var hasChain = false
 

@@ -28,6 +28,7 @@ struct SessionMiddleware: RouterMiddleware {
     // A forged token belongs to no session. Valid tokens are not longer.
     context.sessionToken = token.isEmpty || token.utf8.count > 64 ? HMACSigner.makeToken() : token
     context.user = user(of: context.sessionToken)
+    if context.isOperator { context.usersProblem = users.current.problem }
     context.csrfToken = sessions.csrfToken(for: context.sessionToken)
     context.language =
       request.cookies[Self.languageCookie].flatMap { Language(rawValue: $0.value) }
@@ -49,13 +50,10 @@ struct SessionMiddleware: RouterMiddleware {
   }
 
   /// Returns the user of a session, or `nil` if the user's line in the file has changed since the
-  /// login.
+  /// login. The session does not end: another program may just be writing the file.
   func user(of token: String) -> User? {
-    guard let user = sessions.user(of: token, at: now()) else { return nil }
-    guard let users = try? users.users(), users[user.name] == user else {
-      sessions.end(token)
-      return nil
-    }
+    guard let user = sessions.user(of: token, at: now()), users.current.users[user.name] == user
+    else { return nil }
     return user
   }
 

@@ -29,7 +29,7 @@ extension Route {
       let fill = json.text("fill").flatMap(RoutePlan.Fill.init(rawValue:)),
       let plan = RoutePlan(arrival: arrival, end: end, margin: margin, fill: fill),
       let elements = json.elements("stops")
-    else { throw JSONError(offset: 0, problem: "this is no route") }
+    else { throw JSONError(offset: 0, problem: "this is not a route") }
     var stops: [Stop] = []
     for element in elements {
       guard let stop = Stop(element) else {

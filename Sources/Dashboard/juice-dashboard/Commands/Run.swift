@@ -12,8 +12,8 @@ struct Run: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Serve the dashboard.",
     discussion: """
-      Goes on until SIGTERM or SIGINT. A broker that goes away is waited for; meanwhile the pages \
-      show what was known last, and say so.
+      Runs until SIGTERM or SIGINT. While the broker is not reachable, the dashboard tries again, and \
+      the pages show the last known state with a warning.
       """)
 
   @OptionGroup var options: ConfigurationOptions
@@ -22,16 +22,17 @@ struct Run: AsyncParsableCommand {
   func run() async throws {
     let configuration = try options.load()
     let logger = try logging.makeLogger("juice-dashboard")
+    if let warning = options.serviceLinksWarning { logger.warning("\(warning)") }
     let settings = DashboardSettings(configuration)
-    let users = UserFile(path: configuration.usersFile)
+    let users = UserFile(path: configuration.usersFile, logger: logger)
     if try users.users().isEmpty {
       logger.warning(
-        "nobody can log in: there is no user in \(users.path); run: juice-dashboard user add")
+        "no user can log in, because \(users.path) has none; run: juice-dashboard user add")
     }
     let isLocal = ["127.0.0.1", "::1", "localhost"].contains(settings.host)
     if !isLocal, settings.tls == nil, !settings.isBehindProxy {
       logger.warning(
-        "passwords are not encrypted on their way to \(settings.host): set dashboard.tls, or put a proxy before it"
+        "passwords are sent to \(settings.host) unencrypted: set dashboard.tls, or use a proxy with TLS"
       )
     }
     // Reads the password files before opening anything, so that an unreadable file ends the program

@@ -8,16 +8,17 @@ import YAMLConfiguration
 
 struct UserCommands: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "user", abstract: "Say who may log in.",
-    discussion: "A change counts at once: who is removed or gets a new password is logged out.",
+    commandName: "user", abstract: "Manage the users who may log in.",
+    discussion:
+      "A change applies at once: a user who is removed or gets a new password is logged out.",
     subcommands: [Add.self, Remove.self, List.self])
 
   struct Add: ParsableCommand {
     static let configuration = CommandConfiguration(
       abstract: "Add a user, or change the password and the role of one.",
       discussion: """
-        Asks for the password; from a pipe, the first line is the password. A user's name is what \
-        the ledger says of a restock: restock/NAME.
+        Asks for the password; from a pipe, the first line is the password. The ledger records the \
+        user's name with each restock: restock/NAME.
         """)
 
     @Argument(help: "1 to 64 of A-Z a-z 0-9 _ -.", transform: userName)
@@ -29,11 +30,11 @@ struct UserCommands: ParsableCommand {
     @Option(
       help: ArgumentHelp(
         "The only region whose kiosks the user sees.",
-        discussion: "By the list of the archive. Left out: the user sees all kiosks."),
+        discussion: "As in the archive's list of kiosks. Default: the user sees all kiosks."),
       transform: regionName)
     var region: String?
 
-    @Flag(help: "Make a password up, and print it.")
+    @Flag(help: "Generate a password, and print it.")
     var generate = false
 
     @OptionGroup var options: ConfigurationOptions
@@ -44,8 +45,9 @@ struct UserCommands: ParsableCommand {
       let user = User(
         name: name, role: role, password: try PasswordHash(of: password, cost: .standard),
         region: region)
+      // First, so that no user gets a password that could not be printed.
+      if generate { try StandardOutput.write(password) }
       try file.update { $0[name] = user }
-      if generate { StandardOutput.write(password) }
     }
 
     /// A random password of four groups of four characters that are hard to confuse: 80 bits.
@@ -59,7 +61,7 @@ struct UserCommands: ParsableCommand {
       let isTerminal = isatty(STDIN_FILENO) == 1
       func prompt(_ question: String) -> String? {
         guard isTerminal else { return readLine() }
-        FileHandle.standardError.write(Data(question.utf8))
+        StandardError.write(question, terminator: "")
         var before = termios()
         tcgetattr(STDIN_FILENO, &before)
         var hidden = before
@@ -103,12 +105,25 @@ struct UserCommands: ParsableCommand {
   struct List: ParsableCommand {
     static let configuration = CommandConfiguration(abstract: "List the users and their roles.")
 
+    @Flag(help: "Print an object with all users as JSON.")
+    var json = false
+
     @OptionGroup var options: ConfigurationOptions
 
     func run() throws {
-      let users = try options.userFile().users().values
-      for user in users.sorted(by: { $0.name < $1.name }) {
-        StandardOutput.write(
+      let users = try options.userFile().users().values.sorted { $0.name < $1.name }
+      if json {
+        let payload = JSONWriter.object { json in
+          json.member("users", users) { json, user in
+            json.member("name", user.name.text)
+            json.member("role", user.role.rawValue)
+            if let region = user.region { json.member("region", region) }
+          }
+        }
+        return try StandardOutput.write(String(decoding: payload, as: UTF8.self))
+      }
+      for user in users {
+        try StandardOutput.write(
           "\(user.name) \(user.role.rawValue)\(user.region.map { " \($0)" } ?? "")")
       }
     }
@@ -119,11 +134,13 @@ extension User.Role: ExpressibleByArgument {}
 
 extension ConfigurationOptions {
   /// Returns the user file. If root runs the command, it first switches to the owner of the file's
-  /// folder.
+  /// folder. A symbolic link that remains after that belongs to root, so its target's folder counts.
   fileprivate func userFile() throws -> UserFile {
     let path = try load().usersFile
     try FolderOwner(ofFolderOf: path).switchUser()
-    return UserFile(path: path)
+    let file = UserFile(path: path)
+    try FolderOwner(ofFolderOf: file.target).switchUser()
+    return file
   }
 }
 
@@ -138,7 +155,7 @@ private func userName(_ text: String) throws -> User.Name {
 private func regionName(_ text: String) throws -> String {
   let words = text.split(whereSeparator: \.isWhitespace).joined(separator: " ")
   guard !words.isEmpty, words.unicodeScalars.count <= 64,
-    !words.unicodeScalars.contains(where: \.isControl)
-  else { throw ValidationError("A region is 1 to 64 characters to be seen on one line.") }
+    !words.unicodeScalars.contains(where: \.isInvisible)
+  else { throw ValidationError("A region is 1 to 64 printable characters on one line.") }
   return words
 }

@@ -4,11 +4,13 @@ extension Dialect {
   package func flaw(of topic: String) -> (problem: String, hint: String)? {
     let first = topic.prefix { $0 != "/" }
     if name == .tasmota, first == "cmnd" || first == "tele" {
-      return ("no press comes on \(first)/...", "write stat\(topic.dropFirst(first.count))")
+      return (
+        "Tasmota publishes no presses on \(first)/...", "write stat\(topic.dropFirst(first.count))"
+      )
     }
     guard let common = topic.firstMatch(of: commonEnding.ignoresCase()) else { return nil }
     return (
-      "holds \(common.output), which every device of the kind has",
+      "must not contain \(common.output)",
       "write \(topic[..<common.range.lowerBound])"
     )
   }
@@ -89,8 +91,10 @@ extension Dialect {
   private func parts(of word: String) -> (button: String?, action: Substring) {
     let button: Regex<(Substring, Substring)> =
       switch self {
-      // Inputs of the device itself are numbered from 0, other components from 200.
-      case .shellyGen2: /^([0-9]{1,2}|[a-z]+:[0-9]+(?:_[0-9]+)?)_/
+      // Inputs of the device itself are numbered from 0, other components from 200. A script names
+      // a Bluetooth device by its address.
+      case .shellyGen2:
+        /^([0-9]{1,2}|(?:[a-z]+:[0-9]+|[0-9a-f]{2}(?::[0-9a-f]{2}){5})(?:_[0-9]+)?)_/
       case .tasmota: /^((?:switch)?[0-9]+)_/
       default: /^([0-9]+)_/
       }

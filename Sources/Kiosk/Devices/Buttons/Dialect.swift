@@ -49,7 +49,7 @@ package enum Dialect: Hashable, Sendable {
     _ payload: [UInt8], on topic: String, of device: String
   ) throws(Unreadable) -> Signal {
     guard payload.count <= Request.maximumPayload else {
-      throw Unreadable("\(payload.count) bytes are more than a press needs")
+      throw Unreadable("\(payload.count) bytes; a press has at most \(Request.maximumPayload)")
     }
     let levels = topic.utf8.dropFirst(device.utf8.count).split(separator: UInt8(ascii: "/"))
       .map { String(Substring($0)) }
@@ -68,15 +68,6 @@ package enum Dialect: Hashable, Sendable {
   package var usualDebounce: Duration? {
     // Repeats arrive within the same second (Zigbee2MQTT #298, #5909, #26374).
     self == .zigbee2MQTT ? .seconds(1) : nil
-  }
-
-  /// Returns the debounce of a press. While a button is held, a device reports that repeatedly, Hue
-  /// every 0.8 s (Zigbee2MQTT #26270), and one message may be lost by radio.
-  func debounce(of press: Signal.Press, usually window: Duration?) -> Duration? {
-    guard self == .zigbee2MQTT, let name = press.names.last, name.hasSuffix("hold") else {
-      return window
-    }
-    return max(window ?? .zero, .seconds(2))
   }
 }
 

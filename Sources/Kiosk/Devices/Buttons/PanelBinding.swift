@@ -13,10 +13,13 @@ package struct PanelBinding: Hashable, Sendable {
   /// kiosk's setting.
   package var debounce: Duration?
   package var feedback: Feedback
+  /// Whether an ESPHome device sleeps between presses and does not publish `OFF` before. Then its
+  /// birth message opens its contacts.
+  package var sleeps: Bool
 
   package init(
     name: String, dialect: Dialect, topic: String, buttons: [String: Command],
-    debounce: Duration? = nil, feedback: Feedback = Feedback()
+    debounce: Duration? = nil, feedback: Feedback = Feedback(), sleeps: Bool = false
   ) {
     self.name = name
     self.dialect = dialect
@@ -24,9 +27,12 @@ package struct PanelBinding: Hashable, Sendable {
     self.buttons = buttons
     self.debounce = debounce ?? dialect.usualDebounce
     self.feedback = feedback
+    self.sleeps = sleeps
   }
 
-  package var filters: [String] { dialect.filters(of: topic) }
+  package var filters: [String] {
+    dialect.filters(of: topic) + (sleeps ? [ESPHome.status(of: topic)] : [])
+  }
 
   /// Reads the requests in a message of the device. A press that is not bound is no request.
   ///
@@ -38,7 +44,9 @@ package struct PanelBinding: Hashable, Sendable {
   package func read(
     _ payload: [UInt8], on topic: String, isRetained: Bool
   ) throws(Unreadable) -> PanelMessage {
-    let signal = try dialect.read(payload, on: topic, of: self.topic)
+    let signal =
+      sleeps && topic == ESPHome.status(of: self.topic)
+      ? ESPHome.start(payload) : try dialect.read(payload, on: topic, of: self.topic)
     // guard: a message of a device that the broker kept is no press
     let presses = isRetained ? [] : signal.presses
     return PanelMessage(
@@ -47,10 +55,10 @@ package struct PanelBinding: Hashable, Sendable {
           let source = Source(kind: command.kind, name: name)
           return PanelMessage.PanelRequest(
             source: source, request: Request(id: press.id, command: command),
-            debounce: dialect.debounce(of: press, usually: debounce))
+            debounce: debounce, leastDebounce: press.leastDebounce)
         }
       },
-      mark: signal.mark.map { PanelMessage.Mark($0, of: name, isRetained: isRetained) })
+      mark: signal.mark.flatMap { PanelMessage.Mark($0, of: name, isRetained: isRetained) })
   }
 }
 
@@ -64,6 +72,8 @@ package struct PanelMessage: Hashable, Sendable {
     package let request: Request
     /// The time within which an equal press is the same press, or `nil` for the kiosk's setting.
     package let debounce: Duration?
+    /// The least debounce, whatever is configured.
+    package let leastDebounce: Duration
   }
 
   /// A value by which a repeated message is recognised.
@@ -76,6 +86,8 @@ package struct PanelMessage: Hashable, Sendable {
     /// The interval at which the device repeats its last event, however old that is; or `nil` if it
     /// does not.
     package let repetition: Duration?
+    /// Whether all marks whose keys begin with the key get the value.
+    package let isForAll: Bool
   }
 }
 
@@ -83,13 +95,17 @@ extension PanelMessage.Mark {
   /// Gives the counter of a retained message a key of its own, because it may be older than the
   /// last one and is delivered again with each subscription. A retained state of a contact is
   /// always the newest.
-  fileprivate init(_ mark: Signal.Mark, of panel: String, isRetained: Bool) {
+  ///
+  /// Fails for a retained birth message: the device may have started long ago.
+  fileprivate init?(_ mark: Signal.Mark, of panel: String, isRetained: Bool) {
     let live = "\(panel)/\(mark.key)"
+    isForAll = mark.kind == .start
+    if isForAll, isRetained { return nil }
     let kept = live + " (kept)"
     value = mark.value
     repetition = mark.kind == .repeatedCounter && !isRetained ? ShellyGen1.repetition : nil
     switch (mark.kind, isRetained) {
-    case (.contact, _): (key, alternateKey) = (live, nil)
+    case (.contact, _), (.start, _): (key, alternateKey) = (live, nil)
     case (_, false): (key, alternateKey) = (live, kept)
     case (_, true): (key, alternateKey) = (kept, nil)
     }

@@ -20,6 +20,12 @@ package struct Signal: Hashable, Sendable {
     package let names: [String]
     /// The id that the device assigns to this press, or `nil` if it assigns none.
     package let id: Request.ID?
+    /// The least debounce of the press, whatever is configured.
+    package var leastDebounce = Duration.zero
+
+    /// The least debounce of a held button. A device reports that repeatedly, Hue every 0.8 s
+    /// (Zigbee2MQTT #26270), and one message may be lost by radio.
+    static let debounceWhileHeld = Duration.seconds(2)
 
     /// - Parameters:
     ///   - input: The button of the device, or `nil` if the device has only one.
@@ -50,6 +56,8 @@ package struct Signal: Hashable, Sendable {
 
     package enum Kind: Sendable {
       case counter, contact
+      /// The start of a device that sleeps between presses: its contacts have opened meanwhile.
+      case start
       /// The counter of a device that repeats its last event at intervals, however old that is.
       case repeatedCounter
     }

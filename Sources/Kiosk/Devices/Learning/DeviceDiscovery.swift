@@ -83,7 +83,7 @@ package struct DeviceDiscovery: Sendable {
     let best = guesses.map(\.recognition).reduce(guesses[0].recognition) {
       $0.certainty < $1.certainty ? $1 : $0
     }
-    return learn(best)
+    return learn(best.withDebounce(among: guesses))
   }
 
   /// The device of the uncertain presses, if there is only one. To be used after the timeout.
@@ -133,6 +133,27 @@ package struct DeviceDiscovery: Sendable {
 }
 
 extension Recognition {
+  /// Returns the device with a debounce, if it has sent copies of the press that its counter does
+  /// not remove: a radio remote sends up to 20 within a second.
+  fileprivate func withDebounce(
+    among guesses: [(recognition: Recognition, at: Duration)]
+  ) -> Recognition {
+    guard dialect.name == .generic else { return self }
+    var counted: [Duration] = []
+    var lastMark: Signal.Mark?
+    for (other, at) in guesses
+    where other.dialect == dialect && other.receivedOn == receivedOn && other.press == press {
+      if other.mark == nil || other.mark != lastMark { counted.append(at) }
+      lastMark = other.mark
+    }
+    var recognition = self
+    let window = Duration.seconds(1)
+    if zip(counted, counted.dropFirst()).contains(where: { $1 - $0 < window }) {
+      recognition.debounce = window
+    }
+    return recognition
+  }
+
   /// Whether a panel for this device would receive the other message as well, or the same press.
   fileprivate func covers(_ other: Recognition) -> Bool {
     switch dialect {

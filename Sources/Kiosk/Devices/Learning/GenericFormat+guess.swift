@@ -19,13 +19,14 @@ extension GenericFormat {
     action = press.pointer
     let siblings = places.filter { $0.parent == press.parent && $0.pointer != press.pointer }
     if Place.actionNames.contains(press.stem) { key = Self.first(of: Place.buttons, in: siblings) }
+    key = key ?? Place.device(in: siblings, others: places, of: press, on: levels)?.pointer
     counter =
       Self.first(of: Place.counters, in: siblings) ?? Self.first(of: Place.counters, in: places)
   }
 
   private static func first(of names: [String], in places: [Place]) -> JSONPointer? {
     for name in names {
-      if let place = places.first(where: { $0.name == name }) { return place.pointer }
+      if let place = places.first(where: { $0.letters == name }) { return place.pointer }
     }
     return nil
   }
@@ -53,22 +54,50 @@ private struct Place {
   static let actionNames = [
     "action", "event", "event_type", "click", "press", "gesture", "buttonevent",
   ]
-  static let buttons = [
-    "button", "btn", "key", "button_id", "buttonid", "key_id", "keyid", "input", "channel", "idx",
-  ]
+  static let buttons = ["button", "btn", "key", "buttonid", "keyid", "input", "channel", "idx"]
+  /// `pid` is the packet of a Shelly BLU (`ble/universal-blu-to-mqtt.shelly.js`, bthome.io).
   static let counters = [
-    "counter", "count", "cnt", "event_cnt", "seq", "sequence", "packet", "packet_id", "packetid",
-    "message_id", "messageid", "msgid", "fcnt", "timestamp", "ts",
+    "counter", "count", "cnt", "eventcnt", "seq", "sequence", "packet", "packetid", "pid",
+    "messageid", "msgid", "fcnt", "timestamp", "ts",
+  ]
+  private static let devices = [
+    "address", "addr", "mac", "deviceid", "devid", "sensorid", "remoteid", "ieeeaddress",
   ]
   private static let codes = ["keycode", "command", "cmd"]
   /// Names of members that may hold any value.
   private static let values = ["code", "id", "value", "state", "type", "data"]
   private static let longest = 256
 
+  /// The name without underscores and hyphens: `packetid` for `packet_id`.
+  var letters: String { name.filter { !"_-".contains($0) } }
+
+  /// Returns the member that names the device, if devices share the topic: other remotes must not
+  /// order. A plain `id` may be that of the message, unless a model stands beside it (rtl_433), or
+  /// the press is one of deCONZ.
+  static func device(
+    in siblings: [Place], others: [Place], of press: Place, on levels: [Substring]
+  ) -> Place? {
+    let hasModel = siblings.contains { $0.name == "model" }
+    let isOurs = { (place: Place) in
+      place.pointer != press.pointer
+        && (devices.contains(place.letters)
+          || place.name == "id" && (hasModel || press.name == "buttonevent"))
+    }
+    guard let device = siblings.first(where: isOurs) ?? others.first(where: isOurs) else {
+      return nil
+    }
+    func plain(_ text: some StringProtocol) -> String {
+      text.lowercased().filter { $0.isLetter || $0.isNumber }
+    }
+    return levels.contains { plain($0) == plain(device.word) } ? nil : device
+  }
+
   /// Returns the rank of the member as a press, 0 for the most likely; or `nil` if it is no press.
   func rank(onTopicForButtons isForButtons: Bool, ofRadio: Bool) -> Int? {
     if isOfCommand, !Self.aboutTheDevice.contains(name), !name.contains("!") { return 10 }
-    guard !NoiseFilter.isNothing(word), !Self.counters.contains(name) else { return nil }
+    guard !NoiseFilter.isNothing(word), !Self.counters.contains(letters) else {
+      return nil
+    }
     if let deed = Self.actionNames.firstIndex(of: stem) { return deed }
     if Self.buttons.prefix(3).contains(stem) { return 11 }
     if Self.codes.contains(stem) { return 12 }
@@ -87,22 +116,28 @@ private struct Place {
 
   static func all(in json: JSON) -> [Place] { all(in: json, at: "", below: []) }
 
-  private static func all(in json: JSON, at path: String, below ancestors: [String]) -> [Place] {
+  private static func all(in json: JSON, at parent: String, below ancestors: [String]) -> [Place] {
     guard case .object(let members) = json else { return [] }
     let isOfCommand = members.contains { $0.key.firstMatch(of: /^[0-9A-F]{4}![0-9A-F]{2}$/) != nil }
     return members.flatMap { member -> [Place] in
       let key = member.key.replacing("~", with: "~0").replacing("/", with: "~1")
-      let place = "\(path)/\(key)"
+      let path = "\(parent)/\(key)"
       let name = member.key.lowercased()
-      guard let word = member.value.word else {
-        return all(in: member.value, at: place, below: ancestors + [name])
-      }
-      guard place.utf8.count <= longest, let pointer = JSONPointer(place) else { return [] }
-      return [
-        Place(
-          name: name, pointer: pointer, parent: path, ancestors: ancestors, word: word,
+      func place(_ value: JSON, at path: String) -> Place? {
+        guard let word = value.word, path.utf8.count <= longest,
+          let pointer = JSONPointer(path)
+        else { return nil }
+        return Place(
+          name: name, pointer: pointer, parent: parent, ancestors: ancestors, word: word,
           isOfCommand: isOfCommand)
-      ]
+      }
+      switch member.value {
+      case .object: return all(in: member.value, at: path, below: ancestors + [name])
+      // An element for each key: `"button":[0,1,0,0]`.
+      case .array(let elements):
+        return elements.enumerated().compactMap { place($1, at: "\(path)/\($0)") }
+      default: return [place(member.value, at: path)].compactMap(\.self)
+      }
     }
   }
 }

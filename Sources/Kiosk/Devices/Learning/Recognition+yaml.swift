@@ -1,3 +1,5 @@
+import KioskProtocol
+
 extension Recognition {
   /// Returns the lines for the configuration: a list of panels that holds this one.
   ///
@@ -21,6 +23,9 @@ extension Recognition {
       }
     }
     lines.append("    buttons: {\(word.yaml): \(juice)}")
+    if let debounce {
+      lines.append("    debounce_milliseconds: \(debounce.components.seconds * 1000)")
+    }
     return lines.joined(separator: "\n")
   }
 
@@ -53,10 +58,8 @@ extension Unicode.Scalar {
   fileprivate var isSeen: Bool {
     if self == " " { return true }
     switch properties.generalCategory {
-    case .control, .format, .lineSeparator, .paragraphSeparator, .spaceSeparator, .surrogate,
-      .privateUse, .unassigned:
-      return false
-    default: return true
+    case .spaceSeparator, .surrogate, .privateUse, .unassigned: return false
+    default: return !isInvisible
     }
   }
 }

@@ -10,6 +10,8 @@ package struct Recognition: Hashable, Sendable {
   package let press: Signal.Press
   let mark: Signal.Mark?
   let certainty: Certainty
+  /// The debounce that the device needs, or `nil` if the usual one suffices.
+  var debounce: Duration?
 
   /// The certainty that a button was pressed.
   enum Certainty: Comparable {
@@ -28,6 +30,7 @@ package struct Recognition: Hashable, Sendable {
       return nil
     }
     for candidate in Self.candidates(for: payload, on: topic) {
+      // A candidate that cannot read the message is not the device.
       let signal = try? candidate.dialect.read(payload, on: topic, of: candidate.topic)
       // If a device publishes a press in two forms, the one that is no echo is bound.
       let presses = signal?.presses ?? []
@@ -59,10 +62,12 @@ package struct Recognition: Hashable, Sendable {
     if let known = knownDevice(on: levels) {
       guard known.dialect == .tasmota else { return [known] }
       // A bridge publishes the messages of a remote on the topic of other devices' answers.
+      // Text that is not JSON has no guess.
       let guessed = (try? JSON.parse(payload)).flatMap { guess(from: $0, on: topic, levels) }
       return [known].filter { $0.dialect.flaw(of: $0.topic) == nil } + [guessed].compactMap(\.self)
     }
     guard !NoiseFilter.isOn(levels) else { return [] }
+    // Other text may be a word, see below.
     if let json = try? JSON.parse(payload), case .object = json {
       return [guess(from: json, on: topic, levels)].compactMap(\.self)
     }

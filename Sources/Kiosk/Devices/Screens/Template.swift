@@ -1,10 +1,13 @@
 package import JuiceDomain
+import KioskProtocol
 
 /// A text with placeholders for the state of the kiosk: `Kiwi {stock.kiwi}`.
 ///
-/// Only a lower-case word in braces is a placeholder, so JSON needs no escapes.
+/// Only a lower-case word in braces is a placeholder, so JSON needs no escapes. In a template that
+/// is a JSON object or array, the values are escaped.
 package struct Template: Hashable, Sendable {
   package let parts: [Part]
+  private let isJSON: Bool
 
   package enum Part: Hashable, Sendable {
     case text(String)
@@ -40,6 +43,12 @@ package struct Template: Hashable, Sendable {
     }
     if !literal.isEmpty { parts.append(.text(literal)) }
     self.parts = parts
+    let sample = parts.map(\.sample).joined()
+    isJSON =
+      switch try? JSON.parse(Array(sample.utf8)) {
+      case .object, .array: true
+      default: false
+      }
   }
 
   package var placeholders: [Placeholder] {
@@ -48,14 +57,48 @@ package struct Template: Hashable, Sendable {
 
   /// Replaces the placeholders.
   ///
-  /// - Parameter value: Returns the text for a placeholder; `nil` leaves it empty.
+  /// - Parameter value: Returns the text for a placeholder; `nil` leaves it empty, or makes it `null`
+  ///   where JSON needs a value.
   package func fill(_ value: (Placeholder) -> String?) -> String {
-    parts.map { part in
+    var isInString = false
+    return parts.map { part in
       switch part {
-      case .text(let text): text
-      case .placeholder(let placeholder): value(placeholder) ?? ""
+      case .text(let text):
+        isInString = isInString != text.togglesString
+        return text
+      case .placeholder(let placeholder):
+        guard isJSON else { return value(placeholder) ?? "" }
+        guard isInString else { return value(placeholder) ?? "null" }
+        return JSONWriter.escape(value(placeholder) ?? "")
       }
     }.joined()
+  }
+}
+
+extension Template.Part {
+  /// The part with a value that its placeholder may have.
+  fileprivate var sample: String {
+    switch self {
+    case .text(let text): text
+    case .placeholder(.stock), .placeholder(.servings), .placeholder(.quantity),
+      .placeholder(.ticket):
+      "0"
+    case .placeholder(.alert), .placeholder(.kioskStatus), .placeholder(.juice),
+      .placeholder(.message):
+      "x"
+    }
+  }
+}
+
+extension String {
+  /// Whether a JSON text is inside a string after this part and was not before, or the reverse.
+  fileprivate var togglesString: Bool {
+    var (toggles, isEscaped) = (false, false)
+    for byte in utf8 {
+      if byte == UInt8(ascii: "\""), !isEscaped { toggles.toggle() }
+      isEscaped = byte == UInt8(ascii: "\\") && !isEscaped
+    }
+    return toggles
   }
 }
 

@@ -24,8 +24,8 @@ package struct Job: Hashable, Sendable {
   package let reply: Reply?
   package let terms: Terms
 
-  /// What the kiosk promised when it accepted the order. A later menu or configuration does not
-  /// change it.
+  /// The terms with which the kiosk accepted an order. A later menu or configuration does not
+  /// change them.
   package struct Terms: Hashable, Sendable {
     /// The name of the juice in the customer's language.
     package var juiceName: String
@@ -71,6 +71,18 @@ package struct Job: Hashable, Sendable {
   }
 
   var end: JobEnd { JobEnd(job: seq, machine: machine, order: order, ticket: ticket) }
+}
+
+/// A machine that makes juices or did, as recorded in the ledger.
+package struct Maker: Hashable, Sendable {
+  package let machine: MachineID
+  /// The juices that the machine makes, or `nil` for the whole menu.
+  package let juices: Set<Juice.ID>?
+
+  package init(machine: MachineID, juices: Set<Juice.ID>?) {
+    self.machine = machine
+    self.juices = juices
+  }
 }
 
 /// The state of a machine as recorded in the ledger.

@@ -7,7 +7,7 @@ package import KioskProtocol
 /// |---|---|
 /// | `queued` | `sent` when its machine has a free place; returned after `orders.maximumAge` |
 /// | `sent` | `started` when the machine has begun; `lost` if unanswered for `orders.maximumAge` |
-/// | `started` | made, failed; `needsDecision` after `finishLimit` |
+/// | `started` | made, failed; `needsDecision` after `finishLimit`, not counting pauses |
 /// | `lost` | as the machine answers or a person decides |
 /// | `needsDecision` | as the machine answers or a person decides: made, returned, `queued` again |
 ///
@@ -30,6 +30,8 @@ package struct Jobs: Sendable {
   private var records: [MachineID: MachineRecord]
   /// The timers of jobs, by the entry of the order. Not stored in the ledger.
   private var timers: [Int: JobTimer] = [:]
+  /// The uptimes at which orders were accepted, by their entries. Not stored in the ledger.
+  private var acceptedAt: [Int: Duration] = [:]
   private var silent: Set<MachineID> = []
   private var ready: [MachineID: [Int]] = [:]
 
@@ -42,6 +44,9 @@ package struct Jobs: Sendable {
     var since: Duration
     /// The time of the last request to the machine, or `nil` if the next one is due.
     var requestedAt: Duration?
+    /// The reason why the machine waits with the job, and the beginning of that time, which does
+    /// not count; or `nil` if the machine does not wait.
+    var pause: (reason: String, since: Duration)?
   }
 
   init(_ settings: KioskSettings, state: LedgerState) {
@@ -54,6 +59,7 @@ package struct Jobs: Sendable {
   /// Takes over what is not stored in the ledger.
   mutating func adopt(_ other: Jobs) {
     (timers, silent, ready) = (other.timers, other.silent, other.ready)
+    acceptedAt = other.acceptedAt
   }
 
   // MARK: Machines
@@ -66,19 +72,30 @@ package struct Jobs: Sendable {
 
   /// Whether a machine can get jobs.
   func isAvailable(_ machine: MachineID) -> Bool {
-    // guard: a machine that has failed three times gets no more jobs
+    // guard: a machine with three failures in a row gets no jobs
     guard let record = records[machine], record.failures < Self.maximumFailures else {
       return false
     }
-    return record.status == .online && !silent.contains(machine) && has(machine)
+    return record.status.isOnline && !silent.contains(machine)
+      && self[machine]?.isEnabled == true
   }
 
   /// Returns whether machines make the juice, and the available machine with the shortest queue.
-  func assignment(of juice: Juice.ID) -> (isNeeded: Bool, machine: MachineID?) {
+  func assignment(of juice: Juice.ID, _ recipe: FruitAmounts) -> (
+    isNeeded: Bool, machine: MachineID?
+  ) {
     if settings.isEmpty { return (false, nil) }
     let makers = settings.lazy.filter { $0.makes(juice) }.map(\.name)
-    let best = makers.filter { isAvailable($0) }.min { count(of: $0) < count(of: $1) }
+    let best = makers.filter { isAvailable($0) && has($0, recipe) }.min {
+      count(of: $0) < count(of: $1)
+    }
     return (!makers.isEmpty, best)
+  }
+
+  /// Whether a machine has the fruits of a recipe.
+  private func has(_ machine: MachineID, _ recipe: FruitAmounts) -> Bool {
+    let missing = records[machine]?.status.missingFruits ?? []
+    return missing.isEmpty || recipe.allSatisfy { !missing.contains($0.fruit) }
   }
 
   /// Returns the number of jobs before a new one.
@@ -91,17 +108,21 @@ package struct Jobs: Sendable {
   /// - Parameter isRetained: Whether the broker had retained the message.
   /// - Returns: The record of the machine if it has changed.
   mutating func record(
-    _ status: MachineStatus, from machine: MachineID, isRetained: Bool
+    _ status: MachineStatus, from machine: MachineID, isRetained: Bool, at uptime: Duration
   ) -> MachineRecord? {
     let before = records[machine]
     var record = before ?? MachineRecord(status: status)
     record.status = status
     // guard: a status that the broker has kept opens no machine
-    if status == .online, before?.status != .online || !isRetained {
+    if status.isOnline, before?.status.isOnline != true || !isRetained {
       silent.remove(machine)
       // The machine gets one attempt: success opens it for good, failure closes it again.
       record.failures = min(record.failures, Self.maximumFailures - 1)
       for job in open where job.machine == machine { timers[job.seq]?.requestedAt = nil }
+    }
+    // A machine that has lost its power does not wait for a person.
+    if status == .offline {
+      for job in open where job.machine == machine { resume(job, at: uptime) }
     }
     records[machine] = record
     return record == before ? nil : record
@@ -109,17 +130,26 @@ package struct Jobs: Sendable {
 
   // MARK: Jobs
 
-  mutating func add(_ job: Job) { open.append(job) }
+  mutating func add(_ job: Job, at uptime: Duration) {
+    open.append(job)
+    acceptedAt[job.seq] = uptime
+  }
 
   func job(number: Int, of machine: MachineID) -> Job? {
     open.first { $0.number == number && $0.machine == machine }
   }
 
   /// Returns an open job that a person may decide about.
-  func undecided(_ seq: Int) -> Job? {
+  ///
+  /// - Parameter number: The number of the attempt. A decision about an earlier attempt may be
+  ///   wrong for this one.
+  func undecided(_ number: Int) -> Job? {
     // guard: a person decides only what no machine can say
-    open.first { $0.seq == seq && $0.state.isUndecided }
+    open.first { $0.number == number && $0.state.isUndecided }
   }
+
+  /// Returns the number of the present attempt of an order, or `nil` if it has no open job.
+  func attempt(ofOrder seq: Int) -> Int? { open.first { $0.seq == seq }?.number }
 
   /// Records that a machine answers, even if the job has ended.
   mutating func markResponsive(_ machine: MachineID) { silent.remove(machine) }
@@ -133,7 +163,7 @@ package struct Jobs: Sendable {
     switch answer.status {
     case .done: record.failures = 0
     case .failed: record.failures += 1
-    case .started, .cancelled, .unknown: break
+    case .started, .waiting, .cancelled, .unknown: break
     }
     records[machine] = record
     return record == before ? nil : record
@@ -152,28 +182,42 @@ package struct Jobs: Sendable {
     return job
   }
 
+  /// Stops the timer of a job that the machine waits with.
+  mutating func pause(_ job: Job, _ reason: String, at uptime: Duration) {
+    let since = timers[job.seq]?.pause?.since ?? uptime
+    timers[job.seq, default: JobTimer(since: uptime)].pause = (reason, since)
+  }
+
+  /// Starts the timer of a job again.
+  mutating func resume(_ job: Job, at uptime: Duration) {
+    guard let pause = timers[job.seq]?.pause else { return }
+    timers[job.seq]?.since += uptime - pause.since
+    timers[job.seq]?.pause = nil
+  }
+
   /// Puts a job that is to be made again at the end of the queue, under its new number.
-  mutating func requeue(_ job: Job) {
+  mutating func requeue(_ job: Job, at uptime: Duration) {
     // A machine begins only numbers above the last one, so the job goes behind all others.
     open.removeAll { $0.seq == job.seq }
     timers[job.seq] = nil
-    open.append(job)
+    add(job, at: uptime)
   }
 
   mutating func remove(_ job: Job, isMade: Bool) {
     open.removeAll { $0.seq == job.seq }
     timers[job.seq] = nil
+    acceptedAt[job.seq] = nil
     guard isMade else { return }
     let tickets = [job.ticket.number] + (ready[job.machine] ?? [])
     ready[job.machine] = Array(tickets.prefix(MachineReport.maximumReadyTickets))
   }
 
   /// Assigns queued jobs to machines with a free place and returns them.
-  mutating func dispatch(at now: Timestamp) -> [Job] {
+  mutating func dispatch(at now: Moment) -> [Job] {
     var dispatched: [Job] = []
     for machine in settings where isAvailable(machine.name) {
       let own = open.filter { $0.machine == machine.name }
-      // guard: a machine has no more jobs at a time than it takes
+      // guard: the number of jobs of a machine at a time is limited
       let free = machine.atOnce - own.count { $0.state == .sent || $0.state == .started }
       let waiting = own.filter { $0.state == .queued && !isTooOld($0, at: now) }
       dispatched += waiting.prefix(max(0, free)).map { set($0, to: .sent) }
@@ -183,12 +227,30 @@ package struct Jobs: Sendable {
 
   // MARK: Time
 
-  private func isTooOld(_ job: Job, at now: Timestamp) -> Bool { now.since(job.at) > maximumAge }
+  /// Returns the age of an order by the monotonic clock, because the wall clock may be set while the
+  /// order waits. Uses the wall clock for an order of an earlier process; if it shows a time before
+  /// the order, the age is unknown, and the order counts as older than any limit.
+  private func age(of job: Job, at now: Moment) -> Duration {
+    if let acceptedAt = acceptedAt[job.seq] { return now.uptime - acceptedAt }
+    let age = now.timestamp.since(job.at)
+    return age < .zero ? .seconds(1 << 32) : age
+  }
+
+  private func isTooOld(_ job: Job, at now: Moment) -> Bool { age(of: job, at: now) > maximumAge }
+
+  /// Takes the ages of the orders of an earlier process over to the monotonic clock.
+  private mutating func noteAges(at now: Moment) {
+    for job in open where acceptedAt[job.seq] == nil {
+      acceptedAt[job.seq] = now.uptime - age(of: job, at: now)
+    }
+  }
 
   /// Jobs whose time limit has passed.
   struct Overdue {
     /// Jobs that were queued for too long.
     var waiting: [Job] = []
+    /// Jobs that are queued for a machine that does not have the fruit any more.
+    var missing: [Job] = []
     /// Jobs that were sent to a machine that has not answered for too long.
     var lost: [Job] = []
     /// Jobs that a machine has begun and not completed in time.
@@ -196,19 +258,27 @@ package struct Jobs: Sendable {
   }
 
   mutating func overdue(at now: Moment) -> Overdue {
+    noteAges(at: now)
     var overdue = Overdue()
     for job in open {
       if job.state == .queued {
-        if isTooOld(job, at: now.timestamp) { overdue.waiting.append(job) }
+        if isTooOld(job, at: now) {
+          overdue.waiting.append(job)
+        } else if !has(job.machine, job.used) {
+          // It cannot wait for the fruit, because a machine makes jobs only in the order of their
+          // numbers.
+          overdue.missing.append(job)
+        }
         continue
       }
       let timer = timers[job.seq] ?? JobTimer(since: now.uptime)
       timers[job.seq] = timer
-      guard let limit = limit(of: job), now.uptime - timer.since >= limit else { continue }
+      guard timer.pause == nil, let limit = limit(of: job), now.uptime - timer.since >= limit
+      else { continue }
       silent.insert(job.machine)
       if job.state == .started {
         overdue.started.append(job)
-      } else if isTooOld(job, at: now.timestamp) {
+      } else if isTooOld(job, at: now) {
         overdue.lost.append(job)
       }
     }
@@ -233,12 +303,12 @@ package struct Jobs: Sendable {
   }
 
   private func wait(for job: Job, at now: Moment) -> Duration? {
-    let age = maximumAge - now.timestamp.since(job.at) + .milliseconds(1)
+    let age = maximumAge - age(of: job, at: now) + .milliseconds(1)
     if job.state == .queued { return age }
     guard let timer = timers[job.seq] else { return .zero }
     let isAway = records[job.machine]?.status == .offline || !has(job.machine)
     if !isAway, timer.requestedAt == nil { return .zero }
-    guard let limit = limit(of: job) else { return nil }
+    guard timer.pause == nil, let limit = limit(of: job) else { return nil }
     let rest = timer.since + limit - now.uptime
     if rest > .zero || job.state == .started { return rest }
     // An offline machine gets no requests, so only the age of the job counts.
@@ -252,6 +322,7 @@ package struct Jobs: Sendable {
   mutating func messages(
     at now: Moment
   ) -> [(machine: MachineID, job: Int, order: MachineOrder?, rest: Duration)] {
+    noteAges(at: now)
     var messages: [(machine: MachineID, job: Int, order: MachineOrder?, rest: Duration)] = []
     for job in open where job.state != .queued {
       // An offline machine gets its request when it is online again.
@@ -264,13 +335,13 @@ package struct Jobs: Sendable {
       timers[job.seq] = timer
       var order: MachineOrder?
       // guard: what a machine has begun is only asked about
-      // guard: what has waited too long is not made
-      if job.state == .sent, !isTooOld(job, at: now.timestamp) {
+      // guard: an order that waited too long is not made
+      if job.state == .sent, !isTooOld(job, at: now) {
         order = MachineOrder(
           job: job.number, ticket: job.ticket.number, juice: job.order.juice,
           quantity: job.order.quantity, recipe: job.recipe)
       }
-      messages.append((job.machine, job.number, order, maximumAge - now.timestamp.since(job.at)))
+      messages.append((job.machine, job.number, order, maximumAge - age(of: job, at: now)))
     }
     return messages
   }
@@ -294,21 +365,29 @@ package struct Jobs: Sendable {
     switch records[machine]?.status {
     case .offline: state = .offline
     case .fault(let said): (state, reason) = (.fault, said.isEmpty ? nil : said)
-    case .online:
+    case .online, .out:
       let isBusy = own.contains { $0.state == .sent || $0.state == .started }
-      state =
-        !isAvailable(machine)
-        ? silent.contains(machine) ? .silent : .failing
-        : isBusy ? .busy : .idle
+      let pause = own.lazy.compactMap { timers[$0.seq]?.pause }.first
+      if !isAvailable(machine) {
+        state = silent.contains(machine) ? .silent : .failing
+      } else if let pause {
+        (state, reason) = (.waiting, pause.reason)
+      } else {
+        state = isBusy ? .busy : .idle
+      }
     case nil: break
     }
+    if !settings.isEnabled { (state, reason) = (.disabled, nil) }
     return MachineReport(
-      state: state, reason: reason, queue: own.count { $0.state == .queued },
+      state: state, reason: reason,
+      out: records[machine]?.status.missingFruits.sorted() ?? [],
+      queue: own.count { $0.state == .queued },
       juices: settings.juices?.sorted(),
       jobs: own.prefix(MachineReport.limit).map {
         MachineReport.Job(
-          job: $0.seq, ticket: $0.ticket.number, juice: $0.order.juice,
-          quantity: $0.order.quantity, state: $0.state, at: $0.at)
+          job: $0.seq, attempt: $0.number, ticket: $0.ticket.number, juice: $0.order.juice,
+          quantity: $0.order.quantity, state: $0.state, at: $0.at,
+          waiting: timers[$0.seq]?.pause?.reason)
       }, ready: ready[machine] ?? [])
   }
 }

@@ -20,7 +20,7 @@ extension Kiosk {
     }
     switch command {
     case .machine(let status):
-      let record = jobs.record(status, from: machine, isRetained: parsed.isRetained)
+      let record = jobs.record(status, from: machine, isRetained: parsed.isRetained, at: now.uptime)
       if let record { decision.transaction.machines[machine] = record }
       return true
     case .made(let answer):
@@ -29,6 +29,12 @@ extension Kiosk {
       // Answers about jobs that have ended are ignored.
       // guard: a machine answers for its own jobs only
       guard let job = jobs.job(number: answer.job, of: machine), job.state != .queued else {
+        return true
+      }
+      if case .failed(_, let used?) = answer.status, let flaw = job.flaw(in: used) {
+        counters.rejected += 1
+        decision.reject(parsed, Rejection(.malformed, flaw))
+        if job.state != .needsDecision { set(job, to: .needsDecision, at: now, in: &decision) }
         return true
       }
       let record = jobs.record(answer, from: machine)
@@ -44,6 +50,11 @@ extension Kiosk {
   ) {
     switch (status, job.state) {
     case (.started, .sent), (.started, .lost): set(job, to: .started, at: now, in: &decision)
+    case (.started, .started): jobs.resume(job, at: now.uptime)
+    case (.waiting(let reason), .sent), (.waiting(let reason), .lost),
+      (.waiting(let reason), .started):
+      if job.state != .started { set(job, to: .started, at: now, in: &decision) }
+      jobs.pause(job, reason, at: now.uptime)
     case (.done, _): end(job, .made(job.end), at: now, in: &decision)
     case (.failed(let reason, let used), _):
       let left = job.used.subtracting(usedFruit(of: job, reported: used))
@@ -53,7 +64,7 @@ extension Kiosk {
     // The machine reported before that it had begun.
     case (.cancelled, .started), (.unknown, .sent), (.unknown, .started), (.unknown, .lost):
       set(job, to: .needsDecision, at: now, in: &decision)
-    case (.started, _), (.cancelled, _), (.unknown, _): break
+    case (.started, _), (.waiting, _), (.cancelled, _), (.unknown, _): break
     }
   }
 
@@ -65,15 +76,20 @@ extension Kiosk {
 
   /// Returns the fruit that an attempt has used up.
   private func usedFruit(of job: Job, reported used: FruitAmounts?) -> FruitAmounts {
-    if let used { return job.used.subtracting(job.used.subtracting(used)) }
+    if let used { return FruitAmounts(used.filter { $0.amount > 0 }) }
     return job.terms.returnsFruit ? [:] : job.used
   }
 
   /// Applies the decision of a person about a job.
   mutating func apply(_ decided: JobDecision) throws(Rejection) -> LedgerEntry.Outcome {
     guard let job = jobs.undecided(decided.job) else {
-      throw Rejection(.noDecisionNeeded, "no job \(decided.job) waits for a person")
+      let attempt = jobs.attempt(ofOrder: decided.job).flatMap { $0 == decided.job ? nil : $0 }
+      throw Rejection(
+        .noDecisionNeeded,
+        attempt.map { "job \(decided.job) was made again, as job \($0): decide about that" }
+          ?? "no job \(decided.job) needs a decision")
     }
+    if let flaw = decided.used.flatMap(job.flaw) { throw Rejection(.malformed, flaw) }
     var used: FruitAmounts = [:]
     if decided.choice == .again {
       used = usedFruit(of: job, reported: decided.used)
@@ -82,7 +98,7 @@ extension Kiosk {
         throw Rejection(.conflict, "the fruit for another attempt is missing: \(missing)")
       }
     }
-    return .decided(decided.choice, job: decided.job, used: used)
+    return .decided(decided.choice, job: job.seq, used: used)
   }
 
   /// Ends or requeues the job that an entry decides about.
@@ -99,7 +115,7 @@ extension Kiosk {
       var again = job
       // guard: what is made again has a new number
       (again.number, again.at, again.state) = (entry.seq, entry.at, .queued)
-      jobs.requeue(again)
+      jobs.requeue(again, at: now.uptime)
       decision.transaction.jobs[job.seq] = .some(again)
     }
   }
@@ -139,9 +155,12 @@ extension Kiosk {
     for job in overdue.waiting {
       giveBack(job.used, of: job, "waited_too_long", at: now, in: &decision)
     }
+    for job in overdue.missing {
+      giveBack(job.used, of: job, "no_fruit", at: now, in: &decision)
+    }
     for job in overdue.lost { set(job, to: .lost, at: nil, in: &decision) }
     for job in overdue.started { set(job, to: .needsDecision, at: nil, in: &decision) }
-    for job in jobs.dispatch(at: now.timestamp) { decision.transaction.jobs[job.seq] = .some(job) }
+    for job in jobs.dispatch(at: now) { decision.transaction.jobs[job.seq] = .some(job) }
   }
 
   /// Makes all requests to machines due again, because those in flight may be lost.
@@ -167,20 +186,29 @@ extension Kiosk {
   }
 
   func servings(of juice: Juice.ID) -> Int? {
-    (try? juiceMaker.servings(of: juice)).map { isMakeable(juice) ? $0 : 0 }
+    settings.menu.juice(juice).map { isMakeable(juice) ? juiceMaker.servings(of: $0) : 0 }
   }
 
   private func isMakeable(_ juice: Juice.ID) -> Bool {
-    let assignment = jobs.assignment(of: juice)
+    let recipe = settings.menu.juice(juice)?.recipe.amounts ?? [:]
+    let assignment = jobs.assignment(of: juice, recipe)
     return !assignment.isNeeded || assignment.machine != nil
   }
 }
 
+extension Job {
+  /// Returns the reason why an attempt cannot have used up this fruit, or `nil` if it can.
+  fileprivate func flaw(in reported: FruitAmounts) -> String? {
+    let impossible = reported.impossible(for: used)
+    return impossible.isEmpty
+      ? nil : "job \(number) took \(used), and cannot have used \(impossible)"
+  }
+}
+
 extension FruitAmounts {
-  /// Returns the difference, not below zero for any fruit.
+  /// Returns the difference, without the fruits of which nothing is left.
   fileprivate func subtracting(_ used: FruitAmounts) -> FruitAmounts {
     FruitAmounts(
-      map { (fruit: $0.fruit, amount: Swift.max(0, $0.amount - Swift.max(0, used[$0.fruit] ?? 0))) }
-        .filter { $0.amount > 0 })
+      map { (fruit: $0.fruit, amount: $0.amount - (used[$0.fruit] ?? 0)) }.filter { $0.amount > 0 })
   }
 }

@@ -32,8 +32,7 @@ struct BoundTopics {
   /// Returns a filter of the other panel that overlaps with one of this panel but is not equal to
   /// it.
   func overlap(with other: BoundTopics) -> FilterLevels? {
-    guard [panel, other.panel].contains(where: \.isGeneric) else { return nil }
-    return other.filters.first { filter in
+    other.filters.first { filter in
       filters.contains { $0 != filter && $0.overlaps(filter) }
     }
   }
@@ -57,8 +56,4 @@ struct BoundTopics {
       }
     }
   }
-}
-
-extension PanelBinding {
-  fileprivate var isGeneric: Bool { dialect.name == .generic }
 }

@@ -38,7 +38,7 @@ extension Format where Value == JSONPointer {
     let text = try scalar.string()
     guard let pointer = JSONPointer(text) else {
       throw Diagnostic(
-        "\(text.quoted) is no place in a JSON text", hint: "write it like '/event/action'")
+        "\(text.quoted) is not a JSON pointer", hint: "write it like '/event/action'")
     }
     return pointer
   }
@@ -66,7 +66,7 @@ extension Format where Value == Template {
       let template: Template
       do throws(TemplateError) { template = try Template(text) } catch {
         throw Diagnostic(
-          "nothing fills \(error.placeholder.quoted)",
+          "there is no placeholder \(error.placeholder.quoted)",
           hint: "known are {stock.FRUIT}, {servings.JUICE}, {alert.FRUIT} and {kiosk.status}"
             + (isOfResult ? ", {juice}, {quantity}, {ticket} and {message}" : ""))
       }
@@ -78,7 +78,7 @@ extension Format where Value == Template {
           case .servings(let juice): menu.juice(juice) == nil ? "juice '\(juice)'" : nil
           case .kioskStatus: nil
           case .juice, .quantity, .ticket, .message:
-            isOfResult ? nil : "order here whose juice, quantity, ticket or message could be told"
+            isOfResult ? nil : "order here for {juice}, {quantity}, {ticket} and {message}"
           }
         if let missing { throw Diagnostic("there is no \(missing)") }
       }

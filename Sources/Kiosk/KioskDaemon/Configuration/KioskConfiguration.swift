@@ -91,6 +91,8 @@ package struct KioskConfiguration: ConfigurationFile, Sendable, Equatable {
   package var menu = Menu.standard
   /// The menu from the chain that replaces the file's own menu, or `nil` if there is none.
   package private(set) var desiredMenu: DesiredMenu?
+  /// The reason why the stored menu from the chain is not used, or `nil` if there is none.
+  package var menuProblem: String?
   package var panels: [PanelBinding] = []
   package var machines: [KioskSettings.Machine] = []
   /// The screens, and the lamps of the panels.

@@ -8,14 +8,17 @@ import YAMLConfiguration
 /// ```yaml
 /// machines:
 ///   - name: bar                 # topics make/bar, made/bar, machine/bar
-///     juices: [kiwi, mango]     # default: all
+///     enabled: true             # false: it gets no jobs
+///     juices: [kiwi, mango]     # default: all; []: none
 ///     at_once: 1                # maximum number of jobs sent; the kiosk queues the others
 ///     start_seconds: 15         # time limit for `started`
 ///     finish_seconds: 120       # time limit for `done` or `failed` after that
 ///     on_failure: return        # or keep: whether a failed job's fruit returns to the stock
 /// ```
 ///
-/// A juice that no machine makes is ready when its order is committed.
+/// A juice that no machine makes is ready when its order is committed. A machine that leaves the
+/// configuration counts as disabled, until its juices have another machine or `juices: []` says that
+/// they need none.
 struct MachineReader {
   private(set) var machines: [KioskSettings.Machine] = []
 
@@ -26,12 +29,8 @@ struct MachineReader {
       let errorsBefore = section.collector.errors.count
       let name: MachineID? = section.require("name", .identifier())
       var machine = KioskSettings.Machine(name: name ?? "machine")
+      section.read("enabled", .boolean, into: &machine.isEnabled)
       machine.juices = section.list("juices", of: .juice(of: menu)).map { Set($0) }
-      if machine.juices == [], section.collector.errors.count == errorsBefore {
-        section.report(
-          Diagnostic("names no juice", hint: "leave it out for all that are on the menu"),
-          at: "juices")
-      }
       section.read("at_once", .integer(1...100), into: &machine.atOnce)
       section.read("start_seconds", .seconds(1...3_600), into: &machine.startLimit)
       section.read("finish_seconds", .seconds(1...86_400), into: &machine.finishLimit)

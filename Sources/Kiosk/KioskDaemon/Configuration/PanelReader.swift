@@ -12,6 +12,7 @@ import YAMLConfiguration
 ///     topic: zigbee2mqtt/hallway_button  # the device's own topic; generic: a topic filter
 ///     buttons: {single: kiwi, double: {juice: kiwi, quantity: 2}, long: {service: closed}}
 ///     debounce_milliseconds: 1000
+///     deep_sleep: false                  # esphome: the birth message counts as OFF
 ///     feedback: ...                      # see `FeedbackReader`
 /// ```
 ///
@@ -44,13 +45,14 @@ struct PanelReader {
     let topic = section.require("topic", device == .generic ? .topicFilter : .topic)
     let buttons = section.section("buttons") { readButtons(&$0) }
     let debounce = section.read("debounce_milliseconds", .milliseconds(0...60_000))
+    let sleeps = device == .esphome ? section.read("deep_sleep", .boolean) : nil
     let feedback = FeedbackReader(&section, menu: menu)
     guard let name, let dialect, let topic, section.collector.errors.count == errorsBefore else {
       return
     }
     let panel = PanelBinding(
       name: name, dialect: dialect, topic: topic, buttons: buttons, debounce: debounce,
-      feedback: feedback.feedback)
+      feedback: feedback.feedback, sleeps: sleeps ?? false)
     check(panel, section)
     panels.append(panel)
     lamps += feedback.lamps
@@ -74,7 +76,7 @@ struct PanelReader {
       counter: section.read("counter", .jsonPointer))
     if format.key != nil, !section.has("action") {
       section.report(
-        Diagnostic("says nothing without 'action'", hint: "write where the press is"), at: "key")
+        Diagnostic("works only together with 'action'", hint: "add it"), at: "key")
     }
     return format
   }
@@ -107,12 +109,12 @@ struct PanelReader {
     for word in panel.buttons.keys.sorted() where !panel.dialect.recognizes(word) {
       section.report(
         Diagnostic(
-          "no \(panel.dialect.name.rawValue) says \(word.quoted)",
+          "\(panel.dialect.name.rawValue) never sends \(word.quoted)",
           hint: Suggestion.hint(for: word, among: panel.dialect.words ?? [])), at: "buttons")
     }
     if panels.contains(where: { $0.name == panel.name }) {
       section.report(
-        Diagnostic("there is a panel \(panel.name.quoted) already", hint: "name each by itself"),
+        Diagnostic("there is a panel \(panel.name.quoted) already", hint: "give each its own name"),
         at: "name")
     }
     checkTopic(panel, section)
@@ -125,19 +127,21 @@ struct PanelReader {
     if own.filters.contains(where: { $0.overlaps(kiosk) }) {
       section.report(
         Diagnostic(
-          "takes in the kiosk's own topics below \(base)", hint: "bind the device's"), at: "topic")
+          "includes the kiosk's own topics below \(base)", hint: "bind the device's topic"),
+        at: "topic")
     }
     if let other = bound.first(where: { $0.receivesPresses(of: own) }) {
       return section.report(
         Diagnostic(
-          "panel \(other.panel.name.quoted) hears the same presses", hint: "bind each press once"),
+          "panel \(other.panel.name.quoted) receives the same presses", hint: "bind each press once"
+        ),
         at: "topic")
     }
     for other in bound {
       guard let filter = own.overlap(with: other) else { continue }
       section.report(
         Diagnostic(
-          "takes in \(filter) of panel \(other.panel.name.quoted)",
+          "overlaps with \(filter) of panel \(other.panel.name.quoted)",
           hint: "a broker may send such messages twice: bind one topic, or the same filter"),
         at: "topic")
     }
@@ -157,7 +161,7 @@ extension Command {
       if section.collector.errors.count == errorsBefore {
         section.report(
           Diagnostic(
-            "a button is for one thing", hint: "name a juice, or open or close the service")
+            "a button has one action", hint: "name a juice, or open or close the service")
         )
       }
       return nil

@@ -7,8 +7,14 @@ package final class MenuMailbox: Sendable {
   private struct State {
     var desired: DesiredMenu?
     var report: DesiredMenuReport?
+    /// The report of the menu in use.
+    var current: DesiredMenuReport
     /// The version of the menu in use, or 0 for the menu of the kiosk's own configuration.
     var version: Int
+    /// The version that the kiosk has taken out and not reported yet.
+    var pending = 0
+
+    var newest: Int { max(version, pending, desired?.version ?? 0) }
   }
 
   private let state: Mutex<State>
@@ -16,23 +22,31 @@ package final class MenuMailbox: Sendable {
   package let arrivals: AsyncStream<Void>
   private let arrival: AsyncStream<Void>.Continuation
 
-  /// - Parameter version: The version of the menu in use, or 0 for the menu of the kiosk's own
-  ///   configuration.
-  package init(version: Int) {
-    state = Mutex(State(version: version))
+  /// - Parameters:
+  ///   - version: The version of the menu in use, or 0 for the menu of the kiosk's own
+  ///     configuration.
+  ///   - problem: The reason why the stored menu from the chain is not used.
+  package init(version: Int, problem: String? = nil) {
+    state = Mutex(State(current: .taken(version: version, detail: problem), version: version))
     (arrivals, arrival) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
   }
 
   /// The report of the menu in use.
-  var currentReport: DesiredMenuReport { .taken(version: state.withLock(\.version)) }
+  var currentReport: DesiredMenuReport { state.withLock(\.current) }
 
   /// Stores a menu, in place of one that has not been taken yet.
-  func post(_ menu: DesiredMenu) {
-    let isNew = state.withLock { state in
+  ///
+  /// - Returns: The refusal of a menu that is older than the newest known one, or `nil`.
+  func post(_ menu: DesiredMenu) -> DesiredMenuReport? {
+    let (isNew, newest) = state.withLock { state in
+      let newest = state.newest
+      guard menu.version >= newest else { return (false, newest) }
       defer { state.desired = menu }
-      return state.desired == nil
+      return (state.desired == nil, newest)
     }
     if isNew { arrival.yield() }
+    guard menu.version < newest else { return nil }
+    return .refused(version: menu.version, detail: "it is older than menu \(newest)")
   }
 
   func takeReport() -> DesiredMenuReport? {
@@ -45,6 +59,7 @@ package final class MenuMailbox: Sendable {
   package func takeDesired() -> DesiredMenu? {
     state.withLock { state in
       defer { state.desired = nil }
+      state.pending = state.desired?.version ?? state.pending
       return state.desired
     }
   }
@@ -52,7 +67,8 @@ package final class MenuMailbox: Sendable {
   package func report(_ report: DesiredMenuReport) {
     state.withLock { state in
       state.report = report
-      if case .taken(let version) = report { state.version = version }
+      state.pending = 0
+      if case .taken(let version, _) = report { (state.current, state.version) = (report, version) }
     }
   }
 }

@@ -1,15 +1,20 @@
-/// A token bucket that limits entries per second. It holds at most the tokens of a tenth of a
-/// second, and at least one.
+/// A token bucket that limits entries or requests per second. It holds at most the tokens of a
+/// tenth of a second, or as many as the caller says, and at least one.
 struct TokenBucket: Sendable {
   private let perSecond: Int
+  /// The number of tokens that it can hold.
+  private let capacity: Double
   private var filledAt: Duration?
   /// The number of tokens, including a fraction.
   private var level = 0.0
 
-  /// - Parameter perSecond: The number of tokens added per second, at least 1.
-  init(perSecond: Int) { self.perSecond = max(1, perSecond) }
-
-  private var capacity: Double { max(1, Double(perSecond) / 10) }
+  /// - Parameters:
+  ///   - perSecond: The number of tokens added per second, at least 1.
+  ///   - burst: The number of tokens that it can hold, or `nil` for those of a tenth of a second.
+  init(perSecond: Int, burst: Int? = nil) {
+    self.perSecond = max(1, perSecond)
+    capacity = max(1, burst.map(Double.init) ?? Double(self.perSecond) / 10)
+  }
 
   /// Returns the number of tokens available now.
   mutating func available(at now: Duration) -> Int {
@@ -23,6 +28,13 @@ struct TokenBucket: Sendable {
   }
 
   mutating func take(_ count: Int) { level -= Double(count) }
+
+  /// Takes one token if there is one.
+  mutating func take(at now: Duration) -> Bool {
+    guard available(at: now) > 0 else { return false }
+    take(1)
+    return true
+  }
 
   /// Returns the time until `count` tokens are available, or the bucket is full.
   func wait(for count: Int) -> Duration {

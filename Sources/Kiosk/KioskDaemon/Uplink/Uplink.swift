@@ -53,15 +53,21 @@ package actor Uplink {
   /// The time at which `online` is published again.
   private var statusAt: Duration?
   private var scheduler: UplinkScheduler
-  /// Limits the messages of archives that are handled, because each request takes several queries
-  /// of the ledger. Excess messages are dropped; archives repeat them.
-  private var requestBucket = TokenBucket(perSecond: 20)
+  /// Limit the messages of archives that are handled, because a request takes several queries of
+  /// the ledger, and a menu has to be parsed. Neither kind displaces the other. Excess messages are
+  /// dropped and counted; archives repeat them.
+  private var requestBucket = TokenBucket(
+    perSecond: Uplink.requestsPerSecond, burst: Uplink.requestsPerSecond)
+  private var menuBucket = TokenBucket(
+    perSecond: Uplink.requestsPerSecond, burst: Uplink.requestsPerSecond)
   /// The serial number that was read last from `broker.confirmed`. It is applied when a later event
   /// shows that the broker has refused nothing up to it; see `Session.takeEvent`.
   private var confirmed: UInt64 = 0
   private var healthAt: Duration?
   private var failedAt: Duration?
 
+  /// Maximum number of requests, and of menus, that are handled per second.
+  private static let requestsPerSecond = 20
   /// Interval between two checks for new entries: short for a low delay, long enough to cost
   /// little.
   private static let pollInterval = Duration.milliseconds(250)
@@ -182,7 +188,8 @@ package actor Uplink {
       scheduler.online()
       statusAt = now + Self.maximumWillDelay
       await publish([settings.topics.status(.online)])
-      logger.notice("the way up is open: \(scheduler.last - scheduler.cursor) entries to tell")
+      let count = scheduler.last - scheduler.cursor
+      logger.notice("the uplink is connected: \(count) entries to publish")
     case .offline(let error):
       if isOpen {
         // Subscribing adds load to a broker that may be overloaded, so the delay is doubled.
@@ -197,7 +204,7 @@ package actor Uplink {
         await broker.update(options)
       }
       scheduler.connectionLost()
-      logger.warning("the way up is closed: \(error)")
+      logger.warning("the uplink is disconnected: \(error)")
     case .refused(let topics):
       for (topic, reason) in topics.sorted(by: { $0.key < $1.key }) {
         logger.warning("\(BrokerError.publishRefused(topic: topic, reason: reason))")
@@ -206,8 +213,11 @@ package actor Uplink {
     case .deliveries(let deliveries):
       var answers: [Message] = []
       for delivery in deliveries {
-        guard requestBucket.available(at: now) > 0 else { continue }
-        requestBucket.take(1)
+        let isMenu = delivery.message.topic == settings.topics.desiredMenu
+        guard isMenu ? menuBucket.take(at: now) : requestBucket.take(at: now) else {
+          uplinkProgress.droppedRequest()
+          continue
+        }
         if let answer = answer(delivery) { answers.append(answer) }
       }
       await publish(answers)
@@ -215,7 +225,7 @@ package actor Uplink {
     case .updated(let refusal):
       guard case .subscribing = connection else { break }
       connection = .subscribed
-      if let refusal { logger.warning("nothing comes down: \(refusal)") }
+      if let refusal { logger.warning("the uplink receives no menus or requests: \(refusal)") }
       await publish([message(menus.currentReport)])
     case .sessionBegan:
       break
@@ -245,12 +255,14 @@ package actor Uplink {
     }
     // A retained message may be outdated.
     if message.retain {
-      logger.warning("a retained message on \(message.topic) is passed over")
+      logger.warning("a retained message on \(message.topic) is ignored")
       return nil
     }
     do throws(JSONError) {
-      menus.post(try DesiredMenu(payload: message.payload))
-      return nil
+      let menu = try DesiredMenu(payload: message.payload)
+      guard let refusal = menus.post(menu) else { return nil }
+      logger.warning("menu \(menu.version) of the chain is refused: a newer one is known")
+      return refusal
     } catch {
       return .refused(version: nil, detail: "\(error)")
     }
@@ -342,6 +354,7 @@ package actor Uplink {
     } catch {
       // A message that no broker accepts is skipped. Otherwise it would block all later ones.
       logger.error("\(error)")
+      // An empty list contains no message that could be invalid.
       return (try? await broker.publish([])) ?? 0
     }
   }
@@ -369,7 +382,7 @@ package actor Uplink {
 
   private func recordFailure(_ error: LedgerError) {
     failedAt = now
-    logger.error("the way up waits, the ledger cannot be read: \(error)")
+    logger.error("the uplink waits, because the ledger cannot be read: \(error)")
   }
 
   private func shutDown() async {

@@ -128,7 +128,7 @@ struct UplinkScheduler: Sendable {
       }
     } else {
       guard replays.count < limits.archives else {
-        return .rejected(id, .busy, detail: "\(limits.archives) others are being served")
+        return .rejected(id, .busy, detail: "\(limits.archives) other replays are running")
       }
       replays.append(replay)
     }

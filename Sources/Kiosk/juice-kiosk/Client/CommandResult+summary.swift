@@ -19,7 +19,7 @@ extension CommandResult {
     if let ticket { parts.append("ticket \(ticket)") }
     if let missing { parts.append("missing \(missing)") }
     if let detail { parts.append(detail) }
-    if isDuplicate { parts.append("as answered before") }
+    if isDuplicate { parts.append("duplicate") }
     if let stock, status != .rejected || reason == .conflict { parts.append("stock \(stock)") }
     return parts.joined(separator: "; ")
   }

@@ -50,6 +50,7 @@ struct KioskClient {
       switch await broker.nextEvent(timeout: deadline - .now) {
       case .deliveries(let deliveries):
         await broker.acknowledge()
+        // Others may publish on the topic of the results. The timeout reports a missing result.
         let results = deliveries.compactMap { try? CommandResult(payload: $0.message.payload) }
         guard let result = results.last(where: { $0.id == request.id }) else { continue }
         guard result.status == .accepted else { return result }
@@ -63,9 +64,9 @@ struct KioskClient {
       case nil where isAccepted:
         let id = request.id.map { " --id \($0)" } ?? ""
         throw .tryAgain(
-          "the machine is not done yet: ask again with\(id), or wait longer: --timeout")
+          "the machine is not done yet: repeat the command with\(id), or use a longer --timeout")
       case nil:
-        throw .tryAgain("the kiosk has not answered in time: is it running, and under this id?")
+        throw .tryAgain("the kiosk has not answered in time: check that it runs, and its kiosk.id")
       }
     }
   }
@@ -87,10 +88,11 @@ struct KioskClient {
       }
     }
     await broker.disconnect(grace: .zero)
-    throw .tryAgain("the kiosk has not come online in time")
+    throw .tryAgain("the kiosk was not online in time")
   }
 
   private func publish(_ request: Request) async {
+    // The request is valid; without a connection it is published again when there is one.
     _ = try? await broker.publish([
       Message(topic: topics.command(from: source), payload: request.payload)
     ])

@@ -12,13 +12,13 @@ struct RequestOptions: ParsableArguments {
   @Option(
     name: .customLong("as"),
     help: ArgumentHelp(
-      "The name under which the kiosk hears of this, the last level of the topic.",
+      "The sender's name, the last level of the topic.",
       valueName: "name"))
   var name = "terminal"
 
   @Option(
     help: ArgumentHelp(
-      "The request's id: give the same one again to repeat a request that was not answered.",
+      "The request's id; use the same one to repeat an unanswered request.",
       valueName: "id"))
   var id: String?
 
@@ -30,34 +30,48 @@ struct RequestOptions: ParsableArguments {
 
   /// Sends the command and prints its result.
   ///
-  /// - Throws: `Failure`, or an exit code with `--json`, unless the result is a success.
+  /// - Throws: `Failure`, or an exit code with `--json`, unless the result is a success and can be
+  ///   printed.
   func send(_ command: Command, of kind: Command.Kind) async throws {
     let source = Source(kind: kind, name: name)
     if let flaw = source.flaw { throw ValidationError(flaw) }
     guard let id = Request.ID(id ?? UUID().uuidString) else {
       throw ValidationError("An id is 1 to 64 of A-Z a-z 0-9 _ -.")
     }
-    guard timeout > 0 else { throw ValidationError("Wait for at least one second.") }
+    guard timeout > 0 else { throw ValidationError("--timeout is at least 1.") }
     let request = Request(id: id, sentAt: .now, command: command)
-    let client = try await KioskClient(
-      try configuration.load(), as: source, timeout: .seconds(timeout))
+    let settings = try configuration.load()
+    // The user must see which kiosk the command changes.
+    if configuration.file == nil, ProcessInfo.processInfo.environment["KIOSK_KIOSK_ID"] == nil {
+      let kiosk = try await settings.describeKiosk(timeout: .seconds(timeout))
+      StandardError.write("juice-kiosk: \(kiosk)".wrapped(to: StandardError.width))
+    }
+    let client = try await KioskClient(settings, as: source, timeout: .seconds(timeout))
     let result: CommandResult
     do {
       result = try await client.send(request, timeout: .seconds(timeout)) { accepted in
-        if !json { StandardOutput.write(accepted.summary) }
+        // The result follows. If that cannot be printed either, it is the error.
+        if !json { try? StandardOutput.write(accepted.summary) }
       }
     } catch {
       await client.disconnect()
       throw error
     }
     await client.disconnect()
+    let isDone = Failure(result) == nil
+    let change =
+      (isDone ? "the kiosk has carried this out: " : "the kiosk has answered: ") + result.summary
     if json {
-      StandardOutput.write(String(decoding: result.payload, as: UTF8.self))
-    } else if Failure(result) == nil {
-      StandardOutput.write(result.summary)
+      try StandardOutput.write(String(decoding: result.payload, as: UTF8.self), after: change)
+    } else if isDone {
+      try StandardOutput.write(result.summary, after: change)
     }
     if let failure = Failure(result) {
-      throw json ? ExitCode(failure.status.rawValue) as any Error : failure
+      if json { throw failure.status }
+      guard result.reason == .unknownJuice || result.reason == .unknownFruit,
+        let hint = await settings.suggestion(for: command, timeout: .seconds(timeout))
+      else { throw failure }
+      throw Failure(status: failure.status, message: "\(failure.message); \(hint)")
     }
   }
 }

@@ -6,23 +6,27 @@ import Ledger
 extension LedgerCommands {
   struct Backup: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Copy the ledger into a new file, while the kiosk goes on.")
+      abstract: "Copy the ledger to a new file, also while the kiosk runs.")
 
     @OptionGroup var options: Options
     @Argument(
-      help: "Where to; must not be there yet. - is standard output.", completion: .file())
+      help: "The new file, which must not exist. - is standard output.", completion: .file())
     var file: String
 
     func run() throws {
       let path = try options.file()
-      if file == "-" { return try options.open().backUp(writingTo: STDOUT_FILENO) }
+      if file == "-" {
+        // The reader of the pipe reports why it has ended.
+        signal(SIGPIPE, SIG_DFL)
+        return try options.open().backUp(writingTo: STDOUT_FILENO)
+      }
       let owner = try FolderOwner(ofFolderOf: file)
       if try FolderOwner(ofFolderOf: path).user == owner.user {
         try options.open().backUp(to: file)
       } else {
         try receive(path, as: owner)
       }
-      StandardOutput.write("Saved to \(file).")
+      try StandardOutput.write("Saved to \(file).", after: "the ledger is saved to \(file)")
     }
 
     /// Copies as root from one user's folder to another's. One process reads and another writes,

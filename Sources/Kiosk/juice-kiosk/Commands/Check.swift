@@ -11,7 +11,7 @@ import YAMLConfiguration
 struct Check: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Check the configuration.",
-    discussion: "Tells everything that is wrong, with file and line, or what the kiosk would do.")
+    discussion: "Prints every error with its file and line, or the main settings if there is none.")
 
   @OptionGroup var options: ConfigurationOptions
 
@@ -26,44 +26,112 @@ struct Check: AsyncParsableCommand {
       "Check with this menu of a chain instead of the kiosk's own.", valueName: "file"))
   var menu: String?
 
+  @Flag(help: "Print an object with the settings, or with all errors, as JSON.")
+  var json = false
+
   func run() async throws {
+    do { try await check() } catch let error as ConfigurationErrors where json {
+      try StandardOutput.write(String(decoding: error.payload, as: UTF8.self))
+      throw error.failure.status
+    }
+  }
+
+  private func check() async throws {
     let configuration = try menu.map(load(under:)) ?? options.loadWithMenu()
+    if let problem = configuration.menuProblem {
+      throw ConfigurationErrors(
+        Diagnostic(
+          "it cannot be used, the kiosk starts with the file's own menu: \(problem)",
+          hint: "send it again, or to drop it, remove \(configuration.ledgerPath).menu"),
+        in: "the menu of the chain", key: "")
+    }
+    let brokers = [configuration.broker, configuration.uplink?.broker].compactMap(\.self)
+    var warnings = try brokers.compactMap { try $0.passwordWarning() }
+    if let warning = options.serviceLinksWarning { warnings.append(warning) }
     let settings = KioskSettings(configuration)
-    StandardOutput.write(
-      """
-      The configuration is good.
-        kiosk   \(settings.topics.base), \(configuration.kiosk.language.rawValue), \
-      \(configuration.kiosk.timeZone.identifier)\
-      \(configuration.kiosk.displayName.map { ": \($0)" } ?? "")
-        broker  \(configuration.broker.host):\(configuration.broker.port)\
-      \(configuration.broker.tls == nil ? "" : " with TLS")
-        ledger  \(configuration.ledgerPath)
-        fruits  \(settings.menu.fruits.map(\.id.text).joined(separator: ", "))
-        juices  \(settings.menu.juices.map(\.id.text).joined(separator: ", "))
-      """)
-    if let menu = configuration.desiredMenu, let file = MenuFile(configuration) {
-      StandardOutput.write(
-        """
-          above   menu \(menu.version) stands over 'menu' (but for 'menu.fruits'); to drop it, remove
-                  \(file.path) and reload
-        """)
+    if json {
+      let payload = payload(of: configuration, settings, warnings)
+      if connect { try await logIn(configuration) }
+      return try StandardOutput.write(String(decoding: payload, as: UTF8.self))
     }
-    for panel in configuration.panels {
-      let buttons = panel.buttons.keys.sorted().joined(separator: ", ")
-      StandardOutput.write("  panel   \(panel.name): \(buttons) on \(panel.topic)")
-    }
-    for machine in configuration.machines {
-      // In the order of the menu.
-      let juices = settings.menu.juices.map(\.id).filter(machine.makes)
-      let list = machine.juices == nil ? "every juice" : juices.map(\.text).joined(separator: ", ")
-      StandardOutput.write("  machine \(machine.name): \(list)")
+    let indent = String(repeating: " ", count: 10)
+    try StandardOutput.write("The configuration is good.")
+    for (label, text) in facts(of: configuration, settings, warnings) {
+      try StandardOutput.write(
+        "  \(label.padded(to: 7)) " + text.wrapped(to: StandardOutput.width, indent: indent))
     }
     guard connect else { return }
-    // With a client identifier of its own, so that a running kiosk keeps its session.
+    try await logIn(configuration)
+    try StandardOutput.write("The broker can be reached, and the login is good.")
+  }
+
+  /// Logs in with a client identifier of its own, so that a running kiosk keeps its session.
+  private func logIn(_ configuration: KioskConfiguration) async throws {
     let client = try await KioskClient(
       configuration, as: Source(kind: .order, name: "check"), timeout: .seconds(timeout))
     await client.disconnect()
-    StandardOutput.write("The broker can be reached, and the login is good.")
+  }
+
+  private func facts(
+    of configuration: KioskConfiguration, _ settings: KioskSettings, _ warnings: [String]
+  ) -> [(label: String, text: String)] {
+    let (kiosk, broker) = (configuration.kiosk, configuration.broker)
+    var facts = [
+      (
+        "kiosk",
+        "\(settings.topics.base), \(kiosk.language.rawValue), \(kiosk.timeZone.identifier)"
+          + (kiosk.displayName.map { ": \($0)" } ?? "")
+      ),
+      ("broker", "\(broker.host):\(broker.port)\(broker.tls == nil ? "" : " with TLS")"),
+      ("ledger", configuration.ledgerPath),
+      ("fruits", settings.menu.fruits.map(\.id.text).joined(separator: ", ")),
+      ("juices", settings.menu.juices.map(\.id.text).joined(separator: ", ")),
+    ]
+    if let menu = configuration.desiredMenu, let file = MenuFile(configuration) {
+      facts.append(
+        (
+          "chain",
+          "menu \(menu.version) replaces 'menu' (except 'menu.fruits'); to drop it, remove "
+            + "\(file.path) and reload"
+        ))
+    }
+    facts += configuration.panels.map { panel in
+      let buttons = panel.buttons.keys.sorted().joined(separator: ", ")
+      return ("panel", "\(panel.name): \(buttons) on \(panel.topic)")
+    }
+    facts += configuration.machines.map { machine in
+      let juices = settings.juices(of: machine).joined(separator: ", ")
+      return ("machine", "\(machine.name): \(machine.juices == nil ? "every juice" : juices)")
+    }
+    return facts + warnings.map { ("warning", $0) }
+  }
+
+  private func payload(
+    of configuration: KioskConfiguration, _ settings: KioskSettings, _ warnings: [String]
+  ) -> [UInt8] {
+    JSONWriter.object { json in
+      json.member("kiosk", settings.topics.base)
+      if let name = configuration.kiosk.name { json.member("name", name) }
+      if let place = configuration.kiosk.place { json.member("place", place) }
+      json.member("language", configuration.kiosk.language.rawValue)
+      json.member("time_zone", configuration.kiosk.timeZone.identifier)
+      json.member("broker", "\(configuration.broker.host):\(configuration.broker.port)")
+      json.member("tls", configuration.broker.tls != nil)
+      json.member("ledger", configuration.ledgerPath)
+      json.member("fruits", settings.menu.fruits.map(\.id.text))
+      json.member("juices", settings.menu.juices.map(\.id.text))
+      if let menu = configuration.desiredMenu { json.member("menu_version", menu.version) }
+      json.member("panels", configuration.panels) { json, panel in
+        json.member("name", panel.name)
+        json.member("topic", panel.topic)
+        json.member("buttons", panel.buttons.keys.sorted())
+      }
+      json.member("machines", configuration.machines) { json, machine in
+        json.member("name", machine.name.text)
+        json.member("juices", settings.juices(of: machine))
+      }
+      json.member("warnings", warnings)
+    }
   }
 
   private func load(under file: String) throws -> KioskConfiguration {
@@ -72,6 +140,26 @@ struct Check: AsyncParsableCommand {
       return try options.text().configuration(under: DesiredMenu(version: 1, text: text))
     } catch {
       throw Failure.badData("\(file), checked as menu 1, does not fit this kiosk:\n\(error)")
+    }
+  }
+}
+
+extension KioskSettings {
+  /// Returns the ids of the juices that a machine makes, in the order of the menu.
+  fileprivate func juices(of machine: Machine) -> [String] {
+    menu.juices.map(\.id).filter(machine.makes).map(\.text)
+  }
+}
+
+extension ConfigurationErrors {
+  fileprivate var payload: [UInt8] {
+    JSONWriter.object { json in
+      json.member("errors", errors) { json, error in
+        json.member("where", "\(error.place)")
+        if !error.path.isEmpty { json.member("key", error.path) }
+        json.member("what", error.problem)
+        if let hint = error.hint { json.member("hint", hint) }
+      }
     }
   }
 }

@@ -5,11 +5,11 @@ import KioskProtocol
 struct DecideJob: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "job",
-    abstract: "Say what became of a juice of which no machine can say it.",
+    abstract: "Decide about a job with unknown result.",
     discussion: """
-      juice-kiosk job 1234 poured: the customer has it. again: it is made once more. give-back: the \
-      fruit goes back. With --used kiwi=1, so much of the fruit is gone for nothing; without it \
-      machines.on_failure decides. Exits 0 only if it was applied.
+      juice-kiosk job 1234 poured: the customer has the juice. again: the machine makes it again. \
+      give-back: the fruit returns to the stock. --used kiwi=1 is the fruit that the attempt has \
+      used up; without it machines.on_failure decides. Exits 0 only if the decision was applied.
       """)
 
   enum Decision: String, CaseIterable, ExpressibleByArgument {
@@ -25,7 +25,8 @@ struct DecideJob: AsyncParsableCommand {
     }
   }
 
-  @Argument(help: "The number of the job: the entry of its order.")
+  @Argument(
+    help: "The number of the job: the entry of its order, or of the decision to make it again.")
   var job: Int
 
   @Argument(help: "poured, again or give-back.")
@@ -33,7 +34,7 @@ struct DecideJob: AsyncParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "So much of this fruit is gone for nothing; may be given several times.",
+      "Fruit that the attempt has used up; may be given several times.",
       valueName: "fruit=N"))
   var used: [FruitNumber] = []
 

@@ -13,11 +13,11 @@ struct Demo: AsyncParsableCommand {
     abstract: "Try a whole kiosk: a broker, a controller, a panel and a display.",
     discussion: """
       Starts a mosquitto on a free port of this machine and a kiosk with a ledger in a temporary \
-      folder, and takes presses from the keyboard, one a line: a juice's id or its number, or \
-      restock. Ends with quit or the end of input, and leaves nothing behind.
+      folder, and reads presses from the keyboard, one per line: a juice's id or its number, or \
+      restock. Stops at quit or the end of the input, and deletes its files.
       """)
 
-  @Flag(help: "Speak Korean.")
+  @Flag(help: "Use Korean texts.")
   var korean = false
 
   @OptionGroup var logging: LogOptions
@@ -65,7 +65,7 @@ private struct DemoPanel {
       configuration, as: Source(kind: .order, name: "demo"), timeout: Self.timeout)
     let operatorClient = try await KioskClient(
       configuration, as: Source(kind: .restock, name: "demo"), timeout: Self.timeout)
-    StandardOutput.write(welcome)
+    try StandardOutput.write(welcome)
     for await line in StandardInput.lines {
       let press = line.trimmingCharacters(in: .whitespaces)
       if press == "quit" { break }
@@ -76,7 +76,7 @@ private struct DemoPanel {
       } else if let juice = juice(press) {
         try await show(panel, .order(Order(juice: juice)))
       } else {
-        StandardOutput.write("There is no \(press): 1 to \(juices.count), or a juice's id.")
+        try StandardOutput.write("There is no \(press): 1 to \(juices.count), or a juice's id.")
       }
     }
     await panel.disconnect()
@@ -89,9 +89,9 @@ private struct DemoPanel {
       return "  \(number)  \(juice.id.text.padded(to: 20)) \(name): \(juice.recipe.amounts)"
     }
     return """
-      A kiosk is running. Press a button: its number or its name, then Enter.
+      A kiosk is running. To press a button, type its number or its name, then Enter.
       \(buttons.joined(separator: "\n"))
-        restock fills every fruit up to 100; quit ends.
+        restock sets every fruit to 100; quit stops.
       """
   }
 
@@ -103,6 +103,6 @@ private struct DemoPanel {
   private func show(_ client: KioskClient, _ command: Command) async throws {
     let request = Request(id: Request.ID(UUID().uuidString), command: command)
     let result = try await client.send(request, timeout: Self.timeout)
-    StandardOutput.write("> " + result.summary)
+    try StandardOutput.write("> " + result.summary)
   }
 }

@@ -7,14 +7,14 @@ import YAMLConfiguration
 
 struct Doctor: PreparedCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Look for everything that could keep the kiosk from working.",
+    abstract: "Find problems that can keep the kiosk from working.",
     discussion: """
       Examines the configuration, file permissions, the disk, the clock and the ledger; whether \
       the broker answers, accepts the kiosk's account and has sufficient limits; what the broker \
       refuses to the running kiosk; whether another client has the kiosk's client id; retained \
       messages that should not be there; machines; and the uplink. Each finding has its fix.
 
-      The doctor can run beside the kiosk. Run it as root or as the kiosk's user.
+      The doctor may run while the kiosk runs. Run it as root or as the kiosk's user.
 
       Exits 0 without warnings, 1 with warnings, and with the exit code of the first error.
       """)
@@ -41,10 +41,11 @@ struct Doctor: PreparedCommand {
       if let examination { findings += try await examination.findings() }
       if let uplink { findings += try await uplink.findings() }
       if json {
-        StandardOutput.write(String(decoding: findings.payload, as: UTF8.self))
+        try StandardOutput.write(String(decoding: findings.payload, as: UTF8.self))
       } else {
-        StandardOutput.write(
-          findings.lines(color: StandardOutput.isTerminal).joined(separator: "\n"))
+        try StandardOutput.write(
+          findings.lines(width: StandardOutput.width, color: StandardOutput.isTerminal)
+            .joined(separator: "\n"))
       }
       guard findings.status == .success else { throw findings.status }
     }
@@ -59,16 +60,16 @@ struct Doctor: PreparedCommand {
     do throws(ConfigurationErrors) {
       let text = try KioskConfiguration.Text(
         path: options.file, environment: ProcessInfo.processInfo.environment)
-      configuration = try text.configuration()
-      if let menu = try? MenuFile(configuration)?.read() {
-        configuration = try text.configuration(under: menu)
-      }
+      configuration = try text.withMenu()
     } catch {
       return (.configuration(error), nil, nil)
     }
     let path = configuration.ledgerPath
     let password: [Finding] = .password(configuration.broker)
     var findings: [Finding] = .configuration(configuration, file: options.file) + password
+    if let warning = options.serviceLinksWarning {
+      findings.append(.note(.configuration, "environment", warning))
+    }
     // Root reads the passwords now and becomes the ledger's owner below. An unreadable password is
     // a finding, here or at the login of its account.
     try? configuration.broker.loadPassword()
@@ -76,7 +77,8 @@ struct Doctor: PreparedCommand {
     findings += uplinkPassword
     try? configuration.uplink?.broker.loadPassword()
     do throws(Failure) { try FolderOwner(ofFolderOf: path).switchUser() } catch {
-      return (findings + [.error(.permissions, path, error.message, fix: "what it says")], nil, nil)
+      let finding = Finding.error(.permissions, path, error.message, fix: "follow the message")
+      return (findings + [finding], nil, nil)
     }
     var ledger = LedgerView()
     let ledgerFindings = ledger.read(path)

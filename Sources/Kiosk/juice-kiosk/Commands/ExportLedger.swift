@@ -14,15 +14,15 @@ extension LedgerCommands {
     enum Format: String, ExpressibleByArgument, CaseIterable { case jsonl, csv }
 
     @OptionGroup var options: Options
-    @Option(help: "How each entry is written.") var format = Format.jsonl
+    @Option(help: "Output format.") var format = Format.jsonl
 
     func run() throws {
       let ledger = try options.open()
-      if format == .csv { StandardOutput.write(LedgerEntry.csvHeader) }
+      if format == .csv { try StandardOutput.write(LedgerEntry.csvHeader) }
       var last = 0
       while case let page = try ledger.rows(after: last), let final = page.last {
         for entry in page.map(\.row.entry) {
-          StandardOutput.write(
+          try StandardOutput.write(
             format == .csv ? entry.csv : String(decoding: entry.payload, as: UTF8.self))
         }
         last = final.row.entry.seq

@@ -9,17 +9,17 @@ import YAMLConfiguration
 
 struct Learn: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Listen for a press of a button, and print how to bind it.",
+    abstract: "Wait for a press of a button, and print its configuration.",
     discussion: """
-      Press the button of a new device, once. What it sent is recognised, and the lines for the \
-      configuration are printed: name the panel, and choose the juice.
+      Press the button of a new device once. The program recognises its message, and prints the \
+      lines for the configuration: name the panel, and choose the juice.
 
       The account that logs in must be allowed to read all topics.
       """)
 
   @OptionGroup var options: ConfigurationOptions
 
-  @Option(help: ArgumentHelp("Listen to these topics.", valueName: "topic-filter"))
+  @Option(help: ArgumentHelp("Topics to subscribe to.", valueName: "topic-filter"))
   var topic = "#"
 
   @Option(help: ArgumentHelp("How many devices to wait for.", valueName: "number"))
@@ -29,9 +29,11 @@ struct Learn: AsyncParsableCommand {
   var timeout = 300
 
   func validate() throws {
-    do { _ = try TopicFilter(topic) } catch { throw ValidationError("no topic filter: \(error)") }
+    do { _ = try TopicFilter(topic) } catch {
+      throw ValidationError("invalid topic filter: \(error)")
+    }
     guard (1...1000).contains(count), (1...86_400).contains(timeout) else {
-      throw ValidationError("1 to 1000 devices, and 1 to 86400 seconds")
+      throw ValidationError("--count is 1 to 1000, and --timeout 1 to 86400.")
     }
   }
 
@@ -58,11 +60,11 @@ struct Learn: AsyncParsableCommand {
           guard !message.retain, printer.isOfDevice(message.topic) else { continue }
           switch discovery.observe(message.payload, on: message.topic, at: now) {
           case .nothing: continue
-          case .press(let recognition): printer.print(recognition)
+          case .press(let recognition): try printer.print(recognition)
           case .uncertain(let recognition):
             StandardError.write(
-              "\(recognition.summary): an event that may be old, and is said again and again. "
-                + "If this is your button, press it once more.")
+              ("\(recognition.summary): the device repeats this event, which may be old. "
+                + "If this is your button, press it once more.").wrapped(to: StandardError.width))
           }
         }
       case .offline(let error):
@@ -72,13 +74,13 @@ struct Learn: AsyncParsableCommand {
         continue
       case nil:
         let now = clock.now - start
-        if let recognition = discovery.resolve(at: now) { printer.print(recognition) }
+        if let recognition = discovery.resolve(at: now) { try printer.print(recognition) }
         guard now >= .seconds(timeout), printer.count < count else { continue }
         await broker.disconnect(grace: .zero)
         guard let recognition = discovery.remaining else {
-          throw Failure.tryAgain("no press was heard: is the device at this broker?")
+          throw Failure.tryAgain("no press was received: check that the device uses this broker")
         }
-        return printer.print(recognition, note: "; it may be an old one")
+        return try printer.print(recognition, note: "; it may be an old one")
       }
     }
     await broker.disconnect(grace: .seconds(1))
@@ -95,6 +97,7 @@ private struct PanelPrinter {
 
   init(_ configuration: KioskConfiguration) {
     topics = configuration.topics
+    // The configuration was checked, so each filter is valid.
     bound = configuration.panels.flatMap(\.filters).compactMap { try? TopicFilter($0) }
     juice = configuration.menu.juices.first?.id.text ?? "kiwi"
     names = Set(configuration.panels.map(\.name))
@@ -105,14 +108,15 @@ private struct PanelPrinter {
     !topic.hasPrefix(topics.base + "/") && !topic.hasPrefix("homeassistant/")
   }
 
-  mutating func print(_ recognition: Recognition, note: String = "") {
+  mutating func print(_ recognition: Recognition, note: String = "") throws(Failure) {
     let isKnown = bound.contains { $0.matches(recognition.receivedOn) }
-    let known = isKnown ? "; a panel of the configuration hears it already" : ""
+    let known = isKnown ? "; a panel of the configuration already receives it" : ""
     let name = (1...).lazy.map { "panel\($0)" }.first { !names.contains($0) } ?? ""
     names.insert(name)
-    StandardOutput.write("# \(recognition.summary)\(known)\(note)")
-    if count == 0 { StandardOutput.write("panels:") }
-    StandardOutput.write(recognition.entry(name: name, juice: juice))
+    let comment = "\(recognition.summary)\(known)\(note)".visible()
+    try StandardOutput.write("# " + comment.wrapped(to: StandardOutput.width, indent: "# "))
+    if count == 0 { try StandardOutput.write("panels:") }
+    try StandardOutput.write(recognition.entry(name: name, juice: juice))
     count += 1
   }
 }

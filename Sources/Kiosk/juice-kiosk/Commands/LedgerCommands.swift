@@ -8,8 +8,8 @@ import YAMLConfiguration
 
 struct LedgerCommands: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "ledger", abstract: "Look at the ledger, check it, save it, put it back.",
-    discussion: "While the kiosk runs you may export, verify and backup; to restore, stop it.",
+    commandName: "ledger", abstract: "Export, verify, back up and restore the ledger.",
+    discussion: "Stop the kiosk before restore; the other commands may run while it runs.",
     subcommands: [
       Export.self, Verify.self, Backup.self, Restore.self,
     ])
@@ -18,7 +18,7 @@ struct LedgerCommands: ParsableCommand {
     @OptionGroup var configuration: ConfigurationOptions
 
     @Option(
-      help: ArgumentHelp("The ledger, instead of the configuration's.", valueName: "file"),
+      help: ArgumentHelp("The ledger, instead of the one in the configuration.", valueName: "file"),
       completion: .file())
     var path: String?
 
@@ -42,7 +42,8 @@ struct LedgerCommands: ParsableCommand {
 
     func run() throws {
       let count = try options.open().verify()
-      StandardOutput.write("The ledger is good: \(count) entries, and they add up to the stock.")
+      try StandardOutput.write(
+        "The ledger is good: \(count) entries, and they add up to the stock.")
     }
   }
 }

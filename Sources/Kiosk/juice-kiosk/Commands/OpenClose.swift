@@ -3,7 +3,7 @@ import KioskProtocol
 
 struct Open: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Let the kiosk take orders again.")
+    abstract: "Accept orders again.")
 
   @OptionGroup var request: RequestOptions
 
@@ -12,7 +12,7 @@ struct Open: AsyncParsableCommand {
 
 struct Close: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Let the kiosk reject orders, until it is opened again.")
+    abstract: "Reject orders until the kiosk is opened again.")
 
   @OptionGroup var request: RequestOptions
 

@@ -10,10 +10,10 @@ import YAMLConfiguration
 
 struct Report: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Show what was sold, and when each fruit will be gone.",
+    abstract: "Show sales, and when each fruit will be used up.",
     discussion: """
-      Reads the ledger, and may do so while the kiosk runs. It is the same that the kiosk publishes \
-      to its topics sales and forecast.
+      Reads the ledger, also while the kiosk runs. The kiosk publishes the same data to its topics \
+      sales and forecast.
       """)
 
   @OptionGroup var options: ConfigurationOptions
@@ -21,10 +21,10 @@ struct Report: AsyncParsableCommand {
   @Option(help: "How many days, today included: 1 to \(SalesReport.dayCount).")
   var days = SalesReport.dayCount
 
-  @Flag(help: "Print an object with what the kiosk publishes: sales and forecast.")
+  @Flag(help: "Print sales and forecast as JSON, as the kiosk publishes them.")
   var json = false
 
-  @Flag(help: "Print the days as CSV: a line for each juice of a day.")
+  @Flag(help: "Print the days as CSV, with a line for each juice of a day.")
   var csv = false
 
   func validate() throws {
@@ -43,12 +43,12 @@ struct Report: AsyncParsableCommand {
       let parts = [("sales", sales.payload), ("forecast", forecast.payload)].map { key, payload in
         "\"\(key)\":\(String(decoding: payload, as: UTF8.self))"
       }
-      StandardOutput.write("{\(parts.joined(separator: ","))}")
+      try StandardOutput.write("{\(parts.joined(separator: ","))}")
     } else if csv {
-      StandardOutput.write(([SalesReport.csvHeader] + sales.csv).joined(separator: "\n"))
+      try StandardOutput.write(([SalesReport.csvHeader] + sales.csv).joined(separator: "\n"))
     } else {
       let view = SalesView(configuration, sales: sales, forecast: forecast)
-      StandardOutput.write(
+      try StandardOutput.write(
         view.lines(color: StandardOutput.isTerminal).joined(separator: "\n"))
     }
   }

@@ -4,18 +4,18 @@ import KioskProtocol
 
 struct RestockFruit: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "restock", abstract: "Change the stock, as one step for all fruits.",
+    commandName: "restock", abstract: "Change the stock of one or more fruits, all or nothing.",
     discussion: """
-      juice-kiosk restock strawberry=+20 kiwi=-1 mango=30 adds 20 strawberries, takes a kiwi away \
-      and sets the mangos to 30: all of it or nothing. Exits 0 only if it was applied.
+      juice-kiosk restock strawberry=+20 kiwi=-1 mango=30 adds 20 strawberries, removes a kiwi and \
+      sets the mangos to 30. Exits 0 only if the change was applied.
       """)
 
-  @Argument(help: ArgumentHelp("What changes.", valueName: "fruit=+N|-N|N"))
+  @Argument(help: ArgumentHelp("A change of the stock.", valueName: "fruit=+N|-N|N"))
   var changes: [String]
 
   @Option(
     help: ArgumentHelp(
-      "Only if so many of this fruit are there now; may be given several times.",
+      "Apply only if the fruit's stock is N; may be given several times.",
       valueName: "fruit=N"))
   var expect: [FruitNumber] = []
 

@@ -5,16 +5,16 @@ import Ledger
 extension LedgerCommands {
   struct Restore: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Put a backup in the place of the ledger.",
+      abstract: "Replace the ledger with a backup.",
       discussion: """
-        The backup is checked first, as verify does. The kiosk must be stopped. A ledger that is there \
-        is kept under another name, and replaced only if nothing would be forgotten with it, or with \
-        --replace. What happened after the backup was made is forgotten then: the fruit that went, the \
-        tickets, and which orders have been made. So count the fruit and restock.
+        Stop the kiosk first. The command verifies the backup, and keeps an existing ledger under \
+        another name. It replaces a ledger that has entries after the backup, has another history or \
+        cannot be read only with --replace. Entries after the backup are then lost: used fruit, \
+        tickets, and which orders were made. So count the fruit and restock.
         """)
 
     @OptionGroup var options: Options
-    @Flag(help: "Even if the ledger that is there has entries that the backup does not have.")
+    @Flag(help: "Replace the ledger even if entries are lost.")
     var replace = false
     @Argument(help: "The backup.", completion: .file()) var file: String
 
@@ -30,13 +30,16 @@ extension LedgerCommands {
         from: try early ?? BackupFile(path: file), to: path, replacing: replace)
       let last = restored.last.map { ", the last of \($0)" } ?? ""
       if restored.wasThere {
-        StandardOutput.write(
+        try StandardOutput.write(
           "Nothing to do: \(path) has the same \(restored.entries) entries\(last).")
       } else {
-        StandardOutput.write("Restored \(path): \(restored.entries) entries\(last).")
+        try StandardOutput.write(
+          "Restored \(path): \(restored.entries) entries\(last).", after: "\(path) is restored")
       }
       if let kept = restored.kept {
-        StandardOutput.write("The ledger that was there is kept as \(kept).")
+        try StandardOutput.write(
+          "The ledger that was there is kept as \(kept).",
+          after: "\(path) is restored, and the ledger that was there is kept as \(kept)")
       }
     }
   }

@@ -14,12 +14,12 @@ struct Run: PreparedCommand {
   static let configuration = CommandConfiguration(
     abstract: "Run the kiosk.",
     discussion: """
-      Connects to the broker, takes orders, and goes on until SIGTERM or SIGINT: then it finishes \
-      what it has in hand, publishes that it is offline, and exits within two seconds. A broker \
-      that goes away is waited for.
+      Connects to the broker and takes orders until SIGTERM or SIGINT. Then it finishes the current \
+      orders, publishes that it is offline, and exits within two seconds. If the broker is \
+      unreachable, it retries.
 
-      On SIGHUP it reads the configuration again and goes on with that, without a pause; if something \
-      is wrong with it, or needs a restart, it says so and goes on as before.
+      On SIGHUP it reads the configuration again and applies it without a pause. If the configuration \
+      has an error or needs a restart, it logs the reason and keeps the old one.
       """)
 
   @OptionGroup var options: ConfigurationOptions
@@ -48,10 +48,15 @@ struct Run: PreparedCommand {
       "juice-kiosk \(Release.version): kiosk \(kiosk.id)\(kiosk.displayName.map { " (\($0))" } ?? ""), broker \(broker.host):\(broker.port), ledger \(configuration.ledgerPath)"
     )
     if let menu = configuration.desiredMenu {
-      logger.notice("menu \(menu.version) from above counts, and not that of the file")
+      logger.notice("menu \(menu.version) of the chain is used instead of the file's menu")
+    }
+    if let warning = options.serviceLinksWarning { logger.warning("\(warning)") }
+    if let problem = configuration.menuProblem {
+      logger.error("the menu of the chain cannot be used, the file's own menu is: \(problem)")
     }
     let uplinkProgress = configuration.uplink.map { _ in UplinkProgress() }
-    let menus = MenuMailbox(version: configuration.desiredMenu?.version ?? 0)
+    let menus = MenuMailbox(
+      version: configuration.desiredMenu?.version ?? 0, problem: configuration.menuProblem)
     let controller = try Controller.build(
       configuration, uplinkProgress: uplinkProgress, logger: logger)
     let uplink = try uplinkProgress.flatMap {

@@ -12,55 +12,58 @@ import YAMLConfiguration
 struct RunMachine: PreparedCommand {
   static let configuration = CommandConfiguration(
     commandName: "machine",
-    abstract: "Be a machine in the terminal, which makes juices of air.",
+    abstract: "Simulate a machine in the terminal.",
     discussion: """
-      For trying out, for a person who makes juices by hand (--manual), and for tests. It keeps the \
-      rules of deploy/docs/machines.md as any machine does, with the number of its last job in a file.
+      For trials, for a person who makes juices by hand (--manual), and for tests. Like any machine \
+      it follows the rules of deploy/docs/machines.md. A file stores the number of its last job.
 
       With --manual, type
         Enter               the juice is done
-        failed jam kiwi=1   it failed, why, and the fruit that is gone
+        failed jam kiwi=1   it failed: the reason, and the fruit that was used up
+        waiting no cup      the job waits for a person
+        started             the job goes on
         fault no cups       the machine cannot work
-        online              it can again
-      With several juices in hand the job's number comes first: 12, or 12 failed jam.
+        out kiwi            the machine has no kiwi
+        online              the machine can work again
+      With several active jobs, type the job's number first: 12, or 12 failed jam.
       """)
 
-  @Argument(help: "The machine's name, as it stands in the configuration under machines.")
+  @Argument(help: "The machine's name, as under machines in the configuration.")
   var name: String
 
   @OptionGroup var options: ConfigurationOptions
 
-  @Flag(help: "A person makes the juice, and says when it is done.")
+  @Flag(help: "A person makes the juice, and reports its end.")
   var manual = false
 
   @Flag(help: "Print lines instead of progress bars, on a terminal too.")
   var plain = false
 
-  @Option(help: ArgumentHelp("How long a glass takes.", valueName: "seconds"))
+  @Option(help: ArgumentHelp("Time for one glass.", valueName: "seconds"))
   var seconds = 5.0
 
-  @Option(help: ArgumentHelp("How many jobs it takes at a time.", valueName: "number"))
+  @Option(help: ArgumentHelp("Maximum number of jobs at a time.", valueName: "number"))
   var atOnce = 1
 
   @Option(
     help: ArgumentHelp(
-      "Of so many juices the last fails in the middle, with a jam.", valueName: "number"))
+      "Every n-th juice fails in the middle, with a jam; 0: none.", valueName: "n"))
   var failEvery = 0
 
   @Option(
     help: ArgumentHelp(
-      "Die in every juice as by a power cut, with exit code 79.", valueName: "percent"))
+      "Simulate a power cut at this point of each juice: exit code 79.", valueName: "percent"))
   var powerCutAt: Int?
 
   @Option(
     help: ArgumentHelp(
-      "Where the number of the last job is kept.",
+      "The file for the number of the last job.",
       discussion: "Default: machine-NAME.last beside the configuration file.", valueName: "file"),
     completion: .file())
   var memory: String?
 
   @Option(
-    help: ArgumentHelp("Note each pour here, as it begins and as it ends.", valueName: "file"),
+    help: ArgumentHelp("The log file for the start and end of each pour.", valueName: "file"),
     completion: .file())
   var pourLog: String?
 
@@ -71,13 +74,15 @@ struct RunMachine: PreparedCommand {
     guard (0...86_400).contains(seconds), (1...100).contains(atOnce), failEvery >= 0,
       (0...100).contains(powerCutAt ?? 0)
     else {
-      throw ValidationError("0 to 86400 seconds, 1 to 100 jobs, 0 to 100 percent.")
+      throw ValidationError(
+        "--seconds is 0 to 86400, --at-once 1 to 100, --fail-every at least 0, "
+          + "--power-cut-at 0 to 100.")
     }
     guard !manual || powerCutAt == nil && failEvery == 0 else {
-      throw ValidationError("With --manual a person says what fails.")
+      throw ValidationError("--manual excludes --fail-every and --power-cut-at.")
     }
     guard memory != nil || options.file != nil else {
-      throw ValidationError("Without a configuration file, say --memory FILE.")
+      throw ValidationError("Without a configuration file, give --memory FILE.")
     }
   }
 
@@ -91,7 +96,7 @@ struct RunMachine: PreparedCommand {
     let owner = try FolderOwner(ofFolderOf: memoryPath)
     if let pourLog, try FolderOwner(ofFolderOf: pourLog).user != owner.user {
       throw Failure.badConfiguration(
-        "\(pourLog) is in another user's folder than \(memoryPath): keep them together")
+        "\(pourLog) and \(memoryPath) are in folders of different users: use one folder for both")
     }
     try owner.switchUser()
     let memory = try LastJobFile(path: memoryPath)
@@ -104,10 +109,13 @@ struct RunMachine: PreparedCommand {
         if manual {
           group.addTask {
             for await line in StandardInput.lines { try await machine.type(line) }
+            guard !Task.isCancelled else { return }
+            throw Failure.unavailable(
+              "standard input has ended, so that nobody can report the end of a juice")
           }
         }
-        // Without a person the machine runs until it is stopped, with one until the end of the
-        // input. It disconnects cleanly in both cases.
+        // Without a person the machine runs until it is stopped, with one also until the end of
+        // the input. It disconnects cleanly in both cases.
         defer { group.cancelAll() }
         try await group.next()
       }

@@ -9,8 +9,8 @@ struct Watch: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Show a kiosk's stock and servings, live.",
     discussion: """
-      On a terminal the display is drawn anew with each change; elsewhere each change is a line. \
-      Goes on until it is interrupted.
+      On a terminal, redraws the display at each change; elsewhere, prints a line for each change. \
+      Runs until it is interrupted.
       """)
 
   @OptionGroup var options: ConfigurationOptions
@@ -34,15 +34,18 @@ struct Watch: AsyncParsableCommand {
           let message = delivery.message
           let change = view.update(topic: message.topic, payload: message.payload)
           if json {
-            StandardOutput.write(message.line)
+            try StandardOutput.write(message.line)
           } else if let change, !isLive {
-            StandardOutput.write(change)
+            try StandardOutput.write(change)
           }
         }
-        if isLive { StandardOutput.redraw(view.lines(color: true)) }
+        if isLive {
+          let width = StandardOutput.width ?? 80
+          try StandardOutput.redraw(view.lines(width: width, color: true))
+        }
       case .offline(let error):
         guard error.isTransient else { throw error }
-        StandardError.write("juice-kiosk: \(error); waiting for it")
+        StandardError.write("juice-kiosk: \(error); retrying")
       case .online, .confirmed, .updated, .refused, .sessionBegan:
         break
       }
@@ -62,7 +65,7 @@ extension Message {
 
 extension StandardOutput {
   /// Clears the screen and draws the lines from its top.
-  fileprivate static func redraw(_ lines: [String]) {
-    write("\u{1B}[H\u{1B}[2J" + lines.joined(separator: "\n"))
+  fileprivate static func redraw(_ lines: [String]) throws(Failure) {
+    try write("\u{1B}[H\u{1B}[2J" + lines.joined(separator: "\n"))
   }
 }

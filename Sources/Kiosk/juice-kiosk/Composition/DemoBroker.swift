@@ -10,6 +10,7 @@ enum DemoBroker {
     let folder = FileManager.default.temporaryDirectory
       .appending(path: "juice-kiosk-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    // The system clears the folder for temporary files.
     defer { try? FileManager.default.removeItem(at: folder) }
     let port = try freePort()
     let file = folder.appending(path: "mosquitto.conf")

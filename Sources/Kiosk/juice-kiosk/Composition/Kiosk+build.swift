@@ -19,7 +19,8 @@ extension Controller {
   ) throws -> Controller {
     let broker = try configuration.makeBroker()
     let ledger = try KioskLedger(path: configuration.ledgerPath)
-    let settings = KioskSettings(configuration, retainedTopics: try ledger.state().topics)
+    let state = try ledger.state()
+    let settings = KioskSettings(configuration, retainedTopics: state.topics, stock: state.stock)
     return try Controller(
       settings: settings, broker: broker, ledger: ledger, uplinkProgress: uplinkProgress,
       clock: .system(wallClock: settings.wallClock), logger: logger)
@@ -54,19 +55,27 @@ extension Uplink {
 extension KioskSettings {
   /// Creates the settings of a configuration.
   ///
-  /// - Parameter retainedTopics: the retained topics that the ledger lists.
-  init(_ configuration: KioskConfiguration, retainedTopics: Set<String> = []) {
+  /// - Parameters:
+  ///   - retainedTopics: the retained topics that the ledger lists.
+  ///   - stock: the stock in the ledger.
+  init(
+    _ configuration: KioskConfiguration, retainedTopics: Set<String> = [],
+    stock held: FruitAmounts = [:]
+  ) {
     self.init(
       topics: configuration.topics, language: configuration.kiosk.language,
       wallClock: WallClock(timeZone: configuration.kiosk.timeZone), menu: configuration.menu,
       stock: configuration.stock, orders: configuration.orders, version: Release.version)
     menuVersion = configuration.desiredMenu?.version
+    menuProblem = configuration.menuProblem
     name = configuration.kiosk.name
     place = configuration.kiosk.place
     panels = configuration.panels
     machines = configuration.machines
     displays = configuration.displays
-    if let discovery = Discovery(configuration, retainedTopics: retainedTopics) {
+    if let discovery = Discovery(
+      configuration, retainedTopics: retainedTopics, stock: held)
+    {
       announcements += discovery.messages.map {
         Message(topic: $0.topic, payload: $0.payload, retain: true)
       }
@@ -77,20 +86,27 @@ extension KioskSettings {
 
 extension Discovery {
   /// Creates the discovery messages, or returns `nil` if Home Assistant discovery is disabled.
-  fileprivate init?(_ configuration: KioskConfiguration, retainedTopics: Set<String>) {
+  fileprivate init?(
+    _ configuration: KioskConfiguration, retainedTopics: Set<String>, stock: FruitAmounts
+  ) {
     let homeAssistant = configuration.homeAssistant
     guard homeAssistant.isEnabled else { return nil }
     self.init(
       prefix: homeAssistant.prefix, form: homeAssistant.form == .device ? .device : .components,
       account: homeAssistant.account.text, topics: configuration.topics,
       name: configuration.kiosk.name, language: configuration.kiosk.language,
-      menu: configuration.menu, capacities: configuration.stock.capacities,
+      menu: configuration.menu, capacities: configuration.stock.capacities, stock: stock,
       machines: configuration.machines.map(\.name), retainedTopics: retainedTopics,
       version: Release.version)
   }
 }
 
 extension KioskConfiguration {
+  /// The report to the chain about the menu in use.
+  var menuReport: DesiredMenuReport {
+    .taken(version: desiredMenu?.version ?? 0, detail: menuProblem)
+  }
+
   var topics: KioskTopics { KioskTopics(root: kiosk.root, kiosk: kiosk.id) }
 
   func makeBroker() throws(Failure) -> any BrokerClient { try broker.makeBroker() }

@@ -4,8 +4,8 @@ import KioskDaemon
 import KioskProtocol
 import YAMLConfiguration
 
-/// The file beside the ledger that stores the menu published by the chain. Without this file, the
-/// kiosk uses the menu of its configuration.
+/// The file beside the ledger that stores the menu published by the chain. Without this file, or if
+/// it cannot be used, the kiosk starts with the menu of its configuration.
 struct MenuFile {
   let path: String
   private let folder: StateFolder
@@ -22,14 +22,18 @@ struct MenuFile {
     folder = StateFolder(path: place.deletingLastPathComponent().path(percentEncoded: false))
   }
 
-  func read() throws(Failure) -> DesiredMenu? {
-    do {
-      // The kiosk's own JSON of a menu may be longer than the payload that it received.
-      return try folder.read(name, upTo: 8 * DesiredMenu.maximumSize)
-        .map { try DesiredMenu(payload: Array($0)) }
-    } catch {
-      throw .badConfiguration("\(error): the menu from above is not in \(path); remove the file")
-    }
+  /// - Throws: `StateError`, or `JSONError` if the file does not hold a menu.
+  func read() throws -> DesiredMenu? {
+    // The kiosk's own JSON of a menu may be longer than the payload that it received.
+    try folder.read(name, upTo: 8 * DesiredMenu.maximumSize)
+      .map { try DesiredMenu(payload: Array($0)) }
+  }
+
+  /// Returns the first three lines of an error on one line.
+  static func summary(of error: any Error) -> String {
+    let problems = "\(error)".split(separator: "\n")
+    let more = problems.count > 3 ? ["\(problems.count - 3) more"] : []
+    return (problems.prefix(3).map(String.init) + more).joined(separator: "; ")
   }
 
   /// Stores a menu.
@@ -50,16 +54,18 @@ extension ConfigurationOptions {
 }
 
 extension KioskConfiguration.Text {
-  /// Returns the configuration with the stored menu of the chain if there is one.
-  func withMenu() throws -> KioskConfiguration {
-    let own = try configuration()
-    guard let file = MenuFile(own), let menu = try file.read() else { return own }
-    do throws(ConfigurationErrors) {
-      return try configuration(under: menu)
+  /// Returns the configuration with the stored menu of the chain if there is one. If that menu
+  /// cannot be read or does not fit, returns the file's own menu and `menuProblem`.
+  func withMenu() throws(ConfigurationErrors) -> KioskConfiguration {
+    var own = try configuration()
+    guard let file = MenuFile(own) else { return own }
+    do {
+      return try file.read().map { try configuration(under: $0) } ?? own
+    } catch let error as StateError {
+      own.menuProblem = "\(error)"  // It contains the path.
     } catch {
-      throw Failure.badConfiguration(
-        "\(error)\nThis is with menu \(menu.version) from above. The file's own counts again without "
-          + file.path)
+      own.menuProblem = "\(file.path): \(MenuFile.summary(of: error))"
     }
+    return own
   }
 }

@@ -53,15 +53,13 @@ struct ReloadService: Service {
     do {
       let new = try await reload(after: running)
       logger.notice("the new configuration is taken")
-      let version = new.configuration.desiredMenu?.version ?? 0
-      if version != running.configuration.desiredMenu?.version ?? 0 {
-        menus.report(.taken(version: version))
-      }
+      let report = new.configuration.menuReport
+      if report != running.configuration.menuReport { menus.report(report) }
       return new
     } catch {
       let problems = "\(error)".split(separator: "\n")
       let more =
-        problems.count > 1 ? " (\(problems.count - 1) more: juice-kiosk check tells all)" : ""
+        problems.count > 1 ? " (\(problems.count - 1) more: juice-kiosk check lists all)" : ""
       logger.error("the new configuration is not taken: \(problems.first ?? "")\(more)")
       return running
     }
@@ -69,11 +67,18 @@ struct ReloadService: Service {
 
   private func reload(after running: Running) async throws -> Running {
     let text = try options.text()
-    let configuration = try text.withMenu()
+    var configuration = try text.withMenu()
+    if let problem = configuration.menuProblem {
+      logger.warning("the stored menu of the chain cannot be used: \(problem)")
+      // The running kiosk keeps its menu, or all of its settings if the new file does not fit it.
+      if let menu = running.configuration.desiredMenu {
+        configuration = try text.configuration(under: menu)
+      }
+    }
     let fixed = configuration.changesForRestart(from: running.configuration)
     guard fixed.isEmpty else {
       throw Failure.badConfiguration(
-        "a change of \(fixed.joined(separator: ", ")) needs a restart; until then nothing of it holds"
+        "a change of \(fixed.joined(separator: ", ")) needs a restart; until then nothing changes"
       )
     }
     switch await reload(configuration) {
@@ -85,7 +90,9 @@ struct ReloadService: Service {
 
   private func reload(_ configuration: KioskConfiguration) async -> Controller.ReloadOutcome {
     await controller.reload(
-      KioskSettings(configuration, retainedTopics: await controller.retainedTopics))
+      KioskSettings(
+        configuration, retainedTopics: await controller.retainedTopics,
+        stock: await controller.stock))
   }
 
   // MARK: Menu from the chain
@@ -105,7 +112,7 @@ struct ReloadService: Service {
       try file.write(menu)
       switch await reload(new) {
       case .taken:
-        logger.notice("menu \(menu.version) from above is taken, instead of that of the file")
+        logger.notice("menu \(menu.version) of the chain is taken instead of the file's menu")
         menus.report(.taken(version: menu.version))
         return Running(text: running.text, configuration: new)
       case .refused(let error):
@@ -116,10 +123,8 @@ struct ReloadService: Service {
         return running
       }
     } catch {
-      let problems = "\(error)".split(separator: "\n")
-      let more = problems.count > 3 ? ["\(problems.count - 3) more"] : []
-      let detail = (problems.prefix(3).map(String.init) + more).joined(separator: "; ")
-      logger.warning("menu \(menu.version) from above is refused: \(detail)")
+      let detail = MenuFile.summary(of: error)
+      logger.warning("menu \(menu.version) of the chain is refused: \(detail)")
       menus.report(.refused(version: menu.version, detail: String(detail.prefix(1000))))
       return running
     }

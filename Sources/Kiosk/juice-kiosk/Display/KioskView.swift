@@ -1,3 +1,4 @@
+import CommandLineSupport
 import JuiceDomain
 import KioskProtocol
 
@@ -32,8 +33,8 @@ struct KioskView {
   /// - Returns: the change in words, or `nil` if the message changes nothing.
   mutating func update(topic: String, payload: [UInt8]) -> String? {
     guard topic.hasPrefix(topics.base + "/") else { return nil }
-    let levels = topic.dropFirst(topics.base.count + 1).split(separator: "/").map(String.init)
-    let text = String(decoding: payload, as: UTF8.self)
+    let levels = topic.dropFirst(topics.base.count + 1).split(separator: "/").map { $0.visible() }
+    let text = String(decoding: payload, as: UTF8.self).visible()
     switch (levels.first, levels.count) {
     case ("status", 1): return change(\.status, to: text, called: "status")
     case ("service", 1): return change(\.service, to: text, called: "service")
@@ -42,6 +43,7 @@ struct KioskView {
     case ("juice", 2):
       return change(\.servings[levels[1]], to: text, called: "\(levels[1]) servings")
     case ("machine", 2):
+      // A message that cannot be read is shown as none, here and below.
       let report = try? MachineReport(payload: payload)
       guard machines[levels[1]] != report else { return nil }
       machines[levels[1]] = report
@@ -90,40 +92,47 @@ struct KioskView {
 extension KioskView {
   /// Returns the lines of the whole display.
   ///
-  /// - Parameter color: whether to use the terminal's colours.
-  func lines(color: Bool) -> [String] {
-    func alertColor(_ alert: String?) -> String.Color {
-      switch alert {
-      case "out": .red
-      case "low": .yellow
-      default: .green
-      }
+  /// - Parameters:
+  ///   - width: the width of the terminal; no line is wider.
+  ///   - color: whether to use the terminal's colours.
+  func lines(width: Int, color: Bool) -> [String] {
+    // A name, a space, a number of 5 digits and two spaces.
+    let nameWidth = min(20, max(6, width - 20))
+    let rest = width - nameWidth - 10
+    func row(_ name: String, _ count: String) -> String {
+      let (name, count) = (name.cut(to: nameWidth), count.cut(to: 5))
+      return "  \(name.padded(to: nameWidth)) \(count.padded(to: 5, left: true))"
     }
+    let states = "\(topics.base)  \(status)  \(service)"
+    let title = called.map { "\($0.cut(to: width - states.columns - 2))  " } ?? ""
     var lines = [
-      "\(called.map { "\($0)  " } ?? "")\(topics.base)  \(status.painted(status == "online" ? .green : .red, if: color))  "
+      (title + topics.base).cut(to: width - status.columns - service.columns - 4)
+        + "  \(status.painted(status == "online" ? .green : .red, if: color))  "
         + service.painted(service == "open" ? .green : .yellow, if: color), "",
     ]
     for (fruit, count) in fruits.sorted(stock) {
-      let alert = alerts[fruit]
-      let bar = String(repeating: "█", count: min(40, (Int(count) ?? 0) / 2))
-      lines.append(
-        "  \(fruit.padded(to: 20)) \(count.padded(to: 5, left: true))  "
-          + (alert == nil || alert == "ok" ? bar : "\(bar) \(alert ?? "")")
-          .painted(alertColor(alert), if: color))
+      let alert = alerts[fruit].flatMap { $0 == "ok" ? nil : $0.cut(to: rest) }
+      let length = min(40, (Int(count) ?? 0) / 2, rest - (alert.map { $0.columns + 1 } ?? 0))
+      let bar = String(repeating: "█", count: max(0, length))
+      let text = [bar, alert].compactMap(\.self).joined(separator: " ")
+      let shade: String.Color = alert == "out" ? .red : alert == "low" ? .yellow : .green
+      let name = fruits.names[fruit] ?? fruit
+      lines.append("\(row(name, count))  \(text.cut(to: rest).painted(shade, if: color))")
     }
     lines.append("")
     for (juice, count) in juices.sorted(servings) {
-      let name = juices.names[juice] ?? juice
+      // The id is what `juice-kiosk order` takes.
+      let name = juices.names[juice]
       lines.append(
-        "  \(juice.padded(to: 20)) "
-          + count.padded(to: 5, left: true).painted(count == "0" ? .red : .green, if: color)
-          + "  \(name)")
+        row(name ?? juice, count).painted(count == "0" ? .red : .green, if: color)
+          + (name == nil ? "" : "  \(juice.cut(to: rest))"))
     }
     if !machines.isEmpty { lines.append("") }
     for (name, report) in machines.sorted(by: { $0.key < $1.key }) {
+      let summary = report.summary.cut(to: width - nameWidth - 3)
       lines.append(
-        "  \(name.padded(to: 20)) "
-          + report.summary.painted(report.needsAttention ? .red : .green, if: color))
+        "  \(name.cut(to: nameWidth).padded(to: nameWidth)) "
+          + summary.painted(report.needsAttention ? .red : .green, if: color))
     }
     return lines
   }
@@ -132,10 +141,12 @@ extension KioskView {
 extension MachineReport {
   /// A one-line description, such as `busy: ticket 42, 2 waiting`.
   fileprivate var summary: String {
-    let undecided = jobs.filter(\.state.isUndecided).map { "\($0.ticket)" }
+    let undecided = jobs.filter(\.state.isUndecided)
+      .map { "\($0.ticket) (job \($0.attempt))" }.joined(separator: ", ")
     let facts = [
-      reason, current.map { "ticket \($0.ticket)" }, queue > 0 ? "\(queue) waiting" : nil,
-      undecided.isEmpty ? nil : "ask somebody about \(undecided.joined(separator: ", "))",
+      reason, out.isEmpty ? nil : "no \(out.map(\.text).joined(separator: ", "))",
+      current.map { "ticket \($0.ticket)" }, queue > 0 ? "\(queue) waiting" : nil,
+      undecided.isEmpty ? nil : "decision needed for ticket \(undecided)",
     ].compactMap(\.self)
     return ([state.rawValue] + (facts.isEmpty ? [] : [facts.joined(separator: ", ")]))
       .joined(separator: ": ")
@@ -154,7 +165,7 @@ private struct MenuList {
     for (place, element) in elements.enumerated() {
       guard case .string(let id) = element["id"] else { continue }
       places[id] = place
-      if case .string(let name) = element["name"]?[language.rawValue] { names[id] = name }
+      names[id] = element["name"]?.visibleText(language.rawValue)
     }
   }
 

@@ -1,3 +1,4 @@
+import CommandLineSupport
 import JuiceDomain
 import KioskCore
 import KioskDaemon
@@ -28,9 +29,9 @@ struct SalesView {
     lines += ["Glasses by hour, today"] + bars(hours, color)
     if let usual = sales.usual { lines.append("  usually by now: \(usual)") }
     lines += ["", "Glasses by day"] + bars(days, color)
-    lines += ["", "\("All these days".padded(to: Self.nameWidth + 2))  made     out rejected"]
+    lines += ["", "\("All days shown".padded(to: Self.nameWidth + 2))  made     out rejected"]
     lines += juices(color) + [""]
-    lines.append("\("Fruit".padded(to: Self.nameWidth + 2)) stock  an hour  gone")
+    lines.append("\("Fruit".padded(to: Self.nameWidth + 2)) stock per hour  used up")
     return lines + fruits(color)
   }
 
@@ -79,6 +80,7 @@ struct SalesView {
   private func juices(_ color: Bool) -> [String] {
     var sum = SalesReport.Tally()
     for day in sales.days { sum += day.tally }
+    let widest = sum.juices.flatMap { sum.takings[$0] }.map { "\($0)".columns }.max() ?? 0
     func row(
       _ name: String, _ made: Int, _ out: Int, _ rejected: Int, _ takings: [Money] = []
     ) -> String {
@@ -86,7 +88,7 @@ struct SalesView {
       return "  \(name.padded(to: Self.nameWidth)) \(cell(made)) "
         + cell(out).painted(.yellow, if: color && out > 0) + "  "
         + cell(rejected).painted(.red, if: color && rejected > 0)
-        + takings.map { "  \($0)" }.joined()
+        + takings.map { "  " + "\($0)".padded(to: widest, left: true) }.joined()
     }
     var rows = sum.juices.map { juice in
       row(

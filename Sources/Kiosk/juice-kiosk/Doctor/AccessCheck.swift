@@ -3,8 +3,8 @@ import KioskDaemon
 import KioskProtocol
 import MessageBroker
 
-/// What the broker refuses to the kiosk's account: subscriptions, and messages that the running kiosk reports
-/// in `health`.
+/// Checks what the broker refuses to the kiosk's account: subscriptions, and messages that the
+/// running kiosk reports in `health`.
 struct AccessCheck {
   let settings: KioskSettings
   let account: String?
@@ -19,7 +19,25 @@ struct AccessCheck {
       .error(
         .rights, filter.text, "the broker refuses \(name) the subscription",
         fix: "allow it in the broker's access list: topic read \(filter.text)")
-    } + publishing
+    } + devices + publishing
+  }
+
+  /// The topics of devices, with the lines for an access list. A broker may grant a subscription
+  /// and deliver nothing (mosquitto's `acl_file`).
+  private var devices: [Finding] {
+    let base = TopicFilter(unchecked: "\(settings.topics.base)/#")
+    let topics = settings.subscriptions.filter {
+      !base.covers($0) && !retained.refused.contains($0)
+    }.map(\.text)
+    guard account != nil, !topics.isEmpty else { return [] }
+    return [
+      .note(
+        .rights, topics.listed,
+        "whether \(name) receives what devices send there is unknown: a broker may grant a "
+          + "subscription and deliver nothing",
+        fix: "if presses do not arrive, allow in the broker's access list: "
+          + topics.map { "topic read \($0)" }.listed)
+    ]
   }
 
   private var publishing: [Finding] {

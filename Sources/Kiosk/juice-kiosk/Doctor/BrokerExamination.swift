@@ -42,6 +42,7 @@ struct BrokerExamination {
   ) {
     self.configuration = configuration
     settings = KioskSettings(configuration, retainedTopics: ledger.topics)
+      .keepingMachines(of: [], ledger.makers)
     self.ledger = ledger
     self.now = now
     self.timeout = timeout
@@ -57,13 +58,14 @@ struct BrokerExamination {
       return [
         .error(
           .broker, broker.host, "the name cannot be resolved: \(reason)",
-          fix: "mend broker.host, or the machine's name service (/etc/resolv.conf, /etc/hosts)")
+          fix: "correct broker.host, or the machine's name resolution (/etc/resolv.conf, "
+            + "/etc/hosts)")
       ]
     case .silent(let reason):
       return [
         .error(
           .broker, address, "nothing answers there: \(reason)",
-          fix: "start the broker (systemctl start mosquitto), open the firewall, or mend "
+          fix: "start the broker (systemctl start mosquitto), open the firewall, or correct "
             + "broker.host and broker.port")
       ]
     case .answers(let isLocal):
@@ -79,9 +81,9 @@ struct BrokerExamination {
     else { return nil }
     return .note(
       .broker, address,
-      "answers; more was not tried while the kiosk runs, for where the broker takes the account for "
-        + "the client id, as the door's port 8883 does, a login would throw the kiosk out",
-      fix: "stop the kiosk and ask again; or, if your broker does not do that: "
+      "answers; a login was not tried while the kiosk runs: if the broker uses the account as the "
+        + "client id, as port 8883 of deploy/mosquitto/kiosk.conf does, it disconnects the kiosk",
+      fix: "stop the kiosk and run the doctor again; or, if your broker does not do this: "
         + "juice-kiosk doctor --login")
   }
 
@@ -95,15 +97,16 @@ struct BrokerExamination {
       return [
         .warning(
           .session, address,
-          "the broker takes the account for the client id: this login has thrown the kiosk out, "
-            + "which comes back by itself",
+          "the broker uses the account as the client id: this login has disconnected the kiosk, "
+            + "which reconnects by itself",
           fix:
-            "use a listener that does not (in the door, port 8884), or ask the doctor only while "
-            + "the kiosk has been stopped for \(settings.orders.maximumAge.components.seconds) "
-            + "seconds")
+            "use a listener that does not (in deploy/mosquitto/kiosk.conf, port 8884), or run the "
+            + "doctor \(settings.orders.maximumAge.components.seconds) seconds after a stop of the "
+            + "kiosk")
       ]
     case .success(let report): limits = report.limits
-    case .failure(.protocolRefused) where broker.protocol == .v311: break
+    // The probe uses MQTT 5.
+    case .failure(let error) where broker.protocol == .v311 && error.mayBeProtocol: break
     case .failure(let error): return [finding(error)]
     }
     let retained: RetainedMessages
@@ -115,8 +118,8 @@ struct BrokerExamination {
     findings.append(
       .ok(
         .broker, address,
-        "answers\(broker.tls == nil ? "" : ", with TLS")\(broker.username.map { ", accepts \($0)" } ?? "")"
-          + ", by MQTT \(broker.protocol.rawValue)"))
+        "answers\(broker.tls == nil ? "" : ", with TLS")\(broker.username.map { ", accepts the login of \($0)" } ?? "")"
+          + ", over MQTT \(broker.protocol.rawValue)"))
     return findings + (try await examine(retained, limits))
   }
 
@@ -141,17 +144,17 @@ struct BrokerExamination {
     let fix =
       switch error {
       case .tls:
-        "give broker.tls.ca_file the certificate of the authority that has signed the broker's, call "
-          + "the broker by the name in its certificate, and see whether this port wants TLS at all"
+        "set broker.tls.ca_file to the certificate of the authority that has signed the broker's, set "
+          + "broker.host to the name in the broker's certificate, and check that this port uses TLS"
       case .loginRefused where broker.username != nil && broker.passwordFile == nil:
-        "name broker.password_file; where systemd hands the password over: "
+        "set broker.password_file; if systemd provides the password: "
           + "KIOSK_BROKER_PASSWORD_FILE=/etc/juice-kiosk/password juice-kiosk doctor"
       case .loginRefused:
-        "give broker.username and broker.password_file what the broker knows (the door: "
-          + "make-accounts, then reload the broker)"
+        "set broker.username and broker.password_file to an account of the broker (with "
+          + "deploy/mosquitto/kiosk.conf: run make-accounts, then reload the broker)"
       case .protocolRefused: "set broker.protocol to 3.1.1"
       case .connectionLost where broker.tls == nil:
-        "see the broker's log; perhaps this port wants TLS: add broker.tls"
+        "see the broker's log; if this port uses TLS, add broker.tls"
       default: "see the broker's log"
       }
     return .error(.broker, address, "\(error)", fix: fix)
@@ -197,9 +200,10 @@ struct BrokerExamination {
     return [
       .warning(
         .session, broker.clientID,
-        "the broker has a session of this client id, though the kiosk is away for longer than one "
-          + "lives: another client has the same id, or had until a moment ago; this question has interrupted it once",
-        fix: "give each its own broker.client_id; only one of a moved kiosk's machines may run")
+        "the broker has a session of this client id, although the kiosk has been offline for longer "
+          + "than a session lasts: another client uses the same id, or did until recently; this check "
+          + "has disconnected it once",
+        fix: "give each its own broker.client_id; after a move, run the kiosk on one machine only")
     ]
   }
 
@@ -211,5 +215,15 @@ struct BrokerExamination {
     _ probe: BrokerProbe
   ) async throws(Failure) -> Result<BrokerProbe.Report, BrokerError> {
     try await broker.run(probe, timeout: timeout)
+  }
+}
+
+extension BrokerError {
+  /// Whether the cause may be that the broker does not support the MQTT version.
+  fileprivate var mayBeProtocol: Bool {
+    switch self {
+    case .protocolRefused, .unreachable, .connectionLost, .malformedPacket: true
+    default: false
+    }
   }
 }

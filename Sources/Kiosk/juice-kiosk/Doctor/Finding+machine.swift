@@ -17,7 +17,7 @@ extension [Finding] {
       .error(
         .configuration,
         [error.place.description, error.path].filter { !$0.isEmpty }.joined(separator: ": "),
-        error.problem, fix: error.hint ?? "mend it; config/kiosk.yaml explains every key")
+        error.problem, fix: error.hint ?? "correct it; config/kiosk.yaml explains every key")
     }
   }
 
@@ -26,7 +26,7 @@ extension [Finding] {
       return [
         .note(
           .configuration, "built-in defaults", "there is no configuration file",
-          fix: "write one: \(KioskConfiguration.defaultPath), or name it with --config")
+          fix: "create \(KioskConfiguration.defaultPath), or name a file with --config")
       ]
     }
     var findings = [
@@ -34,12 +34,19 @@ extension [Finding] {
         .configuration, file,
         "good, for \(configuration.topics.base)")
     ]
+    if let problem = configuration.menuProblem {
+      findings.append(
+        .error(
+          .configuration, "the menu of the chain",
+          "cannot be used, the kiosk starts with the file's own menu: \(problem)",
+          fix: "send the menu again, or to drop it, remove \(configuration.ledgerPath).menu"))
+    }
     // A user who can change the file can direct the kiosk to another broker, or to another password
     // file.
     if let rights = FileRights(file), rights.mode & UInt32(S_IWOTH) != 0 {
       findings.append(
         .warning(
-          .permissions, file, "everybody on this machine may change it",
+          .permissions, file, "every user of this machine may change it",
           fix: "run: chmod o-w \(file)"))
     }
     return findings
@@ -48,12 +55,17 @@ extension [Finding] {
   static func password(_ broker: BrokerConfiguration) -> [Finding] {
     do throws(ConfigurationErrors) {
       guard try broker.readPassword() != nil, let file = broker.passwordFile else { return [] }
-      return [.ok(.permissions, file, "the password can be read, and not by others")]
+      if let warning = try broker.passwordWarning() {
+        return [
+          .warning(.permissions, file, warning, fix: "remove it unless the account has it, too")
+        ]
+      }
+      return [.ok(.permissions, file, "the password can be read, but not by other users")]
     } catch {
       return error.errors.map { error in
         .error(
           .permissions, error.place.description, error.problem,
-          fix: error.hint ?? "let the kiosk's user read it, and nobody else: chmod 600")
+          fix: error.hint ?? "let only the kiosk's user read it: chmod 600")
       }
     }
   }
@@ -64,7 +76,7 @@ extension [Finding] {
     guard let rights = FileRights(folder) else {
       return [
         .error(
-          .permissions, folder, "the ledger's folder is not there",
+          .permissions, folder, "the ledger's folder does not exist",
           fix: "run: install -d -m 750 -o juice-kiosk -g juice-kiosk \(folder)")
       ]
     }
@@ -76,8 +88,8 @@ extension [Finding] {
       return [
         .error(
           .permissions, stranger.path,
-          "belongs to \(stranger.rights.ownerName), but the folder to \(rights.ownerName), who is "
-            + "the kiosk: it may not write the file",
+          "belongs to \(stranger.rights.ownerName), but the kiosk runs as \(rights.ownerName), the "
+            + "owner of the folder, and may not write the file",
           fix: stranger.path.hasSuffix(".lock")
             ? "stop the kiosk, and run: rm \(stranger.path)"
             : "stop the kiosk, and run as root: away=$(mktemp -d /var/backups/ledger-XXXXXX) && "
@@ -93,11 +105,11 @@ extension [Finding] {
           .permissions, closed.0,
           "\(FolderOwner.name(of: geteuid())) cannot write there; it belongs to "
             + "\(closed.1.ownerName)",
-          fix: "run the doctor as the kiosk's user or as root; if that says the same, run: "
-            + "chmod u+w \(closed.0), or see why the disk is mounted read-only")
+          fix: "run the doctor as the kiosk's user or as root; if the result is the same, run: "
+            + "chmod u+w \(closed.0), or find out why the disk is mounted read-only")
       ]
     }
-    return [.ok(.permissions, folder, "the ledger can be written, by \(rights.ownerName)")]
+    return [.ok(.permissions, folder, "\(rights.ownerName) can write the ledger")]
   }
 
   /// Checks the free space on the ledger's disk.
@@ -106,12 +118,14 @@ extension [Finding] {
   static func disk(of ledger: String) -> [Finding] {
     let folder = NSString(string: ledger).deletingLastPathComponent
     guard let space = DiskSpace(of: folder) else { return [] }
+    // A ledger that does not exist has no size; one that cannot be read is a finding of its own.
     let size = (try? FileManager.default.attributesOfItem(atPath: ledger)[.size] as? Int) ?? 0
     let text = "\(space.free / 1_000_000) MB are free"
-    let fix = "make room: old logs (journalctl --vacuum-size=100M), old backups; or a larger disk"
+    let fix =
+      "make room: delete old logs (journalctl --vacuum-size=100M) or backups, or use a larger disk"
     let hasFiles = space.freeFiles.map { $0 >= 16 } ?? true
     return switch hasFiles ? HostReport.Disk(free: space.free, ledger: size).freeSpace : .full {
-    case .full: [.error(.disk, folder, "\(text): orders will not be taken", fix: fix)]
+    case .full: [.error(.disk, folder, "\(text): the kiosk cannot take orders", fix: fix)]
     case .low: [.warning(.disk, folder, "only \(text)", fix: fix)]
     case .enough: [.ok(.disk, folder, text)]
     }
@@ -121,11 +135,11 @@ extension [Finding] {
   ///
   /// - Parameter last: the time of the ledger's last entry.
   static func clock(_ clock: MachineClock, last: Timestamp?) -> [Finding] {
-    let fix = "set it: timedatectl set-ntp true, and see that the machine reaches a time server"
+    let fix = "set it: timedatectl set-ntp true, and check that the machine reaches a time server"
     if let last, last.since(clock.now) > .seconds(60) {
       return [
         .error(
-          .clock, "\(clock.now)", "earlier than the ledger's last entry, which is of \(last)",
+          .clock, "\(clock.now)", "earlier than the ledger's last entry (\(last))",
           fix: fix)
       ]
     }
@@ -133,7 +147,7 @@ extension [Finding] {
     if let builtAt = clock.builtAt, builtAt.since(clock.now) > .seconds(86_400) {
       return [
         .error(
-          .clock, "\(clock.now)", "earlier than this program was built, which was at \(builtAt)",
+          .clock, "\(clock.now)", "earlier than this program was built (\(builtAt))",
           fix: fix)
       ]
     }
@@ -141,14 +155,14 @@ extension [Finding] {
       // Only a note: the kernel of a virtual machine reports the same when its host keeps the time.
       return [
         .note(
-          .clock, "\(clock.now)", "plausible, but the kernel knows of nobody who keeps it right",
+          .clock, "\(clock.now)", "plausible, but the kernel reports no time synchronisation",
           fix: fix)
       ]
     }
     return [
       .ok(
         .clock, "\(clock.now)",
-        clock.isSynchronised == nil ? "plausible" : "plausible, and kept right by a time server")
+        clock.isSynchronised == nil ? "plausible" : "plausible, and synchronised by a time server")
     ]
   }
 }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import CommandLineSupport
 import KioskProtocol
 
 /// One result of the doctor: what it checked, where, with what severity, and how to fix a problem.
@@ -47,9 +48,9 @@ struct Finding {
   ) {
     self.check = check
     self.severity = severity
-    self.place = place
-    self.text = text
-    self.fix = fix
+    self.place = place.visible()
+    self.text = text.visibleLines
+    self.fix = fix?.visibleLines
     self.status = status
   }
 
@@ -99,21 +100,27 @@ extension [Finding] {
 
   /// Returns the lines of the printed report.
   ///
-  /// - Parameter color: whether to use the terminal's colours.
-  func lines(color: Bool) -> [String] {
+  /// - Parameters:
+  ///   - width: the width of the terminal, or `nil` to break no line.
+  ///   - color: whether to use the terminal's colours.
+  func lines(width: Int?, color: Bool) -> [String] {
+    let indent = String(repeating: " ", count: 9)
     var lines: [String] = []
     for finding in self {
       let mark = finding.severity.name.padded(to: 8)
+      let text = "\(finding.check.rawValue): \(finding.place): \(finding.text)"
       lines.append(
-        "\(mark.painted(finding.severity.color, if: color)) \(finding.check.rawValue): "
-          + "\(finding.place): \(finding.text)")
-      if let fix = finding.fix { lines.append("         fix: \(fix)") }
+        "\(mark.painted(finding.severity.color, if: color)) "
+          + text.wrapped(to: width, indent: indent))
+      if let fix = finding.fix {
+        lines.append(indent + "fix: \(fix)".wrapped(to: width, indent: indent))
+      }
     }
     let counts = [Finding.Severity.error, .warning, .note].compactMap { severity -> String? in
       let count = count { $0.severity == severity }
       return count == 0 ? nil : "\(count) \(severity.name)\(count == 1 ? "" : "s")"
     }
-    let summary = worst < .warning ? "The kiosk is healthy" : "The kiosk needs help"
+    let summary = worst < .warning ? "The kiosk is healthy" : "The kiosk has problems"
     lines.append("\(summary)\(counts.isEmpty ? "" : ": " + counts.joined(separator: ", ")).")
     return lines
   }

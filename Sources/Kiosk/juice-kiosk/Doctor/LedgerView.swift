@@ -10,6 +10,7 @@ struct LedgerView {
   var lockHolder = KioskLedger.LockHolder.unlocked(lastHeartbeat: nil)
   /// The retained topics that the kiosk has published, as the ledger lists them.
   var topics: Set<String> = []
+  var makers: [Maker] = []
   var lastEntry: Timestamp?
   /// Number of entries that are not confirmed upstream, or `nil` if there is no ledger.
   var waiting: Int?
@@ -26,16 +27,16 @@ struct LedgerView {
     return now.since(lastHeartbeat)
   }
 
-  /// Reads the ledger, and reports how it is.
+  /// Reads the ledger, and returns the findings about it.
   mutating func read(_ path: String) -> [Finding] {
     do throws(LedgerError) {
       lockHolder = try KioskLedger.lockHolder(of: path)
       guard FileManager.default.fileExists(atPath: path) else {
-        return [.note(.ledger, path, "there is none yet: the kiosk makes it when it first starts")]
+        return [.note(.ledger, path, "there is none yet: the kiosk creates it at its first start")]
       }
       let ledger = try KioskLedger(path: path, readOnly: true)
       let state = try ledger.state()
-      topics = state.topics
+      (topics, makers) = (state.topics, state.makers)
       waiting = state.seq - (try ledger.uplinked())
       for (row, _) in try ledger.rows(
         after: state.seq - Self.examinedEntries, limit: Self.examinedEntries)
@@ -47,7 +48,7 @@ struct LedgerView {
     } catch {
       return [
         .error(
-          .ledger, path, "\(error)", fix: "what it says; then: juice-kiosk ledger verify",
+          .ledger, path, "\(error)", fix: "follow the message; then: juice-kiosk ledger verify",
           status: error.failure.status)
       ]
     }

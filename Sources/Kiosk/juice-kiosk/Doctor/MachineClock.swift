@@ -15,6 +15,7 @@ struct MachineClock {
 
   static var current: MachineClock {
     let program = Bundle.main.executablePath ?? CommandLine.arguments[0]
+    // Without a build time, the clock is only compared with the ledger.
     let attributes = try? FileManager.default.attributesOfItem(atPath: program)
     let modified = attributes?[.modificationDate] as? Date
     return MachineClock(

@@ -1,3 +1,4 @@
+import JuiceDomain
 import KioskCore
 import KioskDaemon
 import KioskProtocol
@@ -7,18 +8,29 @@ struct MachinesCheck {
   let settings: KioskSettings
   let retained: RetainedMessages
 
-  func findings() -> [Finding] { settings.machines.map(\.name).flatMap(findings) }
+  func findings() -> [Finding] { settings.machines.flatMap(findings) }
 
-  private func findings(of machine: MachineID) -> [Finding] {
-    let report = retained.payloads[settings.topics.report(of: machine)]
+  private func findings(of settings: KioskSettings.Machine) -> [Finding] {
+    let machine = settings.name
+    let topic = self.settings.topics.report(of: machine)
+    // A report that cannot be read counts as none, as at the kiosk.
+    let report = retained.payloads[topic]
       .flatMap { try? MachineReport(payload: $0) }
     let waiting = report?.jobs.filter(\.state.isUndecided) ?? []
     let undecided = waiting.map { job in
       Finding.warning(
-        .machines, settings.topics.report(of: machine),
-        "job \(job.job), with ticket \(job.ticket), waits for a person: nobody knows what became of it",
-        fix: "look at the machine, and decide in the dashboard or with juice-kiosk job \(job.job): "
-          + "poured, again or give-back")
+        .machines, topic,
+        "job \(job.attempt), with ticket \(job.ticket), waits for a person's decision: its "
+          + "result is unknown",
+        fix: "check the machine, and decide in the dashboard or with "
+          + "juice-kiosk job \(job.attempt): poured, again or give-back")
+    }
+    guard settings.isEnabled || settings.juices == [] else {
+      let disabled = Finding.warning(
+        .machines, topic, "is disabled or no longer configured: its juices are not sold",
+        fix: "configure \(machine) with 'enabled: true'; or, if its juices need no machine, with "
+          + "'juices: []'")
+      return [disabled] + undecided
     }
     return [status(of: machine, report)] + undecided
   }
@@ -26,38 +38,44 @@ struct MachinesCheck {
   private func status(of machine: MachineID, _ report: MachineReport?) -> Finding {
     let topic = settings.topics.status(of: machine)
     func down(_ text: String, fix: String) -> Finding {
-      .warning(.machines, topic, "\(text): it gets no orders", fix: fix)
+      .warning(.machines, topic, "\(text): it gets no jobs", fix: fix)
     }
     guard let payload = retained.payloads[topic] else {
       return down(
-        "nothing was ever heard of it",
-        fix: "it has to publish 'online' there, retained, and its account to be allowed to: topic "
-          + "write \(topic)")
+        "it has never published its status",
+        fix: "it must publish 'online' there, retained; its account needs the right: topic write "
+          + topic)
     }
     let text = String(decoding: payload.prefix(64), as: UTF8.self)
     switch MachineStatus(text) {
     case .online: break
+    case .out(let fruits):
+      let names = fruits.map(\.text).sorted().joined(separator: ", ")
+      return .warning(
+        .machines, topic, "has no \(names): its juices of that fruit are not sold",
+        fix: "refill it; it publishes 'online' when it has every fruit")
     case .offline:
-      return down("is offline", fix: "see whether it has power and reaches the broker")
+      return down("is offline", fix: "check that it has power and reaches the broker")
     case .fault(let reason):
       return down(
-        reason.isEmpty ? "is in fault" : "says that something is wrong: \(reason)",
-        fix: "see to the machine; it says 'online' when it can work")
+        reason.isEmpty ? "is in fault" : "is in fault: \(reason)",
+        fix: "repair the machine; it publishes 'online' when it can work")
     case nil:
       return down(
-        "says what is no status: \(text)", fix: "let it say 'online', 'offline' or 'fault: why'")
+        "has an invalid status: \(text)",
+        fix: "it must publish 'online', 'offline', 'fault: REASON' or '{\"out\":[\"FRUIT\"]}'")
     }
     switch report?.state {
     case .silent:
       return down(
-        "says that it is online, but has not answered",
-        fix: "see whether its account gets its jobs (topic read "
-          + "\(settings.topics.make(by: machine))/#) and may answer (topic write "
-          + "\(settings.topics.made(by: machine))); then start the machine again")
+        "is online, but has not answered",
+        fix: "check that its account may receive its jobs (topic read "
+          + "\(settings.topics.make(by: machine))/#) and answer (topic write "
+          + "\(settings.topics.made(by: machine))); then restart the machine")
     case .failing:
       return down(
         "has failed three times in a row",
-        fix: "see to the machine, and start it again: it gets one order then, and others if it "
+        fix: "repair the machine, and restart it: it then gets one job, and more jobs if that one "
           + "succeeds")
     default: return .ok(.machines, topic, "is online")
     }

@@ -3,13 +3,14 @@ import KioskDaemon
 import KioskProtocol
 import MessageBroker
 
-/// The retained messages that the kiosk's account can read, and the subscriptions that the broker refuses it.
+/// The retained messages that the kiosk's account can read, and the subscriptions that the broker
+/// refuses to it.
 struct RetainedMessages {
   /// The payloads, by topic.
   private(set) var payloads: [String: [UInt8]] = [:]
   private(set) var refused: [TopicFilter] = []
 
-  /// Time without a retained message after which no more of them are expected.
+  /// Time without a retained message after which the doctor stops reading.
   private static let silence = Duration.seconds(1)
 
   /// Connects, subscribes, reads and disconnects.
@@ -35,7 +36,7 @@ struct RetainedMessages {
       case .deliveries(let deliveries):
         for message in deliveries.map(\.message) where message.retain {
           payloads[message.topic] = message.payload
-          // Messages that the broker does not retain go on for ever.
+          // Other messages do not extend the deadline, because they may arrive without end.
           if isOnline { deadline = .now + Self.silence }
         }
         await connection.acknowledge()
@@ -54,7 +55,7 @@ struct RetainedMessages {
     }
     await connection.disconnect(grace: .zero)
     guard isOnline else {
-      throw .unavailable("the broker has not granted the subscriptions in time")
+      throw .unavailable("the broker has not confirmed the subscriptions in time")
     }
   }
 }
@@ -66,11 +67,12 @@ extension RetainedMessages {
     /// Reasons why the broker has refused what the kiosk published, by topic.
     var refused: [String: String] = [:]
     var reconnects = 0
-    /// In seconds.
+    /// Time since the start of the kiosk, in seconds.
     var uptime = 0
   }
 
   func health(_ topics: KioskTopics) -> Health? {
+    // One that cannot be read counts as none, which is a finding.
     guard let payload = payloads[topics.health], let json = try? JSON.parse(payload),
       let at = json.text("at").flatMap({ Timestamp($0) })
     else { return nil }

@@ -29,7 +29,7 @@ struct SessionCheck {
     return [
       .ok(
         .session, place,
-        "takes \(limits.receiveMaximum) messages at once\(version.map { "; \($0)" } ?? "")")
+        "allows \(limits.receiveMaximum) messages in flight\(version.map { "; \($0)" } ?? "")")
     ]
   }
 
@@ -53,21 +53,21 @@ struct SessionCheck {
   private func limitFindings(_ limits: BrokerLimits) -> [Finding] {
     var findings: [Finding] = []
     // 20 is mosquitto's default, so its other defaults are probably in force, too.
-    if limits.receiveMaximum <= max(20, min(load, 1024)) {
+    if limits.receiveMaximum < max(21, min(load, 1024)) {
       findings.append(
         .warning(
           .session, place,
-          "only \(limits.receiveMaximum) messages may be on their way at once, and if this is "
-            + "mosquitto without deploy/mosquitto/juice-kiosk.conf, it forgets up to half an hour of "
-            + "orders when it is killed, and all above 1000 that wait",
+          "only \(limits.receiveMaximum) messages may be in flight; if this is mosquitto without "
+            + "deploy/mosquitto/juice-kiosk.conf, it also loses up to 30 minutes of orders when it is "
+            + "killed, and drops orders when more than 1000 wait",
           fix:
-            "install juice-kiosk.conf in /etc/mosquitto/conf.d and restart mosquitto; elsewhere set "
-            + "the receive maximum to 1024"))
+            "install juice-kiosk.conf in /etc/mosquitto/conf.d and restart mosquitto; with another "
+            + "broker, set the receive maximum to 1024"))
     }
     if limits.maximumQoS < 1 {
       findings.append(
         .error(
-          .session, place, "the broker knows no QoS 1: orders get lost",
+          .session, place, "the broker does not support QoS 1: orders get lost",
           fix: "allow it (mosquitto: max_qos 2)"))
     }
     if !limits.retainsMessages {
@@ -83,8 +83,8 @@ struct SessionCheck {
       findings.append(
         .error(
           .session, place,
-          "the broker takes packets of \(maximum) bytes, and the kiosk's menu or an order has up to "
-            + "\(longest)",
+          "the broker accepts packets of up to \(maximum) bytes, but the kiosk's menu or an order has "
+            + "up to \(longest)",
           fix: "allow more (mosquitto: max_packet_size 1048576)"))
     }
     let lifetime = Int(settings.orders.maximumAge.components.seconds)
@@ -92,9 +92,9 @@ struct SessionCheck {
       findings.append(
         .warning(
           .session, place,
-          "the broker forgets a session after \(expiry) seconds, and with it the orders that wait "
-            + "while the kiosk restarts; orders count for \(lifetime)",
-          fix: "let sessions live for \(lifetime) seconds at least, or lower orders.max_age_seconds"
+          "the broker deletes a session after \(expiry) seconds, with the orders that wait while the "
+            + "kiosk restarts; orders are valid for \(lifetime) seconds",
+          fix: "keep sessions for at least \(lifetime) seconds, or lower orders.max_age_seconds"
         ))
     }
     return findings
@@ -109,8 +109,8 @@ struct SessionCheck {
         .session, BrokerStatistics.dropped,
         "the broker has dropped \(count) messages, because a queue was full",
         fix:
-          "raise max_queued_messages (juice-kiosk.conf has 10000); remove clients that do not come "
-          + "back")
+          "raise max_queued_messages (juice-kiosk.conf has 10000); remove the sessions of clients "
+          + "that are no longer used")
     ]
   }
 
@@ -125,7 +125,7 @@ struct SessionCheck {
       else {
         return [
           .warning(
-            .retained, topic, "says online, but no kiosk runs: the broker was killed with it",
+            .retained, topic, "is online, but no kiosk runs: the broker was killed with it",
             fix: "start the kiosk")
         ]
       }
@@ -138,7 +138,7 @@ struct SessionCheck {
       return [
         .warning(
           .session, topic, "a kiosk runs, but is not online",
-          fix: "see why: systemctl status juice-kiosk")
+          fix: "find out why: systemctl status juice-kiosk")
       ]
     default: return []
     }
@@ -154,8 +154,8 @@ struct SessionCheck {
         .session, broker.clientID,
         "the kiosk has lost its connection \(health.reconnects) times in \(health.uptime) s",
         fix:
-          "another client with the same client id? Give each its own broker.client_id. Else it is "
-          + "the network")
+          "if another client has the same client id, give each its own broker.client_id; otherwise "
+          + "check the network")
     ]
   }
 }

@@ -38,28 +38,28 @@ struct UnexpectedRetained {
       findings.append(
         .warning(
           .retained, commands.listed,
-          "a retained command: it is never carried out, but rejected each time the kiosk connects",
-          fix: clearing(commands, as: "the account that left it, or another that may publish there")
+          "a retained command: the kiosk never executes it, and rejects it at each connection",
+          fix: clearing(commands, as: "the account that published it, or another that may")
         ))
     }
     if !outdated.isEmpty {
       findings.append(
         .note(
-          .retained, outdated.listed, "of an earlier configuration",
+          .retained, outdated.listed, "from an earlier configuration",
           fix: "restart the kiosk: it clears them when it connects"))
     }
     if !unknown.isEmpty {
       findings.append(
         .warning(
           .retained, unknown.listed,
-          "nothing of this kiosk's configuration: displays show it as if it were true",
+          "not in this kiosk's configuration: displays show it as if it were valid",
           fix: clearing(unknown, as: "an account that may publish there")))
     }
     if !findings.isEmpty { return findings }
     let base = settings.topics.base
     return [
       isComplete
-        ? .ok(.retained, base, "nothing is left over")
+        ? .ok(.retained, base, "no unexpected messages")
         : .note(
           .retained, base,
           "only commands could be read: no kiosk has run here, or the account may not read its topics",

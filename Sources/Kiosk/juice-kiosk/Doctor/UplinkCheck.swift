@@ -23,7 +23,7 @@ struct UplinkCheck {
       findings.append(try await finding(node))
     }
     if let waiting = ledger.waiting, waiting > Self.usual {
-      findings.append(.note(.uplink, "the ledger", "\(waiting) entries are not up there yet"))
+      findings.append(.note(.uplink, "the ledger", "\(waiting) entries are not confirmed yet"))
     }
     return findings
   }
@@ -34,11 +34,11 @@ struct UplinkCheck {
     case .unknownName(let reason):
       return .warning(
         .uplink, place, "the name cannot be resolved: \(reason)",
-        fix: "mend uplink.addresses, or the machine's name service")
+        fix: "correct uplink.addresses, or the machine's name resolution")
     case .silent(let reason):
       return .warning(
         .uplink, place, "nothing answers there: \(reason)",
-        fix: "see whether that broker runs and the line is up, or mend uplink.addresses")
+        fix: "check that the broker runs and the network works, or correct uplink.addresses")
     case .answers: break
     }
     do throws(Failure) {
@@ -48,12 +48,12 @@ struct UplinkCheck {
     } catch {
       return .warning(
         .uplink, place, error.message,
-        fix: "give uplink.username, uplink.password_file, uplink.tls and uplink.protocol what that "
-          + "broker knows")
+        fix: "set uplink.username, uplink.password_file, uplink.tls and uplink.protocol to values "
+          + "that the broker accepts")
     }
     return .ok(
       .uplink, place,
-      "answers\(node.tls == nil ? "" : ", with TLS")\(node.username.map { ", and lets \($0) in" } ?? "")"
+      "answers\(node.tls == nil ? "" : ", with TLS")\(node.username.map { ", accepts the login of \($0)" } ?? "")"
     )
   }
 }

@@ -7,6 +7,8 @@ final class DurableFile: Sendable {
   private let path: String
   private let descriptor: Int32
   private let appends: Bool
+  /// Whether the file did not exist.
+  let isNew: Bool
 
   /// Opens the file, and creates it if it does not exist.
   ///
@@ -14,8 +16,10 @@ final class DurableFile: Sendable {
   ///   beginning.
   init(_ path: String, appends: Bool) throws(Failure) {
     (self.path, self.appends) = (path, appends)
-    descriptor = open(
-      path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | (appends ? O_APPEND : 0), 0o640)
+    let flags = O_RDWR | O_NOFOLLOW | O_CLOEXEC | (appends ? O_APPEND : 0)
+    let existing = open(path, flags)
+    isNew = existing < 0 && errno == ENOENT
+    descriptor = isNew ? open(path, flags | O_CREAT | O_EXCL, 0o640) : existing
     guard descriptor >= 0 else { throw Self.failure(at: path) }
     // The file's name survives a power cut only after its folder is synced.
     let folder = open(URL(filePath: path).deletingLastPathComponent().path, O_RDONLY | O_CLOEXEC)

@@ -17,11 +17,17 @@ struct LastJobFile {
     guard file.lock() else {
       throw .tryAgain("\(path) is in use: a machine of this name runs already")
     }
-    let text = String(decoding: try file.read(upTo: 100), as: UTF8.self)
-    guard let last = text.isEmpty ? 0 : Int(text.prefix { $0 != "\n" }) else {
+    if file.isNew {
+      last = 0
+      try store(0)
+      return
+    }
+    // An empty file is refused, too: with 0 the machine could begin a job a second time.
+    let line = String(decoding: try file.read(upTo: 100), as: UTF8.self).prefix { $0 != "\n" }
+    guard let last = Int(line), last >= 0 else {
       throw .badData(
-        "\(path) holds no number: write that of the machine's last job into it, or the kiosk's last "
-          + "entry (juice-kiosk ledger export)")
+        "\(path) contains no number: write the number of the machine's last job into it, or of the "
+          + "kiosk's last entry (juice-kiosk ledger export)")
     }
     self.last = last
   }

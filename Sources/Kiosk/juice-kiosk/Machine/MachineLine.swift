@@ -7,12 +7,15 @@ enum MachineLine {
   ///
   /// - Parameter job: the number of the job, or `nil` for the oldest active one.
   case ends(job: Int?, MachineAnswer.Status)
+  /// A job waits for a person, for this reason, or goes on if it is `nil`.
+  case waits(job: Int?, reason: String?)
   case status(MachineStatus)
 
   static let help = """
-    Enter: done. failed jam kiwi=1: it failed, why, and the fruit that is gone.
-    fault no cups: the machine cannot work. online: it can again.
-    With several in hand a job's number comes first: 12, or 12 failed jam.
+    Enter: done. failed jam kiwi=1: it failed, the reason, and the fruit that was used up.
+    waiting no cup: the job waits for a person. started: it goes on.
+    fault no cups: the machine cannot work. out kiwi: it has no kiwi. online: it can work again.
+    With several active jobs, type the job's number first: 12, or 12 failed jam.
     """
 
   /// Parses a line.
@@ -28,6 +31,11 @@ enum MachineLine {
       guard let status = MachineStatus(words.joined(separator: " ")) else { return nil }
       self = .status(status)
       return
+    case "out" where words.count > 1:
+      let fruits = words.dropFirst().compactMap { Fruit.ID(String($0)) }
+      guard fruits.count == words.count - 1 else { return nil }
+      self = .status(.out(Set(fruits)))
+      return
     default: break
     }
     let job = words.first.flatMap { Int($0) }
@@ -35,6 +43,9 @@ enum MachineLine {
     switch words.first {
     case nil: self = .ends(job: job, .done)
     case "done" where words.count == 1: self = .ends(job: job, .done)
+    case "started" where words.count == 1: self = .waits(job: job, reason: nil)
+    case "waiting" where words.count > 1:
+      self = .waits(job: job, reason: words.dropFirst().joined(separator: " "))
     case "failed":
       var used: FruitAmounts = [:]
       var reason: [Substring] = []

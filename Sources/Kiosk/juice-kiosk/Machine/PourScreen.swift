@@ -4,28 +4,40 @@ import KioskProtocol
 /// The output of a machine: permanent lines and, on a terminal, progress bars below them.
 struct PourScreen {
   let isLive: Bool
-  /// Number of bars on the screen.
-  private var drawn = 0
+  /// The first error of standard output.
+  private(set) var failure: Failure?
+  /// The widths of the bars on the screen.
+  private var drawn: [Int] = []
 
   init(isLive: Bool) { self.isLive = isLive }
 
   /// Prints a line above the bars.
   ///
-  /// - Parameter line: may contain text from the network; its control characters are replaced.
+  /// - Parameter line: may contain text from the network; its invisible characters are left out.
   mutating func print(_ line: String) {
-    let scalars = line.unicodeScalars.map { $0.isControl && $0 != "\n" ? " " : $0 }
-    StandardOutput.write(erasure + String(String.UnicodeScalarView(scalars)))
-    drawn = 0
+    write(erasure + line.visibleLines)
+    drawn = []
   }
 
   /// Redraws the bars. The bar of a finished job needs no erasing, because `print` has already
   /// erased all bars when it reported the end.
   mutating func draw(_ bars: [String]) {
     guard isLive, !bars.isEmpty else { return }
-    StandardOutput.write(erasure + bars.joined(separator: "\n"))
-    drawn = bars.count
+    let columns = StandardOutput.columns ?? .max
+    let bars = bars.map { String($0.prefix(columns)) }
+    write(erasure + bars.joined(separator: "\n"))
+    drawn = bars.map(\.count)
   }
 
-  /// The escape sequence that erases the bars (ECMA-48: CPL, then ED).
-  private var erasure: String { drawn > 0 ? "\u{1B}[\(drawn)F\u{1B}[J" : "" }
+  private mutating func write(_ text: String) {
+    do throws(Failure) { try StandardOutput.write(text) } catch { failure = failure ?? error }
+  }
+
+  /// The escape sequence that erases the bars (ECMA-48: CPL, then ED). A terminal that has become
+  /// narrower since shows a bar in several rows.
+  private var erasure: String {
+    let columns = StandardOutput.columns ?? .max
+    let rows = drawn.reduce(0) { $0 + 1 + ($1 - 1) / columns }
+    return rows > 0 ? "\u{1B}[\(rows)F\u{1B}[J" : ""
+  }
 }

@@ -21,16 +21,20 @@ actor TerminalMachine {
     var hasBars = false
   }
 
+  /// Minimum time that a person needs for a juice. Enter within it was pressed twice for the job
+  /// before.
+  private static let shortestJob = Duration.seconds(2)
+
   /// The exit code after a simulated power cut.
   static let powerCut: Int32 = 79
 
   private struct Pour {
-    enum ExitCodeConvertible { case done, jam, powerCut }
+    enum Outcome { case done, jam, powerCut }
 
     let order: MachineOrder
     let begun: ContinuousClock.Instant
     /// The time and the kind of the pour's end, or `nil` if a person reports it.
-    let ending: (at: ContinuousClock.Instant, kind: ExitCodeConvertible)?
+    let ending: (at: ContinuousClock.Instant, kind: Outcome)?
     /// Duration of the whole order.
     let length: Duration
   }
@@ -62,7 +66,8 @@ actor TerminalMachine {
     screen = PourScreen(isLive: settings.hasBars)
   }
 
-  /// Runs until the task is cancelled, then reports the active jobs as failed.
+  /// Runs until the task is cancelled or standard output fails, then reports the active jobs as
+  /// failed.
   func run() async throws(Failure) {
     let name = settings.name
     let result = topics.result(for: Source(kind: .made, name: name.text))
@@ -72,7 +77,7 @@ actor TerminalMachine {
         clientID: "juice-machine-\(kiosk)-\(name)",
         subscriptions: subscribed.map(TopicFilter.init(unchecked:)), will: message(.offline),
         limits: .commands))
-    while !Task.isCancelled {
+    while !Task.isCancelled, screen.failure == nil {
       switch await broker.nextEvent(timeout: wait) {
       case .deliveries(let deliveries):
         try await perform(deliveries.flatMap { receive($0) })
@@ -84,7 +89,7 @@ actor TerminalMachine {
         guard wasOnline || error.isTransient, error != .sessionTakenOver else {
           throw error.failure
         }
-        screen.print("\(error); waiting for it")
+        screen.print("\(error); retrying")
       case .refused(let topics):
         for (topic, reason) in topics { screen.print("the broker refuses \(topic): \(reason)") }
       case .confirmed, .updated, .sessionBegan, nil: break
@@ -93,9 +98,11 @@ actor TerminalMachine {
       screen.draw(pours.map { bar(of: $0) })
     }
     await disconnect()
+    if let failure = screen.failure { throw failure }
   }
 
   private func disconnect() async {
+    // If the record of an end fails, the next start reports the job as one with unknown result.
     for pour in pours { try? await end(pour, .failed(reason: "stopped", used: nil)) }
     await publish([message(.offline)])
     await broker.disconnect(grace: .seconds(1))
@@ -107,8 +114,8 @@ actor TerminalMachine {
     let message = delivery.message
     guard delivery.excess == nil, !message.retain else {
       let excess = delivery.excess.map { "the \($0.rawValue) is too large" }
-      let problem = excess ?? "the broker had kept it"
-      screen.print("passed over \(message.topic): \(problem)")
+      let problem = excess ?? "it is a retained message"
+      screen.print("ignored \(message.topic): \(problem)")
       return []
     }
     do throws(JSONError) {
@@ -118,10 +125,10 @@ actor TerminalMachine {
       case topics.cancel(by: settings.name):
         return firmware.cancel(try MachineOrder.cancelled(message.payload))
       default:
-        screen.print("the kiosk says: \(try CommandResult(payload: message.payload).summary)")
+        screen.print("the kiosk answers: \(try CommandResult(payload: message.payload).summary)")
       }
     } catch {
-      screen.print("passed over \(message.topic): \(error)")
+      screen.print("ignored \(message.topic): \(error)")
     }
     return []
   }
@@ -146,7 +153,7 @@ actor TerminalMachine {
     pourCount += 1
     let now = ContinuousClock.now
     let length = (settings.glass ?? .zero) * order.quantity
-    var ending = (at: now + length, kind: Pour.ExitCodeConvertible.done)
+    var ending = (at: now + length, kind: Pour.Outcome.done)
     if let percent = settings.powerCutAt {
       ending = (now + length * percent / 100, .powerCut)
     } else if settings.failEvery > 0, pourCount.isMultiple(of: settings.failEvery) {
@@ -156,7 +163,8 @@ actor TerminalMachine {
     pours.append(
       Pour(
         order: order, begun: now, ending: settings.glass == nil ? nil : ending, length: length))
-    let hint = settings.glass == nil ? "; Enter when it is done" : ""
+    let hint =
+      settings.glass == nil ? ", each of \(order.recipe); press Enter when it is done" : ""
     screen.print("job \(order.job), ticket \(order.ticket): \(order.summary)\(hint)")
   }
 
@@ -175,7 +183,7 @@ actor TerminalMachine {
       case .done: try await end(pour, .done)
       case .jam: try await end(pour, .failed(reason: "jam", used: pour.order.half))
       case .powerCut:
-        screen.print("job \(pour.order.job): the power is cut")
+        screen.print("job \(pour.order.job): simulated power cut")
         // A power cut ends the connection without a DISCONNECT.
         _exit(Self.powerCut)
       }
@@ -195,12 +203,26 @@ actor TerminalMachine {
     switch MachineLine(line) {
     case .ends(let job, let status):
       guard let pour = pours.first(where: { job == nil || $0.order.job == job }) else {
-        return screen.print(job.map { "job \($0) is not in hand" } ?? "nothing is in hand")
+        return screen.print(job.map { "job \($0) is not active" } ?? "no job is active")
+      }
+      let number = pour.order.job
+      if line.isEmpty, ContinuousClock.now - pour.begun < Self.shortestJob {
+        return screen.print("job \(number) has just begun; press Enter again when it is done")
+      }
+      if case .failed(_, let used?) = status {
+        let taken = pour.order.recipe.times(pour.order.quantity)
+        let impossible = used.impossible(for: taken)
+        guard impossible.isEmpty else {
+          return screen.print("job \(number) takes \(taken); it cannot have used \(impossible)")
+        }
       }
       try await end(pour, status)
+    case .waits(let job, let reason):
+      guard let job = job ?? pours.first?.order.job else { return screen.print("no job is active") }
+      try await perform(firmware.wait(job, for: reason))
     case .status(let status):
       self.status = status
-      firmware.isInFault = status != .online
+      firmware.isInFault = !status.isOnline
       screen.print("\(settings.name) is \(status.text)")
       await publish([message(status)])
     case nil: screen.print(MachineLine.help)
@@ -244,7 +266,8 @@ extension MachineAnswer {
     switch status {
     case .failed(let reason, let used):
       "failed, \(reason)" + (used.map { "; used \($0)" } ?? "")
-    case .unknown: "unknown: it was begun, or passed over, before the power came back"
+    case .waiting(let reason): "waiting: \(reason)"
+    case .unknown: "unknown: it was begun or skipped before the restart"
     case .started, .done, .cancelled: status.name
     }
   }

@@ -69,7 +69,7 @@ extension Command {
     case .order:
       let text = try json.string("juice", required: "a juice's id")
       guard let juice = Juice.ID(text) else {
-        throw Rejection(.unknownJuice, "no juice can have this id: 1 to 64 of A-Z a-z 0-9 _ -")
+        throw Rejection(.unknownJuice, "not a juice id: use 1 to 64 of A-Z a-z 0-9 _ -")
       }
       self = .order(Order(juice: juice, quantity: try json.quantity()))
     case .restock:
@@ -132,40 +132,44 @@ extension JSON {
   }
 
   fileprivate func quantity() throws(Rejection) -> Int {
-    switch present("quantity") {
+    let value = present("quantity")
+    if let quantity = value?.wholeNumber { return quantity }
+    switch value {
     case nil: return 1
-    case .integer(let quantity): return quantity
     case .number(let number) where number.magnitude >= 0x1p63:
-      throw Rejection(.quantityOutOfRange, "so many glasses cannot be counted")
+      throw Rejection(.quantityOutOfRange, "quantity is out of range")
     case let value?:
       throw Rejection(.malformed, "quantity is \(value.kind); a whole number is expected")
     }
   }
 
   fileprivate func job() throws(Rejection) -> Int {
-    switch present("job") {
-    case .integer(let job): return job
-    case nil: throw Rejection(.malformed, "job is missing: its number")
+    let value = present("job")
+    if let job = value?.wholeNumber { return job }
+    switch value {
+    case nil: throw Rejection(.malformed, "job is missing: a job number")
     case let value?:
       throw Rejection(.malformed, "job is \(value.kind); a whole number is expected")
     }
   }
 
   fileprivate func machineStatus() throws(Rejection) -> MachineAnswer.Status {
-    let words = "started, done, failed, cancelled or unknown"
+    let words = "started, waiting, done, failed, cancelled or unknown"
     switch try string("status", required: words) {
     case "started": return .started
     case "done": return .done
     case "cancelled": return .cancelled
     case "unknown": return .unknown
-    case "failed":
-      var reason: String?
-      if case .string(let text) = present("reason") { reason = text.asReason }
-      return .failed(
-        reason: reason.flatMap { $0.isEmpty ? nil : $0 } ?? "failed",
-        used: try used())
+    case "waiting": return .waiting(reason: reason ?? "waiting")
+    case "failed": return .failed(reason: reason ?? "failed", used: try used())
     default: throw Rejection(.malformed, "status is not one of \(words)")
     }
+  }
+
+  /// The reason that a machine gives, or `nil` if it gives none.
+  private var reason: String? {
+    guard case .string(let text) = present("reason"), !text.asReason.isEmpty else { return nil }
+    return text.asReason
   }
 
   fileprivate func used() throws(Rejection) -> FruitAmounts? {
@@ -177,14 +181,14 @@ extension JSON {
   fileprivate func amounts(_ key: String) throws(Rejection) -> FruitAmounts {
     guard let value = present(key) else { return [:] }
     guard case .object(let members) = value else {
-      throw Rejection(.malformed, "\(key) is \(value.kind); fruits with numbers are expected")
+      throw Rejection(.malformed, "\(key) is \(value.kind); fruits and amounts are expected")
     }
     var amounts: FruitAmounts = [:]
     for member in members {
       guard let fruit = Fruit.ID(member.key) else {
-        throw Rejection(.unknownFruit, "no fruit can have an id that is under \(key)")
+        throw Rejection(.unknownFruit, "a key under \(key) is not a fruit id")
       }
-      guard case .integer(let amount) = member.value else {
+      guard let amount = member.value.wholeNumber else {
         throw Rejection(
           .malformed, "\(key).\(fruit) is \(member.value.kind); a whole number is expected")
       }

@@ -10,7 +10,7 @@ extension JSON {
     var parser = JSONParser(bytes: bytes)
     let value = try parser.parseValue(depth: 0)
     parser.skipWhitespace()
-    guard parser.isAtEnd else { throw parser.error("something follows the value") }
+    guard parser.isAtEnd else { throw parser.error("extra text after the value") }
     return value
   }
 }
@@ -66,8 +66,8 @@ private struct JSONParser {
     case UInt8(ascii: "-"): return try parseNumber()
     case let digit? where (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(digit):
       return try parseNumber()
-    case nil: throw error("it ends where a value should be")
-    default: throw error("no value starts like this")
+    case nil: throw error("a value is missing")
+    default: throw error("not a JSON value")
     }
   }
 
@@ -75,7 +75,7 @@ private struct JSONParser {
     literal: StaticString, as value: JSON
   ) throws(JSONError) -> JSON {
     let text = literal.description.utf8
-    guard bytes[position...].starts(with: text) else { throw error("no value starts like this") }
+    guard bytes[position...].starts(with: text) else { throw error("not a JSON value") }
     position += text.count
     return value
   }
@@ -96,7 +96,7 @@ private struct JSONParser {
       let isNew =
         members.count < Self.fewMembers
         ? !members.contains { $0.key == key } : keys.insert(key).inserted
-      guard isNew else { throw error("a key stands twice") }
+      guard isNew else { throw error("a key occurs twice") }
       skipWhitespace()
       guard take(UInt8(ascii: ":")) else { throw error("a colon is missing") }
       members.append(JSON.Member(key: key, value: try parseValue(depth: depth)))
@@ -142,7 +142,7 @@ private struct JSONParser {
         unescaped.append(byte)
       }
     }
-    throw error("it ends inside a text")
+    throw error("a text is not closed")
   }
 
   private func string(_ bytes: Span<UInt8>, from start: Int) throws(JSONError) -> String {
@@ -152,7 +152,7 @@ private struct JSONParser {
   }
 
   private mutating func parseEscape(into text: inout [UInt8]) throws(JSONError) {
-    guard let escaped = next else { throw error("it ends inside a text") }
+    guard let escaped = next else { throw error("a text is not closed") }
     position += 1
     switch escaped {
     case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): text.append(escaped)

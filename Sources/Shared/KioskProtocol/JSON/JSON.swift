@@ -30,6 +30,16 @@ package enum JSON: Hashable, Sendable {
     return members.first { $0.key == key }?.value
   }
 
+  /// The number if it is whole, however it is written (`1`, `1.0`, `1e0`), otherwise `nil`.
+  package var wholeNumber: Int? {
+    switch self {
+    case .integer(let number): number
+    // A `Double` is exact up to 2^53.
+    case .number(let number) where number.magnitude < 0x1p53: Int(exactly: number)
+    default: nil
+    }
+  }
+
   /// The type of the value, for messages to people.
   package var kind: String {
     switch self {

@@ -147,6 +147,13 @@ package struct JSONWriter {
     bytes.append(UInt8(ascii: "\""))
   }
 
+  /// Returns the text as it stands between the quotes of a JSON string.
+  package static func escape(_ text: String) -> String {
+    var writer = JSONWriter()
+    writer.write(text)
+    return String(decoding: writer.bytes.dropFirst(2).dropLast(), as: UTF8.self)
+  }
+
   private static func mustEscape(_ byte: UInt8) -> Bool {
     byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
   }

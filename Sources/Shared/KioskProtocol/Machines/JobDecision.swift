@@ -2,7 +2,8 @@ package import JuiceDomain
 
 /// A person's decision about a job whose result is unknown: the payload of `job/<source>`.
 package struct JobDecision: Hashable, Sendable {
-  /// The sequence number of the order's entry.
+  /// The number of the attempt: that of the order's entry, or of the last decision to make the job
+  /// again. An earlier number is refused, so that a decision cannot apply to a later attempt.
   package let job: Int
   package let choice: Choice
   /// The fruit wasted by the attempt, or `nil` for the machine's configured behaviour.

@@ -7,6 +7,8 @@ package struct MachineAnswer: Hashable, Sendable {
 
   package enum Status: Hashable, Sendable {
     case started
+    /// The machine has the job, and cannot go on without a person, for this reason: there is no cup.
+    case waiting(reason: String)
     case done
     /// The machine could not make the juice.
     ///
@@ -22,6 +24,7 @@ package struct MachineAnswer: Hashable, Sendable {
     package var name: String {
       switch self {
       case .started: "started"
+      case .waiting: "waiting"
       case .done: "done"
       case .failed: "failed"
       case .cancelled: "cancelled"
@@ -38,13 +41,24 @@ package struct MachineAnswer: Hashable, Sendable {
   package var payload: [UInt8] { JSONWriter.object { $0.members(self) } }
 }
 
+extension FruitAmounts {
+  /// The amounts that an attempt cannot have used up, because the order took less.
+  package func impossible(for taken: FruitAmounts) -> FruitAmounts {
+    FruitAmounts(filter { !(0...(taken[$0.fruit] ?? 0)).contains($0.amount) })
+  }
+}
+
 extension JSONWriter {
   mutating func members(_ answer: MachineAnswer) {
     member("job", answer.job)
     member("status", answer.status.name)
-    guard case .failed(let reason, let used) = answer.status else { return }
-    member("reason", reason)
-    if let used { member("used", used) }
+    switch answer.status {
+    case .waiting(let reason): member("reason", reason)
+    case .failed(let reason, let used):
+      member("reason", reason)
+      if let used { member("used", used) }
+    case .started, .done, .cancelled, .unknown: break
+    }
   }
 }
 
@@ -54,8 +68,23 @@ package enum MachineStatus: Hashable, Sendable {
   case online, offline
   /// The machine cannot work, for this reason.
   case fault(String)
+  /// The machine works, but has none of these fruits.
+  case out(Set<Fruit.ID>)
 
-  /// Parses `online`, `offline`, `fault` or `fault: paper jam`.
+  /// Whether the machine can work.
+  package var isOnline: Bool {
+    switch self {
+    case .online, .out: true
+    case .offline, .fault: false
+    }
+  }
+
+  /// The fruits that the machine does not have.
+  package var missingFruits: Set<Fruit.ID> {
+    if case .out(let fruits) = self { fruits } else { [] }
+  }
+
+  /// Parses `online`, `offline`, `fault`, `fault: paper jam` or `{"out":["kiwi"]}`.
   ///
   /// - Parameter text: The payload; a reason is truncated after 64 Unicode scalars.
   package init?(_ text: String) {
@@ -63,6 +92,15 @@ package enum MachineStatus: Hashable, Sendable {
     case "online": self = .online
     case "offline": self = .offline
     default:
+      if text.hasPrefix("{") {
+        guard let json = try? JSON.parse(Array(text.utf8)), let out = json.elements("out") else {
+          return nil
+        }
+        let fruits = out.compactMap { if case .string(let id) = $0 { Fruit.ID(id) } else { nil } }
+        guard fruits.count == out.count else { return nil }
+        self = fruits.isEmpty ? .online : .out(Set(fruits))
+        return
+      }
       guard text.hasPrefix("fault") else { return nil }
       let rest = text.dropFirst("fault".count)
       guard rest.first.map({ ": ".contains($0) }) ?? true else { return nil }
@@ -76,13 +114,15 @@ package enum MachineStatus: Hashable, Sendable {
     case .offline: "offline"
     case .fault(""): "fault"
     case .fault(let reason): "fault: \(reason)"
+    case .out(let fruits):
+      String(
+        decoding: JSONWriter.object { $0.member("out", fruits.map(\.text).sorted()) },
+        as: UTF8.self)
     }
   }
 }
 
 extension String {
-  /// The text without control characters, truncated after 64 Unicode scalars.
-  var asReason: String {
-    String(String.UnicodeScalarView(unicodeScalars.lazy.filter { !$0.isControl }.prefix(64)))
-  }
+  /// The text of a reason, truncated after 64 Unicode scalars.
+  var asReason: String { visible(upTo: 64) }
 }

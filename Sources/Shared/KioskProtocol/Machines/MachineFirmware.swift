@@ -10,6 +10,8 @@ package struct MachineFirmware: Sendable {
   /// Whether the machine is in fault. It then begins no jobs; the kiosk repeats or cancels them.
   package var isInFault = false
   private let atOnce: Int
+  /// The reasons of the jobs that wait for a person.
+  private var waiting: [Int: String] = [:]
   /// The results of the latest jobs, the oldest first; lost in a power cut.
   private var results: [MachineAnswer] = []
 
@@ -49,15 +51,26 @@ package struct MachineFirmware: Sendable {
     return [.store(job), .publish(storeResult(MachineAnswer(job: job, status: .cancelled)))]
   }
 
+  /// Reports that a job waits for a person, for this reason, or goes on if it is `nil`.
+  package mutating func wait(_ job: Int, for reason: String?) -> [Action] {
+    guard running.contains(where: { $0.job == job }) else { return [] }
+    waiting[job] = reason
+    return [.publish(storedAnswer(job))]
+  }
+
   /// Reports the end of a job.
   package mutating func finish(_ job: Int, _ status: MachineAnswer.Status) -> [Action] {
     guard let index = running.firstIndex(where: { $0.job == job }) else { return [] }
     running.remove(at: index)
+    waiting[job] = nil
     return [.publish(storeResult(MachineAnswer(job: job, status: status)))]
   }
 
   /// Returns the known state of a job that must not be begun.
   private func storedAnswer(_ job: Int) -> MachineAnswer {
+    if let reason = waiting[job] {
+      return MachineAnswer(job: job, status: .waiting(reason: reason))
+    }
     let isRunning = running.contains { $0.job == job }
     return results.last { $0.job == job }
       ?? MachineAnswer(job: job, status: isRunning ? .started : .unknown)

@@ -3,8 +3,10 @@ package import JuiceDomain
 /// The state of a machine for displays and dashboards: the retained payload of `machine/<machine>`.
 package struct MachineReport: Hashable, Sendable {
   package var state: State
-  /// The machine's reason for `fault`.
+  /// The machine's reason for `fault` or `waiting`.
   package var reason: String?
+  /// The fruits that the machine does not have.
+  package var out: [Fruit.ID]
   /// The number of orders that the machine has not taken yet.
   package var queue: Int
   /// The juices that the machine makes, or `nil` for the whole menu.
@@ -21,44 +23,57 @@ package struct MachineReport: Hashable, Sendable {
 
   package enum State: String, Hashable, Sendable {
     case idle, busy, offline, fault
+    /// A job waits for a person, such as one who puts a cup into the machine.
+    case waiting
     /// The machine is online but does not answer.
     case silent
     /// The machine has failed three times in a row.
     case failing
+    /// The owner has disabled the machine, or removed it from the configuration.
+    case disabled
     /// The machine has never reported its state.
     case unknown
 
     /// Whether the machine needs attention by a person.
-    package var isProblem: Bool { self != .idle && self != .busy }
+    package var isProblem: Bool { self != .idle && self != .busy && self != .waiting }
   }
 
   package struct Job: Hashable, Sendable {
+    /// The number of the order's entry.
     package var job: Int
+    /// The number under which the machine has the job, and a person decides about it.
+    package var attempt: Int
     package var ticket: Int
     package var juice: Juice.ID
     package var quantity: Int
     package var state: JobState
     /// The time of the order.
     package var at: Timestamp
+    /// The reason why the machine waits with the job, or `nil` if it does not.
+    package var waiting: String?
 
     package init(
-      job: Int, ticket: Int, juice: Juice.ID, quantity: Int, state: JobState, at: Timestamp
+      job: Int, attempt: Int, ticket: Int, juice: Juice.ID, quantity: Int, state: JobState,
+      at: Timestamp, waiting: String? = nil
     ) {
       self.job = job
+      self.attempt = attempt
       self.ticket = ticket
       self.juice = juice
       self.quantity = quantity
       self.state = state
       self.at = at
+      self.waiting = waiting
     }
   }
 
   package init(
-    state: State, reason: String? = nil, queue: Int, juices: [Juice.ID]? = nil, jobs: [Job],
-    ready: [Int]
+    state: State, reason: String? = nil, out: [Fruit.ID] = [], queue: Int,
+    juices: [Juice.ID]? = nil, jobs: [Job], ready: [Int]
   ) {
     self.state = state
     self.reason = reason
+    self.out = out
     self.queue = queue
     self.juices = juices
     self.jobs = jobs
@@ -72,7 +87,7 @@ package struct MachineReport: Hashable, Sendable {
 
   /// Whether the machine needs attention by a person, or a job needs a decision.
   package var needsAttention: Bool {
-    state.isProblem || jobs.contains(where: \.state.isUndecided)
+    state.isProblem || !out.isEmpty || jobs.contains(where: \.state.isUndecided)
   }
 
   package func makes(_ juice: Juice.ID) -> Bool { juices?.contains(juice) ?? true }
@@ -100,6 +115,7 @@ extension MachineReport {
     JSONWriter.object { json in
       json.member("state", state.rawValue)
       if let reason { json.member("reason", reason) }
+      if !out.isEmpty { json.member("out", out.map(\.text)) }
       json.member("queue", queue)
       if let juices { json.member("juices", juices.map(\.text)) }
       if let current {
@@ -108,11 +124,13 @@ extension MachineReport {
       }
       json.member("jobs", jobs) { json, job in
         json.member("job", job.job)
+        json.member("attempt", job.attempt)
         json.member("ticket", job.ticket)
         json.member("juice", job.juice.text)
         json.member("quantity", job.quantity)
         json.member("state", job.state.rawValue)
         json.member("at", job.at.description)
+        if let waiting = job.waiting { json.member("waiting", waiting) }
       }
       json.member("ready", ready)
     }
@@ -125,7 +143,10 @@ extension MachineReport {
       let queue = json.integer("queue")
     else { throw JSONError(offset: 0, problem: "state or queue is missing") }
     self.init(
-      state: state, reason: json.text("reason")?.asReason, queue: queue,
+      state: state, reason: json.text("reason")?.asReason,
+      out: (json.elements("out") ?? []).prefix(Self.maximumJuices).compactMap {
+        if case .string(let fruit) = $0 { Fruit.ID(fruit) } else { nil }
+      }, queue: queue,
       juices: json.elements("juices")?.prefix(Self.maximumJuices).compactMap {
         if case .string(let juice) = $0 { Juice.ID(juice) } else { nil }
       },
@@ -144,6 +165,8 @@ extension MachineReport.Job {
       let state = json.text("state").flatMap(JobState.init(rawValue:)),
       let at = json.text("at").flatMap(Timestamp.init)
     else { return nil }
-    self.init(job: job, ticket: ticket, juice: juice, quantity: quantity, state: state, at: at)
+    self.init(
+      job: job, attempt: json.integer("attempt") ?? job, ticket: ticket, juice: juice,
+      quantity: quantity, state: state, at: at, waiting: json.text("waiting")?.asReason)
   }
 }

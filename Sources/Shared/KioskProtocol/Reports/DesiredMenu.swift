@@ -33,7 +33,10 @@ package struct DesiredMenu: Hashable, Sendable {
 /// The kiosk's response to a `DesiredMenu`.
 package enum DesiredMenuReport: Hashable, Sendable {
   /// The kiosk uses this menu; 0 is the menu of its own configuration.
-  case taken(version: Int)
+  ///
+  /// - Parameter detail: For version 0, the reason why the stored menu of the chain is not used, or
+  ///   `nil` if none is stored.
+  case taken(version: Int, detail: String? = nil)
   /// The kiosk keeps its previous menu.
   ///
   /// - Parameters:
@@ -44,9 +47,10 @@ package enum DesiredMenuReport: Hashable, Sendable {
   package var payload: [UInt8] {
     JSONWriter.object { json in
       switch self {
-      case .taken(let version):
+      case .taken(let version, let detail):
         json.member("version", version)
         json.member("status", "taken")
+        if let detail { json.member("detail", detail) }
       case .refused(let version, let detail):
         if let version { json.member("version", version) }
         json.member("status", "refused")
@@ -62,14 +66,14 @@ package enum DesiredMenuReport: Hashable, Sendable {
     switch json.text("status") {
     case "taken":
       if let version, version >= 0 {
-        self = .taken(version: version)
+        self = .taken(version: version, detail: json.text("detail")?.visible())
         return
       }
     case "refused":
-      self = .refused(version: version, detail: json.text("detail") ?? "")
+      self = .refused(version: version, detail: json.text("detail")?.visible() ?? "")
       return
     default: break
     }
-    throw JSONError(offset: 0, problem: "this does not say what has come of a menu")
+    throw JSONError(offset: 0, problem: "this is not a menu report")
   }
 }

@@ -19,13 +19,16 @@ package struct KioskHealth: Hashable, Sendable {
   package var ledger: Int?
   /// Free space on the ledger's disk in bytes, or `nil` if it is unknown.
   package var diskFree: Int?
+  /// Messages of the chain that the uplink did not handle, because they were too many, since the
+  /// start of the process; or `nil` without an uplink.
+  package var uplinkDropped: Int?
   /// Reasons why the broker rejected messages of the kiosk, by topic.
   package var refused: [String: String]
 
   package init(
     at: Timestamp, uptime: Int, counters: Counters, memory: Int?, queue: Int, service: ServiceState,
     low: Int, out: Int, machinesDown: Int = 0, undecided: Int = 0, ledger: Int?,
-    diskFree: Int? = nil, refused: [String: String] = [:]
+    diskFree: Int? = nil, uplinkDropped: Int? = nil, refused: [String: String] = [:]
   ) {
     self.at = at
     self.uptime = uptime
@@ -39,6 +42,7 @@ package struct KioskHealth: Hashable, Sendable {
     self.undecided = undecided
     self.ledger = ledger
     self.diskFree = diskFree
+    self.uplinkDropped = uplinkDropped
     self.refused = refused
   }
 
@@ -84,6 +88,7 @@ package struct KioskHealth: Hashable, Sendable {
       json.member("undecided", undecided)
       if let ledger { json.member("ledger", ledger) }
       if let diskFree { json.member("disk_free", diskFree) }
+      if let uplinkDropped { json.member("uplink_dropped", uplinkDropped) }
       guard !refused.isEmpty else { return }
       json.member(named: "refused") { json in
         for (topic, reason) in refused.sorted(by: { $0.key < $1.key }) {

@@ -10,21 +10,25 @@ package struct KioskInfo: Hashable, Sendable {
   package let place: String?
   /// The version of the menu from upstream, or `nil` if the kiosk uses its own.
   package let menuVersion: Int?
+  /// The reason why the kiosk does not use the stored menu from upstream, or `nil` if there is none.
+  package let menuProblem: String?
 
   /// The version of topics and payloads.
   package static let protocolVersion = 1
   /// Maximum number of Unicode scalars in the name in one language, and in the place.
   package static let (maximumName, maximumPlace) = (64, 200)
+  private static let maximumProblem = 300
 
   package init(
     version: String, startedAt: Timestamp, name: LocalizedName? = nil, place: String? = nil,
-    menuVersion: Int? = nil
+    menuVersion: Int? = nil, menuProblem: String? = nil
   ) {
     self.version = version
     self.startedAt = startedAt
     self.name = name
     self.place = place
     self.menuVersion = menuVersion
+    self.menuProblem = menuProblem
   }
 
   package var payload: [UInt8] {
@@ -35,10 +39,11 @@ package struct KioskInfo: Hashable, Sendable {
       if let name { json.member("name", name) }
       if let place { json.member("place", place) }
       if let menuVersion { json.member("menu_version", menuVersion) }
+      if let menuProblem { json.member("menu_problem", menuProblem) }
     }
   }
 
-  /// Parses a payload, ignoring unknown members. Name and place are truncated, and invisible
+  /// Parses a payload, ignoring unknown members. Texts for people are truncated, and invisible
   /// characters removed.
   ///
   /// - Throws: `JSONError` if the payload is not an info.
@@ -48,9 +53,11 @@ package struct KioskInfo: Hashable, Sendable {
       let startedAt = json.text("started_at").flatMap({ Timestamp($0) })
     else { throw JSONError(offset: 0, problem: "version or started_at is missing") }
     self.init(
-      version: version, startedAt: startedAt, name: json["name"].flatMap(LocalizedName.init),
-      place: json.text("place")?.visible(upTo: Self.maximumPlace),
-      menuVersion: json.integer("menu_version"))
+      version: version.visible(upTo: Self.maximumName), startedAt: startedAt,
+      name: json["name"].flatMap(LocalizedName.init),
+      place: json.visibleText("place", upTo: Self.maximumPlace),
+      menuVersion: json.integer("menu_version"),
+      menuProblem: json.visibleText("menu_problem", upTo: Self.maximumProblem))
   }
 }
 
@@ -58,24 +65,9 @@ extension LocalizedName {
   /// Reads a name, or returns `nil` if there is none in any language.
   fileprivate init?(_ json: JSON) {
     let limit = KioskInfo.maximumName
-    let english = json.text("en")?.visible(upTo: limit)
-    let korean = json.text("ko")?.visible(upTo: limit)
+    let english = json.visibleText("en", upTo: limit)
+    let korean = json.visibleText("ko", upTo: limit)
     guard let fallback = english ?? korean else { return nil }
     self.init(english: english, korean: korean, fallback: fallback)
-  }
-}
-
-extension String {
-  /// Returns the first `limit` Unicode scalars without line breaks, control and format characters,
-  /// which a terminal or a browser could interpret, or `nil` if only whitespace remains.
-  fileprivate func visible(upTo limit: Int) -> String? {
-    let shown = unicodeScalars.lazy.filter { scalar in
-      switch scalar.properties.generalCategory {
-      case .control, .format, .lineSeparator, .paragraphSeparator: false
-      default: true
-      }
-    }
-    let text = String(String.UnicodeScalarView(shown.prefix(limit)))
-    return text.allSatisfy(\.isWhitespace) ? nil : text
   }
 }

@@ -81,7 +81,8 @@ extension Juice {
 
 extension LocalizedName {
   package init(_ json: JSON?, fallback: String) {
-    self.init(english: json?.text("en"), korean: json?.text("ko"), fallback: fallback)
+    self.init(
+      english: json?.visibleText("en"), korean: json?.visibleText("ko"), fallback: fallback)
   }
 }
 

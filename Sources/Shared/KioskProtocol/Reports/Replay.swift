@@ -83,17 +83,17 @@ package enum ReplayResult: Hashable, Sendable {
     let json = try JSON.parse(payload)
     let id = json.text("id").flatMap { Request.ID($0) }
     if json.text("status") == "rejected", let reason = json.text("reason").flatMap(Reason.init) {
-      self = .rejected(id, reason, detail: json.text("detail") ?? "")
+      self = .rejected(id, reason, detail: json.text("detail")?.visible() ?? "")
       return
     }
     guard let id, let epoch = json.integer("epoch"), let first = json.integer("from"),
       let last = json.integer("to"), first <= last
-    else { throw JSONError(offset: 0, problem: "this is no result of a replay") }
+    else { throw JSONError(offset: 0, problem: "this is not a replay result") }
     switch json.text("status") {
     case "replaying":
       self = .replaying(id, epoch: epoch, first...last, before: json.integer("before"))
     case "done": self = .done(id, epoch: epoch, first...last)
-    default: throw JSONError(offset: 0, problem: "this is no result of a replay")
+    default: throw JSONError(offset: 0, problem: "this is not a replay result")
     }
   }
 }

@@ -83,7 +83,7 @@ extension CommandResult {
   package init(payload: [UInt8]) throws(JSONError) {
     let json = try JSON.parse(payload)
     guard let status = json.text("status").flatMap(Status.init(rawValue:)) else {
-      throw JSONError(offset: 0, problem: "there is no status as results have it")
+      throw JSONError(offset: 0, problem: "status is missing or unknown")
     }
     self.init(status: status)
     id = json.text("id").flatMap { Request.ID($0) }
@@ -99,8 +99,8 @@ extension CommandResult {
     stock = json.amounts("stock")
     reason = json.text("reason").flatMap(RejectionReason.init(rawValue:))
     if status == .failed { failure = json.text("reason")?.asReason }
-    detail = json.text("detail")
-    message = json.text("message")
+    detail = json.text("detail")?.visible()
+    message = json.text("message")?.visible()
     seq = json.integer("seq")
     isDuplicate = json["duplicate"] == .bool(true)
   }
@@ -113,8 +113,7 @@ extension JSON {
   }
 
   package func integer(_ key: String) -> Int? {
-    guard case .integer(let integer) = self[key] else { return nil }
-    return integer
+    self[key]?.wholeNumber
   }
 
   package func elements(_ key: String) -> [JSON]? {
@@ -126,7 +125,7 @@ extension JSON {
   /// limit exceeds every real stock, and prevents overflow of sums, differences and thousandths of
   /// untrusted amounts.
   package var amount: Int? {
-    guard case .integer(let amount) = self, amount.magnitude <= 1_000_000_000_000_000 else {
+    guard let amount = wholeNumber, amount.magnitude <= 1_000_000_000_000_000 else {
       return nil
     }
     return amount

@@ -153,14 +153,15 @@ package struct Source: Hashable, Sendable, CustomStringConvertible {
       return "there is a control character in the name of the \(kind.sender)"
     }
     if name.utf8.contains(where: "/+#".utf8.contains) {
-      return "the name of the \(kind.sender) is one level of a topic: without /, + and #"
+      return "the name of the \(kind.sender) must be one topic level: without /, + and #"
     }
     return nil
   }
 }
 
 extension Unicode.Scalar {
-  /// Whether the general category is `control`, without a lookup in Unicode's tables.
+  /// Whether the general category is `control`, without a lookup in Unicode's tables. Names of
+  /// topics may contain format characters, which many scripts need; text for people does not.
   package var isControl: Bool { value < 0x20 || (0x7F..<0xA0).contains(value) }
 }
 

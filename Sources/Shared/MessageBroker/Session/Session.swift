@@ -50,6 +50,8 @@ package struct Session: ~Copyable, Sendable {
   }
 
   private let broker: String
+  /// The end of the message about a broker that does not answer the CONNECT.
+  package var handshakeHint = ""
   private let connectTimeout: Duration
   package private(set) var options = SessionOptions(clientID: "")
   private var lifetime: SessionLifetime?
@@ -90,6 +92,15 @@ package struct Session: ~Copyable, Sendable {
   private var refusals: [String: String] = [:]
   /// The end of the grace period of `disconnect`.
   private var disconnectDeadline: Instant?
+  /// The number of consecutive connections with properties that a malformed packet ended.
+  private var malformedPackets = 0
+  /// The end of the time in which connections use MQTT 3.1.1.
+  private var plainUntil: Instant?
+
+  /// Maximum number of consecutive connections that one malformed packet may end.
+  private static let maximumMalformedPackets = 2
+  /// The duration of MQTT 3.1.1 after that. A retained message would end each later connection.
+  private static let plainDuration = Duration.seconds(3600)
 
   /// The longest delay before the second attempt to connect, and before the last ones.
   package static let reconnectDelays = Duration.seconds(1) ... .seconds(30)
@@ -215,12 +226,12 @@ extension Session {
 
   package mutating func abandon(at now: Instant) -> [Action] {
     if batch != .none { lifetime?.abandoned() }
-    // guard: a client that could not take in a new session is told again
+    // guard: a client that failed to handle a new session is notified again
     if isBeginning { mustRepeatSessionBegan = true }
     batch = .none
     hasDeferredPublishes = false
     events.removeAll { if case .deliveries = $0 { true } else { false } }
-    return hasConnection ? lost(.connectionLost("the client has given it up"), at: now) : []
+    return hasConnection ? lost(.connectionLost("the client closed it"), at: now) : []
   }
 
   /// Starts the disconnect.
@@ -277,6 +288,10 @@ extension Session {
     return [own, link == .idle ? nil : disconnectDeadline].compactMap(\.self).min()
   }
 
+  /// Whether the connection has to use MQTT 3.1.1, which delivers messages without properties,
+  /// because a message with malformed properties would end it.
+  package var isPlain: Bool { plainUntil != nil }
+
   /// The time of the next attempt to connect, or `nil` if none is scheduled.
   package var retryTime: Instant? { if case .waiting(let until) = link { until } else { nil } }
 
@@ -308,7 +323,8 @@ extension Session {
     case .connecting(let until) where now >= until:
       return lost(.unreachable("\(broker) does not answer"), at: now)
     case .opening(let until) where now >= until && !isWaitingForClient:
-      return lost(.unreachable("\(broker) does not finish the MQTT handshake"), at: now)
+      return lost(
+        .unreachable("\(broker) does not finish the MQTT handshake\(handshakeHint)"), at: now)
     case .subscribing, .online:
       guard !pending.isEmpty, !isWaitingForClient, now >= responseDeadline else { break }
       return lost(.unreachable("\(broker) does not finish the MQTT handshake"), at: now)
@@ -336,7 +352,7 @@ extension Session {
   ) -> [Action] {
     if let refusal { return lost(refusal, at: now) }
     if !resumed { lifetime?.startedClean(at: now) }
-    // guard: a new session is told of
+    // guard: the client is notified of a new session
     if !resumed || mustRepeatSessionBegan { events.append(.sessionBegan) }
     mustRepeatSessionBegan = false
     if start == .wipe { return [.disconnect(acknowledging: true)] + startConnecting(at: now) }
@@ -377,7 +393,7 @@ extension Session {
       isTooOld = lifetime?.mayHaveExpired(at: now) == true
     }
     guard isTooOld else { return [] }
-    return lost(.connectionLost("nothing was read for longer than the session may live"), at: now)
+    return lost(.connectionLost("nothing was read for longer than the session expiry"), at: now)
   }
 
   /// Reports a completed read.
@@ -432,7 +448,7 @@ extension Session {
     if update != nil { updated(refusal: nil) }
     if reportedReasons.insert(reason).inserted { events.append(.offline(reason)) }
     guard disconnectDeadline == nil else { return end() }
-    link = .waiting(until: now + delay())
+    link = .waiting(until: now + (isMalformed(reason, at: now) ? .zero : delay()))
     return [.drop]
   }
 
@@ -443,7 +459,23 @@ extension Session {
 // MARK: Implementation
 
 extension Session {
+  /// Records the reason of a lost connection.
+  ///
+  /// - Returns: Whether the next connection is needed at once, because a malformed message delays
+  ///   all others.
+  private mutating func isMalformed(_ reason: BrokerError, at now: Instant) -> Bool {
+    guard case .malformedPacket = reason, !isPlain else {
+      malformedPackets = 0
+      return false
+    }
+    malformedPackets += 1
+    // guard: a message with malformed properties does not end each connection
+    if malformedPackets >= Self.maximumMalformedPackets { plainUntil = now + Self.plainDuration }
+    return true
+  }
+
   private mutating func startConnecting(at now: Instant) -> [Action] {
+    if let plainUntil, now >= plainUntil { (self.plainUntil, malformedPackets) = (nil, 0) }
     let mayResume = lifetime?.mayResume(at: now) ?? false
     start = options.sessionExpiry == .zero ? .clean : mayResume ? .resume : .wipe
     link = .connecting(until: now + connectTimeout)
@@ -554,5 +586,5 @@ extension Session {
 
 extension BrokerError {
   static let confirmsNothing = BrokerError.connectionLost(
-    "the broker confirms nothing of what is published")
+    "the broker does not acknowledge messages")
 }

@@ -1,3 +1,5 @@
+import KioskProtocol
+
 /// The problem of a value, without its place in the file.
 package struct Diagnostic: Error {
   package let problem: String
@@ -17,15 +19,5 @@ extension StringProtocol {
   package var printable: String {
     let shown = unicodeScalars.prefix(40).map { $0.isInvisible ? "?" : String($0) }.joined()
     return unicodeScalars.count > 40 ? shown + "…" : shown
-  }
-}
-
-extension Unicode.Scalar {
-  /// Whether this is a control or format character: invisible, but terminals may interpret it.
-  package var isInvisible: Bool {
-    switch properties.generalCategory {
-    case .control, .format, .lineSeparator, .paragraphSeparator: true
-    default: false
-    }
   }
 }

@@ -17,7 +17,9 @@ package final class DiagnosticCollector {
   package init(file: String, environment: [String: String]) {
     self.file = file
     self.folder = file.lastIndex(of: "/").map { String(file[...$0]) } ?? ""
-    self.environment = environment.filter { $0.key.hasPrefix("KIOSK_") }
+    self.environment = environment.filter {
+      $0.key.hasPrefix("KIOSK_") && !ServiceLinks.contains($0.key, $0.value)
+    }
   }
 
   package func report(

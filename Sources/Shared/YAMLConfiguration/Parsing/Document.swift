@@ -29,6 +29,7 @@ package struct Document {
       return fail(diagnostic, nil)
     }
     do {
+      let yaml = yaml.withoutByteOrderMark
       return Document(root: try Parser(yaml: yaml, encoding: .utf8).singleRoot())
     } catch let error as YamlError {
       switch error {

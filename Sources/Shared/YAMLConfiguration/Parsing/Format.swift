@@ -1,5 +1,6 @@
 package import Foundation
 package import JuiceDomain
+import KioskProtocol
 
 /// The syntax of a value, and its conversion.
 package struct Format<Value>: Sendable {
@@ -65,7 +66,7 @@ extension Format where Value == String {
     }
     // An IPv6 address has more than one colon.
     guard host.count(where: { $0 == ":" }) != 1 else {
-      throw Diagnostic("\(host.quoted) holds a port", hint: "write that under 'port'")
+      throw Diagnostic("\(host.quoted) contains a port", hint: "write that under 'port'")
     }
     return host
   }
@@ -144,7 +145,7 @@ extension Format where Value == Money {
   }
 
   package static let inNoCurrency = Format { _ throws(Diagnostic) in
-    throw Diagnostic("is in no currency", hint: "write one in the menu, like 'currency: EUR'")
+    throw Diagnostic("has no currency", hint: "add one to the menu, like 'currency: EUR'")
   }
 }
 

@@ -1,16 +1,16 @@
 /// A file that contains a password, or another secret, and nothing else.
 package enum PasswordFile {
   /// - Parameter what: The name of the secret in messages.
-  /// - Returns: The text without one final newline.
+  /// - Returns: The text without line ends after it and a byte order mark before it.
   /// - Throws: `ConfigurationErrors` if the file does not exist, is empty or is readable by users
-  ///   other than its owner. No message contains the secret.
+  ///   other than its owner, except a mounted secret. No message contains the secret.
   package static func read(
     _ path: String, key: String, what: String = "password"
   ) throws(ConfigurationErrors) -> String {
     do throws(Diagnostic) {
       // MQTT encodes the length of a password in two bytes (3.1.3.6).
       var password = try TextFile.read(path, upTo: 65_535, isPrivate: true)[...]
-      if ["\n", "\r\n"].contains(password.last) { password.removeLast() }
+      while ["\n", "\r\n", "\r"].contains(password.last) { password.removeLast() }
       guard !password.isEmpty else { throw Diagnostic("the \(what) file is empty") }
       return String(password)
     } catch {

@@ -53,10 +53,10 @@ package struct Scalar {
     case .boolean: meaning = "true or false"
     case .date: meaning = "a date"
     case .null: meaning = "no value"
-    case .tagged: throw Diagnostic("a tag ('!...') says nothing here", hint: "leave it out")
+    case .tagged: throw Diagnostic("a tag ('!...') is not supported", hint: "leave it out")
     }
     throw Diagnostic(
-      "must be text, but YAML takes \(text.quoted) for \(meaning)",
+      "must be text, but YAML reads \(text.quoted) as \(meaning)",
       hint: "put it in quotes: \"\(text.printable)\"")
   }
 
@@ -87,7 +87,7 @@ package struct Scalar {
       throw Diagnostic(
         "\(expected), not text",
         hint: isPlain && kind == .text
-          ? "remove the quotes" : isComma ? "write a point for the comma" : nil)
+          ? "remove the quotes" : isComma ? "write a point instead of the decimal comma" : nil)
     }
     guard isPlain, let money = Money(text, currency), let most = Money("\(limit)", currency),
       money.units <= most.units
@@ -95,10 +95,10 @@ package struct Scalar {
     return money
   }
 
-  /// Returns the integer, written as decimal digits, if it is in the range.
+  /// Returns the integer, written as decimal digits (`1`, also `1.0`), if it is in the range.
   package func integer(in range: ClosedRange<Int>) throws(Diagnostic) -> Int {
     let expected = "must be a whole number from \(range.lowerBound) to \(range.upperBound)"
-    let isPlain = text.wholeMatch(of: /-?(0|[1-9][0-9]*)/) != nil
+    let isPlain = text.wholeMatch(of: /-?(0|[1-9][0-9]*)(\.0+)?/) != nil
     guard kind == .number || kind == .untyped else {
       throw Diagnostic(
         "\(expected), not text", hint: kind == .text && isPlain ? "remove the quotes" : nil)
@@ -107,9 +107,9 @@ package struct Scalar {
       let isOctal = text.wholeMatch(of: /0[0-9]+/) != nil
       throw Diagnostic(
         "\(expected), not \(text.quoted)",
-        hint: isOctal ? "leave out the leading zero, YAML takes it for octal" : nil)
+        hint: isOctal ? "leave out the leading zero, YAML reads it as octal" : nil)
     }
-    guard let number = Int(text), range.contains(number) else {
+    guard let number = Int(text.prefix { $0 != "." }), range.contains(number) else {
       throw Diagnostic("\(expected), not \(text.printable)")
     }
     return number

@@ -4,7 +4,7 @@ extension Section {
     read("database", .text, into: &database)
     if database.contains(/password\s*=|:[^\/@]*@/) {
       let diagnostic = Diagnostic(
-        "holds a password, which anybody may read here", hint: "name a file: 'password_file'")
+        "must not contain a password", hint: "write it to a file and set 'password_file'")
       report(diagnostic, at: "database")
     }
   }

@@ -257,9 +257,24 @@ package struct Section {
 
   /// Reports every unknown key. Call it after all keys of the section are read.
   package func reportUnknownKeys() {
-    for key in keys where !known.contains(key) {
-      report(Diagnostic(unknown, hint: Suggestion.hint(for: key, among: known)), at: key)
+    for (index, key) in keys.enumerated() where !known.contains(key) {
+      let hint = decimalCommaHint(at: index) ?? Suggestion.hint(for: key, among: known)
+      report(Diagnostic(unknown, hint: hint), at: key)
     }
+  }
+
+  /// Returns the hint for a decimal comma: `{price: 3,50}` is `price: 3` and a key `50` without a
+  /// value.
+  private func decimalCommaHint(at index: Int) -> String? {
+    func kind(_ key: String) -> Scalar.Kind? {
+      entries[key]?.node.scalar.map { Scalar($0, folder: "").kind }
+    }
+    guard index > 0, kind(keys[index]) == .null, kind(keys[index - 1]) == .number,
+      keys[index].utf8.allSatisfy((UInt8(ascii: "0")...UInt8(ascii: "9")).contains),
+      let whole = entries[keys[index - 1]]?.node.scalar?.string
+    else { return nil }
+    let number = "\(whole.printable).\(keys[index].printable)"
+    return "is the comma in \(keys[index - 1].quoted) a decimal comma? write a point: \(number)"
   }
 }
 

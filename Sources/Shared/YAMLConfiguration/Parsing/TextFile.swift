@@ -9,9 +9,13 @@ package enum TextFile {
     // O_NONBLOCK, because opening a pipe would block until a writer opens it.
     let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     guard descriptor >= 0 else {
-      throw errno == ENOENT
-        ? Diagnostic("there is no such file", hint: "check the path and its spelling")
-        : Diagnostic("cannot be opened: \(String(cString: strerror(errno)))")
+      switch errno {
+      case ENOENT:
+        throw Diagnostic("there is no such file", hint: "check the path and its spelling")
+      case EACCES:
+        throw Diagnostic("may not be read by this user", hint: "run this as its owner or as root")
+      default: throw Diagnostic("cannot be opened: \(String(cString: strerror(errno)))")
+      }
     }
     defer { close(descriptor) }
     // fstat(2) examines the open file, which cannot be replaced in the meantime.
@@ -27,13 +31,28 @@ package enum TextFile {
     // A file owned by root may be readable by its group: systemd passes credentials with an access
     // control list, which stat(2) reports as the group permission.
     let others = status.st_uid == 0 && geteuid() != 0 ? S_IROTH : S_IRGRP | S_IROTH
-    guard !isPrivate || status.st_mode & others == 0 else {
+    guard !isPrivate || status.st_mode & others == 0 || isMountedSecret(path, status) else {
       throw Diagnostic("can be read by others than its owner", hint: "run: chmod 600 \(path)")
     }
     guard status.st_size <= maximumSize else {
       throw Diagnostic("is larger than \(maximumSize) bytes")
     }
     return try text(descriptor, size: Int(status.st_size))
+  }
+
+  /// Returns whether the file is a secret that Docker or Kubernetes has mounted: read-only (mode 0444
+  /// or 0440), on another file system than `/`, in a folder that only its owner may change. The modes
+  /// of such files cannot always be chosen, and all processes of the container are the program's.
+  private static func isMountedSecret(_ path: String, _ file: stat) -> Bool {
+    // Kubernetes links to the file in a folder of the current version.
+    guard file.st_mode & 0o222 == 0, let real = realpath(path, nil) else { return false }
+    defer { free(real) }
+    let folder = URL(filePath: String(cString: real)).deletingLastPathComponent()
+    var (parent, root) = (stat(), stat())
+    guard stat(folder.path(percentEncoded: false), &parent) == 0, stat("/", &root) == 0 else {
+      return false
+    }
+    return parent.st_mode & (S_IWGRP | S_IWOTH) == 0 && file.st_dev != root.st_dev
   }
 
   private static func text(_ descriptor: CInt, size: Int) throws(Diagnostic) -> String {
@@ -46,6 +65,13 @@ package enum TextFile {
     guard let text = String(validating: data, as: UTF8.self) else {
       throw Diagnostic("is not UTF-8 text", hint: "save it as UTF-8")
     }
-    return text
+    return text.withoutByteOrderMark
+  }
+}
+
+extension String {
+  /// The text without the byte order mark that some editors write at its start.
+  package var withoutByteOrderMark: String {
+    unicodeScalars.first == "\u{FEFF}" ? String(unicodeScalars.dropFirst()) : self
   }
 }

@@ -29,14 +29,14 @@ final class ServerFixture: BrokerFixture {
     let proxy = try Proxy(to: server.port)
     var configuration = MosquittoClient.Configuration.loopback(proxy.port, version)
     (configuration.username, configuration.password) = (server.login?.name, server.login?.password)
-    return state.withLock { state in
+    return try state.withLock { state in
       if state.refusesLogins {
         proxy.redirect(to: server.refusingPort)
         (configuration.username, configuration.password) = ("nobody", "nothing")
       }
       if state.isStopped { proxy.close() }
       state.proxies[clientID, default: []].append(proxy)
-      state.clients.append(MosquittoClient(configuration))
+      state.clients.append(try MosquittoClient(configuration))
       return state.clients[state.clients.count - 1]
     }
   }

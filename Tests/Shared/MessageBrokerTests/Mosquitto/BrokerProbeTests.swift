@@ -35,18 +35,18 @@ struct BrokerProbeTests {
       let options = SessionOptions(
         clientID: "kiosk", subscriptions: [try TopicFilter("order")], cleanStart: false,
         sessionExpiry: .seconds(60))
-      let kiosk = MosquittoClient(configuration)
+      let kiosk = try MosquittoClient(configuration)
       await kiosk.connect(options)
       try await kiosk.expectOnline()
       await kiosk.disconnect(grace: .seconds(5))
-      let panel = MosquittoClient(configuration)
+      let panel = try MosquittoClient(configuration)
       await panel.connect(SessionOptions(clientID: "panel"))
       try await panel.expectOnline()
       let serial = try await panel.publish([Message(topic: "order", text: "kiwi")])
       await panel.acknowledge()
       try await panel.expectConfirmed(serial)
       for _ in 1...2 { #expect(try await configuration.run(probe).hasResumed) }
-      let again = MosquittoClient(configuration)
+      let again = try MosquittoClient(configuration)
       await again.connect(options)
       let heard = try await again.nextDeliveries(1)
       #expect(heard.map(\.message.payload) == [Array("kiwi".utf8)])

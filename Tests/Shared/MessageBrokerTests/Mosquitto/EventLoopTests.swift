@@ -105,7 +105,7 @@ struct EventLoopTests {
     version: MosquittoClient.Configuration.ProtocolVersion
   ) async throws {
     try await withMosquitto { server in
-      let broker = MosquittoClient(.loopback(server.port, version))
+      let broker = try MosquittoClient(.loopback(server.port, version))
       await broker.connect(
         SessionOptions(
           clientID: "kiosk", subscriptions: [try TopicFilter("orders")],
@@ -158,7 +158,7 @@ struct EventLoopTests {
     let (listener, port) = try LoopbackSocket.listenAnywhere(backlog: 0)
     let first = try LoopbackSocket.connect(to: port)
     defer { for socket in [listener, first].compactMap(\.self) { close(socket) } }
-    let broker = MosquittoClient(.loopback(port))
+    let broker = try MosquittoClient(.loopback(port))
     await broker.connect(SessionOptions(clientID: "kiosk"))
     // Both the attempt in progress and the grace period last a minute.
     let took = await ContinuousClock().measure { await broker.disconnect(grace: .seconds(60)) }
@@ -169,7 +169,7 @@ struct EventLoopTests {
     _ server: Mosquitto, _ filters: String..., clientID: String = "kiosk",
     version: MosquittoClient.Configuration.ProtocolVersion = .v5
   ) async throws -> MosquittoClient {
-    let broker = MosquittoClient(.loopback(server.port, version))
+    let broker = try MosquittoClient(.loopback(server.port, version))
     await broker.connect(
       SessionOptions(clientID: clientID, subscriptions: try filters.map { try TopicFilter($0) }))
     try await broker.expectOnline()

@@ -26,7 +26,7 @@ struct RefusalTests {
         return
       }
       configuration.password = "right"
-      let broker = MosquittoClient(configuration)
+      let broker = try MosquittoClient(configuration)
       await broker.connect(SessionOptions(clientID: "kiosk"))
       #expect(await broker.nextEvent(timeout: nil) == .sessionBegan)
       #expect(await broker.nextEvent(timeout: nil) == .online)
@@ -69,7 +69,7 @@ struct RefusalTests {
     let server = try ScriptedServer([
       version == .v5 ? [0x20, 3, 0, 0, 0] : [0x20, 2, 0, 0], answer,
     ])
-    let broker = MosquittoClient(.loopback(server.port, version))
+    let broker = try MosquittoClient(.loopback(server.port, version))
     await broker.connect(
       SessionOptions(
         clientID: "kiosk", subscriptions: [try TopicFilter("a"), try TopicFilter("b/#")],
@@ -92,7 +92,7 @@ struct RefusalTests {
     let server = try ScriptedServer([
       version == .v5 ? [0x20, 3, 0, 0, 0] : [0x20, 2, 0, 0], granted, answer,
     ])
-    let broker = MosquittoClient(.loopback(server.port, version))
+    let broker = try MosquittoClient(.loopback(server.port, version))
     var options = SessionOptions(
       clientID: "kiosk", subscriptions: [try TopicFilter("a")], keepAlive: Self.noPings)
     await broker.connect(options)
@@ -110,7 +110,7 @@ struct RefusalTests {
     let server = try ScriptedServer([
       [0x20, 3, 0, 0, 0], [0x40, 3, 0, 1, 0x87, 0x40, 2, 0, 2, 0x40, 3, 0, 3, 0x97],
     ])
-    let broker = MosquittoClient(.loopback(server.port))
+    let broker = try MosquittoClient(.loopback(server.port))
     await broker.connect(SessionOptions(clientID: "kiosk", keepAlive: Self.noPings))
     try await broker.expectOnline()
     let last = try await broker.publish((1...3).map { Message(topic: "display/\($0)", text: "7") })
@@ -125,7 +125,7 @@ struct RefusalTests {
   @Test(arguments: [(0x8E as UInt8, true), (0x8B, false), (0x95, false)])
   func aDisconnectTellsWhy(code: UInt8, isTakeover: Bool) async throws {
     let server = try ScriptedServer([[0x20, 3, 0, 0, 0, 0xE0, 2, code, 0]])
-    let broker = MosquittoClient(.loopback(server.port))
+    let broker = try MosquittoClient(.loopback(server.port))
     await broker.connect(SessionOptions(clientID: "kiosk"))
     try await broker.expectOnline()
     let reason = try await broker.expectOffline()
@@ -149,7 +149,7 @@ struct RefusalTests {
   private func firstOutage(
     _ configuration: MosquittoClient.Configuration
   ) async throws -> BrokerError {
-    let broker = MosquittoClient(configuration)
+    let broker = try MosquittoClient(configuration)
     await broker.connect(SessionOptions(clientID: "kiosk"))
     return try await broker.expectOffline()
   }

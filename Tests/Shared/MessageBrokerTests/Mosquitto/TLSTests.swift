@@ -11,7 +11,7 @@ struct TLSTests {
     try await withSecureMosquitto { server, certificates in
       var configuration = MosquittoClient.Configuration.loopback(server.port)
       configuration.tls = .init(caFile: certificates.ca)
-      let broker = MosquittoClient(configuration)
+      let broker = try MosquittoClient(configuration)
       await broker.connect(
         SessionOptions(clientID: "kiosk", subscriptions: [try TopicFilter("echo")]))
       try await broker.expectOnline()
@@ -57,7 +57,7 @@ struct TLSTests {
       configuration.tls = .init(
         caFile: certificates.ca, certificateFile: certificates.clientCertificate,
         keyFile: certificates.clientKey)
-      let broker = MosquittoClient(configuration)
+      let broker = try MosquittoClient(configuration)
       await broker.connect(SessionOptions(clientID: "kiosk"))
       #expect(try await broker.event() == .sessionBegan)
       #expect(try await broker.event() == .online)
@@ -87,7 +87,7 @@ struct TLSTests {
   ) async throws {
     var configuration = MosquittoClient.Configuration.loopback(server.port)
     change(&configuration)
-    let broker = MosquittoClient(configuration)
+    let broker = try MosquittoClient(configuration)
     await broker.connect(SessionOptions(clientID: "kiosk"))
     let reason = try await broker.expectOffline()
     guard case .tls(let detail) = reason else {

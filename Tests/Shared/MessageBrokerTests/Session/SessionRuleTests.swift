@@ -377,7 +377,7 @@ import Testing
     var session = online()
     session.received([Self.order])
     #expect(session.abandon(at: .zero) == [.drop])
-    #expect(session.takeEvent() == .offline(.connectionLost("the client has given it up")))
+    #expect(session.takeEvent() == .offline(.connectionLost("the client closed it")))
     #expect(session.takeEvent() == nil)
   }
 
@@ -577,5 +577,48 @@ import Testing
     var session = connecting()
     #expect(session.disconnect(grace: .seconds(5), isWritten: true, at: .zero) == [.drop, .end])
     #expect(session.deadline == nil)
+  }
+
+  // MARK: Malformed packets
+
+  private static let malformed = BrokerError.malformedPacket("x")
+
+  /// Takes a session online on its next connection.
+  private func reconnect(_ session: inout Session, at now: Duration) {
+    _ = session.tick(isWritten: true, at: now)
+    _ = session.connected(at: now)
+    _ = session.connectAckReceived(resumed: true, refusal: nil, at: now)
+    while session.takeEvent() != nil {}
+  }
+
+  @Test func afterTwoMalformedPacketsConnectionsArePlainForAnHour() {
+    var session = online()
+    for isPlain in [false, true] {
+      _ = session.lost(Self.malformed, at: .seconds(10))
+      #expect(session.retryTime == .seconds(10), "no delay: other messages wait")
+      reconnect(&session, at: .seconds(10))
+      let plain = session.isPlain
+      #expect(plain == isPlain)
+    }
+    // A broker that cannot be read at all is not flooded with connections.
+    _ = session.lost(Self.malformed, at: .seconds(20))
+    #expect(session.retryTime ?? .zero > .seconds(20))
+    reconnect(&session, at: .seconds(60))
+    var plain = session.isPlain
+    #expect(plain)
+    _ = session.lost(Self.gone, at: .seconds(3610))
+    reconnect(&session, at: .seconds(3660))
+    plain = session.isPlain
+    #expect(!plain)
+  }
+
+  @Test func oneMalformedPacketBetweenOtherLossesChangesNothing() {
+    var session = online()
+    for reason in [Self.malformed, Self.gone, Self.malformed] {
+      _ = session.lost(reason, at: .seconds(10))
+      reconnect(&session, at: .seconds(60))
+      let plain = session.isPlain
+      #expect(!plain)
+    }
   }
 }

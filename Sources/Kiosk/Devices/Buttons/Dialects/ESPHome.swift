@@ -6,7 +6,18 @@ import KioskProtocol
 /// Both are retained unless the device is configured otherwise. So the last message is delivered
 /// again with every subscription, and published again when the device reconnects. Of the changes of
 /// a contact, only `ON` is a press.
+///
+/// A device in deep sleep is powered by its button and sleeps before the contact opens: it sends
+/// `ON` each time, and its birth message `online` on `<prefix>/status` in between
+/// (esphome.io/components/deep_sleep).
 enum ESPHome {
+  static func status(of device: String) -> String { "\(device)/status" }
+
+  static func start(_ payload: [UInt8]) -> Signal {
+    payload.elementsEqual("online".utf8)
+      ? Signal(mark: Signal.Mark(.start, key: "", value: "OFF")) : Signal()
+  }
+
   static func read(_ payload: [UInt8], levels: [String]) throws(Unreadable) -> Signal {
     guard levels.count == 3 else { return Signal() }
     let input = levels[1]

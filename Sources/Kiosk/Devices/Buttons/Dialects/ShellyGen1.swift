@@ -13,8 +13,8 @@ enum ShellyGen1 {
     guard let input = levels.last else { return Signal() }
     let json = try JSON.object(payload)
     guard case .string(let event)? = json["event"] else { throw Unreadable("there is no event") }
-    guard case .integer(let count)? = json["event_cnt"] else {
-      throw Unreadable("without event_cnt a press cannot be told from its repeats")
+    guard let count = json["event_cnt"]?.wholeNumber else {
+      throw Unreadable("event_cnt is missing; repeats of a press cannot be recognized")
     }
     let mark = Signal.Mark(.repeatedCounter, key: input, value: String(count))
     guard !event.isEmpty else { return Signal(mark: mark) }

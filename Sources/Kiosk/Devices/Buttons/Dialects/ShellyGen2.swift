@@ -6,10 +6,17 @@ import KioskProtocol
 ///
 /// The device sends `btn_down` and `btn_up` in addition to each press, and firmware 1.1.0 sent
 /// every message twice: both messages of one press have the same component, key, event and `ts`.
+/// Without a time server `ts` is the time since power-on, which is repeated after each power cut, so
+/// it is no id, and a debounce removes the second message.
 ///
 /// A Bluetooth device at a gateway is a component (`bthomedevice:200`), and `idx` is the number of
 /// its key, from 0. A key may have a component of its own as well (`bthomesensor:203`), which sends
 /// each push once more (.../gen2/DynamicComponents/BTHome).
+///
+/// The vendor's script for Bluetooth devices (`ble/ble-shelly-blu.shelly.js` of
+/// ALLTERCO/shelly-script-examples) sends an event `shelly-blu` of the component `script:1`, with
+/// `{"pid":12,"button":1,"address":"38:39:..."}` as `data`; a remote with several keys sends
+/// `"button":[0,1,0,0]`. It forwards each device in range, so only the address names a button.
 enum ShellyGen2 {
   static func read(_ payload: [UInt8]) throws(Unreadable) -> Signal {
     let json = try JSON.object(payload)
@@ -17,9 +24,38 @@ enum ShellyGen2 {
     guard let parameters = json["params"], case .array(let events)? = parameters["events"] else {
       throw Unreadable("a NotifyEvent without events")
     }
+    if let signal = events.lazy.compactMap(forwarded).first { return signal }
     return Signal(
       presses: events.compactMap { press($0, at: $0["ts"] ?? parameters["ts"]) })
   }
+
+  /// Reads an event that a script has forwarded from a Bluetooth device. `pid` has 8 bits, so only
+  /// the last one identifies a press.
+  private static func forwarded(_ json: JSON) -> Signal? {
+    guard case .string(let component)? = json["component"], component.hasPrefix("script:"),
+      let data = json["data"], let button = data["button"], let count = data["pid"]?.word
+    else { return nil }
+    let keys: [(name: String, action: JSON)] =
+      if case .array(let actions) = button {
+        actions.enumerated().map { ("_\($0)", $1) }
+      } else {
+        [("", button)]
+      }
+    let device = data["address"]?.word ?? component
+    let presses = keys.compactMap { key, action -> Signal.Press? in
+      guard let number = action.wholeNumber, let word = forwardedWord[number] else { return nil }
+      var press = Signal.Press(inputs: ["\(device)\(key)"], words: [word], wordsAlone: false)
+      if number >= 128 { press.leastDebounce = Signal.Press.debounceWhileHeld }
+      return press
+    }
+    return Signal(
+      presses: Array(presses.prefix(1)), mark: Signal.Mark(.counter, key: device, value: count))
+  }
+
+  /// The actions of a button (bthome.io/format). A Shelly repeats 254 while it is held.
+  private static let forwardedWord = [
+    1: "single", 2: "double", 3: "triple", 4: "long", 128: "long", 254: "long",
+  ]
 
   static let push = "_push"
   /// All words for actions.
@@ -30,11 +66,25 @@ enum ShellyGen2 {
       case .string(let component)? = json["component"]
     else { return nil }
     let button = json["idx"]?.word.map { "\(component)_\($0)" } ?? component
-    return Signal.Press(
+    var press = Signal.Press(
       inputs: inputs(component, button),
       words: [String(event.dropLast(push.count)), event],
       wordsAlone: !component.hasPrefix(sensor),
-      id: time?.word.flatMap { Request.ID(escaping: "\($0)-\(button)-\(event)") })
+      id: time.flatMap(unixTime).flatMap { Request.ID(escaping: "\($0)-\(button)-\(event)") })
+    if press.id == nil { press.leastDebounce = .seconds(1) }
+    return press
+  }
+
+  /// The time as a word, or `nil` if it is before 2001: the device does not know the time.
+  private static func unixTime(_ json: JSON) -> String? {
+    let seconds: Double? =
+      switch json {
+      case .integer(let seconds): Double(seconds)
+      case .number(let seconds): seconds
+      default: nil
+      }
+    guard let seconds, seconds >= 1_000_000_000 else { return nil }
+    return json.word
   }
 
   /// Returns the names of a button. Only an input of the device itself is named by its number,

@@ -14,6 +14,7 @@ enum Tasmota {
     if level == "result" {
       json = try JSON.object(payload)
     } else {
+      // Other answers, such as those of a Backlog command, are not JSON and no press.
       guard Kind(of: level) != nil, let parsed = try? JSON.parse(payload) else { return Signal() }
       json = parsed
     }

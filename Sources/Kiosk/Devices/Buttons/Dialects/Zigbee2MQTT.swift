@@ -33,6 +33,7 @@ extension Signal.Press {
       (input, word) = (String(parts[0]), String(parts[1]))
     }
     self.init(input: input, words: word.lowercased() == "hold" ? ["long", word] : [word])
+    if word.lowercased().hasSuffix("hold") { leastDebounce = Self.debounceWhileHeld }
   }
 }
 

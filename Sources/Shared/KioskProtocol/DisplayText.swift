@@ -1,0 +1,58 @@
+// The filter of text for people. Names and reasons from the network pass it when they are decoded,
+// and all text passes it again on its way to the log, a page, a message or a terminal.
+
+extension Unicode.Scalar {
+  /// Whether this is a control or format character or a line break: invisible, but a terminal, a
+  /// browser or a mail program may interpret it. U+202E, for example, shows what follows reversed.
+  package var isInvisible: Bool {
+    if value < 0x7F { return value < 0x20 }
+    return switch properties.generalCategory {
+    case .control, .format, .lineSeparator, .paragraphSeparator: true
+    default: false
+    }
+  }
+}
+
+extension StringProtocol {
+  /// Returns the text on one line without invisible characters, truncated after `limit` Unicode
+  /// scalars. Line breaks and tabs become spaces.
+  package func visible(upTo limit: Int = .max) -> String {
+    filtered(upTo: limit, keepingLines: false)
+  }
+
+  /// The text as above, but with its lines.
+  package var visibleLines: String { filtered(upTo: .max, keepingLines: true) }
+
+  private func filtered(upTo limit: Int, keepingLines: Bool) -> String {
+    if limit == .max || utf8.count <= limit, !utf8.contains(where: \.mayBeginInvisible) {
+      return String(self)
+    }
+    var shown = String.UnicodeScalarView()
+    var count = 0
+    for scalar in unicodeScalars where count < limit {
+      let isSpace = scalar.isInvisible && scalar.properties.isWhitespace
+      guard isSpace || !scalar.isInvisible else { continue }
+      shown.append(isSpace && !(keepingLines && scalar == "\n") ? " " : scalar)
+      count += 1
+    }
+    return String(shown)
+  }
+}
+
+extension UInt8 {
+  /// Whether an invisible character may begin with this byte in UTF-8. No character of Korean does.
+  fileprivate var mayBeginInvisible: Bool {
+    self < 0x20 || self == 0x7F || self == 0xC2 || (0xD8...0xE2).contains(self) || self >= 0xEF
+  }
+}
+
+extension JSON {
+  /// Returns the text of a member for people, truncated after `limit` Unicode scalars, or `nil` if
+  /// it has no visible character.
+  package func visibleText(_ key: String, upTo limit: Int = .max) -> String? {
+    guard let text = text(key)?.visible(upTo: limit), !text.allSatisfy(\.isWhitespace) else {
+      return nil
+    }
+    return text
+  }
+}

@@ -1,0 +1,18 @@
+/// The environment variables that Kubernetes sets in each container for each service (field
+/// `enableServiceLinks` of a pod). Those of a service `kiosk` or `kiosk-…` start with `KIOSK_`, as
+/// the variables that override keys do.
+package enum ServiceLinks {
+  /// Returns the names of such variables, sorted.
+  package static func names(in environment: [String: String]) -> [String] {
+    environment.filter { contains($0.key, $0.value) }.keys.sorted()
+  }
+
+  /// Returns whether a variable is one of a service. The value distinguishes the address in
+  /// `KIOSK_BROKER_PORT`, which is also the variable of a key.
+  static func contains(_ name: String, _ value: String) -> Bool {
+    guard name.utf8.starts(with: "KIOSK_".utf8) else { return false }
+    if name.hasSuffix("_PORT"), value.contains(/^(tcp|udp|sctp):\/\//) { return true }
+    return name.contains(
+      /_(SERVICE_HOST|SERVICE_PORT(_[A-Z0-9_]+)?|PORT_[0-9]+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)$/)
+  }
+}
