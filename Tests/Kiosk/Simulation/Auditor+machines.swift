@@ -369,7 +369,7 @@ extension Auditor {
     trace.append("\(levels.dropFirst(2).joined(separator: "/")): \(text(message.payload))")
     guard let json = try? JSON.parse(message.payload), case .integer(let number) = json["job"],
       let job = openJobs.first(where: { $0.number == number }), job.machine == levels[3]
-    else { return fail(.forbidden, "a machine is told of what is not in the ledger: \(message)") }
+    else { return fail(.forbidden, "a machine received what the ledger does not have: \(message)") }
     guard message.topic.hasSuffix("/cancel") else {
       // The broker must not deliver the order to a machine that was offline after the order's
       // maximum age.

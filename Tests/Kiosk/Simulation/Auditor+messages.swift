@@ -42,7 +42,7 @@ extension Auditor {
     else { return fail(.answer, "nobody asked for \(answer)") }
     guard let seq = result.seq else { return receiveRejection(number, result) }
     guard var entry = entries[seq] else {
-      return fail(.answer, "message \(number) was told of entry \(seq), which is not there")
+      return fail(.answer, "message \(number) was answered with entry \(seq), which does not exist")
     }
     let first = sent[entry.number].sending
     if entry.number != number {

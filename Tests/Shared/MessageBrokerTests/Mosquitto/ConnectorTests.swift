@@ -26,7 +26,7 @@ import Testing
     #expect(tried == ["a"])
   }
 
-  /// In a process of its own, because the limits hold for all of its threads.
+  /// Runs in a process of its own, because the limits hold for all of its threads.
   @Test func withoutThreadsOrDescriptorsAnErrorIsThrown() async {
     await #expect(processExitsWith: .success) {
       func limiting(_ resource: Limit.Resource, _ body: () throws -> Void) rethrows {

@@ -241,7 +241,7 @@ import Testing
       #expect(session.tick(isWritten: true, at: now) == [.connect(.clean)])
     }
     #expect(session.takeEvent() == .offline(Self.gone))
-    #expect(session.takeEvent() == nil, "it is told once")
+    #expect(session.takeEvent() == nil, "it is reported once")
   }
 
   /// However often the client abandons a connection, some attempts take place while its session
@@ -441,7 +441,7 @@ import Testing
       session.acknowledged(packetID: packetID, refusal: "no", at: .zero)
     }
     guard case .refused(let topics) = session.takeEvent() else {
-      Issue.record("nothing is told")
+      Issue.record("nothing is reported")
       return
     }
     #expect(topics.count == Session.maximumRefusals)
