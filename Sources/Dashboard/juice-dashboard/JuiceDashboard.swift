@@ -22,7 +22,7 @@ struct JuiceDashboard: AsyncParsableCommand {
   static func main() { runAndExit() }
 }
 
-extension UserFileError: ExitCodeConvertible {
+extension StateError: ExitCodeConvertible {
   package var failure: Failure { .badConfiguration("\(self)") }
 }
 

@@ -39,7 +39,11 @@ package struct StateFolder: Sendable {
   }
 
   /// Writes a file atomically. When this returns, the file is on the disk.
-  package func write(_ name: String, _ data: Data) throws(StateError) {
+  ///
+  /// - Parameter owner: The user and group of the file, or `nil` for those of the process.
+  package func write(
+    _ name: String, _ data: Data, owner: (user: UInt32, group: UInt32)? = nil
+  ) throws(StateError) {
     let place = place(of: name)
     let folder = String(place[..<(place.lastIndex(of: "/") ?? place.startIndex)])
     do {
@@ -54,6 +58,7 @@ package struct StateFolder: Sendable {
     let descriptor = open(new, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else { throw StateError(new) }
     let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+    if let owner, fchown(descriptor, owner.user, owner.group) != 0 { throw StateError(new) }
     do {
       try file.write(contentsOf: data)
       try file.synchronize()
@@ -61,7 +66,8 @@ package struct StateFolder: Sendable {
       throw StateError(new, "cannot be written: \(error.localizedDescription)")
     }
     guard rename(new, place) == 0 else { throw StateError(place) }
-    // The new name survives a power cut only after fsync of the folder.
+    // The new name survives a power cut only after fsync of the folder. Without it, the old file may
+    // be there again, for example with a user that was removed.
     let parent = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     defer { close(parent) }
     guard parent >= 0, fsync(parent) == 0 else { throw StateError(folder) }

@@ -57,17 +57,17 @@ import Testing
       // A change by another program takes effect at once.
       let path = file.path
       try "minji boss x\n".write(toFile: path, atomically: false, encoding: .utf8)
-      #expect(throws: UserFileError.self) { try file.users() }
-      try "# nobody\n\n".write(toFile: path, atomically: false, encoding: .utf8)
+      #expect(throws: StateError.self) { try file.users() }
+      try "# no users\n\n".write(toFile: path, atomically: false, encoding: .utf8)
       #expect(try file.users().isEmpty)
       try FileManager.default.setAttributes([.posixPermissions: 0o640], ofItemAtPath: path)
-      #expect(throws: UserFileError.self) { try UserFile(path: path).users() }
+      #expect(throws: StateError.self) { try UserFile(path: path).users() }
     }
   }
 
   /// A file that a program is writing, or that cannot be opened for a moment.
   @Test(arguments: [
-    "", "minji opera", "# nobody\nminji operator scrypt:1024:8:1:AAAAAAAAAAA=:AA", nil,
+    "", "minji opera", "# no users\nminji operator scrypt:1024:8:1:AAAAAAAAAAA=:AA", nil,
   ])
   func whileTheFileCannotBeReadTheUsersReadLastRemain(text: String?) async throws {
     try await withUserFile { created in

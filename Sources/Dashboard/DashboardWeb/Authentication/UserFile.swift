@@ -1,4 +1,4 @@
-import CommandLineSupport
+package import CommandLineSupport
 import Foundation
 import JuiceDomain
 package import Logging
@@ -38,8 +38,8 @@ package final class UserFile: Sendable {
 
   /// Returns the users in the file, or none if the file does not exist.
   ///
-  /// - Throws: `UserFileError` with the first wrong line, or if other users may read the file.
-  package func users() throws(UserFileError) -> [User.Name: User] { try users(in: contents()) }
+  /// - Throws: `StateError` with the first wrong line, or if other users may read the file.
+  package func users() throws(StateError) -> [User.Name: User] { try users(in: contents()) }
 
   /// The users at this time. Reads the file only after a change. If it is missing, empty (half
   /// written), unreadable or wrong, these are the users read last.
@@ -50,11 +50,11 @@ package final class UserFile: Sendable {
       if let stamp, stamp == known.stamp { return known }
       let before = known.problem
       known.stamp = nil
-      do throws(UserFileError) {
+      do throws(StateError) {
         let data = try contents()
         if let stamp, stamp.isSettled { known.stamp = stamp }
         guard !data.isEmpty || known.users.isEmpty else {
-          throw UserFileError(path, "is missing or empty")
+          throw StateError(path, "is missing or empty")
         }
         (known.users, known.problem) = (try users(in: data), nil)
       } catch {
@@ -71,29 +71,29 @@ package final class UserFile: Sendable {
   }
 
   /// Returns the contents of the file; empty if it does not exist.
-  private func contents() throws(UserFileError) -> Data {
+  private func contents() throws(StateError) -> Data {
     do {
       return try read(path)
     } catch CocoaError.fileReadNoSuchFile {
       return Data()
     } catch {
-      throw UserFileError(path, "cannot be read: \(error.localizedDescription)")
+      throw StateError(path, "cannot be read: \(error.localizedDescription)")
     }
   }
 
-  private func users(in data: Data) throws(UserFileError) -> [User.Name: User] {
+  private func users(in data: Data) throws(StateError) -> [User.Name: User] {
     guard FileStamp(path)?.isShared != true else {
-      throw UserFileError(
+      throw StateError(
         path, "can be read or changed by others than its owner; run: chmod 600 \(path)")
     }
     guard let text = String(data: data, encoding: .utf8) else {
-      throw UserFileError(path, "is not UTF-8 text")
+      throw StateError(path, "is not UTF-8 text")
     }
     var users: [User.Name: User] = [:]
     for (number, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated()
     where !line.isEmpty && !line.hasPrefix("#") {
       guard let user = User(line: line), users.updateValue(user, forKey: user.name) == nil else {
-        throw UserFileError(
+        throw StateError(
           "\(path):\(number + 1)", "invalid or repeated user; a line is: name role hash region")
       }
     }
@@ -105,53 +105,32 @@ package final class UserFile: Sendable {
   /// to the owner of the folder, which is the dashboard's user.
   package func update(
     _ change: (inout [User.Name: User]) -> Void
-  ) throws(UserFileError) {
+  ) throws(StateError) {
     let path = target
     let folder = Self.folder(of: path)
     // The lock is on the folder, because each change replaces the file.
     let lock = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    guard lock >= 0 else { throw UserFileError(folder, String(cString: strerror(errno))) }
+    guard lock >= 0 else { throw StateError(folder, String(cString: strerror(errno))) }
     defer { close(lock) }
     while flock(lock, LOCK_EX) != 0 {
-      guard errno == EINTR else { throw UserFileError(folder, String(cString: strerror(errno))) }
+      guard errno == EINTR else { throw StateError(folder, String(cString: strerror(errno))) }
     }
     var users = try users()
     change(&users)
     // An empty file is a half written one: see `current`.
     let text =
       users.isEmpty
-      ? "# nobody\n" : users.values.sorted { $0.name < $1.name }.map { "\($0.line)\n" }.joined()
-    let new = "\(path).new"
-    unlink(new)
-    // Created with these permissions, so that no other user can read it at any time.
-    let descriptor = open(new, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-    guard descriptor >= 0 else { throw UserFileError(new, String(cString: strerror(errno))) }
-    let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+      ? "# no users\n" : users.values.sorted { $0.name < $1.name }.map { "\($0.line)\n" }.joined()
     let owned = FileManager.default.fileExists(atPath: path) ? path : folder
-    if geteuid() == 0, let owner = Self.attribute(.ownerAccountID, of: owned),
+    var owner: (user: UInt32, group: UInt32)?
+    if geteuid() == 0, let user = Self.attribute(.ownerAccountID, of: owned),
       let group = Self.attribute(.groupOwnerAccountID, of: owned)
     {
-      fchown(descriptor, owner, group)
+      owner = (user, group)
     }
-    do {
-      try file.write(contentsOf: Data(text.utf8))
-      try file.synchronize()
-    } catch {
-      throw UserFileError(new, "cannot be written: \(error)")
-    }
-    guard rename(new, path) == 0 else {
-      throw UserFileError(path, String(cString: strerror(errno)))
-    }
-    // Without this fsync, a power cut may restore the old file, and with it a removed user.
-    guard fsync(lock) == 0 else { throw UserFileError(folder, String(cString: strerror(errno))) }
+    try StateFolder(path: folder).write(
+      String(path.dropFirst(folder == "./" ? 0 : folder.count)), Data(text.utf8), owner: owner)
   }
-}
-
-/// An error in the file of users.
-package struct UserFileError: Error, CustomStringConvertible {
-  package let description: String
-
-  init(_ place: String, _ problem: String) { description = "\(place): \(problem)" }
 }
 
 extension UserFile {

@@ -1,17 +1,18 @@
 import Devices
+import MessageBroker
 import YAMLConfiguration
 
 /// The topics on which the presses of a panel arrive, and those on which its device repeats them.
 struct BoundTopics {
   let panel: PanelBinding
-  let filters: [FilterLevels]
-  private let echoes: [FilterLevels]
+  let filters: [TopicFilter]
+  private let echoes: [TopicFilter]
 
   init(of panel: PanelBinding) {
     self.panel = panel
-    filters = panel.filters.map { FilterLevels($0) }
+    filters = panel.filters.map { TopicFilter(unchecked: $0) }
     echoes = panel.dialect.echoes(of: panel.topic, saying: panel.buttons.keys).map {
-      FilterLevels($0)
+      TopicFilter(unchecked: $0)
     }
   }
 
@@ -31,7 +32,7 @@ struct BoundTopics {
 
   /// Returns a filter of the other panel that overlaps with one of this panel but is not equal to
   /// it.
-  func overlap(with other: BoundTopics) -> FilterLevels? {
+  func overlap(with other: BoundTopics) -> TopicFilter? {
     other.filters.first { filter in
       filters.contains { $0 != filter && $0.overlaps(filter) }
     }

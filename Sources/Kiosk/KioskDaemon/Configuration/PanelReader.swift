@@ -1,6 +1,7 @@
 import Devices
 import JuiceDomain
 import KioskProtocol
+import MessageBroker
 import YAMLConfiguration
 
 /// Reads `panels`: devices with buttons, and the commands of their presses.
@@ -123,7 +124,7 @@ struct PanelReader {
   private mutating func checkTopic(_ panel: PanelBinding, _ section: Section) {
     let own = BoundTopics(of: panel)
     defer { bound.append(own) }
-    let kiosk = FilterLevels("\(base)/#")
+    let kiosk = TopicFilter(unchecked: "\(base)/#")
     if own.filters.contains(where: { $0.overlaps(kiosk) }) {
       section.report(
         Diagnostic(
