@@ -1,6 +1,6 @@
 import ArgumentParser
 package import CommandLineSupport
-package import DashboardWeb
+import DashboardWeb
 import YAMLConfiguration
 
 @main
@@ -20,10 +20,6 @@ struct JuiceDashboard: AsyncParsableCommand {
     subcommands: [Run.self, UserCommands.self, Notify.self])
 
   static func main() { runAndExit() }
-}
-
-extension StateError: ExitCodeConvertible {
-  package var failure: Failure { .badConfiguration("\(self)") }
 }
 
 extension StateError: ExitCodeConvertible {

@@ -59,7 +59,8 @@ import Testing
       "moved on", Restock(add: ["kiwi": 1], expect: ["mango": 5]),
       .conflict(actual: ["mango": 4])),
     Case(
-      "only the changed fruits are reported", Restock(set: ["kiwi": 1], expect: ["kiwi": 9, "mango": 4]),
+      "only the changed fruits are reported",
+      Restock(set: ["kiwi": 1], expect: ["kiwi": 9, "mango": 4]),
       .conflict(actual: ["kiwi": 10])),
     Case(
       "conflict before capacity", Restock(set: ["kiwi": 99], expect: ["banana": 1]),
