@@ -6,11 +6,11 @@ package enum Alert: Hashable, Sendable {
   /// The dashboard has no connection to its broker, and so no current state of any kiosk.
   case noBroker
   case offline(KioskID)
-  /// A machine is not working.
+  /// A machine is not working, or is out of a fruit.
   case machine(KioskID, MachineID)
   /// A person has to decide about a job.
   case job(KioskID, Int, ticket: Int)
-  /// A fruit is out of stock.
+  /// The stock of a fruit is too small for one glass of a juice, which cannot be sold.
   case out(KioskID, Fruit.ID)
 
   /// The kiosk that the alert is about, or `nil` for `noBroker`.
@@ -47,9 +47,10 @@ extension KioskState {
     case nil: []
     case .offline: [.offline(id)]
     case .online:
-      machines.filter(\.value.state.isProblem).map { .machine(id, $0.key) }
+      machines.filter { $0.value.state.isProblem || !$0.value.out.isEmpty }
+        .map { .machine(id, $0.key) }
         + undecidedJobs.map { .job(id, $0.job.job, ticket: $0.job.ticket) }
-        + fruits(.out).map { .out(id, $0) }
+        + shortFruits.map { .out(id, $0) }
     }
   }
 }

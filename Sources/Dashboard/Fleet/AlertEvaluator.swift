@@ -13,7 +13,7 @@ package import KioskProtocol
 /// | alert | must be active for |
 /// |---|---|
 /// | broker, kiosk or machine offline | `offlineDelay` |
-/// | machine reports a fault; undecided job; fruit out of stock | 0 s |
+/// | machine reports a fault or is out of a fruit; undecided job; fruit too short for a juice | 0 s |
 ///
 /// An alert is resolved when it has been absent for `quietPeriod`. A value without a clock: its
 /// results follow from the fleets and times passed to it.
@@ -171,7 +171,7 @@ package struct AlertEvaluator: Sendable {
     case .machine(let kiosk, let machine):
       // A machine that reports a fault does not recover without a person.
       switch fleet[kiosk]?.machines[machine]?.state {
-      case .fault, .failing: .zero
+      case .fault, .failing, .idle, .busy, .waiting: .zero
       default: rules.offlineDelay
       }
     case .job, .out: .zero

@@ -8,8 +8,10 @@ package enum Urgency: Int, Comparable, Sendable {
   /// A machine is not working, a job needs a person's decision, the disk is full, the clock is
   /// wrong, or the menu of the chain cannot be used.
   case problem
-  /// A fruit is out of stock.
+  /// A juice cannot be sold, because a fruit is short.
   case out
+  /// The kiosk is closed.
+  case closed
   /// A fruit is low.
   case low
   case fine
@@ -23,8 +25,9 @@ extension KioskState {
     if needsAttention || isClockWrong || menuProblem != nil || disk?.freeSpace == .full {
       return .problem
     }
-    let alerts = alerts.values
-    return alerts.contains(.out) ? .out : alerts.contains(.low) ? .low : .fine
+    if !shortFruits.isEmpty { return .out }
+    if service == .closed { return .closed }
+    return alerts.values.contains(.low) ? .low : .fine
   }
 
   /// Whether the clocks of the kiosk and of the dashboard differ by more than a minute.
@@ -57,7 +60,9 @@ extension KioskFleet {
     /// Kiosks that are online and have a problem.
     package var needingAttention = 0
     package var withMachines = 0
+    /// Kiosks with a juice that cannot be sold because a fruit is short.
     package var out = 0
+    package var closed = 0
     package var low = 0
     package var soldToday = 0
   }
@@ -71,6 +76,7 @@ extension KioskFleet {
       case .offline: count.offline += 1
       case .problem: count.needingAttention += 1
       case .out: count.out += 1
+      case .closed: count.closed += 1
       case .low: count.low += 1
       case .fine: break
       }
@@ -123,11 +129,17 @@ extension KioskState {
     {
       return true
     }
-    return alerts.contains { fruit, alert in
-      guard alert != .ok else { return false }
-      if alert.rawValue == text || fruit.text.contains(text) { return true }
-      let name = menu?.menu.fruits.first { $0.id == fruit }?.name
-      return name?.contains(text) == true
+    let (short, low) = (shortFruits, fruits(.low))
+    if text == "out", !short.isEmpty { return true }
+    if text == "low", !low.isEmpty { return true }
+    if unsoldJuices.contains(where: { juice, obstacle in
+      obstacle != .closed && (juice.id.text.contains(text) || juice.name.contains(text))
+    }) {
+      return true
+    }
+    return (short + low).contains { fruit in
+      if fruit.text.contains(text) { return true }
+      return menu?.menu.fruits.first { $0.id == fruit }?.name.contains(text) == true
     }
   }
 }

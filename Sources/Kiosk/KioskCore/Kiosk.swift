@@ -415,7 +415,8 @@ package struct Kiosk: Sendable {
   private mutating func updateAlerts() {
     for (fruit, quantity) in juiceMaker.stock {
       alerts[fruit] = StockAlert(
-        quantity: quantity, low: settings.stock.lowThresholds[fruit] ?? 0,
+        quantity: quantity, least: settings.menu.recipeAmounts[fruit]?.lowerBound ?? 1,
+        low: settings.stock.lowThresholds[fruit] ?? 0,
         previous: alerts[fruit] ?? .ok)
     }
   }

@@ -46,13 +46,7 @@ package struct JuiceMaker: Sendable {
 
   /// The number of glasses of each juice that the stock suffices for, in the order of the menu.
   package var servings: [(juice: Juice.ID, count: Int)] {
-    menu.juices.map { ($0.id, servings(of: $0)) }
-  }
-
-  /// Returns the number of glasses of a juice that the stock suffices for, if no other juice is
-  /// made.
-  package func servings(of juice: Juice) -> Int {
-    juice.recipe.amounts.map { (stock[$0.fruit] ?? 0) / $0.amount }.min() ?? 0
+    menu.juices.map { ($0.id, $0.servings(from: stock)) }
   }
 }
 

@@ -59,6 +59,31 @@ import Testing
       formatter(.korean).notification(of: [transitions], in: fleet, at: now).subject == korean)
   }
 
+  @Test mutating func itSaysWhatCannotBeSold() {
+    open()
+    let stock: FruitAmounts = [
+      "strawberry": 10, "banana": 9, "pineapple": 2, "kiwi": 0, "mango": 3,
+    ]
+    receive("k1/stock", StockReport(seq: 1, at: now, fruits: stock).payload)
+    receive(
+      "k1/machine/mixer",
+      Array(#"{"state":"idle","queue":0,"out":["kiwi"],"jobs":[],"ready":[]}"#.utf8))
+    func subject(_ alert: Alert, _ language: Language = .english) -> String {
+      formatter(language).notification(
+        of: [AlertEvaluator.Transition(alert, since: now)], in: fleet, at: now
+      ).subject
+    }
+    #expect(
+      subject(.out("k1", "strawberry"))
+        == "Town hall: there is too little Strawberry (not for sale: Strawberry juice)")
+    #expect(
+      subject(.out("k1", "kiwi"))
+        == "Town hall: Kiwi is out (not for sale: Kiwi juice, Mango kiwi juice)")
+    #expect(
+      subject(.out("k1", "strawberry"), .korean) == "시청: 딸기 모자람 (판매 불가: 딸기쥬스)")
+    #expect(subject(.machine("k1", "mixer")) == "Town hall: machine mixer: no Kiwi")
+  }
+
   @Test mutating func eachHasItsLinkAndSaysHowLong() {
     open()
     let transitions = [

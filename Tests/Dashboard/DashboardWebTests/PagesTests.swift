@@ -159,7 +159,7 @@ import Testing
 
   private static func publish(_ scene: Scene, kiwi: Int) async throws {
     var fruits = FruitAmounts(Menu.standard.fruits.map { ($0.id, 10) })
-    fruits["kiwi"] = kiwi
+    (fruits["kiwi"], fruits["strawberry"]) = (kiwi, 16)
     try await scene.kiosk("stock", StockReport(seq: 2, at: scene.now, fruits: fruits).payload)
     let alert: StockAlert = kiwi == 0 ? .out : kiwi <= 5 ? .low : .ok
     try await scene.kiosk("alert/kiwi", Array(alert.rawValue.utf8))
@@ -194,6 +194,32 @@ import Testing
       let seen = try await scene.get("/kiosks/k1?fruit=kiwi").text
       #expect(!seen.contains("<form method=\"post\" action=\"/kiosks"))
       #expect(!seen.contains("expect."))
+    }
+  }
+
+  @Test func aKioskThatRefusesAJuiceIsNotGreen() async throws {
+    try await Scene.run { scene in
+      try await scene.authenticate("minji")
+      // The default stock: ten of each, and strawberry juice takes sixteen.
+      let list = try await scene.get("/").text
+      #expect(list.contains("id=\"row-k1\" class=\"kiosk bad\""))
+      #expect(list.contains("<dt>Juices not for sale</dt><dd>1</dd>"))
+      #expect(list.contains("1 of 7 juices not for sale"))
+      #expect(list.contains("href=\"/kiosks/k1?fruit=strawberry\">"))
+      let page = try await scene.get("/kiosks/k1").text
+      #expect(page.contains("Not for sale: Strawberry juice (Strawberry 10/16)"))
+      #expect(page.contains(">Strawberry too few</a>"))
+      scene.cookieJar[SessionMiddleware.languageCookie] = "ko"
+      #expect(try await scene.get("/kiosks/k1").text.contains("판매 불가: 딸기쥬스 (딸기 10/16)"))
+      scene.cookieJar[SessionMiddleware.languageCookie] = "en"
+      let fruits = FruitAmounts(Menu.standard.fruits.map { ($0.id, 16) })
+      try await scene.kiosk("stock", StockReport(seq: 2, at: scene.now, fruits: fruits).payload)
+      #expect(try await scene.get("/").text.contains("id=\"row-k1\" class=\"kiosk good\""))
+      try await scene.kiosk("service", Array("closed".utf8))
+      let closed = try await scene.get("/").text
+      #expect(closed.contains("id=\"row-k1\" class=\"kiosk warn\""))
+      #expect(
+        closed.contains("<dt>Closed</dt><dd>1</dd>") && !closed.contains("not for sale</span>"))
     }
   }
 

@@ -100,6 +100,24 @@ import Testing
     #expect(notifications(until: 400) == ["270 -out k1 mango"])
   }
 
+  @Test mutating func aFruitTooShortForAJuiceIsReported() {
+    runQuietPeriod()
+    let menu = MenuReport(menu: .standard, capacities: [:], lowThresholds: [:])
+    receive("k1/menu", String(decoding: menu.payload, as: UTF8.self))
+    func stock(_ strawberries: Int) -> String {
+      var fruits = FruitAmounts(Menu.standard.fruits.map { ($0.id, 16) })
+      fruits["strawberry"] = strawberries
+      return String(decoding: StockReport(seq: 1, at: epoch, fruits: fruits).payload, as: UTF8.self)
+    }
+    receive("k1/stock", stock(10))
+    #expect(notifications(until: 200) == ["110 +out k1 strawberry"])
+    receive("k1/stock", stock(16))
+    #expect(notifications(until: 400) == ["270 -out k1 strawberry"])
+    receive(
+      "k1/machine/bar", #"{"state":"idle","queue":0,"out":["kiwi"],"jobs":[],"ready":[]}"#)
+    #expect(notifications(until: 500) == ["410 +machine k1 bar"])
+  }
+
   @Test mutating func aMachineThatSaysAFaultIsReportedAtOnceAndOneThatIsAwayLater() {
     runQuietPeriod()
     receive("k1/machine/bar", machine(.fault))

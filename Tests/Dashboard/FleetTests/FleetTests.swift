@@ -88,6 +88,64 @@ import Testing
     #expect((count.kiosks, count.offline, count.out, count.low) == (5, 1, 1, 1))
   }
 
+  private func stock(_ amounts: FruitAmounts) -> String {
+    var fruits = FruitAmounts(Menu.standard.fruits.map { ($0.id, 16) })
+    for (fruit, amount) in amounts { fruits[fruit] = amount }
+    return String(
+      decoding: StockReport(seq: 1, at: now, fruits: fruits).payload, as: UTF8.self)
+  }
+
+  /// Publishes a kiosk with the built-in menu, which is online and low on nothing.
+  private mutating func open(_ kiosk: String, _ amounts: FruitAmounts = [:]) {
+    let menu = MenuReport(menu: .standard, capacities: [:], lowThresholds: [:])
+    receive("\(kiosk)/status", "online")
+    receive("\(kiosk)/menu", String(decoding: menu.payload, as: UTF8.self))
+    receive("\(kiosk)/stock", stock(amounts))
+  }
+
+  @Test mutating func whatCannotBeSoldComesFirst() throws {
+    open("all")
+    open("low")
+    receive("low/alert/kiwi", "low")
+    open("closed")
+    receive("closed/service", "closed")
+    // Two of seven juices: ten strawberries are too few for one of them, no banana for two.
+    open("short", ["strawberry": 10])
+    open("shorter", ["banana": 0])
+    open("bar", [:])
+    receive("bar/machine/m", report(.idle).replacing("{", with: "{\"out\":[\"mango\"],"))
+    #expect(fleet.byUrgency().map(\.id) == ["bar", "short", "shorter", "closed", "low", "all"])
+    let count = fleet.count
+    #expect((count.out, count.closed, count.low, count.needingAttention) == (2, 1, 1, 1))
+    func unsold(_ kiosk: KioskID) -> [Juice.ID: SaleObstacle] {
+      Dictionary(uniqueKeysWithValues: (fleet[kiosk]?.unsoldJuices ?? []).map { ($0.id, $1) })
+    }
+    #expect(unsold("all") == [:])
+    #expect(unsold("short") == ["strawberry": .fruit(["strawberry"])])
+    #expect(
+      unsold("shorter") == [
+        "banana": .fruit(["banana"]), "strawberry_banana": .fruit(["banana"]),
+      ])
+    #expect(unsold("bar")["kiwi"] == nil)
+    #expect(unsold("closed").count == 7 && unsold("closed")["kiwi"] == .closed)
+    #expect(fleet.byUrgency(matching: "out").map(\.id) == ["short", "shorter"])
+    #expect(fleet.byUrgency(matching: "strawberry juice").map(\.id) == ["short"])
+    #expect(fleet["short"]?.shortFruits == ["strawberry"])
+    #expect(fleet["short"]?.urgency == .out)
+    receive("short/stock", stock(["strawberry": 16]))
+    #expect(fleet["short"]?.urgency == .fine)
+  }
+
+  @Test mutating func whyAJuiceCannotBeSoldWithMachines() {
+    open("k1")
+    receive("k1/machine/bar", report(.fault))
+    #expect(fleet["k1"]?.unsoldJuices.map(\.obstacle) == [.machine])
+    receive("k1/machine/bar", report(.idle).replacing("{", with: "{\"out\":[\"kiwi\"],"))
+    #expect(fleet["k1"]?.unsoldJuices.map(\.obstacle) == [.machineOut(["kiwi"])])
+    receive("k1/stock", stock(["kiwi": 2]))
+    #expect(fleet["k1"]?.unsoldJuices.map(\.obstacle) == [.fruit(["kiwi"])])
+  }
+
   private mutating func call(
     _ kiosk: String, _ english: String?, _ korean: String?, at place: String?
   ) {

@@ -23,7 +23,7 @@ import Testing
   /// - Parameter use: The expected use in each six hours.
   private static func kiosk(
     _ id: String = "k1", stock: Int, capacity: Int? = 100, use: Double?, crate: Int? = nil,
-    status: String = "online", alert: String = "ok", stockAt: Timestamp = now
+    status: String = "online", alert: String = "ok", stockAt: Timestamp = now, recipe: Int = 1
   ) throws -> KioskState {
     var fleet = KioskFleet(root: "kiosk")
     func receive(_ topic: String, _ payload: [UInt8]) {
@@ -32,7 +32,7 @@ import Testing
     let name = LocalizedName(english: "Kiwi", fallback: "kiwi")
     let menu = try Menu(
       fruits: [Fruit(id: "kiwi", name: name, crate: crate)],
-      juices: [Juice(id: "kiwi", name: name, recipe: Recipe(["kiwi": 1]))])
+      juices: [Juice(id: "kiwi", name: name, recipe: Recipe(["kiwi": recipe]))])
     let capacities = capacity.map { ["kiwi": $0] as FruitAmounts } ?? [:]
     receive("status", Array(status.utf8))
     receive("menu", MenuReport(menu: menu, capacities: capacities, lowThresholds: [:]).payload)
@@ -97,6 +97,19 @@ import Testing
     #expect(line.bring == example.bring)
     #expect(line.isForecast == (example.use != nil))
     #expect(plan.shortFruits(of: kiosk, at: Self.now).isEmpty == !example.isShort)
+  }
+
+  @Test(
+    arguments: [
+      // 24 are used until the end: with 16 for a glass, 39 are enough, and 38 are not.
+      (39, 2.0, 0, true), (40, 2, 0, false), (24, 2, 15, true), (16, nil, 0, false),
+      (15, nil, 85, true),
+    ] as [(Int, Double?, Int, Bool)])
+  func aGlassOfEachJuiceIsLeft(stock: Int, use: Double?, bring: Int, isShort: Bool) throws {
+    let kiosk = try Self.kiosk(stock: stock, use: use, recipe: 16)
+    let plan = try Self.plan(in: 0, until: 72)
+    #expect(plan.shortFruits(of: kiosk, at: Self.now).isEmpty == !isShort)
+    if use != nil { #expect(plan.lines(for: kiosk, at: Self.now)?.first?.bring == bring) }
   }
 
   @Test func whatHasBeenSoldSinceTheForecastIsNotSubtractedAgain() throws {

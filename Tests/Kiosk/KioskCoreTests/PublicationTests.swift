@@ -47,7 +47,11 @@ import Testing
     #expect(try alerts(#"{"set":{"kiwi":6}}"#) == [])
     #expect(try alerts(#"{"set":{"kiwi":5,"mango":0}}"#) == ["alert/kiwi low", "alert/mango out"])
     #expect(try alerts(#"{"set":{"kiwi":6}}"#) == [])
-    #expect(try alerts(#"{"set":{"kiwi":7,"mango":1}}"#) == ["alert/kiwi ok", "alert/mango low"])
+    #expect(try alerts(#"{"set":{"kiwi":7,"mango":1}}"#) == ["alert/kiwi ok"])
+    #expect(
+      try alerts(#"{"set":{"mango":2,"strawberry":9}}"#) == [
+        "alert/mango low", "alert/strawberry out",
+      ])
   }
 
   @Test func serviceIsToldWhenItChanges() throws {

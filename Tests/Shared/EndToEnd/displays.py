@@ -19,7 +19,8 @@ def expected(kiosk: Kiosk) -> dict[str, str]:
     # Fruits that are no longer on the menu are only in the ledger.
     for fruit, amount in ((fruit, stock[fruit]) for fruit in FRUITS):
         shown[f"stock/{fruit}"] = str(amount)
-        shown[f"alert/{fruit}"] = "out" if amount == 0 else "low" if amount <= LOW else "ok"
+        least = min(recipe[fruit] for recipe in RECIPES.values() if fruit in recipe)
+        shown[f"alert/{fruit}"] = "out" if amount < least else "low" if amount <= LOW else "ok"
     for juice, recipe in RECIPES.items():
         servings = min(stock[fruit] // amount for fruit, amount in recipe.items())
         shown[f"juice/{juice}"] = str(servings)

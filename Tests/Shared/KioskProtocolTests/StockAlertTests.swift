@@ -17,4 +17,16 @@ import Testing
   func anAlertDoesNotFlicker(quantity: Int, low: Int, previous: StockAlert, alert: StockAlert) {
     #expect(StockAlert(quantity: quantity, low: low, previous: previous) == alert)
   }
+
+  /// Ten strawberries are the least of a recipe: with nine, no juice needs them in vain.
+  @Test(
+    arguments: [
+      (10, 5, .out, .ok), (10, 15, .ok, .low), (9, 5, .ok, .out), (9, 15, .low, .out),
+      (1, 0, .ok, .out),
+    ] as [(Int, Int, StockAlert, StockAlert)])
+  func aFruitIsOutIfNoJuiceCanBeMadeOfIt(
+    quantity: Int, low: Int, previous: StockAlert, alert: StockAlert
+  ) {
+    #expect(StockAlert(quantity: quantity, least: 10, low: low, previous: previous) == alert)
+  }
 }

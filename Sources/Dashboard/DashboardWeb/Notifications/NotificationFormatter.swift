@@ -70,7 +70,11 @@ package struct NotificationFormatter: Sendable {
     case (.machine(_, let machine), false):
       let report = kiosk?.machines[machine]
       let reason = report?.reason.map { " (\($0.visible(upTo: Self.maximumName)))" } ?? ""
-      let state = (report?.state ?? .unknown).text(language)
+      let out = (report?.out ?? []).map { kiosk?.name(of: $0, language) ?? $0.text }
+        .joined(separator: ", ").visible(upTo: Self.maximumName)
+      let state =
+        report?.state.isProblem == false && !out.isEmpty
+        ? language("no \(out)", "\(out) 없음") : (report?.state ?? .unknown).text(language)
       return language("machine \(machine): \(state)", "기계 \(machine): \(state)") + reason
     case (.machine(_, let machine), true):
       return language("machine \(machine) works again", "기계 \(machine) 다시 작동")
@@ -78,13 +82,29 @@ package struct NotificationFormatter: Sendable {
       return language("ticket \(ticket) needs a decision", "\(ticket)번 주문 확인 필요")
     case (.job(_, _, let ticket), true):
       return language("ticket \(ticket) is decided", "\(ticket)번 주문 확인 완료")
-    case (.out(_, let fruit), let isResolved):
-      let name = kiosk?.menu?.menu.fruits.first { $0.id == fruit }?.name[language]
-      let fruit = (name ?? fruit.text).visible(upTo: Self.maximumName)
-      return isResolved
-        ? language("\(fruit) is back in stock", "\(fruit) 다시 채워짐")
-        : language("\(fruit) is out", "\(fruit) 품절")
+    case (.out(_, let id), let isResolved):
+      let fruit = (kiosk?.name(of: id, language) ?? id.text).visible(upTo: Self.maximumName)
+      if isResolved { return language("\(fruit) is back in stock", "\(fruit) 다시 채워짐") }
+      let juices = kiosk.map { unsold(at: $0, for: id) } ?? ""
+      let isOut = kiosk?.stock?.fruits[id] ?? 0 == 0
+      return
+        (isOut
+        ? language("\(fruit) is out", "\(fruit) 품절")
+        : language("there is too little \(fruit)", "\(fruit) 모자람")) + juices
     }
+  }
+
+  /// Returns a phrase with the juices that cannot be sold because a fruit is short.
+  private func unsold(at kiosk: KioskState, for fruit: Fruit.ID) -> String {
+    let names = kiosk.unsoldJuices.compactMap { juice, obstacle -> String? in
+      guard case .fruit(let fruits) = obstacle, fruits.contains(fruit) else { return nil }
+      return juice.name[language].visible(upTo: Self.maximumName)
+    }
+    guard !names.isEmpty else { return "" }
+    let shown = names.prefix(3).joined(separator: ", ")
+    let more = names.count - 3
+    let list = more > 0 ? language("\(shown) and \(more) more", "\(shown) 외 \(more)개") : shown
+    return language(" (not for sale: \(list))", " (판매 불가: \(list))")
   }
 
   /// Returns a phrase with the duration of the alert.

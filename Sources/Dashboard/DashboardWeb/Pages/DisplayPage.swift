@@ -68,10 +68,11 @@ struct DisplayPage {
   private var menu: LivePart {
     let juices: [HTML] = (kiosk.menu?.menu.juices ?? []).map { juice in
       let isGone = kiosk.servings(of: juice) == 0
+      let reason = kiosk.obstacle(to: juice)?.text(language) ?? ""
       return """
         <li\(isGone ? " class=\"gone\"" : .empty)>\(juice.name[language])\
         \(juice.price.map { " <small>\($0.description)</small>" as HTML })\
-        \(isGone ? " <small>\(kiosk.absence(of: juice, language))</small>" : .empty)</li>
+        \(isGone ? " <small>\(reason)</small>" : .empty)</li>
         """
     }
     return LivePart("menu", tag: "ul", class: "wall", "\(juices)")
@@ -87,19 +88,5 @@ extension MachineReport.Job {
     case .queued: 2
     case .lost, .needsDecision: 3
     }
-  }
-}
-
-extension KioskState {
-  /// Returns the number of glasses of a juice that can be made now; 0 if no machine for it works.
-  func servings(of juice: Juice) -> Int {
-    guard let stock = stock?.fruits, isMakeable(juice.id) else { return 0 }
-    return juice.recipe.amounts.map { (stock[$0.fruit] ?? 0) / $0.amount }.min() ?? 0
-  }
-
-  /// Returns the reason why no glass of a juice can be made.
-  func absence(of juice: Juice, _ language: Language) -> String {
-    isMakeable(juice.id)
-      ? language("sold out", "품절") : language("machine out of order", "기계 고장")
   }
 }

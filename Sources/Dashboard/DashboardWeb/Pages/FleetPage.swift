@@ -49,7 +49,8 @@ struct FleetPage {
       .tile(language("Kiosks", "키오스크"), count.kiosks, ""),
       .tile(language("Offline", "오프라인"), count.offline, "bad"),
       count.withMachines + count.needingAttention > 0 ? needs : .empty,
-      .tile(language("Out of a fruit", "과일 품절"), count.out, "bad"),
+      .tile(language("Juices not for sale", "판매 불가 쥬스"), count.out, "bad"),
+      count.closed > 0 ? .tile(language("Closed", "영업 종료"), count.closed, "warn") : .empty,
       .tile(language("Low", "부족"), count.low, "warn"),
       .tile(language("Sold today", "오늘 판매"), count.soldToday, ""),
     ]

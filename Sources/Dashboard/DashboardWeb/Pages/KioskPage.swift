@@ -75,7 +75,14 @@ struct KioskPage {
   }
 
   private var state: LivePart {
-    LivePart("state", class: "chips", "\(kiosk.chips(language, now: now))")
+    LivePart("state", class: "chips", "\(kiosk.chips(language, now: now))\(unsold)")
+  }
+
+  /// The juices that cannot be sold, with their reasons.
+  private var unsold: HTML? {
+    kiosk.unsold(language).map { juices in
+      "<p class=\"unsold\">\(language("Not for sale:", "판매 불가:")) \(juices)</p>"
+    }
   }
 
   /// The id, if the title differs from it, and the place.

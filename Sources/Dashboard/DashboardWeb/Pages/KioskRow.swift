@@ -51,7 +51,7 @@ struct KioskRow {
     switch kiosk.urgency {
     case .offline: "bad away"
     case .problem, .out: "bad"
-    case .low: "warn"
+    case .closed, .low: "warn"
     case .fine: problemChips.isEmpty ? "good" : "warn"
     }
   }
@@ -69,13 +69,11 @@ struct KioskRow {
     let fruits = kiosk.menu?.menu.fruits ?? []
     if kiosk.stock == nil { return [] }
     if fruits.count <= Self.maximumFruits { return fruits.map(slot) }
-    let short = fruits.filter { alert($0) != .ok }
-    let others = fruits.filter { alert($0) == .ok }
+    let short = fruits.filter { kiosk.shortage(of: $0.id, language) != nil }
+    let others = fruits.filter { kiosk.shortage(of: $0.id, language) == nil }
     let more: HTML = "<span class=\"slot muted\">+\(fruits.count - Self.maximumFruits)</span>"
     return (short + others).prefix(Self.maximumFruits).map(slot) + [more]
   }
-
-  private func alert(_ fruit: Fruit) -> StockAlert { kiosk.alerts[fruit.id] ?? .ok }
 
   /// Returns the stock of a fruit above a bar with its low threshold. A fruit that is short links
   /// to its restock.
@@ -88,11 +86,9 @@ struct KioskRow {
       : ("", " <span class=\"fruit-name\">\(name)</span>")
     let room: HTML? = level.capacity.map { "<span class=\"hidden\"> / \($0)</span>" }
     let amount: HTML = "\(before)\(level.stock)\(room)"
-    let alert = alert(fruit)
-    if alert == .ok { return "<span class=\"slot\">\(amount)\(after)\(level.bar())</span>" }
-    let (style, word): (HTML, String) =
-      alert == .out
-      ? ("bad", language("out", "품절")) : ("warn", language("low", "부족"))
+    guard let (style, word) = kiosk.shortage(of: fruit.id, language) else {
+      return "<span class=\"slot\">\(amount)\(after)\(level.bar())</span>"
+    }
     return """
       <a id="\(kiosk.id)-\(fruit.id)" class="slot \(style)" \
       href="\(kiosk.restockAddress([fruit.id]))">\(amount) <small>\(word)</small>\(after)\(level.bar())</a>

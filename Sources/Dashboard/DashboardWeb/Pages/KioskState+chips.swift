@@ -16,23 +16,63 @@ extension KioskState {
   func chips(_ language: Language, now: Timestamp) -> [HTML] {
     var chips = problemChips(language, now: now)
     if isOnline { chips.insert(onlineChip(language), at: 0) }
-    for (alert, style, word) in [
-      (StockAlert.out, "bad" as HTML, language("out", "품절")), (.low, "warn", language("low", "부족")),
-    ] {
-      chips += fruits(alert).map { fruit in
-        """
-        <a class="chip \(style)" href="\(restockAddress([fruit]))">\(name(of: fruit, language)) \(word)</a>
-        """
-      }
-    }
+    let short = shortFruits
     return chips
+      + (short + fruits(.low).filter { !short.contains($0) }).map { fruit in
+        let (style, word) = shortage(of: fruit, language) ?? ("", "")
+        return """
+          <a class="chip \(style)" href="\(restockAddress([fruit]))">\(name(of: fruit, language)) \(word)</a>
+          """
+      }
+  }
+
+  /// Returns the style and the word for a fruit that is too short for a juice or low, or `nil`.
+  func shortage(of fruit: Fruit.ID, _ language: Language) -> (style: HTML, word: String)? {
+    if alerts[fruit] == .out { return ("bad", language("out", "품절")) }
+    if let least = menu?.menu.recipeAmounts[fruit]?.upperBound, let held = stock?.fruits[fruit],
+      held < least
+    {
+      return held == 0
+        ? ("bad", language("out", "품절")) : ("bad", language("too few", "모자람"))
+    }
+    return alerts[fruit] == .low ? ("warn", language("low", "부족")) : nil
+  }
+
+  /// The juices that cannot be sold, with their reasons, except for those of a closed kiosk.
+  private var missingJuices: [(juice: Juice, obstacle: SaleObstacle)] {
+    unsoldJuices.filter { $0.obstacle != .closed }
+  }
+
+  /// Returns the juices that cannot be sold with their reasons, such as
+  /// `Kiwi juice (Kiwi 2/3), Mango juice (machine out of order)`, or `nil` if there are none.
+  func unsold(_ language: Language) -> String? {
+    let juices = isOnline ? missingJuices : []
+    guard !juices.isEmpty else { return nil }
+    let shown = juices.prefix(10).map { juice, obstacle in
+      let reason =
+        switch obstacle {
+        case .fruit(let fruits):
+          fruits.map { fruit in
+            let (held, needed) = (stock?.fruits[fruit] ?? 0, juice.recipe.amounts[fruit] ?? 0)
+            return "\(name(of: fruit, language)) \(held)/\(needed)"
+          }.joined(separator: ", ")
+        case .machineOut(let fruits):
+          language("machine without ", "기계에 없음: ")
+            + fruits.map { name(of: $0, language) }.joined(separator: ", ")
+        case .machine, .closed: obstacle.text(language)
+        }
+      return "\(juice.name[language]) (\(reason))"
+    }
+    let more = juices.count - shown.count
+    return shown.joined(separator: ", ")
+      + (more > 0 ? language(" and \(more) more", " 외 \(more)개") : "")
   }
 
   func onlineChip(_ language: Language) -> HTML {
     "<span class=\"chip good\">\(language("Online", "온라인"))</span>"
   }
 
-  /// Returns chips for all problems except the stock.
+  /// Returns chips for all problems; of the stock, only for the juices that cannot be sold.
   func problemChips(_ language: Language, now: Timestamp) -> [HTML] {
     var chips: [HTML] = []
     if !isOnline {
@@ -42,6 +82,11 @@ extension KioskState {
       chips.append("<span class=\"chip bad\">\(language("Offline", "오프라인"))\(since ?? "")</span>")
     }
     chips += machineChips(language)
+    if let unsold = unsold(language) {
+      let (count, all) = (missingJuices.count, menu?.menu.juices.count ?? 0)
+      let text = language("\(count) of \(all) juices not for sale", "쥬스 \(all)개 중 \(count)개 판매 불가")
+      chips.append("<span class=\"chip bad\" title=\"\(unsold)\">\(text)</span>")
+    }
     if service == .closed {
       chips.append("<span class=\"chip warn\">\(language("Closed", "영업 종료"))</span>")
     }
@@ -90,6 +135,17 @@ extension KioskState {
       chips.append("<span class=\"chip bad\">\(text)</span>")
     }
     return chips
+  }
+}
+
+extension SaleObstacle {
+  /// Returns the reason in words for the customer.
+  func text(_ language: Language) -> String {
+    switch self {
+    case .fruit, .machineOut: language("sold out", "품절")
+    case .machine: language("machine out of order", "기계 고장")
+    case .closed: language("closed", "영업 종료")
+    }
   }
 }
 

@@ -48,11 +48,10 @@ struct PanelPage {
     }
     let buttons: [HTML] = juices.map { juice in
       let servings = kiosk.servings(of: juice)
-      let left =
-        servings == 0
-        ? kiosk.absence(of: juice, language) : language("\(servings) left", "\(servings)잔 가능")
+      let obstacle = kiosk.obstacle(to: juice)
+      let left = obstacle?.text(language) ?? language("\(servings) left", "\(servings)잔 가능")
       return """
-        <button id="juice-\(juice.id)" class="juice\(servings == 0 ? " gone" : .empty)" name="juice" value="\(juice.id)">
+        <button id="juice-\(juice.id)" class="juice\(obstacle != nil ? " gone" : .empty)" name="juice" value="\(juice.id)">
         <span class="name">\(juice.name[language])</span>
         <span class="muted">\(juice.price.map { "\($0.description) · " as HTML })\(left)</span></button>
 

@@ -59,12 +59,8 @@ struct StockForm {
 
   private func level(_ fruit: Fruit) -> HTML {
     let level = StockLevel(of: fruit.id, in: kiosk)
-    let (style, word): (HTML, String) =
-      switch kiosk.alerts[fruit.id] ?? .ok {
-      case .ok: ("good", "")
-      case .low: ("warn", " · \(language("low", "부족"))")
-      case .out: ("bad", " · \(language("out", "품절"))")
-      }
+    let shortage = kiosk.shortage(of: fruit.id, language)
+    let (style, word) = (shortage?.style ?? "good", shortage.map { " · \($0.word)" } ?? "")
     let room: HTML? = level.capacity.map { " <span class=\"muted\">/ \($0)</span>" }
     return """
       <span class="name">\(fruit.name[language])</span>

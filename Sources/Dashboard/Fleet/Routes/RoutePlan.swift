@@ -30,16 +30,18 @@ package struct RoutePlan: Hashable, Sendable {
     self.fill = fill
   }
 
-  /// Returns the fruits of the kiosk that would run out before the end without a visit, in the
-  /// order of the menu. Without a forecast: the fruits that are low or out now.
+  /// Returns the fruits of the kiosk that without a visit would be too short for one of its juices
+  /// before the end, in the order of the menu. Without a forecast: the fruits that are too short or
+  /// low now.
   package func shortFruits(of kiosk: KioskState, at now: Timestamp) -> [Fruit.ID] {
-    let fruits = kiosk.menu?.menu.fruits.map(\.id) ?? []
-    return fruits.filter { fruit in
-      guard let held = kiosk.stock?.fruits[fruit] else { return false }
+    guard let menu = kiosk.menu?.menu, let stock = kiosk.stock?.fruits else { return [] }
+    return menu.fruits.map(\.id).filter { fruit in
+      guard let held = stock[fruit] else { return false }
+      let rest = held - menu.reserve(of: fruit)
       guard let use = kiosk.use(of: fruit, from: kiosk.lastKnown(at: now), until: end) else {
-        return held == 0 || kiosk.alerts[fruit] ?? .ok != .ok
+        return rest <= 0 || kiosk.alerts[fruit] ?? .ok != .ok
       }
-      return Double(held) <= use * factor
+      return Double(rest) <= use * factor
     }
   }
 
@@ -47,7 +49,8 @@ package struct RoutePlan: Hashable, Sendable {
   ///
   /// - `expected` is the current stock minus the expected use until the arrival, and at least zero.
   /// - The room is the capacity minus `expected`. The need is the expected use from the arrival to
-  ///   the end, with the margin, minus `expected`.
+  ///   the end, with the margin, plus what the largest recipe needs in order to be sold until then,
+  ///   minus `expected`.
   /// - `Fill.capacity` brings the room. `Fill.need` brings the need, but at most the room.
   /// - Without a forecast, `expected` is the current stock, and the room is brought. Without a
   ///   capacity, the need is brought.
@@ -60,7 +63,8 @@ package struct RoutePlan: Hashable, Sendable {
       let room = menu.capacities[fruit.id].map { max(0, $0 - expected) }
       let need = kiosk.use(of: fruit.id, from: arrival, until: end).map {
         // Compensates for rounding errors in the sum of tenths.
-        max(0, Int(($0 * factor - 0.001).rounded(.up)) - expected)
+        max(
+          0, Int(($0 * factor - 0.001).rounded(.up)) + menu.menu.reserve(of: fruit.id) - expected)
       }
       let bring =
         switch fill {
@@ -73,6 +77,13 @@ package struct RoutePlan: Hashable, Sendable {
   }
 
   private var factor: Double { 1 + Double(margin) / 100 }
+}
+
+extension Menu {
+  /// Returns the largest amount of the fruit with which a juice cannot be made any more.
+  fileprivate func reserve(of fruit: Fruit.ID) -> Int {
+    (recipeAmounts[fruit]?.upperBound ?? 1) - 1
+  }
 }
 
 extension KioskState {

@@ -186,7 +186,7 @@ extension Kiosk {
   }
 
   func servings(of juice: Juice.ID) -> Int? {
-    settings.menu.juice(juice).map { isMakeable(juice) ? juiceMaker.servings(of: $0) : 0 }
+    settings.menu.juice(juice).map { isMakeable(juice) ? $0.servings(from: stock) : 0 }
   }
 
   private func isMakeable(_ juice: Juice.ID) -> Bool {

@@ -14,6 +14,11 @@ package struct Juice: Hashable, Sendable, Identifiable {
     self.recipe = recipe
     self.price = price
   }
+
+  /// Returns the number of glasses that a stock suffices for, if no other juice is made.
+  package func servings(from stock: FruitAmounts) -> Int {
+    recipe.amounts.map { (stock[$0.fruit] ?? 0) / $0.amount }.min() ?? 0
+  }
 }
 
 /// The fruit of one glass: never empty, all amounts positive.

@@ -16,6 +16,8 @@ package struct Menu: Hashable, Sendable {
   package let juices: [Juice]
   /// Whether any juice has a price.
   package let hasPrices: Bool
+  /// The smallest and the largest amount of each fruit in a recipe; none for an unused fruit.
+  package let recipeAmounts: [Fruit.ID: ClosedRange<Int>]
   private let juicesByID: [Juice.ID: Juice]
   private let fruitIDs: Set<Fruit.ID>
 
@@ -26,7 +28,12 @@ package struct Menu: Hashable, Sendable {
       throw MenuError(entry: fruit.id.text, flaw: .duplicateFruit)
     }
     var juicesByID: [Juice.ID: Juice] = [:]
+    var recipeAmounts: [Fruit.ID: ClosedRange<Int>] = [:]
     for juice in juices {
+      for (fruit, amount) in juice.recipe.amounts {
+        let others = recipeAmounts[fruit] ?? amount...amount
+        recipeAmounts[fruit] = min(amount, others.lowerBound)...max(amount, others.upperBound)
+      }
       if let unknown = juice.recipe.amounts.first(where: { !fruitIDs.contains($0.fruit) }) {
         throw MenuError(entry: juice.id.text, flaw: .unknownFruit(unknown.fruit))
       }
@@ -38,6 +45,7 @@ package struct Menu: Hashable, Sendable {
     self.fruits = fruits
     self.juices = juices
     hasPrices = juices.contains { $0.price != nil }
+    self.recipeAmounts = recipeAmounts
     self.juicesByID = juicesByID
     self.fruitIDs = fruitIDs
   }

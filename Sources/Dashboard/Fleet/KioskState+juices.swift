@@ -1,0 +1,51 @@
+package import JuiceDomain
+import KioskProtocol
+
+/// The reason why a kiosk cannot sell a juice now.
+package enum SaleObstacle: Hashable, Sendable {
+  /// The stock of these fruits is too small for one glass.
+  case fruit([Fruit.ID])
+  /// The machines for the juice report that they are out of these fruits.
+  case machineOut([Fruit.ID])
+  /// No machine for the juice works.
+  case machine
+  /// The kiosk is closed.
+  case closed
+}
+
+// The juices that a kiosk can sell.
+extension KioskState {
+  /// Returns the number of glasses of a juice that can be made now; 0 if no machine for it works.
+  package func servings(of juice: Juice) -> Int {
+    guard let stock, isMakeable(juice.id) else { return 0 }
+    return juice.servings(from: stock.fruits)
+  }
+
+  /// Returns the reason why the juice cannot be sold, or `nil` if it can or the stock is unknown.
+  package func obstacle(to juice: Juice) -> SaleObstacle? {
+    guard let stock = stock?.fruits else { return nil }
+    let missing = juice.recipe.amounts.filter { stock[$0.fruit] ?? 0 < $0.amount }.map(\.fruit)
+    if !missing.isEmpty { return .fruit(missing) }
+    if !isMakeable(juice.id) {
+      let out = Set(
+        machines.values.filter { $0.makes(juice.id) && !$0.state.isProblem }.flatMap(\.out))
+      let used = juice.recipe.amounts.map(\.fruit).filter(out.contains)
+      return used.isEmpty ? .machine : .machineOut(used)
+    }
+    return service == .closed ? .closed : nil
+  }
+
+  /// The juices that cannot be sold, in the order of the menu.
+  package var unsoldJuices: [(juice: Juice, obstacle: SaleObstacle)] {
+    (menu?.menu.juices ?? []).compactMap { juice in obstacle(to: juice).map { (juice, $0) } }
+  }
+
+  /// The fruits whose stock is too small for one glass of a juice, in the order of the menu.
+  package var shortFruits: [Fruit.ID] {
+    guard let stock = stock?.fruits, let menu = menu?.menu else { return fruits(.out) }
+    return menu.fruits.map(\.id).filter { fruit in
+      alerts[fruit] == .out
+        || menu.recipeAmounts[fruit].map { stock[fruit] ?? 0 < $0.upperBound } ?? false
+    }
+  }
+}
