@@ -276,4 +276,25 @@ import Testing
   func nobodyIsSentElsewhere(link: String, place: String) {
     #expect(DashboardServer.redirectTarget(link) == place)
   }
+
+  @Test func aNewPasswordChangesNothingElse() async throws {
+    try await withUserFile { users in
+      let (old, new) = (
+        try PasswordHash(of: "strawberries", cost: .small),
+        try PasswordHash(of: "pineapples", cost: .small)
+      )
+      #expect(try users.change("jun", password: old).after == nil)
+      #expect(try users.users().isEmpty)
+      let jun = try users.change(
+        "jun", password: old, role: .operator, region: .some("Seoul"), addingNew: true)
+      #expect(jun.before == nil && jun.after?.role == .operator && jun.after?.region == "Seoul")
+      #expect(try users.change("jun", password: new, addingNew: true).before == jun.after)
+      let changed = try users.users()["jun"]
+      #expect(changed == User(name: "jun", role: .operator, password: new, region: "Seoul"))
+      #expect(try users.change("jun", role: .viewer, region: .some(nil)).after?.region == nil)
+      #expect(
+        try users.users() == ["jun": User(name: "jun", role: .viewer, password: new, region: nil)])
+      #expect(try users.change("ben", password: old, addingNew: true).after?.role == .viewer)
+    }
+  }
 }

@@ -42,7 +42,7 @@ def test_log_in_and_see_two_kiosks(
     panel.order("strawberry_banana")
     browser.wait_for("out", "#k1-strawberry")
     browser.photograph("fleet")
-    browser.type("[name=q]", "strawb")
+    browser.type("[name=q]", "strawberry ban")
     browser.send(".filter button")
     assert browser.texts(".kiosk .name") == ["k1"]
 
@@ -514,6 +514,18 @@ def test_users_come_and_go(dashboard: Dashboard, browser: Browser, kiosk: Kiosk)
     assert dashboard.command("user", "remove", "vera").returncode == 65
     made = dashboard.command("user", "add", "jun", "--role", "operator", "--generate")
     assert re.fullmatch(r"(\w{4}-){3}\w{4}\n", made.stdout), made.stderr
+    assert made.stderr == "jun: added, operator, sees all kiosks\n"
+    # A new password changes nothing else.
+    for command in ("add", "passwd"):
+        reset = dashboard.command("user", command, "jun", stdin=f"long-enough-{command}\n")
+        assert reset.returncode == 0 and reset.stdout == ""
+        assert reset.stderr == "jun: new password, still operator, sees all kiosks\n"
+    changed = dashboard.command("user", "role", "jun", "viewer", "--region", "Seoul")
+    assert changed.stderr == "jun: viewer instead of operator, sees the region Seoul\n"
+    assert "jun viewer Seoul" in dashboard.command("user", "list").stdout.splitlines()
+    for command in (["passwd", "nobody"], ["role", "nobody", "viewer"]):
+        missing = dashboard.command("user", *command, stdin="long-enough\n")
+        assert missing.returncode == 65 and "there is no user nobody" in missing.stderr
     assert dashboard.command("user", "add", "jun", stdin="short\n").returncode == 65
     assert dashboard.command("user", "add", "a/b", stdin="long-enough\n").returncode == 64
 

@@ -134,6 +134,33 @@ package final class UserFile: Sendable {
 }
 
 extension UserFile {
+  /// Changes what is given of a user, and keeps the rest. A new user is a viewer of all regions
+  /// unless something else is given.
+  ///
+  /// - Parameters:
+  ///   - password: The new password; a new user needs one.
+  ///   - region: The only region that the user sees, or `.some(nil)` for all regions.
+  ///   - isNew: Whether a user who does not exist is added.
+  /// - Returns: The user before and after the change; both `nil` if there is no such user.
+  package func change(
+    _ name: User.Name, password: PasswordHash? = nil, role: User.Role? = nil,
+    region: String?? = nil, addingNew isNew: Bool = false
+  ) throws(StateError) -> (before: User?, after: User?) {
+    var result: (before: User?, after: User?) = (nil, nil)
+    try update { users in
+      let before = users[name]
+      guard before != nil || isNew, let hash = password ?? before?.password else { return }
+      let after = User(
+        name: name, role: role ?? before?.role ?? .viewer, password: hash,
+        region: region ?? before?.region)
+      users[name] = after
+      result = (before, after)
+    }
+    return result
+  }
+}
+
+extension UserFile {
   /// The path of the file itself: the target, if `path` is a symbolic link. It need not exist.
   package var target: String {
     var target = path

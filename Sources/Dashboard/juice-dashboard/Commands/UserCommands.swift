@@ -11,78 +11,95 @@ struct UserCommands: ParsableCommand {
     commandName: "user", abstract: "Manage the users who may log in.",
     discussion:
       "A change applies at once: a user who is removed or gets a new password is logged out.",
-    subcommands: [Add.self, Remove.self, List.self])
+    subcommands: [Add.self, Passwd.self, Role.self, Remove.self, List.self])
 
   struct Add: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Add a user, or change the password and the role of one.",
+      abstract: "Add a user, or change the password of one.",
       discussion: """
         Asks for the password; from a pipe, the first line is the password. The ledger records the \
-        user's name with each restock: restock/NAME.
+        user's name with each restock: restock/NAME. The role and the region of an existing user \
+        change only if they are given.
         """)
 
     @Argument(help: "1 to 64 of A-Z a-z 0-9 _ -.", transform: userName)
     var name: User.Name
 
-    @Option(help: "viewer (sees everything) or operator (restocks too).")
-    var role: User.Role = .viewer
+    @Option(
+      help: "viewer (sees everything) or operator (restocks too). Default for a new user: viewer.")
+    var role: User.Role?
 
     @Option(
       help: ArgumentHelp(
         "The only region whose kiosks the user sees.",
-        discussion: "As in the archive's list of kiosks. Default: the user sees all kiosks."),
+        discussion:
+          "As in the archive's list of kiosks. Default for a new user: the user sees all kiosks."),
       transform: regionName)
     var region: String?
 
-    @Flag(help: "Generate a password, and print it.")
-    var generate = false
-
+    @OptionGroup var password: PasswordOptions
     @OptionGroup var options: ConfigurationOptions
 
     func run() throws {
       let file = try options.userFile()
-      let password = generate ? Self.generated : try Self.read()
-      let user = User(
-        name: name, role: role, password: try PasswordHash(of: password, cost: .standard),
-        region: region)
-      // First, so that no user gets a password that could not be printed.
-      if generate { try StandardOutput.write(password) }
-      try file.update { $0[name] = user }
+      let hash = try password.hash()
+      report(
+        try file.change(
+          name, password: hash, role: role, region: region.map { .some($0) }, addingNew: true))
+    }
+  }
+
+  struct Passwd: ParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Change the password of a user.",
+      discussion: "Asks for the password; from a pipe, the first line is the password.")
+
+    @Argument(transform: userName)
+    var name: User.Name
+
+    @OptionGroup var password: PasswordOptions
+    @OptionGroup var options: ConfigurationOptions
+
+    func run() throws {
+      let file = try options.userFile()
+      // Before the question, so that a mistyped name is reported at once.
+      guard try file.users()[name] != nil else { throw file.failure(without: name) }
+      let change = try file.change(name, password: try password.hash())
+      guard change.after != nil else { throw file.failure(without: name) }
+      report(change)
+    }
+  }
+
+  struct Role: ParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Change the role or the region of a user.")
+
+    @Argument(transform: userName)
+    var name: User.Name
+
+    @Argument(help: "viewer (sees everything) or operator (restocks too).")
+    var role: User.Role
+
+    @Option(help: "The only region whose kiosks the user sees.", transform: regionName)
+    var region: String?
+
+    @Flag(help: "Let the user see the kiosks of all regions.")
+    var allRegions = false
+
+    @OptionGroup var options: ConfigurationOptions
+
+    func validate() throws {
+      if region != nil, allRegions {
+        throw ValidationError("Use either --region or --all-regions.")
+      }
     }
 
-    /// A random password of four groups of four characters that are hard to confuse: 80 bits.
-    private static var generated: String {
-      let letters = Array("abcdefghijkmnpqrstuvwxyz23456789")
-      return (0..<4).map { _ in String((0..<4).map { _ in letters.randomElement() ?? "x" }) }
-        .joined(separator: "-")
-    }
-
-    private static func read() throws(Failure) -> String {
-      let isTerminal = isatty(STDIN_FILENO) == 1
-      func prompt(_ question: String) -> String? {
-        guard isTerminal else { return readLine() }
-        StandardError.write(question, terminator: "")
-        var before = termios()
-        tcgetattr(STDIN_FILENO, &before)
-        var hidden = before
-        hidden.c_lflag &= ~tcflag_t(ECHO)
-        tcsetattr(STDIN_FILENO, TCSAFLUSH, &hidden)
-        defer {
-          tcsetattr(STDIN_FILENO, TCSAFLUSH, &before)
-          StandardError.write("")
-        }
-        return readLine()
-      }
-      guard let password = prompt("Password: "), password.count >= 8 else {
-        throw .badData("a password has at least 8 characters")
-      }
-      guard password.utf8.count <= PasswordHash.maximumPassword else {
-        throw .badData("a password has at most \(PasswordHash.maximumPassword) bytes")
-      }
-      guard !isTerminal || prompt("Again: ") == password else {
-        throw .badData("the two passwords are not the same")
-      }
-      return password
+    func run() throws {
+      let file = try options.userFile()
+      let region: String?? = allRegions ? .some(nil) : region.map { .some($0) }
+      let change = try file.change(name, role: role, region: region)
+      guard change.after != nil else { throw file.failure(without: name) }
+      report(change)
     }
   }
 
@@ -98,7 +115,7 @@ struct UserCommands: ParsableCommand {
       let file = try options.userFile()
       var isThere = false
       try file.update { isThere = $0.removeValue(forKey: name) != nil }
-      guard isThere else { throw Failure.badData("there is no user \(name) in \(file.path)") }
+      guard isThere else { throw file.failure(without: name) }
     }
   }
 
@@ -131,6 +148,79 @@ struct UserCommands: ParsableCommand {
 }
 
 extension User.Role: ExpressibleByArgument {}
+
+/// The source of a new password.
+struct PasswordOptions: ParsableArguments {
+  @Flag(help: "Generate a password, and print it.")
+  var generate = false
+
+  /// Reads or generates the password. A generated one is printed first, so that no user gets a
+  /// password that nobody has seen.
+  func hash() throws -> PasswordHash {
+    let password = generate ? Self.generated : try Self.read()
+    let hash = try PasswordHash(of: password, cost: .standard)
+    if generate { try StandardOutput.write(password) }
+    return hash
+  }
+
+  /// A random password of four groups of four characters that are hard to confuse: 80 bits.
+  private static var generated: String {
+    let letters = Array("abcdefghijkmnpqrstuvwxyz23456789")
+    return (0..<4).map { _ in String((0..<4).map { _ in letters.randomElement() ?? "x" }) }
+      .joined(separator: "-")
+  }
+
+  private static func read() throws(Failure) -> String {
+    let isTerminal = isatty(STDIN_FILENO) == 1
+    func prompt(_ question: String) -> String? {
+      guard isTerminal else { return readLine() }
+      StandardError.write(question, terminator: "")
+      var before = termios()
+      tcgetattr(STDIN_FILENO, &before)
+      var hidden = before
+      hidden.c_lflag &= ~tcflag_t(ECHO)
+      tcsetattr(STDIN_FILENO, TCSAFLUSH, &hidden)
+      defer {
+        tcsetattr(STDIN_FILENO, TCSAFLUSH, &before)
+        StandardError.write("")
+      }
+      return readLine()
+    }
+    guard let password = prompt("Password: "), password.count >= 8 else {
+      throw .badData("a password has at least 8 characters")
+    }
+    guard password.utf8.count <= PasswordHash.maximumPassword else {
+      throw .badData("a password has at most \(PasswordHash.maximumPassword) bytes")
+    }
+    guard !isTerminal || prompt("Again: ") == password else {
+      throw .badData("the two passwords are not the same")
+    }
+    return password
+  }
+}
+
+/// Prints the outcome on standard error: standard output has only a generated password.
+private func report(_ change: (before: User?, after: User?)) {
+  guard let user = change.after else { return }
+  var facts: [String] = []
+  if let before = change.before {
+    if before.password != user.password { facts.append("new password") }
+    facts.append(
+      before.role == user.role
+        ? "still \(user.role.rawValue)" : "\(user.role.rawValue) instead of \(before.role.rawValue)"
+    )
+  } else {
+    facts += ["added", user.role.rawValue]
+  }
+  facts.append(user.region.map { "sees the region \($0)" } ?? "sees all kiosks")
+  StandardError.write("\(user.name): \(facts.joined(separator: ", "))")
+}
+
+extension UserFile {
+  fileprivate func failure(without name: User.Name) -> Failure {
+    .badData("there is no user \(name) in \(path)")
+  }
+}
 
 extension ConfigurationOptions {
   /// Returns the user file. If root runs the command, it first switches to the owner of the file's
