@@ -529,4 +529,52 @@ import Testing
       #expect(try await scene.logIn("minji").status == .tooManyRequests)
     }
   }
+
+  @Test func aFormOutlivesItsSession() async throws {
+    try await Scene.run { scene in
+      try await scene.authenticate("minji")
+      let forms = [
+        ("/kiosks/k1/review", "do=review&add.kiwi=5&add.mango=0&set.banana=7", "/kiosks/k1"),
+        ("/kiosks/k1/restock", "id=r1&add.kiwi=5&set.banana=7&expect.banana=10", "/kiosks/k1"),
+      ]
+      for (path, fields, page) in forms {
+        let token = scene.csrfToken
+        scene.dashboard.sessions.end(scene.session)
+        let answer = try await scene.post(path, "csrf_token=\(token)&\(fields)")
+        let login = try #require(answer.headers[.location])
+        let target = "\(page)?add.kiwi=5&set.banana=7"
+        #expect(login == "/login?to=\(target.percentEncoded)")
+        #expect(
+          try await scene.get(login).text.contains(
+            "value=\"\(target.replacing("&", with: "&amp;"))\""))
+        try await scene.authenticate("minji")
+        let form = try await scene.get(target)
+        #expect(form.status == .ok)
+        #expect(form.text.contains("name=\"add.kiwi\" value=\"5\""))
+        #expect(form.text.contains("name=\"set.banana\" value=\"7\""))
+        #expect(form.text.contains("Your numbers are still here."))
+        // An address that fills in numbers gets no button without a review.
+        #expect(try await !scene.get("\(target)&fruit=kiwi").text.contains("value=\"now\""))
+        // The page of another session: nothing is sent, and the form can be opened again.
+        let forged = try await scene.post(path, "csrf_token=old&\(fields)")
+        #expect(forged.status == .forbidden)
+        #expect(
+          forged.text.contains(
+            "href=\"\(target.replacing("&", with: "&amp;"))\">Open the form again"))
+      }
+      for (path, page) in [
+        ("/kiosks/k1/job", "/kiosks/k1"), ("/kiosks/k1/service", "/kiosks/k1"),
+        ("/routes", "/routes/new"), ("/kiosks/k1/panel", "/kiosks/k1/panel"),
+        ("/routes/r1/delete", "/routes/r1"), ("/routes/r1/kiosks/k1", "/routes/r1/kiosks/k1"),
+      ] {
+        scene.dashboard.sessions.end(scene.session)
+        let long = String(repeating: "1", count: 9_000)
+        let answer = try await scene.post(path, "csrf_token=x&password=secret&q=\(long)")
+        #expect(answer.headers[.location] == "/login?to=\(page.percentEncoded)")
+      }
+      let odd = "/kiosks/k1?add.kiwi=%3Cb%3E&set.kiwi=99999999999999999999&add.mango=1%202"
+      try await scene.authenticate("minji")
+      #expect(try await scene.get(odd).text.contains("name=\"add.mango\" value=\"12\""))
+    }
+  }
 }

@@ -97,6 +97,34 @@ import Testing
     }
   }
 
+  @Test func aStopAndAPlanOutliveTheirSession() async throws {
+    try await Scene.run { scene in
+      try await scene.authenticate("minji")
+      let path = try await Self.createRoute(scene)
+      func login(_ path: String, _ fields: String) async throws -> String {
+        scene.dashboard.sessions.end(scene.session)
+        let answer = try await scene.post(path, "csrf_token=x&\(fields)")
+        try await scene.authenticate("minji")
+        let target = answer.headers[.location]?.dropFirst("/login?to=".count)
+        return try #require(target?.removingPercentEncoding)
+      }
+      let stop = try await login(
+        "\(path)/kiosks/k1", "id=c1&brought.kiwi=7&counted.mango=9&ledger.mango=12&ledger.kiwi=10")
+      let page = try await scene.get(stop).text
+      #expect(try Self.field("brought.kiwi", in: page) == "7")
+      #expect(try Self.field("brought.banana", in: page) == "0")
+      #expect(try Self.field("counted.mango", in: page) == "9")
+      #expect(try Self.field("ledger.mango", in: page) == "12")
+      #expect(try Self.field("ledger.kiwi", in: page) == "10")
+      #expect(page.contains("Your numbers are still here."))
+      let plan = try await login(
+        "/routes", "\(Self.times.replacing("margin=20", with: "margin=33"))&kiosk.k1=1")
+      let form = try await scene.get(plan).text
+      #expect(form.contains("name=\"kiosk.k1\" value=\"1\" checked"))
+      #expect(form.contains("name=\"margin\" min=\"0\" max=\"200\" value=\"33\""))
+    }
+  }
+
   @Test func aConflictOffersTheSameOverWhatIsThereNow() async throws {
     try await Scene.run { scene in
       try await scene.authenticate("minji")

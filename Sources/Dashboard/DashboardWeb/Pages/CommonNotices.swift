@@ -30,6 +30,13 @@ enum CommonNotices {
       "이 키오스크는 오프라인이라 다시 연결될 때까지 응답할 수 없어요.")
   }
 
+  /// Returns the notice for a form that was filled in before its session ended.
+  static func notSentYet(_ language: Language) -> HTML {
+    language.notice(
+      .warn, "Your numbers are still here. Nothing has been sent: check them, and continue.",
+      "입력한 수량이 그대로 있어요. 아직 보내지 않았으니 확인하고 계속해 주세요.")
+  }
+
   /// Returns the notice for a restock that was sent and not answered.
   static func noAnswer(_ language: Language) -> HTML {
     .notice(

@@ -14,7 +14,14 @@ enum ErrorPage {
       return .redirect(to: "/login?to=\(context.requestTarget.percentEncoded)", type: .normal)
     case let refusal as RequestError:
       let (status, english, korean) = words(for: refusal)
-      var response = page(context, status, context.language(english, korean)).response(context)
+      let text = context.language(english, korean)
+      var response: Response
+      if case .forged = refusal {
+        let again = context.language("Open the form again", "양식 다시 열기")
+        response = page(context, status, text, to: context.requestTarget, again).response(context)
+      } else {
+        response = page(context, status, text).response(context)
+      }
       response.headers[.retryAfter] = refusal.wait.map { String($0) }
       return response
     case let chainError as ChainError:
@@ -41,15 +48,16 @@ enum ErrorPage {
     }
   }
 
-  private static func page(_ context: PageContext, _ status: HTTPResponse.Status, _ text: String)
-    -> Page
-  {
+  private static func page(
+    _ context: PageContext, _ status: HTTPResponse.Status, _ text: String, to target: String = "/",
+    _ name: String? = nil
+  ) -> Page {
     Page(
       title: text,
       body: """
         <section class="card narrow">
         <h1>\(text)</h1>
-        <p><a class="button" href="/">\(context.language("To the kiosks", "키오스크 목록으로"))</a></p>
+        <p><a class="button" href="\(target)">\(name ?? context.language("To the kiosks", "키오스크 목록으로"))</a></p>
         </section>
         """, status: status)
   }
@@ -63,8 +71,8 @@ enum ErrorPage {
       (.forbidden, "You can view this, but not change anything.", "보기 전용 계정이라 바꿀 수 없어요.")
     case .forged:
       (
-        .forbidden, "This form is out of date. Go back, reload the page and try again.",
-        "만료된 양식이에요. 페이지를 새로 고친 뒤 다시 시도해 주세요."
+        .forbidden, "This form is out of date, and nothing was sent.",
+        "만료된 양식이라 아무것도 보내지 않았어요."
       )
     case .badForm: (.badRequest, "This form cannot be read.", "양식을 읽을 수 없어요.")
     case .tooManyLogins:

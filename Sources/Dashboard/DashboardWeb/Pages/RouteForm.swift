@@ -15,6 +15,8 @@ struct RouteForm {
   let now: Timestamp
   let context: PageContext
   var problem: String?
+  /// The ids of the kiosks to select, or empty for those that would run out of a fruit.
+  var chosen: Set<String> = []
 
   private var language: Language { context.language }
   private var zone: String? { fleet.timeZone }
@@ -97,7 +99,8 @@ struct RouteForm {
     _ choice: (kiosk: KioskState, short: [Fruit.ID]), isFirst: Bool
   ) -> HTML {
     let (kiosk, short) = choice
-    let isTicked = !short.isEmpty && kiosk.isKnown && isFirst
+    let isProposed = chosen.isEmpty ? !short.isEmpty && isFirst : chosen.contains(kiosk.id.text)
+    let isTicked = isProposed && kiosk.isKnown
     var chips: [HTML] = short.map { fruit in
       "<span class=\"chip warn\">\(kiosk.name(of: fruit, language))</span>"
     }

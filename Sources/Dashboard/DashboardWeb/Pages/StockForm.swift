@@ -13,6 +13,15 @@ struct StockForm {
 
   private var language: Language { context.language }
 
+  /// Whether the address fills in numbers. Those are always reviewed.
+  private var isFilled: Bool {
+    (kiosk.menu?.menu.fruits ?? []).contains {
+      context.filled.value("add.\($0.id)") != nil || context.filled.value("set.\($0.id)") != nil
+    }
+  }
+
+  private var shown: [Fruit.ID] { isFilled ? [] : preselected }
+
   var html: HTML {
     let title = language("Stock", "재고")
     guard let fruits = kiosk.menu?.menu.fruits, kiosk.stock != nil else {
@@ -29,16 +38,16 @@ struct StockForm {
         """
     }
     let rows: [HTML] = zip(fruits, liveParts).map { fruit, part in
-      let style: HTML = preselected.contains(fruit.id) ? " preselected" : ""
+      let style: HTML = shown.contains(fruit.id) ? " preselected" : ""
       return "<div class=\"fruit\(style)\">\(part.html)\(stepper(fruit))</div>\n"
     }
     return """
       <section class="card">
       <h2>\(title)</h2>
       <form method="post" action="/kiosks/\(kiosk.id)/review" class="restock" data-restock>
-      \(context.fields())
+      \(context.fields())\(isFilled ? CommonNotices.notSentYet(language) : nil)
       <div class="fruits">\(rows)</div>
-      <details><summary>\(language("Set counted numbers", "직접 센 수량으로 맞추기"))</summary>
+      <details\(fruits.contains { context.filled.value("set.\($0.id)") != nil } ? " open" : .empty)><summary>\(language("Set counted numbers", "직접 센 수량으로 맞추기"))</summary>
       <div class="counts">\(fruits.map(counter))</div></details>
       <div class="actions">
       <button class="primary" name="do" value="review">\(language("Review", "확인하기"))</button>
@@ -92,8 +101,9 @@ struct StockForm {
     let name = fruit.name[language]
     let capacity = kiosk.menu?.capacities[fruit.id]
     let room: HTML? = capacity.map { " data-capacity=\"\($0)\"" }
-    let amount = preselected.contains(fruit.id) ? kiosk.room(for: fruit.id) ?? 0 : 0
-    let focus: HTML = preselected.first == fruit.id ? " autofocus" : ""
+    let proposed = shown.contains(fruit.id) ? kiosk.room(for: fruit.id) ?? 0 : 0
+    let amount = context.filled.value("add.\(fruit.id)") ?? proposed
+    let focus: HTML = shown.first == fruit.id ? " autofocus" : ""
     return """
       <div class="stepper"\(room)>
       <button type="button" data-step="-1" aria-label="\(language("One \(name) less", "\(name) 하나 빼기"))" hidden>−</button>
@@ -101,7 +111,7 @@ struct StockForm {
       aria-label="\(language("\(name) to add", "\(name) 추가 수량"))">
       <button type="button" data-step="1" aria-label="\(language("One \(name) more", "\(name) 하나 더하기"))" hidden>+</button>
       <output class="after" aria-live="polite"></output>
-      </div>\(preselected.first == fruit.id ? restock : .empty)
+      </div>\(shown.first == fruit.id ? restock : .empty)
       """
   }
 
@@ -119,7 +129,8 @@ struct StockForm {
   private func counter(_ fruit: Fruit) -> HTML {
     """
     <label>\(fruit.name[language])
-    <input type="number" inputmode="numeric" min="0" name="set.\(fruit.id)"></label>
+    <input type="number" inputmode="numeric" min="0" name="set.\(fruit.id)"\
+    \(context.filled.value("set.\(fruit.id)").map { " value=\"\($0)\"" as HTML })></label>
 
     """
   }

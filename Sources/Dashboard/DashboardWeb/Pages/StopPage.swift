@@ -118,10 +118,18 @@ struct StopPage {
     """
   }
 
+  /// Whether the address fills in numbers.
+  private var isFilled: Bool {
+    stop.lines.contains {
+      context.filled.value("brought.\($0.fruit.id)") != nil
+        || context.filled.value("counted.\($0.fruit.id)") != nil
+    }
+  }
+
   private func form(_ filled: Route.StopReport?) -> HTML {
     """
     <form method="post" action="\(path)" data-fill="\(stop.title(language))">
-    \(context.fields(id: stop.command))
+    \(context.fields(id: stop.command))\(isFilled ? CommonNotices.notSentYet(language) : nil)
     \(stop.lines.map { row($0, filled) })
     <p class="muted">\(language(
       "Leave “counted” empty where you have not counted. A negative number removes fruit.",
@@ -134,12 +142,18 @@ struct StopPage {
   private func row(_ line: Route.Line, _ filled: Route.StopReport?) -> HTML {
     let fruit = line.fruit.id
     let name = line.fruit.name[language]
-    let brought = filled.map { $0.brought[fruit] ?? 0 } ?? line.bring
-    let counted = filled?.counted[fruit].map { String($0) } ?? ""
+    let address = isFilled ? context.filled : nil
+    let brought =
+      address.map { $0.value("brought.\(fruit)") ?? 0 }
+      ?? filled.map { $0.brought[fruit] ?? 0 } ?? line.bring
+    let count = address.map { $0.value("counted.\(fruit)") } ?? filled?.counted[fruit]
+    let counted = count.map { String($0) } ?? ""
+    // A count is compared with the ledger at the time of counting.
+    let ledger = address?.value("ledger.\(fruit)").flatMap { count == nil ? nil : String($0) }
     return """
       <fieldset class="line"><legend>\(name)</legend>
-      <span class="muted">\(language("planned", "계획")) \(line.bring) · \(ledger(line).html)</span>
-      \(HTML.hidden("ledger.\(fruit)", stock(of: fruit)))
+      <span class="muted">\(language("planned", "계획")) \(line.bring) · \(self.ledger(line).html)</span>
+      \(HTML.hidden("ledger.\(fruit)", ledger ?? stock(of: fruit)))
       <label><span>\(language("Counted", "센 것"))</span>
       <input type="number" inputmode="numeric" min="0" name="counted.\(fruit)" value="\(counted)"></label>
       <label><span>\(language("Brought", "채운 것"))</span>

@@ -85,7 +85,7 @@ extension DashboardServer {
     }
     return RouteForm(
       fleet: fleet, plan: plan, filter: query["q"] ?? "", now: now, context: context,
-      problem: problem)
+      problem: problem, chosen: Set(query.names("kiosk.")))
   }
 
   private func createRoute(_ form: Form, _ context: PageContext) async throws -> Response {

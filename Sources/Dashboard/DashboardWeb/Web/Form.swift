@@ -32,6 +32,9 @@ struct Form: Sendable {
     return number
   }
 
+  /// Returns a whole number, or `nil` if the field has none.
+  func value(_ name: String) -> Int? { (try? number(name)) ?? nil }
+
   /// Returns the fields whose names consist of `prefix` and a fruit, as amounts. Omits empty
   /// fields, and zeros if `isChange`.
   func amounts(_ prefix: String, isChange: Bool = false) throws(RequestError) -> FruitAmounts {
@@ -55,7 +58,7 @@ extension Request {
     guard let csrfToken = form["csrf_token"],
       sessions.isValid(csrfToken: csrfToken, for: context.sessionToken)
     else {
-      throw RequestError.forged
+      throw RequestError.forged(form)
     }
     return form
   }

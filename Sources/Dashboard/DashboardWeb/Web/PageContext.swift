@@ -17,7 +17,9 @@ struct PageContext: RequestContext {
   var language = Language.english
   /// The token that a form on the page has to contain.
   var csrfToken = ""
-  /// The path and query of this page.
+  /// The values with which the address fills in the form of the page.
+  var filled = Form("")
+  /// The path and query of this page; after a form, of the page that has it.
   var requestTarget = "/"
   /// The reason why the file of users cannot be read, for an operator.
   var usersProblem: String?
@@ -60,7 +62,7 @@ enum RequestError: Error {
   case notAllowed
   /// The form has no valid CSRF token: it comes from another site, or from a page of an ended
   /// session.
-  case forged
+  case forged(Form)
   /// The form contains values that no page of the dashboard sends.
   case badForm
   case tooManyLogins(Duration)

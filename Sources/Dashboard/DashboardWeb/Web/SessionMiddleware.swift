@@ -17,7 +17,8 @@ struct SessionMiddleware: RouterMiddleware {
     _ request: Request, context: PageContext, next: (Request, PageContext) async throws -> Response
   ) async throws -> Response {
     var context = context
-    context.requestTarget = request.uri.string
+    context.requestTarget = ReturnTarget.page(of: request)
+    if request.method == .get { context.filled = Form(request.uri.query ?? "") }
     context.hasChain = hasChain
     if settings.isBehindProxy, let forwarded = request.headers[.forwardedFor] {
       // The last address was added by the trusted proxy; a client can forge those before it.
@@ -37,6 +38,14 @@ struct SessionMiddleware: RouterMiddleware {
     do {
       response = try await next(request, context)
     } catch {
+      if request.method == .post, case RequestError.loggedOut = error {
+        // An incomplete form has no fields.
+        let body = try? await request.body.collect(upTo: Form.maximumSize)
+        context.requestTarget = ReturnTarget.page(
+          of: request, with: Form(body.map { String(buffer: $0) } ?? ""))
+      } else if case RequestError.forged(let form) = error {
+        context.requestTarget = ReturnTarget.page(of: request, with: form)
+      }
       response = ErrorPage.response(to: error, context, logger: context.logger)
     }
     if context.sessionToken != token, request.method == .get,

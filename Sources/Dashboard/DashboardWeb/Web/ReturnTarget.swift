@@ -1,0 +1,46 @@
+import Hummingbird
+
+/// The page to show instead of a form that was not processed, because the session has ended: the
+/// page that has the form, with the entered values as its query.
+///
+/// | form | page |
+/// |---|---|
+/// | `/kiosks/k1/review` with `add.kiwi=5` | `/kiosks/k1?add.kiwi=5` |
+/// | `/routes/r1/kiosks/k1` with `counted.kiwi=3` | `/routes/r1/kiosks/k1?counted.kiwi=3` |
+/// | `/routes` with `margin=20` | `/routes/new?margin=20` |
+enum ReturnTarget {
+  /// Maximum length of the query in bytes, as its copy in the login page's own address is longer.
+  static let maximumQuery = 3_000
+
+  /// Returns the path of the page that has the form. The path of another request is its page.
+  static func page(of request: Request) -> String {
+    guard request.method == .post else { return request.uri.string }
+    let parts = request.uri.path.split(separator: "/")
+    switch (parts.first, parts.count) {
+    case ("kiosks", 3) where parts[2] == "panel", ("routes", 4), ("login", 1):
+      return "/" + parts.joined(separator: "/")
+    case ("kiosks", 3), ("routes", 3): return "/" + parts.dropLast().joined(separator: "/")
+    case ("routes", 1): return "/routes/new"
+    default: return "/"
+    }
+  }
+
+  /// Returns the page of a form with the entered values.
+  static func page(of request: Request, with form: Form) -> String {
+    let values = form.names("").compactMap { name -> String? in
+      // The others belong to the page on which the form was, or are not entered by a person.
+      guard let kind = name.split(separator: ".").first.map({ String($0) }),
+        kept.contains(kind), let value = form[name], !value.isEmpty, value != "0"
+      else { return nil }
+      return "\(name.percentEncoded)=\(value.percentEncoded)"
+    }
+    let query = values.joined(separator: "&")
+    let page = page(of: request)
+    return query.isEmpty || query.utf8.count > maximumQuery ? page : "\(page)?\(query)"
+  }
+
+  private static let kept: Set<String> = [
+    "add", "set", "brought", "counted", "ledger", "arrival", "until", "margin", "fill", "q",
+    "kiosk",
+  ]
+}
