@@ -40,6 +40,16 @@ extension KioskState {
     (menu?.menu.juices ?? []).compactMap { juice in obstacle(to: juice).map { (juice, $0) } }
   }
 
+  /// Returns the amount of a fruit that can be added, or `nil` without a capacity or a stock.
+  ///
+  /// - Parameter counted: The counted stock, or `nil` for the recorded one.
+  package func room(for fruit: Fruit.ID, counted: Int? = nil) -> Int? {
+    guard let capacity = menu?.capacities[fruit], let held = counted ?? stock?.fruits[fruit] else {
+      return nil
+    }
+    return max(0, capacity - held)
+  }
+
   /// The fruits whose stock is too small for one glass of a juice, in the order of the menu.
   package var shortFruits: [Fruit.ID] {
     guard let stock = stock?.fruits, let menu = menu?.menu else { return fruits(.out) }

@@ -386,10 +386,46 @@ def test_of_two_who_fill_in_a_stop_the_first_counts(
     network.restore(phone)
     # On other pages than the stop's own, the numbers are shown until they are discarded.
     phone.wait_for("was sent before with other numbers", "#saved")
-    phone.wait_for("brought.kiwi 7", "#saved")
+    phone.wait_for("Kiwi +7", "#saved")
     assert restocks(kiosks["k1"]) == [{"kiwi": 9}]
-    phone.press("#saved button")
-    eventually(lambda: not phone.one("#saved").is_displayed())
+    complaints_of_the_network(phone)
+    # The page compares both, and corrects the stock after a review.
+    phone.press("#saved a")
+    phone.wait_for("Sent by minji", "#comparison")
+    assert rows(phone, "#comparison tbody tr") == [["Kiwi", "+9", "+7", "−2"]]
+    phone.photograph("stop-comparison-phone")
+    phone.send("a[data-discard][href*='add.kiwi=-2']")
+    assert phone.one("[name='add.kiwi']").get_attribute("value") == "-2"
+    phone.send("button[value=review]")
+    phone.send(".actions .primary")
+    phone.wait_for("Done.")
+    assert restocks(kiosks["k1"]) == [{"kiwi": 9}, {"kiwi": -2}]
+    phone.open("/routes")
+    assert not phone.one("#saved").is_displayed()
+
+
+def test_what_does_not_fit_is_said_and_does_not_hold_up_the_rest(
+    make_browser: MakeBrowser, kiosks: dict[str, Kiosk], network: NetworkLink, make_client: MakeClient
+) -> None:
+    phone = make_browser(network, width=390).log_in()
+    eventually(lambda: len(phone.open("/routes/new").all("[name^='kiosk.']:enabled")) == 3)
+    path = plan(phone, "k1")
+    phone.wait_for("This route opens without a network, too.", "#offline-ready")
+    phone.open(f"{path}/kiosks/k1")
+    phone.type("[name='brought.kiwi']", "95")
+    phone.wait_for("Only this many fit: 90", ".fits:not([hidden])")
+    phone.photograph("stop-fits-phone")
+    phone.press(".fits:not([hidden]) button")
+    assert phone.one("[name='brought.kiwi']").get_attribute("value") == "90"
+    # Offline, the operator cannot know what was sold: 98 are entered, and 90 fit.
+    network.cut(phone)
+    fill(phone, kiwi="+98", banana="+5")
+    phone.press("form[data-fill] .primary")
+    phone.wait_for("waits for a network", "#saved")
+    complaints_of_the_network(phone)
+    network.restore(phone)
+    phone.wait_for("Done.")
+    assert restocks(kiosks["k1"]) == [{"banana": 5, "kiwi": 90}]
     complaints_of_the_network(phone)
 
 

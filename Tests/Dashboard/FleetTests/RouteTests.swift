@@ -112,6 +112,25 @@ import Testing
     if use != nil { #expect(plan.lines(for: kiosk, at: Self.now)?.first?.bring == bring) }
   }
 
+  @Test(
+    arguments: [
+      // With 20 of 100, there is room for 80; with 30 counted, for 70.
+      (80, nil, 80), (81, nil, 80), (98, nil, 80), (71, 30, 70), (-5, nil, -5), (9, 100, nil),
+      (9, 120, nil),
+    ] as [(Int, Int?, Int?)])
+  func whatDoesNotFitIsNotRecorded(brought: Int, counted: Int?, fits: Int?) throws {
+    let kiosk = try Self.kiosk(stock: 20, use: nil)
+    let report = Route.StopReport(
+      command: "c1", user: "minji", at: Self.now, brought: ["kiwi": brought],
+      counted: counted.map { ["kiwi": $0] } ?? [:], ledger: [:])
+    let fitting = report.fitting(kiosk)
+    #expect(fitting.brought == (fits.map { ["kiwi": $0] } ?? [:]))
+    // The same form, sent again, is the same report.
+    #expect(fitting.entered == ["kiwi": brought] && fitting.hasSameAmounts(as: report))
+    let free = try Self.kiosk(stock: 20, capacity: nil, use: nil)
+    #expect(report.fitting(free) == report)
+  }
+
   @Test func whatHasBeenSoldSinceTheForecastIsNotSubtractedAgain() throws {
     let kiosk = try Self.kiosk(stock: 20, use: 2, stockAt: Self.after(-12))
     #expect(try Self.plan().lines(for: kiosk, at: Self.now)?.first?.expected == 12)

@@ -27,10 +27,29 @@ const user = (page = document) => page.getElementById("saved")?.dataset.user;
 // The values of the fields, without the CSRF token, which is requested again before sending.
 const read = (form) => [...new FormData(form)].filter(([name]) => name !== "csrf_token");
 
+// The numbers as a query, which fills in the form of a page. `kinds` are the fields to keep, by their
+// new names.
+const query = (fields, kinds) => "?" + new URLSearchParams(fields.flatMap(([name, value]) => {
+  const [kind, fruit] = name.split(".");
+  return kinds[kind] && fruit && value !== "" ? [[`${kinds[kind]}.${fruit}`, value]] : [];
+}));
+
+const OWN = { brought: "brought", counted: "counted", ledger: "ledger" };
+
+// The numbers in words, such as `Kiwi +5, Mango +0 (3 counted)`.
+const list = (fields, names, counted) => {
+  const values = new Map(fields);
+  return Object.entries(names ?? {}).flatMap(([fruit, name]) => {
+    const [brought, count] = [Number(values.get(`brought.${fruit}`)), values.get(`counted.${fruit}`)];
+    if (!brought && !count) return [];
+    return [`${name} ${brought < 0 ? "−" : "+"}${Math.abs(brought)}${count ? ` (${count} ${counted})` : ""}`];
+  }).join(", ");
+};
+
 const show = () => {
   const section = document.getElementById("saved");
   if (!section) return;
-  const rows = entries().map(({ path, title, state, fields, user: owner }) => {
+  const rows = entries().map(({ path, title, state, fields, names, user: owner }) => {
     const row = document.createElement("li");
     const link = document.createElement("a");
     link.href = path;
@@ -41,13 +60,16 @@ const show = () => {
     chip.textContent = section.dataset[state] + (state === "other" ? ` ${owner}` : "");
     row.dataset.state = state;
     row.append(link, " ", chip);
+    // The page of the stop shows the difference, and what can be done about it.
+    if (state === "others") link.href = path + query(fields, OWN);
+    // Without its route, the numbers can still be sent to the kiosk as a restock.
+    if (state === "gone") link.href = path.replace(/^\/routes\/[^/]*/, "") + query(fields, { brought: "add" });
     if (state === "gone" || state === "others") {
-      const numbers = fields.filter(([name, value]) => name !== "id" && value !== "");
       const button = document.createElement("button");
       button.type = "button";
       button.textContent = section.dataset.discard;
       button.addEventListener("click", () => discard(path));
-      row.append(" ", numbers.map((pair) => pair.join(" ")).join(", "), " ", button);
+      row.append(" ", list(fields, names, section.dataset.counted), " ", button);
     }
     return row;
   });
@@ -121,6 +143,40 @@ const deliverAll = async () => {
 
 // --- The stop on this page -----------------------------------------------------------------------
 
+// Says before the confirmation what does not fit. A field that nobody has changed follows the room.
+const bindLine = (line, form, saved) => {
+  const brought = line.querySelector("[name^='brought.']");
+  const counted = line.querySelector("[name^='counted.']");
+  const note = line.querySelector(".fits");
+  // Absent if the values are those of an earlier report.
+  const planned = Number(line.dataset.planned ?? NaN);
+  let proposed = brought.value;
+  const room = () => {
+    const held = counted.value || line.querySelector("[data-ledger]").dataset.ledger;
+    return line.dataset.capacity && held ? Math.max(0, Number(line.dataset.capacity) - Number(held)) : Infinity;
+  };
+  const check = () => {
+    note.hidden = !(Number(brought.value) > room());
+    if (!note.hidden) note.querySelector("b").textContent = String(room());
+  };
+  const propose = (amount) => {
+    if (brought.value === proposed) brought.value = proposed = String(amount);
+    check();
+  };
+  // A page from the cache has an old stock: until the arrival more is sold, so the plan counts.
+  const isOld = Date.now() - Number(form.dataset.at) > 120_000;
+  if (!saved && !Number.isNaN(planned)) {
+    if (isOld) propose(planned);
+    addEventListener("replaced", () => propose(Math.min(planned, room())));
+  }
+  line.addEventListener("input", check);
+  note.querySelector("button").addEventListener("click", () => {
+    brought.value = String(room());
+    brought.dispatchEvent(new Event("input", { bubbles: true }));
+  });
+  check();
+};
+
 const bindForm = () => {
   const form = document.querySelector("form[data-fill]");
   const path = location.pathname;
@@ -133,13 +189,17 @@ const bindForm = () => {
   }
   if (!form) return;
   const title = form.dataset.fill;
+  const names = Object.fromEntries([...form.querySelectorAll(".line")].map((line) =>
+    [line.querySelector("[name^='brought.']").name.split(".")[1], line.querySelector("legend").textContent]));
   if (saved && outcome !== "unknown") {
     for (const [name, value] of saved.fields) {
       const field = form.elements[name];
       // A stop that may have been sent already keeps its id.
       if (field && (name !== "id" || UNSENT.includes(saved.state))) field.value = value;
     }
+    if (form.elements.fit) form.elements.fit.checked = saved.fields.some(([name]) => name === "fit");
   }
+  form.querySelectorAll(".line").forEach((line) => bindLine(line, form, saved));
   form.addEventListener("input", ({ target }) => {
     // A count is compared with the ledger at the time of counting.
     const [kind, fruit] = target.name.split(".");
@@ -148,17 +208,19 @@ const bindForm = () => {
       const ledger = form.elements[`ledger.${fruit}`];
       if (now && ledger) ledger.value = now.dataset.ledger;
     }
-    if (entry(path)?.state !== "waiting") save(path, { title, user: user(), fields: read(form), state: "draft" });
+    if (entry(path)?.state !== "waiting") {
+      save(path, { title, names, user: user(), fields: read(form), state: "draft" });
+    }
   });
   form.addEventListener("submit", (event) => {
     try {
-      save(path, { title, user: user(), fields: read(form), state: "waiting" });
+      save(path, { title, names, user: user(), fields: read(form), state: "waiting" });
     } catch {
       // The storage of the browser is full: submit the form directly.
       return;
     }
     event.preventDefault();
-    const button = form.querySelector("button");
+    const button = form.querySelector("button.primary");
     button.disabled = true;
     deliver(path).finally(() => {
       button.disabled = false;
@@ -191,6 +253,10 @@ const cacheForOffline = async () => {
   document.getElementById("offline-ready").textContent = document.getElementById("saved").dataset.offlineReady;
 };
 
+// The links with which a person decides about numbers that were not sent.
+document.addEventListener("click", ({ target }) => {
+  if (target.closest?.("[data-discard]")) discard(location.pathname);
+});
 bindForm();
 show();
 deliverAll();

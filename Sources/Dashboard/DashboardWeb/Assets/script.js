@@ -27,6 +27,7 @@ const replace = (markup) => {
   }
   if (focused && document.activeElement?.id !== focused) document.getElementById(focused)?.focus();
   document.querySelectorAll(".stepper").forEach(foretell);
+  dispatchEvent(new Event("replaced"));
 };
 
 const listen = (address) => {

@@ -160,11 +160,4 @@ extension KioskState {
   func known(_ missing: FruitAmounts) -> [Fruit.ID] {
     (menu?.menu.fruits ?? []).map(\.id).filter { missing[$0] != nil }
   }
-
-  /// Returns the amount that fills a fruit up, or `nil` if it is full or its capacity is unknown.
-  func room(for fruit: Fruit.ID) -> Int? {
-    guard let capacity = menu?.capacities[fruit], let held = stock?.fruits[fruit], capacity > held
-    else { return nil }
-    return capacity - held
-  }
 }

@@ -116,10 +116,11 @@ struct SavedReports {
       data-login="\(language("log in to send it", "로그인하면 보내요"))"
       data-other="\(language("is sent when its user logs in:", "다음 사용자가 로그인하면 보내요:"))"
       data-refused="\(language("the server rejected it; open it", "서버가 거절했어요. 열어서 확인해 주세요"))"
-      data-gone="\(language("its route was deleted; note the numbers, then discard it", "방문 경로가 삭제됐어요. 수량을 적어 두고 지워 주세요"))"
+      data-gone="\(language("its route was deleted; open it to restock the kiosk with these numbers", "방문 경로가 삭제됐어요. 열면 이 수량으로 키오스크를 채울 수 있어요"))"
       data-again="\(language("not sent: check it, and confirm it again", "보내지 않았어요. 수량을 보고 다시 확인해 주세요"))"
-      data-others="\(language("was sent before with other numbers; these were not sent", "다른 수량으로 이미 보냈어요. 이 수량은 보내지 않았어요"))"
+      data-others="\(language("was sent before with other numbers; open it to compare", "다른 수량으로 이미 보냈어요. 열어서 비교해 주세요"))"
       data-rejected="\(language("nothing was changed; open it", "바뀐 것이 없어요. 열어서 확인해 주세요"))"
+      data-counted="\(language("counted", "셈"))"
       data-discard="\(language("Discard", "지우기"))"
       data-offline-ready="\(language("This route opens without a network, too.", "이 방문 경로는 네트워크가 없어도 열 수 있어요."))">
       <h2>\(language("In this browser", "이 브라우저에 보관 중"))</h2><ul></ul></section>

@@ -28,6 +28,7 @@ struct StopPage {
   ///   the plan.
   func page(_ notice: NotSentReason? = nil, filled: Route.StopReport? = nil) -> Page {
     let title = stop.title(language)
+    let notice = notice ?? addressed.map { .others($0) }
     return Page(
       title: title,
       body: """
@@ -71,18 +72,11 @@ struct StopPage {
         .warn, "There is nothing to send: enter what you have brought or counted.",
         "보낼 것이 없어요. 채우거나 센 수량을 적어 주세요.")
     case .others(let report):
-      language.notice(
-        .warn,
-        "This stop was already sent with other numbers, which apply. Your numbers were not sent: \(list(report))",
-        "이 방문지는 이미 다른 수량으로 보냈어요. 그 수량이 유효하고, 이 수량은 보내지 않았어요: \(list(report))")
+      stop.report.map {
+        ReportComparison(stop: stop, sent: $0, own: report, language: language).html
+      }
+        ?? .empty
     }
-  }
-
-  /// Returns a list such as `Kiwi +5, Mango = 3`.
-  private func list(_ report: Route.StopReport) -> String {
-    let counted = report.counted.map { "\(name($0.fruit)) = \($0.amount)" }
-    let brought = report.brought.map { "\(name($0.fruit)) \(signed($0.amount))" }
-    return (counted + brought).joined(separator: ", ")
   }
 
   private var state: HTML? {
@@ -118,6 +112,30 @@ struct StopPage {
     """
   }
 
+  /// The numbers in the address, if the stop was sent with other ones.
+  private var addressed: Route.StopReport? {
+    guard isFilled, let report = stop.report, !isOpen else { return nil }
+    func amounts(_ kind: String) -> FruitAmounts {
+      FruitAmounts(
+        stop.lines.compactMap { line in
+          context.filled.value("\(kind).\(line.fruit.id)").map { (line.fruit.id, $0) }
+        })
+    }
+    let own = Route.StopReport(
+      command: report.command, user: context.user?.name.text ?? "", at: now,
+      brought: FruitAmounts(amounts("brought").filter { $0.amount != 0 }),
+      counted: amounts("counted"), ledger: amounts("ledger"))
+    return own.hasSameAmounts(as: report) ? nil : own
+  }
+
+  /// Whether the stop can be confirmed: it was not sent, or the kiosk has rejected it.
+  private var isOpen: Bool {
+    switch stop.report?.outcome {
+    case nil, .rejected: true
+    case .unknown, .applied: false
+    }
+  }
+
   /// Whether the address fills in numbers.
   private var isFilled: Bool {
     stop.lines.contains {
@@ -128,12 +146,15 @@ struct StopPage {
 
   private func form(_ filled: Route.StopReport?) -> HTML {
     """
-    <form method="post" action="\(path)" data-fill="\(stop.title(language))">
+    <form method="post" action="\(path)" data-fill="\(stop.title(language))" data-at="\(Int(clamping: now.milliseconds))">
     \(context.fields(id: stop.command))\(isFilled ? CommonNotices.notSentYet(language) : nil)
     \(stop.lines.map { row($0, filled) })
     <p class="muted">\(language(
       "Leave “counted” empty where you have not counted. A negative number removes fruit.",
       "세지 않은 과일은 ‘센 것’을 비워 두세요. 빼낸 과일은 음수로 적어 주세요."))</p>
+    <label class="choice"><input type="checkbox" name="fit" value="1" checked> \(language(
+      "Fill up: if less fits than was brought, only what fits counts.",
+      "가득 채움: 채운 것보다 적게 들어가면 들어간 만큼만 기록해요."))</label>
     <div class="actions"><button class="primary">\(language("Confirm", "확인"))</button></div>
     </form>
     """
@@ -145,19 +166,22 @@ struct StopPage {
     let address = isFilled ? context.filled : nil
     let brought =
       address.map { $0.value("brought.\(fruit)") ?? 0 }
-      ?? filled.map { $0.brought[fruit] ?? 0 } ?? line.bring
+      ?? filled.map { $0.brought[fruit] ?? 0 } ?? min(line.bring, room(for: line) ?? line.bring)
     let count = address.map { $0.value("counted.\(fruit)") } ?? filled?.counted[fruit]
     let counted = count.map { String($0) } ?? ""
     // A count is compared with the ledger at the time of counting.
     let ledger = address?.value("ledger.\(fruit)").flatMap { count == nil ? nil : String($0) }
     return """
-      <fieldset class="line"><legend>\(name)</legend>
+      <fieldset class="line"\(address == nil && filled == nil ? " data-planned=\"\(line.bring)\"" : .empty)\
+      \((kiosk?.menu?.capacities[fruit]).map { " data-capacity=\"\($0)\"" as HTML })><legend>\(name)</legend>
       <span class="muted">\(language("planned", "계획")) \(line.bring) · \(self.ledger(line).html)</span>
       \(HTML.hidden("ledger.\(fruit)", ledger ?? stock(of: fruit)))
       <label><span>\(language("Counted", "센 것"))</span>
       <input type="number" inputmode="numeric" min="0" name="counted.\(fruit)" value="\(counted)"></label>
       <label><span>\(language("Brought", "채운 것"))</span>
       <input type="number" inputmode="numeric" name="brought.\(fruit)" value="\(brought)"></label>
+      <p class="fits" role="status" hidden>\(language("Only this many fit:", "들어가는 수량:")) <b></b>
+      <button type="button">\(language("Fill up", "가득 채우기"))</button></p>
       </fieldset>
 
       """
@@ -166,9 +190,20 @@ struct StopPage {
   /// Returns the current stock as recorded in the ledger.
   private func ledger(_ line: Route.Line) -> LivePart {
     let stock = stock(of: line.fruit.id)
+    let room: HTML? = room(for: line).map { room in
+      let text = language("room for \(room)", "\(room)개 들어감")
+      return room < line.bring ? " · <b class=\"short\">\(text)</b>" : " · \(text)"
+    }
     return LivePart(
       "ledger-\(line.fruit.id)", tag: "span",
-      "\(language("ledger", "장부")) <b data-ledger=\"\(stock)\">\(stock.isEmpty ? "?" : stock)</b>")
+      """
+      \(language("ledger", "장부")) <b data-ledger="\(stock)">\(stock.isEmpty ? "?" : stock)</b>\(room)
+      """)
+  }
+
+  /// Returns the amount that fits now, or `nil` if it is unknown.
+  private func room(for line: Route.Line) -> Int? {
+    kiosk?.room(for: line.fruit.id, counted: answeredStock[line.fruit.id])
   }
 
   /// Returns the stock, or an empty text if it is unknown.
@@ -179,7 +214,7 @@ struct StopPage {
   /// A form that sends the same numbers again under the same id.
   private var again: HTML {
     let same = stop.report.map { report in
-      report.brought.fields("brought") + report.counted.fields("counted")
+      report.entered.fields("brought") + report.counted.fields("counted")
         + report.ledger.fields("ledger")
     }
     return """

@@ -119,7 +119,7 @@ extension KioskState {
   /// A restock that fills all fruits to their capacity.
   fileprivate var fillingAll: Restock {
     let room = (menu?.menu.fruits ?? []).compactMap { fruit -> FruitAmounts.Element? in
-      self.room(for: fruit.id).map { (fruit.id, $0) }
+      self.room(for: fruit.id).flatMap { $0 > 0 ? (fruit.id, $0) : nil }
     }
     return Restock(add: FruitAmounts(room))
   }

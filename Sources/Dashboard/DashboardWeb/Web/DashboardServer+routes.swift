@@ -132,7 +132,8 @@ extension DashboardServer {
     guard let user = context.user else { throw RequestError.loggedOut }
     let (id, kiosk) = (try context.routeID(), try context.kioskID())
     let stop = try await self.stop(context)
-    let new = try Route.StopReport(form, stop, user: user, at: link.time)
+    var new = try Route.StopReport(form, stop, user: user, at: link.time)
+    if form["fit"] != nil, let kiosk = link.fleet[kiosk] { new = new.fitting(kiosk) }
     guard !new.brought.isEmpty || !new.counted.isEmpty else {
       return try await stopPage(context).page(.nothingToSend, filled: new).response(context)
     }

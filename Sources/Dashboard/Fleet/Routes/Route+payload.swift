@@ -99,6 +99,7 @@ extension Route.StopReport {
     json.member("user", user)
     json.member("at", at.description)
     json.member("brought", brought)
+    if entered != brought { json.member("entered", entered) }
     json.member("counted", counted)
     json.member("ledger", ledger)
     switch outcome {
@@ -131,8 +132,8 @@ extension Route.StopReport {
     default: return nil
     }
     self.init(
-      command: command, user: user, at: at, brought: brought, counted: counted, ledger: ledger,
-      outcome: outcome)
+      command: command, user: user, at: at, brought: brought, entered: json.amounts("entered"),
+      counted: counted, ledger: ledger, outcome: outcome)
   }
 }
 

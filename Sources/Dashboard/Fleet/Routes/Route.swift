@@ -106,6 +106,8 @@ package struct Route: Hashable, Sendable, Identifiable {
     package let at: Timestamp
     /// The amounts put in (positive) or taken out (negative); never 0.
     package let brought: FruitAmounts
+    /// The amounts that the user has entered: `brought`, or more if not all of it fitted.
+    package let entered: FruitAmounts
     package let counted: FruitAmounts
     /// The recorded stock of the counted fruits, as the page showed it. If the kiosk's ledger
     /// differs when the command arrives, the kiosk rejects it.
@@ -114,12 +116,14 @@ package struct Route: Hashable, Sendable, Identifiable {
 
     package init(
       command: Request.ID, user: String, at: Timestamp, brought: FruitAmounts,
-      counted: FruitAmounts, ledger: FruitAmounts, outcome: Outcome = .unknown
+      entered: FruitAmounts? = nil, counted: FruitAmounts, ledger: FruitAmounts,
+      outcome: Outcome = .unknown
     ) {
       self.command = command
       self.user = user
       self.at = at
       self.brought = brought
+      self.entered = entered ?? brought
       self.counted = counted
       self.ledger = ledger
       self.outcome = outcome
@@ -148,7 +152,20 @@ package struct Route: Hashable, Sendable, Identifiable {
 
     /// Whether both reports have the same amounts, regardless of user and time.
     package func hasSameAmounts(as other: StopReport) -> Bool {
-      (brought, counted, ledger) == (other.brought, other.counted, other.ledger)
+      (entered, counted, ledger) == (other.entered, other.counted, other.ledger)
+    }
+
+    /// Returns the report with at most as much of each fruit as the kiosk has room for.
+    package func fitting(_ kiosk: KioskState) -> StopReport {
+      let fitting = brought.compactMap { fruit, amount -> FruitAmounts.Element? in
+        guard let room = kiosk.room(for: fruit, counted: counted[fruit]), amount > room else {
+          return (fruit, amount)
+        }
+        return room > 0 ? (fruit, room) : nil
+      }
+      return StopReport(
+        command: command, user: user, at: at, brought: FruitAmounts(fitting), entered: entered,
+        counted: counted, ledger: ledger, outcome: outcome)
     }
   }
 

@@ -1,0 +1,69 @@
+import Fleet
+import JuiceDomain
+
+/// The difference between the report of a stop that was sent and one that was not, and what the
+/// user can do about it.
+struct ReportComparison {
+  let stop: Route.Stop
+  /// The report that was sent, which applies.
+  let sent: Route.StopReport
+  /// The report that was not sent, because another one was before.
+  let own: Route.StopReport
+  let language: Language
+
+  var html: HTML {
+    let rows: [HTML] = stop.lines.compactMap { line in
+      let (theirs, mine) = (words(sent, line.fruit.id), words(own, line.fruit.id))
+      guard theirs != mine else { return nil }
+      return """
+        <tr><th scope="row">\(line.fruit.name[language])</th><td>\(theirs)</td><td>\(mine)</td>\
+        <td>\(signed(difference(line.fruit.id)))</td></tr>
+
+        """
+    }
+    let heads = [
+      language("Fruit", "과일"), language("Sent by \(sent.user)", "\(sent.user) 님이 보냄"),
+      language("Yours", "내 수량"), language("Difference", "차이"),
+    ]
+    let text = language(
+      "This stop was already sent with other numbers, which apply. Yours were not sent.",
+      "이 방문지는 이미 다른 수량으로 보냈어요. 그 수량이 유효하고, 내 수량은 보내지 않았어요.")
+    let correction = FruitAmounts(
+      stop.lines.map { (fruit: $0.fruit.id, amount: difference($0.fruit.id)) }
+        .filter { $0.amount != 0 })
+    return .notice(
+      .warn,
+      html: """
+        <strong>\(text)</strong>
+        <div class="wide">\(HTML.table(heads, rows, id: "comparison"))</div>
+        <div class="actions">
+        <a class="button" data-discard href="?">\(language("Theirs are right", "보낸 수량이 맞아요"))</a>
+        \(button(correction, language("Mine are right: correct it", "내 수량이 맞아요: 고치기")))
+        \(button(own.entered, language("Both were put in: add mine", "둘 다 채웠어요: 내 수량 더하기")))
+        </div>
+        """, tag: "div")
+  }
+
+  /// Returns a link to the kiosk's restock form, filled in; it is reviewed before it is sent.
+  private func button(_ amounts: FruitAmounts, _ text: String) -> HTML? {
+    guard !amounts.isEmpty else { return nil }
+    let query = amounts.map { "add.\($0.fruit)=\($0.amount)" }.joined(separator: "&")
+    return "<a class=\"button\" data-discard href=\"/kiosks/\(stop.kiosk)?\(query)\">\(text)</a>"
+  }
+
+  /// Returns a text such as `+5, 3 counted`.
+  private func words(_ report: Route.StopReport, _ fruit: Fruit.ID) -> String {
+    let count = report.counted[fruit].map { language("\($0) counted", "\($0) 셈") }
+    return [signed(report.entered[fruit] ?? 0), count].compactMap(\.self).joined(separator: ", ")
+  }
+
+  /// Returns the stock by the own report minus the stock by the sent report.
+  private func difference(_ fruit: Fruit.ID) -> Int {
+    // A fruit that was not counted has the recorded stock.
+    let ledger = own.ledger[fruit] ?? sent.ledger[fruit] ?? own.counted[fruit] ?? 0
+    func stock(_ report: Route.StopReport, _ brought: FruitAmounts) -> Int {
+      (report.counted[fruit] ?? ledger) + (brought[fruit] ?? 0)
+    }
+    return stock(own, own.entered) - stock(sent, sent.brought)
+  }
+}
