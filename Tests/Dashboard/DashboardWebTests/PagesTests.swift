@@ -577,4 +577,39 @@ import Testing
       #expect(try await scene.get(odd).text.contains("name=\"add.mango\" value=\"12\""))
     }
   }
+
+  /// A command would wait ten minutes for its answer.
+  @Test func withoutABrokerNothingIsSentAndThePageSaysSoAtOnce() async throws {
+    try await Scene.run { scene in
+      try await scene.authenticate("minji")
+      let route = try await scene.post(
+        "/routes",
+        "csrf_token=\(scene.csrfToken)&arrival=2026-11-22T08:00&until=2026-11-24T08:00&margin=20&kiosk.k1=1"
+      )
+      let stop = "\(try #require(route.headers[.location]))/kiosks/k1"
+      try await scene.stopBroker()
+      for (path, fields, target) in [
+        ("/kiosks/k1/restock", "id=r1&add.kiwi=5", "/kiosks/k1?add.kiwi=5"),
+        ("/kiosks/k1/service", "id=r2&service=closed", "/kiosks/k1"),
+        ("/kiosks/k1/job", "id=r3&decision=again.7", "/kiosks/k1"),
+        (stop, "id=r4&brought.kiwi=7", "\(stop)?brought.kiwi=7"),
+      ] {
+        let answer = try await scene.post(path, "csrf_token=\(scene.csrfToken)&\(fields)")
+        #expect(answer.status == .serviceUnavailable)
+        #expect(answer.text.contains("Nothing was sent"), "\(path)")
+        #expect(answer.text.contains("href=\"\(target)\">Open the form again"), "\(path)")
+      }
+      // The stop was not recorded as sent.
+      #expect(try await scene.get(stop).text.contains("data-outcome=\"open\""))
+      let reason = try #require(scene.dashboard.link.connectionError)
+      let order = try await scene.post(
+        "/kiosks/k1/panel", "csrf_token=\(scene.csrfToken)&id=o1&juice=kiwi")
+      #expect(order.status == .ok && order.text.contains("Your order was not sent."))
+      for page in [order.text, try await scene.get("/kiosks/k1/panel").text] {
+        #expect(page.contains("Out of service at the moment.") && !page.contains(reason))
+      }
+      // The operator sees the reason.
+      #expect(try await scene.get("/kiosks/k1").text.contains(reason))
+    }
+  }
 }

@@ -20,6 +20,7 @@ final class Scene: Sendable {
   let now = Timestamp(milliseconds: 1_795_251_600_000)
   let dashboard: DashboardServer
   private let responder: RouterResponder<PageContext>
+  private let network: MemoryBroker
   private let broker: MemoryClient
   private let cookies = Mutex<[String: String]>([:])
   private let publications = Mutex<Int64>(0)
@@ -32,10 +33,10 @@ final class Scene: Sendable {
     let now = Mutex(ContinuousClock.Instant.start)
   }
 
-  private init(dashboard: DashboardServer, broker: MemoryClient, clock: Clock) {
+  private init(dashboard: DashboardServer, network: MemoryBroker, clock: Clock) {
     self.dashboard = dashboard
     responder = dashboard.router().buildResponder()
-    self.broker = broker
+    (self.network, broker) = (network, network.client())
     self.clock = clock
   }
 
@@ -61,7 +62,7 @@ final class Scene: Sendable {
         now: { clock.now.withLock { $0 } })
       let running = Task { await link.run() }
       defer { running.cancel() }
-      let scene = Scene(dashboard: dashboard, broker: network.client(), clock: clock)
+      let scene = Scene(dashboard: dashboard, network: network, clock: clock)
       try await scene.open()
       try await body(scene)
       await running.cancelAndWait()
@@ -116,6 +117,15 @@ final class Scene: Sendable {
     try await broker.publish([Message(topic: "kiosk/k1/\(topic)", payload: payload, retain: true)])
     await broker.acknowledge()
     for await _ in signals where dashboard.link.fleet["k1"]?.lastMessageAt != before { break }
+  }
+
+  /// Stops the broker, and waits until the dashboard has detected it.
+  func stopBroker() async throws {
+    guard
+      let signals = dashboard.link.updates.subscribe(to: .fleet, session: "test", user: nil)
+    else { throw RequestError.tooManyPages }
+    network.stop()
+    for await _ in signals where dashboard.link.connectionError != nil { break }
   }
 
   /// Returns the next command that the kiosk receives.

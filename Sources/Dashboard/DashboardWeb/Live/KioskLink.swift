@@ -26,6 +26,9 @@ package final class KioskLink: Service {
     var calls = 0
   }
 
+  /// The broker is not connected, so a command was not sent and will not be.
+  package struct NotSent: Error {}
+
   /// The source of orders from the virtual panel. The source of all other commands is the user.
   package static let virtualPanel = Source(kind: .order, name: "virtual")
 
@@ -125,29 +128,32 @@ package final class KioskLink: Service {
   ///   executes it once.
   /// - Returns: The result, or `nil` if none arrived in time. The kiosk may still execute the
   ///   command, or may have executed it.
+  /// - Throws: `NotSent` at once if the broker is not connected.
   package func send(
     _ command: Command, to kiosk: KioskID, as source: Source, id: Request.ID
-  ) async -> CommandResult? {
+  ) async throws(NotSent) -> CommandResult? {
     let topics = KioskTopics(root: root, kiosk: kiosk)
     let message = Message(
       topic: topics.command(from: source),
       payload: Request(id: id, sentAt: now(), command: command).payload)
     let key = Key(topic: topics.result(for: source), id: id)
     let (answers, continuation) = AsyncStream<CommandResult>.makeStream()
-    let call = state.withLock { state in
+    let sent: Int? = state.withLock { state in
+      guard state.isOnline else { return nil }
       state.calls += 1
       state.pending[key, default: [:]][state.calls] = Pending(
         message: message, answer: continuation)
       return state.calls
     }
+    guard let call = sent else { throw NotSent() }
     defer {
       state.withLock { state in
         state.pending[key]?[call] = nil
         if state.pending[key]?.isEmpty == true { state.pending[key] = nil }
       }
     }
-    // Without a connection it is published with the next one. The batch, if there is one, belongs
-    // to `run`, which acknowledges it.
+    // If the connection is lost meanwhile, it is published with the next one. The batch, if there is
+    // one, belongs to `run`, which acknowledges it.
     _ = try? await broker.publish([message])
     return await withTaskGroup(of: CommandResult?.self) { group in
       group.addTask { await answers.first { _ in true } }

@@ -16,7 +16,7 @@ enum ErrorPage {
       let (status, english, korean) = words(for: refusal)
       let text = context.language(english, korean)
       var response: Response
-      if case .forged = refusal {
+      if refusal.form != nil {
         let again = context.language("Open the form again", "양식 다시 열기")
         response = page(context, status, text, to: context.requestTarget, again).response(context)
       } else {
@@ -74,6 +74,12 @@ enum ErrorPage {
         .forbidden, "This form is out of date, and nothing was sent.",
         "만료된 양식이라 아무것도 보내지 않았어요."
       )
+    case .notSent:
+      (
+        .serviceUnavailable,
+        "Nothing was sent: the dashboard is not connected to the kiosks at the moment.",
+        "지금은 대시보드가 키오스크와 연결되어 있지 않아 아무것도 보내지 않았어요."
+      )
     case .badForm: (.badRequest, "This form cannot be read.", "양식을 읽을 수 없어요.")
     case .tooManyLogins:
       (
@@ -95,11 +101,19 @@ enum ErrorPage {
 }
 
 extension RequestError {
+  /// The form that was not processed, to be opened again.
+  var form: Form? {
+    switch self {
+    case .forged(let form), .notSent(let form): form
+    default: nil
+    }
+  }
+
   /// Seconds after which another attempt may succeed.
   fileprivate var wait: Int64? {
     switch self {
     case .tooManyLogins(let wait): wait.components.seconds + 1
-    case .busy: 5
+    case .busy, .notSent: 5
     case .tooManyPages: 30
     default: nil
     }

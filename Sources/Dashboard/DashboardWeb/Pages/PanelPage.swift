@@ -18,7 +18,7 @@ struct PanelPage {
       body: """
         <p class="path"><a href="/kiosks/\(kiosk.id)">← \(kiosk.title(language))</a></p>
         <h1>\(language("What would you like?", "무엇을 드릴까요?"))</h1>
-        \(CommonNotices.broker(connectionError, language).html)
+        \(outage.html)
         <div class="message" role="status" aria-live="polite">\(answer)</div>
         <form method="post" action="/kiosks/\(kiosk.id)/panel" data-inline>
         \(context.fields(id: .random))
@@ -30,7 +30,23 @@ struct PanelPage {
   /// The parts that are updated live. The script ignores the orders whose answers are not on the
   /// page.
   var liveParts: [LivePart] {
-    [CommonNotices.broker(connectionError, language), buttons] + kiosk.progress.map(part)
+    [outage, buttons] + kiosk.progress.map(part)
+  }
+
+  /// The notice that orders do not arrive. A customer needs no reason.
+  private var outage: LivePart {
+    let isOut = connectionError != nil || !kiosk.isOnline
+    return LivePart(
+      "broker",
+      "\(isOut ? language.notice(.bad, "Out of service at the moment.", "지금은 이용할 수 없어요.") : .empty)"
+    )
+  }
+
+  /// The answer if the order was not sent.
+  var notSent: HTML {
+    language.notice(
+      .warn, "Your order was not sent. Please try again in a moment.",
+      "주문을 보내지 못했어요. 잠시 뒤에 다시 눌러 주세요.")
   }
 
   private func part(_ progress: OrderProgress) -> LivePart {

@@ -48,7 +48,7 @@ extension DashboardServer {
       if form["do"] == "now", let id = form.commandID,
         let seen = restock.expecting(try form.amounts("expect.")), !page.isDoubtful(seen)
       {
-        return try await outcome(of: seen, context, id: id)
+        return try await outcome(of: seen, form, context, id: id)
       }
       return page.review(restock, id: .random).response(context)
     }
@@ -60,14 +60,14 @@ extension DashboardServer {
       guard let id = form.commandID,
         !restock.add.isEmpty || !restock.set.isEmpty
       else { throw RequestError.badForm }
-      return try await outcome(of: restock, context, id: id)
+      return try await outcome(of: restock, form, context, id: id)
     }
     router.post("job") { request, context in
       let form = try await request.form(from: context, sessions)
       guard let id = form.commandID,
         let decision = form["decision"].flatMap({ JobDecision(field: $0) })
       else { throw RequestError.badForm }
-      let result = try await send(.job(decision), .job, context, id: id)
+      let result = try await send(.job(decision), .job, form, context, id: id)
       let notice = try context.notice(result, of: decision, id: id, at: context.kioskID())
       return try kioskPage(context).page(notice: notice).response(context)
     }
@@ -76,7 +76,7 @@ extension DashboardServer {
       guard let id = form.commandID,
         let service = form["service"].flatMap(ServiceState.init(rawValue:))
       else { throw RequestError.badForm }
-      let result = try await send(.service(service), .service, context, id: id)
+      let result = try await send(.service(service), .service, form, context, id: id)
       return try kioskPage(context).page(notice: context.notice(result, of: service)).response(
         context)
     }
@@ -97,21 +97,33 @@ extension DashboardServer {
   }
 
   private func outcome(
-    of restock: Restock, _ context: PageContext, id: CommandID
+    of restock: Restock, _ form: Form, _ context: PageContext, id: CommandID
   ) async throws -> Response {
-    let result = try await send(.restock(restock), .restock, context, id: id)
+    let result = try await send(.restock(restock), .restock, form, context, id: id)
     return RestockPage(kiosk: try kiosk(context), context: context)
       .outcome(result, of: restock, id: id).response(context)
   }
 
   /// Sends a command with the user as its source, which the ledger records.
   private func send(
-    _ command: Command, _ kind: Command.Kind, _ context: PageContext, id: CommandID
+    _ command: Command, _ kind: Command.Kind, _ form: Form, _ context: PageContext, id: CommandID
   ) async throws -> CommandResult? {
     guard let user = context.user else { throw RequestError.loggedOut }
-    let kiosk = try kiosk(context).id
-    return await link.send(
-      command, to: kiosk, as: Source(kind: kind, name: user.name.text), id: id)
+    return try await send(
+      command, to: kiosk(context).id, as: Source(kind: kind, name: user.name.text), form, id: id)
+  }
+
+  /// Sends the command of a form.
+  ///
+  /// - Throws: `RequestError.notSent` if the broker is not connected.
+  func send(
+    _ command: Command, to kiosk: KioskID, as source: Source, _ form: Form, id: CommandID
+  ) async throws(RequestError) -> CommandResult? {
+    do {
+      return try await link.send(command, to: kiosk, as: source, id: id)
+    } catch {
+      throw .notSent(form)
+    }
   }
 }
 

@@ -19,10 +19,16 @@ extension DashboardServer {
       guard let id = form.commandID,
         let juice = form["juice"].flatMap({ Juice.ID($0) })
       else { throw RequestError.badForm }
-      let result = await link.send(
-        .order(Order(juice: juice)), to: try kiosk(context).id, as: KioskLink.virtualPanel, id: id)
+      let kiosk = try kiosk(context).id
+      let answer: CommandResult??
+      do throws(KioskLink.NotSent) {
+        answer = try await link.send(
+          .order(Order(juice: juice)), to: kiosk, as: KioskLink.virtualPanel, id: id)
+      } catch {
+        answer = .none
+      }
       let page = try panelPage(context)
-      return page.page(answer: page.answer(result)).response(context)
+      return page.page(answer: answer.map(page.answer) ?? page.notSent).response(context)
     }
     router.get("display") { _, context in
       DisplayPage(kiosk: try kiosk(context), language: context.language).page().response(context)

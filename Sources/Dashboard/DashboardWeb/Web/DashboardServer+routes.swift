@@ -137,6 +137,8 @@ extension DashboardServer {
     guard !new.brought.isEmpty || !new.counted.isEmpty else {
       return try await stopPage(context).page(.nothingToSend, filled: new).response(context)
     }
+    // Before the report is stored as sent.
+    guard link.connectionError == nil else { throw RequestError.notSent(form) }
     let step = try await routes.update(id, kiosk) { $0.confirm(new) }
     switch step {
     case nil: throw RequestError.notFound
@@ -147,8 +149,8 @@ extension DashboardServer {
       return try await stopPage(context).page(notice).response(context)
     case .send(let sent):
       // A stop that may have been sent already is sent unchanged, in the name of its first sender.
-      let result = await link.send(
-        .restock(sent.restock), to: kiosk, as: Source(kind: .restock, name: sent.user),
+      let result = try await send(
+        .restock(sent.restock), to: kiosk, as: Source(kind: .restock, name: sent.user), form,
         id: sent.command)
       _ = try await routes.update(id, kiosk) {
         $0.updateOutcome(of: sent.command, with: result, next: .random)

@@ -63,6 +63,8 @@ enum RequestError: Error {
   /// The form has no valid CSRF token: it comes from another site, or from a page of an ended
   /// session.
   case forged(Form)
+  /// The command of the form was not sent, because the broker is not connected.
+  case notSent(Form)
   /// The form contains values that no page of the dashboard sends.
   case badForm
   case tooManyLogins(Duration)

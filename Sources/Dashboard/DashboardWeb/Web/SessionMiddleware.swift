@@ -43,7 +43,7 @@ struct SessionMiddleware: RouterMiddleware {
         let body = try? await request.body.collect(upTo: Form.maximumSize)
         context.requestTarget = ReturnTarget.page(
           of: request, with: Form(body.map { String(buffer: $0) } ?? ""))
-      } else if case RequestError.forged(let form) = error {
+      } else if let form = (error as? RequestError)?.form {
         context.requestTarget = ReturnTarget.page(of: request, with: form)
       }
       response = ErrorPage.response(to: error, context, logger: context.logger)
