@@ -72,6 +72,14 @@ package struct Kiosk: Sendable {
     updateAlerts()
   }
 
+  /// Replaces the state by the content of the ledger, after an error that left open whether a
+  /// transaction was committed. The orders keep their ages.
+  package mutating func recover(_ state: LedgerState) {
+    var next = Kiosk(settings: settings, state: state, counters: counters)
+    next.jobs.adoptAges(of: jobs)
+    self = next
+  }
+
   /// Replaces the settings. Keeps the history, including what is not recorded in the ledger
   /// (debounce, timers of jobs, alerts).
   ///

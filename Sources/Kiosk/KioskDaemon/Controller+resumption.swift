@@ -45,7 +45,7 @@ extension Controller {
   /// Reads from the ledger which deliveries the broker may redeliver on a new connection.
   private func readLedger() throws(LedgerError) {
     if failure != nil {
-      core = Kiosk(settings: settings, state: try ledger.state(), counters: core.counters)
+      core.recover(try ledger.state())
       // A full disk can still be read. The kiosk goes online only if a commit works.
       try ledger.probe()
     }

@@ -74,6 +74,9 @@ final class TestKiosk {
     if late { core.reconnected(at: now.timestamp) }
   }
 
+  /// Reads the ledger again, as after an error of the disk.
+  func recover() throws { core.recover(try ledger.state()) }
+
   /// Reloads the settings.
   ///
   /// - Parameter new: The new settings, or `nil` to keep the current ones.

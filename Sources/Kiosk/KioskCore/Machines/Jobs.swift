@@ -59,8 +59,11 @@ package struct Jobs: Sendable {
   /// Takes over what is not stored in the ledger.
   mutating func adopt(_ other: Jobs) {
     (timers, silent, ready) = (other.timers, other.silent, other.ready)
-    acceptedAt = other.acceptedAt
+    adoptAges(of: other)
   }
+
+  /// Takes over the ages of the orders.
+  mutating func adoptAges(of other: Jobs) { acceptedAt = other.acceptedAt }
 
   // MARK: Machines
 
