@@ -19,6 +19,7 @@ package struct LedgerTransaction: Hashable, Sendable {
   package var machines: [MachineID: MachineRecord] = [:]
   /// All makers, if they have changed; see `LedgerState`.
   package var makers: [Maker]?
+  package var clockStep: ClockStep?
   /// The number of QoS 1 deliveries since the last transaction, except redeliveries. The ledger
   /// deletes fingerprints by this count, so it includes deliveries that added no record.
   package var deliveries = 0
@@ -29,6 +30,7 @@ package struct LedgerTransaction: Hashable, Sendable {
   package var isEmpty: Bool {
     records.isEmpty && kept.isEmpty && confirmed == nil && uplinked == nil && service == nil
       && marks.isEmpty && jobs.isEmpty && machines.isEmpty && makers == nil
+      && clockStep == nil
   }
 
   /// A row with the key of its repeats and the destination of its answer.

@@ -52,6 +52,18 @@ extension Controller {
     await broker.acknowledge()
   }
 
+  /// Records that the clock was set, before anything is recorded with the new time. Sales and
+  /// forecast then count the time that has passed, and not the time that the clock has skipped.
+  func recordClockStep() throws(LedgerError) {
+    clockWatch.check(clock.now(), seq: core.seq)
+    guard let step = clockWatch.pending else { return }
+    var transaction = LedgerTransaction()
+    transaction.clockStep = step
+    try ledger.commit(transaction)
+    clockWatch.recorded()
+    sales.clockSet()
+  }
+
   func saveConfirmation() throws(LedgerError) {
     var transaction = LedgerTransaction()
     transaction.confirmed = tracker.unsaved

@@ -46,6 +46,7 @@ package actor Controller {
   var topics: PublishedTopics
   var displays: DisplayPublisher
   var sales: SalesPublisher
+  var clockWatch: ClockWatch
   /// The client identifier of the session, or `nil` until `run` has started the first connection.
   private(set) var clientID: String?
   /// A reload that has not ended yet.
@@ -85,6 +86,7 @@ package actor Controller {
     let now = clock.now()
     var log = KioskLog(logger: logger)
     var state = try ledger.state()
+    clockWatch = ClockWatch(after: state.seq, at: now)
     if let opening = Kiosk.opening(settings: settings, state: state, at: now) {
       try ledger.commit(opening)
       for record in opening.records { log.entry(record.row.entry) }
@@ -202,6 +204,7 @@ package actor Controller {
       break
     }
     if isConnected, !isOnline { try await goOnline() }
+    try recordClockStep()
     try await applyReload()
     try await fireTimers()
     try await performMaintenance()
@@ -212,6 +215,7 @@ package actor Controller {
 
   func cycle(_ deliveries: [Delivery]) async throws(LedgerError) {
     try await resume()
+    try recordClockStep()
     let now = clock.now()
     let parsedDeliveries = commandFilter.admit(deliveries, tracker: &tracker, at: now)
     try deleteDeliveries()

@@ -20,6 +20,8 @@ extension KioskLedger {
     package var span: ClosedRange<Timestamp>?
     /// The entry before the first one of the page.
     package var before: Int
+    /// Whether the page has as many entries as requested, or begins with the first entry.
+    package var isWhole = true
 
     package init(before: Int) { self.before = before }
 
@@ -75,6 +77,9 @@ extension KioskLedger {
   /// The sums are by quarters of an hour, because UTC offsets are multiples of that. The caller
   /// assigns them to hours and days of a time zone.
   ///
+  /// If the clock was set while the kiosk ran, the earlier entries of that process count at the
+  /// time by the new clock: a page ends there.
+  ///
   /// - Parameters:
   ///   - seq: The last entry of the page.
   ///   - limit: The maximum number of entries.
@@ -83,10 +88,13 @@ extension KioskLedger {
     through seq: Int, limit: Int, since start: Timestamp
   ) throws(LedgerError) -> Activity {
     try reading { database in
-      var activity = Activity(before: max(0, seq - limit))
-      let page: StatementArguments = [activity.before, seq, start.milliseconds]
+      let clock = try database.rows(Self.clock, [seq]).first
+      let (step, end) = (clock?[0] as Int64? ?? 0, clock?[1] as Int? ?? 0)
+      var activity = Activity(before: max(0, end, seq - limit))
+      activity.isWhole = activity.before == max(0, seq - limit)
+      let page: StatementArguments = [activity.before, seq, start.milliseconds, step]
       let times = try database.rows(
-        "SELECT MIN(at), MAX(at) FROM entry WHERE \(Self.page)", page
+        "SELECT MIN(\(Self.time)), MAX(\(Self.time)) FROM entry WHERE \(Self.page)", page
       ).first
       if let first = times?[0] as Int64?, let last = times?[1] as Int64? {
         activity.span = Timestamp(milliseconds: first)...Timestamp(milliseconds: last)
@@ -104,8 +112,16 @@ extension KioskLedger {
     }
   }
 
-  private static let page = "seq > ?1 AND seq <= ?2 AND at >= ?3"
-  private static let quarter = "at / 900000 * 900000"
+  // The step of the clock for an entry, and the last entry before it with another one.
+  private static let clock = """
+    SELECT (SELECT SUM(step) FROM clock WHERE first <= ?1 AND last >= ?1),
+      (SELECT MAX(entry) FROM (SELECT first - 1 AS entry FROM clock UNION SELECT last FROM clock)
+        WHERE entry < ?1)
+    """
+
+  private static let time = "at + ?4"
+  private static let page = "seq > ?1 AND seq <= ?2 AND \(time) >= ?3"
+  private static let quarter = "(\(time)) / 900000 * 900000"
 
   // A rejected order may contain any quantity, so only the quantities of made glasses are added up.
   private static let orders = """
@@ -137,7 +153,7 @@ extension KioskLedger {
     """
 
   private static let switches = """
-    SELECT at, status FROM entry WHERE \(page) AND status IN ('open', 'closed') ORDER BY seq DESC
+    SELECT \(time) AS at, status FROM entry WHERE \(page) AND status IN ('open', 'closed') ORDER BY seq DESC
     """
 
   private static let services = """

@@ -19,6 +19,7 @@ package import KioskProtocol
 /// | `delivery` | fingerprints of deliveries without an id | with the entry, until acknowledged |
 /// | `mark` | the last counter of each device input | with the entry of its command |
 /// | `kiosk` | one row: service, epoch, confirmed entries | when they change |
+/// | `clock` | changes of the wall clock | when they are noticed |
 /// | `topic` | the retained topics of this kiosk | by `setTopics` |
 /// | `checkpoint`, `ticket` | stock and tickets of a checked entry | every 10,000 entries |
 ///

@@ -178,6 +178,14 @@ enum LedgerSchema {
       value TEXT NOT NULL
     ) STRICT, WITHOUT ROWID;
 
+    -- Changes of the wall clock by a person or a time server. The times of the entries before it are
+    -- corrected by the step where hours are counted.
+    CREATE TABLE clock (
+      first INTEGER NOT NULL REFERENCES entry,   -- the first entry of the process
+      last INTEGER PRIMARY KEY REFERENCES entry, -- the last entry before the change
+      step INTEGER NOT NULL                      -- milliseconds, positive: forward
+    ) STRICT;
+
     -- The topics on which the broker retains messages of this kiosk.
     CREATE TABLE topic (topic TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
     """

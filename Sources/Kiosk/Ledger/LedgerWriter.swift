@@ -89,6 +89,7 @@ final class LedgerWriter {
             sql: "INSERT INTO maker VALUES (?, ?)", arguments: [maker.machine.text, juices])
         }
       }
+      if let step = transaction.clockStep { try add(step, on: database) }
       if let service = transaction.service {
         try setService.bind(1, service.rawValue)
         try setService.run(on: database)
@@ -113,6 +114,20 @@ final class LedgerWriter {
       _ = try? rollback.run(on: database)
       throw error
     }
+  }
+
+  /// Maximum number of steps of the clock. The oldest ones are deleted.
+  static let maximumClockSteps = 100
+
+  private func add(_ step: ClockStep, on database: Database) throws {
+    try database.execute(
+      sql: "INSERT OR REPLACE INTO clock VALUES (?, ?, ?)",
+      arguments: [step.entries.lowerBound, step.entries.upperBound, step.milliseconds])
+    try database.execute(
+      sql: """
+        DELETE FROM clock WHERE last <
+          (SELECT last FROM clock ORDER BY last DESC LIMIT 1 OFFSET \(Self.maximumClockSteps - 1))
+        """)
   }
 
   // MARK: Entries

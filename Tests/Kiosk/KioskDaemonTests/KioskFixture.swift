@@ -18,6 +18,8 @@ final class KioskFixture {
   /// The maximum number of deliveries per batch of the next kiosk.
   var batchLimit: Int?
   let topics: KioskTopics
+  /// The error of the kiosk's wall clock.
+  private let clockError = ClockError()
   private let folder: URL
   private var kiosk: (client: MemoryClient, controller: Controller, task: Task<Void, Never>)?
   private var crashTrigger: TestClient?
@@ -77,8 +79,9 @@ final class KioskFixture {
         process.withLock { $0?.cancel() }
       }
     }
-    let clock = KioskClock { [broker] in
-      let now = Self.now(broker)
+    let clock = KioskClock { [broker, clockError] in
+      let error = clockError.seconds.withLock(\.self) * 1000
+      let now = Timestamp(milliseconds: Self.now(broker).milliseconds + error)
       return Moment(
         timestamp: now, day: Int(now.milliseconds / 86_400_000), uptime: broker.now)
     }
@@ -141,6 +144,9 @@ final class KioskFixture {
       broker.refuseLogins(false)
     }
   }
+
+  /// Sets the kiosk's wall clock.
+  func setClock(ahead seconds: Int64) { clockError.seconds.withLock { $0 = seconds } }
 
   func advance(by duration: Duration) {
     let end = broker.now + duration
@@ -225,6 +231,10 @@ final class Outcome: Sendable {
 
   /// The outcome, or `nil` if the reload has not ended.
   var now: Controller.ReloadOutcome? { result.withLock(\.self) }
+}
+
+private final class ClockError: Sendable {
+  let seconds = Mutex<Int64>(0)
 }
 
 private final class Observer: Sendable {

@@ -129,6 +129,49 @@ import Testing
     #expect(page.before == 2)
   }
 
+  /// The clock was two hours ahead until entry 3, and an hour behind between entries 3 and 4. Entry
+  /// 1 is of an earlier process.
+  @Test func entriesBeforeTheClockWasSetCountAtTheirRightTime() throws {
+    let hour = 4 * Self.quarter
+    var transaction = LedgerTransaction(
+      .opened(1, ["kiwi": 50]), .init(2, .service(.closed), at: 7 * hour),
+      ready(3, at: 7 * hour, "kiwi", 1, ["kiwi": 3]),
+      ready(4, at: 6 * hour, "kiwi", 2, ["kiwi": 6]),
+      ready(5, at: 7 * hour, "kiwi", 3, ["kiwi": 9]))
+    for step in [-2 * hour, -3 * hour] {
+      // The second one replaces the first one: it contains it.
+      transaction.clockStep = ClockStep(entries: 2...3, milliseconds: step)
+      try place.write(transaction)
+      transaction = LedgerTransaction()
+    }
+    transaction.clockStep = ClockStep(entries: 2...4, milliseconds: hour)
+    try place.write(transaction)
+    var (seq, pages) = (5, [KioskLedger.Activity]())
+    while seq > 0 {
+      let page = try activity(through: seq, since: hour)
+      pages.append(page)
+      seq = page.before
+    }
+    #expect(pages.map(\.before) == [4, 3, 1, 0])
+    #expect(pages.map(\.isWhole) == [false, false, false, true])
+    let times = pages.map { $0.orders.map { $0.at.milliseconds / hour } }
+    #expect(times == [[7], [7], [5], []])
+    #expect(pages.map(\.used.count) == [1, 1, 1, 0])
+    #expect(pages[2].switches.map(\.at) == [Timestamp(milliseconds: 5 * hour)])
+    #expect(pages[2].span?.upperBound == Timestamp(milliseconds: 5 * hour))
+  }
+
+  @Test func theLastHundredStepsAreKept() throws {
+    try place.write(LedgerTransaction(.opened(1, ["kiwi": 1])))
+    for seq in 2...103 {
+      var transaction = LedgerTransaction(.init(seq, .service(.open)))
+      transaction.clockStep = ClockStep(entries: 1...seq, milliseconds: 1)
+      try place.write(transaction)
+    }
+    #expect(try activity(through: 2).span?.upperBound == Timestamp(milliseconds: 100))
+    #expect(try activity(through: 103).span?.upperBound == Timestamp(milliseconds: 1))
+  }
+
   @Test func whatIsTooOldIsLeftOut() throws {
     try place.write(
       LedgerTransaction(

@@ -68,7 +68,7 @@ package struct SalesHistory: Sendable {
     guard !isComplete else { return }
     let activity = try ledger.activity(through: unread, limit: Self.page, since: start)
     // The clock may jump, but not for a whole page: if a page is too old, all earlier ones are.
-    unread = activity.span == nil ? 0 : activity.before
+    unread = activity.span == nil && activity.isWhole ? 0 : activity.before
     if let first = activity.span?.lowerBound { begin(at: first) }
     for orders in activity.orders {
       count(

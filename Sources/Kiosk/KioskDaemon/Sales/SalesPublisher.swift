@@ -41,6 +41,9 @@ struct SalesPublisher: Sendable {
   /// Discards the history, which may differ from the ledger.
   mutating func ledgerFailed() { history = nil }
 
+  /// Discards the history, whose times have changed.
+  mutating func clockSet() { (history, hasChanged) = (nil, true) }
+
   /// Discards the published reports, so that all are published again.
   mutating func reset() { (lastPublished, publishedAt, hasChanged) = (nil, nil, true) }
 

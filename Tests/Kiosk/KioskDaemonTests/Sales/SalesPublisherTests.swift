@@ -12,8 +12,11 @@ import Testing
   private let office: TestClient
   private let panel: TestClient
 
-  init() throws {
+  init() throws { try self.init(clockError: 0) }
+
+  private init(clockError: Int64) throws {
     fixture = try KioskFixture()
+    fixture.setClock(ahead: clockError)
     office = try fixture.testClient(
       "office", subscribedTo: ["kiosk/k1/sales", "kiosk/k1/forecast"])
     panel = try fixture.panel()
@@ -164,5 +167,33 @@ import Testing
     fixture.advance(by: .seconds(2))
     #expect(try sales().hours.map(\.hour) == [0])
     #expect(try sales().days.map { $0.tally.made } == [["banana": 1], ["banana": 1]])
+  }
+
+  /// A kiosk whose clock is wrong at its first start, and set after ten minutes, has the same
+  /// forecast and the same sales as one whose clock was right.
+  @Test(arguments: [2, 30, 9_600, -2, -120, -480_000] as [Int64])
+  func timeThatDidNotPassIsIgnored(hours: Int64) throws {
+    func figures(of tests: Self) throws -> (ForecastReport.Outlook?, SalesReport) {
+      tests.press()
+      tests.fixture.advance(by: .seconds(600))
+      tests.fixture.setClock(ahead: 0)
+      tests.press()
+      tests.fixture.advance(by: .seconds(3 * 3_600))
+      tests.restock()
+      for _ in 0..<5 {
+        tests.press()
+        tests.fixture.advance(by: .seconds(1_800))
+      }
+      // The ledger has recorded it.
+      tests.fixture.crashKiosk()
+      try tests.fixture.startKiosk()
+      tests.fixture.advance(by: .seconds(1))
+      return (try tests.bananas(), try tests.sales())
+    }
+    let wrong = try figures(of: Self(clockError: hours * 3_600))
+    let right = try figures(of: self)
+    #expect(wrong.0 == right.0)
+    #expect(wrong.1.days == right.1.days)
+    #expect(right.0?.perHour ?? 0 > 0)
   }
 }
