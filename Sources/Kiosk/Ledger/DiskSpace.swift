@@ -1,10 +1,4 @@
-#if canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#else
-import Darwin
-#endif
+import Foundation
 
 /// The free space of the file system of a file or folder.
 package struct DiskSpace {
@@ -12,6 +6,9 @@ package struct DiskSpace {
   package let free: Int
   /// The number of files that can be created, or `nil` if there is no limit.
   package let freeFiles: Int?
+  /// The kind of a file system in memory (`tmpfs`, `ramfs`), or of one whose upper layer may be in
+  /// memory or belong to a container (`overlay`); `nil` for others.
+  package let volatileKind: String?
 
   /// Returns `nil` if the path does not exist.
   package init?(of path: String) {
@@ -19,6 +16,27 @@ package struct DiskSpace {
     guard statvfs(path, &status) == 0 else { return nil }
     free = Int(clamping: UInt64(status.f_bavail) * UInt64(status.f_frsize))
     freeFiles = status.f_files == 0 ? nil : Int(clamping: status.f_favail)
+    volatileKind = Self.volatileKind(of: path)
+  }
+
+  /// Finds the file system by its device number in the list of mounts (proc(5), `mountinfo`).
+  private static func volatileKind(of path: String) -> String? {
+    var status = stat()
+    // There is no such list on macOS.
+    guard stat(path, &status) == 0,
+      let mounts = try? String(contentsOfFile: "/proc/self/mountinfo", encoding: .utf8)
+    else { return nil }
+    // As `major` and `minor` of makedev(3).
+    let device = UInt64(status.st_dev)
+    let major = (device >> 32 & 0xFFFF_F000) | (device >> 8 & 0xFFF)
+    let minor = (device >> 12 & 0xFFFF_FF00) | (device & 0xFF)
+    return mounts.split(separator: "\n").lazy.compactMap { line -> String? in
+      let fields = line.split(separator: " ")
+      guard fields.count > 2, fields[2] == "\(major):\(minor)",
+        let end = fields.firstIndex(of: "-"), end + 1 < fields.count
+      else { return nil }
+      return ["tmpfs", "ramfs", "overlay"].first { $0 == fields[end + 1] }
+    }.first
   }
 }
 

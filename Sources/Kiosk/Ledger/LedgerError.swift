@@ -1,9 +1,13 @@
+import Foundation
 import GRDB
 
 /// An error of the ledger, with advice for its operator.
 package enum LedgerError: Error, Hashable {
   /// The file or its folder does not exist, is not accessible, or is not a ledger.
   case cannotOpen(path: String, detail: String)
+  /// The folder is on a file system that the process may not write: mounted read-only, perhaps only
+  /// for a service of systemd with `ProtectSystem=strict`.
+  case readOnly(path: String)
   /// Another process holds the ledger.
   case inUse(path: String, process: Int?)
   /// A newer version of the kiosk has written the ledger.
@@ -56,6 +60,12 @@ package enum LedgerError: Error, Hashable {
 }
 
 extension LedgerError {
+  /// Returns the error of a file that cannot be opened.
+  static func cannotOpen(_ path: String, errno code: Int32) -> LedgerError {
+    code == EROFS
+      ? .readOnly(path: path) : .cannotOpen(path: path, detail: String(cString: strerror(code)))
+  }
+
   /// The action that resolves an error.
   package enum Remedy: Sendable {
     /// Retry. The operation may succeed later, for example when the disk has free space.
@@ -69,7 +79,7 @@ extension LedgerError {
 
   package var remedy: Remedy {
     switch self {
-    case .diskFull, .disk, .inUse, .cannotOpen: .tryAgain
+    case .diskFull, .disk, .inUse, .cannotOpen, .readOnly: .tryAgain
     case .notAllowed, .unknownFruit: .rejectCommand
     default: .needsOperator
     }
@@ -82,6 +92,10 @@ extension LedgerError: CustomStringConvertible {
     case .cannotOpen(let path, let detail):
       "the ledger \(path) cannot be opened: \(detail). Check that its folder exists and that the "
         + "kiosk's user may write there"
+    case .readOnly(let path):
+      "the ledger \(path) cannot be opened: Read-only file system. A service of systemd may write only "
+        + "below /var/lib: allow another folder in its unit, ReadWritePaths=\(Self.folder(of: path)), as "
+        + "operations.md shows under Disk space. Otherwise mount the disk for writing"
     case .inUse(let path, let process):
       "the ledger \(path) is in use\(process.map { " by process \($0)" } ?? ""): one kiosk at a time. "
         + "Stop the other one first"
@@ -109,5 +123,9 @@ extension LedgerError: CustomStringConvertible {
     case .unreadable(let seq):
       "entry \(seq) of the ledger cannot be read: run juice-kiosk ledger verify"
     }
+  }
+
+  private static func folder(of path: String) -> String {
+    path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
   }
 }

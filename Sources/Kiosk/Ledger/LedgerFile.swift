@@ -102,11 +102,10 @@ struct LedgerFile: Sendable {
   /// Returns the last error of the C library as a `LedgerError`.
   static func failure(at path: String) -> LedgerError {
     let number = errno
-    let detail = String(cString: strerror(number))
     return switch number {
     case ENOSPC, EDQUOT: .diskFull(path: path)
-    case ENOENT, EACCES, EPERM, EROFS, ENOTDIR, EISDIR: .cannotOpen(path: path, detail: detail)
-    default: .disk(path: path, detail: detail)
+    case ENOENT, EACCES, EPERM, EROFS, ENOTDIR, EISDIR: .cannotOpen(path, errno: number)
+    default: .disk(path: path, detail: String(cString: strerror(number)))
     }
   }
 }

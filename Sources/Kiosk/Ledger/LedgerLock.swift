@@ -28,7 +28,7 @@ final class LedgerLock {
     try LedgerFile(path: path).refuseLinks()
     descriptor = open(path + ".lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o640)
     guard descriptor >= 0 else {
-      throw .cannotOpen(path: path, detail: String(cString: strerror(errno)))
+      throw .cannotOpen(path, errno: errno)
     }
     let isFree = flock(descriptor, LOCK_EX | LOCK_NB) == 0
     record = LockRecord(readFrom: descriptor)
@@ -53,7 +53,7 @@ final class LedgerLock {
     let descriptor = open(path + ".lock", O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
     guard descriptor >= 0 else {
       if errno == ENOENT { return .unlocked(lastHeartbeat: nil) }
-      throw .cannotOpen(path: path, detail: String(cString: strerror(errno)))
+      throw .cannotOpen(path, errno: errno)
     }
     defer { close(descriptor) }
     let isFree = flock(descriptor, LOCK_SH | LOCK_NB) == 0

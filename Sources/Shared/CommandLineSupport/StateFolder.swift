@@ -101,7 +101,13 @@ package struct StateError: Error, CustomStringConvertible {
   package let description: String
 
   /// Creates an error with the message for `errno`.
-  fileprivate init(_ place: String) { self.init(place, String(cString: strerror(errno))) }
+  fileprivate init(_ place: String) {
+    let hint =
+      errno == EROFS
+      ? " (a service of systemd may write only below /var/lib: see ReadWritePaths= in systemd.exec(5))"
+      : ""
+    self.init(place, String(cString: strerror(errno)) + hint)
+  }
 
   package init(_ place: String, _ problem: String) { description = "\(place): \(problem)" }
 }

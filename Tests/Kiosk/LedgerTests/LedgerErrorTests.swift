@@ -15,6 +15,12 @@ import Testing
           + "may write there"
       ),
       (
+        .readOnly(path: "/mnt/l"),
+        "the ledger /mnt/l cannot be opened: Read-only file system. A service of systemd may write "
+          + "only below /var/lib: allow another folder in its unit, ReadWritePaths=/mnt, as "
+          + "operations.md shows under Disk space. Otherwise mount the disk for writing"
+      ),
+      (
         .inUse(path: "/l", process: 7),
         "the ledger /l is in use by process 7: one kiosk at a time. Stop the other one first"
       ),

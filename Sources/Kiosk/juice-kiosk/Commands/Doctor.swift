@@ -84,7 +84,7 @@ struct Doctor: PreparedCommand {
     let ledgerFindings = ledger.read(path)
     let clock = MachineClock.current
     findings += .folder(of: path) + .disk(of: path)
-    findings += .clock(clock, last: ledger.lastEntry) + ledgerFindings
+    findings += .clock(clock, last: ledger.lastEntry, latest: ledger.latestTime) + ledgerFindings
     let uplink =
       uplinkPassword.isGood
       ? configuration.uplink.map {

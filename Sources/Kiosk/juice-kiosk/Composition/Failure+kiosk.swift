@@ -7,7 +7,7 @@ extension LedgerError: ExitCodeConvertible {
   package var failure: Failure {
     switch self {
     case .inUse: .tryAgain("\(self)")
-    case .cannotOpen: .badConfiguration("\(self)")
+    case .cannotOpen, .readOnly: .badConfiguration("\(self)")
     case .badBackup, .damaged, .inconsistent, .newer, .notAllowed, .notReplaced,
       .unknownFruit, .unreadable:
       .badData("\(self)")

@@ -112,7 +112,7 @@ extension [Finding] {
     return [.ok(.permissions, folder, "\(rights.ownerName) can write the ledger")]
   }
 
-  /// Checks the free space on the ledger's disk.
+  /// Checks the free space on the ledger's disk, and whether the disk keeps its files.
   ///
   /// - Parameter ledger: the path of the ledger.
   static func disk(of ledger: String) -> [Finding] {
@@ -124,23 +124,36 @@ extension [Finding] {
     let fix =
       "make room: delete old logs (journalctl --vacuum-size=100M) or backups, or use a larger disk"
     let hasFiles = space.freeFiles.map { $0 >= 16 } ?? true
-    return switch hasFiles ? HostReport.Disk(free: space.free, ledger: size).freeSpace : .full {
-    case .full: [.error(.disk, folder, "\(text): the kiosk cannot take orders", fix: fix)]
-    case .low: [.warning(.disk, folder, "only \(text)", fix: fix)]
-    case .enough: [.ok(.disk, folder, text)]
-    }
+    let room: Finding =
+      switch hasFiles ? HostReport.Disk(free: space.free, ledger: size).freeSpace : .full {
+      case .full: .error(.disk, folder, "\(text): the kiosk cannot take orders", fix: fix)
+      case .low: .warning(.disk, folder, "only \(text)", fix: fix)
+      case .enough: .ok(.disk, folder, text)
+      }
+    guard let kind = space.volatileKind else { return [room] }
+    let loss =
+      kind == "overlay" ? "at power-off, or with its container (overlay)" : "at power-off (\(kind))"
+    let warning = Finding.warning(
+      .disk, folder, "the ledger is lost \(loss)",
+      fix: "set ledger.path to a folder on a disk, or in a container on a volume")
+    return [room, warning]
   }
 
   /// Compares the clock with the ledger and the program, and checks its synchronisation.
   ///
-  /// - Parameter last: the time of the ledger's last entry.
-  static func clock(_ clock: MachineClock, last: Timestamp?) -> [Finding] {
+  /// - Parameters:
+  ///   - last: the time of the ledger's last entry.
+  ///   - latest: the latest time of an entry.
+  static func clock(_ clock: MachineClock, last: Timestamp?, latest: Timestamp?) -> [Finding] {
     let fix = "set it: timedatectl set-ntp true, and check that the machine reaches a time server"
-    if let last, last.since(clock.now) > .seconds(60) {
+    let tolerance = Duration.seconds(60)
+    // A clock that a time server sets is right, and then an entry of the future is wrong.
+    if let last, last.since(clock.now) > tolerance, clock.isSynchronised != true {
       return [
         .error(
-          .clock, "\(clock.now)", "earlier than the ledger's last entry (\(last))",
-          fix: fix)
+          .clock, "\(clock.now)",
+          "earlier than the ledger's last entry (\(last)): the clock is behind now, or was ahead then",
+          fix: fix + "; if the clock is right, the next order ends this finding")
       ]
     }
     // The clock of the machine that built the program may have been up to a day ahead.
@@ -149,6 +162,14 @@ extension [Finding] {
         .error(
           .clock, "\(clock.now)", "earlier than this program was built (\(builtAt))",
           fix: fix)
+      ]
+    }
+    if let latest, latest.since(clock.now) > tolerance {
+      return [
+        .note(
+          .clock, "\(clock.now)",
+          "plausible, but the clock was ahead when an entry was recorded (\(latest))",
+          fix: "none is needed: the entry keeps its time; if the clock is wrong, " + fix)
       ]
     }
     if clock.isSynchronised == false {

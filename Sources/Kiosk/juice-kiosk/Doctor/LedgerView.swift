@@ -12,6 +12,8 @@ struct LedgerView {
   var topics: Set<String> = []
   var makers: [Maker] = []
   var lastEntry: Timestamp?
+  /// The latest time among the last `examinedEntries` entries.
+  var latestTime: Timestamp?
   /// Number of entries that are not confirmed upstream, or `nil` if there is no ledger.
   var waiting: Int?
   /// Names of the panels that ordered in the last `examinedEntries` entries.
@@ -41,7 +43,8 @@ struct LedgerView {
       for (row, _) in try ledger.rows(
         after: state.seq - Self.examinedEntries, limit: Self.examinedEntries)
       {
-        lastEntry = max(row.entry.at, lastEntry ?? row.entry.at)
+        lastEntry = row.entry.at
+        latestTime = max(row.entry.at, latestTime ?? row.entry.at)
         if let source = row.entry.source, source.kind == .order { panels.insert(source.name) }
       }
       return [.ok(.ledger, path, "\(state.seq) entries; \(occupantText)")]
