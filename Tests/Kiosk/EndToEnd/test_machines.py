@@ -8,6 +8,7 @@ import signal
 import struct
 import subprocess
 import termios
+from pathlib import Path
 from typing import Any, Callable, Iterator
 
 import pytest
@@ -15,10 +16,12 @@ import pytest
 from arrivals import TIMEOUT, eventually
 from client import BASE
 from conftest import MakeBroker, MakeKiosk, Say
-from kiosk import Kiosk, environment, one_line, program
+from kiosk import ROOT, Kiosk, environment, one_line, program
 from pouring import Customers, Person, TerminalMachine, Watcher, judge, judge_answers
 
 KILLS = int(os.environ.get("KIOSK_KILLS", "10"))
+# Written from deploy/docs/machines.md alone.
+SMALL_MACHINE = ROOT / "Tests/Shared/EndToEnd/small_machine.py"
 BAR = {"name": "bar", "start_seconds": 2, "finish_seconds": 60}
 
 
@@ -429,20 +432,24 @@ def test_whoever_ends_at_whatever_step_comes_back(
 # MARK: Kills
 
 
-@pytest.mark.parametrize("version", ["5", "3.1.1"])
+@pytest.mark.parametrize(
+    ("version", "script"), [("5", None), ("3.1.1", None), ("5", SMALL_MACHINE)],
+    ids=["5", "3.1.1", "the machine of the page"],
+)
 def test_whatever_is_killed_nothing_is_poured_twice_and_nothing_is_lost(
     make_broker: MakeBroker, make_kiosk: MakeKiosk,
-    make_machine: Callable[[Kiosk], TerminalMachine], say: Say, version: str,
+    make_machine: Callable[[Kiosk], TerminalMachine], say: Say, version: str, script: Path | None,
     chance: random.Random,
 ) -> None:
     initial = 1_000_000
     broker = make_broker()
     kiosk = make_kiosk(
-        broker, broker={"protocol": version}, machines=[BAR | {"at_once": 2}],
+        broker, broker={"protocol": version}, machines=[BAR | {"at_once": 1 if script else 2}],
         stock={"initial": initial, "capacity": 2 * initial},
     ).start()
     bar = make_machine(kiosk)
-    options = ["--seconds", "0.1", "--fail-every", "7", "--at-once", "2"]
+    bar.script = script
+    options = ["--seconds", "0.1", "--fail-every", "7"] + ([] if script else ["--at-once", "2"])
     bar.start(*options)
     watcher = Watcher(broker.port)
     panels = [Customers(broker.port, f"p{number}") for number in range(3)]

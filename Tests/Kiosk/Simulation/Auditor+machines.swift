@@ -23,7 +23,8 @@ extension Auditor {
   }
 
   /// Returns whether an order has waited too long, or `nil` if nobody knows: the clock was set, and
-  /// the kiosk started again or the time is within a second of the limit.
+  /// the kiosk started again (at most a second before the auditor read the order), or the time is
+  /// within a second of the limit.
   private func isTooOld(
     _ job: MachineModel.Job, at now: Duration, wallClock: Int64
   ) -> Bool? {
@@ -33,7 +34,7 @@ extension Auditor {
     }
     let age = now - job.uptime
     let isNear = age > limit - .seconds(1) && age < limit + .seconds(1)
-    return startedAt > job.uptime || isNear ? nil : age > limit
+    return startedAt + .seconds(1) >= job.uptime || isNear ? nil : age > limit
   }
 
   // MARK: Deliveries
