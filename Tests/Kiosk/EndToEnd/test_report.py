@@ -129,24 +129,30 @@ def test_prices(make_kiosk: MakeKiosk, broker: Mosquitto, panel: Client) -> None
     sold = panel.order({"id": "a1", "juice": "kiwi", "quantity": 2})
     assert (sold["amount"], sold["currency"]) == ("7.00", "EUR")
     assert "amount" not in panel.order("banana")
+    assert panel.order("mango")["amount"] == "4.20"
     kiosk.configure(broker, {"menu": menu("KRW", kiwi=3500)})
     kiosk.process.send_signal(signal.SIGHUP)
     panel.messages.first(lambda m: m.topic == f"{BASE}/menu" and "KRW" in m.text)
     again = panel.order({"id": "a1", "juice": "kiwi", "quantity": 2})
     assert again == sold | {"duplicate": True}
     assert panel.order("kiwi")["currency"] == "KRW"
-    takings = {"EUR": {"kiwi": "10.50"}, "KRW": {"kiwi": "3500"}}
+    takings = {"EUR": {"kiwi": "10.50", "mango": "4.20"}, "KRW": {"kiwi": "3500"}}
     panel.messages.first(
         lambda m: m.topic == f"{BASE}/sales"
         and [day.get("takings") for day in m.json["days"]] == [takings])
     assert report(kiosk)["sales"]["days"][-1]["takings"] == takings
     text = kiosk.command("report").stdout
-    assert "Takings" in text and "10.50 EUR, 3500 KRW" in text
+    assert "Takings" in text and "14.70 EUR, 3500 KRW" in text
+    # Amounts end in the same column.
+    ends = {line.index(amount) + len(amount) for line in text.splitlines()
+            for amount in ("10.50 EUR", " 4.20 EUR") if " juice " in line and amount in line}
+    assert len(ends) == 1
     lines = [line.split(",", 1)[1] for line in kiosk.command("report", "--csv").stdout.splitlines()]
-    assert lines[1:] == ["banana,1,0,0,,", "kiwi,4,0,0,10.50,EUR", "kiwi,0,0,0,3500,KRW"]
+    assert lines[1:] == [
+        "banana,1,0,0,,", "kiwi,4,0,0,10.50,EUR", "kiwi,0,0,0,3500,KRW", "mango,1,0,0,4.20,EUR"]
     exported = kiosk.command("ledger", "export", "--format", "csv").stdout.splitlines()
     assert [line.split(",")[-3:-1] for line in exported[2:]] == [
-        ["3.50", "EUR"], ["7.00", "EUR"], ["", ""], ["3500", "KRW"],
+        ["3.50", "EUR"], ["7.00", "EUR"], ["", ""], ["4.20", "EUR"], ["3500", "KRW"],
     ]
     assert kiosk.command("ledger", "verify").returncode == 0
 
