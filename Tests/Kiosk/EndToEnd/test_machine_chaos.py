@@ -133,16 +133,19 @@ def test_whatever_happens_the_fruit_is_exact(
     panels = [Customers(broker.port, f"p{number}") for number in range(3)]
     decide = lambda: office.decide(machines)
     done: Counter[str] = Counter()
+    log_before = 0
 
     def launch(machine: TerminalMachine) -> None:
         machine.launch(*OPTIONS[machine.name])
 
     def kill(*victims: str) -> None:
+        nonlocal log_before
         for victim in victims:
             {"kiosk": kiosk, "broker": broker, "bar": bar, "tap": tap}[victim].kill()
             done[f"{victim} killed"] += 1
         for victim in chance.sample(victims, len(victims)):
             if victim == "kiosk":
+                log_before = len(kiosk.log)
                 kiosk.launch()
             elif victim == "broker":
                 broker.start()
@@ -154,6 +157,8 @@ def test_whatever_happens_the_fruit_is_exact(
 
     def reload(configuration: list[dict]) -> None:
         write(kiosk, machines=configuration)
+        # Before that, a SIGHUP ends the process.
+        kiosk.wait_for_log(" online", log_before)
         kiosk.process.send_signal(1)
         done["reloads"] += 1
 
