@@ -269,6 +269,29 @@ def test_killed_before_it_could_send_it_sends_after_the_restart(
     assert by_all(hook) == ["k1: kiwi is out", "k1: kiwi is back in stock"]
 
 
+def test_what_is_given_up_does_not_count_as_sent(
+    make_dashboard: MakeDashboard, hook: Hook, authority: Authority, fleet: Fleet,
+) -> None:
+    """The clock is set right by two days while a message waits for its receiver."""
+    hook.status = 503
+    dashboard = make_dashboard(post=[by_post(hook, authority)]).start()
+    fleet.tell("k1/alert/kiwi", "out")
+    hook.attempts.until(lambda: len(hook.attempts) > 0)
+    dashboard.stop(signal.SIGKILL)
+    file = dashboard.folder / "state/alerts.json"
+    saved = json.loads(file.read_text())
+    [waiting] = saved["messages"]
+    waiting["at"] = "2026-01-01T00:00:00Z"
+    file.write_text(json.dumps(saved))
+    hook.status = 200
+    dashboard.start()
+    dashboard.log.first(lambda line: "could not be delivered for a day: what is still true is sent anew" in line)
+    hook.posts.first(lambda post: "kiwi is out" in post.text)
+    fleet.tell("k1/alert/kiwi", "ok")
+    hook.posts.first(lambda post: "back in stock" in post.text)
+    assert by_all(hook) == ["k1: kiwi is out", "k1: kiwi is back in stock"]
+
+
 def test_nothing_is_told_at_first_and_nothing_that_was_told(
     make_dashboard: MakeDashboard, hook: Hook, authority: Authority, fleet: Fleet,
 ) -> None:
