@@ -10,13 +10,14 @@ let settings: [SwiftSetting] = [
   .treatAllWarnings(as: .error),
 ]
 
-/// The first level below `Sources` and `Tests`. Kiosk, Dashboard and Archive import Shared and never
-/// each other: `deploy/check-imports` enforces it.
+/// The first level below `Sources` and `Tests`. Kiosk, Dashboard, Archive and Payment import Shared
+/// and never each other: `deploy/check-imports` enforces it.
 enum Product: String {
   case shared = "Shared"
   case kiosk = "Kiosk"
   case dashboard = "Dashboard"
   case archive = "Archive"
+  case payment = "Payment"
 
   func library(
     _ name: String, _ dependencies: [Target.Dependency] = [], resources: [Resource] = []
@@ -77,6 +78,7 @@ let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
 let nioEmbedded = Target.Dependency.product(name: "NIOEmbedded", package: "swift-nio")
 let nioHTTPTypes = Target.Dependency.product(name: "NIOHTTPTypes", package: "swift-nio-extras")
+let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
 let nioSSL = Target.Dependency.product(name: "NIOSSL", package: "swift-nio-ssl")
 let sqlite = Target.Dependency.product(name: "GRDBSQLite", package: "GRDB.swift")
 let unixSignals = Target.Dependency.product(
@@ -111,7 +113,7 @@ let shared: [Target] = [
     "FuzzTargets",
     [
       "Archive", "YAMLConfiguration", "Devices", "JuiceDomain", "KioskCore", "KioskDaemon",
-      "KioskProtocol", "MessageBroker",
+      "KioskProtocol", "MessageBroker", "ZVT",
     ], in: "Fuzz/Targets"),
   Product.shared.tests("FuzzCorpusTests", ["FuzzTargets"]),
 ]
@@ -245,6 +247,18 @@ let archive: [Target] = [
     ], in: "Crowd"),
 ]
 
+let payment: [Target] = [
+  Product.payment.library("ZVT", ["JuiceDomain", "KioskProtocol"]),
+  Product.payment.program(
+    "juice-zvt",
+    [
+      "CommandLineSupport", "JuiceDomain", "KioskProtocol", "MessageBroker", "YAMLConfiguration",
+      "ZVT", argumentParser, lifecycle, logging, nioCore, nioPosix,
+    ]),
+
+  Product.payment.tests("ZVTTests", ["JuiceDomain", "KioskProtocol", "ZVT"]),
+]
+
 let package = Package(
   name: "juice-kiosk",
   platforms: [.macOS(.v15)],
@@ -252,6 +266,7 @@ let package = Package(
     .executable(name: "juice-kiosk", targets: ["juice-kiosk"]),
     .executable(name: "juice-dashboard", targets: ["juice-dashboard"]),
     .executable(name: "juice-archive", targets: ["juice-archive"]),
+    .executable(name: "juice-zvt", targets: ["juice-zvt"]),
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -266,7 +281,7 @@ let package = Package(
     .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
     .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
   ],
-  targets: shared + kiosk + dashboard + archive
+  targets: shared + kiosk + dashboard + archive + payment
 )
 
 // Only the fuzzing script asks for it: it links with libFuzzer, which comes with `-sanitize=fuzzer`.

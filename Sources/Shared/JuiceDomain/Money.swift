@@ -22,6 +22,12 @@ package struct Currency: Hashable, Sendable {
       }
   }
 
+  package static let euro = Currency(letters: 0x45_5552, decimals: 2)
+
+  private init(letters: UInt32, decimals: UInt8) {
+    (self.letters, self.decimals) = (letters, decimals)
+  }
+
   package var code: String {
     String(decoding: [16, 8, 0].map { UInt8(truncatingIfNeeded: letters >> $0) }, as: UTF8.self)
   }

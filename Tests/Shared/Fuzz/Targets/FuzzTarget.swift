@@ -9,7 +9,7 @@ import YAMLConfiguration
 /// The decoders of input from the network or a file, each with the invariants that it must keep.
 package enum FuzzTarget: String, CaseIterable, Sendable {
   case order, restock, service, topic, source, json, result, report, entry, menu, timestamp, filter
-  case configuration, panel, learn, template, replay, desired, archived
+  case configuration, panel, learn, template, replay, desired, archived, zvt, charge, journal
 
   /// The folder of the target's inputs in the corpus.
   package var corpus: String {
@@ -41,6 +41,9 @@ package enum FuzzTarget: String, CaseIterable, Sendable {
     case .replay: Self.replay
     case .desired: Self.desired
     case .archived: Self.archived
+    case .zvt: PaymentFuzz.zvt
+    case .charge: PaymentFuzz.charge
+    case .journal: PaymentFuzz.journal
     }
   }
 

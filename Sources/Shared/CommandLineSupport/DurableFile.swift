@@ -1,20 +1,19 @@
 import ArgumentParser
-import CommandLineSupport
 import Foundation
 
 /// A file of which each write is synced to the disk before the call returns.
-final class DurableFile: Sendable {
+package final class DurableFile: Sendable {
   private let path: String
   private let descriptor: Int32
   private let appends: Bool
   /// Whether the file did not exist.
-  let isNew: Bool
+  package let isNew: Bool
 
   /// Opens the file, and creates it if it does not exist.
   ///
   /// - Parameter appends: whether each write goes to the end of the file; otherwise to its
   ///   beginning.
-  init(_ path: String, appends: Bool) throws(Failure) {
+  package init(_ path: String, appends: Bool) throws(Failure) {
     (self.path, self.appends) = (path, appends)
     let flags = O_RDWR | O_NOFOLLOW | O_CLOEXEC | (appends ? O_APPEND : 0)
     let existing = open(path, flags)
@@ -36,10 +35,10 @@ final class DurableFile: Sendable {
   /// Locks the file for this process until the process ends.
   ///
   /// - Returns: `false` if another process holds the lock.
-  func lock() -> Bool { flock(descriptor, LOCK_EX | LOCK_NB) == 0 }
+  package func lock() -> Bool { flock(descriptor, LOCK_EX | LOCK_NB) == 0 }
 
   /// Returns the first `count` bytes of the file, or fewer if the file is shorter.
-  func read(upTo count: Int) throws(Failure) -> [UInt8] {
+  package func read(upTo count: Int) throws(Failure) -> [UInt8] {
     var bytes = [UInt8](repeating: 0, count: count)
     let read = pread(descriptor, &bytes, count, 0)
     guard read >= 0 else { throw Self.failure(at: path) }
@@ -48,7 +47,7 @@ final class DurableFile: Sendable {
 
   /// Writes with one system call, so that killing the process leaves all of the text in the file or
   /// none of it.
-  func write(_ text: String) throws(Failure) {
+  package func write(_ text: String) throws(Failure) {
     let bytes = Array(text.utf8)
     let count =
       appends
@@ -59,7 +58,7 @@ final class DurableFile: Sendable {
 
   private static func failure(at path: String) -> Failure {
     let detail = "\(path): \(String(cString: strerror(errno)))"
-    return errno == ENOSPC || errno == EDQUOT || errno == EIO
+    return [ENOSPC, EDQUOT, EIO, EROFS].contains(errno)
       ? Failure(status: ExitCode(74), message: detail) : .badConfiguration(detail)
   }
 }

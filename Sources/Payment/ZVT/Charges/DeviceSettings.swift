@@ -1,0 +1,106 @@
+package import JuiceDomain
+
+/// Settings of a payment device: its terminal, and the deviations of the terminal's maker.
+package struct DeviceSettings: Sendable {
+  /// How amounts are held.
+  package enum Mode: String, CaseIterable, Sendable {
+    /// Goods first for one juice that is ready soon, otherwise a reservation.
+    case auto
+    case goodsFirst = "goods_first"
+    case reservation
+  }
+
+  /// The command that books a part of a reservation.
+  package enum Capture: String, CaseIterable, Sendable {
+    case partialReversal = "partial_reversal"
+    case bookTotal = "book_total"
+  }
+
+  /// What to do with reservations that belong to no charge.
+  package enum ForeignHolds: String, CaseIterable, Sendable {
+    case fault, release, ignore
+  }
+
+  /// Which payments the terminal can cancel.
+  package enum Reversal: String, CaseIterable, Sendable {
+    case any, last
+  }
+
+  package var currency = Currency.euro
+  /// The number of the currency in ISO 4217.
+  package var currencyNumber = 978
+  package var password = 0
+  /// The configuration byte of the registration.
+  package var configuration: UInt8 = 0xDE
+  /// Whether the registration contains a TLV container.
+  package var hasContainer = true
+  /// The payment type of reservations; `40`: the terminal chooses.
+  package var paymentType: UInt8 = 0x40
+  package var mode = Mode.auto
+  /// How often the terminal asks whether the goods are made.
+  package var asks: UInt8 = 10
+  /// The shortest time between two of these questions.
+  package var secondsPerAsk = 2
+  package var capture = Capture.partialReversal
+  package var repeatsReceipt = true
+  package var canAbort = true
+  /// Whether the terminal can book a part of a payment that waits for the goods.
+  package var booksInPart = false
+  package var reversal = Reversal.any
+  package var showsText = true
+  package var foreignHolds = ForeignHolds.fault
+  /// The time between two status enquiries of an idle terminal.
+  package var enquiry = Duration.seconds(60)
+  package var session = TerminalSession.Settings()
+
+  package init() {}
+
+  /// The method for a charge.
+  func method(of request: ChargeRequest) -> ChargeRecord.Method {
+    switch mode {
+    case .goodsFirst: .goodsFirst
+    case .reservation: .reservation
+    case .auto:
+      request.quantity == 1 && request.readySeconds > 0
+        && request.readySeconds < Int(asks) * secondsPerAsk
+        ? .goodsFirst : .reservation
+    }
+  }
+}
+
+extension Currency {
+  /// The number in ISO 4217 of currencies that terminals of ZVT are used with, or `nil`.
+  package var number: Int? {
+    switch code {
+    case "EUR": 978
+    case "CHF": 756
+    case "GBP": 826
+    case "USD": 840
+    case "DKK": 208
+    case "NOK": 578
+    case "SEK": 752
+    case "PLN": 985
+    case "CZK": 203
+    case "HUF": 348
+    case "RON": 946
+    case "KRW": 410
+    case "JPY": 392
+    default: nil
+    }
+  }
+}
+
+/// The state of a payment device: the retained payload of `payment/<device>/status`.
+package enum DeviceStatus: Hashable, Sendable {
+  case online, offline
+  /// No charge can begin, for this reason.
+  case fault(String)
+
+  package var text: String {
+    switch self {
+    case .online: "online"
+    case .offline: "offline"
+    case .fault(let reason): "fault: \(reason.prefix(64))"
+    }
+  }
+}

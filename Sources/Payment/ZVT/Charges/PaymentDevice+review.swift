@@ -1,0 +1,258 @@
+import JuiceDomain
+import KioskProtocol
+
+// What became of commands whose result was lost: after a power cut, a lost connection, an abort.
+//
+// Two questions are asked: which reservations are open (06 23 FF FF), and what the last result was
+// (06 20). A result is that of the lost command if it was not seen before. What they do not prove
+// stays unknown.
+
+extension PaymentDevice {
+  /// The terminal's answers to the two questions.
+  struct Evidence {
+    enum Open: Hashable {
+      /// The receipts of all open reservations.
+      case all(Set<Int>)
+      /// Receipts of some open reservations.
+      case part(Set<Int>)
+      /// The terminal does not know the question.
+      case unknown
+    }
+
+    enum Last: Hashable {
+      case result(Fields)
+      /// The terminal does not say.
+      case unknown
+    }
+
+    var open: Open?
+    var last: Last?
+
+    /// Whether a reservation is open, or `nil` if that is not known.
+    func isOpen(_ receipt: Int) -> Bool? {
+      switch open {
+      case .all(let receipts): receipts.contains(receipt)
+      case .part(let receipts): receipts.contains(receipt) ? true : nil
+      case .unknown, nil: nil
+      }
+    }
+  }
+
+  mutating func endOpenReservations(
+    _ outcome: TerminalSession.Outcome, _ actions: inout [Action]
+  ) {
+    switch outcome {
+    case .aborted(_, _, let fields?):
+      let listed = Set((fields.openReceipts ?? []) + [fields.receipt].compactMap(\.self))
+      if fields.openReceipts != nil, fields.isWhole {
+        evidence.open = .all(listed)
+      } else if !listed.isEmpty {
+        evidence.open = .part(listed)
+      } else {
+        evidence.open = fields.hasReceipt && fields.isWhole ? .all([]) : .unknown
+      }
+    case .aborted(_, _, nil), .completed, .refused: evidence.open = .unknown
+    case .lost: return
+    }
+    review(&actions)
+  }
+
+  mutating func endLastResult(_ outcome: TerminalSession.Outcome, _ actions: inout [Action]) {
+    switch outcome {
+    case .completed(let fields?, _) where ChargeJournal.ResultID(fields) != nil:
+      evidence.last = .result(fields)
+      lastReceipt = fields.receipt ?? lastReceipt
+    case .completed, .aborted: evidence.last = .unknown
+    case .refused: (evidence.last, knowsRepeat) = (.unknown, false)
+    case .lost: return
+    }
+    review(&actions)
+  }
+
+  /// Decides about all unclear charges, or keeps the review open for the second question.
+  private mutating func review(_ actions: inout [Action]) {
+    if evidence.last == nil, !knowsRepeat { evidence.last = .unknown }
+    // The second question is also asked once on each connection, so that a result of somebody else
+    // is not taken for that of a later charge.
+    guard evidence.open != nil, evidence.last != nil else { return }
+    let unclear = unclear.sorted()
+    for charge in unclear {
+      guard let record = journal.records[charge] else { continue }
+      decide(record, &actions)
+    }
+    self.unclear = []
+    needsReview = false
+    if case .result(let fields) = evidence.last, let id = ChargeJournal.ResultID(fields) {
+      see(id, &actions)
+    }
+    findForeign(&actions)
+  }
+
+  /// The receipts of open reservations that belong to no charge.
+  private mutating func findForeign(_ actions: inout [Action]) {
+    let listed: Set<Int> =
+      switch evidence.open {
+      case .all(let receipts), .part(let receipts): receipts
+      case .unknown, nil: []
+      }
+    let found = listed.subtracting(ownReceipts)
+    if found != foreign ?? [], let receipt = found.min() {
+      actions.append(
+        .log(
+          "the terminal holds \(found.count) reservation(s) of no charge, the first with receipt "
+            + "\(receipt): release them at the terminal"))
+    }
+    foreign = found
+  }
+
+  private var ownReceipts: Set<Int> {
+    Set(
+      journal.open.filter { $0.method == .reservation && isHere($0) }.compactMap(\.receipt))
+  }
+
+  /// Whether the record is of the terminal that is connected, as far as both are known.
+  private func isHere(_ record: ChargeRecord) -> Bool {
+    guard let there = record.terminal, let terminal else { return true }
+    return there == terminal
+  }
+
+  /// The last result if it is a successful one that was not seen before.
+  private var newResult: Fields? {
+    guard case .result(let fields) = evidence.last, fields.resultCode ?? 0 == 0,
+      let id = ChargeJournal.ResultID(fields), !journal.hasSeen(id)
+    else { return nil }
+    return fields
+  }
+
+  private var knowsLast: Bool { if case .result = evidence.last { true } else { false } }
+
+  private mutating func decide(_ record: ChargeRecord, _ actions: inout [Action]) {
+    guard isHere(record) else {
+      return finish(record, .unknown, reason: "another terminal is connected", &actions)
+    }
+    switch (record.method, record.state) {
+    case (_, .refunding): decideRefund(record, &actions)
+    case (.reservation, .begun): decideHold(record, &actions)
+    case (.reservation, .releasing) where record.held == nil: decideHold(record, &actions)
+    case (.reservation, .capturing): decideCapture(record, &actions)
+    case (.reservation, .releasing): decideRelease(record, &actions)
+    case (.reservation, .unknown):
+      if let receipt = record.receipt, evidence.isOpen(receipt) == true {
+        finish(record, .held, &actions)
+      } else {
+        actions.append(.publish(record.answer))
+      }
+    case (.goodsFirst, _) where record.isBookedEarly:
+      // A release that was sent as a reversal.
+      decideRelease(record, &actions)
+    case (.goodsFirst, _): decideGoods(record, &actions)
+    case (.reservation, _): actions.append(.publish(record.answer))
+    }
+  }
+
+  /// A reservation whose result was lost.
+  private mutating func decideHold(_ record: ChargeRecord, _ actions: inout [Action]) {
+    var record = record
+    let isRelease = record.state == .releasing
+    let none: ChargeRecord.State = isRelease ? .released : .declined
+    if case .all(let receipts) = evidence.open,
+      receipts.subtracting(ownReceipts).subtracting(foreign ?? []).isEmpty
+    {
+      return finish(record, none, reason: record.reason ?? "interrupted", &actions)
+    }
+    if let fields = newResult, let receipt = fields.receipt, fields.amount == record.price.units,
+      evidence.isOpen(receipt) ?? true
+    {
+      record.take(fields)
+      record.held = fields.amount
+      record.reason = nil
+      return finish(record, isRelease ? .releasing : .held, &actions)
+    }
+    if case .all = evidence.open {
+      // A hold of nobody: it may be this one.
+      return finish(record, .unknown, reason: "the terminal does not say", &actions)
+    }
+    if knowsLast, newResult == nil {
+      // Had it been executed, it would be the last result.
+      return finish(record, none, reason: record.reason ?? "interrupted", &actions)
+    }
+    finish(record, .unknown, reason: "the terminal does not say", &actions)
+  }
+
+  private mutating func decideCapture(_ record: ChargeRecord, _ actions: inout [Action]) {
+    var record = record
+    guard let receipt = record.receipt, let asked = record.asked else {
+      return finish(record, .unknown, &actions)
+    }
+    if evidence.isOpen(receipt) == true {
+      return finish(record, .held, reason: record.reason ?? "interrupted", &actions)
+    }
+    if let fields = newResult, let amount = fields.amount,
+      amount == asked || amount == (record.held ?? 0) - asked
+    {
+      record.take(fields)
+      record.reason = nil
+      return finish(record, .captured, &actions)
+    }
+    finish(record, .unknown, reason: "the terminal does not say", &actions)
+  }
+
+  /// A release that was sent: a reversal of what is not there moves nothing.
+  private mutating func decideRelease(_ record: ChargeRecord, _ actions: inout [Action]) {
+    guard record.method == .reservation, let receipt = record.receipt else {
+      return newResult == nil
+        ? finish(record, knowsLast ? .held : .unknown, &actions)
+        : finish(record, .released, &actions)
+    }
+    switch evidence.isOpen(receipt) {
+    case true?: finish(record, .held, reason: record.reason ?? "interrupted", &actions)
+    case false?: finish(record, .released, &actions)
+    case nil:
+      finish(
+        record, newResult != nil ? .released : knowsLast ? .held : .unknown,
+        reason: record.reason ?? "interrupted", &actions)
+    }
+  }
+
+  private mutating func decideRefund(_ record: ChargeRecord, _ actions: inout [Action]) {
+    if newResult != nil { return finish(record, .refunded, &actions) }
+    guard knowsLast else {
+      return finish(record, .unknown, reason: "the terminal does not say", &actions)
+    }
+    finish(record, .captured, reason: record.reason ?? "interrupted", &actions)
+  }
+
+  /// A payment that waited for the goods when the connection was lost.
+  private mutating func decideGoods(_ record: ChargeRecord, _ actions: inout [Action]) {
+    var record = record
+    guard knowsLast else {
+      return finish(record, .unknown, reason: "the terminal does not say", &actions)
+    }
+    let reason = record.reason ?? "interrupted"
+    guard let fields = newResult ?? ownResult(of: record) else {
+      return finish(
+        record, record.state == .begun ? .declined : .released, reason: reason, &actions)
+    }
+    guard let amount = fields.amount, amount == record.price.units || amount == record.asked else {
+      return finish(record, .unknown, reason: "the terminal has another amount", &actions)
+    }
+    record.take(fields)
+    record.reason = nil
+    (record.held, record.isBookedEarly) = (amount, true)
+    switch record.state {
+    case .capturing where amount == record.asked: finish(record, .captured, &actions)
+    case .capturing, .releasing:
+      record.state = .releasing
+      store(record, &actions)
+    default: finish(record, .held, &actions)
+    }
+  }
+
+  /// The last result if it is that of the approval of this charge, and successful.
+  private func ownResult(of record: ChargeRecord) -> Fields? {
+    guard case .result(let fields) = evidence.last, fields.resultCode ?? 0 == 0,
+      record.receipt != nil, fields.receipt == record.receipt, fields.trace == record.trace
+    else { return nil }
+    return fields
+  }
+}

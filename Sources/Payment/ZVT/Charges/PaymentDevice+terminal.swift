@@ -1,0 +1,390 @@
+import JuiceDomain
+import KioskProtocol
+
+// Events of the terminal and its connection.
+
+extension PaymentDevice {
+  /// The connection to the terminal is made.
+  package mutating func connected(at now: Duration) -> [Action] {
+    session.open()
+    (isConnected, isRegistered, state, step) = (true, false, nil, nil)
+    (pause, nextEnquiry, hasAborted) = (now, now, false)
+    (knowsRepeat, lastReceipt) = (settings.repeatsReceipt, nil)
+    (needsReview, evidence) = (true, Evidence())
+    (capture, showsText) = (settings.capture, settings.showsText)
+    var actions: [Action] = []
+    proceed(at: now, &actions)
+    return actions
+  }
+
+  /// The connection to the terminal is lost, or was dropped.
+  package mutating func disconnected(at now: Duration) -> [Action] {
+    var actions: [Action] = []
+    perform(session.close(), at: now, &actions)
+    isConnected = false
+    for record in journal.open where Self.mayBeUnclear(record) { unclear.insert(record.charge) }
+    prompt = nil
+    step = nil
+    proceed(at: now, &actions)
+    return actions
+  }
+
+  /// Processes bytes of the terminal.
+  package mutating func received(_ bytes: [UInt8], at now: Duration) -> [Action] {
+    var actions: [Action] = []
+    perform(session.receive(bytes, at: now), at: now, &actions)
+    proceed(at: now, &actions)
+    return actions
+  }
+
+  /// Fires what is due: see `deadline`.
+  package mutating func tick(at now: Duration) -> [Action] {
+    var actions: [Action] = []
+    perform(session.tick(at: now), at: now, &actions)
+    if let prompt, prompt.hasBegun {
+      if !prompt.isEnded, promptEnd(prompt) <= now, isPrompting(prompt.charge) {
+        self.prompt?.hasTimedOut = true
+        endPrompt(at: now, &actions)
+      } else if prompt.isEnded, let next = prompt.nextAbort, next <= now {
+        endPrompt(at: now, &actions)
+      }
+    }
+    proceed(at: now, &actions)
+    return actions
+  }
+
+  /// Whether the terminal still waits for the customer's card.
+  private func isPrompting(_ charge: Int) -> Bool {
+    guard let record = journal.records[charge] else { return false }
+    return record.held == nil && (record.state == .begun || record.state == .releasing)
+  }
+
+  /// Executes the actions of the session.
+  mutating func perform(
+    _ events: [TerminalSession.Action], at now: Duration, _ actions: inout [Action]
+  ) {
+    for event in events {
+      switch event {
+      case .send(let bytes): actions.append(.send(bytes))
+      case .drop(let reason): actions.append(.disconnect(reason))
+      case .accepted: accepted(at: now, &actions)
+      case .progress(let code): progress(code, at: now, &actions)
+      case .approved(let fields): approved(fields, &actions)
+      case .ended(let command, let outcome):
+        let ended = step
+        step = nil
+        if let ended { end(ended, command, outcome, at: now, &actions) }
+      }
+    }
+  }
+
+  private mutating func accepted(at now: Duration, _ actions: inout [Action]) {
+    guard case .begin(let charge) = step, let record = journal.records[charge] else { return }
+    if record.state == .begun { actions.append(.publish(record.answer)) }
+    // The release came before the command was accepted.
+    if record.state == .releasing { endPrompt(at: now, &actions) }
+  }
+
+  private mutating func progress(_ code: UInt8, at now: Duration, _ actions: inout [Action]) {
+    guard case .begin(let charge) = step, var prompt, prompt.charge == charge,
+      let record = journal.records[charge], record.state == .begun, Progress.isCustomer(code)
+    else { return }
+    prompt.last = now
+    let isPresented = Progress.isPresented(code)
+    let isNew = isPresented && !prompt.isPresented
+    prompt.isPresented = prompt.isPresented || isPresented
+    guard isNew || prompt.nextSign <= now else {
+      self.prompt = prompt
+      return
+    }
+    prompt.nextSign = now + .seconds(1)
+    self.prompt = prompt
+    var answer = record.answer
+    answer.isPresented = prompt.isPresented
+    actions.append(.publish(answer))
+  }
+
+  /// A payment is approved, and waits for the goods.
+  private mutating func approved(_ fields: Fields, _ actions: inout [Action]) {
+    guard case .begin(let charge) = step, var record = journal.records[charge], record.held == nil
+    else { return }
+    prompt = nil
+    record.take(fields)
+    record.held = fields.amount ?? record.price.units
+    if record.state == .releasing {
+      session.goods = .notMade
+      store(record, &actions)
+    } else if record.held != record.price.units {
+      session.goods = .notMade
+      (record.state, record.reason) = (.releasing, "wrong amount")
+      store(record, &actions)
+    } else {
+      record.state = .held
+      change(record, &actions)
+    }
+  }
+
+  // MARK: Ends of commands
+
+  private mutating func end(
+    _ step: Step, _ command: TerminalCommand, _ outcome: TerminalSession.Outcome, at now: Duration,
+    _ actions: inout [Action]
+  ) {
+    if case .refused(let code) = outcome, code.byte == 0x9C {
+      // Busy: nothing was executed.
+      pause = now + .seconds(2)
+      if case .begin = step { prompt?.hasBegun = false }
+      return
+    }
+    if case .completed(let status, let completion) = outcome {
+      terminal = completion?.fields.terminal ?? status?.terminal ?? terminal
+      lastReceipt = status?.receipt ?? lastReceipt
+    }
+    switch step {
+    case .register: endRegistration(outcome, at: now, &actions)
+    case .enquire: endEnquiry(outcome, at: now, &actions)
+    case .openReservations: endOpenReservations(outcome, &actions)
+    case .lastResult: endLastResult(outcome, &actions)
+    case .endOfDay: endEndOfDay(outcome, at: now, &actions)
+    case .display(let charge):
+      // The text is a courtesy: its abort does not matter.
+      if case .refused = outcome { showsText = false }
+      if let record = journal.records[charge], record.state == .releasing, prompt != nil {
+        finish(record, .released, &actions)
+      }
+    case .begin(let charge): endBegin(charge, outcome, at: now, &actions)
+    case .capture(let charge): endCapture(charge, outcome, &actions)
+    case .release(let charge): endReturn(charge, outcome, to: .released, &actions)
+    case .refund(let charge): endReturn(charge, outcome, to: .refunded, &actions)
+    case .releaseForeign(let receipt):
+      actions.append(.log("released the unknown hold of receipt \(receipt)"))
+      (needsReview, evidence) = (true, Evidence())
+    }
+  }
+
+  private mutating func endRegistration(
+    _ outcome: TerminalSession.Outcome, at now: Duration, _ actions: inout [Action]
+  ) {
+    switch outcome {
+    case .completed(_, let completion):
+      isRegistered = true
+      if let byte = completion?.fields.statusByte, byte & 0x01 != 0 {
+        actions.append(.log("the terminal must be initialised"))
+      }
+    case .refused, .aborted:
+      if settings.hasContainer, !withoutContainer {
+        withoutContainer = true
+      } else {
+        withoutContainer = false
+        pause = now + .seconds(10)
+        actions.append(.log("the terminal refuses the registration: check terminal.password"))
+      }
+    case .lost: break
+    }
+  }
+
+  private mutating func endEnquiry(
+    _ outcome: TerminalSession.Outcome, at now: Duration, _ actions: inout [Action]
+  ) {
+    nextEnquiry = now + settings.enquiry
+    switch outcome {
+    case .completed(_, let completion):
+      if let new = completion?.version { version = new }
+      state = completion?.state ?? 0x00
+      if state == 0xF0 { actions.append(.log("the terminal says that an end of day is due")) }
+    case .aborted(let code, _, _): state = code.byte
+    // A terminal without this command is ready.
+    case .refused: state = 0x00
+    case .lost: break
+    }
+    if state == 0x9C {
+      pause = now + .seconds(2)
+      // A prompt of an earlier connection.
+      if !hasAborted, settings.canAbort {
+        hasAborted = true
+        perform(session.abortUnknown(), at: now, &actions)
+      }
+    } else if !(foreign ?? []).isEmpty {
+      (needsReview, evidence) = (true, Evidence())
+    }
+  }
+
+  private mutating func endBegin(
+    _ charge: Int, _ outcome: TerminalSession.Outcome, at now: Duration, _ actions: inout [Action]
+  ) {
+    let hasTimedOut = prompt?.hasTimedOut ?? false
+    if prompt?.charge == charge { prompt = nil }
+    guard var record = journal.records[charge] else { return }
+    if record.method == .goodsFirst, record.held != nil {
+      return endGoods(record, outcome, &actions)
+    }
+    let wasReleased = record.state == .releasing
+    switch outcome {
+    case .completed(let status?, _)
+    where status.resultCode ?? 0 == 0
+      && (record.method == .goodsFirst || status.receipt != nil):
+      record.take(status)
+      record.held = status.amount ?? record.price.units
+      // A terminal that does not wait for the goods has booked.
+      record.isBookedEarly = record.method == .goodsFirst
+      if record.held != record.price.units {
+        (record.state, record.reason) = (.releasing, "wrong amount")
+      } else if !wasReleased {
+        record.state = .held
+        return change(record, &actions)
+      }
+      store(record, &actions)
+    case .refused(let code)
+    where code.byte == 0x83 && settings.mode == .auto && record.method == .reservation
+      && !wasReleased:
+      // Nothing was executed. The terminal has no reservations.
+      record.method = .goodsFirst
+      store(record, &actions)
+      prompt = Prompt(
+        charge: charge, lines: [], pay: .seconds(45), isShown: true, last: now,
+        limit: now + .seconds(300))
+    case .refused(let code):
+      finish(record, wasReleased ? .released : .declined, reason: code.text, &actions)
+    case .aborted(let code, let status, _):
+      let reason = hasTimedOut && code == .timeout ? "timeout" : code.text
+      record.reason = wasReleased ? record.reason : reason
+      let isProof = code.isDecline || (status?.resultCode ?? 0) != 0
+      if record.method == .goodsFirst, isProof {
+        return finish(record, wasReleased ? .released : .declined, &actions)
+      }
+      ask(about: record, &actions)
+    case .completed, .lost: ask(about: record, &actions)
+    }
+  }
+
+  /// The end of a payment that was approved and has waited for the goods.
+  private mutating func endGoods(
+    _ record: ChargeRecord, _ outcome: TerminalSession.Outcome, _ actions: inout [Action]
+  ) {
+    var record = record
+    switch (outcome, record.state) {
+    case (.completed(let status, _), .capturing)
+    where session.goods != .beingMade
+      && (session.goods == .made || status?.amount == record.asked):
+      if let status { record.take(status) }
+      finish(record, .captured, &actions)
+    case (.aborted, .releasing) where session.goods == .notMade:
+      finish(record, .released, &actions)
+    default:
+      record.reason = "the terminal waited no longer"
+      ask(about: record, &actions)
+    }
+  }
+
+  private mutating func endCapture(
+    _ charge: Int, _ outcome: TerminalSession.Outcome, _ actions: inout [Action]
+  ) {
+    guard var record = journal.records[charge], let asked = record.asked else { return }
+    switch outcome {
+    case .completed(let status, _) where status?.resultCode ?? 0 == 0:
+      // The amount of a partial reversal is what is booked, or what is given back.
+      if let amount = status?.amount, amount != asked, amount != (record.held ?? 0) - asked {
+        actions.append(.log("charge \(charge): the terminal has booked \(amount), not \(asked)"))
+        return ask(about: record, &actions)
+      }
+      if let status { record.take(status) }
+      finish(record, .captured, &actions)
+    case .refused(let code) where code.byte == 0x83:
+      let other: DeviceSettings.Capture =
+        capture == .bookTotal ? .partialReversal : .bookTotal
+      guard capture == settings.capture else {
+        return finish(record, .held, reason: code.text, &actions)
+      }
+      capture = other
+    case .refused(let code): finish(record, .held, reason: code.text, &actions)
+    case .aborted(let code, _, _):
+      record.reason = code.text
+      ask(about: record, &actions)
+    case .completed, .lost: ask(about: record, &actions)
+    }
+  }
+
+  /// The end of a release or a refund.
+  private mutating func endReturn(
+    _ charge: Int, _ outcome: TerminalSession.Outcome, to state: ChargeRecord.State,
+    _ actions: inout [Action]
+  ) {
+    guard var record = journal.records[charge] else { return }
+    switch outcome {
+    case .completed(let status, _) where status?.resultCode ?? 0 == 0:
+      // The receipt of a payment stays: it is what a person looks for.
+      if let status, let id = ChargeJournal.ResultID(status) { see(id, &actions) }
+      finish(record, state, &actions)
+    case .aborted(.alreadyReversed, _, _): finish(record, state, &actions)
+    case .refused(let code):
+      finish(record, state == .refunded ? .captured : .held, reason: code.text, &actions)
+    case .aborted(let code, _, _):
+      record.reason = code.text
+      ask(about: record, &actions)
+    case .completed, .lost: ask(about: record, &actions)
+    }
+  }
+
+  private mutating func endEndOfDay(
+    _ outcome: TerminalSession.Outcome, at now: Duration, _ actions: inout [Action]
+  ) {
+    switch outcome {
+    case .completed(let status, _):
+      endOfDayIsDue = false
+      var net = status?.totals?.amount ?? status?.amount
+      let own = journal.day.captured - journal.day.refunded
+      // The end of day before a lost connection has taken the sum.
+      if hasLostEndOfDay, net == 0, own != 0 { net = nil }
+      hasLostEndOfDay = false
+      let total = DayTotal(
+        number: journal.closing ?? (journal.total?.number ?? 0) + 1, at: wallClock,
+        currency: settings.currency, day: journal.day, terminalNet: net)
+      journal.apply(.total(total))
+      actions += [.store(.total(total)), .total(total)]
+      if total.isDifferent {
+        actions.append(
+          .log(
+            "end of day \(total.number): the terminal has booked \(net ?? 0), the journal \(own)"))
+      }
+    case .aborted(let code, _, _), .refused(let code):
+      nextEndOfDay = now + .seconds(1800)
+      actions.append(.log("no end of day, in half an hour again: \(code.text)"))
+    case .lost: hasLostEndOfDay = true
+    }
+  }
+
+  /// Marks a result as one that later questions must not take for another one's.
+  mutating func see(_ id: ChargeJournal.ResultID, _ actions: inout [Action]) {
+    guard !journal.hasSeen(id) else { return }
+    journal.apply(.seen(id))
+    actions.append(.store(.seen(id)))
+  }
+
+  /// Stores the record, and asks the terminal what became of it.
+  private mutating func ask(about record: ChargeRecord, _ actions: inout [Action]) {
+    if record != journal.records[record.charge] { store(record, &actions) }
+    unclear.insert(record.charge)
+    (needsReview, evidence) = (true, Evidence())
+  }
+}
+
+/// The intermediate statuses (04 FF).
+private enum Progress {
+  /// Whether the status is a sign of the customer, or of a card that is processed.
+  static func isCustomer(_ code: UInt8) -> Bool {
+    switch code {
+    case 0x0A, 0x0E, 0x17, 0xFF: false
+    default: true
+    }
+  }
+
+  /// Whether a card is in the reader: PIN, request to the host, selection, removal.
+  static func isPresented(_ code: UInt8) -> Bool {
+    switch code {
+    case 0x01, 0x02, 0x04, 0x05, 0x0B, 0x2C, 0x41, 0x42, 0x44, 0x45, 0x4E, 0x57, 0x5E, 0x68,
+      0x6A...0x6D, 0xD2, 0xD3, 0xE0:
+      true
+    default: false
+    }
+  }
+}

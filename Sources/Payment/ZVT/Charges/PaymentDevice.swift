@@ -1,0 +1,478 @@
+import JuiceDomain
+package import KioskProtocol
+
+/// A payment device with a ZVT terminal: the rules of deploy/docs/payment.md. Does no input and
+/// output: the caller reports events, and executes the returned actions in their order.
+///
+/// ```swift
+/// var device = PaymentDevice(settings, journal)
+/// perform(device.connected(at: now))             // to the terminal
+/// perform(device.receive(command, at: now))      // from the kiosk
+/// perform(device.received(bytes, at: now))       // from the terminal
+/// perform(device.tick(at: now))                  // at device.deadline
+/// ```
+///
+/// | file | content |
+/// |---|---|
+/// | `PaymentDevice` | messages of the kiosk, and what the terminal does next |
+/// | `PaymentDevice+terminal` | events of the terminal |
+/// | `PaymentDevice+review` | what became of commands whose result was lost |
+///
+/// If a `store` fails, the caller must discard this value and the remaining actions, drop the
+/// connection, and begin again with the journal of the disk: as after a power cut.
+package struct PaymentDevice: Sendable {
+  package enum Action: Hashable, Sendable {
+    /// Append the entry to the journal, durably, before any later action.
+    case store(ChargeJournal.Entry)
+    /// Send bytes to the terminal.
+    case send([UInt8])
+    case publish(ChargeAnswer)
+    case status(DeviceStatus)
+    case total(DayTotal)
+    /// Drop the connection to the terminal, and connect again.
+    case disconnect(String)
+    case log(String)
+  }
+
+  /// The purpose of the command that the terminal executes.
+  enum Step: Hashable {
+    case register, enquire, openReservations, lastResult, endOfDay
+    case display(Int), begin(Int), capture(Int), release(Int), refund(Int)
+    case releaseForeign(Int)
+  }
+
+  /// A prompt for a card.
+  struct Prompt {
+    let charge: Int
+    let lines: [String]
+    let pay: Duration
+    var isShown = false
+    /// Whether the command was sent.
+    var hasBegun = false
+    var last: Duration
+    /// The time after which no sign of the customer prolongs the prompt.
+    let limit: Duration
+    var isEnded = false
+    /// When the abort is sent again if the prompt has not ended.
+    var nextAbort: Duration?
+    var hasTimedOut = false
+    var isPresented = false
+    var nextSign = Duration.zero
+  }
+
+  let settings: DeviceSettings
+  package internal(set) var journal: ChargeJournal
+  var session: TerminalSession
+  var step: Step?
+  var prompt: Prompt?
+
+  // The state of the connection.
+  var isConnected = false
+  var isRegistered = false
+  /// Whether the registration without a container is to be tried.
+  var withoutContainer = false
+  var version: String?
+  /// The terminal's id.
+  var terminal: String?
+  /// The last state byte, or `nil` before the first enquiry.
+  var state: UInt8?
+  var hasAborted = false
+  /// The time of the next command, after a refusal because the terminal is busy.
+  var pause = Duration.zero
+  var nextEnquiry = Duration.zero
+  /// Whether the terminal repeats its last result.
+  var knowsRepeat = true
+  /// The receipt of the terminal's last result.
+  var lastReceipt: Int?
+  /// Whether the terminal knows the command that books a reservation.
+  var capture: DeviceSettings.Capture
+  var showsText: Bool
+
+  // What is not known.
+  var needsReview = true
+  /// Charges whose last command may have been executed.
+  var unclear: Set<Int> = []
+  var evidence = Evidence()
+  /// Receipts of open reservations that belong to no charge; `nil` before the first enquiry.
+  var foreign: Set<Int>?
+
+  var endOfDayIsDue = false
+  /// When the next end of day may be tried after a failed one.
+  var nextEndOfDay = Duration.zero
+  /// Whether the result of an end of day was lost on an earlier connection.
+  var hasLostEndOfDay = false
+  var lastStatus: DeviceStatus?
+  /// The time of the system's clock, which the caller sets before each event.
+  package var wallClock = Timestamp(milliseconds: 0)
+
+  package init(_ settings: DeviceSettings, _ journal: ChargeJournal) {
+    self.settings = settings
+    self.journal = journal
+    session = TerminalSession(settings.session)
+    capture = settings.capture
+    showsText = settings.showsText
+    for record in journal.open where Self.mayBeUnclear(record) { unclear.insert(record.charge) }
+    endOfDayIsDue = journal.closing != nil
+    hasLostEndOfDay = endOfDayIsDue
+  }
+
+  /// A payment that waits for the goods ends with the connection, in a way that differs.
+  static func mayBeUnclear(_ record: ChargeRecord) -> Bool {
+    record.state.isInProgress
+      || (record.state == .held && record.method == .goodsFirst && !record.isBookedEarly)
+  }
+
+  /// Time at which `tick(at:)` must be called, or `nil`.
+  package var deadline: Duration? {
+    guard isConnected else { return nil }
+    var times = [session.deadline].compactMap(\.self)
+    if let prompt, prompt.hasBegun {
+      times.append(prompt.isEnded ? prompt.nextAbort ?? .seconds(1 << 40) : promptEnd(prompt))
+    }
+    if session.isIdle {
+      times.append(state == nil || needsReview || hasWork ? pause : max(pause, nextEnquiry))
+      if endOfDayIsDue, isDayOver { times.append(max(pause, nextEndOfDay)) }
+    }
+    return times.min()
+  }
+
+  /// The state for `payment/<device>/status`.
+  package var status: DeviceStatus {
+    guard isConnected else { return .fault("terminal away") }
+    guard isRegistered, let state else { return .fault("terminal is not ready") }
+    switch state {
+    case 0x00, 0x9C, 0xF0: break
+    default: return .fault(ResultCode(state).text)
+    }
+    guard !needsReview || foreign != nil else { return .fault("terminal is asked") }
+    if settings.foreignHolds != .ignore, let receipt = foreign?.min() {
+      return .fault("unknown hold, receipt \(receipt)")
+    }
+    return .online
+  }
+
+  // MARK: Messages of the kiosk
+
+  /// Processes a message on `charge/<device>` or below it.
+  package mutating func receive(_ command: ChargeCommand, at now: Duration) -> [Action] {
+    var actions: [Action] = []
+    if let record = journal.records[command.charge] {
+      receive(command, record, at: now, &actions)
+    } else if command.charge > journal.last {
+      receiveNew(command, at: now, &actions)
+    } else {
+      actions.append(.publish(ChargeAnswer(charge: command.charge, status: .unknown)))
+    }
+    proceed(at: now, &actions)
+    return actions
+  }
+
+  private mutating func receiveNew(
+    _ command: ChargeCommand, at now: Duration, _ actions: inout [Action]
+  ) {
+    switch command {
+    case .charge(let request):
+      guard request.price.currency == settings.currency else {
+        var record = ChargeRecord(request, settings.method(of: request))
+        (record.state, record.reason) = (.declined, "wrong currency")
+        return change(record, &actions)
+      }
+      // Busy: no answer, the kiosk sends the charge again.
+      guard canBegin else { return }
+      var record = ChargeRecord(request, settings.method(of: request))
+      record.terminal = terminal
+      store(record, &actions)
+      let pay = Duration.seconds(request.paySeconds)
+      prompt = Prompt(
+        charge: request.charge,
+        lines: [
+          settings.session.text.contains(request.text) ? request.text : request.juice,
+          "\(request.price)",
+        ],
+        pay: pay, last: now, limit: now + max(pay, .seconds(300)))
+    case .release(let charge), .capture(let charge, _), .refund(let charge):
+      // A journal that was lost may have held an amount for this number: then the terminal has a
+      // hold that belongs to no charge.
+      let isRelease = if case .release = command { foreign?.isEmpty ?? false } else { false }
+      change(
+        ChargeRecord(never: charge, settings.currency, isRelease ? .released : .unknown), &actions)
+    case .state(let charge):
+      actions.append(.publish(ChargeAnswer(charge: charge, status: .unknown)))
+    }
+  }
+
+  private var canBegin: Bool {
+    isConnected && isRegistered && session.isIdle && step == nil && prompt == nil && !needsReview
+      && unclear.isEmpty && status == .online && !hasWork && state != 0x9C
+  }
+
+  private mutating func receive(
+    _ command: ChargeCommand, _ record: ChargeRecord, at now: Duration, _ actions: inout [Action]
+  ) {
+    var record = record
+    switch (command, record.state) {
+    case (.charge(let request), _)
+    where record.price.units > 0
+      && (request.price != record.price || request.ticket != record.ticket):
+      actions.append(.log("charge \(record.charge) was asked for before, with other contents"))
+      actions.append(.publish(ChargeAnswer(charge: record.charge, status: .unknown)))
+    case (.capture(_, let amount), .held) where !unclear.contains(record.charge):
+      guard amount <= record.held ?? 0 else {
+        record.reason = "amount is above the hold"
+        return actions.append(.publish(record.answer))
+      }
+      beginCapture(record, amount, &actions)
+    case (.release, .held) where !unclear.contains(record.charge),
+      (.release, .begun) where !unclear.contains(record.charge):
+      record.state = .releasing
+      record.reason = nil
+      store(record, &actions)
+      if record.held == nil {
+        endPrompt(at: now, &actions)
+        if prompt?.charge == record.charge, prompt?.hasBegun == false, step == nil {
+          finish(record, .released, &actions)
+        }
+      } else if record.method == .goodsFirst, !record.isBookedEarly {
+        session.goods = .notMade
+      }
+    case (.refund, .captured):
+      guard let receipt = record.receipt else {
+        record.reason = "no receipt number"
+        return actions.append(.publish(record.answer))
+      }
+      guard settings.reversal == .any || isLastReceipt(receipt) else {
+        record.reason = "the terminal cancels only its last payment"
+        return actions.append(.publish(record.answer))
+      }
+      record.state = .refunding
+      record.reason = nil
+      store(record, &actions)
+    case (_, .unknown) where record.receipt != nil && record.method == .reservation:
+      guard isConnected else { return actions.append(.publish(record.answer)) }
+      // The hold may be there all the same.
+      unclear.insert(record.charge)
+      needsReview = true
+      evidence = Evidence()
+    case (.state, _), (.charge, _):
+      // A review of the charge ends with its publication.
+      if !unclear.contains(record.charge) { actions.append(.publish(record.answer)) }
+    case (.capture, .capturing), (.release, .releasing), (.refund, .refunding):
+      break
+    default:
+      if !unclear.contains(record.charge) { actions.append(.publish(record.answer)) }
+    }
+  }
+
+  private mutating func beginCapture(
+    _ record: ChargeRecord, _ amount: Int, _ actions: inout [Action]
+  ) {
+    var record = record
+    record.reason = nil
+    (record.state, record.asked) = (.capturing, amount)
+    let isWhole = amount == record.held
+    if record.method == .goodsFirst {
+      guard isWhole || (settings.booksInPart && !record.isBookedEarly) else {
+        // The terminal cannot book a part. Nothing is better than too much.
+        record.state = .releasing
+        record.reason = "the terminal cannot book a part"
+        store(record, &actions)
+        if !record.isBookedEarly { session.goods = .notMade }
+        return
+      }
+      if record.isBookedEarly { return finish(record, .captured, &actions) }
+      session.goods = isWhole ? .made : .madeInPart(amount: amount)
+    }
+    store(record, &actions)
+  }
+
+  private func isLastReceipt(_ receipt: Int) -> Bool {
+    lastReceipt == receipt
+  }
+
+  /// Publishes the states that a kiosk may not have, after a reconnect to the broker.
+  package mutating func brokerConnected() -> [Action] {
+    lastStatus = status
+    return [.status(status)]
+      + journal.open.filter { !unclear.contains($0.charge) }.map { .publish($0.answer) }
+  }
+
+  /// Asks for an end of day as soon as nothing is open.
+  package mutating func endDay(at now: Duration) -> [Action] {
+    endOfDayIsDue = true
+    var actions: [Action] = []
+    proceed(at: now, &actions)
+    return actions
+  }
+
+  // MARK: Records
+
+  /// Stores a record.
+  mutating func store(_ record: ChargeRecord, _ actions: inout [Action]) {
+    journal.apply(.charge(record))
+    actions.append(.store(.charge(record)))
+  }
+
+  /// Stores and publishes a record.
+  mutating func change(_ record: ChargeRecord, _ actions: inout [Action]) {
+    store(record, &actions)
+    actions.append(.publish(record.answer))
+  }
+
+  /// Ends a charge, or an operation on it.
+  mutating func finish(
+    _ record: ChargeRecord, _ state: ChargeRecord.State, reason: String? = nil,
+    _ actions: inout [Action]
+  ) {
+    var record = record
+    record.state = state
+    record.reason = reason ?? record.reason
+    if state == .captured, record.booked == nil { record.booked = record.asked }
+    if state.isFinal || state == .unknown { unclear.remove(record.charge) }
+    if prompt?.charge == record.charge { prompt = nil }
+    change(record, &actions)
+  }
+
+  // MARK: The next command
+
+  /// Whether a charge waits for a command, apart from the prompt.
+  var hasWork: Bool { nextOperation != nil || (prompt.map { !$0.hasBegun } ?? false) }
+
+  /// The charge whose operation is next.
+  private var nextOperation: ChargeRecord? {
+    journal.open.first { record in
+      guard !unclear.contains(record.charge) else { return false }
+      switch record.state {
+      case .capturing: return record.method == .reservation
+      case .releasing:
+        return record.held != nil && (record.method == .reservation || record.isBookedEarly)
+      case .refunding: return true
+      case .begun, .held, .declined, .captured, .released, .refunded, .unknown: return false
+      }
+    }
+  }
+
+  /// Begins the next command if the terminal is idle, and publishes the status if it has changed.
+  mutating func proceed(at now: Duration, _ actions: inout [Action]) {
+    if isConnected, session.isIdle, step == nil, pause <= now, let next = next(at: now) {
+      begin(next, at: now, &actions)
+    }
+    guard status != lastStatus else { return }
+    lastStatus = status
+    actions.append(.status(status))
+  }
+
+  private func next(at now: Duration) -> Step? {
+    guard isRegistered else { return .register }
+    guard let state, state != 0x9C else { return .enquire }
+    if needsReview {
+      return evidence.open == nil ? .openReservations : .lastResult
+    }
+    if let record = nextOperation {
+      switch record.state {
+      case .capturing: return .capture(record.charge)
+      case .releasing: return .release(record.charge)
+      default: return .refund(record.charge)
+      }
+    }
+    if let prompt, !prompt.hasBegun {
+      return showsText && !prompt.isShown ? .display(prompt.charge) : .begin(prompt.charge)
+    }
+    if settings.foreignHolds == .release, let receipt = foreign?.min() {
+      return .releaseForeign(receipt)
+    }
+    if endOfDayIsDue, nextEndOfDay <= now, isDayOver { return .endOfDay }
+    return nextEnquiry <= now ? .enquire : nil
+  }
+
+  /// Whether no charge is open, and the terminal executes no command.
+  package var isIdle: Bool { isDayOver && step == nil }
+
+  /// Whether nothing is open.
+  private var isDayOver: Bool {
+    prompt == nil && journal.open.allSatisfy { $0.state == .unknown }
+  }
+
+  private mutating func begin(_ next: Step, at now: Duration, _ actions: inout [Action]) {
+    guard let command = command(for: next) else {
+      // Only a terminal that gives no receipt numbers leads here.
+      switch next {
+      case .capture(let charge), .release(let charge), .refund(let charge), .begin(let charge):
+        guard let record = journal.records[charge] else { break }
+        finish(record, .unknown, reason: "no receipt number", &actions)
+      default: break
+      }
+      return
+    }
+    switch next {
+    case .display: prompt?.isShown = true
+    case .begin:
+      prompt?.hasBegun = true
+      prompt?.last = now
+    case .endOfDay where journal.closing == nil:
+      let entry = ChargeJournal.Entry.closing((journal.total?.number ?? 0) + 1)
+      journal.apply(entry)
+      actions.append(.store(entry))
+    default: break
+    }
+    step = next
+    perform(session.begin(command, at: now), at: now, &actions)
+  }
+
+  private func command(for step: Step) -> TerminalCommand? {
+    let (currency, type) = (settings.currencyNumber, settings.paymentType)
+    switch step {
+    case .register:
+      return .register(
+        password: settings.password, configuration: settings.configuration, currency: currency,
+        hasContainer: settings.hasContainer && !withoutContainer)
+    case .enquire: return .enquireStatus(password: settings.password)
+    case .openReservations: return .openReservations
+    case .lastResult: return .repeatReceipt(password: settings.password)
+    case .endOfDay: return .endOfDay(password: settings.password)
+    case .display: return .display(lines: prompt?.lines ?? [], seconds: 2)
+    case .releaseForeign(let receipt):
+      return .releaseReservation(receipt: receipt, currency: currency, paymentType: type)
+    case .begin(let charge):
+      guard let record = journal.records[charge] else { return nil }
+      return record.method == .goodsFirst
+        ? .authorise(amount: record.price.units, asks: settings.asks)
+        : .reserve(amount: record.price.units, currency: currency, paymentType: type)
+    case .capture(let charge):
+      guard let record = journal.records[charge], let receipt = record.receipt,
+        let asked = record.asked, let held = record.held
+      else { return nil }
+      return capture == .bookTotal
+        ? .bookTotal(receipt: receipt, amount: asked)
+        : .reverseInPart(
+          receipt: receipt, amount: held - asked, currency: currency, paymentType: type)
+    case .release(let charge):
+      guard let record = journal.records[charge], let receipt = record.receipt else { return nil }
+      return record.method == .reservation
+        ? .releaseReservation(receipt: receipt, currency: currency, paymentType: type)
+        : .reverse(password: settings.password, receipt: receipt)
+    case .refund(let charge):
+      guard let record = journal.records[charge], let receipt = record.receipt else { return nil }
+      return .reverse(password: settings.password, receipt: receipt)
+    }
+  }
+
+  // MARK: The prompt
+
+  func promptEnd(_ prompt: Prompt) -> Duration { min(prompt.last + prompt.pay, prompt.limit) }
+
+  /// Asks the terminal to end the prompt.
+  mutating func endPrompt(at now: Duration, _ actions: inout [Action]) {
+    guard var current = prompt else { return }
+    let isFirst = !current.isEnded
+    current.isEnded = true
+    if current.hasBegun, settings.canAbort, isFirst || (current.nextAbort.map { $0 <= now } ?? false)
+    {
+      // An abort that meets the terminal between two of its states is lost.
+      current.nextAbort = now + .seconds(2)
+      prompt = current
+      perform(session.abort(), at: now, &actions)
+    } else {
+      prompt = current
+    }
+  }
+}

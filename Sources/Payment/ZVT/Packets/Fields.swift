@@ -1,0 +1,174 @@
+/// The fields (BMP) of a packet that may leave the decoder.
+///
+/// Card numbers, tracks, chip data and free texts (22, 23, 24, 2D, 2E, 3C and others) are skipped.
+/// Of a card number only the last four digits are kept.
+package struct Fields: Hashable, Sendable {
+  /// 27: `0` is success.
+  package private(set) var resultCode: UInt8?
+  /// 04, in the currency's smallest unit.
+  package private(set) var amount: Int?
+  /// 49, such as 978 for EUR.
+  package private(set) var currency: Int?
+  /// 87; `nil` for FFFF.
+  package private(set) var receipt: Int?
+  /// Whether 87 is there, also with FFFF.
+  package private(set) var hasReceipt = false
+  /// 0B.
+  package private(set) var trace: Int?
+  /// 29, or 1F44 of the TLV container.
+  package private(set) var terminal: String?
+  /// 19.
+  package private(set) var statusByte: UInt8?
+  /// 8B.
+  package private(set) var cardName: String?
+  /// The last four digits of 22.
+  package private(set) var last4: String?
+  /// 0D, month and day: `0405`.
+  package private(set) var date: String?
+  /// 0C, hour, minute and second: `225558`.
+  package private(set) var time: String?
+  /// 34 of the TLV container, the terminal's clock: `20230405225655`.
+  package private(set) var clock: String?
+  /// 60: the number of payments of a batch, and their sum.
+  package private(set) var totals: Totals?
+  /// 23 of the TLV container: the receipts of open reservations.
+  package private(set) var openReceipts: [Int]?
+  /// Whether all of the TLV container could be read.
+  package private(set) var isWhole = true
+
+  package struct Totals: Hashable, Sendable {
+    package let count: Int
+    package let amount: Int
+  }
+
+  /// Reads fields up to the end of the bytes.
+  ///
+  /// - Returns: `nil` if a field is unknown, is longer than the rest, or has an invalid value.
+  package init?(_ bytes: [UInt8], _ text: TerminalText) {
+    var rest = bytes[...]
+    while let id = rest.popFirst() {
+      guard let length = Self.length(of: id, &rest) else { return nil }
+      if length > rest.count {
+        // A container stands at the end, and has nothing that a payment needs.
+        guard id == 0x06 else { return nil }
+        isWhole = false
+      }
+      guard read(id, rest.prefix(length), text) else { return nil }
+      rest = rest.dropFirst(length)
+    }
+  }
+
+  /// Returns the length of a field's value, and removes the bytes that contain it.
+  private static func length(of id: UInt8, _ rest: inout ArraySlice<UInt8>) -> Int? {
+    switch id {
+    case 0x06: return TLV.length(&rest)
+    case 0x22, 0x23, 0x2D, 0x8B, 0xA7, 0xD1, 0xE1...0xE8, 0xF1...0xF8:
+      return digits(2, &rest)
+    case 0x24, 0x2E, 0x3C, 0x60, 0x92, 0x9A, 0xAF: return digits(3, &rest)
+    case 0x01, 0x02, 0x03, 0x05, 0x19, 0x27, 0x72...0x75, 0x8A, 0x8C, 0xA0, 0xD0, 0xD2, 0xD3, 0xE0,
+      0xE9, 0xEA, 0xF0, 0xF9...0xFD:
+      return 1
+    case 0x0D, 0x0E, 0x17, 0x3A, 0x49, 0x87: return 2
+    case 0x0B, 0x0C, 0x37, 0x3D, 0x88, 0xAA: return 3
+    case 0x29, 0x70, 0x71: return 4
+    case 0xBA: return 5
+    case 0x04: return 6
+    case 0x3B, 0xEB: return 8
+    case 0x2A: return 15
+    default: return nil
+    }
+  }
+
+  /// A length of LLVAR or LLLVAR: each byte is F0 to F9.
+  private static func digits(_ count: Int, _ rest: inout ArraySlice<UInt8>) -> Int? {
+    var length = 0
+    for _ in 0..<count {
+      guard let byte = rest.popFirst(), byte & 0xF <= 9 else { return nil }
+      length = length * 10 + Int(byte & 0xF)
+    }
+    return length
+  }
+
+  private mutating func read(
+    _ id: UInt8, _ value: ArraySlice<UInt8>, _ text: TerminalText
+  ) -> Bool {
+    switch id {
+    case 0x27: resultCode = value.first
+    case 0x19: statusByte = value.first
+    case 0x04:
+      guard let number = BCD.number(value) else { return false }
+      amount = number
+    case 0x49:
+      guard let number = BCD.number(value) else { return false }
+      currency = number
+    case 0x0B:
+      guard let number = BCD.number(value) else { return false }
+      trace = number
+    case 0x87:
+      hasReceipt = true
+      guard !value.elementsEqual([0xFF, 0xFF]) else { break }
+      guard let number = BCD.number(value) else { return false }
+      receipt = number
+    // Of no importance for money, so that a terminal without a clock is understood.
+    case 0x0C: time = BCD.text(value)
+    case 0x0D: date = BCD.text(value)
+    case 0x29: terminal = BCD.text(value)
+    case 0x22: last4 = Self.last4(value)
+    case 0x8B:
+      let name = text.decode(value)
+      cardName = name.isEmpty ? nil : name.unlessCardNumber
+    case 0x60: totals = Totals(value)
+    case 0x06: readContainer(value)
+    default: break
+    }
+    return true
+  }
+
+  /// The last four digits of a card number. `F` fills an odd number of digits, and `D` separates
+  /// the number from what follows it on a track.
+  private static func last4(_ value: ArraySlice<UInt8>) -> String? {
+    let digits = value.flatMap { [$0 >> 4, $0 & 0xF] }.prefix { $0 != 0xD && $0 != 0xF }
+    // A shorter number would be given whole.
+    guard digits.count > 8, digits.suffix(4).allSatisfy({ $0 <= 9 }) else { return nil }
+    return String(decoding: digits.suffix(4).map { UInt8(ascii: "0") + $0 }, as: UTF8.self)
+  }
+
+  private mutating func readContainer(_ value: ArraySlice<UInt8>) {
+    let container = TLV.elements(value)
+    isWhole = isWhole && container.isWhole
+    for element in container.elements {
+      switch element.tag {
+      case 0x23: readReceipts(element.value)
+      case 0x34:
+        let parts = TLV.elements(element.value).elements
+        let date = parts.first { $0.tag == 0x1F0E }.flatMap { BCD.text($0.value) }
+        let time = parts.first { $0.tag == 0x1F0F }.flatMap { BCD.text($0.value) }
+        if let date, let time { clock = date + time }
+      case 0x1F44: terminal = terminal ?? BCD.text(element.value)
+      default: break
+      }
+    }
+  }
+
+  private mutating func readReceipts(_ value: ArraySlice<UInt8>) {
+    let list = TLV.elements(value)
+    let receipts = list.elements.filter { $0.tag == 0x08 }
+    let numbers = receipts.compactMap { $0.value.count == 2 ? BCD.number($0.value) : nil }
+    isWhole = isWhole && list.isWhole && numbers.count == receipts.count
+    openReceipts = (openReceipts ?? []) + numbers
+  }
+}
+
+extension Fields.Totals {
+  /// Reads the first and the last receipt, then a number and a sum for each of seven kinds of card.
+  fileprivate init?(_ value: ArraySlice<UInt8>) {
+    var (rest, count, amount) = (value.dropFirst(4), 0, 0)
+    while rest.count >= 7, let number = rest.popFirst() {
+      guard let sum = BCD.number(rest.prefix(6)) else { return nil }
+      count += Int(number)
+      amount += sum
+      rest = rest.dropFirst(6)
+    }
+    self.init(count: count, amount: amount)
+  }
+}

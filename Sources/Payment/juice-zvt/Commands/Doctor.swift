@@ -1,0 +1,238 @@
+import ArgumentParser
+import CommandLineSupport
+import Foundation
+import KioskProtocol
+import MessageBroker
+import YAMLConfiguration
+import ZVT
+
+struct Doctor: PreparedCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Find problems that can keep the terminal from taking cards.",
+    discussion: """
+      Examines the configuration, the journal and its disk, the broker's login, and the terminal: \
+      whether it answers, is ready, has the right time, and holds amounts of no charge. While the \
+      device runs, the terminal is not asked, because many terminals have one connection only.
+
+      Exits 0 without warnings, 1 with warnings, and with the exit code of the first error.
+      """)
+
+  @OptionGroup var options: ConfigurationOptions
+
+  @Option(help: ArgumentHelp("How long to wait for each answer.", valueName: "seconds"))
+  var timeout = 10
+
+  func validate() throws {
+    guard (1...600).contains(timeout) else { throw ValidationError("--timeout is 1 to 600.") }
+  }
+
+  func prepare() throws -> @Sendable () async throws -> Void {
+    var configuration = try options.load()
+    try configuration.broker.loadPassword()
+    try FolderOwner(ofFolderOf: configuration.journal).switchUser()
+    return { [configuration, timeout] in
+      var report = DoctorReport()
+      report.ok("configuration", configuration.topics.base, "good, for \(configuration.name)")
+      let journal = report.examineJournal(configuration.journal)
+      try await report.examineBroker(configuration, .seconds(timeout))
+      let isRunning = report.examineLock(configuration.journal)
+      if !isRunning { await report.examineTerminal(configuration, journal, .seconds(timeout)) }
+      report.examineEndOfDay(configuration, journal)
+      try StandardOutput.write(report.lines.joined(separator: "\n"))
+      guard report.status == .success else { throw report.status }
+    }
+  }
+}
+
+/// The findings of the doctor, as printed, and the exit code.
+struct DoctorReport {
+  private(set) var lines: [String] = []
+  private(set) var status = ExitCode.success
+
+  mutating func ok(_ check: String, _ place: String, _ text: String) {
+    add("ok", check, place, text, nil)
+  }
+
+  mutating func note(_ check: String, _ place: String, _ text: String, fix: String? = nil) {
+    add("note", check, place, text, fix)
+  }
+
+  mutating func warning(_ check: String, _ place: String, _ text: String, fix: String) {
+    add("warning", check, place, text, fix)
+    if status == .success { status = .failure }
+  }
+
+  mutating func error(
+    _ check: String, _ place: String, _ text: String, fix: String, _ code: ExitCode = ExitCode(69)
+  ) {
+    add("error", check, place, text, fix)
+    if status == .success || status == .failure { status = code }
+  }
+
+  private mutating func add(
+    _ severity: String, _ check: String, _ place: String, _ text: String, _ fix: String?
+  ) {
+    let indent = String(repeating: " ", count: 9)
+    let line = "\(severity.padded(to: 8)) \(check): \(place): \(text)".visible()
+    lines.append(line.wrapped(to: StandardOutput.width, indent: indent))
+    guard let fix else { return }
+    lines.append(indent + "fix: \(fix)".wrapped(to: StandardOutput.width, indent: indent))
+  }
+
+  // MARK: This computer
+
+  mutating func examineJournal(_ path: String) -> ChargeJournal? {
+    do throws(Failure) {
+      guard let journal = try JournalFile.view(path) else {
+        note(
+          "journal", path, "does not exist; the first start makes it",
+          fix: "if the device has run before: see 'lost journal' in payment.md")
+        return nil
+      }
+      let open = journal.open.map(\.charge)
+      ok(
+        "journal", path,
+        "last charge \(journal.last), "
+          + (open.isEmpty
+            ? "nothing open" : "open: \(open.map(String.init).joined(separator: ", "))"))
+      for record in journal.open where record.state == .unknown {
+        warning(
+          "journal", path, "charge \(record.charge) is unknown: \(record.reason ?? "")",
+          fix: "compare the terminal's receipts with ticket \(record.ticket), and decide in the "
+            + "dashboard")
+      }
+      return journal
+    } catch {
+      self.error("journal", path, error.message, fix: "follow the message", error.status)
+      return nil
+    }
+  }
+
+  /// Whether the device runs.
+  mutating func examineLock(_ path: String) -> Bool {
+    do throws(Failure) {
+      try JournalLock(ofJournal: path).take()
+      return false
+    } catch let failure where failure.status.rawValue == 75 {
+      note(
+        "terminal", "connection", "not asked, because the device runs",
+        fix: "look at its status, or stop it and run the doctor again")
+      return true
+    } catch {
+      self.error(
+        "journal", path, error.message,
+        fix: "let the device's user write the folder, and make room on its disk", error.status)
+      return false
+    }
+  }
+
+  mutating func examineEndOfDay(_ configuration: ZVTConfiguration, _ journal: ChargeJournal?) {
+    guard configuration.endOfDay != nil else {
+      return warning(
+        "day", "device.end_of_day", "is not set: nobody asks the terminal for its end of day",
+        fix: "set it, unless the terminal does it by itself")
+    }
+    guard let total = journal?.total else { return }
+    let age = Timestamp.now.since(total.at)
+    if age > .seconds(36 * 3600) {
+      warning(
+        "day", "\(total.at)", "was the last end of day",
+        fix: "see the log for why none was possible; a charge may be open")
+    } else if total.isDifferent {
+      warning(
+        "day", "end of day \(total.number)",
+        "the terminal has booked \(total.terminalNet ?? 0), the journal "
+          + "\(total.day.captured - total.day.refunded)",
+        fix: "compare the receipts of the day with the charges of the report")
+    } else {
+      ok("day", "end of day \(total.number)", "\(total.at), equal to the journal")
+    }
+  }
+
+  // MARK: The broker and the terminal
+
+  mutating func examineBroker(
+    _ configuration: ZVTConfiguration, _ timeout: Duration
+  ) async throws(Failure) {
+    let broker = configuration.broker
+    let place = "\(broker.host):\(broker.port)"
+    let probe = BrokerProbe(clientID: "juice-zvt-doctor-\(UInt32.random(in: 0 ... .max))")
+    switch try await broker.run(probe, timeout: timeout) {
+    case .success: ok("broker", place, "accepts the login")
+    case .failure(let problem):
+      error("broker", place, "\(problem)", fix: "correct the section broker, or start the broker")
+    }
+  }
+
+  mutating func examineTerminal(
+    _ configuration: ZVTConfiguration, _ journal: ChargeJournal?, _ timeout: Duration
+  ) async {
+    let place = "\(configuration.host):\(configuration.port)"
+    let examination = TerminalExamination(configuration: configuration, timeout: timeout)
+    do throws(TerminalExamination.Problem) {
+      examine(try await examination.report(), at: place, configuration, journal)
+    } catch {
+      switch error {
+      case .unreachable(let reason):
+        self.error(
+          "terminal", place, "cannot be reached: \(reason)",
+          fix: "switch it on, allow ZVT over TCP in its settings, and check terminal.host and port")
+      case .refused(let command, let code):
+        self.error(
+          "terminal", place, "refuses the \(command.name): \(code.text)",
+          fix: "check terminal.password and terminal.currency", ExitCode(78))
+      case .silent(let command):
+        self.error(
+          "terminal", place, "does not answer the \(command.name)",
+          fix: "end what its display shows; does another program use it?")
+      }
+    }
+  }
+
+  private mutating func examine(
+    _ report: TerminalExamination.Report, at place: String, _ configuration: ZVTConfiguration,
+    _ journal: ChargeJournal?
+  ) {
+    let name = [report.terminal.map { "id \($0)" }, report.version].compactMap(\.self)
+    ok("terminal", place, name.isEmpty ? "answers" : name.joined(separator: ", "))
+    switch report.state?.byte {
+    case nil, 0x00: break
+    case 0xF0:
+      warning(
+        "terminal", place, "an end of day is due", fix: "set device.end_of_day, or do it by hand")
+    case let byte?:
+      error(
+        "terminal", place, ResultCode(byte).text,
+        fix: "do what the terminal's display asks for, or call its service")
+    }
+    let own = Set(journal?.open.compactMap(\.receipt) ?? [])
+    let unknown = (report.openReceipts ?? []).filter { !own.contains($0) }
+    if report.openReceipts == nil {
+      note("terminal", place, "does not list open reservations: set terminal.mode to goods_first")
+    } else if let receipt = unknown.first {
+      error(
+        "terminal", place,
+        "holds \(unknown.count) amount(s) of no charge, the first with receipt \(receipt)",
+        fix: "release them at the terminal, or set terminal.unknown_holds to release", ExitCode(65))
+    }
+    if let clock = report.clock { examineClock(clock, at: place, configuration) }
+  }
+
+  private mutating func examineClock(
+    _ text: String, at place: String, _ configuration: ZVTConfiguration
+  ) {
+    let formatter = DateFormatter()
+    formatter.locale = Locale(identifier: "en_US_POSIX")
+    formatter.timeZone = configuration.timeZone
+    formatter.dateFormat = "yyyyMMddHHmmss"
+    guard let time = formatter.date(from: text) else { return }
+    let difference = Int(time.timeIntervalSinceNow.magnitude)
+    if difference > 300 {
+      warning(
+        "clock", place, "the terminal's clock differs by \(difference / 60) minutes",
+        fix: "set the clock of the terminal, or of this computer, or device.time_zone")
+    } else {
+      ok("clock", place, "the terminal has the same time")
+    }
+  }
+}

@@ -1,0 +1,362 @@
+import ArgumentParser
+import CommandLineSupport
+import Foundation
+import KioskProtocol
+import Logging
+import MessageBroker
+import NIOCore
+import NIOPosix
+import YAMLConfiguration
+import ZVT
+
+/// Connects a `PaymentDevice` with its journal, its terminal and its broker.
+///
+/// If the journal cannot be written, the device is discarded with everything that it was about to
+/// do, and made again from the disk as soon as that takes entries: as after a power cut.
+actor DeviceService {
+  private enum Input: Sendable {
+    case broker(BrokerEvent)
+    case terminal(TerminalConnection.Event)
+    case timer
+    case reopen
+    case reconnect
+  }
+
+  /// The device, and the file with its journal.
+  private struct Work {
+    var device: PaymentDevice
+    let file: JournalFile
+
+    mutating func process(
+      _ event: (inout PaymentDevice, Duration) -> [PaymentDevice.Action], at now: Duration
+    ) -> [PaymentDevice.Action] {
+      device.wallClock = .now
+      return event(&device, now)
+    }
+  }
+
+  private let configuration: ZVTConfiguration
+  private var lock: JournalLock?
+  private let broker: any BrokerClient
+  private let logger: Logger
+  private let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+  private let inputs: AsyncStream<Input>
+  private let input: AsyncStream<Input>.Continuation
+  private let start = ContinuousClock.now
+
+  private var work: Work?
+  private var connection: TerminalConnection?
+  private var isOnline = false
+  /// Whether the broker has been reached since the program was started.
+  private var wasOnline = false
+  private var fault: String?
+  private var timer: (at: Duration, task: Scheduled<Void>)?
+  private var attempts = 0
+  private var connectedAt = Duration.zero
+  private var nextEndOfDay: Date?
+  private var messages: [Message] = []
+
+  init(_ configuration: ZVTConfiguration, _ logger: Logger) throws(Failure) {
+    self.configuration = configuration
+    self.logger = logger
+    broker = try configuration.broker.makeBroker()
+    (inputs, input) = AsyncStream.makeStream()
+  }
+
+  private var now: Duration { ContinuousClock.now - start }
+
+  /// Runs until the task is cancelled.
+  ///
+  /// - Throws: `Failure` if a retry cannot help: a damaged journal, a refused login.
+  func run() async throws {
+    let kinds = ChargeCommand.Kind.allCases.map(configuration.charge)
+    await broker.connect(
+      SessionOptions(
+        clientID: configuration.broker.clientID,
+        subscriptions: kinds.map(TopicFilter.init(unchecked:)), will: message(.offline),
+        limits: .commands))
+    let (handled, handle) = AsyncStream<Void>.makeStream()
+    let reader = Task { [broker, input] in
+      // One batch at a time: the next one is read when this one is acknowledged.
+      var turns = handled.makeAsyncIterator()
+      while let event = await broker.nextEvent(timeout: nil) {
+        input.yield(.broker(event))
+        await turns.next()
+      }
+    }
+    defer { reader.cancel() }
+    do throws(Failure) {
+      try open()
+      connect()
+    } catch {
+      // Before the broker knows the device, so that it publishes no will.
+      await broker.disconnect(grace: .zero)
+      throw error
+    }
+    for await next in inputs {
+      try await process(next)
+      if case .broker = next { handle.yield() }
+    }
+    await shutDown()
+  }
+
+  private func process(_ input: Input) async throws(Failure) {
+    do throws(Failure) {
+      switch input {
+      case .broker(let event): try receive(event)
+      case .terminal(let event): try receive(event)
+      case .timer:
+        timer = nil
+        try run { $0.tick(at: $1) }
+        endDayIfDue()
+      case .reopen:
+        try open()
+        connect()
+      case .reconnect: connect()
+      }
+    } catch {
+      try discard(error)
+    }
+    if case .broker = input { await publish() } else if !messages.isEmpty { await publish() }
+    setTimer()
+  }
+
+  // MARK: The journal
+
+  private func open() throws(Failure) {
+    guard work == nil else { return }
+    do throws(Failure) {
+      if lock == nil { lock = try JournalLock(ofJournal: configuration.journal) }
+      try lock?.take()
+      let file = try JournalFile(path: configuration.journal)
+      if file.isNew { logger.notice("began the journal \(file.path)") }
+      nextEndOfDay = endOfDay(after: file.journal.total?.at ?? file.begun)
+      work = Work(device: PaymentDevice(configuration.device, file.journal), file: file)
+      if fault != nil { logger.notice("the journal can be written again") }
+      fault = nil
+      if isOnline { try run { device, _ in device.brokerConnected() } }
+    } catch {
+      try discard(error)
+    }
+  }
+
+  /// Gives up the device after a failed write.
+  private func discard(_ failure: Failure) throws(Failure) {
+    // A full or read-only disk can change; a damaged or locked journal does not.
+    let isPassing = failure.status.rawValue == 74 || wasOnline && failure.status.rawValue == 78
+    guard isPassing else { throw failure }
+    if fault == nil { logger.error("no charges: \(failure.message)") }
+    fault = "journal cannot be written"
+    work = nil
+    messages = isOnline ? [message(status)] : []
+    connection?.close()
+    connection = nil
+    schedule(.reopen, in: .seconds(5))
+  }
+
+  // MARK: The device
+
+  /// Lets the device process an event, and executes its actions.
+  private func run(
+    _ event: (inout PaymentDevice, Duration) -> [PaymentDevice.Action]
+  ) throws(Failure) {
+    for action in work?.process(event, at: now) ?? [] { try perform(action) }
+    if work?.file.isLong ?? false, work?.device.isIdle ?? false {
+      work = nil
+      connection?.close()
+      connection = nil
+      try open()
+      connect()
+    }
+  }
+
+  private func perform(_ action: PaymentDevice.Action) throws(Failure) {
+    switch action {
+    case .store(let entry): try work?.file.write(entry)
+    case .send(let bytes): connection?.send(bytes)
+    case .publish(let answer):
+      logger.info("\(answer.summary)")
+      messages.append(Message(topic: configuration.paid, payload: answer.payload))
+    case .status(let status):
+      logger.notice("\(status.text)")
+      messages.append(message(status))
+    case .total(let total):
+      logger.notice("end of day \(total.number)")
+      messages.append(Message(topic: configuration.total, payload: total.payload, retain: true))
+      nextEndOfDay = endOfDay(after: total.at)
+    case .disconnect(let reason):
+      logger.warning("\(reason)")
+      connection?.close()
+    case .log(let text): logger.warning("\(text)")
+    }
+  }
+
+  private var status: DeviceStatus {
+    if let fault { return .fault(fault) }
+    return work?.device.status ?? .fault("terminal away")
+  }
+
+  // MARK: The broker
+
+  private func receive(_ event: BrokerEvent) throws(Failure) {
+    switch event {
+    case .deliveries(let deliveries):
+      for delivery in deliveries {
+        guard let command = command(in: delivery) else { continue }
+        try run { $0.receive(command, at: $1) }
+      }
+    case .online:
+      (isOnline, wasOnline) = (true, true)
+      logger.notice("connected to the broker")
+      if work == nil {
+        messages.append(message(status))
+      } else {
+        try run { device, _ in device.brokerConnected() }
+      }
+    case .offline(let error):
+      isOnline = false
+      messages = []
+      guard wasOnline || error.isTransient, error != .sessionTakenOver else { throw error.failure }
+      logger.warning("\(error); retrying")
+    case .refused(let topics):
+      for (topic, reason) in topics { logger.error("the broker refuses \(topic): \(reason)") }
+    case .confirmed, .updated, .sessionBegan: break
+    }
+  }
+
+  private func command(in delivery: Delivery) -> ChargeCommand? {
+    let message = delivery.message
+    guard delivery.excess == nil, !message.retain,
+      let kind = ChargeCommand.Kind.allCases.first(where: {
+        configuration.charge($0) == message.topic
+      })
+    else {
+      logger.warning("ignored a message that is retained or too large on \(message.topic)")
+      return nil
+    }
+    do throws(JSONError) { return try ChargeCommand(kind, payload: message.payload) } catch {
+      logger.warning("ignored \(message.topic): \(error)")
+      return nil
+    }
+  }
+
+  private func message(_ status: DeviceStatus) -> Message {
+    Message(topic: configuration.status, text: status.text, retain: true)
+  }
+
+  private func publish() async {
+    let outgoing = messages
+    messages = []
+    do throws(BrokerError) {
+      if !outgoing.isEmpty { try await broker.publish(outgoing) }
+    } catch {
+      logger.error("\(error)")
+    }
+    await broker.acknowledge()
+  }
+
+  // MARK: The terminal
+
+  private func connect() {
+    guard connection == nil, work != nil else { return }
+    TerminalConnection.connect(
+      to: configuration.host, port: configuration.port, on: group
+    ) { [input] event in input.yield(.terminal(event)) }
+  }
+
+  private func receive(_ event: TerminalConnection.Event) throws(Failure) {
+    switch event {
+    case .connected(let new):
+      guard connection == nil, work != nil else { return new.close() }
+      (connection, connectedAt) = (new, now)
+      logger.notice("connected to the terminal")
+      try run { $0.connected(at: $1) }
+    case .received(let bytes, let from):
+      guard let connection, connection.isSame(as: from) else { return }
+      try run { $0.received(bytes, at: $1) }
+      connection.readMore()
+    case .closed(let old):
+      guard let connection, connection.isSame(as: old) else { return }
+      self.connection = nil
+      let isShort = now - connectedAt < .seconds(10)
+      attempts = isShort ? attempts + 1 : 0
+      let hint = attempts > 2 ? ": does another program use this terminal?" : ""
+      logger.warning("the connection to the terminal was lost\(hint)")
+      try run { $0.disconnected(at: $1) }
+      schedule(.reconnect, in: backoff)
+    case .failed(let reason):
+      attempts += 1
+      if attempts == 1 { logger.warning("the terminal cannot be reached: \(reason)") }
+      schedule(.reconnect, in: backoff)
+    }
+  }
+
+  /// The time until the next attempt to connect: 1 to 16 seconds.
+  private var backoff: TimeAmount { .seconds(1 << Int64(min(attempts, 4))) }
+
+  // MARK: Timers
+
+  private func schedule(_ next: Input, in time: TimeAmount) {
+    group.next().scheduleTask(in: time) { [input] in _ = input.yield(next) }
+  }
+
+  private func setTimer() {
+    let endOfDay = nextEndOfDay.map { now + .seconds(max(0, $0.timeIntervalSinceNow)) }
+    // The clock may be set, so the end of day is looked at every minute.
+    let times = [work?.device.deadline, endOfDay.map { min($0, now + .seconds(60)) }]
+    guard let next = times.compactMap(\.self).min() else {
+      timer?.task.cancel()
+      timer = nil
+      return
+    }
+    guard timer?.at != next else { return }
+    timer?.task.cancel()
+    let (seconds, attoseconds) = max(.zero, next - now).components
+    let amount = TimeAmount.nanoseconds(
+      min(seconds, 86_400) * 1_000_000_000 + attoseconds / 1_000_000_000 + 1)
+    let task = group.next().scheduleTask(in: amount) { [input] in _ = input.yield(.timer) }
+    timer = (next, task)
+  }
+
+  // MARK: The end of day
+
+  /// The first configured time of day after a time. A time in the future counts as now: the clock
+  /// was set back.
+  private func endOfDay(after last: Timestamp) -> Date? {
+    guard let time = configuration.endOfDay else { return nil }
+    var calendar = Calendar(identifier: .gregorian)
+    calendar.timeZone = configuration.timeZone
+    let date = Date(timeIntervalSince1970: Double(last.milliseconds) / 1000)
+    return calendar.nextDate(
+      after: min(date, Date()), matching: DateComponents(hour: time.hour, minute: time.minute),
+      matchingPolicy: .nextTime)
+  }
+
+  private func endDayIfDue() {
+    guard let due = nextEndOfDay, due <= Date(), work != nil else { return }
+    // The next one is known when this one has ended.
+    nextEndOfDay = nil
+    input.yield(.timer)
+    do throws(Failure) { try run { $0.endDay(at: $1) } } catch {
+      // The journal could not be written: its reopening finds the end of day due again.
+      input.yield(.reopen)
+    }
+  }
+
+  private func shutDown() async {
+    timer?.task.cancel()
+    connection?.close()
+    messages = [message(.offline)]
+    await publish()
+    await broker.disconnect(grace: .seconds(1))
+    try? await group.shutdownGracefully()
+  }
+}
+
+extension ChargeAnswer {
+  /// One line for the log.
+  fileprivate var summary: String {
+    "charge \(charge): \(status.rawValue)" + (amount.map { " \($0)" } ?? "")
+      + (reason.map { ", \($0)" } ?? "")
+  }
+}

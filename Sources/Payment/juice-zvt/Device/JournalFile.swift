@@ -1,0 +1,139 @@
+import ArgumentParser
+import CommandLineSupport
+import Foundation
+import KioskProtocol
+import ZVT
+
+/// The file of the charge journal: one entry a line, each on the disk before the next step.
+///
+/// The caller holds its `JournalLock`. A line that a power cut has cut off was never acted upon, and
+/// is removed.
+final class JournalFile {
+  /// Maximum size in bytes; a longer file is shortened when it is opened.
+  private static let maximumSize = 64 << 20
+  /// The size above which the file is shortened.
+  private static let longSize = 4 << 20
+
+  let path: String
+  /// The journal as it was when the file was opened.
+  let journal: ChargeJournal
+  /// The time of the first entry.
+  let begun: Timestamp
+  /// Whether the file did not exist.
+  let isNew: Bool
+  private let file: DurableFile
+  private var size: Int
+
+  /// Whether the file should be opened again, to be shortened.
+  var isLong: Bool { size > 2 * Self.longSize }
+
+  /// Opens and reads the file, and checks that it can be written.
+  ///
+  /// - Throws: `Failure` with exit code 65 if a line is damaged, or 74 if the disk is full or
+  ///   read-only.
+  init(path: String) throws(Failure) {
+    self.path = path
+    let (journal, begun, size) = try Self.read(path)
+    if size > Self.longSize { try Self.shorten(path, journal) }
+    file = try DurableFile(path, appends: true)
+    isNew = file.isNew
+    self.journal = journal
+    self.begun = begun ?? .now
+    self.size = size
+    if isNew {
+      try write(.summary(last: 0, ChargeJournal.Day(), nil))
+    } else {
+      // An empty line shows that the disk takes more.
+      try file.write("\n")
+    }
+  }
+
+  /// Reads a journal without changing or locking it; `nil` if there is none.
+  static func view(_ path: String) throws(Failure) -> ChargeJournal? {
+    guard FileManager.default.fileExists(atPath: path) else { return nil }
+    return try read(path, cutting: false).journal
+  }
+
+  func write(_ entry: ChargeJournal.Entry) throws(Failure) {
+    let line = String(decoding: entry.line(at: .now), as: UTF8.self)
+    try file.write(line + "\n")
+    size += line.utf8.count + 1
+  }
+
+  private static func read(
+    _ path: String, cutting: Bool = true
+  ) throws(Failure) -> (journal: ChargeJournal, begun: Timestamp?, size: Int) {
+    var journal = ChargeJournal()
+    guard FileManager.default.fileExists(atPath: path) else { return (journal, nil, 0) }
+    let bytes: [UInt8]
+    do {
+      let handle = try FileHandle(forReadingFrom: URL(filePath: path))
+      bytes = Array(try handle.read(upToCount: maximumSize + 1) ?? Data())
+    } catch {
+      throw .badConfiguration("\(path) cannot be read: \(error.localizedDescription)")
+    }
+    guard bytes.count <= maximumSize else {
+      throw .badData("\(path) is larger than \(maximumSize >> 20) MiB")
+    }
+    let newline = UInt8(ascii: "\n")
+    // What follows the last line end was not on the disk when the power was lost.
+    var whole = bytes[..<((bytes.lastIndex(of: newline) ?? -1) + 1)]
+    var begun: Timestamp?
+    let lines = whole.split(separator: newline, omittingEmptySubsequences: false).dropLast()
+    for (index, line) in lines.enumerated() where !line.isEmpty {
+      guard let entry = ChargeJournal.Entry(line: Array(line)) else {
+        // A file system may show zeros in the place of the lost line.
+        if index == lines.count - 1, line.contains(0) {
+          whole = whole.dropLast(line.count + 1)
+          break
+        }
+        throw .badData(
+          "line \(index + 1) of \(path) cannot be read: restore the file, or move it away and see "
+            + "'lost journal' in payment.md")
+      }
+      journal.apply(entry)
+      if begun == nil { begun = Timestamp.ofLine(line) }
+    }
+    if cutting, whole.count < bytes.count { try cut(path, to: whole.count) }
+    return (journal, begun, whole.count)
+  }
+
+  private static func cut(_ path: String, to size: Int) throws(Failure) {
+    guard truncate(path, off_t(size)) == 0 else {
+      throw Failure(
+        status: ExitCode(74), message: "\(path): \(String(cString: strerror(errno)))")
+    }
+  }
+
+  private static func shorten(_ path: String, _ journal: ChargeJournal) throws(Failure) {
+    let url = URL(filePath: path)
+    let text = journal.shortened.map { $0.line(at: .now) + [UInt8(ascii: "\n")] }.joined()
+    do throws(StateError) {
+      try StateFolder(path: url.deletingLastPathComponent().path)
+        .write(url.lastPathComponent, Data(text))
+    } catch {
+      throw Failure(status: ExitCode(74), message: "\(error)")
+    }
+  }
+}
+
+/// The lock that keeps a second program from a journal.
+final class JournalLock: Sendable {
+  private let path: String
+  private let file: DurableFile
+
+  init(ofJournal path: String) throws(Failure) {
+    self.path = path
+    file = try DurableFile(path + ".lock", appends: false)
+  }
+
+  func take() throws(Failure) {
+    guard file.lock() else { throw .tryAgain("\(path) is in use: another juice-zvt runs") }
+  }
+}
+
+extension Timestamp {
+  fileprivate static func ofLine(_ line: ArraySlice<UInt8>) -> Timestamp? {
+    (try? JSON.parse(Array(line)))?.text("at").flatMap { Timestamp($0) }
+  }
+}

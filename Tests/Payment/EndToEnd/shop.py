@@ -1,0 +1,242 @@
+"""A terminal, juice-zvt, and a kiosk that speaks the contract of payment devices and nothing else."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from arrivals import TIMEOUT, eventually
+from client import BASE, Client, Message
+from mosquitto import Mosquitto
+from ports import free_port, is_listening
+
+from terminal import Journal
+
+HERE = Path(__file__).parent
+REPOSITORY = HERE.parents[2]
+
+NAME = "terminal"
+STATES = ("waiting", "held", "declined", "captured", "released", "refunded", "unknown")
+
+
+#: Without the variables of the tests, which a program would take for settings.
+ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.startswith("KIOSK_")}
+
+
+def program() -> str:
+    if named := os.environ.get("ZVT_PROGRAM"):
+        return named
+    built = subprocess.run(
+        [REPOSITORY / "deploy/build", "juice-zvt"], check=True, capture_output=True, text=True
+    )
+    return built.stdout.strip()
+
+
+class TerminalProcess:
+    """The terminal, which a test may cut from power at any moment."""
+
+    def __init__(self, folder: Path) -> None:
+        self.port = free_port()
+        self.path = folder / "terminal.jsonl"
+        self.behaviour_path = folder / "behaviour.json"
+        self.log = folder / "terminal.log"
+        self.process: subprocess.Popen | None = None
+        self.own: dict[str, Any] = {}
+
+    def behave(self, **behaviour: Any) -> None:
+        """Changes the behaviour from the next command on."""
+        self.own |= behaviour
+        new = self.behaviour_path.with_suffix(".new")
+        new.write_text(json.dumps(self.own))
+        new.rename(self.behaviour_path)
+
+    def start(self) -> "TerminalProcess":
+        with open(self.log, "ab") as log:
+            self.process = subprocess.Popen(
+                [sys.executable, HERE / "terminal.py", str(self.port), self.path, self.behaviour_path],
+                stdout=log, stderr=log,
+            )
+        # Not by a connection, which would replace that of the device.
+        eventually(lambda: is_listening(self.port))
+        return self
+
+    def kill(self) -> None:
+        if self.process:
+            self.process.kill()
+            self.process.wait()
+            self.process = None
+
+    @property
+    def journal(self) -> Journal:
+        return Journal(self.path)
+
+
+class Device:
+    """juice-zvt."""
+
+    def __init__(
+        self, folder: Path, broker: Mosquitto, terminal: TerminalProcess,
+        journal: Path | None = None, name: str = NAME, **settings: Any,
+    ) -> None:
+        self.folder = folder
+        self.name = name
+        self.journal = journal or folder / f"{name}.journal"
+        self.log = folder / f"{name}.log"
+        self.process: subprocess.Popen | None = None
+        self.configuration = folder / f"{name}.yaml"
+        device = {"name": name, "journal": str(self.journal)}
+        at_terminal = {"host": "127.0.0.1", "port": terminal.port}
+        for key, value in settings.items():
+            (device if key in ("end_of_day", "time_zone") else at_terminal)[key] = value
+        self.configuration.write_text(
+            json.dumps(
+                {
+                    "device": device,
+                    "terminal": at_terminal,
+                    "broker": {"host": "127.0.0.1", "port": broker.port},
+                }
+            )
+        )
+
+    def command(self, *arguments: str) -> subprocess.CompletedProcess:
+        return subprocess.run(
+            [program(), *arguments, "--config", self.configuration],
+            capture_output=True, text=True, timeout=TIMEOUT, env=ENVIRONMENT,
+        )
+
+    def start(self) -> "Device":
+        with open(self.log, "ab") as log:
+            self.process = subprocess.Popen(
+                [program(), "run", "--config", self.configuration], stdout=log, stderr=log,
+                env=ENVIRONMENT,
+            )
+        return self
+
+    def kill(self) -> None:
+        if self.process:
+            self.process.kill()
+            self.process.wait()
+            self.process = None
+
+    def stop(self) -> int:
+        self.process.send_signal(signal.SIGTERM)
+        code = self.process.wait(TIMEOUT)
+        self.process = None
+        return code
+
+    @property
+    def records(self) -> dict[int, dict[str, Any]]:
+        """The last line of each charge in the journal."""
+        found: dict[int, dict[str, Any]] = {}
+        for line in self.journal.read_text().splitlines():
+            if line and "state" in (record := json.loads(line)):
+                found[record["charge"]] = record
+        return found
+
+
+class Shop:
+    """The kiosk's side: asks, and stores the answers."""
+
+    def __init__(self, broker: Mosquitto, name: str = NAME) -> None:
+        self.name = name
+        self.topic = f"{BASE}/charge/{name}"
+        self.client = Client(broker.port, f"{BASE}/paid/{name}", f"{BASE}/payment/{name}/#")
+
+    @property
+    def messages(self) -> list[Message]:
+        return list(self.client.messages)
+
+    def send(self, kind: str, charge: int, **values: Any) -> int:
+        """Sends a message, and returns the number of answers before it."""
+        count = len(self.client.messages)
+        self.client.publish(
+            f"{self.topic}/{kind}" if kind else self.topic, json.dumps({"charge": charge, **values})
+        )
+        return count
+
+    def charge(self, charge: int, amount: int = 350, currency: str = "EUR", **values: Any) -> int:
+        request = {
+            "ticket": charge % 100, "panel": "p1", "juice": "kiwi", "quantity": 1, "amount": amount,
+            "currency": currency, "language": "en", "text": "Kiwi juice", "pay_seconds": 45,
+            "ready_seconds": 0,
+        }
+        return self.send("", charge, **request | values)
+
+    def answer(
+        self, charge: int, *statuses: str, since: int = 0, within: float = TIMEOUT
+    ) -> dict[str, Any]:
+        """Waits for the first answer about a charge with one of these states."""
+
+        def matches(message: Message) -> bool:
+            if message.topic != f"{BASE}/paid/{self.name}":
+                return False
+            answer = message.json
+            return answer["charge"] == charge and answer["status"] in statuses
+
+        return self.client.messages.first(matches, since=since, within=within).json
+
+    def answers(self, charge: int) -> list[str]:
+        return [
+            message.json["status"] for message in self.messages
+            if message.topic == f"{BASE}/paid/{self.name}" and message.json["charge"] == charge
+        ]
+
+    def status(self, text: str, since: int = 0) -> Message:
+        return self.client.messages.first(
+            lambda message: message.topic == f"{BASE}/payment/{self.name}/status"
+            and message.text.startswith(text), since=since,
+        )
+
+    @property
+    def last_status(self) -> str:
+        states = [
+            message.text for message in self.messages
+            if message.topic == f"{BASE}/payment/{self.name}/status"
+        ]
+        return states[-1] if states else ""
+
+    def held(self, charge: int, **values: Any) -> dict[str, Any]:
+        """Sends a charge until it is held."""
+        since = self.send_until_answered(charge, **values)
+        return self.answer(charge, "held", since=since)
+
+    def send_until_answered(self, charge: int, **values: Any) -> int:
+        since = self.charge(charge, **values)
+        while True:
+            try:
+                self.answer(charge, *STATES, since=since, within=0.5)
+                return since
+            except TimeoutError:
+                # The device was busy: a kiosk sends the charge again.
+                self.charge(charge, **values)
+
+    def close(self) -> None:
+        self.client.close()
+
+
+def check_equal(device: Device, terminal: TerminalProcess) -> None:
+    """Compares both journals to the cent: each hold, and what was booked and cancelled."""
+    journal, records = terminal.journal, device.records
+    unknown = [record for record in records.values() if record["state"] == "unknown"]
+    captured = {
+        record["receipt"]: record["booked"] for record in records.values()
+        if record["state"] == "captured"
+    }
+    held = {
+        record["receipt"]: record["held"] for record in records.values()
+        if record["state"] == "held" and record["method"] == "reservation"
+    }
+    if not unknown:
+        assert captured == journal.booked
+        assert held == journal.open
+        return
+    # Each difference must be one that waits for a person.
+    booked, holds = dict(journal.booked), dict(journal.open)
+    for receipt, amount in captured.items():
+        assert booked.pop(receipt) == amount
+    for receipt, amount in held.items():
+        assert holds.pop(receipt) == amount
+    assert len(booked) + len(holds) <= len(unknown), (booked, holds, unknown)

@@ -1,0 +1,600 @@
+"""juice-zvt between a terminal and the contract of payment devices."""
+
+import json
+import subprocess
+import time
+from pathlib import Path
+from typing import Iterator
+
+import pytest
+
+from arrivals import eventually
+from client import BASE, Client
+from conftest import MakeDevice
+from mosquitto import Mosquitto
+from shop import Device, Shop, TerminalProcess, check_equal
+from small_disk import SmallDisk
+from terminal import SEEN_ON_CARD
+
+
+@pytest.fixture
+def device(make_device: MakeDevice, shop: Shop) -> Device:
+    device = make_device()
+    shop.status("online")
+    return device
+
+
+# Payments.
+
+
+def test_a_reservation_is_booked_in_part_and_cancelled_once(
+    device: Device, terminal: TerminalProcess, shop: Shop
+):
+    held = shop.held(17, amount=700, quantity=2)
+    assert shop.answers(17)[0] == "waiting"
+    assert (held["amount"], held["currency"], held["last4"]) == (700, "EUR", "8004")
+    assert (held["card"], held["terminal"]) == ("girocard", "52523535")
+    assert terminal.journal.open == {held["receipt"]: 700}
+
+    since = shop.send("capture", 17, amount=350)
+    captured = shop.answer(17, "captured", since=since)
+    assert captured["amount"] == 350
+    assert terminal.journal.open == {} and list(terminal.journal.booked.values()) == [350]
+
+    since = shop.send("capture", 17, amount=350)
+    assert shop.answer(17, "captured", since=since)["amount"] == 350
+    assert list(terminal.journal.booked.values()) == [350]
+
+    since = shop.send("refund", 17)
+    assert shop.answer(17, "refunded", since=since)["amount"] == 350
+    since = shop.send("refund", 17)
+    shop.answer(17, "refunded", since=since)
+    assert terminal.journal.booked == {}
+    assert sum(line["kind"] == "cancel" for line in terminal.journal.lines) == 1
+    check_equal(device, terminal)
+
+
+@pytest.mark.parametrize("capture", ["partial_reversal", "book_total"])
+def test_the_other_command_books_where_the_terminal_does_not_know_one(
+    make_device: MakeDevice, terminal: TerminalProcess, shop: Shop, capture: str
+):
+    terminal.behave(unknown=["0624" if capture == "book_total" else "0623"], lists=True)
+    device = make_device(capture=capture, unknown_holds="ignore")
+    shop.status("online")
+    shop.held(17, amount=700, quantity=2)
+    since = shop.send("capture", 17, amount=200)
+    assert shop.answer(17, "captured", since=since)["amount"] == 200
+    assert list(terminal.journal.booked.values()) == [200]
+    check_equal(device, terminal)
+
+
+def test_goods_first_books_when_made_and_nothing_when_not(
+    device: Device, terminal: TerminalProcess, shop: Shop
+):
+    shop.held(17, ready_seconds=10)
+    assert terminal.journal.booked == {}
+    since = shop.send("capture", 17, amount=350)
+    shop.answer(17, "captured", since=since)
+    assert list(terminal.journal.booked.values()) == [350]
+    shop.held(18, ready_seconds=10)
+    since = shop.send("release", 18)
+    shop.answer(18, "released", since=since)
+    assert list(terminal.journal.booked.values()) == [350]
+    assert {line["kind"] for line in terminal.journal.lines} == {"asking", "payment", "failed"}
+    check_equal(device, terminal)
+
+
+def test_the_kiosk_learns_that_the_terminal_waited_no_longer(
+    make_device: MakeDevice, terminal: TerminalProcess, shop: Shop
+):
+    device = make_device(asks=3, mode="goods_first")
+    shop.status("online")
+    shop.held(17, ready_seconds=10)
+    released = shop.answer(17, "released")
+    assert released["reason"] == "the terminal waited no longer"
+    since = shop.send("capture", 17, amount=350)
+    shop.answer(17, "released", since=since)
+    assert terminal.journal.booked == {}
+    check_equal(device, terminal)
+
+
+def test_a_part_is_booked_where_the_terminal_can_and_else_nothing(
+    make_device: MakeDevice, terminal: TerminalProcess, shop: Shop
+):
+    device = make_device(mode="goods_first")
+    shop.status("online")
+    shop.held(17, amount=700, quantity=2)
+    since = shop.send("capture", 17, amount=350)
+    assert shop.answer(17, "released", since=since)["reason"] == "the terminal cannot book a part"
+    device.stop()
+    device = make_device(mode="goods_first", book_in_part=True)
+    shop.held(18, amount=700, quantity=2)
+    since = shop.send("capture", 18, amount=350)
+    assert shop.answer(18, "captured", since=since)["amount"] == 350
+    assert list(terminal.journal.booked.values()) == [350]
+    check_equal(device, terminal)
+
+
+@pytest.mark.parametrize(
+    ["code", "reason"],
+    [(0x05, "declined"), (0x71, "not enough credit"), (0xC5, "card not accepted"), (0x41, "PIN needed"),
+     (0x93, "error 93"), (0xA1, "terminal has no connection")],
+)
+@pytest.mark.parametrize("ready", [0, 10])
+def test_a_decline_has_a_reason(
+    device: Device, terminal: TerminalProcess, shop: Shop, code: int, reason: str, ready: int
+):
+    terminal.behave(customer="decline", decline=code)
+    shop.send_until_answered(17, ready_seconds=ready)
+    assert shop.answer(17, "declined")["reason"] == reason
+    assert terminal.journal.open == terminal.journal.booked == {}
+
+
+def test_a_release_ends_the_prompt(device: Device, terminal: TerminalProcess, shop: Shop):
+    terminal.behave(customer="silent")
+    shop.send_until_answered(17)
+    since = shop.send("release", 17)
+    shop.answer(17, "released", since=since)
+    terminal.behave(customer="present")
+    shop.held(18)
+    check_equal(device, terminal)
+
+
+def test_a_prompt_ends_after_pay_seconds(device: Device, terminal: TerminalProcess, shop: Shop):
+    terminal.behave(customer="silent")
+    shop.send_until_answered(17, pay_seconds=5)
+    assert shop.answer(17, "declined")["reason"] == "timeout"
+
+
+def test_a_release_that_meets_the_card_gives_the_hold_back(
+    make_device: MakeDevice, terminal: TerminalProcess, shop: Shop
+):
+    terminal.behave(card_seconds=0.4, aborts=False)
+    device = make_device(abort=False)
+    shop.status("online")
+    shop.send_until_answered(17)
+    since = shop.send("release", 17)
+    shop.answer(17, "released", since=since)
+    assert [line["kind"] for line in terminal.journal.lines] == ["hold", "release"]
+    assert "held" not in shop.answers(17)
+    check_equal(device, terminal)
+
+
+# Repeated, unknown and false messages.
+
+
+def test_a_repeated_charge_is_asked_for_once(device: Device, terminal: TerminalProcess, shop: Shop):
+    shop.held(17)
+    since = shop.charge(17)
+    shop.answer(17, "held", since=since)
+    since = shop.charge(17, amount=360)
+    shop.answer(17, "unknown", since=since)
+    assert len(terminal.journal.lines) == 1
+
+
+def test_numbers_that_the_device_never_began(device: Device, terminal: TerminalProcess, shop: Shop):
+    shop.held(17)
+    for kind, values in {
+        "": {"amount": 350, "currency": "EUR"}, "capture": {"amount": 350}, "release": {}, "refund": {},
+        "state": {},
+    }.items():
+        since = shop.send(kind, 12, **values)
+        shop.answer(12, "unknown", since=since)
+    since = shop.send("state", 40)
+    shop.answer(40, "unknown", since=since)
+    since = shop.send("release", 30)
+    shop.answer(30, "released", since=since)
+    since = shop.charge(30)
+    shop.answer(30, "released", since=since)
+    since = shop.send("capture", 31, amount=350)
+    shop.answer(31, "unknown", since=since)
+    since = shop.charge(31)
+    shop.answer(31, "unknown", since=since)
+    # What was asked about only may still begin.
+    shop.held(40)
+    assert [line["kind"] for line in terminal.journal.lines] == ["hold", "hold"]
+
+
+def test_another_currency_is_declined(device: Device, terminal: TerminalProcess, shop: Shop):
+    shop.charge(17, currency="CHF")
+    assert shop.answer(17, "declined")["reason"] == "wrong currency"
+
+
+def test_a_hold_of_another_amount_is_given_back(
+    device: Device, terminal: TerminalProcess, shop: Shop
+):
+    terminal.behave(amount_off=10)
+    for charge, ready in [(17, 0), (18, 10)]:
+        shop.send_until_answered(charge, ready_seconds=ready)
+        assert shop.answer(charge, "released")["reason"] == "wrong amount"
+    assert terminal.journal.open == terminal.journal.booked == {}
+
+
+def test_messages_that_cannot_be_read_change_nothing(
+    device: Device, terminal: TerminalProcess, shop: Shop
+):
+    for payload in [
+        b"", b"[]", b'{"charge":0,"amount":1,"currency":"EUR"}', b'{"charge":9007199254740992}',
+        b'{"charge":17,"amount":0,"currency":"EUR"}', b'{"charge":17,"amount":1000000000000}',
+        b'{"charge":17,"amount":350}', b'{"charge":17,"charge":18}', b"\xff", b"{" * 5000,
+    ]:
+        for kind in ["", "/capture", "/release", "/refund", "/state"]:
+            shop.client.publish(shop.topic + kind, payload)
+    # A retained charge is old.
+    shop.client.publish(shop.topic, json.dumps({"charge": 5, "amount": 350, "currency": "EUR"}), True)
+    shop.held(40)
+    assert len(terminal.journal.lines) == 1
+
+
+# What a terminal answers, and what it has done.
+
+
+def test_a_capture_that_was_booked_although_the_answer_was_an_error(
+    device: Device, terminal: TerminalProcess, shop: Shop
+):
+    for charge, how in [(17, "error_booked"), (18, "silent_booked")]:
+        for ready in [0, 10]:
+            number = charge * 100 + ready
+            terminal.behave(capture=how)
+            shop.held(number, ready_seconds=ready)
+            shop.send("capture", number, amount=350)
+            shop.answer(number, "captured")
+            terminal.behave(capture="ok")
+    assert list(terminal.journal.booked.values()) == [350] * 4
+    check_equal(device, terminal)
+
+
+def test_a_capture_that_was_not_booked_is_held(
+    device: Device, terminal: TerminalProcess, shop: Shop
+):
+    shop.held(17)
+    for how in ["error", "silent"]:
+        terminal.behave(capture=how)
+        since = shop.send("capture", 17, amount=350)
+        assert shop.answer(17, "held", since=since)["reason"]
+    terminal.behave(capture="ok")
+    since = shop.send("capture", 17, amount=350)
+    shop.answer(17, "captured", since=since)
+    assert list(terminal.journal.booked.values()) == [350]
+    check_equal(device, terminal)
+
+
+@pytest.mark.parametrize("how", ["error_held", "silent_held"])
+def test_a_hold_that_exists_although_the_answer_was_none(
+    device: Device, terminal: TerminalProcess, shop: Shop, how: str
+):
+    terminal.behave(hold=how)
+    held = shop.held(17)
+    assert terminal.journal.open == {held["receipt"]: 350}
+    check_equal(device, terminal)
+
+
+def test_a_terminal_that_does_not_say_leaves_it_unknown(
+    make_device: MakeDevice, terminal: TerminalProcess, shop: Shop
+):
+    terminal.behave(repeats=False, capture="silent_booked")
+    device = make_device(repeat_receipt=False)
+    shop.status("online")
+    shop.held(17)
+    since = shop.send("capture", 17, amount=350)
+    shop.answer(17, "unknown", since=since)
+    since = shop.send("state", 17)
+    shop.answer(17, "unknown", since=since)
+    since = shop.send("capture", 17, amount=350)
+    shop.answer(17, "unknown", since=since)
+    assert list(terminal.journal.booked.values()) == [350]
+    check_equal(device, terminal)
+
+
+def test_a_refund_whose_answer_was_lost(device: Device, terminal: TerminalProcess, shop: Shop):
+    shop.held(17)
+    shop.send("capture", 17, amount=350)
+    shop.answer(17, "captured")
+    terminal.behave(refund="silent_refunded")
+    shop.send("refund", 17)
+    shop.answer(17, "refunded")
+    assert sum(line["kind"] == "cancel" for line in terminal.journal.lines) == 1
+    check_equal(device, terminal)
+
+
+@pytest.mark.parametrize("lists", [True, False])
+def test_several_holds_with_and_without_a_list(
+    device: Device, terminal: TerminalProcess, shop: Shop, lists: bool
+):
+    terminal.behave(lists=lists)
+    for charge in [17, 18, 19]:
+        shop.held(charge)
+    device.kill()
+    device.start()
+    eventually(lambda: shop.answers(18).count("held") > 1)
+    terminal.behave(hold="silent_held")
+    shop.held(20)
+    terminal.behave(hold="ok", capture="error_booked")
+    since = shop.send("capture", 18, amount=350)
+    shop.answer(18, "captured", since=since)
+    terminal.behave(capture="ok")
+    for charge in [17, 19, 20]:
+        since = shop.send("release", charge)
+        shop.answer(charge, "released", since=since)
+    assert terminal.journal.open == {}
+    check_equal(device, terminal)
+
+
+# Odd terminals.
+
+
+@pytest.mark.parametrize(
+    "behaviour",
+    [{"whole": False}, {"noise": True}, {"container": False, "lists": False},
+     {"unknown": ["06e0"]}, {"unknown": ["0620"], "repeats": False}],
+    ids=str,
+)
+@pytest.mark.parametrize("ready", [0, 10])
+def test_odd_terminals(
+    make_device: MakeDevice, terminal: TerminalProcess, shop: Shop, behaviour: dict, ready: int
+):
+    terminal.behave(**behaviour)
+    device = make_device()
+    shop.status("online")
+    shop.held(17, ready_seconds=ready)
+    since = shop.send("capture", 17, amount=350)
+    shop.answer(17, "captured", since=since)
+    shop.held(18, ready_seconds=ready)
+    since = shop.send("release", 18)
+    shop.answer(18, "released", since=since)
+    device.stop()
+    check_equal(device, terminal)
+    # No card number is in a file or a message.
+    texts = [device.journal.read_text(), device.log.read_text()]
+    texts += [message.text for message in shop.messages]
+    for text in texts:
+        assert not any(secret in text for secret in SEEN_ON_CARD)
+
+
+def test_a_terminal_without_reservations_waits_for_the_goods(
+    make_device: MakeDevice, terminal: TerminalProcess, shop: Shop
+):
+    terminal.behave(unknown=["0622", "0623", "0625"])
+    device = make_device()
+    shop.status("online")
+    shop.held(17)
+    since = shop.send("capture", 17, amount=350)
+    shop.answer(17, "captured", since=since)
+    check_equal(device, terminal)
+
+
+def test_half_a_packet_and_then_silence(
+    make_device: MakeDevice, terminal: TerminalProcess, shop: Shop
+):
+    terminal.behave(half=True)
+    device = make_device(acknowledge_seconds=1)
+    shop.status("online")
+    held = shop.held(17)
+    assert terminal.journal.open == {held["receipt"]: 350}
+    check_equal(device, terminal)
+
+
+@pytest.mark.parametrize(["state", "text"], [(0xCC, "no paper"), (0xDF, "out of order")])
+def test_a_terminal_in_fault_begins_nothing(
+    make_device: MakeDevice, terminal: TerminalProcess, shop: Shop, state: int, text: str
+):
+    terminal.behave(state=state)
+    make_device(enquiry_seconds=5)
+    shop.status(f"fault: {text}")
+    shop.charge(17)
+    terminal.behave(state=0)
+    shop.status("online")
+    assert shop.answers(17) == []
+    shop.held(17)
+
+
+# Terminals, journals and disks that are replaced, lost or full.
+
+
+def test_holds_of_no_charge_are_a_fault(
+    make_device: MakeDevice, terminal: TerminalProcess, shop: Shop
+):
+    device = make_device()
+    shop.status("online")
+    held = shop.held(17)
+    device.kill()
+    # The journal is lost.
+    device.journal.unlink()
+    device = make_device()
+    shop.status(f"fault: unknown hold, receipt {held['receipt']}")
+    since = shop.send("release", 17)
+    shop.answer(17, "unknown", since=since)
+    shop.charge(18)
+    since = shop.send("state", 17)
+    shop.answer(17, "unknown", since=since)
+    assert shop.answers(18) == []
+    assert terminal.journal.open == {held["receipt"]: 350}
+    device.stop()
+    assert "receipt" in device.log.read_text()
+
+    make_device(unknown_holds="release")
+    eventually(lambda: terminal.journal.open == {})
+    eventually(lambda: shop.last_status == "online")
+    shop.held(19)
+
+
+def test_another_terminal(make_device: MakeDevice, terminal: TerminalProcess, shop: Shop):
+    device = make_device()
+    shop.status("online")
+    shop.held(17)
+    terminal.behave(capture="silent")
+    shop.send("capture", 17, amount=350)
+    eventually(lambda: device.records[17]["state"] == "capturing")
+    device.kill()
+    terminal.kill()
+    terminal.path.rename(terminal.path.with_suffix(".old"))
+    terminal.behave(terminal="11112222", capture="ok")
+    terminal.start()
+    device.start()
+    assert shop.answer(17, "unknown")["reason"] == "another terminal is connected"
+    shop.held(18)
+
+
+def test_a_full_or_read_only_disk_stops_before_the_prompt(
+    tmp_path: Path, broker: Mosquitto, terminal: TerminalProcess, shop: Shop
+):
+    disk = SmallDisk(tmp_path / "disk")
+
+    def fill() -> None:
+        disk.fill()
+        # The last block of the journal has room, too.
+        with open(device.journal, "ab") as journal:
+            journal.write(b"\n" * (-device.journal.stat().st_size % 4096))
+
+    device = Device(tmp_path, broker, terminal, journal=disk.folder / "journal")
+    try:
+        device.start()
+        shop.status("online")
+        shop.held(17)
+        fill()
+        since = shop.send("capture", 17, amount=350)
+        shop.status("fault: journal cannot be written", since=since)
+        shop.charge(18)
+        assert shop.answers(18) == [] and len(terminal.journal.lines) == 1
+        disk.make_room()
+        shop.status("online", since=since)
+        # A file system with an error is read-only after the next start.
+        device.kill()
+        disk.remount("ro")
+        since = len(shop.messages)
+        device.start()
+        shop.status("fault: journal cannot be written", since=since)
+        shop.charge(18)
+        disk.remount("rw")
+        shop.status("online", since=since)
+        assert shop.answers(18) == [] and len(terminal.journal.lines) == 1
+        since = shop.send("capture", 17, amount=350)
+        shop.answer(17, "captured", since=since)
+        check_equal(device, terminal)
+    finally:
+        device.kill()
+        disk.close()
+
+
+def test_a_damaged_journal_is_not_used(
+    make_device: MakeDevice, terminal: TerminalProcess, shop: Shop
+):
+    device = make_device()
+    shop.status("online")
+    shop.held(17)
+    assert device.stop() == 0
+    whole = device.journal.read_text()
+    # A line that a power cut has cut off was never acted upon.
+    device.journal.write_text(whole + '{"charge":18,"sta')
+    device.start()
+    shop.held(18)
+    assert device.stop() == 0
+    device.journal.write_text("{}\n" + whole)
+    device.start()
+    assert device.process.wait(60) == 65
+    assert "line 1 of" in device.log.read_text()
+
+
+def test_one_journal_has_one_program(make_device: MakeDevice, shop: Shop):
+    device = make_device()
+    shop.status("online")
+    assert device.command("run").returncode == 75
+    found = device.command("doctor")
+    assert "the device runs" in found.stdout and "last charge" in found.stdout
+
+
+def test_two_programs_at_one_terminal_are_noticed(
+    make_device: MakeDevice, terminal: TerminalProcess, broker: Mosquitto, shop: Shop
+):
+    first = make_device()
+    shop.status("online")
+    make_device(name="other")
+    eventually(lambda: "does another program use this terminal?" in first.log.read_text())
+
+
+# The broker and the end of day.
+
+
+def test_the_broker_is_away_between_held_and_captured(
+    device: Device, terminal: TerminalProcess, broker: Mosquitto, shop: Shop
+):
+    shop.held(17)
+    broker.stop()
+    broker.start()
+    shop.client.wait_until_subscribed()
+    shop.status("online", since=len(shop.messages) - 1)
+    since = shop.send("capture", 17, amount=350)
+    shop.answer(17, "captured", since=since)
+    check_equal(device, terminal)
+
+
+def begin_yesterday(path: Path) -> None:
+    """Writes a journal that has had no end of day since the day before yesterday."""
+    at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - 2 * 86_400))
+    path.write_text(json.dumps({"at": at, "last": 0, "captured": 0, "refunded": 0, "count": 0}) + "\n")
+
+
+def test_an_end_of_day_is_published_with_the_terminals_sum(
+    make_device: MakeDevice, terminal: TerminalProcess, shop: Shop
+):
+    device = make_device(end_of_day="23:30")
+    shop.status("online")
+    for charge in [17, 18, 19]:
+        shop.held(charge)
+        shop.send("capture", charge, amount=350)
+        shop.answer(charge, "captured")
+    shop.send("refund", 18)
+    shop.answer(18, "refunded")
+    shop.held(20)
+    device.kill()
+    # As if it were a day later, with one charge open.
+    lines = device.journal.read_text().splitlines()
+    begin_yesterday(device.journal)
+    with open(device.journal, "a") as journal:
+        journal.write("\n".join(lines[1:]) + "\n")
+    device.start()
+    shop.answer(20, "held", since=len(shop.messages))
+    assert not any(line["kind"] == "day" for line in terminal.journal.lines)
+    shop.send("release", 20)
+    total = shop.client.messages.first(
+        lambda message: message.topic == f"{BASE}/payment/terminal/total"
+    ).json
+    assert (total["total"], total["captured"], total["refunded"], total["count"]) == (1, 1050, 350, 3)
+    assert (total["terminal_net"], total["currency"]) == (700, "EUR")
+    # Only one, although the program starts again.
+    device.kill()
+    device.start()
+    shop.held(21)
+    assert sum(line["kind"] == "day" for line in terminal.journal.lines) == 1
+
+
+# Commands.
+
+
+def test_check_and_doctor(
+    tmp_path: Path, broker: Mosquitto, terminal: TerminalProcess
+):
+    device = Device(tmp_path, broker, terminal, end_of_day="23:30")
+    good = device.command("check")
+    assert good.returncode == 0 and "The configuration is good." in good.stdout
+    found = device.command("doctor")
+    assert found.returncode == 0, found.stdout
+    assert "id 52523535, GER-APP-v2.0.9" in found.stdout
+    terminal.behave(state=0xDF)
+    assert device.command("doctor").returncode == 69
+    terminal.kill()
+    assert "cannot be reached" in device.command("doctor").stdout
+
+
+@pytest.mark.parametrize(
+    ["key", "value", "problem"],
+    [("password", 12, "must be six digits"), ("end_of_day", "25:00", "is no time of day"),
+     ("mode", "cash", "must be auto or goods_first or reservation"), ("currency", "XXX", "number"),
+     ("hots", "a", "there is no such key")],
+)
+def test_errors_of_the_configuration(
+    tmp_path: Path, broker: Mosquitto, terminal: TerminalProcess, key: str, value: object, problem: str
+):
+    device = Device(tmp_path, broker, terminal, **{key: value})
+    found = device.command("check")
+    assert found.returncode == 78 and problem in found.stderr
