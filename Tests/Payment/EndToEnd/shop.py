@@ -12,6 +12,7 @@ from arrivals import TIMEOUT, eventually
 from client import BASE, Client, Message
 from mosquitto import Mosquitto
 from ports import free_port, is_listening
+from zvt import program
 
 from terminal import Journal
 
@@ -24,15 +25,6 @@ STATES = ("waiting", "held", "declined", "captured", "released", "refunded", "un
 
 #: Without the variables of the tests, which a program would take for settings.
 ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.startswith("KIOSK_")}
-
-
-def program() -> str:
-    if named := os.environ.get("ZVT_PROGRAM"):
-        return named
-    built = subprocess.run(
-        [REPOSITORY / "deploy/build", "juice-zvt"], check=True, capture_output=True, text=True
-    )
-    return built.stdout.strip()
 
 
 class TerminalProcess:

@@ -31,7 +31,9 @@ import ZVT
       let line = entry.line(at: Timestamp(milliseconds: 0))
       #expect(ChargeJournal.Entry(line: line) == entry)
     }
-    for line in ["", "{}", "{\"charge\":1}", "{\"closing\":\"a\"}", "{\"day\":{}}", "{\"last\":-1}"] {
+    for line in [
+      "", "{}", "{\"charge\":1}", "{\"closing\":\"a\"}", "{\"day\":{}}", "{\"last\":-1}",
+    ] {
       #expect(ChargeJournal.Entry(line: Array(line.utf8)) == nil)
     }
   }

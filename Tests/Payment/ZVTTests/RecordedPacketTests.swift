@@ -195,7 +195,8 @@ import ZVT
     #expect(bytes(.endOfDay(password: 123_456)) == Recorded.endDay)
     #expect(bytes(.openReservations) == Recorded.hex("06230387ffff"))
     #expect(bytes(.enquireStatus(password: 123_456)) == Recorded.hex("050103123456"))
-    #expect(bytes(.authorise(amount: 3300, asks: 10)) == Recorded.hex("0601090400000000330002" + "0a"))
+    #expect(
+      bytes(.authorise(amount: 3300, asks: 10)) == Recorded.hex("0601090400000000330002" + "0a"))
   }
 
   /// The same fields as the recorded commands, which have another order and a reference number.

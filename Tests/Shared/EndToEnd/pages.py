@@ -13,6 +13,7 @@ from typing import Any, Iterator
 import archive
 import dashboard
 import kiosk
+import zvt
 from kiosk import ROOT
 
 FENCE = re.compile(r"^```(?:\w*)\n(.*?)^```$", re.M | re.S)
@@ -26,14 +27,14 @@ OWN_TEST = "Tests/Shared/EndToEnd/test_pages.py"
 OTHERS = {"--no-block", "--no-install-recommends"}
 PROGRAMS = {
     "juice-kiosk": kiosk.program, "juice-dashboard": dashboard.program,
-    "juice-archive": archive.program,
+    "juice-archive": archive.program, "juice-zvt": zvt.program,
 }
 # Names of tests, types, alerts and metrics.
 NAME = re.compile(r"(\w*[a-z][A-Z]){2}\w+|Kiosk[A-Z]\w+|juice_kiosk_\w+")
 # A command at the start of a line or after a prefix, with its arguments.
 COMMAND = re.compile(
     r"(?:^|(?:&&|\||;|--|\$\(|sudo|python3) *)(?:\w+=\S+ +)*\S*?"
-    r"(juice-kiosk|juice-dashboard|juice-archive|(?:deploy|Tests)/[\w./-]+)(?= |$)([^|;&)#\n]*)", re.M)
+    r"(juice-kiosk|juice-dashboard|juice-archive|juice-zvt|(?:deploy|Tests)/[\w./-]+)(?= |$)([^|;&)#\n]*)", re.M)
 
 
 @cache
@@ -113,7 +114,7 @@ def keys() -> dict[str, set[str]]:
     """Returns the keys of the configurations by section; each file has all keys, some behind a '#'.
     """
     found: dict[str, set[str]] = {}
-    for name in ("config/kiosk.yaml", "config/dashboard.yaml", "config/archive.yaml"):
+    for name in ("config/kiosk.yaml", "config/dashboard.yaml", "config/archive.yaml", "config/zvt.yaml"):
         section = ""
         for line in files()[name].splitlines():
             if key := re.match(r"#?(\w+):", line):

@@ -29,6 +29,9 @@ def test_our_own_sources_pass() -> None:
         ("Kiosk/KioskCore", "package import Logging"),
         ("Kiosk/KioskCore", "import Yams"),
         ("Archive/Archive", "import DashboardWeb"),
+        ("Payment/juice-zvt", "import KioskCore"),
+        ("Kiosk/KioskDaemon", "import ZVT"),
+        ("Payment/ZVT", "import Foundation"),
     ],
 )
 def test_a_forbidden_import_is_found(tmp_path: pathlib.Path, target: str, line: str) -> None:

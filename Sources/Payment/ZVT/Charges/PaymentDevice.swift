@@ -37,7 +37,13 @@ package struct PaymentDevice: Sendable {
   /// The purpose of the command that the terminal executes.
   enum Step: Hashable {
     case register, enquire, openReservations, lastResult, endOfDay
-    case display(Int), begin(Int), capture(Int), release(Int), refund(Int)
+    // With the charge.
+    case display(Int)
+    case begin(Int)
+    case capture(Int)
+    case release(Int)
+    case refund(Int)
+    /// With the receipt.
     case releaseForeign(Int)
   }
 
@@ -465,8 +471,8 @@ package struct PaymentDevice: Sendable {
     guard var current = prompt else { return }
     let isFirst = !current.isEnded
     current.isEnded = true
-    if current.hasBegun, settings.canAbort, isFirst || (current.nextAbort.map { $0 <= now } ?? false)
-    {
+    let isDue = isFirst || (current.nextAbort.map { $0 <= now } ?? false)
+    if current.hasBegun, settings.canAbort, isDue {
       // An abort that meets the terminal between two of its states is lost.
       current.nextAbort = now + .seconds(2)
       prompt = current

@@ -25,8 +25,11 @@ struct Check: ParsableCommand {
     }
     let facts = [
       ("device", "\(configuration.topics.base), \(configuration.name)"),
-      ("terminal", "\(configuration.host):\(configuration.port), \(device.currency.code), mode "
-        + device.mode.rawValue),
+      (
+        "terminal",
+        "\(configuration.host):\(configuration.port), \(device.currency.code), mode "
+          + device.mode.rawValue
+      ),
       ("journal", configuration.journal),
       ("close", endOfDay ?? "no end of day: set device.end_of_day"),
       ("broker", "\(broker.host):\(broker.port)\(broker.tls == nil ? "" : " with TLS")"),

@@ -1,0 +1,277 @@
+import JuiceDomain
+import KioskProtocol
+import Testing
+import ZVT
+
+/// A device with its disk and a simulated terminal. A power cut can come after any action.
+private struct World {
+  struct PowerCut: Error {}
+
+  var settings = DeviceSettings()
+  var terminal = SimulatedTerminal()
+  var disk: [ChargeJournal.Entry] = []
+  var device: PaymentDevice
+  var published: [ChargeAnswer] = []
+  var status = DeviceStatus.offline
+  var now = Duration.zero
+  /// The number of actions until the power cut.
+  var actionsLeft = Int.max
+  var actionCount = 0
+
+  init(_ settings: DeviceSettings, _ habits: SimulatedTerminal.Habits) {
+    self.settings = settings
+    terminal.habits = habits
+    device = PaymentDevice(settings, ChargeJournal())
+  }
+
+  /// Starts with the journal of the disk.
+  mutating func start() throws {
+    var journal = ChargeJournal()
+    for entry in disk { journal.apply(entry) }
+    terminal.disconnect()
+    device = PaymentDevice(settings, journal)
+    try perform(device.connected(at: now))
+  }
+
+  mutating func send(_ command: ChargeCommand) throws {
+    try perform(device.receive(command, at: now))
+  }
+
+  /// Lets time pass until the next deadline, and the terminal ask again.
+  mutating func wait() throws {
+    now += .seconds(1)
+    try perform(device.received(terminal.ask(), at: now))
+    guard let deadline = device.deadline, deadline <= now + .seconds(5) else { return }
+    now = max(now, deadline)
+    try perform(device.tick(at: now))
+  }
+
+  private mutating func perform(_ actions: [PaymentDevice.Action]) throws {
+    var rest = actions[...]
+    while let action = rest.popFirst() {
+      guard actionsLeft > 0 else { throw PowerCut() }
+      actionsLeft -= 1
+      actionCount += 1
+      switch action {
+      case .store(let entry): disk.append(entry)
+      case .send(let bytes):
+        let answer = terminal.receive(bytes)
+        // The remaining actions come first: they are of the event before.
+        if !answer.isEmpty {
+          try perform(Array(rest))
+          try perform(device.received(answer, at: now))
+          return
+        }
+      case .publish(let answer): published.append(answer)
+      case .status(let new): status = new
+      case .disconnect:
+        terminal.disconnect()
+        try perform(Array(rest) + device.disconnected(at: now))
+        try perform(device.connected(at: now))
+        return
+      case .total, .log: break
+      }
+    }
+  }
+}
+
+@Suite struct PaymentDeviceTests {
+  enum Goal: CaseIterable { case capture, half, release, refund }
+
+  static let request = ChargeRequest(
+    charge: 17, ticket: 4, price: Money(units: 350, .euro), text: "Kiwi juice")
+
+  /// Asks for what the goal needs until the charge has an end, as a kiosk does.
+  private func run(_ world: inout World, to goal: Goal) throws {
+    for _ in 0..<30 {
+      switch world.published.last?.status {
+      case nil: try world.send(.charge(Self.request))
+      case .waiting:
+        try world.wait()
+        if world.published.last?.status == .waiting { try world.send(.charge(Self.request)) }
+      case .held:
+        let count = world.published.count
+        switch goal {
+        case .capture, .refund: try world.send(.capture(charge: 17, amount: 350))
+        case .half: try world.send(.capture(charge: 17, amount: 100))
+        case .release: try world.send(.release(charge: 17))
+        }
+        try world.wait()
+        if world.published.count == count { try world.send(.state(charge: 17)) }
+      case .captured where goal == .refund:
+        try world.send(.refund(charge: 17))
+        try world.wait()
+      case .captured, .declined, .released, .refunded, .unknown: return
+      }
+    }
+    Issue.record("no end: \(world.published.map(\.status))")
+  }
+
+  private func judge(_ world: World, _ goal: Goal, canBeUnknown: Bool, _ comment: Comment) {
+    var journal = ChargeJournal()
+    for entry in world.disk { journal.apply(entry) }
+    guard let record = journal.records[17] else {
+      #expect(world.terminal.moves == 0, comment)
+      return
+    }
+    let (holds, booked) = (world.terminal.holds, world.terminal.booked)
+    switch record.state {
+    case .captured:
+      #expect(holds.isEmpty, comment)
+      #expect(Array(booked.values) == [record.booked ?? 0], comment)
+      #expect(record.booked == (goal == .half ? 100 : 350), comment)
+    case .released, .declined, .refunded:
+      #expect(holds.isEmpty && booked.isEmpty, comment)
+    case .unknown: #expect(canBeUnknown, comment)
+    case .begun, .held, .capturing, .releasing, .refunding:
+      Issue.record("\(comment): \(record.state)")
+    }
+    #expect(world.published.last?.status.rawValue == record.state.rawValue, comment)
+  }
+
+  private static let methods: [DeviceSettings.Mode] = [.reservation, .goodsFirst]
+
+  private func world(_ mode: DeviceSettings.Mode, _ habits: SimulatedTerminal.Habits) -> World {
+    var settings = DeviceSettings()
+    (settings.mode, settings.booksInPart) = (mode, false)
+    return World(settings, habits)
+  }
+
+  @Test(arguments: methods, Goal.allCases)
+  func withoutAPowerCut(mode: DeviceSettings.Mode, goal: Goal) throws {
+    var world = world(mode, SimulatedTerminal.Habits())
+    try world.start()
+    #expect(world.status == .online)
+    try run(&world, to: goal)
+    let status = world.published.last?.status
+    switch goal {
+    case .capture: #expect(status == .captured)
+    case .half: #expect(status == (mode == .goodsFirst ? .released : .captured))
+    case .release: #expect(status == .released)
+    case .refund: #expect(status == .refunded)
+    }
+    judge(world, goal, canBeUnknown: false, "no power cut")
+  }
+
+  /// After each action, and then again after each action of the second life.
+  @Test(arguments: methods, Goal.allCases)
+  func aPowerCutAfterEveryAction(mode: DeviceSettings.Mode, goal: Goal) throws {
+    for books in [false, true] {
+      for lists in [true, false] {
+        let habits = SimulatedTerminal.Habits(lists: lists, booksOnSilence: books)
+        for first in 0..<200 {
+          guard try cut(mode, goal, habits, after: [first]) else { break }
+          for second in stride(from: 0, to: 60, by: lists ? 1 : 7) {
+            guard try cut(mode, goal, habits, after: [first, second]) else { break }
+          }
+        }
+      }
+    }
+  }
+
+  /// - Returns: `false` if the last power cut would come after the end.
+  private func cut(
+    _ mode: DeviceSettings.Mode, _ goal: Goal, _ habits: SimulatedTerminal.Habits,
+    after lives: [Int], canBeUnknown: Bool = false
+  ) throws -> Bool {
+    var world = world(mode, habits)
+    for life in lives {
+      world.actionsLeft = life
+      do {
+        try world.start()
+        try run(&world, to: goal)
+        return false
+      } catch is World.PowerCut {}
+    }
+    world.actionsLeft = .max
+    // The kiosk asks for what it does not know.
+    try world.start()
+    try world.send(.state(charge: 17))
+    if world.published.last?.status == .unknown, world.device.journal.records[17] == nil {
+      world.published = []
+    }
+    try run(&world, to: goal)
+    judge(
+      world, goal, canBeUnknown: canBeUnknown,
+      "\(mode) \(goal) \(habits) after \(lives): \(world.published.map(\.status))")
+    return true
+  }
+
+  /// A terminal that does not repeat its last result leaves more unknown, and nothing wrong.
+  @Test(arguments: methods, Goal.allCases)
+  func aTerminalThatDoesNotSay(mode: DeviceSettings.Mode, goal: Goal) throws {
+    for lists in [true, false] {
+      let habits = SimulatedTerminal.Habits(lists: lists, repeats: false)
+      for first in 0..<200 {
+        guard try cut(mode, goal, habits, after: [first], canBeUnknown: true) else { break }
+      }
+    }
+  }
+
+  /// Each command that moves money is sent after its record is on the disk.
+  @Test(arguments: methods)
+  func recordsComeFirst(mode: DeviceSettings.Mode) throws {
+    var world = world(mode, SimulatedTerminal.Habits())
+    try world.start()
+    let before: [ChargeRecord.State] = [.begun, .capturing]
+    let actions =
+      world.device.receive(.charge(Self.request), at: .zero)
+      .filter { if case .status = $0 { false } else { true } }
+    guard case .store(.charge(let record)) = actions.first else {
+      Issue.record("\(actions)")
+      return
+    }
+    #expect(record.state == before[0])
+    #expect(actions.contains { if case .send = $0 { true } else { false } })
+    #expect(!actions.contains { if case .publish = $0 { true } else { false } })
+  }
+
+  @Test func aPromptEndsByItself() throws {
+    for mode in Self.methods {
+      var world = world(mode, SimulatedTerminal.Habits(hasCustomer: false))
+      try world.start()
+      try world.send(.charge(Self.request))
+      #expect(world.published.map(\.status) == [.waiting])
+      world.now = .seconds(46)
+      try world.send(.state(charge: 17))
+      #expect(world.published.last?.status == .waiting)
+      let deadline = try #require(world.device.deadline)
+      #expect(deadline <= .seconds(46))
+      try world.wait()
+      #expect(world.published.last?.status == .declined)
+      #expect(world.published.last?.reason == "timeout")
+    }
+  }
+
+  @Test func anotherOnesResultIsNotTaken() throws {
+    // The terminal has a result of the same amount before the device is connected for the first time.
+    var world = world(.goodsFirst, SimulatedTerminal.Habits())
+    try world.start()
+    try run(&world, to: .capture)
+    var other = World(world.settings, world.terminal.habits)
+    other.terminal = world.terminal
+    other.terminal.disconnect()
+    other.terminal.habits.hasCustomer = false
+    try other.start()
+    try other.send(.charge(Self.request))
+    // The connection is lost in the prompt: the old result is not that of the new charge.
+    try other.start()
+    #expect(other.published.last?.status == .declined)
+  }
+
+  @Test func aHoldOfNobodyIsAFault() throws {
+    var world = world(.reservation, SimulatedTerminal.Habits())
+    try world.start()
+    try world.send(.charge(Self.request))
+    #expect(world.published.last?.status == .held)
+    world.disk = []
+    try world.start()
+    #expect(world.status == .fault("unknown hold, receipt 2"))
+    try world.send(.release(charge: 17))
+    #expect(world.published.last?.status == .unknown)
+    let count = world.published.count
+    try world.send(.charge(ChargeRequest(charge: 18, price: Money(units: 350, .euro))))
+    #expect(world.published.count == count)
+    #expect(world.terminal.holds == [2: 350])
+  }
+}

@@ -1,0 +1,207 @@
+import ZVT
+
+/// A terminal in memory, which answers packet by packet. Its holds and bookings survive the loss of
+/// the connection.
+struct SimulatedTerminal {
+  struct Result {
+    var code: UInt8 = 0
+    var receipt: Int
+    var amount: Int
+  }
+
+  /// Deviations of terminals.
+  struct Habits {
+    var lists = true
+    var repeats = true
+    /// Whether an approved payment is booked when the register is lost while it waits.
+    var booksOnSilence = false
+    /// Whether the customer presents a card.
+    var hasCustomer = true
+  }
+
+  var habits = Habits()
+  private(set) var holds: [Int: Int] = [:]
+  private(set) var booked: [Int: Int] = [:]
+  /// The number of bookings, cancellations and holds that were ever made.
+  private(set) var moves = 0
+
+  private var cancelled: Set<Int> = []
+  /// The last result; that of a payment before the test, unless the terminal is new.
+  private var last: Result? = Result(receipt: 1, amount: 350)
+  private var counter = 1
+  private var reader = APDUReader()
+  /// What happens at each answer of the register.
+  private var steps: [Step] = []
+  private var waiting: Result?
+
+  private enum Step {
+    case send(APDU)
+    case hold(Int)
+    case ask(Int)
+    case pay(Int)
+  }
+
+  /// Ends the connection.
+  mutating func disconnect() {
+    if let payment = waiting { endPayment(payment, isBooked: habits.booksOnSilence) }
+    (steps, waiting, reader) = ([], nil, APDUReader())
+  }
+
+  /// Processes bytes, and returns the answer.
+  mutating func receive(_ bytes: [UInt8]) -> [UInt8] {
+    reader.read(bytes).flatMap { answer($0) }
+  }
+
+  private mutating func answer(_ packet: APDU) -> [UInt8] {
+    let data = packet.data
+    if let waiting, packet.control >> 8 == 0x80 || packet.control >> 8 == 0x84 {
+      return answerGoods(packet, waiting)
+    }
+    switch packet.control {
+    case 0x8000: return next()
+    case 0x06B0:
+      let isPrompt = steps.contains { step in
+        switch step {
+        case .hold, .pay: true
+        case .send, .ask: false
+        }
+      }
+      guard isPrompt || !habits.hasCustomer else { return APDU(0x8000).bytes }
+      steps = []
+      return APDU(0x8000).bytes + APDU(0x061E, [0x6C]).bytes
+    case 0x0600, 0x06E0: steps = [.send(APDU(0x060F))]
+    case 0x0501: steps = [.send(APDU(0x060F, [0]))]
+    case 0x0601: steps = habits.hasCustomer ? [.pay(amount(data))] : [.ask(0)]
+    case 0x0622: steps = habits.hasCustomer ? [.hold(amount(data))] : [.ask(0)]
+    case 0x0623 where data.count == 3: steps = [.send(open)]
+    case 0x0623:
+      let receipt = number(data[1...2])
+      steps = book(receipt, (holds[receipt] ?? 0) - number(data[4...9]))
+    case 0x0624: steps = book(number(data[1...2]), number(data[4...9]))
+    case 0x0625: steps = release(number(data[1...2]))
+    case 0x0630: steps = cancel(number(data[4...5]))
+    case 0x0620:
+      steps = [.send(APDU(0x060F))]
+      if let last, habits.repeats { steps.insert(.send(status(last)), at: 0) }
+    default: return APDU(0x8483).bytes
+    }
+    let isPrompt = [0x0601, 0x0622].contains(packet.control)
+    return APDU(0x8000).bytes + (isPrompt ? APDU(0x04FF, [0x0A]).bytes : next())
+  }
+
+  private mutating func next() -> [UInt8] {
+    guard !steps.isEmpty else { return [] }
+    switch steps.removeFirst() {
+    case .send(let packet): return packet.bytes
+    case .ask: return []
+    case .hold(let amount):
+      let result = made(amount)
+      holds[result.receipt] = amount
+      moves += 1
+      steps = [.send(APDU(0x060F))]
+      return status(result).bytes
+    case .pay(let amount):
+      counter += 1
+      let result = Result(receipt: counter, amount: amount)
+      waiting = result
+      return status(result).bytes
+    }
+  }
+
+  /// The register's answer to the question whether the goods are made.
+  private mutating func answerGoods(_ packet: APDU, _ payment: Result) -> [UInt8] {
+    switch packet.control {
+    case 0x8000:
+      endPayment(payment, isBooked: true)
+      return APDU(0x060F).bytes
+    case 0x8466:
+      endPayment(payment, isBooked: false)
+      return APDU(0x061E, [0x6C]).bytes
+    // The next question is asked by `ask`.
+    default: return []
+    }
+  }
+
+  /// Asks again whether the goods are made.
+  mutating func ask() -> [UInt8] { waiting.map { status($0).bytes } ?? [] }
+
+  private mutating func endPayment(_ payment: Result, isBooked: Bool) {
+    var payment = payment
+    if isBooked {
+      booked[payment.receipt] = payment.amount
+      moves += 1
+    } else {
+      payment.code = 0x6C
+    }
+    (last, waiting) = (payment, nil)
+  }
+
+  private mutating func made(_ amount: Int) -> Result {
+    counter += 1
+    let result = Result(receipt: counter, amount: amount)
+    last = result
+    return result
+  }
+
+  private mutating func done(_ amount: Int) -> [Step] {
+    [.send(status(made(amount))), .send(APDU(0x060F))]
+  }
+
+  private mutating func book(_ receipt: Int, _ amount: Int) -> [Step] {
+    guard let held = holds[receipt], (0...held).contains(amount) else {
+      return [.send(APDU(0x061E, [0xB8]))]
+    }
+    holds[receipt] = nil
+    moves += 1
+    let steps = done(amount)
+    booked[counter] = amount
+    return steps
+  }
+
+  private mutating func release(_ receipt: Int) -> [Step] {
+    guard holds.removeValue(forKey: receipt) != nil else { return [.send(APDU(0x061E, [0xB4]))] }
+    moves += 1
+    return done(0)
+  }
+
+  private mutating func cancel(_ receipt: Int) -> [Step] {
+    guard let amount = booked.removeValue(forKey: receipt) else {
+      return [.send(APDU(0x061E, [cancelled.contains(receipt) ? 0xB4 : 0xB5]))]
+    }
+    cancelled.insert(receipt)
+    moves += 1
+    return done(amount)
+  }
+
+  private var open: APDU {
+    guard habits.lists else {
+      return APDU(0x061E, [0xB8, 0x87] + (holds.keys.min().map { bcd($0, 2) } ?? [0xFF, 0xFF]))
+    }
+    guard !holds.isEmpty else { return APDU(0x061E, [0xB8, 0x87, 0xFF, 0xFF]) }
+    let list = holds.keys.sorted().flatMap { receipt -> [UInt8] in [0x08, 0x02] + bcd(receipt, 2) }
+    return APDU(
+      0x061E, [0xB8, 0x06, UInt8(list.count + 2), 0x23, UInt8(list.count)] + list)
+  }
+
+  private func status(_ result: Result) -> APDU {
+    APDU(
+      0x040F,
+      [0x27, result.code, 0x04] + bcd(result.amount, 6) + [0x87] + bcd(result.receipt, 2)
+        + [0x0B] + bcd(result.receipt, 3))
+  }
+
+  private func amount(_ data: [UInt8]) -> Int { number(data[1...6]) }
+
+  private func number(_ bytes: ArraySlice<UInt8>) -> Int {
+    bytes.reduce(0) { $0 * 100 + Int($1 >> 4) * 10 + Int($1 & 0xF) }
+  }
+
+  private func bcd(_ number: Int, _ count: Int) -> [UInt8] {
+    var (rest, bytes) = (number, [UInt8]())
+    for _ in 0..<count {
+      bytes.insert(UInt8((rest / 10 % 10) * 16 + rest % 10), at: 0)
+      rest /= 100
+    }
+    return bytes
+  }
+}
