@@ -122,8 +122,10 @@ package struct KioskState: Sendable, Identifiable {
       case .ready, .outOfStock, .rejected(_, order: .some), .made, .failed, .returned:
         return orders.add(entry)
       case .restocked, .service, .decided: return services.add(entry)
+      case .payment(let step) where entry.source != nil && step.machine == nil:
+        return services.add(entry)
       // The report of the machine covers an accepted order.
-      case .accepted, .opened, .rejected: return false
+      case .accepted, .opened, .rejected, .awaitingPayment, .payment, .total: return false
       }
     default: return false
     }

@@ -162,7 +162,8 @@ extension Discovery {
         "{% if value_json.juice is defined %}"
           + "{{ dict(value_json, event_type=value_json.status) | to_json }}{% endif %}")
       let types: [LedgerEntry.Status] = [
-        .ready, .outOfStock, .rejected, .accepted, .made, .failed, .returned,
+        .ready, .outOfStock, .rejected, .accepted, .made, .failed, .returned, .awaitingPayment,
+        .held, .captured, .released, .refunded, .capture, .release, .refund, .kept,
       ]
       json.member("event_types", types.map(\.rawValue))
       json.member("icon", "mdi:cup")

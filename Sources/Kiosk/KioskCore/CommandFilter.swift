@@ -1,4 +1,5 @@
 import Devices
+import JuiceDomain
 import KioskProtocol
 package import MessageBroker
 
@@ -32,6 +33,8 @@ package struct CommandFilter: Sendable {
   private var birthTopics: Set<String>
   /// The machines by their status topics.
   private var machines: [String: MachineID]
+  /// The payment devices by their status topics and by the topics of their totals.
+  private var paymentTopics: [String: PaymentDeviceID] = [:]
   private var commandLimiter: RateLimiter<Source>
   /// Limits the rejections of all senders together, separately for each kind of command: a flood of
   /// malformed orders does not suppress the answer to a malformed restock.
@@ -49,6 +52,10 @@ package struct CommandFilter: Sendable {
     machines = Dictionary(
       settings.machines.map { (settings.topics.status(of: $0.name), $0.name) },
       uniquingKeysWith: { first, _ in first })
+    for device in settings.payment?.devices ?? [] {
+      paymentTopics[settings.topics.paymentStatus(of: device.name)] = device.name
+      paymentTopics[settings.topics.paymentTotal(of: device.name)] = device.name
+    }
     commandLimiter = RateLimiter(perSecond: settings.orders.maximumPerSecond)
   }
 
@@ -88,7 +95,15 @@ package struct CommandFilter: Sendable {
     guard let source = settings.topics.source(ofCommandOn: topic) else {
       if let machine = machines[topic] {
         let parsed = ParsedDelivery(
-          status: delivery.machineStatus, of: machine, on: delivery, matching: match,
+          status: delivery.machineStatus, of: Source(kind: .made, name: machine.text),
+          on: delivery, matching: match, settings: settings)
+        return [limitRejections(parsed, at: now)]
+      }
+      if let device = paymentTopics[topic] {
+        let parsed = ParsedDelivery(
+          status: topic == settings.topics.paymentTotal(of: device)
+            ? delivery.paymentTotal : delivery.paymentStatus,
+          of: Source(kind: .paid, name: device.text), on: delivery, matching: match,
           settings: settings)
         return [limitRejections(parsed, at: now)]
       }
@@ -136,12 +151,14 @@ package struct CommandFilter: Sendable {
   }
 
   /// Whether a delivery is within the rate limit of its sender. Redeliveries are exempt, because
-  /// they were admitted before or have been delayed long enough. Answers of machines are exempt,
+  /// they were admitted before or have been delayed long enough. Answers of machines and payment
+  /// devices are exempt,
   /// because they must not be lost.
   private mutating func isWithinRate(
     _ delivery: Delivery, from source: Source, at now: Moment
   ) -> Bool {
-    delivery.isRedelivery || source.kind == .made || commandLimiter.admit(source, at: now.timestamp)
+    delivery.isRedelivery || source.kind == .made || source.kind == .paid
+      || commandLimiter.admit(source, at: now.timestamp)
   }
 
   private mutating func limitRejections(_ parsed: ParsedDelivery, at now: Moment) -> ParsedDelivery
@@ -169,5 +186,25 @@ extension Delivery {
         Rejection(.malformed, "not a machine status: use online, offline or 'fault: REASON'"))
     }
     return .success(Request(command: .machine(status)))
+  }
+
+  /// The status that a payment device publishes.
+  fileprivate var paymentStatus: Result<Request, Rejection> {
+    machineStatus.flatMap { request in
+      guard case .machine(let status) = request.command, status.missingFruits.isEmpty else {
+        return .failure(Rejection(.malformed, "a payment device is out of no fruit"))
+      }
+      return .success(Request(command: .payment(status)))
+    }
+  }
+
+  /// The total that a payment device publishes at the end of its day.
+  fileprivate var paymentTotal: Result<Request, Rejection> {
+    if let rejection { return .failure(rejection) }
+    do {
+      return .success(Request(command: .total(try PaymentTotal(payload: message.payload))))
+    } catch {
+      return .failure(Rejection(.malformed, "not a total: \(error)"))
+    }
   }
 }

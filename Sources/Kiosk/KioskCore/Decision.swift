@@ -13,6 +13,9 @@ package struct Decision: Sendable {
   /// Whether the published state of a machine or of its jobs has changed.
   package var machinesChanged = false
 
+  /// Whether the published state of a payment device or of its charges has changed.
+  package var paymentChanged = false
+
   /// An empty decision.
   package init() {}
 
@@ -56,5 +59,6 @@ package struct Decision: Sendable {
     transaction.records += other.transaction.records
     rejections += other.rejections
     machinesChanged = machinesChanged || other.machinesChanged
+    paymentChanged = paymentChanged || other.paymentChanged
   }
 }

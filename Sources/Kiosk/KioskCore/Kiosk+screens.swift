@@ -12,7 +12,8 @@ extension Kiosk {
       case .ready, .made: feedback.ready
       case .outOfStock: feedback.outOfStock
       case .rejected, .failed, .returned: feedback.rejected
-      case .accepted, .opened, .restocked, .service, .decided: nil
+      case .accepted, .opened, .restocked, .service, .decided, .awaitingPayment, .payment, .total:
+        nil
       }
     guard let push else { return [] }
     let text = push.payload.fill { placeholder in

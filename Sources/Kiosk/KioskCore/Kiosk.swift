@@ -29,6 +29,7 @@ package struct Kiosk: Sendable {
   /// The epoch of new entries; see `LedgerEntry`.
   package let epoch: Int
   package internal(set) var jobs: Jobs
+  package internal(set) var charges: Charges
   /// The last ticket number of each day, by days since 1970-01-01.
   private var tickets: [Int: Int]
   private var debounce: Debounce
@@ -66,6 +67,7 @@ package struct Kiosk: Sendable {
     // guard: a device's counter outlives a restart
     marks = state.marks
     jobs = Jobs(settings, state: state)
+    charges = Charges(settings, state: state)
     feedback = Dictionary(
       settings.panels.lazy.map { ($0.name, $0.feedback) }, uniquingKeysWith: { first, _ in first })
     self.counters = counters
@@ -88,6 +90,7 @@ package struct Kiosk: Sendable {
     var next = Kiosk(settings: settings, state: state, counters: counters)
     next.debounce = debounce
     next.jobs.adopt(jobs)
+    next.charges.adopt(charges)
     (next.reconnectedAt, next.receivedSinceReconnect) = (reconnectedAt, receivedSinceReconnect)
     next.alerts = alerts.filter { next.stock[$0.key] != nil }
     next.updateAlerts()
@@ -125,6 +128,7 @@ package struct Kiosk: Sendable {
   ) -> Decision {
     let before = service
     let reportsBefore = settings.machines.isEmpty && jobs.open.isEmpty ? nil : jobs.reports
+    let paymentBefore = settings.payment == nil ? nil : charges.reports
     var decision = Decision()
     var answered = repeats
     answered.reserveCapacity(repeats.count + parsedDeliveries.count)
@@ -145,11 +149,15 @@ package struct Kiosk: Sendable {
         request = admitted
       }
       if handle(request.command, in: parsed, at: now, for: &decision) { continue }
+      if parsed.source.kind == .paid {
+        handlePayment(request.command, in: parsed, recorded: repeats, at: now, for: &decision)
+        continue
+      }
       if let row = parsed.repeatKeys.lazy.compactMap({ answered[$0] }).first {
         counters.duplicates += 1
         // This batch may hold a later answer about the same order.
         let last = decision.transaction.records.last {
-          $0.row.entry.outcome.end?.job == row.entry.seq
+          $0.row.entry.answeredOrder == row.entry.seq
         }
         decision.repeatAnswer(last?.row ?? row, to: parsed)
         continue
@@ -167,6 +175,7 @@ package struct Kiosk: Sendable {
         decision.repeatEntry(original, for: parsed, acknowledgedWith: seq + 1)
         continue
       }
+      if paymentBefore != nil { replaceUnpaid(by: request, in: parsed, at: now, in: &decision) }
       seq += 1
       let row = execute(
         request, from: parsed.source, isRetained: parsed.isRetained, at: now)
@@ -182,9 +191,27 @@ package struct Kiosk: Sendable {
         jobs.add(job, at: now.uptime)
         decision.transaction.jobs[seq] = .some(job)
       }
-      if case .job(let decided) = request.command {
-        execute(decided, in: row.entry, at: now, in: &decision)
+      if case .awaitingPayment(let order, let used, let ticket, let number, let device) =
+        row.entry.outcome, let amount = row.entry.amount
+      {
+        let sale = Charge.Sale(
+          seq: seq, order: order, ticket: ticket, used: used, source: parsed.source,
+          id: request.id, reply: parsed.reply, juiceName: name(of: order.juice) ?? order.juice.text,
+          payLimit: settings.payment?.payLimit ?? .zero)
+        open(
+          Charge(
+            number: number, device: device, sale: sale, amount: amount, at: now.timestamp,
+            day: now.day, state: .queued), at: now, in: &decision)
       }
+      switch request.command {
+      case .job(let decided): execute(decided, in: row.entry, at: now, in: &decision)
+      case .charge(let decided): execute(decided, in: row.entry, at: now, in: &decision)
+      default: break
+      }
+    }
+    if let paymentBefore {
+      firePaymentTimers(at: now, in: &decision)
+      decision.paymentChanged = !charges.reports.elementsEqual(paymentBefore, by: ==)
     }
     if let reportsBefore {
       fireTimers(at: now, in: &decision)
@@ -273,7 +300,7 @@ package struct Kiosk: Sendable {
     let outcome: LedgerEntry.Outcome
     var detail: String?
     do throws(Rejection) {
-      outcome = try apply(request, isRetained: isRetained, at: now)
+      outcome = try apply(request, from: source, isRetained: isRetained, at: now)
     } catch {
       var rejected: Order?
       if case .order(let order) = request.command { rejected = order }
@@ -282,30 +309,38 @@ package struct Kiosk: Sendable {
     }
     var stock: FruitAmounts?
     if source.kind != .service, source.kind != .job { stock = juiceMaker.stock }
+    let amount = amount(of: outcome)
     return LedgerRow(
       LedgerEntry(
         seq: seq, epoch: epoch, at: now.timestamp, source: source, id: request.id, outcome: outcome,
-        amount: amount(of: outcome)),
-      stock: stock, detail: detail, message: message(about: outcome))
+        amount: amount),
+      stock: stock, detail: detail,
+      message: message(about: outcome, for: amount))
   }
 
   /// Returns the price of the sold glasses by the current menu, or `nil` if nothing was sold or the
   /// menu has no prices.
   private func amount(of outcome: LedgerEntry.Outcome) -> Money? {
+    if case .payment(let step) = outcome { return charges[step.charge]?.amount(of: step.kind) }
     guard settings.menu.hasPrices else { return nil }
     switch outcome {
-    case .ready(let order, _, _), .accepted(let order, _, _, _, _):
-      return settings.menu.juice(order.juice)?.price?.times(order.quantity)
+    case .ready(let order, _, _), .accepted(let order, _, _, _, _),
+      .awaitingPayment(let order, _, _, _, _):
+      return price(of: order)
     default: return nil
     }
   }
 
+  private func price(of order: Order) -> Money? {
+    settings.menu.juice(order.juice)?.price?.times(order.quantity)
+  }
+
   /// The name of a juice in the customer's language, or `nil` if the menu does not have the juice.
-  private func name(of juice: Juice.ID) -> String? {
+  func name(of juice: Juice.ID) -> String? {
     settings.menu.juice(juice)?.name[settings.language]
   }
 
-  private func terms(of order: Order, on name: MachineID) -> Job.Terms {
+  func terms(of order: Order, on name: MachineID) -> Job.Terms {
     let machine = settings.machines.first { $0.name == name } ?? KioskSettings.Machine(name: name)
     return Job.Terms(
       juiceName: self.name(of: order.juice) ?? order.juice.text, startLimit: machine.startLimit,
@@ -314,23 +349,37 @@ package struct Kiosk: Sendable {
 
   /// Returns the text that the customer reads.
   ///
-  /// - Parameter juice: The name of the juice, if the order was accepted before.
-  func message(about outcome: LedgerEntry.Outcome, of juice: String? = nil) -> String? {
+  /// - Parameters:
+  ///   - juice: The name of the juice, if the order was accepted before.
+  ///   - amount: The price.
+  func message(
+    about outcome: LedgerEntry.Outcome, of juice: String? = nil, for amount: Money? = nil
+  ) -> String? {
     let name = juice ?? outcome.order.flatMap { self.name(of: $0.juice) }
     return switch outcome {
     case .ready, .made: name.map { CustomerMessage.ready($0, in: settings.language) }
     case .accepted(_, _, let ticket, _, _):
       name.map { CustomerMessage.accepted($0, ticket: ticket.number, in: settings.language) }
+    case .awaitingPayment: amount.map { CustomerMessage.pay($0, in: settings.language) }
+    case .payment(let step):
+      step.machine.flatMap { _ in
+        name.flatMap { name in
+          step.ticket.map {
+            CustomerMessage.accepted(name, ticket: $0.number, in: settings.language)
+          }
+        }
+      }
     case .failed, .returned: name.map { CustomerMessage.failed($0, in: settings.language) }
     case .rejected(.machineDown, _): CustomerMessage.machineDown(in: settings.language)
+    case .rejected(.paymentDown, _): CustomerMessage.paymentDown(in: settings.language)
     case .outOfStock: CustomerMessage.outOfStock(in: settings.language)
     case .rejected(.closed, _): CustomerMessage.closed(in: settings.language)
-    case .opened, .restocked, .service, .rejected, .decided: nil
+    case .opened, .restocked, .service, .rejected, .decided, .total: nil
     }
   }
 
-  private mutating func apply(
-    _ request: Request, isRetained: Bool, at now: Moment
+  mutating func apply(
+    _ request: Request, from source: Source, isRetained: Bool, at now: Moment
   ) throws(Rejection) -> LedgerEntry.Outcome {
     // guard: a retained command is not carried out
     guard !isRetained else {
@@ -346,19 +395,22 @@ package struct Kiosk: Sendable {
       }
     }
     switch request.command {
-    case .order(let order): return try make(order, at: now)
+    case .order(let order): return try make(order, from: source, at: now)
     case .restock(let restock): return try apply(restock)
     case .service(let state):
       service = state
       return .service(state)
     case .job(let decision): return try apply(decision)
+    case .charge(let decision): return try apply(decision)
+    case .paid, .payment, .total:
+      throw Rejection(.malformed, "only a payment device publishes this, on its own topics")
     case .made, .machine:
       throw Rejection(.malformed, "only a machine publishes this, on its own topics")
     }
   }
 
   private mutating func make(
-    _ order: Order, at now: Moment
+    _ order: Order, from source: Source, at now: Moment
   ) throws(Rejection) -> LedgerEntry.Outcome {
     // guard: the closed kiosk makes nothing
     guard service == .open else { throw Rejection(.closed, "the kiosk takes no orders now") }
@@ -375,12 +427,25 @@ package struct Kiosk: Sendable {
     guard machine != nil || !isNeeded else {
       throw Rejection(.machineDown, "no machine that makes \(order.juice) is available")
     }
+    var device: PaymentDeviceID?
+    if charges.arePaid(at: source.name), let price = price(of: order), price.units > 0 {
+      device = charges.device(for: source.name)
+      // guard: without a payment device that works no order is taken
+      guard device != nil, price.units <= Charge.maximumUnits else {
+        throw Rejection(.paymentDown, "no payment device for \(source.name) is available")
+      }
+    }
     switch juiceMaker.make(juice, quantity: order.quantity) {
     case .ready(let used):
       // Counted for each day, because a clock that jumps may return to a day that has tickets.
       let ticket = Ticket(day: now.day, number: tickets[now.day, default: 0] + 1)
       // guard: the tickets of each day are remembered
       tickets[ticket.day] = ticket.number
+      if let device {
+        return .awaitingPayment(
+          order, used: used, ticket: ticket, charge: charges.nextNumber(at: now.timestamp),
+          device: device)
+      }
       guard let machine else { return .ready(order, used: used, ticket: ticket) }
       return .accepted(
         order, used: used, ticket: ticket, machine: machine, place: jobs.count(of: machine) + 1)
@@ -410,13 +475,15 @@ package struct Kiosk: Sendable {
   mutating func count(_ outcome: LedgerEntry.Outcome) {
     switch outcome {
     case .ready, .made: counters.orders += 1
+    // An order that was not paid is no failure of the kiosk.
+    case .returned(let end, _, _) where end.machine == nil: break
     case .failed, .returned: counters.failed += 1
     case .outOfStock: counters.outOfStock += 1
     case .restocked: counters.restocks += 1
     case .rejected(let reason, _):
       counters.rejected += 1
       if reason == .stale { counters.stale += 1 }
-    case .opened, .service, .accepted, .decided: break
+    case .opened, .service, .accepted, .decided, .awaitingPayment, .payment, .total: break
     }
   }
 

@@ -24,6 +24,8 @@ package struct KioskSettings: Sendable {
   package var displays: [Display] = []
   /// The machines that make juices. If empty, a juice is ready when its order is committed.
   package var machines: [Machine] = []
+  /// How customers pay, or `nil` if juices cost nothing or are paid elsewhere.
+  package var payment: Payment?
   /// Retained messages in addition to the kiosk's own state, such as those of Home Assistant
   /// discovery.
   package var announcements: [Message] = []
@@ -86,6 +88,56 @@ package struct KioskSettings: Sendable {
 }
 
 extension KioskSettings {
+  /// The devices at which customers pay, and who need not.
+  package struct Payment: Sendable, Equatable {
+    package var devices: [Device]
+    /// The time in which a customer must present a card.
+    package var payLimit: Duration
+    /// The panels whose orders cost nothing, such as those of the staff.
+    package var freePanels: Set<String>
+    /// Whether orders must be paid. `false` if only charges of an earlier configuration are open.
+    package var isEnabled: Bool
+
+    package init(
+      devices: [Device], payLimit: Duration = .seconds(45), freePanels: Set<String> = [],
+      isEnabled: Bool = true
+    ) {
+      self.devices = devices
+      self.payLimit = payLimit
+      self.freePanels = freePanels
+      self.isEnabled = isEnabled
+    }
+
+    package struct Device: Sendable, Equatable {
+      package var name: PaymentDeviceID
+      /// The panels whose customers pay here, or `nil` for all panels.
+      package var panels: Set<String>?
+      /// Whether the device gets new charges.
+      package var isEnabled: Bool
+
+      package init(name: PaymentDeviceID, panels: Set<String>? = nil, isEnabled: Bool = true) {
+        self.name = name
+        self.panels = panels
+        self.isEnabled = isEnabled
+      }
+
+      func serves(_ panel: String) -> Bool { panels?.contains(panel) ?? true }
+    }
+  }
+
+  /// Returns settings that include the devices of open charges that are no longer configured: they
+  /// may still report on their charges, and a person may decide about them.
+  package func keepingPayment(of charges: [Charge]) -> Self {
+    var settings = self
+    for device in charges.map(\.device) {
+      if settings.payment?.devices.contains(where: { $0.name == device }) == true { continue }
+      var payment = settings.payment ?? Payment(devices: [], isEnabled: false)
+      payment.devices.append(Payment.Device(name: device, isEnabled: false))
+      settings.payment = payment
+    }
+    return settings
+  }
+
   package struct Machine: Sendable, Equatable {
     package var name: MachineID
     /// Whether the machine gets jobs. The juices of a disabled machine are not sold, unless another
@@ -150,9 +202,19 @@ extension KioskSettings {
       .sorted { $0.machine < $1.machine }
   }
 
-  /// The kinds of commands that the kiosk accepts. Those about jobs require a machine.
+  /// The kinds of commands that the kiosk accepts. Those about jobs require a machine, those about
+  /// charges a payment device.
   package var commandKinds: [Command.Kind] {
-    machines.isEmpty ? [.order, .restock, .service] : Command.Kind.allCases
+    var kinds: [Command.Kind] = [.order, .restock, .service]
+    if !machines.isEmpty || payment != nil { kinds.append(.job) }
+    if !machines.isEmpty { kinds.append(.made) }
+    if payment != nil { kinds.append(.paid) }
+    return kinds
+  }
+
+  /// The topics of payment devices besides those of their answers.
+  private var paymentTopics: [String] {
+    payment?.devices.flatMap { [topics.paymentStatus(of: $0.name), topics.paymentTotal(of: $0.name)] } ?? []
   }
 
   package func info(startedAt: Timestamp) -> KioskInfo {
@@ -170,7 +232,7 @@ extension KioskSettings {
   /// with filters that overlap in part.
   package var subscriptions: [TopicFilter] {
     (commandFilters
-      + (machines.map { topics.status(of: $0.name) } + panels.flatMap(\.filters) + birthTopics).map(
+      + (machines.map { topics.status(of: $0.name) } + paymentTopics + panels.flatMap(\.filters) + birthTopics).map(
         TopicFilter.init(unchecked:))).withoutCovered()
   }
 

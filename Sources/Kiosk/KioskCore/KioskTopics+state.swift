@@ -17,6 +17,9 @@ extension KioskTopics {
     for (machine, report) in core.jobs.reports {
       messages.append(retained(self.report(of: machine), report.payload))
     }
+    for (device, report) in core.charges.reports {
+      messages.append(retained(payment(at: device), report.payload))
+    }
     messages.append(report(core, at: now))
     return messages
   }
@@ -29,6 +32,12 @@ extension KioskTopics {
       for (old, new) in zip(before.jobs.reports, after.jobs.reports) where old.report != new.report
       {
         messages.append(retained(report(of: new.machine), new.report.payload))
+      }
+    }
+    if after.settings.payment != nil {
+      for (old, new) in zip(before.charges.reports, after.charges.reports)
+      where old.report != new.report {
+        messages.append(retained(payment(at: new.device), new.report.payload))
       }
     }
     let stockBefore = before.juiceMaker.stock

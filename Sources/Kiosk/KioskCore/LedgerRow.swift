@@ -34,6 +34,17 @@ package struct LedgerRow: Hashable, Sendable {
       result.place = place
       result.machine = machine
       result.used = used
+    case .awaitingPayment(_, let used, let ticket, _, let device):
+      result.status = .awaitingPayment
+      result.ticket = ticket.number
+      result.used = used
+      result.device = device
+    case .payment(let step):
+      guard let machine = step.machine else { break }
+      result.status = .accepted
+      result.ticket = step.ticket?.number
+      result.place = step.place
+      result.machine = machine
     case .made(let end):
       result.status = .ready
       result.ticket = end.ticket.number
@@ -51,7 +62,7 @@ package struct LedgerRow: Hashable, Sendable {
       result.reason = reason
     case .service(let state):
       result.service = state
-    case .opened, .restocked, .decided:
+    case .opened, .restocked, .decided, .total:
       break
     }
     result.id = entry.id
@@ -63,5 +74,13 @@ package struct LedgerRow: Hashable, Sendable {
     result.message = message
     result.seq = entry.seq
     return result
+  }
+}
+
+extension LedgerEntry {
+  /// The entry of an earlier order whose sender gets another answer with this entry, or `nil`.
+  var answeredOrder: Int? {
+    if case .payment(let step) = outcome { return step.machine == nil ? nil : step.job }
+    return outcome.end?.job
   }
 }

@@ -28,6 +28,12 @@ package struct LedgerState: Hashable, Sendable {
   /// machine makes now; sorted by name.
   package var makers: [Maker] = []
 
+  /// The open charges, in the order of their numbers.
+  package var charges: [Charge] = []
+  package var paymentDevices: [PaymentDeviceID: PaymentDeviceRecord] = [:]
+  /// The highest number that was given to a charge; 0 if there is none.
+  package var lastCharge = 0
+
   package struct Press: Hashable, Sendable {
     package let source: Source
     package let order: Order

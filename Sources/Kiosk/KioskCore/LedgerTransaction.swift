@@ -17,6 +17,9 @@ package struct LedgerTransaction: Hashable, Sendable {
   /// Changed jobs, by the entry of their order; `nil` for a job that has ended.
   package var jobs: [Int: Job?] = [:]
   package var machines: [MachineID: MachineRecord] = [:]
+  /// Changed charges, by their numbers; `nil` for one that has ended.
+  package var charges: [Int: Charge?] = [:]
+  package var paymentDevices: [PaymentDeviceID: PaymentDeviceRecord] = [:]
   /// All makers, if they have changed; see `LedgerState`.
   package var makers: [Maker]?
   package var clockStep: ClockStep?
@@ -29,8 +32,8 @@ package struct LedgerTransaction: Hashable, Sendable {
   /// Whether there is nothing to write. The number of deliveries alone need not be written.
   package var isEmpty: Bool {
     records.isEmpty && kept.isEmpty && confirmed == nil && uplinked == nil && service == nil
-      && marks.isEmpty && jobs.isEmpty && machines.isEmpty && makers == nil
-      && clockStep == nil
+      && marks.isEmpty && jobs.isEmpty && machines.isEmpty && makers == nil && charges.isEmpty
+      && paymentDevices.isEmpty && clockStep == nil
   }
 
   /// A row with the key of its repeats and the destination of its answer.
@@ -103,6 +106,8 @@ package struct Reply: Hashable, Sendable {
 package enum RepeatKey: Hashable, Sendable {
   /// The id that the sender gave.
   case request(Source, Request.ID)
+  /// The number of a charge that a payment device reports on.
+  case charge(Int)
   /// The fingerprint of the delivery, for senders without ids. Matches only redeliveries in a
   /// resumed session.
   case delivery(Fingerprint)

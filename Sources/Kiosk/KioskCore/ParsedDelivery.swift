@@ -39,6 +39,10 @@ package struct ParsedDelivery: Sendable {
       (key, repeatKeys) = (nil, [])
       return
     }
+    if case .paid(let answer) = admitted.command {
+      (key, repeatKeys) = (nil, [.charge(answer.charge)])
+      return
+    }
     let requestKey = admitted.id.map { RepeatKey.request(source, $0) }
     if let requestKey, !isRetained {
       key = requestKey
@@ -75,12 +79,11 @@ package struct ParsedDelivery: Sendable {
     debounce = settings.orders.debounce
   }
 
-  /// A status that a machine published.
+  /// A status that a machine or a payment device published.
   init(
-    status: Result<Request, Rejection>, of machine: MachineID, on delivery: Delivery,
+    status: Result<Request, Rejection>, of source: Source, on delivery: Delivery,
     matching match: DeliveryTracker.Match, settings: KioskSettings
   ) {
-    let source = Source(kind: .made, name: machine.text)
     self.init(
       status, from: source, on: delivery, matching: match,
       answerTopic: settings.topics.result(for: source))

@@ -14,13 +14,18 @@ extension Controller {
     guard isOnline else { return nil }
     if state.isBehind { return .zero }
     let now = clock.now().timestamp
-    return [sales.wait(at: now), displays.wait(at: now), core.jobs.wait(at: clock.now())]
-      .compactMap(\.self).min()
+    return [
+      sales.wait(at: now), displays.wait(at: now), core.jobs.wait(at: clock.now()),
+      core.charges.wait(at: clock.now()),
+    ].compactMap(\.self).min()
   }
 
-  /// Runs a cycle if a machine timer has expired.
+  /// Runs a cycle if a timer of a machine or a payment device has expired.
   func fireTimers() async throws(LedgerError) {
-    guard isOnline, core.jobs.wait(at: clock.now()) == .zero else { return }
+    let now = clock.now()
+    guard isOnline, core.jobs.wait(at: now) == .zero || core.charges.wait(at: now) == .zero else {
+      return
+    }
     try await cycle([])
   }
 
@@ -97,7 +102,15 @@ extension Controller {
       memory: ProcessMemory.resident, queue: tracker.depth, service: core.service,
       low: core.alerts.values.count { $0 == .low }, out: core.alerts.values.count { $0 == .out },
       machinesDown: core.jobs.reports.count(where: \.report.state.isProblem),
-      undecided: core.jobs.open.count(where: \.state.isUndecided),
+      undecided: core.jobs.open.count(where: \.state.isUndecided)
+        + core.charges.open.count { $0.state == .undecided },
+      payment: core.settings.payment.map { _ in
+        let reports = core.charges.reports.map(\.report)
+        return KioskHealth.Payment(
+          down: reports.count { $0.state == .off },
+          open: core.charges.open.count { $0.state != .captured },
+          difference: reports.reduce(0) { $0 + abs($1.difference) })
+      },
       ledger: size, diskFree: ledger.freeSpace,
       uplinkDropped: uplinkProgress?.droppedRequests, refused: refusals.reasons)
     let payload = health.payload

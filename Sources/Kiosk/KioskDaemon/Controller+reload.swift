@@ -45,6 +45,7 @@ extension Controller {
     let (outcomes, outcome) = AsyncStream.makeStream(of: ReloadOutcome.self)
     let makers = self.settings.machines.map { Maker(machine: $0.name, juices: $0.juices) }
     let settings = settings.keepingMachines(of: core.jobs.open, makers)
+      .keepingPayment(of: core.charges.open)
     reload = Reload(settings: settings, outcome: outcome)
     if let clientID { await broker.update(sessionOptions(clientID: clientID, settings)) }
     for await outcome in outcomes { return outcome }
@@ -65,8 +66,11 @@ extension Controller {
     guard var reload, reload.isGranted else { return }
     var state = try ledger.state()
     let settings = reload.settings.keepingMachines(of: state.jobs, state.makers)
-    guard settings.machines == reload.settings.machines else {
-      // A removed machine has received a job since the subscriptions were requested.
+      .keepingPayment(of: state.charges)
+    guard settings.machines == reload.settings.machines,
+      settings.payment == reload.settings.payment
+    else {
+      // A removed machine or payment device has received something since the subscriptions were requested.
       (reload.settings, reload.isGranted) = (settings, false)
       self.reload = reload
       if let clientID { await broker.update(sessionOptions(clientID: clientID, settings)) }

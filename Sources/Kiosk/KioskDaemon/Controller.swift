@@ -93,6 +93,7 @@ package actor Controller {
       state = try ledger.state()
     }
     let settings = settings.keepingMachines(of: state.jobs, state.makers)
+      .keepingPayment(of: state.charges)
     log.disabledMachines(of: settings)
     self.settings = settings
     self.broker = broker
@@ -225,7 +226,7 @@ package actor Controller {
     // guard: an answer leaves only after the commit
     // guard: a machine gets a request only after the commit
     let decision = try commit(parsedDeliveries, counting: new, at: now)
-    if !decision.transaction.records.isEmpty || decision.machinesChanged {
+    if !decision.transaction.records.isEmpty || decision.machinesChanged || decision.paymentChanged {
       state.changed(at: now.uptime)
       displays.stateChanged()
     }
@@ -234,7 +235,9 @@ package actor Controller {
     // The sender waits only until here. While unconfirmed entries are published singly, to find a
     // poison message, new ones are published after them.
     if tracker.isCaughtUp {
-      await publish(decision.answers + core.messagesForMachines(at: now))
+      await publish(
+        decision.answers + core.messagesForMachines(at: now)
+          + core.messagesForPaymentDevices(at: now))
     }
     // guard: an order is acknowledged at all
     // guard: only what the network has taken is noted as acknowledged

@@ -45,11 +45,24 @@ struct KioskLog: Sendable {
       logger.info(
         "#\(entry.seq) \(who): \(order.quantity) \(order.juice) for \(machine), ticket \(ticket.number)"
       )
+    case .awaitingPayment(let order, _, let ticket, let charge, let device):
+      let what = "\(order.quantity) \(order.juice), ticket \(ticket.number)"
+      logger.info("#\(entry.seq) \(who): \(what) to be paid at \(device), charge \(charge)")
+    case .payment(let step):
+      let amount = entry.amount.map { " \($0)" } ?? ""
+      let reason = step.reason.map { ", \($0)" } ?? ""
+      logger.info(
+        "#\(entry.seq) \(step.device): charge \(step.charge) \(step.kind.rawValue)\(amount)\(reason)"
+      )
+    case .total(let total, let device, let difference):
+      let sums = "captured \(total.captured), refunded \(total.refunded)"
+      logger.info(
+        "#\(entry.seq) \(device): end of day \(total.total), \(sums), difference \(difference)")
     case .made(let end):
-      logger.info("#\(entry.seq) \(end.machine): job \(end.job) done, ticket \(end.ticket.number)")
+      logger.info("#\(entry.seq) \(end.machine?.text ?? who): job \(end.job) done, ticket \(end.ticket.number)")
     case .failed(let end, let reason, _), .returned(let end, let reason, _):
       logger.warning(
-        "#\(entry.seq) \(end.machine): job \(end.job) \(entry.status.rawValue), \(reason)")
+        "#\(entry.seq) \(end.machine?.text ?? who): job \(end.job) \(entry.status.rawValue), \(reason)")
     case .decided(let choice, let job, _):
       logger.info("#\(entry.seq) \(who): job \(job) \(choice.rawValue)")
     case .outOfStock(let order, let missing):

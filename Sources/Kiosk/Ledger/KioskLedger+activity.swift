@@ -130,6 +130,7 @@ extension KioskLedger {
       SUM(amount) AS amount, currency
     FROM entry
     WHERE \(page) AND (status IN ('ready', 'made', 'out_of_stock')
+      OR (status = 'failed' AND amount IS NOT NULL)
       OR (status = 'rejected' AND source GLOB 'order/*'))
     GROUP BY quarter, status, juice, currency
     """
@@ -159,6 +160,8 @@ extension KioskLedger {
   private static let services = """
     SELECT * FROM entry WHERE \(page) AND status IN
       ('restocked', 'open', 'closed', 'poured', 'again', 'give_back')
+      OR \(page) AND charge IS NOT NULL AND source IS NOT NULL AND machine IS NULL
+        AND status <> 'awaiting_payment'
     ORDER BY seq DESC LIMIT \(HistoryReport.limit)
     """
 }

@@ -13,8 +13,11 @@ extension KioskLedger {
         switch key {
         case .request(let source, let id): try row(of: id, from: source)
         case .delivery(let fingerprint): try row(of: fingerprint)
+        case .charge(let number): try row(ofCharge: number)
         }
-      if let row { rows[key] = try end(of: row) ?? row }
+      if let row {
+        if case .charge = key { rows[key] = row } else { rows[key] = try end(of: row) ?? row }
+      }
     }
     return rows
   }
@@ -52,13 +55,29 @@ extension KioskLedger {
     }
   }
 
+  /// Returns the last row about a charge.
+  private func row(ofCharge number: Int) throws(LedgerError) -> LedgerRow? {
+    try reading { database in
+      try database.rows(
+        "SELECT * FROM entry WHERE charge = ? ORDER BY seq DESC LIMIT 1", [number]
+      ).first.map { try LedgerRow($0) }
+    }
+  }
+
   /// Returns the row of the end of an accepted order, or `nil` if the order is open or `row` is no
   /// accepted order.
   private func end(of row: LedgerRow) throws(LedgerError) -> LedgerRow? {
-    guard case .accepted = row.entry.outcome else { return nil }
+    switch row.entry.outcome {
+    case .accepted, .awaitingPayment: break
+    default: return nil
+    }
     return try reading { database in
       try database.rows(
-        "SELECT * FROM entry WHERE job = ? AND machine IS NOT NULL", [row.entry.seq]
+        """
+        SELECT * FROM entry WHERE job = ?
+          AND (status IN ('made', 'failed', 'returned') OR status = 'held' AND machine IS NOT NULL)
+        ORDER BY seq DESC LIMIT 1
+        """, [row.entry.seq]
       ).first.map { try LedgerRow($0) }
     }
   }
@@ -80,7 +99,7 @@ extension KioskLedger {
           WHERE seq > (SELECT MAX(seq) FROM entry) - \(RequestIndex.kept)
             AND source IS NOT NULL AND id IS NOT NULL
             AND reason IS NOT '\(RejectionReason.retained.rawValue)'
-            AND (job IS NULL OR machine IS NULL)
+            AND status NOT IN ('made', 'failed', 'returned', 'held')
           ORDER BY seq
           """)
       var index = RequestIndex()

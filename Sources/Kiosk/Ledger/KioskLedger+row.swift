@@ -50,6 +50,22 @@ extension LedgerEntry.Outcome {
       else { return nil }
       self = .accepted(
         order, used: used, ticket: Ticket(day: day, number: number), machine: machine, place: place)
+    case .awaitingPayment:
+      guard let order, let used, let day = row["day"] as Int?, let number = row["ticket"] as Int?,
+        let charge = row["charge"] as Int?,
+        let device = (row["device"] as String?).flatMap({ PaymentDeviceID($0) })
+      else { return nil }
+      self = .awaitingPayment(
+        order, used: used, ticket: Ticket(day: day, number: number), charge: charge, device: device)
+    case .held, .captured, .released, .refunded, .capture, .release, .refund, .kept:
+      guard let step = PaymentStep(row, order) else { return nil }
+      self = .payment(step)
+    case .total:
+      guard let device = (row["device"] as String?).flatMap({ PaymentDeviceID($0) }),
+        let json = row.json("payment"), let difference = json.integer("difference"),
+        let total = try? PaymentTotal(json)
+      else { return nil }
+      self = .total(total, device: device, difference: difference)
     case .made:
       guard let end = JobEnd(row, order) else { return nil }
       self = .made(end)
@@ -90,11 +106,80 @@ extension Money {
 extension JobEnd {
   fileprivate init?(_ row: Row, _ order: Order?) {
     guard let order, let day = row["day"] as Int?, let number = row["ticket"] as Int?,
-      let job = row["job"] as Int?,
-      let machine = (row["machine"] as String?).flatMap({ MachineID($0) })
+      let job = row["job"] as Int?
     else { return nil }
+    let machine = (row["machine"] as String?).flatMap { MachineID($0) }
     self.init(
       job: job, machine: machine, order: order, ticket: Ticket(day: day, number: number))
+  }
+}
+
+extension PaymentStep {
+  fileprivate init?(_ row: Row, _ order: Order?) {
+    guard let kind = (row["status"] as String?).flatMap(Kind.init(rawValue:)),
+      let charge = row["charge"] as Int?,
+      let device = (row["device"] as String?).flatMap({ PaymentDeviceID($0) })
+    else { return nil }
+    var ticket: Ticket?
+    if let day = row["day"] as Int?, let number = row["ticket"] as Int? {
+      ticket = Ticket(day: day, number: number)
+    }
+    self.init(
+      kind, charge: charge, device: device, job: row["job"], order: order, ticket: ticket,
+      machine: (row["machine"] as String?).flatMap { MachineID($0) }, place: row["place"],
+      receipt: row.json("payment").map { Receipt($0) } ?? Receipt(), reason: row["reason"])
+  }
+}
+
+extension Charge {
+  /// Creates a charge from a row of `charge`.
+  ///
+  /// - Parameter order: The entry of its order, or `nil` without one.
+  /// - Throws: `LedgerError.unreadable` if the columns contradict each other.
+  init(_ row: Row, order entry: LedgerEntry?) throws(LedgerError) {
+    func money(_ units: String, _ currency: String) -> Money? {
+      guard let units = row[units] as Int?,
+        let currency = (row[currency] as String?).flatMap({ Currency($0) })
+      else { return nil }
+      return Money(units: units, currency)
+    }
+    let number: Int = row["number"]
+    guard let device = PaymentDeviceID(row["device"] as String),
+      let amount = money("amount", "currency"),
+      let state = ChargeState(rawValue: row["state"]), let goal = ChargeState(rawValue: row["goal"])
+    else { throw .unreadable(entry?.seq ?? number) }
+    var sale: Sale?
+    if let entry {
+      guard case .awaitingPayment(let order, let used, let ticket, _, _) = entry.outcome,
+        let source = entry.source
+      else { throw .unreadable(entry.seq) }
+      let topic: String? = row["topic"]
+      let correlation = (row["correlation"] as Data?).map { Array($0) }
+      sale = Sale(
+        seq: entry.seq, order: order, ticket: ticket, used: used, source: source, id: entry.id,
+        reply: topic == nil && correlation == nil
+          ? nil : Reply(topic: topic, correlationData: correlation),
+        juiceName: row["name"] ?? order.juice.text,
+        payLimit: .milliseconds(row["pay_ms"] as Int? ?? 0))
+    }
+    self.init(
+      number: number, device: device, sale: sale, amount: amount,
+      at: Timestamp(milliseconds: row["at"]), day: row["day"], state: state, goal: goal,
+      held: money("held", "held_currency"), booked: money("booked", "booked_currency"),
+      wanted: money("wanted", "currency"), reason: row["reason"])
+  }
+}
+
+extension PaymentDeviceRecord {
+  /// Creates a record from a row of `payment_device`, or returns `nil` if it cannot be read.
+  init?(_ row: Row) {
+    guard let status = MachineStatus(row["status"] as String) else { return nil }
+    self.init(status: status)
+    currency = (row["currency"] as String?).flatMap { Currency($0) }
+    (captured, refunded) = (row["captured"], row["refunded"])
+    total = row["total"]
+    totalAt = (row["total_at"] as Int64?).map { Timestamp(milliseconds: $0) }
+    difference = row["difference"]
   }
 }
 
@@ -104,8 +189,8 @@ extension Job {
   /// - Throws: `LedgerError.unreadable` if the columns contradict each other.
   init(_ row: Row) throws(LedgerError) {
     let entry = try LedgerRow(row).entry
-    guard case .accepted(let order, let used, let ticket, let machine, _) = entry.outcome,
-      let source = entry.source,
+    guard let (order, used, ticket) = entry.outcome.sold, let source = entry.source,
+      let machine = MachineID(row["maker"] as String),
       let state = (row["state"] as String?).flatMap(JobState.init(rawValue:))
     else { throw .unreadable(entry.seq) }
     let topic: String? = row["topic"]
@@ -123,7 +208,24 @@ extension Job {
   }
 }
 
+extension LedgerEntry.Outcome {
+  /// The content of an order that was accepted, or that had to be paid first.
+  fileprivate var sold: (order: Order, used: FruitAmounts, ticket: Ticket)? {
+    switch self {
+    case .accepted(let order, let used, let ticket, _, _): (order, used, ticket)
+    case .awaitingPayment(let order, let used, let ticket, _, _): (order, used, ticket)
+    default: nil
+    }
+  }
+}
+
 extension Row {
+  /// Returns the JSON object in a column, or `nil` if it is empty or cannot be read.
+  fileprivate func json(_ column: String) -> JSON? {
+    guard let text = self[column] as String? else { return nil }
+    return try? JSON.parse(Array(text.utf8))
+  }
+
   /// Returns the amounts in a column, or `.some(nil)` if it is empty, or `nil` if it cannot be
   /// read.
   fileprivate func amounts(_ column: String) -> FruitAmounts?? {

@@ -12,7 +12,8 @@ extension KioskLedger {
     """
 
   /// Checks the whole ledger from its first entry: SQLite's structures, the numbers of the entries,
-  /// that the entries add up to the stock, and that each juice has the price of its order.
+  /// that the entries add up to the stock, that each juice has the price of its order, and that the
+  /// steps of each charge agree with its order.
   ///
   /// - Returns: The number of entries.
   /// - Throws: `LedgerError` for the first problem found.
@@ -28,6 +29,10 @@ extension KioskLedger {
       if let wrong = try Int.fetchOne(database, sql: Self.wrongAmount) {
         throw LedgerError.inconsistent(
           path: path, detail: "entry \(wrong) was made for another amount than it was ordered for")
+      }
+      if let wrong = try Row.fetchOne(database, sql: Self.wrongCharge) {
+        let (charge, flaw): (Int, String) = (wrong["charge"], wrong["flaw"])
+        throw LedgerError.inconsistent(path: path, detail: "charge \(charge) \(flaw)")
       }
       if let lost = try Row.fetchOne(database, sql: "PRAGMA foreign_key_check") {
         let (table, parent): (String, String) = (lost["table"], lost["parent"])
@@ -110,6 +115,39 @@ extension KioskLedger {
     WHERE made.status = 'made'
       AND (made.amount IS NOT ordered.amount OR made.currency IS NOT ordered.currency)
     LIMIT 1
+    """
+
+  /// Selects a charge that was captured, refunded or held twice, refunded without a capture, or whose
+  /// money does not agree with its order: captured for a juice that was made, not captured for one
+  /// that was not. A charge that is open may still change, and a person may have accepted it.
+  private static let wrongCharge = """
+    SELECT charge, flaw FROM (
+      SELECT step.charge, CASE
+          WHEN step.captured > 1 THEN 'is captured twice'
+          WHEN step.refunded > 1 THEN 'is refunded twice'
+          WHEN step.held > 1 THEN 'is held twice'
+          WHEN step.returned > step.booked THEN 'is refunded for more than was captured'
+          WHEN open.number IS NOT NULL OR step.decided THEN NULL
+          WHEN step.ordered IS NULL THEN NULL
+          WHEN job.seq IS NOT NULL THEN 'is not open, and its juice is being made'
+          WHEN ending.seq IS NULL THEN 'is not open, and its order has not ended'
+          WHEN ending.amount IS NULL AND step.booked > step.returned
+            THEN 'is captured, and nothing was made'
+          WHEN ending.amount IS NOT NULL AND step.returned = 0 AND step.booked <> ending.amount
+            THEN 'is captured for ' || step.booked || ', and ' || ending.amount || ' was made'
+        END AS flaw
+      FROM (SELECT charge, SUM(status = 'captured') AS captured, SUM(status = 'refunded') AS refunded,
+            SUM(status = 'held') AS held,
+            SUM(IIF(status = 'captured', amount, 0)) AS booked,
+            SUM(IIF(status = 'refunded', amount, 0)) AS returned,
+            MAX(IIF(status = 'awaiting_payment', seq, NULL)) AS ordered,
+            MAX(source IS NOT NULL AND status <> 'awaiting_payment' AND status <> 'held') AS decided
+          FROM entry WHERE charge IS NOT NULL GROUP BY charge) AS step
+        LEFT JOIN charge AS open ON open.number = step.charge
+        LEFT JOIN job ON job.seq = step.ordered
+        LEFT JOIN entry AS ending ON ending.job = step.ordered
+          AND ending.status IN ('made', 'failed', 'returned'))
+    WHERE flaw IS NOT NULL LIMIT 1
     """
 
   /// Selects a fruit whose stock differs from the one in the last entry, if that has a stock.

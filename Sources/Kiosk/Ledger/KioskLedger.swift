@@ -14,6 +14,8 @@ package import KioskProtocol
 /// | `stock` | the current amount of each fruit | with the entries that change it |
 /// | `job` | the open orders of machines | with the entries that begin and end them |
 /// | `machine` | last status, failures in a row | when they change |
+/// | `charge` | the charges whose money may still move | with the entries of their steps |
+/// | `payment_device` | last status, sums since the last total | when they change |
 /// | `maker` | configured machines, and removed ones without a successor | at starts and reloads |
 /// | `reply` | response topics of unconfirmed answers | with the entry, until confirmed |
 /// | `delivery` | fingerprints of deliveries without an id | with the entry, until acknowledged |
@@ -129,6 +131,9 @@ extension KioskLedger {
       state.marks[row["key"]] = row["value"]
     }
     (state.jobs, state.machines) = try machineState(in: database)
+    (state.charges, state.paymentDevices) = try paymentState(in: database)
+    let lastCharge = "SELECT MAX(charge) FROM entry WHERE status = 'awaiting_payment'"
+    state.lastCharge = try database.rows(lastCharge + " AND charge IS NOT NULL").first?[0] ?? 0
     state.makers = try database.rows("SELECT machine, juices FROM maker ORDER BY machine")
       .compactMap(Maker.init)
     state.presses = try database.rows(Self.lastPresses).compactMap(LedgerState.Press.init)
@@ -155,6 +160,31 @@ extension KioskLedger {
     return (try database.rows(openJobs).map { try Job($0) }, machines)
   }
 
+  /// Returns the open charges in the order of their numbers, and the recorded state of each payment
+  /// device.
+  package func paymentState() throws(LedgerError) -> (
+    charges: [Charge], devices: [PaymentDeviceID: PaymentDeviceRecord]
+  ) {
+    try reading { try Self.paymentState(in: $0) }
+  }
+
+  private static func paymentState(
+    in database: Database
+  ) throws -> (charges: [Charge], devices: [PaymentDeviceID: PaymentDeviceRecord]) {
+    var devices: [PaymentDeviceID: PaymentDeviceRecord] = [:]
+    for row in try database.rows("SELECT * FROM payment_device") {
+      guard let name = PaymentDeviceID(row["name"] as String) else { continue }
+      devices[name] = PaymentDeviceRecord(row)
+    }
+    let charges = try database.rows("SELECT * FROM charge ORDER BY number").map { row in
+      let order = try (row["seq"] as Int?).flatMap { seq in
+        try database.rows("SELECT * FROM entry WHERE seq = ?", [seq]).first
+      }
+      return try Charge(row, order: order.map { try LedgerRow($0).entry })
+    }
+    return (charges, devices)
+  }
+
   /// Selects the last ticket of each day after the checkpoint. It overrides the one in `ticket`.
   static let ticketsSinceCheckpoint = """
     SELECT day, MAX(ticket) AS number FROM entry
@@ -163,7 +193,7 @@ extension KioskLedger {
 
   private static let openJobs = """
     SELECT entry.*, job.number, job.state, job.topic, job.correlation, job.name, job.start_ms,
-      job.finish_ms, job.returns_fruit,
+      job.finish_ms, job.returns_fruit, job.machine AS maker,
       (SELECT at FROM entry WHERE seq = job.number) AS begun
     FROM job JOIN entry USING (seq) ORDER BY job.number
     """

@@ -59,6 +59,9 @@ enum LedgerSchema {
       epoch INTEGER NOT NULL DEFAULT 0,  -- the ledger's epoch at the time of the entry
       amount INTEGER CHECK (amount >= 0),  -- price of all glasses in the currency's smallest unit
       currency TEXT,                 -- ISO 4217 code
+      charge INTEGER CHECK (charge > 0), -- number of the charge at the device
+      device TEXT,                   -- at which the customer pays
+      payment TEXT,                  -- receipt of a step, or a total of the device, as JSON
       -- The required columns of each status, the most frequent status first.
       CHECK (CASE status
         WHEN 'ready' THEN juice IS NOT NULL AND quantity > 0 AND ticket IS NOT NULL
@@ -66,11 +69,10 @@ enum LedgerSchema {
         WHEN 'out_of_stock' THEN juice IS NOT NULL AND quantity > 0 AND missing IS NOT NULL
         WHEN 'accepted' THEN juice IS NOT NULL AND quantity > 0 AND ticket IS NOT NULL
           AND day IS NOT NULL AND used IS NOT NULL AND machine IS NOT NULL AND place > 0
-        WHEN 'made' THEN machine IS NOT NULL AND job IS NOT NULL AND ticket IS NOT NULL
-          AND day IS NOT NULL
+        WHEN 'made' THEN job IS NOT NULL AND ticket IS NOT NULL AND day IS NOT NULL
         WHEN 'failed' THEN machine IS NOT NULL AND job IS NOT NULL AND ticket IS NOT NULL
           AND day IS NOT NULL AND reason IS NOT NULL AND changes IS NOT NULL
-        WHEN 'returned' THEN machine IS NOT NULL AND job IS NOT NULL AND ticket IS NOT NULL
+        WHEN 'returned' THEN job IS NOT NULL AND ticket IS NOT NULL
           AND day IS NOT NULL AND reason IS NOT NULL AND changes IS NOT NULL
         WHEN 'rejected' THEN reason IS NOT NULL
         WHEN 'opened' THEN changes IS NOT NULL
@@ -80,12 +82,28 @@ enum LedgerSchema {
         WHEN 'poured' THEN job IS NOT NULL
         WHEN 'again' THEN job IS NOT NULL AND used IS NOT NULL
         WHEN 'give_back' THEN job IS NOT NULL
+        WHEN 'awaiting_payment' THEN juice IS NOT NULL AND quantity > 0 AND ticket IS NOT NULL
+          AND day IS NOT NULL AND used IS NOT NULL AND charge IS NOT NULL AND device IS NOT NULL
+          AND amount > 0
+        WHEN 'held' THEN charge IS NOT NULL AND device IS NOT NULL AND amount > 0
+        WHEN 'captured' THEN charge IS NOT NULL AND device IS NOT NULL AND amount > 0
+        WHEN 'refunded' THEN charge IS NOT NULL AND device IS NOT NULL AND amount > 0
+        WHEN 'released' THEN charge IS NOT NULL AND device IS NOT NULL
+        WHEN 'capture' THEN charge IS NOT NULL AND device IS NOT NULL
+        WHEN 'release' THEN charge IS NOT NULL AND device IS NOT NULL
+        WHEN 'refund' THEN charge IS NOT NULL AND device IS NOT NULL
+        WHEN 'kept' THEN charge IS NOT NULL AND device IS NOT NULL
+        WHEN 'total' THEN device IS NOT NULL AND payment IS NOT NULL
         ELSE 0 END),
       -- Only entries that change the stock have `used` or `changes`.
-      CHECK (used IS NULL OR status = 'ready' OR status = 'accepted' OR status = 'again'),
-      CHECK (changes IS NULL OR status <> 'ready' AND status <> 'accepted'),
-      -- Only sold glasses have a price.
-      CHECK (amount IS NULL OR status = 'ready' OR status = 'accepted' OR status = 'made'),
+      CHECK (used IS NULL OR status = 'ready' OR status = 'accepted' OR status = 'again'
+        OR status = 'awaiting_payment'),
+      CHECK (changes IS NULL OR status <> 'ready' AND status <> 'accepted'
+        AND status <> 'awaiting_payment'),
+      -- Only sold glasses have a price, and steps of a payment an amount. A failed order has that of
+      -- the glasses that were made before the failure.
+      CHECK (amount IS NULL OR status = 'ready' OR status = 'accepted' OR status = 'made'
+        OR charge IS NOT NULL OR status = 'failed'),
       CHECK ((amount IS NULL) = (currency IS NULL)),
       CHECK ((juice IS NULL) = (quantity IS NULL))
     ) STRICT;
@@ -93,11 +111,14 @@ enum LedgerSchema {
     -- Finds the outcome of each accepted order.
     CREATE INDEX job_end ON entry (job) WHERE job IS NOT NULL;
 
+    -- Finds the steps of a charge.
+    CREATE INDEX charge_step ON entry (charge) WHERE charge IS NOT NULL;
+
     -- The entries with a readable time.
     CREATE VIEW log AS
     SELECT seq, strftime('%Y-%m-%dT%H:%M:%fZ', at / 1000.0, 'unixepoch') AS time, source, id, status,
       juice, quantity, ticket, used, missing, changes, stock, reason, detail, message, machine,
-      place, job, epoch, amount, currency
+      place, job, epoch, amount, currency, charge, device, payment
     FROM entry;
 
     -- The current stock: the sum of all entries.
@@ -140,8 +161,45 @@ enum LedgerSchema {
       name TEXT NOT NULL,                         -- of the juice, as the customer was promised it
       start_ms INTEGER NOT NULL,                  -- time limits of the machine then
       finish_ms INTEGER NOT NULL,
-      returns_fruit INTEGER NOT NULL CHECK (returns_fruit IN (0, 1))
+      returns_fruit INTEGER NOT NULL CHECK (returns_fruit IN (0, 1)),
+      machine TEXT NOT NULL
     ) STRICT;
+
+    -- Charges whose money may still move.
+    CREATE TABLE charge (
+      number INTEGER PRIMARY KEY CHECK (number > 0),
+      seq INTEGER REFERENCES entry,               -- the order; null: the kiosk has none
+      device TEXT NOT NULL,
+      amount INTEGER NOT NULL CHECK (amount > 0), -- what the customer was asked for
+      currency TEXT NOT NULL,
+      at INTEGER NOT NULL,                        -- milliseconds since 1970
+      day INTEGER NOT NULL,                       -- since 1970 in the kiosk's time zone
+      state TEXT NOT NULL CHECK (state IN ('queued', 'sent', 'waiting', 'held', 'gone', 'capturing',
+        'releasing', 'refunding', 'captured', 'undecided')),
+      goal TEXT NOT NULL,                         -- what the kiosk wants from the device
+      held INTEGER CHECK (held > 0),              -- as far as it is recorded
+      held_currency TEXT,
+      booked INTEGER CHECK (booked > 0),
+      booked_currency TEXT,
+      wanted INTEGER CHECK (wanted > 0),          -- to be captured
+      reason TEXT,                                -- why a person must decide
+      name TEXT,                                  -- of the juice, as the customer was promised it
+      pay_ms INTEGER,                             -- time to pay
+      topic TEXT,                                 -- response topic that the sender requested
+      correlation BLOB
+    ) STRICT;
+
+    -- The last status of each payment device, and what it has booked since its last total.
+    CREATE TABLE payment_device (
+      name TEXT PRIMARY KEY,
+      status TEXT NOT NULL,
+      currency TEXT,
+      captured INTEGER NOT NULL,
+      refunded INTEGER NOT NULL,
+      total INTEGER,                              -- number of the last total
+      total_at INTEGER,                           -- its time
+      difference INTEGER NOT NULL                 -- by which its totals exceed the ledger's
+    ) STRICT, WITHOUT ROWID;
 
     -- The last status of each machine, and its number of consecutive failed jobs.
     CREATE TABLE machine (

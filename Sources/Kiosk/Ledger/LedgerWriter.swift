@@ -20,6 +20,7 @@ final class LedgerWriter {
   private let addEntry, addFruit, changeStock, addReply, removeReplies: Statement
   private let addDelivery, moveDelivery, pruneDeliveries: Statement
   private let setJob, removeJob, setMachine: Statement
+  private let setCharge, removeCharge, setPaymentDevice: Statement
   private let setService, setConfirmed, setUplinked, setDeliveries: Statement
   private let setMark, setTicket, setCheckpoint: Statement
 
@@ -31,7 +32,7 @@ final class LedgerWriter {
     commit = try database.makeStatement(sql: "COMMIT")
     rollback = try database.makeStatement(sql: "ROLLBACK")
     addEntry = try database.makeStatement(
-      sql: "INSERT INTO entry VALUES (\(repeatElement("?", count: 22).joined(separator: ", ")))")
+      sql: "INSERT INTO entry VALUES (\(repeatElement("?", count: 25).joined(separator: ", ")))")
     addFruit = try database.makeStatement(sql: "INSERT INTO stock VALUES (?, 0)")
     changeStock = try database.makeStatement(
       sql: "UPDATE stock SET quantity = quantity + ? WHERE fruit = ?")
@@ -49,9 +50,15 @@ final class LedgerWriter {
         """)
     pruneDeliveries = try database.makeStatement(sql: "DELETE FROM delivery WHERE number <= ?")
     setJob = try database.makeStatement(
-      sql: "INSERT OR REPLACE INTO job VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)")
+      sql: "INSERT OR REPLACE INTO job VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
     removeJob = try database.makeStatement(sql: "DELETE FROM job WHERE seq = ?")
     setMachine = try database.makeStatement(sql: "INSERT OR REPLACE INTO machine VALUES (?, ?, ?)")
+    setCharge = try database.makeStatement(
+      sql: "INSERT OR REPLACE INTO charge VALUES (\(repeatElement("?", count: 19).joined(separator: ", ")))"
+    )
+    removeCharge = try database.makeStatement(sql: "DELETE FROM charge WHERE number = ?")
+    setPaymentDevice = try database.makeStatement(
+      sql: "INSERT OR REPLACE INTO payment_device VALUES (?, ?, ?, ?, ?, ?, ?, ?)")
     setService = try database.makeStatement(sql: "UPDATE kiosk SET service = ?")
     setConfirmed = try database.makeStatement(sql: "UPDATE kiosk SET confirmed = ?")
     setUplinked = try database.makeStatement(sql: "UPDATE kiosk SET uplinked = ?")
@@ -80,6 +87,18 @@ final class LedgerWriter {
         try setMachine.bind(2, machine.status.text)
         try setMachine.bind(3, machine.failures)
         try setMachine.run(on: database)
+      }
+      for (number, charge) in transaction.charges { try set(charge, number, on: database) }
+      for (name, device) in transaction.paymentDevices {
+        try setPaymentDevice.bind(1, name.text)
+        try setPaymentDevice.bind(2, device.status.text)
+        try setPaymentDevice.bind(3, device.currency?.code)
+        try setPaymentDevice.bind(4, device.captured)
+        try setPaymentDevice.bind(5, device.refunded)
+        try setPaymentDevice.bind(6, device.total)
+        try setPaymentDevice.bind(7, device.totalAt.map { Int($0.milliseconds) })
+        try setPaymentDevice.bind(8, device.difference)
+        try setPaymentDevice.run(on: database)
       }
       if let makers = transaction.makers {
         try database.execute(sql: "DELETE FROM maker")
@@ -163,6 +182,7 @@ final class LedgerWriter {
     var changes: FruitAmounts?
     var why: String?
     var (machine, place, job): (MachineID?, Int?, Int?) = (nil, nil, nil)
+    var (charge, device, payment): (Int?, PaymentDeviceID?, [UInt8]?) = (nil, nil, nil)
     switch entry.outcome {
     case .ready(_, let amounts, let ticket):
       used = amounts
@@ -173,6 +193,20 @@ final class LedgerWriter {
     case .accepted(_, let amounts, let ticket, let maker, let position):
       (used, machine, place) = (amounts, maker, position)
       tickets[ticket.day] = ticket.number
+    case .awaitingPayment(_, let amounts, let ticket, let number, let at):
+      (used, charge, device) = (amounts, number, at)
+      tickets[ticket.day] = ticket.number
+    case .payment(let step):
+      (charge, device, machine, place, job) =
+        (step.charge, step.device, step.machine, step.place, step.job)
+      why = step.reason
+      if !step.receipt.isEmpty { payment = JSONWriter.object { $0.members(step.receipt) } }
+    case .total(let total, let at, let difference):
+      device = at
+      payment = JSONWriter.object {
+        $0.member("difference", difference)
+        $0.members(total)
+      }
     case .made(let end):
       (machine, job) = (end.machine, end.job)
     case .failed(let end, let reason, let amounts), .returned(let end, let reason, let amounts):
@@ -210,6 +244,9 @@ final class LedgerWriter {
     try addEntry.bind(20, entry.epoch)
     try addEntry.bind(21, entry.amount?.units)
     try addEntry.bind(22, entry.amount?.currency.code)
+    try addEntry.bind(23, charge)
+    try addEntry.bind(24, device?.text)
+    try addEntry.bind(25, text: payment)
     try addEntry.run(on: database)
     if let reply = record.reply {
       try addReply.bind(1, entry.seq)
@@ -235,7 +272,36 @@ final class LedgerWriter {
     try setJob.bind(7, Int(job.terms.startLimit / .milliseconds(1)))
     try setJob.bind(8, Int(job.terms.finishLimit / .milliseconds(1)))
     try setJob.bind(9, job.terms.returnsFruit ? 1 : 0)
+    try setJob.bind(10, job.machine.text)
     try setJob.run(on: database)
+  }
+
+  private func set(_ charge: Charge?, _ number: Int, on database: Database) throws {
+    guard let charge else {
+      try removeCharge.bind(1, number)
+      try removeCharge.run(on: database)
+      return
+    }
+    try setCharge.bind(1, number)
+    try setCharge.bind(2, charge.sale?.seq)
+    try setCharge.bind(3, charge.device.text)
+    try setCharge.bind(4, charge.amount.units)
+    try setCharge.bind(5, charge.amount.currency.code)
+    try setCharge.bind(6, Int(charge.at.milliseconds))
+    try setCharge.bind(7, charge.day)
+    try setCharge.bind(8, charge.state.rawValue)
+    try setCharge.bind(9, charge.goal.rawValue)
+    try setCharge.bind(10, charge.held?.units)
+    try setCharge.bind(11, charge.held?.currency.code)
+    try setCharge.bind(12, charge.booked?.units)
+    try setCharge.bind(13, charge.booked?.currency.code)
+    try setCharge.bind(14, charge.wanted?.units)
+    try setCharge.bind(15, charge.reason)
+    try setCharge.bind(16, charge.sale?.juiceName)
+    try setCharge.bind(17, charge.sale.map { Int($0.payLimit / .milliseconds(1)) })
+    try setCharge.bind(18, charge.sale?.reply?.topic)
+    try setCharge.bind(19, charge.sale?.reply?.correlationData)
+    try setCharge.run(on: database)
   }
 
   private func deleteReplies(through seq: Int, on database: Database) throws {

@@ -61,6 +61,12 @@ final class TestKiosk {
   /// Returns the requests to machines that are due.
   func messagesForMachines() -> [Message] { core.messagesForMachines(at: now) }
 
+  /// Returns the requests to payment devices that are due.
+  func messagesForPaymentDevices() -> [Message] { core.messagesForPaymentDevices(at: now) }
+
+  /// Records that the connection to the broker is lost.
+  func loseConnection() { core.connectionLost() }
+
   /// Restarts the kiosk after a crash.
   ///
   /// - Parameters:

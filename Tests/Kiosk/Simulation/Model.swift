@@ -21,6 +21,11 @@ struct Model {
     case failed(job: Int, reason: String, changes: [String: Int])
     case returned(job: Int, reason: String, changes: [String: Int])
     case decided(String, job: Int, used: [String: Int])
+    case awaitingPayment(
+      used: [String: Int], day: Int, ticket: Int, charge: Int, device: String)
+    /// A step of a payment.
+    case payment(String, charge: Int, job: Int?, machine: String?)
+    case total(Int, device: String, difference: Int)
     case outOfStock(missing: [String: Int])
     /// The initial stock of new fruits.
     case opened([String: Int])
@@ -44,6 +49,12 @@ struct Model {
         "job \(job) is returned, \(reason): \(text(changes))"
       case .decided(let choice, let job, let used):
         "of job \(job) somebody says \(choice), used \(text(used))"
+      case .awaitingPayment(let used, let day, let ticket, let charge, let device):
+        "to be paid at \(device), charge \(charge), ticket \(ticket) of day \(day), used \(text(used))"
+      case .payment(let kind, let charge, _, let machine):
+        "charge \(charge) \(kind)\(machine.map { ", for \($0)" } ?? "")"
+      case .total(let total, let device, let difference):
+        "total \(total) of \(device), difference \(difference)"
       case .outOfStock(let missing): "out of stock, missing \(text(missing))"
       case .opened(let fruits): "opened \(text(fruits))"
       case .restocked(let changes): "restocked \(text(changes))"
@@ -175,7 +186,8 @@ struct Model {
 
   mutating func apply(_ outcome: Outcome) {
     switch outcome {
-    case .ready(let used, let day, let ticket), .accepted(let used, let day, let ticket, _, _):
+    case .ready(let used, let day, let ticket), .accepted(let used, let day, let ticket, _, _),
+      .awaitingPayment(let used, let day, let ticket, _, _):
       for (fruit, amount) in used { stock[fruit, default: 0] -= amount }
       made[day] = ticket
     case .decided(_, _, let used):
@@ -184,7 +196,7 @@ struct Model {
       for (fruit, amount) in changes { stock[fruit, default: 0] += amount }
     case .service(let isOpen):
       self.isOpen = isOpen
-    case .opened, .outOfStock, .rejected, .made:
+    case .opened, .outOfStock, .rejected, .made, .payment, .total:
       break
     }
   }

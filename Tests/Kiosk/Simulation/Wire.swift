@@ -49,6 +49,15 @@ extension Model.Outcome {
       self = .failed(job: end.job, reason: reason, changes: [String: Int](changes))
     case .returned(let end, let reason, let changes):
       self = .returned(job: end.job, reason: reason, changes: [String: Int](changes))
+    case .awaitingPayment(_, let used, let ticket, let charge, let device):
+      self = .awaitingPayment(
+        used: [String: Int](used), day: ticket.day, ticket: ticket.number, charge: charge,
+        device: device.text)
+    case .payment(let step):
+      self = .payment(
+        step.kind.rawValue, charge: step.charge, job: step.job, machine: step.machine?.text)
+    case .total(let total, let device, let difference):
+      self = .total(total.total, device: device.text, difference: difference)
     case .decided(let choice, let job, let used):
       self = .decided(choice.rawValue, job: job, used: [String: Int](used))
     }
@@ -72,6 +81,12 @@ extension CommandResult {
     case .failed(_, let reason, _), .returned(_, let reason, _):
       return status == .failed && failure == reason
     case .decided: return status == .applied
+    case .awaitingPayment(let used, _, let ticket, _, let device):
+      return status == .awaitingPayment && self.ticket == ticket && self.device?.text == device
+        && self.used.map { [String: Int]($0) } == used
+    case .payment(_, _, _, let machine):
+      return status == (machine == nil ? .applied : .accepted) && self.machine?.text == machine
+    case .total: return false
     case .opened: return false
     case .restocked: return status == .applied && self.stock != nil
     case .service(let isOpen):

@@ -147,6 +147,18 @@ struct KioskPage {
           "", "<b class=\"ticket\">\(ticket.number)</b>",
           "\(juice(order)) · \(language("being made", "만드는 중"))"
         )
+      case .awaitingPayment(let order, _, let ticket, _, _):
+        (
+          "", "<b class=\"ticket\">\(ticket.number)</b>",
+          "\(juice(order)) · \(language("to be paid", "결제 대기"))"
+        )
+      case .payment(let step):
+        ("", "", "\(language("Charge", "결제")) #\(step.charge): \(step.kind.text(language))")
+      case .total(let total, let device, _):
+        (
+          "", "",
+          "\(device.text): \(language("end of day", "일일 마감")) \(total.total), \(total.captured.description)"
+        )
       case .made(let end):
         ("good", "<b class=\"ticket\">\(end.ticket.number)</b>", juice(end.order))
       case .failed(let end, let reason, _), .returned(let end, let reason, _):

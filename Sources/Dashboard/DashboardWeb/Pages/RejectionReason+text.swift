@@ -18,7 +18,11 @@ extension RejectionReason {
     case .belowZero: language("less than 0", "0보다 적은 수량")
     case .machineDown: language("the machine is out of order", "기계 고장")
     case .unknownMachine: language("the kiosk has no such machine", "키오스크에 없는 기계")
-    case .noDecisionNeeded: language("this job needs no decision", "확인이 필요 없는 작업")
+    case .paymentDown: language("the card terminal is out of order", "카드 단말기 고장")
+    case .unknownDevice: language("the kiosk has no such payment device", "키오스크에 없는 결제 기기")
+    case .unknownCharge: language("the kiosk has no such charge", "키오스크에 없는 결제")
+    case .wrongAmount: language("the amount is wrong", "잘못된 금액")
+    case .noDecisionNeeded: language("this needs no decision", "확인이 필요 없는 작업")
     case .notRecorded: language("the ledger cannot record the command", "기록할 수 없는 명령")
     }
   }

@@ -151,6 +151,9 @@ package struct Jobs: Sendable {
     open.first { $0.number == number && $0.state.isUndecided }
   }
 
+  /// Returns the open job of an order.
+  func job(ofOrder seq: Int) -> Job? { open.first { $0.seq == seq } }
+
   /// Returns the number of the present attempt of an order, or `nil` if it has no open job.
   func attempt(ofOrder seq: Int) -> Int? { open.first { $0.seq == seq }?.number }
 

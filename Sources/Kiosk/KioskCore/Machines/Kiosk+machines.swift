@@ -31,7 +31,9 @@ extension Kiosk {
       guard let job = jobs.job(number: answer.job, of: machine), job.state != .queued else {
         return true
       }
-      if case .failed(_, let used?) = answer.status, let flaw = job.flaw(in: used) {
+      if case .failed(_, let used, let made) = answer.status,
+        let flaw = used.flatMap(job.flaw) ?? job.flaw(in: made)
+      {
         counters.rejected += 1
         decision.reject(parsed, Rejection(.malformed, flaw))
         if job.state != .needsDecision { set(job, to: .needsDecision, at: now, in: &decision) }
@@ -56,9 +58,10 @@ extension Kiosk {
       if job.state != .started { set(job, to: .started, at: now, in: &decision) }
       jobs.pause(job, reason, at: now.uptime)
     case (.done, _): end(job, .made(job.end), at: now, in: &decision)
-    case (.failed(let reason, let used), _):
+    case (.failed(let reason, let used, let made), _):
       let left = job.used.subtracting(usedFruit(of: job, reported: used))
-      end(job, .failed(job.end, reason: reason, changes: left), at: now, in: &decision)
+      end(
+        job, .failed(job.end, reason: reason, changes: left), made: made, at: now, in: &decision)
     case (.cancelled, .sent), (.cancelled, .lost):
       giveBack(job.used, of: job, "waited_too_long", at: now, in: &decision)
     // The machine reported before that it had begun.
@@ -120,6 +123,12 @@ extension Kiosk {
     }
   }
 
+  /// Withdraws a job that no machine has.
+  mutating func giveBack(_ job: Job, _ reason: String, at now: Moment, in decision: inout Decision)
+  {
+    giveBack(job.used, of: job, reason, at: now, in: &decision)
+  }
+
   private mutating func giveBack(
     _ fruit: FruitAmounts, of job: Job, _ reason: String, at now: Moment,
     in decision: inout Decision
@@ -130,23 +139,31 @@ extension Kiosk {
   /// Ends a job. The entry has the source and the id of the order, because it determines the
   /// answer.
   private mutating func end(
-    _ job: Job, _ outcome: LedgerEntry.Outcome, at now: Moment, in decision: inout Decision
+    _ job: Job, _ outcome: LedgerEntry.Outcome, made glasses: Int = 0, at now: Moment,
+    in decision: inout Decision
   ) {
     var isMade = false
     if case .made = outcome { isMade = true }
     jobs.remove(job, isMade: isMade)
     juiceMaker.giveBack(outcome.changes)
     seq += 1
+    // A juice that was not made costs nothing.
+    let made = isMade ? job.order.quantity : glasses
+    let amount = isMade ? job.amount : job.price(of: made)
     let entry = LedgerEntry(
       seq: seq, epoch: epoch, at: now.timestamp, source: job.source, id: job.id, outcome: outcome,
-      // A juice that was not made costs nothing.
-      amount: isMade ? job.amount : nil)
-    let row = LedgerRow(
-      entry, stock: juiceMaker.stock, message: message(about: outcome, of: job.terms.juiceName))
+      amount: amount)
+    var message = message(about: outcome, of: job.terms.juiceName)
+    if !isMade, let amount {
+      message = CustomerMessage.partlyMade(
+        job.terms.juiceName, made, of: job.order.quantity, for: amount, in: settings.language)
+    }
+    let row = LedgerRow(entry, stock: juiceMaker.stock, message: message)
     count(outcome)
     decision.record(row, answering: job.reply, on: settings.topics)
     appendFeedback(of: row, in: &decision)
     decision.transaction.jobs[job.seq] = .some(nil)
+    settle(order: job.seq, glasses: made, at: now, in: &decision)
   }
 
   /// Fires expired timers, and assigns queued jobs to machines.
@@ -163,8 +180,11 @@ extension Kiosk {
     for job in jobs.dispatch(at: now) { decision.transaction.jobs[job.seq] = .some(job) }
   }
 
-  /// Makes all requests to machines due again, because those in flight may be lost.
-  package mutating func connectionLost() { jobs.connectionLost() }
+  /// Makes all requests to machines and payment devices due again, because those in flight may be lost.
+  package mutating func connectionLost() {
+    jobs.connectionLost()
+    charges.connectionLost()
+  }
 
   /// Returns the requests to machines that are due. Call it only after the commit.
   package mutating func messagesForMachines(at now: Moment) -> [Message] {
@@ -197,6 +217,18 @@ extension Kiosk {
 }
 
 extension Job {
+  /// Returns the price of some of the glasses, or `nil` for none.
+  fileprivate func price(of glasses: Int) -> Money? {
+    guard let amount, glasses > 0 else { return nil }
+    return Money(units: amount.units / order.quantity, amount.currency).times(glasses)
+  }
+
+  /// Returns the reason why a failed attempt cannot have made so many glasses, or `nil` if it can.
+  fileprivate func flaw(in glasses: Int) -> String? {
+    glasses < order.quantity
+      ? nil : "job \(number) is for \(order.quantity) glasses, and cannot have failed after \(glasses)"
+  }
+
   /// Returns the reason why an attempt cannot have used up this fruit, or `nil` if it can.
   fileprivate func flaw(in reported: FruitAmounts) -> String? {
     let impossible = reported.impossible(for: used)

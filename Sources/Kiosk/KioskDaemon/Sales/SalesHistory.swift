@@ -101,7 +101,7 @@ package struct SalesHistory: Sendable {
       count(
         .ready, of: order.juice, orders: 1, glasses: order.quantity, for: entry.amount, in: hour)
       count(used, as: \.used, in: hour)
-    case .accepted(_, let used, _, _, _):
+    case .accepted(_, let used, _, _, _), .awaitingPayment(_, let used, _, _, _):
       count(used, as: \.used, in: hour)
     case .decided(_, _, let used):
       count(used, as: \.used, in: hour)
@@ -110,7 +110,8 @@ package struct SalesHistory: Sendable {
       count(
         .made, of: end.order.juice, orders: 1, glasses: end.order.quantity, for: entry.amount,
         in: hour)
-    case .failed(_, _, let changes), .returned(_, _, let changes):
+    case .failed(let end, _, let changes), .returned(let end, _, let changes):
+      count(.failed, of: end.order.juice, orders: 1, glasses: 0, for: entry.amount, in: hour)
       count(changes.times(-1), as: \.used, in: hour)
     case .outOfStock(let order, _):
       count(.outOfStock, of: order.juice, orders: 1, glasses: 0, in: hour)
@@ -126,7 +127,9 @@ package struct SalesHistory: Sendable {
       closedAt = state == .closed ? entry.at : nil
       switchedAt = switchedAt ?? entry.at
       serve(entry)
-    case .rejected:
+    case .payment(let step) where entry.source != nil && step.machine == nil:
+      serve(entry)
+    case .rejected, .payment, .total:
       break
     }
   }
@@ -154,6 +157,9 @@ package struct SalesHistory: Sendable {
     switch (status, juice) {
     case (.ready, let juice?), (.made, let juice?):
       hours[hour, default: Hour()].sales.made[juice, default: 0] += glasses
+      if let amount { hours[hour, default: Hour()].sales.takings.add(amount, for: juice) }
+    case (.failed, let juice?):
+      // The glasses that were made before the failure.
       if let amount { hours[hour, default: Hour()].sales.takings.add(amount, for: juice) }
     case (.outOfStock, let juice?):
       hours[hour, default: Hour()].sales.outOfStock[juice, default: 0] += orders

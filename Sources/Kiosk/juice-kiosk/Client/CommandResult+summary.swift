@@ -8,6 +8,7 @@ extension CommandResult {
     switch status {
     case .ready: parts.append(message ?? "ready")
     case .accepted: parts.append(message ?? "accepted")
+    case .awaitingPayment: parts.append(message ?? "to be paid")
     case .failed:
       parts.append(message ?? "failed")
       if let failure { parts.append(failure) }

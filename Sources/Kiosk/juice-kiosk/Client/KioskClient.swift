@@ -39,11 +39,12 @@ struct KioskClient {
   /// Sends a request and waits for its result, including the time that a machine takes to make the
   /// juice. After a lost connection it sends the request again with the same id.
   ///
-  /// - Parameter accepted: called when a machine has been assigned to make the juice.
+  /// - Parameter accepted: called when the customer must pay, and when a machine has been assigned to
+  ///   make the juice.
   func send(
     _ request: Request, timeout: Duration, accepted: (CommandResult) -> Void = { _ in }
   ) async throws(Failure) -> CommandResult {
-    var isAccepted = false
+    var last: CommandResult.Status?
     let deadline = ContinuousClock.now + timeout
     await publish(request)
     while true {
@@ -53,18 +54,20 @@ struct KioskClient {
         // Others may publish on the topic of the results. The timeout reports a missing result.
         let results = deliveries.compactMap { try? CommandResult(payload: $0.message.payload) }
         guard let result = results.last(where: { $0.id == request.id }) else { continue }
-        guard result.status == .accepted else { return result }
-        if !isAccepted { accepted(result) }
-        isAccepted = true
+        guard result.status == .accepted || result.status == .awaitingPayment else {
+          return result
+        }
+        if result.status != last { accepted(result) }
+        last = result.status
       case .online: await publish(request)
       case .refused(let topics):
         guard let (topic, reason) = topics.first else { continue }
         throw BrokerError.publishRefused(topic: topic, reason: reason).failure
       case .offline, .confirmed, .updated, .sessionBegan: continue
-      case nil where isAccepted:
+      case nil where last != nil:
         let id = request.id.map { " --id \($0)" } ?? ""
         throw .tryAgain(
-          "the machine is not done yet: repeat the command with\(id), or use a longer --timeout")
+          "the \(last == .accepted ? "machine" : "payment") is not done yet: repeat the command with\(id), or use a longer --timeout")
       case nil:
         throw .tryAgain("the kiosk has not answered in time: check that it runs, and its kiosk.id")
       }

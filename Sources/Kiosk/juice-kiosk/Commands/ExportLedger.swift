@@ -34,7 +34,7 @@ extension LedgerCommands {
 extension LedgerEntry {
   fileprivate static let csvHeader =
     "seq,at,source,id,status,juice,quantity,ticket,reason,missing,changes,machine,job,"
-    + "amount,currency,epoch"
+    + "amount,currency,epoch,charge,device,receipt,trace,terminal,card,last4"
 
   /// A line of CSV (RFC 4180), with amounts such as `banana 1; kiwi 2`.
   fileprivate var csv: String {
@@ -44,6 +44,7 @@ extension LedgerEntry {
     var (order, ticket): (Order?, Ticket?)
     var (reason, missing): (String?, FruitAmounts?)
     var (machine, job): (MachineID?, Int?)
+    var (charge, device, receipt): (Int?, PaymentDeviceID?, Receipt) = (nil, nil, Receipt())
     switch outcome {
     case .ready(let made, _, let given): (order, ticket) = (made, given)
     case .outOfStock(let wanted, let short): (order, missing) = (wanted, short)
@@ -56,6 +57,12 @@ extension LedgerEntry {
       (order, ticket, machine, job) = (end.order, end.ticket, end.machine, end.job)
       reason = why
     case .decided(_, let order, _): job = order
+    case .awaitingPayment(let wanted, _, let given, let number, let at):
+      (order, ticket, charge, device) = (wanted, given, number, at)
+    case .payment(let step):
+      (order, ticket, machine, job) = (step.order, step.ticket, step.machine, step.job)
+      (charge, device, receipt, reason) = (step.charge, step.device, step.receipt, step.reason)
+    case .total(_, let at, let difference): (device, reason) = (at, "difference \(difference)")
     case .opened, .restocked, .service: break
     }
     let fields: [String] = [
@@ -64,6 +71,8 @@ extension LedgerEntry {
       ticket.map { "\($0.number)" } ?? "", reason ?? "", amounts(missing),
       amounts(changes), machine?.text ?? "", job.map { "\($0)" } ?? "",
       amount?.text ?? "", amount?.currency.code ?? "", "\(epoch)",
+      charge.map { "\($0)" } ?? "", device?.text ?? "", receipt.receipt ?? "",
+      receipt.trace ?? "", receipt.terminal ?? "", receipt.card ?? "", receipt.last4 ?? "",
     ]
     return fields.map(\.csvField).joined(separator: ",")
   }

@@ -22,14 +22,15 @@ extension Failure {
   /// - Returns: `nil` if the result is a success.
   init?(_ result: CommandResult) {
     switch result.status {
-    case .ready, .accepted, .applied: return nil
+    case .ready, .accepted, .awaitingPayment, .applied: return nil
     case .outOfStock, .failed: self = .tryAgain(result.summary)
     case .rejected:
       switch result.reason {
-      case .closed, .conflict, .rateLimited, .stale, .machineDown:
+      case .closed, .conflict, .rateLimited, .stale, .machineDown, .paymentDown:
         self = .tryAgain(result.summary)
       case .unknownJuice, .unknownFruit, .malformed, .tooLarge, .quantityOutOfRange, .retained,
-        .exceedsCapacity, .belowZero, .notRecorded, .unknownMachine, .noDecisionNeeded, nil:
+        .exceedsCapacity, .belowZero, .notRecorded, .unknownMachine, .noDecisionNeeded,
+        .unknownDevice, .unknownCharge, .wrongAmount, nil:
         self = .badData(result.summary)
       }
     }

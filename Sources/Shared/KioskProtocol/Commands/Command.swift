@@ -11,29 +11,39 @@ package enum Command: Hashable, Sendable {
   case made(MachineAnswer)
   /// A machine's report on its own state.
   case machine(MachineStatus)
+  /// A payment device's report on a charge.
+  case paid(PaymentAnswer)
+  /// A payment device's report on its own state.
+  case payment(MachineStatus)
+  /// A payment device's end of day.
+  case total(PaymentTotal)
+  /// A person's decision about a charge.
+  case charge(ChargeDecision)
 
   package enum Kind: String, CaseIterable, Sendable {
-    case order, restock, service, job, made
+    case order, restock, service, job, made, paid
 
     /// The term for a sender of this kind, for messages.
     package var sender: String {
       switch self {
       case .order: "panel"
       case .made: "machine"
+      case .paid: "payment device"
       case .restock, .service, .job: "source"
       }
     }
   }
 
-  /// The kind, which is a level of the command's topic. A machine's state has its own topic, and
-  /// the kind `made`.
+  /// The kind, which is a level of the command's topic. The state of a machine or of a payment device
+  /// has its own topic, and the kind `made` or `paid`.
   package var kind: Kind {
     switch self {
     case .order: .order
     case .restock: .restock
     case .service: .service
-    case .job: .job
+    case .job, .charge: .job
     case .made, .machine: .made
+    case .paid, .payment, .total: .paid
     }
   }
 }
@@ -64,6 +74,7 @@ package enum ServiceState: String, CaseIterable, Hashable, Sendable {
 /// | `service` | `open`, or `{"service":"closed"}` |
 /// | `job` | `{"job":1234,"decision":"poured"}` |
 /// | `made` | `{"job":1234,"status":"done"}` |
+/// | `paid` | `{"charge":17,"status":"held","amount":350,"currency":"EUR"}` |
 ///
 /// ```swift
 /// let request = try Request(kind: .order, payload: Array("kiwi".utf8))

@@ -28,7 +28,15 @@ package enum RejectionReason: String, Error, CaseIterable, Hashable, Sendable {
   case machineDown = "machine_down"
   /// The kiosk has no such machine.
   case unknownMachine = "unknown_machine"
-  /// No job with this number needs a decision.
+  /// No device can take the payment of the order.
+  case paymentDown = "payment_down"
+  /// The kiosk has no such payment device.
+  case unknownDevice = "unknown_device"
+  /// The kiosk has given no charge with this number to the device.
+  case unknownCharge = "unknown_charge"
+  /// The device reports another amount or currency than was asked for.
+  case wrongAmount = "wrong_amount"
+  /// No job or charge with this number needs a decision.
   case noDecisionNeeded = "no_decision_needed"
   /// The command cannot be stored in the ledger.
   case notRecorded = "not_recorded"

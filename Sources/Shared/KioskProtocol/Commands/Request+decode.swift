@@ -86,6 +86,13 @@ extension Command {
         throw Rejection(.malformed, "service is neither open nor closed")
       }
       self = .service(state)
+    case .job where json.present("charge") != nil:
+      let words = ChargeDecision.Choice.allCases.map(\.rawValue).joined(separator: ", ")
+      let text = try json.string("decision", required: words)
+      guard let choice = ChargeDecision.Choice(rawValue: text) else {
+        throw Rejection(.malformed, "decision is not one of \(words)")
+      }
+      self = .charge(ChargeDecision(charge: try json.charge(), choice: choice))
     case .job:
       let job = try json.job()
       let text = try json.string("decision", required: "poured, again or give_back")
@@ -95,6 +102,11 @@ extension Command {
       self = .job(JobDecision(job: job, choice: choice, used: try json.used()))
     case .made:
       self = .made(MachineAnswer(job: try json.job(), status: try json.machineStatus()))
+    case .paid:
+      self = .paid(
+        PaymentAnswer(
+          charge: try json.charge(), status: try json.paymentStatus(), receipt: Receipt(json),
+          reason: json.reason.flatMap { $0.asPaymentReason.isEmpty ? nil : $0.asPaymentReason }))
     }
   }
 }
@@ -153,6 +165,37 @@ extension JSON {
     }
   }
 
+  fileprivate func charge() throws(Rejection) -> Int {
+    guard let charge = chargeNumber("charge") else {
+      throw Rejection(.malformed, "charge is not the number of a charge, from 1 to 2^53 - 1")
+    }
+    return charge
+  }
+
+  fileprivate func paymentStatus() throws(Rejection) -> PaymentAnswer.Status {
+    let words = "waiting, held, declined, captured, released, refunded or unknown"
+    switch try string("status", required: words) {
+    case "waiting": return .waiting(isPresented: self["presented"] == .bool(true))
+    case "held": return .held(try money())
+    case "declined": return .declined
+    case "captured": return .captured(try money())
+    case "released": return .released
+    case "refunded": return .refunded(try money())
+    case "unknown": return .unknown
+    default: throw Rejection(.malformed, "status is not one of \(words)")
+    }
+  }
+
+  private func money() throws(Rejection) -> Money {
+    guard let money = units() else {
+      throw Rejection(
+        .malformed,
+        "amount and currency are expected: a whole number from 1 in the currency's smallest unit, "
+          + "and a code such as EUR")
+    }
+    return money
+  }
+
   fileprivate func machineStatus() throws(Rejection) -> MachineAnswer.Status {
     let words = "started, waiting, done, failed, cancelled or unknown"
     switch try string("status", required: words) {
@@ -161,13 +204,23 @@ extension JSON {
     case "cancelled": return .cancelled
     case "unknown": return .unknown
     case "waiting": return .waiting(reason: reason ?? "waiting")
-    case "failed": return .failed(reason: reason ?? "failed", used: try used())
+    case "failed":
+      return .failed(reason: reason ?? "failed", used: try used(), made: try glasses())
     default: throw Rejection(.malformed, "status is not one of \(words)")
     }
   }
 
-  /// The reason that a machine gives, or `nil` if it gives none.
-  private var reason: String? {
+  /// The number of glasses that were made before a failure.
+  private func glasses() throws(Rejection) -> Int {
+    guard let value = present("made") else { return 0 }
+    guard let made = value.wholeNumber, (0...1_000).contains(made) else {
+      throw Rejection(.malformed, "made is not a number of glasses")
+    }
+    return made
+  }
+
+  /// The reason that a device gives, or `nil` if it gives none.
+  fileprivate var reason: String? {
     guard case .string(let text) = present("reason"), !text.asReason.isEmpty else { return nil }
     return text.asReason
   }

@@ -3,7 +3,11 @@ package import JuiceDomain
 extension Request {
   /// The payload of this request.
   package var payload: [UInt8] {
-    if case .machine(let status) = command { return Array(status.text.utf8) }
+    switch command {
+    case .machine(let status), .payment(let status): return Array(status.text.utf8)
+    case .total(let total): return total.payload
+    default: break
+    }
     return JSONWriter.object { json in
       if let id { json.member("id", id.text) }
       switch command {
@@ -22,7 +26,12 @@ extension Request {
         if let used = decision.used { json.member("used", used) }
       case .made(let answer):
         json.members(answer)
-      case .machine: break
+      case .paid(let answer):
+        json.members(answer)
+      case .charge(let decision):
+        json.member("charge", decision.charge)
+        json.member("decision", decision.choice.rawValue)
+      case .machine, .payment, .total: break
       }
       if let sentAt { json.member("sent_at", sentAt.description) }
     }

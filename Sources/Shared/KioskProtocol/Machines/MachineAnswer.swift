@@ -15,7 +15,8 @@ package struct MachineAnswer: Hashable, Sendable {
     /// - Parameters:
     ///   - reason: A short text for people.
     ///   - used: The consumed fruit, or `nil` if it is unknown.
-    case failed(reason: String, used: FruitAmounts?)
+    ///   - made: The number of glasses that were made before, and that the customer pays for.
+    case failed(reason: String, used: FruitAmounts?, made: Int = 0)
     /// The machine has not begun the job and never will.
     case cancelled
     /// The machine has no result of the job: it has begun a later one, or lost power.
@@ -54,9 +55,10 @@ extension JSONWriter {
     member("status", answer.status.name)
     switch answer.status {
     case .waiting(let reason): member("reason", reason)
-    case .failed(let reason, let used):
+    case .failed(let reason, let used, let made):
       member("reason", reason)
       if let used { member("used", used) }
+      if made > 0 { member("made", made) }
     case .started, .done, .cancelled, .unknown: break
     }
   }

@@ -15,6 +15,8 @@ package struct KioskHealth: Hashable, Sendable {
   /// The numbers of machines that do not work and of jobs that need a decision.
   package var machinesDown: Int
   package var undecided: Int
+  /// The state of the payment, or `nil` if nothing is paid.
+  package var payment: Payment?
   /// Size of the ledger in bytes, or `nil` if it cannot be read.
   package var ledger: Int?
   /// Free space on the ledger's disk in bytes, or `nil` if it is unknown.
@@ -27,7 +29,8 @@ package struct KioskHealth: Hashable, Sendable {
 
   package init(
     at: Timestamp, uptime: Int, counters: Counters, memory: Int?, queue: Int, service: ServiceState,
-    low: Int, out: Int, machinesDown: Int = 0, undecided: Int = 0, ledger: Int?,
+    low: Int, out: Int, machinesDown: Int = 0, undecided: Int = 0, payment: Payment? = nil,
+    ledger: Int?,
     diskFree: Int? = nil, uplinkDropped: Int? = nil, refused: [String: String] = [:]
   ) {
     self.at = at
@@ -40,10 +43,26 @@ package struct KioskHealth: Hashable, Sendable {
     self.out = out
     self.machinesDown = machinesDown
     self.undecided = undecided
+    self.payment = payment
     self.ledger = ledger
     self.diskFree = diskFree
     self.uplinkDropped = uplinkDropped
     self.refused = refused
+  }
+
+  package struct Payment: Hashable, Sendable {
+    /// The number of payment devices that take no charges.
+    package var down: Int
+    /// The number of charges that are neither captured nor over.
+    package var open: Int
+    /// By how much the totals of the devices differ from the ledger, in smallest units.
+    package var difference: Int
+
+    package init(down: Int, open: Int, difference: Int) {
+      self.down = down
+      self.open = open
+      self.difference = difference
+    }
   }
 
   /// Counters since the start of the process.
@@ -86,6 +105,11 @@ package struct KioskHealth: Hashable, Sendable {
       json.member("out", out)
       json.member("machines_down", machinesDown)
       json.member("undecided", undecided)
+      if let payment {
+        json.member("payment_devices_down", payment.down)
+        json.member("charges_open", payment.open)
+        json.member("payment_difference", payment.difference)
+      }
       if let ledger { json.member("ledger", ledger) }
       if let diskFree { json.member("disk_free", diskFree) }
       if let uplinkDropped { json.member("uplink_dropped", uplinkDropped) }

@@ -5,6 +5,8 @@ package struct CommandResult: Hashable, Sendable {
   package enum Status: String, Sendable {
     /// A machine will make the juice; `ready` or `failed` follows.
     case accepted
+    /// The customer must pay; `accepted`, `ready` or `failed` follows.
+    case awaitingPayment = "awaiting_payment"
     /// The juice is made.
     case ready
     /// The juice was not made; unused fruit was returned to the stock. `failure` contains the
@@ -29,6 +31,8 @@ package struct CommandResult: Hashable, Sendable {
   /// The position in the queue of the machine, from 1.
   package var place: Int?
   package var machine: MachineID?
+  /// The device at which the customer must pay.
+  package var device: PaymentDeviceID?
   package var used: FruitAmounts?
   package var missing: FruitAmounts?
   package var service: ServiceState?
@@ -66,6 +70,7 @@ extension CommandResult {
       if let amount { json.member("amount", amount) }
       if let place { json.member("place", place) }
       if let machine { json.member("machine", machine.text) }
+      if let device { json.member("device", device.text) }
       if let used { json.member("used", used) }
       if let missing { json.member("missing", missing) }
       if let service { json.member("service", service.rawValue) }
@@ -93,6 +98,7 @@ extension CommandResult {
     amount = json.money("amount")
     place = json.integer("place")
     machine = json.text("machine").flatMap { MachineID($0) }
+    device = json.text("device").flatMap { PaymentDeviceID($0) }
     used = json.amounts("used")
     missing = json.amounts("missing")
     service = json.text("service").flatMap(ServiceState.init(rawValue:))

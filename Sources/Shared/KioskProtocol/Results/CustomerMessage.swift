@@ -45,4 +45,85 @@ package enum CustomerMessage {
     case .korean: "지금은 영업시간이 아닙니다."
     }
   }
+
+  // MARK: Payment
+
+  package static func pay(_ amount: Money, in language: Language) -> String {
+    switch language {
+    case .english: "\(amount.symbolText) at the terminal, please."
+    case .korean: "단말기에서 \(amount.symbolText) 결제해 주세요."
+    }
+  }
+
+  /// The text of an order that was not paid.
+  ///
+  /// - Parameters:
+  ///   - end: The reason of the order's end.
+  ///   - detail: The reason that the device gives.
+  package static func notPaid(
+    _ end: PaymentEnd, _ detail: String?, in language: Language
+  ) -> String {
+    switch (end, language) {
+    case (.declined, .english):
+      "The payment was declined\(detail.map { ": \($0)" } ?? ""). Nothing was charged."
+    case (.declined, .korean):
+      "결제가 거절되었습니다\(detail.map { ": \($0)" } ?? ""). 청구된 금액은 없습니다."
+    case (.notPaid, .english): "The order was not paid. Nothing was charged."
+    case (.notPaid, .korean): "결제되지 않았습니다. 청구된 금액은 없습니다."
+    case (.replaced, .english): "Your next order replaces this one."
+    case (.replaced, .korean): "다음 주문으로 바뀌었습니다."
+    case (.unknown, .english): "The terminal has failed. Please ask us before you pay again."
+    case (.unknown, .korean): "단말기에 문제가 생겼습니다. 다시 결제하기 전에 직원에게 문의해 주세요."
+    case (.wrongAmount, .english): "The terminal has failed. Your money is given back."
+    case (.wrongAmount, .korean): "단말기에 문제가 생겼습니다. 결제 금액은 환불됩니다."
+    }
+  }
+
+  package static func partlyMade(
+    _ juice: String, _ made: Int, of quantity: Int, for amount: Money, in language: Language
+  ) -> String {
+    switch language {
+    case .english:
+      "Sorry, only \(made) of \(quantity) \(juice) were made. You pay \(amount.symbolText)."
+    case .korean:
+      "죄송합니다. \(juice) \(quantity)잔 중 \(made)잔만 만들었습니다. \(amount.symbolText)만 결제됩니다."
+    }
+  }
+
+  package static func paymentDown(in language: Language) -> String {
+    switch language {
+    case .english: "The card terminal is out of order."
+    case .korean: "카드 단말기가 고장 났습니다."
+    }
+  }
+}
+
+/// The reason why an order ended before it was paid, as its result names it.
+package enum PaymentEnd: String, CaseIterable, Hashable, Sendable {
+  /// The customer or the device refused.
+  case declined
+  /// No card was presented in time.
+  case notPaid = "not_paid"
+  /// The customer has pressed another button before a card was presented.
+  case replaced
+  /// The device cannot find out whether money is held.
+  case unknown = "payment_unknown"
+  /// The device holds another amount.
+  case wrongAmount = "wrong_amount"
+}
+
+extension Money {
+  /// The amount with the symbol of its currency, as in `3.50 €`.
+  package var symbolText: String {
+    let symbol =
+      switch currency.code {
+      case "EUR": "€"
+      case "USD": "$"
+      case "GBP": "£"
+      case "KRW": "원"
+      case "JPY": "¥"
+      default: currency.code
+      }
+    return "\(text) \(symbol)"
+  }
 }

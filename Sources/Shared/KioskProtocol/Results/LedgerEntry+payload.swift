@@ -41,6 +41,30 @@ extension LedgerEntry.Outcome {
       else { return nil }
       self = .accepted(
         order, used: used, ticket: Ticket(day: 0, number: ticket), machine: machine, place: place)
+    case .awaitingPayment:
+      guard let order = Order(json), let ticket = json.integer("ticket"),
+        let charge = json.chargeNumber("charge"),
+        let device = json.text("device").flatMap({ PaymentDeviceID($0) })
+      else { return nil }
+      self = .awaitingPayment(
+        order, used: used, ticket: Ticket(day: 0, number: ticket), charge: charge, device: device)
+    case .held, .captured, .released, .refunded, .capture, .release, .refund, .kept:
+      guard let kind = status.paymentStep, let charge = json.chargeNumber("charge"),
+        let device = json.text("device").flatMap({ PaymentDeviceID($0) })
+      else { return nil }
+      self = .payment(
+        PaymentStep(
+          kind, charge: charge, device: device, job: json.integer("job"), order: Order(json),
+          ticket: json.integer("ticket").map { Ticket(day: 0, number: $0) },
+          machine: json.text("machine").flatMap { MachineID($0) }, place: json.integer("place"),
+          receipt: json["payment"].map { Receipt($0) } ?? Receipt(),
+          reason: json.text("reason")?.asReason))
+    case .total:
+      guard let device = json.text("device").flatMap({ PaymentDeviceID($0) }),
+        let difference = json.integer("difference"), let total = json["day_total"],
+        let total = try? PaymentTotal(total)
+      else { return nil }
+      self = .total(total, device: device, difference: difference)
     case .made:
       guard let end = JobEnd(json) else { return nil }
       self = .made(end)
@@ -70,9 +94,9 @@ extension LedgerEntry.Outcome {
 extension JobEnd {
   fileprivate init?(_ json: JSON) {
     guard let job = json.integer("job"), let order = Order(json),
-      let ticket = json.integer("ticket"),
-      let machine = json.text("machine").flatMap({ MachineID($0) })
+      let ticket = json.integer("ticket")
     else { return nil }
+    let machine = json.text("machine").flatMap { MachineID($0) }
     self.init(job: job, machine: machine, order: order, ticket: Ticket(day: 0, number: ticket))
   }
 }

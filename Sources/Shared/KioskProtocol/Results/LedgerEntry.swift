@@ -41,6 +41,14 @@ package struct LedgerEntry: Hashable, Sendable {
     indirect case accepted(
       Order, used: FruitAmounts, ticket: Ticket, machine: MachineID, place: Int)
     indirect case made(JobEnd)
+    /// The customer must pay for the order first: a charge.
+    indirect case awaitingPayment(
+      Order, used: FruitAmounts, ticket: Ticket, charge: Int, device: PaymentDeviceID)
+    /// A step of a charge.
+    indirect case payment(PaymentStep)
+    /// The end of a payment device's day, and by how much its captures without its refunds exceed
+    /// those of the ledger, in smallest units.
+    indirect case total(PaymentTotal, device: PaymentDeviceID, difference: Int)
     /// The machine could not make the order.
     ///
     /// - Parameter changes: The returned fruit.
@@ -58,10 +66,11 @@ package struct LedgerEntry: Hashable, Sendable {
     package var order: Order? {
       switch self {
       case .ready(let order, _, _), .outOfStock(let order, _): order
-      case .accepted(let order, _, _, _, _): order
+      case .accepted(let order, _, _, _, _), .awaitingPayment(let order, _, _, _, _): order
+      case .payment(let step): step.order
       case .made(let end), .failed(let end, _, _), .returned(let end, _, _): end.order
       case .rejected(_, let order): order
-      case .opened, .restocked, .service, .decided: nil
+      case .opened, .restocked, .service, .decided, .total: nil
       }
     }
 
@@ -76,7 +85,10 @@ package struct LedgerEntry: Hashable, Sendable {
 
   package var ticket: Ticket? {
     switch outcome {
-    case .ready(_, _, let ticket), .accepted(_, _, let ticket, _, _): ticket
+    case .ready(_, _, let ticket), .accepted(_, _, let ticket, _, _),
+      .awaitingPayment(_, _, let ticket, _, _):
+      ticket
+    case .payment(let step): step.ticket
     default: outcome.end?.ticket
     }
   }
@@ -90,10 +102,11 @@ extension LedgerEntry.Outcome {
   package var changes: FruitAmounts {
     switch self {
     case .opened(let amounts), .restocked(let amounts): amounts
-    case .ready(_, let used, _), .accepted(_, let used, _, _, _), .decided(_, _, let used):
+    case .ready(_, let used, _), .accepted(_, let used, _, _, _), .decided(_, _, let used),
+      .awaitingPayment(_, let used, _, _, _):
       used.times(-1)
     case .failed(_, _, let changes), .returned(_, _, let changes): changes
-    case .outOfStock, .service, .rejected, .made: [:]
+    case .outOfStock, .service, .rejected, .made, .payment, .total: [:]
     }
   }
 }
@@ -103,11 +116,12 @@ extension LedgerEntry.Outcome {
 package struct JobEnd: Hashable, Sendable {
   /// The sequence number of the order's entry.
   package let job: Int
-  package let machine: MachineID
+  /// The machine, or `nil` if the order never had one.
+  package let machine: MachineID?
   package let order: Order
   package let ticket: Ticket
 
-  package init(job: Int, machine: MachineID, order: Order, ticket: Ticket) {
+  package init(job: Int, machine: MachineID?, order: Order, ticket: Ticket) {
     self.job = job
     self.machine = machine
     self.order = order
@@ -134,6 +148,10 @@ extension LedgerEntry {
     case accepted, made, failed, returned
     case poured, again
     case giveBack = "give_back"
+    case awaitingPayment = "awaiting_payment"
+    case held, captured, released, refunded
+    case capture, release, refund, kept
+    case total
     case outOfStock = "out_of_stock"
   }
 
@@ -153,6 +171,9 @@ extension LedgerEntry {
     case .decided(.again, _, _): .again
     case .decided(.giveBack, _, _): .giveBack
     case .rejected: .rejected
+    case .awaitingPayment: .awaitingPayment
+    case .payment(let step): step.kind.status
+    case .total: .total
     }
   }
 
@@ -182,6 +203,17 @@ extension JSONWriter {
       member(order)
       member("machine", machine.text)
       member("place", place)
+    case .awaitingPayment(let order, _, let ticket, let charge, let device):
+      member("ticket", ticket.number)
+      member(order)
+      member("charge", charge)
+      member("device", device.text)
+    case .payment(let step):
+      member(step)
+    case .total(let total, let device, let difference):
+      member("device", device.text)
+      member("difference", difference)
+      member("day_total") { $0.members(total) }
     case .made(let end):
       member(end)
     case .failed(let end, let reason, _), .returned(let end, let reason, _):
@@ -201,7 +233,19 @@ extension JSONWriter {
     member("job", end.job)
     member("ticket", end.ticket.number)
     member(end.order)
-    member("machine", end.machine.text)
+    if let machine = end.machine { member("machine", machine.text) }
+  }
+
+  private mutating func member(_ step: PaymentStep) {
+    if let job = step.job { member("job", job) }
+    if let ticket = step.ticket { member("ticket", ticket.number) }
+    if let order = step.order { member(order) }
+    if let machine = step.machine { member("machine", machine.text) }
+    if let place = step.place { member("place", place) }
+    member("charge", step.charge)
+    member("device", step.device.text)
+    if let reason = step.reason { member("reason", reason) }
+    if !step.receipt.isEmpty { member("payment") { $0.members(step.receipt) } }
   }
 
   fileprivate mutating func member(_ order: Order) {

@@ -13,10 +13,11 @@ package import JuiceDomain
 ///
 /// | topics | publisher | payload |
 /// |---|---|---|
-/// | `order`, `restock`, `service`, `job`, `made`, each with `/<sender>` | sender | `Request` |
+/// | `order`, `restock`, `service`, `job`, `made`, `paid`, each with `/<sender>` | sender | `Request` |
 /// | the same with `/result` | kiosk | `CommandResult` |
 /// | `stock`, `menu`, `alert`, `status`, `info`, `health`, `sales`, ... | kiosk | reports |
 /// | `make/<machine>`, `make/<machine>/cancel` | kiosk | `MachineOrder` |
+/// | `charge/<device>`, `charge/<device>/<action>` | kiosk | `ChargeRequest` |
 /// | `events` | kiosk | `LedgerEntry` |
 /// | `menu/desired`, `replay/<archive>` | chain, archive | `DesiredMenu`, `ReplayRequest` |
 package struct KioskTopics: Hashable, Sendable {
@@ -89,6 +90,20 @@ package struct KioskTopics: Hashable, Sendable {
   package func report(of machine: MachineID) -> String { "\(base)/machine/\(machine)" }
   /// A `MachineStatus`.
   package func status(of machine: MachineID) -> String { "\(base)/machine/\(machine)/status" }
+  /// The charges for a payment device: a `ChargeRequest`.
+  package func charge(by device: PaymentDeviceID) -> String { "\(base)/charge/\(device)" }
+  /// The requests about a charge: see `ChargeRequest.payload(about:amount:)`.
+  package func charge(_ action: ChargeRequest.Action, by device: PaymentDeviceID) -> String {
+    "\(base)/charge/\(device)/\(action.rawValue)"
+  }
+  /// A device's reports on its charges: a `PaymentAnswer`.
+  package func paid(by device: PaymentDeviceID) -> String { "\(base)/paid/\(device)" }
+  /// A `PaymentReport`.
+  package func payment(at device: PaymentDeviceID) -> String { "\(base)/payment/\(device)" }
+  /// A `MachineStatus` of a payment device, without `out`.
+  package func paymentStatus(of device: PaymentDeviceID) -> String { "\(base)/payment/\(device)/status" }
+  /// A `PaymentTotal`.
+  package func paymentTotal(of device: PaymentDeviceID) -> String { "\(base)/payment/\(device)/total" }
   /// Every new `LedgerEntry`.
   package var events: String { "\(base)/events" }
 

@@ -1,0 +1,171 @@
+package import JuiceDomain
+package import KioskProtocol
+
+/// A charge at a payment device, until nothing can move its money any more.
+package struct Charge: Hashable, Sendable {
+  /// The number under which the device knows the charge.
+  package let number: Int
+  package let device: PaymentDeviceID
+  /// The order, or `nil` if the kiosk has none: the ledger is older than the charge.
+  package let sale: Sale?
+  /// The amount that the customer was asked for.
+  package let amount: Money
+  /// The time and the day of the order.
+  package let at: Timestamp
+  package let day: Int
+  package var state: ChargeState
+  /// What the kiosk wants from the device: the state to reach from `undecided`, else the state.
+  package var goal: ChargeState
+  /// What the device holds, as far as the ledger has recorded it.
+  package var held: Money?
+  /// What the device has captured, as far as the ledger has recorded it.
+  package var booked: Money?
+  /// The amount to capture.
+  package var wanted: Money?
+  /// Why a person must decide.
+  package var reason: String?
+
+  /// The order of a charge.
+  package struct Sale: Hashable, Sendable {
+    /// The number of the order's entry.
+    package let seq: Int
+    package let order: Order
+    package let ticket: Ticket
+    package let used: FruitAmounts
+    package let source: Source
+    package let id: Request.ID?
+    package let reply: Reply?
+    /// What the kiosk promised: the name of the juice, and the time to pay.
+    package let juiceName: String
+    package let payLimit: Duration
+
+    package init(
+      seq: Int, order: Order, ticket: Ticket, used: FruitAmounts, source: Source, id: Request.ID?,
+      reply: Reply?, juiceName: String, payLimit: Duration
+    ) {
+      self.seq = seq
+      self.order = order
+      self.ticket = ticket
+      self.used = used
+      self.source = source
+      self.id = id
+      self.reply = reply
+      self.juiceName = juiceName
+      self.payLimit = payLimit
+    }
+
+    /// The fruit of one glass.
+    var recipe: FruitAmounts {
+      FruitAmounts(used.map { (fruit: $0.fruit, amount: $0.amount / max(1, order.quantity)) })
+    }
+  }
+
+  package init(
+    number: Int, device: PaymentDeviceID, sale: Sale?, amount: Money, at: Timestamp, day: Int,
+    state: ChargeState, goal: ChargeState? = nil, held: Money? = nil, booked: Money? = nil,
+    wanted: Money? = nil, reason: String? = nil
+  ) {
+    self.number = number
+    self.device = device
+    self.sale = sale
+    self.amount = amount
+    self.at = at
+    self.day = day
+    self.state = state
+    self.goal = goal ?? state
+    self.held = held
+    self.booked = booked
+    self.wanted = wanted
+    self.reason = reason
+  }
+
+  /// Returns the charge in another state, without a reason for a person.
+  func with(_ state: ChargeState) -> Charge {
+    var charge = self
+    (charge.state, charge.goal, charge.reason) = (state, state, nil)
+    return charge
+  }
+
+  /// Returns the charge with a question for a person.
+  func undecided(_ goal: ChargeState, _ reason: String) -> Charge {
+    var charge = self
+    (charge.state, charge.goal, charge.reason) = (.undecided, goal, reason)
+    return charge
+  }
+
+  /// The price of some of the glasses.
+  func price(of glasses: Int) -> Money? {
+    guard let quantity = sale?.order.quantity, quantity > 0, glasses > 0 else { return nil }
+    return Money(units: amount.units / quantity, amount.currency).times(min(glasses, quantity))
+  }
+
+  /// The data of the order's end, or `nil` without an order.
+  var end: JobEnd? {
+    sale.map { JobEnd(job: $0.seq, machine: nil, order: $0.order, ticket: $0.ticket) }
+  }
+}
+
+/// The progress of a charge.
+package enum ChargeState: String, CaseIterable, Hashable, Sendable {
+  /// The kiosk has not sent the charge yet, because the device is asking another customer.
+  case queued
+  /// The kiosk has sent the charge, and the device has not answered.
+  case sent
+  /// The customer is asked to pay.
+  case waiting
+  /// The money is held, and the juice is being made.
+  case held
+  /// The hold has ended, and the juice is being made.
+  case gone
+  /// The device shall book the amount, give back the hold, or cancel a booked charge.
+  case capturing, releasing, refunding
+  /// The amount is booked; until the end of the day it can be refunded.
+  case captured
+  /// A person decides.
+  case undecided
+
+  /// Whether the customer has not paid yet.
+  package var isUnpaid: Bool { self == .queued || self == .sent || self == .waiting }
+}
+
+/// The state of a payment device as recorded in the ledger.
+package struct PaymentDeviceRecord: Hashable, Sendable {
+  /// The last status that the device published.
+  package var status: MachineStatus
+  /// The captures and refunds since the device's last total, in smallest units of a currency.
+  package var currency: Currency?
+  package var captured = 0
+  package var refunded = 0
+  /// The number and the time of the last total, or `nil` before the first.
+  package var total: Int?
+  package var totalAt: Timestamp?
+  /// The sum by which the device's totals have exceeded the ledger's.
+  package var difference = 0
+
+  package init(status: MachineStatus) { self.status = status }
+
+  mutating func count(_ kind: PaymentStep.Kind, _ amount: Money?) {
+    guard let amount, kind == .captured || kind == .refunded else { return }
+    if currency != amount.currency { (captured, refunded) = (0, 0) }
+    currency = amount.currency
+    if kind == .captured { captured &+= amount.units } else { refunded &+= amount.units }
+  }
+
+  /// Whether the total is another one than the last.
+  func isNew(_ total: PaymentTotal) -> Bool {
+    total.total != self.total || total.at != totalAt
+  }
+
+  /// Compares a total with the ledger, and begins the next one.
+  ///
+  /// - Returns: The sum by which it exceeds the ledger's, in smallest units.
+  mutating func close(_ total: PaymentTotal) -> Int {
+    let isSame = currency == nil || currency == total.captured.currency
+    let own = isSame ? captured - refunded : 0
+    let excess = total.captured.units - total.refunded.units - own
+    difference = difference &+ excess
+    (self.total, totalAt) = (total.total, total.at)
+    (currency, captured, refunded) = (total.captured.currency, 0, 0)
+    return excess
+  }
+}

@@ -1,0 +1,455 @@
+import JuiceDomain
+package import KioskProtocol
+
+/// The open charges of a kiosk, and the devices at which customers pay.
+///
+/// | state of a charge | next state |
+/// |---|---|
+/// | `queued` | `sent` when its device is free; the order ends after `orders.maximumAge` |
+/// | `sent`, `waiting` | `held`; the order ends if the device declines, or after the time to pay |
+/// | `held` | `capturing` when the juice is made, `releasing` when it is not |
+/// | `gone` | ends if the juice is not made, else `undecided` |
+/// | `capturing` | `captured` |
+/// | `releasing` | ends when the device holds nothing any more |
+/// | `captured` | `refunding` if a person requests it; ends with the day |
+/// | `refunding` | ends when the device has refunded |
+/// | `undecided` | as the device answers or a person decides |
+///
+/// Money moves at most once for each number, by two rules. A device stores the number before it
+/// moves anything, and moves nothing for a number that is not above the last one. The kiosk
+/// publishes *capture* and *refund* once, and again only after the device has answered that nothing
+/// has happened: until then it publishes *state*.
+package struct Charges: Sendable {
+  private let settings: KioskSettings.Payment?
+  private let maximumAge: Duration
+  /// The open charges, in the order of their numbers.
+  package private(set) var open: [Charge]
+  private(set) var records: [PaymentDeviceID: PaymentDeviceRecord]
+  private var last: Int
+  /// The timers of charges, by their numbers. Not stored in the ledger.
+  private var timers: [Int: ChargeTimer] = [:]
+  /// The uptimes at which orders were accepted. Not stored in the ledger.
+  private var acceptedAt: [Int: Duration] = [:]
+  private var silent: Set<PaymentDeviceID> = []
+  /// The ticket and the reason of each device's last decline, until its next charge.
+  private var declined: [PaymentDeviceID: (ticket: Int?, reason: String)] = [:]
+
+  /// Times of a charge, by the monotonic clock.
+  private struct ChargeTimer: Sendable {
+    /// The time at which the charge got its present state, or the device last saw the customer.
+    var since: Duration
+    /// The time at which the customer was first asked to pay.
+    var promptedAt: Duration?
+    /// The time of the last request, or `nil` if the next one is due.
+    var requestedAt: Duration?
+    /// The last request, or `nil` if nothing of the present state was requested: the next request
+    /// may move money. A request of an earlier process is unknown, so that counts as *state*.
+    var lastAction: ChargeRequest.Action?
+    /// Whether a card is in the reader.
+    var isPresented = false
+  }
+
+  /// Time after which an unanswered charge or release is sent again.
+  static let repetition = Duration.seconds(5)
+  /// Time after which the kiosk asks for the state of an unanswered capture or refund.
+  static let question = Duration.seconds(15)
+  /// Time after which a person may decide about an unanswered request.
+  static let patience = Duration.seconds(60)
+  /// Maximum time from the first prompt, however often the device sees the customer.
+  static let longestPrompt = Duration.seconds(300)
+  /// Maximum number of open charges without an order for each device.
+  static let maximumForeign = 20
+
+  init(_ settings: KioskSettings, state: LedgerState) {
+    self.settings = settings.payment
+    maximumAge = settings.orders.maximumAge
+    open = state.charges
+    records = state.paymentDevices
+    last = state.lastCharge
+  }
+
+  /// Takes over what is not stored in the ledger.
+  mutating func adopt(_ other: Charges) {
+    (timers, silent, declined) = (other.timers, other.silent, other.declined)
+    acceptedAt = other.acceptedAt
+  }
+
+  // MARK: Devices
+
+  func has(_ device: PaymentDeviceID) -> Bool {
+    settings?.devices.contains { $0.name == device } == true
+  }
+
+  private func isAvailable(_ device: KioskSettings.Payment.Device) -> Bool {
+    // guard: a payment device that cannot work gets no charges
+    guard let record = records[device.name], record.status.isOnline else { return false }
+    return device.isEnabled && !silent.contains(device.name)
+  }
+
+  /// Whether orders of a panel must be paid.
+  func arePaid(at panel: String) -> Bool {
+    guard let settings, settings.isEnabled else { return false }
+    return !settings.freePanels.contains(panel)
+  }
+
+  /// Returns the available device of a panel with the fewest customers.
+  func device(for panel: String) -> PaymentDeviceID? {
+    let devices = settings?.devices.filter { $0.serves(panel) && isAvailable($0) } ?? []
+    return devices.map(\.name).min { customers(at: $0) < customers(at: $1) }
+  }
+
+  private func customers(at device: PaymentDeviceID) -> Int {
+    open.count { $0.device == device && $0.state.isUnpaid }
+  }
+
+  /// Records a status that a device published.
+  ///
+  /// - Returns: The record of the device if it has changed.
+  mutating func record(
+    _ status: MachineStatus, from device: PaymentDeviceID, isRetained: Bool
+  ) -> PaymentDeviceRecord? {
+    let before = records[device]
+    if status.isOnline, before?.status.isOnline != true || !isRetained {
+      silent.remove(device)
+      for charge in open where charge.device == device { timers[charge.number]?.requestedAt = nil }
+    }
+    records[device, default: PaymentDeviceRecord(status: status)].status = status
+    return records[device] == before ? nil : records[device]
+  }
+
+  /// Records that a device answers.
+  mutating func markResponsive(_ device: PaymentDeviceID) { silent.remove(device) }
+
+  /// Adds a step to the sums since the device's last total.
+  ///
+  /// - Returns: The record of the device if it has changed.
+  mutating func count(
+    _ kind: PaymentStep.Kind, _ amount: Money?, at device: PaymentDeviceID
+  ) -> PaymentDeviceRecord? {
+    let before = records[device]
+    records[device, default: PaymentDeviceRecord(status: .offline)].count(kind, amount)
+    return records[device] == before ? nil : records[device]
+  }
+
+  /// Records the end of a device's day, once.
+  ///
+  /// - Returns: The record, and the sum by which the total exceeds the ledger's; or `nil` if the
+  ///   total is recorded already.
+  mutating func close(
+    _ total: PaymentTotal, of device: PaymentDeviceID
+  ) -> (record: PaymentDeviceRecord, difference: Int)? {
+    var record = records[device] ?? PaymentDeviceRecord(status: .offline)
+    // guard: the end of a device's day counts once
+    guard record.isNew(total) else { return nil }
+    let difference = record.close(total)
+    records[device] = record
+    return (record, difference)
+  }
+
+  // MARK: Charges
+
+  subscript(number: Int) -> Charge? { open.first { $0.number == number } }
+
+  func charge(ofOrder seq: Int) -> Charge? { open.first { $0.sale?.seq == seq } }
+
+  /// Returns the number of a new charge: the time in seconds, or more if that was given already.
+  /// Numbers of an older life of the ledger are in the past, so a kiosk that is restored from a
+  /// backup gives other ones.
+  mutating func nextNumber(at now: Timestamp) -> Int {
+    // guard: the number of a charge is never given again
+    last = max(last + 1, Int(clamping: now.milliseconds / 1000))
+    while self[last] != nil { last += 1 }
+    return last
+  }
+
+  /// Returns the order of a panel that another press replaces: its customer has not presented a
+  /// card.
+  func replaceable(from source: Source) -> Charge? {
+    open.last {
+      $0.sale?.source == source && $0.state.isUnpaid && timers[$0.number]?.isPresented != true
+    }
+  }
+
+  /// Whether a device may have another charge of which the ledger knows no order.
+  func hasPlaceForForeign(at device: PaymentDeviceID) -> Bool {
+    // guard: the charges that a device makes up are bounded
+    open.count { $0.device == device && $0.sale == nil } < Self.maximumForeign
+  }
+
+  mutating func add(_ charge: Charge, at uptime: Duration) {
+    open.append(charge)
+    open.sort { $0.number < $1.number }
+    acceptedAt[charge.number] = uptime
+    declined[charge.device] = nil
+  }
+
+  /// Changes a charge. In another state its next request is due, and nothing of it was asked yet.
+  mutating func set(_ charge: Charge, at uptime: Duration) {
+    guard let index = open.firstIndex(where: { $0.number == charge.number }) else { return }
+    let before = open[index]
+    open[index] = charge
+    guard before.state != charge.state || before.goal != charge.goal else { return }
+    timers[charge.number] = ChargeTimer(since: uptime)
+    // The device has just answered.
+    if charge.state == .waiting || charge.state == .held || charge.state == .undecided {
+      timers[charge.number]?.requestedAt = uptime
+    }
+  }
+
+  mutating func remove(_ charge: Charge) {
+    open.removeAll { $0.number == charge.number }
+    timers[charge.number] = nil
+    acceptedAt[charge.number] = nil
+  }
+
+  /// Records that the device sees the customer.
+  mutating func prompted(_ charge: Charge, isPresented: Bool, at uptime: Duration) {
+    var timer = timers[charge.number] ?? ChargeTimer(since: uptime)
+    timer.promptedAt = timer.promptedAt ?? uptime
+    timer.since = uptime
+    timer.requestedAt = uptime
+    timer.isPresented = timer.isPresented || isPresented
+    timers[charge.number] = timer
+  }
+
+  /// Records an answer that what the kiosk wants has not happened. It may be older than the request,
+  /// unless that was the question for the state.
+  mutating func notDone(_ charge: Charge) {
+    guard timers[charge.number]?.lastAction == .state else { return }
+    timers[charge.number]?.lastAction = nil
+    timers[charge.number]?.requestedAt = nil
+  }
+
+  /// Makes the next request about a charge due now.
+  mutating func requestAgain(_ charge: Charge) { timers[charge.number]?.requestedAt = nil }
+
+  /// Records that an earlier request may have begun what the kiosk wants, so that the kiosk asks
+  /// before it requests that again.
+  mutating func mayHaveBegun(_ charge: Charge) { timers[charge.number]?.lastAction = .state }
+
+  /// Whether the last request about a charge was this one.
+  func wasAsked(_ charge: Charge, _ action: ChargeRequest.Action) -> Bool {
+    timers[charge.number]?.lastAction == action
+  }
+
+  mutating func noteDecline(_ charge: Charge, _ reason: String) {
+    declined[charge.device] = (charge.sale?.ticket.number, reason)
+  }
+
+  /// Assigns queued charges to devices that ask no other customer, and returns them.
+  mutating func dispatch(at now: Moment) -> [Charge] {
+    var dispatched: [Charge] = []
+    for device in settings?.devices ?? [] where isAvailable(device) {
+      let own = open.filter { $0.device == device.name }
+      // guard: a device asks one customer at a time
+      let isBusy = own.contains {
+        $0.state == .sent || $0.state == .waiting || $0.state == .releasing && $0.held == nil
+      }
+      guard !isBusy,
+        let next = own.first(where: { $0.state == .queued && !isTooOld($0, at: now) })
+      else { continue }
+      let charge = next.with(.sent)
+      set(charge, at: now.uptime)
+      dispatched.append(charge)
+    }
+    return dispatched
+  }
+
+  // MARK: Time
+
+  /// Returns the age of an order; see `Jobs.age`.
+  private func age(of charge: Charge, at now: Moment) -> Duration {
+    if let acceptedAt = acceptedAt[charge.number] { return now.uptime - acceptedAt }
+    let age = now.timestamp.since(charge.at)
+    return age < .zero ? .seconds(1 << 32) : age
+  }
+
+  private func isTooOld(_ charge: Charge, at now: Moment) -> Bool {
+    age(of: charge, at: now) > maximumAge
+  }
+
+  /// Takes the ages of the orders of an earlier process over to the monotonic clock.
+  private mutating func noteAges(at now: Moment) {
+    for charge in open {
+      if acceptedAt[charge.number] == nil {
+        acceptedAt[charge.number] = now.uptime - age(of: charge, at: now)
+      }
+      guard timers[charge.number] == nil else { continue }
+      // The customer of an earlier process may have left.
+      let isUnpaid = charge.state == .sent || charge.state == .waiting
+      timers[charge.number] = ChargeTimer(
+        since: isUnpaid ? now.uptime - age(of: charge, at: now) : now.uptime, lastAction: .state)
+    }
+  }
+
+  /// Returns the time at which the present state ends without an answer.
+  private func deadline(of charge: Charge, at now: Moment) -> Duration? {
+    let since = timers[charge.number]?.since ?? now.uptime
+    switch charge.state {
+    case .queued: return now.uptime + maximumAge - age(of: charge, at: now) + .milliseconds(1)
+    case .sent: return since + (charge.sale?.payLimit ?? .zero)
+    case .waiting:
+      let first = timers[charge.number]?.promptedAt ?? since
+      return min(since + (charge.sale?.payLimit ?? .zero), first + Self.longestPrompt)
+    case .capturing, .releasing, .refunding: return since + Self.patience
+    case .held, .gone, .captured, .undecided: return nil
+    }
+  }
+
+  /// Whether the customer had the time to pay and has not paid.
+  mutating func isTooLate(_ charge: Charge, at now: Moment) -> Bool {
+    noteAges(at: now)
+    return deadline(of: charge, at: now).map { $0 <= now.uptime } ?? false
+  }
+
+  /// Charges whose time limit has passed.
+  struct Overdue {
+    /// Charges of customers who have not paid in time.
+    var unpaid: [Charge] = []
+    /// Charges whose device has not answered a request.
+    var unanswered: [Charge] = []
+    /// Captured charges of earlier days.
+    var settled: [Charge] = []
+  }
+
+  mutating func overdue(at now: Moment) -> Overdue {
+    noteAges(at: now)
+    var overdue = Overdue()
+    for charge in open {
+      if charge.state == .captured, charge.day < now.day { overdue.settled.append(charge) }
+      guard let deadline = deadline(of: charge, at: now), deadline <= now.uptime else { continue }
+      if charge.state.isUnpaid {
+        if charge.state == .sent { silent.insert(charge.device) }
+        overdue.unpaid.append(charge)
+      } else {
+        silent.insert(charge.device)
+        overdue.unanswered.append(charge)
+      }
+    }
+    return overdue
+  }
+
+  /// Returns the time until the next timer of a charge expires or the next request is due; or `nil`
+  /// if only a message can change something.
+  package func wait(at now: Moment) -> Duration? {
+    open.lazy.compactMap { wait(for: $0, at: now) }.min().map { max($0, .zero) }
+  }
+
+  private func wait(for charge: Charge, at now: Moment) -> Duration? {
+    guard charge.state != .captured, charge.state != .gone else { return nil }
+    if charge.state != .queued, timers[charge.number] == nil { return .zero }
+    let times = [deadline(of: charge, at: now), nextRequest(about: charge)].compactMap(\.self)
+    return times.min().map { $0 - now.uptime }
+  }
+
+  // MARK: Requests
+
+  /// A request to a device.
+  struct Request {
+    let charge: Charge
+    /// The action, or `nil` for the charge itself.
+    let action: ChargeRequest.Action?
+    /// The time until the customer need not pay any more.
+    let rest: Duration
+  }
+
+  /// Returns the time at which the next request is due, or `nil` if none will be.
+  private func nextRequest(about charge: Charge) -> Duration? {
+    // An offline device gets its request when it is online again.
+    guard has(charge.device), records[charge.device]?.status != .offline,
+      let timer = timers[charge.number]
+    else { return nil }
+    guard let requestedAt = timer.requestedAt else {
+      return charge.state == .queued || charge.state == .captured || charge.state == .gone
+        ? nil : .zero
+    }
+    switch charge.state {
+    case .sent, .releasing: return requestedAt + Self.repetition
+    case .capturing, .refunding: return requestedAt + Self.question
+    case .undecided: return charge.reason == Self.noAnswer ? requestedAt + Self.patience : nil
+    case .queued, .waiting, .held, .gone, .captured: return nil
+    }
+  }
+
+  /// The reason of a charge whose device does not answer.
+  static let noAnswer = "no answer"
+
+  /// Returns the requests that are due, and records them as sent.
+  mutating func requests(at now: Moment) -> [Request] {
+    noteAges(at: now)
+    var requests: [Request] = []
+    for charge in open {
+      guard let due = nextRequest(about: charge), due <= now.uptime,
+        var timer = timers[charge.number]
+      else { continue }
+      var action: ChargeRequest.Action?
+      switch charge.state {
+      case .queued, .gone, .captured: continue
+      // guard: a customer who had the time to pay is asked no more
+      case .sent where deadline(of: charge, at: now).map { $0 <= now.uptime } ?? true: continue
+      case .sent: break
+      // guard: a capture or a refund is repeated only if it has not happened
+      case .capturing: action = timer.lastAction == nil ? .capture : .state
+      case .refunding: action = timer.lastAction == nil ? .refund : .state
+      case .releasing: action = .release
+      case .undecided where charge.goal == .releasing && charge.reason == Self.noAnswer:
+        action = .release
+      case .waiting, .held, .undecided: action = .state
+      }
+      (timer.requestedAt, timer.lastAction) = (now.uptime, action ?? .state)
+      timers[charge.number] = timer
+      let end = timer.since + (charge.sale?.payLimit ?? .zero)
+      requests.append(Request(charge: charge, action: action, rest: end - now.uptime))
+    }
+    return requests
+  }
+
+  /// Makes all requests due again, because those in flight may be lost.
+  mutating func connectionLost() {
+    for number in timers.keys { timers[number]?.requestedAt = nil }
+  }
+
+  // MARK: Reports
+
+  package var reports: [(device: PaymentDeviceID, report: PaymentReport)] {
+    (settings?.devices ?? []).map { ($0.name, report(of: $0)) }
+  }
+
+  private func report(of device: KioskSettings.Payment.Device) -> PaymentReport {
+    let own = open.filter { $0.device == device.name }
+    var report = PaymentReport(state: .idle)
+    if !isAvailable(device) {
+      report.state = .off
+      if case .fault(let reason) = records[device.name]?.status, !reason.isEmpty {
+        report.reason = reason
+      }
+    } else if own.contains(where: { $0.state == .waiting }) {
+      report.state = .waiting
+    } else if own.contains(where: \.isMoving) {
+      report.state = .busy
+    }
+    if let asked = own.first(where: { $0.state == .waiting || $0.state == .sent }) {
+      (report.ticket, report.amount) = (asked.sale?.ticket.number, asked.amount)
+    } else if let declined = declined[device.name] {
+      (report.ticket, report.declined) = (declined.ticket, declined.reason)
+    }
+    report.queue = own.count { $0.state == .queued }
+    report.charges = own.lazy.filter { $0.state == .undecided }.prefix(PaymentReport.limit).map {
+      PaymentReport.Charge(
+        charge: $0.number, job: $0.sale?.seq, ticket: $0.sale?.ticket.number,
+        amount: $0.booked ?? $0.held ?? $0.amount, reason: $0.reason ?? "", at: $0.at)
+    }
+    report.difference = records[device.name]?.difference ?? 0
+    return report
+  }
+}
+
+extension Charge {
+  /// Whether a request is on its way to the device.
+  fileprivate var isMoving: Bool {
+    switch state {
+    case .sent, .capturing, .releasing, .refunding: true
+    case .queued, .waiting, .held, .gone, .captured, .undecided: false
+    }
+  }
+}

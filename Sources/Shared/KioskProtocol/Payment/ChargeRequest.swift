@@ -1,0 +1,132 @@
+package import JuiceDomain
+
+/// The id of a payment device: a card terminal, a coin box, a reader behind an ESP32.
+package typealias PaymentDeviceID = Identifier<PaymentReport>
+
+/// A charge that a device shall hold: the payload of `charge/<device>`. The kiosk sends it again
+/// until the device has answered.
+package struct ChargeRequest: Hashable, Sendable {
+  /// The number of the charge. A device never begins a charge with a lower number than the last.
+  package let charge: Int
+  /// The number that the customer is called by.
+  package let ticket: Int
+  /// The name of the panel at which the customer stands.
+  package let panel: String
+  package let juice: Juice.ID
+  /// The number of glasses.
+  package let quantity: Int
+  /// The price of all glasses.
+  package let amount: Money
+  /// The customer's language.
+  package let language: Language
+  /// The name of the juice in that language.
+  package let text: String
+  /// Seconds in which the customer must pay, and until the juice is probably ready.
+  package let paySeconds, readySeconds: Int
+
+  package init(
+    charge: Int, ticket: Int, panel: String, juice: Juice.ID, quantity: Int, amount: Money,
+    language: Language, text: String, paySeconds: Int, readySeconds: Int
+  ) {
+    self.charge = charge
+    self.ticket = ticket
+    self.panel = panel
+    self.juice = juice
+    self.quantity = quantity
+    self.amount = amount
+    self.language = language
+    self.text = text
+    self.paySeconds = paySeconds
+    self.readySeconds = readySeconds
+  }
+
+  package var payload: [UInt8] {
+    JSONWriter.object { json in
+      json.member("charge", charge)
+      json.member("ticket", ticket)
+      json.member("panel", panel)
+      json.member("juice", juice.text)
+      json.member("quantity", quantity)
+      json.member(units: amount)
+      json.member("language", language.rawValue)
+      json.member("text", text)
+      json.member("pay_seconds", paySeconds)
+      json.member("ready_seconds", readySeconds)
+    }
+  }
+
+  /// - Throws: `JSONError` if a member is missing or invalid.
+  package init(payload: [UInt8]) throws(JSONError) {
+    let json = try JSON.parse(payload)
+    guard let charge = json.chargeNumber("charge"), let ticket = json.integer("ticket"),
+      let panel = json.text("panel"), let juice = json.text("juice").flatMap({ Juice.ID($0) }),
+      let quantity = json.integer("quantity"), (1...1_000).contains(quantity),
+      let amount = json.units(), let text = json.text("text"),
+      let language = json.text("language").flatMap(Language.init(rawValue:)),
+      let pay = json.integer("pay_seconds"), let ready = json.integer("ready_seconds")
+    else { throw JSONError(offset: 0, problem: "a member is missing or out of range") }
+    self.init(
+      charge: charge, ticket: ticket, panel: panel.visible(upTo: 64), juice: juice,
+      quantity: quantity, amount: amount, language: language, text: text.visible(upTo: 200),
+      paySeconds: pay, readySeconds: ready)
+  }
+
+  /// A request about a charge that a device has answered: the last level of `charge/<device>/...`.
+  package enum Action: String, CaseIterable, Hashable, Sendable {
+    /// Book an amount of what is held, and give back the rest.
+    case capture
+    /// Give back all that is held; before a card was presented, end the prompt.
+    case release
+    /// Cancel a captured charge, once.
+    case refund
+    /// Report what is known, and move nothing.
+    case state
+  }
+
+  /// Returns the payload of a request about a charge.
+  ///
+  /// - Parameter amount: The amount to capture, or `nil` for the other actions.
+  package static func payload(about charge: Int, amount: Money? = nil) -> [UInt8] {
+    JSONWriter.object { json in
+      json.member("charge", charge)
+      if let amount { json.member(units: amount) }
+    }
+  }
+
+  /// Parses a payload that `payload(about:amount:)` returned.
+  ///
+  /// - Returns: The charge, and the number of smallest units to capture, if there is one.
+  package static func parse(_ payload: [UInt8]) throws(JSONError) -> (charge: Int, units: Int?) {
+    let json = try JSON.parse(payload)
+    guard let charge = json.chargeNumber("charge") else {
+      throw JSONError(offset: 0, problem: "charge is missing")
+    }
+    return (charge, json.integer("amount"))
+  }
+}
+
+extension JSONWriter {
+  /// Writes an amount as the number of its smallest units, and its currency.
+  mutating func member(units money: Money) {
+    member("amount", money.units)
+    member("currency", money.currency.code)
+  }
+}
+
+extension JSON {
+  /// The largest amount of one charge in smallest units: sums of them cannot overflow.
+  static let maximumUnits = 1_000_000_000_000
+
+  /// Reads the number of a charge: 1 to 2^53 - 1, which every JSON parser can represent.
+  package func chargeNumber(_ key: String) -> Int? {
+    integer(key).flatMap { (1..<1 << 53).contains($0) ? $0 : nil }
+  }
+
+  /// Reads an amount of at least one smallest unit with its currency.
+  package func units() -> Money? {
+    guard let units = integer("amount"), (1...Self.maximumUnits).contains(units),
+      let currency = text("currency").flatMap({ Currency($0) })
+    else { return nil }
+    return Money(units: units, currency)
+  }
+}

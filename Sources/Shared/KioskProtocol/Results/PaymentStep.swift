@@ -1,0 +1,60 @@
+/// A step of a charge, as an entry of the ledger. The amount is that of the entry.
+package struct PaymentStep: Hashable, Sendable {
+  package let kind: Kind
+  package let charge: Int
+  package let device: PaymentDeviceID
+  /// The sequence number of the order's entry, or `nil` if the kiosk has no order for the charge.
+  package let job: Int?
+  package let order: Order?
+  package let ticket: Ticket?
+  /// The machine that makes the juice from now on, and the place in its queue.
+  package let machine: MachineID?
+  package let place: Int?
+  package let receipt: Receipt
+  /// The device's reason, or why the ledger records the step.
+  package let reason: String?
+
+  package enum Kind: String, CaseIterable, Hashable, Sendable {
+    // Money that has moved.
+    case held, captured, released, refunded
+    // Requests by a person.
+    case capture, release, refund
+    /// A person accepts what is booked.
+    case kept
+
+    var status: LedgerEntry.Status {
+      switch self {
+      case .held: .held
+      case .captured: .captured
+      case .released: .released
+      case .refunded: .refunded
+      case .capture: .capture
+      case .release: .release
+      case .refund: .refund
+      case .kept: .kept
+      }
+    }
+  }
+
+  package init(
+    _ kind: Kind, charge: Int, device: PaymentDeviceID, job: Int?, order: Order?, ticket: Ticket?,
+    machine: MachineID? = nil, place: Int? = nil, receipt: Receipt = Receipt(),
+    reason: String? = nil
+  ) {
+    self.kind = kind
+    self.charge = charge
+    self.device = device
+    self.job = job
+    self.order = order
+    self.ticket = ticket
+    self.machine = machine
+    self.place = place
+    self.receipt = receipt
+    self.reason = reason
+  }
+}
+
+extension LedgerEntry.Status {
+  /// The kind of payment step that the status names, or `nil` if it names another entry.
+  package var paymentStep: PaymentStep.Kind? { PaymentStep.Kind(rawValue: rawValue) }
+}

@@ -1,0 +1,794 @@
+import JuiceDomain
+import KioskProtocol
+import Ledger
+import MessageBroker
+import Testing
+
+@testable import KioskCore
+
+/// Orders that customers pay for at a device.
+@Suite struct PaymentTests {
+  /// The number of the first charge: the seconds since 1970 at the start of the test.
+  static let first = Int(TestKiosk.start.milliseconds / 1000)
+
+  /// - Parameters:
+  ///   - price: The price of a kiwi juice; banana juice is free, and mango juice has no price.
+  ///   - isPoured: Whether a machine makes the juices.
+  static func settings(price: String = "3.50", isPoured: Bool = true) throws -> KioskSettings {
+    let euro = try #require(Currency("EUR"))
+    let prices = [
+      "kiwi": try #require(Money(price, euro)), "mango_kiwi": Money(units: 400, euro),
+      "banana": Money(units: 0, euro),
+    ]
+    let menu = Menu.standard
+    var settings = KioskSettings.test(
+      menu: try Menu(
+        fruits: menu.fruits,
+        juices: menu.juices.map {
+          Juice(id: $0.id, name: $0.name, recipe: $0.recipe, price: prices[$0.id.text])
+        }))
+    settings.payment = KioskSettings.Payment(
+      devices: [KioskSettings.Payment.Device(name: "terminal")], freePanels: ["staff"])
+    if isPoured { settings.machines = [KioskSettings.Machine(name: "bar")] }
+    return settings
+  }
+
+  static func kiosk(isPoured: Bool = true) throws -> TestKiosk {
+    let kiosk = try TestKiosk(settings: try settings(isPoured: isPoured))
+    try kiosk.receive(.device("online"), .message("online", on: "machine/bar/status"))
+    return kiosk
+  }
+
+  /// A kiosk with an order for which the customer is asked to pay.
+  private func asked(isPoured: Bool = true, quantity: Int = 1) throws -> TestKiosk {
+    let kiosk = try Self.kiosk(isPoured: isPoured)
+    try kiosk.receive(.order(#"{"juice":"kiwi","quantity":\#(quantity)}"#))
+    _ = kiosk.charges
+    try kiosk.receive(.paid("waiting"))
+    return kiosk
+  }
+
+  /// A kiosk with a paid order that the machine has begun.
+  private func begun(quantity: Int = 1) throws -> TestKiosk {
+    let kiosk = try asked(quantity: quantity)
+    try kiosk.receive(.paid("held", 350 * quantity))
+    try kiosk.receive(.made("started", job: 3))
+    _ = kiosk.charges
+    return kiosk
+  }
+
+  // MARK: The order's life
+
+  @Test func anOrderIsPaidThenMadeThenCaptured() throws {
+    let kiosk = try Self.kiosk()
+    let order = Delivery.order(#"{"id":"a1","juice":"kiwi"}"#)
+    let awaiting = try kiosk.receive(order)
+    #expect(
+      awaiting.answers.map { text($0.payload) } == [
+        #"{"id":"a1","status":"awaiting_payment","ticket":1,"juice":"kiwi","quantity":1,"#
+          + #""amount":"3.50","currency":"EUR","device":"terminal","used":{"kiwi":3},"#
+          + #""stock":{"banana":10,"kiwi":7,"mango":10,"pineapple":10,"strawberry":10},"#
+          + #""message":"3.50 € at the terminal, please.","seq":2}"#
+      ])
+    #expect(
+      kiosk.charges == [
+        #"charge/terminal {"charge":\#(Self.first),"ticket":1,"panel":"p1","juice":"kiwi","#
+          + #""quantity":1,"amount":350,"currency":"EUR","language":"en","text":"Kiwi juice","#
+          + #""pay_seconds":45,"ready_seconds":120}"#
+      ])
+    #expect(kiosk.machineRequests.isEmpty)
+    #expect(try kiosk.receive(.paid("waiting")).transaction.records.isEmpty)
+    let held = try kiosk.receive(.paid("held", 350))
+    #expect(
+      held.answers.map { text($0.payload) } == [
+        #"{"id":"a1","status":"accepted","ticket":1,"juice":"kiwi","quantity":1,"#
+          + #""amount":"3.50","currency":"EUR","place":1,"machine":"bar","#
+          + #""message":"Kiwi juice is being made. Your number is 1.","seq":3}"#
+      ])
+    #expect(try kiosk.receive(order).statuses == [.accepted])
+    #expect(
+      kiosk.machineRequests == [
+        #"make/bar {"job":3,"ticket":1,"juice":"kiwi","quantity":1,"recipe":{"kiwi":3}}"#
+      ])
+    let done = try kiosk.receive(.made("done", job: 3))
+    #expect(try done.statuses == [.ready])
+    #expect(
+      kiosk.charges == [
+        #"charge/terminal/capture {"charge":\#(Self.first),"amount":350,"currency":"EUR"}"#
+      ])
+    let captured = try kiosk.receive(.paid("captured", 350, #","receipt":"0012","trace":7"#))
+    #expect(captured.answers.isEmpty)
+    #expect(kiosk.steps == ["awaiting_payment 350", "held 350", "made 350", "captured 350"])
+    #expect(kiosk.state == .captured && kiosk.charges.isEmpty)
+    let repeated = try kiosk.receive(order)
+    #expect(try repeated.results.map(\.isDuplicate) == [true])
+    #expect(try repeated.statuses == [.ready])
+    try kiosk.ledger.verify()
+  }
+
+  @Test func withoutAMachineTheAmountIsCapturedAtOnce() throws {
+    let kiosk = try asked(isPoured: false)
+    let held = try kiosk.receive(.paid("held", 350))
+    #expect(try held.statuses == [.ready])
+    #expect(try held.results[0].machine == nil)
+    #expect(kiosk.charges.map { String($0.prefix(23)) } == ["charge/terminal/capture"])
+    try kiosk.receive(.paid("captured", 350))
+    #expect(kiosk.state == .captured && kiosk.stock["kiwi"] == 7)
+    try kiosk.ledger.verify()
+  }
+
+  @Test func whatCostsNothingIsNotPaid() throws {
+    let kiosk = try Self.kiosk(isPoured: false)
+    let orders = try kiosk.receive(
+      .order("banana"), .order("mango"), .order("kiwi", panel: "staff"))
+    #expect(try orders.statuses == [.ready, .ready, .ready])
+    #expect(kiosk.charges.isEmpty)
+  }
+
+  @Test func whatTheMachineCannotMakeIsReleased() throws {
+    let kiosk = try begun()
+    let failed = try kiosk.receive(.made("failed", job: 3, #","reason":"jam""#))
+    #expect(try failed.results.map(\.failure) == ["jam"])
+    #expect(kiosk.charges == [#"charge/terminal/release {"charge":\#(Self.first)}"#])
+    try kiosk.receive(.paid("released"))
+    #expect(kiosk.steps.suffix(2) == ["failed", "released 350"])
+    #expect(kiosk.core.charges.open.isEmpty && kiosk.stock["kiwi"] == 10)
+    try kiosk.ledger.verify()
+  }
+
+  @Test func ofSeveralGlassesOnlyTheMadeOnesArePaid() throws {
+    let kiosk = try begun(quantity: 3)
+    let failed = try kiosk.receive(
+      .made("failed", job: 3, #","reason":"jam","used":{"kiwi":7},"made":2"#))
+    let message = "Sorry, only 2 of 3 Kiwi juice were made. You pay 7.00 €."
+    #expect(try failed.results.map(\.message) == [message])
+    #expect(try failed.results.map { $0.amount?.units } == [700])
+    #expect(
+      kiosk.charges == [
+        #"charge/terminal/capture {"charge":\#(Self.first),"amount":700,"currency":"EUR"}"#
+      ])
+    try kiosk.receive(.paid("captured", 700))
+    #expect(kiosk.steps.suffix(2) == ["failed 700", "captured 700"])
+    #expect(kiosk.stock["kiwi"] == 3)
+    try kiosk.ledger.verify()
+  }
+
+  @Test(arguments: [3, 4, -1])
+  func aMachineThatCannotHaveMadeSoManyGlassesIsNotBelieved(made: Int) throws {
+    let kiosk = try begun(quantity: 3)
+    let failed = try kiosk.receive(.made("failed", job: 3, #","made":\#(made)"#))
+    #expect(try failed.reasons == [.malformed])
+    #expect(kiosk.charges.isEmpty && kiosk.core.charges.open.count == 1)
+  }
+
+  @Test func withoutACardTheFruitGoesBack() throws {
+    let kiosk = try asked()
+    kiosk.pass(.seconds(44))
+    #expect(try kiosk.receive().answers.isEmpty)
+    kiosk.pass(.seconds(1))
+    let unpaid = try kiosk.receive()
+    #expect(try unpaid.results.map(\.failure) == ["not_paid"])
+    #expect(
+      try unpaid.results.map(\.message) == ["The order was not paid. Nothing was charged."])
+    #expect(kiosk.stock["kiwi"] == 10)
+    #expect(kiosk.charges == [#"charge/terminal/release {"charge":\#(Self.first)}"#])
+    // Repeated until the device answers.
+    kiosk.pass(.seconds(5))
+    #expect(kiosk.charges.count == 1)
+    try kiosk.receive(.paid("released"))
+    #expect(kiosk.core.charges.open.isEmpty && kiosk.core.counters.failed == 0)
+    try kiosk.ledger.verify()
+  }
+
+  @Test func aCustomerWhoIsSeenHasMoreTime() throws {
+    let kiosk = try asked()
+    for _ in 1...6 {
+      kiosk.pass(.seconds(44))
+      #expect(try kiosk.receive(.paid("waiting")).answers.isEmpty)
+    }
+    kiosk.pass(.seconds(36))
+    #expect(try kiosk.receive().results.map(\.failure) == ["not_paid"], "after 300 seconds")
+  }
+
+  @Test func aDeclinedCardEndsTheOrder() throws {
+    let kiosk = try asked()
+    let declined = try kiosk.receive(.paid("declined", #","reason":"no credit""#))
+    #expect(try declined.results.map(\.failure) == ["declined"])
+    #expect(try declined.results.map(\.detail) == ["no credit"])
+    #expect(
+      try declined.results.map(\.message)
+        == ["The payment was declined: no credit. Nothing was charged."])
+    #expect(kiosk.core.charges.open.isEmpty && kiosk.stock["kiwi"] == 10)
+    #expect(
+      kiosk.report
+        == #"{"state":"idle","ticket":1,"declined":"no credit","queue":0,"charges":[],"difference":0}"#
+    )
+    try kiosk.ledger.verify()
+  }
+
+  @Test func theLanguageIsTheCustomers() throws {
+    var settings = try Self.settings()
+    settings.language = .korean
+    let kiosk = try TestKiosk(settings: settings)
+    try kiosk.receive(.device("online"), .message("online", on: "machine/bar/status"))
+    let awaiting = try kiosk.receive(.order("kiwi"))
+    #expect(try awaiting.results.map(\.message) == ["단말기에서 3.50 € 결제해 주세요."])
+  }
+
+  // MARK: The second press
+
+  @Test func anotherPressReplacesTheFirst() throws {
+    let kiosk = try asked()
+    let second = try kiosk.receive(.order("mango_kiwi"))
+    #expect(try second.statuses == [.failed, .awaitingPayment])
+    #expect(try second.results[0].failure == "replaced")
+    #expect(kiosk.stock["kiwi"] == 9)
+    // The device asks one customer at a time.
+    #expect(kiosk.charges == [#"charge/terminal/release {"charge":\#(Self.first)}"#])
+    try kiosk.receive(.paid("released"))
+    #expect(kiosk.charges.map { String($0.prefix(26)) } == [#"charge/terminal {"charge":"#])
+    try kiosk.ledger.verify()
+  }
+
+  /// The one that the kiosk decides first counts.
+  @Test(arguments: [true, false])
+  func ofAPressAndACardAtOnceTheFirstCounts(isCardFirst: Bool) throws {
+    let kiosk = try asked()
+    let card = Delivery.paid("held", 350)
+    let press = Delivery.order("mango_kiwi")
+    let both = try kiosk.receive(isCardFirst ? [card, press] : [press, card])
+    if isCardFirst {
+      #expect(try both.statuses == [.accepted, .awaitingPayment])
+      #expect(kiosk.charges.count == 1)
+    } else {
+      #expect(try both.results.map(\.failure) == ["replaced", nil])
+      #expect(kiosk.charges[0] == #"charge/terminal/release {"charge":\#(Self.first)}"#)
+    }
+    try kiosk.ledger.verify()
+  }
+
+  @Test func aPressDoesNotReplaceAnOrderWhoseCardIsInTheReader() throws {
+    let kiosk = try asked()
+    try kiosk.receive(.paid("waiting", #","presented":true"#))
+    #expect(try kiosk.receive(.order("mango_kiwi")).statuses == [.awaitingPayment])
+    #expect(kiosk.core.charges.open.map(\.state) == [.waiting, .queued])
+  }
+
+  @Test(arguments: ["tea", #"{"juice":"kiwi","quantity":11}"#, "strawberry", "banana"])
+  func aPressThatNeedsNoPaymentReplacesNothing(order: String) throws {
+    let kiosk = try asked()
+    try kiosk.receive(.order(order))
+    #expect(kiosk.core.charges.open.map(\.state) == [.waiting])
+  }
+
+  @Test func aPressThatNeedsTheFruitOfTheFirstGetsIt() throws {
+    let kiosk = try TestKiosk(
+      settings: try Self.settings(isPoured: false), stock: ["kiwi": 3, "mango": 10])
+    try kiosk.receive(.device("online"))
+    try kiosk.receive(.order("kiwi"))
+    #expect(try kiosk.receive(.order("mango_kiwi")).statuses == [.failed, .awaitingPayment])
+    #expect(kiosk.stock["kiwi"] == 2)
+  }
+
+  @Test func anotherPanelWaits() throws {
+    let kiosk = try asked()
+    try kiosk.receive(.order("kiwi", panel: "p2"))
+    #expect(kiosk.core.charges.open.map(\.state) == [.waiting, .queued])
+    #expect(kiosk.charges.isEmpty)
+    kiosk.pass(.seconds(31))
+    let late = try kiosk.receive(.paid("waiting"))
+    #expect(try late.results.map(\.failure) == ["not_paid"])
+    #expect(kiosk.core.charges.open.map(\.state) == [.waiting], "the other customer still pays")
+    #expect(kiosk.charges.isEmpty, "what was never sent need not be released")
+    try kiosk.ledger.verify()
+  }
+
+  // MARK: Prices
+
+  @Test func anOpenOrderKeepsItsPriceAndItsName() throws {
+    let kiosk = try asked()
+    try kiosk.reload(try Self.settings(price: "4.00"))
+    try kiosk.receive(.paid("held", 350))
+    try kiosk.receive(.made("started", job: 3), .made("done", job: 3))
+    try kiosk.restart()
+    try kiosk.receive(.paid("held", 350))
+    #expect(
+      kiosk.charges == [
+        #"charge/terminal/capture {"charge":\#(Self.first),"amount":350,"currency":"EUR"}"#
+      ] || kiosk.core.charges.open.map(\.wanted?.units) == [350])
+    try kiosk.receive(.paid("captured", 350))
+    #expect(kiosk.state == .captured)
+    try kiosk.ledger.verify()
+  }
+
+  // MARK: Bad cases
+
+  @Test(arguments: [(351, "EUR"), (349, "EUR"), (350, "USD"), (1, "KRW")])
+  func anotherAmountStartsNothing(units: Int, currency: String) throws {
+    let kiosk = try asked()
+    let wrong = try kiosk.receive(.paid("held", units, currency: currency))
+    #expect(try wrong.statuses == [.failed, .rejected])
+    #expect(try wrong.results[1].reason == .wrongAmount)
+    #expect(try wrong.results[0].failure == "wrong_amount")
+    #expect(wrong.answers[1].topic == "kiosk/k1/paid/terminal/result")
+    #expect(kiosk.machineRequests.isEmpty && kiosk.stock["kiwi"] == 10)
+    #expect(kiosk.charges == [#"charge/terminal/release {"charge":\#(Self.first)}"#])
+    try kiosk.receive(.paid("released"))
+    #expect(kiosk.core.charges.open.isEmpty)
+    try kiosk.ledger.verify()
+  }
+
+  @Test func whatIsHeldAfterTheTimeToPayIsReleased() throws {
+    let kiosk = try asked()
+    kiosk.pass(.seconds(46))
+    // The kiosk was away, so the card is the first that it receives.
+    let late = try kiosk.receive(.paid("held", 350))
+    #expect(try late.results.map(\.failure) == ["not_paid"])
+    #expect(kiosk.machineRequests.isEmpty)
+    #expect(kiosk.charges == [#"charge/terminal/release {"charge":\#(Self.first)}"#])
+    try kiosk.receive(.paid("released"))
+    #expect(kiosk.steps.suffix(2) == ["held 350", "released 350"])
+    try kiosk.ledger.verify()
+  }
+
+  @Test func whatIsHeldAfterARestartTooLateIsReleased() throws {
+    let kiosk = try asked()
+    kiosk.pass(.seconds(3600))
+    try kiosk.restart()
+    let late = try kiosk.receive(.paid("held", 350))
+    #expect(try late.results.map(\.failure) == ["not_paid"])
+    #expect(kiosk.charges == [#"charge/terminal/release {"charge":\#(Self.first)}"#])
+  }
+
+  @Test func withTheClockSetBackNobodyKnowsTheAgeSoNothingIsMade() throws {
+    let kiosk = try asked()
+    kiosk.setClock(ahead: -3600)
+    try kiosk.restart()
+    try kiosk.receive(.paid("held", 350))
+    #expect(kiosk.machineRequests.isEmpty && kiosk.stock["kiwi"] == 10)
+    try kiosk.receive(.paid("released"), .device("online"))
+    // Another charge still has a higher number.
+    try kiosk.receive(.order("kiwi"))
+    #expect(kiosk.charges.map { String($0.prefix(36)) } == [#"charge/terminal {"charge":\#(Self.first + 1)"#])
+  }
+
+  @Test func aSecondHeldChangesNothing() throws {
+    let kiosk = try begun()
+    let again = try kiosk.receive(.paid("held", 350), .paid("held", 350))
+    #expect(again.answers.isEmpty && again.transaction.records.isEmpty)
+    #expect(try kiosk.receive(.paid("held", 400)).reasons == [.wrongAmount])
+    #expect(kiosk.core.charges.open.map(\.held?.units) == [350])
+  }
+
+  @Test func anUnansweredCaptureIsAskedAboutBeforeItIsRepeated() throws {
+    let kiosk = try begun()
+    try kiosk.receive(.made("done", job: 3))
+    #expect(kiosk.actions == ["capture"])
+    kiosk.pass(.seconds(14))
+    #expect(kiosk.actions.isEmpty)
+    kiosk.pass(.seconds(1))
+    #expect(kiosk.actions == ["state"])
+    try kiosk.receive(.paid("held", 350))
+    #expect(kiosk.actions == ["capture"], "the device says that nothing happened")
+    kiosk.loseConnection()
+    #expect(kiosk.actions == ["state"])
+    try kiosk.restart()
+    #expect(kiosk.actions == ["state"])
+    try kiosk.receive(.paid("captured", 350))
+    #expect(kiosk.state == .captured && kiosk.actions.isEmpty)
+  }
+
+  @Test func aCaptureThatCannotBeFoundOutIsForAPerson() throws {
+    let kiosk = try begun()
+    try kiosk.receive(.made("done", job: 3), .paid("unknown", #","reason":"line broken""#))
+    #expect(kiosk.state == .undecided)
+    #expect(kiosk.report.contains(#""reason":"line broken""#))
+    // The device finds it out, before or after a restart.
+    try kiosk.restart()
+    #expect(kiosk.actions == ["state"])
+    try kiosk.receive(.paid("captured", 350))
+    #expect(kiosk.state == .captured)
+    #expect(kiosk.steps.suffix(1) == ["captured 350"])
+    try kiosk.ledger.verify()
+  }
+
+  @Test(arguments: [("captured", "captured 350"), ("released", "released 350")])
+  func aPersonDecidesAboutACapture(choice: String, step: String) throws {
+    let kiosk = try begun()
+    try kiosk.receive(.made("done", job: 3), .paid("unknown"))
+    let decided = try kiosk.receive(.decide(choice))
+    #expect(try decided.statuses == [.applied])
+    #expect(kiosk.steps.suffix(1) == [step])
+    #expect(try kiosk.receive(.decide(choice)).reasons == [.noDecisionNeeded])
+    try kiosk.ledger.verify()
+  }
+
+  @Test func aHoldThatIsGoneWhenTheJuiceIsMadeIsForAPerson() throws {
+    let kiosk = try begun()
+    try kiosk.receive(.paid("released", #","reason":"limit""#))
+    #expect(kiosk.state == .gone)
+    let done = try kiosk.receive(.made("done", job: 3))
+    #expect(try done.statuses == [.ready])
+    #expect(kiosk.state == .undecided && kiosk.actions.isEmpty)
+    #expect(try kiosk.receive(.decide("released")).statuses == [.applied])
+    #expect(kiosk.core.charges.open.isEmpty)
+    try kiosk.ledger.verify()
+  }
+
+  @Test func aHoldThatIsGoneBeforeTheMachineHasTheJobEndsTheOrder() throws {
+    let kiosk = try asked()
+    try kiosk.receive(.message("fault", on: "machine/bar/status"))
+    try kiosk.receive(.message("online", on: "machine/bar/status"))
+    try kiosk.receive(.order("banana", panel: "p2"))
+    try kiosk.receive(.paid("held", 350))
+    #expect(kiosk.core.jobs.open.map(\.state) == [.sent, .queued])
+    let lost = try kiosk.receive(.paid("released"))
+    #expect(try lost.results.map(\.failure) == ["payment_lost"])
+    #expect(kiosk.core.charges.open.isEmpty && kiosk.stock["kiwi"] == 10)
+    try kiosk.ledger.verify()
+  }
+
+  @Test func anotherAmountBookedThanAskedForIsForAPerson() throws {
+    let kiosk = try begun()
+    try kiosk.receive(.made("done", job: 3))
+    let booked = try kiosk.receive(.paid("captured", 300))
+    #expect(try booked.reasons == [.wrongAmount])
+    #expect(kiosk.state == .undecided)
+    #expect(kiosk.steps.suffix(1) == ["captured 300"], "the ledger says what the device has")
+    #expect(try kiosk.receive(.decide("captured")).statuses == [.applied])
+    #expect(kiosk.state == .captured)
+    try kiosk.ledger.verify()
+  }
+
+  @Test func whatIsBookedWithoutHavingBeenMadeIsForAPerson() throws {
+    let kiosk = try begun()
+    try kiosk.receive(.made("failed", job: 3), .paid("captured", 350))
+    #expect(kiosk.state == .undecided)
+    #expect(try kiosk.receive(.decide("refund")).statuses == [.applied])
+    #expect(kiosk.actions == ["refund"])
+    try kiosk.receive(.paid("refunded", 350))
+    #expect(kiosk.core.charges.open.isEmpty)
+    #expect(kiosk.steps.suffix(3) == ["captured 350", "refund", "refunded 350"])
+    try kiosk.ledger.verify()
+  }
+
+  @Test func aPromptWithUnknownResultEndsTheOrderAndIsForAPerson() throws {
+    let kiosk = try asked()
+    let unknown = try kiosk.receive(.paid("unknown"))
+    #expect(try unknown.results.map(\.failure) == ["payment_unknown"])
+    #expect(kiosk.state == .undecided && kiosk.stock["kiwi"] == 10)
+    #expect(try kiosk.receive(.decide("release")).statuses == [.applied])
+    #expect(kiosk.actions == ["release"])
+    try kiosk.receive(.paid("released"))
+    #expect(kiosk.core.charges.open.isEmpty)
+    try kiosk.ledger.verify()
+  }
+
+  @Test func aReleaseThatNobodyAnswersIsForAPersonAndStillAskedFor() throws {
+    let kiosk = try begun()
+    try kiosk.receive(.made("failed", job: 3))
+    #expect(kiosk.actions == ["release"])
+    kiosk.pass(.seconds(60))
+    try kiosk.receive()
+    #expect(kiosk.state == .undecided && kiosk.core.charges.reports[0].report.state == .off)
+    #expect(try kiosk.receive(.order("kiwi")).reasons == [.paymentDown])
+    kiosk.pass(.seconds(60))
+    #expect(kiosk.actions == ["release"])
+    try kiosk.receive(.paid("released"))
+    #expect(kiosk.core.charges.open.isEmpty)
+    #expect(try kiosk.receive(.order("kiwi")).statuses == [.awaitingPayment])
+  }
+
+  @Test func whatADeviceWasNeverGivenCountsForNothing() throws {
+    let kiosk = try Self.kiosk()
+    for status in ["captured", "refunded", "released", "declined", "unknown", "waiting"] {
+      let units = status == "captured" || status == "refunded" ? 350 : nil
+      let stray = try kiosk.receive(.paid(status, units, charge: 77))
+      #expect(try stray.reasons == [.unknownCharge])
+      #expect(stray.transaction.records.isEmpty && kiosk.core.charges.open.isEmpty)
+    }
+  }
+
+  /// The kiosk is restored from a backup that is older than the charge.
+  @Test func aHoldThatTheLedgerDoesNotKnowIsForAPerson() throws {
+    let kiosk = try Self.kiosk()
+    let stray = try kiosk.receive(.paid("held", 350, charge: 77))
+    #expect(try stray.reasons == [.unknownCharge])
+    #expect(kiosk.state == .undecided && kiosk.machineRequests.isEmpty)
+    #expect(kiosk.actions == ["state"], "nothing is released by itself")
+    try kiosk.receive(.paid("held", 350, charge: 77))
+    #expect(kiosk.steps == ["held 350"])
+    try kiosk.restart()
+    #expect(kiosk.state == .undecided)
+    #expect(try kiosk.receive(.decide("capture", charge: 77)).statuses == [.applied])
+    #expect(kiosk.actions == ["capture"])
+    try kiosk.receive(.paid("captured", 350, charge: 77))
+    #expect(kiosk.steps == ["held 350", "capture", "captured 350"])
+    try kiosk.ledger.verify()
+  }
+
+  @Test func aDeviceThatMakesUpHoldsIsBounded() throws {
+    let kiosk = try Self.kiosk()
+    for charge in 1...30 { try kiosk.receive(.paid("held", 350, charge: charge)) }
+    #expect(kiosk.core.charges.open.count == 20)
+    #expect(try kiosk.receive(.order("kiwi")).statuses == [.awaitingPayment])
+    let last = try #require(kiosk.core.charges.open.last)
+    #expect(last.number == Self.first, "made-up numbers do not move the kiosk's own")
+  }
+
+  @Test func anotherDeviceCannotSayHeld() throws {
+    var settings = try Self.settings()
+    settings.payment?.devices.append(KioskSettings.Payment.Device(name: "coins", panels: ["p9"]))
+    let kiosk = try TestKiosk(settings: settings)
+    try kiosk.receive(
+      .device("online"), .device("online", of: "coins"), .message("online", on: "machine/bar/status"))
+    try kiosk.receive(.order("kiwi"))
+    let said = try kiosk.receive(.paid("held", 350, by: "coins"))
+    #expect(try said.reasons == [.unknownCharge])
+    #expect(kiosk.core.charges.open.map(\.state) == [.sent] && kiosk.machineRequests.isEmpty)
+    #expect(try kiosk.receive(.paid("held", 350, by: "stranger")).reasons == [.unknownDevice])
+    let retained = try kiosk.receive(.paid("held", 350, retain: true))
+    #expect(try retained.reasons == [.retained])
+    #expect(kiosk.core.charges.open.map(\.state) == [.sent])
+  }
+
+  @Test func anAnswerAboutAChargeThatWasNotSentDoesNotCount() throws {
+    let kiosk = try asked()
+    try kiosk.receive(.order("kiwi", panel: "p2"))
+    let said = try kiosk.receive(.paid("held", 350, charge: Self.first + 1))
+    #expect(try said.reasons == [.unknownCharge])
+    #expect(kiosk.core.charges.open.map(\.state) == [.waiting, .queued])
+  }
+
+  @Test func repeatedAnswersAboutEndedChargesChangeNothing() throws {
+    let kiosk = try asked()
+    try kiosk.receive(.paid("declined"))
+    let again = try kiosk.receive(.paid("declined"))
+    #expect(again.answers.isEmpty && again.transaction.isEmpty)
+    // A hold after that is given back.
+    try kiosk.receive(.paid("held", 350))
+    #expect(kiosk.actions == ["release"])
+    try kiosk.receive(.paid("released"))
+    #expect(kiosk.core.charges.open.isEmpty)
+    try kiosk.ledger.verify()
+  }
+
+  @Test func theAnswersOfAPaidDayAgainChangeNothing() throws {
+    let kiosk = try begun()
+    try kiosk.receive(.made("done", job: 3), .paid("captured", 350))
+    kiosk.pass(.seconds(86_400), day: 20_779)
+    try kiosk.receive()
+    #expect(kiosk.core.charges.open.isEmpty)
+    try kiosk.restart()
+    for answer in [Delivery.paid("held", 350), .paid("captured", 350), .paid("refunded", 350)] {
+      #expect(try kiosk.receive(answer).transaction.records.isEmpty)
+    }
+    #expect(kiosk.core.charges.open.isEmpty && kiosk.actions.isEmpty)
+  }
+
+  @Test func numbersAreNeverGivenAgain() throws {
+    let kiosk = try Self.kiosk()
+    try kiosk.receive(.order("kiwi"), .order("kiwi", panel: "p2"), .order("kiwi", panel: "p3"))
+    #expect(kiosk.core.charges.open.map(\.number) == [Self.first, Self.first + 1, Self.first + 2])
+    for _ in 1...3 {
+      for charge in kiosk.core.charges.open {
+        try kiosk.receive(.paid("declined", charge: charge.number))
+      }
+      kiosk.pass(.seconds(31))
+      try kiosk.receive()
+    }
+    kiosk.setClock(ahead: -7200)
+    try kiosk.restart()
+    try kiosk.receive(.device("online"), .order("kiwi"))
+    #expect(kiosk.core.charges.open.map(\.number) == [Self.first + 3])
+  }
+
+  // MARK: Refunds
+
+  @Test func aCapturedChargeIsRefundedOnce() throws {
+    let kiosk = try begun()
+    try kiosk.receive(.made("done", job: 3), .paid("captured", 350))
+    #expect(try kiosk.receive(.decide("refund")).statuses == [.applied])
+    #expect(try kiosk.receive(.decide("refund")).reasons == [.noDecisionNeeded])
+    #expect(kiosk.actions == ["refund"])
+    kiosk.pass(.seconds(15))
+    #expect(kiosk.actions == ["state"])
+    try kiosk.receive(.paid("refunded", 350))
+    #expect(try kiosk.receive(.decide("refund")).reasons == [.noDecisionNeeded])
+    #expect(kiosk.steps.filter { $0.hasPrefix("refund") } == ["refund", "refunded 350"])
+    try kiosk.ledger.verify()
+  }
+
+  @Test func aRefundThatIsNotPossibleCanBeTriedAgain() throws {
+    let kiosk = try begun()
+    try kiosk.receive(.made("done", job: 3), .paid("captured", 350))
+    try kiosk.receive(.decide("refund"))
+    #expect(kiosk.actions == ["refund"])
+    try kiosk.receive(.paid("captured", 350, #","reason":"host away""#))
+    #expect(kiosk.state == .captured)
+    #expect(try kiosk.receive(.decide("refund")).statuses == [.applied])
+  }
+
+  @Test func theDayAfterNothingIsRefunded() throws {
+    let kiosk = try begun()
+    try kiosk.receive(.made("done", job: 3), .paid("captured", 350))
+    kiosk.pass(.seconds(86_400), day: 20_779)
+    try kiosk.receive()
+    #expect(try kiosk.receive(.decide("refund")).reasons == [.noDecisionNeeded])
+  }
+
+  // MARK: Totals
+
+  @Test func aTotalIsComparedOnce() throws {
+    let kiosk = try begun()
+    try kiosk.receive(.made("done", job: 3), .paid("captured", 350))
+    let total = Delivery.total(1, captured: 350)
+    #expect(try kiosk.receive(total).transaction.records.count == 1)
+    #expect(try kiosk.receive(total).transaction.records.isEmpty)
+    try kiosk.restart()
+    #expect(try kiosk.receive(total).transaction.records.isEmpty)
+    #expect(kiosk.core.charges.reports[0].report.difference == 0)
+    let more = try kiosk.receive(.total(2, captured: 100, at: "2026-11-22T22:00:00Z"))
+    guard case .total(_, _, difference: 100) = more.transaction.records[0].row.entry.outcome else {
+      Issue.record("the difference is not recorded")
+      return
+    }
+    #expect(kiosk.core.charges.reports[0].report.difference == 100)
+    try kiosk.ledger.verify()
+  }
+
+  // MARK: Devices
+
+  @Test(arguments: ["offline", "fault: no paper", ""])
+  func withoutADeviceNoOrderIsTaken(status: String) throws {
+    let kiosk = try Self.kiosk()
+    try kiosk.receive(.device(status))
+    let rejected = try kiosk.receive(.order("kiwi"), .order("kiwi", panel: "staff"))
+    #expect(try rejected.results.map(\.reason) == [.paymentDown, nil])
+    #expect(try rejected.results[0].message == "The card terminal is out of order.")
+    #expect(kiosk.stock["kiwi"] == 7)
+  }
+
+  @Test func aDeviceServesItsPanels() throws {
+    var settings = try Self.settings()
+    settings.payment?.devices = [
+      KioskSettings.Payment.Device(name: "terminal", panels: ["p1"]),
+      KioskSettings.Payment.Device(name: "coins", panels: ["p1", "p2"]),
+    ]
+    let kiosk = try TestKiosk(settings: settings)
+    try kiosk.receive(
+      .device("online"), .device("online", of: "coins"), .message("online", on: "machine/bar/status"))
+    let orders = try kiosk.receive(
+      .order("kiwi"), .order("mango_kiwi", panel: "p2"), .order("mango_kiwi", panel: "p3"))
+    #expect(try orders.results.map(\.device) == ["terminal", "coins", nil])
+    #expect(try orders.reasons == [nil, nil, .paymentDown])
+  }
+
+  @Test func aDeviceThatAnswersNothingGetsNoOrders() throws {
+    let kiosk = try Self.kiosk()
+    try kiosk.receive(.order("kiwi"))
+    for _ in 1...9 {
+      #expect(kiosk.charges.count == 1)
+      kiosk.pass(.seconds(5))
+      try kiosk.receive()
+    }
+    #expect(kiosk.actions == ["release"])
+    #expect(try kiosk.receive(.order("kiwi")).reasons == [.paymentDown])
+    // A status that the broker has kept does not count.
+    try kiosk.receive(.device("online", retain: true))
+    #expect(try kiosk.receive(.order("kiwi")).reasons == [.paymentDown])
+    try kiosk.receive(.device("online"))
+    #expect(try kiosk.receive(.order("kiwi")).statuses == [.awaitingPayment])
+  }
+
+  @Test func aMachineThatGoesDownMeanwhileGivesTheMoneyBack() throws {
+    let kiosk = try asked()
+    try kiosk.receive(.message("offline", on: "machine/bar/status"))
+    let held = try kiosk.receive(.paid("held", 350))
+    #expect(try held.results.map(\.failure) == ["machine_down"])
+    #expect(kiosk.actions == ["release"] && kiosk.stock["kiwi"] == 10)
+    try kiosk.receive(.paid("released"))
+    #expect(kiosk.core.charges.open.isEmpty)
+    try kiosk.ledger.verify()
+  }
+
+  @Test func chargesOutliveARestart() throws {
+    let kiosk = try begun()
+    try kiosk.receive(.order("mango_kiwi"), .paid("held", 350, charge: 9))
+    let before = kiosk.core.charges.open
+    #expect(before.count == 3)
+    try kiosk.restart()
+    #expect(kiosk.core.charges.open == before)
+    let report = kiosk.core.charges.reports[0].report
+    #expect(try PaymentReport(payload: report.payload) == report)
+  }
+
+  @Test func aDeviceThatIsRemovedKeepsItsCharges() throws {
+    let kiosk = try begun()
+    var settings = kiosk.settings
+    settings.payment = nil
+    try kiosk.reload(settings.keepingPayment(of: kiosk.core.charges.open))
+    try kiosk.receive(.made("done", job: 3))
+    #expect(kiosk.actions == ["capture"])
+    try kiosk.receive(.paid("captured", 350))
+    #expect(kiosk.state == .captured)
+    #expect(try kiosk.receive(.order("kiwi")).statuses == [.accepted], "nothing is paid any more")
+  }
+}
+
+extension TestKiosk {
+  /// The requests to payment devices that are due.
+  fileprivate var charges: [String] {
+    messagesForPaymentDevices().map {
+      "\($0.topic.dropFirst("kiosk/k1/".count)) \(text($0.payload))"
+    }
+  }
+
+  /// The last levels of their topics.
+  fileprivate var actions: [String] {
+    messagesForPaymentDevices().map { String($0.topic.split(separator: "/").last ?? "") }
+  }
+
+  fileprivate var machineRequests: [String] {
+    messagesForMachines().map { "\($0.topic.dropFirst("kiosk/k1/".count)) \(text($0.payload))" }
+  }
+
+  fileprivate var state: ChargeState? { core.charges.open.first?.state }
+  fileprivate var report: String { text(core.charges.reports[0].report.payload) }
+
+  /// The entries after the first with their amounts in cents.
+  fileprivate var steps: [String] {
+    let rows = (try? ledger.rows(after: 1)) ?? []
+    return rows.map { row, _ in
+      row.entry.status.rawValue + (row.entry.amount.map { " \($0.units)" } ?? "")
+    }
+  }
+}
+
+extension Delivery {
+  fileprivate static func paid(
+    _ status: String, _ units: Int? = nil, _ more: String = "", charge: Int = PaymentTests.first,
+    currency: String = "EUR", by device: String = "terminal", retain: Bool = false
+  ) -> Delivery {
+    let amount = units.map { #","amount":\#($0),"currency":"\#(currency)""# } ?? ""
+    return .message(
+      #"{"charge":\#(charge),"status":"\#(status)"\#(amount)\#(more)}"#, on: "paid/\(device)",
+      retain: retain)
+  }
+
+  fileprivate static func paid(
+    _ status: String, _ more: String, charge: Int = PaymentTests.first
+  ) -> Delivery {
+    .paid(status, nil, more, charge: charge)
+  }
+
+  fileprivate static func device(
+    _ status: String, of device: String = "terminal", retain: Bool = false
+  ) -> Delivery {
+    .message(status, on: "payment/\(device)/status", retain: retain)
+  }
+
+  fileprivate static func made(_ status: String, job: Int, _ more: String = "") -> Delivery {
+    .message(#"{"job":\#(job),"status":"\#(status)"\#(more)}"#, on: "made/bar")
+  }
+
+  fileprivate static func decide(_ choice: String, charge: Int = PaymentTests.first) -> Delivery {
+    .message(#"{"charge":\#(charge),"decision":"\#(choice)"}"#, on: "job/desk")
+  }
+
+  fileprivate static func total(
+    _ number: Int, captured: Int, at: String = "2026-11-21T22:00:00Z"
+  ) -> Delivery {
+    .message(
+      #"{"total":\#(number),"at":"\#(at)","currency":"EUR","captured":\#(captured),"#
+        + #""refunded":0,"count":1}"#, on: "payment/terminal/total", retain: true)
+  }
+
+  fileprivate static func message(
+    _ payload: String, on topic: String, retain: Bool = false
+  ) -> Delivery {
+    Delivery(
+      message: Message(topic: "kiosk/k1/\(topic)", payload: Array(payload.utf8), retain: retain),
+      packetID: 0)
+  }
+}
