@@ -214,7 +214,9 @@ extension KioskSettings {
 
   /// The topics of payment devices besides those of their answers.
   private var paymentTopics: [String] {
-    payment?.devices.flatMap { [topics.paymentStatus(of: $0.name), topics.paymentTotal(of: $0.name)] } ?? []
+    (payment?.devices ?? []).flatMap {
+      [topics.paymentStatus(of: $0.name), topics.paymentTotal(of: $0.name)]
+    }
   }
 
   package func info(startedAt: Timestamp) -> KioskInfo {
@@ -232,7 +234,8 @@ extension KioskSettings {
   /// with filters that overlap in part.
   package var subscriptions: [TopicFilter] {
     (commandFilters
-      + (machines.map { topics.status(of: $0.name) } + paymentTopics + panels.flatMap(\.filters) + birthTopics).map(
+      + (machines.map { topics.status(of: $0.name) } + paymentTopics + panels.flatMap(\.filters)
+      + birthTopics).map(
         TopicFilter.init(unchecked:))).withoutCovered()
   }
 

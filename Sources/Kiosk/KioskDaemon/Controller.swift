@@ -226,7 +226,8 @@ package actor Controller {
     // guard: an answer leaves only after the commit
     // guard: a machine gets a request only after the commit
     let decision = try commit(parsedDeliveries, counting: new, at: now)
-    if !decision.transaction.records.isEmpty || decision.machinesChanged || decision.paymentChanged {
+    if !decision.transaction.records.isEmpty || decision.machinesChanged || decision.paymentChanged
+    {
       state.changed(at: now.uptime)
       displays.stateChanged()
     }

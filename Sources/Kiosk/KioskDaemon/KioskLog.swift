@@ -59,10 +59,12 @@ struct KioskLog: Sendable {
       logger.info(
         "#\(entry.seq) \(device): end of day \(total.total), \(sums), difference \(difference)")
     case .made(let end):
-      logger.info("#\(entry.seq) \(end.machine?.text ?? who): job \(end.job) done, ticket \(end.ticket.number)")
+      let maker = end.machine?.text ?? who
+      logger.info("#\(entry.seq) \(maker): job \(end.job) done, ticket \(end.ticket.number)")
     case .failed(let end, let reason, _), .returned(let end, let reason, _):
+      let maker = end.machine?.text ?? who
       logger.warning(
-        "#\(entry.seq) \(end.machine?.text ?? who): job \(end.job) \(entry.status.rawValue), \(reason)")
+        "#\(entry.seq) \(maker): job \(end.job) \(entry.status.rawValue), \(reason)")
     case .decided(let choice, let job, _):
       logger.info("#\(entry.seq) \(who): job \(job) \(choice.rawValue)")
     case .outOfStock(let order, let missing):

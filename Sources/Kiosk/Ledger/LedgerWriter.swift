@@ -53,9 +53,9 @@ final class LedgerWriter {
       sql: "INSERT OR REPLACE INTO job VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
     removeJob = try database.makeStatement(sql: "DELETE FROM job WHERE seq = ?")
     setMachine = try database.makeStatement(sql: "INSERT OR REPLACE INTO machine VALUES (?, ?, ?)")
+    let chargeColumns = repeatElement("?", count: 19).joined(separator: ", ")
     setCharge = try database.makeStatement(
-      sql: "INSERT OR REPLACE INTO charge VALUES (\(repeatElement("?", count: 19).joined(separator: ", ")))"
-    )
+      sql: "INSERT OR REPLACE INTO charge VALUES (\(chargeColumns))")
     removeCharge = try database.makeStatement(sql: "DELETE FROM charge WHERE number = ?")
     setPaymentDevice = try database.makeStatement(
       sql: "INSERT OR REPLACE INTO payment_device VALUES (?, ?, ?, ?, ?, ?, ?, ?)")

@@ -25,13 +25,14 @@ struct JuiceKiosk: AsyncParsableCommand {
         74  the ledger's disk is full or fails, or the output cannot be written
         75  temporary failure (out of stock, closed, a conflict, no answer in time): try again
         78  the configuration is wrong
-        79  machine: the power cut of --power-cut-at
+        79  machine, payment: a simulated power cut
       """,
     version: Release.version,
     subcommands: [
       Run.self, Check.self, Doctor.self, OrderJuice.self, RestockFruit.self, DecideJob.self,
+      DecideCharge.self,
       Open.self, Close.self, Watch.self, Report.self, Learn.self, LedgerCommands.self,
-      RunMachine.self, Demo.self,
+      RunMachine.self, RunPayment.self, Demo.self,
     ])
 
   static func main() { runAndExit() }

@@ -208,6 +208,30 @@ import Testing
     #expect(try parse(yaml).machines == [])
   }
 
+  // MARK: Payment
+
+  @Test func everyKeyOfAPaymentIsRead() throws {
+    let payment = try parse(
+      """
+      panels: [{name: bench, device: tasmota, topic: t, buttons: {single: kiwi}, pays: false}]
+      payment:
+        pay_seconds: 60
+        free_panels: [staff]
+        devices:
+          - {name: terminal}
+          - {name: coins, enabled: false, panels: [p1, p2]}
+      """
+    ).payment
+    #expect(
+      payment
+        == KioskSettings.Payment(
+          devices: [
+            KioskSettings.Payment.Device(name: "terminal"),
+            KioskSettings.Payment.Device(name: "coins", panels: ["p1", "p2"], isEnabled: false),
+          ], payLimit: .seconds(60), freePanels: ["staff", "bench"]))
+    #expect(try parse("{}").payment == nil)
+  }
+
   // MARK: The environment
 
   @Test func variablesOverrideTheFile() throws {

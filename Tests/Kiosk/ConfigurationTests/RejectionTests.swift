@@ -23,7 +23,7 @@ import Testing
       "recipes: []",
       "k.yaml:1:1: recipes: there is no such key; known here: "
         + "kiosk, broker, uplink, ledger, orders, home_assistant, menu, stock, panels, machines, "
-        + "displays"
+        + "payment, displays"
     ),
     (
       "broker: {\"a\\e[2J\": 1}",
@@ -389,6 +389,27 @@ import Testing
   func machines(yaml: String, message: String) {
     let errors = errors("machines: \(yaml)")
     #expect(errors.count == 1 && errors[0].hasSuffix(": " + message), "\(errors)")
+  }
+
+  @Test(arguments: [
+    ("{}", "payment: a payment needs devices; write them like 'devices: [{name: terminal}]'"),
+    ("{devices: [{}]}", "payment.devices.1.name: is missing"),
+    (
+      "{devices: [{name: a}, {name: a}]}",
+      "payment.devices.2.name: there is a payment device of this name already"
+    ),
+    (
+      "{devices: [{name: a}], pay_seconds: 4}",
+      "payment.pay_seconds: must be a whole number from 5 to 300, not 4"
+    ),
+    (
+      "{device: a}",
+      "payment.device: there is no such key; did you mean 'devices'?"
+    ),
+  ])
+  func payment(yaml: String, message: String) {
+    let errors = errors("payment: \(yaml)")
+    #expect(errors.contains { $0.hasSuffix(": " + message) }, "\(errors)")
   }
 
   @Test func oneErrorIsNotReportedAsSeveral() {

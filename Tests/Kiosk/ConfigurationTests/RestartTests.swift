@@ -47,6 +47,7 @@ import Testing
         panels: [{name: a, device: tasmota, topic: a, buttons: {single: kiwi}}]
         displays: [{topic: d, text: "{stock.kiwi}"}]
         machines: [{name: bar}]
+        payment: {pay_seconds: 5, free_panels: [a], devices: [{name: terminal}]}
         """, file: "k.yaml")
     #expect(new.changesForRestart(from: KioskConfiguration()) == [])
   }
@@ -55,6 +56,7 @@ import Testing
   @Test func noKeyIsForgotten() {
     let others = [
       "kiosk.language", "kiosk.name", "kiosk.place", "stock", "orders", "home_assistant", "menu",
+      "payment",
     ]
     for path in KioskConfiguration.settings.map({ $0.joined(separator: ".") }) {
       let isFixed = Self.fixed[path] != nil

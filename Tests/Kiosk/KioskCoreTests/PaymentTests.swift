@@ -349,7 +349,8 @@ import Testing
     try kiosk.receive(.paid("released"), .device("online"))
     // Another charge still has a higher number.
     try kiosk.receive(.order("kiwi"))
-    #expect(kiosk.charges.map { String($0.prefix(36)) } == [#"charge/terminal {"charge":\#(Self.first + 1)"#])
+    let next = #"charge/terminal {"charge":\#(Self.first + 1)"#
+    #expect(kiosk.charges.map { String($0.prefix(36)) } == [next])
   }
 
   @Test func aSecondHeldChangesNothing() throws {
@@ -520,8 +521,8 @@ import Testing
     var settings = try Self.settings()
     settings.payment?.devices.append(KioskSettings.Payment.Device(name: "coins", panels: ["p9"]))
     let kiosk = try TestKiosk(settings: settings)
-    try kiosk.receive(
-      .device("online"), .device("online", of: "coins"), .message("online", on: "machine/bar/status"))
+    try kiosk.receive(.device("online"), .device("online", of: "coins"))
+    try kiosk.receive(.message("online", on: "machine/bar/status"))
     try kiosk.receive(.order("kiwi"))
     let said = try kiosk.receive(.paid("held", 350, by: "coins"))
     #expect(try said.reasons == [.unknownCharge])
@@ -656,8 +657,8 @@ import Testing
       KioskSettings.Payment.Device(name: "coins", panels: ["p1", "p2"]),
     ]
     let kiosk = try TestKiosk(settings: settings)
-    try kiosk.receive(
-      .device("online"), .device("online", of: "coins"), .message("online", on: "machine/bar/status"))
+    try kiosk.receive(.device("online"), .device("online", of: "coins"))
+    try kiosk.receive(.message("online", on: "machine/bar/status"))
     let orders = try kiosk.receive(
       .order("kiwi"), .order("mango_kiwi", panel: "p2"), .order("mango_kiwi", panel: "p3"))
     #expect(try orders.results.map(\.device) == ["terminal", "coins", nil])

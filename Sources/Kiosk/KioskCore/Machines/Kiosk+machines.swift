@@ -226,7 +226,7 @@ extension Job {
   /// Returns the reason why a failed attempt cannot have made so many glasses, or `nil` if it can.
   fileprivate func flaw(in glasses: Int) -> String? {
     glasses < order.quantity
-      ? nil : "job \(number) is for \(order.quantity) glasses, and cannot have failed after \(glasses)"
+      ? nil : "job \(number) has \(order.quantity) glasses, and cannot have failed after \(glasses)"
   }
 
   /// Returns the reason why an attempt cannot have used up this fruit, or `nil` if it can.

@@ -564,7 +564,6 @@ extension Charge {
   func allows(_ choice: ChargeDecision.Choice) -> PaymentStep.Kind? {
     let isBooked = booked != nil
     switch (choice, state) {
-    // guard: a captured charge is refunded once
     case (.refund, .captured), (.refund, .undecided): return isBooked ? .refund : nil
     case (.capture, .undecided): return held != nil && !isBooked ? .capture : nil
     case (.release, .undecided): return isBooked ? nil : .release

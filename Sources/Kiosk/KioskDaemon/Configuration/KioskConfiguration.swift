@@ -75,6 +75,10 @@ package import YAMLConfiguration
 /// - `menu.fruits`, `menu.juices` (by id, none)
 /// - `panels` (list, none): button panels of other vendors, see `PanelReader`.
 /// - `machines` (list, none): the machines that make juices, see `MachineReader`.
+/// - `payment` (section, none): the devices at which customers pay, see `PaymentReader`.
+/// - `payment.pay_seconds` (5...300, `45`): the time in which a customer must present a card.
+/// - `payment.free_panels` (list of names, none): the panels whose orders cost nothing.
+/// - `payment.devices` (list): the devices.
 /// - `displays` (list, none): screens that cannot subscribe themselves, see `DisplayReader`.
 package struct KioskConfiguration: ConfigurationFile, Sendable, Equatable {
   package static let defaultPath = "/etc/juice-kiosk/kiosk.yaml"
@@ -95,6 +99,8 @@ package struct KioskConfiguration: ConfigurationFile, Sendable, Equatable {
   package var menuProblem: String?
   package var panels: [PanelBinding] = []
   package var machines: [KioskSettings.Machine] = []
+  /// The devices at which customers pay, or `nil` if nothing is paid.
+  package var payment: KioskSettings.Payment?
   /// The screens, and the lamps of the panels.
   package var displays: [Display] = []
 
@@ -129,6 +135,7 @@ package struct KioskConfiguration: ConfigurationFile, Sendable, Equatable {
     panels = panelReader.panels
     machines = MachineReader(&root, menu: menu).machines
     if let desired { checkMachines(make: desired, beyond: menuReader.menu, root) }
+    payment = PaymentReader(&root, free: panelReader.freePanels).payment
     displays = DisplayReader(&root, menu: menu).displays + panelReader.lamps
   }
 

@@ -13,6 +13,7 @@ import YAMLConfiguration
 ///     topic: zigbee2mqtt/hallway_button  # the device's own topic; generic: a topic filter
 ///     buttons: {single: kiwi, double: {juice: kiwi, quantity: 2}, long: {service: closed}}
 ///     debounce_milliseconds: 1000
+///     pays: true                         # false: its orders cost nothing, as for the staff
 ///     deep_sleep: false                  # esphome: the birth message counts as OFF
 ///     feedback: ...                      # see `FeedbackReader`
 /// ```
@@ -23,6 +24,8 @@ struct PanelReader {
   private(set) var panels: [PanelBinding] = []
   /// The lamps of the panels, which show the availability of juices.
   private(set) var lamps: [Display] = []
+  /// The panels whose orders cost nothing.
+  private(set) var freePanels: Set<String> = []
   private let menu: Menu
   private let maxQuantity: Int
   /// The first levels of the kiosk's own topics.
@@ -47,6 +50,7 @@ struct PanelReader {
     let buttons = section.section("buttons") { readButtons(&$0) }
     let debounce = section.read("debounce_milliseconds", .milliseconds(0...60_000))
     let sleeps = device == .esphome ? section.read("deep_sleep", .boolean) : nil
+    let pays = section.read("pays", .boolean)
     let feedback = FeedbackReader(&section, menu: menu)
     guard let name, let dialect, let topic, section.collector.errors.count == errorsBefore else {
       return
@@ -56,6 +60,7 @@ struct PanelReader {
       feedback: feedback.feedback, sleeps: sleeps ?? false)
     check(panel, section)
     panels.append(panel)
+    if pays == false { freePanels.insert(name) }
     lamps += feedback.lamps
   }
 

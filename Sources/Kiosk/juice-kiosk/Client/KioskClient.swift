@@ -67,7 +67,8 @@ struct KioskClient {
       case nil where last != nil:
         let id = request.id.map { " --id \($0)" } ?? ""
         throw .tryAgain(
-          "the \(last == .accepted ? "machine" : "payment") is not done yet: repeat the command with\(id), or use a longer --timeout")
+          "the \(last == .accepted ? "machine" : "payment") is not done yet: repeat the command "
+            + "with\(id), or use a longer --timeout")
       case nil:
         throw .tryAgain("the kiosk has not answered in time: check that it runs, and its kiosk.id")
       }

@@ -103,6 +103,10 @@ struct Check: AsyncParsableCommand {
       let juices = settings.juices(of: machine).joined(separator: ", ")
       return ("machine", "\(machine.name): \(machine.juices == nil ? "every juice" : juices)")
     }
+    facts += (configuration.payment?.devices ?? []).map { device in
+      let panels = device.panels.map { $0.sorted().joined(separator: ", ") } ?? "every panel"
+      return ("payment", "\(device.name): \(panels)")
+    }
     return facts + warnings.map { ("warning", $0) }
   }
 
@@ -129,6 +133,9 @@ struct Check: AsyncParsableCommand {
       json.member("machines", configuration.machines) { json, machine in
         json.member("name", machine.name.text)
         json.member("juices", settings.juices(of: machine))
+      }
+      if let payment = configuration.payment {
+        json.member("payment_devices", payment.devices.map(\.name.text))
       }
       json.member("warnings", warnings)
     }

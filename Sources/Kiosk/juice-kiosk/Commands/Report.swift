@@ -27,15 +27,29 @@ struct Report: AsyncParsableCommand {
   @Flag(help: "Print the days as CSV, with a line for each juice of a day.")
   var csv = false
 
+  @Flag(help: "Print the charges of these days as CSV, with a line for each.")
+  var charges = false
+
+  @Option(
+    help: ArgumentHelp(
+      "Print what was sold, captured, released and refunded as CSV, with a line for each hour, day, "
+        + "juice or panel.", valueName: "group"))
+  var payments: Group?
+
+  enum Group: String, CaseIterable, ExpressibleByArgument { case hour, day, juice, panel }
+
   func validate() throws {
     guard (1...SalesReport.dayCount).contains(days) else {
       throw ValidationError("--days is 1 to \(SalesReport.dayCount).")
     }
-    if json && csv { throw ValidationError("Choose either --json or --csv.") }
+    guard [json, csv, charges, payments != nil].count(where: { $0 }) <= 1 else {
+      throw ValidationError("Choose one of --json, --csv, --charges and --payments.")
+    }
   }
 
   func run() async throws {
     let configuration = try options.loadWithMenu()
+    if charges || payments != nil { return try printCharges(configuration) }
     var (sales, forecast) = try read(KioskSettings(configuration), configuration.ledgerPath)
     let first = sales.today.daysSinceEpoch - Int64(days) + 1
     sales.days.removeAll { $0.day.daysSinceEpoch < first }
@@ -51,6 +65,34 @@ struct Report: AsyncParsableCommand {
       try StandardOutput.write(
         view.lines(color: StandardOutput.isTerminal).joined(separator: "\n"))
     }
+  }
+
+  private func printCharges(_ configuration: KioskConfiguration) throws {
+    let wallClock = KioskSettings(configuration).wallClock
+    let now = KioskClock.system(wallClock: wallClock).now()
+    let first = now.day - days + 1
+    // A UTC offset is shorter than a day.
+    let start = Timestamp(milliseconds: Int64(first - 1) * 86_400_000)
+    let rows = try KioskLedger(path: configuration.ledgerPath, readOnly: true)
+      .charges(since: start).filter { wallClock.day(at: $0.at) >= first }
+    guard let payments else {
+      let lines = rows.map { $0.fields.map(\.csvField).joined(separator: ",") }
+      return try StandardOutput.write(
+        ([KioskLedger.ChargeRow.header] + lines).joined(separator: "\n"))
+    }
+    let sums = ChargeSums(rows) { row in
+      switch payments {
+      case .hour:
+        let (day, hour) = wallClock.hour(at: row.at).quotientAndRemainder(dividingBy: 24)
+        let padded = "\(hour < 10 ? "0" : "")\(hour):00"
+        return "\(CivilDate(daysSinceEpoch: Int64(day))) \(padded)"
+      case .day: return "\(CivilDate(daysSinceEpoch: Int64(wallClock.day(at: row.at))))"
+      case .juice: return row.juice ?? ""
+      case .panel: return row.panel ?? ""
+      }
+    }
+    try StandardOutput.write(
+      (["\(payments.rawValue),\(ChargeSums.header)"] + sums.lines).joined(separator: "\n"))
   }
 
   private func read(

@@ -72,6 +72,7 @@ extension KioskSettings {
     place = configuration.kiosk.place
     panels = configuration.panels
     machines = configuration.machines
+    payment = configuration.payment
     displays = configuration.displays
     if let discovery = Discovery(
       configuration, retainedTopics: retainedTopics, stock: held)

@@ -15,7 +15,7 @@ struct PourLog {
   func recordEnd(_ order: MachineOrder, _ status: MachineAnswer.Status) throws(Failure) {
     try append(order, "ends", at: .now) { json in
       json.member("status", status.name)
-      if case .failed(let reason, let used) = status {
+      if case .failed(let reason, let used, _) = status {
         json.member("reason", reason)
         if let used { json.member("used", used) }
       }

@@ -209,7 +209,7 @@ actor TerminalMachine {
       if line.isEmpty, ContinuousClock.now - pour.begun < Self.shortestJob {
         return screen.print("job \(number) has just begun; press Enter again when it is done")
       }
-      if case .failed(_, let used?) = status {
+      if case .failed(_, let used?, _) = status {
         let taken = pour.order.recipe.times(pour.order.quantity)
         let impossible = used.impossible(for: taken)
         guard impossible.isEmpty else {
@@ -264,7 +264,7 @@ extension MachineOrder {
 extension MachineAnswer {
   fileprivate var summary: String {
     switch status {
-    case .failed(let reason, let used):
+    case .failed(let reason, let used, _):
       "failed, \(reason)" + (used.map { "; used \($0)" } ?? "")
     case .waiting(let reason): "waiting: \(reason)"
     case .unknown: "unknown: it was begun or skipped before the restart"

@@ -101,9 +101,13 @@ package struct KioskTopics: Hashable, Sendable {
   /// A `PaymentReport`.
   package func payment(at device: PaymentDeviceID) -> String { "\(base)/payment/\(device)" }
   /// A `MachineStatus` of a payment device, without `out`.
-  package func paymentStatus(of device: PaymentDeviceID) -> String { "\(base)/payment/\(device)/status" }
+  package func paymentStatus(of device: PaymentDeviceID) -> String {
+    "\(payment(at: device))/status"
+  }
   /// A `PaymentTotal`.
-  package func paymentTotal(of device: PaymentDeviceID) -> String { "\(base)/payment/\(device)/total" }
+  package func paymentTotal(of device: PaymentDeviceID) -> String {
+    "\(payment(at: device))/total"
+  }
   /// Every new `LedgerEntry`.
   package var events: String { "\(base)/events" }
 

@@ -1,0 +1,53 @@
+import JuiceDomain
+import KioskCore
+import KioskProtocol
+import YAMLConfiguration
+
+/// Reads `payment`: the devices at which customers pay.
+///
+/// ```yaml
+/// payment:
+///   pay_seconds: 45             # time to present a card
+///   free_panels: [staff]        # their orders cost nothing
+///   devices:
+///     - name: terminal          # topics charge/terminal, paid/terminal, payment/terminal
+///       enabled: true           # false: it gets no charges
+///       panels: [panel1]        # default: all; whose customers pay here
+/// ```
+///
+/// A panel under `panels` may have `pays: false` instead. Only a juice with a price above zero is paid. An order of a panel without a device is rejected.
+struct PaymentReader {
+  private(set) var payment: KioskSettings.Payment?
+
+  /// - Parameter free: The panels that `panels` exempts.
+  init(_ root: inout Section, free: Set<String>) {
+    let isWanted = root.has("payment")
+    var read = root.section("payment") { Self.read(&$0, isWanted: isWanted) }
+    read.freePanels.formUnion(free)
+    if isWanted { payment = read }
+  }
+
+  private static func read(_ section: inout Section, isWanted: Bool) -> KioskSettings.Payment {
+    var payment = KioskSettings.Payment(devices: [])
+    section.read("pay_seconds", .seconds(5...300), into: &payment.payLimit)
+    payment.freePanels = Set(section.list("free_panels", of: .panelName) ?? [])
+    section.list("devices") { section in
+      let errorsBefore = section.collector.errors.count
+      let name: PaymentDeviceID? = section.require("name", .identifier())
+      var device = KioskSettings.Payment.Device(name: name ?? "device")
+      section.read("enabled", .boolean, into: &device.isEnabled)
+      device.panels = section.list("panels", of: .panelName).map { Set($0) }
+      if payment.devices.contains(where: { $0.name == name }) {
+        section.report(Diagnostic("there is a payment device of this name already"), at: "name")
+      }
+      guard section.collector.errors.count == errorsBefore else { return }
+      payment.devices.append(device)
+    }
+    if isWanted, payment.devices.isEmpty, section.collector.errors.isEmpty {
+      section.report(
+        Diagnostic(
+          "a payment needs devices", hint: "write them like 'devices: [{name: terminal}]'"))
+    }
+    return payment
+  }
+}

@@ -1,0 +1,78 @@
+import GRDB
+package import JuiceDomain
+package import KioskProtocol
+
+extension KioskLedger {
+  /// A charge with all that became of it.
+  package struct ChargeRow: Hashable, Sendable {
+    package let charge: Int
+    package let device: String
+    /// The time of the order, or of the first step of a charge without an order.
+    package let at: Timestamp
+    package let panel: String?
+    package let ticket: Int?
+    package let juice: String?
+    package let quantity: Int?
+    package let currency: Currency
+    /// The amount that the customer was asked for, and the price of what was made.
+    package let asked, sold: Int
+    package let captured, released, refunded: Int
+    /// The amount about which a person must decide.
+    package let undecided: Int
+    package let receipt: Receipt
+
+    package static let header =
+      "charge,device,at,panel,ticket,juice,quantity,currency,asked,sold,captured,released,refunded,"
+      + "undecided,receipt,trace,terminal,card,last4"
+
+    /// The fields of a line of CSV, with amounts such as `3.50`.
+    package var fields: [String] {
+      let amounts = [asked, sold, captured, released, refunded, undecided]
+      let order = [panel, ticket.map(String.init), juice, quantity.map(String.init)]
+      let card = [receipt.receipt, receipt.trace, receipt.terminal, receipt.card, receipt.last4]
+      return [String(charge), device, at.description] + order.map { $0 ?? "" } + [currency.code]
+        + amounts.map { Money(units: $0, currency).text } + card.map { $0 ?? "" }
+    }
+  }
+
+  /// Returns the charges of orders since a time, the oldest first.
+  package func charges(since start: Timestamp) throws(LedgerError) -> [ChargeRow] {
+    try reading { database in
+      try database.rows(Self.chargeRows, [start.milliseconds]).compactMap(ChargeRow.init)
+    }
+  }
+
+  // The amount that is undecided is what the device may still have of it.
+  private static let chargeRows = """
+    SELECT step.charge, step.device, step.at, step.currency, step.asked, step.captured,
+      step.released, step.refunded, step.payment, ordered.source, ordered.ticket, ordered.juice,
+      ordered.quantity, ending.amount AS sold,
+      IIF(open.state = 'undecided', COALESCE(open.booked, open.held, open.amount), 0) AS undecided
+    FROM (SELECT charge, MIN(device) AS device, MIN(at) AS at, MIN(currency) AS currency,
+          MAX(IIF(status = 'awaiting_payment', seq, NULL)) AS seq,
+          MAX(IIF(status = 'awaiting_payment', amount, 0)) AS asked,
+          SUM(IIF(status = 'captured', amount, 0)) AS captured,
+          SUM(IIF(status = 'released', amount, 0)) AS released,
+          SUM(IIF(status = 'refunded', amount, 0)) AS refunded,
+          MAX(payment) AS payment
+        FROM entry WHERE charge IS NOT NULL GROUP BY charge HAVING MIN(at) >= ?) AS step
+      LEFT JOIN entry AS ordered ON ordered.seq = step.seq
+      LEFT JOIN entry AS ending ON ending.job = step.seq AND ending.status IN ('made', 'failed')
+      LEFT JOIN charge AS open ON open.number = step.charge
+    ORDER BY step.charge
+    """
+}
+
+extension KioskLedger.ChargeRow {
+  fileprivate init?(_ row: Row) {
+    guard let currency = (row["currency"] as String?).flatMap({ Currency($0) }) else { return nil }
+    let payment = (row["payment"] as String?).flatMap { try? JSON.parse(Array($0.utf8)) }
+    self.init(
+      charge: row["charge"], device: row["device"], at: Timestamp(milliseconds: row["at"]),
+      panel: (row["source"] as String?).flatMap { Source($0) }?.name, ticket: row["ticket"],
+      juice: row["juice"], quantity: row["quantity"], currency: currency, asked: row["asked"],
+      sold: row["sold"] ?? 0, captured: row["captured"], released: row["released"] ?? 0,
+      refunded: row["refunded"], undecided: row["undecided"],
+      receipt: payment.map { Receipt($0) } ?? Receipt())
+  }
+}

@@ -1,0 +1,68 @@
+import JuiceDomain
+import KioskCore
+import KioskProtocol
+
+/// Checks whether the configured payment devices are online, and without a charge that a person must
+/// decide about or a difference of their totals.
+struct PaymentCheck {
+  let settings: KioskSettings
+  let retained: RetainedMessages
+
+  func findings() -> [Finding] {
+    guard let payment = settings.payment else { return [] }
+    let prices: [Finding] =
+      settings.menu.hasPrices
+      ? []
+      : [
+        .warning(
+          .payment, "menu", "no juice has a price: nothing is paid",
+          fix: "write menu.currency, and the price of each juice")
+      ]
+    return prices + payment.devices.flatMap { findings(of: $0.name) }
+  }
+
+  private func findings(of device: PaymentDeviceID) -> [Finding] {
+    let topic = settings.topics.paymentStatus(of: device)
+    let reportTopic = settings.topics.payment(at: device)
+    // A report that cannot be read counts as none, as at the kiosk.
+    let report = retained.payloads[reportTopic].flatMap { try? PaymentReport(payload: $0) }
+    var findings: [Finding] = []
+    let text = retained.payloads[topic].map { String(decoding: $0.prefix(64), as: UTF8.self) }
+    switch text.map({ MachineStatus($0) }) {
+    case nil:
+      findings.append(
+        .warning(
+          .payment, topic, "it has never published its status: no order is taken there",
+          fix: "it must publish 'online' there, retained; its account needs the role payment"))
+    case .online where report?.state == .off:
+      findings.append(
+        .warning(
+          .payment, topic, "is online, but has not answered: no order is taken there",
+          fix: "check that its account may receive its charges (topic read "
+            + "\(settings.topics.charge(by: device))/#) and answer (topic write "
+            + "\(settings.topics.paid(by: device))); then restart it"))
+    case .online: findings.append(.ok(.payment, topic, "is online"))
+    default:
+      findings.append(
+        .warning(
+          .payment, topic, "is \(text ?? ""): no order is taken there",
+          fix: "check that the terminal and the computer it is connected to have power and network")
+      )
+    }
+    findings += (report?.charges ?? []).map { charge in
+      .warning(
+        .payment, reportTopic,
+        "charge \(charge.charge) of \(charge.amount) waits for a person: \(charge.reason)",
+        fix: "look for it in the journal of the terminal, and decide with juice-kiosk charge "
+          + "\(charge.charge): captured, released, refund")
+    }
+    if let difference = report?.difference, difference != 0 {
+      findings.append(
+        .warning(
+          .payment, reportTopic,
+          "its totals differ from the ledger by \(difference) of the smallest unit",
+          fix: "compare juice-kiosk report --charges with the journal of the terminal"))
+    }
+    return findings
+  }
+}

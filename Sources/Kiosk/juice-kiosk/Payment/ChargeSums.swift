@@ -1,0 +1,37 @@
+import CommandLineSupport
+import JuiceDomain
+import KioskProtocol
+import Ledger
+
+/// The money of charges, added up by a key.
+struct ChargeSums {
+  static let header = "currency,charges,sold,captured,released,refunded,undecided"
+
+  private struct Key: Hashable {
+    let name: String
+    let currency: Currency
+  }
+
+  private var keys: [Key] = []
+  private var sums: [Key: [Int]] = [:]
+
+  /// - Parameter name: Returns the name of the group of a charge.
+  init(_ rows: [KioskLedger.ChargeRow], by name: (KioskLedger.ChargeRow) -> String) {
+    for row in rows {
+      let key = Key(name: name(row), currency: row.currency)
+      if sums[key] == nil { keys.append(key) }
+      let amounts = [1, row.sold, row.captured, row.released, row.refunded, row.undecided]
+      sums[key] = zip(sums[key] ?? amounts.map { _ in 0 }, amounts).map(&+)
+    }
+  }
+
+  /// A line of CSV for each group.
+  var lines: [String] {
+    keys.map { key in
+      let sums = sums[key] ?? []
+      let amounts = sums.dropFirst().map { Money(units: $0, key.currency).text }
+      return ([key.name.csvField, key.currency.code, "\(sums.first ?? 0)"] + amounts)
+        .joined(separator: ",")
+    }
+  }
+}

@@ -1,0 +1,176 @@
+package import JuiceDomain
+
+/// The logic of a payment device that has no terminal behind it, as a value: the rules of
+/// deploy/docs/protocol.md.
+///
+/// The device executes the returned actions in order. Its journal, the stored records, must survive
+/// a power cut.
+package struct PaymentFirmware: Sendable {
+  /// The highest number of a charge that was begun or refused; 0 if there is none.
+  package private(set) var last = 0
+  /// The charge that the customer is asked to pay now.
+  package private(set) var prompt: ChargeRequest?
+  /// Whether the device cannot begin a charge.
+  package var isInFault = false
+  private var records: [Int: Record] = [:]
+  /// What was booked since the last total, and the number of totals.
+  private var sums: (captured: Int, refunded: Int, count: Int, total: Int) = (0, 0, 0, 0)
+  private var currency: Currency?
+
+  /// A line of the journal: the state of a charge, or a total.
+  package struct Record: Hashable, Sendable {
+    package let charge: Int
+    package let state: State
+    package let money: Money?
+
+    package enum State: String, Hashable, Sendable {
+      case prompted, held, declined, captured, released, refunded, unknown
+      /// The end of a day; the number of the charge is that of the total.
+      case total
+    }
+
+    package init(charge: Int, state: State, money: Money?) {
+      self.charge = charge
+      self.state = state
+      self.money = money
+    }
+
+    package var payload: [UInt8] {
+      JSONWriter.object { json in
+        json.member("charge", charge)
+        json.member("state", state.rawValue)
+        if let money { json.member(units: money) }
+      }
+    }
+
+    /// Parses a line of the journal, or returns `nil` if it is none.
+    package init?(payload: [UInt8]) {
+      guard let json = try? JSON.parse(payload), let charge = json.integer("charge"),
+        let state = json.text("state").flatMap(State.init(rawValue:))
+      else { return nil }
+      self.init(charge: charge, state: state, money: json.units())
+    }
+  }
+
+  package enum Action: Hashable, Sendable {
+    /// Append the record to the journal durably, before any other action.
+    case store(Record)
+    case publish(PaymentAnswer)
+    case total(PaymentTotal)
+  }
+
+  package init() {}
+
+  /// Creates the state from a journal.
+  ///
+  /// - Returns: The actions for charges that a power cut has interrupted: nothing was held for them.
+  package mutating func restore(_ journal: [Record]) -> [Action] {
+    for record in journal { note(record) }
+    return records.values.filter { $0.state == .prompted }.sorted { $0.charge < $1.charge }
+      .flatMap { record -> [Action] in [store(record.charge, .declined, record.money)] }
+  }
+
+  /// The answers that the device publishes on each connection: charges that are not over.
+  package var openAnswers: [PaymentAnswer] {
+    records.values.filter { $0.state == .held || $0.state == .prompted || $0.state == .unknown }
+      .sorted { $0.charge < $1.charge }.map { answer(about: $0.charge) }
+  }
+
+  /// Processes a message on `charge/<device>`.
+  package mutating func charge(_ request: ChargeRequest) -> [Action] {
+    guard request.charge > last else { return [.publish(answer(about: request.charge))] }
+    // No answer: the kiosk sends the charge again.
+    guard !isInFault, prompt == nil else { return [] }
+    prompt = request
+    return [
+      store(request.charge, .prompted, request.amount), .publish(answer(about: request.charge)),
+    ]
+  }
+
+  /// Processes a message on `charge/<device>/<action>`.
+  ///
+  /// - Parameter units: The amount to capture in smallest units.
+  package mutating func request(
+    _ action: ChargeRequest.Action, _ charge: Int, units: Int?
+  ) -> [Action] {
+    var actions: [Action] = []
+    let known = records[charge]
+    switch (action, known?.state) {
+    case (.capture, .held):
+      guard let held = known?.money else { break }
+      let booked = Money(units: max(1, min(units ?? held.units, held.units)), held.currency)
+      actions = [store(charge, .captured, booked)]
+    case (.release, .held), (.release, .prompted):
+      actions = [store(charge, .released, nil)]
+    case (.refund, .captured): actions = [store(charge, .refunded, known?.money)]
+    case (.release, nil) where charge > last: actions = [store(charge, .released, nil)]
+    case (.capture, nil) where charge > last: actions = [store(charge, .unknown, nil)]
+    default: break
+    }
+    if prompt?.charge == charge, records[charge]?.state != .prompted { prompt = nil }
+    return actions + [.publish(answer(about: charge))]
+  }
+
+  /// Reports that the customer has paid, or has not.
+  ///
+  /// - Parameter reason: The reason for a decline, or `nil` if the amount is held.
+  package mutating func pay(declined reason: String? = nil) -> [Action] {
+    guard let prompt else { return [] }
+    self.prompt = nil
+    let stored = store(
+      prompt.charge, reason == nil ? .held : .declined, reason == nil ? prompt.amount : nil)
+    var said = answer(about: prompt.charge)
+    if let reason { said = PaymentAnswer(charge: said.charge, status: said.status, reason: reason) }
+    return [stored, .publish(said)]
+  }
+
+  /// Ends the device's day.
+  ///
+  /// - Returns: No action while a charge is not over.
+  package mutating func endDay(at now: Timestamp) -> [Action] {
+    guard openAnswers.isEmpty, let currency = currency ?? Currency("EUR") else { return [] }
+    let total = PaymentTotal(
+      total: sums.total + 1, at: now, captured: Money(units: sums.captured, currency),
+      refunded: Money(units: sums.refunded, currency), count: sums.count)
+    return [store(total.total, .total, nil), .total(total)]
+  }
+
+  private mutating func store(_ charge: Int, _ state: Record.State, _ money: Money?) -> Action {
+    let record = Record(charge: charge, state: state, money: money)
+    note(record)
+    return .store(record)
+  }
+
+  private mutating func note(_ record: Record) {
+    guard record.state != .total else {
+      sums = (0, 0, 0, record.charge)
+      return
+    }
+    last = max(last, record.charge)
+    records[record.charge] = record
+    guard let money = record.money else { return }
+    currency = money.currency
+    if record.state == .captured {
+      sums.captured &+= money.units
+      sums.count += 1
+    }
+    if record.state == .refunded { sums.refunded &+= money.units }
+  }
+
+  /// Returns the known state of a charge.
+  private func answer(about charge: Int) -> PaymentAnswer {
+    let record = records[charge]
+    let status: PaymentAnswer.Status =
+      switch (record?.state, record?.money) {
+      case (.prompted, _): .waiting(isPresented: false)
+      case (.held, let money?): .held(money)
+      case (.captured, let money?): .captured(money)
+      case (.refunded, let money?): .refunded(money)
+      case (.declined, _): .declined
+      case (.released, _): .released
+      default: .unknown
+      }
+    let receipt = status.money.map { _ in Receipt(receipt: String(charge % 10_000), card: "test") }
+    return PaymentAnswer(charge: charge, status: status, receipt: receipt ?? Receipt())
+  }
+}

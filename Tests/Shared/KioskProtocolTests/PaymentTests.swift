@@ -1,0 +1,170 @@
+import JuiceDomain
+import KioskProtocol
+import Testing
+
+/// The messages between the kiosk and a payment device.
+@Suite struct PaymentMessageTests {
+  private static func answer(_ payload: String) throws(Rejection) -> Command {
+    try Request(kind: .paid, payload: Array(payload.utf8)).command
+  }
+
+  @Test(arguments: [
+    "waiting", "declined", "released", "unknown",
+  ])
+  func anAnswerWithoutMoneyIsRead(status: String) throws {
+    let command = try Self.answer(#"{"charge":17,"status":"\#(status)","reason":"no credit"}"#)
+    guard case .paid(let answer) = command else { return Issue.record("\(command)") }
+    #expect(answer.status.name == status && answer.charge == 17 && answer.reason == "no credit")
+    #expect(try Request(kind: .paid, payload: answer.payload).command == command)
+  }
+
+  @Test(arguments: ["held", "captured", "refunded"])
+  func anAnswerWithMoneyIsRead(status: String) throws {
+    let text =
+      #"{"charge":17,"status":"\#(status)","amount":350,"currency":"EUR","receipt":12,"#
+      + #""trace":"0007","terminal":"T1","card":"girocard","last4":"1234"}"#
+    let command = try Self.answer(text)
+    guard case .paid(let answer) = command else { return Issue.record("\(command)") }
+    #expect(answer.status.money == Money(units: 350, try #require(Currency("EUR"))))
+    #expect(
+      answer.receipt
+        == Receipt(receipt: "12", trace: "0007", terminal: "T1", card: "girocard", last4: "1234"))
+    #expect(try Request(kind: .paid, payload: answer.payload).command == command)
+  }
+
+  @Test(arguments: [
+    "{}", #"{"charge":17}"#, #"{"charge":0,"status":"declined"}"#,
+    #"{"charge":-1,"status":"declined"}"#, #"{"charge":9007199254740992,"status":"declined"}"#,
+    #"{"charge":"17","status":"declined"}"#, #"{"charge":17,"status":"paid"}"#,
+    #"{"charge":17,"status":"held"}"#, #"{"charge":17,"status":"held","amount":350}"#,
+    #"{"charge":17,"status":"held","amount":0,"currency":"EUR"}"#,
+    #"{"charge":17,"status":"held","amount":3.5,"currency":"EUR"}"#,
+    #"{"charge":17,"status":"held","amount":"350","currency":"EUR"}"#,
+    #"{"charge":17,"status":"held","amount":350,"currency":"euro"}"#,
+    #"{"charge":17,"status":"captured","amount":-350,"currency":"EUR"}"#,
+    #"{"charge":17,"status":"refunded","amount":9000000000000,"currency":"EUR"}"#, "held",
+  ])
+  func anythingElseIsMalformed(payload: String) {
+    let rejection = #expect(throws: Rejection.self) { try Self.answer(payload) }
+    #expect(rejection?.reason == .malformed)
+  }
+
+  @Test(arguments: [
+    "1234567890123456", "1234 5678 9012 3456", "1234-5678-9012", "x4111111111111111x",
+  ])
+  func aCardNumberIsDropped(number: String) throws {
+    let text =
+      #"{"charge":17,"status":"declined","reason":"\#(number)","receipt":"\#(number)","#
+      + #""card":"\#(number)","last4":"\#(number)"}"#
+    guard case .paid(let answer) = try Self.answer(text) else { return }
+    #expect(answer.receipt.isEmpty && answer.reason == nil)
+  }
+
+  @Test func whatTheKioskRequestsIsReadAsItWasWritten() throws {
+    let request = ChargeRequest(
+      charge: 17, ticket: 42, panel: "p1", juice: "kiwi", quantity: 2,
+      amount: Money(units: 700, try #require(Currency("EUR"))), language: .korean, text: "키위쥬스",
+      paySeconds: 45, readySeconds: 20)
+    #expect(try ChargeRequest(payload: request.payload) == request)
+    let capture = ChargeRequest.payload(about: 17, amount: request.amount)
+    #expect(try ChargeRequest.parse(capture) == (17, 700))
+    #expect(throws: JSONError.self) { try ChargeRequest(payload: capture) }
+  }
+
+  @Test func aTotalIsReadAsItWasWritten() throws {
+    let euro = try #require(Currency("EUR"))
+    let total = PaymentTotal(
+      total: 7, at: Timestamp(milliseconds: 1_795_251_600_000),
+      captured: Money(units: 12_350, euro),
+      refunded: Money(units: 350, euro), count: 36)
+    #expect(try PaymentTotal(payload: total.payload) == total)
+    for flaw in ["{}", #"{"total":0}"#, "7"] {
+      #expect(throws: JSONError.self) { try PaymentTotal(payload: Array(flaw.utf8)) }
+    }
+  }
+
+  @Test func aStepOfAPaymentIsReadAsItWasWritten() throws {
+    let (euro, order) = (try #require(Currency("EUR")), Order(juice: "kiwi"))
+    let total = PaymentTotal(
+      total: 7, at: Timestamp(milliseconds: 1_795_251_600_000), captured: Money(units: 1, euro),
+      refunded: Money(units: 0, euro), count: 1)
+    let outcomes: [LedgerEntry.Outcome] =
+      [
+        .awaitingPayment(
+          order, used: ["kiwi": 3], ticket: Ticket(day: 0, number: 4), charge: 17,
+          device: "terminal"),
+        .total(total, device: "terminal", difference: -5),
+        .made(JobEnd(job: 2, machine: nil, order: order, ticket: Ticket(day: 0, number: 4))),
+      ]
+      + PaymentStep.Kind.allCases.map {
+        .payment(
+          PaymentStep(
+            $0, charge: 17, device: "terminal", job: 2, order: order,
+            ticket: Ticket(day: 0, number: 4), machine: "bar", place: 1,
+            receipt: Receipt(receipt: "12", last4: "1234"), reason: "late"))
+      }
+    for outcome in outcomes {
+      let entry = LedgerEntry(
+        seq: 7, epoch: 1, at: Timestamp(milliseconds: 1_795_251_600_000), source: nil, id: nil,
+        outcome: outcome, amount: Money(units: 350, euro))
+      #expect(try LedgerEntry(payload: entry.payload) == entry)
+    }
+  }
+
+  @Test func theDecisionOfAPersonIsReadAsItWasWritten() throws {
+    for choice in ChargeDecision.Choice.allCases {
+      let request = Request(command: .charge(ChargeDecision(charge: 17, choice: choice)))
+      #expect(try Request(kind: .job, payload: request.payload) == request)
+    }
+    let wrong = Array(#"{"charge":17,"decision":"poured"}"#.utf8)
+    #expect(throws: Rejection.self) { try Request(kind: .job, payload: wrong) }
+  }
+
+  // MARK: The device in the terminal
+
+  @Test func aDeviceMovesMoneyOncePerNumber() throws {
+    var firmware = PaymentFirmware()
+    let request = ChargeRequest(
+      charge: 17, ticket: 1, panel: "p1", juice: "kiwi", quantity: 1,
+      amount: Money(units: 350, try #require(Currency("EUR"))), language: .english, text: "Kiwi",
+      paySeconds: 45, readySeconds: 0)
+    var journal: [PaymentFirmware.Record] = []
+    func play(_ actions: [PaymentFirmware.Action]) -> [String] {
+      actions.compactMap { action in
+        switch action {
+        case .store(let record):
+          journal.append(record)
+          return nil
+        case .publish(let answer): return answer.status.name
+        case .total(let total): return "\(total.captured.units) \(total.refunded.units)"
+        }
+      }
+    }
+    #expect(play(firmware.charge(request)) == ["waiting"])
+    #expect(play(firmware.charge(request)) == ["waiting"])
+    #expect(play(firmware.pay()) == ["held"])
+    #expect(firmware.endDay(at: .now).isEmpty)
+    #expect(play(firmware.request(.capture, 17, units: 300)) == ["captured"])
+    #expect(play(firmware.request(.capture, 17, units: 300)) == ["captured"])
+    #expect(play(firmware.request(.release, 17, units: nil)) == ["captured"])
+    #expect(play(firmware.request(.release, 16, units: nil)) == ["unknown"])
+    #expect(play(firmware.request(.state, 99, units: nil)) == ["unknown"])
+    #expect(play(firmware.request(.release, 18, units: nil)) == ["released"])
+    var again = PaymentFirmware()
+    let restored = try journal.map { try #require(PaymentFirmware.Record(payload: $0.payload)) }
+    #expect(again.restore(restored).isEmpty && again.last == 18)
+    #expect(play(again.request(.refund, 17, units: nil)) == ["refunded"])
+    #expect(play(again.request(.refund, 17, units: nil)) == ["refunded"])
+    #expect(play(again.endDay(at: .now)) == ["300 300"])
+    #expect(play(again.endDay(at: .now)) == ["0 0"])
+  }
+
+  @Test func aPromptDoesNotOutliveAPowerCut() throws {
+    let euro = try #require(Currency("EUR"))
+    var firmware = PaymentFirmware()
+    let record = PaymentFirmware.Record(
+      charge: 17, state: .prompted, money: Money(units: 350, euro))
+    _ = firmware.restore([record])
+    #expect(firmware.openAnswers.isEmpty && firmware.prompt == nil)
+  }
+}
