@@ -16,29 +16,35 @@ extension ArchiveSchema {
       FROM juice.cup_day;
 
     CREATE VIEW juice.sold_out AS
-      SELECT kiosk, fruit, since, until, extract(epoch FROM coalesce(until, now()) - since) / 3600 AS hours
+      SELECT kiosk, fruit, least(since, now()) AS since,
+        CASE WHEN until > now() THEN now() ELSE until END AS until,
+        extract(epoch FROM least(until, now()) - least(since, now())) / 3600 AS hours,
+        is_bounded OR greatest(since, until) > now() AS is_bounded
       FROM juice.stockout;
 
     -- The stockouts that still last.
     CREATE VIEW juice.sold_out_now AS
-      SELECT kiosk, fruit, out_since AS since FROM juice.fruit_status WHERE out_since IS NOT NULL;
+      SELECT kiosk, fruit, least(since, now()) AS since, is_bounded OR since > now() AS is_bounded
+      FROM juice.stockout WHERE until IS NULL;
 
     CREATE VIEW juice.time_to_restock AS
       SELECT kiosk, fruit, since, until - since AS taken FROM juice.sold_out WHERE until IS NOT NULL;
 
-    -- Entries before a ledger's first entry that arrived as entries of another ledger are not missing.
+    -- Entries before a ledger's first entry that arrived as entries of another ledger are not missing. head is
+    -- the gap before the first entry, others the last entry of the ledgers that begin inside it or earlier.
     CREATE VIEW juice.missing AS
       SELECT kiosk, epoch, first, last, last - first + 1 AS entries, since, requests, answer
       FROM (
         SELECT gap.kiosk, gap.epoch, gap.last, gap.since, gap.requests, gap.answer,
-          CASE WHEN gap.first > ledger.low THEN gap.first ELSE greatest(gap.first, 1 + (
-            SELECT max(other.high) FROM juice.ledger other
-            LEFT JOIN juice.gap before ON before.kiosk = other.kiosk AND before.epoch = other.epoch
-              AND before.first = other.low
-            WHERE other.kiosk = gap.kiosk AND other.epoch <> gap.epoch
-              AND coalesce(before.last + 1, other.low) <= gap.last
-          )) END AS first
-        FROM juice.gap JOIN juice.ledger USING (kiosk, epoch)
+          CASE WHEN gap.first > ledger.low THEN gap.first ELSE greatest(gap.first, ledger.others + 1) END AS first
+        FROM juice.gap JOIN (
+          SELECT ledger.kiosk, ledger.epoch, low, max(high) OVER (
+            PARTITION BY ledger.kiosk ORDER BY coalesce(head.last + 1, low)
+            RANGE BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+          ) AS others
+          FROM juice.ledger LEFT JOIN juice.gap head ON head.kiosk = ledger.kiosk
+            AND head.epoch = ledger.epoch AND head.first = ledger.low
+        ) ledger ON ledger.kiosk = gap.kiosk AND ledger.epoch = gap.epoch
       ) gap
       WHERE first <= last;
 
@@ -47,18 +53,31 @@ extension ArchiveSchema {
       SELECT kiosk, epoch, latest, last_received, latest - last_received AS ahead FROM juice.ledger
       WHERE latest > last_received + interval '5 minutes';
 
-    -- Pairs of ledgers that each have an entry after the other one began: two kiosks use one id.
+    -- Ledgers of a kiosk that each have an entry after the other one began: two kiosks use one id. Only
+    -- successive ledgers are compared: if any two overlap, two successive ones do.
     CREATE VIEW juice.shared_id AS
-      WITH ledger AS (
-        SELECT kiosk, epoch, latest, (
-          SELECT at FROM juice.event
-          WHERE event.kiosk = ledger.kiosk AND event.epoch = ledger.epoch ORDER BY seq LIMIT 1
-        ) AS began
-        FROM juice.ledger
-        WHERE kiosk IN (SELECT kiosk FROM juice.ledger GROUP BY kiosk HAVING count(*) > 1)
-      )
-      SELECT one.kiosk, one.epoch, other.epoch AS other, least(one.latest, other.latest) AS latest
-      FROM ledger one JOIN ledger other ON other.kiosk = one.kiosk AND other.epoch > one.epoch
-      WHERE one.latest > other.began AND other.latest > one.began
+      SELECT kiosk, least(epoch, other) AS epoch, greatest(epoch, other) AS other, least(latest, other_latest) AS latest
+      FROM (
+        SELECT kiosk, epoch, began, latest, lag(epoch) OVER earlier AS other, lag(latest) OVER earlier AS other_latest
+        FROM juice.ledger WHERE began IS NOT NULL
+        WINDOW earlier AS (PARTITION BY kiosk ORDER BY began, epoch)
+      ) ledger
+      WHERE other_latest > began;
+
+    -- Kiosks of which more than three ledgers became known within a day. A restored backup begins one.
+    CREATE VIEW juice.many_ledgers AS
+      SELECT kiosk, since::date AS day, count(*) AS ledgers, max(since) AS latest FROM juice.ledger
+      GROUP BY kiosk, since::date HAVING count(*) > 3;
+
+    -- The days whose sums lack entries, with the time of the oldest such entry's arrival.
+    CREATE VIEW juice.sums_behind AS
+      SELECT kiosk, day, min(since) AS since, max(attempts) AS attempts, max(error) AS error
+      FROM juice.dirty_day GROUP BY kiosk, day;
+
+    -- All entries that arrived until then are part of the sums, except for days with an error.
+    CREATE VIEW juice.summed_up AS
+      SELECT least(min(since) FILTER (WHERE error IS NULL), now()) AS until,
+        count(*) FILTER (WHERE error IS NULL) AS days, count(*) FILTER (WHERE error IS NOT NULL) AS failed
+      FROM juice.dirty_day
     """
 }

@@ -18,8 +18,7 @@ enum ArchiveSchema {
       version = try database.transaction { () throws(DatabaseError) in
         try database.run("SELECT pg_advisory_xact_lock(\(lock))")
         try database.run(versions)
-        let last = try database.run("SELECT max(number) FROM juice.migration").rows.first?.first
-        let version = last?.flatMap { Int($0) } ?? 0
+        let version = try Self.version(of: database)
         guard version < migrations.count else { return version }
         for (index, migration) in migrations.enumerated().dropFirst(version) {
           try database.run(migration)
@@ -31,6 +30,32 @@ enum ArchiveSchema {
       throw .database(error)
     }
     guard version == migrations.count else { throw .newerSchema(version) }
+  }
+
+  /// Checks that this program can use the schema. Only the active archiver changes it, because an
+  /// older archiver cannot restart with a newer schema.
+  ///
+  /// - Parameter tolerance: The number of migrations that may be newer than this program. Such a
+  ///   migration keeps what the commands for an emergency use: an operator with the older program
+  ///   can look at a roll-out and end it.
+  /// - Throws: `ArchiveError.newerSchema`, `ArchiveError.olderSchema`.
+  static func check(
+    _ database: PostgresConnection, newerBy tolerance: Int = 0
+  ) throws(ArchiveError) {
+    let version: Int
+    do throws(DatabaseError) {
+      let exists = try database.run("SELECT to_regclass('juice.migration')").rows.first?.first
+      version = exists.flatMap(\.self) == nil ? 0 : try Self.version(of: database)
+    } catch {
+      throw .database(error)
+    }
+    guard version >= migrations.count else { throw .olderSchema(version) }
+    guard version <= migrations.count + tolerance else { throw .newerSchema(version) }
+  }
+
+  private static func version(of database: PostgresConnection) throws(DatabaseError) -> Int {
+    let last = try database.run("SELECT max(number) FROM juice.migration").rows.first?.first
+    return last?.flatMap { Int($0) } ?? 0
   }
 
   /// The key of the advisory lock that prevents two programs from migrating at the same time
@@ -47,7 +72,9 @@ enum ArchiveSchema {
     """
 
   private static let tables = """
-    -- All entries of all ledgers. Wide columns come first, so that alignment wastes no space.
+    -- All entries of all ledgers. Wide columns come first, so that alignment wastes no space. The rows are
+    -- partitioned by the time of their arrival and not by 'at', which a kiosk may set to any time. The key is
+    -- unique within a partition; for all partitions, the tables 'ledger' and 'gap' say which entries have arrived.
     CREATE TABLE juice.event (
       kiosk text COLLATE "C" NOT NULL,
       epoch bigint NOT NULL CHECK (epoch >= 0),
@@ -56,24 +83,38 @@ enum ArchiveSchema {
       status text COLLATE "C" NOT NULL,
       source text, id text, juice text COLLATE "C", reason text, machine text COLLATE "C",
       job bigint, ticket integer, quantity integer, place integer,
+      part integer NOT NULL DEFAULT 1,
       amount numeric, currency text COLLATE "C",
       changes jsonb, missing jsonb,
-      more jsonb,
-      PRIMARY KEY (kiosk, epoch, seq)
-    );
+      more jsonb
+    ) PARTITION BY LIST (part);
+    -- The entries of a kiosk's day.
+    CREATE INDEX event_kiosk_at ON juice.event (kiosk, at);
     -- Entries arrive roughly in the order of their times, so that a range of times is a range of blocks.
     CREATE INDEX event_at ON juice.event USING brin (at) WITH (autosummarize = on);
 
+    -- The partitions of 'event'. New entries are stored in the one without an end.
+    CREATE TABLE juice.part (
+      number integer PRIMARY KEY,
+      began timestamptz NOT NULL DEFAULT now(),
+      ended timestamptz
+    );
+    INSERT INTO juice.part (number) VALUES (1);
+    CREATE TABLE juice.event_1 PARTITION OF juice.event (PRIMARY KEY (kiosk, epoch, seq)) FOR VALUES IN (1);
+
     -- The entries of each ledger that have arrived: all from low to high, except for the gaps. low is 1 until
-    -- the kiosk has reported the first entry of the ledger. The sums include the entries up to summed.
+    -- the kiosk has reported the first entry of the ledger. began is the time of the entry first, the lowest
+    -- one that has arrived; latest is that of the highest one.
     CREATE TABLE juice.ledger (
       kiosk text COLLATE "C" NOT NULL,
       epoch bigint NOT NULL,
       low bigint NOT NULL,
       high bigint NOT NULL,
-      summed bigint NOT NULL,
-      latest timestamptz NOT NULL,
-      last_received timestamptz NOT NULL,
+      first bigint,
+      began timestamptz,
+      latest timestamptz,
+      since timestamptz NOT NULL DEFAULT now(),
+      last_received timestamptz NOT NULL DEFAULT now(),
       PRIMARY KEY (kiosk, epoch)
     ) WITH (fillfactor = 50);
 
@@ -101,6 +142,7 @@ enum ArchiveSchema {
       detected timestamptz NOT NULL DEFAULT now(),
       PRIMARY KEY (kiosk, epoch, seq, digest)
     );
+    ALTER TABLE juice.conflict DROP COLUMN part;
 
     -- Messages that could not be archived.
     CREATE TABLE juice.quarantine (
@@ -114,7 +156,27 @@ enum ArchiveSchema {
     );
     CREATE INDEX quarantine_latest ON juice.quarantine (latest);
 
-    -- Daily sums. The archiver adds to them.
+    -- The days of kiosks whose sums lack entries: each batch inserts rows, unless a row exists. They are computed
+    -- again at the time due. error is the reason why that failed.
+    CREATE TABLE juice.dirty_day (
+      kiosk text COLLATE "C" NOT NULL,
+      day date NOT NULL,
+      since timestamptz NOT NULL DEFAULT now(),
+      due timestamptz NOT NULL DEFAULT now(),
+      attempts integer NOT NULL DEFAULT 0,
+      error text
+    ) WITH (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_threshold = 10000);
+    CREATE INDEX dirty_day_due ON juice.dirty_day (due);
+    CREATE INDEX dirty_day_key ON juice.dirty_day (kiosk, day);
+
+    -- The days whose entries were deleted with their partition. Their sums stay as they are.
+    CREATE TABLE juice.closed_day (
+      kiosk text COLLATE "C" NOT NULL,
+      day date NOT NULL,
+      PRIMARY KEY (kiosk, day)
+    );
+
+    -- Daily sums, computed from 'event'.
     CREATE TABLE juice.sales_day (
       day date NOT NULL,
       kiosk text COLLATE "C" NOT NULL,
@@ -159,36 +221,42 @@ enum ArchiveSchema {
     ) WITH (fillfactor = 80);
     CREATE INDEX cup_day_day ON juice.cup_day (day);
 
-    -- Restocks, and orders that lacked the fruit (added is 0).
+    -- Jobs that were made on a day, and whose order has not arrived.
+    CREATE TABLE juice.cup_waiting (
+      kiosk text COLLATE "C" NOT NULL,
+      day date NOT NULL,
+      epoch bigint NOT NULL,
+      job bigint NOT NULL,
+      PRIMARY KEY (kiosk, epoch, job, day)
+    );
+
+    -- The entries of a day with which a fruit was restocked, or was missing for an order: of several alike,
+    -- with successive numbers, the first one.
     CREATE TABLE juice.supply (
       kiosk text COLLATE "C" NOT NULL,
+      day date NOT NULL,
       fruit text COLLATE "C" NOT NULL,
       epoch bigint NOT NULL,
       seq bigint NOT NULL,
       at timestamptz NOT NULL,
-      added bigint NOT NULL,
-      PRIMARY KEY (kiosk, fruit, at, seq, epoch)
+      is_out boolean NOT NULL,
+      PRIMARY KEY (kiosk, day, fruit, epoch, seq)
     );
 
-    -- Periods in which a fruit was sold out; until is null before the next restock.
+    -- Periods in which a fruit was sold out; until is null before the next restock. is_bounded: a time was
+    -- impossible and has been replaced.
     CREATE TABLE juice.stockout (
       kiosk text COLLATE "C" NOT NULL,
       fruit text COLLATE "C" NOT NULL,
-      since timestamptz NOT NULL,
+      epoch bigint NOT NULL,
       seq bigint NOT NULL,
+      since timestamptz NOT NULL,
       until timestamptz,
-      PRIMARY KEY (kiosk, fruit, since, seq)
+      is_bounded boolean NOT NULL,
+      PRIMARY KEY (kiosk, fruit, epoch, seq)
     );
     CREATE INDEX stockout_since ON juice.stockout (since);
-
-    -- The state of each fruit of each kiosk: the time since which orders lack it, or NULL.
-    CREATE TABLE juice.fruit_status (
-      kiosk text COLLATE "C" NOT NULL,
-      fruit text COLLATE "C" NOT NULL,
-      out_since timestamptz,
-      PRIMARY KEY (kiosk, fruit)
-    ) WITH (fillfactor = 80);
-    CREATE INDEX fruit_status_out ON juice.fruit_status (out_since) WHERE out_since IS NOT NULL;
+    CREATE INDEX stockout_open ON juice.stockout (kiosk) WHERE until IS NULL;
 
     -- The kiosks of the chain, as loaded by 'juice-archive kiosks load'.
     CREATE TABLE juice.kiosk (

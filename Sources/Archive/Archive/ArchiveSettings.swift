@@ -18,12 +18,14 @@ package struct ArchiveSettings: Sendable {
   package var gapDelay: Duration
   /// The time zone whose days are summed, as a name of the IANA time zone database.
   package var timeZone: String
+  /// Days for which entries are kept after their arrival, or `nil` to keep them for ever.
+  package var keepDays: Int?
 
   package init(
     database: String, password: String? = nil, root: String = "kiosk",
     clientID: String = "juice-archive", batch: Int = 5000,
     sessionExpiry: Duration = .seconds(2_592_000), gapDelay: Duration = .seconds(60),
-    timeZone: String = "UTC"
+    timeZone: String = "UTC", keepDays: Int? = nil
   ) {
     self.database = database
     self.password = password
@@ -33,5 +35,6 @@ package struct ArchiveSettings: Sendable {
     self.sessionExpiry = sessionExpiry
     self.gapDelay = gapDelay
     self.timeZone = timeZone
+    self.keepDays = keepDays
   }
 }

@@ -70,7 +70,6 @@ extension ArchiveStore {
   ) throws(DatabaseError) {
     let values = [ledger.kiosk.text, "\(ledger.epoch)", "\(seq)"]
     try database.transaction { () throws(DatabaseError) in
-      try database.run("SELECT \(Self.lockSums)")
       let begun = try database.run(
         """
         UPDATE ledger SET low = $3::bigint
@@ -96,8 +95,8 @@ extension ArchiveStore {
           WHERE coalesce(ledger.high, 0) < last
           ON CONFLICT DO NOTHING
         )
-        INSERT INTO ledger (kiosk, epoch, low, high, summed, latest, last_received)
-        SELECT before.kiosk, before.epoch, 1, before.last, 0, 'epoch', now() FROM before
+        INSERT INTO ledger (kiosk, epoch, low, high)
+        SELECT before.kiosk, before.epoch, 1, before.last FROM before
         ON CONFLICT (kiosk, epoch) DO UPDATE SET high = greatest(ledger.high, excluded.high)
         """, [ledger.kiosk.text, "\(before)", "\(seq)"])
     }

@@ -10,7 +10,10 @@ extension ArchiveStore {
     do {
       return try commit(batch)
     } catch {
-      guard error.remedy == .quarantine, let first = batch.rows.first else { throw error }
+      // Any other statement has no value that a kiosk can make invalid.
+      guard rowsError == error, error.remedy == .quarantine, let first = batch.rows.first else {
+        throw error
+      }
       guard batch.rows.count > 1 else {
         let rejection = EventBatch.Rejection(message: first.message, reason: "\(error)")
         var others = batch
@@ -47,21 +50,83 @@ extension ArchiveStore {
   private func merge(
     _ batch: EventBatch, isLedgerRight: Bool
   ) throws(DatabaseError) -> Outcome {
+    rowsError = nil
     var outcome = Outcome()
-    if !batch.rows.isEmpty {
-      let isNew = try track(batch.rows, isLedgerRight: isLedgerRight)
-      outcome.stored =
-        isNew
-        ? try database.copy("COPY event (\(EventRow.columnList)) FROM STDIN", batch.copyText)
-        : try store(batch)
-      unsummed += outcome.stored
-      if outcome.stored < batch.rows.count { outcome.conflicts = try recordConflicts() }
+    if !batch.rows.isEmpty || !batch.positions.isEmpty {
+      let isNew = try track(batch)
+      let new = isLedgerRight ? zip(batch.rows, isNew).filter(\.1).map(\.0) : []
+      let other = isLedgerRight ? zip(batch.rows, isNew).filter { !$0.1 }.map(\.0) : batch.rows
+      if !new.isEmpty { outcome.stored = try copy(new, into: "event") }
+      if !other.isEmpty {
+        try copy(other, into: "arrival")
+        if !isLedgerRight { outcome.stored = try storeMissing() }
+        outcome.conflicts = try recordConflicts()
+      }
+      try markDays(of: isLedgerRight ? new : other)
     }
     try savePresence(batch.presence)
     try saveMenuReports(batch.menus)
     try quarantine(batch.rejections)
     outcome.rejected = batch.rejections
     return outcome
+  }
+
+  @discardableResult
+  private func copy(_ rows: [EventRow], into table: String) throws(DatabaseError) -> Int {
+    do {
+      return try database.copy(
+        "COPY \(table) (\(EventRow.columnList)) FROM STDIN", EventBatch(rows: rows).copyText)
+    } catch {
+      rowsError = error
+      throw error
+    }
+  }
+
+  /// Stores the rows of `arrival` that are not stored yet.
+  private func storeMissing() throws(DatabaseError) -> Int {
+    do {
+      return try database.run(
+        """
+        INSERT INTO event (\(EventRow.columnList)) SELECT \(EventRow.columnList) FROM arrival
+        WHERE NOT EXISTS (SELECT FROM event WHERE event.kiosk = arrival.kiosk
+          AND event.epoch = arrival.epoch AND event.seq = arrival.seq)
+        ON CONFLICT DO NOTHING
+        """
+      ).count
+    } catch {
+      rowsError = error
+      throw error
+    }
+  }
+
+  /// Marks the days of stored rows, whose sums have to be computed again.
+  ///
+  /// A mark that exists is locked and stays until this transaction ends, so that a computation that
+  /// deletes it reads these rows. A mark that a computation is deleting is skipped, and a new one is
+  /// inserted: a batch never waits for sums.
+  private func markDays(of rows: [EventRow]) throws(DatabaseError) {
+    // Two times of an hour, the first and the last, have all of its days in any time zone.
+    var hours: [KioskID: [Int64: (first: Timestamp, last: Timestamp)]] = [:]
+    for row in rows {
+      let hour = row.at.milliseconds / 3_600_000
+      let known = hours[row.key.ledger.kiosk, default: [:]][hour] ?? (row.at, row.at)
+      hours[row.key.ledger.kiosk, default: [:]][hour] = (min(known.0, row.at), max(known.1, row.at))
+    }
+    let times = hours.flatMap { kiosk, hours in
+      hours.values.flatMap { Set([$0.first, $0.last]).map { (kiosk, $0) } }
+    }
+    guard !times.isEmpty else { return }
+    try database.run(
+      """
+      WITH day AS (
+        SELECT DISTINCT kiosk, (at AT TIME ZONE '\(timeZone)')::date AS day
+        FROM unnest($1::text[], $2::timestamptz[]) AS row (kiosk, at)
+      ), kept AS (
+        SELECT kiosk, day FROM dirty_day JOIN day USING (kiosk, day)
+        FOR KEY SHARE OF dirty_day SKIP LOCKED
+      )
+      INSERT INTO dirty_day (kiosk, day) SELECT kiosk, day FROM day EXCEPT SELECT kiosk, day FROM kept
+      """, [.array(times.map(\.0.text)), .array(times.map(\.1.description))])
   }
 
   private func savePresence(_ presence: [KioskID: Bool]) throws(DatabaseError) {
@@ -76,25 +141,10 @@ extension ArchiveStore {
       """, [.array(kiosks.map(\.key.text)), .array(kiosks.map { "\($0.value)" })])
   }
 
-  /// Stores rows of which some may be stored already. If none is, COPY alone takes half the time.
-  private func store(_ batch: EventBatch) throws(DatabaseError) -> Int {
-    try database.copy("COPY arrival (\(EventRow.columnList)) FROM STDIN", batch.copyText)
-    let counts = try database.run(
-      """
-      WITH event AS (
-        INSERT INTO event SELECT * FROM arrival ON CONFLICT DO NOTHING RETURNING *
-      ), late AS (
-        INSERT INTO fresh SELECT \(freshColumns) FROM event JOIN ledger USING (kiosk, epoch)
-        WHERE event.seq <= ledger.summed RETURNING 1
-      ) SELECT (SELECT count(*) FROM event), (SELECT count(*) FROM late)
-      """
-    ).rows.first?.compactMap { $0.flatMap { Int($0) } }
-    guard let counts, counts.count == 2 else { return 0 }
-    if counts[1] > 0 { try database.run(Self.addFresh) }
-    return counts[0]
-  }
+  /// Maximum number of conflicts that are kept of one key. The first ones are kept.
+  private static let maximumConflicts = 10
 
-  /// Stores the rows whose key is stored with different content.
+  /// Stores the rows of `arrival` whose key is stored with different content.
   ///
   /// - Returns: The kiosks with at least one new conflict.
   private func recordConflicts() throws(DatabaseError) -> Set<KioskID> {
@@ -105,46 +155,51 @@ extension ArchiveStore {
     let found = try database.run(
       """
       INSERT INTO conflict (\(EventRow.columnList), digest)
-      SELECT DISTINCT \(names), md5(arrival::text)::uuid
-      FROM arrival JOIN event USING (kiosk, epoch, seq)
-      WHERE (\(other)) IS DISTINCT FROM (\(same))
+      SELECT \(EventRow.columnList), digest FROM (
+        SELECT \(names), md5(arrival::text)::uuid AS digest, row_number() OVER (
+          PARTITION BY arrival.kiosk, arrival.epoch, arrival.seq ORDER BY md5(arrival::text)
+        ) AS number
+        FROM arrival JOIN event USING (kiosk, epoch, seq)
+        WHERE (\(other)) IS DISTINCT FROM (\(same))
+          AND NOT EXISTS (SELECT FROM conflict known WHERE known.kiosk = arrival.kiosk
+            AND known.epoch = arrival.epoch AND known.seq = arrival.seq
+            AND known.digest = md5(arrival::text)::uuid)
+      ) arrival
+      WHERE number + (SELECT count(*) FROM conflict known WHERE known.kiosk = arrival.kiosk
+        AND known.epoch = arrival.epoch AND known.seq = arrival.seq) <= \(Self.maximumConflicts)
       ON CONFLICT DO NOTHING RETURNING kiosk
       """)
     return Set(found.rows.compactMap { $0.first?.flatMap { KioskID($0) } })
   }
 
-  /// Records which entries of which ledgers have arrived.
+  /// Records which entries of which ledgers have arrived or are known to exist.
   ///
-  /// - Parameters:
-  ///   - rows: Rows sorted by key.
-  ///   - isLedgerRight: Whether no other program has inserted rows into `event`.
-  /// - Returns: Whether every row is new and follows the last known entry of its ledger. If not,
-  ///   the sums may already cover some of the rows, and they are locked until this transaction
-  ///   ends.
-  private func track(
-    _ rows: [EventRow], isLedgerRight: Bool
-  ) throws(DatabaseError) -> Bool {
+  /// - Returns: Whether each row is new. An entry is known by its ledger and the gaps in it, also
+  ///   after its row was deleted with its partition.
+  private func track(_ batch: EventBatch) throws(DatabaseError) -> [Bool] {
+    let rows = batch.rows
     let spans = LedgerSpan.spans(of: rows)
-    let known = try knownLedgers(spans)
+    let ledgers = Set(spans.map(\.ledger)).union(batch.positions.keys).sorted()
+    let known = try knownLedgers(ledgers)
     var trackers = known.mapValues { SequenceTracker(low: $0.low, high: $0.high) }
     try findGaps(
       spans.filter { span in
         known[span.ledger].map { span.seqs.lowerBound <= $0.high } ?? false
       }, into: &trackers)
 
-    var isNew = isLedgerRight
+    var isNew: [Bool] = []
+    isNew.reserveCapacity(rows.count)
     for span in spans {
-      let key = span.ledger
-      var tracker = trackers[key] ?? SequenceTracker()
-      for row in rows[span.rows] {
-        // The rows are sorted, so a second row with the same number does not follow the first.
-        isNew = isNew && row.key.seq > tracker.high
-        tracker.insert(row.key.seq)
-      }
-      trackers[key] = tracker
+      var tracker = trackers[span.ledger] ?? SequenceTracker()
+      for row in rows[span.rows] { isNew.append(tracker.insert(row.key.seq)) }
+      trackers[span.ledger] = tracker
     }
-    if !isNew { try database.run("SELECT \(Self.lockSums)") }
-    try save(spans, trackers, known, rows)
+    for (ledger, last) in batch.positions {
+      trackers[ledger, default: SequenceTracker()].expect(through: last)
+    }
+    try save(
+      ledgers, trackers, known, Dictionary(uniqueKeysWithValues: spans.map { ($0.ledger, $0) }),
+      rows)
     return isNew
   }
 }
@@ -178,23 +233,25 @@ private struct LedgerSpan {
 private struct KnownLedger {
   let low: Int
   let high: Int
+  /// The lowest entry that has arrived.
+  let first: Int?
 }
 
 extension ArchiveStore {
   private func knownLedgers(
-    _ spans: [LedgerSpan]
+    _ ledgers: [LedgerKey]
   ) throws(DatabaseError) -> [LedgerKey: KnownLedger] {
     let answer = try database.run(
       """
-      SELECT kiosk, epoch, low, high FROM ledger
+      SELECT kiosk, epoch, low, high, first FROM ledger
       JOIN unnest($1::text[], $2::bigint[]) AS requested (kiosk, epoch) USING (kiosk, epoch)
-      """, [.array(spans.map(\.ledger.kiosk.text)), .array(spans.map(\.ledger.epoch))])
+      """, [.array(ledgers.map(\.kiosk.text)), .array(ledgers.map(\.epoch))])
     var known: [LedgerKey: KnownLedger] = [:]
     for row in answer.rows {
       guard let key = LedgerKey(row) else { continue }
-      let numbers = row[2...].compactMap { $0.flatMap { Int($0) } }
-      guard numbers.count == 2 else { continue }
-      known[key] = KnownLedger(low: numbers[0], high: numbers[1])
+      let numbers = row[2...].map { $0.flatMap { Int($0) } }
+      guard let low = numbers[0], let high = numbers[1] else { continue }
+      known[key] = KnownLedger(low: low, high: high, first: numbers[2])
     }
     return known
   }
@@ -230,36 +287,48 @@ extension ArchiveStore {
   }
 
   private func save(
-    _ spans: [LedgerSpan], _ trackers: [LedgerKey: SequenceTracker],
-    _ known: [LedgerKey: KnownLedger], _ rows: [EventRow]
+    _ ledgers: [LedgerKey], _ trackers: [LedgerKey: SequenceTracker],
+    _ known: [LedgerKey: KnownLedger], _ spans: [LedgerKey: LedgerSpan], _ rows: [EventRow]
   ) throws(DatabaseError) {
-    var ledgers: [(span: LedgerSpan, tracker: SequenceTracker)] = []
+    var changed: [(key: LedgerKey, tracker: SequenceTracker)] = []
     var closed: [(LedgerKey, Int)] = []
     var open: [(LedgerKey, SequenceTracker.Gap)] = []
-    for span in spans {
-      guard let tracker = trackers[span.ledger] else { continue }
-      let before = known[span.ledger]
-      if before?.low != tracker.low || before?.high != tracker.high {
-        ledgers.append((span, tracker))
+    for key in ledgers {
+      guard let tracker = trackers[key] else { continue }
+      let before = known[key]
+      let isEarlier = spans[key].map { $0.seqs.lowerBound < before?.first ?? .max } ?? false
+      if before?.low != tracker.low || before?.high != tracker.high || isEarlier {
+        changed.append((key, tracker))
       }
       for (last, gap) in tracker.changes {
-        if let gap { open.append((span.ledger, gap)) } else { closed.append((span.ledger, last)) }
+        if let gap { open.append((key, gap)) } else { closed.append((key, last)) }
       }
     }
-    if !ledgers.isEmpty {
+    if !changed.isEmpty {
+      let arrived = changed.map { spans[$0.key] }
+      let latest = zip(changed, arrived).map { ledger, span in
+        span.flatMap {
+          $0.seqs.upperBound > known[ledger.key]?.high ?? 0 ? rows[$0.rows.upperBound - 1].at : nil
+        }
+      }
       try database.run(
         """
-        INSERT INTO ledger (kiosk, epoch, low, high, summed, latest, last_received)
-        SELECT *, now()
-        FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::timestamptz[])
+        INSERT INTO ledger (kiosk, epoch, low, high, first, began, latest)
+        SELECT * FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[],
+          $6::timestamptz[], $7::timestamptz[])
         ON CONFLICT (kiosk, epoch) DO UPDATE SET low = excluded.low, high = excluded.high,
-          latest = excluded.latest, last_received = excluded.last_received
+          first = least(ledger.first, excluded.first),
+          began = CASE WHEN ledger.first <= excluded.first THEN ledger.began
+            ELSE coalesce(excluded.began, ledger.began) END,
+          latest = coalesce(excluded.latest, ledger.latest),
+          last_received = CASE WHEN excluded.first IS NULL THEN ledger.last_received ELSE now() END
         """,
         [
-          .array(ledgers.map(\.span.ledger.kiosk.text)), .array(ledgers.map(\.span.ledger.epoch)),
-          .array(ledgers.map(\.tracker.low)), .array(ledgers.map(\.tracker.high)),
-          .array(ledgers.map { $0.tracker.low - 1 }),
-          .array(ledgers.map { rows[$0.span.rows.upperBound - 1].at.description }),
+          .array(changed.map(\.key.kiosk.text)), .array(changed.map(\.key.epoch)),
+          .array(changed.map(\.tracker.low)), .array(changed.map(\.tracker.high)),
+          .array(arrived.map { $0.map { "\($0.seqs.lowerBound)" } }),
+          .array(arrived.map { $0.map { rows[$0.rows.lowerBound].at.description } }),
+          .array(latest.map { $0?.description }),
         ])
     }
     if !closed.isEmpty {

@@ -3,24 +3,21 @@ package import Postgres
 
 /// The database of the archive, opened by the one archiver that may write to it.
 ///
-/// A store holds two sessions of PostgreSQL: one commits batches, the other one adds up daily sums
-/// at the same time.
-///
 /// ```swift
 /// let store = try ArchiveStore(settings)
 /// guard try store.takeLock() else { return }  // Another archiver is active.
 /// try store.open()  // Migrates the schema.
 /// let outcome = try store.archive(EventBatch(deliveries, root: settings.root))
-/// try store.addSums()
 /// ```
 ///
 /// | extension | tables of the schema `juice` |
 /// |---|---|
-/// | merge | `event`, `ledger`, `conflict`, `presence` |
+/// | merge | `event`, `ledger`, `conflict`, `presence`, `dirty_day` |
 /// | gaps | `gap`: missing entries, requested from kiosks |
-/// | sums | `sales_day`, `takings_day`, `fruit_day`, `cup_day`, `stockout`, ... |
 /// | menus | `kiosk_menu`, `rollout_kiosk`: reports about menus |
 /// | quarantine | `quarantine`: messages that cannot be archived |
+///
+/// `DailySums` computes the sums in a session of its own.
 package final class ArchiveStore {
   /// The result of storing a batch.
   package struct Outcome: Equatable {
@@ -38,36 +35,18 @@ package final class ArchiveStore {
   }
 
   let database: PostgresConnection
-  /// The session that adds up sums while batches are committed.
-  let summing: PostgresConnection
-  /// Whether `summing` is running a statement.
-  var isSumming = false
   /// Time between the detection of a gap and the request to its kiosk, in seconds.
   let gapDelay: Int64
   /// The time zone whose days are summed.
   let timeZone: String
-  /// Upper bound of the number of entries that the sums do not include. It starts at 1, because an
-  /// earlier archiver may have left some.
-  package internal(set) var unsummed = 1
+  /// The error of the last batch, if the database reported it for its rows.
+  var rowsError: DatabaseError?
 
   /// - Throws: `DatabaseError` if the database does not exist or is not reachable.
   package init(_ settings: ArchiveSettings) throws(DatabaseError) {
-    database = try PostgresConnection(settings.database, password: settings.password)
+    database = try PostgresConnection(archive: settings)
     gapDelay = settings.gapDelay.components.seconds
     timeZone = settings.timeZone
-    summing = try PostgresConnection(settings.database, password: settings.password)
-    for session in [database, summing] {
-      // Compiling a statement (JIT) takes longer than the 0.2 us that it saves for each summed row.
-      try session.run(
-        """
-        SET jit = off;
-        SET search_path = juice, pg_temp;
-        SET TimeZone = 'UTC';
-        SET work_mem = '64MB';
-        SELECT set_config('synchronous_commit', 'on', false)
-          WHERE current_setting('synchronous_commit') = 'off'
-        """)
-    }
   }
 
   /// Tries to become the active archiver. PostgreSQL holds the lock for as long as the session
@@ -79,12 +58,28 @@ package final class ArchiveStore {
     try database.run("SELECT pg_try_advisory_lock(\(0x6A75_6963_0002))").rows.first?.first == "t"
   }
 
-  /// Migrates the schema and creates the temporary tables. Requires the lock.
+  /// Migrates the schema and creates the temporary table. Requires the lock.
   package func open() throws(ArchiveError) {
+    let isKnown: Bool
+    do throws(DatabaseError) {
+      // A name without a slash may be an abbreviation for PostgreSQL: IST is Israel's time there.
+      isKnown = try !database.run(
+        """
+        SELECT name FROM pg_timezone_names
+        WHERE name = $1 AND (name IN ('UTC', 'GMT') OR name LIKE '%/%')
+        """, [timeZone]
+      ).rows.isEmpty
+    } catch {
+      throw .database(error)
+    }
+    guard isKnown else { throw .unknownTimeZone(timeZone) }
     try ArchiveSchema.migrate(database)
     do throws(DatabaseError) {
-      try database.run("CREATE TEMP TABLE arrival (LIKE event) ON COMMIT DELETE ROWS")
-      for session in [database, summing] { try session.run(Self.scratch) }
+      try database.run(
+        """
+        CREATE TEMP TABLE arrival ON COMMIT DELETE ROWS
+          AS SELECT \(EventRow.columnList) FROM event LIMIT 0
+        """)
     } catch {
       throw .database(error)
     }
@@ -92,11 +87,27 @@ package final class ArchiveStore {
 
   var rollouts: RolloutTable { RolloutTable(database) }
 
-  /// Checks that the sessions, and with them the lock, still exist.
+  /// Checks that the session, and with it the lock, still exists.
   ///
-  /// - Throws: `DatabaseError` if they do not.
-  func probe() throws(DatabaseError) {
-    try database.run("SELECT 1")
-    if isSumming, try summing.isFinished() { try finishSums() }
+  /// - Throws: `DatabaseError` if it does not.
+  func probe() throws(DatabaseError) { try database.run("SELECT 1") }
+}
+
+extension PostgresConnection {
+  /// Connects to the archive's database, with the schema `juice` and UTC.
+  convenience init(
+    archive settings: ArchiveSettings, timeout: Duration = .seconds(60)
+  ) throws(DatabaseError) {
+    try self.init(settings.database, password: settings.password, timeout: timeout)
+    // Compiling a statement (JIT) takes longer than it saves.
+    try run(
+      """
+      SET jit = off;
+      SET search_path = juice, pg_temp;
+      SET TimeZone = 'UTC';
+      SET work_mem = '64MB';
+      SELECT set_config('synchronous_commit', 'on', false)
+        WHERE current_setting('synchronous_commit') = 'off'
+      """)
   }
 }

@@ -28,9 +28,10 @@ package struct Archiver: Service {
   /// Runs until the task is cancelled or a graceful shutdown begins. Tries again while the database
   /// or the broker is not reachable.
   ///
-  /// - Throws: `ArchiveError.newerSchema`, and the errors of `makeBroker`.
+  /// - Throws: `ArchiveError.newerSchema`, `ArchiveError.unknownTimeZone`, and the errors of `makeBroker`.
   package func run() async throws {
     try await cancelWhenGracefulShutdown {
+      let worker = SumWorker(settings, logger: logger)
       var lastError: DatabaseError?
       var pause = pauses.lowerBound
       while !Task.isCancelled {
@@ -39,7 +40,11 @@ package struct Archiver: Service {
           let ingester = EventIngester(
             broker: try makeBroker(), store: store, settings: settings,
             mustConfirmStorage: lastError?.state.isEmpty == false, logger: logger)
-          let end = await ingester.run()
+          let end = await withTaskGroup { group in
+            group.addTask { await worker.run() }
+            defer { group.cancelAll() }
+            return await ingester.run()
+          }
           // A database that accepts a connection but has stored nothing does not count as working.
           if await ingester.hasArchived { (lastError, pause) = (nil, pauses.lowerBound) }
           switch end {

@@ -9,31 +9,32 @@ struct CopyText {
 
   /// - Parameter text: Text without U+0000, which PostgreSQL rejects; `nil` becomes NULL.
   mutating func field(_ text: String?) {
-    guard var text else { return null() }
+    guard let text else { return null() }
+    field(text: text.utf8)
+  }
+
+  /// - Parameter text: UTF-8 without U+0000.
+  mutating func field(text: some Collection<UInt8>) {
+    // Most texts need no escape and are copied as a whole.
+    guard text.contains(where: Self.mustEscape) else { return field(plain: text) }
     beginField()
-    text.withUTF8 { utf8 in
-      // Most texts need no escape and are copied as a whole.
-      guard utf8.contains(where: Self.mustEscape) else {
-        return bytes.append(contentsOf: utf8)
+    for byte in text {
+      guard Self.mustEscape(byte) else {
+        bytes.append(byte)
+        continue
       }
-      for byte in utf8 {
-        guard Self.mustEscape(byte) else {
-          bytes.append(byte)
-          continue
-        }
-        bytes.append(UInt8(ascii: "\\"))
-        switch byte {
-        case UInt8(ascii: "\n"): bytes.append(UInt8(ascii: "n"))
-        case UInt8(ascii: "\r"): bytes.append(UInt8(ascii: "r"))
-        case UInt8(ascii: "\t"): bytes.append(UInt8(ascii: "t"))
-        default: bytes.append(byte)
-        }
+      bytes.append(UInt8(ascii: "\\"))
+      switch byte {
+      case UInt8(ascii: "\n"): bytes.append(UInt8(ascii: "n"))
+      case UInt8(ascii: "\r"): bytes.append(UInt8(ascii: "r"))
+      case UInt8(ascii: "\t"): bytes.append(UInt8(ascii: "t"))
+      default: bytes.append(byte)
       }
     }
   }
 
-  /// - Parameter text: Bytes without a character that has to be escaped.
-  mutating func field(plain text: ArraySlice<UInt8>) {
+  /// - Parameter text: UTF-8 without a character that has to be escaped.
+  mutating func field(plain text: some Collection<UInt8>) {
     beginField()
     bytes.append(contentsOf: text)
   }

@@ -16,6 +16,8 @@ package struct EventBatch: Sendable {
   var presence: [KioskID: Bool] = [:]
   /// The latest report of each kiosk about the menu that the chain sent it.
   var menus: [KioskID: DesiredMenuReport] = [:]
+  /// The last entry of ledgers, as their kiosks report it in `health`.
+  var positions: [LedgerKey: Int] = [:]
   var rejections: [Rejection] = []
 
   init(rows: [EventRow]) { self.rows = rows }
@@ -36,6 +38,10 @@ package struct EventBatch: Sendable {
           presence[kiosk] = try Self.isOnline(message.payload)
         } else if let kiosk = Self.kiosk(of: message.topic, "menu/reported", root: root) {
           menus[kiosk] = try Self.menuReport(message.payload)
+        } else if let kiosk = Self.kiosk(of: message.topic, "health", root: root) {
+          guard let last = try Self.position(message.payload) else { continue }
+          let ledger = LedgerKey(kiosk: kiosk, epoch: last.epoch)
+          positions[ledger] = max(positions[ledger] ?? 0, last.seq)
         } else {
           throw UnreadableEvent("the topic contains no kiosk id")
         }
@@ -65,6 +71,17 @@ package struct EventBatch: Sendable {
     case Array("online".utf8): return true
     case Array("offline".utf8), []: return false
     default: throw UnreadableEvent("its status is neither online nor offline")
+    }
+  }
+
+  /// Returns the last entry of the ledger. An empty payload is a cleared report.
+  private static func position(
+    _ health: [UInt8]
+  ) throws(UnreadableEvent) -> LedgerPosition? {
+    do throws(JSONError) {
+      return health.isEmpty ? nil : try LedgerPosition(health: health)
+    } catch {
+      throw UnreadableEvent("\(error)")
     }
   }
 

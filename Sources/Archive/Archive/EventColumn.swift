@@ -1,9 +1,13 @@
 /// A column of the table `event` that stores a member of events, and the values it accepts.
+///
+/// The limits are above those of every kiosk, and low enough that PostgreSQL can store and index
+/// each value and sum them up.
 struct EventColumn {
   enum Kind {
-    case text
+    /// A text of at most this number of bytes.
+    case text(Int)
     case time
-    /// Digits in quotes, optionally with a decimal point between them.
+    /// Digits in quotes, optionally with a decimal point between them; at most 32 characters.
     case decimal
     case whole(ClosedRange<Int>)
     /// An object with an amount for each fruit.
@@ -12,13 +16,10 @@ struct EventColumn {
 
   let name: String
   let kind: Kind
-  /// The name, which has at most eight letters, packed into a number.
-  let key: UInt64
 
   private init(_ name: String, _ kind: Kind) {
     self.name = name
     self.kind = kind
-    key = name.utf8.reduce(0) { $0 << 8 | UInt64($1) }
   }
 
   /// The columns in the order of the table, between `kiosk` and `more`.
@@ -26,13 +27,13 @@ struct EventColumn {
     EventColumn("epoch", .whole(0...Int.max)),
     EventColumn("seq", .whole(seqs)),
     EventColumn("at", .time),
-    EventColumn("status", .text),
-    EventColumn("source", .text),
-    EventColumn("id", .text),
-    EventColumn("juice", .text),
-    EventColumn("reason", .text),
-    EventColumn("machine", .text),
-    EventColumn("currency", .text),
+    EventColumn("status", .text(64)),
+    EventColumn("source", .text(160)),
+    EventColumn("id", .text(128)),
+    EventColumn("juice", .text(128)),
+    EventColumn("reason", .text(1024)),
+    EventColumn("machine", .text(128)),
+    EventColumn("currency", .text(16)),
     EventColumn("job", .whole(seqs)),
     EventColumn("ticket", .whole(counts)),
     EventColumn("quantity", .whole(counts)),
@@ -45,9 +46,17 @@ struct EventColumn {
   /// Indices of columns in `all`. Of these, an event may omit only its epoch, which is then 0.
   static let (epoch, seq, at, status) = (0, 1, 2, 3)
 
+  /// Maximum number of bytes of all members without a column.
+  static let maximumMore = 16_384
+  /// Maximum number of characters of a number in a member without a column, and maximum magnitude
+  /// of its exponent. `jsonb` stores a number with all its digits.
+  static let maximumDigits = 400
+  /// Maximum number of fruits in `changes` and in `missing`.
+  static let maximumFruits = 200
+  /// The limits of the amount of a fruit that is added or removed.
+  static let amounts = -1_000_000_000...1_000_000_000
+
   /// The limits guarantee that no computation overflows an `Int`.
   private static let seqs = 1...(1 << 53)
   private static let counts = 0...Int(Int32.max)
-  /// The limits of the amount of a fruit that is added or removed.
-  static let amounts = -1_000_000_000...1_000_000_000
 }

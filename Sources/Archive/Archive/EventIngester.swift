@@ -13,7 +13,7 @@ import Postgres
 /// | commit it in one transaction | `ArchiveStore.archive` |
 /// | acknowledge it | `BrokerClient.acknowledge` |
 /// | once a second: request missing entries, send menus | `ReplayScheduler`, `RolloutTable` |
-/// | when idle: add up sums, probe the database | `ArchiveStore` |
+/// | when idle: probe the database | `ArchiveStore` |
 ///
 /// If the process or the database fails before the commit, the broker redelivers the batch; if
 /// after it, the entries are recognised by their keys. Like the controller, the actor runs on the
@@ -41,7 +41,6 @@ actor EventIngester {
   /// Whether a batch was committed.
   private(set) var hasArchived = false
   private var offlineSince: ContinuousClock.Instant? = .now
-  private var lastSumAt = ContinuousClock.now
   private var lastProbeAt = ContinuousClock.now
   private var replayScheduler = ReplayScheduler()
   private var lastReplayRequestAt = ContinuousClock.now
@@ -92,7 +91,7 @@ actor EventIngester {
     limits.topic = 512
     return SessionOptions(
       clientID: settings.clientID,
-      subscriptions: ["events", "status", "menu/reported", answers].map {
+      subscriptions: ["events", "status", "health", "menu/reported", answers].map {
         TopicFilter(unchecked: "\(settings.root)/+/\($0)")
       },
       keepAlive: 60,
@@ -127,7 +126,7 @@ actor EventIngester {
     case .sessionBegan, .updated, .refused, .confirmed, nil:
       break
     }
-    try performMaintenance(isIdle: event == nil)
+    if event == nil { try probe() }
     guard offlineSince == nil, ContinuousClock.now - lastReplayRequestAt >= .seconds(1) else {
       return
     }
@@ -172,8 +171,10 @@ actor EventIngester {
     else { return }
     switch result {
     case .replaying(_, _, let range, let before):
+      // At the latest, the ledger begins with the entry after the gap, which the archive has.
       try store.begin(
-        replay.ledger, low: replay.range.lowerBound, with: range.lowerBound, before: before)
+        replay.ledger, low: replay.range.lowerBound,
+        with: min(range.lowerBound, replay.range.upperBound + 1), before: before)
     case .done(_, _, let range): try store.postpone(replay.ledger, range, .incomplete)
     case .rejected(_, .busy, let detail):
       try store.postpone(replay.ledger, replay.range, .later(detail))
@@ -207,19 +208,11 @@ actor EventIngester {
     await broker.acknowledge()
   }
 
-  /// Adds up sums when no message is pending, or when many entries or much time have accumulated.
-  private func performMaintenance(isIdle: Bool) throws(DatabaseError) {
-    let now = ContinuousClock.now
-    let isDue =
-      isIdle || store.unsummed >= ArchiveStore.maximumUnsummed
-      || now - lastSumAt > Self.maximumSumDelay
-    if store.unsummed > 0, isDue {
-      try store.addSums()
-      lastSumAt = .now
-    } else if isIdle, now - lastProbeAt > Self.probeInterval {
-      try store.probe()
-      lastProbeAt = now
-    }
+  /// Probes the database when no message is pending, because no batch does.
+  private func probe() throws(DatabaseError) {
+    guard ContinuousClock.now - lastProbeAt > Self.probeInterval else { return }
+    try store.probe()
+    lastProbeAt = .now
   }
 
   private func log(_ outcome: ArchiveStore.Outcome) {
@@ -241,6 +234,5 @@ actor EventIngester {
 
   private static let maximumOutage = Duration.seconds(60)
   private static let probeInterval = Duration.seconds(5)
-  private static let maximumSumDelay = Duration.seconds(60)
   private static let maximumLogged = 10_000
 }

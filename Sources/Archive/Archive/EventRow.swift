@@ -5,13 +5,13 @@ package import MessageBroker
 /// An entry of a kiosk's ledger as a row of the table `event`.
 ///
 /// It is decoded from the event itself and not from a `LedgerEntry`: a kiosk that is newer than the
-/// archive may send members that `LedgerEntry` lacks, and the archive keeps them. It is a class
-/// because rows are sorted.
+/// archive may send members that `LedgerEntry` lacks, and the archive keeps them as they were
+/// written. It is a class because rows are sorted.
 package final class EventRow: Sendable {
   package let key: EventKey
   let at: Timestamp
   /// All columns as one line in the text format of COPY.
-  let line: [UInt8]
+  package let line: [UInt8]
   /// The message as it arrived.
   let message: Message
 
@@ -23,17 +23,163 @@ package final class EventRow: Sendable {
   ///
   /// - Parameter kiosk: The kiosk that sent it.
   /// - Throws: `UnreadableEvent` if it is not an entry of a ledger, or if it contains a value that
-  ///   PostgreSQL cannot store (U+0000, the year 0).
+  ///   PostgreSQL cannot store (U+0000, the year 0) or that exceeds a limit of `EventColumn`.
   package init(_ message: Message, of kiosk: KioskID) throws(UnreadableEvent) {
-    self.message = message
-    if let event = PlainEvent(message.payload) {
-      key = EventKey(ledger: LedgerKey(kiosk: kiosk, epoch: event.epoch), seq: event.seq)
-      (at, line) = (event.at, event.line(of: kiosk))
-    } else {
-      let event = try EventTree(message.payload)
-      key = EventKey(ledger: LedgerKey(kiosk: kiosk, epoch: event.epoch), seq: event.seq)
-      (at, line) = (event.at, event.line(of: kiosk))
+    let bytes = message.payload
+    let members: [(member: JSON.Member, text: Range<Int>)]?
+    do { members = try JSON.members(of: bytes) } catch { throw UnreadableEvent("\(error)") }
+    guard let members else { throw UnreadableEvent("it is not an object") }
+    var values = [JSON.Member?](repeating: nil, count: EventColumn.all.count)
+    var more: [UInt8] = []
+    for (member, text) in members {
+      if let column = EventColumn.all.firstIndex(where: { $0.name == member.key }) {
+        values[column] = member
+      } else {
+        more.append(UInt8(ascii: more.isEmpty ? "{" : ","))
+        more.append(contentsOf: bytes[text])
+      }
     }
+    var line = CopyText(capacity: bytes.count + 128)
+    line.field(kiosk.text)
+    var (seq, at, epoch) = (Int?.none, Timestamp?.none, 0)
+    for (index, column) in EventColumn.all.enumerated() {
+      guard let member = values[index] else {
+        // The one column without which an event is complete and which is not null.
+        line.field(index == EventColumn.epoch ? epoch : nil)
+        continue
+      }
+      switch column.kind {
+      case .text(let limit): line.field(try member.text(upTo: limit))
+      case .decimal: line.field(try member.decimal())
+      case .amounts: line.field(plain: try member.amounts())
+      case .time:
+        at = try member.time()
+        line.field(at?.description)
+      case .whole(let range):
+        let number = try member.integer(in: range)
+        if index == EventColumn.seq { seq = number }
+        if index == EventColumn.epoch { epoch = number }
+        line.field(number)
+      }
+    }
+    guard let seq else { throw UnreadableEvent("'seq' is missing") }
+    guard let at else { throw UnreadableEvent("'at' is missing") }
+    guard values[EventColumn.status] != nil else { throw UnreadableEvent("'status' is missing") }
+    if more.isEmpty {
+      line.null()
+    } else {
+      more.append(UInt8(ascii: "}"))
+      try Self.checkStorable(more)
+      line.field(text: more)
+    }
+    line.endRow()
+    key = EventKey(ledger: LedgerKey(kiosk: kiosk, epoch: epoch), seq: seq)
+    (self.at, self.line, self.message) = (at, line.bytes, message)
+  }
+
+  /// Checks that `jsonb` can store a JSON text as it is written.
+  private static func checkStorable(_ json: [UInt8]) throws(UnreadableEvent) {
+    guard json.count <= EventColumn.maximumMore else {
+      throw UnreadableEvent("its unknown members have more than \(EventColumn.maximumMore) bytes")
+    }
+    let zero = Array("u0000".utf8)
+    let inNumbers = Array("0123456789+-.eE".utf8)
+    var (position, isText) = (0, false)
+    while position < json.count {
+      switch json[position] {
+      case UInt8(ascii: "\""): isText.toggle()
+      case UInt8(ascii: "\\"):
+        guard !json[(position + 1)...].starts(with: zero) else {
+          throw UnreadableEvent("it contains U+0000, which PostgreSQL cannot store")
+        }
+        position += 1
+      case UInt8(ascii: "0")...UInt8(ascii: "9") where !isText:
+        let number = json[position...].prefix { inNumbers.contains($0) }
+        let exponent = number.drop { $0 | 0x20 != UInt8(ascii: "e") }.dropFirst()
+        let power = Int(String(decoding: exponent, as: UTF8.self)) ?? (exponent.isEmpty ? 0 : .max)
+        guard number.count <= EventColumn.maximumDigits,
+          (-EventColumn.maximumDigits...EventColumn.maximumDigits).contains(power)
+        else { throw UnreadableEvent("it contains a number that is too large or too precise") }
+        position = number.endIndex - 1
+      default: break
+      }
+      position += 1
+    }
+  }
+}
+
+extension JSON.Member {
+  fileprivate func text(upTo limit: Int) throws(UnreadableEvent) -> String {
+    guard case .string(let text) = value else {
+      throw UnreadableEvent("'\(key)' is \(value.kind), not a text")
+    }
+    guard text.utf8.count <= limit else {
+      throw UnreadableEvent("'\(key)' has more than \(limit) bytes")
+    }
+    guard !text.utf8.contains(0) else {
+      throw UnreadableEvent("'\(key)' contains U+0000, which PostgreSQL cannot store")
+    }
+    return text
+  }
+
+  fileprivate func integer(in range: ClosedRange<Int>) throws(UnreadableEvent) -> Int {
+    guard case .integer(let number) = value else {
+      throw UnreadableEvent("'\(key)' is \(value.kind), not a whole number")
+    }
+    guard range.contains(number) else { throw UnreadableEvent("'\(key)' is out of range") }
+    return number
+  }
+
+  fileprivate func time() throws(UnreadableEvent) -> Timestamp {
+    guard let time = Timestamp(try text(upTo: 64)), time >= Self.firstTime else {
+      throw UnreadableEvent("'\(key)' is not a valid time")
+    }
+    return time
+  }
+
+  /// The first instant of the year 1. PostgreSQL has no year 0.
+  private static let firstTime = Timestamp(milliseconds: -62_135_596_800_000)
+
+  /// Returns an amount. It must be a text, because other readers round JSON numbers.
+  fileprivate func decimal() throws(UnreadableEvent) -> String {
+    let text = try text(upTo: 32)
+    guard text.utf8.isDecimal else { throw UnreadableEvent("'\(key)' is not a valid amount") }
+    return text
+  }
+
+  fileprivate func amounts() throws(UnreadableEvent) -> [UInt8] {
+    guard case .object(let members) = value else {
+      throw UnreadableEvent("'\(key)' is \(value.kind), not an object")
+    }
+    guard members.count <= EventColumn.maximumFruits else {
+      throw UnreadableEvent("'\(key)' has more than \(EventColumn.maximumFruits) fruits")
+    }
+    var amounts: [(fruit: Fruit.ID, amount: Int)] = []
+    for part in members {
+      guard let fruit = Fruit.ID(part.key), case .integer(let amount) = part.value,
+        EventColumn.amounts.contains(amount)
+      else { throw UnreadableEvent("'\(key)' has an invalid fruit or amount") }
+      amounts.append((fruit, amount))
+    }
+    return JSONWriter.object { json in
+      for (fruit, amount) in amounts { json.member(named: fruit.text, amount) }
+    }
+  }
+}
+
+extension String.UTF8View {
+  /// Whether the text is digits, optionally with a decimal point between digits. Written by hand: a
+  /// Regex would take longer than the rest of the decoder.
+  fileprivate var isDecimal: Bool {
+    var (digits, points) = (0, 0)
+    for byte in self {
+      switch byte {
+      case UInt8(ascii: "0")...UInt8(ascii: "9"): digits += 1
+      case UInt8(ascii: ".") where digits > 0 && points == 0: (digits, points) = (0, 1)
+      default: return false
+      }
+    }
+    return digits > 0
   }
 }
 

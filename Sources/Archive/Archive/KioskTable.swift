@@ -13,14 +13,19 @@ package struct KioskTable {
 
   private let database: PostgresConnection
 
-  /// Connects to the database and creates missing tables.
-  package init(_ settings: ArchiveSettings) throws(ArchiveError) {
+  /// Connects to the database.
+  ///
+  /// - Parameter tolerance: See `ArchiveSchema.check`.
+  /// - Throws: `ArchiveError` if the database is not reachable or has another schema.
+  package init(
+    _ settings: ArchiveSettings, newerBy tolerance: Int = 0
+  ) throws(ArchiveError) {
     do throws(DatabaseError) {
       database = try PostgresConnection(settings.database, password: settings.password)
     } catch {
       throw .database(error)
     }
-    try ArchiveSchema.migrate(database)
+    try ArchiveSchema.check(database, newerBy: tolerance)
   }
 
   /// Replaces the list in one transaction. The events of a kiosk that the new list lacks are kept.

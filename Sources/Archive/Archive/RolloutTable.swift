@@ -62,14 +62,19 @@ package struct RolloutTable {
   /// - Parameter database: A connection to a migrated database.
   init(_ database: PostgresConnection) { self.database = database }
 
-  /// Connects to the database and creates missing tables.
-  package init(_ settings: ArchiveSettings) throws(ArchiveError) {
+  /// Connects to the database.
+  ///
+  /// - Parameter tolerance: See `ArchiveSchema.check`.
+  /// - Throws: `ArchiveError` if the database is not reachable or has another schema.
+  package init(
+    _ settings: ArchiveSettings, newerBy tolerance: Int = 0
+  ) throws(ArchiveError) {
     do throws(DatabaseError) {
       database = try PostgresConnection(settings.database, password: settings.password)
     } catch {
       throw .database(error)
     }
-    try ArchiveSchema.migrate(database)
+    try ArchiveSchema.check(database, newerBy: tolerance)
   }
 
   // MARK: Decisions

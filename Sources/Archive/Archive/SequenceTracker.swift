@@ -13,7 +13,7 @@ struct SequenceTracker: Equatable, Sendable {
 
   /// The lowest expected entry: 1, until the kiosk has reported the first entry of the ledger.
   private(set) var low: Int
-  /// The highest entry that has arrived; below `low` if none has.
+  /// The highest entry that has arrived or is known to exist; below `low` if there is none.
   private(set) var high: Int
   /// The relevant gaps in ascending order.
   private(set) var gaps: [Gap]
@@ -29,17 +29,28 @@ struct SequenceTracker: Equatable, Sendable {
     self.gaps = gaps
   }
 
-  /// Records the arrival of an entry. Recording it again has no effect.
-  mutating func insert(_ seq: Int) {
+  /// Records the arrival of an entry.
+  ///
+  /// - Returns: Whether it is new; recording it again has no effect.
+  @discardableResult
+  mutating func insert(_ seq: Int) -> Bool {
     if seq > high {
-      if seq > high + 1 { open(Gap(first: high + 1, last: seq - 1, since: nil)) }
+      expect(through: seq - 1)
       high = seq
     } else if seq < low {
       if seq < low - 1 { open(Gap(first: seq + 1, last: low - 1, since: nil)) }
       low = seq
     } else {
-      fill(seq)
+      return fill(seq)
     }
+    return true
+  }
+
+  /// Records that the ledger has all entries up to one, which may not have arrived yet.
+  mutating func expect(through last: Int) {
+    guard last > high else { return }
+    open(Gap(first: high + 1, last: last, since: nil))
+    high = last
   }
 
   private mutating func open(_ gap: Gap) {
@@ -47,9 +58,9 @@ struct SequenceTracker: Equatable, Sendable {
     changes[gap.last] = gap
   }
 
-  private mutating func fill(_ seq: Int) {
+  private mutating func fill(_ seq: Int) -> Bool {
     let position = position(of: seq)
-    guard position < gaps.endIndex, gaps[position].first <= seq else { return }
+    guard position < gaps.endIndex, gaps[position].first <= seq else { return false }
     let gap = gaps[position]
     if seq < gap.last {
       gaps[position].first = seq + 1
@@ -59,6 +70,7 @@ struct SequenceTracker: Equatable, Sendable {
       changes[gap.last] = .some(nil)
     }
     if gap.first < seq { open(Gap(first: gap.first, last: seq - 1, since: gap.since)) }
+    return true
   }
 
   /// Returns the index of the first gap that does not end before an entry.

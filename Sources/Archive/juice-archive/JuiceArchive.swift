@@ -33,7 +33,7 @@ extension ArchiveSettings {
       clientID: configuration.broker.clientID, batch: configuration.batch,
       sessionExpiry: .seconds(configuration.sessionDays * 86_400),
       gapDelay: .seconds(configuration.gapDelaySeconds),
-      timeZone: configuration.timeZone.identifier)
+      timeZone: configuration.timeZone.identifier, keepDays: configuration.keepDays)
   }
 }
 
@@ -45,7 +45,8 @@ extension ArchiveError: ExitCodeConvertible {
   package var failure: Failure {
     switch self {
     case .database(let error): error.failure
-    case .newerSchema: .badConfiguration("\(self)")
+    case .olderSchema: .unavailable("\(self)")
+    case .newerSchema, .unknownTimeZone: .badConfiguration("\(self)")
     }
   }
 }

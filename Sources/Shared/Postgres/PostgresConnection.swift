@@ -123,6 +123,7 @@ package final class PostgresConnection {
   }
 
   /// Runs `body` in a transaction, which is rolled back if it throws.
+  @discardableResult
   package func transaction<Result>(
     _ body: () throws(DatabaseError) -> Result
   ) throws(DatabaseError) -> Result {

@@ -25,7 +25,8 @@ import Testing
     let yaml = """
       archive:
         {root: seoul/juice, database: host=db dbname=chain user=archive, password_file: password,
-         batch: 1000, session_days: 7, gap_delay_seconds: 5, time_zone: Asia/Seoul}
+         batch: 1000, session_days: 7, gap_delay_seconds: 5, time_zone: Asia/Seoul,
+         keep_days: 400}
       broker: {host: broker.local, client_id: archive-1}
       """
     let configuration = try ArchiveConfiguration.parse(
@@ -37,6 +38,7 @@ import Testing
     #expect(configuration.sessionDays == 7)
     #expect(configuration.gapDelaySeconds == 5)
     #expect(configuration.timeZone.identifier == "Asia/Seoul")
+    #expect(configuration.keepDays == 400)
     #expect(configuration.broker.host == "broker.local")
     #expect(configuration.broker.clientID == "archive-1")
   }
@@ -50,6 +52,13 @@ import Testing
         "a.yaml:1:11: archive.database: must not contain a password; "
           + "write it to a file and set 'password_file'"
       ])
+  }
+
+  /// PostgreSQL reads these names as other zones, or not at all.
+  @Test(arguments: ["GMT+9", "UTC+5", "IST", "CST", "BST", "Factory", "EST5EDT"])
+  func theTimeZoneIsARegion(name: String) {
+    let error = errors("archive: {time_zone: \(name)}").first
+    #expect(error?.contains("write it like 'Asia/Seoul' or 'UTC'") == true)
   }
 
   @Test func whoAsksKiosksHasANameForATopic() {

@@ -43,7 +43,7 @@ import Testing
       ])
   }
 
-  /// Every member of a `LedgerEntry` has a column and is decoded by `PlainEvent`.
+  /// Every member of a `LedgerEntry` has a column.
   @Test func anEntryLeavesNothingOver() throws {
     let end = JobEnd(
       job: 3, machine: "bar", order: Order(juice: "kiwi", quantity: 2),
@@ -64,25 +64,28 @@ import Testing
       let row = try EventRow(
         Message(topic: "kiosk/k1/events", payload: entry.payload), of: "k1")
       #expect(columns(row)["more"] == nil)
-      #expect(PlainEvent(entry.payload) != nil)
     }
   }
 
   @Test func whatIsNewIsKept() throws {
     let row = try row(
-      #"{"seq":1,"at":"2026-11-21T09:00:00Z","status":"levitated","cups":[1,-2.5,true,null,{"a\n\u0001":"\"\\\t비"}]}"#
+      #"{"seq":1,"at":"2026-11-21T09:00:00Z","status":"levitated","#
+        + #""cups": [12345678901234567890123, -2.50,true,null,{"a\n":"\"\\\t비\\u0000"}],"\u0061":1E+2}"#
     )
     #expect(row.key.ledger.epoch == 0)
     #expect(columns(row)["status"] == "levitated")
-    // COPY requires a backslash before each backslash.
+    // The members are kept as they were written. COPY requires a backslash before each backslash.
     #expect(
       columns(row)["more"]
-        == #"{"cups":[1,-2.5,true,null,{"a\\u000a\\u0001":"\\"\\\\\\u0009비"}]}"#)
+        == #"{"cups": [12345678901234567890123, -2.50,true,null,{"a\\n":"\\"\\\\\\t비\\\\u0000"}],"#
+        + #""\\u0061":1E+2}"#)
   }
+
+  private static let needed = #""seq":1,"at":"2026-11-21T09:00:00Z","status":"open""#
 
   @Test(arguments: [
     ("", "not valid JSON at byte 0: a value is missing"),
-    ("[]", "it is an array, not an object"),
+    ("[]", "it is not an object"),
     (#"{"at":"2026-11-21T09:00:00Z","status":"open"}"#, "'seq' is missing"),
     (#"{"seq":1,"status":"open"}"#, "'at' is missing"),
     (#"{"seq":1,"at":"2026-11-21T09:00:00Z"}"#, "'status' is missing"),
@@ -102,16 +105,64 @@ import Testing
     (#"{"amount":"3.5.0"}"#, "'amount' is not a valid amount"),
     (#"{"amount":"-3.50"}"#, "'amount' is not a valid amount"),
     (#"{"amount":"３"}"#, "'amount' is not a valid amount"),
-    (#"{"amount":"\#(String(repeating: "9", count: 33))"}"#, "'amount' is not a valid amount"),
+    (#"{"amount":"\#(String(repeating: "9", count: 33))"}"#, "'amount' has more than 32 bytes"),
     (#"{"changes":{"kiwi":1.5}}"#, "'changes' has an invalid fruit or amount"),
     (#"{"changes":{"ki wi":1}}"#, "'changes' has an invalid fruit or amount"),
     (#"{"missing":[]}"#, "'missing' is an array, not an object"),
     (#"{"reason":"a\u0000"}"#, "'reason' contains U+0000, which PostgreSQL cannot store"),
-    (#"{"new":["a\u0000"]}"#, "it contains U+0000, which PostgreSQL cannot store"),
-    (#"{"new":{"\u0000":1}}"#, "it contains U+0000, which PostgreSQL cannot store"),
+    (#"{"status":"\#(String(repeating: "가", count: 22))"}"#, "'status' has more than 64 bytes"),
+    (#"{"source":"\#(String(repeating: "a", count: 161))"}"#, "'source' has more than 160 bytes"),
+    (#"{"id":"\#(String(repeating: "a", count: 129))"}"#, "'id' has more than 128 bytes"),
+    (#"{"juice":"\#(String(repeating: "a", count: 129))"}"#, "'juice' has more than 128 bytes"),
+    (#"{"reason":"\#(String(repeating: "a", count: 1025))"}"#, "'reason' has more than 1024 bytes"),
+    (#"{"machine":"\#(String(repeating: "a", count: 129))"}"#, "'machine' has more than 128 bytes"),
+    (#"{"currency":"\#(String(repeating: "a", count: 17))"}"#, "'currency' has more than 16 bytes"),
+    (
+      #"{"at":"2026-11-21T09:00:00.\#(String(repeating: "0", count: 50))Z"}"#,
+      "'at' has more than 64 bytes"
+    ),
+    (
+      #"{"changes":{\#((0...200).map { "\"f\($0)\":1" }.joined(separator: ","))}}"#,
+      "'changes' has more than 200 fruits"
+    ),
+    (
+      #"{\#(Self.needed),"new":"\#(String(repeating: "a", count: 16_384))"}"#,
+      "its unknown members have more than 16384 bytes"
+    ),
+    (#"{\#(Self.needed),"new":1e-401}"#, "it contains a number that is too large or too precise"),
+    (
+      #"{\#(Self.needed),"new":[1.\#(String(repeating: "0", count: 400))]}"#,
+      "it contains a number that is too large or too precise"
+    ),
+    (
+      #"{\#(Self.needed),"new":1e-99999999999999999999}"#,
+      "it contains a number that is too large or too precise"
+    ),
+    (#"{\#(Self.needed),"new":["a\u0000"]}"#, "it contains U+0000, which PostgreSQL cannot store"),
+    (#"{\#(Self.needed),"new":{"\u0000":1}}"#, "it contains U+0000, which PostgreSQL cannot store"),
   ])
   func whatCannotBeStoredIsNamed(json: String, expected: String) {
     #expect(problem(json) == expected)
+  }
+
+  /// `health` reports the last entry of a ledger.
+  @Test(arguments: [
+    (#"{"seq":7,"epoch":3}"#, 7, nil), (#"{"uptime":3}"#, nil, nil), ("", nil, nil),
+    ("{", nil, "not valid JSON at byte 1: a key in double quotes is missing"),
+    (
+      #"{"seq":0,"epoch":3}"#, nil,
+      "not valid JSON at byte 0: seq is 1 to 2^53, and epoch is not below 0"
+    ),
+    (
+      #"{"seq":9007199254740993,"epoch":3}"#, nil,
+      "not valid JSON at byte 0: seq is 1 to 2^53, and epoch is not below 0"
+    ),
+  ])
+  func theLastEntryIsRead(health: String, seq: Int?, problem: String?) {
+    let message = Message(topic: "kiosk/k1/health", text: health)
+    let batch = EventBatch([Delivery(message: message)], root: "kiosk")
+    #expect(batch.positions[LedgerKey(kiosk: "k1", epoch: 3)] == seq)
+    #expect(batch.rejections.first?.reason == problem)
   }
 
   @Test(arguments: [

@@ -17,6 +17,26 @@ import Testing
     tracker.gaps.map { [$0.first, $0.last] }
   }
 
+  @Test func whatIsNewIsTold() {
+    var tracker = SequenceTracker()
+    let arrived = [3, 3, 1, 2, 2, 5, 4, 1].map { tracker.insert($0) }
+    #expect(arrived == [true, false, true, true, false, true, true, false])
+    var later = SequenceTracker(low: 10, high: 12)
+    #expect(
+      [9, 9, 12, 7, 8, 8].map { later.insert($0) } == [true, false, false, true, true, false])
+  }
+
+  /// A ledger reports its last entry, and the archive has not received it.
+  @Test func aLostTailIsAGap() {
+    var tracker = SequenceTracker(low: 1, high: 7)
+    tracker.expect(through: 7)
+    #expect(tracker.changes.isEmpty)
+    tracker.expect(through: 9)
+    #expect(tracker.gaps == [SequenceTracker.Gap(first: 8, last: 9, since: nil)])
+    #expect(tracker.insert(8) && !tracker.insert(8) && tracker.insert(11))
+    #expect(tracker.gaps.map(\.first) == [9, 10])
+  }
+
   @Test(arguments: [
     ([4, 5, 6], 6, []),
     ([5], 5, [[4, 4]]),

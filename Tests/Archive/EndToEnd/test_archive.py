@@ -4,6 +4,7 @@ import json
 import random
 import shutil
 import signal
+import subprocess
 from pathlib import Path
 from typing import Any, Callable, Iterator
 
@@ -14,7 +15,7 @@ from arrivals import TIMEOUT, eventually
 from client import Client
 from conftest import MakeBroker, MakeKiosk
 from mosquitto import Mosquitto
-from postgres import Postgres
+from postgres import Postgres, program
 from small_disk import SmallDisk
 
 MakeArchive = Callable[..., Archive]
@@ -54,6 +55,11 @@ def make_archive(
 
 def has(database: Postgres, sql: str, answer: str) -> None:
     eventually(lambda: database.try_query(sql) == answer)
+
+
+def sums_are_complete(database: Postgres, events: int) -> None:
+    """Waits until this number of entries is stored and summed up."""
+    has(database, "SELECT (SELECT count(*) FROM juice.event), days FROM juice.summed_up", f"{events}|0")
 
 
 def test_an_event_is_a_row(
@@ -164,7 +170,19 @@ def test_a_schema_of_a_later_program_is_left_alone(
     archive.launch()
     assert archive.wait() == 78
     assert "the archive's schema has version 99" in list(archive.log)[-1]
+    assert archive.command("fleet", "abort").returncode == 78
     assert database.query("SELECT max(number) FROM juice.migration") == "99"
+    # Of one version later, an operator can still look at a rollout and end it.
+    last = database.query("DELETE FROM juice.migration WHERE number = 99;"
+                          "INSERT INTO juice.migration SELECT max(number) + 1 FROM juice.migration RETURNING number")
+    assert archive.command("fleet", "list").returncode == 0
+    assert archive.command("kiosks", "list").returncode == 0
+    assert "there is no roll-out" in archive.command("fleet", "abort").stderr
+    assert archive.command("fleet", "resume").returncode == 78
+    # No command migrates.
+    database.query(f"DELETE FROM juice.migration WHERE number >= {int(last) - 1}")
+    assert "restart 'juice-archive run'" in archive.command("fleet", "list").stderr
+    assert database.query("SELECT max(number) FROM juice.migration") == f"{int(last) - 2}"
 
 
 def test_the_views_add_up(
@@ -193,12 +211,13 @@ def test_the_views_add_up(
     ]
     late = events.pop(8)
     tell(client, "k1", *events)
-    has(database, "SELECT summed FROM juice.ledger", "14")
+    sums_are_complete(database, 13)
     # A juice whose order has not arrived counts as made, with an unknown time.
     assert database.query("SELECT made, unknown FROM juice.time_to_cup") == "2|2"
     assert database.query("SELECT sum(used) FROM juice.fruit_used WHERE fruit = 'kiwi'") == "9"
     tell(client, "k1", late, late)
-    has(database, "SELECT count(*) FROM juice.event", "14")
+    sums_are_complete(database, 14)
+    assert database.query("SELECT made, unknown, average FROM juice.time_to_cup") == "2|1|30"
 
     def view(columns: str, name: str) -> list[str]:
         return database.query(f"SELECT {columns} FROM juice.{name} ORDER BY 1, 2").splitlines()
@@ -243,8 +262,7 @@ def test_stockouts_are_right_in_whatever_order_they_are_told(
             event(seq, "restocked", changes={"kiwi": 5}) if restocks[seq]
             else event(seq, "out_of_stock", juice="kiwi", quantity=1, missing={"kiwi": 3})
             for seq in seqs[start:start + 20]])
-        told = max(seqs[:start + 20])
-        has(database, "SELECT count(*), (SELECT summed FROM juice.ledger) FROM juice.event", f"{start + 20}|{told}")
+        sums_are_complete(database, start + 20)
     assert database.query(
         f"SELECT {minute.format('since')}, {minute.format('until')} FROM juice.sold_out ORDER BY 1"
     ).splitlines() == expected
@@ -278,6 +296,164 @@ def test_a_clock_that_is_ahead_is_seen(
     tell(client, "k2", event(1) | {"at": "2001-01-01T00:00:00Z"})
     has(database, "SELECT count(*) FROM juice.ledger", "2")
     assert database.query("SELECT kiosk FROM juice.clock_ahead") == "k1"
+
+
+# MARK: Sums
+
+def test_a_day_that_cannot_be_summed_stops_no_other(
+    make_archive: MakeArchive, database: Postgres, make_client: Callable[..., Client]
+) -> None:
+    make_archive().start()
+    client = make_client()
+    database.query("ALTER TABLE juice.sales_day ADD CHECK (kiosk <> 'k2' OR day <> '2026-11-02')")
+    sold = {"source": "order/p1", "juice": "kiwi", "quantity": 2}
+    for kiosk in ("k1", "k2", "k3"):
+        tell(client, kiosk, *[event(seq, "ready", minute, **sold) for seq, minute in ((1, 1), (2, 2000), (3, 4000))])
+    sums_are_complete(database, 9)
+    assert database.query("SELECT failed FROM juice.summed_up") == "1"
+    assert database.query("SELECT kiosk, sum(glasses) FROM juice.sales GROUP BY 1 ORDER BY 1") == "k1|6\nk2|4\nk3|6"
+    assert database.query("SELECT kiosk, day, attempts, error LIKE '%23514%' FROM juice.sums_behind") == (
+        "k2|2026-11-02|1|t")
+    assert database.query("SELECT count(*) FROM juice.quarantine") == "0"
+    # It is tried again when it is due.
+    database.query("ALTER TABLE juice.sales_day DROP CONSTRAINT sales_day_check;"
+                   "UPDATE juice.dirty_day SET due = now()")
+    has(database, "SELECT days + failed FROM juice.summed_up", "0")
+    assert database.query("SELECT sum(glasses) FROM juice.sales WHERE kiosk = 'k2'") == "6"
+
+
+def test_events_do_not_wait_for_sums(
+    make_archive: MakeArchive, database: Postgres, make_client: Callable[..., Client]
+) -> None:
+    make_archive().start()
+    client = make_client()
+    blocker = subprocess.Popen(
+        [program("psql"), "-X", "-q", "-d", database.database, "-c",
+         "SET application_name = 'blocker'; BEGIN; LOCK TABLE juice.sales_day; SELECT pg_sleep(1000)"])
+    try:
+        has(database, "SELECT count(*) FROM pg_locks WHERE relation = 'juice.sales_day'::regclass AND granted", "1")
+        for seq in range(1, 4):
+            tell(client, "k1", event(seq, "ready", juice="kiwi", quantity=1))
+            has(database, "SELECT count(*) FROM juice.event", f"{seq}")
+            # The computation waits for the lock.
+            has(database, "SELECT count(*) FROM pg_locks WHERE relation = 'juice.sales_day'::regclass AND NOT granted",
+                "1")
+    finally:
+        database.query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'blocker'")
+        blocker.wait(TIMEOUT)
+    sums_are_complete(database, 3)
+    assert database.query("SELECT sum(glasses) FROM juice.sales") == "3"
+
+
+def test_an_order_that_arrives_days_later_gives_its_cup_a_time(
+    make_archive: MakeArchive, database: Postgres, make_client: Callable[..., Client]
+) -> None:
+    make_archive().start()
+    client = make_client()
+    job = {"machine": "bar", "juice": "kiwi", "quantity": 1}
+    tell(client, "k1", event(1), event(3, "made", 5000, job=2, **job))
+    sums_are_complete(database, 2)
+    assert database.query("SELECT day, made, unknown FROM juice.time_to_cup") == "2026-11-04|1|1"
+    tell(client, "k1", event(2, "accepted", 10, place=1, **job))
+    has(database, "SELECT day, made, unknown, average FROM juice.time_to_cup", "2026-11-04|1|0|299400")
+    assert database.query("SELECT count(*) FROM juice.cup_waiting") == "0"
+
+
+def test_a_clock_that_is_wrong_does_not_last(
+    make_archive: MakeArchive, database: Postgres, make_client: Callable[..., Client]
+) -> None:
+    """Restocks and stockouts are ordered by their numbers. Times that cannot be are replaced and marked."""
+    make_archive().start()
+    client = make_client()
+    out, full = {"juice": "kiwi", "missing": {"kiwi": 3}}, {"changes": {"kiwi": 9}}
+    at = "2099-01-01T00:00:00Z"
+    tell(client, "ahead", event(1, "opened", **full), event(2, "out_of_stock", **out) | {"at": at},
+         event(3, "restocked", 60, **full))
+    tell(client, "behind", event(1, "opened", **full), event(2, "out_of_stock", **out),
+         event(3, "restocked", **full) | {"at": "1970-01-01T00:00:00Z"}, event(4, "out_of_stock", 100, **out))
+    tell(client, "still-ahead", event(1, "out_of_stock", **out) | {"at": at})
+    sums_are_complete(database, 8)
+    assert database.query("SELECT kiosk, hours BETWEEN 0 AND 0.02, is_bounded FROM juice.sold_out"
+                          " WHERE until IS NOT NULL ORDER BY 1") == "ahead|t|t\nbehind|t|t"
+    assert database.query("SELECT kiosk, since <= now(), is_bounded FROM juice.sold_out_now ORDER BY 1") == (
+        "behind|t|f\nstill-ahead|t|t")
+    assert database.query("SELECT hours >= 0 AND hours < 1 FROM juice.sold_out WHERE kiosk = 'still-ahead'") == "t"
+
+
+def test_many_ledgers_of_a_kiosk_are_an_alert_and_no_load(
+    make_archive: MakeArchive, database: Postgres, make_client: Callable[..., Client]
+) -> None:
+    """Each of 2,000 ledgers begins with the same entry at the same time."""
+    make_archive().start()
+    client, at = make_client(), {"at": "2026-11-01T00:00:00Z"}
+    out, full = {"juice": "kiwi", "missing": {"kiwi": 3}}, {"changes": {"kiwi": 9}}
+    tell(client, "k1", *[
+        event(3, *("restocked", 3) if epoch % 2 else ("out_of_stock", 3), epoch=epoch, **full if epoch % 2 else out) | at
+        for epoch in range(1, 2001)])
+    tell(client, "k2", event(1, epoch=1))
+    sums_are_complete(database, 2001)
+    assert database.query("SELECT kiosk, ledgers FROM juice.many_ledgers") == "k1|2000"
+    for view in ("missing", "shared_id", "sold_out"):
+        plan = json.loads(database.query(f"EXPLAIN (ANALYZE, FORMAT JSON) SELECT * FROM juice.{view}"))
+        assert rows_of(plan[0]["Plan"]) < 20 * 2001, view
+
+
+def rows_of(plan: dict[str, Any]) -> int:
+    """Returns the number of rows that all steps of a query plan return or discard."""
+    rows = plan["Actual Rows"] + plan.get("Rows Removed by Filter", 0) + plan.get("Rows Removed by Join Filter", 0)
+    return rows * plan["Actual Loops"] + sum(map(rows_of, plan.get("Plans", [])))
+
+
+def test_old_entries_are_deleted_and_their_sums_stay(
+    make_archive: MakeArchive, database: Postgres, make_client: Callable[..., Client]
+) -> None:
+    archive = make_archive(keep_days=10).start()
+    client = make_client()
+    sold = {"source": "order/p1", "juice": "kiwi", "quantity": 2}
+    old = [event(seq, "ready", **sold) for seq in range(1, 51)]
+    tell(client, "k1", *old[:20], *old[30:])
+    tell(client, "k2", event(1, "ready", **sold))
+    sums_are_complete(database, 41)
+    # A day passes: new entries are stored in another partition.
+    archive.stop()
+    database.query("UPDATE juice.part SET began = now() - interval '2 days'")
+    archive.start()
+    has(database, "SELECT count(*) FROM juice.part", "2")
+    tell(client, "k1", event(51, "ready", 3000, **sold))
+    sums_are_complete(database, 42)
+    # The sums of k2 lack an entry while the partition is deleted.
+    archive.stop()
+    database.query("UPDATE juice.part SET ended = now() - interval '11 days' WHERE number = 1;"
+                   "INSERT INTO juice.dirty_day (kiosk, day, due) VALUES ('k2', '2026-11-01', now() + interval '1 day')")
+    archive.start().wait_for_log("entries older than archive.keep_days are deleted")
+    assert database.query("SELECT number FROM juice.part") == "2"
+    assert database.query("SELECT kiosk, seq FROM juice.event ORDER BY 1, 2") == "k1|51\nk2|1"
+    assert database.query("SELECT kiosk, day FROM juice.closed_day") == "k1|2026-11-01"
+    # The kiosk sends all entries again, and some that were missing.
+    tell(client, "k1", *old, event(52, "ready", 3001, **sold))
+    tell(client, "k2", event(2, "ready", **sold))
+    has(database, "SELECT count(*) FROM juice.event", "14")
+    database.query("UPDATE juice.dirty_day SET due = now()")
+    sums_are_complete(database, 14)
+    assert database.query("SELECT string_agg(kiosk || seq, ' ' ORDER BY kiosk, seq) FROM juice.event") == " ".join(
+        [f"k1{seq}" for seq in [*range(21, 31), 51, 52]] + ["k21", "k22"])
+    assert database.query("SELECT kiosk, day, glasses FROM juice.sales ORDER BY 1, 2") == (
+        "k1|2026-11-01|80\nk1|2026-11-03|4\nk2|2026-11-01|4")
+    for table in ("gap", "conflict", "quarantine"):
+        assert database.query(f"SELECT count(*) FROM juice.{table}") == "0", table
+
+
+def test_conflicts_of_a_key_are_limited(
+    make_archive: MakeArchive, database: Postgres, make_client: Callable[..., Client]
+) -> None:
+    make_archive().start()
+    client = make_client()
+    tell(client, "k1", event(1), event(2))
+    for start in (0, 8):
+        tell(client, "k1", *[event(1, juice=f"j{number}") for number in range(start, start + 8)])
+    tell(client, "k1", event(2, juice="kiwi"), event(3))
+    has(database, "SELECT count(*) FROM juice.event", "3")
+    assert database.query("SELECT seq, count(*) FROM juice.conflict GROUP BY 1 ORDER BY 1") == "1|10\n2|1"
 
 
 # MARK: Replays
@@ -319,6 +495,28 @@ def test_a_kiosk_says_where_its_ledgers_begin(
     answer(client, question, "done", **{"from": 1, "to": 4})
     has(database, GAPS, "")
     assert database.query("SELECT epoch, low, high FROM juice.ledger ORDER BY 1") == "3|1|4\n7|18|20\n9|5|17"
+
+
+def test_a_lost_tail_is_asked_for(
+    make_archive: MakeArchive, database: Postgres, make_client: Callable[..., Client]
+) -> None:
+    """The kiosk sells nothing more, and reports in `health` the last entry that the broker has confirmed."""
+    make_archive(gap_delay_seconds=1).start()
+    client = make_client("kiosk/k1/replay/juice-archive")
+    tell(client, "k1", event(1, epoch=7), event(2, epoch=7))
+    client.client.publish("kiosk/k1/health", '{"uptime":1,"seq":2,"epoch":7}', 1, True).wait_for_publish(TIMEOUT)
+    client.client.publish("kiosk/k1/health", '{"uptime":2,"seq":5,"epoch":7}', 1, True).wait_for_publish(TIMEOUT)
+    has(database, GAPS, "7:3-5")
+    question = ask(client)
+    assert (question["epoch"], question["from"], question["to"]) == (7, 3, 6)
+    answer(client, question, "replaying", **{"from": 3, "to": 5})
+    tell(client, "k1", *[event(seq, epoch=7) for seq in (3, 4, 5)])
+    answer(client, question, "done", **{"from": 3, "to": 5})
+    has(database, GAPS, "")
+    assert database.query("SELECT low, high FROM juice.ledger") == "1|5"
+    # A kiosk of which nothing has arrived.
+    client.client.publish("kiosk/k2/health", '{"seq":5,"epoch":9}', 1, True).wait_for_publish(TIMEOUT)
+    has(database, "SELECT kiosk, first, last FROM juice.missing", "k2|1|5")
 
 
 def test_what_no_kiosk_has_is_not_asked_for_for_ever(
@@ -412,7 +610,7 @@ class Chain:
             "SELECT kiosk, count(*), min(seq), max(seq), sum(ticket) FROM juice.event GROUP BY 1 ORDER BY 1")
         assert complete.splitlines() == [
             f"{kiosk}|{last}|1|{last}|{last * (last + 1) // 2}" for kiosk, last in sorted(self.last.items())]
-        has(self.database, "SELECT sum(summed) FROM juice.ledger", f"{told}")
+        sums_are_complete(self.database, told)
         assert self.database.query("SELECT sum(glasses), sum(orders) FROM juice.sales") == f"{told}|{told}"
         assert self.database.query("SELECT sum(used) FROM juice.fruit_used") == f"{3 * told}"
         for table in ("gap", "conflict", "quarantine"):
@@ -567,6 +765,10 @@ def test_the_list_of_kiosks_is_taken_over_whole_or_not_at_all(
 ) -> None:
     archive = make_archive()
     file = tmp_path / "kiosks.csv"
+    done = archive.command("kiosks", "list")
+    assert (done.returncode, done.stderr) == (
+        69, "juice-archive: the database has no archive yet: start 'juice-archive run' once\n")
+    archive.start().stop()
     file.write_bytes('\ufeffid,region,name,place\r\nk2,서울,"Juice, ""big\"\"",역 앞\r\nk1,north,,\r\n'.encode())
     done = archive.command("kiosks", "load", file)
     assert (done.returncode, done.stdout) == (0, "2 kiosks: 2 new, 0 changed, 0 removed\n"), done.stderr

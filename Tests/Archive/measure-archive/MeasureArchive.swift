@@ -1,9 +1,11 @@
 import Archive
 import ArgumentParser
+import Dispatch
 import Foundation
 import KioskProtocol
 import MessageBroker
 import Postgres
+import Synchronization
 
 /// Measures how fast the archive decodes events, how fast it commits and sums them, and how fast
 /// its views are. For comparison it copies the same rows with COPY into tables with the same
@@ -21,8 +23,7 @@ struct MeasureArchive: ParsableCommand {
   var days: Int?
 
   /// Number of rows per turn. The archive and COPY alternate, so that both run under the same load.
-  /// At the end of a turn the archive waits for its sums, which otherwise run beside its batches;
-  /// in a short turn this wait would dominate.
+  /// At the end of a turn the archive waits for its sums, which run beside its batches.
   private static let turn = 2_000_000
 
   func validate() throws {
@@ -34,7 +35,8 @@ struct MeasureArchive: ParsableCommand {
   func run() throws {
     let other = try Scratch(database)
     try other.run("SET client_min_messages = error; DROP SCHEMA IF EXISTS juice CASCADE")
-    let store = try ArchiveStore(ArchiveSettings(database: database))
+    let settings = ArchiveSettings(database: database)
+    let store = try ArchiveStore(settings)
     guard try store.takeLock() else { throw ValidationError("another archiver is active") }
     try store.open()
     if let days {
@@ -46,7 +48,9 @@ struct MeasureArchive: ParsableCommand {
       try other.run("CREATE TABLE juice.\(table) (LIKE juice.event INCLUDING ALL)")
     }
 
+    let summing = Summing(settings)
     var made = Made(kiosks: kiosks)
+    var (storing, behind) = (Duration.zero, Duration.zero)
     let servers = (
       archive: try other.numbers(
         "SELECT pid FROM pg_stat_activity WHERE application_name = 'juice-archive'"
@@ -60,14 +64,14 @@ struct MeasureArchive: ParsableCommand {
       var batches: [EventBatch] = []
       decoding.add(servers: []) { batches = deliveries.map { EventBatch($0, root: "kiosk") } }
       try archiving.add(servers: servers.archive) {
-        for rows in batches {
-          let outcome = try store.archive(rows)
-          guard outcome.stored == batch else { throw ValidationError("\(outcome)") }
-          if store.unsummed >= ArchiveStore.maximumUnsummed { try store.addSums() }
+        storing += try ContinuousClock().measure {
+          for rows in batches {
+            let outcome = try store.archive(rows)
+            guard outcome.stored == batch else { throw ValidationError("\(outcome)") }
+          }
         }
-        try store.finishSums()
-        try store.addSums()
-        try store.finishSums()
+        // The sums are computed beside the batches.
+        behind = try ContinuousClock().measure { try summing.wait(other) }
       }
       let texts = batches.map(\.copyText)
       try copying.add(servers: servers.copy) {
@@ -78,6 +82,9 @@ struct MeasureArchive: ParsableCommand {
       print("\(count) rows, \(Self.memory) MiB")
       print("  decoded: \(decoding.text(count))")
       print("  archived: \(archiving.text(count))")
+      print(
+        "  stored: \(Int(Double(count) / (storing / .seconds(1)))) rows/s; the sums followed within \(behind)"
+      )
       print("  copied in the same batches: \(copying.text(count))")
       print("  copied at once: \(copyingAtOnce.text(count))")
       try other.queryViews(at: made.latest)
@@ -88,6 +95,36 @@ struct MeasureArchive: ParsableCommand {
   private static var memory: Int {
     let statm = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8)) ?? ""
     return (statm.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0) / 256
+  }
+}
+
+/// Computes the sums on a thread of its own, as the archiver does.
+private final class Summing: Sendable {
+  private let failure = Mutex<(any Error)?>(nil)
+
+  init(_ settings: ArchiveSettings) {
+    let hasBegun = DispatchSemaphore(value: 0)
+    Thread.detachNewThread { [self] in
+      do {
+        let sums = try DailySums(settings)
+        hasBegun.signal()
+        while true {
+          if try sums.step() < DailySums.maximumDays { Thread.sleep(forTimeInterval: 0.1) }
+        }
+      } catch {
+        failure.withLock { $0 = error }
+        hasBegun.signal()
+      }
+    }
+    hasBegun.wait()
+  }
+
+  /// Waits until no day lacks entries.
+  func wait(_ other: Scratch) throws {
+    while try other.numbers("SELECT days FROM juice.summed_up") != [0] {
+      if let failure = failure.withLock({ $0 }) { throw failure }
+      Thread.sleep(forTimeInterval: 0.02)
+    }
   }
 }
 
@@ -156,10 +193,9 @@ private struct Scratch {
       INSERT INTO juice.takings_day SELECT day, kiosk, 'EUR', 700.00 \(each) ORDER BY d, k;
       INSERT INTO juice.fruit_day SELECT day, kiosk, fruit, 180, 120 \(each), \(juices) fruit ORDER BY d, k;
       INSERT INTO juice.cup_day SELECT day, kiosk, 'bar', 75, 900, 300, 0 \(each) ORDER BY d, k;
-      INSERT INTO juice.stockout SELECT kiosk, fruit, day + interval '9 h', d, day + interval '10 h'
+      INSERT INTO juice.stockout SELECT kiosk, fruit, 7, d, day + interval '9 h', day + interval '10 h', false
         \(each), \(juices) fruit ORDER BY d, k;
-      INSERT INTO juice.ledger SELECT 'k' || k, 7, 1, 300 * \(days), 300 * \(days), now(), now()
-        FROM generate_series(0, \(kiosks) - 1) k;
+      INSERT INTO juice.ledger SELECT 'k' || k, 7, 1, 300 * \(days) FROM generate_series(0, \(kiosks) - 1) k;
       INSERT INTO juice.gap SELECT 'k' || k, 7, 5, 9, now(), now() FROM generate_series(0, 999) k
       """)
     print("the sums of \(300 * days * kiosks) entries of \(kiosks) kiosks")

@@ -283,7 +283,7 @@ class Chain:
                     glasses += entry[7]
                     for fruit, change in entry[-2].items():
                         used[fruit] = used.get(fruit, 0) - change
-        self._expect("sum(summed) FROM juice.ledger", f"{total}")
+        self._expect("days FROM juice.summed_up", "0")
         self._expect("sum(glasses) FROM juice.sales", f"{glasses}")
         self._expect("string_agg(fruit || used, ' ' ORDER BY fruit) FROM (SELECT fruit, sum(used) AS used"
                      " FROM juice.fruit_used GROUP BY fruit HAVING sum(used) > 0) AS fruits",

@@ -1,20 +1,23 @@
 """An archive with generated data of simulated kiosks, in the form that juice-archive stores."""
 
-import subprocess
 from pathlib import Path
 
-from archive import program
-from kiosk import ROOT, environment
+from archive import Archive
+from arrivals import eventually
 from postgres import Postgres
 
 
 def load(database: Postgres, folder: Path, lines: list[str]) -> None:
     """Loads the list of kiosks, and creates the tables."""
     (folder / "kiosks.csv").write_text("\n".join(["id,region,name,place", *lines, ""]))
-    (folder / "archive.yaml").write_text(f"archive: {{database: '{database.database}'}}\n")
-    subprocess.run(
-        [program(), "kiosks", "load", folder / "kiosks.csv", "--config", folder / "archive.yaml"],
-        check=True, capture_output=True, timeout=60, env=environment(), cwd=ROOT)
+    config = folder / "archive.yaml"
+    # The archiver creates the tables before it connects to a broker, of which there is none.
+    config.write_text(f"archive: {{database: '{database.database}'}}\nbroker: {{port: 1}}\n")
+    archive = Archive(config).launch()
+    eventually(lambda: database.try_query("SELECT count(*) > 0 FROM juice.migration") == "t")
+    assert archive.stop() == 0
+    done = archive.command("kiosks", "load", folder / "kiosks.csv")
+    assert done.returncode == 0, done.stderr
 
 
 def fill(database: Postgres, days: int = 14) -> None:
@@ -22,8 +25,8 @@ def fill(database: Postgres, days: int = 14) -> None:
     tenth kiosk has been out of kiwi for two hours, every fiftieth offline for three."""
     made_up = "(SELECT kiosk, row_number() OVER (ORDER BY kiosk) - 1 AS number FROM juice.kiosk) made_up"
     for statement in (
-        f"""INSERT INTO juice.ledger (kiosk, epoch, low, high, summed, latest, last_received)
-          SELECT kiosk, 7, 1, 20, 20, now(), now() FROM {made_up}""",
+        f"""INSERT INTO juice.ledger (kiosk, epoch, low, high, first, began, latest)
+          SELECT kiosk, 7, 1, 20, 1, now() - interval '20 minutes', now() FROM {made_up}""",
         f"""INSERT INTO juice.presence (kiosk, is_online, since)
           SELECT kiosk, number % 50 <> 1, now() - interval '3 hours' FROM {made_up}""",
         f"""INSERT INTO juice.sales_day
@@ -37,10 +40,11 @@ def fill(database: Postgres, days: int = 14) -> None:
         f"""INSERT INTO juice.takings_day (day, kiosk, currency, amount)
           SELECT current_date - day, kiosk, 'EUR', 7 * CASE WHEN day <= 7 THEN 7.00 ELSE 3.50 END
           FROM {made_up}, generate_series(1, {days}) day ORDER BY 1, 2""",
-        f"""INSERT INTO juice.fruit_status (kiosk, fruit, out_since)
-          SELECT kiosk, fruit, CASE WHEN fruit = 'kiwi' AND number % 10 = 0 THEN now() - interval '2 hours' END
+        f"""INSERT INTO juice.stockout (kiosk, fruit, epoch, seq, since, until, is_bounded)
+          SELECT kiosk, fruit, 7, number, now() - interval '2 hours',
+            CASE WHEN fruit <> 'kiwi' OR number % 10 > 0 THEN now() - interval '1 hour' END, false
           FROM {made_up}, unnest('{{banana,kiwi,mango,pineapple,strawberry}}'::text[]) fruit""",
-        """ANALYZE juice.fruit_status, juice.kiosk, juice.ledger, juice.presence, juice.sales_day, juice.takings_day""",
+        """ANALYZE juice.stockout, juice.kiosk, juice.ledger, juice.presence, juice.sales_day, juice.takings_day""",
     ):
         database.query(statement)
 
@@ -61,6 +65,7 @@ def disturb(database: Postgres, kiosk: str) -> None:
         UPDATE juice.ledger SET latest = now() + interval '400 days' WHERE kiosk = '{kiosk}';
         INSERT INTO juice.event (kiosk, epoch, seq, at, status)
           VALUES ('{kiosk}', 8, 1, now() - interval '10 minutes', 'open');
-        INSERT INTO juice.ledger (kiosk, epoch, low, high, summed, latest, last_received)
-          VALUES ('{kiosk}', 8, 1, 1, 1, now() - interval '1 minute', now() - interval '1 minute');
+        INSERT INTO juice.ledger (kiosk, epoch, low, high, first, began, latest, last_received)
+          VALUES ('{kiosk}', 8, 1, 1, 1, now() - interval '10 minutes', now() - interval '1 minute',
+            now() - interval '1 minute');
     """)

@@ -3,6 +3,16 @@ import KioskProtocol
 import Testing
 
 @Suite struct JSONParserTests {
+  @Test func aMemberIsKeptAsItWasWritten() throws {
+    let text = #" {"a" : 1.50, "\u0062":{"c":[1 , 2]} ,"d":"\/"} "#
+    let members = try #require(try JSON.members(of: Array(text.utf8)))
+    #expect(members.map(\.member.key) == ["a", "b", "d"])
+    let texts = members.map { String(decoding: Array(text.utf8)[$0.text], as: UTF8.self) }
+    #expect(texts == [#""a" : 1.50"#, #""\u0062":{"c":[1 , 2]}"#, #""d":"\/""#])
+    #expect(try JSON.members(of: Array("[{}]".utf8)) == nil)
+    #expect(throws: JSONError.self) { try JSON.members(of: Array("{} 1".utf8)) }
+  }
+
   @Test(
     arguments: [
       ("null", .null), ("true", .bool(true)), ("false", .bool(false)), (" \t\r\n1 \n", .integer(1)),

@@ -14,7 +14,8 @@ package import YAMLConfiguration
 ///   archiver is connected.
 /// - `archive.gap_delay_seconds` (1...86400, `60`): seconds between the detection of a missing
 ///   entry and the request to its kiosk.
-/// - `archive.time_zone` (IANA name, `UTC`): the time zone whose days are summed.
+/// - `archive.time_zone` (region of the IANA database, `UTC`): the time zone whose days are summed.
+/// - `archive.keep_days` (10...36500, none): days for which entries are kept after their arrival.
 /// - `broker` (section): see `KioskConfiguration`. The default of `client_id` is `juice-archive`;
 ///   it is also a level of the topics on which kiosks answer.
 package struct ArchiveConfiguration: ConfigurationFile, Sendable, Equatable {
@@ -27,6 +28,7 @@ package struct ArchiveConfiguration: ConfigurationFile, Sendable, Equatable {
   package var sessionDays = 30
   package var gapDelaySeconds = 60
   package var timeZone = TimeZone.gmt
+  package var keepDays: Int?
   package var broker = BrokerConfiguration()
 
   /// Creates a configuration with all defaults.
@@ -48,7 +50,8 @@ package struct ArchiveConfiguration: ConfigurationFile, Sendable, Equatable {
       section.read("batch", .integer(1...65535), into: &batch)
       section.read("session_days", .integer(1...365), into: &sessionDays)
       section.read("gap_delay_seconds", .integer(1...86_400), into: &gapDelaySeconds)
-      section.read("time_zone", .timeZone, into: &timeZone)
+      section.read("time_zone", .timeZoneRegion, into: &timeZone)
+      section.read("keep_days", .integer(10...36_500), into: &keepDays)
     }
     broker = root.section("broker") { section in
       let broker = BrokerConfiguration(clusterOf: &section, clientID: "juice-archive")

@@ -23,7 +23,7 @@ struct FleetCommands: ParsableCommand {
     @OptionGroup var options: ConfigurationOptions
 
     func run() throws {
-      let rollouts = try options.rolloutTable().rollouts(limit: 100)
+      let rollouts = try options.rolloutTable(newerBy: 1).rollouts(limit: 100)
       try StandardOutput.write(rollouts.map(\.summary).joined(separator: "\n"))
     }
   }
@@ -38,7 +38,7 @@ struct FleetCommands: ParsableCommand {
     var failures = 20
 
     func run() throws {
-      let table = try options.rolloutTable()
+      let table = try options.rolloutTable(newerBy: 1)
       let rollout = try table.rollout()
       let failures = try table.failures(of: rollout, limit: max(0, self.failures))
       try StandardOutput.write(
@@ -155,13 +155,15 @@ private func decide(
   _ decision: Rollout.Decision, _ options: ConfigurationOptions, limit: Double? = nil,
   again: Bool = false
 ) throws {
-  let rollout = try options.rolloutTable().decide(decision, limit: limit, again: again)
+  let tolerance = decision == .resume ? 0 : 1
+  let rollout = try options.rolloutTable(newerBy: tolerance).decide(decision, limit: limit, again: again)
   try StandardOutput.write(
     rollout.summary, after: "the roll-out of menu \(rollout.version) is \(rollout.state.rawValue)")
 }
 
 extension ConfigurationOptions {
-  fileprivate func rolloutTable() throws -> RolloutTable {
-    try RolloutTable(ArchiveSettings(load()))
+  /// - Parameter tolerance: See `ArchiveSchema.check`.
+  fileprivate func rolloutTable(newerBy tolerance: Int = 0) throws -> RolloutTable {
+    try RolloutTable(ArchiveSettings(load()), newerBy: tolerance)
   }
 }

@@ -43,7 +43,7 @@ struct KioskCommands: ParsableCommand {
 
     func run() throws {
       let settings = try ArchiveSettings(options.load())
-      let kiosks = try KioskTable(settings).list()
+      let kiosks = try KioskTable(settings, newerBy: 1).list()
       let lines = kiosks.map { kiosk in
         ["\(kiosk.id)", kiosk.region, kiosk.name ?? "", kiosk.place ?? ""].map(\.csvField)
           .joined(separator: ",")

@@ -1,9 +1,8 @@
-import Dispatch
 import Postgres
 
 /// A connection to the archive on a thread of its own, because libpq blocks.
 actor ArchiveReader {
-  private let thread: SerialQueueExecutor
+  private let thread: DatabaseThread
   private let settings: ChainSettings
   private var connection: PostgresConnection?
 
@@ -11,7 +10,7 @@ actor ArchiveReader {
 
   init(_ settings: ChainSettings, number: Int) {
     self.settings = settings
-    thread = SerialQueueExecutor(label: "archive \(number)")
+    thread = DatabaseThread(label: "archive \(number)")
   }
 
   func query<Value: Sendable>(
@@ -57,16 +56,4 @@ actor ArchiveReader {
 extension DatabaseError {
   /// The error that queries of earlier pages have used up the time.
   static var timedOut: Self { Self(state: "57014", "earlier queries used up the time") }
-}
-
-/// Runs the jobs of an actor one after the other, outside the threads that serve pages.
-private final class SerialQueueExecutor: SerialExecutor {
-  private let queue: DispatchQueue
-
-  init(label: String) { queue = DispatchQueue(label: label) }
-
-  func enqueue(_ job: consuming ExecutorJob) {
-    let job = UnownedJob(job)
-    queue.async { job.runSynchronously(on: self.asUnownedSerialExecutor()) }
-  }
 }

@@ -113,7 +113,7 @@ extension DashboardConfiguration.Archive {
   fileprivate init(_ section: inout Section) {
     section.readDatabase(into: &database)
     section.read("password_file", .path, into: &passwordFile)
-    section.read("time_zone", .timeZone, into: &timeZone)
+    section.read("time_zone", .timeZoneRegion, into: &timeZone)
     section.read("timeout_seconds", .integer(1...60), into: &timeoutSeconds)
   }
 }

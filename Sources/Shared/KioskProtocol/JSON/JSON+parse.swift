@@ -8,10 +8,20 @@ extension JSON {
   ///   and a number that overflows a `Double` are errors too.
   package static func parse(_ bytes: [UInt8]) throws(JSONError) -> JSON {
     var parser = JSONParser(bytes: bytes)
-    let value = try parser.parseValue(depth: 0)
-    parser.skipWhitespace()
-    guard parser.isAtEnd else { throw parser.error("extra text after the value") }
-    return value
+    return try parser.parseText()
+  }
+
+  /// Parses an object as `parse(_:)` does. Use it to copy members exactly as they were written.
+  ///
+  /// - Returns: The members, each with the range of its text in `bytes`, from its key to its value;
+  ///   or `nil` if the value is not an object.
+  package static func members(
+    of bytes: [UInt8]
+  ) throws(JSONError) -> [(member: Member, text: Range<Int>)]? {
+    var parser = JSONParser(bytes: bytes)
+    parser.recordsTexts = true
+    guard case .object(let members) = try parser.parseText() else { return nil }
+    return Array(zip(members, parser.texts))
   }
 }
 
@@ -32,6 +42,9 @@ package struct JSONError: Error, Hashable, CustomStringConvertible {
 private struct JSONParser {
   let bytes: [UInt8]
   var position = 0
+  /// Whether `texts` receives the ranges of the outermost object's members.
+  var recordsTexts = false
+  private(set) var texts: [Range<Int>] = []
 
   private static let fewMembers = 24
 
@@ -52,6 +65,13 @@ private struct JSONParser {
     guard next == byte else { return false }
     position += 1
     return true
+  }
+
+  mutating func parseText() throws(JSONError) -> JSON {
+    let value = try parseValue(depth: 0)
+    skipWhitespace()
+    guard isAtEnd else { throw error("extra text after the value") }
+    return value
   }
 
   mutating func parseValue(depth: Int) throws(JSONError) -> JSON {
@@ -91,6 +111,7 @@ private struct JSONParser {
     repeat {
       skipWhitespace()
       guard next == UInt8(ascii: "\"") else { throw error("a key in double quotes is missing") }
+      let start = position
       let key = try parseString()
       if members.count == Self.fewMembers { keys = Set(members.lazy.map(\.key)) }
       let isNew =
@@ -100,6 +121,7 @@ private struct JSONParser {
       skipWhitespace()
       guard take(UInt8(ascii: ":")) else { throw error("a colon is missing") }
       members.append(JSON.Member(key: key, value: try parseValue(depth: depth)))
+      if recordsTexts, depth == 1 { texts.append(start..<position) }
       skipWhitespace()
     } while take(UInt8(ascii: ","))
     guard take(UInt8(ascii: "}")) else { throw error("a comma or a closing brace is missing") }

@@ -163,4 +163,16 @@ extension Format where Value == TimeZone {
     }
     return zone
   }
+
+  /// A name like `Asia/Seoul`, or `UTC`. PostgreSQL reads many other names as abbreviations of other
+  /// zones: `IST` is Israel's time there, and India's here.
+  package static let timeZoneRegion = Format { scalar throws(Diagnostic) in
+    let name = try scalar.string()
+    let zone = try timeZone.read(scalar)
+    guard name.contains("/") || name == "UTC" || name == "GMT" else {
+      throw Diagnostic(
+        "\(name.quoted) is not a region", hint: "write it like 'Asia/Seoul' or 'UTC'")
+    }
+    return zone
+  }
 }

@@ -1,0 +1,74 @@
+package import Postgres
+
+/// Retention: `event` is deleted by whole partitions, and the sums stay.
+///
+/// A partition holds the entries that arrived within a tenth of `archive.keep_days`. It is deleted
+/// `keep_days` after the last of them arrived. `ledger` and `gap` still show which entries have
+/// arrived, so that one that arrives again is recognised.
+extension DailySums {
+  /// Begins a new partition, or deletes old ones, if it is time.
+  ///
+  /// - Returns: The number of deleted partitions.
+  package func retire() throws(DatabaseError) -> Int {
+    guard let days = settings.keepDays else { return 0 }
+    let parts = try database.run(
+      """
+      SELECT number, ended IS NULL FROM part WHERE CASE
+        WHEN ended IS NULL THEN began < now() - interval '1 day' * \(days) / 10
+        ELSE ended < now() - interval '1 day' * \(days)
+      END ORDER BY number
+      """
+    ).rows
+    var deleted = 0
+    for row in parts {
+      guard let number = row[0].flatMap({ Int($0) }) else { continue }
+      if row[1] == "t" {
+        try begin(after: number)
+      } else {
+        try delete(number)
+        deleted += 1
+      }
+    }
+    return deleted
+  }
+
+  private func begin(after number: Int) throws(DatabaseError) {
+    try database.transaction { () throws(DatabaseError) in
+      try database.run(
+        """
+        SET LOCAL lock_timeout = '2s';
+        SET LOCAL client_min_messages = warning;
+        CREATE TABLE event_\(number + 1) PARTITION OF event (PRIMARY KEY (kiosk, epoch, seq))
+          FOR VALUES IN (\(number + 1));
+        ALTER TABLE event ALTER part SET DEFAULT \(number + 1);
+        UPDATE part SET ended = now() WHERE number = \(number);
+        INSERT INTO part (number) VALUES (\(number + 1))
+        """)
+    }
+  }
+
+  /// Deletes a partition. Entries that the sums lack are moved to the current one. All statements
+  /// see the same marks, so that a day is either closed or has all of its entries.
+  private func delete(_ number: Int) throws(DatabaseError) {
+    // Reads an index of the whole partition, which takes longer than another statement may.
+    let session = try PostgresConnection(archive: settings, timeout: .seconds(3600))
+    try session.transaction { () throws(DatabaseError) in
+      try session.run(
+        """
+        SET TRANSACTION ISOLATION LEVEL REPEATABLE READ;
+        SET LOCAL lock_timeout = '2s';
+        INSERT INTO event (\(EventRow.columnList)) SELECT moved.* FROM (
+          SELECT DISTINCT kiosk, day FROM dirty_day WHERE (kiosk, day) NOT IN (SELECT kiosk, day FROM closed_day)
+        ) dirty CROSS JOIN LATERAL (
+          SELECT \(EventRow.columnList) FROM event_\(number) event WHERE \(isOnDay("dirty")) OFFSET 0
+        ) moved;
+        INSERT INTO closed_day
+          SELECT kiosk, (at AT TIME ZONE '\(settings.timeZone)')::date FROM event_\(number)
+          EXCEPT SELECT kiosk, day FROM dirty_day
+          ON CONFLICT DO NOTHING;
+        DROP TABLE event_\(number);
+        DELETE FROM part WHERE number = \(number)
+        """)
+    }
+  }
+}

@@ -1,0 +1,314 @@
+package import Postgres
+
+/// The daily sums, computed from `event` for the days of kiosks that have received entries.
+///
+/// A batch marks the days of its entries in `dirty_day`. `step()` takes marks, reads all entries of
+/// these days, and replaces the rows of their sums, in one short transaction. So late, repeated and
+/// reordered entries are nothing special, and a day that cannot be computed keeps its mark with the
+/// error, is tried again later, and delays no other day.
+///
+/// ```swift
+/// let sums = try DailySums(settings)
+/// guard try sums.takeLock() else { return }  // Another archiver computes.
+/// while try sums.step() > 0 {}
+/// ```
+package final class DailySums {
+  /// The day of a kiosk, in the archive's time zone.
+  struct Day {
+    let kiosk: String
+    /// The date as PostgreSQL writes it.
+    let day: String
+  }
+
+  let database: PostgresConnection
+  let settings: ArchiveSettings
+
+  /// Maximum number of days of one transaction. A day takes about a millisecond.
+  package static let maximumDays = 64
+
+  /// Connects to a migrated database.
+  package init(_ settings: ArchiveSettings) throws(DatabaseError) {
+    database = try PostgresConnection(archive: settings)
+    self.settings = settings
+    // The server cancels a statement before the client times out.
+    try database.run("SET statement_timeout = '50s'; \(Self.scratch)")
+  }
+
+  /// Tries to become the only session that computes sums: of two, the slower one would replace
+  /// newer rows. PostgreSQL holds the lock for as long as the session exists (`juic`, 3).
+  package func takeLock() throws(DatabaseError) -> Bool {
+    try database.run("SELECT pg_try_advisory_lock(\(0x6A75_6963_0003))").rows.first?.first == "t"
+  }
+
+  /// Computes the sums of up to `maximumDays` days, those first whose entries have waited longest.
+  ///
+  /// - Returns: The number of days; 0 if no mark is due.
+  package func step() throws(DatabaseError) -> Int {
+    let days = try database.run(
+      """
+      SELECT DISTINCT kiosk, day FROM (
+        SELECT kiosk, day FROM dirty_day WHERE due <= now() ORDER BY due LIMIT \(Self.maximumDays)
+      ) due
+      """
+    ).rows.compactMap { row in
+      if let kiosk = row[0], let day = row[1] { Day(kiosk: kiosk, day: day) } else { nil }
+    }
+    if !days.isEmpty { try compute(days[...]) }
+    return days.count
+  }
+
+  private func compute(_ days: ArraySlice<Day>) throws(DatabaseError) {
+    do {
+      try database.transaction { () throws(DatabaseError) in
+        try database.run(script(for: days))
+      }
+    } catch {
+      guard error.concernsData else { throw error }
+      guard days.count > 1 else { return try postpone(days, error) }
+      let middle = (days.startIndex + days.endIndex) / 2
+      try compute(days[..<middle])
+      try compute(days[middle...])
+    }
+  }
+
+  /// Schedules the next attempt after a minute, then after twice the time, up to an hour.
+  private func postpone(_ days: ArraySlice<Day>, _ error: DatabaseError) throws(DatabaseError) {
+    for day in days {
+      try database.run(
+        """
+        UPDATE dirty_day SET attempts = attempts + 1, error = $3,
+          due = now() + interval '1 minute' * least(60, 2.0 ^ least(attempts, 10))
+        WHERE kiosk = $1 AND day = $2::date
+        """, [day.kiosk, day.day, String("\(error)".prefix(1000))])
+    }
+  }
+}
+
+// MARK: Statements
+
+extension DailySums {
+  /// Temporary tables, empty after each transaction: the days being computed, their entries, the
+  /// jobs that were made on them, and the kiosks whose `supply` has changed.
+  private static let scratch = """
+    CREATE TEMP TABLE picked (kiosk text COLLATE "C", day date) ON COMMIT DELETE ROWS;
+    CREATE TEMP TABLE fresh ON COMMIT DELETE ROWS AS SELECT kiosk, at::date AS day, epoch, seq, at, status, source,
+      juice, machine, currency, job, quantity, amount, changes, missing FROM event LIMIT 0;
+    CREATE TEMP TABLE cup (kiosk text COLLATE "C", day date, epoch bigint, job bigint, machine text COLLATE "C",
+      seconds double precision) ON COMMIT DELETE ROWS;
+    CREATE TEMP TABLE touched (kiosk text COLLATE "C") ON COMMIT DELETE ROWS
+    """
+
+  private func script(for days: ArraySlice<Day>) -> String {
+    let values = days.map { "('\($0.kiosk)', '\($0.day)'::date)" }.joined(separator: ", ")
+    return [
+      "INSERT INTO picked VALUES \(values)",
+      // Waits for batches that keep one of the marks: the next statement reads their entries.
+      "DELETE FROM dirty_day USING picked WHERE dirty_day.kiosk = picked.kiosk AND dirty_day.day = picked.day",
+      "DELETE FROM picked USING closed_day WHERE closed_day.kiosk = picked.kiosk AND closed_day.day = picked.day",
+      entries, Self.sales, Self.takings, Self.fruits, Self.jobs, Self.cups, Self.waitingCups,
+      Self.lateOrders, Self.supplies, Self.stockouts,
+    ].joined(separator: ";\n")
+  }
+
+  private var entries: String {
+    """
+    INSERT INTO fresh SELECT picked.kiosk, day, epoch, seq, at, status, source, juice, machine, currency, job,
+      quantity, amount, changes, missing
+    FROM picked CROSS JOIN LATERAL (SELECT * FROM event WHERE \(isOnDay("picked")) OFFSET 0) event
+    """
+  }
+
+  /// Returns a condition that selects the entries of a table's `kiosk` and `day`. The range for the
+  /// index has a margin, because a zone may repeat or skip midnight.
+  func isOnDay(_ table: String) -> String {
+    """
+    event.kiosk = \(table).kiosk
+      AND at >= \(table).day::timestamp AT TIME ZONE '\(settings.timeZone)' - interval '3 h'
+      AND at < (\(table).day + 1)::timestamp AT TIME ZONE '\(settings.timeZone)' + interval '3 h'
+      AND (at AT TIME ZONE '\(settings.timeZone)')::date = \(table).day
+    """
+  }
+
+  /// Returns a statement that replaces the rows of a table for the picked days, or of the touched
+  /// kiosks. Rows that stay the same are not written.
+  ///
+  /// - Parameters:
+  ///   - keys: The columns of the key, besides those of the scope.
+  ///   - query: A query for the columns of the scope, the keys and the values.
+  ///   - scope: The table with the days or kiosks whose rows are replaced, and its columns.
+  ///   - then: What to do with `changed (kiosk)`, instead of nothing.
+  private static func replace(
+    _ table: String, keys: [String], values: [String], with query: String,
+    in scope: (table: String, columns: [String]) = ("picked", ["kiosk", "day"]),
+    then: String = "SELECT FROM changed WHERE false"
+  ) -> String {
+    let key = scope.columns + keys
+    func list(_ columns: [String], _ prefix: String = "") -> String {
+      columns.map { prefix + $0 }.joined(separator: ", ")
+    }
+    let update =
+      values.isEmpty
+      ? "NOTHING"
+      : """
+      UPDATE SET (\(list(values))) = ROW(\(list(values, "excluded.")))
+        WHERE (\(list(values, "old."))) IS DISTINCT FROM (\(list(values, "excluded.")))
+      """
+    return """
+      WITH new (\(list(key + values))) AS MATERIALIZED (\(query)), gone AS (
+        DELETE FROM \(table) old USING (SELECT DISTINCT \(list(scope.columns)) FROM \(scope.table)) scope
+        WHERE (\(list(scope.columns, "old."))) = (\(list(scope.columns, "scope.")))
+          AND NOT EXISTS (SELECT FROM new WHERE (\(list(key, "new."))) = (\(list(key, "old."))))
+        RETURNING old.kiosk
+      ), put AS (
+        INSERT INTO \(table) AS old (\(list(key + values))) SELECT * FROM new
+        ON CONFLICT (\(list(key))) DO \(update) RETURNING old.kiosk
+      ), changed AS (SELECT kiosk FROM gone UNION SELECT kiosk FROM put)
+      \(then)
+      """
+  }
+
+  /// Counts as the kiosk's own report does: an order with a machine counts when the juice is made.
+  private static let sales = replace(
+    "sales_day", keys: ["juice"],
+    values: ["glasses", "orders", "out_of_stock", "rejected", "failed"],
+    with: """
+      SELECT kiosk, day, coalesce(juice, ''),
+        coalesce(sum(quantity) FILTER (WHERE status IN ('ready', 'made')), 0),
+        count(*) FILTER (WHERE status IN ('ready', 'made')),
+        count(*) FILTER (WHERE status = 'out_of_stock'),
+        count(*) FILTER (WHERE status = 'rejected'),
+        count(*) FILTER (WHERE status IN ('failed', 'returned'))
+      FROM fresh
+      WHERE status IN ('ready', 'made', 'out_of_stock', 'failed', 'returned')
+        OR status = 'rejected' AND source LIKE 'order/%'
+      GROUP BY 1, 2, 3
+      """)
+
+  private static let takings = replace(
+    "takings_day", keys: ["currency"], values: ["amount"],
+    with: """
+      SELECT kiosk, day, currency, sum(amount) FROM fresh
+      WHERE status IN ('ready', 'made') AND currency IS NOT NULL AND amount IS NOT NULL
+      GROUP BY 1, 2, 3
+      """)
+
+  /// Most rows contain the change of a recipe, so equal changes are counted before they are
+  /// expanded.
+  private static let fruits = replace(
+    "fruit_day", keys: ["fruit"], values: ["used", "restocked"],
+    with: """
+      SELECT kiosk, day, change.key,
+        coalesce(-sum(change.value::bigint * times) FILTER (WHERE NOT is_restock), 0),
+        coalesce(sum(change.value::bigint * times) FILTER (WHERE is_restock), 0)
+      FROM (
+        SELECT kiosk, day, changes, status = 'restocked' AS is_restock, count(*) AS times
+        FROM fresh WHERE changes IS NOT NULL AND status <> 'opened'
+        GROUP BY 1, 2, 3, 4
+      ) counted, jsonb_each(changes) change
+      GROUP BY 1, 2, 3
+      """)
+
+  /// The jobs that were made, with the time since their orders. Most orders are among the entries
+  /// of the same day.
+  private static let jobs = """
+    INSERT INTO cup SELECT kiosk, day, epoch, number, coalesce(machine, ''),
+      date_part('epoch', at - coalesce(ordered, (
+        SELECT at FROM event WHERE event.kiosk = made.kiosk AND event.epoch = made.epoch
+          AND event.seq = made.number AND event.status = 'accepted'
+      )))
+    FROM (
+      SELECT *, min(at) FILTER (WHERE status = 'accepted') OVER (PARTITION BY kiosk, epoch, number) AS ordered
+      FROM (
+        SELECT *, CASE WHEN status = 'accepted' THEN seq WHEN job < seq THEN job END AS number
+        FROM fresh WHERE status IN ('accepted', 'made')
+      ) job
+    ) made
+    WHERE status = 'made'
+    """
+
+  /// The time is unknown for a cup whose order is missing, or later because a clock was set.
+  private static let cups = replace(
+    "cup_day", keys: ["machine"], values: ["made", "seconds", "slowest", "unknown"],
+    with: """
+      SELECT kiosk, day, machine, count(*), coalesce(sum(seconds) FILTER (WHERE seconds >= 0), 0),
+        coalesce(max(greatest(seconds, 0)), 0), count(*) FILTER (WHERE (seconds >= 0) IS NOT TRUE)
+      FROM cup GROUP BY 1, 2, 3
+      """)
+
+  private static let waitingCups = replace(
+    "cup_waiting", keys: ["epoch", "job"], values: [],
+    with: """
+      SELECT DISTINCT kiosk, day, epoch, job FROM cup WHERE seconds IS NULL AND job IS NOT NULL
+      """)
+
+  /// An order that arrives after its juice was made gives the day of the juice its time.
+  private static let lateOrders = """
+    INSERT INTO dirty_day (kiosk, day) SELECT DISTINCT kiosk, waiting.day
+    FROM cup_waiting waiting JOIN fresh USING (kiosk, epoch)
+    WHERE fresh.seq = waiting.job AND fresh.status = 'accepted'
+      AND (kiosk, waiting.day) NOT IN (SELECT kiosk, day FROM picked)
+    """
+
+  /// Of several entries alike in a row, the first one is kept. `run` numbers the rows of entries
+  /// without a gap, because an entry of another day, by a wrong clock, may be in a gap.
+  private static let supplies = replace(
+    "supply", keys: ["fruit", "epoch", "seq"], values: ["at", "is_out"],
+    with: """
+      SELECT kiosk, day, fruit, epoch, seq, at, is_out FROM (
+        SELECT *, lag(is_out) OVER (PARTITION BY kiosk, day, fruit, epoch, run ORDER BY seq) AS before
+        FROM (
+          SELECT kiosk, day, change.key AS fruit, epoch, seq, run, at, status = 'out_of_stock' AS is_out
+          FROM (
+            SELECT *, seq - row_number() OVER (PARTITION BY kiosk, day, epoch ORDER BY seq) AS run FROM fresh
+          ) fresh CROSS JOIN LATERAL jsonb_each(CASE
+            WHEN status = 'out_of_stock' THEN missing WHEN status IN ('restocked', 'opened') THEN changes
+          END) change
+          WHERE status = 'out_of_stock' OR change.value::bigint > 0
+        ) entry
+      ) turn WHERE is_out IS DISTINCT FROM before
+      """, then: "INSERT INTO touched SELECT kiosk FROM changed")
+
+  /// A stockout lasts from the first order that lacked a fruit to its next restock. Within a ledger
+  /// the order of entries is that of their numbers; of two ledgers, that one is earlier whose first
+  /// entry is. A time outside those of the entries before and after it is replaced by the nearer of
+  /// both.
+  private static let stockouts = replace(
+    "stockout", keys: ["fruit", "epoch", "seq"], values: ["since", "until", "is_bounded"],
+    with: """
+      WITH entry AS (
+        SELECT kiosk, epoch, seq, at, lag(at) OVER ledger AS before, lead(at) OVER ledger AS after,
+          first_value(at) OVER ledger AS began
+        FROM (SELECT DISTINCT kiosk, epoch, seq, at FROM supply WHERE kiosk IN (SELECT kiosk FROM touched)) entry
+        WINDOW ledger AS (PARTITION BY kiosk, epoch ORDER BY seq)
+      ), turn AS (
+        SELECT kiosk, fruit, epoch, seq, is_out, began, told, at, at <> told AS is_bounded,
+          lag(is_out) OVER (PARTITION BY kiosk, fruit ORDER BY began, epoch, seq) AS was_out
+        FROM (
+          SELECT kiosk, fruit, epoch, seq, is_out, began, entry.at AS told, CASE
+            WHEN before IS NULL OR after IS NULL THEN entry.at
+            ELSE greatest(least(before, after), least(entry.at, greatest(before, after)))
+          END AS at
+          FROM entry JOIN supply USING (kiosk, epoch, seq)
+        ) bounded
+      ), period AS (
+        SELECT *, lead(at) OVER fruit AS until, lead(is_bounded) OVER fruit AS until_is_bounded
+        FROM turn WHERE is_out IS DISTINCT FROM was_out
+        WINDOW fruit AS (PARTITION BY kiosk, fruit ORDER BY began, epoch, seq)
+      )
+      SELECT kiosk, fruit, epoch, seq,
+        CASE WHEN until < at AND at > now() THEN until ELSE at END,
+        CASE WHEN until < at AND at <= now() THEN at ELSE until END,
+        is_bounded OR coalesce(until_is_bounded OR until < at, false)
+      FROM period WHERE is_out
+      """, in: ("touched", ["kiosk"]))
+}
+
+extension DatabaseError {
+  /// Whether the error belongs to the statement and its data, so that others may succeed: neither
+  /// the connection, nor the server, its memory or its disk has failed.
+  fileprivate var concernsData: Bool {
+    // Query_canceled is the statement's own timeout.
+    if state == "57014" { return true }
+    return !["", "08", "25", "40", "53", "55", "57", "58"].contains(String(state.prefix(2)))
+  }
+}

@@ -1,0 +1,25 @@
+/// The last entry of a kiosk's ledger, as `health` reports it.
+package struct LedgerPosition: Hashable, Sendable {
+  /// The epoch of the entry; see `LedgerEntry`.
+  package let epoch: Int
+  /// The sequence number of the entry, from 1 to 2^53.
+  package let seq: Int
+
+  package init(epoch: Int, seq: Int) {
+    self.epoch = epoch
+    self.seq = seq
+  }
+
+  /// Parses a `KioskHealth` payload. Returns `nil` if it has no position: the kiosk has no entries
+  /// yet, or does not report it.
+  ///
+  /// - Throws: `JSONError` if the payload is not JSON, or the numbers are out of range.
+  package init?(health payload: [UInt8]) throws(JSONError) {
+    let json = try JSON.parse(payload)
+    guard let seq = json["seq"], let epoch = json["epoch"] else { return nil }
+    guard case .integer(let epoch) = epoch, case .integer(let seq) = seq, epoch >= 0,
+      (1...1 << 53).contains(seq)
+    else { throw JSONError(offset: 0, problem: "seq is 1 to 2^53, and epoch is not below 0") }
+    self.init(epoch: epoch, seq: seq)
+  }
+}
