@@ -24,7 +24,7 @@ package struct KioskSettings: Sendable {
   package var displays: [Display] = []
   /// The machines that make juices. If empty, a juice is ready when its order is committed.
   package var machines: [Machine] = []
-  /// How customers pay, or `nil` if juices cost nothing or are paid elsewhere.
+  /// The way in which customers pay, or `nil` if juices cost nothing or are paid elsewhere.
   package var payment: Payment?
   /// Retained messages in addition to the kiosk's own state, such as those of Home Assistant
   /// discovery.

@@ -51,7 +51,7 @@ private struct Device {
   var states: [Int: State] = [:]
   var amounts: [Int: Int] = [:]
   var last = 0
-  /// What the terminal has done with charges about which the device cannot say anything now.
+  /// The terminal's actions on charges about which the device cannot say anything now.
   var hidden: [Int: State] = [:]
   var captured: [Int: Int] = [:]
   var refunded: [Int: Int] = [:]

@@ -30,7 +30,7 @@ struct SimulatedTerminal {
   private var last: Result? = Result(receipt: 1, amount: 350)
   private var counter = 1
   private var reader = APDUReader()
-  /// What happens at each answer of the register.
+  /// The steps that follow, one at each answer of the register.
   private var steps: [Step] = []
   private var waiting: Result?
 

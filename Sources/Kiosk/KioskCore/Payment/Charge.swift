@@ -14,15 +14,16 @@ package struct Charge: Hashable, Sendable {
   package let at: Timestamp
   package let day: Int
   package var state: ChargeState
-  /// What the kiosk wants from the device: the state to reach from `undecided`, else the state.
+  /// The state that the kiosk wants from the device: the one to reach from `undecided`, else the
+  /// state.
   package var goal: ChargeState
-  /// What the device holds, as far as the ledger has recorded it.
+  /// The amount that the device holds, as far as the ledger has recorded it.
   package var held: Money?
-  /// What the device has captured, as far as the ledger has recorded it.
+  /// The amount that the device has captured, as far as the ledger has recorded it.
   package var booked: Money?
   /// The amount to capture.
   package var wanted: Money?
-  /// Why a person must decide.
+  /// The reason why a person must decide.
   package var reason: String?
 
   /// The order of a charge.
@@ -35,7 +36,7 @@ package struct Charge: Hashable, Sendable {
     package let source: Source
     package let id: Request.ID?
     package let reply: Reply?
-    /// What the kiosk promised: the name of the juice, and the time to pay.
+    /// The terms that the kiosk promised: the name of the juice, and the time to pay.
     package let juiceName: String
     package let payLimit: Duration
 

@@ -31,7 +31,7 @@ package struct ChargeJournal: Sendable {
     init(receipt: Int?, trace: Int?) { (self.receipt, self.trace) = (receipt, trace) }
   }
 
-  /// What was booked since the last end of day, in the currency's smallest unit.
+  /// The amount booked since the last end of day, in the currency's smallest unit.
   package struct Day: Hashable, Sendable {
     package var captured = 0
     package var refunded = 0

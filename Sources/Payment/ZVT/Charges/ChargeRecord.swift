@@ -1,7 +1,7 @@
 package import JuiceDomain
 import KioskProtocol
 
-/// What the device has stored of a charge.
+/// The stored state of a charge.
 package struct ChargeRecord: Hashable, Sendable {
   package enum State: String, CaseIterable, Sendable {
     /// The prompt was asked for; what became of it may not be known.
@@ -36,7 +36,7 @@ package struct ChargeRecord: Hashable, Sendable {
     }
   }
 
-  /// How the terminal holds the amount.
+  /// The way in which the terminal holds the amount.
   package enum Method: String, CaseIterable, Sendable {
     /// An authorisation that waits until the goods are made.
     case goodsFirst = "goods_first"

@@ -2,7 +2,7 @@ package import JuiceDomain
 
 /// Settings of a payment device: its terminal, and the deviations of the terminal's maker.
 package struct DeviceSettings: Sendable {
-  /// How amounts are held.
+  /// The way in which amounts are held.
   package enum Mode: String, CaseIterable, Sendable {
     /// Goods first for one juice that is ready soon, otherwise a reservation.
     case auto
@@ -16,12 +16,12 @@ package struct DeviceSettings: Sendable {
     case bookTotal = "book_total"
   }
 
-  /// What to do with reservations that belong to no charge.
+  /// The treatment of reservations that belong to no charge.
   package enum ForeignHolds: String, CaseIterable, Sendable {
     case fault, release, ignore
   }
 
-  /// Which payments the terminal can cancel.
+  /// The payments that the terminal can cancel.
   package enum Reversal: String, CaseIterable, Sendable {
     case any, last
   }
@@ -37,7 +37,7 @@ package struct DeviceSettings: Sendable {
   /// The payment type of reservations; `40`: the terminal chooses.
   package var paymentType: UInt8 = 0x40
   package var mode = Mode.auto
-  /// How often the terminal asks whether the goods are made.
+  /// The number of times that the terminal asks whether the goods are made.
   package var asks: UInt8 = 10
   /// The shortest time between two of these questions.
   package var secondsPerAsk = 2

@@ -43,7 +43,7 @@ package struct PaymentDevice: Sendable {
     case capture(Int)
     case release(Int)
     case refund(Int)
-    /// With the receipt.
+    /// Releases a reservation that belongs to no charge; the value is its receipt.
     case releaseForeign(Int)
   }
 
@@ -59,7 +59,7 @@ package struct PaymentDevice: Sendable {
     /// The time after which no sign of the customer prolongs the prompt.
     let limit: Duration
     var isEnded = false
-    /// When the abort is sent again if the prompt has not ended.
+    /// The time at which the abort is sent again if the prompt has not ended.
     var nextAbort: Duration?
     var hasTimedOut = false
     var isPresented = false
@@ -103,7 +103,7 @@ package struct PaymentDevice: Sendable {
   var foreign: Set<Int>?
 
   var endOfDayIsDue = false
-  /// When the next end of day may be tried after a failed one.
+  /// The earliest time of the next end of day after a failed one.
   var nextEndOfDay = Duration.zero
   /// Whether the result of an end of day was lost on an earlier connection.
   var hasLostEndOfDay = false

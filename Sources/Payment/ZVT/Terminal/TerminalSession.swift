@@ -32,7 +32,7 @@ package struct TerminalSession: Sendable {
     case drop(String)
   }
 
-  /// How a command ended.
+  /// The end of a command.
   package enum Outcome: Hashable, Sendable {
     /// Executed. The last status information, or `nil` if there was none that can be read; and the
     /// completion.

@@ -17,7 +17,7 @@ package struct PaymentAnswer: Hashable, Sendable {
     /// The customer does not pay, and nothing is held.
     case declined
     case captured(Money)
-    /// Nothing is held any more.
+    /// The hold has ended.
     case released
     case refunded(Money)
     /// The device cannot find out what became of the charge.
@@ -56,7 +56,7 @@ package struct PaymentAnswer: Hashable, Sendable {
   package var payload: [UInt8] { JSONWriter.object { $0.members(self) } }
 }
 
-/// What may be stored about a payment besides its amount: enough to find it in the terminal's
+/// The data that may be stored about a payment besides its amount: enough to find it in the terminal's
 /// journal, and no card number.
 package struct Receipt: Hashable, Sendable {
   package var receipt, trace, terminal: String?
@@ -199,7 +199,7 @@ package struct ChargeDecision: Hashable, Sendable {
     // What a person has seen in the journal of the terminal.
     /// The amount is booked, and stays so.
     case captured
-    /// Nothing is held or booked.
+    /// The device holds nothing and has booked nothing.
     case released
     /// The booked amount was given back.
     case refunded

@@ -13,7 +13,7 @@ package struct PaymentFirmware: Sendable {
   /// Whether the device cannot begin a charge.
   package var isInFault = false
   private var records: [Int: Record] = [:]
-  /// What was booked since the last total, and the number of totals.
+  /// The amount booked since the last total, and the number of totals.
   private var sums: (captured: Int, refunded: Int, count: Int, total: Int) = (0, 0, 0, 0)
   private var currency: Currency?
 

@@ -36,7 +36,7 @@ package struct PaymentReport: Hashable, Sendable {
     package var job: Int?
     package var ticket: Int?
     package var amount: Money
-    /// Why a person must decide.
+    /// The reason why a person must decide.
     package var reason: String
     package var at: Timestamp
 

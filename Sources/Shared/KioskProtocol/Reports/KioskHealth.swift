@@ -55,7 +55,7 @@ package struct KioskHealth: Hashable, Sendable {
     package var down: Int
     /// The number of charges that are neither captured nor over.
     package var open: Int
-    /// By how much the totals of the devices differ from the ledger, in smallest units.
+    /// The difference between the totals of the devices and the ledger, in smallest units.
     package var difference: Int
 
     package init(down: Int, open: Int, difference: Int) {
