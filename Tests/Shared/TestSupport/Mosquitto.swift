@@ -96,20 +96,19 @@ package final class Mosquitto: BrokerServer {
     // Without `user`, a mosquitto started by root switches to an account that may not read this
     // folder.
     var lines = [
-      "user \(NSUserName())", "per_listener_settings true", "set_tcp_nodelay true",
+      "user \(NSUserName())", "set_tcp_nodelay true",
       "persistence true", "persistence_location \(folder.path)/", "autosave_interval 1800",
       "log_dest file \(path("log"))", "log_type all", "max_queued_messages 10000",
-      "listener \(refusingPort) 127.0.0.1", "allow_anonymous false",
+      // This listener refuses anonymous clients by `use_username_as_clientid`, and others by the
+      // passwords. `per_listener_settings true` would not keep messages for disconnected clients,
+      // from mosquitto 2.0.12 on (its issue #2618).
+      "listener \(refusingPort) 127.0.0.1", "use_username_as_clientid true",
       "listener \(port) 127.0.0.1",
+      "allow_anonymous \(options.users.isEmpty)", "password_file \(path("passwords"))",
     ]
-    if options.users.isEmpty {
-      lines.append("allow_anonymous true")
-    } else {
-      lines += ["allow_anonymous false", "password_file \(path("passwords"))"]
-      try Data().write(to: folder.appending(path: "passwords"))
-      for (name, password) in options.users {
-        try Command.run("mosquitto_passwd", "-b", path("passwords"), name, password)
-      }
+    try Data().write(to: folder.appending(path: "passwords"))
+    for (name, password) in options.users {
+      try Command.run("mosquitto_passwd", "-b", path("passwords"), name, password)
     }
     if let rules = options.accessControl {
       try Data(rules.utf8).write(to: folder.appending(path: "acl"))
