@@ -186,8 +186,10 @@ final class Connection: @unchecked Sendable {
     switch code {
     case MOSQ_ERR_SUCCESS.code, MOSQ_ERR_CONN_LOST.code, MOSQ_ERR_NO_CONN.code:
       guard !hasConnectAck else { throw .closedByBroker }
+      // Also a refused client certificate, with libmosquitto 2.1.
+      let guess = usesTLS ? "; it may require a client certificate" : ""
       throw .connectionLost(
-        "the broker closed it during the MQTT handshake\(BrokerError.hint(version))")
+        "the broker closed it during the MQTT handshake\(guess)\(BrokerError.hint(version))")
     case MOSQ_ERR_KEEPALIVE.code:
       throw .connectionLost("the broker sent nothing for the keep-alive time of \(keepAlive) s")
     case MOSQ_ERR_ERRNO.code:
@@ -196,6 +198,12 @@ final class Connection: @unchecked Sendable {
     // relay some that it rejects (`handle__publish`, `mosquitto_property_check_all`).
     case MOSQ_ERR_PROTOCOL.code, MOSQ_ERR_MALFORMED_PACKET.code, MOSQ_ERR_MALFORMED_UTF8.code,
       MOSQ_ERR_DUPLICATE_PROPERTY.code:
+      // Before the login it is the CONNACK. A broker of MQTT 3.1.1 only answers in its own format,
+      // which libmosquitto 2.0.21 rejects, and 2.0.11 does not.
+      guard hasConnectAck || inbox.connectAck != nil else {
+        let detail = "its CONNACK cannot be read"
+        throw version == .v5 ? .protocolRefused(detail) : .connectionLost(detail)
+      }
       throw .malformedPacket(String(cString: mosquitto_strerror(code)))
     default: throw .connectionLost(String(cString: mosquitto_strerror(code)))
     }

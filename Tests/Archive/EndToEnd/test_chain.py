@@ -16,7 +16,7 @@ import pytest
 import archive as archives
 from archive import Archive, event, tell
 from arrivals import TIMEOUT, eventually
-from client import Client
+from client import Client, paho
 from cluster import Cluster
 from conftest import MakeKiosk
 from kiosk import Kiosk
@@ -74,7 +74,7 @@ class Account:
         def subscribed(client: mqtt.Client, data: object, number: int, granted: tuple[int, ...]) -> None:
             allowed() if granted[0] < 128 else over.set()
 
-        client = mqtt.Client(self.client_id, protocol=mqtt.MQTTv311)
+        client = paho(self.client_id, protocol=mqtt.MQTTv311)
         client.username_pw_set(*self.login)
         client.tls_set(str(self.cluster.authority))
         client.on_connect = lambda _, data, flags, code: act(client) if code == 0 else over.set()

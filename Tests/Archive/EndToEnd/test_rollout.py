@@ -17,7 +17,7 @@ import pytest
 from archive import Archive
 from arrivals import eventually
 from chain import Archiver
-from client import Client
+from client import Client, paho
 from cluster import Cluster
 from conftest import MakeKiosk
 from kiosk import ROOT, Kiosk, environment, program
@@ -188,7 +188,7 @@ class Crowd:
         self.kiosks, self.broken = kiosks, broken
         self.sells_by = dict.fromkeys(kiosks, 0)
         self._subscribed = threading.Event()
-        self.client = mqtt.Client("crowd", protocol=mqtt.MQTTv5)
+        self.client = paho("crowd", protocol=mqtt.MQTTv5)
         self.client.max_queued_messages_set(0)
         self.client.on_message = lambda *arguments: self._hear(arguments[-1])
         self.client.on_subscribe = lambda *_: self._subscribed.set()

@@ -9,6 +9,7 @@ import paho.mqtt.client as mqtt
 import pytest
 
 from arrivals import eventually
+from client import paho
 from conftest import MakeClient, MakeKiosk, MakeScene, Say
 from kiosk import Kiosk
 from proxy import PUBACK, Proxy
@@ -85,7 +86,7 @@ def test_a_client_with_the_same_id_fights_for_the_session(
         return [line for line in kiosk.log.since(since) if "the same client id" in line]
 
     takeovers = []
-    rival = mqtt.Client("juice-kiosk-k1", protocol=mqtt.MQTTv5)
+    rival = paho("juice-kiosk-k1", protocol=mqtt.MQTTv5)
     rival.reconnect_delay_set(1, 1)
     rival.on_disconnect = lambda *_: takeovers.append(time.monotonic())
     rival.connect("127.0.0.1", broker.port)

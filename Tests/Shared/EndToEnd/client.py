@@ -32,6 +32,12 @@ class Message:
         return json.loads(self.payload)
 
 
+def paho(client_id: str, **options: Any) -> mqtt.Client:
+    """Creates a client of paho 1 (Debian 12) or 2 (Debian 13), with the callbacks of both."""
+    versions = getattr(mqtt, "CallbackAPIVersion", None)
+    return mqtt.Client(*([versions.VERSION1] if versions else []), client_id, **options)
+
+
 class Client:
     """Connects, subscribes and stores all messages; reconnects after an outage."""
 
@@ -44,9 +50,7 @@ class Client:
         self.filters = filters
         self.protocol = protocol
         self._is_subscribed = threading.Event()
-        self.client = mqtt.Client(
-            name, protocol=mqtt.MQTTv5 if protocol == "5" else mqtt.MQTTv311
-        )
+        self.client = paho(name, protocol=mqtt.MQTTv5 if protocol == "5" else mqtt.MQTTv311)
         self.client.reconnect_delay_set(0.05, 0.2)
         # Otherwise Nagle's algorithm delays a press by up to 40 ms, until the ACK of the previous
         # packet.

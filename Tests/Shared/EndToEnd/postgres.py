@@ -10,7 +10,9 @@ from pathlib import Path
 
 from arrivals import eventually
 
-PROGRAMS = "/usr/lib/postgresql/15/bin"
+# Debian has a folder for each version of PostgreSQL.
+PROGRAMS = max(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda each: float(each.parent.name),
+               default="")
 
 
 def program(name: str) -> str:

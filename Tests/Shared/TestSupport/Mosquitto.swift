@@ -71,7 +71,12 @@ package final class Mosquitto: BrokerServer {
   package var login: (name: String, password: String)? { nil }
 
   package func endedConnections(of clientID: String) -> Int {
-    log.split(separator: "Client \(clientID) closed", omittingEmptySubsequences: false).count - 1
+    log.split(separator: "\n").count { line in
+      guard let said = line.firstRange(of: "Client \(clientID) ") else { return false }
+      let rest = line[said.upperBound...]
+      // As mosquitto 2.0 and 2.1 write it.
+      return rest.hasPrefix("closed") || rest.contains("disconnected: connection closed")
+    }
   }
 
   package func tearDown() {

@@ -60,7 +60,10 @@ def on_socket_open(client, data, connection):
 
 
 # The session outlives the process, so that orders wait while it is away.
-client = mqtt.Client("maker-python", clean_session=False)
+# paho 2, as in Debian 13, asks for the version of the callbacks.
+versions = getattr(mqtt, "CallbackAPIVersion", None)
+client = mqtt.Client(
+    *([versions.VERSION1] if versions else []), "maker-python", clean_session=False)
 client.max_inflight_messages_set(1000)
 client.on_socket_open = on_socket_open
 client.on_connect = lambda client, *_: client.subscribe("kiosk/k1/order/+", qos=1)

@@ -36,6 +36,8 @@ struct RefusalTests {
   @Test(arguments: [
     (Version.v311, [0x20, 2, 0, 1] as [UInt8]), (.v5, [0x20, 2, 0, 1]),
     (.v5, [0x20, 3, 0, 0x84, 0]),
+    // Properties that are longer than the packet.
+    (.v5, [0x20, 3, 0, 0, 5]),
   ])
   func anotherProtocolVersionIsNamed(version: Version, answer: [UInt8]) async throws {
     let server = try ScriptedServer([answer])
