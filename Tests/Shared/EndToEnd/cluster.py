@@ -3,6 +3,7 @@
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -99,6 +100,11 @@ class Cluster:
         return self.ports[PARTS.index(part)]
 
     @property
+    def protocol(self) -> str:
+        """The version of MQTT for clients, which depends on that of RabbitMQ."""
+        return re.search(r'protocol: "(.*)"', (self.folder / "archive.yaml").read_text())[1]
+
+    @property
     def authority(self) -> Path:
         return self.folder / "ca.crt"
 
@@ -110,7 +116,8 @@ class Cluster:
     def uplink(self, kiosk: str, **more: Any) -> dict[str, Any]:
         """Returns the uplink section of a kiosk's configuration."""
         return {
-            "addresses": [f"127.0.0.1:{self.port(node)}" for node in PARTS[:3]], "protocol": "3.1.1",
+            "addresses": [f"127.0.0.1:{self.port(node)}" for node in PARTS[:3]],
+            "protocol": self.protocol,
             "username": kiosk, "password_file": str(self.password_file(f"kiosks/{kiosk}")),
             "tls": {"ca_file": str(self.authority)},
         } | more
