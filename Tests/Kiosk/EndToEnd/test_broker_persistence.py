@@ -1,0 +1,105 @@
+"""Messages that mosquitto has acknowledged, and whether they survive its kill -9."""
+
+import random
+import threading
+from pathlib import Path
+from typing import Callable
+
+import paho.mqtt.client as mqtt
+import pytest
+
+from arrivals import TIMEOUT, eventually
+from client import paho
+from conftest import MakeBroker
+from mosquitto import Mosquitto
+
+# Messages in flight at most, and of which number the broker is killed.
+IN_FLIGHT, LONGEST = 20, 3000
+KILLS = 10
+PLUGIN = next(Path("/usr/lib").glob("*/mosquitto/mosquitto_persist_sqlite.so"), None)
+# As in deploy/docs/brokers.md.
+SQLITE = """
+plugin {plugin}
+plugin_opt_db_file {folder}/mosquitto.sqlite3
+plugin_opt_flush_period 0
+plugin_opt_sync full
+"""
+
+
+def connect(broker: Mosquitto, name: str, **callbacks: Callable) -> mqtt.Client:
+    """Connects with a session that lasts."""
+    client = paho(name, protocol=mqtt.MQTTv311, clean_session=False)
+    for callback, function in callbacks.items():
+        setattr(client, callback, function)
+    online = threading.Event()
+    client.on_connect = lambda *_: online.set()
+    client.max_inflight_messages_set(IN_FLIGHT)
+    client.connect("127.0.0.1", broker.port)
+    client.loop_start()
+    assert online.wait(TIMEOUT), "no connection to the broker"
+    return client
+
+
+def disconnect(client: mqtt.Client) -> None:
+    client.disconnect()
+    client.loop_stop()
+
+
+def lost_by_a_kill(broker: Mosquitto, count: int) -> int:
+    """Kills the broker when it has acknowledged `count` messages for a disconnected session. Returns
+    how many of all acknowledged ones the session lacks then."""
+    subscribed = threading.Event()
+    reader = connect(broker, "reader", on_subscribe=lambda *_: subscribed.set())
+    reader.subscribe("order", 1)
+    assert subscribed.wait(TIMEOUT)
+    disconnect(reader)
+
+    numbers: dict[int, int] = {}
+    acknowledged: set[int] = set()
+    is_enough = threading.Event()
+
+    def confirmed(client: mqtt.Client, data: object, packet_id: int) -> None:
+        acknowledged.add(packet_id)
+        if len(acknowledged) >= count:
+            is_enough.set()
+
+    panel = connect(broker, "panel", on_publish=confirmed)
+    for number in range(count + 10 * IN_FLIGHT):
+        numbers[panel.publish("order", f"{number}", 1).mid] = number
+    assert is_enough.wait(TIMEOUT), f"only {len(acknowledged)} of {count} are acknowledged"
+    broker.kill()
+    disconnect(panel)
+    wanted = {numbers[each] for each in acknowledged}
+
+    broker.start()
+    received: set[int] = set()
+    over = threading.Event()
+
+    def arrived(client: mqtt.Client, data: object, message: mqtt.MQTTMessage) -> None:
+        over.set() if message.payload == b"end" else received.add(int(message.payload))
+
+    reader = connect(broker, "reader", on_message=arrived)
+    reader.subscribe("order", 1)
+    panel = connect(broker, "panel2")
+    panel.publish("order", "end", 1).wait_for_publish(TIMEOUT)
+    eventually(over.is_set)
+    disconnect(reader)
+    disconnect(panel)
+    return len(wanted - received)
+
+
+@pytest.mark.skipif(PLUGIN is None, reason="mosquitto 2.1 has the plugin")
+def test_the_sqlite_plugin_loses_nothing_if_it_commits_each_change(
+    make_broker: MakeBroker, tmp_path: Path, chance: random.Random
+) -> None:
+    """With the settings of deploy/docs/brokers.md. Its defaults commit every few seconds."""
+    folder = tmp_path / "sqlite"
+    folder.mkdir()
+    broker = make_broker(persistence=False, settings=SQLITE.format(plugin=PLUGIN, folder=folder))
+    for _ in range(KILLS):
+        assert lost_by_a_kill(broker, chance.randrange(1, LONGEST)) == 0
+
+
+def test_without_it_mosquitto_loses_what_it_has_not_saved(make_broker: MakeBroker) -> None:
+    broker = make_broker(settings="autosave_interval 1800")
+    assert lost_by_a_kill(broker, 100) >= 100
