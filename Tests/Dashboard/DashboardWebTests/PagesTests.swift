@@ -612,4 +612,43 @@ import Testing
       #expect(try await scene.get("/kiosks/k1").text.contains(reason))
     }
   }
+
+  @Test func aRestockCanBeUndoneForTenMinutes() async throws {
+    try await Scene.run { scene in
+      try await scene.authenticate("minji")
+      func publish(_ seq: Int, _ id: String?, minutesAgo: Int64, _ changes: FruitAmounts)
+        async throws
+      {
+        let entry = LedgerEntry(
+          seq: seq, epoch: 7,
+          at: Timestamp(milliseconds: scene.now.milliseconds - minutesAgo * 60_000),
+          source: Source(kind: .restock, name: "minji"), id: id.flatMap { CommandID($0) },
+          outcome: .restocked(changes: changes))
+        try await scene.kiosk("events", entry.payload, retain: false)
+      }
+      try await publish(3, "r1", minutesAgo: 10, ["kiwi": 4])
+      try await publish(4, nil, minutesAgo: 9, ["kiwi": 5, "mango": -2])
+      let page = try await scene.get("/kiosks/k1").text
+      #expect(page.contains("id=\"undo-4\"") && !page.contains("id=\"undo-3\""))
+      async let answer = scene.post("/kiosks/k1/undo", "csrf_token=\(scene.csrfToken)&undo=4")
+      let command = try await scene.nextCommand()
+      let request = try KioskProtocol.Request(kind: .restock, payload: command.payload)
+      #expect(command.topic == "kiosk/k1/restock/minji" && request.id == "undo-7-4")
+      #expect(request.command == .restock(Restock(add: ["kiwi": -5, "mango": 2])))
+      var result = CommandResult(status: .applied)
+      result.id = request.id
+      try await scene.kiosk("restock/minji/result", result.payload, retain: false)
+      #expect(try await answer.text.contains("Entry #4 is undone by a counter-entry."))
+      try await publish(5, "undo-7-4", minutesAgo: 0, ["kiwi": -5, "mango": 2])
+      let after = try await scene.get("/kiosks/k1").text
+      #expect(after.contains("undoes #4") && !after.contains("id=\"undo-4\""))
+      for seq in ["3", "4", "99"] {
+        let refused = try await scene.post(
+          "/kiosks/k1/undo", "csrf_token=\(scene.csrfToken)&undo=\(seq)")
+        #expect(refused.text.contains("cannot be undone any more"))
+      }
+      try await scene.authenticate("vera")
+      #expect(try await !scene.get("/kiosks/k1").text.contains("form=\"undo\""))
+    }
+  }
 }

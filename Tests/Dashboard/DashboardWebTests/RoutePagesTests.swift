@@ -91,7 +91,7 @@ import Testing
       #expect(all.contains("1 / 1") && all.contains("<td class=\"short\">−3</td>"))
       #expect(all.contains("80 / 90"))
       // A route that has started is kept.
-      let stays = try await scene.post("\(path)/delete", "csrf_token=\(scene.csrfToken)")
+      let stays = try await scene.post("\(path)/delete", "csrf_token=\(scene.csrfToken)&sure=1")
       #expect(stays.text.contains("cannot be deleted"))
       #expect(try await scene.get(path).status == .ok)
     }
@@ -238,7 +238,12 @@ import Testing
       #expect(await other.all.count == 1)
       #expect(await other.problems.map(\.description).first?.contains("broken.json") == true)
       #expect(
-        try await scene.post("\(path)/delete", "csrf_token=\(scene.csrfToken)").status == .seeOther)
+        try await scene.post("\(path)/delete", "csrf_token=\(scene.csrfToken)").text.contains(
+          "<h1>Delete the route?</h1>"))
+      #expect(try await scene.get(path).status == .ok)
+      #expect(
+        try await scene.post("\(path)/delete", "csrf_token=\(scene.csrfToken)&sure=1").status
+          == .seeOther)
       #expect(try await scene.get(path).status == .notFound)
       #expect(
         try FileManager.default.contentsOfDirectory(atPath: folder) == ["broken.json"])

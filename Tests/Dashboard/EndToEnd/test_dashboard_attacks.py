@@ -95,6 +95,7 @@ FORMS = {
         "arrival": "2030-01-01T08:00", "until": "2030-01-02T08:00", "margin": "0", "kiosk.k1": "1"
     },
     "/routes/r1/delete": {},
+    "/kiosks/k1/undo": {"undo": "1"},
     "/routes/r1/kiosks/k1": {"id": "attack-5", "brought.kiwi": "1"},
 }
 

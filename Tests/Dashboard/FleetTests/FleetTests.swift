@@ -146,6 +146,31 @@ import Testing
     #expect(fleet["k1"]?.unsoldJuices.map(\.obstacle) == [.fruit(["kiwi"])])
   }
 
+  @Test(
+    arguments: [
+      // The fruit of a juice that was given back is taken again; that of one that was poured returns.
+      (.giveBack, ["kiwi": -6]), (.poured, ["kiwi": 6]), (.again, nil),
+    ] as [(JobDecision.Choice, FruitAmounts?)])
+  mutating func aDecisionIsUndoneInTheStock(choice: JobDecision.Choice, change: FruitAmounts?) {
+    open("k1")
+    let end = JobEnd(
+      job: 3, machine: "bar", order: Order(juice: "kiwi", quantity: 2),
+      ticket: Ticket(day: 0, number: 42))
+    let outcome: LedgerEntry.Outcome =
+      choice == .poured
+      ? .made(end) : .returned(end, reason: "given_back", changes: ["kiwi": 6])
+    for (seq, outcome) in [(8, .decided(choice, job: 3, used: [:])), (9, outcome)] {
+      let entry = LedgerEntry(
+        seq: seq, epoch: 1, at: now, source: Source(kind: .job, name: "minji"), id: "d1",
+        outcome: outcome)
+      receive("k1/events", String(decoding: entry.payload, as: UTF8.self), isRetained: false)
+    }
+    let undo = fleet["k1"]?.service(8).flatMap { fleet["k1"]?.undo(of: $0, at: now) }
+    #expect(undo?.restock == change.map { Restock(add: $0) })
+    let late = Timestamp(milliseconds: now.milliseconds + 600_000)
+    #expect(fleet["k1"]?.service(8).flatMap { fleet["k1"]?.undo(of: $0, at: late) } == nil)
+  }
+
   private mutating func call(
     _ kiosk: String, _ english: String?, _ korean: String?, at place: String?
   ) {

@@ -68,7 +68,7 @@ const show = () => {
       const button = document.createElement("button");
       button.type = "button";
       button.textContent = section.dataset.discard;
-      button.addEventListener("click", () => discard(path));
+      button.addEventListener("click", () => { if (confirm(section.dataset.sure)) discard(path); });
       row.append(" ", list(fields, names, section.dataset.counted), " ", button);
     }
     return row;

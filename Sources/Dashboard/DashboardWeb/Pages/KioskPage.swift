@@ -34,7 +34,7 @@ struct KioskPage {
         \(stock.html)
         <section class="card">
         <h2>\(language("History", "재고 이력"))</h2>
-        \(history.html)
+        \(context.isOperator ? undoForm : .empty)\(history.html)
         </section>
         </div>
         <div class="column">
@@ -97,6 +97,22 @@ struct KioskPage {
     """
     <a class="button" href="/kiosks/\(kiosk.id)/panel">\(language("Virtual panel", "가상 버튼"))</a>
     """
+  }
+
+  /// The form of the undo buttons. It is separate, because the history is replaced by live updates.
+  private var undoForm: HTML {
+    """
+    <form id="undo" method="post" action="/kiosks/\(kiosk.id)/undo">\(context.fields())</form>
+    """
+  }
+
+  private func undo(_ entry: LedgerEntry) -> HTML? {
+    guard context.isOperator, kiosk.undo(of: entry, at: now) != nil else { return nil }
+    return """
+      <button id="undo-\(entry.seq)" class="plain" form="undo" name="undo" value="\(entry.seq)" \
+      aria-label="\(language("Undo entry \(entry.seq)", "\(entry.seq)번 기록 되돌리기"))">\
+      \(language("Undo", "되돌리기"))</button>
+      """
   }
 
   private var serviceForm: HTML {
@@ -176,7 +192,10 @@ struct KioskPage {
           "\(order.map(juice)) · \(reason.text(language))"
         )
       case .opened(let changes), .restocked(let changes):
-        ("", "", "\(amounts(changes))")
+        (
+          "", "",
+          "\(amounts(changes))\(KioskState.undone(by: entry).map { " · \(language("undoes", "되돌림:")) #\($0)" as HTML })"
+        )
       case .service(let state):
         (
           "", "",
@@ -185,7 +204,7 @@ struct KioskPage {
       }
     let cost: HTML? = entry.amount.map { " <span class=\"muted\">\($0.description)</span>" }
     return """
-      <li class="\(style)">\(mark)<span class="what">\(text)\(cost)</span>
+      <li class="\(style)">\(mark)<span class="what">\(text)\(cost) \(undo(entry))</span>
       <span class="who">\(entry.source?.name ?? "")</span>\(localTime.html(entry.at))</li>
       """
   }

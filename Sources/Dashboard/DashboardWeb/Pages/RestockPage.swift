@@ -56,7 +56,8 @@ struct RestockPage {
         """
         \(language.notice(.good, "Done. The stock now:", "완료! 지금 재고예요."))
         \(stock(result.stock ?? [:]))
-        <div class="actions">\(back(language("To the kiosk", "키오스크로"), isPrimary: true))</div>
+        <div class="actions">\(back(language("To the kiosk", "키오스크로"), isPrimary: true))
+        \(result.seq.map(undo))</div>
         """)
     case (.rejected, .conflict):
       return conflict(result, restock)
@@ -65,6 +66,14 @@ struct RestockPage {
         result.reason?.text(language) ?? "", result.detail ?? "", language)
       return review(restock, id: .random, notice: notice)
     }
+  }
+
+  /// Returns the form that undoes the entry.
+  private func undo(_ seq: Int) -> HTML {
+    """
+    <form method="post" action="/kiosks/\(kiosk.id)/undo">\(context.fields())
+    <button name="undo" value="\(seq)">\(language("Undo", "되돌리기"))</button></form>
+    """
   }
 
   /// Returns a review of the same numbers next to the current stock.

@@ -121,6 +121,7 @@ struct SavedReports {
       data-others="\(language("was sent before with other numbers; open it to compare", "다른 수량으로 이미 보냈어요. 열어서 비교해 주세요"))"
       data-rejected="\(language("nothing was changed; open it", "바뀐 것이 없어요. 열어서 확인해 주세요"))"
       data-counted="\(language("counted", "셈"))"
+      data-sure="\(language("Discard these numbers?", "이 수량을 지울까요?"))"
       data-discard="\(language("Discard", "지우기"))"
       data-offline-ready="\(language("This route opens without a network, too.", "이 방문 경로는 네트워크가 없어도 열 수 있어요."))">
       <h2>\(language("In this browser", "이 브라우저에 보관 중"))</h2><ul></ul></section>

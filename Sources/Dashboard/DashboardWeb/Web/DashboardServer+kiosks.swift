@@ -62,6 +62,20 @@ extension DashboardServer {
       else { throw RequestError.badForm }
       return try await outcome(of: restock, form, context, id: id)
     }
+    router.post("undo") { request, context in
+      let form = try await request.form(from: context, sessions)
+      guard let seq = try form.number("undo") else { throw RequestError.badForm }
+      let kiosk = try kiosk(context)
+      guard let entry = kiosk.service(seq), let undo = kiosk.undo(of: entry, at: link.time) else {
+        let notice = context.language.notice(
+          .warn, "Nothing was changed: this entry cannot be undone any more.",
+          "이제 되돌릴 수 없는 기록이라 아무것도 바꾸지 않았어요.")
+        return try kioskPage(context).page(notice: notice).response(context)
+      }
+      let result = try await send(.restock(undo.restock), .restock, form, context, id: undo.id)
+      return try kioskPage(context).page(notice: context.notice(result, undoing: seq)).response(
+        context)
+    }
     router.post("job") { request, context in
       let form = try await request.form(from: context, sessions)
       guard let id = form.commandID,
@@ -171,6 +185,23 @@ extension JobDecision {
 }
 
 extension PageContext {
+  fileprivate func notice(_ result: CommandResult?, undoing seq: Int) -> HTML {
+    switch (result?.status, result?.reason) {
+    case (.applied, _):
+      return language.notice(
+        .good, "Entry #\(seq) is undone by a counter-entry.", "#\(seq) 기록을 반대 기록으로 되돌렸어요.")
+    case (_, .belowZero):
+      return language.notice(
+        .bad, "Nothing was changed: some of the fruit has been used since.",
+        "그사이 과일을 써서 아무것도 바꾸지 않았어요.")
+    case (_, let reason?): return .notice(.bad, reason.text(language))
+    default:
+      return language.notice(
+        .warn, "No answer yet. Undoing again is safe: the kiosk applies it only once.",
+        "아직 응답이 없어요. 다시 되돌려도 한 번만 처리되니 안심하세요.")
+    }
+  }
+
   fileprivate func notice(_ result: CommandResult?, of service: ServiceState) -> HTML {
     switch (result?.status, result?.reason) {
     case (.applied, _):

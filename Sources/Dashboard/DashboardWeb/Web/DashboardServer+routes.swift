@@ -40,7 +40,10 @@ extension DashboardServer {
       return RouteCSV.response(RouteCSV.load(route, context.language), name: "load-\(route.id)")
     }
     route.post("delete") { request, context in
-      _ = try await request.form(from: context, sessions)
+      let form = try await request.form(from: context, sessions)
+      guard form["sure"] != nil else {
+        return try await routePage(context).deletionPage.response(context)
+      }
       guard try await routes.remove(context.routeID()) else {
         let stays = context.language.notice(
           .warn, "This route has started and cannot be deleted.", "이미 시작한 방문 경로라 삭제할 수 없어요.")

@@ -1,0 +1,44 @@
+package import JuiceDomain
+package import KioskProtocol
+
+// Undoing a restock or a decision by a counter-entry in the ledger.
+extension KioskState {
+  /// Time for which an entry can be undone.
+  package static let undoTime = Duration.seconds(600)
+
+  /// Returns the entry of the history with this number, or `nil` if there is none.
+  package func service(_ seq: Int) -> LedgerEntry? { services.first { $0.seq == seq } }
+
+  /// Returns the restock that undoes an entry of the history, or `nil` if the entry is older than
+  /// `undoTime`, is undone already, or cannot be undone: a machine may have begun a juice that was
+  /// decided to be made again.
+  ///
+  /// The id of the restock names the entry: `undo-<epoch>-<seq>`. The ledger records it as the
+  /// reason, and the kiosk executes it once.
+  package func undo(of entry: LedgerEntry, at now: Timestamp) -> (restock: Restock, id: Request.ID)?
+  {
+    guard let id = Request.ID("undo-\(entry.epoch)-\(entry.seq)"),
+      now.since(entry.at) < Self.undoTime, !services.contains(where: { $0.id == id })
+    else { return nil }
+    let changes: FruitAmounts
+    switch entry.outcome {
+    case .restocked(let amounts): changes = amounts
+    case .decided(.giveBack, let job, _):
+      let returned = orders.first { $0.outcome.end?.job == job }
+      changes = returned?.changes ?? [:]
+    case .decided(.poured, let job, _):
+      let order = orders.first { $0.outcome.end?.job == job }?.outcome.order
+      let recipe = order.flatMap { menu?.menu.juice($0.juice)?.recipe.amounts } ?? [:]
+      guard let quantity = order?.quantity, (1...1_000).contains(quantity) else { return nil }
+      changes = recipe.times(-quantity)
+    default: return nil
+    }
+    return changes.isEmpty ? nil : (Restock(add: changes.times(-1)), id)
+  }
+
+  /// Returns the number of the entry that a restock has undone, or `nil` if it has undone none.
+  package static func undone(by entry: LedgerEntry) -> Int? {
+    let parts = entry.id?.text.split(separator: "-") ?? []
+    return parts.count == 3 && parts[0] == "undo" ? Int(parts[2]) : nil
+  }
+}
