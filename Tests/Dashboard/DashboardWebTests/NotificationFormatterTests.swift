@@ -1,4 +1,5 @@
 import Fleet
+import Foundation
 import JuiceDomain
 import KioskProtocol
 import Testing
@@ -116,6 +117,36 @@ import Testing
     let text = formatter().notification(of: transitions, in: fleet, at: now).text
     #expect(text.count { $0 == "\n" } < 125)
     #expect(text.hasSuffix("and 960 more\nhttps://juice.example/"))
+  }
+
+  @Test(arguments: [
+    NotificationFormatter.MaximumLength.bytes(4_096), .characters(2_000),
+  ])
+  func aMessageFitsItsReceiver(length: NotificationFormatter.MaximumLength) throws {
+    for (count, age) in [(1, 0), (39, 400), (40, 0), (41, 0), (200, 400)] {
+      let transitions = (0..<count).map {
+        AlertEvaluator.Transition(
+          .offline(KioskID("kiosk-\($0)") ?? "k"), since: time(minutes: -90))
+      }
+      let all = formatter(.korean).notification(of: transitions, in: fleet, at: now)
+      let message = formatter(.korean).fitting(
+        formatter(.korean).markedAsLate(all, age: .seconds(age)), in: length)
+      switch length {
+      case .bytes(let limit): #expect(message.text.utf8.count <= limit)
+      case .characters(let limit): #expect(message.text.utf16.count <= limit)
+      }
+      let listed = message.text.components(separatedBy: "/kiosks/").count - 1
+      #expect(count < 200 || listed < count)
+      #expect(
+        listed == count || message.text.hasSuffix("그 외 \(count - listed)건\nhttps://juice.example/"))
+      #expect(message.text.hasPrefix("6분 전 메시지예요.") == (age > 0))
+      #expect(message.subject == all.subject && message.id == all.id)
+    }
+    let test = formatter().test(at: now)
+    #expect(test.text.utf8.count > 4_096 && test.alerts == 40)
+    let fitting = formatter().fitting(test, in: length)
+    #expect(fitting.text.hasPrefix("This is a test message") && fitting.text.contains(" more\n"))
+    #expect(formatter().fitting(test, in: nil) == test)
   }
 
   @Test mutating func whatAKioskSaysStaysOnItsLine() {

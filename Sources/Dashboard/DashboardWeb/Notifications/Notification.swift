@@ -9,9 +9,15 @@ package struct Notification: Hashable, Sendable, Identifiable {
   /// The subject, on one line.
   package let subject: String
   package var text: String
+  /// Number of alerts that the message is about, of which the text may list fewer.
+  package let alerts: Int
 
-  package init(id: String = CommandID.random.text, at: Timestamp, subject: String, text: String) {
+  package init(
+    id: String = CommandID.random.text, at: Timestamp, subject: String, text: String,
+    alerts: Int = 1
+  ) {
     (self.id, self.at, self.subject, self.text) = (id, at, subject, text)
+    self.alerts = alerts
   }
 }
 
@@ -22,6 +28,7 @@ extension Notification {
     json.member("at", at.description)
     json.member("subject", subject)
     json.member("text", text)
+    json.member("alerts", alerts)
   }
 
   init?(_ json: JSON) {
@@ -29,6 +36,7 @@ extension Notification {
       let at = json.text("at").flatMap(Timestamp.init), let subject = json.text("subject"),
       let text = json.text("text")
     else { return nil }
-    self.init(id: id.text, at: at, subject: subject, text: text)
+    self.init(
+      id: id.text, at: at, subject: subject, text: text, alerts: json.integer("alerts") ?? 1)
   }
 }

@@ -1,4 +1,5 @@
 import Fleet
+import Foundation
 package import JuiceDomain
 package import KioskProtocol
 
@@ -7,6 +8,22 @@ package struct NotificationFormatter: Sendable {
   private let language: Language
   /// The URL of the dashboard, without a trailing slash.
   private let baseURL: String
+
+  /// Maximum length of a text that a receiver accepts.
+  package enum MaximumLength: Sendable {
+    /// In bytes of UTF-8. ntfy makes a longer text than 4,096 bytes an attachment.
+    case bytes(Int)
+    /// In UTF-16 code units, which are never fewer than the characters that a receiver counts.
+    /// Discord accepts 2,000, Telegram 4,096, Slack more.
+    case characters(Int)
+
+    fileprivate func permits(_ text: String) -> Bool {
+      switch self {
+      case .bytes(let limit): text.utf8.count <= limit
+      case .characters(let limit): text.utf16.count <= limit
+      }
+    }
+  }
 
   /// Maximum number of alerts listed in one message. Further ones are only counted.
   private static let limit = 40
@@ -27,18 +44,53 @@ package struct NotificationFormatter: Sendable {
     let first = transitions.first.map { headline(of: $0, in: fleet) } ?? ""
     let others = transitions.count - 1
     let rest = transitions.count - paragraphs.count
-    let more = rest > 0 ? [language("and \(rest) more", "그 외 \(rest)건") + "\n\(baseURL)/"] : []
+    let more = rest > 0 ? [self.more(rest)] : []
     return Notification(
       at: now,
       subject: others > 0
         ? language("\(first) (and \(others) more)", "\(first) 외 \(others)건") : first,
-      text: (paragraphs + more).joined(separator: "\n\n"))
+      text: (paragraphs + more).joined(separator: Self.separator), alerts: transitions.count)
   }
 
+  /// Returns a test message, as long as the longest message about alerts.
   package func test(at now: Timestamp) -> Notification {
-    let text = language("This is a test message from the dashboard.", "대시보드에서 보낸 테스트 메시지예요.")
-    return Notification(at: now, subject: language("Test", "테스트"), text: "\(text)\n\(baseURL)/")
+    let text = language(
+      "This is a test message from the dashboard, as long as the longest one.",
+      "대시보드에서 보낸 테스트 메시지예요. 가장 긴 메시지와 길이가 같아요.")
+    let lines = (1...Self.limit).map { number in
+      let name = String(repeating: "·", count: Self.maximumName)
+      return "\(language("Test \(number)", "테스트 \(number)")): \(name)\n\(baseURL)/"
+    }
+    return Notification(
+      at: now, subject: language("Test", "테스트"),
+      text: (["\(text)\n\(baseURL)/"] + lines.dropLast()).joined(separator: Self.separator),
+      alerts: Self.limit)
   }
+
+  /// Returns the message with as many alerts as the receiver accepts; further ones are counted, with
+  /// a link.
+  package func fitting(_ notification: Notification, in length: MaximumLength?) -> Notification {
+    guard let length, !length.permits(notification.text) else { return notification }
+    var paragraphs = notification.text.components(separatedBy: Self.separator)
+    // The paragraph that counts those that are not listed.
+    if notification.alerts > Self.limit { paragraphs.removeLast() }
+    // A late message begins with its age.
+    let lead = max(0, paragraphs.count - min(notification.alerts, Self.limit))
+    var short = notification
+    while paragraphs.count > lead {
+      paragraphs.removeLast()
+      let hidden = notification.alerts - (paragraphs.count - lead)
+      short.text = (paragraphs + [more(hidden)]).joined(separator: Self.separator)
+      if length.permits(short.text) { break }
+    }
+    return short
+  }
+
+  private func more(_ count: Int) -> String {
+    language("and \(count) more", "그 외 \(count)건") + "\n\(baseURL)/"
+  }
+
+  private static let separator = "\n\n"
 
   /// Returns the message to send. If it is at least five minutes old, its age is added.
   func markedAsLate(_ notification: Notification, age: Duration) -> Notification {

@@ -16,10 +16,15 @@ package actor Notifier: Service {
   package struct Receiver: Sendable {
     /// The unique name of the receiver.
     package let name: String
+    /// Maximum length of a text, or `nil` if there is none.
+    package let maximumLength: NotificationFormatter.MaximumLength?
     package let send: @Sendable (Notification) async -> Outcome
 
-    package init(_ name: String, send: @escaping @Sendable (Notification) async -> Outcome) {
-      (self.name, self.send) = (name, send)
+    package init(
+      _ name: String, maximumLength: NotificationFormatter.MaximumLength? = nil,
+      send: @escaping @Sendable (Notification) async -> Outcome
+    ) {
+      (self.name, self.maximumLength, self.send) = (name, maximumLength, send)
     }
   }
 
@@ -167,7 +172,9 @@ package actor Notifier: Service {
       let (notification, age) = queue.next(for: receiver.name, except: refused, at: .now)
     {
       await save()
-      switch await receiver.send(formatter.markedAsLate(notification, age: age)) {
+      let message = formatter.fitting(
+        formatter.markedAsLate(notification, age: age), in: receiver.maximumLength)
+      switch await receiver.send(message) {
       case .delivered:
         queue.markDelivered(notification.id, to: receiver.name)
         isSaved = false

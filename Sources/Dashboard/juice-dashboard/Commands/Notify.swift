@@ -8,7 +8,7 @@ struct Notify: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Test the delivery of notifications.",
     discussion: """
-      Sends a test message to each receiver in the section 'notify' of the configuration, and prints for \
+      Sends a test message, as long as the longest one, to each receiver in the section 'notify' of the configuration, and prints for \
       each one whether it was delivered, or the problem. The dashboard need not run.
       """)
 
@@ -27,10 +27,13 @@ struct Notify: AsyncParsableCommand {
         "there is no receiver: the configuration has no section 'notify'")
     }
     let receivers = try Notifier.Receiver.all(notify)
-    let notification = NotificationFormatter(notify.language, baseURL: notify.link).test(at: .now)
+    let formatter = NotificationFormatter(notify.language, baseURL: notify.link)
+    let notification = formatter.test(at: .now)
     var failed = 0
     for receiver in receivers {
-      switch await receiver.send(notification) {
+      switch await receiver.send(
+        formatter.fitting(notification, in: receiver.maximumLength))
+      {
       case .delivered:
         try StandardOutput.write(
           "\(receiver.name): sent", after: "the test message to \(receiver.name) was sent")

@@ -50,7 +50,8 @@ extension Notifier.Receiver {
     let address = Webhook(url: url, token: try post.readToken(), caFile: post.caFile)
     // Only the host is shown, because the rest of the URL may contain a secret.
     let host = URL(string: url)?.host() ?? ""
-    self.init("post \(number) to \(host)") { notification in
+    self.init("post \(number) to \(host)", maximumLength: post.format.maximumLength) {
+      notification in
       await Self.outcome { () throws(DeliveryError) in
         switch post.format {
         case .text:
@@ -75,6 +76,16 @@ extension Notifier.Receiver {
       return .delivered
     } catch {
       return if case .refused = error { .refused("\(error)") } else { .failed("\(error)") }
+    }
+  }
+}
+
+extension DashboardConfiguration.PostFormat {
+  /// The smallest maximum of the receivers that the format is for.
+  fileprivate var maximumLength: NotificationFormatter.MaximumLength {
+    switch self {
+    case .text: .bytes(4_096)
+    case .json: .characters(2_000)
     }
   }
 }
