@@ -115,29 +115,32 @@ extension KioskState {
       || name?.contains(text) == true
   }
 
+  /// The words for the states of a kiosk, in both languages.
+  private static let states: [(words: [String], isMet: @Sendable (KioskState) -> Bool)] = [
+    (["online", "온라인"], { $0.isOnline }),
+    (["offline", "오프라인"], { !$0.isOnline }),
+    (["open", "영업 중", "영업중"], { $0.service == .open }),
+    (["closed", "종료", "영업 종료", "영업종료"], { $0.service == .closed }),
+    (["problem", "문제", "확인 필요"], { $0.urgency == .problem }),
+    (["clock", "시계"], { $0.isOnline && $0.isClockWrong }),
+    (["disk", "디스크"], { $0.isOnline && $0.isDiskShort }),
+    (["menu", "메뉴"], { $0.isOnline && $0.menuProblem != nil }),
+    (["machine", "기계", "고장"], { $0.machines.values.contains(where: \.needsAttention) }),
+    (["out", "품절", "판매 불가"], { !$0.shortFruits.isEmpty }),
+    (["low", "부족"], { !$0.fruits(.low).isEmpty }),
+  ]
+
   fileprivate func isDescribed(by text: String) -> Bool {
-    if text == (isOnline ? KioskStatus.online : .offline).rawValue || text == service?.rawValue {
+    if Self.states.contains(where: { $0.words.contains(text) && $0.isMet(self) }) { return true }
+    if machines.contains(where: { $0.value.needsAttention && $0.key.text.contains(text) }) {
       return true
     }
-    if isOnline {
-      if text == "clock", isClockWrong { return true }
-      if text == "disk", isDiskShort { return true }
-      if text == "menu", menuProblem != nil { return true }
-    }
-    let troubled = machines.filter(\.value.needsAttention).keys
-    if !troubled.isEmpty, text == "machine" || troubled.contains(where: { $0.text.contains(text) })
-    {
-      return true
-    }
-    let (short, low) = (shortFruits, fruits(.low))
-    if text == "out", !short.isEmpty { return true }
-    if text == "low", !low.isEmpty { return true }
     if unsoldJuices.contains(where: { juice, obstacle in
       obstacle != .closed && (juice.id.text.contains(text) || juice.name.contains(text))
     }) {
       return true
     }
-    return (short + low).contains { fruit in
+    return (shortFruits + fruits(.low)).contains { fruit in
       if fruit.text.contains(text) { return true }
       return menu?.menu.fruits.first { $0.id == fruit }?.name.contains(text) == true
     }

@@ -136,6 +136,25 @@ import Testing
     #expect(fleet["short"]?.urgency == .fine)
   }
 
+  @Test(
+    arguments: [
+      ("offline", "오프라인", ["gone"]), ("closed", "영업 종료", ["closed"]), ("closed", "종료", ["closed"]),
+      ("out", "품절", ["short"]), ("low", "부족", ["low"]), ("machine", "고장", ["broken"]),
+      ("machine", "기계", ["broken"]), ("problem", "확인 필요", ["broken", "late"]),
+      ("clock", "시계", ["late"]), ("kiwi juice", "키위쥬스", ["broken", "short"]),
+    ] as [(String, String, [KioskID])])
+  mutating func aStateIsFoundInBothLanguages(english: String, korean: String, kiosks: [KioskID]) {
+    for kiosk in ["gone", "closed", "short", "low", "broken", "late"] { open(kiosk) }
+    receive("gone/status", "offline")
+    receive("closed/service", "closed")
+    receive("short/stock", stock(["kiwi": 0]))
+    receive("low/alert/mango", "low")
+    receive("broken/machine/bar", report(.fault))
+    receive("late/health", health(ahead: 600))
+    #expect(fleet.byUrgency(matching: english).map(\.id) == kiosks)
+    #expect(fleet.byUrgency(matching: korean, in: .korean).map(\.id) == kiosks)
+  }
+
   @Test mutating func whyAJuiceCannotBeSoldWithMachines() {
     open("k1")
     receive("k1/machine/bar", report(.fault))

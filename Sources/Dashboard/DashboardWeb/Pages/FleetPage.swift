@@ -28,7 +28,7 @@ struct FleetPage {
         \(count.html)
         <form class="filter" role="search">
         <input type="search" name="q" value="\(filter)" aria-label="\(find)" \
-        placeholder="\(language("Name, place, fruit, machine, low, out, offline, closed", "이름, 위치, 과일, machine, low, out, offline, closed"))">
+        placeholder="\(language("Name, place, fruit, machine, low, out, offline, closed", "이름, 위치, 과일, 기계, 부족, 품절, 오프라인, 종료"))">
         <button>\(find)</button>
         </form>
         </div>
@@ -44,17 +44,33 @@ struct FleetPage {
 
   private var count: LivePart {
     let count = fleet.count
-    let needs = HTML.tile(language("Needs attention", "확인 필요"), count.needingAttention, "bad")
-    let tiles: [HTML] = [
-      .tile(language("Kiosks", "키오스크"), count.kiosks, ""),
-      .tile(language("Offline", "오프라인"), count.offline, "bad"),
-      count.withMachines + count.needingAttention > 0 ? needs : .empty,
-      .tile(language("Juices not for sale", "판매 불가 쥬스"), count.out, "bad"),
-      count.closed > 0 ? .tile(language("Closed", "영업 종료"), count.closed, "warn") : .empty,
-      .tile(language("Low", "부족"), count.low, "warn"),
-      .tile(language("Sold today", "오늘 판매"), count.soldToday, ""),
+    // A tile with a word filters the list by it.
+    let tiles: [(name: String, number: Int, style: HTML, filter: String?)] = [
+      (language("Kiosks", "키오스크"), count.kiosks, "", ""),
+      (language("Offline", "오프라인"), count.offline, "bad", language("offline", "오프라인")),
+      (
+        language("Needs attention", "확인 필요"), count.needingAttention, "bad",
+        language("problem", "확인 필요")
+      ),
+      (language("Juices not for sale", "판매 불가 쥬스"), count.out, "bad", language("out", "판매 불가")),
+      (language("Closed", "영업 종료"), count.closed, "warn", language("closed", "영업 종료")),
+      (language("Low", "부족"), count.low, "warn", language("low", "부족")),
+      (language("Sold today", "오늘 판매"), count.soldToday, "", nil),
     ]
-    return LivePart("count", tag: "dl", class: "tiles", "\(tiles)")
+    let shown = tiles.filter { tile in
+      switch tile.filter {
+      case "problem", "확인 필요": count.withMachines + count.needingAttention > 0
+      case "closed", "영업 종료": count.closed > 0
+      default: true
+      }
+    }
+    let problems = count.offline + count.needingAttention + count.out
+    let html: [HTML] = shown.map { name, number, style, word in
+      .tile(name, number, style, href: word.map { Self.address("/", filter: $0, number: 1) })
+    }
+    return LivePart(
+      "count", tag: "dl", class: "tiles",
+      "\(html)<div hidden data-problems=\"\(problems)\"></div>")
   }
 
   private var list: LivePart {

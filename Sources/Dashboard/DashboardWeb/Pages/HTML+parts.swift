@@ -33,9 +33,13 @@ extension HTML {
       """
   }
 
-  /// - Parameter style: The style for a number above 0.
-  static func tile(_ name: String, _ number: Int, _ style: HTML) -> HTML {
-    "<div class=\"tile \(number > 0 ? style : .empty)\"><dt>\(name)</dt><dd>\(number)</dd></div>\n"
+  /// - Parameters:
+  ///   - style: The style for a number above 0.
+  ///   - href: The page that lists what is counted, or `nil` if there is none.
+  static func tile(_ name: String, _ number: Int, _ style: HTML, href: String? = nil) -> HTML {
+    let value: HTML = href.map { "<a href=\"\($0)\">\(number)</a>" } ?? "\(number)"
+    return
+      "<div class=\"tile \(number > 0 ? style : .empty)\"><dt>\(name)</dt><dd>\(value)</dd></div>\n"
   }
 
   /// Returns a hidden form field.
