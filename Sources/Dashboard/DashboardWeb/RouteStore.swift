@@ -16,6 +16,9 @@ actor RouteStore {
   /// The errors of files that cannot be read. The files are kept for inspection.
   private(set) var problems: [StateError] = []
 
+  private nonisolated let executor = DiskExecutor(label: "routes")
+  nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+
   init(folder: StateFolder) { self.folder = folder }
 
   /// All routes, the latest first.

@@ -39,7 +39,8 @@ package struct KioskState: Sendable, Identifiable {
   /// Maximum number of machines of one kiosk.
   package static let maximumMachines = 20
 
-  init(id: KioskID) { self.id = id }
+  /// Creates the state of a kiosk that has published nothing.
+  package init(id: KioskID) { self.id = id }
 
   /// Returns the display name: the name of the kiosk, or its id.
   package func title(_ language: Language) -> String { name?[language] ?? id.text }

@@ -51,4 +51,16 @@ import Testing
   func theBrowsersLanguageIsSpoken(header: String, language: Language) {
     #expect(Language(accepting: header) == language)
   }
+
+  @Test(arguments: [
+    ("KRW", 3_038_800, "₩3,038,800", "3,038,800원"), ("KRW", 0, "₩0", "0원"),
+    ("EUR", 350, "€3.50", "€3.50"), ("EUR", 123_456_789, "€1,234,567.89", "€1,234,567.89"),
+    ("CHF", 99_999, "999.99 CHF", "999.99 CHF"), ("JPY", 1_000, "¥1,000", "¥1,000"),
+  ])
+  func moneyIsWrittenAsPeopleWriteIt(
+    code: String, units: Int, english: String, korean: String
+  ) throws {
+    let money = Money(units: units, try #require(Currency(code)))
+    #expect(money.text(.english) == english && money.text(.korean) == korean)
+  }
 }

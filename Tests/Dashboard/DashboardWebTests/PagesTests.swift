@@ -1,3 +1,4 @@
+import CommandLineSupport
 import Fleet
 import Foundation
 import HTTPTypes
@@ -203,7 +204,8 @@ import Testing
       // The default stock: ten of each, and strawberry juice takes sixteen.
       let list = try await scene.get("/").text
       #expect(list.contains("id=\"row-k1\" class=\"kiosk bad\""))
-      #expect(list.contains("<dt>Juices not for sale</dt><dd>1</dd>"))
+      #expect(
+        list.contains("<dt>Juices not for sale</dt><dd><a href=\"/?q=out&amp;page=1\">1</a></dd>"))
       #expect(list.contains("1 of 7 juices not for sale"))
       #expect(list.contains("href=\"/kiosks/k1?fruit=strawberry\">"))
       let page = try await scene.get("/kiosks/k1").text
@@ -219,7 +221,7 @@ import Testing
       let closed = try await scene.get("/").text
       #expect(closed.contains("id=\"row-k1\" class=\"kiosk warn\""))
       #expect(
-        closed.contains("<dt>Closed</dt><dd>1</dd>") && !closed.contains("not for sale</span>"))
+        closed.contains(">1</a></dd>") && !closed.contains("not for sale</span>"))
     }
   }
 
@@ -420,11 +422,11 @@ import Testing
         amount: price)
       try await scene.kiosk("events", entry.payload, retain: false)
       let page = try await scene.get("/kiosks/k1").text
-      #expect(page.contains("<b>7.00 EUR</b> taken today"))
-      #expect(page.contains("in 30 days 14.00 EUR"))
-      #expect(page.contains("Kiwi juice <span class=\"muted\">3.50 EUR</span>"))
+      #expect(page.contains("<b>€7.00</b> taken today"))
+      #expect(page.contains("in 30 days €14.00"))
+      #expect(page.contains("Kiwi juice <span class=\"muted\">€3.50</span>"))
       for path in ["panel", "display"] {
-        #expect(try await scene.get("/kiosks/k1/\(path)").text.contains("3.50 EUR"), "\(path)")
+        #expect(try await scene.get("/kiosks/k1/\(path)").text.contains("€3.50"), "\(path)")
       }
     }
   }
@@ -649,6 +651,71 @@ import Testing
       }
       try await scene.authenticate("vera")
       #expect(try await !scene.get("/kiosks/k1").text.contains("form=\"undo\""))
+    }
+  }
+
+  @Test func anExpectedTimeThatHasPassedIsNow() async throws {
+    try await Scene.run { scene in
+      try await Self.publish(scene, kiwi: 3)
+      let emptyAt = Timestamp(milliseconds: scene.now.milliseconds - 25 * 60_000)
+      let report = ForecastReport(
+        at: scene.now, fruits: ["kiwi": .init(stock: 3, perHour: 1, emptyAt: emptyAt)])
+      try await scene.kiosk("forecast", report.payload)
+      try await scene.authenticate("vera")
+      for page in [try await scene.get("/").text, try await scene.get("/kiosks/k1").text] {
+        #expect(!page.contains("25 min ago"))
+        #expect(page.contains("Kiwi now") || page.contains("runs out now"))
+      }
+    }
+  }
+
+  @Test func aTileFiltersTheList() async throws {
+    try await Scene.run { scene in
+      try await scene.authenticate("vera")
+      let page = try await scene.get("/").text
+      #expect(
+        page.contains("<dt>Juices not for sale</dt><dd><a href=\"/?q=out&amp;page=1\">1</a></dd>"))
+      #expect(page.contains("data-problems=\"1\""))
+      #expect(try await scene.get("/?q=out&page=1").text.contains("id=\"row-k1\""))
+      #expect(try await scene.get("/?q=offline&page=1").text.contains("No kiosk matches."))
+    }
+  }
+
+  @Test func aWallShowsTheDisplayOfOneKioskAndNothingElse() async throws {
+    try await Scene.run { scene in
+      try await scene.authenticate("minji")
+      let form = "csrf_token=\(scene.csrfToken)&do="
+      #expect(try await scene.post("/kiosks/k1/wall", form + "create").status == .seeOther)
+      let page = try await scene.get("/kiosks/k1").text
+      let link = try #require(page.firstMatch(of: /href="(\/wall\/[^"?]*)\?language=en"/)?.1)
+      scene.cookieJar = [:]
+      let wall = try await scene.get("\(link)?language=ko")
+      #expect(wall.status == .ok && wall.text.contains("딸기쥬스"))
+      #expect(wall.text.contains("data-live=\"\(link)/live?language=ko\""))
+      #expect(!wall.text.contains("/kiosks/k1") && !wall.text.contains("csrf_token"))
+      #expect(wall.headers[values: .setCookie].allSatisfy { !$0.contains("juice_known") })
+      #expect(try await scene.get("/kiosks/k1").status == .seeOther)
+      for path in ["/wall/x", "/wall/", "/wall/x/live", "\(link)/panel", "\(link)/.."] {
+        #expect(try await scene.get(path).status == .notFound, "\(path)")
+      }
+      // A kiosk without a status: neither juices nor tickets.
+      try await scene.kiosk("status", [])
+      let out = try await scene.get(String(link)).text
+      #expect(out.contains("<div id=\"ready\" class=\"\"><p class=\"closed\">Out of service"))
+      #expect(!out.contains("Kiwi juice"))
+      try await scene.authenticate("vera")
+      #expect(try await !scene.get("/kiosks/k1").text.contains("/wall"))
+      try await scene.authenticate("minji")
+      let new = "csrf_token=\(scene.csrfToken)&do="
+      _ = try await scene.post("/kiosks/k1/wall", new + "create")
+      #expect(try await scene.get(String(link)).status == .notFound)
+      _ = try await scene.post("/kiosks/k1/wall", new + "revoke")
+      #expect(try await scene.dashboard.walls.token(for: "k1") == nil)
+      // Another process has the same links.
+      _ = try await scene.post("/kiosks/k1/wall", new + "create")
+      let other = WallLinks(folder: StateFolder(path: scene.dashboard.settings.stateFolder))
+      let token = try #require(try await scene.dashboard.walls.token(for: "k1"))
+      #expect(try await other.kiosk(for: token) == "k1")
     }
   }
 }

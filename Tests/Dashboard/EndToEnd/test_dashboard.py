@@ -2,10 +2,12 @@
 
 import json
 import re
+import signal
 import subprocess
 import threading
 import time
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 from selenium.webdriver.common.action_chains import ActionChains
@@ -498,6 +500,33 @@ def test_output_that_cannot_be_written(dashboard: Dashboard) -> None:
             "juice-dashboard: standard output cannot be written: No space left on device\n")
     # Nobody has seen the new password, so the old one holds.
     assert (dashboard.folder / "users").read_text() == before
+
+
+def test_a_wall_needs_no_login_and_recovers_by_itself(
+    dashboard: Dashboard, browser: Browser, make_browser: MakeBrowser, kiosk: Kiosk, panel: Client
+) -> None:
+    browser.log_in(path="/kiosks/k1")
+    browser.send("[value=create]")
+    path = urlsplit(browser.one("#wall a").get_attribute("href")).path
+    wall = make_browser(width=1920, height=1080)
+    wall.open(path)
+    ticket = panel.order("kiwi")["ticket"]
+    wall.wait_for(str(ticket), "#ready")
+    size = "return parseFloat(getComputedStyle(document.querySelector(arguments[0])).fontSize)"
+    assert wall.ask(size, "#menu li") >= 56 and wall.ask(size, "#ready .ticket") >= 56
+    assert wall.overflow() <= 0
+    wall.photograph("wall")
+    # Without the dashboard it shows no old ticket, and continues after a restart.
+    dashboard.stop(signal.SIGKILL)
+    wall.wait_for("Out of service at the moment.")
+    assert str(ticket) not in wall.text("main")
+    wall.photograph("wall-out")
+    dashboard.start()
+    wall.wait_for("Kiwi juice", "#menu")
+    kiosk.stop()
+    wall.wait_for("Out of service at the moment.", "#ready")
+    assert "Kiwi juice" not in wall.text("main")
+    wall.driver.get_log("browser")
 
 
 def test_users_come_and_go(dashboard: Dashboard, browser: Browser, kiosk: Kiosk) -> None:

@@ -96,6 +96,7 @@ FORMS = {
     },
     "/routes/r1/delete": {},
     "/kiosks/k1/undo": {"undo": "1"},
+    "/kiosks/k1/wall": {"do": "create"},
     "/routes/r1/kiosks/k1": {"id": "attack-5", "brought.kiwi": "1"},
 }
 

@@ -30,6 +30,33 @@ const replace = (markup) => {
   dispatchEvent(new Event("replaced"));
 };
 
+// The number of kiosks with a problem, in the title of the tab.
+const title = document.title;
+const count = () => {
+  const number = Number(document.querySelector("[data-problems]")?.dataset.problems ?? 0);
+  document.title = number > 0 ? `(${number}) ${title}` : title;
+};
+addEventListener("replaced", count);
+count();
+
+// The time zone of the page is only named if its clocks show another time than the reader's.
+document.querySelectorAll("[data-zone]").forEach((note) => {
+  const now = new Date();
+  const clock = (timeZone) => now.toLocaleString("en", { timeZone });
+  try { note.hidden = clock(note.dataset.zone) === clock(undefined); } catch { note.hidden = false; }
+});
+
+// "/" begins a search, as on many sites.
+addEventListener("keydown", (event) => {
+  if (event.key !== "/" || event.ctrlKey || event.altKey || event.metaKey) return;
+  if (event.target.closest?.("input, select, textarea")) return;
+  const field = document.querySelector("form[role=search] [type=search], form [type=search]");
+  if (!field) return;
+  event.preventDefault();
+  field.focus();
+  field.select();
+});
+
 const listen = (address) => {
   const sign = document.querySelector(".disconnected");
   let source = null;
@@ -54,6 +81,26 @@ const listen = (address) => {
   // A new connection sends all parts, since those inserted from an answer may be outdated.
   addEventListener("answered", open);
   open();
+};
+
+// --- The display on a wall -----------------------------------------------------------------------
+
+// Nobody reloads it: without a sign of life for 30 seconds, it shows that the kiosk is out of service
+// instead of old tickets, and connects again.
+const guard = () => {
+  let last = Date.now();
+  addEventListener("replaced", () => {
+    last = Date.now();
+    document.body.classList.remove("silent");
+    const script = document.querySelector("#alive [data-script]").dataset.script;
+    if (!document.querySelector(`script[src$="${script}"]`)) location.reload();
+  });
+  setInterval(() => {
+    if (Date.now() - last < 30000) return;
+    last = Date.now();
+    document.body.classList.add("silent");
+    dispatchEvent(new Event("answered"));
+  }, 1000);
 };
 
 // --- Steppers ------------------------------------------------------------------------------------
@@ -125,7 +172,11 @@ const press = async (form, button) => {
     const id = page.querySelector("[data-inline] [name=id]");
     if (id) form.elements.id.value = id.value;
   } catch {
-    form.requestSubmit(button);
+    // Without `fetch`, the browser submits the form. (`requestSubmit` is missing in iOS 15.)
+    const field = document.createElement("input");
+    [field.type, field.name, field.value] = ["hidden", button.name, button.value];
+    form.append(field);
+    form.submit();
   } finally {
     message.removeAttribute("aria-busy");
   }
@@ -133,17 +184,25 @@ const press = async (form, button) => {
 
 document.querySelectorAll("form[data-inline]").forEach((form) => {
   let isBusy = false;
+  let pressed = null;
+  form.addEventListener("click", ({ target }) => { pressed = target.closest("button") ?? pressed; });
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
-    if (isBusy || !event.submitter) return;
+    // `submitter` is missing before iOS 15.4.
+    const button = event.submitter ?? pressed;
+    if (isBusy || !button) return;
     isBusy = true;
-    await press(form, event.submitter);
+    await press(form, button);
     isBusy = false;
   });
 });
 document.querySelectorAll(".stepper").forEach(enliven);
-// Deletes the cached pages at logout.
-document.querySelector("form[action='/logout']")?.addEventListener("submit", () => {
+// Deletes the cached pages at logout, and the user's drafts, if the user agrees.
+document.querySelector("form[action='/logout']")?.addEventListener("submit", ({ target }) => {
   globalThis.caches?.delete("routes");
+  const drafts = Object.keys(localStorage).filter((key) =>
+    key.startsWith(`stop:${target.dataset.user} `) && localStorage.getItem(key).includes('"state":"draft"'));
+  if (drafts.length && confirm(target.dataset.drafts)) drafts.forEach((key) => localStorage.removeItem(key));
 });
+if (document.getElementById("alive")) guard();
 if (document.body.dataset.live) listen(document.body.dataset.live);

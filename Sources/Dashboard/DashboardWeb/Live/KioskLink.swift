@@ -22,6 +22,8 @@ package final class KioskLink: Service {
     var fleet: KioskFleet
     var offline: BrokerError?
     var isOnline = false
+    /// The time from which the broker is not connected, or `nil` if it is.
+    var offlineSince: Timestamp?
     var pending: [Key: [Int: Pending]] = [:]
     var calls = 0
   }
@@ -52,7 +54,7 @@ package final class KioskLink: Service {
     self.now = now
     self.answerTimeout = answerTimeout
     self.logger = logger
-    state = Mutex(State(fleet: KioskFleet(root: root)))
+    state = Mutex(State(fleet: KioskFleet(root: root), offlineSince: now()))
   }
 
   package var fleet: KioskFleet { state.withLock { $0.fleet } }
@@ -65,6 +67,19 @@ package final class KioskLink: Service {
   }
 
   var time: Timestamp { now() }
+
+  /// Time after which a display says that the kiosk is out of service. Pages are updated at least
+  /// every 15 seconds, so a display says so after 30 seconds at most.
+  private static let displayTimeout = Duration.seconds(15)
+
+  /// Whether the broker or the kiosk has been away for a while, so that its display is out of date.
+  func isOutOfService(_ kiosk: KioskState) -> Bool {
+    if let since = state.withLock({ $0.offlineSince }) {
+      return now().since(since) >= Self.displayTimeout
+    }
+    guard !kiosk.isOnline else { return false }
+    return kiosk.offlineSince.map { now().since($0) >= Self.displayTimeout } ?? true
+  }
 
   package func run() async {
     let filters =
@@ -86,7 +101,7 @@ package final class KioskLink: Service {
     case .online:
       logger.notice("online")
       let again = state.withLock { state in
-        (state.isOnline, state.offline) = (true, nil)
+        (state.isOnline, state.offline, state.offlineSince) = (true, nil, nil)
         return state.pending.values.flatMap(\.values).map(\.message)
       }
       // Without a connection they are published again with the next one.
@@ -94,7 +109,11 @@ package final class KioskLink: Service {
       updates.everythingChanged()
     case .offline(let error):
       logger.warning("\(error); waiting for it")
-      state.withLock { ($0.isOnline, $0.offline) = (false, error) }
+      let now = now()
+      state.withLock { state in
+        (state.isOnline, state.offline) = (false, error)
+        state.offlineSince = state.offlineSince ?? now
+      }
       updates.everythingChanged()
     case .deliveries(let deliveries):
       receive(deliveries.map(\.message))

@@ -109,10 +109,11 @@ struct ChainLayout {
   ///   two.
   func money(_ rows: [ChainQuery.Row]) -> HTML {
     let amounts: [HTML] = rows.map { row in
-      """
-      <span class="sum">\(row[2]) \(row[1]) \(trend(Double(row[2]) ?? 0, Double(row[3]) ?? 0, true))</span>
+      let sum = Currency(row[1]).flatMap { Money(row[2], $0) }?.text(language)
+      return """
+        <span class="sum">\(sum ?? "\(row[2]) \(row[1])") \(trend(Double(row[2]) ?? 0, Double(row[3]) ?? 0, true))</span>
 
-      """
+        """
     }
     return "<td>\(amounts)</td>"
   }

@@ -8,19 +8,44 @@ struct DisplayPage {
   private static let (maximumMaking, maximumReady) = (12, 6)
 
   let kiosk: KioskState
+  /// Whether the state of the kiosk is out of date.
+  let isOut: Bool
+  let now: Timestamp
   let language: Language
 
-  func page() -> Page {
+  /// - Parameter live: The path of the live updates.
+  func page(live: String) -> Page {
     Page(
       title: kiosk.title(language),
       body: """
         <h1\(kiosk.name == nil ? " class=\"hidden\"" : " class=\"sign\"")>\(kiosk.title(language))</h1>
+        <p class="closed silence">\(outOfService)</p>
         \(liveParts.map(\.html))
         """,
-      live: "/kiosks/\(kiosk.id)/display/live", isBare: true)
+      live: live, isBare: true, isFull: true)
   }
 
-  var liveParts: [LivePart] { [ready, menu] }
+  var liveParts: [LivePart] {
+    isOut
+      ? [
+        alive, LivePart("ready", "<p class=\"closed\">\(outOfService)</p>"),
+        LivePart("menu", tag: "ul", class: "wall", .empty),
+      ] : [alive, ready, menu]
+  }
+
+  private var outOfService: String {
+    language("Out of service at the moment.", "지금은 이용할 수 없어요.")
+  }
+
+  /// A sign of life, which changes with each update. Without it for 30 seconds, the script shows
+  /// that the kiosk is out of service; with that of a newer script, it loads the page again.
+  private var alive: LivePart {
+    LivePart(
+      "alive",
+      """
+      <span hidden data-script="\(Asset.script.path)">\(Int(clamping: now.milliseconds / 10_000))</span>
+      """)
+  }
 
   private var ready: LivePart {
     let closed: HTML? =
@@ -70,9 +95,9 @@ struct DisplayPage {
       let isGone = kiosk.servings(of: juice) == 0
       let reason = kiosk.obstacle(to: juice)?.text(language) ?? ""
       return """
-        <li\(isGone ? " class=\"gone\"" : .empty)>\(juice.name[language])\
-        \(juice.price.map { " <small>\($0.description)</small>" as HTML })\
-        \(isGone ? " <small>\(reason)</small>" : .empty)</li>
+        <li\(isGone ? " class=\"gone\"" : .empty)><span>\(juice.name[language])</span>\
+        \(juice.price.map { " <small>\($0.text(language))</small>" as HTML })\
+        \(isGone ? " <small>· \(reason)</small>" : .empty)</li>
         """
     }
     return LivePart("menu", tag: "ul", class: "wall", "\(juices)")

@@ -12,8 +12,11 @@ struct KioskPage {
   /// The fruits that the visitor follows a link to restock; the first one gets the focus.
   var preselected: [Fruit.ID] = []
 
+  /// The token of the link for a screen on a wall, or `nil` if there is none.
+  var wallToken: String?
+
   var language: Language { context.language }
-  var localTime: LocalTime { LocalTime(kiosk.sales?.timeZone, now: now, language) }
+  var localTime: LocalTime { LocalTime(kiosk.timeZone, now: now, language) }
 
   /// - Parameter notice: The result of the command just sent.
   func page(notice: HTML? = nil) -> Page {
@@ -51,10 +54,12 @@ struct KioskPage {
         <a class="button" href="/kiosks/\(kiosk.id)/display">\(language("Display", "화면"))</a>
         \(context.isOperator ? serviceForm : .empty)
         </div>
+        \(context.isOperator ? wall : .empty)
         </section>
         </div>
         </div>
-        """, live: "/kiosks/\(kiosk.id)/live")
+        """, live: "/kiosks/\(kiosk.id)/live",
+      timeZone: kiosk.timeZone)
   }
 
   var liveParts: [LivePart] {
@@ -91,6 +96,29 @@ struct KioskPage {
       .compactMap(\.self)
     guard let last = facts.last else { return nil }
     return "<p class=\"place\">\(facts.dropLast().map { "\($0) · " as HTML })\(last)</p>"
+  }
+
+  /// The form for the link of a screen on a wall.
+  private var wall: HTML {
+    let link: HTML? = wallToken.map { token in
+      """
+      <p><a href="/wall/\(token)?language=\(language.rawValue)">\(language("Link for a screen on the wall", "벽 화면용 링크"))</a><br>
+      <span class="muted">\(language(
+        "It shows the display without a login, until it is revoked. Whoever has it can see the display, and nothing else.",
+        "취소할 때까지 로그인 없이 화면을 보여 줘요. 링크를 아는 사람은 화면만 볼 수 있어요."))</span></p>
+      """
+    }
+    let revoke: HTML? = wallToken.map { _ in
+      "<button name=\"do\" value=\"revoke\">\(language("Revoke the link", "링크 취소"))</button>"
+    }
+    return """
+      <div id="wall">\(link)
+      <form method="post" action="/kiosks/\(kiosk.id)/wall">\(context.fields())
+      <div class="actions"><button name="do" value="create">\(wallToken == nil
+        ? language("Create a link for a screen", "화면용 링크 만들기")
+        : language("Replace the link", "링크 바꾸기"))</button>\(revoke)</div>
+      </form></div>
+      """
   }
 
   private var panelLink: HTML {
@@ -202,7 +230,7 @@ struct KioskPage {
           "\(state == .open ? language("Opened", "영업 시작") : language("Closed", "영업 종료"))"
         )
       }
-    let cost: HTML? = entry.amount.map { " <span class=\"muted\">\($0.description)</span>" }
+    let cost: HTML? = entry.amount.map { " <span class=\"muted\">\($0.text(language))</span>" }
     return """
       <li class="\(style)">\(mark)<span class="what">\(text)\(cost) \(undo(entry))</span>
       <span class="who">\(entry.source?.name ?? "")</span>\(localTime.html(entry.at))</li>

@@ -32,7 +32,8 @@ struct KioskRow {
   var html: HTML {
     """
     <li id="row-\(kiosk.id)" class="kiosk \(style)">
-    <a id="kiosk-\(kiosk.id)" class="name" href="/kiosks/\(kiosk.id)">\
+    <a id="kiosk-\(kiosk.id)" class="name" href="/kiosks/\(kiosk.id)" \
+    title="\([kiosk.title(language), kiosk.place].compactMap(\.self).joined(separator: ", "))">\
     <b>\(kiosk.title(language))</b>\(place)</a>
     \(signs)
     <span class="levels\(hasColumns ? .empty : " own" as HTML)">\(fruits)</span>
@@ -100,7 +101,7 @@ struct KioskRow {
       let localTime = LocalTime(nil, now: now, language)
       return """
         <span class="key">\(language("Next stockout", "다음 품절"))</span> \
-        \(kiosk.name(of: next.fruit, language)) \(localTime.distance(next.at))
+        \(kiosk.name(of: next.fruit, language)) \(localTime.expectation(next.at))
         """
     }
   }

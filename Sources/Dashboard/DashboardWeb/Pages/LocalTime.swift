@@ -58,6 +58,9 @@ struct LocalTime: Sendable {
     return language("\(name) \(date.day)", "\(month)월 \(date.day)일")
   }
 
+  /// Returns the distance of an expected time. One that has passed is due now.
+  func expectation(_ time: Timestamp) -> String { distance(max(time, now)) }
+
   /// Returns the time relative to now, such as `in 3 h 20 min` or `3 h 20 min ago`.
   func distance(_ time: Timestamp) -> String {
     let minutes = Int(

@@ -14,6 +14,8 @@ struct Page {
   var isBare = false
   /// Scripts of this page only, loaded after the common one.
   var scripts: [Asset] = []
+  /// The IANA name of the time zone of the page's times, or `nil` if it has none.
+  var timeZone: String?
   /// Whether the page uses the full width of the screen, for a long list.
   var isFull = false
 
@@ -38,13 +40,17 @@ struct Page {
       <link rel="stylesheet" href="\(Asset.stylesheet.path)">
       <script src="\(Asset.script.path)" defer></script>\(scripts.map { "\n<script type=\"module\" src=\"\($0.path)\"></script>" as HTML })
       </head>
-      <body\(isFull ? " class=\"full\"" : .empty)\(liveAttribute)>
+      <body class="\(isFull ? "full" : .empty)\(isBare ? " bare" : .empty)"\(liveAttribute)>
       <a class="skip" href="#main">\(language("Skip to the content", "본문으로 건너뛰기"))</a>
       \(isBare ? .empty : bar(context))
       <main id="main">
       \(context.isOperator && !isBare
         ? CommonNotices.users(context.usersProblem, language).html : .empty)
-      \(body)
+      \(timeZone.map { zone in
+        """
+        <p class="muted zone" data-zone="\(zone)">\(language("Times are in the time zone", "시각은 다음 시간대 기준이에요:")) \(zone)</p>
+        """ as HTML
+      })\(body)
       </main>
       <p class="disconnected" role="status" hidden>
       \(language("Live updates have stopped; trying again …", "실시간 업데이트가 멈췄어요. 다시 연결하는 중…"))</p>
@@ -60,7 +66,9 @@ struct Page {
     let user: HTML? = context.user.map { user in
       """
       <span class="who">\(user.name)\(user.role == .viewer ? " · \(language("viewer", "보기 전용"))" : .empty)</span>
-      <form method="post" action="/logout">
+      <form method="post" action="/logout" data-user="\(user.name)" data-drafts="\(language(
+        "This browser has stops that you have begun and not confirmed. Delete them? Otherwise they are kept for you.",
+        "이 브라우저에 작성만 하고 확인하지 않은 방문지가 있어요. 지울까요? 지우지 않으면 다시 로그인할 때까지 보관해요."))">
       \(context.fields())
       <button class="plain">\(language("Log out", "로그아웃"))</button>
       </form>

@@ -69,7 +69,7 @@ struct PanelPage {
       return """
         <button id="juice-\(juice.id)" class="juice\(obstacle != nil ? " gone" : .empty)" name="juice" value="\(juice.id)">
         <span class="name">\(juice.name[language])</span>
-        <span class="muted">\(juice.price.map { "\($0.description) · " as HTML })\(left)</span></button>
+        <span class="muted">\(juice.price.map { "\($0.text(language)) · " as HTML })\(left)</span></button>
 
         """
     }

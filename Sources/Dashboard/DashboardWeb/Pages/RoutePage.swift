@@ -39,7 +39,7 @@ struct RoutePage {
         \(SavedReports(context: context).html)
         <section class="card"><h2>\(language("Load", "적재"))</h2>\(load)</section>
         <div class="stops">\(route.stops.map(stop))</div>
-        """, live: "\(path)/live", scripts: [.routesScript])
+        """, live: "\(path)/live", scripts: [.routesScript], timeZone: route.timeZone ?? "UTC")
   }
 
   /// The page that asks before the route is deleted.

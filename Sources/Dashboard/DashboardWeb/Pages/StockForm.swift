@@ -88,7 +88,7 @@ struct StockForm {
   private func outlook(_ fruit: Fruit.ID) -> String {
     guard let outlook = kiosk.forecast?.fruits[fruit], outlook.stock > 0 else { return "" }
     if let emptyAt = outlook.emptyAt {
-      let distance = LocalTime(nil, now: now, language).distance(emptyAt)
+      let distance = LocalTime(nil, now: now, language).expectation(emptyAt)
       return language("runs out \(distance)", "\(distance) 품절 예상")
     }
     guard outlook.perHour != nil else {

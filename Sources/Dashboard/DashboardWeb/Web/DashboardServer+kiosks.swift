@@ -30,6 +30,7 @@ extension DashboardServer {
     router.get { request, context in
       var page = try kioskPage(context)
       let wanted = Form(request.uri.query ?? "")["fruit"] ?? ""
+      if context.isOperator { page.wallToken = try await walls.token(for: page.kiosk.id) }
       page.preselected = wanted.split(separator: ",").compactMap { Fruit.ID($0) }
       return page.page().response(context)
     }

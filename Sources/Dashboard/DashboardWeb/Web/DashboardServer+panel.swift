@@ -31,11 +31,13 @@ extension DashboardServer {
       return page.page(answer: answer.map(page.answer) ?? page.notSent).response(context)
     }
     router.get("display") { _, context in
-      DisplayPage(kiosk: try kiosk(context), language: context.language).page().response(context)
+      let kiosk = try kiosk(context)
+      return display(of: kiosk, context.language).page(live: "/kiosks/\(kiosk.id)/display/live")
+        .response(context)
     }
     router.get("display/live") { request, context in
       try live(request, context, interest: .kiosk(context.kioskID())) {
-        DisplayPage(kiosk: try kiosk(context), language: context.language).liveParts
+        display(of: try kiosk(context), context.language).liveParts
       }
     }
   }

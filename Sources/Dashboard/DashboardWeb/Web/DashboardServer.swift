@@ -24,6 +24,7 @@ package import ServiceLifecycle
 /// | `/kiosks/:kiosk` | `addKiosk`, `addPanel` | one kiosk, its virtual panel and display |
 /// | `/routes` | `addRoutes` | routes and their stops |
 /// | `/chain` | `addChain` | the archive, if there is one |
+/// | `/wall/:token` | `addWall` | the display of one kiosk, without a login |
 /// | `/login`, `/logout`, `/language` | `addLogin` | |
 /// | `/assets`, `/worker.js` | `Asset` | |
 ///
@@ -37,6 +38,7 @@ package struct DashboardServer: Sendable {
   let sessions = Sessions()
   let authenticator: Authenticator
   let routes: RouteStore
+  let walls: WallLinks
   let now: @Sendable () -> ContinuousClock.Instant
 
   /// - Parameters:
@@ -53,7 +55,8 @@ package struct DashboardServer: Sendable {
     self.link = link
     self.archive = archive
     authenticator = Authenticator(users: users, cost: cost)
-    routes = RouteStore(folder: StateFolder(path: settings.stateFolder))
+    let folder = StateFolder(path: settings.stateFolder)
+    (routes, walls) = (RouteStore(folder: folder), WallLinks(folder: folder))
     self.now = now
   }
 
@@ -106,6 +109,8 @@ package struct DashboardServer: Sendable {
     addFleet(to: authenticated)
     addKiosk(to: authenticated.group("kiosks/:kiosk"))
     addPanel(to: authenticated.group("kiosks/:kiosk"))
+    addWallForm(to: authenticated.group("kiosks/:kiosk"))
+    addWall(to: router.group("wall/:token"))
     addRoutes(to: authenticated.group("routes"))
     if let archive { addChain(archive, to: authenticated.group("chain")) }
     return router
