@@ -3,29 +3,35 @@
 
 // --- Storage: an entry for each stop, by the path of its page -----------------------------------
 
+// Entries are kept for the user who made them.
 const PREFIX = "stop:";
 // Only entries in these states are sent. A draft is not confirmed yet; the other states need a person.
 const UNSENT = ["waiting", "unknown", "login", "other"];
 
-const entry = (path) => {
-  try { return JSON.parse(localStorage.getItem(PREFIX + path)); } catch { return null; }
-};
+const user = (page = document) => page.getElementById("saved")?.dataset.user;
 
+const key = (path) => `${PREFIX}${user()} ${path}`;
+
+const read = (name) => { try { return JSON.parse(localStorage.getItem(name)); } catch { return null; } };
+
+const entry = (path) => read(key(path));
+
+// All entries; of those of other users only what is sent when they log in again.
 const entries = () => Object.keys(localStorage)
-  .filter((key) => key.startsWith(PREFIX))
-  .map((key) => ({ path: key.slice(PREFIX.length), ...entry(key.slice(PREFIX.length)) }));
+  .filter((name) => name.startsWith(PREFIX))
+  .map((name) => ({ path: name.slice(name.indexOf(" ") + 1), ...read(name) }))
+  .map((stop) => (stop.user !== user() && UNSENT.includes(stop.state) ? { ...stop, state: "other" } : stop))
+  .filter((stop) => stop.user === user() || stop.state === "other");
 
 const save = (path, changes) => {
-  localStorage.setItem(PREFIX + path, JSON.stringify({ ...entry(path), ...changes }));
+  localStorage.setItem(key(path), JSON.stringify({ ...entry(path), ...changes }));
   show();
 };
 
-const discard = (path) => { localStorage.removeItem(PREFIX + path); show(); };
-
-const user = (page = document) => page.getElementById("saved")?.dataset.user;
+const discard = (path) => { localStorage.removeItem(key(path)); show(); };
 
 // The values of the fields, without the CSRF token, which is requested again before sending.
-const read = (form) => [...new FormData(form)].filter(([name]) => name !== "csrf_token");
+const valuesOf = (form) => [...new FormData(form)].filter(([name]) => name !== "csrf_token");
 
 // The numbers as a query, which fills in the form of a page. `kinds` are the fields to keep, by their
 // new names.
@@ -79,9 +85,16 @@ const show = () => {
 
 // --- Sending ------------------------------------------------------------------------------------
 
+// A signal that aborts a request. (`AbortSignal.timeout` is missing in iOS 15.)
+const timeout = (milliseconds) => {
+  const controller = new AbortController();
+  setTimeout(() => controller.abort(), milliseconds);
+  return controller.signal;
+};
+
 // The timeout exceeds the time that the server waits for the answer of a kiosk.
 const ask = (path, options = {}) =>
-  fetch(path, { cache: "no-store", signal: AbortSignal.timeout(20000), ...options });
+  fetch(path, { cache: "no-store", signal: timeout(20000), ...options });
 
 const parse = async (response) =>
   new DOMParser().parseFromString(await response.text(), "text/html");
@@ -209,12 +222,12 @@ const bindForm = () => {
       if (now && ledger) ledger.value = now.dataset.ledger;
     }
     if (entry(path)?.state !== "waiting") {
-      save(path, { title, names, user: user(), fields: read(form), state: "draft" });
+      save(path, { title, names, user: user(), fields: valuesOf(form), state: "draft" });
     }
   });
   form.addEventListener("submit", (event) => {
     try {
-      save(path, { title, names, user: user(), fields: read(form), state: "waiting" });
+      save(path, { title, names, user: user(), fields: valuesOf(form), state: "waiting" });
     } catch {
       // The storage of the browser is full: submit the form directly.
       return;

@@ -6,13 +6,20 @@ const ROUTES = "routes";
 addEventListener("install", () => skipWaiting());
 addEventListener("activate", (event) => event.waitUntil(clients.claim()));
 
+// A signal that aborts a request. (`AbortSignal.timeout` is missing in iOS 15.)
+const timeout = (milliseconds) => {
+  const controller = new AbortController();
+  setTimeout(() => controller.abort(), milliseconds);
+  return controller.signal;
+};
+
 // Returns the cached page only if the network does not answer within four seconds.
 const page = async (request) => {
   const cache = await caches.open(ROUTES);
   const { pathname } = new URL(request.url);
   const old = await cache.match(pathname);
   try {
-    const answer = await fetch(request, old ? { signal: AbortSignal.timeout(4000) } : undefined);
+    const answer = await fetch(request, old ? { signal: timeout(4000) } : undefined);
     if (old && answer.ok && answer.type === "basic") await cache.put(pathname, answer.clone());
     return answer;
   } catch {
