@@ -12,15 +12,19 @@ package struct MailServer: Sendable {
   private let encryption: Encryption
   private let caFile: String?
   private let account: (name: String, password: String)?
+  private let helo: String?
 
-  /// - Parameter caFile: A PEM file of trusted certificates, or `nil` for those of the system.
+  /// - Parameters:
+  ///   - caFile: A PEM file of trusted certificates, or `nil` for those of the system.
+  ///   - helo: The name of this computer for EHLO, or `nil` for its fully qualified name.
   package init(
     host: String, port: Int, encryption: Encryption, caFile: String? = nil,
-    account: (name: String, password: String)? = nil
+    account: (name: String, password: String)? = nil, helo: String? = nil
   ) {
     let host = host.contains(":") ? "[\(host)]" : host
     url = "\(encryption == .implicit ? "smtps" : "smtp")://\(host):\(port)"
     (self.encryption, self.caFile, self.account) = (encryption, caFile, account)
+    self.helo = helo
   }
 
   /// Sends a mail.
@@ -30,7 +34,8 @@ package struct MailServer: Sendable {
     let transfer = Transfer(
       scheme: encryption == .implicit ? "smtps" : "smtp", url: url, caFile: caFile,
       content: .mail(
-        from: mail.from, to: mail.to, text: mail.bytes, mustEncrypt: encryption != .none),
+        from: mail.from, to: mail.to, text: mail.bytes, mustEncrypt: encryption != .none,
+        helo: helo),
       username: account?.name, password: account?.password)
     try await transfer.run().check()
   }

@@ -14,8 +14,10 @@ struct Transfer: Sendable {
   var password: String?
 
   enum Content: Sendable {
-    /// - Parameter mustEncrypt: Whether STARTTLS is required, for a scheme without TLS.
-    case mail(from: String, to: String, text: [UInt8], mustEncrypt: Bool)
+    /// - Parameters:
+    ///   - mustEncrypt: Whether STARTTLS is required, for a scheme without TLS.
+    ///   - helo: The name for EHLO, or `nil` for the fully qualified name of this computer.
+    case mail(from: String, to: String, text: [UInt8], mustEncrypt: Bool, helo: String?)
     case post(body: [UInt8], headers: [String])
   }
 
@@ -85,8 +87,10 @@ struct Transfer: Sendable {
     let exchange = Exchange(limit: Self.maximumResponse)
     let isMail: Bool
     switch content {
-    case .mail(let from, let to, let text, let mustEncrypt):
+    case .mail(let from, let to, let text, let mustEncrypt, let helo):
       isMail = true
+      // libcurl sends the path of the URL as the name in EHLO.
+      curl_set_text(handle, CURLOPT_URL, "\(url)/\(helo ?? HostName.qualified(orDomainOf: from))")
       exchange.rest = text[...]
       curl_set_number(handle, CURLOPT_USE_SSL, Int(mustEncrypt ? CURLUSESSL_ALL.rawValue : 0))
       curl_set_text(handle, CURLOPT_MAIL_FROM, "<\(from)>")

@@ -57,4 +57,17 @@ import Testing
       ])
     #expect(!Mail.encoded(hostile).replacing("\r\n ", with: "").contains { $0.isNewline })
   }
+
+  @Test(
+    arguments: [
+      ("kiosk1.example.com", nil, "kiosk1.example.com"),
+      ("kiosk1", "kiosk1.lan.example", "kiosk1.lan.example"),
+      ("kiosk1", "kiosk1", "example.com"), ("kiosk1", nil, "example.com"), ("", nil, "example.com"),
+      ("bad name.x", nil, "example.com"), ("a..b", nil, "example.com"),
+      ("a.b/c", nil, "example.com"),
+    ] as [(String, String?, String)])
+  func theNameForAMailServerIsQualified(host: String, canonical: String?, name: String) {
+    #expect(HostName.choose(host: host, canonical: canonical, sender: "k@example.com") == name)
+    #expect(HostName.choose(host: "k", canonical: nil, sender: "k@localhost") == "[127.0.0.1]")
+  }
 }

@@ -172,6 +172,8 @@ def test_each_trouble_is_told_once_and_once_that_it_is_over(
             assert lines([mail.text for mail in mails()]) == told_lines
             mail = mails()[-1]
             assert mail.subject == expected and f"{LINK}/{kiosk}" in mail.text
+            # A strict server rejects a name without a domain.
+            assert "." in mail.helo
             assert mail.head["To"] == address and mail.id.endswith("@juice.example>")
         for path in ("/kiosks", "/hidden"):
             posts = lambda: [post for post in hook.posts if post.path == path]

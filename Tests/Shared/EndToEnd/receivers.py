@@ -48,7 +48,8 @@ class Authority:
 
 
 class Mail:
-    def __init__(self, envelope: Envelope) -> None:
+    def __init__(self, envelope: Envelope, helo: str) -> None:
+        self.helo = helo
         assert isinstance(envelope.content, bytes)
         self.recipients = envelope.rcpt_tos
         self.raw = envelope.content
@@ -112,7 +113,7 @@ class Mailbox:
     async def handle_DATA(self, server: SMTP, session: Session, envelope: Envelope) -> str:
         if self.refusal:
             return self.refusal
-        self.mails.add(Mail(envelope))
+        self.mails.add(Mail(envelope, str(session.host_name)))
         self.before_answer()
         return "250 taken"
 

@@ -25,6 +25,7 @@ package import YAMLConfiguration
 /// - `notify.email.host` (host), `notify.email.tls` (`starttls`, `implicit` or `none`; `starttls`),
 ///   `notify.email.port` (1...65535; 587, 465 or 25 by `tls`): the mail server.
 /// - `notify.email.ca_file` (path, none): the certificates to trust instead of the system's.
+/// - `notify.email.helo` (host, the fully qualified name of this computer): the name for EHLO.
 /// - `notify.email.from` (e-mail address), `notify.email.to` (list of e-mail addresses)
 /// - `notify.email.username` (text, none), `notify.email.password_file` (path, none): both or
 ///   neither.

@@ -19,6 +19,8 @@ extension DashboardConfiguration {
     package var port = 587
     package var tls = MailEncryption.startTLS
     package var caFile: String?
+    /// The name for EHLO, or `nil` for the fully qualified name of this computer.
+    package var helo: String?
     package var from: String
     package var to: [String]
     package var username: String?
@@ -95,6 +97,7 @@ extension DashboardConfiguration.Email {
     port = tls.port
     section.read("port", .integer(1...65535), into: &port)
     section.read("ca_file", .path, into: &caFile)
+    section.read("helo", .host, into: &helo)
     section.read("username", .text, into: &username)
     section.read("password_file", .path, into: &passwordFile)
     section.reportUnlessBoth("username", "password_file")
