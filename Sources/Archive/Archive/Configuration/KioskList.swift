@@ -5,7 +5,8 @@ package import YAMLConfiguration
 /// The list of a chain's kiosks, read from CSV: `id,region,name,place`, one line per kiosk.
 ///
 /// A field with a comma or a quote is quoted (RFC 4180); no field has a line break. `name` and
-/// `place` may be empty. A byte order mark and CRLF, which Excel writes, are accepted.
+/// `place` may be empty. What Excel writes is accepted: a byte order mark, CRLF, a first line such as
+/// `sep=;`, semicolons or tabs as separators, and empty fields at the end of a line.
 package struct KioskList: Sendable, Equatable {
   /// The required first line of the file.
   package static let header = "id,region,name,place"
@@ -38,20 +39,31 @@ package struct KioskList: Sendable, Equatable {
           path: flaw.field.isEmpty ? [] : [flaw.field]))
     }
     let text = csv.unicodeScalars.drop { $0 == "\u{FEFF}" }
+    var separator: Unicode.Scalar?
+    var isHeaderRead = false
     for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated()
     {
       let number = index + 1
       let line = line.last == "\r" ? line.dropLast() : line
-      guard number > 1 else {
-        guard String(line) != header else { continue }
+      if number == 1, String(line).lowercased().hasPrefix("sep="), line.count == 5 {
+        separator = line.last
+        continue
+      }
+      guard isHeaderRead else {
+        separator = Field.separator(ofHeader: line, given: separator)
+        isHeaderRead = separator != nil
+        if isHeaderRead { continue }
         let diagnostic = Diagnostic("the first line is not the header", hint: "write: \(header)")
         report(Flaw(diagnostic, column: 1), line: number)
         break
       }
       guard errors.count < 20 else { break }
-      guard !line.isEmpty else { continue }
+      let comma = separator ?? ","
+      guard line.contains(where: { $0 != comma }) || line.utf8Count > ListedKiosk.maximumLine else {
+        continue
+      }
       do throws(Flaw) {
-        let kiosk = try ListedKiosk(line)
+        let kiosk = try ListedKiosk(line, separator: comma)
         if let earlier = known.updateValue(number, forKey: kiosk.id) {
           throw Flaw(Diagnostic("\(kiosk.id) is already in line \(earlier)"), column: 1, "id")
         }
@@ -79,11 +91,17 @@ private struct Flaw: Error {
 }
 
 extension ListedKiosk {
-  fileprivate init(_ line: Substring.UnicodeScalarView) throws(Flaw) {
-    guard Substring(line).utf8.count <= 4096 else {
-      throw Flaw(Diagnostic("is longer than 4096 bytes"), column: 1)
+  /// Maximum length of a line in bytes.
+  fileprivate static let maximumLine = 4096
+
+  fileprivate init(
+    _ line: Substring.UnicodeScalarView, separator: Unicode.Scalar
+  ) throws(Flaw) {
+    guard line.utf8Count <= Self.maximumLine else {
+      throw Flaw(Diagnostic("is longer than \(Self.maximumLine) bytes"), column: 1)
     }
-    let fields = try Field.fields(of: line)
+    var fields = try Field.fields(of: line, separator: separator)
+    while fields.count > 4, fields.last?.text.isEmpty == true { fields.removeLast() }
     guard fields.count == 4 else {
       let diagnostic = Diagnostic(
         "has \(fields.count) fields instead of 4", hint: "write: \(KioskList.header)")
@@ -102,12 +120,33 @@ extension ListedKiosk {
   }
 }
 
+extension Substring.UnicodeScalarView {
+  fileprivate var utf8Count: Int { Substring(self).utf8.count }
+}
+
 private struct Field {
   var text: String
   /// The position of the first character in the line, in Unicode scalars, from 1.
   var column: Int
 
-  static func fields(of line: Substring.UnicodeScalarView) throws(Flaw) -> [Field] {
+  /// Returns the separator of a header, or `nil` if the line is not the header.
+  ///
+  /// - Parameter given: The separator that an earlier line states.
+  static func separator(
+    ofHeader line: Substring.UnicodeScalarView, given: Unicode.Scalar?
+  ) -> Unicode.Scalar? {
+    let candidates: [Unicode.Scalar] = given.map { [$0] } ?? [",", ";", "\t"]
+    return candidates.first { separator in
+      // A line that cannot be read is not the header.
+      var names = ((try? fields(of: line, separator: separator)) ?? []).map(\.text)
+      while names.last?.isEmpty == true { names.removeLast() }
+      return names == ["id", "region", "name", "place"]
+    }
+  }
+
+  static func fields(
+    of line: Substring.UnicodeScalarView, separator: Unicode.Scalar
+  ) throws(Flaw) -> [Field] {
     var fields: [Field] = []
     var rest = line[...]
     while true {
@@ -128,14 +167,15 @@ private struct Field {
           text.append(next)
         }
       } else {
-        let end = rest.firstIndex(of: ",") ?? rest.endIndex
+        let end = rest.firstIndex(of: separator) ?? rest.endIndex
         text = String.UnicodeScalarView(rest[..<end])
         rest = rest[end...]
       }
       fields.append(Field(text: String(text), column: column))
       guard let comma = rest.popFirst() else { return fields }
-      guard comma == "," else {
-        throw Flaw(Diagnostic("a comma is missing"), column: line.count - rest.count)
+      guard comma == separator else {
+        let name = separator == "," ? "comma" : separator == ";" ? "semicolon" : "separator"
+        throw Flaw(Diagnostic("a \(name) is missing"), column: line.count - rest.count)
       }
     }
   }

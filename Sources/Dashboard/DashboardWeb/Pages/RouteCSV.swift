@@ -1,3 +1,4 @@
+import CommandLineSupport
 import Fleet
 import Hummingbird
 import JuiceDomain
@@ -6,7 +7,7 @@ import JuiceDomain
 enum RouteCSV {
   /// Returns one row for each fruit of each kiosk.
   static func stops(_ route: Route, _ language: Language) -> String {
-    var rows: [[Cell]] = [
+    var rows: [[CSVWriter.Cell]] = [
       [
         "kiosk", "name", "place", "fruit", "now", "expected", "bring", "brought", "counted",
         "ledger", "missing", "user", "status",
@@ -31,7 +32,7 @@ enum RouteCSV {
 
   /// Returns one row for each fruit.
   static func load(_ route: Route, _ language: Language) -> String {
-    let rows: [[Cell]] = route.load.map { load in
+    let rows: [[CSVWriter.Cell]] = route.load.map { load in
       [
         .text(load.fruit.name[language]), .number(load.sum), .number(load.crate),
         .number(load.crates), .number(load.amount),
@@ -50,38 +51,8 @@ enum RouteCSV {
       body: ResponseBody(byteBuffer: ByteBuffer(string: text)))
   }
 
-  enum Cell: ExpressibleByStringLiteral {
-    case text(String)
-    /// A number, or `nil` for an empty field.
-    case number(Int?)
-
-    init(stringLiteral text: String) { self = .text(text) }
-
-    fileprivate var field: String {
-      switch self {
-      case .number(let number): number.map { String($0) } ?? ""
-      case .text(let text): "\"\(text.withoutFormula.replacing("\"", with: "\"\""))\""
-      }
-    }
-  }
-
   /// Returns the rows as CSV with a byte order mark, without which Excel does not detect UTF-8.
-  static func text(_ rows: [[Cell]]) -> String {
-    "\u{FEFF}" + rows.map { $0.map(\.field).joined(separator: ",") + "\r\n" }.joined()
-  }
-}
-
-extension String {
-  /// The text, preceded by an apostrophe if a spreadsheet would interpret it as a formula (OWASP,
-  /// "CSV Injection"), even after leading spaces, which some spreadsheets remove.
-  fileprivate var withoutFormula: String {
-    let first = unicodeScalars.first {
-      !$0.properties.isWhitespace || $0 == "\t" || $0 == "\r" || $0 == "\n"
-    }
-    switch first {
-    // East Asian versions of Excel interpret the fullwidth forms in the same way.
-    case "=", "+", "-", "@", "\t", "\r", "\n", "|", "%", "＝", "＋", "－", "＠": return "'\(self)"
-    default: return self
-    }
+  static func text(_ rows: [[CSVWriter.Cell]]) -> String {
+    "\u{FEFF}" + rows.map { CSVWriter().line($0) + "\r\n" }.joined()
   }
 }

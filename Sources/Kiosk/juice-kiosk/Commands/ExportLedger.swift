@@ -15,15 +15,23 @@ extension LedgerCommands {
 
     @OptionGroup var options: Options
     @Option(help: "Output format.") var format = Format.jsonl
+    @Flag(help: "Write CSV that Excel opens in columns, in any language.") var excel = false
+
+    func validate() throws {
+      if excel, format != .csv { throw ValidationError("--excel needs --format csv.") }
+    }
 
     func run() throws {
       let ledger = try options.open()
-      if format == .csv { try StandardOutput.write(LedgerEntry.csvHeader) }
+      let csv = CSVWriter(forExcel: excel)
+      if format == .csv {
+        try StandardOutput.write(csv.start + csv.line(LedgerEntry.csvHeader))
+      }
       var last = 0
       while case let page = try ledger.rows(after: last), let final = page.last {
         for entry in page.map(\.row.entry) {
           try StandardOutput.write(
-            format == .csv ? entry.csv : String(decoding: entry.payload, as: UTF8.self))
+            format == .csv ? csv.line(entry.cells) : String(decoding: entry.payload, as: UTF8.self))
         }
         last = final.row.entry.seq
       }
@@ -32,12 +40,14 @@ extension LedgerCommands {
 }
 
 extension LedgerEntry {
-  fileprivate static let csvHeader =
-    "seq,at,source,id,status,juice,quantity,ticket,reason,missing,changes,machine,job,"
-    + "amount,currency,epoch,charge,device,receipt,trace,terminal,card,last4"
+  fileprivate static let csvHeader: [CSVWriter.Cell] = [
+    "seq", "at", "source", "id", "status", "juice", "quantity", "ticket", "reason", "missing",
+    "changes", "machine", "job", "amount", "currency", "epoch", "charge",
+    "device", "receipt", "trace", "terminal", "card", "last4",
+  ]
 
-  /// A line of CSV (RFC 4180), with amounts such as `banana 1; kiwi 2`.
-  fileprivate var csv: String {
+  /// The fields of a line, with amounts such as `banana 1; kiwi 2`.
+  fileprivate var cells: [CSVWriter.Cell] {
     func amounts(_ amounts: FruitAmounts?) -> String {
       (amounts ?? [:]).map { "\($0.fruit) \($0.amount)" }.joined(separator: "; ")
     }
@@ -65,15 +75,15 @@ extension LedgerEntry {
     case .total(_, let at, let difference): (device, reason) = (at, "difference \(difference)")
     case .opened, .restocked, .service: break
     }
-    let fields: [String] = [
-      "\(seq)", "\(at)", source?.description ?? "", id?.text ?? "", status.rawValue,
-      order?.juice.text ?? "", order.map { "\($0.quantity)" } ?? "",
-      ticket.map { "\($0.number)" } ?? "", reason ?? "", amounts(missing),
-      amounts(changes), machine?.text ?? "", job.map { "\($0)" } ?? "",
-      amount?.text ?? "", amount?.currency.code ?? "", "\(epoch)",
-      charge.map { "\($0)" } ?? "", device?.text ?? "", receipt.receipt ?? "",
-      receipt.trace ?? "", receipt.terminal ?? "", receipt.card ?? "", receipt.last4 ?? "",
+    return [
+      .number(seq), .text("\(at)"), .text(source?.description ?? ""), .text(id?.text ?? ""),
+      .text(status.rawValue), .text(order?.juice.text ?? ""), .number(order?.quantity),
+      .number(ticket?.number), .text(reason ?? ""), .text(amounts(missing)),
+      .text(amounts(changes)), .text(machine?.text ?? ""), .number(job),
+      .number(amount?.text ?? ""), .text(amount?.currency.code ?? ""), .number(epoch),
+      .number(charge), .text(device?.text ?? ""), .text(receipt.receipt ?? ""),
+      .text(receipt.trace ?? ""), .text(receipt.terminal ?? ""), .text(receipt.card ?? ""),
+      .text(receipt.last4 ?? ""),
     ]
-    return fields.map(\.csvField).joined(separator: ",")
   }
 }

@@ -38,9 +38,15 @@ struct Report: AsyncParsableCommand {
 
   enum Group: String, CaseIterable, ExpressibleByArgument { case hour, day, juice, panel }
 
+  @Flag(help: "Write CSV that Excel opens in columns, in any language.")
+  var excel = false
+
   func validate() throws {
     guard (1...SalesReport.dayCount).contains(days) else {
       throw ValidationError("--days is 1 to \(SalesReport.dayCount).")
+    }
+    if excel && !csv && !charges && payments == nil {
+      throw ValidationError("--excel needs --csv, --charges or --payments.")
     }
     guard [json, csv, charges, payments != nil].count(where: { $0 }) <= 1 else {
       throw ValidationError("Choose one of --json, --csv, --charges and --payments.")
@@ -59,7 +65,9 @@ struct Report: AsyncParsableCommand {
       }
       try StandardOutput.write("{\(parts.joined(separator: ","))}")
     } else if csv {
-      try StandardOutput.write(([SalesReport.csvHeader] + sales.csv).joined(separator: "\n"))
+      let csv = CSVWriter(forExcel: excel)
+      let lines = ([SalesReport.csvHeader] + sales.cells).map(csv.line)
+      try StandardOutput.write(csv.start + lines.joined(separator: "\n"))
     } else {
       let view = SalesView(configuration, sales: sales, forecast: forecast)
       try StandardOutput.write(
@@ -75,10 +83,11 @@ struct Report: AsyncParsableCommand {
     let start = Timestamp(milliseconds: Int64(first - 1) * 86_400_000)
     let rows = try KioskLedger(path: configuration.ledgerPath, readOnly: true)
       .charges(since: start).filter { wallClock.day(at: $0.at) >= first }
+    let csv = CSVWriter(forExcel: excel)
     guard let payments else {
-      let lines = rows.map { $0.fields.map(\.csvField).joined(separator: ",") }
+      let lines = rows.map { csv.line($0.fields.map { .text($0) }) }
       return try StandardOutput.write(
-        ([KioskLedger.ChargeRow.header] + lines).joined(separator: "\n"))
+        csv.start + ([KioskLedger.ChargeRow.header] + lines).joined(separator: "\n"))
     }
     let sums = ChargeSums(rows) { row in
       switch payments {
@@ -92,7 +101,8 @@ struct Report: AsyncParsableCommand {
       }
     }
     try StandardOutput.write(
-      (["\(payments.rawValue),\(ChargeSums.header)"] + sums.lines).joined(separator: "\n"))
+      csv.start
+        + (["\(payments.rawValue),\(ChargeSums.header)"] + sums.lines(csv)).joined(separator: "\n"))
   }
 
   private func read(
@@ -110,17 +120,19 @@ struct Report: AsyncParsableCommand {
 }
 
 extension SalesReport {
-  fileprivate static let csvHeader = "day,juice,made,out_of_stock,rejected,takings,currency"
+  fileprivate static let csvHeader: [CSVWriter.Cell] = [
+    "day", "juice", "made", "out_of_stock", "rejected", "takings", "currency",
+  ]
 
   /// One line for each juice of a day. Orders for a juice that is not on the menu share a line
   /// without a juice. If the currency has changed, the takings in the second currency have a
   /// separate line.
-  fileprivate var csv: [String] {
+  fileprivate var cells: [[CSVWriter.Cell]] {
     days.flatMap { day in
       let tally = day.tally
       var lines = tally.juices.flatMap { juice in
         let counts = [tally.made, tally.outOfStock, tally.rejected].map { $0[juice] ?? 0 }
-        let takings = tally.takings[juice].map { "\($0.text),\($0.currency.code)" }
+        let takings = tally.takings[juice]
         return [Self.line(day, juice, counts, takings.first)]
           + takings.dropFirst().map { Self.line(day, juice, [0, 0, 0], $0) }
       }
@@ -130,9 +142,9 @@ extension SalesReport {
   }
 
   private static func line(
-    _ day: Day, _ juice: Juice.ID?, _ counts: [Int], _ takings: String?
-  ) -> String {
-    ([day.day.description, juice?.text ?? ""] + counts.map(String.init) + [takings ?? ","])
-      .joined(separator: ",")
+    _ day: Day, _ juice: Juice.ID?, _ counts: [Int], _ takings: Money?
+  ) -> [CSVWriter.Cell] {
+    [.text(day.day.description), .text(juice?.text ?? "")] + counts.map { .number($0) }
+      + [.number(takings?.text ?? ""), .text(takings?.currency.code ?? "")]
   }
 }

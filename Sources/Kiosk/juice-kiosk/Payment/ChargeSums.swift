@@ -25,13 +25,14 @@ struct ChargeSums {
     }
   }
 
-  /// A line of CSV for each group.
-  var lines: [String] {
+  /// Returns a line of CSV for each group.
+  func lines(_ csv: CSVWriter) -> [String] {
     keys.map { key in
       let sums = sums[key] ?? []
       let amounts = sums.dropFirst().map { Money(units: $0, key.currency).text }
-      return ([key.name.csvField, key.currency.code, "\(sums.first ?? 0)"] + amounts)
-        .joined(separator: ",")
+      return csv.line(
+        [.text(key.name), .text(key.currency.code), .number(sums.first ?? 0)]
+          + amounts.map { .number($0) })
     }
   }
 }

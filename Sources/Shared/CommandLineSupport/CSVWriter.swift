@@ -1,0 +1,55 @@
+/// Writes tables as CSV (RFC 4180) that a spreadsheet opens without executing a field as a formula.
+///
+/// ```swift
+/// let csv = CSVWriter()
+/// csv.line([.text("=SUM(A1)"), .number("3.50")])  // '=SUM(A1),3.50
+/// ```
+package struct CSVWriter: Sendable {
+  package enum Cell: ExpressibleByStringLiteral, Equatable, Sendable {
+    case text(String)
+    /// A number in digits; empty for an empty field.
+    case number(String)
+
+    package static func number(_ number: Int?) -> Cell { .number(number.map { String($0) } ?? "") }
+
+    package init(stringLiteral text: String) { self = .text(text) }
+  }
+
+  /// Whether the table is for Excel, which needs a byte order mark to detect UTF-8, the separator
+  /// on the first line where the system's is another one, and long numbers as formulas, because it
+  /// only stores fifteen digits.
+  private let isForExcel: Bool
+
+  package init(forExcel isForExcel: Bool = false) { self.isForExcel = isForExcel }
+
+  /// The text before the first line.
+  package var start: String { isForExcel ? "\u{FEFF}sep=,\r\n" : "" }
+
+  /// Returns a line without its end.
+  package func line(_ cells: [Cell]) -> String {
+    cells.map(field).joined(separator: ",") + (isForExcel ? "\r" : "")
+  }
+
+  private func field(_ cell: Cell) -> String {
+    switch cell {
+    case .text(let text): text.withoutFormula.csvField
+    case .number(let digits):
+      isForExcel && digits.utf8.count > 15 ? "=\"\(digits)\"".csvField : digits
+    }
+  }
+}
+
+extension String {
+  /// The text, preceded by an apostrophe if a spreadsheet would interpret it as a formula (OWASP,
+  /// "CSV Injection"), even after leading spaces, which some spreadsheets remove.
+  fileprivate var withoutFormula: String {
+    let first = unicodeScalars.first {
+      !$0.properties.isWhitespace || $0 == "\t" || $0 == "\r" || $0 == "\n"
+    }
+    switch first {
+    // East Asian versions of Excel interpret the fullwidth forms in the same way.
+    case "=", "+", "-", "@", "\t", "\r", "\n", "|", "%", "＝", "＋", "－", "＠": return "'\(self)"
+    default: return self
+    }
+  }
+}
