@@ -6,6 +6,7 @@ import Foundation
 import KioskProtocol
 import Logging
 import ServiceLifecycle
+import UnixSignals
 import YAMLConfiguration
 
 struct Run: AsyncParsableCommand {
@@ -13,13 +14,16 @@ struct Run: AsyncParsableCommand {
     abstract: "Serve the dashboard.",
     discussion: """
       Runs until SIGTERM or SIGINT. While the broker is not reachable, the dashboard tries again, and \
-      the pages show the last known state with a warning.
+      the pages show the last known state with a warning. On SIGHUP it reads the certificate and the \
+      section 'notify' again; if there is an error or another section has changed, it logs the \
+      reason and keeps the old ones.
       """)
 
   @OptionGroup var options: ConfigurationOptions
   @OptionGroup var logging: LogOptions
 
   func run() async throws {
+    let hangups = await UnixSignalsSequence(trapping: .sighup)
     let configuration = try options.load()
     let logger = try logging.makeLogger("juice-dashboard")
     if let warning = options.serviceLinksWarning { logger.warning("\(warning)") }
@@ -37,7 +41,7 @@ struct Run: AsyncParsableCommand {
     }
     // Reads the password files before opening anything, so that an unreadable file ends the program
     // here.
-    let receivers = try configuration.notify.map { try Notifier.Receiver.all($0) }
+    if let notify = configuration.notify { _ = try Notifier.Receiver.all(notify) }
     let archive = try configuration.archive.map { try ChainArchive(ChainSettings($0)) }
     Self.allowManyConnections()
     let link = KioskLink(
@@ -51,24 +55,39 @@ struct Run: AsyncParsableCommand {
     let address = settings.address
     let manager = NotifySocket()
     var services: [any Service]
+    let certificate: ServerCertificate?
     do {
-      services = try dashboard.services(logger: quiet, encrypt: settings.encrypt) { _ in
-        logger.notice("juice-dashboard: open \(address) in a browser")
-        manager?.send("READY=1\nSTATUS=Pages at \(address)")
-      }
+      certificate = try settings.tls.map { try ServerCertificate($0) }
+      services = try dashboard.services(
+        logger: quiet, encrypt: { try certificate?.encrypt($0) ?? $0 },
+        onListening: { _ in
+          logger.notice("juice-dashboard: open \(address) in a browser")
+          manager?.send("READY=1\nSTATUS=Pages at \(address)")
+        })
     } catch {
       throw Failure.badConfiguration("the certificate or its key cannot be used: \(error)")
     }
-    if let notify = configuration.notify {
-      services.append(
-        try Notifier(
-          link: link, formatter: NotificationFormatter(notify.language, baseURL: notify.link),
-          receivers: receivers ?? [],
-          rules: AlertEvaluator.Rules(
-            offlineDelay: .seconds(60 * notify.offlineMinutes),
-            quietPeriod: .seconds(notify.quietSeconds)),
-          folder: StateFolder(path: configuration.stateFolder), logger: logger))
+    let (makers, next) = AsyncStream.makeStream(of: NotificationService.Make.self)
+    let folder = StateFolder(path: configuration.stateFolder)
+    @Sendable func makeNotifier(_ notify: DashboardConfiguration.Notify?) throws -> Notifier? {
+      guard let notify else { return nil }
+      return try Notifier(
+        link: link, formatter: NotificationFormatter(notify.language, baseURL: notify.link),
+        receivers: try Notifier.Receiver.all(notify),
+        rules: AlertEvaluator.Rules(
+          offlineDelay: .seconds(60 * notify.offlineMinutes),
+          quietPeriod: .seconds(notify.quietSeconds)),
+        folder: folder, logger: logger)
     }
+    // The first one is made here, so that an error ends the program.
+    let notifier = try makeNotifier(configuration.notify)
+    next.yield { notifier }
+    services += [
+      NotificationService(makers: makers, logger: logger),
+      ReloadService(
+        options: options, configuration: configuration, certificate: certificate, hangups: hangups,
+        notify: { notify in next.yield { try makeNotifier(notify) } }, logger: logger),
+    ]
     do {
       try await ServiceGroup.run(services, logger: logger)
     } catch {
@@ -102,7 +121,7 @@ extension ChainSettings {
 }
 
 extension DashboardSettings {
-  fileprivate init(_ configuration: DashboardConfiguration) {
+  init(_ configuration: DashboardConfiguration) {
     self.init(
       host: configuration.host, port: configuration.port,
       tls: configuration.tls.map { tls in

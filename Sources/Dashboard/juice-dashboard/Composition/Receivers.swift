@@ -30,7 +30,7 @@ extension Notifier.Receiver {
     }
     let server = MailServer(
       host: email.host, port: email.port, encryption: email.tls.encryption, caFile: email.caFile,
-      account: account)
+      account: account, helo: email.helo)
     return email.to.map { address in
       Self("mail to \(address)") { notification in
         await outcome { () throws(DeliveryError) in

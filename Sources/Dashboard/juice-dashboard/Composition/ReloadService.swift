@@ -1,0 +1,74 @@
+import CommandLineSupport
+import DashboardWeb
+import Logging
+import ServiceLifecycle
+import UnixSignals
+import YAMLConfiguration
+
+/// Applies a new configuration to the running dashboard on SIGHUP, completely or not at all: the
+/// certificate and the notifications. (The file of users is read again after each change.)
+struct ReloadService: Service {
+  let options: ConfigurationOptions
+  let configuration: DashboardConfiguration
+  let certificate: ServerCertificate?
+  /// SIGHUP signals, trapped since the start of the program.
+  let hangups: UnixSignalsSequence
+  /// Starts the notifier with this section, in the place of the earlier one.
+  let notify: @Sendable (DashboardConfiguration.Notify?) throws -> Void
+  let logger: Logger
+
+  func run() async {
+    var running = configuration
+    for await _ in hangups.cancelOnGracefulShutdown() {
+      do {
+        running = try reload(after: running)
+        logger.notice("the new configuration is taken")
+      } catch {
+        let problem = "\(error)".split(separator: "\n").first ?? ""
+        logger.error("the new configuration is not taken: \(problem)")
+      }
+    }
+  }
+
+  private func reload(after running: DashboardConfiguration) throws -> DashboardConfiguration {
+    let new = try options.load()
+    var rest = new
+    (rest.notify, rest.tls) = (running.notify, running.tls)
+    guard rest == running, (new.tls == nil) == (running.tls == nil) else {
+      throw Failure.badConfiguration(
+        "only 'notify' and the files of 'dashboard.tls' can change without a restart; until then nothing changes"
+      )
+    }
+    // Before anything changes, as this finds files that cannot be read.
+    if let notify = new.notify { _ = try Notifier.Receiver.all(notify) }
+    if let tls = DashboardSettings(new).tls { try certificate?.reload(tls) }
+    // The files of passwords may have changed, even if the section is the same.
+    try notify(new.notify)
+    return new
+  }
+}
+
+/// Runs a notifier, and replaces it after a reload: one ends before the next one begins, because both
+/// store their state in the same file.
+struct NotificationService: Service {
+  typealias Make = @Sendable () throws -> Notifier?
+
+  let makers: AsyncStream<Make>
+  let logger: Logger
+
+  func run() async {
+    var running: Task<Void, Never>?
+    for await make in makers.cancelOnGracefulShutdown() {
+      running?.cancel()
+      await running?.value
+      do {
+        running = try make().map { notifier in Task { await notifier.run() } }
+      } catch {
+        logger.error("no notifications are sent: \(error)")
+        running = nil
+      }
+    }
+    running?.cancel()
+    await running?.value
+  }
+}
