@@ -2,6 +2,7 @@
 them."""
 
 import json
+import sqlite3
 
 from arrivals import eventually
 from client import retained
@@ -62,12 +63,22 @@ def test_a_message_for_the_device(broker: Mosquitto, make_kiosk: MakeKiosk) -> N
 
     kiosk = make_kiosk(**settings(broker, "device")).start()
     everything = eventually(components)
-    # A removed component is announced with its platform alone, until the broker must have saved it.
+    # A removed component is announced with its platform alone for an hour, and then no longer.
     fewer = settings(broker, "device", menu=KIWIS_ONLY)
     restart(kiosk, **fewer)
     eventually(lambda: components()["set_mango"] == {"platform": "number"})
     assert components().keys() == everything.keys()
     assert components()["set_kiwi"] == everything["set_kiwi"]
+    restart(kiosk, **fewer)
+    assert components()["set_mango"] == {"platform": "number"}
+    kiosk.stop()
+    # After the hour the ledger does not list its topics any more.
+    ledger = sqlite3.connect(kiosk.folder / "ledger.sqlite")
+    with ledger:
+        assert ledger.execute("DELETE FROM topic WHERE topic LIKE '%mango%'").rowcount > 0
+    ledger.close()
+    kiosk.start()
+    eventually(lambda: "set_mango" not in components())
 
 
 def test_a_birth_is_answered_with_everything(
