@@ -1,20 +1,21 @@
 """juice-zvt between a terminal and the contract of payment devices."""
 
 import json
+import re
 import subprocess
 import time
 from pathlib import Path
-from typing import Iterator
 
 import pytest
 
 from arrivals import eventually
-from client import BASE, Client
+from client import BASE
 from conftest import MakeDevice
 from mosquitto import Mosquitto
-from shop import Device, Shop, TerminalProcess, check_equal
+from shop import ENVIRONMENT, REPOSITORY, Device, Shop, TerminalProcess, check_equal
 from small_disk import SmallDisk
 from terminal import SEEN_ON_CARD
+from zvt import program
 
 
 @pytest.fixture
@@ -220,9 +221,19 @@ def test_messages_that_cannot_be_read_change_nothing(
     ]:
         for kind in ["", "/capture", "/release", "/refund", "/state"]:
             shop.client.publish(shop.topic + kind, payload)
-    # A retained charge is old.
-    shop.client.publish(shop.topic, json.dumps({"charge": 5, "amount": 350, "currency": "EUR"}), True)
     shop.held(40)
+    assert len(terminal.journal.lines) == 1
+
+
+def test_a_retained_charge_is_not_begun(
+    make_device: MakeDevice, terminal: TerminalProcess, shop: Shop
+):
+    request = {"charge": 99, "amount": 350, "currency": "EUR"}
+    shop.client.publish(shop.topic, json.dumps(request), retain=True)
+    device = make_device()
+    shop.status("online")
+    eventually(lambda: "ignored a message" in device.log.read_text())
+    shop.held(17)
     assert len(terminal.journal.lines) == 1
 
 
@@ -528,9 +539,9 @@ def test_the_broker_is_away_between_held_and_captured(
     check_equal(device, terminal)
 
 
-def begin_yesterday(path: Path) -> None:
-    """Writes a journal that has had no end of day since the day before yesterday."""
-    at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - 2 * 86_400))
+def begin(path: Path, days: int) -> None:
+    """Writes an empty journal that was begun this number of days from now."""
+    at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + days * 86_400))
     path.write_text(json.dumps({"at": at, "last": 0, "captured": 0, "refunded": 0, "count": 0}) + "\n")
 
 
@@ -549,7 +560,7 @@ def test_an_end_of_day_is_published_with_the_terminals_sum(
     device.kill()
     # As if it were a day later, with one charge open.
     lines = device.journal.read_text().splitlines()
-    begin_yesterday(device.journal)
+    begin(device.journal, -2)
     with open(device.journal, "a") as journal:
         journal.write("\n".join(lines[1:]) + "\n")
     device.start()
@@ -568,6 +579,18 @@ def test_an_end_of_day_is_published_with_the_terminals_sum(
     assert sum(line["kind"] == "day" for line in terminal.journal.lines) == 1
 
 
+def test_a_clock_that_was_set_back_ends_no_day(
+    make_device: MakeDevice, tmp_path: Path, terminal: TerminalProcess, shop: Shop
+):
+    begin(tmp_path / "terminal.journal", 400)
+    make_device(end_of_day="00:00", time_zone="UTC")
+    shop.status("online")
+    shop.held(17)
+    shop.send("capture", 17, amount=350)
+    shop.answer(17, "captured")
+    assert [line["kind"] for line in terminal.journal.lines] == ["hold", "book"]
+
+
 # Commands.
 
 
@@ -584,6 +607,32 @@ def test_check_and_doctor(
     assert device.command("doctor").returncode == 69
     terminal.kill()
     assert "cannot be reached" in device.command("doctor").stdout
+
+
+def test_the_example_has_every_key_and_every_default(
+    tmp_path: Path, broker: Mosquitto, terminal: TerminalProcess
+):
+    device = Device(tmp_path, broker, terminal)
+    example = (REPOSITORY / "config/zvt.yaml").read_text()
+    every = re.sub(r"^( *)#(?=\w+:)", r"\1", example, flags=re.M)
+    # Either host and port or addresses.
+    every = re.sub(r"^ *addresses:.*\n", "", every, flags=re.M)
+    device.configuration.write_text(every)
+    found = device.command("check")
+    # The password file of the example does not exist.
+    assert "there is no such key" not in found.stderr and "must be" not in found.stderr, found.stderr
+    device.configuration.write_text(example)
+    assert device.command("check").returncode == 0
+    known = set(re.findall(r"KIOSK_(?:DEVICE|TERMINAL)_\w+", subprocess.run(
+        [program(), "check", "--config", device.configuration], capture_output=True, text=True,
+        env=ENVIRONMENT | {"KIOSK_X": "1"},
+    ).stderr))
+    named = {
+        f"KIOSK_{section}_{key}".upper()
+        for section, keys in re.findall(r"^(device|terminal):\n((?: .*\n|\n)*)", every, re.M)
+        for key in re.findall(r"^  (\w+):", keys, re.M)
+    }
+    assert named == known
 
 
 @pytest.mark.parametrize(

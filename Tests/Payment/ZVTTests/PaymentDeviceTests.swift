@@ -46,6 +46,24 @@ private struct World {
     try perform(device.tick(at: now))
   }
 
+  /// Expects that the disk has what a command that moves money is about to do.
+  private func checkRecord(before bytes: [UInt8]) {
+    let states: [ChargeRecord.State]
+    switch (bytes[0], bytes[1]) {
+    case (0x06, 0x01), (0x06, 0x22): states = [.begun]
+    case (0x06, 0x23) where bytes.count > 6: states = [.capturing]
+    case (0x06, 0x24): states = [.capturing]
+    case (0x06, 0x25): states = [.releasing]
+    case (0x06, 0x30): states = [.releasing, .refunding]
+    case (0x80, 0x00) where terminal.isAsking: states = [.capturing]
+    case (0x84, 0x66): states = [.releasing]
+    default: return
+    }
+    var last: ChargeRecord.State?
+    for case .charge(let record) in disk { last = record.state }
+    #expect(last.map(states.contains) ?? false, "\(bytes) with \(String(describing: last))")
+  }
+
   private mutating func perform(_ actions: [PaymentDevice.Action]) throws {
     var rest = actions[...]
     while let action = rest.popFirst() {
@@ -55,6 +73,7 @@ private struct World {
       switch action {
       case .store(let entry): disk.append(entry)
       case .send(let bytes):
+        checkRecord(before: bytes)
         let answer = terminal.receive(bytes)
         // The remaining actions come first: they are of the event before.
         if !answer.isEmpty {
@@ -114,6 +133,7 @@ private struct World {
       #expect(world.terminal.moves == 0, comment)
       return
     }
+    #expect(canBeUnknown || !world.published.contains { $0.status == .unknown }, comment)
     let (holds, booked) = (world.terminal.holds, world.terminal.booked)
     switch record.state {
     case .captured:

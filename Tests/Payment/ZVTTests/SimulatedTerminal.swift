@@ -41,6 +41,9 @@ struct SimulatedTerminal {
     case pay(Int)
   }
 
+  /// Whether a payment waits for the goods.
+  var isAsking: Bool { waiting != nil }
+
   /// Ends the connection.
   mutating func disconnect() {
     if let payment = waiting { endPayment(payment, isBooked: habits.booksOnSilence) }
