@@ -295,10 +295,10 @@ package struct PaymentDevice: Sendable {
     lastReceipt == receipt
   }
 
-  /// Publishes the states that a kiosk may not have, after a reconnect to the broker.
+  /// Publishes the states and the total that a kiosk may not have, after a reconnect to the broker.
   package mutating func brokerConnected() -> [Action] {
     lastStatus = status
-    return [.status(status)]
+    return [.status(status)] + (journal.total.map { [.total($0)] } ?? [])
       + journal.open.filter { !unclear.contains($0.charge) }.map { .publish($0.answer) }
   }
 

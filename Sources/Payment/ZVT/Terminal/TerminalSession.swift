@@ -116,7 +116,7 @@ package struct TerminalSession: Sendable {
     guard isOpen else { return actions }
     if received.isEmpty {
       // Half a packet does not prolong the time.
-      if !wasInPacket { extend(to: now + settings.acknowledgement) }
+      if !wasInPacket, reader.isInPacket { extend(to: now + settings.acknowledgement) }
     } else {
       setDeadline(at: now)
     }

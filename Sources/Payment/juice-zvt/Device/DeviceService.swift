@@ -181,7 +181,7 @@ actor DeviceService {
       logger.notice("\(status.text)")
       messages.append(message(status))
     case .total(let total):
-      logger.notice("end of day \(total.number)")
+      logger.notice("last end of day: \(total.number), \(total.at)")
       messages.append(Message(topic: configuration.total, payload: total.payload, retain: true))
       nextEndOfDay = endOfDay(after: total.at)
     case .disconnect(let reason):
