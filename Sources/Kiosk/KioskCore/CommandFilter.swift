@@ -17,6 +17,7 @@ package import MessageBroker
 /// | has a topic that is too long, or that the kiosk does not use | dropped, see `dropped` |
 /// | has another part that is too large | rejected as `too_large` |
 /// | has a payload that cannot be parsed | rejected as `malformed` |
+/// | has a value that no kiosk accepts | rejected, see `Request.init(kind:payload:)` |
 /// | exceeds `orders.maximumPerSecond` of its sender | rejected as `rate_limited` |
 /// | any other command | admitted |
 ///

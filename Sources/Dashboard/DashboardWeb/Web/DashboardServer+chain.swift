@@ -120,29 +120,3 @@ private struct ChainRequest {
     return shown.response(context)
   }
 }
-
-/// Restricts users with a region to the kiosks of that region, and to the pages of the chain.
-struct RequireRegion: RouterMiddleware {
-  let archive: ChainArchive?
-
-  func handle(
-    _ request: Request, context: PageContext, next: (Request, PageContext) async throws -> Response
-  ) async throws -> Response {
-    guard let user = context.user, user.region != nil else {
-      return try await next(request, context)
-    }
-    guard let archive else { throw RequestError.notFound }
-    if request.uri.path == "/" { return .redirect(to: "/chain", type: .normal) }
-    if request.uri.path.split(separator: "/").first == "chain" {
-      return try await next(request, context)
-    }
-    // Of all other pages, such a user may see only those of a single kiosk.
-    let path = request.uri.path.split(separator: "/")
-    guard path.first == "kiosks" else { throw RequestError.notFound }
-    let kiosk = try context.kioskID()
-    guard
-      try await archive.query(user, { query throws(DatabaseError) in try query.contains(kiosk) })
-    else { throw RequestError.notFound }
-    return try await next(request, context)
-  }
-}

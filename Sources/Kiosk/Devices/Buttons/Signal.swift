@@ -49,13 +49,17 @@ package struct Signal: Hashable, Sendable {
   /// The value of a counter, or the state of a contact. A message with the same mark is no new
   /// press.
   package struct Mark: Hashable, Sendable {
-    /// The counter or contact of the device.
+    /// The counter or contact, unique within the panel. A panel whose topic selects several devices
+    /// needs the topic in it. `PanelMessage.Mark` puts the name of the panel before it.
     package let key: String
     package let value: String
     package let kind: Kind
 
     package enum Kind: Sendable {
-      case counter, contact
+      /// A counter that is new for each press.
+      case counter
+      /// The state of a contact.
+      case contact
       /// The start of a device that sleeps between presses: its contacts have opened meanwhile.
       case start
       /// The counter of a device that repeats its last event at intervals, however old that is.
