@@ -16,7 +16,7 @@ import Postgres
 /// | when idle: probe the database | `ArchiveStore` |
 ///
 /// If the process or the database fails before the commit, the broker redelivers the batch; if
-/// after it, the entries are recognised by their keys. Like the controller, the actor runs on the
+/// after it, the entries are recognized by their keys. Like the controller, the actor runs on the
 /// executor of its broker client.
 actor EventIngester {
   /// The reason why `run()` returned.

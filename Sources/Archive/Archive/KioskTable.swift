@@ -29,7 +29,7 @@ package struct KioskTable {
   }
 
   /// Replaces the list in one transaction. The events of a kiosk that the new list lacks are kept.
-  /// A kiosk that is new joins the latest roll-out for its region that was not aborted.
+  /// A kiosk that is new joins the latest rollout for its region that was not aborted.
   package func load(_ kiosks: [ListedKiosk]) throws(DatabaseError) -> Changes {
     var text = CopyText()
     for kiosk in kiosks {
@@ -58,7 +58,7 @@ package struct KioskTable {
           IS DISTINCT FROM (kiosk.region, kiosk.name, kiosk.place)
         """
       ).count
-      // Prevents a running roll-out from ending in the meantime.
+      // Prevents a running rollout from ending in the meantime.
       try database.run("SELECT FROM juice.rollout FOR SHARE")
       let added = try database.run(
         """

@@ -1,7 +1,7 @@
-/// The state of a menu's roll-out, and its next step. A value without I/O and without a clock.
+/// The state of a menu's rollout, and its next step. A value without I/O and without a clock.
 ///
 /// First, `first` kiosks get the menu at once. When each of them has reported, or has been silent
-/// for longer than the timeout, the others follow at a rate of `perMinute`. The roll-out stops when
+/// for longer than the timeout, the others follow at a rate of `perMinute`. The rollout stops when
 /// too many kiosks have failed.
 package struct Rollout: Equatable, Sendable {
   package enum State: String, Sendable, CaseIterable {
@@ -14,11 +14,11 @@ package struct Rollout: Equatable, Sendable {
     /// Each kiosk was sent the menu, and has reported or exceeded the timeout.
     case done
 
-    /// Whether it prevents another roll-out from starting.
+    /// Whether it prevents another rollout from starting.
     package var isOpen: Bool { self == .running || self == .paused || self == .stopped }
   }
 
-  /// Number of kiosks in each state.
+  /// The number of kiosks in each state.
   package struct Counts: Equatable, Sendable {
     package var unsent = 0
     /// Kiosks that were sent the menu and may still report within the timeout.
@@ -105,7 +105,7 @@ package struct Rollout: Equatable, Sendable {
   }
 }
 
-/// The reason why a roll-out rejects a decision.
+/// The reason why a rollout rejects a decision.
 package enum RolloutError: Error, Equatable, Sendable {
   case none
   case noKiosks(region: String?)

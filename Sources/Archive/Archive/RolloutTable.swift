@@ -2,7 +2,7 @@ import JuiceDomain
 import KioskProtocol
 package import Postgres
 
-/// The roll-outs of menus in the database. The commands of `juice-archive fleet` write decisions;
+/// The rollouts of menus in the database. The commands of `juice-archive fleet` write decisions;
 /// the active archiver executes them. All times are those of the database.
 ///
 /// ```swift
@@ -18,7 +18,7 @@ package import Postgres
 /// let (menus, end) = try table.proceed()
 /// ```
 package struct RolloutTable {
-  /// The parameters of a roll-out.
+  /// The parameters of a rollout.
   package struct Plan: Sendable {
     package var menu: String
     /// The region whose kiosks get the menu, or `nil` for all kiosks.
@@ -43,7 +43,7 @@ package struct RolloutTable {
     }
   }
 
-  /// A kiosk at which the roll-out has failed.
+  /// A kiosk at which the rollout has failed.
   package struct Failure: Equatable, Sendable {
     package let kiosk: String
     /// The text of the kiosk's refusal, or `nil` if it has not reported within the timeout.
@@ -79,7 +79,7 @@ package struct RolloutTable {
 
   // MARK: Decisions
 
-  /// Starts a roll-out to the listed kiosks, or if there is no list, to those that have sent
+  /// Starts a rollout to the listed kiosks, or if there is no list, to those that have sent
   /// events.
   ///
   /// - Throws: `RolloutError`, `DatabaseError`.
@@ -90,7 +90,7 @@ package struct RolloutTable {
     }
     try database.run("BEGIN")
     do {
-      // A kiosk that is added to the list concurrently is either part of this roll-out or joins it
+      // A kiosk that is added to the list concurrently is either part of this rollout or joins it
       // when added.
       try database.run("LOCK TABLE juice.kiosk IN SHARE MODE")
       if let last = try rollouts().first, last.state.isOpen {
@@ -127,7 +127,7 @@ package struct RolloutTable {
     return try rollout()
   }
 
-  /// Executes a decision on the latest roll-out.
+  /// Executes a decision on the latest rollout.
   ///
   /// - Parameters:
   ///   - limit: A new limit, in percent.
@@ -172,7 +172,7 @@ package struct RolloutTable {
     return try rollout()
   }
 
-  /// Returns the latest roll-out.
+  /// Returns the latest rollout.
   ///
   /// - Throws: `RolloutError.none`, `DatabaseError`.
   package func rollout() throws -> Rollout {
@@ -180,7 +180,7 @@ package struct RolloutTable {
     return last
   }
 
-  /// Returns the roll-outs, the latest first.
+  /// Returns the rollouts, the latest first.
   package func rollouts(limit: Int = 1) throws(DatabaseError) -> [Rollout] {
     try database.run(
       """
@@ -196,7 +196,7 @@ package struct RolloutTable {
     ).rows.compactMap(Rollout.init)
   }
 
-  /// Returns up to `limit` kiosks at which the roll-out has failed, sorted by id.
+  /// Returns up to `limit` kiosks at which the rollout has failed, sorted by id.
   package func failures(of rollout: Rollout, limit: Int) throws(DatabaseError) -> [Failure] {
     try database.run(
       """
@@ -209,9 +209,9 @@ package struct RolloutTable {
 
   // MARK: The archiver
 
-  /// Executes the next step of the running roll-out.
+  /// Executes the next step of the running rollout.
   ///
-  /// - Returns: The menus to send now, and the roll-out if this step ended it.
+  /// - Returns: The menus to send now, and the rollout if this step ended it.
   func proceed() throws(DatabaseError) -> (
     menus: [(kiosk: KioskID, menu: DesiredMenu)], end: Rollout?
   ) {
@@ -283,7 +283,7 @@ package struct RolloutTable {
 }
 
 extension Rollout {
-  /// Creates a roll-out from a row of the query in `RolloutTable.rollouts`.
+  /// Creates a rollout from a row of the query in `RolloutTable.rollouts`.
   fileprivate init?(_ row: [String?]) {
     let numbers = row.map { $0.flatMap(Int.init) }
     guard let version = numbers[0], let state = row[1].flatMap(State.init), let first = numbers[2],

@@ -25,7 +25,7 @@ extension KioskState {
   /// Whether a machine is not working or a job needs a person's decision.
   package var needsAttention: Bool { machines.values.contains(where: \.needsAttention) }
 
-  /// Whether the kiosk can make the juice: a machine for it works, or it needs no machine.
+  /// Returns whether the kiosk can make the juice: a machine for it works, or it needs no machine.
   package func isMakeable(_ juice: Juice.ID) -> Bool {
     let makers = machines.values.filter { $0.makes(juice) }
     let recipe = menu?.menu.juice(juice)?.recipe.amounts ?? [:]

@@ -44,7 +44,7 @@ extension KioskState {
       .min { ($0.at, $0.fruit) < ($1.at, $1.fruit) }
   }
 
-  /// The fruits with this alert, in the order of the menu.
+  /// Returns the fruits with this alert, in the order of the menu.
   package func fruits(_ alert: StockAlert) -> [Fruit.ID] {
     let alerted = alerts.filter { $0.value == alert }.keys
     guard let menu else { return alerted.sorted() }

@@ -69,7 +69,7 @@ package struct CommandFilter: Sendable {
 
   /// Parses and checks a batch of deliveries.
   ///
-  /// - Parameter tracker: Recognises redeliveries.
+  /// - Parameter tracker: Recognizes redeliveries.
   /// - Returns: The commands in the batch, admitted and rejected ones. A delivery of a shared topic
   ///   may hold several.
   package mutating func admit(

@@ -1,6 +1,6 @@
 package import KioskProtocol
 
-/// Recognises presses of one button in quick succession as one press: radio retransmissions and
+/// Recognizes presses of one button in quick succession as one press: radio retransmissions and
 /// contact bounce. A press is remembered only for its window.
 struct Debounce: Sendable {
   private var presses: [Press: Counted] = [:]
@@ -44,9 +44,9 @@ struct Debounce: Sendable {
   ///
   /// - Parameters:
   ///   - seq: The number of the entry that this press gets if it counts.
-  ///   - window: The time after the last press within which an equal one is a repeat. The last
-  ///     press need not have counted, so a button that repeats while it is held counts once. If
-  ///     zero, every press counts.
+  ///   - window: The time after the last press within which an equal one is a repeat, even if the
+  ///     last press was a repeat itself: a held button that sends repeats counts once. If zero,
+  ///     every press counts.
   /// - Returns: The number of the entry, or `nil` if this press counts.
   mutating func original(
     of order: Order, from source: Source, at now: Moment, seq: Int, window: Duration
@@ -70,8 +70,8 @@ struct Debounce: Sendable {
 }
 
 extension Timestamp {
-  /// Whether this time is less than `duration` after an earlier one. `false` if it is before the
-  /// earlier one, so that a clock that was set back blocks nothing.
+  /// Returns whether this time is less than `duration` after an earlier one; `false` if it is
+  /// before the earlier one, so that a clock that was set back blocks nothing.
   package func isWithin(_ duration: Duration, of earlier: Timestamp) -> Bool {
     (.zero..<duration).contains(since(earlier))
   }

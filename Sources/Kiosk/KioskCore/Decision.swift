@@ -31,7 +31,7 @@ package struct Decision: Sendable {
     if let answer = topics.answer(row, to: reply) { answers.append(answer) }
   }
 
-  /// Records that a delivery repeats an earlier entry, so that its redelivery is recognised as
+  /// Records that a delivery repeats an earlier entry, so that its redelivery is recognized as
   /// well.
   mutating func repeatEntry(_ seq: Int, for parsed: ParsedDelivery, acknowledgedWith other: Int) {
     guard case .delivery(let fingerprint) = parsed.key else { return }

@@ -43,10 +43,10 @@ package import MessageBroker
 /// repeat if DUP is set and the ledger has its fingerprint (table `delivery`).
 ///
 /// **Restarted packet ids.** RabbitMQ numbers packets from 1 on each connection, so earlier packet
-/// ids mean nothing. On such a connection the order decides: a redelivery repeats the next recorded
-/// delivery with the same topic and payload. Fingerprints of deliveries that are known to be
-/// acknowledged could only mislead and are deleted. All fingerprints are deleted if the broker has
-/// begun a new session.
+/// ids mean nothing. On such a connection the tracker compares the order instead: a redelivery
+/// repeats the next recorded delivery with the same topic and payload. Fingerprints of deliveries
+/// that are known to be acknowledged could match a new message, so they are deleted. All
+/// fingerprints are deleted if the broker has begun a new session.
 ///
 /// **Poison messages.** Answers and events that were not confirmed when a connection ended are
 /// published on the next one, so that each arrives at least once. A message may end each connection
@@ -189,11 +189,12 @@ package struct DeliveryTracker: Sendable {
   /// deliveries as well.
   package var allRedeliveriesReceived: Bool { hasNewDeliveries || expected.isEmpty }
 
-  /// Whether the first packet id of a connection shows that the broker restarts its numbering.
+  /// Returns whether the first packet id of a connection shows that the broker restarts its
+  /// numbering.
   ///
   /// A broker that continues its numbering sends packet id 1 first in two cases: for the first
   /// message of the session, which the ledger may have recorded under that id, and after 65,535. In
-  /// the first case the order decides as well as the packet id does.
+  /// the first case the order identifies the message as well as the packet id does.
   private func restartsPacketIDs(with packetID: UInt16) -> Bool {
     let nearlyRound = UInt16.max - UInt16(clamping: Fingerprint.kept)
     // guard: on a connection that numbers anew the order decides

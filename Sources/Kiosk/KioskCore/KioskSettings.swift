@@ -171,8 +171,8 @@ extension KioskSettings {
   }
 
   /// Returns settings that include machines that are no longer configured: those of open jobs, and
-  /// those whose juices no machine makes now. Such a machine is disabled, but it may still report on
-  /// its jobs, and a person may decide about them.
+  /// those whose juices no machine makes now. Such a machine is disabled, but it may still report
+  /// on its jobs, and a person may decide about them.
   ///
   /// - Parameter makers: The makers that the ledger has recorded. Without them a kiosk whose only
   ///   machine is being repaired would answer orders with `ready` without making the juice.
@@ -240,15 +240,16 @@ extension KioskSettings {
   }
 
   /// The filters of command topics, for which the broker must keep the retain flag (retain as
-  /// published), also through a bridge. Devices may retain their messages.
+  /// published), also through a bridge. Topics of devices are not among them, because devices may
+  /// retain their messages.
   package var commandFilters: [TopicFilter] {
     commandKinds.map { TopicFilter(unchecked: topics.filter(for: $0)) }
   }
 
   var birthTopics: [String] { births.map(\.topic) + displays.compactMap { $0.birth?.topic } }
 
-  /// Whether a batch has a birth message. Retained ones do not count: they are older than this
-  /// connection, which has begun by publishing all retained messages.
+  /// Returns whether a batch has a birth message. Retained ones do not count: they are older than
+  /// this connection, on which the kiosk has already published all retained messages.
   package func hasBirth(among deliveries: [Delivery]) -> Bool {
     !births.isEmpty
       && deliveries.contains { delivery in

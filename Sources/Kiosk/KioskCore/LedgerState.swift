@@ -24,8 +24,8 @@ package struct LedgerState: Hashable, Sendable {
   /// The open jobs, in the order in which they were accepted.
   package var jobs: [Job] = []
   package var machines: [MachineID: MachineRecord] = [:]
-  /// The configured machines, and those that have left the configuration and whose juices no
-  /// machine makes now; sorted by name.
+  /// The configured machines, and the removed machines whose juices no configured machine makes;
+  /// sorted by name.
   package var makers: [Maker] = []
 
   /// The open charges, in the order of their numbers.

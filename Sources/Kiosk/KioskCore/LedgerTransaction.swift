@@ -3,7 +3,7 @@ package import KioskProtocol
 /// The changes of one batch to the ledger, committed together or not at all.
 package struct LedgerTransaction: Hashable, Sendable {
   package var records: [Record] = []
-  /// The deliveries to recognise by their fingerprints, in the order in which the broker would
+  /// The deliveries to recognize by their fingerprints, in the order in which the broker would
   /// redeliver them.
   package private(set) var kept: [KeptDelivery] = []
   /// The entry up to which the broker has confirmed answers and events, if it has changed.

@@ -9,7 +9,7 @@ package struct ParsedDelivery: Sendable {
   /// The request or its rejection, or `nil` if the message only sets the mark of a device.
   package let request: Result<Request, Rejection>?
   let isRetained: Bool
-  /// The key under which repeats of this request are recognised, or `nil` if they cannot be.
+  /// The key under which repeats of this request are recognized, or `nil` if they cannot be.
   let key: RepeatKey?
   /// The keys under which this request may be a repeat itself.
   package let repeatKeys: [RepeatKey]

@@ -43,7 +43,7 @@ extension String {
     return lines.joined(separator: "\n\(indent)")
   }
 
-  /// Returns the text in a colour of the terminal (ECMA-48, SGR).
+  /// Returns the text in a color of the terminal (ECMA-48, SGR).
   package func painted(_ color: Color, if isColored: Bool) -> String {
     isColored && !isEmpty ? "\u{1B}[\(color.rawValue)m\(self)\u{1B}[0m" : self
   }

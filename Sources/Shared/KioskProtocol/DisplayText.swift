@@ -20,7 +20,7 @@ extension StringProtocol {
     filtered(upTo: limit, keepingLines: false)
   }
 
-  /// The text as above, but with its lines.
+  /// The text without invisible characters, but with its line breaks.
   package var visibleLines: String { filtered(upTo: .max, keepingLines: true) }
 
   private func filtered(upTo limit: Int, keepingLines: Bool) -> String {

@@ -11,7 +11,7 @@ extension MosquittoClient {
     return interest
   }
 
-  /// Whether the socket may contain unread data that arrived before now.
+  /// Returns whether the socket may contain unread data that arrived before now.
   private func mayHaveUnread(_ ready: EventLoop.Readiness) -> Bool {
     guard case .open(let connection) = link, session.mayWrite, !session.isDisconnectRequested else {
       return false

@@ -64,7 +64,7 @@ func makeWakeUpPipe() throws(BrokerError) -> (read: Int32, write: Int32) {
   return (ends[0], ends[1])
 }
 
-/// The text for an `errno` value.
+/// Returns the text for an `errno` value.
 func systemError(_ number: Int32) -> String { String(cString: strerror(number)) }
 
 extension Duration {

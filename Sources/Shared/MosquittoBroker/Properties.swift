@@ -86,7 +86,8 @@ enum ReceivedProperties {
     return Array(UnsafeRawBufferPointer(start: bytes, count: Int(count)))
   }
 
-  /// The size in bytes of all user properties in the packet (3.3.2.3.7), counted up to `bound`.
+  /// Returns the size in bytes of all user properties in the packet (3.3.2.3.7), counted up to
+  /// `bound`.
   static func userProperties(_ list: OpaquePointer?, upTo bound: Int) -> Int {
     guard list != nil else { return 0 }
     var (bytes, next) = (0, list)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Archive
 
-/// A roll-out to 100 kiosks: the first 10 at once, then 60 a minute; it stops above 10% failed.
+/// A rollout to 100 kiosks: the first 10 at once, then 60 a minute; it stops above 10% failed.
 @Suite struct RolloutTests {
   typealias Counts = Rollout.Counts
 
@@ -29,7 +29,7 @@ import Testing
     (Counts(unsent: 89, waiting: 1, taken: 10), 86_400, .send(10)),
     (Counts(unsent: 2, waiting: 1, taken: 97), 5, .send(2)),
     (Counts(unsent: 89, waiting: 1, taken: 10), -5, .wait),
-    // Until the roll-out is done.
+    // Until the rollout is done.
     (Counts(waiting: 1, taken: 99), 1, .wait),
     (Counts(taken: 90, refused: 5, silent: 5), 1, .become(.done)),
     (Counts(), nil, .become(.done)),

@@ -1,7 +1,7 @@
 import Devices
 import Testing
 
-/// One press is enough to recognise a device.
+/// One press is enough to recognize a device.
 @Suite struct RecognitionTests {
   private static let families: [(String, String, Dialect.Name, String, String)] = [
     (

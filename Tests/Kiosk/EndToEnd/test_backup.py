@@ -122,7 +122,7 @@ def test_a_restore_refuses_what_would_forget_entries(kiosk: Kiosk, panel) -> Non
     assert str(kept.name) in replaced.stdout
     assert len(entries(kiosk, kept)) == 3
     kiosk.start()
-    # The kiosk recognises orders that are in the backup, and only those.
+    # The kiosk recognizes orders that are in the backup, and only those.
     assert panel.order({"id": "a1", "juice": "banana"})["duplicate"]
     assert "duplicate" not in panel.order({"id": "a2", "juice": "kiwi"})
     kiosk.verify()

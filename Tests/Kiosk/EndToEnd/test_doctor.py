@@ -834,7 +834,7 @@ def test_leftovers_of_another_menu(make_kiosk: MakeKiosk, panel: Client, broker)
     for clear in re.findall(r"mosquitto_pub [^;]*", found["fix"]):
         subprocess.run(["sh", "-c", f"{clear} -p {broker.port}"], check=True)
     is_fine(kiosk)
-    # The kiosk recognises topics of its own earlier configuration.
+    # The kiosk recognizes topics of its own earlier configuration.
     menu = {"base": "standard", "fruits": {"orange": {}},
             "juices": {"orange": {"recipe": {"orange": 3}}}}
     kiosk.configure(broker, {"menu": menu})

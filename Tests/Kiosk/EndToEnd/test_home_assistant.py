@@ -180,7 +180,7 @@ def test_a_number_restocks(kiosk: ShownKiosk, home: HomeAssistant) -> None:
     entry = kiosk.last_entry()
     assert entry["source"] == "restock/homeassistant"
     assert entry["status"] == "restocked" and entry["changes"] == {"mango": wanted - before}
-    # The id with which the kiosk recognises a redelivery of the command.
+    # The id with which the kiosk recognizes a redelivery of the command.
     assert entry["id"].isdigit()
     kiosk.verify()
 

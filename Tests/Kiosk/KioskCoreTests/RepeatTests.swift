@@ -31,7 +31,7 @@ import Testing
   }
 
   /// Two deliveries are admitted. Those before and between them are admitted only when all are
-  /// redelivered, and are recognised when all are redelivered once more.
+  /// redelivered, and are recognized when all are redelivered once more.
   @Test func whatIsLetInLaterIsKnownInItsPlace() throws {
     try kiosk.receive(.order("kiwi", packetID: 3), .order("mango", packetID: 5))
     let all = ["banana", "pineapple", "kiwi", "banana", "mango"].enumerated().map { index, juice in

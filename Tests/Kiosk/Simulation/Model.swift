@@ -1,4 +1,4 @@
-/// The expected behaviour of a kiosk, written from the contract and not from the code: recipes,
+/// The expected behavior of a kiosk, written from the contract and not from the code: recipes,
 /// stock, service, tickets. For each command, it returns the outcomes that the contract permits.
 ///
 /// ```swift

@@ -15,7 +15,7 @@ package struct Schedule: Sendable {
   package var rules: Rules
   package var steps: [Step]
 
-  /// The broker's behaviour and the kiosk's settings, which do not change during a schedule.
+  /// The broker's behavior and the kiosk's settings, which do not change during a schedule.
   package struct Rules: Sendable {
     package var behavior: MemoryBroker.Behavior
     /// Debounce window in milliseconds.
@@ -44,7 +44,7 @@ package struct Schedule: Sendable {
     var makers: [MachineConfiguration] { Array(MachineConfiguration.all.prefix(machines)) }
   }
 
-  /// The brokers whose behaviour is simulated.
+  /// The brokers whose behavior is simulated.
   static let behaviors: [MemoryBroker.Behavior] = [.mosquitto, .ejabberd]
 
   package init(seed: UInt64) {

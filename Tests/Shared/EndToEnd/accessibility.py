@@ -29,7 +29,7 @@ RUN = """
 
 
 # axe-core does not judge the contrast of symbols, such as the − and + of the steppers, which have
-# the colour of the surrounding text.
+# the color of the surrounding text.
 UNDECIDED = "Element content contains only non-text characters"
 
 

@@ -16,7 +16,7 @@ package struct KioskList: Sendable, Equatable {
 
   /// Reads the file, which has at most 16 MiB.
   ///
-  /// - Throws: The errors of the first twenty lines that have one.
+  /// - Throws: The errors of the first twenty lines that have an error.
   package static func load(path: String) throws(ConfigurationErrors) -> Self {
     let text: String
     do throws(Diagnostic) {

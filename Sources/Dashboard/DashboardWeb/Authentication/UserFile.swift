@@ -100,9 +100,9 @@ package final class UserFile: Sendable {
     return users
   }
 
-  /// Changes the file atomically; concurrent changes are serialised. A symbolic link remains, and
-  /// its target changes. If root changes the file, its owner remains; if root creates it, it belongs
-  /// to the owner of the folder, which is the dashboard's user.
+  /// Changes the file atomically; concurrent changes are serialized. A symbolic link remains, and
+  /// its target changes. If root changes the file, its owner remains; if root creates it, it
+  /// belongs to the owner of the folder, which is the dashboard's user.
   package func update(
     _ change: (inout [User.Name: User]) -> Void
   ) throws(StateError) {

@@ -146,8 +146,8 @@ extension ChainQuery {
       """, [text, region])
   }
 
-  /// Returns the same columns for one kiosk and the time of its last event, or `nil` if the user
-  /// may not see the kiosk or it does not exist.
+  /// Returns the row of `kiosks(matching:in:_:_:)` for one kiosk, with the time of its last event,
+  /// or `nil` if the kiosk does not exist or the user may not see it.
   func kiosk(_ kiosk: KioskID, _ period: ChainPeriod) throws(DatabaseError) -> Row? {
     try rows(
       """

@@ -5,7 +5,7 @@ import KioskProtocol
 struct NotificationQueue: Sendable, Equatable {
   /// Maximum number of messages.
   static let limit = 100
-  /// Age at which an undelivered message is given up.
+  /// Age at which the queue discards an undelivered message.
   static let maximumAge = Duration.seconds(24 * 3600)
 
   typealias Instant = ContinuousClock.Instant

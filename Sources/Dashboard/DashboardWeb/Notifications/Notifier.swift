@@ -37,8 +37,8 @@ package actor Notifier: Service {
   }
 
   private static let file = "alerts.json"
-  /// Maximum size of the file, in bytes: twice the size of 10,000 alerts, and 100 messages about
-  /// as many.
+  /// Maximum size of the file, in bytes: twice the size of a file with 10,000 alerts and 100 queued
+  /// messages about 10,000 alerts.
   private static let maximumSize = 16 << 20
 
   private let link: KioskLink

@@ -5,7 +5,7 @@ extension HTML {
   /// The style of a notice, which also determines whether screen readers announce it at once.
   enum NoticeKind {
     case good, warn, bad
-    /// The style of a warning, without an announcement.
+    /// The style of a warning, without an announcement by screen readers.
     case hint
   }
 

@@ -244,7 +244,7 @@ extension RoutePlan {
     self = plan
   }
 
-  /// The default plan: from tomorrow at 08:00, for three days.
+  /// Returns the default plan: from tomorrow at 08:00, for three days.
   fileprivate static func usual(at now: Timestamp, _ localTime: LocalTime) -> Self {
     let day = Int64(86_400_000)
     func morning(after days: Int64) -> Timestamp {

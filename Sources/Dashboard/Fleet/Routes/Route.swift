@@ -150,7 +150,7 @@ package struct Route: Hashable, Sendable, Identifiable {
         counted.compactMap { fruit, count in ledger[fruit].map { (fruit, $0 - count) } })
     }
 
-    /// Whether both reports have the same amounts, regardless of user and time.
+    /// Returns whether both reports have the same amounts, regardless of user and time.
     package func hasSameAmounts(as other: StopReport) -> Bool {
       (entered, counted, ledger) == (other.entered, other.counted, other.ledger)
     }

@@ -52,8 +52,8 @@ package struct RoutePlan: Hashable, Sendable {
   ///   the end, with the margin, plus what the largest recipe needs in order to be sold until then,
   ///   minus `expected`.
   /// - `Fill.capacity` brings the room. `Fill.need` brings the need, but at most the room.
-  /// - Without a forecast, `expected` is the current stock, and the room is brought. Without a
-  ///   capacity, the need is brought.
+  /// - Without a forecast, `expected` is the current stock, and the plan brings the room. Without a
+  ///   capacity, it brings the need.
   package func lines(for kiosk: KioskState, at now: Timestamp) -> [Route.Line]? {
     guard let menu = kiosk.menu, let stock = kiosk.stock else { return nil }
     return menu.menu.fruits.map { fruit in

@@ -27,7 +27,7 @@ extension Dialect {
     }
   }
 
-  /// Whether a device of the kind can send a word: `single`, `1_single`.
+  /// Returns whether a device of the kind can send a word: `single`, `1_single`.
   package func recognizes(_ word: String) -> Bool {
     guard let words else { return true }
     return words.contains(String(parts(of: word).action))
@@ -65,7 +65,7 @@ extension Dialect {
     }
   }
 
-  /// Whether one press can have both names.
+  /// Returns whether one press can have both names.
   package func mayBeSamePress(_ word: String, _ other: String) -> Bool {
     switch self {
     case .esphome:

@@ -76,7 +76,7 @@ package struct PanelMessage: Hashable, Sendable {
     package let leastDebounce: Duration
   }
 
-  /// A value by which a repeated message is recognised.
+  /// A value by which a repeated message is recognized.
   package struct Mark: Hashable, Sendable {
     /// The key, unique to the device and its counter or contact.
     package let key: String

@@ -4,7 +4,7 @@ package import KioskProtocol
 package struct Signal: Hashable, Sendable {
   /// The presses in the message, in its order.
   package let presses: [Press]
-  /// The counter or the contact in the message, by which a repeated message is recognised.
+  /// The counter or the contact in the message, by which a repeated message is recognized.
   package let mark: Mark?
 
   package init(presses: [Press] = [], mark: Mark? = nil) {

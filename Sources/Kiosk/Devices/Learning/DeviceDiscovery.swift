@@ -105,8 +105,8 @@ package struct DeviceDiscovery: Sendable {
 
   private static let event = "/input_event/"
 
-  /// Whether an event has just happened, or `nil` if it was observed before or there are too many
-  /// topics.
+  /// Returns whether an event has just happened, or `nil` if it was observed before or there are
+  /// too many topics.
   private mutating func isNew(
     _ mark: Signal.Mark, of recognition: Recognition, at now: Duration
   ) -> Bool? {
@@ -154,7 +154,7 @@ extension Recognition {
     return recognition
   }
 
-  /// Whether a panel for this device would receive the other message as well, or the same press.
+  /// Returns whether a panel for this device would receive the other message or the same press.
   fileprivate func covers(_ other: Recognition) -> Bool {
     switch dialect {
     case .generic: dialect == other.dialect && topic == other.topic

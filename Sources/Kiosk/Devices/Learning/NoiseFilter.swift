@@ -1,6 +1,7 @@
-/// Recognises messages that devices publish without a press of a button.
+/// Recognizes messages that devices publish without a press of a button.
 enum NoiseFilter {
-  /// Whether a topic is for states, measurements, log lines or commands, and not for presses.
+  /// Returns whether a topic is for states, measurements, log lines or commands, and not for
+  /// presses.
   static func isOn(_ levels: [Substring]) -> Bool {
     guard let last = levels.last?.lowercased() else { return true }
     // Commands to a device.
@@ -17,7 +18,7 @@ enum NoiseFilter {
       && levels[levels.count - 1].isNumber
   }
 
-  /// Whether a payload other than JSON may be a word for a press.
+  /// Returns whether a payload other than JSON may be a word for a press.
   static func mayBePress(_ payload: [UInt8], on levels: [Substring]) -> Bool {
     guard payload.count <= 64, let text = String(validating: payload, as: UTF8.self) else {
       return false
@@ -35,23 +36,23 @@ enum NoiseFilter {
       : !isNothing(word) && !states.contains(word.lowercased()) && !isMeasurement(word)
   }
 
-  /// Whether a word reports the end of a press, or the availability of the device.
+  /// Returns whether a word reports the end of a press, or the availability of the device.
   static func isNothing(_ word: String) -> Bool {
     let word = word.lowercased()
     return over.contains(word) || presences.contains(word)
   }
 
-  /// Whether a word is a measurement: `21.5`, `3 W`, `12:30`.
+  /// Returns whether a word is a measurement: `21.5`, `3 W`, `12:30`.
   private static func isMeasurement(_ word: String) -> Bool {
     let rest = word.drop { $0.isNumber || "+-.,:".contains($0) }
     return rest.count < word.count && rest.count <= 3
       && rest.allSatisfy { !$0.isNumber && $0 != "_" }
   }
 
-  /// Whether a name is that of a measurement.
+  /// Returns whether a name is that of a measurement.
   static func namesMeasurement(_ name: String) -> Bool { topics.contains(name) }
 
-  /// Whether the name of a topic level or of a JSON member is that of a button: `front-button`.
+  /// Returns whether a name of a topic level or a JSON member is that of a button: `front-button`.
   static func namesButton(_ name: some StringProtocol) -> Bool {
     name.lowercased().split { !$0.isLetter }.contains { part in
       buttons.contains(part) || part.hasPrefix("button") || part.hasSuffix("button")

@@ -1,6 +1,6 @@
 import KioskProtocol
 
-/// A device that was recognised by a press.
+/// A device that was recognized by a press.
 package struct Recognition: Hashable, Sendable {
   package let dialect: Dialect
   /// The device's own topic.
@@ -94,7 +94,7 @@ package struct Recognition: Hashable, Sendable {
     return format.map { Candidate(dialect: .generic($0), topic: topic, certainty: .place) }
   }
 
-  /// Returns a device of a kind that is recognised by its topics.
+  /// Returns a device of a kind that is recognized by its topics.
   private static func knownDevice(on levels: [Substring]) -> Candidate? {
     let dialect: Dialect
     let length: Int

@@ -57,8 +57,8 @@ package struct Template: Hashable, Sendable {
 
   /// Replaces the placeholders.
   ///
-  /// - Parameter value: Returns the text for a placeholder; `nil` leaves it empty, or makes it `null`
-  ///   where JSON needs a value.
+  /// - Parameter value: Returns the text for a placeholder; `nil` leaves it empty, or makes it
+  ///   `null` where JSON needs a value.
   package func fill(_ value: (Placeholder) -> String?) -> String {
     var isInString = false
     return parts.map { part in
@@ -109,8 +109,8 @@ package struct TemplateError: Error, Hashable, Sendable {
 }
 
 extension Template.Placeholder {
-  /// Whether a text in braces has the form of a placeholder: `juice`, `stock.kiwi`. Any other text
-  /// is kept.
+  /// Returns whether a text in braces has the form of a placeholder: `juice`, `stock.kiwi`. The
+  /// template keeps any other text as it is.
   fileprivate static func isName(_ text: Substring) -> Bool {
     let words = text.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
     return words.allSatisfy { !$0.isEmpty }

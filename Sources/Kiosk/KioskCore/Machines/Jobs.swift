@@ -56,7 +56,7 @@ package struct Jobs: Sendable {
     records = state.machines
   }
 
-  /// Takes over what is not stored in the ledger.
+  /// Copies the state that the ledger does not store.
   mutating func adopt(_ other: Jobs) {
     (timers, silent, ready) = (other.timers, other.silent, other.ready)
     adoptAges(of: other)
@@ -73,7 +73,7 @@ package struct Jobs: Sendable {
     settings.first { $0.name == machine }
   }
 
-  /// Whether a machine can get jobs.
+  /// Returns whether a machine can get jobs.
   func isAvailable(_ machine: MachineID) -> Bool {
     // guard: a machine with three failures in a row gets no jobs
     guard let record = records[machine], record.failures < Self.maximumFailures else {
@@ -95,7 +95,7 @@ package struct Jobs: Sendable {
     return (!makers.isEmpty, best)
   }
 
-  /// Whether a machine has the fruits of a recipe.
+  /// Returns whether a machine has the fruits of a recipe.
   private func has(_ machine: MachineID, _ recipe: FruitAmounts) -> Bool {
     let missing = records[machine]?.status.missingFruits ?? []
     return missing.isEmpty || recipe.allSatisfy { !missing.contains($0.fruit) }
@@ -233,9 +233,9 @@ package struct Jobs: Sendable {
 
   // MARK: Time
 
-  /// Returns the age of an order by the monotonic clock, because the wall clock may be set while the
-  /// order waits. Uses the wall clock for an order of an earlier process; if it shows a time before
-  /// the order, the age is unknown, and the order counts as older than any limit.
+  /// Returns the age of an order by the monotonic clock, because the wall clock may be set while
+  /// the order waits. Uses the wall clock for an order of an earlier process; if it shows a time
+  /// before the order, the age is unknown, and the order counts as older than any limit.
   private func age(of job: Job, at now: Moment) -> Duration {
     if let acceptedAt = acceptedAt[job.seq] { return now.uptime - acceptedAt }
     let age = now.timestamp.since(job.at)

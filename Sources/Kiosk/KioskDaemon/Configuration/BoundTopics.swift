@@ -16,7 +16,7 @@ struct BoundTopics {
     }
   }
 
-  /// Whether one press could count for both panels.
+  /// Returns whether one press could count for both panels.
   func receivesPresses(of other: BoundTopics) -> Bool {
     if repeats(other) || other.repeats(self) { return true }
     switch (panel.dialect, other.panel.dialect) {
@@ -38,7 +38,7 @@ struct BoundTopics {
     }
   }
 
-  /// Whether the device repeats its presses on a topic that the other panel receives.
+  /// Returns whether the device repeats its presses on a topic that the other panel receives.
   private func repeats(_ other: BoundTopics) -> Bool {
     switch (panel.dialect, other.panel.dialect) {
     // The device repeats the JSON action as a bare word, and the other panel reads only JSON.

@@ -51,6 +51,6 @@ extension SalesHistory {
   /// The number of past weeks in the mean.
   static let weekCount = 4
 
-  /// Whether the whole hour lies within the history.
+  /// Returns whether the whole hour lies within the history.
   func covers(hour: Int) -> Bool { beginning.map { wallClock.hour(at: $0) < hour } ?? false }
 }

@@ -18,7 +18,7 @@ package struct SalesHistory: Sendable {
   private(set) var services: [LedgerEntry] = []
   /// The time of the first known entry, or `nil` if none is known.
   private(set) var beginning: Timestamp?
-  /// The last entry that has not been read yet, or 0.
+  /// The last entry that `read` has not read yet, or 0 if it has read all.
   private var unread: Int
   /// The number of days in the history, including today.
   private let dayCount: Int

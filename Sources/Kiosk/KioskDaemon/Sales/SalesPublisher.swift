@@ -22,7 +22,7 @@ struct SalesPublisher: Sendable {
 
   /// Time without an order after which a page is read. Reading would delay the next order.
   private static let idleDelay = Duration.milliseconds(50)
-  /// Time after the last page at which the next one is read even between orders.
+  /// Time after the last page at which the next one is read even while orders arrive.
   private static let longestPause = Duration.milliseconds(250)
   /// Minimum time between two publications.
   private static let minimumInterval = Duration.seconds(2)

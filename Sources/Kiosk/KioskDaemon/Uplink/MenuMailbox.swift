@@ -11,7 +11,7 @@ package final class MenuMailbox: Sendable {
     var current: DesiredMenuReport
     /// The version of the menu in use, or 0 for the menu of the kiosk's own configuration.
     var version: Int
-    /// The version that the kiosk has taken out and not reported yet.
+    /// The version that the kiosk has taken from the mailbox and not reported yet.
     var pending = 0
 
     var newest: Int { max(version, pending, desired?.version ?? 0) }
@@ -34,9 +34,10 @@ package final class MenuMailbox: Sendable {
   /// The report of the menu in use.
   var currentReport: DesiredMenuReport { state.withLock(\.current) }
 
-  /// Stores a menu, in place of one that has not been taken yet.
+  /// Stores a menu, in place of one that the kiosk has not taken yet.
   ///
-  /// - Returns: The refusal of a menu that is older than the newest known one, or `nil`.
+  /// - Returns: The report that refuses a menu older than the newest known one, or `nil` if the
+  ///   menu is stored.
   func post(_ menu: DesiredMenu) -> DesiredMenuReport? {
     let (isNew, newest) = state.withLock { state in
       let newest = state.newest

@@ -1,5 +1,5 @@
 /// A token bucket that limits entries or requests per second. It holds at most the tokens of a
-/// tenth of a second, or as many as the caller says, and at least one.
+/// tenth of a second, or the number given as `burst`, and at least one.
 struct TokenBucket: Sendable {
   private let perSecond: Int
   /// The number of tokens that it can hold.
@@ -10,7 +10,7 @@ struct TokenBucket: Sendable {
 
   /// - Parameters:
   ///   - perSecond: The number of tokens added per second, at least 1.
-  ///   - burst: The number of tokens that it can hold, or `nil` for those of a tenth of a second.
+  ///   - burst: The number of tokens that it can hold, or `nil` for a tenth of `perSecond`.
   init(perSecond: Int, burst: Int? = nil) {
     self.perSecond = max(1, perSecond)
     capacity = max(1, burst.map(Double.init) ?? Double(self.perSecond) / 10)

@@ -66,7 +66,7 @@ package actor Uplink {
   private var healthAt: Duration?
   private var failedAt: Duration?
 
-  /// Maximum number of requests, and of menus, that are handled per second.
+  /// Maximum number of requests, and of menus, that the uplink handles per second.
   private static let requestsPerSecond = 20
   /// Interval between two checks for new entries: short for a low delay, long enough to cost
   /// little.
@@ -78,7 +78,7 @@ package actor Uplink {
   private static let maximumUnsubscribedTime = Duration.seconds(60)
   /// Maximum delay before subscribing, after repeated connections that had not.
   private static let maximumSubscribeDelay = Duration.seconds(600)
-  /// Time after which the will of a dead connection is published at the latest: 1.5 times the
+  /// Maximum time until the broker publishes the will of a dead connection: 1.5 times the
   /// keep-alive (MQTT 5, 3.1.2.10) and a margin. By then the kiosk may be back and would appear as
   /// offline, so it publishes `online` again.
   private static let maximumWillDelay = Duration.seconds(30)

@@ -124,8 +124,8 @@ extension SalesReport {
     "day", "juice", "made", "out_of_stock", "rejected", "takings", "currency",
   ]
 
-  /// One line for each juice of a day. Orders for a juice that is not on the menu share a line
-  /// without a juice. If the currency has changed, the takings in the second currency have a
+  /// The CSV lines: one for each juice of a day. Orders for a juice that is not on the menu share a
+  /// line without a juice. If the currency has changed, the takings in the second currency have a
   /// separate line.
   fileprivate var cells: [[CSVWriter.Cell]] {
     days.flatMap { day in

@@ -94,7 +94,7 @@ extension KioskView {
   ///
   /// - Parameters:
   ///   - width: the width of the terminal; no line is wider.
-  ///   - color: whether to use the terminal's colours.
+  ///   - color: whether to use the terminal's colors.
   func lines(width: Int, color: Bool) -> [String] {
     // A name, a space, a number of 5 digits and two spaces.
     let nameWidth = min(20, max(6, width - 20))

@@ -183,7 +183,7 @@ struct BrokerExamination {
       + PaymentCheck(settings: settings, retained: retained).findings()
   }
 
-  /// Whether no kiosk uses the session, and none has for longer than the broker keeps it.
+  /// Returns whether no kiosk has used the session for longer than the broker keeps it.
   private func isAway(_ retained: RetainedMessages) -> Bool {
     guard !ledger.isRunning,
       retained.payloads[settings.topics.status] != Array(KioskStatus.online.rawValue.utf8)

@@ -139,7 +139,7 @@ extension [Finding] {
     return [room, warning]
   }
 
-  /// Compares the clock with the ledger and the program, and checks its synchronisation.
+  /// Compares the clock with the ledger and the program, and checks its synchronization.
   ///
   /// - Parameters:
   ///   - last: the time of the ledger's last entry.

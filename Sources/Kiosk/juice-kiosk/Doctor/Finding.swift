@@ -102,7 +102,7 @@ extension [Finding] {
   ///
   /// - Parameters:
   ///   - width: the width of the terminal, or `nil` to break no line.
-  ///   - color: whether to use the terminal's colours.
+  ///   - color: whether to use the terminal's colors.
   func lines(width: Int?, color: Bool) -> [String] {
     let indent = String(repeating: " ", count: 9)
     var lines: [String] = []

@@ -7,7 +7,7 @@ import KioskProtocol
 /// The clock of this computer.
 struct MachineClock {
   let now: Timestamp
-  /// Whether a time server keeps the clock synchronised, or `nil` if the kernel does not report it.
+  /// Whether a time server keeps the clock synchronized, or `nil` if the kernel does not report it.
   let isSynchronised: Bool?
   /// The build time of this program, from the modification date of its file. A correct clock shows
   /// a later time.
@@ -23,7 +23,7 @@ struct MachineClock {
       builtAt: modified.map { Timestamp($0) })
   }
 
-  /// The result of ntp_adjtime(3). 5 is TIME_ERROR: the clock is not synchronised.
+  /// The result of ntp_adjtime(3). 5 is TIME_ERROR: the clock is not synchronized.
   ///
   /// Swift's Glibc module does not include <sys/timex.h>. The argument is smaller than 512 bytes;
   /// if all of them are zero, the function changes nothing.

@@ -161,7 +161,8 @@ struct SessionCheck {
 }
 
 extension KioskSettings {
-  /// The size of the longest message whose content the configuration decides, with its topic, in bytes.
+  /// The size in bytes of the longest message with its topic, among those whose content the
+  /// configuration determines.
   fileprivate var longestMessage: Int {
     let announced = announcements.map { $0.payload.count + $0.topic.utf8.count }
     let menu = menuReport.payload.count + topics.menu.utf8.count

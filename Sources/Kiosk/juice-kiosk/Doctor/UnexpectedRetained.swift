@@ -74,7 +74,7 @@ struct UnexpectedRetained {
 }
 
 extension KioskSettings {
-  /// The topics of the kiosk's retained state.
+  /// Returns the topics of the kiosk's retained state.
   fileprivate func stateTopics(at now: Timestamp) -> Set<String> {
     var opened = LedgerState()
     opened.stock = stock.initial

@@ -6,7 +6,7 @@ package struct JobDecision: Hashable, Sendable {
   /// again. An earlier number is refused, so that a decision cannot apply to a later attempt.
   package let job: Int
   package let choice: Choice
-  /// The fruit wasted by the attempt, or `nil` for the machine's configured behaviour.
+  /// The fruit wasted by the attempt, or `nil` for the machine's configured behavior.
   package let used: FruitAmounts?
 
   package enum Choice: String, CaseIterable, Hashable, Sendable {

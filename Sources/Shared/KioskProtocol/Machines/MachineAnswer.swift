@@ -7,7 +7,8 @@ package struct MachineAnswer: Hashable, Sendable {
 
   package enum Status: Hashable, Sendable {
     case started
-    /// The machine has the job, and cannot go on without a person, for this reason: there is no cup.
+    /// The machine has the job, and cannot go on without a person, for this reason: there is no
+    /// cup.
     case waiting(reason: String)
     case done
     /// The machine could not make the juice.
@@ -43,7 +44,7 @@ package struct MachineAnswer: Hashable, Sendable {
 }
 
 extension FruitAmounts {
-  /// The amounts that an attempt cannot have used up, because the order took less.
+  /// Returns the amounts that an attempt cannot have used up, because the order took less.
   package func impossible(for taken: FruitAmounts) -> FruitAmounts {
     FruitAmounts(filter { !(0...(taken[$0.fruit] ?? 0)).contains($0.amount) })
   }

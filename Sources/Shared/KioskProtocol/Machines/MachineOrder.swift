@@ -9,7 +9,7 @@ package struct MachineOrder: Hashable, Sendable {
   /// The job number. Numbers increase: a machine never begins a job with a lower number than the
   /// last.
   package let job: Int
-  /// The number that the customer is called by.
+  /// The number by which the kiosk calls the customer.
   package let ticket: Int
   package let juice: Juice.ID
   /// The number of glasses.

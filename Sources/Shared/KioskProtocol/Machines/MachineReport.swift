@@ -7,7 +7,7 @@ package struct MachineReport: Hashable, Sendable {
   package var reason: String?
   /// The fruits that the machine does not have.
   package var out: [Fruit.ID]
-  /// The number of orders that the machine has not taken yet.
+  /// The number of jobs that the kiosk has not sent to the machine yet.
   package var queue: Int
   /// The juices that the machine makes, or `nil` for the whole menu.
   package var juices: [Juice.ID]?

@@ -22,7 +22,7 @@ package struct CommandResult: Hashable, Sendable {
 
   package var id: Request.ID?
   package var status: Status
-  /// The number that the customer is called by: the day's made and accepted orders, from 1.
+  /// The number for the customer: counts the day's made and accepted orders, from 1.
   package var ticket: Int?
   package var juice: Juice.ID?
   package var quantity: Int?

@@ -129,7 +129,7 @@ package struct JobEnd: Hashable, Sendable {
   }
 }
 
-/// The number that the customer is called by: the day's made and accepted orders, from 1.
+/// The number for the customer: counts the day's made and accepted orders, from 1.
 package struct Ticket: Hashable, Sendable {
   /// Days since 1970-01-01 in the kiosk's time zone.
   package let day: Int

@@ -27,7 +27,7 @@ struct Confirmations: Sendable {
   /// Counts a dropped message, so that its number is never taken for a confirmed one.
   mutating func dropped() { last += 1 }
 
-  /// Whether messages are unconfirmed, and none has been confirmed for longer than `limit`.
+  /// Returns whether messages are unconfirmed, and none has been confirmed for longer than `limit`.
   func isStalled(at now: Instant, for limit: Duration) -> Bool {
     !isComplete && now - waitingSince > limit
   }

@@ -99,16 +99,19 @@ package struct Session: ~Copyable, Sendable {
 
   /// Maximum number of consecutive connections that one malformed packet may end.
   private static let maximumMalformedPackets = 2
-  /// The duration of MQTT 3.1.1 after that. A retained message would end each later connection.
+  /// Time for which connections use MQTT 3.1.1 after that number of malformed packets, because a
+  /// retained malformed message would end each later connection on MQTT 5.
   private static let plainDuration = Duration.seconds(3600)
 
-  /// The longest delay before the second attempt to connect, and before the last ones.
+  /// The longest delay before the second attempt to connect (lower bound), and the limit up to
+  /// which it doubles with each further attempt (upper bound).
   package static let reconnectDelays = Duration.seconds(1) ... .seconds(30)
 
   /// - Parameters:
   ///   - broker: The broker's name in error messages, such as `127.0.0.1`.
   ///   - connectTimeout: The maximum duration of a connect. The MQTT handshake may take longer.
-  ///   - delays: The longest delay before the second attempt to connect, and before the last ones.
+  ///   - delays: The longest delay before the second attempt to connect, and the limit up to which
+  ///     it doubles with each further attempt.
   ///   - random: Returns the fraction of the longest delay to use, from 0 to 1; called for each
   ///     delay.
   package init(

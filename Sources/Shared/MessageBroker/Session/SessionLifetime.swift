@@ -55,15 +55,15 @@ struct SessionLifetime: Sendable {
     lastProcessed = now
   }
 
-  /// Whether a connection may resume the session now. After `false`, it stays `false` until a clean
-  /// start.
+  /// Returns whether a connection may resume the session now. After `false`, the result stays
+  /// `false` until a clean start.
   mutating func mayResume(at now: Instant) -> Bool {
     if expiry > .zero, now - lastProcessed > expiry { mustStartClean = true }
     return !mustStartClean
   }
 
-  /// Whether data in the socket may be older than the session expiry, because the process was
-  /// suspended or a job blocked the loop.
+  /// Returns whether data in the socket may be older than the session expiry, because the process
+  /// was suspended or a job blocked the loop.
   mutating func mayHaveExpired(at now: Instant) -> Bool {
     guard expiry > .zero, now - lastSocketCheck > expiry else { return false }
     mustStartClean = true

@@ -43,7 +43,7 @@ extension Format where Value == String {
     return text
   }
 
-  /// A text as above with a maximum length.
+  /// A text like `text`, with a maximum length.
   ///
   /// - Parameter limit: Maximum length in Unicode scalars, because a `Character` has no maximum
   ///   size.

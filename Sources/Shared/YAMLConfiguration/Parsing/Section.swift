@@ -243,7 +243,7 @@ package struct Section {
     collector.report(diagnostic, at: place(of: key), path: path + [key])
   }
 
-  /// Reports a key that is present without the other one.
+  /// Reports an error if only one of the two keys is present.
   package func reportUnlessBoth(_ first: String, _ second: String) {
     for (one, other) in [(first, second), (second, first)] where has(one) && !has(other) {
       report(Diagnostic("works only together with '\(other)'", hint: "add it"), at: one)

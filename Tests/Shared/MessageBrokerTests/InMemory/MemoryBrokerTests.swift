@@ -3,7 +3,7 @@ import Testing
 
 @testable import InMemoryBroker
 
-/// Properties of the in-memory broker beyond the contract: bounds, the clock, and the behaviour of
+/// Properties of the in-memory broker beyond the contract: bounds, the clock, and the behavior of
 /// other brokers.
 @Suite(.limitedConcurrency, .timeLimit(.minutes(10)))
 struct MemoryBrokerTests {

@@ -5,7 +5,7 @@ import MosquittoBroker
 import TestSupport
 import Testing
 
-/// The thread of the event loop, and behaviour that depends on its scheduling.
+/// The thread of the event loop, and behavior that depends on its scheduling.
 @Suite(.limitedConcurrency, .timeLimit(.minutes(10)))
 struct EventLoopTests {
   /// A client on the event loop's thread.

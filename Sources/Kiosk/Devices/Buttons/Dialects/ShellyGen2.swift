@@ -6,8 +6,8 @@ import KioskProtocol
 ///
 /// The device sends `btn_down` and `btn_up` in addition to each press, and firmware 1.1.0 sent
 /// every message twice: both messages of one press have the same component, key, event and `ts`.
-/// Without a time server `ts` is the time since power-on, which is repeated after each power cut, so
-/// it is no id, and a debounce removes the second message.
+/// Without a time server `ts` is the time since power-on, which is repeated after each power cut,
+/// so it is no id, and a debounce removes the second message.
 ///
 /// A Bluetooth device at a gateway is a component (`bthomedevice:200`), and `idx` is the number of
 /// its key, from 0. A key may have a component of its own as well (`bthomesensor:203`), which sends
@@ -52,7 +52,8 @@ enum ShellyGen2 {
       presses: Array(presses.prefix(1)), mark: Signal.Mark(.counter, key: device, value: count))
   }
 
-  /// The actions of a button (bthome.io/format). A Shelly repeats 254 while it is held.
+  /// The actions of a button (bthome.io/format). A Shelly repeats 254 while the
+  /// customer holds the button.
   private static let forwardedWord = [
     1: "single", 2: "double", 3: "triple", 4: "long", 128: "long", 254: "long",
   ]
@@ -75,7 +76,7 @@ enum ShellyGen2 {
     return press
   }
 
-  /// The time as a word, or `nil` if it is before 2001: the device does not know the time.
+  /// Returns the time as a word, or `nil` if it is before 2001, because the clock is not set.
   private static func unixTime(_ json: JSON) -> String? {
     let seconds: Double? =
       switch json {
