@@ -5,7 +5,7 @@ package import Postgres
 
 /// The merge: stores a batch in the database in one transaction.
 extension ArchiveStore {
-  /// Commits a batch. Rows that the database rejects are found by bisection and quarantined.
+  /// Commits a batch. Finds rows that the database rejects by bisection, and quarantines them.
   package func archive(_ batch: EventBatch) throws(DatabaseError) -> Outcome {
     do {
       return try commit(batch)

@@ -1,11 +1,11 @@
 import MessageBroker
 import Postgres
 
-/// Messages that cannot be archived. They are kept for inspection and do not block the archiver.
+/// Messages that cannot be archived. The archiver stores them for inspection and continues.
 extension ArchiveStore {
-  /// Maximum number of messages kept. The newest ones are kept.
+  /// Maximum number of stored messages. Above it the oldest ones are deleted.
   static let maximumRows = 10_000
-  /// Maximum length of the payload that is kept of a message, in bytes.
+  /// Maximum length of the stored part of a payload, in bytes.
   private static let payload = 4096
 
   func quarantine(_ rejections: [EventBatch.Rejection]) throws(DatabaseError) {

@@ -13,7 +13,7 @@ actor RouteStore {
 
   private let folder: StateFolder
   private var routes: [Route.ID: Route]?
-  /// The errors of files that cannot be read. The files are kept for inspection.
+  /// The errors of files that cannot be read. The store does not change these files.
   private(set) var problems: [StateError] = []
 
   private nonisolated let executor = DiskExecutor(label: "routes")
@@ -45,7 +45,7 @@ actor RouteStore {
 
   /// Removes a route.
   ///
-  /// - Returns: `false` if the route is kept because one of its stops is confirmed.
+  /// - Returns: `false` if the route remains because one of its stops is confirmed.
   func remove(_ id: Route.ID) throws(StateError) -> Bool {
     guard let route = loaded()[id] else { return true }
     guard !route.hasStarted else { return false }

@@ -178,7 +178,7 @@ private final class Exchange {
     return size
   }
 
-  /// Receives a reply line of SMTP. Only the last error reply is kept (RFC 5321 4.2.1), and not the
+  /// Receives a reply line of SMTP. Stores only the last error reply (RFC 5321 4.2.1), and not the
   /// reply to QUIT after it.
   func receive(line bytes: UnsafeMutablePointer<CChar>?, _ size: Int) -> Int {
     guard let first = bytes?.pointee, first == 0x34 || first == 0x35 else { return size }

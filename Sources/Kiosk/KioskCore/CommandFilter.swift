@@ -60,7 +60,7 @@ package struct CommandFilter: Sendable {
     commandLimiter = RateLimiter(perSecond: settings.orders.maximumPerSecond)
   }
 
-  /// Replaces the settings. The rate limits start anew.
+  /// Replaces the settings. The rate limits are reset.
   package mutating func adopt(_ settings: KioskSettings) {
     var next = CommandFilter(settings: settings)
     next.dropped = dropped

@@ -1,10 +1,10 @@
 package import KioskProtocol
 
 /// Recognizes presses of one button in quick succession as one press: radio retransmissions and
-/// contact bounce. A press is remembered only for its window.
+/// contact bounce. A press is stored only for its window.
 struct Debounce: Sendable {
   private var presses: [Press: Counted] = [:]
-  /// The number of remembered presses at which expired ones are removed.
+  /// The number of stored presses at which expired ones are removed.
   private var limit = 1000
 
   private static let longestWindow = Duration.seconds(60)
@@ -37,7 +37,7 @@ struct Debounce: Sendable {
     }
   }
 
-  /// The number of remembered presses.
+  /// The number of stored presses.
   var count: Int { presses.count }
 
   /// Returns the entry of the press that this one repeats.

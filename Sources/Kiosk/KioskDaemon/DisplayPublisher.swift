@@ -32,7 +32,7 @@ struct DisplayPublisher: Sendable {
     for index in screens.indices { screens[index].hasChanges = true }
   }
 
-  /// Records that it is unknown what the displays show.
+  /// Records that the content of the displays is unknown.
   mutating func connectionLost() {
     for index in screens.indices { screens[index].reset() }
   }

@@ -24,7 +24,7 @@ final class LedgerWriter {
   private let setService, setConfirmed, setUplinked, setDeliveries: Statement
   private let setMark, setTicket, setCheckpoint: Statement
 
-  /// Maximum number of entries whose replies are kept for unconfirmed answers.
+  /// Maximum number of entries for which the ledger stores the replies of unconfirmed answers.
   static let unconfirmed = 10_000
 
   init(_ database: Database) throws {

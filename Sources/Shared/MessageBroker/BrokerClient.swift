@@ -44,8 +44,8 @@ package protocol BrokerClient: Actor {
   ///
   /// While a batch is current, no message is written to the network before it is acknowledged;
   /// without one, the messages are written at once. So a task that does not process the batches
-  /// publishes, and never acknowledges. Without a connection the messages are dropped: publish again
-  /// what matters when the next connection is `online`.
+  /// publishes, and never acknowledges. Without a connection the client drops the messages: publish
+  /// the current state again when the next connection is `online`.
   ///
   /// - Returns: The sequence number of the last message published with QoS 1, counted from 1 over
   ///   the lifetime of this object; compare it with `confirmed`.
@@ -102,10 +102,10 @@ package enum BrokerEvent: Sendable, Equatable {
   /// apply. Without a connection `refusal` is `nil`, and the next connect shows whether the broker
   /// grants the subscriptions.
   case updated(refusal: BrokerError?)
-  /// The broker rejected the messages published to these topics, and no subscriber receives them;
+  /// The broker refused the messages published to these topics, and no subscriber receives them;
   /// they count as confirmed.
   ///
-  /// Reasons by topic, `Session.maximumRefusals` at most. MQTT 3.1.1 cannot report a rejection.
+  /// Reasons by topic, `Session.maximumRefusals` at most. MQTT 3.1.1 cannot report a refusal.
   case refused([String: String])
   /// The connection is lost or could not be made; the client tries again by itself. Reported once
   /// for each outage and each new reason, not for each failed attempt.

@@ -19,7 +19,7 @@ package enum BrokerError: Error, Hashable, Sendable {
   case malformedPacket(String)
   /// Another client has connected with the same client id.
   case sessionTakenOver
-  /// The broker rejected a published message for the given reason.
+  /// The broker refused a published message for the given reason.
   case publishRefused(topic: String, reason: String)
   /// The messages on these topics break a rule of the protocol or of the broker.
   case cannotPublish(topics: [String], reason: String)

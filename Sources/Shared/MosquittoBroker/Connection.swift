@@ -22,7 +22,7 @@ private let library: Int32 = mosquitto_lib_init()
 /// hands over the connection, then the thread of the event loop. Releasing the last reference
 /// closes the socket and frees the handle.
 final class Connection: @unchecked Sendable {
-  /// Maximum number of bytes read into one batch, whatever the number of messages.
+  /// Maximum number of bytes read into one batch, regardless of the number of messages.
   static let batchBytes = 8 << 20
 
   let start: Session.Start

@@ -30,7 +30,7 @@ final class Inbox {
   var bytes = 0
   /// Packet ids of the messages that the broker has acknowledged, or that were written with QoS 0.
   var published: [Int32] = []
-  /// Reason codes of messages that the broker rejected, by packet id (3.4.2.1).
+  /// Reason codes of messages that the broker refused, by packet id (3.4.2.1).
   var refusals: [Int32: Int32] = [:]
   /// The broker's reason for its DISCONNECT (MQTT 5), or libmosquitto's reason for the end of the
   /// connection.

@@ -22,7 +22,7 @@ package struct MenuReader {
   private var juices: [Juice] = []
   /// The menu; the built-in one if `menu` is invalid.
   package private(set) var menu = Menu.standard
-  /// Whether the fruits are given, so that the menu may not contain its own.
+  /// Whether the fruits are those of the kiosk, so that the menu may not contain its own.
   private var hasFruits = false
 
   /// The menu to start from.

@@ -128,8 +128,8 @@ package actor Notifier: Service {
     for signal in signals { signal.signal.yield() }
   }
 
-  /// Puts what given up messages say and is still true into one new message to their receivers, so
-  /// that it does not count as sent.
+  /// Queues one message in place of discarded ones, to the receivers that did not receive them:
+  /// with the current state of each alert, unless it is the state before the discarded messages.
   private func sendAnew(
     _ entries: [NotificationQueue.Entry], _ fleet: KioskFleet,
     at instant: ContinuousClock.Instant, now: Timestamp

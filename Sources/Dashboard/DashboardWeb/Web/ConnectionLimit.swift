@@ -20,7 +20,8 @@ final class ConnectionLimit: Sendable {
 
   /// Counts a new connection.
   ///
-  /// - Returns: Whether it may stay open. If so, `close` has to be called at its end.
+  /// - Returns: Whether the connection may stay open. If so, the caller must call `close` at its
+  ///   end.
   func open(_ origin: AddressBlock, at now: NIODeadline) -> Bool {
     let (isOpen, isNews) = state.withLock { state in
       let count = state.counts[origin, default: 0]

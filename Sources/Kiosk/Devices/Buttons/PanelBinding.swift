@@ -72,7 +72,7 @@ package struct PanelMessage: Hashable, Sendable {
     package let request: Request
     /// The time within which an equal press is the same press, or `nil` for the kiosk's setting.
     package let debounce: Duration?
-    /// The least debounce, whatever is configured.
+    /// The minimum debounce, regardless of the configuration.
     package let leastDebounce: Duration
   }
 

@@ -20,10 +20,10 @@ package struct Signal: Hashable, Sendable {
     package let names: [String]
     /// The id that the device assigns to this press, or `nil` if it assigns none.
     package let id: Request.ID?
-    /// The least debounce of the press, whatever is configured.
+    /// The minimum debounce of the press, regardless of the configuration.
     package var leastDebounce = Duration.zero
 
-    /// The least debounce of a held button. A device reports that repeatedly, Hue every 0.8 s
+    /// The minimum debounce of a held button. A device reports that repeatedly, Hue every 0.8 s
     /// (Zigbee2MQTT #26270), and one message may be lost by radio.
     static let debounceWhileHeld = Duration.seconds(2)
 

@@ -5,8 +5,8 @@ package import KioskProtocol
 package struct Job: Hashable, Sendable {
   /// The number of the order's entry.
   package let seq: Int
-  /// The number under which the machine knows the job: the entry of the order, or of the decision
-  /// to make it again.
+  /// The number under which the kiosk sends the job to the machine: the entry of the order, or of
+  /// the decision to make it again.
   package var number: Int
   package let machine: MachineID
   package let order: Order

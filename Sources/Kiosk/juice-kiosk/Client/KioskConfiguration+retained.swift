@@ -34,7 +34,7 @@ extension KioskConfiguration {
     return "there is no configuration file: this is for kiosk \(name(kiosk.id)) at \(address)"
   }
 
-  /// Returns a suggestion for a juice or a fruit that the kiosk does not know.
+  /// Returns a suggestion for a juice or a fruit that is not on the kiosk's menu.
   ///
   /// - Returns: `nil` if there is none, or the menu cannot be read.
   func suggestion(for command: Command, timeout: Duration) async -> String? {

@@ -124,7 +124,7 @@ struct BrokerExamination {
     return findings + (try await examine(retained, limits))
   }
 
-  /// Subscribes to what the kiosk subscribes to, and to its own topics where the broker allows it.
+  /// Subscribes to the kiosk's subscriptions, and to its own topics where the broker allows it.
   private func readRetained() async throws(Failure) -> RetainedMessages {
     let more = [
       "\(settings.topics.base)/#", BrokerStatistics.dropped, BrokerStatistics.version,

@@ -64,7 +64,7 @@ extension RetainedMessages {
   /// The members of the kiosk's `health` that the doctor examines.
   struct Health {
     let at: Timestamp
-    /// Reasons why the broker has refused what the kiosk published, by topic.
+    /// Reasons why the broker has refused messages of the kiosk, by topic.
     var refused: [String: String] = [:]
     var reconnects = 0
     /// Time since the start of the kiosk, in seconds.

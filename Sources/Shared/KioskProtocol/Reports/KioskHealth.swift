@@ -24,7 +24,7 @@ package struct KioskHealth: Hashable, Sendable {
   /// Messages of the chain that the uplink did not handle, because they were too many, since the
   /// start of the process; or `nil` without an uplink.
   package var uplinkDropped: Int?
-  /// Reasons why the broker rejected messages of the kiosk, by topic.
+  /// Reasons why the broker refused messages of the kiosk, by topic.
   package var refused: [String: String]
 
   package init(

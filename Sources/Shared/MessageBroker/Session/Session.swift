@@ -21,7 +21,7 @@ package struct Session: ~Copyable, Sendable {
 
   /// The state of the connection to the broker.
   enum LinkState: Sendable, Equatable {
-    /// Not asked to connect, or ended.
+    /// The client has not called `connect`, or the session has ended.
     case idle
     case waiting(until: Instant)
     case connecting(until: Instant)
@@ -74,7 +74,7 @@ package struct Session: ~Copyable, Sendable {
   private var update: Update?
 
   private var events: [BrokerEvent] = []
-  /// Whether the client has taken the event `sessionBegan`, and has not asked for another event
+  /// Whether the client has received the event `sessionBegan` and has not requested the next event
   /// yet.
   private var isBeginning = false
   /// Whether the client abandoned that event, so that it is reported again on the next connection.
@@ -88,7 +88,7 @@ package struct Session: ~Copyable, Sendable {
   private var reportedConfirmed: UInt64 = 0
   /// The reasons reported during this outage.
   private var reportedReasons: Set<BrokerError> = []
-  /// Reasons why the broker rejected messages on this connection, by topic; not yet reported.
+  /// Reasons why the broker refused messages on this connection, by topic; not yet reported.
   private var refusals: [String: String] = [:]
   /// The end of the grace period of `disconnect`.
   private var disconnectDeadline: Instant?
@@ -424,7 +424,7 @@ extension Session {
   /// Reports the PUBACK of a message. Ignores an unknown packet id: libmosquitto also reports QoS 0
   /// messages once they are written.
   ///
-  /// - Parameter refusal: The reason if the broker rejected the message, otherwise `nil`.
+  /// - Parameter refusal: The reason if the broker refused the message, otherwise `nil`.
   package mutating func acknowledged(packetID: Int32, refusal: String? = nil, at now: Instant) {
     let topic = confirmations.acknowledged(packetID: packetID, at: now)
     guard let topic, let refusal, refusals.count < Self.maximumRefusals else { return }
