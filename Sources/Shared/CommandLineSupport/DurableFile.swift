@@ -11,7 +11,7 @@ package final class DurableFile: Sendable {
 
   /// Opens the file, and creates it if it does not exist.
   ///
-  /// - Parameter appends: whether each write goes to the end of the file; otherwise to its
+  /// - Parameter appends: Whether each write goes to the end of the file; otherwise to its
   ///   beginning.
   package init(_ path: String, appends: Bool) throws(Failure) {
     (self.path, self.appends) = (path, appends)

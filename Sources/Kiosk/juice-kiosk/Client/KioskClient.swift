@@ -12,7 +12,7 @@ struct KioskClient {
 
   /// Connects and waits until the connection is online.
   ///
-  /// - Parameter timeout: maximum time to wait for the broker.
+  /// - Parameter timeout: Maximum time to wait for the broker.
   init(
     _ configuration: KioskConfiguration, as source: Source, timeout: Duration
   ) async throws(Failure) {
@@ -108,8 +108,8 @@ extension SessionOptions {
   /// Returns the options of a session for the duration of one command.
   ///
   /// - Parameters:
-  ///   - purpose: a word for the client identifier.
-  ///   - topics: topics or topic filters to subscribe to.
+  ///   - purpose: A word for the client identifier.
+  ///   - topics: Topics or topic filters to subscribe to.
   static func forCommand(_ purpose: String, subscribingTo topics: [String]) -> SessionOptions {
     SessionOptions(
       clientID: "juice-kiosk-\(purpose)-\(UInt32.random(in: 0 ... .max))",

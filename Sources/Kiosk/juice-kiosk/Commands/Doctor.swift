@@ -53,7 +53,7 @@ struct Doctor: PreparedCommand {
 
   /// Runs the checks that need no broker.
   ///
-  /// - Returns: their findings, and the examinations of the kiosk's broker and of its uplink; `nil`
+  /// - Returns: Their findings, and the examinations of the kiosk's broker and of its uplink; `nil`
   ///   in place of an examination that cannot run.
   private func runLocalChecks() throws -> ([Finding], BrokerExamination?, UplinkCheck?) {
     var configuration: KioskConfiguration

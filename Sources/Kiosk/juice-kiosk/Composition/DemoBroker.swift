@@ -5,7 +5,7 @@ import Foundation
 enum DemoBroker {
   /// Runs the broker while `body` runs, then kills it and removes its folder.
   ///
-  /// - Parameter body: receives the broker's port and the path of the temporary folder.
+  /// - Parameter body: Receives the broker's port and the path of the temporary folder.
   static func run(_ body: (_ port: Int, _ folder: URL) async throws -> Void) async throws {
     let folder = FileManager.default.temporaryDirectory
       .appending(path: "juice-kiosk-\(UUID().uuidString)")

@@ -31,8 +31,8 @@ extension Uplink {
   /// Creates the uplink of a configuration.
   ///
   /// - Parameters:
-  ///   - uplinkProgress: the progress object that the controller of the same ledger writes.
-  ///   - menus: receives the menus that the chain publishes, for the next reload.
+  ///   - uplinkProgress: The progress object that the controller of the same ledger writes.
+  ///   - menus: Receives the menus that the chain publishes, for the next reload.
   /// - Returns: `nil` if the configuration has no uplink.
   static func build(
     _ configuration: KioskConfiguration, uplinkProgress: UplinkProgress, menus: MenuMailbox,
@@ -56,8 +56,8 @@ extension KioskSettings {
   /// Creates the settings of a configuration.
   ///
   /// - Parameters:
-  ///   - retainedTopics: the retained topics that the ledger lists.
-  ///   - stock: the stock in the ledger.
+  ///   - retainedTopics: The retained topics that the ledger lists.
+  ///   - stock: The stock in the ledger.
   init(
     _ configuration: KioskConfiguration, retainedTopics: Set<String> = [],
     stock held: FruitAmounts = [:]

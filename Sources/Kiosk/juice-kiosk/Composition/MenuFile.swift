@@ -38,7 +38,7 @@ struct MenuFile {
 
   /// Stores a menu.
   ///
-  /// - Parameter menu: the menu, or `nil` to remove the file.
+  /// - Parameter menu: The menu, or `nil` to remove the file.
   func write(_ menu: DesiredMenu?) throws(StateError) {
     if let menu { try folder.write(name, Data(menu.payload)) } else { try folder.remove(name) }
   }

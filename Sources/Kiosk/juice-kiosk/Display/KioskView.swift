@@ -30,7 +30,7 @@ struct KioskView {
 
   /// Updates the view with a message.
   ///
-  /// - Returns: the change in words, or `nil` if the message changes nothing.
+  /// - Returns: The change in words, or `nil` if the message changes nothing.
   mutating func update(topic: String, payload: [UInt8]) -> String? {
     guard topic.hasPrefix(topics.base + "/") else { return nil }
     let levels = topic.dropFirst(topics.base.count + 1).split(separator: "/").map { $0.visible() }
@@ -93,8 +93,8 @@ extension KioskView {
   /// Returns the lines of the whole display.
   ///
   /// - Parameters:
-  ///   - width: the width of the terminal; no line is wider.
-  ///   - color: whether to use the terminal's colors.
+  ///   - width: The width of the terminal; no line is wider.
+  ///   - color: Whether to use the terminal's colors.
   func lines(width: Int, color: Bool) -> [String] {
     // A name, a space, a number of 5 digits and two spaces.
     let nameWidth = min(20, max(6, width - 20))

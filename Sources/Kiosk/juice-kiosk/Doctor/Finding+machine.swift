@@ -114,7 +114,7 @@ extension [Finding] {
 
   /// Checks the free space on the ledger's disk, and whether the disk keeps its files.
   ///
-  /// - Parameter ledger: the path of the ledger.
+  /// - Parameter ledger: The path of the ledger.
   static func disk(of ledger: String) -> [Finding] {
     let folder = NSString(string: ledger).deletingLastPathComponent
     guard let space = DiskSpace(of: folder) else { return [] }

@@ -72,7 +72,7 @@ struct Finding {
 
   /// Creates an error.
   ///
-  /// - Parameter status: the exit code, or `nil` for the default of the check.
+  /// - Parameter status: The exit code, or `nil` for the default of the check.
   static func error(
     _ check: Check, _ place: String, _ text: String, fix: String, status: ExitCode? = nil
   ) -> Finding {
@@ -101,8 +101,8 @@ extension [Finding] {
   /// Returns the lines of the printed report.
   ///
   /// - Parameters:
-  ///   - width: the width of the terminal, or `nil` to break no line.
-  ///   - color: whether to use the terminal's colors.
+  ///   - width: The width of the terminal, or `nil` to break no line.
+  ///   - color: Whether to use the terminal's colors.
   func lines(width: Int?, color: Bool) -> [String] {
     let indent = String(repeating: " ", count: 9)
     var lines: [String] = []

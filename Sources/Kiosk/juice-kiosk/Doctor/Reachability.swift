@@ -6,7 +6,7 @@ enum Reachability {
   case silent(String)
   /// A connection was possible.
   ///
-  /// - Parameter isLocal: whether the address is one of this machine's loopback interface.
+  /// - Parameter isLocal: Whether the address is one of this machine's loopback interface.
   case answers(isLocal: Bool)
 
   /// Resolves and connects. Blocks for the duration of the name resolution, plus up to `timeout`
@@ -29,7 +29,7 @@ enum Reachability {
 
   /// Connects and closes the connection.
   ///
-  /// - Returns: an errno, or 0 if the connection was made.
+  /// - Returns: An errno, or 0 if the connection was made.
   private static func connect(to address: addrinfo, timeout: Duration) -> Int32 {
     let descriptor = socket(address.ai_family, address.ai_socktype, address.ai_protocol)
     guard descriptor >= 0 else { return errno }

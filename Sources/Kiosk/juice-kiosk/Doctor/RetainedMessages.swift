@@ -16,8 +16,8 @@ struct RetainedMessages {
   /// Connects, subscribes, reads and disconnects.
   ///
   /// - Parameters:
-  ///   - timeout: for the connection and the subscriptions.
-  ///   - makeBroker: makes a new connection, one for each subscription that the broker refuses.
+  ///   - timeout: Maximum time for the connection and the subscriptions.
+  ///   - makeBroker: Makes a new connection, one for each subscription that the broker refuses.
   /// - Throws: `Failure` if the broker does not accept the connection in time.
   init(
     of filters: [TopicFilter], timeout: Duration,

@@ -11,8 +11,8 @@ struct UnexpectedRetained {
   /// Returns the findings.
   ///
   /// - Parameters:
-  ///   - retained: the retained messages, by topic.
-  ///   - isComplete: whether the account may read the kiosk's own topics.
+  ///   - retained: The retained messages, by topic.
+  ///   - isComplete: Whether the account may read the kiosk's own topics.
   func findings(
     _ retained: [String: [UInt8]], at now: Timestamp, isComplete: Bool
   ) -> [Finding] {

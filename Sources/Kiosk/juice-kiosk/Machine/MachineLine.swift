@@ -5,7 +5,7 @@ import KioskProtocol
 enum MachineLine {
   /// The end of a job.
   ///
-  /// - Parameter job: the number of the job, or `nil` for the oldest active one.
+  /// - Parameter job: The number of the job, or `nil` for the oldest active one.
   case ends(job: Int?, MachineAnswer.Status)
   /// A job waits for a person, for this reason, or goes on if it is `nil`.
   case waits(job: Int?, reason: String?)

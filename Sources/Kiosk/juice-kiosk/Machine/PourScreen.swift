@@ -13,7 +13,7 @@ struct PourScreen {
 
   /// Prints a line above the bars.
   ///
-  /// - Parameter line: may contain text from the network; its invisible characters are left out.
+  /// - Parameter line: Text, possibly from the network; the screen omits invisible characters.
   mutating func print(_ line: String) {
     write(erasure + line.visibleLines)
     drawn = []

@@ -256,7 +256,7 @@ extension Session {
   package var mayRead: Bool { hasConnection && (batch == .none || disconnectDeadline != nil) }
 
   /// Whether queued packets may be sent: they contain no acknowledgement of the current batch, and
-  /// no SUBSCRIBE in a new session that the client has not taken note of.
+  /// no SUBSCRIBE in a new session that the client has not processed yet.
   package var mayWrite: Bool { hasConnection && link != .disconnecting && !isWaitingForClient }
 
   /// Whether writing has to wait for the client, which has to acknowledge a batch or to discard the
