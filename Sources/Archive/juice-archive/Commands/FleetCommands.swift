@@ -156,7 +156,8 @@ private func decide(
   again: Bool = false
 ) throws {
   let tolerance = decision == .resume ? 0 : 1
-  let rollout = try options.rolloutTable(newerBy: tolerance).decide(decision, limit: limit, again: again)
+  let rollout = try options.rolloutTable(newerBy: tolerance).decide(
+    decision, limit: limit, again: again)
   try StandardOutput.write(
     rollout.summary, after: "the roll-out of menu \(rollout.version) is \(rollout.state.rawValue)")
 }
