@@ -202,7 +202,8 @@ let dashboard: [Target] = [
     "juice-dashboard",
     [
       "CommandLineSupport", "YAMLConfiguration", "DashboardWeb", "Delivery", "Fleet", "JuiceDomain",
-      "KioskProtocol", argumentParser, hummingbirdCore, hummingbirdTLS, lifecycle, logging, nioSSL,
+      "KioskProtocol", argumentParser, hummingbirdCore, hummingbirdTLS, lifecycle, logging, nioCore,
+      nioSSL, unixSignals,
     ]),
 
   Product.dashboard.tests("FleetTests", ["Fleet", "JuiceDomain", "KioskProtocol"]),

@@ -1,6 +1,7 @@
 import DashboardWeb
 import HummingbirdCore
 import HummingbirdTLS
+import NIOCore
 import NIOSSL
 import Synchronization
 
