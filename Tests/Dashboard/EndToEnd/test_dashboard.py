@@ -3,6 +3,7 @@
 import json
 import re
 import signal
+import ssl
 import subprocess
 import threading
 import time
@@ -477,17 +478,57 @@ def test_it_is_right_as_soon_as_it_has_started(
     say(f"started, logged in and shown after {time.monotonic() - before:.1f} s")
 
 
-def test_encrypted(make_dashboard: MakeDashboard, make_browser: MakeBrowser, tmp_path, kiosk) -> None:
+def certificate(folder: Path) -> dict[str, str]:
+    """Makes a new certificate for localhost in the same files."""
     subprocess.run(
         ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1",
-         "-nodes", "-keyout", tmp_path / "key.pem", "-out", tmp_path / "cert.pem", "-days", "2",
+         "-nodes", "-keyout", folder / "key.pem", "-out", folder / "cert.pem", "-days", "2",
          "-subj", "/CN=localhost"], check=True, capture_output=True,
     )
-    files = {"certificate_file": str(tmp_path / "cert.pem"), "key_file": str(tmp_path / "key.pem")}
-    secure = make_dashboard(tls=files)
+    return {"certificate_file": str(folder / "cert.pem"), "key_file": str(folder / "key.pem")}
+
+
+def test_encrypted(make_dashboard: MakeDashboard, make_browser: MakeBrowser, tmp_path, kiosk) -> None:
+    secure = make_dashboard(tls=certificate(tmp_path))
     browser = make_browser(secure).log_in()
     browser.wait_for("k1", "#kiosks")
     assert {cookie["secure"] for cookie in browser.driver.get_cookies()} == {True}
+
+
+def test_a_renewed_certificate_is_taken_without_a_restart(
+    make_dashboard: MakeDashboard, make_browser: MakeBrowser, tmp_path: Path, kiosk: Kiosk
+) -> None:
+    secure = make_dashboard(tls=certificate(tmp_path))
+    browser = make_browser(secure).log_in()
+    browser.wait_for("k1", "#kiosks")
+
+    def served() -> str:
+        return ssl.get_server_certificate(("127.0.0.1", secure.port)).strip()
+
+    def reload(answer: str) -> None:
+        since = len(secure.log)
+        secure.process.send_signal(signal.SIGHUP)
+        secure.log.first(lambda line: answer in line, since)
+
+    old = (tmp_path / "cert.pem").read_text().strip()
+    assert served() == old
+    certificate(tmp_path)
+    new = (tmp_path / "cert.pem").read_text().strip()
+    assert served() == old != new
+    reload("the new configuration is taken")
+    assert served() == new
+    # A key of another certificate, and a key that needs a restart: nothing changes.
+    key = (tmp_path / "key.pem").read_text()
+    certificate(tmp_path)
+    (tmp_path / "key.pem").write_text(key)
+    reload("the new configuration is not taken")
+    assert served() == new
+    text = secure.config.read_text()
+    secure.config.write_text(text.replace('"users_file": "users"', '"users_file": "others"'))
+    reload("can change without a restart")
+    # The user is still logged in.
+    browser.open("/kiosks/k1")
+    browser.wait_for("k1", "h1")
 
 
 def test_output_that_cannot_be_written(dashboard: Dashboard) -> None:
@@ -515,18 +556,21 @@ def test_a_wall_needs_no_login_and_recovers_by_itself(
     size = "return parseFloat(getComputedStyle(document.querySelector(arguments[0])).fontSize)"
     assert wall.ask(size, "#menu li") >= 56 and wall.ask(size, "#ready .ticket") >= 56
     assert wall.overflow() <= 0
+    assert wall.ask("return document.querySelector('main').clientWidth") == 1920
     wall.photograph("wall")
     # Without the dashboard it shows no old ticket, and continues after a restart.
     dashboard.stop(signal.SIGKILL)
     wall.wait_for("Out of service at the moment.")
-    assert str(ticket) not in wall.text("main")
+    assert "Kiwi juice" not in wall.text("main")
     wall.photograph("wall-out")
     dashboard.start()
     wall.wait_for("Kiwi juice", "#menu")
     kiosk.stop()
     wall.wait_for("Out of service at the moment.", "#ready")
     assert "Kiwi juice" not in wall.text("main")
-    wall.driver.get_log("browser")
+    # The consoles rightly report that the dashboard was away.
+    for each in (browser, wall):
+        each.driver.get_log("browser")
 
 
 def test_users_come_and_go(dashboard: Dashboard, browser: Browser, kiosk: Kiosk) -> None:

@@ -52,7 +52,7 @@ struct FleetPage {
         language("Needs attention", "확인 필요"), count.needingAttention, "bad",
         language("problem", "확인 필요")
       ),
-      (language("Juices not for sale", "판매 불가 쥬스"), count.out, "bad", language("out", "판매 불가")),
+      (language("Sold out", "품절"), count.out, "bad", language("out", "품절")),
       (language("Closed", "영업 종료"), count.closed, "warn", language("closed", "영업 종료")),
       (language("Low", "부족"), count.low, "warn", language("low", "부족")),
       (language("Sold today", "오늘 판매"), count.soldToday, "", nil),

@@ -33,7 +33,7 @@ extension KioskState {
       held < least
     {
       return held == 0
-        ? ("bad", language("out", "품절")) : ("bad", language("too few", "모자람"))
+        ? ("bad", language("out", "품절")) : ("bad", language("short", "모자람"))
     }
     return alerts[fruit] == .low ? ("warn", language("low", "부족")) : nil
   }

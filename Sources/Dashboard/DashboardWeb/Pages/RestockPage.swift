@@ -54,7 +54,8 @@ struct RestockPage {
       return page(
         language("Restocked", "재고를 채웠어요"),
         """
-        \(language.notice(.good, "Done. The stock now:", "완료! 지금 재고예요."))
+        \(language.notice(
+          .good, "Done.\n\(sentence(restock)) The stock now:", "완료!\n\(sentence(restock)) 지금 재고예요."))
         \(stock(result.stock ?? [:]))
         <div class="actions">\(back(language("To the kiosk", "키오스크로"), isPrimary: true))
         \(result.seq.map(undo))</div>
@@ -66,6 +67,14 @@ struct RestockPage {
         result.reason?.text(language) ?? "", result.detail ?? "", language)
       return review(restock, id: .random, notice: notice)
     }
+  }
+
+  /// Returns a sentence with the changes, such as `+98 Strawberry, −2 Kiwi.`
+  private func sentence(_ restock: Restock) -> String {
+    let changes = changes(restock).filter { $0.after != $0.before }
+    guard !changes.isEmpty else { return "" }
+    return changes.map { "\(signed($0.after - $0.before)) \(name($0.fruit))" }
+      .joined(separator: ", ") + "."
   }
 
   /// Returns the form that undoes the entry.
@@ -154,7 +163,7 @@ struct RestockPage {
   private func name(_ fruit: Fruit.ID) -> String { kiosk.name(of: fruit, language) }
 
   private func back(_ text: String, isPrimary: Bool = false) -> HTML {
-    "<a class=\"button\(isPrimary ? " primary" : .empty)\" href=\"/kiosks/\(kiosk.id)\">\(text)</a>"
+    "<a class=\"button\(isPrimary ? " primary" : .empty)\" href=\"/kiosks/\(kiosk.id)\"\(isPrimary ? " autofocus" : .empty)>\(text)</a>"
   }
 
   private func page(_ title: String, _ content: HTML) -> Page {
