@@ -1,6 +1,5 @@
 package import JuiceDomain
 package import KioskProtocol
-import Synchronization
 
 /// The state of one kiosk. A property is `nil` until the kiosk has published it.
 package struct KioskState: Sendable, Identifiable {
@@ -30,7 +29,9 @@ package struct KioskState: Sendable, Identifiable {
   package private(set) var usuallySold: Double?
   /// The IANA name of the time zone of its days.
   package private(set) var timeZone: String?
-  private var salesSource: SalesSource?
+  /// The sales report, which `receive` has decoded once without an error; empty if there is none.
+  /// Decoded on demand: thirty days of a thousand kiosks need much memory.
+  package private(set) var salesPayload: [UInt8] = []
   /// The latest orders, the newest first.
   package private(set) var orders = Recent()
   /// Restocks, openings, closings and decisions, the newest first.
@@ -45,8 +46,7 @@ package struct KioskState: Sendable, Identifiable {
   /// Returns the display name: the name of the kiosk, or its id.
   package func title(_ language: Language) -> String { name?[language] ?? id.text }
 
-  /// The sales report. The first reader after its arrival decodes it.
-  package var sales: SalesReport? { salesSource?.report }
+  package var sales: SalesReport? { try? SalesReport(payload: salesPayload) }
 
   /// Whether the last received status is `online`.
   package var isOnline: Bool { status == .online }
@@ -103,7 +103,7 @@ package struct KioskState: Sendable, Identifiable {
       updateLastMessage(at: info.startedAt)
     case ("sales", 1):
       guard let sales = try? SalesReport(payload: payload) else { return false }
-      salesSource = SalesSource(payload)
+      salesPayload = payload
       soldToday = sales.hours.reduce(0) { $0 + $1.tally.glasses }
       takenToday = sales.hours.reduce(into: Takings()) { $0 += $1.tally.takings }
       usuallySold = sales.usual
@@ -138,32 +138,6 @@ package struct KioskState: Sendable, Identifiable {
   }
 
   private func text(_ payload: [UInt8]) -> String { String(decoding: payload, as: UTF8.self) }
-}
-
-/// A sales report, decoded when it is read for the first time: thirty days of a thousand kiosks need
-/// much memory, and the pages of few kiosks are open, but those are rendered several times a second.
-private final class SalesSource: Sendable {
-  private enum Content {
-    case payload([UInt8])
-    case report(SalesReport?)
-  }
-
-  private let content: Mutex<Content>
-
-  init(_ payload: [UInt8]) { content = Mutex(.payload(payload)) }
-
-  var report: SalesReport? {
-    content.withLock { content in
-      switch content {
-      case .report(let report): return report
-      case .payload(let payload):
-        // `receive` has decoded it without an error.
-        let report = try? SalesReport(payload: payload)
-        content = .report(report)
-        return report
-      }
-    }
-  }
 }
 
 /// The latest entries of a ledger, the newest first. A redelivered event is stored once.

@@ -41,6 +41,7 @@ package final class KioskLink: Service {
   private let logger: Logger
   private let state: Mutex<State>
   let updates = LiveUpdates()
+  let sales = SalesCache()
 
   /// - Parameters:
   ///   - root: The first topic levels of all kiosks.

@@ -6,6 +6,7 @@ import KioskProtocol
 /// and close it.
 struct KioskPage {
   let kiosk: KioskState
+  let salesReport: SalesReport?
   let connectionError: String?
   let now: Timestamp
   let context: PageContext
@@ -260,6 +261,7 @@ struct KioskPage {
   }
 
   private var sales: LivePart {
-    LivePart("sales", tag: "section", class: "card", SalesCharts(kiosk, localTime).html)
+    LivePart(
+      "sales", tag: "section", class: "card", SalesCharts(kiosk, salesReport, localTime).html)
   }
 }

@@ -5,10 +5,11 @@ import KioskProtocol
 /// Charts of glasses sold: today by hour, and the last 30 days by day.
 struct SalesCharts {
   private let kiosk: KioskState
+  private let sales: SalesReport?
   private let localTime: LocalTime
 
-  init(_ kiosk: KioskState, _ localTime: LocalTime) {
-    self.kiosk = kiosk
+  init(_ kiosk: KioskState, _ sales: SalesReport?, _ localTime: LocalTime) {
+    (self.kiosk, self.sales) = (kiosk, sales)
     self.localTime = localTime
   }
 
@@ -16,7 +17,7 @@ struct SalesCharts {
 
   var html: HTML {
     let title = language("Sales", "판매")
-    guard let sales = kiosk.sales else {
+    guard let sales else {
       return """
         <h2>\(title)</h2>
         <p class="empty">\(language("The kiosk has not sent its sales yet.", "아직 판매 기록을 받지 못했어요."))</p>

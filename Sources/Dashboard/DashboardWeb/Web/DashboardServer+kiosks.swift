@@ -106,9 +106,11 @@ extension DashboardServer {
   }
 
   private func kioskPage(_ context: PageContext) throws -> KioskPage {
-    KioskPage(
-      kiosk: try kiosk(context), connectionError: link.connectionError, now: link.time,
-      context: context)
+    let kiosk = try kiosk(context)
+    return KioskPage(
+      kiosk: kiosk, salesReport: link.sales.report(of: kiosk),
+      connectionError: link.connectionError,
+      now: link.time, context: context)
   }
 
   private func outcome(
