@@ -719,4 +719,20 @@ import Testing
       #expect(try await other.kiosk(for: token) == "k1")
     }
   }
+
+  @Test func theStockOfAnOfflineKioskHasItsTime() async throws {
+    try await Scene.run { scene in
+      try await scene.authenticate("minji")
+      #expect(try await !scene.get("/kiosks/k1").text.contains("As of"))
+      try await scene.kiosk("status", Array("offline".utf8))
+      for user in ["minji", "vera"] {
+        try await scene.authenticate(user)
+        let page = try await scene.get("/kiosks/k1").text
+        #expect(page.contains("<section class=\"card away\">"), "\(user)")
+        #expect(
+          page.contains("As of <time datetime=\""), "\(user)"
+        )
+      }
+    }
+  }
 }

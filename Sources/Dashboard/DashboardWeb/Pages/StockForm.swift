@@ -33,7 +33,7 @@ struct StockForm {
     }
     guard context.isOperator else {
       return """
-        <section class="card"><h2>\(title)</h2>
+        <section class="\(style)"><h2>\(title)</h2>\(age)
         <div class="fruits">\(liveParts.map(\.html))</div></section>
         """
     }
@@ -42,8 +42,8 @@ struct StockForm {
       return "<div class=\"fruit\(style)\">\(part.html)\(stepper(fruit))</div>\n"
     }
     return """
-      <section class="card">
-      <h2>\(title)</h2>
+      <section class="\(style)">
+      <h2>\(title)</h2>\(age)
       <form method="post" action="/kiosks/\(kiosk.id)/review" class="restock" data-restock>
       \(context.fields())\(isFilled ? CommonNotices.notSentYet(language) : nil)
       <div class="fruits">\(rows)</div>
@@ -56,6 +56,16 @@ struct StockForm {
       </form>
       </section>
       """
+  }
+
+  /// The style of the card: grey while the kiosk is offline.
+  private var style: HTML { kiosk.isOnline ? "card" : "card away" }
+
+  /// The time of the stock while the kiosk is offline, when it may have changed since.
+  private var age: HTML? {
+    guard !kiosk.isOnline, let time = kiosk.stock?.at else { return nil }
+    let localTime = LocalTime(kiosk.timeZone, now: now, language)
+    return "<p class=\"muted\">\(language("As of", "기준 시각:")) \(localTime.html(time))</p>"
   }
 
   /// The bar and the number of each fruit.
