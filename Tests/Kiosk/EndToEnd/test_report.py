@@ -116,6 +116,15 @@ def test_csv(kiosk: Kiosk, panel: Client) -> None:
         "day,juice,made,out_of_stock,rejected,takings,currency",
         f"{today},kiwi,1,0,1,,", f"{today},strawberry,0,1,0,,", f"{today},,0,0,1,,",
     ]
+    excel = kiosk.command("report", "--csv", "--excel").stdout.splitlines()
+    assert [excel[0], *[line for line in excel[1:] if line]] == ["\ufeffsep=,", *lines]
+    exported = kiosk.command("ledger", "export", "--format", "csv", "--excel").stdout.splitlines()
+    # Excel rounds a number of sixteen digits.
+    epoch = json.loads(kiosk.command("ledger", "export").stdout.splitlines()[0])["epoch"]
+    last = [line for line in exported if line][-1].split(",")[-1]
+    assert last == (f'"=""{epoch}"""' if epoch >= 10**15 else str(epoch))
+    for command in (["report", "--excel"], ["ledger", "export", "--excel"]):
+        assert kiosk.command(*command).returncode == 64
 
 
 def test_prices(make_kiosk: MakeKiosk, broker: Mosquitto, panel: Client) -> None:
