@@ -177,6 +177,11 @@ final class Connection: @unchecked Sendable {
     if let disconnectReason = inbox.disconnectReason,
       disconnectReason.code >= MQTT_RC_UNSPECIFIED.rawValue
     {
+      // From 2.1 on, libmosquitto itself disconnects for an alias in a received message. This client
+      // sends no alias that a broker could object to.
+      if disconnectReason.code == MQTT_RC_TOPIC_ALIAS_INVALID.rawValue {
+        throw .malformedPacket(BrokerError.text(for: disconnectReason.code))
+      }
       throw BrokerError(disconnect: disconnectReason.code, reason: disconnectReason.reason)
     }
     // `net__handle_ssl` maps every failure to EPROTO.

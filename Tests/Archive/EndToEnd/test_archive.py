@@ -619,9 +619,7 @@ class Chain:
 
 @pytest.fixture
 def chain(make_client: Callable[..., Client], database: Postgres) -> Chain:
-    client = make_client()
-    client.client.max_inflight_messages_set(1000)
-    return Chain(client, database)
+    return Chain(make_client(), database)
 
 
 def test_an_archiver_is_killed_and_another_takes_over(

@@ -32,10 +32,13 @@ class Message:
         return json.loads(self.payload)
 
 
-def paho(client_id: str, **options: Any) -> mqtt.Client:
-    """Creates a client of paho 1 (Debian 12) or 2 (Debian 13), with the callbacks of both."""
+def paho(client_id: str, kind: type[mqtt.Client] = mqtt.Client, **options: Any) -> mqtt.Client:
+    """Creates a client of paho 1 (Debian 12) or 2 (Debian 13), with the callbacks of version 1."""
     versions = getattr(mqtt, "CallbackAPIVersion", None)
-    return mqtt.Client(*([versions.VERSION1] if versions else []), client_id, **options)
+    client = kind(*([versions.VERSION1] if versions else []), client_id, **options)
+    # paho 2 refuses a change when the client is connected.
+    client.max_inflight_messages_set(1000)
+    return client
 
 
 class Client:

@@ -177,9 +177,10 @@ def later(program: str, folder: Path, version: str) -> Path:
 
 
 def unpack_debian(folder: Path) -> Path:
-    """Unpacks a clean Debian as a layer."""
+    """Unpacks a clean Debian, of the release KIOSK_DEBIAN (12 or 13), as a layer."""
+    release = os.environ.get("KIOSK_DEBIAN", "12")
     archive = subprocess.run(
-        [ROOT / "deploy/install-clean-root"], check=True, text=True, stdout=subprocess.PIPE
+        [ROOT / "deploy/install-clean-root", release], check=True, text=True, stdout=subprocess.PIPE
     ).stdout.strip()
     subprocess.run(["tar", "-C", folder, "-xf", archive], check=True)
     return folder

@@ -102,6 +102,8 @@ class Relay:
         self._number = 0
         self._pending: dict[int, tuple[bytes, bytes, bytes]] = {}
         self._known: set[bytes] = set()
+        # Orders that waited for a session that the kiosk has ended.
+        self.dropped = 0
         self.answers: dict[str, float] = {}
         self.connections: Counter[int] = Counter()
         threading.Thread(target=self._accept, daemon=True).start()
@@ -182,9 +184,11 @@ class Relay:
                 with self._lock:
                     self._known.add(name)
                     self._kiosk = client, level
-                    if has_session:
-                        for number in self._pending:
-                            self._deliver(number, 0b1010)
+                    if not has_session:
+                        self.dropped += len(self._pending)
+                        self._pending.clear()
+                    for number in self._pending:
+                        self._deliver(number, 0b1010)
         elif kind == 8:
             filters, rest = 0, body[2 + len(nothing):]
             while rest:
@@ -206,6 +210,8 @@ class Relay:
                 self._pending.pop(int.from_bytes(body[:2], "big"), None)
         elif kind == 12:
             client.sendall(b"\xd0\0")
+        elif kind == 14:
+            raise OSError("it has disconnected")
 
 
 def main() -> int:
@@ -235,6 +241,8 @@ def main() -> int:
                     findings.append(f"seed {seed}: another panel waited {waited[-1]:.1f} s")
             except TimeoutError:
                 findings.append(f"seed {seed}: {relay.waiting} orders are not acknowledged")
+            if relay.dropped:
+                findings.append(f"seed {seed}: the kiosk has ended its session")
             if not kiosk.is_alive:
                 findings.append(f"seed {seed}: the kiosk has ended: {kiosk.log.since(0)[-3:]}")
             if findings:
@@ -256,7 +264,8 @@ def main() -> int:
     relay.close()
     for finding in findings:
         print(f"FOUND: {finding}; bytes {properties(seed, arguments.known_properties)[:60].hex()}")
-    waited.sort()
+        print("\n".join(kiosk.log.since(0)[-10:]))
+    waited = sorted(waited) or [0]
     print(
         f"{count + 1} packets; connections with MQTT 5: {relay.connections[5]}, 3.1.1: {relay.connections[4]}; "
         f"another panel waited {waited[len(waited) // 2] * 1000:.0f} ms (median), "

@@ -17,6 +17,7 @@ import paho.mqtt.client as mqtt
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
+from client import paho
 from ports import free_port, is_listening
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -159,13 +160,12 @@ class Account:
         self._codes: list[int] = []
         self.is_gone = threading.Event()
         self.name = name
-        self.client = client = Client(client_id, protocol=mqtt.MQTTv5)
+        self.client = client = paho(client_id, Client, protocol=mqtt.MQTTv5)
         client.on_connect = lambda _c, _d, _f, code, _p: self._note(self._codes.append, code.value)
         client.on_message = lambda _c, _d, message: self._note(self.heard.append, message)
         client.on_publish = lambda _c, _d, mid: self._note(self._answered.add, mid)
         client.on_subscribe = lambda _c, _d, mid, codes, _p: self._subscribed(mid, codes)
         client.on_disconnect = lambda *_: self._note(lambda _: self.is_gone.set(), None)
-        client.max_inflight_messages_set(1000)
         if name is not None:
             client.username_pw_set(name, secured_broker.password(name) if password is None else password)
         if will:
