@@ -188,17 +188,17 @@ final class Connection: @unchecked Sendable {
     if usesTLS, !hasConnectAck, !inbox.tlsErrors.isEmpty || error == EPROTO {
       throw BrokerError(tlsErrors: inbox.tlsErrors)
     }
+    // A refused client certificate looks like this from libmosquitto 2.0.21 on.
+    let guess =
+      (usesTLS ? "; it may require a client certificate" : "") + BrokerError.hint(version)
     switch code {
     case MOSQ_ERR_SUCCESS.code, MOSQ_ERR_CONN_LOST.code, MOSQ_ERR_NO_CONN.code:
       guard !hasConnectAck else { throw .closedByBroker }
-      // Also a refused client certificate, with libmosquitto 2.1.
-      let guess = usesTLS ? "; it may require a client certificate" : ""
-      throw .connectionLost(
-        "the broker closed it during the MQTT handshake\(guess)\(BrokerError.hint(version))")
+      throw .connectionLost("the broker closed it during the MQTT handshake\(guess)")
     case MOSQ_ERR_KEEPALIVE.code:
       throw .connectionLost("the broker sent nothing for the keep-alive time of \(keepAlive) s")
     case MOSQ_ERR_ERRNO.code:
-      throw .connectionLost(systemError(error) + (hasConnectAck ? "" : BrokerError.hint(version)))
+      throw .connectionLost(systemError(error) + (hasConnectAck ? "" : guess))
     // libmosquitto checks the properties of incoming messages, each version more of them; brokers
     // relay some that it rejects (`handle__publish`, `mosquitto_property_check_all`).
     case MOSQ_ERR_PROTOCOL.code, MOSQ_ERR_MALFORMED_PACKET.code, MOSQ_ERR_MALFORMED_UTF8.code,
