@@ -6,7 +6,9 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, Callable, Iterator
+
+import pytest
 
 from arrivals import TIMEOUT, eventually
 from client import BASE, Client, Message
@@ -232,3 +234,37 @@ def check_equal(device: Device, terminal: TerminalProcess) -> None:
     for receipt, amount in held.items():
         assert holds.pop(receipt) == amount
     assert len(booked) + len(holds) <= len(unknown), (booked, holds, unknown)
+
+
+# Fixtures; a test imports those that it uses.
+
+MakeDevice = Callable[..., Device]
+
+
+@pytest.fixture
+def terminal(tmp_path: Path) -> Iterator[TerminalProcess]:
+    terminal = TerminalProcess(tmp_path)
+    yield terminal.start()
+    terminal.kill()
+
+
+@pytest.fixture
+def make_device(
+    tmp_path: Path, broker: Mosquitto, terminal: TerminalProcess
+) -> Iterator[MakeDevice]:
+    devices: list[Device] = []
+
+    def make(**settings: Any) -> Device:
+        devices.append(Device(tmp_path, broker, settings.pop("terminal", terminal), **settings))
+        return devices[-1].start()
+
+    yield make
+    for device in devices:
+        device.kill()
+
+
+@pytest.fixture
+def shop(broker: Mosquitto) -> Iterator[Shop]:
+    shop = Shop(broker)
+    yield shop
+    shop.close()

@@ -10,9 +10,11 @@ import pytest
 
 from arrivals import eventually
 from client import BASE
-from conftest import MakeDevice
 from mosquitto import Mosquitto
-from shop import ENVIRONMENT, REPOSITORY, Device, Shop, TerminalProcess, check_equal
+from shop import (  # noqa: F401
+    ENVIRONMENT, REPOSITORY, Device, MakeDevice, Shop, TerminalProcess, check_equal, make_device, shop,
+    terminal,
+)
 from small_disk import SmallDisk
 from terminal import SEEN_ON_CARD
 from zvt import program

@@ -10,8 +10,9 @@ import time
 from collections import Counter
 from typing import Any, Callable
 
-from conftest import MakeDevice
-from shop import Device, Shop, TerminalProcess, check_equal
+from shop import (  # noqa: F401
+    Device, MakeDevice, Shop, TerminalProcess, check_equal, make_device, shop, terminal,
+)
 
 CHARGES = int(os.environ.get("ZVT_CHARGES", "100"))
 KILLS = int(os.environ.get("ZVT_KILLS", "40"))

@@ -15,7 +15,7 @@ def release_notes(tag: str, folder: pathlib.Path) -> subprocess.CompletedProcess
 
 def test_the_notes_are_the_changelogs_and_each_package_has_its_checksum(tmp_path):
     names = [f"juice-{program}_{VERSION}_{machine}.deb"
-             for program in ("kiosk", "dashboard", "archive") for machine in ("amd64", "arm64")]
+             for program in ("kiosk", "dashboard", "archive", "zvt") for machine in ("amd64", "arm64")]
     for name in names:
         (tmp_path / name).write_text(name)
     notes = release_notes(f"v{VERSION}", tmp_path)
