@@ -108,7 +108,7 @@ actor DeviceService {
       case .timer:
         timer = nil
         try run { $0.tick(at: $1) }
-        endDayIfDue()
+        try endDayIfDue()
       case .reopen:
         try open()
         connect()
@@ -332,15 +332,11 @@ actor DeviceService {
       matchingPolicy: .nextTime)
   }
 
-  private func endDayIfDue() {
+  private func endDayIfDue() throws(Failure) {
     guard let due = nextEndOfDay, due <= Date(), work != nil else { return }
     // The next one is known when this one has ended.
     nextEndOfDay = nil
-    input.yield(.timer)
-    do throws(Failure) { try run { $0.endDay(at: $1) } } catch {
-      // The journal could not be written: its reopening finds the end of day due again.
-      input.yield(.reopen)
-    }
+    try run { $0.endDay(at: $1) }
   }
 
   private func shutDown() async {
