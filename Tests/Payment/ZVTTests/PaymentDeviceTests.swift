@@ -279,6 +279,25 @@ private struct World {
     #expect(other.published.last?.status == .declined)
   }
 
+  @Test func numbersThatWereNeverBegun() throws {
+    var world = world(.reservation, SimulatedTerminal.Habits())
+    try world.start()
+    try world.send(.charge(Self.request))
+    func send(_ command: ChargeCommand) throws -> ChargeAnswer.Status? {
+      try world.send(command)
+      return world.published.last?.status
+    }
+    let lower = ChargeRequest(charge: 12, price: Money(units: 350, .euro))
+    #expect(try send(.charge(lower)) == .unknown)
+    #expect(try send(.capture(charge: 12, amount: 350)) == .unknown)
+    #expect(try send(.state(charge: 40)) == .unknown)
+    #expect(world.device.journal.last == 17)
+    #expect(try send(.release(charge: 30)) == .released)
+    let higher = ChargeRequest(charge: 30, price: Money(units: 350, .euro))
+    #expect(try send(.charge(higher)) == .released)
+    #expect(world.terminal.moves == 1)
+  }
+
   @Test func aHoldOfNobodyIsAFault() throws {
     var world = world(.reservation, SimulatedTerminal.Habits())
     try world.start()
