@@ -249,7 +249,7 @@ extension DailySums {
       AND (kiosk, waiting.day) NOT IN (SELECT kiosk, day FROM picked)
     """
 
-  /// Of several entries alike in a row, the first one is kept. `run` numbers the rows of entries
+  /// Keeps the first of several equal entries in a row. `run` numbers the rows of entries
   /// without a gap, because an entry of another day, by a wrong clock, may be in a gap.
   private static let supplies = replace(
     "supply", keys: ["fruit", "epoch", "seq"], values: ["at", "is_out"],

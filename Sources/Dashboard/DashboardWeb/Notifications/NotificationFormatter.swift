@@ -11,9 +11,10 @@ package struct NotificationFormatter: Sendable {
 
   /// Maximum length of a text that a receiver accepts.
   package enum MaximumLength: Sendable {
-    /// In bytes of UTF-8. ntfy makes a longer text than 4,096 bytes an attachment.
+    /// The length in bytes of UTF-8. ntfy makes a longer text than 4,096 bytes an attachment.
     case bytes(Int)
-    /// In UTF-16 code units, which are never fewer than the characters that a receiver counts.
+    /// The length in UTF-16 code units, which are never fewer than the characters that a receiver
+    /// counts.
     /// Discord accepts 2,000, Telegram 4,096, Slack more.
     case characters(Int)
 
