@@ -4,6 +4,8 @@ import Testing
 
 /// The messages between the kiosk and a payment device.
 @Suite struct PaymentMessageTests {
+  private static let now = Timestamp(milliseconds: 1_795_251_600_000)
+
   private static func answer(_ payload: String) throws(Rejection) -> Command {
     try Request(kind: .paid, payload: Array(payload.utf8)).command
   }
@@ -149,7 +151,7 @@ import Testing
     #expect(play(firmware.charge(request)) == ["waiting"])
     #expect(play(firmware.charge(request)) == ["waiting"])
     #expect(play(firmware.pay()) == ["held"])
-    #expect(firmware.endDay(at: Timestamp(milliseconds: 1_795_000_000_000)).isEmpty)
+    #expect(firmware.endDay(at: Self.now).isEmpty)
     #expect(play(firmware.request(.capture, 17, units: 300)) == ["captured"])
     #expect(play(firmware.request(.capture, 17, units: 300)) == ["captured"])
     #expect(play(firmware.request(.release, 17, units: nil)) == ["captured"])
@@ -161,8 +163,8 @@ import Testing
     #expect(again.restore(restored).isEmpty && again.last == 18)
     #expect(play(again.request(.refund, 17, units: nil)) == ["refunded"])
     #expect(play(again.request(.refund, 17, units: nil)) == ["refunded"])
-    #expect(play(again.endDay(at: Timestamp(milliseconds: 1_795_000_000_000))) == ["300 300"])
-    #expect(play(again.endDay(at: Timestamp(milliseconds: 1_795_000_000_000))) == ["0 0"])
+    #expect(play(again.endDay(at: Self.now)) == ["300 300"])
+    #expect(play(again.endDay(at: Self.now)) == ["0 0"])
   }
 
   @Test func aPromptDoesNotOutliveAPowerCut() throws {
