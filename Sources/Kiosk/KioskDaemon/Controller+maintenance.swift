@@ -95,8 +95,10 @@ extension Controller {
     var counters = core.counters
     counters.reconnects = max(0, reconnects)
     counters.dropped = commandFilter.dropped
-    // A ledger that cannot be read has no size here; its next commit reports the error.
+    // A ledger that cannot be read has no size and no position here; its next commit reports the
+    // error.
     let size = try? ledger.size
+    let position = try? ledger.position(of: core.seq)
     let health = KioskHealth(
       at: now, uptime: Int(now.since(startedAt).components.seconds), counters: counters,
       memory: ProcessMemory.resident, queue: tracker.depth, service: core.service,
@@ -112,9 +114,9 @@ extension Controller {
           difference: reports.reduce(0) { $0 + abs($1.difference) })
       },
       ledger: size, diskFree: ledger.freeSpace,
-      uplinkDropped: uplinkProgress?.droppedRequests, refused: refusals.reasons)
-    let payload = health.payload
-    uplinkProgress?.health = payload
-    return settings.topics.retained(settings.topics.health, payload)
+      uplinkDropped: uplinkProgress?.droppedRequests, position: position,
+      refused: refusals.reasons)
+    uplinkProgress?.health = health
+    return settings.topics.retained(settings.topics.health, health.payload)
   }
 }

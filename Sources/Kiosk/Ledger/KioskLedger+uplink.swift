@@ -1,7 +1,16 @@
 import GRDB
+package import KioskProtocol
 
 /// Queries of the uplink.
 extension KioskLedger {
+  /// Returns the position of an entry, or `nil` if there is none with this number.
+  package func position(of seq: Int) throws(LedgerError) -> LedgerPosition? {
+    let epoch: Int? = try reading { database in
+      try database.rows("SELECT epoch FROM entry WHERE seq = ?", [seq]).first?[0]
+    }
+    return epoch.map { LedgerPosition(epoch: $0, seq: seq) }
+  }
+
   /// Returns the entry up to which the upstream broker has confirmed all entries.
   package func uplinked() throws(LedgerError) -> Int {
     try reading { try $0.rows("SELECT uplinked FROM kiosk").first?[0] ?? 0 }

@@ -1,3 +1,4 @@
+package import KioskProtocol
 import Synchronization
 
 /// Progress shared by a kiosk and its uplink, which reads the kiosk's ledger. Neither side blocks.
@@ -6,7 +7,7 @@ package final class UplinkProgress: Sendable {
   private let lastDelivered = Atomic(0)
   private let lastSaved = Atomic(0)
   private let requestsDropped = Atomic(0)
-  private let lastHealth = Mutex<[UInt8]?>(nil)
+  private let lastHealth = Mutex<KioskHealth?>(nil)
 
   package init() {}
 
@@ -33,8 +34,8 @@ package final class UplinkProgress: Sendable {
 
   package func droppedRequest() { requestsDropped.add(1, ordering: .relaxed) }
 
-  /// The payload of the kiosk's last health report.
-  package var health: [UInt8]? {
+  /// The kiosk's last health report.
+  package var health: KioskHealth? {
     get { lastHealth.withLock(\.self) }
     set { lastHealth.withLock { $0 = newValue } }
   }

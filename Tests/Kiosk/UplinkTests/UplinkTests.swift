@@ -41,16 +41,38 @@ import Testing
   }
 
   @Test func healthIsToldSeldom() throws {
-    fixture.uplinkProgress.health = Array("1".utf8)
+    fixture.uplinkProgress.health = health(uptime: 1)
     try fixture.start()
     fixture.advance(by: .seconds(1))
-    #expect(fixture.broker.retained("chain/k1/health")?.payload == Array("1".utf8))
-    fixture.uplinkProgress.health = Array("2".utf8)
+    #expect(fixture.broker.retained("chain/k1/health")?.payload == health(uptime: 1).payload)
+    fixture.uplinkProgress.health = health(uptime: 2)
     fixture.broker.cut("uplink-0")
     fixture.advance(by: .seconds(295))
-    #expect(fixture.broker.retained("chain/k1/health")?.payload == Array("1".utf8))
+    #expect(fixture.broker.retained("chain/k1/health")?.payload == health(uptime: 1).payload)
     fixture.advance(by: .seconds(10))
-    #expect(fixture.broker.retained("chain/k1/health")?.payload == Array("2".utf8))
+    #expect(fixture.broker.retained("chain/k1/health")?.payload == health(uptime: 2).payload)
+  }
+
+  /// Not the last entry, which the broker may not have received yet.
+  @Test func healthHasTheLastConfirmedEntry() throws {
+    try fixture.start()
+    try fixture.record(2)
+    fixture.advance(by: .seconds(1))
+    var health = health(uptime: 1)
+    health.position = LedgerPosition(epoch: 4, seq: 9)
+    fixture.uplinkProgress.health = health
+    fixture.advance(by: .seconds(1))
+    let payload = try #require(fixture.broker.retained("chain/k1/health")?.payload)
+    let position = try #require(try LedgerPosition(health: payload))
+    #expect(position.seq == 2)
+    let entry = try #require(try fixture.entries.last)
+    #expect(entry == position.seq)
+  }
+
+  private func health(uptime: Int) -> KioskHealth {
+    KioskHealth(
+      at: Timestamp(milliseconds: 0), uptime: uptime, counters: .init(), memory: nil, queue: 0,
+      service: .open, low: 0, out: 0, ledger: nil)
   }
 
   /// Tests each step at which the connection breaks, before and after its effect.

@@ -93,7 +93,7 @@ import Testing
   @Test(
     arguments: [
       (nil, "", ""),
-      (1024, #""memory":1024,"#, #","ledger":4096,"disk_free":2048,"uplink_dropped":3072"#),
+      (1024, #""memory":1024,"#, #","ledger":4096,"disk_free":2048,"uplink_dropped":3072,"seq":7,"epoch":5"#),
     ] as [(Int?, String, String)])
   func healthCountsWhatHappened(memory: Int?, member: String, ledger: String) {
     var counters = KioskHealth.Counters()
@@ -103,7 +103,8 @@ import Testing
     let health = KioskHealth(
       at: at, uptime: 60, counters: counters, memory: memory, queue: 9, service: .closed, low: 2,
       out: 1, machinesDown: 10, undecided: 11, ledger: memory.map { $0 * 4 },
-      diskFree: memory.map { $0 * 2 }, uplinkDropped: memory.map { $0 * 3 })
+      diskFree: memory.map { $0 * 2 }, uplinkDropped: memory.map { $0 * 3 },
+      position: memory.map { _ in LedgerPosition(epoch: 5, seq: 7) })
     #expect(
       String(decoding: health.payload, as: UTF8.self)
         == #"{"at":"2026-11-21T09:00:00Z","uptime":60,"orders":1,"out_of_stock":2,"failed":9,"restocks":3,"#

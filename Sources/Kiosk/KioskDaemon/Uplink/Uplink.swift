@@ -365,13 +365,17 @@ package actor Uplink {
     await publish([settings.topics.status(.online)])
   }
 
-  /// Publishes the kiosk's health, rarely, because thousands of kiosks may share the broker.
+  /// Publishes the kiosk's health, rarely, because thousands of kiosks may share the broker. Its
+  /// position is the last confirmed entry: the archive must have received it.
   private func publishHealth() async {
     guard isOpen, healthAt.map({ now - $0 >= Self.healthInterval }) ?? true,
-      let health = uplinkProgress.health
+      var health = uplinkProgress.health
     else { return }
     healthAt = now
-    await publish([settings.topics.retained(settings.topics.health, health)])
+    // Without a position the archive detects no lost tail; the error is reported with the next
+    // entries.
+    health.position = try? ledger.position(of: scheduler.cursor)
+    await publish([settings.topics.retained(settings.topics.health, health.payload)])
   }
 
   /// Publishes a new menu report, after the report that each connection starts with.

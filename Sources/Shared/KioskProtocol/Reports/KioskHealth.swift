@@ -24,14 +24,17 @@ package struct KioskHealth: Hashable, Sendable {
   /// Messages of the chain that the uplink did not handle, because they were too many, since the
   /// start of the process; or `nil` without an uplink.
   package var uplinkDropped: Int?
+  /// The last entry of the ledger; to the broker of a chain, the last one that this broker has
+  /// confirmed. An archive that lacks it has lost entries. `nil` without entries.
+  package var position: LedgerPosition?
   /// Reasons why the broker refused messages of the kiosk, by topic.
   package var refused: [String: String]
 
   package init(
     at: Timestamp, uptime: Int, counters: Counters, memory: Int?, queue: Int, service: ServiceState,
     low: Int, out: Int, machinesDown: Int = 0, undecided: Int = 0, payment: Payment? = nil,
-    ledger: Int?,
-    diskFree: Int? = nil, uplinkDropped: Int? = nil, refused: [String: String] = [:]
+    ledger: Int?, diskFree: Int? = nil, uplinkDropped: Int? = nil,
+    position: LedgerPosition? = nil, refused: [String: String] = [:]
   ) {
     self.at = at
     self.uptime = uptime
@@ -47,6 +50,7 @@ package struct KioskHealth: Hashable, Sendable {
     self.ledger = ledger
     self.diskFree = diskFree
     self.uplinkDropped = uplinkDropped
+    self.position = position
     self.refused = refused
   }
 
@@ -113,6 +117,10 @@ package struct KioskHealth: Hashable, Sendable {
       if let ledger { json.member("ledger", ledger) }
       if let diskFree { json.member("disk_free", diskFree) }
       if let uplinkDropped { json.member("uplink_dropped", uplinkDropped) }
+      if let position {
+        json.member("seq", position.seq)
+        json.member("epoch", position.epoch)
+      }
       guard !refused.isEmpty else { return }
       json.member(named: "refused") { json in
         for (topic, reason) in refused.sorted(by: { $0.key < $1.key }) {
