@@ -93,7 +93,10 @@ import Testing
   @Test(
     arguments: [
       (nil, "", ""),
-      (1024, #""memory":1024,"#, #","ledger":4096,"disk_free":2048,"uplink_dropped":3072,"seq":7,"epoch":5"#),
+      (
+        1024, #""memory":1024,"#,
+        #","ledger":4096,"disk_free":2048,"uplink_dropped":3072,"seq":7,"epoch":5"#
+      ),
     ] as [(Int?, String, String)])
   func healthCountsWhatHappened(memory: Int?, member: String, ledger: String) {
     var counters = KioskHealth.Counters()
