@@ -282,8 +282,10 @@ actor DeviceService {
       attempts = isShort ? attempts + 1 : 0
       let hint = attempts > 2 ? ": does another program use this terminal?" : ""
       logger.warning("the connection to the terminal was lost\(hint)")
+      // A terminal that was ready is asked at once what became of its command.
+      let wasReady = work?.device.status == .online
       try run { $0.disconnected(at: $1) }
-      schedule(.reconnect, in: backoff)
+      schedule(.reconnect, in: wasReady ? .seconds(1) : backoff)
     case .failed(let reason):
       attempts += 1
       if attempts == 1 { logger.warning("the terminal cannot be reached: \(reason)") }
