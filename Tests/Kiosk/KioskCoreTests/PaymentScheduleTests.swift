@@ -319,7 +319,7 @@ private final class PaymentSchedule {
     } else {
       choice = "released"
     }
-    if choice == "captured" || choice == "released" { accepted.insert(number) }
+    if choice != "refund" && choice != "refunded" { accepted.insert(number) }
     trace.append("a person: \(number) \(choice), the terminal has \(net)")
     send(#"{"charge":\#(number),"decision":"\#(choice)"}"#, on: "job/desk")
   }
