@@ -150,7 +150,7 @@ import Testing
     arguments: [
       .outOfStock(order, missing: ["banana": 1]), .restocked(changes: [:]), .service(.open),
       .rejected(.closed, order: order), .decided(.poured, job: 1, used: [:]),
-      .failed(
+      .returned(
         JobEnd(job: 1, machine: "bar", order: order, ticket: ticket), reason: "jam", changes: [:]),
     ] as [LedgerEntry.Outcome])
   func whatWasNotSoldHasNoAmount(outcome: LedgerEntry.Outcome) throws {
@@ -233,7 +233,7 @@ import Testing
   @Test func aNumberThatSomebodyMadeUpIsOnlyInItsEntry() throws {
     let tables = [
       "stock", "checkpoint", "ticket", "kiosk", "reply", "delivery", "mark", "topic", "job",
-      "machine", "maker", "clock",
+      "machine", "maker", "clock", "charge", "payment_device",
     ]
     let ledger = try place.open()
     let before = try tables.map { try place.count($0) }

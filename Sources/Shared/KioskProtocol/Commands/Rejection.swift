@@ -26,8 +26,6 @@ package enum RejectionReason: String, Error, CaseIterable, Hashable, Sendable {
   case belowZero = "below_zero"
   /// All machines that make the juice are offline, in fault or failing.
   case machineDown = "machine_down"
-  /// The kiosk has no such machine.
-  case unknownMachine = "unknown_machine"
   /// No device can take the payment of the order.
   case paymentDown = "payment_down"
   /// The kiosk has no such payment device.
@@ -36,6 +34,8 @@ package enum RejectionReason: String, Error, CaseIterable, Hashable, Sendable {
   case unknownCharge = "unknown_charge"
   /// The device reports another amount or currency than was asked for.
   case wrongAmount = "wrong_amount"
+  /// The kiosk has no such machine.
+  case unknownMachine = "unknown_machine"
   /// No job or charge with this number needs a decision.
   case noDecisionNeeded = "no_decision_needed"
   /// The command cannot be stored in the ledger.
