@@ -103,6 +103,11 @@ import Testing
     tls.keyFile = "config/chain.key"
     uplink.broker.tls = tls
     expected.uplink = uplink
+    var terminal = KioskSettings.Payment.Device(name: "terminal")
+    terminal.panels = ["panel1"]
+    var payment = KioskSettings.Payment(devices: [terminal])
+    payment.freePanels = ["staff"]
+    expected.payment = payment
     #expect(
       try KioskConfiguration.parse(yaml: yaml, file: "config/kiosk.yaml") == expected)
 

@@ -179,7 +179,7 @@ import Testing
     (
       "panels: [{name: p, device: tasmota, action: /a, topic: stat/a, buttons: {single: kiwi}}]",
       "k.yaml:1:37: panels.1.action: there is no such key; known here: "
-        + "name, device, topic, buttons, debounce_milliseconds, feedback"
+        + "name, device, topic, buttons, debounce_milliseconds, pays, feedback"
     ),
     (
       "panels: [{name: p, device: zigbee2mqtt, topic: z/b, buttons: {single: {juice: kiwi, service: open}}}]",

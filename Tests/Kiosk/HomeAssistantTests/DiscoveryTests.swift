@@ -129,8 +129,11 @@ import Testing
     #expect(
       event["event_types"]
         == .array(
-          ["ready", "out_of_stock", "rejected", "accepted", "made", "failed", "returned"]
-            .map(JSON.string)))
+          [
+            "ready", "out_of_stock", "rejected", "accepted", "made", "failed", "returned",
+            "awaiting_payment", "held", "captured", "released", "refunded", "capture", "release",
+            "refund", "kept",
+          ].map(JSON.string)))
   }
 
   @Test mutating func aMachineIsWatched() throws {

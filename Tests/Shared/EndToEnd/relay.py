@@ -178,10 +178,11 @@ class Relay:
             start = 10 + (1 + body[10] if level == 5 else 0)
             name = body[start + 2:start + 2 + int.from_bytes(body[start:start + 2], "big")]
             has_session = name in self._known and not body[7] & 2
-            client.sendall(packet(2, bytes([has_session, 0]) + nothing))
-            if name == b"juice-kiosk-k1":
-                self.connections[level] += 1
-                with self._lock:
+            # Under the lock, so that a connection that the kiosk makes afterwards is registered afterwards.
+            with self._lock:
+                client.sendall(packet(2, bytes([has_session, 0]) + nothing))
+                if name == b"juice-kiosk-k1":
+                    self.connections[level] += 1
                     self._known.add(name)
                     self._kiosk = client, level
                     if not has_session:

@@ -15,7 +15,8 @@ import YAMLConfiguration
 ///       panels: [panel1]        # default: all; whose customers pay here
 /// ```
 ///
-/// A panel under `panels` may have `pays: false` instead. Only a juice with a price above zero is paid. An order of a panel without a device is rejected.
+/// A panel under `panels` may have `pays: false` instead. Only a juice with a price above zero is
+/// paid. An order of a panel without a device is rejected.
 struct PaymentReader {
   private(set) var payment: KioskSettings.Payment?
 
