@@ -78,13 +78,13 @@ def text(web_client: WebClient, path: str) -> str:
 def test_regions_and_their_kiosks_are_compared(viewer: WebClient) -> None:
     page = text(viewer, "/chain")
     # 7 days, 7 juices: two glasses this week and one the week before.
-    assert "North 120 3 11760 +100% 41160.00 EUR +100% 5880 −50%" in page
+    assert "North 120 3 11760 +100% €41,160.00 +100% 5880 −50%" in page
     assert "남쪽 130 2 12740 +100%" in page and "not listed 1 0 0 0" in page
     assert "Kiosks 251 Glasses today 80 Offline 5 Sold out 25 Gaps 2 Conflicts 2 Shared ids 2 Clocks 2" in page
     # Nothing was sold before, so there is no comparison.
-    assert "North 120 3 17640 61740.00 EUR 17640 남쪽" in text(viewer, "/chain?days=28")
+    assert "North 120 3 17640 €61,740.00 17640 남쪽" in text(viewer, "/chain?days=28")
     page = text(viewer, "/chain/kiosks?q=%EA%B0%80%EA%B2%8C%207")
-    assert "11 kiosks" in page and "가게 7 s7 7번지 남쪽 online 98 +100% 343.00 EUR +100% 49 −50%" in page
+    assert "11 kiosks" in page and "가게 7 s7 7번지 남쪽 online 98 +100% €343.00 +100% 49 −50%" in page
 
 
 def test_a_hundred_are_on_a_page(viewer: WebClient) -> None:

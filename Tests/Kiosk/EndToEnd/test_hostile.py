@@ -8,7 +8,7 @@ from secured_broker import SHIPPED
 from hostile import fewest, kind, shortened
 from hostile_packets import ACCOUNTS, BASE, LENGTHS, RIGHTS, hostile
 
-MANY = [hostile(seed) for seed in range(5000)]
+MANY = [hostile(seed) for seed in range(8000)]
 
 
 def test_a_seed_is_a_packet() -> None:

@@ -121,7 +121,7 @@ def test_csv(kiosk: Kiosk, panel: Client) -> None:
     exported = kiosk.command("ledger", "export", "--format", "csv", "--excel").stdout.splitlines()
     # Excel rounds a number of sixteen digits.
     epoch = json.loads(kiosk.command("ledger", "export").stdout.splitlines()[0])["epoch"]
-    last = [line for line in exported if line][-1].split(",")[-1]
+    last = [line for line in exported if line][-1].split(",")[15]
     assert last == (f'"=""{epoch}"""' if epoch >= 10**15 else str(epoch))
     for command in (["report", "--excel"], ["ledger", "export", "--excel"]):
         assert kiosk.command(*command).returncode == 64
@@ -160,7 +160,7 @@ def test_prices(make_kiosk: MakeKiosk, broker: Mosquitto, panel: Client) -> None
     assert lines[1:] == [
         "banana,1,0,0,,", "kiwi,4,0,0,10.50,EUR", "kiwi,0,0,0,3500,KRW", "mango,1,0,0,4.20,EUR"]
     exported = kiosk.command("ledger", "export", "--format", "csv").stdout.splitlines()
-    assert [line.split(",")[-3:-1] for line in exported[2:]] == [
+    assert [line.split(",")[13:15] for line in exported[2:]] == [
         ["3.50", "EUR"], ["7.00", "EUR"], ["", ""], ["4.20", "EUR"], ["3500", "KRW"],
     ]
     assert kiosk.command("ledger", "verify").returncode == 0

@@ -18,6 +18,7 @@ BASE = "kiosk/k1"
 ACCOUNTS = {
     "panel1": "panel", "office": "dashboard", "homeassistant": "homeassistant",
     "window": "display", "nagios": "monitor", "controller": "controller", "bar": "machine",
+    "terminal": "payment",
 }
 # Lengths around the limits of the kiosk and of the protocol; levels around mosquitto's limit of
 # 200.
@@ -42,7 +43,7 @@ class Maker:
     def __init__(self, seed: int) -> None:
         self.random = Random(seed)
         # Accounts whose messages the kiosk does not receive send less.
-        self.account = self.random.choices(list(ACCOUNTS), [8, 4, 3, 1, 1, 1, 2])[0]
+        self.account = self.random.choices(list(ACCOUNTS), [8, 4, 3, 1, 1, 1, 2, 2])[0]
         # A broker rejects a packet with a broken part, so most packets have none.
         self.is_broken = self.chance(0.2)
 
