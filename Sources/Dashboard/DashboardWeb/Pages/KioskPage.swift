@@ -105,7 +105,7 @@ struct KioskPage {
       """
       <p><a href="/wall/\(token)?language=\(language.rawValue)">\(language("Link for a screen on the wall", "벽 화면용 링크"))</a><br>
       <span class="muted">\(language(
-        "It shows the display without a login, until it is revoked. Whoever has it can see the display, and nothing else.",
+        "It shows the display without a login, until it is revoked. Anyone who has the link can see the display, and nothing else.",
         "취소할 때까지 로그인 없이 화면을 보여 줘요. 링크를 아는 사람은 화면만 볼 수 있어요."))</span></p>
       """
     }

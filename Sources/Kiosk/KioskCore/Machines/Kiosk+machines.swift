@@ -223,7 +223,7 @@ extension Job {
     return Money(units: amount.units / order.quantity, amount.currency).times(glasses)
   }
 
-  /// Returns the reason why a failed attempt cannot have made so many glasses, or `nil` if it can.
+  /// Returns the reason why a failed attempt cannot have made these glasses, or `nil` if it can.
   fileprivate func flaw(in glasses: Int) -> String? {
     glasses < order.quantity
       ? nil : "job \(number) has \(order.quantity) glasses, and cannot have failed after \(glasses)"

@@ -385,7 +385,7 @@ package struct Charges: Sendable {
       var action: ChargeRequest.Action?
       switch charge.state {
       case .queued, .gone, .captured: continue
-      // guard: a customer who had the time to pay is asked no more
+      // guard: a customer who had the time to pay is not asked again
       case .sent where deadline(of: charge, at: now).map { $0 <= now.uptime } ?? true: continue
       case .sent: break
       // guard: a capture or a refund is repeated only if it has not happened

@@ -111,7 +111,7 @@ struct RunMachine: PreparedCommand {
             for await line in StandardInput.lines { try await machine.type(line) }
             guard !Task.isCancelled else { return }
             throw Failure.unavailable(
-              "standard input has ended, so that nobody can report the end of a juice")
+              "standard input has ended, so that the end of a juice cannot be reported")
           }
         }
         // Without a person the machine runs until it is stopped, with one also until the end of

@@ -81,7 +81,7 @@ struct RunPayment: PreparedCommand {
           group.addTask {
             for await line in StandardInput.lines { try await device.type(line) }
             guard !Task.isCancelled else { return }
-            throw Failure.unavailable("standard input has ended, so that nobody can pay")
+            throw Failure.unavailable("standard input has ended, so that no payment can be entered")
           }
         }
         // Without a person the device runs until it is stopped, with one also until the end of the

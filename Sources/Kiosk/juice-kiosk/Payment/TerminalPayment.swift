@@ -62,7 +62,8 @@ actor TerminalPayment {
       let wait = deadline.map { max($0.at - .now, .zero) }
       switch await broker.nextEvent(timeout: wait) {
       case .deliveries(let deliveries):
-        for delivery in deliveries { try await perform(receive(delivery)) }
+        // Stores the records of all deliveries before the batch is acknowledged.
+        try await perform(deliveries.flatMap { receive($0) })
         await broker.acknowledge()
       case .online:
         wasOnline = true
@@ -152,7 +153,9 @@ actor TerminalPayment {
     case nil, "approve": try await end(firmware.pay())
     case "decline": try await end(firmware.pay(declined: rest.isEmpty ? "declined" : rest))
     case "present":
-      guard let charge = firmware.prompt?.charge else { return screen.print("nobody pays now") }
+      guard let charge = firmware.prompt?.charge else {
+        return screen.print("no customer is asked to pay now")
+      }
       await publish([message(PaymentAnswer(charge: charge, status: .waiting(isPresented: true)))])
     case "silent":
       isSilent.toggle()
@@ -175,7 +178,7 @@ actor TerminalPayment {
   }
 
   private func end(_ actions: [PaymentFirmware.Action]) async throws(Failure) {
-    if actions.isEmpty { screen.print("nobody pays now") }
+    if actions.isEmpty { screen.print("no customer is asked to pay now") }
     try await perform(actions)
   }
 

@@ -1,7 +1,7 @@
 package import JuiceDomain
 package import KioskProtocol
 
-/// The device's journal: what it has stored of its charges and its ends of day.
+/// The device's journal: the records of its charges and its ends of day.
 ///
 /// A value that entries change. The file contains one entry a line; the entries in their order are
 /// the journal.
@@ -117,7 +117,7 @@ package struct DayTotal: Hashable, Sendable {
   package var at: Timestamp
   package var currency: Currency
   package var day: ChargeJournal.Day
-  /// The sum that the terminal has booked, less what it has cancelled; `nil` if it does not say.
+  /// The sum that the terminal has booked, less its cancellations, or `nil` if it does not say.
   package var terminalNet: Int?
 
   package init(

@@ -72,7 +72,7 @@ extension PaymentDevice {
   /// Decides about all unclear charges, or keeps the review open for the second question.
   private mutating func review(_ actions: inout [Action]) {
     if evidence.last == nil, !knowsRepeat { evidence.last = .unknown }
-    // The second question is also asked once on each connection, so that a result of somebody else
+    // The second question is also asked once on each connection, so that a result of another program
     // is not taken for that of a later charge.
     guard evidence.open != nil, evidence.last != nil else { return }
     let unclear = unclear.sorted()
@@ -169,7 +169,7 @@ extension PaymentDevice {
       return finish(record, isRelease ? .releasing : .held, &actions)
     }
     if case .all = evidence.open {
-      // A hold of nobody: it may be this one.
+      // A hold that belongs to no charge: it may be this one.
       return finish(record, .unknown, reason: "the terminal does not say", &actions)
     }
     if knowsLast, newResult == nil {

@@ -99,7 +99,7 @@ package struct PaymentDevice: Sendable {
   /// Charges whose last command may have been executed.
   var unclear: Set<Int> = []
   var evidence = Evidence()
-  /// Receipts of open reservations that belong to no charge; `nil` before the first enquiry.
+  /// Receipts of open reservations that belong to no charge, or `nil` before the first enquiry.
   var foreign: Set<Int>?
 
   var endOfDayIsDue = false

@@ -4,11 +4,11 @@ package enum TerminalMessage: Hashable, Sendable {
   case acknowledged
   /// `84 xx`: the command is refused; `84 83` does not know it.
   case refused(UInt8)
-  /// `04 0F`; `nil` if its fields cannot be read.
+  /// `04 0F`, with `nil` for fields that cannot be read.
   case status(Fields?)
   /// `04 FF`: what the terminal does, such as `0A`: present card.
   case progress(UInt8)
-  /// `06 0F`; `nil` if its fields cannot be read.
+  /// `06 0F`, with `nil` for fields that cannot be read.
   case completed(Completion?)
   /// `06 1E`: the reason, and the fields after it; `nil` fields cannot be read.
   case aborted(UInt8, Fields?)

@@ -129,7 +129,7 @@ struct DoctorReport {
   mutating func examineEndOfDay(_ configuration: ZVTConfiguration, _ journal: ChargeJournal?) {
     guard configuration.endOfDay != nil else {
       return warning(
-        "day", "device.end_of_day", "is not set: nobody asks the terminal for its end of day",
+        "day", "device.end_of_day", "is not set: the terminal is not asked for its end of day",
         fix: "set it, unless the terminal does it by itself")
     }
     guard let total = journal?.total else { return }

@@ -48,7 +48,7 @@ final class JournalFile {
     }
   }
 
-  /// Reads a journal without changing or locking it; `nil` if there is none.
+  /// Reads a journal without changing or locking it. Returns `nil` if it does not exist.
   static func view(_ path: String) throws(Failure) -> ChargeJournal? {
     guard FileManager.default.fileExists(atPath: path) else { return nil }
     return try read(path, cutting: false).journal
