@@ -252,19 +252,15 @@ class Account:
 def table() -> tuple[list[str], dict[str, dict[str, set[str]]]]:
     """Returns the roles, and the rights of each role by topic, from deploy/docs/security.md."""
     lines = (ROOT / "deploy/docs/security.md").read_text().splitlines()
-    start = next(i for i, line in enumerate(lines) if line.startswith("| topic | controller"))
-    roles = [cell.strip() for cell in lines[start].strip("|").split("|")][1:]
+    start = lines.index("| topic | written by | read by |")
     rows: dict[str, dict[str, set[str]]] = {}
     for line in lines[start + 2:]:
         if not line.startswith("|"):
             break
-        topic, *cells = [cell.strip() for cell in line.strip("|").split("|")]
-        assert len(cells) == len(roles), line
+        topic, writers, readers = [cell.strip() for cell in line.strip("|").split("|")]
         assert re.fullmatch(r"`[^`]+`", topic) and topic.strip("`") not in rows, line
-        for cell in cells:
-            assert re.fullmatch("-|read|write|read, write", cell), line
-        rows[topic.strip("`")] = {
-            role: set(cell.replace("-", "").replace(" ", "").split(",")) - {""}
-            for role, cell in zip(roles, cells)
-        }
-    return roles, rows
+        rows[topic.strip("`")] = rights = {}
+        for right, roles in (("write", writers), ("read", readers)):
+            for role in roles.split(", ") if roles != "-" else []:
+                rights.setdefault(role, set()).add(right)
+    return list(dict.fromkeys(role for rights in rows.values() for role in rights)), rows
