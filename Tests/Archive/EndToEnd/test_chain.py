@@ -294,7 +294,7 @@ def test_deploy_run_shows_a_chain() -> None:
         guide: list[str] = []
 
         def is_guide_over() -> bool:
-            guide[:] = [line.strip() for line in copy.kiosk.printed]
+            guide[:] = [line.strip() for line in copy.kiosk.log]
             return "Ctrl-C stops it." in guide or copy.kiosk.process.poll() is not None
 
         eventually(is_guide_over, within=300)
@@ -305,8 +305,8 @@ def test_deploy_run_shows_a_chain() -> None:
         def has_sold() -> bool:
             asked = Command(told["ask for sales"], copy.folder)
             asked.wait(60)
-            asked.reader.join()
-            return any(re.search(r"k2 +\| banana +\| +1", line) for line in asked.printed)
+            output = asked.output.splitlines()
+            return any(re.search(r"k2 +\| banana +\| +1", line) for line in output)
 
         eventually(has_sold)
         status = Command(told["who runs"], copy.folder)

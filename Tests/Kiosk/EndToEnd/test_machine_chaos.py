@@ -11,7 +11,7 @@ import pytest
 
 from arrivals import TIMEOUT
 from client import BASE, Client
-from conftest import MakeBroker, MakeKiosk, Say
+from conftest import MakeKiosk, Say
 from kiosk import RECIPES, ROOT
 from pouring import Customers, TerminalMachine, judge, judge_answers
 from proxy import Proxy
@@ -58,7 +58,7 @@ class Office(Client):
         for machine in machines:
             jobs = [job for job in self.reports.get(machine.name, {}).get("jobs", [])
                     if job["state"] == "needs_decision"]
-            log = machine.log() if jobs else []
+            log = machine.pours() if jobs else []
             for job in jobs:
                 lines = [line for line in log if line["job"] == job["attempt"]]
                 if len(lines) == 1 and lines[0] not in log[: machine.lines_before]:
@@ -194,7 +194,7 @@ def test_whatever_happens_the_fruit_is_exact(
             panel.wait_for_ends(len(panel.orders) - len(panel.ends), decide)
         office.messages.until(
             lambda: all(office.reports[machine.name].get("jobs") == [] for machine in machines))
-        log = bar.log() + tap.log()
+        log = bar.pours() + tap.pours()
         ends = judge(kiosk, log, INITIAL, keeps={"bar"})
         judge_answers(kiosk, panels)
     finally:

@@ -62,7 +62,7 @@ def order(watcher: Watcher, number: str, juice: str = "kiwi", **more: Any) -> di
 
 
 def pours(machine: TerminalMachine) -> list[tuple[str, int, str | None]]:
-    return [(line["pour"], line["job"], line.get("status")) for line in machine.log()]
+    return [(line["pour"], line["job"], line.get("status")) for line in machine.pours()]
 
 
 def statuses(kiosk: Kiosk) -> list[str]:
@@ -117,7 +117,7 @@ def test_a_jam_gives_back_what_was_not_used(
     failed = watcher.result("a1", "failed")
     assert (failed["reason"], failed["message"]) == ("jam", "Sorry, Mango kiwi juice could not be made.")
     assert (failed["stock"]["mango"], failed["stock"]["kiwi"]) == (8, 9)
-    assert bar.log()[-1]["used"] == {"mango": 2, "kiwi": 1}
+    assert bar.pours()[-1]["used"] == {"mango": 2, "kiwi": 1}
     kiosk.verify()
 
 
@@ -193,7 +193,7 @@ def test_what_waits_too_long_is_given_back_and_what_was_begun_is_not(
     begun, second, third = [order(watcher, number)["seq"] for number in ("a1", "a2", "a3")]
     for number in ("a2", "a3"):
         assert watcher.result(number, "failed")["reason"] == "waited_too_long"
-    bar.said.first(f"job {second}: cancelled".__eq__)
+    bar.log.first(f"job {second}: cancelled".__eq__)
     bar.type(str(begun))
     assert watcher.result("a1", "ready")["stock"]["kiwi"] == 7
     assert [number for _, number, _ in pours(bar)] == [begun, begun]
@@ -225,24 +225,24 @@ def test_a_person_with_a_keyboard(kiosk: Kiosk, bar: TerminalMachine, watcher: W
     bar.start("--manual")
     watcher.wait_for_state("idle")
     bar.type()
-    bar.said.first("no job is active".__eq__)
+    bar.log.first("no job is active".__eq__)
     bar.type("hello")
-    bar.said.first(lambda line: line.startswith("Enter: done."))
+    bar.log.first(lambda line: line.startswith("Enter: done."))
     order(watcher, "a1")
     [job] = watcher.wait_for_jobs("started")
     hint = f"job {job['job']}, ticket 1: 1 kiwi, each of kiwi 3; press Enter when it is done"
-    bar.said.first(hint.__eq__)
+    bar.log.first(hint.__eq__)
     bar.type(str(job["job"]))
     watcher.result("a1", "ready")
     watcher.wait_for_state("idle")
     order(watcher, "a2")
     [job] = watcher.wait_for_jobs("started")
     bar.type("99")
-    bar.said.first("job 99 is not active".__eq__)
+    bar.log.first("job 99 is not active".__eq__)
     for impossible in ("kiwi=4", "mango=1", "kiwi=-1"):
-        since = len(bar.said)
+        since = len(bar.log)
         bar.type(f"failed jam {impossible}")
-        bar.said.first(lambda line: "cannot have used" in line, since)
+        bar.log.first(lambda line: "cannot have used" in line, since)
     bar.type(f"{job['job']} failed no cups kiwi=1")
     failed = watcher.result("a2", "failed")
     assert (failed["reason"], failed["stock"]["kiwi"]) == ("no cups", 6)
@@ -267,7 +267,7 @@ def test_a_person_with_a_keyboard(kiosk: Kiosk, bar: TerminalMachine, watcher: W
     # The end of the input stops the machine; its active job has failed.
     bar.process.stdin.close()
     assert watcher.result("a4", "failed")["reason"] == "stopped"
-    bar.said.first(lambda line: "standard input has ended" in line)
+    bar.log.first(lambda line: "standard input has ended" in line)
     assert bar.process.wait(TIMEOUT) == 69
     watcher.wait_for_state("offline")
 
@@ -286,7 +286,7 @@ def test_enter_twice_ends_one_job(kiosk: Kiosk, bar: TerminalMachine, watcher: W
     eventually(is_done)
     watcher.wait_for_jobs("started")
     bar.type()
-    bar.said.first(lambda line: line.startswith(f"job {second} has just begun"))
+    bar.log.first(lambda line: line.startswith(f"job {second} has just begun"))
     assert bar.stop() == 0
     assert pours(bar)[-1] == ("ends", second, "failed")
 
@@ -299,22 +299,22 @@ def test_a_machine_survives_what_it_cannot_read(
     job = '{"job":%s,"ticket":1,"juice":"kiwi","quantity":%s,"recipe":{"kiwi":3}}'
     for payload in ["", "{}", "kiwi", "[" * 5_000, b"\xff\xfe", job % (2, 0), job % (2, 10**9),
                     job % (10**30, 1), job % ('"2"', 1), '{"job":2}\x1b[2J\u202e']:
-        since = len(bar.said)
+        since = len(bar.log)
         watcher.publish(f"{BASE}/make/bar", payload)
-        told = bar.said.first(lambda line: f"ignored {BASE}/make/bar" in line, since)
+        told = bar.log.first(lambda line: f"ignored {BASE}/make/bar" in line, since)
         assert not {"\x1b", "\u202e"} & set(told)
     watcher.publish(f"{BASE}/make/bar/cancel", "cancel")
-    bar.said.first(lambda line: f"ignored {BASE}/make/bar/cancel" in line)
+    bar.log.first(lambda line: f"ignored {BASE}/make/bar/cancel" in line)
     watcher.publish(f"{BASE}/make/bar", job % (2, 1), retain=True)
     watcher.messages.first(lambda m: m.topic == f"{BASE}/made/bar" and m.json["status"] == "done")
     bar.stop()
     # A retained message is not an order.
     watcher.publish(f"{BASE}/make/bar", job % (3, 1), retain=True)
     bar.start("--seconds", "0")
-    bar.said.first(lambda line: line.endswith("it is a retained message"))
+    bar.log.first(lambda line: line.endswith("it is a retained message"))
     assert [number for _, number, _ in pours(bar)] == [2, 2]
     watcher.publish(f"{BASE}/made/bar/result", '{"status":"rejected","reason":"malformed"}')
-    bar.said.first("the kiosk answers: rejected (malformed)".__eq__)
+    bar.log.first("the kiosk answers: rejected (malformed)".__eq__)
 
 
 def test_a_machine_that_cannot_begin_says_why(kiosk: Kiosk, bar: TerminalMachine) -> None:
@@ -416,7 +416,7 @@ def test_whoever_ends_at_whatever_step_comes_back(
     person = Person(bar, watcher, unmade=lambda: "again")
 
     def are_ready() -> bool:
-        begun = [line["job"] for line in bar.log()[bar.lines_before:] if line["pour"] == "begins"]
+        begun = [line["job"] for line in bar.pours()[bar.lines_before:] if line["pour"] == "begins"]
         for job in begun:
             if ("ends", job, "done") not in pours(bar):
                 bar.type(str(job))
@@ -425,7 +425,7 @@ def test_whoever_ends_at_whatever_step_comes_back(
         return [order(watcher, number)["status"] for number in ("a1", "a2")] == ["ready"] * 2
 
     eventually(are_ready)
-    assert judge(kiosk, bar.log()) == {"made": 2}
+    assert judge(kiosk, bar.pours()) == {"made": 2}
     assert person.count <= ("machine" in ends)
 
 
@@ -478,12 +478,12 @@ def test_whatever_is_killed_nothing_is_poured_twice_and_nothing_is_lost(
             panel.stop()
         for panel in panels:
             panel.wait_for_ends(len(panel.orders) - len(panel.ends), person.decide)
-        ends = judge(kiosk, bar.log(), initial)
+        ends = judge(kiosk, bar.pours(), initial)
         judge_answers(kiosk, panels)
         watcher.messages.until(lambda: watcher.report()["jobs"] == [])
     finally:
         for client in [watcher, *panels]:
             client.close()
     pressed = sum(len(panel.orders) for panel in panels)
-    begun = sum(line["pour"] == "begins" for line in bar.log())
+    begun = sum(line["pour"] == "begins" for line in bar.pours())
     say(f"{kills}, {pressed} orders, {begun} pours, {dict(ends)}, a person: {dict(person.decisions)}")

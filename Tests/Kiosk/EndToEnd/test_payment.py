@@ -10,7 +10,6 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 from typing import Any, Iterator
 
 import pytest
@@ -18,6 +17,7 @@ import pytest
 from arrivals import TIMEOUT, eventually
 from client import BASE, Client, retained
 from conftest import MakeKiosk
+from daemon import Daemon
 from kiosk import ROOT, Kiosk, environment, program
 from mosquitto import Mosquitto
 from pouring import TerminalMachine
@@ -36,26 +36,20 @@ SETTINGS: dict[str, Any] = {
 }
 
 
-class Device:
+class Device(Daemon):
     """The Python device, in a process of its own."""
 
     def __init__(self, kiosk: Kiosk, port: int, seed: int) -> None:
+        super().__init__()
         self.journal = kiosk.folder / "device.journal"
         self.journal.touch()
         self.line = [sys.executable, DEVICE, str(port), self.journal]
         self.seed = seed
-        self.process: subprocess.Popen | None = None
 
     def start(self) -> "Device":
         self.seed += 1
-        self.process = subprocess.Popen([*self.line, str(self.seed)], stdin=subprocess.DEVNULL)
+        self.execute(*self.line, str(self.seed))
         return self
-
-    def kill(self) -> None:
-        if self.process:
-            self.process.kill()
-            self.process.wait()
-            self.process = None
 
     def records(self) -> list[dict]:
         return [json.loads(line) for line in self.journal.read_text().splitlines()]

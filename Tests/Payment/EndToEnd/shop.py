@@ -1,10 +1,9 @@
 """A terminal, juice-zvt, and a kiosk that speaks the contract of payment devices and nothing else."""
 
 import json
-import os
-import signal
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any, Callable, Iterator
 
@@ -12,32 +11,26 @@ import pytest
 
 from arrivals import TIMEOUT, eventually
 from client import BASE, Client, Message
+from daemon import Daemon, built, environment
 from mosquitto import Mosquitto
 from ports import free_port, is_listening
-from zvt import program
 
 from terminal import Journal
 
 HERE = Path(__file__).parent
-REPOSITORY = HERE.parents[2]
-
 NAME = "terminal"
 STATES = ("waiting", "held", "declined", "captured", "released", "refunded", "unknown")
+program = partial(built, "juice-zvt")
 
 
-#: Without the variables of the tests, which a program would take for settings.
-ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.startswith("KIOSK_")}
-
-
-class TerminalProcess:
+class TerminalProcess(Daemon):
     """The terminal, which a test may cut from power at any moment."""
 
     def __init__(self, folder: Path) -> None:
+        super().__init__()
         self.port = free_port()
         self.path = folder / "terminal.jsonl"
         self.behaviour_path = folder / "behaviour.json"
-        self.log = folder / "terminal.log"
-        self.process: subprocess.Popen | None = None
         self.own: dict[str, Any] = {}
 
     def behave(self, **behaviour: Any) -> None:
@@ -48,38 +41,28 @@ class TerminalProcess:
         new.rename(self.behaviour_path)
 
     def start(self) -> "TerminalProcess":
-        with open(self.log, "ab") as log:
-            self.process = subprocess.Popen(
-                [sys.executable, HERE / "terminal.py", str(self.port), self.path, self.behaviour_path],
-                stdout=log, stderr=log,
-            )
+        self.execute(
+            sys.executable, HERE / "terminal.py", str(self.port), self.path, self.behaviour_path)
         # Not by a connection, which would replace that of the device.
         eventually(lambda: is_listening(self.port))
         return self
-
-    def kill(self) -> None:
-        if self.process:
-            self.process.kill()
-            self.process.wait()
-            self.process = None
 
     @property
     def journal(self) -> Journal:
         return Journal(self.path)
 
 
-class Device:
+class Device(Daemon):
     """juice-zvt."""
 
     def __init__(
         self, folder: Path, broker: Mosquitto, terminal: TerminalProcess,
         journal: Path | None = None, name: str = NAME, **settings: Any,
     ) -> None:
+        super().__init__()
         self.folder = folder
         self.name = name
         self.journal = journal or folder / f"{name}.journal"
-        self.log = folder / f"{name}.log"
-        self.process: subprocess.Popen | None = None
         self.configuration = folder / f"{name}.yaml"
         device = {"name": name, "journal": str(self.journal)}
         at_terminal = {"host": "127.0.0.1", "port": terminal.port}
@@ -98,28 +81,12 @@ class Device:
     def command(self, *arguments: str) -> subprocess.CompletedProcess:
         return subprocess.run(
             [program(), *arguments, "--config", self.configuration],
-            capture_output=True, text=True, timeout=TIMEOUT, env=ENVIRONMENT,
+            capture_output=True, text=True, timeout=TIMEOUT, env=environment(),
         )
 
     def start(self) -> "Device":
-        with open(self.log, "ab") as log:
-            self.process = subprocess.Popen(
-                [program(), "run", "--config", self.configuration], stdout=log, stderr=log,
-                env=ENVIRONMENT,
-            )
+        self.execute(program(), "run", "--config", self.configuration)
         return self
-
-    def kill(self) -> None:
-        if self.process:
-            self.process.kill()
-            self.process.wait()
-            self.process = None
-
-    def stop(self) -> int:
-        self.process.send_signal(signal.SIGTERM)
-        code = self.process.wait(TIMEOUT)
-        self.process = None
-        return code
 
     @property
     def records(self) -> dict[int, dict[str, Any]]:

@@ -3,13 +3,13 @@
 import json
 import os
 import random
-import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
 
+from daemon import ROOT, Daemon
 from mosquitto import Mosquitto
-from shop import REPOSITORY, Shop
+from shop import Shop
 from test_payment_kills import Killer, Kiosk
 
 #: The hardware: each move of a coin is on the disk.
@@ -35,24 +35,19 @@ CHARGES = int(os.environ.get("ZVT_CHARGES", "100"))
 KILLS = int(os.environ.get("ZVT_KILLS", "30"))
 
 
-class SmallDevice:
+class SmallDevice(Daemon):
     def __init__(self, folder: Path, broker: Mosquitto) -> None:
+        super().__init__()
         self.folder, self.broker = folder, broker
         self.moves = folder / "moves"
         self.journal = folder / "coins"
         (folder / "coin_box.py").write_text(BOX.format(path=str(self.moves)))
-        self.process: subprocess.Popen | None = None
 
     def start(self) -> "SmallDevice":
-        self.process = subprocess.Popen(
-            [sys.executable, REPOSITORY / "config/payment/device.py", str(self.broker.port), self.journal],
-            env=os.environ | {"PYTHONPATH": str(self.folder)},
-        )
+        self.execute(
+            sys.executable, ROOT / "config/payment/device.py", str(self.broker.port), self.journal,
+            variables={"PYTHONPATH": str(self.folder)})
         return self
-
-    def kill(self) -> None:
-        self.process.kill()
-        self.process.wait()
 
 
 class NoTerminal:

@@ -10,14 +10,13 @@ import pytest
 
 from arrivals import eventually
 from client import BASE
+from daemon import ROOT, environment
 from mosquitto import Mosquitto
 from shop import (  # noqa: F401
-    ENVIRONMENT, REPOSITORY, Device, MakeDevice, Shop, TerminalProcess, check_equal, make_device, shop,
-    terminal,
+    Device, MakeDevice, Shop, TerminalProcess, check_equal, make_device, program, shop, terminal,
 )
 from small_disk import SmallDisk
 from terminal import SEEN_ON_CARD
-from zvt import program
 
 
 @pytest.fixture
@@ -234,7 +233,7 @@ def test_a_retained_charge_is_not_begun(
     shop.client.publish(shop.topic, json.dumps(request), retain=True)
     device = make_device()
     shop.status("online")
-    eventually(lambda: "ignored a message" in device.log.read_text())
+    device.wait_for_log("ignored a message")
     shop.held(17)
     assert len(terminal.journal.lines) == 1
 
@@ -358,7 +357,7 @@ def test_odd_terminals(
     device.stop()
     check_equal(device, terminal)
     # No card number is in a file or a message.
-    texts = [device.journal.read_text(), device.log.read_text()]
+    texts = [device.journal.read_text(), device.output]
     texts += [message.text for message in shop.messages]
     for text in texts:
         assert not any(secret in text for secret in SEEN_ON_CARD)
@@ -423,7 +422,7 @@ def test_holds_of_no_charge_are_a_fault(
     assert shop.answers(18) == []
     assert terminal.journal.open == {held["receipt"]: 350}
     device.stop()
-    assert "receipt" in device.log.read_text()
+    device.wait_for_log("receipt")
 
     make_device(unknown_holds="release")
     eventually(lambda: terminal.journal.open == {})
@@ -505,7 +504,7 @@ def test_a_damaged_journal_is_not_used(
     device.journal.write_text("{}\n" + whole)
     device.start()
     assert device.process.wait(60) == 65
-    assert "line 1 of" in device.log.read_text()
+    device.wait_for_log("line 1 of")
 
 
 def test_one_journal_has_one_program(make_device: MakeDevice, shop: Shop):
@@ -522,7 +521,7 @@ def test_two_programs_at_one_terminal_are_noticed(
     first = make_device()
     shop.status("online")
     make_device(name="other")
-    eventually(lambda: "does another program use this terminal?" in first.log.read_text())
+    first.wait_for_log("does another program use this terminal?")
 
 
 # The broker and the end of day.
@@ -615,7 +614,7 @@ def test_the_example_has_every_key_and_every_default(
     tmp_path: Path, broker: Mosquitto, terminal: TerminalProcess
 ):
     device = Device(tmp_path, broker, terminal)
-    example = (REPOSITORY / "config/zvt.yaml").read_text()
+    example = (ROOT / "config/zvt.yaml").read_text()
     every = re.sub(r"^( *)#(?=\w+:)", r"\1", example, flags=re.M)
     # Either host and port or addresses.
     every = re.sub(r"^ *addresses:.*\n", "", every, flags=re.M)
@@ -627,7 +626,7 @@ def test_the_example_has_every_key_and_every_default(
     assert device.command("check").returncode == 0
     known = set(re.findall(r"KIOSK_(?:DEVICE|TERMINAL)_\w+", subprocess.run(
         [program(), "check", "--config", device.configuration], capture_output=True, text=True,
-        env=ENVIRONMENT | {"KIOSK_X": "1"},
+        env=environment(KIOSK_X="1"),
     ).stderr))
     named = {
         f"KIOSK_{section}_{key}".upper()

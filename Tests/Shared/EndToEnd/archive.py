@@ -1,41 +1,30 @@
 """The shipped archive, and events of simulated kiosks."""
 
 import json
-import os
-import signal
 import subprocess
-import threading
 from datetime import datetime, timedelta, timezone
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from arrivals import TIMEOUT, Arrivals
+from arrivals import TIMEOUT
 from client import Client
-from kiosk import ROOT, environment
+from daemon import Daemon, built, environment
 from mosquitto import Mosquitto
 from postgres import Postgres
 
 
-def program() -> str:
-    found = os.environ.get("ARCHIVE_PROGRAM")
-    if not found:
-        found = subprocess.run(
-            [ROOT / "deploy/build", "juice-archive"], check=True, text=True,
-            stdout=subprocess.PIPE,
-        ).stdout.strip()
-        os.environ["ARCHIVE_PROGRAM"] = found
-    return os.path.abspath(found)
+program = partial(built, "juice-archive")
 
 
-class Archive:
+class Archive(Daemon):
     def __init__(
         self, config: Path, broker: Mosquitto | None = None, database: Postgres | None = None,
         **settings: Any,
     ) -> None:
         """Without a broker and a database, the existing configuration file is used."""
+        super().__init__()
         self.config = config
-        self.log: Arrivals[str] = Arrivals()
-        self.process: subprocess.Popen | None = None
         if broker and database:
             config.write_text(json.dumps({
                 "archive": {"database": database.database} | settings,
@@ -51,36 +40,13 @@ class Archive:
             stdout=output, stderr=subprocess.PIPE, timeout=120, env=environment())
 
     def launch(self) -> "Archive":
-        self.process = subprocess.Popen(
-            [program(), "run", "--config", self.config], stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=environment())
-        threading.Thread(target=self._read_log, args=[self.process.stderr], daemon=True).start()
+        self.execute(program(), "run", "--config", self.config)
         return self
 
     def start(self) -> "Archive":
         since = len(self.log)
         self.launch().wait_for_log("archiving", since)
         return self
-
-    def _read_log(self, lines: Any) -> None:
-        with lines:
-            for line in lines:
-                self.log.add(line.rstrip("\n"))
-
-    def wait_for_log(self, text: str, since: int = 0, within: float = TIMEOUT) -> str:
-        return self.log.first(lambda line: text in line, since, within)
-
-    def wait(self) -> int:
-        process, self.process = self.process, None
-        return process.wait(TIMEOUT)
-
-    def stop(self, sign: int = signal.SIGTERM) -> int:
-        self.process.send_signal(sign)
-        return self.wait()
-
-    def kill(self) -> None:
-        if self.process:
-            self.stop(signal.SIGKILL)
 
 
 def event(seq: int, status: str = "open", minute: float | None = None, **members: Any) -> dict[str, Any]:

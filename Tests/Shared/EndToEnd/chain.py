@@ -21,7 +21,6 @@ import json
 import random
 import shutil
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
@@ -31,9 +30,9 @@ from typing import Any, Callable
 
 import crowd
 from archive import Archive
-from arrivals import Arrivals, eventually
+from arrivals import eventually
 from cluster import PARTS, Cluster
-from crowd import Crowd, Daemons, Member, Outage, Watch
+from crowd import Crowd, Daemons, Member, Watch
 from meter import Meter
 from proxy import Proxy
 
@@ -61,9 +60,7 @@ class Archiver(Archive):
     """One of the two archivers of a cluster."""
 
     def __init__(self, config: Path, middle: Cluster) -> None:
-        self.config = config
-        self.log: Arrivals[str] = Arrivals()
-        self.process: subprocess.Popen | None = None
+        super().__init__(config)
         shutil.copy(middle.folder / "archive.yaml", config)
 
     @property

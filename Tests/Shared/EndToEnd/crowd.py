@@ -2,7 +2,6 @@
 (Tests/Archive/Crowd)."""
 
 import json
-import os
 import random
 import sqlite3
 import subprocess
@@ -15,7 +14,8 @@ from pathlib import Path
 from typing import Iterator
 
 from client import Client
-from kiosk import RECIPES, ROOT, Kiosk
+from daemon import built
+from kiosk import RECIPES, Kiosk
 from mosquitto import Mosquitto
 
 #: Number of a kiosk's orders between two restocks.
@@ -30,15 +30,6 @@ class Member:
     id: str
     #: The uplink section of its configuration.
     uplink: dict
-
-
-def program() -> str:
-    found = os.environ.get("CROWD_PROGRAM")
-    if not found:
-        found = subprocess.run(
-            [ROOT / "deploy/build", "run-crowd"], check=True, text=True, stdout=subprocess.PIPE
-        ).stdout.strip()
-    return os.path.abspath(found)
 
 
 class Outage:
@@ -130,7 +121,7 @@ class Crowd:
         roster.write_text(json.dumps(self.options | {"folder": str(self.folder), "kiosks": kiosks}))
         with open(self.folder / "log", "wb") as log:
             self.process = subprocess.Popen(
-                [program(), roster], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log)
+                [built("run-crowd"), roster], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log)
         threading.Thread(target=self._listen, daemon=True).start()
 
     def _listen(self) -> None:

@@ -4,9 +4,8 @@ import base64
 import json
 import os
 import re
-import signal
 import subprocess
-import threading
+from functools import partial
 from pathlib import Path
 from typing import Any, Callable, Sequence, TypeVar
 from urllib.parse import urlsplit
@@ -17,8 +16,8 @@ from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webelement import WebElement
 
-from arrivals import TIMEOUT, Arrivals, eventually
-from kiosk import ROOT, environment
+from arrivals import TIMEOUT, eventually
+from daemon import ROOT, Daemon, built, environment
 from mosquitto import Mosquitto
 from ports import free_port
 
@@ -27,29 +26,20 @@ T = TypeVar("T")
 PASSWORDS = {"minji": "strawberries", "vera": "only-looking", "nora": "in-the-north"}
 
 
-def program() -> str:
-    found = os.environ.get("DASHBOARD_PROGRAM")
-    if not found:
-        found = subprocess.run(
-            [ROOT / "deploy/build", "juice-dashboard"], check=True, text=True,
-            stdout=subprocess.PIPE,
-        ).stdout.strip()
-        os.environ["DASHBOARD_PROGRAM"] = found
-    return os.path.abspath(found)
+program = partial(built, "juice-dashboard")
 
 
-class Dashboard:
+class Dashboard(Daemon):
     """A dashboard with the operator minji and the viewer vera."""
 
     def __init__(
         self, folder: Path, broker: Mosquitto, settings: dict[str, Any],
         notify: dict[str, Any] | None = None, archive: dict[str, Any] | None = None,
     ) -> None:
+        super().__init__()
         self.folder = folder
         self.port = free_port()
         self.config = folder / "dashboard.yaml"
-        self.log: Arrivals[str] = Arrivals()
-        self.process: subprocess.Popen | None = None
         self.scheme = "https" if "tls" in settings else "http"
         configuration = {
             "dashboard": {"port": self.port, "users_file": "users", "state_folder": "state"} | settings,
@@ -75,29 +65,11 @@ class Dashboard:
         assert done.returncode == 0, done.stderr
 
     def start(self) -> "Dashboard":
-        self.process = subprocess.Popen(
-            [program(), "run", "--config", self.config], stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=environment(),
-        )
         since = len(self.log)
-        threading.Thread(target=self._read_log, args=[self.process.stderr], daemon=True).start()
+        self.execute(program(), "run", "--config", self.config)
         for text in ("in a browser", " online"):
             self.log.first(lambda line: text in line, since)
         return self
-
-    def _read_log(self, lines: Any) -> None:
-        with lines:
-            for line in lines:
-                self.log.add(line.rstrip("\n"))
-
-    def stop(self, sign: int = signal.SIGTERM) -> int:
-        process, self.process = self.process, None
-        process.send_signal(sign)
-        return process.wait(TIMEOUT)
-
-    def kill(self) -> None:
-        if self.process:
-            self.stop(signal.SIGKILL)
 
     def url(self, path: str = "/") -> str:
         return f"{self.scheme}://127.0.0.1:{self.port}{path}"

@@ -1,17 +1,13 @@
 """The program under test, and its externally visible state."""
 
 import json
-import os
-import signal
 import subprocess
-import threading
+from functools import partial
 from pathlib import Path
 from typing import Any, Iterator
 
-from arrivals import TIMEOUT, Arrivals
+from daemon import ROOT, Daemon, built, environment  # noqa: F401
 from mosquitto import Mosquitto
-
-ROOT = Path(__file__).resolve().parents[3]
 
 # Duplicated on purpose, to detect an error in the program's own table.
 RECIPES = {
@@ -25,22 +21,7 @@ RECIPES = {
 }
 FRUITS = ["strawberry", "banana", "pineapple", "kiwi", "mango"]
 
-
-def program() -> str:
-    found = os.environ.get("KIOSK_PROGRAM")
-    if not found:
-        found = subprocess.run(
-            [ROOT / "deploy/build"], check=True, text=True, stdout=subprocess.PIPE
-        ).stdout.strip()
-        os.environ["KIOSK_PROGRAM"] = found
-    return os.path.abspath(found)
-
-
-def environment(**changes: str) -> dict[str, str]:
-    """Returns the environment without KIOSK_ variables, because the kiosk rejects unknown settings.
-    """
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("KIOSK_")}
-    return kept | changes
+program = partial(built, "juice-kiosk")
 
 
 def one_line(text: str) -> str:
@@ -50,14 +31,13 @@ def one_line(text: str) -> str:
     return lines[0]
 
 
-class Kiosk:
+class Kiosk(Daemon):
     def __init__(self, folder: Path, broker: Mosquitto | None, settings: dict[str, Any]) -> None:
+        super().__init__()
         self.folder = folder
         self.config = folder / "kiosk.yaml"
-        self.log: Arrivals[str] = Arrivals()
         #: The program, or `None` for the one under test.
         self.program: str | None = None
-        self.process: subprocess.Popen | None = None
         self.spawned: subprocess.Popen | None = None
         self.configure(broker, settings)
 
@@ -77,12 +57,8 @@ class Kiosk:
 
     def launch(self, *under: str | Path, **variables: str) -> None:
         """Starts the daemon. `under`: a program that runs it, such as a tracer."""
-        self.process = subprocess.Popen(
-            [*under, self.program or program(), "run", "--config", self.config], stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
-            env=environment(**variables),
-        )
-        threading.Thread(target=self._read_log, args=[self.process.stderr], daemon=True).start()
+        self.execute(
+            *under, self.program or program(), "run", "--config", self.config, variables=variables)
 
     def start(self, *under: str | Path, **variables: str) -> "Kiosk":
         since = len(self.log)
@@ -90,34 +66,11 @@ class Kiosk:
         self.wait_for_log(" online", since)
         return self
 
-    def _read_log(self, lines: Any) -> None:
-        with lines:
-            for line in lines:
-                self.log.add(line.rstrip("\n"))
-
-    def wait_for_log(self, text: str, since: int = 0, within: float = TIMEOUT) -> str:
-        return self.log.first(lambda line: text in line, since, within)
-
-    def stop(self, sign: int = signal.SIGTERM, within: float = TIMEOUT) -> int:
-        process, self.process = self.process, None
-        process.send_signal(sign)
-        try:
-            return process.wait(within)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-            raise
-
     def kill(self) -> None:
-        if self.process:
-            self.stop(signal.SIGKILL)
+        super().kill()
         if self.spawned:
             self.spawned.kill()
             self.spawned.wait()
-
-    @property
-    def is_alive(self) -> bool:
-        return self.process is not None and self.process.poll() is None
 
     # MARK: Commands
 

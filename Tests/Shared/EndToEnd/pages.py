@@ -5,7 +5,7 @@ import json
 import re
 import subprocess
 import sys
-from functools import cache
+from functools import cache, partial
 from itertools import takewhile
 from pathlib import Path
 from typing import Any, Iterator
@@ -13,8 +13,7 @@ from typing import Any, Iterator
 import archive
 import dashboard
 import kiosk
-import zvt
-from kiosk import ROOT
+from daemon import ROOT, built
 
 FENCE = re.compile(r"^```(?:\w*)\n(.*?)^```$", re.M | re.S)
 SPAN = re.compile(r"(`+)(.+?)\1", re.S)
@@ -27,7 +26,7 @@ OWN_TEST = "Tests/Shared/EndToEnd/test_pages.py"
 OTHERS = {"--no-block", "--no-install-recommends"}
 PROGRAMS = {
     "juice-kiosk": kiosk.program, "juice-dashboard": dashboard.program,
-    "juice-archive": archive.program, "juice-zvt": zvt.program,
+    "juice-archive": archive.program, "juice-zvt": partial(built, "juice-zvt"),
 }
 # Names of tests, types, alerts and metrics.
 NAME = re.compile(r"(\w*[a-z][A-Z]){2}\w+|Kiosk[A-Z]\w+|juice_kiosk_\w+")

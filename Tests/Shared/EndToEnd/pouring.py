@@ -3,7 +3,6 @@
 
 import json
 import random
-import signal
 import subprocess
 import sys
 import threading
@@ -12,24 +11,24 @@ from collections import Counter
 from pathlib import Path
 from typing import Any, Callable, Collection
 
-from arrivals import TIMEOUT, Arrivals, eventually
+from arrivals import TIMEOUT
 from client import BASE, Client
-from kiosk import RECIPES, Kiosk, environment, program
+from daemon import Daemon
+from kiosk import RECIPES, Kiosk, program
 
 FINAL = {"ready", "failed", "rejected", "out_of_stock"}
 Amounts = dict[str, int]
 
 
-class TerminalMachine:
+class TerminalMachine(Daemon):
     """Runs `juice-kiosk machine`, and reads its output and its pour log."""
 
     def __init__(self, kiosk: Kiosk, name: str = "bar") -> None:
+        super().__init__()
         self.kiosk = kiosk
         self.name = name
         self.pour_log = kiosk.folder / f"pours-{name}"
         self.memory = kiosk.folder / f"machine-{name}.last"
-        self.said: Arrivals[str] = Arrivals()
-        self.process: subprocess.Popen | None = None
         #: The program, or `juice-kiosk machine` if there is none.
         self.script: Path | None = None
         #: The configuration, or that of the kiosk if there is none.
@@ -38,46 +37,30 @@ class TerminalMachine:
         self.lines_before = 0
 
     def launch(self, *options: str) -> "TerminalMachine":
-        self.lines_before = len(self.log())
-        self.process = subprocess.Popen(
-            [*([sys.executable, self.script] if self.script else [program(), "machine"]), self.name, "--pour-log", self.pour_log, "--config",
-             self.config or self.kiosk.config, *options],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-            env=environment(),
-        )
-        threading.Thread(target=self._read, args=[self.process.stdout], daemon=True).start()
+        self.lines_before = len(self.pours())
+        self.execute(
+            *([sys.executable, self.script] if self.script else [program(), "machine"]), self.name,
+            "--pour-log", self.pour_log, "--config", self.config or self.kiosk.config, *options,
+            stdin=subprocess.PIPE)
         return self
 
     def start(self, *options: str) -> "TerminalMachine":
-        since = len(self.said)
+        since = len(self.log)
         self.launch(*options)
-        self.said.first(lambda line: " its last job was " in line, since)
+        self.wait_for_log(" its last job was ", since)
         return self
-
-    def _read(self, lines: Any) -> None:
-        with lines:
-            for line in lines:
-                self.said.add(line.rstrip("\n"))
 
     def type(self, line: str = "") -> None:
         self.process.stdin.write(line + "\n")
         self.process.stdin.flush()
 
-    def wait(self) -> int:
-        process, self.process = self.process, None
-        code = process.wait(TIMEOUT)
-        process.stdin.close()
+    def wait(self, within: float = TIMEOUT) -> int:
+        stdin = self.process.stdin
+        code = super().wait(within)
+        stdin.close()
         return code
 
-    def stop(self, sign: int = signal.SIGTERM) -> int:
-        self.process.send_signal(sign)
-        return self.wait()
-
-    def kill(self) -> None:
-        if self.process:
-            self.stop(signal.SIGKILL)
-
-    def log(self) -> list[dict]:
+    def pours(self) -> list[dict]:
         """Returns the lines of the pour log."""
         if not self.pour_log.exists():
             return []
@@ -205,7 +188,7 @@ class Person:
 
     def decide(self, within: float = TIMEOUT) -> None:
         """Decides about each undecided job, unless the machine may still be pouring it."""
-        log = self.machine.log()
+        log = self.machine.pours()
         for job in self.watcher.report()["jobs"]:
             if job["state"] != "needs_decision":
                 continue

@@ -6,7 +6,6 @@ import re
 import shutil
 import signal
 import subprocess
-import threading
 from pathlib import Path
 from typing import Iterator
 from urllib.parse import urlsplit
@@ -14,37 +13,20 @@ from urllib.parse import urlsplit
 import pytest
 
 import dashboard
-from arrivals import Arrivals, eventually
+from arrivals import eventually
 from client import retained
+from daemon import Daemon
 from web_client import WebClient
 from kiosk import ROOT, environment, program
 from readme import blocks
 
 
-class Command:
-    """A command line of a shell, and its output."""
+class Command(Daemon):
+    """A command line of a shell, as if each had its own terminal."""
 
     def __init__(self, line: str, folder: Path) -> None:
-        self.printed: Arrivals[str] = Arrivals()
-        self.process = subprocess.Popen(
-            ["bash", "-c", "exec " + line], cwd=folder, stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment(),
-            # As if each had its own terminal.
-            start_new_session=True,
-        )
-        self.reader = threading.Thread(target=self._read)
-        self.reader.start()
-
-    def _read(self) -> None:
-        with self.process.stdout as lines:
-            for line in lines:
-                self.printed.add(line.rstrip("\n"))
-
-    def wait(self, within: float = 10) -> int:
-        return self.process.wait(within)
-
-    def kill(self, sign: int = signal.SIGKILL) -> None:
-        self.process.send_signal(sign)
+        super().__init__()
+        self.execute("bash", "-c", "exec " + line, cwd=folder, start_new_session=True)
 
 
 class Copy:
@@ -64,7 +46,7 @@ class Copy:
     def run(self, *options: str) -> int:
         """Starts deploy/run. Returns the port of its broker."""
         self.kiosk = Command(" ".join(["deploy/run", *options]), self.folder)
-        self.kiosk.printed.first(lambda line: "Ctrl-C stops it" in line)
+        self.kiosk.log.first(lambda line: "Ctrl-C stops it" in line)
         return int(re.search(r"port: (\d+)", (self.folder / ".kiosk/kiosk.yaml").read_text())[1])
 
     def processes(self) -> list[str]:
@@ -86,7 +68,7 @@ class Copy:
         if sign is None:
             os.killpg(self.kiosk.process.pid, signal.SIGINT)
         else:
-            self.kiosk.kill(sign)
+            self.kiosk.process.send_signal(sign)
         return self.kiosk.wait(within)
 
     def sweep(self) -> None:
@@ -104,7 +86,7 @@ def copy(tmp_path: Path) -> Iterator[Copy]:
 @pytest.mark.parametrize("sign", [None, signal.SIGINT, signal.SIGTERM])
 def test_what_deploy_run_prints_works(copy: Copy, sign: int | None) -> None:
     port = copy.run()
-    guide = [line.strip() for line in copy.kiosk.printed]
+    guide = [line.strip() for line in copy.kiosk.log]
     told = {line[:17].strip(): line[17:].strip() for line in guide if line[17:].strip()}
 
     def start(name: str) -> Command:
@@ -112,29 +94,29 @@ def test_what_deploy_run_prints_works(copy: Copy, sign: int | None) -> None:
 
     heard, watch = start("hear the answer"), start("watch the stock")
     try:
-        watch.printed.first("strawberry 10".__eq__)
+        watch.log.first("strawberry 10".__eq__)
         # mosquitto_sub does not report its subscription, so press until it receives a message.
-        eventually(lambda: start("press a button").wait() == 0 and len(heard.printed))
-        watch.printed.first("strawberry 0".__eq__)
-        assert json.loads(heard.printed.since(0)[0])["juice"] == "strawberry_banana"
-        heard.printed.first(lambda line: '"ready"' in line)
-        copy.kiosk.printed.first(lambda line: re.fullmatch(r"job \d+: done", line))
+        eventually(lambda: start("press a button").wait() == 0 and len(heard.log))
+        watch.log.first("strawberry 0".__eq__)
+        assert json.loads(heard.log.since(0)[0])["juice"] == "strawberry_banana"
+        heard.log.first(lambda line: '"ready"' in line)
+        copy.kiosk.log.first(lambda line: re.fullmatch(r"job \d+: done", line))
     finally:
         heard.kill()
         watch.kill()
     restock = start("restock")
     assert restock.wait() == 0
-    restock.printed.first(lambda line: line.startswith("done; "))
+    restock.log.first(lambda line: line.startswith("done; "))
     assert retained(port)["kiosk/k1/stock/strawberry"] == "20"
 
     assert copy.stop(sign) == 0
     eventually(lambda: copy.processes() == [])
-    assert any("stopped" in line for line in copy.kiosk.printed)
+    assert any("stopped" in line for line in copy.kiosk.log)
 
 
 def test_deploy_run_opens_the_dashboard(copy: Copy) -> None:
     copy.run()
-    guide = [line.strip() for line in copy.kiosk.printed]
+    guide = [line.strip() for line in copy.kiosk.log]
     told = {line[:17].strip(): line[17:].strip() for line in guide if line[17:].strip()}
     web_client = WebClient(urlsplit(told["the dashboard"]).port)
     web_client.log_in(told["log in as"], told["with"])
@@ -146,7 +128,7 @@ def test_deploy_run_opens_the_dashboard(copy: Copy) -> None:
 
 def test_deploy_run_does_without_the_dashboard(copy: Copy) -> None:
     copy.run("--no-dashboard")
-    assert not any("dashboard" in line for line in copy.kiosk.printed)
+    assert not any("dashboard" in line for line in copy.kiosk.log)
     assert copy.stop() == 0
 
 
@@ -157,7 +139,7 @@ def test_deploy_run_keeps_its_ledger_and_runs_once_per_folder(copy: Copy) -> Non
         copy.run()
         second = Command("deploy/run", copy.folder)
         assert second.wait() == 75
-        assert second.printed.first(bool) == "A kiosk runs in .kiosk already."
+        assert second.log.first(bool) == "A kiosk runs in .kiosk already."
         done = subprocess.run([program(), *order], cwd=copy.folder, env=environment())
         codes.append(done.returncode)
         assert copy.stop() == 0
