@@ -1,13 +1,15 @@
 """The real program with a real broker, and everything stopped again, whatever the outcome."""
 
+import itertools
 import os
 import random
 import shutil
 import signal
 import sys
 import time
+from contextlib import ExitStack, closing
 from pathlib import Path
-from typing import Any, Callable, Iterator
+from typing import Any, Callable, Iterator, TypeVar
 
 import pytest
 
@@ -19,6 +21,7 @@ from faults import Faults  # noqa: E402
 from kiosk import Kiosk  # noqa: E402
 from machine import Machine, packages, unpack_debian  # noqa: E402
 from mosquitto import Mosquitto  # noqa: E402
+from proxy import Proxy  # noqa: E402
 from scene import Scene  # noqa: E402
 
 # A shell that starts us in the background has SIGINT ignored, and so would all that we start.
@@ -31,6 +34,28 @@ MakeKiosk = Callable[..., Kiosk]
 MakeClient = Callable[..., Client]
 MakeScene = Callable[..., Scene]
 Say = Callable[[str], None]
+T = TypeVar("T")
+
+
+def factory(
+    make: Callable[..., T], close: Callable[[T], Any], start: Callable[[T], Any] = lambda made: made
+) -> Iterator[Callable[..., T]]:
+    """Yields a function that makes and starts something, which is closed when the test is over."""
+    with ExitStack() as stack:
+        def made(*arguments: Any, **options: Any) -> T:
+            one = make(*arguments, **options)
+            stack.callback(close, one)
+            start(one)
+            return one
+
+        yield made
+
+
+def folders(above: Path, name: str) -> Iterator[Path]:
+    """Yields new folders."""
+    for number in itertools.count():
+        (above / f"{name}{number}").mkdir()
+        yield above / f"{name}{number}"
 
 
 @pytest.fixture
@@ -43,16 +68,10 @@ def chance() -> random.Random:
 
 @pytest.fixture
 def make_broker(tmp_path: Path) -> Iterator[MakeBroker]:
-    brokers: list[Mosquitto] = []
-
-    def make(**options: Any) -> Mosquitto:
-        broker = Mosquitto(tmp_path / f"broker{len(brokers)}", **options)
-        brokers.append(broker)
-        return broker.start()
-
-    yield make
-    for broker in brokers:
-        broker.kill()
+    number = itertools.count()
+    yield from factory(
+        lambda **options: Mosquitto(tmp_path / f"broker{next(number)}", **options),
+        Mosquitto.kill, Mosquitto.start)
 
 
 @pytest.fixture
@@ -61,19 +80,33 @@ def broker(make_broker: MakeBroker) -> Mosquitto:
 
 
 @pytest.fixture
+def upper(make_broker: MakeBroker) -> Mosquitto:
+    """The broker of a chain, which must not drop messages while the archive is slow."""
+    return make_broker(settings="max_queued_messages 0")
+
+
+@pytest.fixture
+def line(upper: Mosquitto) -> Iterator[Proxy]:
+    """The line to the broker of a chain."""
+    with closing(Proxy(upper.port)) as proxy:
+        yield proxy
+
+
+@pytest.fixture
+def proxy(broker: Mosquitto) -> Iterator[Proxy]:
+    with closing(Proxy(broker.port)) as proxy:
+        yield proxy
+
+
+@pytest.fixture
 def make_kiosk(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[MakeKiosk]:
     """A kiosk that is configured but does not run yet; `broker` is its broker by default."""
-    kiosks: list[Kiosk] = []
+    folder = folders(tmp_path, "kiosk")
 
     def make(broker: Mosquitto | None = None, /, **settings: Any) -> Kiosk:
-        folder = tmp_path / f"kiosk{len(kiosks)}"
-        folder.mkdir()
-        kiosks.append(Kiosk(folder, broker or request.getfixturevalue("broker"), settings))
-        return kiosks[-1]
+        return Kiosk(next(folder), broker or request.getfixturevalue("broker"), settings)
 
-    yield make
-    for kiosk in kiosks:
-        kiosk.kill()
+    yield from factory(make, Kiosk.kill)
 
 
 @pytest.fixture
@@ -84,15 +117,10 @@ def kiosk(make_kiosk: MakeKiosk) -> Kiosk:
 
 @pytest.fixture
 def make_client(broker: Mosquitto) -> Iterator[MakeClient]:
-    clients: list[Client] = []
-
     def make(*filters: str, port: int = broker.port, **options: Any) -> Client:
-        clients.append(Client(port, *filters, **options))
-        return clients[-1]
+        return Client(port, *filters, **options)
 
-    yield make
-    for client in clients:
-        client.close()
+    yield from factory(make, Client.close)
 
 
 @pytest.fixture
@@ -103,17 +131,12 @@ def panel(make_client: MakeClient) -> Client:
 
 @pytest.fixture
 def make_dashboard(tmp_path: Path, broker: Mosquitto) -> Iterator[MakeDashboard]:
-    dashboards: list[Dashboard] = []
+    folder = folders(tmp_path, "dashboard")
 
-    def make(archive: dict[str, Any] | None = None, **settings) -> Dashboard:
-        folder = tmp_path / f"dashboard{len(dashboards)}"
-        folder.mkdir()
-        dashboards.append(Dashboard(folder, broker, settings, archive=archive))
-        return dashboards[-1].start()
+    def make(archive: dict[str, Any] | None = None, **settings: Any) -> Dashboard:
+        return Dashboard(next(folder), broker, settings, archive=archive)
 
-    yield make
-    for dashboard in dashboards:
-        dashboard.kill()
+    yield from factory(make, Dashboard.kill, Dashboard.start)
 
 
 @pytest.fixture
@@ -146,15 +169,7 @@ def browser(make_browser: MakeBrowser) -> Browser:
 
 @pytest.fixture
 def make_scene() -> Iterator[MakeScene]:
-    scenes: list[Scene] = []
-
-    def make(*arguments: Any, **options: Any) -> Scene:
-        scenes.append(Scene(*arguments, **options))
-        return scenes[-1]
-
-    yield make
-    for scene in scenes:
-        scene.close()
+    yield from factory(Scene, Scene.close)
 
 
 @pytest.fixture

@@ -1,5 +1,6 @@
 """The archive stores each event of each kiosk once, even if processes are killed, and reports anomalies."""
 
+import itertools
 import json
 import random
 import shutil
@@ -13,7 +14,7 @@ import pytest
 from archive import Archive, event, tell
 from arrivals import TIMEOUT, eventually
 from client import Client
-from conftest import MakeBroker, MakeKiosk
+from conftest import MakeBroker, MakeClient, MakeKiosk, factory
 from mosquitto import Mosquitto
 from postgres import Postgres, program
 from small_disk import SmallDisk
@@ -41,16 +42,20 @@ def database(server: Postgres) -> Postgres:
 def make_archive(
     tmp_path: Path, broker: Mosquitto, database: Postgres
 ) -> Iterator[MakeArchive]:
-    archives: list[Archive] = []
+    number = itertools.count()
+    yield from factory(
+        lambda **settings: Archive(tmp_path / f"archive{next(number)}.yaml", broker, database, **settings),
+        Archive.kill)
 
-    def make(**settings: Any) -> Archive:
-        archives.append(
-            Archive(tmp_path / f"archive{len(archives)}.yaml", broker, database, **settings))
-        return archives[-1]
 
-    yield make
-    for archive in archives:
-        archive.kill()
+@pytest.fixture
+def archive(make_archive: MakeArchive) -> Archive:
+    return make_archive().start()
+
+
+@pytest.fixture
+def client(make_client: MakeClient) -> Client:
+    return make_client()
 
 
 def has(database: Postgres, sql: str, answer: str) -> None:
@@ -62,12 +67,9 @@ def sums_are_complete(database: Postgres, events: int) -> None:
     has(database, "SELECT (SELECT count(*) FROM juice.event), days FROM juice.summed_up", f"{events}|0")
 
 
-def test_an_event_is_a_row(
-    make_archive: MakeArchive, database: Postgres, make_client: Callable[..., Client]
-) -> None:
-    archive = make_archive().start()
+def test_an_event_is_a_row(archive: Archive, database: Postgres, client: Client) -> None:
     tell(
-        make_client(), "k1",
+        client, "k1",
         event(1, "opened", changes={"kiwi": 10}),
         event(2, "ready", source="order/p1", id="a1", ticket=1, juice="kiwi", quantity=2, amount="7.50",
               currency="EUR",
@@ -84,10 +86,8 @@ def test_an_event_is_a_row(
 
 
 def test_a_repeat_is_nothing_and_a_contradiction_is_told(
-    make_archive: MakeArchive, database: Postgres, make_client: Callable[..., Client]
+    archive: Archive, database: Postgres, client: Client
 ) -> None:
-    archive = make_archive().start()
-    client = make_client()
     tell(client, "k1", event(1), event(2, juice="kiwi"), event(2, juice="kiwi"))
     has(database, "SELECT count(*) FROM juice.event", "2")
     tell(client, "k1", event(2, juice="kiwi"), event(2, juice="mango"), event(2, juice="mango"), event(3))
@@ -99,23 +99,18 @@ def test_a_repeat_is_nothing_and_a_contradiction_is_told(
 
 
 def test_rows_that_somebody_else_has_put_there_stay(
-    make_archive: MakeArchive, database: Postgres, make_client: Callable[..., Client]
+    archive: Archive, database: Postgres, client: Client
 ) -> None:
-    make_archive().start()
     database.query("INSERT INTO juice.event (kiosk, epoch, seq, at, status)"
                    " VALUES ('k1', 0, 2, '2026-11-01T00:02:00Z', 'open'),"
                    " ('k1', 0, 3, '2026-11-01T00:03:00Z', 'closed')")
-    tell(make_client(), "k1", event(1), event(2), event(3), event(4))
+    tell(client, "k1", event(1), event(2), event(3), event(4))
     has(database, "SELECT string_agg(status, ' ' ORDER BY seq) FROM juice.event", "open open closed open")
     has(database, "SELECT seq, status FROM juice.conflict", "3|open")
     assert database.query("SELECT low, high FROM juice.ledger") == "1|4"
 
 
-def test_what_cannot_be_read_stops_nothing(
-    make_archive: MakeArchive, database: Postgres, make_client: Callable[..., Client]
-) -> None:
-    archive = make_archive().start()
-    client = make_client()
+def test_what_cannot_be_read_stops_nothing(archive: Archive, database: Postgres, client: Client) -> None:
     odd: list[str | bytes] = [
         b"\xff\xfe\x00", "{", '{"seq":1}', '{"seq":1,"at":"2026-11-01T00:00:00Z","status":"a\\u0000b"}',
         "x" * 200_000,
@@ -128,11 +123,7 @@ def test_what_cannot_be_read_stops_nothing(
     archive.wait_for_log("a message on kiosk/k1/events cannot be archived")
 
 
-def test_gaps_are_found_and_closed(
-    make_archive: MakeArchive, database: Postgres, make_client: Callable[..., Client]
-) -> None:
-    make_archive().start()
-    client = make_client()
+def test_gaps_are_found_and_closed(archive: Archive, database: Postgres, client: Client) -> None:
     gaps = "SELECT string_agg(epoch || ':' || first || '-' || last, ' ' ORDER BY epoch, first) FROM juice.missing"
     tell(client, "k1", event(3), event(4), event(9), event(20, epoch=7), event(22, epoch=7))
     # The entries before 20 may belong to an earlier ledger, but not to a known one.
@@ -147,10 +138,8 @@ def test_gaps_are_found_and_closed(
 
 
 def test_what_an_earlier_ledger_has_is_not_missing(
-    make_archive: MakeArchive, database: Postgres, make_client: Callable[..., Client]
+    archive: Archive, database: Postgres, client: Client
 ) -> None:
-    make_archive().start()
-    client = make_client()
     missing = "SELECT epoch || ':' || first || '-' || last FROM juice.missing ORDER BY 1"
     tell(client, "k1", event(8, epoch=100))
     has(database, missing, "100:1-7")
@@ -161,10 +150,7 @@ def test_what_an_earlier_ledger_has_is_not_missing(
     has(database, missing, "")
 
 
-def test_a_schema_of_a_later_program_is_left_alone(
-    make_archive: MakeArchive, database: Postgres
-) -> None:
-    archive = make_archive().start()
+def test_a_schema_of_a_later_program_is_left_alone(archive: Archive, database: Postgres) -> None:
     assert archive.stop() == 0
     database.query("INSERT INTO juice.migration (number) VALUES (99)")
     archive.launch()
@@ -185,11 +171,8 @@ def test_a_schema_of_a_later_program_is_left_alone(
     assert database.query("SELECT max(number) FROM juice.migration") == f"{int(last) - 2}"
 
 
-def test_the_views_add_up(
-    make_archive: MakeArchive, database: Postgres, make_client: Callable[..., Client]
-) -> None:
+def test_the_views_add_up(make_archive: MakeArchive, database: Postgres, client: Client) -> None:
     make_archive(time_zone="Asia/Seoul").start()
-    client = make_client()
     order = {"source": "order/p1", "juice": "kiwi", "quantity": 1}
     job = {"machine": "bar", "ticket": 3} | order
     events = [
@@ -242,10 +225,8 @@ def test_the_views_add_up(
 
 
 def test_stockouts_are_right_in_whatever_order_they_are_told(
-    make_archive: MakeArchive, database: Postgres, make_client: Callable[..., Client]
+    archive: Archive, database: Postgres, client: Client
 ) -> None:
-    make_archive().start()
-    client = make_client()
     chance = random.Random(19)
     restocks = {seq: chance.random() < 0.3 for seq in range(1, 81)}
     expected, since = [], None
@@ -268,11 +249,7 @@ def test_stockouts_are_right_in_whatever_order_they_are_told(
     ).splitlines() == expected
 
 
-def test_two_kiosks_with_one_id_are_seen(
-    make_archive: MakeArchive, database: Postgres, make_client: Callable[..., Client]
-) -> None:
-    make_archive().start()
-    client = make_client()
+def test_two_kiosks_with_one_id_are_seen(archive: Archive, database: Postgres, client: Client) -> None:
 
     def sold(minute: int, seq: int, epoch: int) -> dict[str, Any]:
         return event(seq, epoch=epoch) | {"at": f"2026-11-01T10:{minute:02}:00Z"}
@@ -287,11 +264,7 @@ def test_two_kiosks_with_one_id_are_seen(
         "SELECT kiosk, epoch, other, to_char(latest, 'MI') FROM juice.shared_id") == "k2|3|7|06"
 
 
-def test_a_clock_that_is_ahead_is_seen(
-    make_archive: MakeArchive, database: Postgres, make_client: Callable[..., Client]
-) -> None:
-    make_archive().start()
-    client = make_client()
+def test_a_clock_that_is_ahead_is_seen(archive: Archive, database: Postgres, client: Client) -> None:
     tell(client, "k1", event(1) | {"at": "2101-01-01T00:00:00Z"})
     tell(client, "k2", event(1) | {"at": "2001-01-01T00:00:00Z"})
     has(database, "SELECT count(*) FROM juice.ledger", "2")
@@ -301,10 +274,8 @@ def test_a_clock_that_is_ahead_is_seen(
 # MARK: Sums
 
 def test_a_day_that_cannot_be_summed_stops_no_other(
-    make_archive: MakeArchive, database: Postgres, make_client: Callable[..., Client]
+    archive: Archive, database: Postgres, client: Client
 ) -> None:
-    make_archive().start()
-    client = make_client()
     database.query("ALTER TABLE juice.sales_day ADD CHECK (kiosk <> 'k2' OR day <> '2026-11-02')")
     sold = {"source": "order/p1", "juice": "kiwi", "quantity": 2}
     for kiosk in ("k1", "k2", "k3"):
@@ -322,11 +293,7 @@ def test_a_day_that_cannot_be_summed_stops_no_other(
     assert database.query("SELECT sum(glasses) FROM juice.sales WHERE kiosk = 'k2'") == "6"
 
 
-def test_events_do_not_wait_for_sums(
-    make_archive: MakeArchive, database: Postgres, make_client: Callable[..., Client]
-) -> None:
-    make_archive().start()
-    client = make_client()
+def test_events_do_not_wait_for_sums(archive: Archive, database: Postgres, client: Client) -> None:
     blocker = subprocess.Popen(
         [program("psql"), "-X", "-q", "-d", database.database, "-c",
          "SET application_name = 'blocker'; BEGIN; LOCK TABLE juice.sales_day; SELECT pg_sleep(1000)"])
@@ -346,10 +313,8 @@ def test_events_do_not_wait_for_sums(
 
 
 def test_an_order_that_arrives_days_later_gives_its_cup_a_time(
-    make_archive: MakeArchive, database: Postgres, make_client: Callable[..., Client]
+    archive: Archive, database: Postgres, client: Client
 ) -> None:
-    make_archive().start()
-    client = make_client()
     job = {"machine": "bar", "juice": "kiwi", "quantity": 1}
     tell(client, "k1", event(1), event(3, "made", 5000, job=2, **job))
     sums_are_complete(database, 2)
@@ -359,12 +324,8 @@ def test_an_order_that_arrives_days_later_gives_its_cup_a_time(
     assert database.query("SELECT count(*) FROM juice.cup_waiting") == "0"
 
 
-def test_a_clock_that_is_wrong_does_not_last(
-    make_archive: MakeArchive, database: Postgres, make_client: Callable[..., Client]
-) -> None:
+def test_a_clock_that_is_wrong_does_not_last(archive: Archive, database: Postgres, client: Client) -> None:
     """Restocks and stockouts are ordered by their numbers. Times that cannot be are replaced and marked."""
-    make_archive().start()
-    client = make_client()
     out, full = {"juice": "kiwi", "missing": {"kiwi": 3}}, {"changes": {"kiwi": 9}}
     at = "2099-01-01T00:00:00Z"
     tell(client, "ahead", event(1, "opened", **full), event(2, "out_of_stock", **out) | {"at": at},
@@ -381,11 +342,10 @@ def test_a_clock_that_is_wrong_does_not_last(
 
 
 def test_many_ledgers_of_a_kiosk_are_an_alert_and_no_load(
-    make_archive: MakeArchive, database: Postgres, make_client: Callable[..., Client]
+    archive: Archive, database: Postgres, client: Client
 ) -> None:
     """Each of 2,000 ledgers begins with the same entry at the same time."""
-    make_archive().start()
-    client, at = make_client(), {"at": "2026-11-01T00:00:00Z"}
+    at = {"at": "2026-11-01T00:00:00Z"}
     out, full = {"juice": "kiwi", "missing": {"kiwi": 3}}, {"changes": {"kiwi": 9}}
     tell(client, "k1", *[
         event(3, *("restocked", 3) if epoch % 2 else ("out_of_stock", 3), epoch=epoch, **full if epoch % 2 else out) | at
@@ -405,10 +365,9 @@ def rows_of(plan: dict[str, Any]) -> int:
 
 
 def test_old_entries_are_deleted_and_their_sums_stay(
-    make_archive: MakeArchive, database: Postgres, make_client: Callable[..., Client]
+    make_archive: MakeArchive, database: Postgres, client: Client
 ) -> None:
     archive = make_archive(keep_days=10).start()
-    client = make_client()
     sold = {"source": "order/p1", "juice": "kiwi", "quantity": 2}
     old = [event(seq, "ready", **sold) for seq in range(1, 51)]
     tell(client, "k1", *old[:20], *old[30:])
@@ -443,11 +402,7 @@ def test_old_entries_are_deleted_and_their_sums_stay(
         assert database.query(f"SELECT count(*) FROM juice.{table}") == "0", table
 
 
-def test_conflicts_of_a_key_are_limited(
-    make_archive: MakeArchive, database: Postgres, make_client: Callable[..., Client]
-) -> None:
-    make_archive().start()
-    client = make_client()
+def test_conflicts_of_a_key_are_limited(archive: Archive, database: Postgres, client: Client) -> None:
     tell(client, "k1", event(1), event(2))
     for start in (0, 8):
         tell(client, "k1", *[event(1, juice=f"j{number}") for number in range(start, start + 8)])
@@ -473,7 +428,7 @@ def answer(client: Client, question: dict[str, Any], status: str, **members: Any
 
 
 def test_a_kiosk_says_where_its_ledgers_begin(
-    make_archive: MakeArchive, database: Postgres, make_client: Callable[..., Client]
+    make_archive: MakeArchive, database: Postgres, make_client: MakeClient
 ) -> None:
     """Three ledgers, of which the archive has received only the end of the last one."""
     make_archive(gap_delay_seconds=1).start()
@@ -498,7 +453,7 @@ def test_a_kiosk_says_where_its_ledgers_begin(
 
 
 def test_a_lost_tail_is_asked_for(
-    make_archive: MakeArchive, database: Postgres, make_client: Callable[..., Client]
+    make_archive: MakeArchive, database: Postgres, make_client: MakeClient
 ) -> None:
     """The kiosk sells nothing more, and reports in `health` the last entry that the broker has confirmed."""
     make_archive(gap_delay_seconds=1).start()
@@ -520,7 +475,7 @@ def test_a_lost_tail_is_asked_for(
 
 
 def test_what_no_kiosk_has_is_not_asked_for_for_ever(
-    make_archive: MakeArchive, database: Postgres, make_client: Callable[..., Client]
+    make_archive: MakeArchive, database: Postgres, make_client: MakeClient
 ) -> None:
     make_archive(gap_delay_seconds=1).start()
     client = make_client("kiosk/k1/replay/juice-archive")
@@ -542,7 +497,7 @@ def test_what_no_kiosk_has_is_not_asked_for_for_ever(
 
 def test_what_was_lost_on_the_way_comes_back_by_itself(
     make_archive: MakeArchive, database: Postgres, broker: Mosquitto, make_broker: MakeBroker,
-    make_kiosk: MakeKiosk, make_client: Callable[..., Client]
+    make_kiosk: MakeKiosk, make_client: MakeClient
 ) -> None:
     """The session of the archive, with all queued messages, is deleted."""
     archive = make_archive(gap_delay_seconds=1).start()
@@ -618,7 +573,7 @@ class Chain:
 
 
 @pytest.fixture
-def chain(make_client: Callable[..., Client], database: Postgres) -> Chain:
+def chain(make_client: MakeClient, database: Postgres) -> Chain:
     return Chain(make_client(), database)
 
 
@@ -671,9 +626,8 @@ def small_disk(database: Postgres) -> Iterator[SmallDisk]:
 
 
 def test_a_full_disk_is_waited_for(
-    small_disk: SmallDisk, make_archive: MakeArchive, database: Postgres, chain: Chain
+    small_disk: SmallDisk, archive: Archive, database: Postgres, chain: Chain
 ) -> None:
-    archive = make_archive().start()
     chain.tell(20)
     chain.arrives()
     small_disk.fill()
@@ -710,10 +664,7 @@ def test_the_broker_restarts(
     chain.end()
 
 
-def test_a_lock_that_is_lost_ends_the_term(
-    make_archive: MakeArchive, database: Postgres, chain: Chain
-) -> None:
-    archive = make_archive().start()
+def test_a_lock_that_is_lost_ends_the_term(archive: Archive, database: Postgres, chain: Chain) -> None:
     since = len(archive.log)
     lock = "FROM pg_locks JOIN pg_stat_activity USING (pid) WHERE locktype = 'advisory'"
     first = database.query(f"SELECT pid {lock}")
@@ -726,12 +677,11 @@ def test_a_lock_that_is_lost_ends_the_term(
 
 
 def test_what_the_database_cannot_take_is_set_aside_alone(
-    make_archive: MakeArchive, database: Postgres, make_client: Callable[..., Client]
+    archive: Archive, database: Postgres, client: Client
 ) -> None:
     """Another program has made the schema stricter than the archive expects."""
-    archive = make_archive().start()
     database.query("ALTER TABLE juice.event ADD CHECK (quantity < 100)")
-    tell(make_client(), "k1", *[event(seq, quantity=100 if seq == 5 else 1) for seq in range(1, 9)])
+    tell(client, "k1", *[event(seq, quantity=100 if seq == 5 else 1) for seq in range(1, 9)])
     has(database, "SELECT count(*) FROM juice.event", "7")
     assert database.query("SELECT reason FROM juice.quarantine").startswith("the database reported 23514")
     assert database.query("SELECT first, last FROM juice.gap") == "5|5"
@@ -739,9 +689,8 @@ def test_what_the_database_cannot_take_is_set_aside_alone(
 
 
 def test_who_is_online_is_noted_and_since_when(
-    make_archive: MakeArchive, database: Postgres, make_client: Callable[..., Client]
+    make_archive: MakeArchive, database: Postgres, client: Client
 ) -> None:
-    client = make_client()
     for kiosk, status in (("k1", "online"), ("k2", "offline")):
         client.client.publish(f"kiosk/{kiosk}/status", status, 1, True).wait_for_publish(TIMEOUT)
     make_archive().start()

@@ -6,7 +6,7 @@ from pathlib import Path
 from archive import event, tell
 from arrivals import eventually
 from client import Client
-from machine import InstalledBroker, Machine, later, needs_packages
+from machine import InstalledBroker, Machine, check_installed, check_purged, later, needs_packages
 
 pytestmark = needs_packages
 UNIT = "juice-archive"
@@ -37,14 +37,8 @@ def test_the_archive_from_its_installation_to_its_end(machine: Machine, tmp_path
     eventually(lambda: has(machine, 1))
 
     # The installed files.
-    manual = machine.shell("apt-get install -y man-db >/dev/null; man juice-archive | cat")
-    assert "juice-archive fleet push" in manual and "/etc/juice-archive/archive.yaml" in manual
-    machine.shell("bash -c 'source /usr/share/bash-completion/completions/juice-archive'")
-    machine.shell(f"systemd-analyze verify /lib/systemd/system/{UNIT}.service")
-    rights = f"grep -E '^(NoNewPrivs|Seccomp|CapEff):' /proc/$(pidof {UNIT})/status"
-    assert machine.shell(rights).split() == ["CapEff:", "0000000000000000", "NoNewPrivs:", "1",
-                                             "Seccomp:", "2"]
-    assert machine.shell(f"journalctl -q -u {UNIT} --grep 'permitted|denied' || true") == ""
+    check_installed(
+        machine, UNIT, "permitted|denied", "juice-archive fleet push", "/etc/juice-archive/archive.yaml")
     assert "id,region,name,place" in machine.shell("su juice-archive -s /bin/sh -c 'juice-archive kiosks list'")
 
     # An upgrade restarts it. Meanwhile, the broker keeps the events.
@@ -55,7 +49,5 @@ def test_the_archive_from_its_installation_to_its_end(machine: Machine, tmp_path
     eventually(lambda: has(machine, 1, 2), within=90)
 
     # Removing the package leaves the database unchanged.
-    machine.shell("apt-get purge -y juice-archive")
+    check_purged(machine, UNIT)
     assert has(machine, 1, 2)
-    kept = "-not -path '/var/log/*' -not -path '/var/cache/man/*'"
-    assert machine.shell(f"find /etc /usr /var /lib /opt -name '*juice*' {kept}") == ""

@@ -15,8 +15,8 @@ from urllib.parse import quote
 import pytest
 
 from arrivals import eventually
-from client import BASE, Client
-from conftest import MakeClient, Say
+from client import Client
+from conftest import MakeClient, Say, factory
 from dashboard import PASSWORDS, Dashboard
 from kiosk import Kiosk
 from mosquitto import Mosquitto
@@ -67,17 +67,13 @@ def logged_in(dashboard: Dashboard) -> dict[str, str]:
 @pytest.fixture
 def make_web_client(dashboard: Dashboard, logged_in: dict[str, str]) -> Iterator[MakeWebClient]:
     """Makes clients, either without a session or logged in as a user."""
-    web_clients: list[WebClient] = []
-
-    def make_web_client(name: str | None = None) -> WebClient:
-        web_clients.append(WebClient(dashboard.port))
+    def make(name: str | None = None) -> WebClient:
+        web_client = WebClient(dashboard.port)
         if name:
-            web_clients[-1].cookies[SESSION] = logged_in[name]
-        return web_clients[-1]
+            web_client.cookies[SESSION] = logged_in[name]
+        return web_client
 
-    yield make_web_client
-    for web_client in web_clients:
-        web_client.close()
+    yield from factory(make, WebClient.close)
 
 
 def is_known(web_client: WebClient, kiosk: str = "k1") -> bool:
@@ -645,7 +641,7 @@ def test_ten_thousand_listeners(
     first.read_until(b"data: ", since)
     for _ in range(20):
         assert operator.get("/").status == 200
-    memory = memory_of(dashboard)
+    memory = dashboard.memory()
     say(f"memory {memory:.0f} MB")
     assert memory < 500
     for each in sessions:
@@ -702,9 +698,3 @@ class Crowd:
     def close(self) -> None:
         for connection in self.statuses:
             connection.close()
-
-
-def memory_of(dashboard: Dashboard) -> float:
-    """Returns the resident memory of the dashboard in megabytes."""
-    status = Path(f"/proc/{dashboard.process.pid}/status").read_text()
-    return int(re.search(r"VmRSS:\s+(\d+)", status)[1]) / 1000

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from arrivals import eventually
 from client import Client
-from machine import InstalledBroker, Machine, later, needs_packages
+from machine import InstalledBroker, Machine, check_installed, check_purged, later, needs_packages
 from web_client import WebClient
 
 pytestmark = needs_packages
@@ -45,15 +45,8 @@ def test_the_dashboard_from_its_installation_to_its_end(
     assert can_log_in(machine, 8080, password)
 
     # The installed files.
-    manual = machine.shell("apt-get install -y man-db >/dev/null; man juice-dashboard | cat")
-    assert "juice-dashboard user add" in manual and "/var/lib/juice-dashboard/users" in manual
-    machine.shell("bash -c 'source /usr/share/bash-completion/completions/juice-dashboard'")
-    machine.shell(f"systemd-analyze verify /lib/systemd/system/{UNIT}.service")
-    rights = f"grep -E '^(NoNewPrivs|Seccomp|CapEff):' /proc/$(pidof {UNIT})/status"
-    assert machine.shell(rights).split() == ["CapEff:", "0000000000000000", "NoNewPrivs:", "1",
-                                             "Seccomp:", "2"]
-    missed = f"journalctl -q -u {UNIT} --grep 'priority|permitted|denied' || true"
-    assert machine.shell(missed) == ""
+    check_installed(
+        machine, UNIT, "priority|permitted|denied", "juice-dashboard user add", "/var/lib/juice-dashboard/users")
 
     # An upgrade keeps the changed configuration and the users.
     file = machine.root / CONFIGURATION
@@ -74,10 +67,7 @@ def test_the_dashboard_from_its_installation_to_its_end(
     wait_for_pages(machine, 8090)
     assert can_log_in(machine, 8090, password)
 
-    machine.shell("apt-get purge -y juice-dashboard")
-    # Logs and cached manual pages do not belong to the package.
-    kept = "-not -path '/var/log/*' -not -path '/var/cache/man/*'"
-    assert machine.shell(f"find /etc /usr /var /lib /opt -name '*juice*' {kept}") == ""
+    check_purged(machine, UNIT)
 
 
 def test_a_port_that_is_taken_does_not_stop_the_installation(machine: Machine) -> None:

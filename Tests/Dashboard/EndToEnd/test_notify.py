@@ -4,15 +4,16 @@ import json
 import re
 import signal
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any, Callable, Iterator
 
 import pytest
 
 import handbook
-from arrivals import TIMEOUT, eventually
+from arrivals import eventually
 from client import Client
-from conftest import MakeClient, MakeKiosk
+from conftest import MakeClient, MakeDashboard, MakeKiosk, factory, folders
 from dashboard import Dashboard
 from mosquitto import Mosquitto
 from ports import free_port
@@ -24,8 +25,6 @@ QUIET = 2
 #: A URL at which no server listens.
 NOBODY = [{"url": "http://127.0.0.1:9/"}]
 
-MakeDashboard = Callable[..., Dashboard]
-
 
 @pytest.fixture(scope="module")
 def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
@@ -34,15 +33,7 @@ def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
 
 @pytest.fixture
 def make_mailbox(authority: Authority) -> Iterator[Callable[..., Mailbox]]:
-    boxes: list[Mailbox] = []
-
-    def make(mode: str = "starttls") -> Mailbox:
-        boxes.append(Mailbox(authority, mode).start())
-        return boxes[-1]
-
-    yield make
-    for box in boxes:
-        box.stop()
+    yield from factory(partial(Mailbox, authority), Mailbox.stop, Mailbox.start)
 
 
 @pytest.fixture
@@ -52,15 +43,10 @@ def mailbox(make_mailbox: Callable[..., Mailbox]) -> Mailbox:
 
 @pytest.fixture
 def make_hook(authority: Authority) -> Iterator[Callable[..., Hook]]:
-    hooks: list[Hook] = []
-
     def make(is_encrypted: bool = True) -> Hook:
-        hooks.append(Hook(authority if is_encrypted else None).start())
-        return hooks[-1]
+        return Hook(authority if is_encrypted else None)
 
-    yield make
-    for hook in hooks:
-        hook.stop()
+    yield from factory(make, Hook.stop, Hook.start)
 
 
 @pytest.fixture
@@ -72,37 +58,23 @@ def hook(make_hook: Callable[..., Hook]) -> Hook:
 def make_dashboard(tmp_path: Path, broker: Mosquitto) -> Iterator[MakeDashboard]:
     """Makes dashboards that are configured, but not started. `post` is one webhook or more; the other settings are
     those of `notify`."""
-    dashboards: list[Dashboard] = []
-
-    def make(**settings: Any) -> Dashboard:
-        folder = tmp_path / f"dashboard{len(dashboards)}"
-        folder.mkdir()
-        notify = {"link": "https://juice.example", "offline_minutes": 0, "quiet_seconds": QUIET}
-        dashboards.append(Dashboard(folder, broker, {}, notify | settings))
-        return dashboards[-1]
-
-    yield make
-    for dashboard in dashboards:
-        dashboard.kill()
+    folder = folders(tmp_path, "dashboard")
+    notify = {"link": "https://juice.example", "offline_minutes": 0, "quiet_seconds": QUIET}
+    yield from factory(
+        lambda **settings: Dashboard(next(folder), broker, {}, notify | settings), Dashboard.kill)
 
 
-def secret(folder: Path, text: str) -> str:
-    file = folder / f"secret-{len(list(folder.iterdir()))}"
-    file.write_text(text + "\n")
-    file.chmod(0o600)
-    return str(file)
-
-
-def by_mail(box: Mailbox, authority: Authority, folder: Path, **changes: Any) -> dict[str, Any]:
+def by_mail(box: Mailbox, **changes: Any) -> dict[str, Any]:
     return {
-        "host": "127.0.0.1", "port": box.port, "ca_file": str(authority.file),
+        "host": "127.0.0.1", "port": box.port, "ca_file": str(box.authority.file),
         "from": "kiosks@juice.example", "to": ["minji@example.com"], "username": ACCOUNT[0],
-        "password_file": secret(folder, ACCOUNT[1]),
+        "password_file": box.authority.secret(ACCOUNT[1]),
     } | changes
 
 
-def by_post(hook: Hook, authority: Authority, **changes: Any) -> dict[str, Any]:
-    return {"url": f"{hook.url}/kiosks", "ca_file": str(authority.file)} | changes
+def by_post(hook: Hook, **changes: Any) -> dict[str, Any]:
+    trust = {"ca_file": str(hook.authority.file)} if hook.authority else {}
+    return {"url": f"{hook.url}/kiosks"} | trust | changes
 
 
 def configure(dashboard: Dashboard, **settings: Any) -> None:
@@ -148,16 +120,16 @@ def by_all(hook: Hook) -> list[str]:
 
 def test_each_trouble_is_told_once_and_once_that_it_is_over(
     make_dashboard: MakeDashboard, mailbox: Mailbox, hook: Hook, authority: Authority, fleet: Fleet,
-    tmp_path: Path, make_kiosk: MakeKiosk, make_client: MakeClient,
+    make_kiosk: MakeKiosk, make_client: MakeClient,
 ) -> None:
     fleet.online("k2")
     fleet.tell("k2/info", {
         "version": "1", "started_at": "2026-11-21T09:00:00Z", "name": {"ko": "강남역"}})
     make_dashboard(
-        email=by_mail(mailbox, authority, tmp_path, to=["minji@example.com", "jun@example.com"]),
+        email=by_mail(mailbox, to=["minji@example.com", "jun@example.com"]),
         post=[
-            by_post(hook, authority, token_file=secret(tmp_path, TOKEN)),
-            {"url_file": secret(tmp_path, f"{hook.url}/hidden"), "format": "json",
+            by_post(hook, token_file=authority.secret(TOKEN)),
+            {"url_file": authority.secret(f"{hook.url}/hidden"), "format": "json",
              "ca_file": str(authority.file)},
         ],
     ).start()
@@ -211,9 +183,9 @@ def test_each_trouble_is_told_once_and_once_that_it_is_over(
 
 
 def test_killed_at_any_moment_it_tells_once(
-    make_dashboard: MakeDashboard, hook: Hook, authority: Authority, fleet: Fleet,
+    make_dashboard: MakeDashboard, hook: Hook, fleet: Fleet
 ) -> None:
-    dashboard = make_dashboard(post=[by_post(hook, authority)])
+    dashboard = make_dashboard(post=[by_post(hook)])
     for number in range(4):
         dashboard.start()
         fleet.tell(f"k1/alert/fruit{number}", "out")
@@ -228,11 +200,9 @@ def test_killed_at_any_moment_it_tells_once(
 
 
 def test_killed_before_it_hears_that_a_mail_was_taken_it_sends_the_same_again(
-    make_dashboard: MakeDashboard, mailbox: Mailbox, hook: Hook, authority: Authority, fleet: Fleet,
-    tmp_path: Path,
+    make_dashboard: MakeDashboard, mailbox: Mailbox, hook: Hook, fleet: Fleet
 ) -> None:
-    dashboard = make_dashboard(
-        email=by_mail(mailbox, authority, tmp_path), post=[by_post(hook, authority)])
+    dashboard = make_dashboard(email=by_mail(mailbox), post=[by_post(hook)])
     dashboard.start()
 
     def kill() -> None:
@@ -256,10 +226,10 @@ def test_killed_before_it_hears_that_a_mail_was_taken_it_sends_the_same_again(
 
 
 def test_killed_before_it_could_send_it_sends_after_the_restart(
-    make_dashboard: MakeDashboard, hook: Hook, authority: Authority, fleet: Fleet,
+    make_dashboard: MakeDashboard, hook: Hook, fleet: Fleet
 ) -> None:
     hook.status = 503
-    dashboard = make_dashboard(post=[by_post(hook, authority)]).start()
+    dashboard = make_dashboard(post=[by_post(hook)]).start()
     fleet.tell("k1/alert/kiwi", "out")
     hook.attempts.until(lambda: len(hook.attempts) > 0)
     dashboard.stop(signal.SIGKILL)
@@ -272,11 +242,11 @@ def test_killed_before_it_could_send_it_sends_after_the_restart(
 
 
 def test_what_is_given_up_does_not_count_as_sent(
-    make_dashboard: MakeDashboard, hook: Hook, authority: Authority, fleet: Fleet,
+    make_dashboard: MakeDashboard, hook: Hook, fleet: Fleet
 ) -> None:
     """The clock is set right by two days while a message waits for its receiver."""
     hook.status = 503
-    dashboard = make_dashboard(post=[by_post(hook, authority)]).start()
+    dashboard = make_dashboard(post=[by_post(hook)]).start()
     fleet.tell("k1/alert/kiwi", "out")
     hook.attempts.until(lambda: len(hook.attempts) > 0)
     dashboard.stop(signal.SIGKILL)
@@ -295,11 +265,11 @@ def test_what_is_given_up_does_not_count_as_sent(
 
 
 def test_nothing_is_told_at_first_and_nothing_that_was_told(
-    make_dashboard: MakeDashboard, hook: Hook, authority: Authority, fleet: Fleet,
+    make_dashboard: MakeDashboard, hook: Hook, fleet: Fleet
 ) -> None:
     fleet.tell("k1/alert/kiwi", "out")
     fleet.tell("k2/status", "offline")
-    dashboard = make_dashboard(post=[by_post(hook, authority)], quiet_seconds=6)
+    dashboard = make_dashboard(post=[by_post(hook)], quiet_seconds=6)
     for expected in (["k2: offline", "k1: kiwi is out"], ["k1: mango is out"]):
         before, since = time.monotonic(), len(hook.posts)
         dashboard.start()
@@ -313,11 +283,11 @@ def test_nothing_is_told_at_first_and_nothing_that_was_told(
 
 
 def test_a_power_cut_is_one_message(
-    make_dashboard: MakeDashboard, hook: Hook, authority: Authority, fleet: Fleet,
+    make_dashboard: MakeDashboard, hook: Hook, fleet: Fleet
 ) -> None:
     kiosks = [f"k{number}" for number in range(10, 30)]
     fleet.online(*kiosks)
-    dashboard = make_dashboard(post=[by_post(hook, authority)], quiet_seconds=6).start()
+    dashboard = make_dashboard(post=[by_post(hook)], quiet_seconds=6).start()
     dashboard.log.first(lambda line: " online" in line)
     for kiosk in kiosks:
         fleet.tell(f"{kiosk}/status", "offline")
@@ -327,9 +297,9 @@ def test_a_power_cut_is_one_message(
 
 
 def test_a_broker_that_is_away_is_told_instead_of_its_kiosks(
-    make_dashboard: MakeDashboard, broker: Mosquitto, hook: Hook, authority: Authority, fleet: Fleet,
+    make_dashboard: MakeDashboard, broker: Mosquitto, hook: Hook, fleet: Fleet
 ) -> None:
-    make_dashboard(post=[by_post(hook, authority)]).start()
+    make_dashboard(post=[by_post(hook)]).start()
     fleet.tell("k1/alert/kiwi", "out")
     hook.posts.first(lambda post: "kiwi" in post.text)
     broker.stop()
@@ -346,15 +316,13 @@ def test_a_broker_that_is_away_is_told_instead_of_its_kiosks(
 
 
 def test_a_receiver_that_is_away_holds_up_nobody_and_gets_it_later(
-    make_dashboard: MakeDashboard, mailbox: Mailbox, make_hook: Callable[..., Hook],
-    authority: Authority, fleet: Fleet, tmp_path: Path,
+    make_dashboard: MakeDashboard, mailbox: Mailbox, make_hook: Callable[..., Hook], fleet: Fleet
 ) -> None:
     stuck, broken = make_hook(), make_hook(is_encrypted=False)
     stuck.is_stuck.set()
     broken.status, broken.answer = 500, b"database \x1b[31m is\r\nlocked"
     dashboard = make_dashboard(
-        email=by_mail(mailbox, authority, tmp_path),
-        post=[by_post(stuck, authority), by_post(broken, authority)]).start()
+        email=by_mail(mailbox), post=[by_post(stuck), by_post(broken)]).start()
     for fruit in ("kiwi", "mango", "banana"):
         fleet.tell(f"k1/alert/{fruit}", "out")
         # A working receiver is notified while one hangs and one fails.
@@ -374,11 +342,10 @@ def test_a_receiver_that_is_away_holds_up_nobody_and_gets_it_later(
 
 
 def test_a_mail_that_is_refused_keeps_no_other_back(
-    make_dashboard: MakeDashboard, mailbox: Mailbox, authority: Authority, fleet: Fleet,
-    tmp_path: Path,
+    make_dashboard: MakeDashboard, mailbox: Mailbox, fleet: Fleet
 ) -> None:
     dashboard = make_dashboard(
-        email=by_mail(mailbox, authority, tmp_path, to=["nobody@example.com", "jun@example.com"]))
+        email=by_mail(mailbox, to=["nobody@example.com", "jun@example.com"]))
     mailbox.refusal = "554 5.7.1 looks like spam"
     dashboard.start()
     fleet.tell("k1/alert/kiwi", "out")
@@ -393,12 +360,10 @@ HOSTILE = "\r\nBcc: all@example.com\r\n\r\n.\r\nQUIT\r\n<!channel>\u202e\u2028=?
 
 
 def test_no_name_becomes_a_header(
-    make_dashboard: MakeDashboard, mailbox: Mailbox, hook: Hook, authority: Authority, fleet: Fleet,
-    tmp_path: Path,
+    make_dashboard: MakeDashboard, mailbox: Mailbox, hook: Hook, fleet: Fleet
 ) -> None:
     make_dashboard(
-        email=by_mail(mailbox, authority, tmp_path),
-        post=[by_post(hook, authority, format="json")]).start()
+        email=by_mail(mailbox), post=[by_post(hook, format="json")]).start()
     fleet.tell("k1/info", {
         "version": "1", "started_at": "2026-11-21T09:00:00Z", "name": {"en": f"k1{HOSTILE}"}})
     fleet.tell("k1/menu", {
@@ -428,18 +393,17 @@ def test_no_name_becomes_a_header(
 # MARK: juice-dashboard notify --test
 
 def test_trying_out_says_that_it_was_sent(
-    make_dashboard: MakeDashboard, make_mailbox: Callable[..., Mailbox],
-    make_hook: Callable[..., Hook], authority: Authority, tmp_path: Path,
+    make_dashboard: MakeDashboard, make_mailbox: Callable[..., Mailbox], make_hook: Callable[..., Hook]
 ) -> None:
     hook, dashboard = make_hook(), make_dashboard(language="ko", post=NOBODY)
     # The rest of an overlong answer is not read.
     hook.answer = b"x" * 10_000_000
     for mode in ("starttls", "implicit", "none"):
         box = make_mailbox(mode)
-        mail = by_mail(box, authority, tmp_path, tls=mode)
+        mail = by_mail(box, tls=mode)
         if mode == "none":
             del mail["username"], mail["password_file"]
-        configure(dashboard, email=mail, post=[by_post(hook, authority)])
+        configure(dashboard, email=mail, post=[by_post(hook)])
         (block,) = handbook.run_by("test_trying_out_says_that_it_was_sent")
         done = dashboard.command(*block.script.split()[1:])
         assert (done.returncode, done.stderr) == (0, ""), (mode, done.stdout)
@@ -462,13 +426,13 @@ def test_trying_out_says_what_is_wrong(
     away.status = 302
 
     def mail(**changes: Any) -> dict[str, Any]:
-        return {"email": by_mail(mailbox, authority, tmp_path, **changes)}
+        return {"email": by_mail(mailbox, **changes)}
 
     def post(hook: Hook, **changes: Any) -> dict[str, Any]:
-        return {"post": [by_post(hook, authority, **changes)]}
+        return {"post": [by_post(hook, **changes)]}
 
     wrong: list[tuple[dict[str, Any], str]] = [
-        (mail(password_file=secret(tmp_path, "wrong")), "does not accept the account or its password"),
+        (mail(password_file=authority.secret("wrong")), "does not accept the account or its password"),
         (mail(ca_file=str(other.file)), "no encrypted connection that can be trusted"),
         (mail(host="localhost"), "no encrypted connection that can be trusted"),
         (mail(port=closed), "Couldn't connect"),
@@ -488,13 +452,13 @@ def test_trying_out_says_what_is_wrong(
     assert len(mailbox.mails) == len(plain.mails) == len(hook.posts) == len(away.posts) == 0
     assert list(away.attempts) == ["/kiosks"]
 
-    readable = secret(tmp_path, TOKEN)
+    readable = authority.secret(TOKEN)
     Path(readable).chmod(0o644)
     for settings, words in (
         (mail(password_file=readable), "can be read by others than its owner"),
         (mail(password_file=str(tmp_path / "none")), "there is no such file"),
-        ({"post": [{"url_file": secret(tmp_path, "file:///etc/passwd")}]}, "contains no valid address"),
-        (post(hook, token_file=secret(tmp_path, "a\r\nX-Evil: b")), "contains more than a token"),
+        ({"post": [{"url_file": authority.secret("file:///etc/passwd")}]}, "contains no valid address"),
+        (post(hook, token_file=authority.secret("a\r\nX-Evil: b")), "contains more than a token"),
         ({}, "has no receiver"),
     ):
         configure(dashboard, **settings)

@@ -9,16 +9,15 @@ import re
 import subprocess
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
-from typing import Any, Callable, Iterator
+from typing import Iterator
 
 import pytest
 
 from arrivals import eventually
 from client import Client
-from conftest import MakeClient, MakeKiosk, Say
+from conftest import MakeBrowser, MakeClient, MakeKiosk, Say
 from dashboard import PASSWORDS, Browser, Dashboard
 from kiosk import ROOT, Kiosk
-from mosquitto import Mosquitto
 from proxy import Proxy
 from web_client import SESSION, WebClient
 
@@ -26,8 +25,6 @@ FRUITS = ["strawberry", "banana", "pineapple", "kiwi", "mango"]
 NAMES = {"k1": "Seoul Station", "k2": "City Hall", "k3": "Harbour"}
 # Names that an attacker might use.
 EVIL = {"v19": "<img src=x onerror=alert(1)>", "v20": "=cmd|' /C calc'!A0"}
-
-MakeBrowser = Callable[..., Browser]
 
 
 class NetworkLink:
@@ -59,37 +56,12 @@ class NetworkLink:
         )
 
 
-@pytest.fixture
-def dashboard(tmp_path: Path, broker: Mosquitto) -> Iterator[Dashboard]:
-    (tmp_path / "dashboard").mkdir()
-    dashboard = Dashboard(tmp_path / "dashboard", broker, {})
-    yield dashboard.start()
-    dashboard.kill()
-
-
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def network(dashboard: Dashboard) -> Iterator[NetworkLink]:
+    """The phone's network, which is closed after all browsers are."""
     network = NetworkLink(dashboard)
     yield network
     network.proxy.close()
-
-
-@pytest.fixture
-def make_browser(dashboard: Dashboard, network: NetworkLink) -> Iterator[MakeBrowser]:
-    """Makes browsers, which are closed before the network is."""
-    browsers: list[Browser] = []
-
-    def make(on: Any = dashboard, **options: Any) -> Browser:
-        browsers.append(Browser(on, **options))
-        return browsers[-1]
-
-    yield make
-    try:
-        for browser in browsers:
-            browser.check()
-    finally:
-        for browser in browsers:
-            browser.close()
 
 
 @pytest.fixture
@@ -142,20 +114,29 @@ def set_field(browser: Browser, name: str, value: str) -> None:
     browser.ask("document.querySelector(`[name='${arguments[0]}']`).value = arguments[1]", name, value)
 
 
-def plan(browser: Browser, *chosen: str) -> str:
-    """Plans a route from Friday to Monday with the proposed kiosks and the chosen ones.
-
-    Returns its path."""
-    browser.open("/routes/new")
+def propose(browser: Browser, count: int) -> None:
+    """Opens the plan of a route from Friday to Monday, when this number of kiosks is known."""
+    eventually(lambda: len(browser.open("/routes/new").all("[name^='kiosk.']:enabled")) == count)
     set_field(browser, "arrival", f"{friday():%Y-%m-%dT%H:%M}")
     set_field(browser, "until", f"{friday() + timedelta(days=3):%Y-%m-%dT%H:%M}")
     browser.send("form.plan button")
+
+
+def plan(browser: Browser, *chosen: str, count: int = 3) -> str:
+    """Plans a route with the proposed kiosks and the chosen ones. Returns its path."""
+    propose(browser, count)
     for id in chosen:
-        box = browser.one(f"[name='kiosk.{id}']")
-        if not box.is_selected():
+        if not browser.one(f"[name='kiosk.{id}']").is_selected():
             browser.press(f"[name='kiosk.{id}']")
     browser.send("form[action='/routes'] .primary")
     return re.sub(r"^https?://[^/]*", "", browser.driver.current_url)
+
+
+def take_along(phone: Browser, *chosen: str) -> str:
+    """Plans a route that opens without a network, too. Returns its path."""
+    path = plan(phone, *chosen)
+    phone.wait_for("This route opens without a network, too.", "#offline-ready")
+    return path
 
 
 def fill(browser: Browser, **values: str) -> None:
@@ -165,6 +146,14 @@ def fill(browser: Browser, **values: str) -> None:
         browser.type(f"[name='brought.{fruit}']", value[1:] if value.startswith("+") else "0")
         if value and not value.startswith("+"):
             browser.type(f"[name='counted.{fruit}']", value)
+
+
+def confirm(browser: Browser, outcome: str = "waits for a network", **values: str) -> None:
+    """Confirms the form of a stop, filled in with these values."""
+    if values:
+        fill(browser, **values)
+    browser.press("form[data-fill] .primary")
+    browser.wait_for(outcome, "#saved" if outcome.startswith("waits") else "main")
 
 
 def restocks(kiosk: Kiosk) -> list[dict[str, int]]:
@@ -185,15 +174,12 @@ def test_a_route_for_friday(
     client = make_client("kiosk/#")
     publish_others(client)
     desktop = make_browser().log_in()
-    eventually(lambda: len(desktop.open("/routes/new").all("[name^='kiosk.']:enabled")) == 20)
-    set_field(desktop, "arrival", f"{friday():%Y-%m-%dT%H:%M}")
-    set_field(desktop, "until", f"{friday() + timedelta(days=3):%Y-%m-%dT%H:%M}")
-    desktop.send("form.plan button")
+    propose(desktop, 20)
     ticked = {box.get_attribute("name") for box in desktop.all("[name^='kiosk.']:checked")}
     # The three real kiosks cannot sell strawberry juice: it takes sixteen of their ten strawberries.
     assert ticked == {f"kiosk.{id}" for id in [*NAMES, *(f"v{number}" for number in range(4, 10))]}
     desktop.photograph("route-plan")
-    path = plan(desktop, *NAMES, *(f"v{number}" for number in range(4, 21)))
+    path = plan(desktop, *NAMES, *(f"v{number}" for number in range(4, 21)), count=20)
     took = desktop.ask("const [page] = performance.getEntriesByType('navigation'); return page.responseEnd")
     assert len(desktop.all(".stop")) == 20
     say(f"a route of twenty in {took:.0f} ms")
@@ -285,8 +271,7 @@ def drive(
     assert phone.one("[name='brought.kiwi']").get_attribute("value") == "90"
     fill(phone, kiwi="+20", mango="8")
     phone.photograph("stop-phone")
-    phone.press("form[data-fill] .primary")
-    phone.wait_for("Done.")
+    confirm(phone, "Done.")
     phone.photograph("stop-done-phone")
     # The table is not cut off.
     assert phone.ask("const box = document.querySelector('#summary').parentElement;"
@@ -295,9 +280,7 @@ def drive(
 
     network.cut(phone)
     phone.open(f"{path}/kiosks/k2")
-    fill(phone, banana="+5")
-    phone.press("form[data-fill] .primary")
-    phone.wait_for("waits for a network", "#saved")
+    confirm(phone, banana="+5")
     phone.photograph("stop-waiting-phone")
     # Back to the route and on, as if by links.
     phone.open(path)
@@ -325,8 +308,7 @@ def drive(
     phone.photograph("stop-conflict-phone")
     # Counted again: one is missing.
     phone.type("[name='counted.mango']", "6")
-    phone.press("form[data-fill] .primary")
-    phone.wait_for("Done.")
+    confirm(phone, "Done.")
     complaints_of_the_network(phone)
 
 
@@ -343,15 +325,12 @@ def test_whoever_is_logged_out_meanwhile_loses_no_stop(
     make_browser: MakeBrowser, kiosks: dict[str, Kiosk], dashboard: Dashboard
 ) -> None:
     phone = make_browser(width=390).log_in()
-    eventually(lambda: len(phone.open("/routes/new").all("[name^='kiosk.']:enabled")) == 3)
-    path = plan(phone, "k1", "k2")
-    phone.wait_for("This route opens without a network, too.", "#offline-ready")
+    path = take_along(phone, "k1", "k2")
     phone.open(f"{path}/kiosks/k1")
     fill(phone, kiwi="+7")
     # The dashboard restarts and loses its sessions.
     dashboard.stop()
-    phone.press("form[data-fill] .primary")
-    phone.wait_for("waits for a network", "#saved")
+    confirm(phone)
     dashboard.start()
     phone.open(f"{path}/kiosks/k1")
     complaints_of_the_network(phone)
@@ -372,19 +351,13 @@ def test_of_two_who_fill_in_a_stop_the_first_counts(
     make_browser: MakeBrowser, kiosks: dict[str, Kiosk], network: NetworkLink
 ) -> None:
     phone = make_browser(network, width=390).log_in()
-    eventually(lambda: len(phone.open("/routes/new").all("[name^='kiosk.']:enabled")) == 3)
-    path = plan(phone, "k1", "k2")
-    phone.wait_for("This route opens without a network, too.", "#offline-ready")
+    path = take_along(phone, "k1", "k2")
     desktop = make_browser().log_in(path=f"{path}/kiosks/k1")
     network.cut(phone)
     phone.open(f"{path}/kiosks/k1")
-    fill(phone, kiwi="+7")
-    phone.press("form[data-fill] .primary")
-    phone.wait_for("waits for a network", "#saved")
+    confirm(phone, kiwi="+7")
     phone.open(path)
-    fill(desktop, kiwi="+9")
-    desktop.press("form[data-fill] .primary")
-    desktop.wait_for("Done.")
+    confirm(desktop, "Done.", kiwi="+9")
     complaints_of_the_network(phone)
     network.restore(phone)
     # On other pages than the stop's own, the numbers are shown until they are discarded.
@@ -411,9 +384,7 @@ def test_what_does_not_fit_is_said_and_does_not_hold_up_the_rest(
     make_browser: MakeBrowser, kiosks: dict[str, Kiosk], network: NetworkLink, make_client: MakeClient
 ) -> None:
     phone = make_browser(network, width=390).log_in()
-    eventually(lambda: len(phone.open("/routes/new").all("[name^='kiosk.']:enabled")) == 3)
-    path = plan(phone, "k1")
-    phone.wait_for("This route opens without a network, too.", "#offline-ready")
+    path = take_along(phone, "k1")
     phone.open(f"{path}/kiosks/k1")
     phone.type("[name='brought.kiwi']", "95")
     phone.wait_for("Only this many fit: 90", ".fits:not([hidden])")
@@ -422,9 +393,7 @@ def test_what_does_not_fit_is_said_and_does_not_hold_up_the_rest(
     assert phone.one("[name='brought.kiwi']").get_attribute("value") == "90"
     # Offline, the operator cannot know what was sold: 98 are entered, and 90 fit.
     network.cut(phone)
-    fill(phone, kiwi="+98", banana="+5")
-    phone.press("form[data-fill] .primary")
-    phone.wait_for("waits for a network", "#saved")
+    confirm(phone, kiwi="+98", banana="+5")
     complaints_of_the_network(phone)
     network.restore(phone)
     phone.wait_for("Done.")
@@ -436,14 +405,11 @@ def test_a_kiosk_that_does_not_answer_is_asked_again(
     make_browser: MakeBrowser, kiosks: dict[str, Kiosk]
 ) -> None:
     phone = make_browser(width=390, language="ko-KR", is_dark=True).log_in()
-    eventually(lambda: len(phone.open("/routes/new").all("[name^='kiosk.']:enabled")) == 3)
     path = plan(phone, "k1")
     phone.photograph("route-korean-dark")
     phone.open(f"{path}/kiosks/k1")
     kiosks["k1"].process.send_signal(19)  # SIGSTOP: online, but does not answer
-    fill(phone, kiwi="+7")
-    phone.press("form[data-fill] .primary")
-    phone.wait_for("아직 응답이 없어요.")
+    confirm(phone, "아직 응답이 없어요.", kiwi="+7")
     phone.photograph("stop-unknown-korean-dark")
     kiosks["k1"].process.send_signal(18)
     # Sent automatically, as soon as the page is visible again or after some seconds.
@@ -502,15 +468,11 @@ def test_an_old_browser_sends_a_stop_and_an_order(
     phone = make_browser(network, width=390)
     phone.driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": MISSING})
     phone.log_in()
-    eventually(lambda: len(phone.open("/routes/new").all("[name^='kiosk.']:enabled")) == 3)
-    path = plan(phone, "k1")
-    phone.wait_for("This route opens without a network, too.", "#offline-ready")
+    path = take_along(phone, "k1")
     assert phone.ask("return [typeof AbortSignal.timeout, typeof [].at]") == ["undefined", "undefined"]
     network.cut(phone)
     phone.open(f"{path}/kiosks/k1")
-    fill(phone, kiwi="+7")
-    phone.press("form[data-fill] .primary")
-    phone.wait_for("waits for a network", "#saved")
+    confirm(phone, kiwi="+7")
     complaints_of_the_network(phone)
     network.restore(phone)
     phone.wait_for("Done.")
@@ -527,7 +489,6 @@ def test_a_draft_is_for_its_user_only(
     PASSWORDS["jun"] = "only-for-the-test"
     dashboard.add_user("jun", "operator")
     phone = make_browser(width=390).log_in()
-    eventually(lambda: len(phone.open("/routes/new").all("[name^='kiosk.']:enabled")) == 3)
     path = plan(phone, "k1", "k2")
     for kiosk, answer in (("k1", "dismiss"), ("k2", "accept")):
         phone.open(f"{path}/kiosks/{kiosk}")

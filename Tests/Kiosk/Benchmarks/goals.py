@@ -52,20 +52,12 @@ class Results:
 
 
 def figures(results: Results, counted: Iterable[dict]) -> list[Figure]:
-    def against_floor(key: str, in_flight: int) -> list[float]:
+    def against(other: str, key: str, in_flight: int, suffix: str = "") -> list[float]:
         def ratio(turn: int) -> float | None:
-            kiosk = results.cell(turn, "juice-kiosk", in_flight)
-            floor = results.floor(turn, in_flight)
-            return kiosk[key] / floor[key] if kiosk and floor else None
-        return results.ratios(ratio)
-
-    def against_events(key: str, in_flight: int) -> list[float]:
-        """Compares with the echo that also publishes one event per order, as the contract requires.
-        """
-        def ratio(turn: int) -> float | None:
-            kiosk = results.cell(turn, "juice-kiosk", in_flight)
-            events = results.cell(turn, "echo-events", in_flight)
-            return kiosk[key] / events[key] if kiosk and events else None
+            kiosk = results.cell(turn, "juice-kiosk" + suffix, in_flight)
+            one = (results.floor(turn, in_flight) if other == "floor"
+                   else results.cell(turn, other + suffix, in_flight))
+            return kiosk[key] / one[key] if kiosk and one else None
         return results.ratios(ratio)
 
     def against_commit(turn: int) -> float | None:
@@ -73,45 +65,31 @@ def figures(results: Results, counted: Iterable[dict]) -> list[Figure]:
         commit = results.cell(turn, "commit", 0)
         return kiosk["p50"] / (floor["p50"] + commit["p50"]) if kiosk and floor else None
 
-    def against_python(suffix: str) -> list[float]:
-        def ratio(turn: int) -> float | None:
-            kiosk = results.cell(turn, "juice-kiosk" + suffix, 64)
-            python = results.cell(turn, "python" + suffix, 64)
-            return kiosk["throughput"] / python["throughput"] if kiosk and python else None
-        return results.ratios(ratio)
-
-    def against_before(key: str, in_flight: int) -> list[float]:
-        def ratio(turn: int) -> float | None:
-            kiosk = results.cell(turn, "juice-kiosk", in_flight)
-            before = results.cell(turn, "before", in_flight)
-            return kiosk[key] / before[key] if kiosk and before else None
-        return results.ratios(ratio)
-
     found = [
-        Figure("throughput at 64 in flight, of the echo's", against_floor("throughput", 64), 0.9,
+        Figure("throughput at 64 in flight, of the echo's", against("floor", "throughput", 64), 0.9,
                is_least=True),
-        Figure("throughput at 512 in flight, of the echo's", against_floor("throughput", 512), 0.9,
+        Figure("throughput at 512 in flight, of the echo's", against("floor", "throughput", 512), 0.9,
                is_least=True),
         Figure("throughput at 64 in flight, of the echo's that tells an event",
-               against_events("throughput", 64), 0.9, is_least=True),
+               against("echo-events", "throughput", 64), 0.9, is_least=True),
         Figure("throughput at 512 in flight, of the echo's that tells an event",
-               against_events("throughput", 512), 0.9, is_least=True),
+               against("echo-events", "throughput", 512), 0.9, is_least=True),
         Figure("p50 with one in flight, of the echo's and a commit",
                results.ratios(against_commit), 1.05),
-        Figure("p99 at 64 in flight, of the echo's", against_floor("p99", 64), 1),
-        Figure("CPU per order at 64 in flight, of the echo's", against_floor("cpu", 64), 1.5),
+        Figure("p99 at 64 in flight, of the echo's", against("floor", "p99", 64), 1),
+        Figure("CPU per order at 64 in flight, of the echo's", against("floor", "cpu", 64), 1.5),
         Figure("CPU per order at 64 in flight, of the echo's that tells an event",
-               against_events("cpu", 64), 1.5),
-        Figure("throughput at 64 in flight, of Python's", against_python(""), 6, is_least=True),
-        Figure("the same with each sync 5 ms slower", against_python(", slow disk"), 35,
+               against("echo-events", "cpu", 64), 1.5),
+        Figure("throughput at 64 in flight, of Python's", against("python", "throughput", 64), 6, is_least=True),
+        Figure("the same with each sync 5 ms slower", against("python", "throughput", 64, ", slow disk"), 35,
                is_least=True),
-        Figure("throughput at 64 in flight, of the version before", against_before("throughput", 64),
+        Figure("throughput at 64 in flight, of the version before", against("before", "throughput", 64),
                1, is_least=True),
         Figure("throughput at 512 in flight, of the version before",
-               against_before("throughput", 512), 1, is_least=True),
-        Figure("p50 with one in flight, of the version before", against_before("p50", 1), 1),
-        Figure("CPU per order at 64 in flight, of the version before", against_before("cpu", 64), 1),
-        Figure("memory, of the version before", against_before("memory", 0), 1),
+               against("before", "throughput", 512), 1, is_least=True),
+        Figure("p50 with one in flight, of the version before", against("before", "p50", 1), 1),
+        Figure("CPU per order at 64 in flight, of the version before", against("before", "cpu", 64), 1),
+        Figure("memory, of the version before", against("before", "memory", 0), 1),
         Figure("peak of memory", [size / 2**20 for size in results.values("juice-kiosk", 0, "memory")],
                32, unit=" MiB"),
         Figure("disk per order", results.values("juice-kiosk", 0, "bytes"), 250, unit=" bytes"),

@@ -5,7 +5,6 @@ import signal
 import sqlite3
 from pathlib import Path
 
-import pytest
 
 from auditor import judge_ledger, judge_panel
 from client import retained

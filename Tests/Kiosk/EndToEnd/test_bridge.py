@@ -1,7 +1,6 @@
 """Tests deploy/mosquitto/bridge.conf, with a mosquitto in the shop and one at head office."""
 
 import re
-from pathlib import Path
 
 import pytest
 

@@ -9,12 +9,15 @@ import socket
 import ssl
 import stat
 import subprocess
-import threading
+from functools import partial
 from pathlib import Path
 from typing import Any, Callable, Iterator
 
 import pytest
 
+from conftest import MakeKiosk, factory
+from kiosk import Kiosk, environment, program
+from proxy import Proxy
 from secured_broker import (
     AUDITOR, TIMEOUT, ROOT, SHIPPED, Account, SecuredBroker, Refused,
     make_accounts, table, until,
@@ -54,15 +57,7 @@ def secured_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secured
 
 @pytest.fixture
 def connect_as(secured_broker: SecuredBroker) -> Iterator[Callable[..., Account]]:
-    accounts: list[Account] = []
-
-    def connect_as(name: str | None, **options: Any) -> Account:
-        accounts.append(Account(secured_broker, name, **options))
-        return accounts[-1]
-
-    yield connect_as
-    for account in accounts:
-        account.drop()
+    yield from factory(partial(Account, secured_broker), Account.drop)
 
 
 @pytest.fixture
@@ -349,100 +344,27 @@ def test_what_is_off_can_be_switched_on(tmp_path: Path) -> None:
 # MARK: Kiosk and secured broker
 
 
-def program() -> str:
-    if not os.environ.get("KIOSK_PROGRAM"):
-        os.environ["KIOSK_PROGRAM"] = subprocess.run(
-            [ROOT / "deploy/build"], check=True, text=True, stdout=subprocess.PIPE
-        ).stdout.strip()
-    return os.path.abspath(os.environ["KIOSK_PROGRAM"])
+@pytest.fixture
+def make_controller(make_kiosk: MakeKiosk, secured_broker: SecuredBroker) -> MakeKiosk:
+    """Makes kiosks with the account of the role controller."""
+    def make(**broker: Any) -> Kiosk:
+        settings = secured_broker.section(password_file="password", **broker)
+        kiosk = make_kiosk(secured_broker, broker=settings)
+        password = kiosk.folder / "password"
+        password.touch(0o600)
+        password.write_text(secured_broker.password("controller") + "\n")
+        return kiosk
 
-
-def without_ours() -> dict[str, str]:
-    return {name: value for name, value in os.environ.items() if not name.startswith("KIOSK_")}
-
-
-class Controller:
-    """The shipped program, with the account of the role controller."""
-
-    def __init__(self, folder: Path, secured_broker: SecuredBroker, **broker: Any) -> None:
-        self.folder = folder
-        folder.mkdir(exist_ok=True)
-        self.password = folder / "password"
-        self.password.write_text(secured_broker.password("controller") + "\n")
-        self.password.chmod(0o600)
-        self.config = folder / "kiosk.yaml"
-        settings = {
-            "host": "localhost", "port": secured_broker.local_port, "username": "controller",
-            "password_file": "password", "tls": {"ca_file": str(secured_broker.ca)},
-        } | broker
-        # JSON is valid YAML.
-        self.config.write_text(
-            json.dumps({"broker": settings, "ledger": {"path": "ledger.sqlite"}})
-        )
-        self.output = ""
-        self.changed = threading.Condition()
-        self.process: subprocess.Popen | None = None
-
-    def start(self) -> "Controller":
-        self.process = subprocess.Popen(
-            [program(), "run", "--config", self.config, "--log-level", "trace"],
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=without_ours(),
-        )
-        threading.Thread(target=self.read, args=[self.process.stdout], daemon=True).start()
-        return self
-
-    def read(self, lines: Any) -> None:
-        with lines:
-            for line in lines:
-                with self.changed:
-                    self.output += line
-                    self.changed.notify_all()
-
-    def wait_for(self, text: str) -> str:
-        with self.changed:
-            found = self.changed.wait_for(lambda: re.search(text, self.output), TIMEOUT)
-        assert found, f"no {text} in:\n{self.output}"
-        return self.output
-
-    def stop(self) -> None:
-        if self.process:
-            self.process.send_signal(signal.SIGTERM)
-            try:
-                self.process.wait(TIMEOUT)
-            finally:
-                self.process.kill()
-                self.process.wait()
-                self.process = None
-
-    def command(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess:
-        return subprocess.run(
-            [program(), *arguments, "--config", self.config], capture_output=True, text=True,
-            timeout=120, env=without_ours() | environment,
-        )
+    return make
 
 
 @pytest.fixture
-def make_controller(tmp_path: Path, secured_broker: SecuredBroker) -> Iterator[Callable[..., Controller]]:
-    controllers: list[Controller] = []
-
-    def make(**broker: Any) -> Controller:
-        controllers.append(Controller(tmp_path / f"kiosk{len(controllers)}", secured_broker, **broker))
-        return controllers[-1]
-
-    yield make
-    for controller in controllers:
-        controller.stop()
-
-
-@pytest.fixture
-def controller(make_controller: Callable[..., Controller]) -> Controller:
-    controller = make_controller().start()
-    controller.wait_for(" online")
-    return controller
+def controller(make_controller: MakeKiosk) -> Kiosk:
+    return make_controller().start(KIOSK_LOG_LEVEL="trace")
 
 
 def test_a_press_becomes_a_juice_and_an_answer(
-    controller: Controller, connect_as: Callable[..., Account]
+    controller: Kiosk, connect_as: Callable[..., Account]
 ) -> None:
     window = connect_as("window").subscribe("kiosk/k1/#")
     window.wait_for("kiosk/k1/status", "online")
@@ -460,21 +382,21 @@ def test_a_press_becomes_a_juice_and_an_answer(
 
 
 def test_a_machine_makes_what_it_is_told(
-    make_controller: Callable[..., Controller], secured_broker: SecuredBroker, connect_as: Callable[..., Account],
+    make_controller: MakeKiosk, secured_broker: SecuredBroker, connect_as: Callable[..., Account],
     tmp_path: Path,
 ) -> None:
     kiosk = make_controller()
     settings = json.loads(kiosk.config.read_text())
     machines = {"machines": [{"name": "bar", "juices": ["mango"]}]}
     kiosk.config.write_text(json.dumps(settings | machines))
-    kiosk.start().wait_for(" online")
+    kiosk.start()
     account = {"port": secured_broker.port, "username": "bar",
                "password_file": str(secured_broker.kiosk / "secrets/bar.password")}
     config = tmp_path / "bar.yaml"
     config.write_text(json.dumps({"broker": settings["broker"] | account}))
     machine = subprocess.Popen(
         [program(), "machine", "bar", "--seconds", "0", "--config", config], text=True,
-        stdout=subprocess.DEVNULL, env=without_ours(),
+        stdout=subprocess.DEVNULL, env=environment(),
     )
     try:
         window = connect_as("window").subscribe("kiosk/k1/machine/+")
@@ -489,7 +411,7 @@ def test_a_machine_makes_what_it_is_told(
 
 
 def test_nobody_but_a_dashboard_restocks(
-    controller: Controller, auditor: Account, connect_as: Callable[..., Account]
+    controller: Kiosk, auditor: Account, connect_as: Callable[..., Account]
 ) -> None:
     for thief in ["panel1", "window", "nagios"]:
         account = connect_as(thief)
@@ -503,7 +425,7 @@ def test_nobody_but_a_dashboard_restocks(
 
 
 def test_a_response_topic_counts_below_the_panels_own_topic_only(
-    controller: Controller, auditor: Account, connect_as: Callable[..., Account]
+    controller: Kiosk, auditor: Account, connect_as: Callable[..., Account]
 ) -> None:
     panel = connect_as("panel1").subscribe("kiosk/k1/#")
     inside = "kiosk/k1/order/panel1/reply/7"
@@ -527,65 +449,27 @@ def test_a_response_topic_counts_below_the_panels_own_topic_only(
 
 
 def test_nobody_throws_the_kiosk_out_by_its_client_id(
-    controller: Controller, connect_as: Callable[..., Account]
+    controller: Kiosk, connect_as: Callable[..., Account]
 ) -> None:
     for thief in ["window", "panel2"]:
         connect_as(thief, client_id="juice-kiosk-k1").subscribe("#")
     panel = connect_as("panel1").subscribe("kiosk/k1/order/panel1/result")
     panel.publish_all({"kiosk/k1/order/panel1": '{"id":"still","juice":"tea"}'})
     panel.wait_for("kiosk/k1/order/panel1/result", "still")
-    assert controller.output.count(" online") == 1, controller.output
+    assert controller.log.count(lambda line: " online" in line) == 1, controller.output
     # Nor do the kiosk's commands: on its own machine an account may connect twice.
     assert controller.command("check", "--connect").returncode == 0
     panel.publish_all({"kiosk/k1/order/panel1": '{"id":"again","juice":"tea"}'})
     panel.wait_for("kiosk/k1/order/panel1/result", "again")
-    assert controller.output.count(" online") == 1, controller.output
-
-
-class Relay:
-    """Forwards another address to the broker: a man in the middle with the broker's real
-    certificate."""
-
-    def __init__(self, address: str, target: int) -> None:
-        self.target = target
-        self.listener = socket.create_server((address, 0))
-        self.port = self.listener.getsockname()[1]
-        threading.Thread(target=self.serve, daemon=True).start()
-
-    def serve(self) -> None:
-        while True:
-            try:
-                client, _ = self.listener.accept()
-            except OSError:
-                return
-            server = socket.create_connection(("127.0.0.1", self.target))
-            for ends in [(client, server), (server, client)]:
-                threading.Thread(target=self.copy, args=ends, daemon=True).start()
-
-    @staticmethod
-    def copy(source: socket.socket, target: socket.socket) -> None:
-        try:
-            while data := source.recv(65536):
-                target.sendall(data)
-        except OSError:
-            pass
-        for end in [source, target]:
-            try:
-                end.shutdown(socket.SHUT_RDWR)
-            except OSError:
-                pass
-
-    def close(self) -> None:
-        self.listener.shutdown(socket.SHUT_RDWR)
-        self.listener.close()
+    assert controller.log.count(lambda line: " online" in line) == 1, controller.output
 
 
 def test_a_broker_by_another_name_is_not_believed(
-    make_controller: Callable[..., Controller], secured_broker: SecuredBroker
+    make_controller: MakeKiosk, secured_broker: SecuredBroker
 ) -> None:
     # The certificate contains 127.0.0.1 and not 127.0.0.2; both lead to the same broker.
     for address, is_believed in [("127.0.0.1", True), ("127.0.0.2", False)]:
-        relay = Relay(address, secured_broker.local_port)
+        relay = Proxy(secured_broker.local_port, address)
         try:
             kiosk = make_controller(host=address, port=relay.port)
             checked = kiosk.command("check", "--connect")
@@ -600,7 +484,7 @@ def test_a_broker_by_another_name_is_not_believed(
 
 
 def test_an_authority_of_somebody_else_is_not_believed(
-    make_controller: Callable[..., Controller], tmp_path: Path
+    make_controller: MakeKiosk, tmp_path: Path
 ) -> None:
     other = tmp_path / "other"
     other.mkdir()
@@ -615,7 +499,7 @@ def test_an_authority_of_somebody_else_is_not_believed(
 
 
 def test_no_setting_believes_everybody(
-    make_controller: Callable[..., Controller], secured_broker: SecuredBroker
+    make_controller: MakeKiosk, secured_broker: SecuredBroker
 ) -> None:
     for key in [
         "insecure", "verify", "verify_hostname", "verify_host", "verify_peer", "skip_verify",
@@ -634,10 +518,9 @@ def test_no_setting_believes_everybody(
 
 
 def test_secrets_stay_secret(
-    make_controller: Callable[..., Controller], secured_broker: SecuredBroker, connect_as: Callable[..., Account]
+    make_controller: MakeKiosk, secured_broker: SecuredBroker, connect_as: Callable[..., Account]
 ) -> None:
-    kiosk = make_controller().start()
-    kiosk.wait_for(" online")
+    kiosk = make_controller().start(KIOSK_LOG_LEVEL="trace")
     panel = connect_as("panel1").subscribe("kiosk/k1/order/panel1/result")
     panel.publish_all({"kiosk/k1/order/panel1": '{"id":"s","juice":"tea"}'})
     panel.wait_for("kiosk/k1/order/panel1/result", '"s"')
@@ -652,10 +535,11 @@ def test_secrets_stay_secret(
     # Output that users read after a failure.
     mistaken = "a-password-nobody-may-see"
     kiosk = make_controller()
-    kiosk.password.write_text(mistaken)
+    (kiosk.folder / "password").write_text(mistaken)
     refused = kiosk.command("check", "--connect")
     assert refused.returncode == 69
-    kiosk.start().wait_for("account|login|refused|authori")
+    kiosk.launch(KIOSK_LOG_LEVEL="trace")
+    kiosk.log.first(lambda line: re.search("account|login|refused|authori", line) is not None)
     kiosk.stop()
     outputs += [refused.stdout + refused.stderr, kiosk.output]
     for text in outputs:
@@ -676,14 +560,14 @@ def children(pid: int) -> list[int]:
 
 @pytest.mark.parametrize("mode", [0o644, 0o640, 0o604])
 def test_a_password_that_others_can_read_is_refused(
-    make_controller: Callable[..., Controller], mode: int
+    make_controller: MakeKiosk, mode: int
 ) -> None:
     kiosk = make_controller()
-    kiosk.password.chmod(mode)
+    (kiosk.folder / "password").chmod(mode)
     for command in [["run"], ["check", "--connect"], ["order", "kiwi"], ["watch"]]:
         refused = kiosk.command(*command)
         assert refused.returncode == 78
-        assert f"chmod 600 {kiosk.password}" in refused.stderr
+        assert f"chmod 600 {kiosk.folder}/password" in refused.stderr
 
 
 # MARK: Script

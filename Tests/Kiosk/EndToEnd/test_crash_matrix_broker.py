@@ -3,7 +3,6 @@
 import random
 import signal
 import time
-from typing import Iterator
 
 import paho.mqtt.client as mqtt
 import pytest
@@ -18,13 +17,6 @@ from scene import FAULTS, STOCK
 CUTS = 2 * FAULTS
 # The kiosk's keep-alive in seconds: it detects a silent broker within twice this time.
 KEEP_ALIVE = 10
-
-
-@pytest.fixture
-def proxy(broker) -> Iterator[Proxy]:
-    proxy = Proxy(broker.port)
-    yield proxy
-    proxy.close()
 
 
 def behind(proxy: Proxy, make_kiosk: MakeKiosk, version: str = "5") -> Kiosk:

@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import shlex
 import signal
 import socket
 import subprocess
@@ -13,11 +12,10 @@ from typing import Any, Callable, Iterator
 
 import pytest
 
-import handbook
 from arrivals import eventually
 from client import BASE, Client, retained
-from conftest import MakeBroker, MakeClient, MakeKiosk
-from secured_broker import AUDITOR, SHIPPED, Account, SecuredBroker, until
+from conftest import MakeBroker, MakeKiosk, factory
+from secured_broker import AUDITOR, SHIPPED, Account, SecuredBroker
 from faults import Faults
 from kiosk import Kiosk, environment, program
 from odd_broker import OddBroker
@@ -101,38 +99,17 @@ def secured_broker(shared_broker: SecuredBroker) -> Iterator[SecuredBroker]:
     shared_broker.start()
 
 
-def behind(secured_broker: SecuredBroker, **changes: Any) -> dict[str, Any]:
-    """Returns the `broker` section for the kiosk of the secured broker."""
-    return {
-        "host": "localhost", "port": secured_broker.local_port, "username": "controller",
-        "password_file": str(secured_broker.kiosk / "secrets/controller.password"),
-        "tls": {"ca_file": str(secured_broker.ca)},
-    } | changes
-
-
 @pytest.fixture
 def locked(secured_broker: SecuredBroker, make_kiosk: MakeKiosk) -> Kiosk:
     """Returns a kiosk that is not started yet."""
-    return make_kiosk(object_with_port(secured_broker.local_port), broker=behind(secured_broker))
-
-
-def object_with_port(port: int) -> Any:
-    return type("Broker", (), {"port": port})()
+    return make_kiosk(secured_broker, broker=secured_broker.section())
 
 
 @pytest.fixture
 def connect_as(secured_broker: SecuredBroker) -> Iterator[Callable[..., Account]]:
-    accounts: list[Account] = []
-
-    def connect_as(name: str) -> Account:
-        # On a listener that does not use accounts as client ids, so that one account may connect
-        # several times.
-        accounts.append(Account(secured_broker, name, port=secured_broker.local_port))
-        return accounts[-1]
-
-    yield connect_as
-    for account in accounts:
-        account.drop()
+    # On a listener that does not use accounts as client ids, so that one account may connect several times.
+    yield from factory(
+        lambda name: Account(secured_broker, name, port=secured_broker.local_port), Account.drop)
 
 
 def change_accesses(secured_broker: SecuredBroker, change: Callable[[str], str]) -> None:
@@ -290,7 +267,7 @@ def test_no_configuration(make_kiosk: MakeKiosk, broker) -> None:
 def test_a_ledger_that_cannot_be_written(make_kiosk: MakeKiosk) -> None:
     kiosk = make_kiosk(ledger={"path": "away/ledger.sqlite"})
     folder = kiosk.folder / "away"
-    assert f"install -d" in fault(kiosk, 78, "permissions", "error", "does not exist")["fix"]
+    assert "install -d" in fault(kiosk, 78, "permissions", "error", "does not exist")["fix"]
     folder.mkdir()
     is_fine(kiosk)
     kiosk.start()
@@ -409,7 +386,7 @@ def test_reachability(make_kiosk: MakeKiosk, broker) -> None:
 
 def test_tls_and_login(secured_broker: SecuredBroker, locked: Kiosk, tmp_path: Path) -> None:
     def with_broker(**changes: Any) -> None:
-        locked.configure(None, {"broker": behind(secured_broker, **changes)})
+        locked.configure(None, {"broker": secured_broker.section(**changes)})
 
     other = tmp_path / "other.crt"
     subprocess.run(
@@ -426,7 +403,7 @@ def test_tls_and_login(secured_broker: SecuredBroker, locked: Kiosk, tmp_path: P
     wrong.write_text("wrong")
     with_broker(password_file=str(wrong))
     assert "make-accounts" in fault(locked, 69, "broker", "error", "refused the login")["fix"]
-    right = behind(secured_broker)
+    right = secured_broker.section()
     del right["password_file"]
     locked.configure(None, {"broker": right})
     advice = fault(locked, 69, "broker", "error", "refused the login")["fix"]
@@ -584,7 +561,7 @@ def test_an_account_that_may_not_look_says_what_it_could_not_see(
     """Uses the access list of an earlier version."""
     change_accesses(secured_broker, without("read kiosk/k1/#"))
     # Neither can it read the status of this kiosk, so it does nothing that could disturb one.
-    elsewhere = make_kiosk(object_with_port(secured_broker.local_port), broker=behind(secured_broker)).start()
+    elsewhere = make_kiosk(secured_broker, broker=secured_broker.section()).start()
     found = Findings(locked)
     assert found.are_fine()
     assert "does not run" in found.one("rights", "note", "publish")["what"]
@@ -767,7 +744,7 @@ def test_a_status_that_is_not_true(kiosk: Kiosk, panel: Client) -> None:
 def test_where_the_account_is_the_client_id(
     secured_broker: SecuredBroker, locked: Kiosk, connect_as: Callable[..., Account]
 ) -> None:
-    locked.configure(None, {"broker": behind(secured_broker, port=secured_broker.port)})
+    locked.configure(None, {"broker": secured_broker.section(port=secured_broker.port)})
     is_fine(locked)
     locked.start()
     since = len(locked.log)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from arrivals import TIMEOUT, Arrivals
-from client import BASE, Client
+from client import Client
 from conftest import MakeKiosk
 from kiosk import Kiosk, environment, one_line, program
 

@@ -15,7 +15,7 @@ import pytest
 
 from arrivals import TIMEOUT, eventually
 from client import BASE
-from conftest import MakeBroker, MakeKiosk, Say
+from conftest import MakeBroker, MakeKiosk, Say, factory
 from kiosk import ROOT, Kiosk, environment, one_line, program
 from pouring import Customers, Person, TerminalMachine, Watcher, judge, judge_answers
 
@@ -32,15 +32,7 @@ def kiosk(make_kiosk: MakeKiosk) -> Kiosk:
 
 @pytest.fixture
 def make_machine() -> Iterator[Callable[[Kiosk], TerminalMachine]]:
-    machines: list[TerminalMachine] = []
-
-    def make(kiosk: Kiosk) -> TerminalMachine:
-        machines.append(TerminalMachine(kiosk))
-        return machines[-1]
-
-    yield make
-    for machine in machines:
-        machine.kill()
+    yield from factory(TerminalMachine, TerminalMachine.kill)
 
 
 @pytest.fixture

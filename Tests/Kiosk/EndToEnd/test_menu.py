@@ -6,9 +6,8 @@ from typing import Any, Iterator
 
 import pytest
 
-from arrivals import TIMEOUT
 from client import Client
-from conftest import MakeBroker, MakeKiosk
+from conftest import MakeKiosk
 from kiosk import Kiosk
 from mosquitto import Mosquitto
 from proxy import Proxy
@@ -36,18 +35,6 @@ class Chain:
         since = len(self.client.messages)
         self.want(version, menu)
         return self.reported(version, since)
-
-
-@pytest.fixture
-def upper(make_broker: MakeBroker) -> Mosquitto:
-    return make_broker()
-
-
-@pytest.fixture
-def line(upper: Mosquitto) -> Iterator[Proxy]:
-    proxy = Proxy(upper.port)
-    yield proxy
-    proxy.close()
 
 
 @pytest.fixture

@@ -5,9 +5,7 @@ import os
 import pty
 import re
 import signal
-import sqlite3
 import subprocess
-import time
 import unicodedata
 
 import pytest

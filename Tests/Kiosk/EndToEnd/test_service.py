@@ -7,9 +7,9 @@ from typing import Iterator
 import pytest
 
 from client import Client
-from conftest import MakeBroker, MakeKiosk
+from conftest import MakeKiosk
 from faults import Faults
-from kiosk import ROOT, Kiosk
+from kiosk import ROOT
 from mosquitto import Mosquitto
 from service_manager import TIMEOUT, Manager
 

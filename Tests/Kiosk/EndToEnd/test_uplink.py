@@ -11,7 +11,7 @@ import pytest
 
 from arrivals import TIMEOUT
 from client import Client
-from conftest import MakeBroker, MakeKiosk
+from conftest import MakeKiosk
 from kiosk import Kiosk
 from mosquitto import Mosquitto
 from ports import free_port
@@ -66,24 +66,10 @@ class Archive:
 
 
 @pytest.fixture
-def upper(make_broker: MakeBroker) -> Mosquitto:
-    # The broker must not drop messages while the archive is slow.
-    return make_broker(settings="max_queued_messages 0")
-
-
-@pytest.fixture
 def archive(upper: Mosquitto) -> Iterator[Archive]:
     archive = Archive(upper.port)
     yield archive
     archive.client.close()
-
-
-@pytest.fixture
-def line(upper: Mosquitto) -> Iterator[Proxy]:
-    """Yields a proxy to the upstream broker."""
-    proxy = Proxy(upper.port)
-    yield proxy
-    proxy.close()
 
 
 def uplink(*ports: int, **more: object) -> dict:

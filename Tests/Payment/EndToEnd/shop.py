@@ -11,6 +11,7 @@ import pytest
 
 from arrivals import TIMEOUT, eventually
 from client import BASE, Client, Message
+from conftest import factory
 from daemon import Daemon, built, environment
 from mosquitto import Mosquitto
 from ports import free_port, is_listening
@@ -139,6 +140,14 @@ class Shop:
 
         return self.client.messages.first(matches, since=since, within=within).json
 
+    def ask(self, kind: str, charge: int, *statuses: str, **values: Any) -> dict[str, Any]:
+        """Sends a message, and waits for the first answer to it with one of these states."""
+        if kind == "charge":
+            since = self.charge(charge, **values)
+        else:
+            since = self.send(kind, charge, **values)
+        return self.answer(charge, *statuses, since=since)
+
     def answers(self, charge: int) -> list[str]:
         return [
             message.json["status"] for message in self.messages
@@ -219,15 +228,10 @@ def terminal(tmp_path: Path) -> Iterator[TerminalProcess]:
 def make_device(
     tmp_path: Path, broker: Mosquitto, terminal: TerminalProcess
 ) -> Iterator[MakeDevice]:
-    devices: list[Device] = []
+    def make(terminal: TerminalProcess = terminal, **settings: Any) -> Device:
+        return Device(tmp_path, broker, terminal, **settings)
 
-    def make(**settings: Any) -> Device:
-        devices.append(Device(tmp_path, broker, settings.pop("terminal", terminal), **settings))
-        return devices[-1].start()
-
-    yield make
-    for device in devices:
-        device.kill()
+    yield from factory(make, Device.kill, Device.start)
 
 
 @pytest.fixture

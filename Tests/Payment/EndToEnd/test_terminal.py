@@ -20,10 +20,19 @@ from terminal import SEEN_ON_CARD
 
 
 @pytest.fixture
-def device(make_device: MakeDevice, shop: Shop) -> Device:
-    device = make_device()
-    shop.status("online")
-    return device
+def start_device(make_device: MakeDevice, shop: Shop) -> MakeDevice:
+    """Starts devices, and waits until the first one is online."""
+    def start(**settings: object) -> Device:
+        device = make_device(**settings)
+        shop.status("online")
+        return device
+
+    return start
+
+
+@pytest.fixture
+def device(start_device: MakeDevice) -> Device:
+    return start_device()
 
 
 # Payments.
@@ -38,19 +47,15 @@ def test_a_reservation_is_booked_in_part_and_cancelled_once(
     assert (held["card"], held["terminal"]) == ("girocard", "52523535")
     assert terminal.journal.open == {held["receipt"]: 700}
 
-    since = shop.send("capture", 17, amount=350)
-    captured = shop.answer(17, "captured", since=since)
+    captured = shop.ask("capture", 17, "captured", amount=350)
     assert captured["amount"] == 350
     assert terminal.journal.open == {} and list(terminal.journal.booked.values()) == [350]
 
-    since = shop.send("capture", 17, amount=350)
-    assert shop.answer(17, "captured", since=since)["amount"] == 350
+    assert shop.ask("capture", 17, "captured", amount=350)["amount"] == 350
     assert list(terminal.journal.booked.values()) == [350]
 
-    since = shop.send("refund", 17)
-    assert shop.answer(17, "refunded", since=since)["amount"] == 350
-    since = shop.send("refund", 17)
-    shop.answer(17, "refunded", since=since)
+    assert shop.ask("refund", 17, "refunded")["amount"] == 350
+    shop.ask("refund", 17, "refunded")
     assert terminal.journal.booked == {}
     assert sum(line["kind"] == "cancel" for line in terminal.journal.lines) == 1
     check_equal(device, terminal)
@@ -58,14 +63,12 @@ def test_a_reservation_is_booked_in_part_and_cancelled_once(
 
 @pytest.mark.parametrize("capture", ["partial_reversal", "book_total"])
 def test_the_other_command_books_where_the_terminal_does_not_know_one(
-    make_device: MakeDevice, terminal: TerminalProcess, shop: Shop, capture: str
+    start_device: MakeDevice, terminal: TerminalProcess, shop: Shop, capture: str
 ):
     terminal.behave(unknown=["0624" if capture == "book_total" else "0623"], lists=True)
-    device = make_device(capture=capture, unknown_holds="ignore")
-    shop.status("online")
+    device = start_device(capture=capture, unknown_holds="ignore")
     shop.held(17, amount=700, quantity=2)
-    since = shop.send("capture", 17, amount=200)
-    assert shop.answer(17, "captured", since=since)["amount"] == 200
+    assert shop.ask("capture", 17, "captured", amount=200)["amount"] == 200
     assert list(terminal.journal.booked.values()) == [200]
     check_equal(device, terminal)
 
@@ -75,27 +78,23 @@ def test_goods_first_books_when_made_and_nothing_when_not(
 ):
     shop.held(17, ready_seconds=10)
     assert terminal.journal.booked == {}
-    since = shop.send("capture", 17, amount=350)
-    shop.answer(17, "captured", since=since)
+    shop.ask("capture", 17, "captured", amount=350)
     assert list(terminal.journal.booked.values()) == [350]
     shop.held(18, ready_seconds=10)
-    since = shop.send("release", 18)
-    shop.answer(18, "released", since=since)
+    shop.ask("release", 18, "released")
     assert list(terminal.journal.booked.values()) == [350]
     assert {line["kind"] for line in terminal.journal.lines} == {"asking", "payment", "failed"}
     check_equal(device, terminal)
 
 
 def test_the_kiosk_learns_that_the_terminal_waited_no_longer(
-    make_device: MakeDevice, terminal: TerminalProcess, shop: Shop
+    start_device: MakeDevice, terminal: TerminalProcess, shop: Shop
 ):
-    device = make_device(asks=3, mode="goods_first")
-    shop.status("online")
+    device = start_device(asks=3, mode="goods_first")
     shop.held(17, ready_seconds=10)
     released = shop.answer(17, "released")
     assert released["reason"] == "the terminal waited no longer"
-    since = shop.send("capture", 17, amount=350)
-    shop.answer(17, "released", since=since)
+    shop.ask("capture", 17, "released", amount=350)
     assert terminal.journal.booked == {}
     check_equal(device, terminal)
 
@@ -106,13 +105,11 @@ def test_a_part_is_booked_where_the_terminal_can_and_else_nothing(
     device = make_device(mode="goods_first")
     shop.status("online")
     shop.held(17, amount=700, quantity=2)
-    since = shop.send("capture", 17, amount=350)
-    assert shop.answer(17, "released", since=since)["reason"] == "the terminal cannot book a part"
+    assert shop.ask("capture", 17, "released", amount=350)["reason"] == "the terminal cannot book a part"
     device.stop()
     device = make_device(mode="goods_first", book_in_part=True)
     shop.held(18, amount=700, quantity=2)
-    since = shop.send("capture", 18, amount=350)
-    assert shop.answer(18, "captured", since=since)["amount"] == 350
+    assert shop.ask("capture", 18, "captured", amount=350)["amount"] == 350
     assert list(terminal.journal.booked.values()) == [350]
     check_equal(device, terminal)
 
@@ -135,8 +132,7 @@ def test_a_decline_has_a_reason(
 def test_a_release_ends_the_prompt(device: Device, terminal: TerminalProcess, shop: Shop):
     terminal.behave(customer="silent")
     shop.send_until_answered(17)
-    since = shop.send("release", 17)
-    shop.answer(17, "released", since=since)
+    shop.ask("release", 17, "released")
     terminal.behave(customer="present")
     shop.held(18)
     check_equal(device, terminal)
@@ -149,14 +145,12 @@ def test_a_prompt_ends_after_pay_seconds(device: Device, terminal: TerminalProce
 
 
 def test_a_release_that_meets_the_card_gives_the_hold_back(
-    make_device: MakeDevice, terminal: TerminalProcess, shop: Shop
+    start_device: MakeDevice, terminal: TerminalProcess, shop: Shop
 ):
     terminal.behave(card_seconds=0.4, aborts=False)
-    device = make_device(abort=False)
-    shop.status("online")
+    device = start_device(abort=False)
     shop.send_until_answered(17)
-    since = shop.send("release", 17)
-    shop.answer(17, "released", since=since)
+    shop.ask("release", 17, "released")
     assert [line["kind"] for line in terminal.journal.lines] == ["hold", "release"]
     assert "held" not in shop.answers(17)
     check_equal(device, terminal)
@@ -167,10 +161,8 @@ def test_a_release_that_meets_the_card_gives_the_hold_back(
 
 def test_a_repeated_charge_is_asked_for_once(device: Device, terminal: TerminalProcess, shop: Shop):
     shop.held(17)
-    since = shop.charge(17)
-    shop.answer(17, "held", since=since)
-    since = shop.charge(17, amount=360)
-    shop.answer(17, "unknown", since=since)
+    shop.ask("charge", 17, "held")
+    shop.ask("charge", 17, "unknown", amount=360)
     assert len(terminal.journal.lines) == 1
 
 
@@ -180,18 +172,12 @@ def test_numbers_that_the_device_never_began(device: Device, terminal: TerminalP
         "": {"amount": 350, "currency": "EUR"}, "capture": {"amount": 350}, "release": {}, "refund": {},
         "state": {},
     }.items():
-        since = shop.send(kind, 12, **values)
-        shop.answer(12, "unknown", since=since)
-    since = shop.send("state", 40)
-    shop.answer(40, "unknown", since=since)
-    since = shop.send("release", 30)
-    shop.answer(30, "released", since=since)
-    since = shop.charge(30)
-    shop.answer(30, "released", since=since)
-    since = shop.send("capture", 31, amount=350)
-    shop.answer(31, "unknown", since=since)
-    since = shop.charge(31)
-    shop.answer(31, "unknown", since=since)
+        shop.ask(kind, 12, "unknown", **values)
+    shop.ask("state", 40, "unknown")
+    shop.ask("release", 30, "released")
+    shop.ask("charge", 30, "released")
+    shop.ask("capture", 31, "unknown", amount=350)
+    shop.ask("charge", 31, "unknown")
     # What was asked about only may still begin.
     shop.held(40)
     assert [line["kind"] for line in terminal.journal.lines] == ["hold", "hold"]
@@ -227,12 +213,11 @@ def test_messages_that_cannot_be_read_change_nothing(
 
 
 def test_a_retained_charge_is_not_begun(
-    make_device: MakeDevice, terminal: TerminalProcess, shop: Shop
+    start_device: MakeDevice, terminal: TerminalProcess, shop: Shop
 ):
     request = {"charge": 99, "amount": 350, "currency": "EUR"}
     shop.client.publish(shop.topic, json.dumps(request), retain=True)
-    device = make_device()
-    shop.status("online")
+    device = start_device()
     device.wait_for_log("ignored a message")
     shop.held(17)
     assert len(terminal.journal.lines) == 1
@@ -262,11 +247,9 @@ def test_a_capture_that_was_not_booked_is_held(
     shop.held(17)
     for how in ["error", "silent"]:
         terminal.behave(capture=how)
-        since = shop.send("capture", 17, amount=350)
-        assert shop.answer(17, "held", since=since)["reason"]
+        assert shop.ask("capture", 17, "held", amount=350)["reason"]
     terminal.behave(capture="ok")
-    since = shop.send("capture", 17, amount=350)
-    shop.answer(17, "captured", since=since)
+    shop.ask("capture", 17, "captured", amount=350)
     assert list(terminal.journal.booked.values()) == [350]
     check_equal(device, terminal)
 
@@ -282,18 +265,14 @@ def test_a_hold_that_exists_although_the_answer_was_none(
 
 
 def test_a_terminal_that_does_not_say_leaves_it_unknown(
-    make_device: MakeDevice, terminal: TerminalProcess, shop: Shop
+    start_device: MakeDevice, terminal: TerminalProcess, shop: Shop
 ):
     terminal.behave(repeats=False, capture="silent_booked")
-    device = make_device(repeat_receipt=False)
-    shop.status("online")
+    device = start_device(repeat_receipt=False)
     shop.held(17)
-    since = shop.send("capture", 17, amount=350)
-    shop.answer(17, "unknown", since=since)
-    since = shop.send("state", 17)
-    shop.answer(17, "unknown", since=since)
-    since = shop.send("capture", 17, amount=350)
-    shop.answer(17, "unknown", since=since)
+    shop.ask("capture", 17, "unknown", amount=350)
+    shop.ask("state", 17, "unknown")
+    shop.ask("capture", 17, "unknown", amount=350)
     assert list(terminal.journal.booked.values()) == [350]
     check_equal(device, terminal)
 
@@ -322,12 +301,10 @@ def test_several_holds_with_and_without_a_list(
     terminal.behave(hold="silent_held")
     shop.held(20)
     terminal.behave(hold="ok", capture="error_booked")
-    since = shop.send("capture", 18, amount=350)
-    shop.answer(18, "captured", since=since)
+    shop.ask("capture", 18, "captured", amount=350)
     terminal.behave(capture="ok")
     for charge in [17, 19, 20]:
-        since = shop.send("release", charge)
-        shop.answer(charge, "released", since=since)
+        shop.ask("release", charge, "released")
     assert terminal.journal.open == {}
     check_equal(device, terminal)
 
@@ -343,17 +320,14 @@ def test_several_holds_with_and_without_a_list(
 )
 @pytest.mark.parametrize("ready", [0, 10])
 def test_odd_terminals(
-    make_device: MakeDevice, terminal: TerminalProcess, shop: Shop, behaviour: dict, ready: int
+    start_device: MakeDevice, terminal: TerminalProcess, shop: Shop, behaviour: dict, ready: int
 ):
     terminal.behave(**behaviour)
-    device = make_device()
-    shop.status("online")
+    device = start_device()
     shop.held(17, ready_seconds=ready)
-    since = shop.send("capture", 17, amount=350)
-    shop.answer(17, "captured", since=since)
+    shop.ask("capture", 17, "captured", amount=350)
     shop.held(18, ready_seconds=ready)
-    since = shop.send("release", 18)
-    shop.answer(18, "released", since=since)
+    shop.ask("release", 18, "released")
     device.stop()
     check_equal(device, terminal)
     # No card number is in a file or a message.
@@ -364,23 +338,20 @@ def test_odd_terminals(
 
 
 def test_a_terminal_without_reservations_waits_for_the_goods(
-    make_device: MakeDevice, terminal: TerminalProcess, shop: Shop
+    start_device: MakeDevice, terminal: TerminalProcess, shop: Shop
 ):
     terminal.behave(unknown=["0622", "0623", "0625"])
-    device = make_device()
-    shop.status("online")
+    device = start_device()
     shop.held(17)
-    since = shop.send("capture", 17, amount=350)
-    shop.answer(17, "captured", since=since)
+    shop.ask("capture", 17, "captured", amount=350)
     check_equal(device, terminal)
 
 
 def test_half_a_packet_and_then_silence(
-    make_device: MakeDevice, terminal: TerminalProcess, shop: Shop
+    start_device: MakeDevice, terminal: TerminalProcess, shop: Shop
 ):
     terminal.behave(half=True)
-    device = make_device(acknowledge_seconds=1)
-    shop.status("online")
+    device = start_device(acknowledge_seconds=1)
     held = shop.held(17)
     assert terminal.journal.open == {held["receipt"]: 350}
     check_equal(device, terminal)
@@ -414,11 +385,9 @@ def test_holds_of_no_charge_are_a_fault(
     device.journal.unlink()
     device = make_device()
     shop.status(f"fault: unknown hold, receipt {held['receipt']}")
-    since = shop.send("release", 17)
-    shop.answer(17, "unknown", since=since)
+    shop.ask("release", 17, "unknown")
     shop.charge(18)
-    since = shop.send("state", 17)
-    shop.answer(17, "unknown", since=since)
+    shop.ask("state", 17, "unknown")
     assert shop.answers(18) == []
     assert terminal.journal.open == {held["receipt"]: 350}
     device.stop()
@@ -430,9 +399,8 @@ def test_holds_of_no_charge_are_a_fault(
     shop.held(19)
 
 
-def test_another_terminal(make_device: MakeDevice, terminal: TerminalProcess, shop: Shop):
-    device = make_device()
-    shop.status("online")
+def test_another_terminal(start_device: MakeDevice, terminal: TerminalProcess, shop: Shop):
+    device = start_device()
     shop.held(17)
     terminal.behave(capture="silent")
     shop.send("capture", 17, amount=350)
@@ -480,8 +448,7 @@ def test_a_full_or_read_only_disk_stops_before_the_prompt(
         disk.remount("rw")
         shop.status("online", since=since)
         assert shop.answers(18) == [] and len(terminal.journal.lines) == 1
-        since = shop.send("capture", 17, amount=350)
-        shop.answer(17, "captured", since=since)
+        shop.ask("capture", 17, "captured", amount=350)
         check_equal(device, terminal)
     finally:
         device.kill()
@@ -489,10 +456,9 @@ def test_a_full_or_read_only_disk_stops_before_the_prompt(
 
 
 def test_a_damaged_journal_is_not_used(
-    make_device: MakeDevice, terminal: TerminalProcess, shop: Shop
+    start_device: MakeDevice, terminal: TerminalProcess, shop: Shop
 ):
-    device = make_device()
-    shop.status("online")
+    device = start_device()
     shop.held(17)
     assert device.stop() == 0
     whole = device.journal.read_text()
@@ -507,9 +473,8 @@ def test_a_damaged_journal_is_not_used(
     device.wait_for_log("line 1 of")
 
 
-def test_one_journal_has_one_program(make_device: MakeDevice, shop: Shop):
-    device = make_device()
-    shop.status("online")
+def test_one_journal_has_one_program(start_device: MakeDevice, shop: Shop):
+    device = start_device()
     assert device.command("run").returncode == 75
     found = device.command("doctor")
     assert "the device runs" in found.stdout and "last charge" in found.stdout
@@ -535,8 +500,7 @@ def test_the_broker_is_away_between_held_and_captured(
     broker.start()
     shop.client.wait_until_subscribed()
     shop.status("online", since=len(shop.messages) - 1)
-    since = shop.send("capture", 17, amount=350)
-    shop.answer(17, "captured", since=since)
+    shop.ask("capture", 17, "captured", amount=350)
     check_equal(device, terminal)
 
 
@@ -547,10 +511,9 @@ def begin(path: Path, days: int) -> None:
 
 
 def test_an_end_of_day_is_published_with_the_terminals_sum(
-    make_device: MakeDevice, terminal: TerminalProcess, shop: Shop
+    start_device: MakeDevice, terminal: TerminalProcess, shop: Shop
 ):
-    device = make_device(end_of_day="23:30")
-    shop.status("online")
+    device = start_device(end_of_day="23:30")
     for charge in [17, 18, 19]:
         shop.held(charge)
         shop.send("capture", charge, amount=350)
@@ -581,11 +544,10 @@ def test_an_end_of_day_is_published_with_the_terminals_sum(
 
 
 def test_a_clock_that_was_set_back_ends_no_day(
-    make_device: MakeDevice, tmp_path: Path, terminal: TerminalProcess, shop: Shop
+    start_device: MakeDevice, tmp_path: Path, terminal: TerminalProcess, shop: Shop
 ):
     begin(tmp_path / "terminal.journal", 400)
-    make_device(end_of_day="00:00", time_zone="UTC")
-    shop.status("online")
+    start_device(end_of_day="00:00", time_zone="UTC")
     shop.held(17)
     shop.send("capture", 17, amount=350)
     shop.answer(17, "captured")

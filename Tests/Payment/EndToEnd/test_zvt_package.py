@@ -4,7 +4,7 @@ import shutil
 from pathlib import Path
 
 from arrivals import eventually
-from machine import Machine, later, needs_packages
+from machine import Machine, check_installed, check_purged, later, needs_packages
 
 pytestmark = needs_packages
 UNIT = "juice-zvt"
@@ -22,14 +22,7 @@ def test_the_device_from_its_installation_to_its_end(machine: Machine, tmp_path:
     )
 
     # The installed files.
-    manual = machine.shell("apt-get install -y man-db >/dev/null; man juice-zvt | cat")
-    assert "juice-zvt doctor" in manual and "/etc/juice-zvt/zvt.yaml" in manual
-    machine.shell("bash -c 'source /usr/share/bash-completion/completions/juice-zvt'")
-    machine.shell(f"systemd-analyze verify /lib/systemd/system/{UNIT}.service")
-    rights = f"grep -E '^(NoNewPrivs|Seccomp|CapEff):' /proc/$(pidof {UNIT})/status"
-    assert machine.shell(rights).split() == ["CapEff:", "0000000000000000", "NoNewPrivs:", "1",
-                                             "Seccomp:", "2"]
-    assert machine.shell(f"journalctl -q -u {UNIT} --grep 'permitted|denied' || true") == ""
+    check_installed(machine, UNIT, "permitted|denied", "juice-zvt doctor", "/etc/juice-zvt/zvt.yaml")
 
     # An upgrade restarts it, and keeps the journal.
     journal = machine.shell("cat /var/lib/juice-zvt/journal")
@@ -38,6 +31,4 @@ def test_the_device_from_its_installation_to_its_end(machine: Machine, tmp_path:
     eventually(lambda: machine.property("ActiveState", UNIT) == "active", within=90)
     assert machine.shell("cat /var/lib/juice-zvt/journal").startswith(journal)
 
-    machine.shell("apt-get purge -y juice-zvt")
-    kept = "-not -path '/var/log/*' -not -path '/var/cache/man/*'"
-    assert machine.shell(f"find /etc /usr /var /lib /opt -name '*juice*' {kept}") == ""
+    check_purged(machine, UNIT)

@@ -74,6 +74,15 @@ class Daemon:
         if self.process:
             self.stop(signal.SIGKILL)
 
+    def memory(self, kind: str = "VmRSS") -> float:
+        """Returns the current (VmRSS) or the peak (VmHWM) memory in megabytes."""
+        status = Path(f"/proc/{self.process.pid}/status").read_text()
+        return int(status.split(f"{kind}:")[1].split()[0]) / 1000
+
+    def processor_seconds(self) -> float:
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
     @property
     def is_alive(self) -> bool:
         return self.process is not None and self.process.poll() is None

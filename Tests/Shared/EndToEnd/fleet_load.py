@@ -21,23 +21,9 @@ from pathlib import Path
 from dashboard import PASSWORDS, Dashboard
 from kiosk import FRUITS, RECIPES
 from mosquitto import Mosquitto
+from packets import CONNECT, PUBLISH, packet, text
+from meter import percentile
 from web_client import EventStream, WebClient
-
-
-def text(value: str) -> bytes:
-    """Encodes a UTF-8 string (MQTT 1.5.4)."""
-    encoded = value.encode()
-    return len(encoded).to_bytes(2, "big") + encoded
-
-
-def packet(kind: int, body: bytes) -> bytes:
-    """Encodes a packet (MQTT 2.1)."""
-    head, length = bytes([kind]), len(body)
-    while True:
-        length, digit = divmod(length, 128)
-        head += bytes([digit | (0x80 if length else 0)])
-        if not length:
-            return head + body
 
 
 class Publisher:
@@ -46,7 +32,7 @@ class Publisher:
     def __init__(self, port: int, name: str) -> None:
         self.socket = socket.create_connection(("127.0.0.1", port))
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self.socket.sendall(packet(0x10, text("MQTT") + bytes([4, 2, 0, 0]) + text(name)))
+        self.socket.sendall(packet(CONNECT, text("MQTT") + bytes([4, 2, 0, 0]) + text(name)))
         assert self.socket.recv(4) == bytes([0x20, 2, 0, 0])
         self.number, self.sent, self.confirmed = 0, 0, 0
         self.pending = bytearray()
@@ -60,9 +46,8 @@ class Publisher:
 
     def publish(self, topic: str, payload: str, retain: bool) -> None:
         self.number = self.number % 65535 + 1
-        self.pending += packet(
-            0x33 if retain else 0x32, text(topic) + self.number.to_bytes(2, "big") + payload.encode()
-        )
+        body = text(topic) + self.number.to_bytes(2, "big") + payload.encode()
+        self.pending += packet(PUBLISH, body, 0b10 | retain)
         self.sent += 1
 
     def flush(self) -> None:
@@ -166,15 +151,6 @@ class Fleet:
             self.ends.wait(max(rest, 0))
 
 
-def quantile(values: list[float], part: float) -> float:
-    return sorted(values)[min(len(values) - 1, int(len(values) * part))]
-
-
-def memory(dashboard: Dashboard, what: str) -> float:
-    status = Path(f"/proc/{dashboard.process.pid}/status").read_text()
-    return int(re.search(rf"{what}:\s+(\d+)", status)[1]) / 1000
-
-
 def drain(page: EventStream, bytes_read: list[int]) -> None:
     try:
         while part := page.socket.recv(65536):
@@ -210,15 +186,14 @@ def measure(dashboard: Dashboard, fleet: Fleet, options: argparse.Namespace) -> 
     while f"shop{options.kiosks - 1:04}" not in web_client.get(f"/?q=shop{options.kiosks - 1:04}").text:
         assert time.monotonic() - began < 60, known()
     print(f"{options.kiosks} kiosks known {time.monotonic() - began:.1f} s after logging in; "
-          f"memory {memory(dashboard, 'VmRSS'):.0f} MB")
+          f"memory {dashboard.memory():.0f} MB")
     pages = [EventStream(web_client, path) for path in ["/live"] * 5 + ["/kiosks/shop0007/live"] * 5]
     read = [0]
     for page in pages:
         threading.Thread(target=drain, args=[page, read], daemon=True).start()
     fleet.thread.start()
     took: dict[str, list[float]] = {"/": [], "/?q=shop09": [], "/kiosks/shop0007": []}
-    cpu = lambda: sum(map(int, Path(f"/proc/{dashboard.process.pid}/stat").read_text()
-                          .rsplit(")", 1)[1].split()[11:13])) / 100
+    cpu = dashboard.processor_seconds
     used, began = cpu(), time.monotonic()
     while time.monotonic() - began < options.seconds:
         for path, times in took.items():
@@ -234,11 +209,11 @@ def measure(dashboard: Dashboard, fleet: Fleet, options: argparse.Namespace) -> 
           f"{sum(p.sent for p in fleet.publishers) / lasted:.0f} messages a second, "
           f"at most {fleet.late * 1000:.0f} ms late, {fleet.unconfirmed} unconfirmed at the end")
     for path, times in took.items():
-        print(f"{path:20} {len(times)} requests: p50 {quantile(times, 0.5):.1f}, "
-              f"p99 {quantile(times, 0.99):.1f}, at most {max(times):.1f} ms")
+        print(f"{path:20} {len(times)} requests: p50 {percentile(times, 0.5):.1f}, "
+              f"p99 {percentile(times, 0.99):.1f}, at most {max(times):.1f} ms")
     print(f"10 live pages: {read[0] / lasted / 1000:.0f} kB a second; "
           f"dashboard: {(cpu() - used) / lasted * 100:.0f} % of a core, "
-          f"memory {memory(dashboard, 'VmRSS'):.0f} MB, at most {memory(dashboard, 'VmHWM'):.0f} MB")
+          f"memory {dashboard.memory():.0f} MB, at most {dashboard.memory('VmHWM'):.0f} MB")
     # In the end the page must show the kiosk's last message.
     last = fleet.kiosks[7]
     wanted = f'data-stock="{last.stock["kiwi"]}"'
@@ -248,7 +223,7 @@ def measure(dashboard: Dashboard, fleet: Fleet, options: argparse.Namespace) -> 
             print(f"still behind after 10 s: {wanted} is not shown")
             return True
     print(f"up to date {time.monotonic() - began:.2f} s after the last message")
-    return quantile(took["/"], 0.99) > options.limit
+    return percentile(took["/"], 0.99) > options.limit
 
 
 if __name__ == "__main__":

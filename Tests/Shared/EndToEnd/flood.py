@@ -14,25 +14,14 @@ import sys
 import threading
 import time
 
+from packets import CONNECT, PUBLISH, packet, text
+
 BASE = "kiosk/k1"
-
-
-def text(value: str) -> bytes:
-    return struct.pack("!H", len(value)) + value.encode()
-
-
-def packet(kind: int, body: bytes) -> bytes:
-    length, rest = b"", len(body)
-    while True:
-        rest, digit = divmod(rest, 128)
-        length += bytes([digit | (128 if rest else 0)])
-        if not rest:
-            return bytes([kind]) + length + body
 
 
 def publish(topic: str, payload: bytes, number: int) -> bytes:
     """Encodes a PUBLISH with QoS 1 (MQTT 3.1.1: 3.3)."""
-    return packet(0x32, text(f"{BASE}/{topic}") + struct.pack("!H", number % 65_535 + 1) + payload)
+    return packet(PUBLISH, text(f"{BASE}/{topic}") + struct.pack("!H", number % 65_535 + 1) + payload, 0b10)
 
 
 GARBAGE = os.urandom(4096)
@@ -57,7 +46,7 @@ def read_confirmations(connection: socket.socket, count: int) -> None:
 
 def main(port: int, kind: str, count: int, rate: int) -> None:
     connection = socket.create_connection(("127.0.0.1", port))
-    connection.sendall(packet(0x10, text("MQTT") + bytes([4, 2, 0, 0]) + text(f"flood-{kind}")))
+    connection.sendall(packet(CONNECT, text("MQTT") + bytes([4, 2, 0, 0]) + text(f"flood-{kind}")))
     assert len(connection.recv(4)) == 4
     reader = threading.Thread(target=read_confirmations, args=[connection, count], daemon=True)
     reader.start()

@@ -157,6 +157,26 @@ def wait_until_open(machine: Machine) -> None:
     eventually(lambda: machine.property("StatusText") == "Open: orders are taken.", within=90)
 
 
+def check_installed(machine: Machine, unit: str, missed: str, *manual: str) -> None:
+    """Checks manual, completion, unit and rights of a service, and that the hardening forbids nothing that it
+    needs: its log has no line like `missed`."""
+    page = machine.shell(f"apt-get install -y man-db >/dev/null; man {unit} | cat")
+    assert all(words in page for words in manual), page
+    machine.shell(f"bash -c 'source /usr/share/bash-completion/completions/{unit}'")
+    machine.shell(f"systemd-analyze verify /lib/systemd/system/{unit}.service")
+    rights = f"grep -E '^(NoNewPrivs|Seccomp|CapEff):' /proc/$(pidof {unit})/status"
+    assert machine.shell(rights).split() == [
+        "CapEff:", "0000000000000000", "NoNewPrivs:", "1", "Seccomp:", "2"]
+    assert machine.shell(f"journalctl -q -u {unit} --grep '{missed}' || true") == ""
+
+
+def check_purged(machine: Machine, package: str) -> None:
+    machine.shell(f"apt-get purge -y {package}")
+    # Logs and cached manual pages do not belong to the package.
+    kept = "-not -path '/var/log/*' -not -path '/var/cache/man/*'"
+    assert machine.shell(f"find /etc /usr /var /lib /opt -name '*juice*' {kept}") == ""
+
+
 def packages() -> list[Path]:
     """Returns the packages that deploy/package has built."""
     return sorted(Path(os.environ["KIOSK_PACKAGES"]).glob("*.deb"))

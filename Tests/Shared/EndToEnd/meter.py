@@ -31,6 +31,10 @@ def _memory(pid: int) -> float:
     return 0
 
 
+def percentile(values: list[float], part: float) -> float:
+    return sorted(values)[min(len(values) - 1, int(len(values) * part))]
+
+
 class Meter:
     """Samples each second. The time that a killed process used after the last sample is not
     counted."""

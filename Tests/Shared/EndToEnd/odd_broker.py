@@ -3,10 +3,7 @@
 import socket
 import threading
 
-
-def packet(kind: int, body: bytes) -> bytes:
-    assert len(body) < 128
-    return bytes([kind, len(body)]) + body
+from packets import CONNACK, CONNECT, PUBACK, PUBLISH, SUBACK, SUBSCRIBE, packet, received
 
 
 class OddBroker:
@@ -37,14 +34,9 @@ class OddBroker:
     def _serve(self, client: socket.socket) -> None:
         stream = client.makefile("rb")
         try:
-            while head := stream.read(2):
-                length, shift = head[1] & 127, 7
-                while head[1] & 128:
-                    head = head[:1] + stream.read(1)
-                    length |= (head[1] & 127) << shift
-                    shift += 7
-                self._take(client, head[0], stream.read(length))
-        except OSError:
+            for kind, body in received(stream):
+                self._take(client, kind, body)
+        except (OSError, IndexError):
             pass
         finally:
             if client in self.listeners:
@@ -53,22 +45,22 @@ class OddBroker:
 
     def _take(self, client: socket.socket, kind: int, body: bytes) -> None:
         nothing = b"" if self.old else b"\0"
-        if kind >> 4 == 1 and self.old:
+        if kind >> 4 == CONNECT and self.old:
             if body[6] != 4:
                 raise OSError("not MQTT 3.1.1")
-            client.sendall(packet(0x20, b"\0\0"))
-        elif kind >> 4 == 1:
+            client.sendall(packet(CONNACK, b"\0\0"))
+        elif kind >> 4 == CONNECT:
             properties = bytes([len(self.greeting)]) + self.greeting
-            client.sendall(packet(0x20, bytes([0, self.refusal]) + properties))
-        elif kind >> 4 == 8:
+            client.sendall(packet(CONNACK, bytes([0, self.refusal]) + properties))
+        elif kind >> 4 == SUBSCRIBE:
             filters, rest = 0, body[2 + len(nothing):]
             while rest:
                 filters, rest = filters + 1, rest[2 + int.from_bytes(rest[:2], "big") + 1:]
-            client.sendall(packet(0x90, body[:2] + nothing + b"\1" * filters))
+            client.sendall(packet(SUBACK, body[:2] + nothing + b"\1" * filters))
             self.listeners.append(client)
-        elif kind >> 4 == 3:
+        elif kind >> 4 == PUBLISH:
             length = int.from_bytes(body[:2], "big")
             identifier, text = body[2 + length:4 + length], body[4 + length + len(nothing):]
             for listener in self.listeners:
-                listener.sendall(packet(0x30, body[:2 + length] + nothing + text))
-            client.sendall(packet(0x40, identifier + nothing))
+                listener.sendall(packet(PUBLISH, body[:2 + length] + nothing + text))
+            client.sendall(packet(PUBACK, identifier + nothing))

@@ -8,7 +8,7 @@ import socket
 import ssl
 import struct
 from dataclasses import dataclass
-from typing import Iterator
+from typing import BinaryIO, Iterator
 
 # Packet types (MQTT 5: 2.1.2).
 CONNECT, CONNACK, PUBLISH, PUBACK, PUBREC, PUBREL, PUBCOMP = range(1, 8)
@@ -163,6 +163,19 @@ class Connection:
             self._buffer += data
         taken, self._buffer = self._buffer[:count], self._buffer[count:]
         return taken
+
+
+def received(stream: BinaryIO) -> Iterator[tuple[int, bytes]]:
+    """Yields the first byte and the body of each packet until the end of the stream."""
+    while first := stream.read(1):
+        length = shift = 0
+        while True:
+            digit = stream.read(1)[0]
+            length |= (digit & 127) << shift
+            shift += 7
+            if digit < 128:
+                break
+        yield first[0], stream.read(length)
 
 
 def published(first: int, body: bytes) -> tuple[str, bytes]:

@@ -10,7 +10,7 @@ PUBACK = 4
 
 
 class Proxy:
-    def __init__(self, target: int) -> None:
+    def __init__(self, target: int, address: str = "127.0.0.1") -> None:
         self.target = target
         self.port = free_port()
         # Type of packets from the broker to drop, or `None`.
@@ -25,7 +25,7 @@ class Proxy:
         self._from_broker: dict[socket.socket, bytes] = {}
         self._lock = threading.RLock()
         self._selector = selectors.DefaultSelector()
-        self._listener = socket.create_server(("127.0.0.1", self.port))
+        self._listener = socket.create_server((address, self.port))
         self._selector.register(self._listener, selectors.EVENT_READ)
         self._is_over = False
         self._thread = threading.Thread(target=self._run, daemon=True)

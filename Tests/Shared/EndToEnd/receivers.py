@@ -36,6 +36,13 @@ class Authority:
         self._run("x509", "-req", "-in", "server.csr", "-CA", "ca.crt", "-CAkey", "ca.key",
                   "-CAcreateserial", "-days", "2", "-extfile", "names", "-out", "server.crt")
 
+    def secret(self, text: str) -> str:
+        """Returns the name of a new file that only its owner can read."""
+        file = self._folder / f"secret-{len(list(self._folder.iterdir()))}"
+        file.touch(0o600)
+        file.write_text(text + "\n")
+        return str(file)
+
     def _run(self, *arguments: str) -> None:
         subprocess.run(
             ["openssl", *arguments], cwd=self._folder, check=True, capture_output=True)
@@ -71,6 +78,7 @@ class Mailbox:
     """
 
     def __init__(self, authority: Authority, mode: str = "starttls") -> None:
+        self.authority = authority
         self.port = free_port()
         self.mails: Arrivals[Mail] = Arrivals()
         #: Called after a mail has arrived and before the server answers.

@@ -28,7 +28,7 @@ from random import Random
 
 from arrivals import eventually
 from kiosk import Kiosk
-from packets import PUBLISH, packet, text, variable
+from packets import PUBLISH, packet, received, text, variable
 from scene import STOCK
 
 PACKETS, EVERY = 2000, 20
@@ -151,18 +151,10 @@ class Relay:
         stream = client.makefile("rb")
         level = 0
         try:
-            while first := stream.read(1):
-                length = shift = 0
-                while True:
-                    digit = stream.read(1)[0]
-                    length |= (digit & 127) << shift
-                    shift += 7
-                    if digit < 128:
-                        break
-                body = stream.read(length)
-                if first[0] >> 4 == 1:
+            for first, body in received(stream):
+                if first >> 4 == 1:
                     level = body[6]
-                self._take(client, level, first[0], body)
+                self._take(client, level, first, body)
         except (OSError, IndexError):
             pass
         finally:

@@ -124,6 +124,14 @@ class SecuredBroker:
             return AUDITOR_PASSWORD
         return (self.kiosk / f"secrets/{name}.password").read_text().rstrip("\n")
 
+    def section(self, **changes: Any) -> dict[str, Any]:
+        """Returns the section `broker` for a kiosk with the account of the role controller."""
+        return {
+            "host": "localhost", "port": self.local_port, "username": "controller",
+            "password_file": str(self.kiosk / "secrets/controller.password"),
+            "tls": {"ca_file": str(self.ca)},
+        } | changes
+
     def secrets(self) -> list[str]:
         return [path.read_text().rstrip("\n") for path in self.kiosk.glob("secrets/*.password")]
 

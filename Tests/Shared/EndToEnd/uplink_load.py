@@ -21,6 +21,7 @@ from pathlib import Path
 
 from client import BASE, Client
 from kiosk import Kiosk
+from meter import percentile
 from mosquitto import Mosquitto
 from test_uplink import UP, fill, uplink
 
@@ -53,10 +54,6 @@ class Asking(threading.Thread):
             ).json
         except TimeoutError:
             return None
-
-
-def percentile(values: list[float], part: float) -> float:
-    return sorted(values)[min(len(values) - 1, int(len(values) * part))]
 
 
 def main() -> None:

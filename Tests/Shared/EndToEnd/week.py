@@ -205,14 +205,12 @@ class Week:
 
     def _sample(self, day: int, orders: int) -> Sample:
         process = Path(f"/proc/{self.kiosk.process.pid}")
-        resident = next(line for line in (process / "status").read_text().splitlines()
-                        if line.startswith("VmRSS:"))
         files = {file.name: file.stat().st_size for file in self.kiosk.folder.glob("ledger.sqlite*")}
         lines = self.kiosk.log.since(self._log_lines)
         self._log_lines += len(lines)
         self._log_bytes += sum(len(line) + 1 for line in lines)
         return Sample(
-            day, orders, int(resident.split()[1]) * 1024, len(os.listdir(process / "fd")),
+            day, orders, int(self.kiosk.memory() * 1000 * 1024), len(os.listdir(process / "fd")),
             sum(files.values()), files.get("ledger.sqlite-wal", 0), self._log_bytes,
         )
 
