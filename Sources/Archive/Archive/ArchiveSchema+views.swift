@@ -69,6 +69,14 @@ extension ArchiveSchema {
       SELECT kiosk, since::date AS day, count(*) AS ledgers, max(since) AS latest FROM juice.ledger
       GROUP BY kiosk, since::date HAVING count(*) > 3;
 
+    -- The result of each rollout at each of its kiosks. Silent: the kiosk has not reported within the timeout.
+    CREATE VIEW juice.rollout_result AS
+      SELECT version, kiosk, sent, detail, CASE
+        WHEN sent IS NULL THEN 'unsent' WHEN status IS NOT NULL THEN status
+        WHEN sent < now() - timeout * interval '1 second' THEN 'silent' ELSE 'waiting'
+      END AS result
+      FROM juice.rollout JOIN juice.rollout_kiosk USING (version);
+
     -- The days whose sums lack entries, with the time of the oldest such entry's arrival.
     CREATE VIEW juice.sums_behind AS
       SELECT kiosk, day, min(since) AS since, max(attempts) AS attempts, max(error) AS error

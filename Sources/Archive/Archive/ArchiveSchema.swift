@@ -90,6 +90,8 @@ enum ArchiveSchema {
     ) PARTITION BY LIST (part);
     -- The entries of a kiosk's day.
     CREATE INDEX event_kiosk_at ON juice.event (kiosk, at);
+    -- The entries that have the fruits of a kiosk.
+    CREATE INDEX event_opened ON juice.event (kiosk) WHERE status = 'opened';
     -- Entries arrive roughly in the order of their times, so that a range of times is a range of blocks.
     CREATE INDEX event_at ON juice.event USING brin (at) WITH (autosummarize = on);
 
@@ -298,7 +300,7 @@ enum ArchiveSchema {
       kiosk text COLLATE "C" NOT NULL,
       position integer NOT NULL,
       sent timestamptz,                     -- for the first time
-      last_sent timestamptz,                -- for the last time
+      last_sent timestamptz,                -- for the last time; null: it is not sent again
       status text CHECK (status IN ('taken', 'refused')),
       detail text,
       PRIMARY KEY (kiosk, version)

@@ -40,14 +40,15 @@ extension ArchiveStore {
       UPDATE rollout_kiosk SET status = told.status, detail = told.detail, sent = coalesce(sent, now())
       FROM told WHERE rollout_kiosk.kiosk = told.kiosk
         AND rollout_kiosk.version = coalesce(told.version, (
-          SELECT max(version) FROM rollout_kiosk last
-          WHERE last.kiosk = told.kiosk AND last.sent IS NOT NULL AND last.status IS NULL))
+          SELECT version FROM rollout_kiosk last
+          WHERE last.kiosk = told.kiosk AND last.sent IS NOT NULL AND last.status IS NULL
+          ORDER BY last_sent DESC NULLS LAST, version DESC LIMIT 1))
         AND (rollout_kiosk.status, rollout_kiosk.detail) IS DISTINCT FROM (told.status, told.detail);
 
       -- The kiosk is online and uses another menu than the one sent: send it again now.
       UPDATE rollout_kiosk SET last_sent = '-infinity' FROM told
       WHERE rollout_kiosk.kiosk = told.kiosk AND rollout_kiosk.version <> told.version
-        AND sent IS NOT NULL AND rollout_kiosk.status IS NULL
+        AND sent IS NOT NULL AND last_sent IS NOT NULL AND rollout_kiosk.status IS NULL
       """)
   }
 }

@@ -60,19 +60,7 @@ package final class ArchiveStore {
 
   /// Migrates the schema and creates the temporary table. Requires the lock.
   package func open() throws(ArchiveError) {
-    let isKnown: Bool
-    do throws(DatabaseError) {
-      // A name without a slash may be an abbreviation for PostgreSQL: IST is Israel's time there.
-      isKnown = try !database.run(
-        """
-        SELECT name FROM pg_timezone_names
-        WHERE name = $1 AND (name IN ('UTC', 'GMT') OR name LIKE '%/%')
-        """, [timeZone]
-      ).rows.isEmpty
-    } catch {
-      throw .database(error)
-    }
-    guard isKnown else { throw .unknownTimeZone(timeZone) }
+    try Self.checkTimeZone(timeZone, in: database)
     try ArchiveSchema.migrate(database)
     do throws(DatabaseError) {
       try database.run(
@@ -83,6 +71,42 @@ package final class ArchiveStore {
     } catch {
       throw .database(error)
     }
+  }
+
+  /// Checks that the database knows the time zone and has a schema for this program.
+  ///
+  /// - Returns: Whether the database has no archive yet.
+  package static func check(_ settings: ArchiveSettings) throws(ArchiveError) -> Bool {
+    let database: PostgresConnection
+    do throws(DatabaseError) {
+      database = try PostgresConnection(archive: settings)
+    } catch {
+      throw .database(error)
+    }
+    try checkTimeZone(settings.timeZone, in: database)
+    do throws(ArchiveError) { try ArchiveSchema.check(database) } catch {
+      guard error == .olderSchema(0) else { throw error }
+      return true
+    }
+    return false
+  }
+
+  private static func checkTimeZone(
+    _ name: String, in database: PostgresConnection
+  ) throws(ArchiveError) {
+    let isKnown: Bool
+    do throws(DatabaseError) {
+      // A name without a slash may be an abbreviation for PostgreSQL: IST is Israel's time there.
+      isKnown = try !database.run(
+        """
+        SELECT name FROM pg_timezone_names
+        WHERE name = $1 AND (name IN ('UTC', 'GMT') OR name LIKE '%/%')
+        """, [name]
+      ).rows.isEmpty
+    } catch {
+      throw .database(error)
+    }
+    guard isKnown else { throw .unknownTimeZone(name) }
   }
 
   var rollouts: RolloutTable { RolloutTable(database) }

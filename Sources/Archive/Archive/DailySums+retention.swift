@@ -47,8 +47,8 @@ extension DailySums {
     }
   }
 
-  /// Deletes a partition. Entries that the sums lack are moved to the current one. All statements
-  /// see the same marks, so that a day is either closed or has all of its entries.
+  /// Deletes a partition. Entries that the sums lack, and those with the fruits of kiosks, are moved
+  /// to the current one. All statements see the same marks, so that a day is either closed or has all of its entries.
   private func delete(_ number: Int) throws(DatabaseError) {
     // Reads an index of the whole partition, which takes longer than another statement may.
     let session = try PostgresConnection(archive: settings, timeout: .seconds(3600))
@@ -61,7 +61,8 @@ extension DailySums {
           SELECT DISTINCT kiosk, day FROM dirty_day WHERE (kiosk, day) NOT IN (SELECT kiosk, day FROM closed_day)
         ) dirty CROSS JOIN LATERAL (
           SELECT \(EventRow.columnList) FROM event_\(number) event WHERE \(isOnDay("dirty")) OFFSET 0
-        ) moved;
+        ) moved
+        UNION SELECT \(EventRow.columnList) FROM event_\(number) WHERE status = 'opened';
         INSERT INTO closed_day
           SELECT kiosk, (at AT TIME ZONE '\(settings.timeZone)')::date FROM event_\(number)
           EXCEPT SELECT kiosk, day FROM dirty_day

@@ -15,7 +15,7 @@ package struct Rollout: Equatable, Sendable {
     case done
 
     /// Whether it prevents another rollout from starting.
-    package var isOpen: Bool { self == .running || self == .paused || self == .stopped }
+    package var isOpen: Bool { self == .running || self == .paused }
   }
 
   /// The number of kiosks in each state.
@@ -112,6 +112,8 @@ package enum RolloutError: Error, Equatable, Sendable {
   /// Size of the encoded menu message, in bytes.
   case tooLarge(Int, limit: Int)
   case open(version: Int, Rollout.State)
+  /// More kiosks than the limit, in percent, will refuse the menu.
+  case doesNotFit([RolloutTable.Misfit], of: Int, limit: Double)
   case notNow(Rollout.Decision, Rollout)
   case overLimit(Rollout)
 }
@@ -125,7 +127,12 @@ extension RolloutError: CustomStringConvertible {
     case .tooLarge(let size, let limit):
       "the menu message has \(size) bytes; kiosks accept at most \(limit)"
     case .open(let version, let state):
-      "menu \(version) is \(state.rawValue): wait for its end or abort it before you push another"
+      "menu \(version) is \(state.rawValue): \(state == .paused ? "resume it" : "wait for its end") "
+        + "or abort it before you push another"
+    case .doesNotFit(let misfits, let all, let limit):
+      "\(misfits.reduce(0) { $0 + $1.count }) of \(all) kiosks would refuse the menu, more than \(limit)%; "
+        + "correct it, or push with a higher --limit:\n"
+        + misfits.map { "\($0)" }.joined(separator: "\n")
     case .notNow(let decision, let rollout):
       "menu \(rollout.version) is \(rollout.state.rawValue): you cannot \(decision.rawValue) it"
     case .overLimit(let rollout):

@@ -9,8 +9,8 @@ package import Postgres
 /// // fleet push
 /// let table = try RolloutTable(settings)
 /// try table.push(
-///   RolloutTable.Plan(menu: yaml, region: "Seoul", first: 5, perMinute: 60, limit: 5, timeout:
-/// 300))
+///   RolloutTable.Plan(
+///     menu: yaml, file: "menu.yaml", region: "Seoul", first: 5, perMinute: 60, limit: 5, timeout: 300))
 /// // fleet pause, fleet resume --limit 10
 /// try table.decide(.pause)
 /// try table.decide(.resume, limit: 10)
@@ -21,6 +21,8 @@ package struct RolloutTable {
   /// The parameters of a rollout.
   package struct Plan: Sendable {
     package var menu: String
+    /// The path of the menu's file, for error messages.
+    package var file: String
     /// The region whose kiosks get the menu, or `nil` for all kiosks.
     package var region: String?
     /// Share of the kiosks that get the menu first, in percent.
@@ -32,9 +34,11 @@ package struct RolloutTable {
     package var timeout: Int
 
     package init(
-      menu: String, region: String?, first: Double, perMinute: Int, limit: Double, timeout: Int
+      menu: String, file: String, region: String?, first: Double, perMinute: Int, limit: Double,
+      timeout: Int
     ) {
       self.menu = menu
+      self.file = file
       self.region = region
       self.first = first
       self.perMinute = perMinute
@@ -50,14 +54,13 @@ package struct RolloutTable {
     package let detail: String?
   }
 
-  private static let hasFailed = "(status = 'refused' OR \(isSilent))"
-  private static let isSilent = "status IS NULL AND sent < now() - timeout * interval '1 second'"
+  private static let failed = "result IN ('refused', 'silent')"
   /// Time until the menu is sent again to a kiosk that has not reported, in seconds.
   private static let resendInterval = 30
   /// Maximum number of menus sent per call of `proceed()`, which is once a second.
   private static let maximumPerSecond = 200
 
-  private let database: PostgresConnection
+  let database: PostgresConnection
 
   /// - Parameter database: A connection to a migrated database.
   init(_ database: PostgresConnection) { self.database = database }
@@ -80,21 +83,25 @@ package struct RolloutTable {
   // MARK: Decisions
 
   /// Starts a rollout to the listed kiosks, or if there is no list, to those that have sent
-  /// events.
+  /// events. A rollout that has stopped is aborted.
   ///
-  /// - Throws: `RolloutError`, `DatabaseError`.
-  package func push(_ plan: Plan) throws -> Rollout {
+  /// - Returns: The rollout, and the kiosks that will refuse the menu.
+  /// - Throws: `ConfigurationErrors` if no kiosk can read the menu; `RolloutError`, `DatabaseError`.
+  package func push(_ plan: Plan) throws -> (rollout: Rollout, misfits: [Misfit]) {
+    try plan.check(fruits: nil)
     let size = DesiredMenu(version: .max, text: plan.menu).payload.count
     guard size <= DesiredMenu.maximumSize else {
       throw RolloutError.tooLarge(size, limit: DesiredMenu.maximumSize)
     }
+    var misfits: [Misfit] = []
     try database.run("BEGIN")
     do {
       // A kiosk that is added to the list concurrently is either part of this rollout or joins it
       // when added.
       try database.run("LOCK TABLE juice.kiosk IN SHARE MODE")
-      if let last = try rollouts().first, last.state.isOpen {
-        throw RolloutError.open(version: last.version, last.state)
+      if let last = try rollouts().first {
+        guard !last.state.isOpen else { throw RolloutError.open(version: last.version, last.state) }
+        if last.state == .stopped { try end("\(last.version)", as: .aborted) }
       }
       let version = try database.run(
         """
@@ -115,6 +122,11 @@ package struct RolloutTable {
         """, [version, plan.region]
       ).count
       guard count > 0 else { throw RolloutError.noKiosks(region: plan.region) }
+      misfits = try self.misfits(of: plan, version: version)
+      let refusing = misfits.reduce(0) { $0 + $1.count }
+      guard Double(refusing) * 100 <= plan.limit * Double(count) else {
+        throw RolloutError.doesNotFit(misfits, of: count, limit: plan.limit)
+      }
       try database.run(
         "UPDATE juice.rollout SET first = ceil($2::float8 * $3 / 100) WHERE version = $1",
         [version, "\(plan.first)", "\(count)"])
@@ -124,7 +136,7 @@ package struct RolloutTable {
       _ = try? database.run("ROLLBACK")
       throw error
     }
-    return try rollout()
+    return (try rollout(), misfits)
   }
 
   /// Executes a decision on the latest rollout.
@@ -150,19 +162,19 @@ package struct RolloutTable {
         try database.run(
           """
           UPDATE juice.rollout_kiosk SET sent = NULL, status = NULL, detail = NULL
-          FROM juice.rollout WHERE rollout.version = $1 AND rollout_kiosk.version = $1 AND \(Self.hasFailed)
+          WHERE version = $1 AND kiosk IN (
+            SELECT kiosk FROM juice.rollout_result WHERE version = $1 AND \(Self.failed))
           """, [version])
       }
-      let state = try rollout().state(after: decision)
-      try database.run(
-        "UPDATE juice.rollout SET state = $2, changed = now() WHERE version = $1",
-        [version, state.rawValue])
-      if state == .aborted {
-        // Stops sending the menu to kiosks that have not reported it.
+      if decision == .resume {
+        // A rollout that was aborted sends the menu again to kiosks that have not reported it.
         try database.run(
-          "UPDATE juice.rollout_kiosk SET sent = NULL WHERE version = $1 AND status IS NULL",
-          [version])
+          """
+          UPDATE juice.rollout_kiosk SET sent = NULL
+          WHERE version = $1 AND status IS NULL AND last_sent IS NULL
+          """, [version])
       }
+      try end(version, as: rollout().state(after: decision))
       try database.run("COMMIT")
     } catch {
       // Fails only without a connection; then PostgreSQL rolls back by itself.
@@ -170,6 +182,18 @@ package struct RolloutTable {
       throw error
     }
     return try rollout()
+  }
+
+  /// Changes the state. An aborted rollout keeps the time at which each kiosk was sent the menu, and
+  /// sends it to no kiosk again.
+  private func end(_ version: String, as state: Rollout.State) throws(DatabaseError) {
+    try database.run(
+      "UPDATE juice.rollout SET state = $2, changed = now() WHERE version = $1",
+      [version, state.rawValue])
+    guard state == .aborted else { return }
+    try database.run(
+      "UPDATE juice.rollout_kiosk SET last_sent = NULL WHERE version = $1 AND status IS NULL",
+      [version])
   }
 
   /// Returns the latest rollout.
@@ -184,13 +208,12 @@ package struct RolloutTable {
   package func rollouts(limit: Int = 1) throws(DatabaseError) -> [Rollout] {
     try database.run(
       """
-      SELECT version, state, first, per_minute, max_failed, count(*) FILTER (WHERE sent IS NULL),
-        count(*) FILTER (WHERE status IS NULL AND sent >= now() - timeout * interval '1 second'),
-        count(*) FILTER (WHERE status = 'taken'), count(*) FILTER (WHERE status = 'refused'),
-        count(*) FILTER (WHERE \(Self.isSilent)),
+      SELECT version, state, first, per_minute, max_failed, count(*) FILTER (WHERE result = 'unsent'),
+        count(*) FILTER (WHERE result = 'waiting'), count(*) FILTER (WHERE result = 'taken'),
+        count(*) FILTER (WHERE result = 'refused'), count(*) FILTER (WHERE result = 'silent'),
         extract(epoch FROM now() - max(sent))
       FROM (SELECT * FROM juice.rollout ORDER BY version DESC LIMIT \(limit)) rollout
-      LEFT JOIN juice.rollout_kiosk USING (version)
+      LEFT JOIN juice.rollout_result USING (version)
       GROUP BY version, state, first, per_minute, max_failed ORDER BY version DESC
       """
     ).rows.compactMap(Rollout.init)
@@ -200,8 +223,7 @@ package struct RolloutTable {
   package func failures(of rollout: Rollout, limit: Int) throws(DatabaseError) -> [Failure] {
     try database.run(
       """
-      SELECT kiosk, detail FROM juice.rollout_kiosk JOIN juice.rollout USING (version)
-      WHERE version = $1 AND \(Self.hasFailed)
+      SELECT kiosk, detail FROM juice.rollout_result WHERE version = $1 AND \(Self.failed)
       ORDER BY kiosk LIMIT \(limit)
       """, ["\(rollout.version)"]
     ).rows.compactMap { row in row[0].map { Failure(kiosk: $0, detail: row[1]) } }
@@ -227,9 +249,7 @@ package struct RolloutTable {
         case .become(let state):
           rollout.state = state
           end = rollout
-          try database.run(
-            "UPDATE juice.rollout SET state = $2, changed = now() WHERE version = $1",
-            ["\(rollout.version)", state.rawValue])
+          try self.end("\(rollout.version)", as: state)
         }
       }
       return (try due(), end)
@@ -252,12 +272,13 @@ package struct RolloutTable {
     let rows = try database.run(
       """
       UPDATE juice.rollout_kiosk target SET last_sent = now() FROM (
-        SELECT version, kiosk FROM juice.rollout_kiosk waiting JOIN juice.rollout USING (version)
-        WHERE sent IS NOT NULL AND status IS NULL AND state <> 'aborted'
+        SELECT version, kiosk FROM juice.rollout_kiosk waiting
+        WHERE sent IS NOT NULL AND status IS NULL
           AND last_sent < now() - interval '\(Self.resendInterval) seconds'
           AND NOT EXISTS (
             SELECT FROM juice.rollout_kiosk later WHERE later.kiosk = waiting.kiosk
-              AND later.version > waiting.version AND later.sent IS NOT NULL)
+              AND later.version > waiting.version AND later.sent IS NOT NULL
+              AND (later.last_sent IS NOT NULL OR later.status IS NOT NULL))
         ORDER BY last_sent LIMIT \(Self.maximumPerSecond)
       ) due
       WHERE target.version = due.version AND target.kiosk = due.kiosk

@@ -17,12 +17,27 @@ struct JuiceArchive: AsyncParsableCommand {
       KIOSK_BROKER_HOST and KIOSK_ARCHIVE_DATABASE override the file.
       """,
     version: Release.version,
-    subcommands: [Run.self, KioskCommands.self, FleetCommands.self])
+    subcommands: [Run.self, Check.self, KioskCommands.self, FleetCommands.self])
 
   static func main() { runAndExit() }
 }
 
 typealias ConfigurationOptions = ConfigurationFileOptions<ArchiveConfiguration>
+
+extension ConfigurationOptions {
+  /// Runs the part of a command that uses the database. If there is no configuration file, the error
+  /// of a connection says so.
+  func withSettings<Result>(_ body: (ArchiveSettings) throws -> Result) throws -> Result {
+    let settings = try ArchiveSettings(load())
+    do { return try body(settings) } catch ArchiveError.database(let error)
+      where error.state.isEmpty && file == nil
+    {
+      throw Failure.unavailable(
+        "\(error); there is no \(ArchiveConfiguration.defaultPath): give the archive's file with --config"
+      )
+    }
+  }
+}
 
 extension ArchiveSettings {
   /// - Throws: `ConfigurationErrors` if the password cannot be read.

@@ -146,10 +146,10 @@ extension PostgresConnection {
     DatabaseError(Self.line(PQerrorMessage(connection)))
   }
 
-  /// Returns a message of libpq on one line.
+  /// Returns a message of libpq on one line, without its indentation.
   private static func line(_ message: UnsafePointer<CChar>?) -> String {
-    let lines = message.map { String(cString: $0) }?.split(whereSeparator: \.isNewline) ?? []
-    return lines.joined(separator: " ")
+    let words = message.map { String(cString: $0) }?.split(whereSeparator: \.isWhitespace) ?? []
+    return words.joined(separator: " ")
   }
 
   /// Reads all results, or until the server expects the rows of a COPY.

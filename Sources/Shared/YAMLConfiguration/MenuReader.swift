@@ -24,6 +24,8 @@ package struct MenuReader {
   package private(set) var menu = Menu.standard
   /// Whether the fruits are those of the kiosk, so that the menu may not contain its own.
   private var hasFruits = false
+  /// Whether the fruits of the kiosk are unknown, so that the menu may use any.
+  private var allowsAnyFruit = false
 
   /// The menu to start from.
   private enum Base: String, CaseIterable {
@@ -38,6 +40,9 @@ package struct MenuReader {
     root.section("menu", hasVariables: false) { readMenu(&$0) }
     guard root.collector.errors.count == errorsBefore else { return }
     do throws(MenuError) {
+      if allowsAnyFruit {
+        fruits = Set(juices.flatMap { $0.recipe.amounts.map(\.fruit) }).sorted().map { Fruit($0) }
+      }
       menu = try Menu(fruits: fruits, juices: juices)
     } catch {
       root.report(Diagnostic("\(error.flaw)"), at: "menu")
@@ -46,9 +51,16 @@ package struct MenuReader {
 
   /// Reads a menu from upstream: `base`, `currency` and `juices`. The fruits are those of the
   /// kiosk.
-  package init(_ desired: DesiredMenu, fruits: [Fruit], into collector: DiagnosticCollector) {
-    (self.fruits, hasFruits) = (fruits, true)
-    let own = DiagnosticCollector(file: "menu \(desired.version)", environment: [:])
+  ///
+  /// - Parameters:
+  ///   - file: The path of the menu's file, or `nil` to name its version in error messages.
+  ///   - fruits: The fruits of the kiosk, or `nil` if they are not known.
+  package init(
+    _ desired: DesiredMenu, file: String? = nil, fruits: [Fruit]?,
+    into collector: DiagnosticCollector
+  ) {
+    (self.fruits, hasFruits, allowsAnyFruit) = (fruits ?? [], true, fruits == nil)
+    let own = DiagnosticCollector(file: file ?? "menu \(desired.version)", environment: [:])
     if let document = Document.compose(desired.text, collector: own) {
       var root = Section(document.root, at: .file(own.file), collector: own)
       if !root.has("menu") { root.report(Diagnostic("is missing"), at: "menu") }
@@ -81,7 +93,9 @@ package struct MenuReader {
     section.section("juices") { section in
       for key in section.keys {
         let base = juices.first { $0.id.text == key }
-        if let juice = Juice(&section, key, base, fruits: fruits, price) {
+        if let juice = Juice(
+          &section, key, base, fruits: allowsAnyFruit ? nil : fruits, price)
+        {
           juices.replaceOrAppend(juice)
         }
       }
@@ -90,6 +104,9 @@ package struct MenuReader {
 }
 
 extension Fruit {
+  /// Creates a fruit of which only the id is known.
+  package init(_ id: ID) { self.init(id: id, name: LocalizedName(fallback: id.text)) }
+
   /// - Parameter base: The fruit with this id in the base menu.
   fileprivate init?(_ section: inout Section, _ key: String, _ base: Fruit?) {
     var (name, crate) = (base?.name, base?.crate)
@@ -115,7 +132,7 @@ extension Fruit {
 extension Juice {
   /// - Parameter base: The juice with this id in the base menu.
   fileprivate init?(
-    _ section: inout Section, _ key: String, _ base: Juice?, fruits: [Fruit],
+    _ section: inout Section, _ key: String, _ base: Juice?, fruits: [Fruit]?,
     _ format: Format<Money>?
   ) {
     let (name, recipe, price) = section.section(key) { section in
@@ -144,13 +161,14 @@ extension LocalizedName {
 
 extension Recipe {
   fileprivate init?(
-    _ section: inout Section, _ key: String, _ base: Recipe?, fruits: [Fruit]
+    _ section: inout Section, _ key: String, _ base: Recipe?, fruits: [Fruit]?
   ) {
     let errorsBefore = section.collector.errors.count
     let amounts = section.section(key, unknown: "the menu has no such fruit") { section in
-      FruitAmounts(
-        fruits.compactMap { fruit in
-          section.read(fruit.id.text, .integer(1...1_000_000_000)).map { (fruit.id, $0) }
+      let ids = fruits?.map(\.id) ?? section.keys.compactMap { Fruit.ID($0) }
+      return FruitAmounts(
+        ids.compactMap { id in
+          section.read(id.text, .integer(1...1_000_000_000)).map { (id, $0) }
         })
     }
     guard section.collector.errors.count == errorsBefore else { return nil }

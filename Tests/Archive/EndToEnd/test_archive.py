@@ -11,10 +11,11 @@ from typing import Any, Callable, Iterator
 
 import pytest
 
-from archive import Archive, event, tell
+from archive import Archive, event, program as archive_program, tell
 from arrivals import TIMEOUT, eventually
 from client import Client
 from conftest import MakeBroker, MakeClient, MakeKiosk, factory
+from kiosk import environment
 from mosquitto import Mosquitto
 from postgres import Postgres, program
 from small_disk import SmallDisk
@@ -60,6 +61,28 @@ def client(make_client: MakeClient) -> Client:
 
 def has(database: Postgres, sql: str, answer: str) -> None:
     eventually(lambda: database.try_query(sql) == answer)
+
+
+def test_the_configuration_is_checked_with_the_database(
+    database: Postgres, make_archive: MakeArchive, tmp_path: Path
+) -> None:
+    archive = make_archive()
+    new = archive.command("check")
+    assert new.returncode == 0 and "It has no archive yet" in new.stdout
+    assert database.query("SELECT count(*) FROM pg_namespace WHERE nspname = 'juice'") == "0"
+    archive.start()
+    assert "no archive yet" not in archive.command("check").stdout
+    # The last one is a region of ICU, and not of PostgreSQL.
+    for name, code in (("Asia/Seoul", 0), ("SystemV/PST8PDT", 78)):
+        other = make_archive(time_zone=name).command("check")
+        assert other.returncode == code, other.stderr
+        assert code == 0 or "archive.time_zone" in other.stderr
+    # Without a file.
+    done = subprocess.run(
+        [archive_program(), "fleet", "status"], capture_output=True, text=True,
+        env=environment() | {"KIOSK_ARCHIVE_DATABASE": f"host={tmp_path} dbname=juice"})
+    assert done.returncode == 69 and "\t" not in done.stderr and done.stderr.count("\n") == 1
+    assert "there is no /etc/juice-archive/archive.yaml: give the archive's file with --config" in done.stderr
 
 
 def sums_are_complete(database: Postgres, events: int) -> None:

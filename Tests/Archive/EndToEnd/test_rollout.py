@@ -181,6 +181,79 @@ def test_what_cannot_be_is_told(fleet: Fleet) -> None:
     assert "aborted" in fleet("list")
 
 
+def test_a_menu_is_checked_with_the_fruits_of_the_kiosks(fleet: Fleet) -> None:
+    fleet.list(["k1", "k2", "k3", "k4"])
+    file = fleet.folder / "menu.yaml"
+    assert f"{file}:2:1: this is not YAML" in fleet.push("hello: [", code=65)
+    assert "there is no such key" in fleet.push("menus: {}", code=65)
+    # k1 got kiwi in two steps; k4 has sent nothing, so nothing is known about it.
+    fleet.query("""
+        INSERT INTO juice.event (kiosk, epoch, seq, at, status, changes) VALUES
+            ('k1', 1, 1, now(), 'opened', '{"mango": 0}'), ('k1', 1, 2, now(), 'opened', '{"kiwi": 3}'),
+            ('k2', 1, 1, now(), 'opened', '{"kiwi": 5, "orange": 5}'),
+            ('k3', 1, 1, now(), 'opened', '{"mango": 0, "orange": 1}'), ('k3', 1, 2, now(), 'ready', '{"kiwi": -1}')""")
+    assert "0 of 4 kiosks have it" in fleet.push(GREEN, "--limit", "25")
+    fleet("abort")
+    # As the kiosk itself says it, for each set of fruits.
+    refused = f"k3: {file}:1:66: menu.juices.green.recipe.kiwi: the menu has no such fruit"
+    assert "1 of 4 kiosks would refuse the menu, more than 20.0%" in (told := fleet.push(GREEN, "--limit", "20", code=65))
+    assert refused in told
+    both = "menu: {juices: {both: {recipe: {kiwi: 1, orange: 1}}}}"
+    assert "2 of 4 kiosks would refuse" in (told := fleet.push(both, code=65))
+    assert "k1: " in told and "k3: " in told and "k2: " not in told
+    assert "These will refuse it:\n  k3: " in fleet.push(GREEN, "--limit", "100")
+    assert fleet.query("SELECT count(*) FROM juice.rollout") == "2"
+
+
+def test_an_aborted_rollout_shows_what_it_has_sent(fleet: Fleet, make_client: Callable[..., Client]) -> None:
+    fleet.list([f"k{number}" for number in range(5)])
+    listener = make_client("chain/+/menu/desired")
+    fleet.push(GREEN, "--first", "20", "--timeout", "600")
+    first = listener.messages.first(lambda message: True).topic
+    fleet("abort")
+    assert "0 of 5 kiosks have it, 0 refused, 0 silent, 1 waiting, 4 unsent" in fleet("status")
+    # After the timeout as well, and the kiosk's late report counts.
+    fleet.query("UPDATE juice.rollout_kiosk SET sent = sent - interval '1 hour'")
+    assert "0 refused, 1 silent, 0 waiting, 4 unsent" in fleet("status")
+    assert f"{first.split('/')[1]}: silent" in fleet("status")
+    # An aborted menu goes to no kiosk again; the one before it does.
+    fleet.query("UPDATE juice.rollout_kiosk SET last_sent = last_sent - interval '1 hour'")
+    fleet.push(RED, "--first", "100", "--timeout", "600")
+    fleet.waits_for("SELECT count(sent) FROM juice.rollout_kiosk WHERE version = 2", "5")
+    fleet("abort")
+    assert "5 waiting, 0 unsent" in fleet("status")
+    # Resumed, it is sent to all of them again, and their time begins again.
+    fleet.query("UPDATE juice.rollout_kiosk SET sent = sent - interval '1 hour'")
+    fleet("resume", "--limit", "0")
+    fleet.waits_for("SELECT count(*) FROM juice.rollout_kiosk WHERE version = 2"
+                    " AND sent > now() - interval '1 minute' AND last_sent > sent - interval '1 minute'", "5")
+    assert "menu 2  running" in fleet("status")
+
+
+def test_a_stopped_rollout_does_not_hold_up_the_next(fleet: Fleet) -> None:
+    fleet.list(["k1", "k2"])
+    assert "--first is more than 0" in fleet.push(GREEN, "--first", "0", code=64)
+    fleet.push(GREEN)
+    fleet("pause")
+    assert "menu 1 is paused: resume it or abort it" in fleet.push(RED, code=65)
+    fleet.query("UPDATE juice.rollout SET state = 'stopped'")
+    assert "menu 2  running" in fleet.push(BROAD)
+    assert "menu 1  aborted" in fleet("list")
+    assert fleet.query("SELECT count(last_sent) FROM juice.rollout_kiosk WHERE version = 1") == "0"
+
+
+def test_a_list_that_lacks_most_kiosks_needs_a_word(fleet: Fleet) -> None:
+    fleet.list(["k1", "k2", "k3"])
+    file = fleet.folder / "kiosks.csv"
+    file.write_text("id,region,name,place\n")
+    done = fleet.archive.command("kiosks", "load", file)
+    assert done.returncode == 65 and "lacks 3 of the 3 that are loaded" in done.stderr and "--remove" in done.stderr
+    assert fleet.query("SELECT count(*) FROM juice.kiosk") == "3"
+    fleet.list(["k1", "k2"])
+    file.write_text("id,region,name,place\n")
+    assert "2 removed" in fleet.archive.command("kiosks", "load", "--remove", file).stdout
+
+
 class Crowd:
     """Simulated kiosks on one connection, which publish on the same topics as real ones."""
 
@@ -308,5 +381,9 @@ def test_a_menu_is_checked_on_the_configuration_of_a_kiosk(tmp_path: Path) -> No
 
     refused = check(menu, own)
     assert refused.returncode == 65 and "there is no juice 'kiwi' on the menu" in refused.stderr
+    menu.write_text("menu: {juices: {tea: {recipe: {tea: 3}}}}")
+    refused = check(menu, own)
+    assert f"{menu}:1:32: menu.juices.tea.recipe.tea: the menu has no such fruit" in refused.stderr
+    assert "menu 1" not in refused.stderr
     fits = check(ROOT / "config/chain-menu.yaml", ROOT / "config/kiosk.yaml")
-    assert fits.returncode == 0 and "The configuration is good." in fits.stdout
+    assert fits.returncode == 0 and "The configuration is good." in fits.stdout and "menu 1" not in fits.stdout

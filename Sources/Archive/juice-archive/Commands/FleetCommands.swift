@@ -23,7 +23,9 @@ struct FleetCommands: ParsableCommand {
     @OptionGroup var options: ConfigurationOptions
 
     func run() throws {
-      let rollouts = try options.rolloutTable(newerBy: 1).rollouts(limit: 100)
+      let rollouts = try options.withSettings {
+        try RolloutTable($0, newerBy: 1).rollouts(limit: 100)
+      }
       try StandardOutput.write(rollouts.map(\.summary).joined(separator: "\n"))
     }
   }
@@ -38,9 +40,11 @@ struct FleetCommands: ParsableCommand {
     var failures = 20
 
     func run() throws {
-      let table = try options.rolloutTable(newerBy: 1)
-      let rollout = try table.rollout()
-      let failures = try table.failures(of: rollout, limit: max(0, self.failures))
+      let (rollout, failures) = try options.withSettings { settings in
+        let table = try RolloutTable(settings, newerBy: 1)
+        let rollout = try table.rollout()
+        return (rollout, try table.failures(of: rollout, limit: max(0, self.failures)))
+      }
       try StandardOutput.write(
         """
         \(rollout.summary)
@@ -59,7 +63,8 @@ struct FleetCommands: ParsableCommand {
       discussion: """
         The file is YAML with only the section 'menu', as in config/menu.yaml: base, currency and juices. \
         Each kiosk keeps its own fruits. A share of the kiosks gets the menu at once; when each of them \
-        has reported or exceeded the timeout, the others follow.
+        has reported or exceeded the timeout, the others follow. The menu is checked first, with the fruits that \
+        kiosks have reported; above the limit of those that would refuse it, nothing begins.
         """)
 
     @Argument(help: "The menu.", completion: .file(extensions: ["yaml", "yml"])) var file: String
@@ -76,6 +81,10 @@ struct FleetCommands: ParsableCommand {
     @OptionGroup var options: ConfigurationOptions
 
     func validate() throws {
+      guard first.value > 0 else {
+        throw ValidationError(
+          "--first is more than 0: the first kiosks try the menu. With 100, all get it at once.")
+      }
       guard (1...10_000).contains(rate) else { throw ValidationError("--rate is 1 to 10000.") }
       guard (5...604_800).contains(timeout) else {
         throw ValidationError("--timeout is 5 to 604800.")
@@ -85,11 +94,20 @@ struct FleetCommands: ParsableCommand {
     func run() throws {
       let menu = try DesiredMenu.text(of: file)
       let plan = RolloutTable.Plan(
-        menu: menu, region: region, first: first.value, perMinute: rate, limit: limit.value,
+        menu: menu, file: file, region: region, first: first.value, perMinute: rate,
+        limit: limit.value,
         timeout: timeout)
-      let rollout = try options.rolloutTable().push(plan)
+      let rollout: Rollout
+      let misfits: [RolloutTable.Misfit]
+      do {
+        (rollout, misfits) = try options.withSettings { try RolloutTable($0).push(plan) }
+      } catch let error as ConfigurationErrors {
+        throw Failure.badData("\(error)")
+      }
+      let refusals = misfits.map { "\n\($0)" }.joined()
       try StandardOutput.write(
-        rollout.summary, after: "the roll-out of menu \(rollout.version) has begun")
+        rollout.summary + (refusals.isEmpty ? "" : "\nThese will refuse it:\(refusals)"),
+        after: "the roll-out of menu \(rollout.version) has begun")
     }
   }
 
@@ -156,15 +174,9 @@ private func decide(
   again: Bool = false
 ) throws {
   let tolerance = decision == .resume ? 0 : 1
-  let rollout = try options.rolloutTable(newerBy: tolerance).decide(
-    decision, limit: limit, again: again)
+  let rollout = try options.withSettings {
+    try RolloutTable($0, newerBy: tolerance).decide(decision, limit: limit, again: again)
+  }
   try StandardOutput.write(
     rollout.summary, after: "the roll-out of menu \(rollout.version) is \(rollout.state.rawValue)")
-}
-
-extension ConfigurationOptions {
-  /// - Parameter tolerance: See `ArchiveSchema.check`.
-  fileprivate func rolloutTable(newerBy tolerance: Int = 0) throws -> RolloutTable {
-    try RolloutTable(ArchiveSettings(load()), newerBy: tolerance)
-  }
 }

@@ -16,19 +16,31 @@ struct KioskCommands: ParsableCommand {
       discussion: """
         The file is CSV with the header \(KioskList.header); name and place may be empty. If a line has \
         an error, nothing changes. A kiosk that is no longer listed is removed from the list; its events \
-        stay in the archive.
+        stay in the archive. A list that removes more than half of the kiosks needs --remove.
         """)
 
     @Argument(help: "The list.", completion: .file(extensions: ["csv"])) var file: String
+    @Flag(help: "Allow the list to remove more than half of the kiosks.") var remove = false
     @OptionGroup var options: ConfigurationOptions
 
     func run() throws {
-      let settings = try ArchiveSettings(options.load())
       let list: KioskList
       do throws(ConfigurationErrors) { list = try .load(path: file) } catch {
         throw Failure.badData("\(error)")
       }
-      let changes = try KioskTable(settings).load(list.kiosks)
+      let changes = try options.withSettings { settings in
+        let table = try KioskTable(settings)
+        let listed = Set(list.kiosks.map(\.id))
+        let old = try table.list()
+        let removed = old.filter { !listed.contains($0.id) }.count
+        guard remove || removed * 2 <= old.count else {
+          throw Failure.badData(
+            "\(file) lists \(listed.count) kiosks and lacks \(removed) of the \(old.count) that are loaded, with their "
+              + "regions and the rights of users there; nothing has changed. If they are gone, repeat it with --remove"
+          )
+        }
+        return try table.load(list.kiosks)
+      }
       try StandardOutput.write(
         "\(list.kiosks.count) kiosks: \(changes.added) new, \(changes.changed) changed, "
           + "\(changes.removed) removed", after: "the list is loaded")
@@ -42,8 +54,7 @@ struct KioskCommands: ParsableCommand {
     @OptionGroup var options: ConfigurationOptions
 
     func run() throws {
-      let settings = try ArchiveSettings(options.load())
-      let kiosks = try KioskTable(settings, newerBy: 1).list()
+      let kiosks = try options.withSettings { try KioskTable($0, newerBy: 1).list() }
       let lines = kiosks.map { kiosk in
         ["\(kiosk.id)", kiosk.region, kiosk.name ?? "", kiosk.place ?? ""].map(\.csvField)
           .joined(separator: ",")

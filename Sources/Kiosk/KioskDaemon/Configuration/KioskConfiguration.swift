@@ -111,9 +111,10 @@ package struct KioskConfiguration: ConfigurationFile, Sendable, Equatable {
 
   /// Reads the sections of a file.
   ///
-  /// - Parameter desired: The menu that a chain wants the kiosk to sell, instead of the file's own
-  ///   menu.
-  mutating func read(_ root: inout Section, under desired: DesiredMenu?) {
+  /// - Parameters:
+  ///   - desired: The menu that a chain wants the kiosk to sell, instead of the file's own menu.
+  ///   - file: The path of the menu's file, or `nil` if it was received.
+  mutating func read(_ root: inout Section, under desired: DesiredMenu?, file: String? = nil) {
     kiosk = root.section("kiosk") { Kiosk(&$0) }
     broker = root.section("broker") {
       BrokerConfiguration(&$0, clientID: "juice-kiosk-\(kiosk.id)")
@@ -126,7 +127,8 @@ package struct KioskConfiguration: ConfigurationFile, Sendable, Equatable {
     let menuReader = MenuReader(&root)
     menu = menuReader.menu
     if let desired {
-      menu = MenuReader(desired, fruits: menuReader.fruits, into: root.collector).menu
+      menu =
+        MenuReader(desired, file: file, fruits: menuReader.fruits, into: root.collector).menu
       desiredMenu = desired
     }
     stock = root.section("stock") { KioskSettings.Stock(&$0, fruits: menuReader.fruits.map(\.id)) }
@@ -134,20 +136,23 @@ package struct KioskConfiguration: ConfigurationFile, Sendable, Equatable {
       &root, menu: menu, maxQuantity: orders.maximumQuantity, base: "\(kiosk.root)/\(kiosk.id)")
     panels = panelReader.panels
     machines = MachineReader(&root, menu: menu).machines
-    if let desired { checkMachines(make: desired, beyond: menuReader.menu, root) }
+    if let desired {
+      checkMachines(make: file ?? "menu \(desired.version)", beyond: menuReader.menu, root)
+    }
     payment = PaymentReader(&root, free: panelReader.freePanels).payment
     displays = DisplayReader(&root, menu: menu).displays + panelReader.lamps
   }
 
   /// Reports each juice of a desired menu that is not on the file's own menu and that no machine
   /// makes. Such a juice would be ready at once, and only the kiosk's owner may decide that.
-  private func checkMachines(make desired: DesiredMenu, beyond own: Menu, _ root: Section) {
+  ///
+  /// - Parameter desired: The name of the desired menu.
+  private func checkMachines(make desired: String, beyond own: Menu, _ root: Section) {
     guard !machines.isEmpty else { return }
     for juice in menu.juices.map(\.id) where own.juice(juice) == nil {
       guard !machines.contains(where: { $0.makes(juice) }) else { continue }
       root.report(
-        Diagnostic("none of them makes \(juice), which menu \(desired.version) has"), at: "machines"
-      )
+        Diagnostic("none of them makes \(juice), which \(desired) has"), at: "machines")
     }
   }
 }
@@ -171,13 +176,15 @@ extension KioskConfiguration {
 
     /// Returns the configuration.
     ///
-    /// - Parameter desired: A menu that replaces the file's own menu.
+    /// - Parameters:
+    ///   - desired: A menu that replaces the file's own menu.
+    ///   - menuFile: The path of its file, or `nil` if it was received.
     package func configuration(
-      under desired: DesiredMenu? = nil
+      under desired: DesiredMenu? = nil, from menuFile: String? = nil
     ) throws(ConfigurationErrors) -> KioskConfiguration {
       var configuration = KioskConfiguration()
       try Document.read(yaml, file: file, environment: environment) {
-        configuration.read(&$0, under: desired)
+        configuration.read(&$0, under: desired, file: menuFile)
       }
       return configuration
     }

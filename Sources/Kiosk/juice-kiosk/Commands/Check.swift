@@ -87,7 +87,7 @@ struct Check: AsyncParsableCommand {
       ("fruits", settings.menu.fruits.map(\.id.text).joined(separator: ", ")),
       ("juices", settings.menu.juices.map(\.id.text).joined(separator: ", ")),
     ]
-    if let menu = configuration.desiredMenu, let file = MenuFile(configuration) {
+    if menu == nil, let menu = configuration.desiredMenu, let file = MenuFile(configuration) {
       facts.append(
         (
           "chain",
@@ -124,7 +124,9 @@ struct Check: AsyncParsableCommand {
       json.member("ledger", configuration.ledgerPath)
       json.member("fruits", settings.menu.fruits.map(\.id.text))
       json.member("juices", settings.menu.juices.map(\.id.text))
-      if let menu = configuration.desiredMenu { json.member("menu_version", menu.version) }
+      if menu == nil, let menu = configuration.desiredMenu {
+        json.member("menu_version", menu.version)
+      }
       json.member("panels", configuration.panels) { json, panel in
         json.member("name", panel.name)
         json.member("topic", panel.topic)
@@ -144,9 +146,10 @@ struct Check: AsyncParsableCommand {
   private func load(under file: String) throws -> KioskConfiguration {
     let text = try DesiredMenu.text(of: file)
     do throws(ConfigurationErrors) {
-      return try options.text().configuration(under: DesiredMenu(version: 1, text: text))
+      return try options.text().configuration(
+        under: DesiredMenu(version: 1, text: text), from: file)
     } catch {
-      throw Failure.badData("\(file), checked as menu 1, does not fit this kiosk:\n\(error)")
+      throw Failure.badData("\(file) does not fit this kiosk:\n\(error)")
     }
   }
 }
