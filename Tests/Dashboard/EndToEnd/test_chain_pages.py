@@ -21,8 +21,8 @@ from web_client import Elements, WebClient
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>"
 QUOTES = "\"' onmouseover=alert(3) x='"
 LISTS = [
-    "/chain", "/chain/kiosks", "/chain/sold-out", "/chain/missing", "/chain/conflicts", "/chain/shared-ids",
-    "/chain/clocks",
+    "/chain", "/chain/kiosks", "/chain/rollouts", "/chain/sold-out", "/chain/missing", "/chain/conflicts",
+    "/chain/shared-ids", "/chain/clocks", "/chain/quarantine",
 ]
 
 
@@ -40,6 +40,16 @@ def archive(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Postgres]:
     for kiosk in ("k0", "s0"):
         disturb(database, kiosk)
     database.query("INSERT INTO juice.ledger VALUES ('stray', 1, 1, 1)")
+    database.query("""
+        INSERT INTO juice.quarantine (digest, topic, payload, reason, times)
+          SELECT md5(topic)::uuid, topic, '', 'its <b>time</b> is missing', 3
+          FROM unnest('{kiosk/k3/events,kiosk/s3/menu/reported,nowhere/at/all}'::text[]) topic;
+        INSERT INTO juice.rollout (menu, region, state, first, per_minute, max_failed, timeout)
+          VALUES ('', NULL, 'stopped', 1, 60, 5, 300);
+        INSERT INTO juice.rollout_kiosk (version, kiosk, position, sent, status, detail) VALUES
+          (1, 'k1', 1, now(), 'taken', NULL), (1, 's1', 2, now(), 'refused', 'no <i>kiwi</i>'),
+          (1, 'k2', 3, now() - interval '1 hour', NULL, NULL), (1, 's2', 4, now(), NULL, NULL), (1, 's4', 5, NULL, NULL, NULL)
+        """)
     yield database
     database.close()
 
@@ -78,13 +88,44 @@ def text(web_client: WebClient, path: str) -> str:
 def test_regions_and_their_kiosks_are_compared(viewer: WebClient) -> None:
     page = text(viewer, "/chain")
     # 7 days, 7 juices: two glasses this week and one the week before.
-    assert "North 120 3 11760 +100% €41,160.00 +100% 5880 −50%" in page
-    assert "남쪽 130 2 12740 +100%" in page and "not listed 1 0 0 0" in page
-    assert "Kiosks 251 Glasses today 80 Offline 5 Sold out 25 Gaps 2 Conflicts 2 Shared ids 2 Clocks 2" in page
+    assert "North 120 3 40 €280.00 11760 +100% €41,160.00 +100% 5880 −50%" in page
+    assert "남쪽 130 2 40 €280.00 12740 +100%" in page and "not listed 1 0 0 0 0" in page
+    assert ("Kiosks 251 Glasses today 80 Offline 5 Sold out 25 Gaps 2 Conflicts 2 Shared ids 2 Clocks 2 Quarantine 3"
+            in page)
     # Nothing was sold before, so there is no comparison.
-    assert "North 120 3 17640 €61,740.00 17640 남쪽" in text(viewer, "/chain?days=28")
+    assert "North 120 3 40 €280.00 17640 €61,740.00 17640 남쪽" in text(viewer, "/chain?days=28")
     page = text(viewer, "/chain/kiosks?q=%EA%B0%80%EA%B2%8C%207")
-    assert "11 kiosks" in page and "가게 7 s7 7번지 남쪽 online 98 +100% €343.00 +100% 49 −50%" in page
+    assert "11 kiosks" in page and "가게 7 s7 7번지 남쪽 online 0 98 +100% €343.00 +100% 49 −50%" in page
+    assert "가게 0 s0 0번지 남쪽 online 40 €280.00 98 +100%" in text(viewer, "/chain/kiosks?q=s0")
+    assert "All 40 €280.00 98 +100%" in (page := text(viewer, "/chain/kiosks/s0")) and "kiwi 40 14 +100%" in page
+
+
+def test_pages_say_how_far_the_sums_are(viewer: WebClient, archive: Postgres) -> None:
+    pages = ("/chain", "/chain/kiosks", "/chain/kiosks/k1")
+    try:
+        archive.query("INSERT INTO juice.dirty_day (kiosk, day, since) VALUES ('k1', current_date, '2026-03-04 05:06Z')")
+        for path in pages:
+            assert re.search("Summed up to .*Mar", page := text(viewer, path)) and "cannot be computed" not in page
+        archive.query("UPDATE juice.dirty_day SET error = 'too long'")
+        for path in pages:
+            assert "The sums of 1 days of kiosks cannot be computed" in (page := text(viewer, path)) and "Mar" not in page
+    finally:
+        archive.query("DELETE FROM juice.dirty_day")
+
+
+def test_menus_and_unreadable_messages_are_shown(viewer: WebClient, north: WebClient) -> None:
+    page = text(viewer, "/chain/rollouts")
+    assert re.search(r"1 stopped: too many failed \S+ .*1 1 1 1 1 Where", page.replace(" , ", " ")), page
+    assert "Kiosk 2 k2 Street 2 North silent" in page and "가게 1 s1 1번지 남쪽 no <i>kiwi</i>" in page
+    page = text(north, "/chain/rollouts")
+    assert "1 0 1 0 0 Where" in page and "k2" in page and "s1" not in page
+    page = text(viewer, "/chain/quarantine")
+    assert "3 in all" in page and "nowhere/at/all: its <b>time</b> is missing 3" in page
+    assert "가게 3 s3 3번지 남쪽 kiosk/s3/menu/reported: its" in page
+    # Of a message without a kiosk, nobody knows the region.
+    page = text(north, "/chain/quarantine")
+    assert "1 in all" in page and "kiosk/k3/events" in page and "nowhere" not in page
+    assert "kiosk/k3/events: its" in text(viewer, "/chain/kiosks/k3")
 
 
 def test_a_hundred_are_on_a_page(viewer: WebClient) -> None:

@@ -22,7 +22,7 @@ from web_client import WebClient  # noqa: E402
 PAGES = [
     "/chain", "/chain?days=28", "/chain/kiosks", "/chain/kiosks?page=100", "/chain/kiosks?q=street%20777",
     "/chain/kiosks?days=28", "/chain/sold-out", "/chain/sold-out?page=10", "/chain/missing", "/chain/conflicts",
-    "/chain/shared-ids", "/chain/clocks", "/chain/kiosks/k77",
+    "/chain/shared-ids", "/chain/clocks", "/chain/rollouts", "/chain/quarantine", "/chain/kiosks/k77",
 ]
 
 

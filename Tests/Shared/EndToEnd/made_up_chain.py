@@ -60,6 +60,7 @@ def disturb(database: Postgres, kiosk: str) -> None:
           FROM generate_series(1, 20) seq;
         INSERT INTO juice.sales_day (day, kiosk, juice, glasses, orders, out_of_stock, rejected, failed)
           VALUES (current_date, '{kiosk}', 'kiwi', 40, 20, 0, 0, 0);
+        INSERT INTO juice.takings_day (day, kiosk, currency, amount) VALUES (current_date, '{kiosk}', 'EUR', 280);
         INSERT INTO juice.conflict (kiosk, epoch, seq, at, status, digest)
           VALUES ('{kiosk}', 7, 3, now(), 'open', md5('{kiosk}')::uuid);
         UPDATE juice.ledger SET latest = now() + interval '400 days' WHERE kiosk = '{kiosk}';

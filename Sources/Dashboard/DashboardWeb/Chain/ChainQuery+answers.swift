@@ -2,7 +2,8 @@ import JuiceDomain
 import KioskProtocol
 import Postgres
 
-/// Two consecutive spans of the same number of whole days; the later one ends with yesterday.
+/// Today, and two consecutive spans of the same number of whole days; the later one ends with
+/// yesterday.
 struct ChainPeriod: Sendable, Equatable {
   /// The supported lengths of a span, in days.
   static let lengths = [7, 28]
@@ -13,13 +14,16 @@ struct ChainPeriod: Sendable, Equatable {
 
   fileprivate func day(before days: Int) -> String { "'\(today)'::date - \(days)" }
 
-  /// An SQL condition that selects the days of both spans.
-  fileprivate var condition: String { "day >= \(day(before: 2 * days)) AND day < '\(today)'::date" }
+  /// An SQL condition that selects today and the days of both spans.
+  fileprivate var condition: String {
+    "day >= \(day(before: 2 * days)) AND day <= '\(today)'::date"
+  }
 
-  /// Returns two columns: the sum over the later span and the sum over the earlier one.
+  /// Returns three columns: the sums of today, of the later span and of the earlier one.
   fileprivate func sums(_ column: String) -> String {
     """
-    coalesce(sum(\(column)) FILTER (WHERE day >= \(day(before: days))), 0),
+    coalesce(sum(\(column)) FILTER (WHERE day = '\(today)'::date), 0),
+      coalesce(sum(\(column)) FILTER (WHERE day >= \(day(before: days)) AND day < '\(today)'::date), 0),
       coalesce(sum(\(column)) FILTER (WHERE day < \(day(before: days))), 0)
     """
   }
@@ -34,7 +38,7 @@ enum ChainIssue: String, CaseIterable, Sendable {
   case soldOut = "sold-out"
   case missing, conflicts
   case sharedIDs = "shared-ids"
-  case clocks
+  case clocks, quarantine
 
   /// A query for a kiosk, the subject, a first and a last number, an amount and a time.
   fileprivate var view: String {
@@ -63,13 +67,20 @@ enum ChainIssue: String, CaseIterable, Sendable {
         extract(epoch FROM ahead)::bigint AS amount, latest AS at
       FROM juice.clock_ahead
       """
+    case .quarantine:
+      // A topic without a kiosk has no row in `own`: a user of a region does not see it.
+      """
+      SELECT coalesce(substring(topic FROM '/([A-Za-z0-9_-]{1,64})/(?:events|status|health|menu/|replay/)'), '') AS kiosk,
+        topic || ': ' || reason AS what, NULL::bigint AS low, NULL::bigint AS high, times AS amount, latest AS at
+      FROM juice.quarantine
+      """
     }
   }
 
   fileprivate var order: String {
     switch self {
     case .soldOut, .missing: "at, kiosk, what, high"
-    case .conflicts, .sharedIDs: "at DESC, kiosk, what"
+    case .conflicts, .sharedIDs, .quarantine: "at DESC, kiosk, what"
     case .clocks: "amount DESC, kiosk, at"
     }
   }
@@ -82,40 +93,27 @@ extension ChainQuery {
   }
 
   /// Returns rows of region, number of kiosks and number of offline kiosks; then glasses and
-  /// out-of-stock orders, each over both spans.
+  /// out-of-stock orders, each of today and both spans.
   func regions(_ period: ChainPeriod) throws(DatabaseError) -> [Row] {
     try rows(
       """
-      , sold (kiosk, glasses, glasses_before, short, short_before) AS (
-        SELECT kiosk, \(period.sums("glasses")), \(period.sums("out_of_stock"))
-        FROM juice.sales WHERE \(period.condition) GROUP BY kiosk
+      , sold AS (
+        SELECT region, \(period.sums("glasses")), \(period.sums("out_of_stock"))
+        FROM own JOIN juice.sales USING (kiosk) WHERE \(period.condition) GROUP BY region
+      ), listed (region, kiosks, offline) AS (
+        SELECT region, count(*), count(*) FILTER (WHERE NOT is_online)
+        FROM own LEFT JOIN juice.presence USING (kiosk) GROUP BY region
       )
-      SELECT region, count(*), count(*) FILTER (WHERE NOT is_online), sum(glasses), sum(glasses_before),
-        sum(short), sum(short_before)
-      FROM own LEFT JOIN juice.presence USING (kiosk) LEFT JOIN sold USING (kiosk)
-      GROUP BY region ORDER BY region = '', region LIMIT 1000
+      SELECT * FROM listed LEFT JOIN sold USING (region) ORDER BY region = '', region LIMIT 1000
       """)
   }
 
-  /// Returns the number of glasses sold today.
-  func glassesToday(_ period: ChainPeriod) throws(DatabaseError) -> Int {
-    try count(
-      """
-      SELECT coalesce(sum(glasses), 0) FROM own JOIN juice.sales USING (kiosk)
-      WHERE day = '\(period.today)'::date
-      """)
-  }
-
-  /// Returns rows of region, currency, and takings over both spans.
+  /// Returns rows of region, currency, and takings of today and both spans.
   func takings(_ period: ChainPeriod) throws(DatabaseError) -> [Row] {
     try rows(
       """
-      , taken (kiosk, currency, amount, amount_before) AS (
-        SELECT kiosk, currency, \(period.sums("amount"))
-        FROM juice.takings WHERE \(period.condition) GROUP BY kiosk, currency
-      )
-      SELECT region, currency, sum(amount), sum(amount_before)
-      FROM own JOIN taken USING (kiosk) GROUP BY region, currency ORDER BY region, currency LIMIT 4000
+      SELECT region, currency, \(period.sums("amount")) FROM own JOIN juice.takings USING (kiosk)
+      WHERE \(period.condition) GROUP BY region, currency ORDER BY region, currency LIMIT 4000
       """)
   }
 
@@ -131,7 +129,7 @@ extension ChainQuery {
   }
 
   /// Returns rows of kiosk, region, name, place, whether it is online and since when; then glasses
-  /// and out-of-stock orders, each over both spans.
+  /// and out-of-stock orders, each of today and both spans.
   func kiosks(
     matching text: String, in region: String?, _ slice: ListSlice, _ period: ChainPeriod
   ) throws(DatabaseError) -> [Row] {
@@ -162,7 +160,7 @@ extension ChainQuery {
     ).first
   }
 
-  /// Returns rows of kiosk, currency, and takings over both spans.
+  /// Returns rows of kiosk, currency, and takings of today and both spans.
   func takings(
     of kiosks: [KioskID], _ period: ChainPeriod
   ) throws(DatabaseError) -> [Row] {
@@ -174,13 +172,13 @@ extension ChainQuery {
       """, ["{\(kiosks.map(\.text).joined(separator: ","))}"])
   }
 
-  /// Returns rows of juice, glasses and out-of-stock orders, each over both spans.
+  /// Returns rows of juice, glasses and out-of-stock orders, each of today and both spans.
   func juices(of kiosk: KioskID, _ period: ChainPeriod) throws(DatabaseError) -> [Row] {
     try rows(
       """
       SELECT juice, \(period.sums("glasses")), \(period.sums("out_of_stock"))
       FROM own JOIN juice.sales USING (kiosk) WHERE kiosk = $2 AND \(period.condition) AND juice <> ''
-      GROUP BY juice ORDER BY 2 DESC, juice LIMIT 100
+      GROUP BY juice ORDER BY 3 DESC, 2 DESC, juice LIMIT 100
       """, [kiosk.text])
   }
 
@@ -201,9 +199,7 @@ extension ChainQuery {
   ///
   /// - Parameter kiosk: The kiosk to count, or `nil` for all.
   func count(of issue: ChainIssue, at kiosk: KioskID? = nil) throws(DatabaseError) -> Int {
-    try count(
-      "SELECT count(*) FROM own JOIN (\(issue.view)) issue USING (kiosk) \(Self.condition(kiosk))",
-      Self.value(kiosk))
+    try count("SELECT count(*) FROM \(found(issue, at: kiosk))", Self.value(kiosk))
   }
 
   /// Returns rows of kiosk, region, name and place, followed by the other columns of `view`.
@@ -213,13 +209,58 @@ extension ChainQuery {
     try rows(
       """
       SELECT kiosk, region, name, place, what, low, high, amount, \(Self.milliseconds("at"))
-      FROM own JOIN (\(issue.view)) issue USING (kiosk) \(Self.condition(kiosk))
-      ORDER BY \(issue.order) \(slice.limit)
+      FROM \(found(issue, at: kiosk)) ORDER BY \(issue.order) \(slice.limit)
       """, Self.value(kiosk))
   }
 
-  private static func condition(_ kiosk: KioskID?) -> String {
-    kiosk == nil ? "" : "WHERE kiosk = $2"
+  /// Returns the rows of an issue with the columns of `own`.
+  ///
+  /// For a region, the rows of each of its kiosks are looked up: most views group by kiosk, and would
+  /// compute the whole chain before a join. Quarantine has no index on kiosks.
+  private func found(_ issue: ChainIssue, at kiosk: KioskID?) -> String {
+    let condition = kiosk == nil ? "true" : "kiosk = $2"
+    guard isOfRegion, issue != .quarantine else {
+      let join = isOfRegion ? "JOIN" : "LEFT JOIN"
+      return "(\(issue.view)) issue \(join) own USING (kiosk) WHERE \(condition)"
+    }
+    return """
+      own CROSS JOIN LATERAL (
+        SELECT what, low, high, amount, at FROM (\(issue.view)) issue WHERE issue.kiosk = own.kiosk OFFSET 0
+      ) issue WHERE \(condition)
+      """
+  }
+
+  /// Returns the latest rollouts as rows of version, state, region, and when it began and changed; then
+  /// the numbers of kiosks that have the menu, have refused it, are silent, may still report, and
+  /// were not sent it.
+  func rollouts() throws(DatabaseError) -> [Row] {
+    try rows(
+      """
+      SELECT version, state, rollout.region, \(Self.milliseconds("began")), \(Self.milliseconds("changed")),
+        count(*) FILTER (WHERE result = 'taken'), count(*) FILTER (WHERE result = 'refused'),
+        count(*) FILTER (WHERE result = 'silent'), count(*) FILTER (WHERE result = 'waiting'),
+        count(*) FILTER (WHERE result = 'unsent')
+      FROM (SELECT * FROM juice.rollout ORDER BY version DESC LIMIT 20) rollout
+        JOIN juice.rollout_result USING (version) JOIN own USING (kiosk)
+      GROUP BY version, state, rollout.region, began, changed ORDER BY version DESC
+      """)
+  }
+
+  /// Returns the kiosks where the latest rollout failed, as rows of kiosk, name, place, region and
+  /// the text of its refusal, or NULL if it is silent.
+  func failures() throws(DatabaseError) -> [Row] {
+    try rows(
+      """
+      SELECT kiosk, name, place, region, detail FROM own JOIN juice.rollout_result USING (kiosk)
+      WHERE version = (SELECT max(version) FROM juice.rollout) AND result IN ('refused', 'silent')
+      ORDER BY kiosk LIMIT 100
+      """)
+  }
+
+  /// Returns the time up to which all entries are summed up, and the number of days that cannot be
+  /// summed up.
+  func summedUp() throws(DatabaseError) -> Row? {
+    try rows("SELECT \(Self.milliseconds("until")), failed FROM juice.summed_up").first
   }
 
   private static func value(_ kiosk: KioskID?) -> [String?] { kiosk.map { [$0.text] } ?? [] }

@@ -6,6 +6,8 @@ import Postgres
 struct ChainQuery {
   private let connection: PostgresConnection
   private let region: String?
+  /// Whether the user may see only the kiosks of a region.
+  var isOfRegion: Bool { region != nil }
   private let deadline: ContinuousClock.Instant
 
   init(_ connection: PostgresConnection, region: String?, deadline: ContinuousClock.Instant) {

@@ -10,6 +10,8 @@ struct ChainKioskPage {
   let takings: [ChainQuery.Row]
   let juices: [ChainQuery.Row]
   let entries: [ChainQuery.Row]
+  /// The row of `ChainQuery.summedUp()`.
+  let summedUp: ChainQuery.Row?
   let issues: [(issue: ChainIssue, rows: [ChainQuery.Row])]
   /// Whether the dashboard itself receives the kiosk's messages and so has its live pages.
   let isLive: Bool
@@ -18,7 +20,7 @@ struct ChainKioskPage {
 
   func page() -> Page {
     let facts = ["\(id)", layout.region(kiosk[1]), kiosk[3]].filter { !$0.isEmpty }
-    let lastReceived: HTML = kiosk.time(10).map { "\(layout.localTime.html($0))" } ?? "–"
+    let lastReceived: HTML = kiosk.time(12).map { "\(layout.localTime.html($0))" } ?? "–"
     let live: HTML =
       isLive
       ? "<a class=\"button\" href=\"/kiosks/\(id)\">\(language("Live: stock and orders", "실시간: 재고와 주문"))</a>"
@@ -40,6 +42,7 @@ struct ChainKioskPage {
       \(issueSections)
       <h2>\(language("Sold", "판매"))</h2>
       \(layout.choice(period) { "/chain/kiosks/\(id)?days=\($0)" })
+      \(layout.summedUp(summedUp))
       \(sold)
       <h2>\(language("Latest entries", "마지막 기록"))</h2>
       \(last)
@@ -47,22 +50,23 @@ struct ChainKioskPage {
   }
 
   private var sold: HTML {
-    let short = layout.change(kiosk.number(8), kiosk.number(9), isGood: false)
+    let short = layout.change(kiosk.number(10), kiosk.number(11), isGood: false)
     let all: HTML = """
-      <tr><th scope="row">\(language("All", "모두"))</th>\(layout.change(kiosk.number(6), kiosk.number(7)))
+      <tr><th scope="row">\(language("All", "모두"))</th>\(layout.today(kiosk.number(6), takings))
+      \(layout.change(kiosk.number(7), kiosk.number(8)))
       \(short)\(layout.money(takings))</tr>
 
       """
     let rows: [HTML] = juices.map { row in
       """
-      <tr><th scope="row">\(row[0])</th>\(layout.change(row.number(1), row.number(2)))
-      \(layout.change(row.number(3), row.number(4), isGood: false))<td></td></tr>
+      <tr><th scope="row">\(row[0])</th><td>\(row.number(1))</td>\(layout.change(row.number(2), row.number(3)))
+      \(layout.change(row.number(5), row.number(6), isGood: false))<td></td></tr>
 
       """
     }
     return layout.table(
       [
-        language("Juice", "쥬스"), language("Glasses", "잔"),
+        language("Juice", "쥬스"), language("Today", "오늘"), language("Glasses", "잔"),
         language("Orders out of stock", "품절로 못 받은 주문"), language("Takings", "매출"),
       ], [all] + rows)
   }

@@ -6,15 +6,16 @@ import Postgres
 /// The frame of the pages of the chain, and the parts that several of them share.
 struct ChainLayout {
   enum Tab: Hashable {
-    case regions, kiosks
+    case regions, kiosks, rollouts
     case issue(ChainIssue)
 
-    static let all = [regions, kiosks] + ChainIssue.allCases.map { issue($0) }
+    static let all = [regions, kiosks, rollouts] + ChainIssue.allCases.map { issue($0) }
 
     var path: String {
       switch self {
       case .regions: "/chain"
       case .kiosks: "/chain/kiosks"
+      case .rollouts: "/chain/rollouts"
       case .issue(let issue): "/chain/\(issue.rawValue)"
       }
     }
@@ -23,11 +24,13 @@ struct ChainLayout {
       switch self {
       case .regions: language("Regions", "지역")
       case .kiosks: language("Kiosks", "키오스크")
+      case .rollouts: language("Menus", "메뉴")
       case .issue(.soldOut): language("Sold out", "품절")
       case .issue(.missing): language("Gaps", "빠진 기록")
       case .issue(.conflicts): language("Conflicts", "충돌한 기록")
       case .issue(.sharedIDs): language("Shared ids", "중복된 아이디")
       case .issue(.clocks): language("Clocks", "시계")
+      case .issue(.quarantine): language("Quarantine", "읽지 못한 기록")
       }
     }
   }
@@ -105,17 +108,47 @@ struct ChainLayout {
 
   /// Returns a cell with one line per currency.
   ///
-  /// - Parameter rows: Rows with the currency in column 1 and the takings of both spans in the next
-  ///   two.
+  /// - Parameter rows: Rows with the currency in column 1, and in the next three the takings of today
+  ///   and both spans.
   func money(_ rows: [ChainQuery.Row]) -> HTML {
     let amounts: [HTML] = rows.map { row in
-      let sum = Currency(row[1]).flatMap { Money(row[2], $0) }?.text(language)
-      return """
-        <span class="sum">\(sum ?? "\(row[2]) \(row[1])") \(trend(Double(row[2]) ?? 0, Double(row[3]) ?? 0, true))</span>
+      """
+      <span class="sum">\(amount(row, 3)) \(trend(Double(row[3]) ?? 0, Double(row[4]) ?? 0, true))</span>
 
-        """
+      """
     }
     return "<td>\(amounts)</td>"
+  }
+
+  /// Returns a cell with the glasses and the takings of today.
+  func today(_ glasses: Int, _ rows: [ChainQuery.Row]) -> HTML {
+    let amounts: [HTML] = rows.filter { (Double($0[2]) ?? 0) != 0 }
+      .map { "<span class=\"sum\">\(amount($0, 2))</span>" }
+    return "<td>\(glasses) \(amounts)</td>"
+  }
+
+  private func amount(_ row: ChainQuery.Row, _ column: Int) -> String {
+    Currency(row[1]).flatMap { Money(row[column], $0) }?.text(language)
+      ?? "\(row[column]) \(row[1])"
+  }
+
+  /// Returns a line with the time up to which entries are summed up.
+  ///
+  /// - Parameter row: The row of `ChainQuery.summedUp()`.
+  func summedUp(_ row: ChainQuery.Row?) -> HTML {
+    guard let row, let until = row.time(0) else { return .empty }
+    let failed = row.number(1)
+    let notice: HTML? =
+      failed == 0
+      ? nil
+      : HTML.notice(
+        .bad,
+        language(
+          "The sums of \(failed) days of kiosks cannot be computed: juice.sums_behind has the reason.",
+          "키오스크 \(failed)일치 합계를 계산할 수 없어요. 이유는 juice.sums_behind에 있어요."))
+    return """
+      <p class="muted">\(language("Summed up to", "집계 기준 시각")) \(localTime.html(until))</p>\(notice)
+      """
   }
 
   private func trend(_ now: Double, _ before: Double, _ isGood: Bool) -> HTML {

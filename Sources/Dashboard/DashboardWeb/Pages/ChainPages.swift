@@ -7,7 +7,8 @@ struct ChainRegionsPage {
   let period: ChainPeriod
   let regions: [ChainQuery.Row]
   let takings: [ChainQuery.Row]
-  let glassesToday: Int
+  /// The row of `ChainQuery.summedUp()`.
+  let summedUp: ChainQuery.Row?
   /// Number of issues of each kind.
   let issues: [ChainIssue: Int]
 
@@ -20,14 +21,15 @@ struct ChainRegionsPage {
       return """
         <tr><th scope="row"><a href="\(address)">\(layout.region(row[0]))</a></th>
         <td>\(row.number(1))</td><td>\(row.number(2) > 0 ? "<b class=\"number bad\">\(row.number(2))</b>" as HTML : "0")</td>
-        \(layout.change(row.number(3), row.number(4)))\(layout.money(money[row[0]] ?? []))
-        \(layout.change(row.number(5), row.number(6), isGood: false))</tr>
+        \(layout.today(row.number(3), money[row[0]] ?? []))
+        \(layout.change(row.number(4), row.number(5)))\(layout.money(money[row[0]] ?? []))
+        \(layout.change(row.number(7), row.number(8), isGood: false))</tr>
 
         """
     }
     let heads = [
       language("Region", "지역"), language("Kiosks", "키오스크"), language("Offline", "오프라인"),
-      language("Glasses", "잔"), language("Takings", "매출"),
+      language("Today", "오늘"), language("Glasses", "잔"), language("Takings", "매출"),
       language("Orders out of stock", "품절로 못 받은 주문"),
     ]
     let empty = language(
@@ -36,6 +38,7 @@ struct ChainRegionsPage {
     return layout.page(
       """
       <dl class="tiles">\(tiles)</dl>
+      \(layout.summedUp(summedUp))
       \(layout.choice(period) { "/chain?days=\($0)" })
       \(rows.isEmpty ? "<p class=\"empty\">\(empty)</p>" : layout.table(heads, rows))
       """)
@@ -46,7 +49,7 @@ struct ChainRegionsPage {
     let counts: [(String, Int, HTML)] =
       [
         (language("Kiosks", "키오스크"), sum(1), ""),
-        (language("Glasses today", "오늘 판 잔"), glassesToday, ""),
+        (language("Glasses today", "오늘 판 잔"), sum(3), ""),
         (language("Offline", "오프라인"), sum(2), "bad"),
       ]
       + ChainIssue.allCases.map { issue in
@@ -69,6 +72,8 @@ struct ChainKiosksPage {
   let slice: ListSlice
   let kiosks: [ChainQuery.Row]
   let takings: [ChainQuery.Row]
+  /// The row of `ChainQuery.summedUp()`.
+  let summedUp: ChainQuery.Row?
 
   private var language: Language { layout.language }
 
@@ -86,14 +91,15 @@ struct ChainKiosksPage {
       return """
         <tr id="row-\(id)">\(layout.name(id, row.text(2), place: row.text(3)))
         <td>\(layout.region(row[1]))</td><td>\(layout.presence(row.bool(4), since: row.time(5)))</td>
-        \(layout.change(row.number(6), row.number(7)))\(layout.money(money[row[0]] ?? []))
-        \(layout.change(row.number(8), row.number(9), isGood: false))</tr>
+        \(layout.today(row.number(6), money[row[0]] ?? []))
+        \(layout.change(row.number(7), row.number(8)))\(layout.money(money[row[0]] ?? []))
+        \(layout.change(row.number(10), row.number(11), isGood: false))</tr>
 
         """
     }
     let heads = [
       language("Kiosk", "키오스크"), language("Region", "지역"), language("Uplink", "연결"),
-      language("Glasses", "잔"), language("Takings", "매출"),
+      language("Today", "오늘"), language("Glasses", "잔"), language("Takings", "매출"),
       language("Orders out of stock", "품절로 못 받은 주문"),
     ]
     let find = language("Find", "찾기")
@@ -113,6 +119,7 @@ struct ChainKiosksPage {
       </form>
       \(chosen)\(layout.choice(period) { Self.address(filter: filter, region: region, days: $0) })
       <p class="muted" id="count">\(language("\(slice.count) kiosks", "키오스크 \(slice.count)개"))</p>
+      \(layout.summedUp(summedUp))
       \(rows.isEmpty ? "<p class=\"empty\">\(language("No kiosk matches.", "찾는 키오스크가 없어요."))</p>" : layout.table(heads, rows))
       \(slice.links(language) { Self.address(filter: filter, region: region, days: period.days, page: $0) })
       """)
@@ -170,6 +177,10 @@ struct ChainIssueList {
       language(
         "Kiosks whose clock is ahead: their sales may count for a future day.",
         "시계가 빠른 키오스크예요. 판매가 미래 날짜로 집계될 수 있어요.")
+    case .quarantine:
+      language(
+        "Messages that the archive could not read or store. The usual causes are an old kiosk, and an account that publishes something else.",
+        "체인 기록이 읽거나 저장하지 못한 메시지예요. 오래된 키오스크이거나, 다른 것을 보내는 계정일 수 있어요.")
     }
   }
 
@@ -192,17 +203,17 @@ struct ChainIssueList {
         ]
       case .sharedIDs: [language("Ledgers", "장부"), language("Until", "언제까지")]
       case .clocks: [language("Ahead by", "빠른 시간"), language("Last entry", "마지막 기록")]
+      case .quarantine:
+        [language("Message", "메시지"), language("Number", "개수"), language("Latest", "마지막")]
       }
     let kiosk = isOfOne ? [] : [language("Kiosk", "키오스크"), language("Region", "지역")]
     return layout.table(kiosk + heads, rows.compactMap(line))
   }
 
   private func line(_ row: ChainQuery.Row) -> HTML? {
-    guard let id = row.kiosk(0) else { return nil }
-    let kiosk: HTML =
-      isOfOne
-      ? .empty
-      : "\(layout.name(id, row.text(2), place: row.text(3)))<td>\(layout.region(row[1]))</td>"
+    let name: HTML =
+      row.kiosk(0).map { layout.name($0, row.text(2), place: row.text(3)) } ?? "<td></td>"
+    let kiosk: HTML = isOfOne ? .empty : "\(name)<td>\(layout.region(row[1]))</td>"
     let time: HTML = row.time(8).map { "\(layout.localTime.html($0))" } ?? .empty
     let facts: HTML =
       switch issue {
@@ -219,6 +230,7 @@ struct ChainIssueList {
       case .clocks:
         // A clock may be ahead by years, so the time includes the year.
         "<td>\(language.length(ofMinutes: row.number(7) / 60))</td><td>\(row.time(8)?.description ?? "")</td>"
+      case .quarantine: "<td>\(row[4])</td><td>\(row.number(7))</td><td>\(time)</td>"
       }
     return "<tr>\(kiosk)\(facts)</tr>\n"
   }

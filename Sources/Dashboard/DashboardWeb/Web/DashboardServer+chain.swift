@@ -19,7 +19,7 @@ extension DashboardServer {
           layout: chainRequest.layout, period: chainRequest.period,
           regions: try query.regions(chainRequest.period),
           takings: try query.takings(chainRequest.period),
-          glassesToday: try query.glassesToday(chainRequest.period), issues: issues
+          summedUp: try query.summedUp(), issues: issues
         ).page()
       }
     }
@@ -35,7 +35,8 @@ extension DashboardServer {
           layout: chainRequest.layout, period: chainRequest.period, filter: filter, region: region,
           slice: slice,
           kiosks: kiosks,
-          takings: try query.takings(of: kiosks.compactMap { $0.kiosk(0) }, chainRequest.period)
+          takings: try query.takings(of: kiosks.compactMap { $0.kiosk(0) }, chainRequest.period),
+          summedUp: try query.summedUp()
         ).page()
       }
     }
@@ -54,7 +55,16 @@ extension DashboardServer {
           layout: chainRequest.layout, period: chainRequest.period, id: id, kiosk: kiosk,
           takings: try query.takings(of: [id], chainRequest.period),
           juices: try query.juices(of: id, chainRequest.period), entries: try query.entries(of: id),
-          issues: issues, isLive: isLive
+          summedUp: try query.summedUp(), issues: issues, isLive: isLive
+        ).page()
+      }
+    }
+    router.get("rollouts") { request, context in
+      let chainRequest = try chainRequest(for: request, context, archive, .rollouts)
+      return try await chainRequest.answer { query throws(DatabaseError) in
+        ChainRolloutsPage(
+          layout: chainRequest.layout, rollouts: try query.rollouts(),
+          failures: try query.failures()
         ).page()
       }
     }
