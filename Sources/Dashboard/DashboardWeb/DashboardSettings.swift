@@ -8,17 +8,21 @@ package struct DashboardSettings: Sendable {
   /// Whether a proxy in front of the dashboard terminates TLS and passes the visitor's address in
   /// `X-Forwarded-For`.
   package var isBehindProxy: Bool
+  /// The path below which the proxy serves the pages.
+  package var basePath: BasePath
   /// The folder for the routes and the messages that are not delivered yet.
   package var stateFolder: String
 
   package init(
     host: String = "127.0.0.1", port: Int = 8080, tls: TLS? = nil, isBehindProxy: Bool = false,
+    basePath: BasePath = .none,
     stateFolder: String = "/var/lib/juice-dashboard"
   ) {
     self.host = host
     self.port = port
     self.tls = tls
     self.isBehindProxy = isBehindProxy
+    self.basePath = basePath
     self.stateFolder = stateFolder
   }
 
@@ -32,6 +36,6 @@ package struct DashboardSettings: Sendable {
     }
   }
 
-  /// Whether browsers connect by HTTPS; if so, cookies are restricted to HTTPS.
+  /// Whether browsers connect by HTTPS, unless the proxy says otherwise.
   var isSecure: Bool { tls != nil || isBehindProxy }
 }

@@ -32,7 +32,7 @@ import Testing
     let yaml = """
       dashboard:
         {root: seoul/juice, host: 0.0.0.0, port: 8443, users_file: users, state_folder: state,
-         behind_proxy: true, tls: {certificate_file: a.crt, key_file: /b.key}}
+         behind_proxy: true, base_path: /juice, tls: {certificate_file: a.crt, key_file: /b.key}}
       broker: {host: broker.local, username: dashboard}
       """
     let configuration = try parse(yaml, environment: ["KIOSK_DASHBOARD_PORT": "9000"])
@@ -42,6 +42,11 @@ import Testing
     #expect(configuration.usersFile == "conf/users")
     #expect(configuration.stateFolder == "conf/state")
     #expect(configuration.isBehindProxy)
+    #expect(configuration.basePath == BasePath("/juice"))
+    #expect(
+      errors("dashboard: {base_path: juice/}") == [
+        "d.yaml:1:13: dashboard.base_path: 'juice/' is not the path of a proxy; write it like '/juice'"
+      ])
     #expect(configuration.tls == .init(certificateFile: "conf/a.crt", keyFile: "/b.key"))
     #expect(configuration.broker.host == "broker.local")
     #expect(configuration.broker.username == "dashboard")

@@ -19,7 +19,7 @@ import Testing
 final class Scene: Sendable {
   let now = Timestamp(milliseconds: 1_795_251_600_000)
   let dashboard: DashboardServer
-  private let responder: RouterResponder<PageContext>
+  private let responder: any HTTPResponder<PageContext>
   private let network: MemoryBroker
   private let broker: MemoryClient
   private let cookies = Mutex<[String: String]>([:])
@@ -35,7 +35,7 @@ final class Scene: Sendable {
 
   private init(dashboard: DashboardServer, network: MemoryBroker, clock: Clock) {
     self.dashboard = dashboard
-    responder = dashboard.router().buildResponder()
+    responder = dashboard.responder()
     (self.network, broker) = (network, network.client())
     self.clock = clock
   }
@@ -156,7 +156,10 @@ final class Scene: Sendable {
   /// The CSRF token of this session.
   var csrfToken: String { dashboard.sessions.csrfToken(for: session) }
 
-  func get(_ path: String) async throws -> Answer { try await ask(.get, path, headers) }
+  /// - Parameter fields: Fields that a proxy adds.
+  func get(_ path: String, _ fields: HTTPFields = [:]) async throws -> Answer {
+    try await ask(.get, path, headers + fields)
+  }
 
   /// - Parameter address: The visitor's address, as a proxy reports it.
   func post(_ path: String, _ body: String, from address: String = "") async throws -> Answer {

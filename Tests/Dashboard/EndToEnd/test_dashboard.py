@@ -16,8 +16,9 @@ from selenium.webdriver.common.action_chains import ActionChains
 from arrivals import eventually
 from client import Client
 from conftest import MakeBrowser, MakeDashboard, MakeKiosk
-from dashboard import Browser, Dashboard
+from dashboard import PASSWORDS, Browser, Dashboard
 from kiosk import Kiosk
+from path_proxy import PathProxy
 
 
 def after(browser: Browser, fruit: str) -> str:
@@ -618,3 +619,61 @@ def test_a_user_who_was_removed_stays_away_after_a_power_cut(
     users = f"{dashboard.folder}/users"
     assert [call for call, _ in written] == ["fsync", "rename", "fsync"], written
     assert f"<{users}.new>" in written[0][1] and f"<{dashboard.folder}>" in written[2][1]
+
+
+@pytest.mark.parametrize("kind", ["kept", "stripped", "ingress"])
+def test_below_the_path_of_a_proxy(
+    make_dashboard: MakeDashboard, make_browser: MakeBrowser, kiosk: Kiosk, panel: Client, kind: str
+) -> None:
+    """Each link, form, redirect, cookie, live update and the service worker stay below the path."""
+    is_ingress = kind == "ingress"
+    path = "/api/hassio_ingress/token" if is_ingress else "/juice"
+    dashboard = make_dashboard(behind_proxy=True, **({} if is_ingress else {"base_path": path}))
+    proxy = PathProxy(dashboard.port, path, strips=kind != "kept", is_ingress=is_ingress)
+    browser = make_browser(proxy)
+    try:
+        if is_ingress:
+            browser.driver.get(f"http://127.0.0.1:{proxy.port}/")
+            browser.driver.switch_to.frame(browser.one("iframe"))
+            browser.type("[name=name]", "minji")
+            browser.type("[name=password]", PASSWORDS["minji"])
+            browser.press("main button")
+        else:
+            browser.log_in(path="/kiosks/k1?fruit=kiwi")
+            assert browser.driver.current_url == proxy.url("/kiosks/k1?fruit=kiwi")
+            assert {each["path"] for each in browser.driver.get_cookies()} == {path}
+            browser.press(".brand")
+        browser.wait_for("k1", "#kiosks")
+        browser.press(".kiosk .name")
+        browser.wait_for("Online", "#state")
+        # The page is live: no other page is loaded.
+        assert panel.order("kiwi")["status"] == "ready"
+        browser.wait_for("7", "#fruit-kiwi .number b")
+        browser.press("[aria-label='One Kiwi more']")
+        browser.press("button[value=review]")
+        browser.wait_for("Review", "h1")
+        browser.press("main .primary")
+        browser.wait_for("Done.")
+        assert kiosk.stock()["kiwi"] == 8
+        browser.press("a[hreflang=ko]")
+        browser.wait_for("키오스크")
+        browser.press("a[hreflang=en]")
+        # A route, whose pages the service worker serves without a network.
+        browser.press("a[href$='/routes']")
+        browser.press("a[href$='/routes/new']")
+        browser.press("form[method=post] button.primary")
+        browser.wait_for("Route", "h1")
+        browser.wait_for("without a network", "#offline-ready")
+        scope = browser.driver.execute_async_script(
+            "navigator.serviceWorker.ready.then(each => arguments[0](each.scope))"
+        )
+        assert scope == proxy.url("/routes")
+        browser.press("a[data-stop]")
+        browser.press("main form button.primary")
+        browser.wait_for("Done", "main")
+        browser.press("form[action$='/logout'] button")
+        browser.wait_for("Log in", "h1")
+        assert proxy.strays == []
+    finally:
+        browser.driver.get("about:blank")
+        proxy.close()

@@ -1,6 +1,9 @@
 // Stores the stops of a route that are filled in without a network in this browser, and sends them with
 // the same id when the network is back. Every page also works without this script.
 
+// The path below which a proxy serves the pages, with a / at its end: this script is two folders below.
+const BASE = new URL("../../", import.meta.url).pathname;
+
 // --- Storage: an entry for each stop, by the path of its page -----------------------------------
 
 // Entries are kept for the user who made them.
@@ -69,7 +72,7 @@ const show = () => {
     // The page of the stop shows the difference, and what can be done about it.
     if (state === "others") link.href = path + query(fields, OWN);
     // Without its route, the numbers can still be sent to the kiosk as a restock.
-    if (state === "gone") link.href = path.replace(/^\/routes\/[^/]*/, "") + query(fields, { brought: "add" });
+    if (state === "gone") link.href = BASE + path.slice(BASE.length).replace(/^routes\/[^/]*\//, "") + query(fields, { brought: "add" });
     if (state === "gone" || state === "others") {
       const button = document.createElement("button");
       button.type = "button";
@@ -246,7 +249,7 @@ const bindForm = () => {
 
 const cacheForOffline = async () => {
   if (!navigator.serviceWorker || !globalThis.caches) return;
-  await navigator.serviceWorker.register("/worker.js", { scope: "/routes" });
+  await navigator.serviceWorker.register(`${BASE}worker.js`, { scope: `${BASE}routes` });
   const stops = [...document.querySelectorAll("a[data-stop]")].map((link) => link.href);
   if (!stops.length) return;
   // Deletes the pages of another user.
@@ -255,7 +258,7 @@ const cacheForOffline = async () => {
   const files = [...document.querySelectorAll("link[href], script[src]")]
     .map((element) => element.href ?? element.src);
   const cache = await caches.open("routes");
-  for (const address of [...files, "/routes", location.pathname, ...stops]) {
+  for (const address of [...files, `${BASE}routes`, location.pathname, ...stops]) {
     const answer = await fetch(address);
     if (!answer.ok || answer.redirected) return;
     await cache.put(address, answer);

@@ -198,7 +198,7 @@ document.querySelectorAll("form[data-inline]").forEach((form) => {
 });
 document.querySelectorAll(".stepper").forEach(enliven);
 // Deletes the cached pages at logout, and the user's drafts, if the user agrees.
-document.querySelector("form[action='/logout']")?.addEventListener("submit", ({ target }) => {
+document.querySelector("form[action$='/logout']")?.addEventListener("submit", ({ target }) => {
   globalThis.caches?.delete("routes");
   const drafts = Object.keys(localStorage).filter((key) =>
     key.startsWith(`stop:${target.dataset.user} `) && localStorage.getItem(key).includes('"state":"draft"'));

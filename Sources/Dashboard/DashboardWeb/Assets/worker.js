@@ -2,6 +2,8 @@
 "use strict";
 
 const ROUTES = "routes";
+// The path below which a proxy serves the pages, with a / at its end.
+const BASE = new URL("./", location).pathname;
 
 addEventListener("install", () => skipWaiting());
 addEventListener("activate", (event) => event.waitUntil(clients.claim()));
@@ -33,7 +35,7 @@ addEventListener("fetch", (event) => {
   if (request.method !== "GET" || origin !== location.origin) return;
   if (request.mode === "navigate") event.respondWith(page(request));
   // The path of an asset changes with its content, so a cached one is never outdated.
-  if (pathname.startsWith("/assets/")) {
+  if (pathname.startsWith(`${BASE}assets/`)) {
     event.respondWith(caches.match(request).then((file) => file ?? fetch(request)));
   }
 });

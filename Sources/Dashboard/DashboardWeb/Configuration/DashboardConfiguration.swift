@@ -14,6 +14,8 @@ package import YAMLConfiguration
 ///   own data.
 /// - `dashboard.behind_proxy` (`true` or `false`, `false`): whether a proxy terminates TLS and
 ///   passes the visitor's address in `X-Forwarded-For`.
+/// - `dashboard.base_path` (names, each after a `/`; none): the path below which the proxy serves the
+///   pages, such as `/juice`.
 /// - `dashboard.tls.certificate_file`, `dashboard.tls.key_file` (paths, none): enable TLS in the
 ///   server itself.
 /// - `notify.link` (URL): the address of the pages, for links in messages.
@@ -47,6 +49,7 @@ package struct DashboardConfiguration: ConfigurationFile, Sendable, Equatable {
   package var usersFile = "/var/lib/juice-dashboard/users"
   package var stateFolder = "/var/lib/juice-dashboard"
   package var isBehindProxy = false
+  package var basePath = BasePath.none
   /// The certificate for TLS, or `nil` to serve without encryption.
   package var tls: TLS?
   /// The receivers of notifications, or `nil` if notifications are disabled.
@@ -86,6 +89,7 @@ package struct DashboardConfiguration: ConfigurationFile, Sendable, Equatable {
       section.read("users_file", .path, into: &usersFile)
       section.read("state_folder", .path, into: &stateFolder)
       section.read("behind_proxy", .boolean, into: &isBehindProxy)
+      section.read("base_path", .basePath, into: &basePath)
       tls = section.section("tls") { TLS(&$0) }
       if section.has("tls"), tls == nil {
         let diagnostic = Diagnostic("needs both 'certificate_file' and 'key_file'")
@@ -97,6 +101,16 @@ package struct DashboardConfiguration: ConfigurationFile, Sendable, Equatable {
     broker = root.section("broker") {
       BrokerConfiguration(clusterOf: &$0, clientID: "juice-dashboard")
     }
+  }
+}
+
+extension Format where Value == BasePath {
+  fileprivate static let basePath = Format { scalar throws(Diagnostic) in
+    let text = try scalar.string()
+    guard let path = BasePath(text) else {
+      throw Diagnostic("\(text.quoted) is not the path of a proxy", hint: "write it like '/juice'")
+    }
+    return path
   }
 }
 

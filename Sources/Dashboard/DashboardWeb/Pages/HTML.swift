@@ -19,6 +19,13 @@ struct HTML: Sendable, Hashable {
     sum.text += right.text
     return sum
   }
+
+  /// Returns the markup with each `old` replaced by `new`, both of which are markup.
+  func replacing(_ old: String, with new: String) -> HTML {
+    var html = self
+    html.text = text.replacing(old, with: new)
+    return html
+  }
 }
 
 extension HTML: ExpressibleByStringInterpolation {

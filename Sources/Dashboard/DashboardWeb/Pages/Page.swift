@@ -22,7 +22,8 @@ struct Page {
   func response(_ context: PageContext) -> Response {
     Response(
       status: status, headers: [.contentType: "text/html; charset=utf-8"],
-      body: ResponseBody(byteBuffer: ByteBuffer(string: html(context).text)))
+      body: ResponseBody(
+        byteBuffer: ByteBuffer(string: html(context).links(below: context.basePath).text)))
   }
 
   private func html(_ context: PageContext) -> HTML {

@@ -28,7 +28,7 @@ extension DashboardServer {
           }
           let changed = parts.filter { !shown.contains($0) }
           shown = Set(parts)
-          try await writer.write(ByteBuffer(string: Self.event(changed)))
+          try await writer.write(ByteBuffer(string: Self.event(changed, context.basePath)))
           try await Task.sleep(for: pause)
         }
       }
@@ -41,9 +41,11 @@ extension DashboardServer {
   }
 
   /// Returns an event with the parts, or a comment if there are none.
-  private static func event(_ parts: [LivePart]) -> String {
+  private static func event(_ parts: [LivePart], _ basePath: BasePath) -> String {
     guard !parts.isEmpty else { return ":\n\n" }
-    let lines = parts.flatMap { $0.html.text.split(whereSeparator: \.isNewline) }
+    let lines = parts.flatMap {
+      $0.html.links(below: basePath).text.split(whereSeparator: \.isNewline)
+    }
     return lines.map { "data: \($0)\n" }.joined() + "\n"
   }
 }

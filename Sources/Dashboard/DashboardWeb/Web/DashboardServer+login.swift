@@ -27,11 +27,11 @@ extension DashboardServer {
       sessions.end(context.sessionToken)
       var response = Response.redirect(to: target, type: .normal)
       response.setCookie(
-        settings.cookie(
+        context.cookie(
           SessionMiddleware.sessionCookie, sessions.begin(for: user, at: now()),
           life: Int(Sessions.lifetime.components.seconds)))
       response.setCookie(
-        settings.cookie(
+        context.cookie(
           DeviceCookie.name(for: user.name), DeviceCookie.make(for: user),
           life: DeviceCookie.lifetime))
       return response
@@ -40,7 +40,7 @@ extension DashboardServer {
       _ = try await request.form(from: context, sessions)
       sessions.end(context.sessionToken)
       var response = Response.redirect(to: "/login", type: .normal)
-      response.setCookie(settings.cookie(SessionMiddleware.sessionCookie, HMACSigner.makeToken()))
+      response.setCookie(context.cookie(SessionMiddleware.sessionCookie, HMACSigner.makeToken()))
       return response
     }
     router.get("language/:language") { request, context in
@@ -51,7 +51,7 @@ extension DashboardServer {
       var response = Response.redirect(
         to: Self.redirectTarget(Form(request.uri.query ?? "")["to"]), type: .normal)
       response.setCookie(
-        settings.cookie(SessionMiddleware.languageCookie, language.rawValue, life: 365 * 86_400))
+        context.cookie(SessionMiddleware.languageCookie, language.rawValue, life: 365 * 86_400))
       return response
     }
   }

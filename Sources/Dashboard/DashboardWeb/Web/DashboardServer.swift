@@ -87,7 +87,7 @@ package struct DashboardServer: Sendable {
         httpDecoderConfiguration: .init(
           maxHeaderFieldSize: 8 << 10, maxHeaderListSize: 16 << 10, maxHeaderFieldCount: 64)))
     let application = Application(
-      router: router(), server: try encrypt(plain),
+      responder: responder(), server: try encrypt(plain),
       configuration: ApplicationConfiguration(
         address: .hostname(settings.host, port: settings.port), backlog: 1024,
         // A further connection waits until another one is closed. Up to half of them may be live
@@ -97,7 +97,11 @@ package struct DashboardServer: Sendable {
     return [link, application, link.updates]
   }
 
-  func router() -> Router<PageContext> {
+  func responder() -> some HTTPResponder<PageContext> {
+    BasePathResponder(settings: settings, inner: router().buildResponder())
+  }
+
+  private func router() -> Router<PageContext> {
     let router = Router(context: PageContext.self)
     router.add(middleware: sessionMiddleware)
     for asset in Asset.all + [.worker] {

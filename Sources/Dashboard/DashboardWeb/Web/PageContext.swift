@@ -25,6 +25,12 @@ struct PageContext: RequestContext {
   var usersProblem: String?
   /// Whether there is an archive.
   var hasChain = false
+  /// The path below which the browser sees the pages.
+  var basePath = BasePath.none
+  /// Whether Home Assistant's ingress shows the pages in a frame.
+  var isIngress = false
+  /// Whether the browser connects by HTTPS; if so, cookies are restricted to HTTPS.
+  var isSecure = false
 
   init(source: Source) {
     coreContext = CoreRequestContextStorage(source: source)

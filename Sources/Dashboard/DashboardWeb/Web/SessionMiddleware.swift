@@ -52,9 +52,9 @@ struct SessionMiddleware: RouterMiddleware {
       response.headers[values: .setCookie].isEmpty
     {
       // The CSRF tokens of the forms on this page belong to this session token.
-      response.setCookie(settings.cookie(Self.sessionCookie, context.sessionToken))
+      response.setCookie(context.cookie(Self.sessionCookie, context.sessionToken))
     }
-    secure(&response)
+    secure(&response, context)
     return response
   }
 
@@ -66,24 +66,27 @@ struct SessionMiddleware: RouterMiddleware {
     return user
   }
 
-  private func secure(_ response: inout Response) {
+  private func secure(_ response: inout Response, _ context: PageContext) {
+    // Home Assistant shows the pages in a frame of the same site.
+    let frames = context.isIngress ? "'self'" : "'none'"
     response.headers[.contentSecurityPolicy] =
       "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; "
-      + "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+      + "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors \(frames)"
     response.headers[.xContentTypeOptions] = "nosniff"
     response.headers[.referrerPolicy] = "same-origin"
     response.headers[.crossOriginOpenerPolicy] = "same-origin"
     if response.headers[.cacheControl] == nil { response.headers[.cacheControl] = "no-store" }
-    if settings.isSecure { response.headers[.strictTransportSecurity] = "max-age=31536000" }
+    if context.isSecure { response.headers[.strictTransportSecurity] = "max-age=31536000" }
   }
 }
 
-extension DashboardSettings {
+extension PageContext {
   /// - Parameter life: Lifetime in seconds, or `nil` for a cookie that ends when the browser is
   ///   closed.
   func cookie(_ name: String, _ value: String, life: Int? = nil) -> Cookie {
     Cookie(
-      name: name, value: value, maxAge: life, path: "/", secure: isSecure, httpOnly: true,
+      name: name, value: value, maxAge: life, path: basePath.text.isEmpty ? "/" : basePath.text,
+      secure: isSecure, httpOnly: true,
       sameSite: .lax)
   }
 }

@@ -126,7 +126,8 @@ extension DashboardSettings {
       host: configuration.host, port: configuration.port,
       tls: configuration.tls.map { tls in
         TLS(certificateFile: tls.certificateFile, keyFile: tls.keyFile)
-      }, isBehindProxy: configuration.isBehindProxy, stateFolder: configuration.stateFolder)
+      }, isBehindProxy: configuration.isBehindProxy, basePath: configuration.basePath,
+      stateFolder: configuration.stateFolder)
   }
 
   fileprivate var address: String {
