@@ -11,7 +11,6 @@ measurements; fails if the 99th percentile of the fleet page exceeds the limit.
 import argparse
 import json
 import re
-import socket
 import sys
 import tempfile
 import threading
@@ -19,40 +18,11 @@ import time
 from pathlib import Path
 
 from dashboard import PASSWORDS, Dashboard
+from flood import Publisher
 from kiosk import FRUITS, RECIPES
 from mosquitto import Mosquitto
-from packets import CONNECT, PUBLISH, packet, text
 from meter import percentile
 from web_client import EventStream, WebClient
-
-
-class Publisher:
-    """Publishes for many kiosks on one connection (MQTT 3.1.1), and counts the acknowledgements."""
-
-    def __init__(self, port: int, name: str) -> None:
-        self.socket = socket.create_connection(("127.0.0.1", port))
-        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self.socket.sendall(packet(CONNECT, text("MQTT") + bytes([4, 2, 0, 0]) + text(name)))
-        assert self.socket.recv(4) == bytes([0x20, 2, 0, 0])
-        self.number, self.sent, self.confirmed = 0, 0, 0
-        self.pending = bytearray()
-        threading.Thread(target=self._read, daemon=True).start()
-
-    def _read(self) -> None:
-        count = 0
-        while part := self.socket.recv(65536):
-            count += len(part)
-            self.confirmed = count // 4
-
-    def publish(self, topic: str, payload: str, retain: bool) -> None:
-        self.number = self.number % 65535 + 1
-        body = text(topic) + self.number.to_bytes(2, "big") + payload.encode()
-        self.pending += packet(PUBLISH, body, 0b10 | retain)
-        self.sent += 1
-
-    def flush(self) -> None:
-        self.socket.sendall(self.pending)
-        self.pending.clear()
 
 
 class Simulated:
@@ -69,14 +39,14 @@ class Simulated:
             "juices": [{"id": j, "name": names(j), "recipe": r} for j, r in RECIPES.items()],
         })
         for fruit in FRUITS:
-            publisher.publish(f"{self.base}/alert/{fruit}", "ok", True)
-        publisher.publish(f"{self.base}/service", "open", True)
+            publisher.publish(f"{self.base}/alert/{fruit}", b"ok", True)
+        publisher.publish(f"{self.base}/service", b"open", True)
         self.tell()
-        publisher.publish(f"{self.base}/status", "online", True)
+        publisher.publish(f"{self.base}/status", b"online", True)
 
     def say(self, topic: str, payload: dict, retain: bool = True) -> None:
         self.publisher.publish(
-            f"{self.base}/{topic}", json.dumps(payload, separators=(",", ":")), retain)
+            f"{self.base}/{topic}", json.dumps(payload, separators=(",", ":")).encode(), retain)
 
     def order(self, now: str) -> None:
         juice = self.juices[self.seq % len(self.juices)]
@@ -88,7 +58,7 @@ class Simulated:
                 self.stock[fruit] = 1000
             self.stock[fruit] -= amount
             changes[fruit] = -amount
-            self.publisher.publish(f"{self.base}/stock/{fruit}", str(self.stock[fruit]), True)
+            self.publisher.publish(f"{self.base}/stock/{fruit}", b"%d" % self.stock[fruit], True)
         self.say("events", {
             "seq": self.seq, "at": now, "source": "order/p1", "status": "ready",
             "ticket": self.seq, "juice": juice, "quantity": 1, "changes": changes,

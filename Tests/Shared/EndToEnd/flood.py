@@ -6,7 +6,6 @@ Sends COUNT messages (0: until it is killed) at RATE per second (0: as fast as t
 Exits after the broker has acknowledged all of them.
 """
 
-import itertools
 import os
 import socket
 import struct
@@ -19,47 +18,63 @@ from packets import CONNECT, PUBLISH, packet, text
 BASE = "kiosk/k1"
 
 
-def publish(topic: str, payload: bytes, number: int) -> bytes:
-    """Encodes a PUBLISH with QoS 1 (MQTT 3.1.1: 3.3)."""
-    return packet(PUBLISH, text(f"{BASE}/{topic}") + struct.pack("!H", number % 65_535 + 1) + payload, 0b10)
+class Publisher:
+    """Publishes with QoS 1 on one connection (MQTT 3.1.1), and counts the acknowledgements."""
+
+    def __init__(self, port: int, name: str) -> None:
+        self.socket = socket.create_connection(("127.0.0.1", port))
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.socket.sendall(packet(CONNECT, text("MQTT") + bytes([4, 2, 0, 0]) + text(name)))
+        assert self.socket.recv(4) == bytes([0x20, 2, 0, 0])
+        self.sent, self.confirmed = 0, 0
+        self.pending = bytearray()
+        self.reader = threading.Thread(target=self._read, daemon=True)
+        self.reader.start()
+
+    def _read(self) -> None:
+        count = 0
+        while part := self.socket.recv(1 << 20):
+            count += len(part)
+            # A PUBACK has 4 bytes.
+            self.confirmed = count // 4
+
+    def publish(self, topic: str, payload: bytes, retain: bool = False) -> None:
+        number = struct.pack("!H", self.sent % 65_535 + 1)
+        self.pending += packet(PUBLISH, text(topic) + number + payload, 0b10 | retain)
+        self.sent += 1
+
+    def flush(self) -> None:
+        self.socket.sendall(self.pending)
+        self.pending.clear()
 
 
 GARBAGE = os.urandom(4096)
 KINDS = {
     # Messages that the kiosk does not receive: the same load for the broker alone.
-    "elsewhere": lambda n: publish("elsewhere/flood", b"banana", n),
-    "presses": lambda n: publish("order/flood", b"banana", n),
-    "garbage": lambda n: publish("order/flood", GARBAGE, n),
-    "ids": lambda n: publish("order/flood", b'{"id":"%d","juice":"banana"}' % n, n),
-    "panels": lambda n: publish(f"order/flood{n}", b"banana", n),
+    "elsewhere": lambda n: ("elsewhere/flood", b"banana"),
+    "presses": lambda n: ("order/flood", b"banana"),
+    "garbage": lambda n: ("order/flood", GARBAGE),
+    "ids": lambda n: ("order/flood", b'{"id":"%d","juice":"banana"}' % n),
+    "panels": lambda n: (f"order/flood{n}", b"banana"),
 }
 
 
-def read_confirmations(connection: socket.socket, count: int) -> None:
-    received = 0
-    # A PUBACK has 4 bytes.
-    while received < 4 * count or not count:
-        data = connection.recv(1 << 20)
-        assert data, "the broker has closed the connection"
-        received += len(data)
-
-
 def main(port: int, kind: str, count: int, rate: int) -> None:
-    connection = socket.create_connection(("127.0.0.1", port))
-    connection.sendall(packet(CONNECT, text("MQTT") + bytes([4, 2, 0, 0]) + text(f"flood-{kind}")))
-    assert len(connection.recv(4)) == 4
-    reader = threading.Thread(target=read_confirmations, args=[connection, count], daemon=True)
-    reader.start()
-    numbers = iter(range(count)) if count else itertools.count()
+    publisher = Publisher(port, f"flood-{kind}")
     # A burst every hundredth of a second.
     size = rate // 100 or 1000
     due = time.monotonic()
-    while burst := b"".join(map(KINDS[kind], itertools.islice(numbers, size))):
-        connection.sendall(burst)
+    while not count or publisher.sent < count:
+        for number in range(publisher.sent, min(publisher.sent + size, count or sys.maxsize)):
+            topic, payload = KINDS[kind](number)
+            publisher.publish(f"{BASE}/{topic}", payload)
+        publisher.flush()
         due = max(due + 0.01, time.monotonic() - 0.1)
         if rate:
             time.sleep(max(0, due - time.monotonic()))
-    reader.join()
+    while publisher.confirmed < count:
+        assert publisher.reader.is_alive(), "the broker has closed the connection"
+        time.sleep(0.01)
 
 
 if __name__ == "__main__":
