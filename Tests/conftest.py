@@ -21,6 +21,7 @@ from faults import Faults  # noqa: E402
 from kiosk import Kiosk  # noqa: E402
 from machine import Machine, packages, unpack_debian  # noqa: E402
 from mosquitto import Mosquitto  # noqa: E402
+from postgres import Postgres  # noqa: E402
 from proxy import Proxy  # noqa: E402
 from scene import Scene  # noqa: E402
 
@@ -96,6 +97,12 @@ def line(upper: Mosquitto) -> Iterator[Proxy]:
 def proxy(broker: Mosquitto) -> Iterator[Proxy]:
     with closing(Proxy(broker.port)) as proxy:
         yield proxy
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Postgres]:
+    with closing(Postgres()) as server:
+        yield server.start()
 
 
 @pytest.fixture

@@ -23,13 +23,6 @@ from small_disk import SmallDisk
 MakeArchive = Callable[..., Archive]
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[Postgres]:
-    server = Postgres()
-    yield server.start()
-    server.close()
-
-
 @pytest.fixture
 def database(server: Postgres) -> Postgres:
     """A running and empty database."""

@@ -246,22 +246,15 @@ class Sums:
                 yield fruit, min(since, now), None
 
 
-@pytest.fixture
-def database() -> Iterator[Postgres]:
-    server = Postgres()
-    yield server.start()
-    server.close()
-
-
 def test_each_valid_event_counts_once_whatever_others_say(
-    tmp_path: Path, database: Postgres, make_broker: MakeBroker, make_client: Callable[..., Client]
+    tmp_path: Path, server: Postgres, make_broker: MakeBroker, make_client: Callable[..., Client]
 ) -> None:
     seed = int(os.environ.get("ARCHIVE_SEED", random.randrange(1 << 32)))
     print(f"ARCHIVE_SEED={seed}")
     made_up = MadeUp(int(os.environ.get("ARCHIVE_EVENTS", 10_000)), random.Random(seed))
     # The events are published faster than they are stored.
     broker = make_broker(settings="max_queued_messages 0")
-    archive = Archive(tmp_path / "archive.yaml", broker, database, time_zone=ZONE, gap_delay_seconds=86_400).start()
+    archive = Archive(tmp_path / "archive.yaml", broker, server, time_zone=ZONE, gap_delay_seconds=86_400).start()
     try:
         client = make_client(port=broker.port)
         client.client.max_inflight_messages_set(1000)
@@ -273,10 +266,10 @@ def test_each_valid_event_counts_once_whatever_others_say(
         question = ("SELECT (SELECT count(*) FROM juice.event), (SELECT coalesce(sum(times), 0) FROM juice.quarantine),"
                     " (SELECT days + failed FROM juice.summed_up)")
         try:
-            eventually(lambda: database.try_query(question) == stored)
+            eventually(lambda: server.try_query(question) == stored)
         except TimeoutError:
-            assert database.query(question) == stored
-        compare(database, made_up)
+            assert server.query(question) == stored
+        compare(server, made_up)
     finally:
         archive.kill()
 

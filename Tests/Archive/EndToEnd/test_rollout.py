@@ -32,13 +32,6 @@ BROAD = "menu: {base: standard, juices: {green: {recipe: {kiwi: 2}}}}"
 KIWI_BUTTON = {"name": "hall", "device": "generic", "topic": "hall", "buttons": {"press": "kiwi"}}
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[Postgres]:
-    server = Postgres()
-    yield server.start()
-    server.close()
-
-
 class Fleet:
     """The operator's command, and the state in the database."""
 
@@ -82,13 +75,6 @@ def fleet(tmp_path: Path, broker: Mosquitto, server: Postgres) -> Iterator[Fleet
     archive.kill()
 
 
-@pytest.fixture
-def line(broker: Mosquitto) -> Iterator[Proxy]:
-    proxy = Proxy(broker.port)
-    yield proxy
-    proxy.close()
-
-
 MakeReal = Callable[..., Kiosk]
 
 
@@ -110,9 +96,9 @@ def sells(panel: Client, kiosk: str, juice: str) -> bool:
     return result["status"] == "ready"
 
 
-def test_a_menu_comes_down(fleet: Fleet, make_real: MakeReal, line: Proxy, panel: Client) -> None:
+def test_a_menu_comes_down(fleet: Fleet, make_real: MakeReal, proxy: Proxy, panel: Client) -> None:
     fleet.list(["k1", "k2", "k3", "k4"], lambda kiosk: "south" if kiosk == "k3" else "north")
-    k1 = make_real("k1", line.port)
+    k1 = make_real("k1", proxy.port)
     k2 = make_real("k2")
     make_real("k3")
     make_real("k4", panels=[KIWI_BUTTON])
@@ -128,11 +114,11 @@ def test_a_menu_comes_down(fleet: Fleet, make_real: MakeReal, line: Proxy, panel
     assert sells(panel, "k1", "green") and not sells(panel, "k1", "kiwi") and sells(panel, "k4", "kiwi")
 
     # A kiosk is killed after it has applied the menu and before it reports this.
-    line.holds_back = True
+    proxy.holds_back = True
     fleet.push(RED, "--region", "north", "--limit", "50%", "--first", "100")
     k1.wait_for_log("menu 2 of the chain is taken")
     k1.stop(signal.SIGKILL)
-    line.holds_back = False
+    proxy.holds_back = False
     fleet.waits_for("SELECT count(*) FROM juice.rollout_kiosk WHERE version = 2 AND status IS NULL", "1")
     assert "running" in fleet("status")
     assert "menu 2 is running: wait for its end" in fleet.push(GREEN, code=65)

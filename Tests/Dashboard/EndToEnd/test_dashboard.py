@@ -25,6 +25,11 @@ def after(browser: Browser, fruit: str) -> str:
     return browser.text(f"[name='add.{fruit}'] ~ output")
 
 
+def fits(phone: Browser, name: str) -> None:
+    phone.photograph(name)
+    assert phone.overflow() == 0
+
+
 def test_log_in_and_see_two_kiosks(
     browser: Browser, kiosk: Kiosk, make_kiosk: MakeKiosk, panel: Client
 ) -> None:
@@ -356,17 +361,14 @@ def test_machines_in_korean_on_a_small_dark_screen(make_browser: MakeBrowser, ba
     bar.next_job()
     bar.say("started")
     phone.wait_for("앞에 1건이 있어요.", ".message")
-    phone.photograph("phone-making-panel")
-    assert phone.overflow() == 0
+    fits(phone, "phone-making-panel")
     phone.open("/kiosks/k1/display")
     phone.wait_for("만드는 중", ".board")
-    phone.photograph("phone-making-display")
-    assert phone.overflow() == 0
+    fits(phone, "phone-making-display")
     bar.say("unknown")
     phone.open("/kiosks/k1")
     phone.wait_for("사람의 확인이 필요해요", "#decisions")
-    phone.photograph("phone-decisions")
-    assert phone.overflow() == 0
+    fits(phone, "phone-decisions")
     phone.press("#decisions button")
     phone.wait_for("나감", ".notice.good")
 
@@ -401,23 +403,19 @@ def test_korean_on_a_small_dark_screen(make_browser: MakeBrowser, kiosk: Kiosk) 
     phone = make_browser(language="ko-KR", width=360, is_dark=True)
     phone.log_in()
     phone.wait_for("키오스크", "h1")
-    phone.photograph("phone-fleet")
-    assert phone.overflow() == 0
+    fits(phone, "phone-fleet")
     phone.open("/kiosks/k1")
     phone.wait_for("딸기", "#fruit-strawberry")
-    phone.photograph("phone-kiosk")
-    assert phone.overflow() == 0
+    fits(phone, "phone-kiosk")
     phone.press("button[value=fill]")
     phone.wait_for("확인하기", "h1")
-    phone.photograph("phone-review")
-    assert phone.overflow() == 0
+    fits(phone, "phone-review")
     phone.press("main .primary")
     phone.wait_for("완료!")
     phone.open("/kiosks/k1/panel")
     phone.press("#juice-mango_kiwi")
     phone.wait_for("번호 1", ".message")
-    phone.photograph("phone-panel")
-    assert phone.overflow() == 0
+    fits(phone, "phone-panel")
     # The language switch stays on the same page.
     phone.press("header [lang=en]")
     phone.wait_for("What would you like?")

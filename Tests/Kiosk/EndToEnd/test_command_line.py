@@ -10,6 +10,8 @@ import struct
 import subprocess
 import termios
 import threading
+from contextlib import contextmanager
+from typing import Iterator
 
 import pytest
 
@@ -70,13 +72,24 @@ def test_close_and_open(kiosk: Kiosk) -> None:
     assert kiosk.command("order", "kiwi").returncode == 0
 
 
-@pytest.mark.parametrize("as_json", [False, True])
-def test_watch(kiosk: Kiosk, panel, as_json: bool) -> None:
+@contextmanager
+def watching(kiosk: Kiosk, *options: str) -> Iterator[Arrivals[str]]:
+    """Yields the lines that `watch` prints."""
     shown: Arrivals[str] = Arrivals()
-    watch = kiosk.spawn("watch", *["--json"] * as_json)
+    watch = kiosk.spawn("watch", *options)
     read = threading.Thread(target=lambda: [shown.add(line) for line in watch.stdout])
     read.start()
     try:
+        yield shown
+    finally:
+        watch.send_signal(signal.SIGINT)
+        watch.wait(TIMEOUT)
+        read.join()
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_watch(kiosk: Kiosk, panel, as_json: bool) -> None:
+    with watching(kiosk, *["--json"] * as_json) as shown:
         shown.first(lambda line: "status" in line and "online" in line)
         panel.order("strawberry_banana")
         if as_json:
@@ -93,10 +106,6 @@ def test_watch(kiosk: Kiosk, panel, as_json: bool) -> None:
             }]}
             panel.publish(f"{BASE}/machine/bar", json.dumps(report))
             shown.first("bar fault: no cups, 2 waiting, decision needed for ticket 4 (job 9)\n".__eq__)
-    finally:
-        watch.send_signal(signal.SIGINT)
-        watch.wait(TIMEOUT)
-        read.join()
 
 
 def test_a_kiosk_is_called_by_its_name(make_kiosk: MakeKiosk) -> None:
@@ -105,16 +114,8 @@ def test_a_kiosk_is_called_by_its_name(make_kiosk: MakeKiosk) -> None:
     assert "kiosk k1 (City hall, 1 Main Street), broker" in next(iter(kiosk.log))
     assert "City hall, 1 Main Street" in kiosk.command("check").stdout
     assert "City hall, 1 Main Street" in kiosk.command("report").stdout.splitlines()[0]
-    shown: Arrivals[str] = Arrivals()
-    watch = kiosk.spawn("watch")
-    read = threading.Thread(target=lambda: [shown.add(line) for line in watch.stdout])
-    read.start()
-    try:
+    with watching(kiosk) as shown:
         shown.first("City hall, 1 Main Street\n".__eq__)
-    finally:
-        watch.send_signal(signal.SIGINT)
-        watch.wait(TIMEOUT)
-        read.join()
 
 
 def test_check(make_kiosk: MakeKiosk) -> None:

@@ -792,14 +792,18 @@ def test_a_login_that_might_throw_the_kiosk_out_is_not_made(
 # MARK: Unexpected retained messages
 
 
+def clear(found: dict[str, str], broker) -> None:
+    """Runs the suggested commands, which clear the topics."""
+    for command in re.findall(r"mosquitto_pub [^;]*", found["fix"]):
+        subprocess.run(["sh", "-c", f"{command} -p {broker.port}"], check=True)
+
+
 def test_retained_commands(kiosk: Kiosk, panel: Client, broker) -> None:
     is_fine(kiosk)
     panel.publish("kiosk/k1/order/p1", "kiwi", retain=True)
     panel.publish("kiosk/k1/restock/desk", '{"add":{"kiwi":1}}', retain=True)
     found = fault(kiosk, 1, "retained", "warning", "kiosk/k1/order/p1", "kiosk/k1/restock/desk")
-    # The suggested command clears the topic.
-    for clear in re.findall(r"mosquitto_pub [^;]*", found["fix"]):
-        subprocess.run(["sh", "-c", f"{clear} -p {broker.port}"], check=True)
+    clear(found, broker)
     is_fine(kiosk)
 
 
@@ -808,8 +812,7 @@ def test_leftovers_of_another_menu(make_kiosk: MakeKiosk, panel: Client, broker)
     panel.publish("kiosk/k1/stock/orange", "3", retain=True)
     panel.publish("kiosk/k1/order/p1/result", "{}", retain=True)
     found = fault(kiosk, 1, "retained", "warning", "kiosk/k1/stock/orange", "p1/result")
-    for clear in re.findall(r"mosquitto_pub [^;]*", found["fix"]):
-        subprocess.run(["sh", "-c", f"{clear} -p {broker.port}"], check=True)
+    clear(found, broker)
     is_fine(kiosk)
     # The kiosk recognizes topics of its own earlier configuration.
     menu = {"base": "standard", "fruits": {"orange": {}},

@@ -53,13 +53,7 @@ class ShownKiosk(Kiosk):
 
     def __init__(self, folder: Path, secured_broker: SecuredBroker, form: str) -> None:
         self.form = form
-        self.account = {
-            "host": "localhost", "port": secured_broker.local_port, "username": "controller",
-            "password_file": "password", "tls": {"ca_file": str(secured_broker.ca)},
-        }
-        password = folder / "password"
-        password.touch(mode=0o600)
-        password.write_text(secured_broker.password("controller"))
+        self.account = secured_broker.section()
         super().__init__(folder, None, {})
 
     def configure(self, broker: None, settings: dict[str, Any]) -> None:

@@ -5,9 +5,8 @@ import os
 import random
 import time
 from collections import Counter
-from typing import Any, Iterator
+from typing import Any
 
-import pytest
 
 from arrivals import TIMEOUT
 from client import BASE, Client
@@ -108,19 +107,11 @@ class Office(Client):
         raise TimeoutError(f"nobody has answered {asked}")
 
 
-@pytest.fixture
-def line(broker) -> Iterator[Proxy]:
-    """The network of kiosk and machines."""
-    line = Proxy(broker.port)
-    yield line
-    line.close()
-
-
 def test_whatever_happens_the_fruit_is_exact(
-    broker, line: Proxy, make_kiosk: MakeKiosk, say: Say, chance: random.Random
+    broker, proxy: Proxy, make_kiosk: MakeKiosk, say: Say, chance: random.Random
 ) -> None:
     kiosk = make_kiosk(
-        broker={"port": line.port}, machines=[BAR, TAP], orders={"max_age_seconds": 4},
+        broker={"port": proxy.port}, machines=[BAR, TAP], orders={"max_age_seconds": 4},
         stock={"initial": INITIAL, "capacity": 2 * INITIAL},
     )
     # The machines stay the same while the kiosk's configuration changes.
@@ -178,10 +169,10 @@ def test_whatever_happens_the_fruit_is_exact(
                     done["bar stopped"] += 1
                     launch(bar)
                 case "cut":
-                    line.cut()
+                    proxy.cut()
                     done["cuts"] += 1
                 case "cut within":
-                    line.cut_after(chance.randrange(3000))
+                    proxy.cut_after(chance.randrange(3000))
                     done["cuts"] += 1
                 case "reload":
                     reload(chance.choice(CONFIGURATIONS))

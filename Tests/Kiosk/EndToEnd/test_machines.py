@@ -48,6 +48,12 @@ def watcher(broker) -> Iterator[Watcher]:
     watcher.close()
 
 
+def start(bar: TerminalMachine, watcher: Watcher, *options: str) -> None:
+    """Starts the machine, and waits until the kiosk gives it orders."""
+    bar.start(*options)
+    watcher.wait_for_state("idle")
+
+
 def order(watcher: Watcher, number: str, juice: str = "kiwi", **more: Any) -> dict:
     """Orders, and returns the first answer."""
     return watcher.order({"id": number, "juice": juice} | more)
@@ -68,8 +74,7 @@ def test_an_order_is_accepted_made_and_ready(
     kiosk: Kiosk, bar: TerminalMachine, watcher: Watcher
 ) -> None:
     assert order(watcher, "a0")["reason"] == "machine_down"
-    bar.start("--seconds", "0.2")
-    watcher.wait_for_state("idle")
+    start(bar, watcher, "--seconds", "0.2")
     accepted = order(watcher, "a1", quantity=2)
     assert (accepted["status"], accepted["place"], accepted["machine"]) == ("accepted", 1, "bar")
     assert accepted["used"] == {"kiwi": 6} and accepted["stock"]["kiwi"] == 4
@@ -103,8 +108,7 @@ def test_the_command_waits_for_the_machine(kiosk: Kiosk, bar: TerminalMachine) -
 def test_a_jam_gives_back_what_was_not_used(
     kiosk: Kiosk, bar: TerminalMachine, watcher: Watcher
 ) -> None:
-    bar.start("--seconds", "0.1", "--fail-every", "1")
-    watcher.wait_for_state("idle")
+    start(bar, watcher, "--seconds", "0.1", "--fail-every", "1")
     order(watcher, "a1", "mango_kiwi", quantity=2)
     failed = watcher.result("a1", "failed")
     assert (failed["reason"], failed["message"]) == ("jam", "Sorry, Mango kiwi juice could not be made.")
@@ -116,8 +120,7 @@ def test_a_jam_gives_back_what_was_not_used(
 def test_three_failures_close_a_machine_and_a_success_opens_it(
     kiosk: Kiosk, bar: TerminalMachine, watcher: Watcher
 ) -> None:
-    bar.start("--seconds", "0", "--fail-every", "1")
-    watcher.wait_for_state("idle")
+    start(bar, watcher, "--seconds", "0", "--fail-every", "1")
     for number in ("a1", "a2", "a3"):
         assert order(watcher, number, "banana")["status"] == "accepted"
         watcher.result(number, "failed")
@@ -126,14 +129,12 @@ def test_three_failures_close_a_machine_and_a_success_opens_it(
     assert order(watcher, "a4", "banana")["reason"] == "machine_down"
     # After its restart the machine gets a single order.
     bar.stop()
-    bar.start("--seconds", "0", "--fail-every", "1")
-    watcher.wait_for_state("idle")
+    start(bar, watcher, "--seconds", "0", "--fail-every", "1")
     order(watcher, "a5", "banana")
     watcher.result("a5", "failed")
     watcher.wait_for_state("failing")
     bar.stop()
-    bar.start("--seconds", "0")
-    watcher.wait_for_state("idle")
+    start(bar, watcher, "--seconds", "0")
     order(watcher, "a6", "banana")
     watcher.result("a6", "ready")
     kiosk.verify()
@@ -150,8 +151,7 @@ def test_three_failures_close_a_machine_and_a_success_opens_it(
 def test_a_power_cut_in_mid_pour_is_asked_and_never_poured_by_itself(
     kiosk: Kiosk, bar: TerminalMachine, watcher: Watcher, decision: list[str], status: str, kiwi: int
 ) -> None:
-    bar.start("--seconds", "0.2", "--power-cut-at", "50")
-    watcher.wait_for_state("idle")
+    start(bar, watcher, "--seconds", "0.2", "--power-cut-at", "50")
     job = order(watcher, "a1")["seq"]
     assert bar.wait() == 79
     bar.start("--seconds", "0")
@@ -214,8 +214,7 @@ def test_a_cancellation_that_crosses_a_start_loses(
 
 
 def test_a_person_with_a_keyboard(kiosk: Kiosk, bar: TerminalMachine, watcher: Watcher) -> None:
-    bar.start("--manual")
-    watcher.wait_for_state("idle")
+    start(bar, watcher, "--manual")
     bar.type()
     bar.log.first("no job is active".__eq__)
     bar.type("hello")
@@ -265,8 +264,7 @@ def test_a_person_with_a_keyboard(kiosk: Kiosk, bar: TerminalMachine, watcher: W
 
 
 def test_enter_twice_ends_one_job(kiosk: Kiosk, bar: TerminalMachine, watcher: Watcher) -> None:
-    bar.start("--manual")
-    watcher.wait_for_state("idle")
+    start(bar, watcher, "--manual")
     for number in ("a1", "a2"):
         order(watcher, number)
     first, second = [job["job"] for job in watcher.wait_for_jobs("started", "queued")]
@@ -286,8 +284,7 @@ def test_enter_twice_ends_one_job(kiosk: Kiosk, bar: TerminalMachine, watcher: W
 def test_a_machine_survives_what_it_cannot_read(
     kiosk: Kiosk, bar: TerminalMachine, watcher: Watcher
 ) -> None:
-    bar.start("--seconds", "0")
-    watcher.wait_for_state("idle")
+    start(bar, watcher, "--seconds", "0")
     job = '{"job":%s,"ticket":1,"juice":"kiwi","quantity":%s,"recipe":{"kiwi":3}}'
     for payload in ["", "{}", "kiwi", "[" * 5_000, b"\xff\xfe", job % (2, 0), job % (2, 10**9),
                     job % (10**30, 1), job % ('"2"', 1), '{"job":2}\x1b[2J\u202e']:
@@ -372,8 +369,7 @@ def test_whoever_ends_at_whatever_step_comes_back(
     broker, kiosk: Kiosk, bar: TerminalMachine, watcher: Watcher, ends: tuple[str, ...], step: str
 ) -> None:
     """Two orders: one that the machine has started, and one that is queued in the kiosk."""
-    bar.start("--manual")
-    watcher.wait_for_state("idle")
+    start(bar, watcher, "--manual")
     if step == "queued":
         # The machine does not receive them.
         bar.process.send_signal(signal.SIGSTOP)

@@ -1,12 +1,11 @@
 """A minimal MQTT 5 broker with behaviour that mosquitto does not have."""
 
 import socket
-import threading
 
-from packets import CONNACK, CONNECT, PUBACK, PUBLISH, SUBACK, SUBSCRIBE, packet, received
+from packets import CONNACK, CONNECT, PUBACK, PUBLISH, SUBACK, SUBSCRIBE, Server, packet
 
 
-class OddBroker:
+class OddBroker(Server):
     """A broker with the CONNACK properties `greeting`, or with the login refusal `refusal`.
 
     With `old` it supports MQTT 3.1.1 only, and closes other connections.
@@ -15,35 +14,13 @@ class OddBroker:
     def __init__(self, greeting: bytes = b"", refusal: int = 0, old: bool = False) -> None:
         self.greeting, self.refusal, self.old = greeting, refusal, old
         self.listeners: list[socket.socket] = []
-        self._server = socket.create_server(("127.0.0.1", 0))
-        self.port = self._server.getsockname()[1]
-        threading.Thread(target=self._accept, daemon=True).start()
+        super().__init__()
 
-    def close(self) -> None:
-        self._server.shutdown(socket.SHUT_RDWR)
-        self._server.close()
+    def leave(self, client: socket.socket) -> None:
+        if client in self.listeners:
+            self.listeners.remove(client)
 
-    def _accept(self) -> None:
-        while True:
-            try:
-                client, _ = self._server.accept()
-            except OSError:
-                return
-            threading.Thread(target=self._serve, args=[client], daemon=True).start()
-
-    def _serve(self, client: socket.socket) -> None:
-        stream = client.makefile("rb")
-        try:
-            for kind, body in received(stream):
-                self._take(client, kind, body)
-        except (OSError, IndexError):
-            pass
-        finally:
-            if client in self.listeners:
-                self.listeners.remove(client)
-            client.close()
-
-    def _take(self, client: socket.socket, kind: int, body: bytes) -> None:
+    def take(self, client: socket.socket, kind: int, body: bytes) -> None:
         nothing = b"" if self.old else b"\0"
         if kind >> 4 == CONNECT and self.old:
             if body[6] != 4:

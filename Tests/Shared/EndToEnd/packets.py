@@ -7,6 +7,7 @@ import itertools
 import socket
 import ssl
 import struct
+import threading
 from dataclasses import dataclass
 from typing import BinaryIO, Iterator
 
@@ -176,6 +177,44 @@ def received(stream: BinaryIO) -> Iterator[tuple[int, bytes]]:
             if digit < 128:
                 break
         yield first[0], stream.read(length)
+
+
+class Server:
+    """A broker of the tests: reads the packets of each client, and gives them to `take`."""
+
+    def __init__(self) -> None:
+        self._server = socket.create_server(("127.0.0.1", 0))
+        self.port = self._server.getsockname()[1]
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def close(self) -> None:
+        self._server.shutdown(socket.SHUT_RDWR)
+        self._server.close()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                client, _ = self._server.accept()
+            except OSError:
+                return
+            threading.Thread(target=self._serve, args=[client], daemon=True).start()
+
+    def _serve(self, client: socket.socket) -> None:
+        client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        try:
+            for first, body in received(client.makefile("rb")):
+                self.take(client, first, body)
+        except (OSError, IndexError):
+            pass
+        finally:
+            self.leave(client)
+            client.close()
+
+    def take(self, client: socket.socket, first: int, body: bytes) -> None:
+        """Answers a packet. An OSError ends the connection."""
+
+    def leave(self, client: socket.socket) -> None:
+        """Forgets a client."""
 
 
 def published(first: int, body: bytes) -> tuple[str, bytes]:

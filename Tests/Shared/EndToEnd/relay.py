@@ -28,7 +28,7 @@ from random import Random
 
 from arrivals import eventually
 from kiosk import Kiosk
-from packets import PUBLISH, packet, received, text, variable
+from packets import PUBLISH, Server, packet, text, variable
 from scene import STOCK
 
 PACKETS, EVERY = 2000, 20
@@ -91,12 +91,10 @@ def properties(seed: int, known: bool = False) -> bytes:
     return variable(length) + body
 
 
-class Relay:
+class Relay(Server):
     """A broker for one kiosk that delivers given bytes, and keeps them until they are acknowledged."""
 
     def __init__(self) -> None:
-        self._server = socket.create_server(("127.0.0.1", 0))
-        self.port = self._server.getsockname()[1]
         self._lock = threading.Lock()
         self._kiosk: tuple[socket.socket, int] | None = None
         self._number = 0
@@ -106,10 +104,9 @@ class Relay:
         self.dropped = 0
         self.answers: dict[str, float] = {}
         self.connections: Counter[int] = Counter()
-        threading.Thread(target=self._accept, daemon=True).start()
-
-    def close(self) -> None:
-        self._server.close()
+        # The protocol level of each client.
+        self._levels: dict[socket.socket, int] = {}
+        super().__init__()
 
     def publish(self, topic: bytes, properties: bytes, payload: bytes) -> None:
         with self._lock:
@@ -138,32 +135,16 @@ class Relay:
         except OSError:
             pass  # It is delivered again on the next connection.
 
-    def _accept(self) -> None:
-        while True:
-            try:
-                client, _ = self._server.accept()
-            except OSError:
-                return
-            threading.Thread(target=self._serve, args=[client], daemon=True).start()
+    def leave(self, client: socket.socket) -> None:
+        self._levels.pop(client, None)
+        with self._lock:
+            if self._kiosk and self._kiosk[0] is client:
+                self._kiosk = None
 
-    def _serve(self, client: socket.socket) -> None:
-        client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        stream = client.makefile("rb")
-        level = 0
-        try:
-            for first, body in received(stream):
-                if first >> 4 == 1:
-                    level = body[6]
-                self._take(client, level, first, body)
-        except (OSError, IndexError):
-            pass
-        finally:
-            with self._lock:
-                if self._kiosk and self._kiosk[0] is client:
-                    self._kiosk = None
-            client.close()
-
-    def _take(self, client: socket.socket, level: int, first: int, body: bytes) -> None:
+    def take(self, client: socket.socket, first: int, body: bytes) -> None:
+        if first >> 4 == 1:
+            self._levels[client] = body[6]
+        level = self._levels.get(client, 0)
         nothing = b"\0" if level == 5 else b""
         kind = first >> 4
         if kind == 1:

@@ -19,11 +19,14 @@ import time
 from contextlib import closing
 from pathlib import Path
 
-from client import BASE, Client
-from kiosk import Kiosk
-from meter import percentile
-from mosquitto import Mosquitto
-from test_uplink import UP, fill, uplink
+TESTS = Path(__file__).resolve().parents[2]
+sys.path += [str(TESTS), str(TESTS / "Kiosk/EndToEnd")]
+
+from client import BASE, Client  # noqa: E402
+from kiosk import Kiosk  # noqa: E402
+from meter import percentile  # noqa: E402
+from mosquitto import Mosquitto  # noqa: E402
+from test_uplink import UP, fill, uplink  # noqa: E402
 
 
 class Asking(threading.Thread):
