@@ -1,7 +1,6 @@
 """Each press is one order."""
 
 import json
-from datetime import datetime, timedelta, timezone
 
 import pytest
 
@@ -80,16 +79,6 @@ def test_the_second_strawberry_banana_takes_no_banana(kiosk, broker, panel) -> N
     assert wait_for_truth(kiosk, broker)[f"{BASE}/stock/banana"] == "9"
 
 
-def test_five_of_which_four_are_possible_are_none(make_kiosk: MakeKiosk, panel) -> None:
-    make_kiosk(stock={"initial": {"strawberry": 40, "default": 10}}).start()
-    none = panel.order({"juice": "strawberry_banana", "quantity": 5})
-    assert (none["status"], none["missing"]) == ("out_of_stock", {"strawberry": 10})
-    assert (none["stock"]["strawberry"], none["stock"]["banana"]) == (40, 10)
-    four = panel.order({"juice": "strawberry_banana", "quantity": 4})
-    assert four["status"] == "ready"
-    assert (four["stock"]["strawberry"], four["stock"]["banana"]) == (0, 6)
-
-
 @both_versions
 def test_the_same_id_is_made_once_and_answered_twice(
     version: str, make_kiosk: MakeKiosk, make_client: MakeClient
@@ -122,16 +111,6 @@ def test_a_closed_kiosk_takes_no_orders(kiosk, broker, panel) -> None:
     wait_for_truth(kiosk, broker)
 
 
-def test_a_stale_order_is_not_made(kiosk, panel) -> None:
-    def sent(seconds: int) -> dict:
-        at = datetime.now(timezone.utc) - timedelta(seconds=seconds)
-        return {"juice": "kiwi", "sent_at": at.strftime("%Y-%m-%dT%H:%M:%SZ")}
-
-    assert panel.order(sent(60))["reason"] == "stale"
-    assert panel.order(sent(5))["status"] == "ready"
-    assert kiosk.stock()["kiwi"] == 7
-
-
 def test_a_panel_that_presses_too_often_is_turned_away(make_kiosk: MakeKiosk, panel) -> None:
     kiosk = make_kiosk(orders={"max_per_second": 2}, stock={"initial": 100}).start()
     for number in range(20):
@@ -148,25 +127,3 @@ def test_correlation_data_comes_back(kiosk, panel) -> None:
     answer = panel.ask("order/p1", "banana", CorrelationData=b"\x00\xff42")
     assert answer.correlation == b"\x00\xff42"
     assert panel.ask("order/p1", "banana").correlation is None
-
-
-@pytest.mark.parametrize(
-    ("response_topic", "is_honoured"),
-    [
-        ("kiosk/k1/order/p1/reply/7", True),
-        ("kiosk/k1/order/p2/result", False),
-        ("kiosk/k1/order/p1", False),
-        ("kiosk/k1/stock/banana", False),
-        ("kiosk/k1/order/p1x/result", False),
-        ("elsewhere", False),
-    ],
-)
-def test_a_response_topic_counts_only_below_the_panels_own(
-    kiosk, make_client: MakeClient, response_topic: str, is_honoured: bool
-) -> None:
-    panel = make_client("#")
-    answer = response_topic if is_honoured else "kiosk/k1/order/p1/result"
-    result = panel.ask("order/p1", "banana", answer=answer, ResponseTopic=response_topic)
-    assert result.json["status"] == "ready"
-    elsewhere = [m for m in panel.messages if b'"ticket"' in m.payload and m.topic != answer]
-    assert [message.topic for message in elsewhere] in ([], [f"{BASE}/events"])
