@@ -39,7 +39,7 @@ extension Identifier: Comparable {
   package static func < (left: Self, right: Self) -> Bool { left.text < right.text }
 }
 
-extension Identifier: CustomStringConvertible {
+extension Identifier: LosslessStringConvertible {
   package var description: String { text }
 }
 

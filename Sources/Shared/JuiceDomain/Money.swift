@@ -33,6 +33,10 @@ package struct Currency: Hashable, Sendable {
   }
 }
 
+extension Currency: LosslessStringConvertible {
+  package var description: String { code }
+}
+
 extension Currency: Comparable {
   package static func < (left: Self, right: Self) -> Bool { left.letters < right.letters }
 }

@@ -108,7 +108,7 @@ import Testing
 
   @Test(arguments: [
     ("{", "not valid JSON at byte 1"),
-    (#"{"version":0,"menu":""}"#, "version (1 or more) and menu (a text) are required"),
+    (#"{"version":0,"menu":""}"#, "'version' is invalid or out of range"),
     (String(repeating: " ", count: 65_537), "the payload is too large: 65536 bytes are read"),
   ])
   func whatCannotBeReadIsRefused(payload: String, words: String) throws {

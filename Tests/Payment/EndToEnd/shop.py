@@ -169,9 +169,10 @@ class Shop:
         return states[-1] if states else ""
 
     def held(self, charge: int, **values: Any) -> dict[str, Any]:
-        """Sends a charge until it is held."""
+        """Sends a charge until it is held; the receipt is a number, as in the terminal's journal."""
         since = self.send_until_answered(charge, **values)
-        return self.answer(charge, "held", since=since)
+        held = self.answer(charge, "held", since=since)
+        return held | {"receipt": int(held["receipt"])} if "receipt" in held else held
 
     def send_until_answered(self, charge: int, **values: Any) -> int:
         since = self.charge(charge, **values)

@@ -8,9 +8,15 @@ import ZVT
     _ charge: Int, _ state: ChargeRecord.State, booked: Int? = nil, receipt: Int? = nil
   ) -> ChargeRecord {
     var record = ChargeRecord(
-      ChargeRequest(charge: charge, ticket: 4, price: Money(units: 350, .euro)), .reservation)
+      ChargeRequest(charge: charge, ticket: 4, amount: Money(units: 350, .euro)), .reservation)
     (record.state, record.booked, record.receipt) = (state, booked, receipt)
     return record
+  }
+
+  private func sums(_ total: Int, _ day: ChargeJournal.Day) -> PaymentTotal {
+    PaymentTotal(
+      total: total, at: Timestamp(milliseconds: 1_000), captured: Money(units: day.captured, .euro),
+      refunded: Money(units: day.refunded, .euro), count: day.count)
   }
 
   @Test func everyEntryIsReadAsItWasWritten() throws {
@@ -21,9 +27,7 @@ import ZVT
     full.reason = "interrupted"
     var journal = ChargeJournal()
     journal.apply(.charge(full))
-    let total = DayTotal(
-      number: 7, at: Timestamp(milliseconds: 1_000), currency: .euro, day: journal.day,
-      terminalNet: 300)
+    let total = DayTotal(sums: sums(7, journal.day), terminalNet: 300)
     let entries: [ChargeJournal.Entry] =
       [.charge(full), .closing(3), .total(total), .summary(last: 9, journal.day, total)]
       + ChargeRecord.State.allCases.map { .charge(record(1, $0)) } + journal.shortened
@@ -53,9 +57,7 @@ import ZVT
     #expect((journal.day.captured, journal.day.refunded, journal.day.count) == (550, 350, 2))
     journal.apply(.closing(1))
     #expect(journal.closing == 1)
-    let total = DayTotal(
-      number: 1, at: Timestamp(milliseconds: 0), currency: .euro, day: journal.day,
-      terminalNet: 200)
+    let total = DayTotal(sums: sums(1, journal.day), terminalNet: 200)
     #expect(!total.isDifferent)
     journal.apply(.total(total))
     #expect(journal.day.captured == 0 && journal.closing == nil)
@@ -74,5 +76,13 @@ import ZVT
     #expect(again.records == journal.records)
     #expect((again.day, again.last) == (journal.day, journal.last))
     #expect(again.open.map(\.charge) == [5, 3_001])
+  }
+}
+
+extension ChargeRequest {
+  init(charge: Int, ticket: Int = 0, amount: Money, text: String = "") {
+    self.init(
+      charge: charge, ticket: ticket, panel: "p1", juice: "kiwi", quantity: 1, amount: amount,
+      language: .english, text: text, paySeconds: 45, readySeconds: 0)
   }
 }

@@ -23,7 +23,7 @@ struct PaymentJournal {
     }
     var records: [PaymentFirmware.Record] = []
     for (number, line) in bytes.split(separator: UInt8(ascii: "\n")).enumerated() {
-      guard let record = PaymentFirmware.Record(payload: Array(line)) else {
+      guard let record = try? PaymentFirmware.Record(payload: Array(line)) else {
         throw .badData("\(path):\(number + 1): this is no line of a journal")
       }
       records.append(record)

@@ -35,7 +35,7 @@ extension ChargeJournal.Entry {
     if let last = json.integer("last") {
       guard last >= 0, let day = ChargeJournal.Day(json) else { return nil }
       let total = json["day"]
-      let read = total.flatMap { DayTotal($0) }
+      let read = total.flatMap { try? DayTotal($0) }
       guard total == nil || read != nil else { return nil }
       self = .summary(last: last, day, read)
     } else if let seen = json["seen"] {
@@ -44,10 +44,10 @@ extension ChargeJournal.Entry {
     } else if let number = json.integer("closing") {
       self = .closing(number)
     } else if let day = json["day"] {
-      guard let total = DayTotal(day) else { return nil }
+      guard let total = try? DayTotal(day) else { return nil }
       self = .total(total)
     } else {
-      guard let record = ChargeRecord(json) else { return nil }
+      guard let record = try? ChargeRecord(json) else { return nil }
       self = .charge(record)
     }
   }
@@ -63,56 +63,33 @@ extension ChargeJournal.Day {
   }
 }
 
-extension DayTotal {
-  fileprivate init?(_ json: JSON) {
-    guard let number = json.integer("total"), let at = json.text("at").flatMap({ Timestamp($0) }),
-      let currency = json.text("currency").flatMap({ Currency($0) }),
-      let day = ChargeJournal.Day(json)
-    else { return nil }
-    self.init(
-      number: number, at: at, currency: currency, day: day,
-      terminalNet: json.integer("terminal_net"))
+extension ChargeRecord: FormattedMessage {
+  package init(_ members: inout Members<Self>) throws(JSONError) {
+    charge = try members.required("charge", \.charge, where: { $0 > 0 })
+    state = try members.required("state", \.state)
+    ticket = try members.required("ticket", \.ticket, or: 0)
+    let units = try members.required("amount", \.price.units, where: { $0 >= 0 })
+    price = Money(units: units, try members.required("currency", \.price.currency))
+    method = try members.required("method", \.method)
+    held = members.optional("held", \.held)
+    asked = members.optional("asked", \.asked)
+    booked = members.optional("booked", \.booked)
+    isBookedEarly = members.flag("booked_early", \.isBookedEarly)
+    receipt = members.optional("receipt", \.receipt)
+    trace = members.optional("trace", \.trace)
+    terminal = members.optional("terminal", \.terminal)
+    card = members.optional("card", \.card)
+    last4 = members.optional("last4", \.last4)
+    reason = members.optional("reason", \.reason)
   }
 }
 
-extension JSONWriter {
-  fileprivate mutating func members(_ record: ChargeRecord) {
-    member("charge", record.charge)
-    member("state", record.state.rawValue)
-    member("ticket", record.ticket)
-    member("amount", record.price.units)
-    member("currency", record.price.currency.code)
-    member("method", record.method.rawValue)
-    if let held = record.held { member("held", held) }
-    if let asked = record.asked { member("asked", asked) }
-    if let booked = record.booked { member("booked", booked) }
-    if record.isBookedEarly { member("booked_early", true) }
-    if let receipt = record.receipt { member("receipt", receipt) }
-    if let trace = record.trace { member("trace", trace) }
-    if let terminal = record.terminal { member("terminal", terminal) }
-    if let card = record.card { member("card", card) }
-    if let last4 = record.last4 { member("last4", last4) }
-    if let reason = record.reason { member("reason", reason) }
-  }
-}
+extension ChargeRecord.State: MemberValue {}
+extension ChargeRecord.Method: MemberValue {}
 
-extension ChargeRecord {
-  fileprivate init?(_ json: JSON) {
-    guard let charge = json.integer("charge"), charge > 0,
-      let state = json.text("state").flatMap(State.init(rawValue:)),
-      let amount = json.integer("amount"), amount >= 0,
-      let currency = json.text("currency").flatMap({ Currency($0) }),
-      let method = json.text("method").flatMap(Method.init(rawValue:))
-    else { return nil }
-    self.init(
-      ChargeRequest(
-        charge: charge, ticket: json.integer("ticket") ?? 0,
-        price: Money(units: amount, currency)), method)
-    self.state = state
-    (held, asked, booked) = (json.integer("held"), json.integer("asked"), json.integer("booked"))
-    isBookedEarly = json["booked_early"] == .bool(true)
-    (receipt, trace) = (json.integer("receipt"), json.integer("trace"))
-    (terminal, card) = (json.text("terminal"), json.text("card"))
-    (last4, reason) = (json.text("last4"), json.text("reason"))
+extension DayTotal: FormattedMessage {
+  package init(_ members: inout Members<Self>) throws(JSONError) {
+    sums = try members.members(\.sums)
+    terminalNet = members.optional("terminal_net", \.terminalNet)
   }
 }

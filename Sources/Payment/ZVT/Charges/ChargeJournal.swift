@@ -1,4 +1,4 @@
-package import JuiceDomain
+import JuiceDomain
 package import KioskProtocol
 
 /// The device's journal: the records of its charges and its ends of day.
@@ -112,37 +112,16 @@ package struct ChargeJournal: Sendable {
 
 /// An end of day: the payload of `payment/<device>/total`.
 package struct DayTotal: Hashable, Sendable {
-  /// Counts the ends of day of the device.
-  package var number: Int
-  package var at: Timestamp
-  package var currency: Currency
-  package var day: ChargeJournal.Day
+  package let sums: PaymentTotal
   /// The sum that the terminal has booked, less its cancellations, or `nil` if it does not say.
-  package var terminalNet: Int?
+  package let terminalNet: Int?
 
-  package init(
-    number: Int, at: Timestamp, currency: Currency, day: ChargeJournal.Day, terminalNet: Int?
-  ) {
-    (self.number, self.at, self.currency) = (number, at, currency)
-    (self.day, self.terminalNet) = (day, terminalNet)
+  package init(sums: PaymentTotal, terminalNet: Int?) {
+    (self.sums, self.terminalNet) = (sums, terminalNet)
   }
 
   /// Whether the terminal's sum differs from the device's own.
   package var isDifferent: Bool {
-    terminalNet.map { $0 != day.captured - day.refunded } ?? false
-  }
-
-  package var payload: [UInt8] { JSONWriter.object { $0.members(self) } }
-}
-
-extension JSONWriter {
-  mutating func members(_ total: DayTotal) {
-    member("total", total.number)
-    member("at", total.at.description)
-    member("currency", total.currency.code)
-    member("captured", total.day.captured)
-    member("refunded", total.day.refunded)
-    member("count", total.day.count)
-    if let net = total.terminalNet { member("terminal_net", net) }
+    terminalNet.map { $0 != sums.captured.units - sums.refunded.units } ?? false
   }
 }

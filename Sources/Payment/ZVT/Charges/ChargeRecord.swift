@@ -1,5 +1,5 @@
 package import JuiceDomain
-import KioskProtocol
+package import KioskProtocol
 
 /// The stored state of a charge.
 package struct ChargeRecord: Hashable, Sendable {
@@ -64,17 +64,6 @@ package struct ChargeRecord: Hashable, Sendable {
   package var last4: String?
   package var reason: String?
 
-  package init(_ request: ChargeRequest, _ method: Method) {
-    (charge, ticket, price) = (request.charge, request.ticket, request.price)
-    self.method = method
-  }
-
-  /// A charge that is never begun, because the kiosk asked for its end first.
-  init(never charge: Int, _ currency: Currency, _ state: State) {
-    (self.charge, ticket, price) = (charge, 0, Money(units: 0, currency))
-    (method, self.state) = (.reservation, state)
-  }
-
   /// Takes over what the terminal says of a result.
   mutating func take(_ fields: Fields) {
     receipt = fields.receipt ?? receipt
@@ -85,30 +74,40 @@ package struct ChargeRecord: Hashable, Sendable {
   }
 
   /// The report on this state.
-  package var answer: ChargeAnswer {
-    let status: ChargeAnswer.Status =
+  package var answer: PaymentAnswer {
+    func money(_ units: Int?) -> Money { Money(units: units ?? price.units, price.currency) }
+    let status: PaymentAnswer.Status =
       switch state {
-      case .begun: .waiting
-      case .held, .capturing: .held
+      case .begun: .waiting(isPresented: false)
+      case .held, .capturing: .held(money(held))
       case .declined: .declined
-      case .captured, .refunding: .captured
-      case .releasing: held == nil ? .waiting : .held
+      case .captured, .refunding: .captured(money(booked))
+      case .releasing: held == nil ? .waiting(isPresented: false) : .held(money(held))
       case .released: .released
-      case .refunded: .refunded
+      case .refunded: .refunded(money(booked))
       case .unknown: .unknown
       }
-    var answer = ChargeAnswer(charge: charge, status: status)
-    switch status {
-    case .held: answer.amount = Money(units: held ?? price.units, price.currency)
-    case .captured, .refunded:
-      answer.amount = Money(units: booked ?? price.units, price.currency)
-    case .waiting, .declined, .released, .unknown: break
-    }
-    answer.reason = reason
-    if status != .waiting {
-      (answer.receipt, answer.trace, answer.terminal) = (receipt, trace, terminal)
-      (answer.card, answer.last4) = (card, last4)
-    }
-    return answer
+    let receipt =
+      if case .waiting = status { Receipt() } else {
+        Receipt(
+          receipt: receipt.map(String.init), trace: trace.map(String.init), terminal: terminal,
+          card: card, last4: last4)
+      }
+    return PaymentAnswer(
+      charge: charge, status: status, receipt: receipt, reason: reason?.visible(upTo: 64))
+  }
+}
+
+extension ChargeRecord {
+  package init(_ request: ChargeRequest, _ method: Method) {
+    self.init(
+      charge: request.charge, ticket: request.ticket, price: request.amount, method: method)
+  }
+
+  /// A charge that is never begun, because the kiosk asked for its end first.
+  init(never charge: Int, _ currency: Currency, _ state: State) {
+    self.init(
+      charge: charge, ticket: 0, price: Money(units: 0, currency), method: .reservation,
+      state: state)
   }
 }

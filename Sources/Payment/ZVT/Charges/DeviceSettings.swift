@@ -1,4 +1,5 @@
 package import JuiceDomain
+import KioskProtocol
 
 /// Settings of a payment device: its terminal, and the deviations of the terminal's maker.
 package struct DeviceSettings: Sendable {
@@ -86,21 +87,6 @@ extension Currency {
     case "KRW": 410
     case "JPY": 392
     default: nil
-    }
-  }
-}
-
-/// The state of a payment device: the retained payload of `payment/<device>/status`.
-package enum DeviceStatus: Hashable, Sendable {
-  case online, offline
-  /// No charge can begin, for this reason.
-  case fault(String)
-
-  package var text: String {
-    switch self {
-    case .online: "online"
-    case .offline: "offline"
-    case .fault(let reason): "fault: \(reason.prefix(64))"
     }
   }
 }

@@ -99,9 +99,11 @@ extension PaymentDevice {
     }
     prompt.nextSign = now + .seconds(1)
     self.prompt = prompt
-    var answer = record.answer
-    answer.isPresented = prompt.isPresented
-    actions.append(.publish(answer))
+    actions.append(
+      .publish(
+        PaymentAnswer(
+          charge: record.charge, status: .waiting(isPresented: prompt.isPresented),
+          reason: record.reason)))
   }
 
   /// A payment is approved, and waits for the goods.
@@ -336,15 +338,17 @@ extension PaymentDevice {
       // The end of day before a lost connection has taken the sum.
       if hasLostEndOfDay, net == 0, own != 0 { net = nil }
       hasLostEndOfDay = false
-      let total = DayTotal(
-        number: journal.closing ?? (journal.total?.number ?? 0) + 1, at: wallClock,
-        currency: settings.currency, day: journal.day, terminalNet: net)
+      let sums = PaymentTotal(
+        total: journal.closing ?? (journal.total?.sums.total ?? 0) + 1, at: wallClock,
+        captured: Money(units: journal.day.captured, settings.currency),
+        refunded: Money(units: journal.day.refunded, settings.currency), count: journal.day.count)
+      let total = DayTotal(sums: sums, terminalNet: net)
       journal.apply(.total(total))
       actions += [.store(.total(total)), .total(total)]
       if total.isDifferent {
         actions.append(
           .log(
-            "end of day \(total.number): the terminal has booked \(net ?? 0), the journal \(own)"))
+            "end of day \(sums.total): the terminal has booked \(net ?? 0), the journal \(own)"))
       }
     case .aborted(let code, _, _), .refused(let code):
       nextEndOfDay = now + .seconds(1800)

@@ -26,8 +26,8 @@ package struct PaymentDevice: Sendable {
     case store(ChargeJournal.Entry)
     /// Send bytes to the terminal.
     case send([UInt8])
-    case publish(ChargeAnswer)
-    case status(DeviceStatus)
+    case publish(PaymentAnswer)
+    case status(MachineStatus)
     case total(DayTotal)
     /// Drop the connection to the terminal, and connect again.
     case disconnect(String)
@@ -107,7 +107,7 @@ package struct PaymentDevice: Sendable {
   var nextEndOfDay = Duration.zero
   /// Whether the result of an end of day was lost on an earlier connection.
   var hasLostEndOfDay = false
-  var lastStatus: DeviceStatus?
+  var lastStatus: MachineStatus?
   /// The time of the system's clock, which the caller sets before each event.
   package var wallClock = Timestamp(milliseconds: 0)
 
@@ -143,7 +143,7 @@ package struct PaymentDevice: Sendable {
   }
 
   /// The state for `payment/<device>/status`.
-  package var status: DeviceStatus {
+  package var status: MachineStatus {
     guard isConnected else { return .fault("terminal away") }
     guard isRegistered, let state else { return .fault("terminal is not ready") }
     switch state {
@@ -167,7 +167,7 @@ package struct PaymentDevice: Sendable {
     } else if command.charge > journal.last {
       receiveNew(command, at: now, &actions)
     } else {
-      actions.append(.publish(ChargeAnswer(charge: command.charge, status: .unknown)))
+      actions.append(.publish(PaymentAnswer(charge: command.charge, status: .unknown)))
     }
     proceed(at: now, &actions)
     return actions
@@ -178,7 +178,7 @@ package struct PaymentDevice: Sendable {
   ) {
     switch command {
     case .charge(let request):
-      guard request.price.currency == settings.currency else {
+      guard request.amount.currency == settings.currency else {
         var record = ChargeRecord(request, settings.method(of: request))
         (record.state, record.reason) = (.declined, "wrong currency")
         return change(record, &actions)
@@ -192,8 +192,9 @@ package struct PaymentDevice: Sendable {
       prompt = Prompt(
         charge: request.charge,
         lines: [
-          settings.session.text.contains(request.text) ? request.text : request.juice,
-          "\(request.price)",
+          request.text.isEmpty || !settings.session.text.contains(request.text)
+            ? request.juice.text : request.text,
+          "\(request.amount)",
         ],
         pay: pay, last: now, limit: now + max(pay, .seconds(300)))
     case .release(let charge), .capture(let charge, _), .refund(let charge):
@@ -203,7 +204,7 @@ package struct PaymentDevice: Sendable {
       change(
         ChargeRecord(never: charge, settings.currency, isRelease ? .released : .unknown), &actions)
     case .state(let charge):
-      actions.append(.publish(ChargeAnswer(charge: charge, status: .unknown)))
+      actions.append(.publish(PaymentAnswer(charge: charge, status: .unknown)))
     }
   }
 
@@ -219,9 +220,9 @@ package struct PaymentDevice: Sendable {
     switch (command, record.state) {
     case (.charge(let request), _)
     where record.price.units > 0
-      && (request.price != record.price || request.ticket != record.ticket):
+      && (request.amount != record.price || request.ticket != record.ticket):
       actions.append(.log("charge \(record.charge) was asked for before, with other contents"))
-      actions.append(.publish(ChargeAnswer(charge: record.charge, status: .unknown)))
+      actions.append(.publish(PaymentAnswer(charge: record.charge, status: .unknown)))
     case (.capture(_, let amount), .held) where !unclear.contains(record.charge):
       guard amount <= record.held ?? 0 else {
         record.reason = "amount is above the hold"
@@ -415,7 +416,7 @@ package struct PaymentDevice: Sendable {
       prompt?.hasBegun = true
       prompt?.last = now
     case .endOfDay where journal.closing == nil:
-      let entry = ChargeJournal.Entry.closing((journal.total?.number ?? 0) + 1)
+      let entry = ChargeJournal.Entry.closing((journal.total?.sums.total ?? 0) + 1)
       journal.apply(entry)
       actions.append(.store(entry))
     default: break

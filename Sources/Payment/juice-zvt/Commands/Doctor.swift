@@ -133,19 +133,20 @@ struct DoctorReport {
         fix: "set it, unless the terminal does it by itself")
     }
     guard let total = journal?.total else { return }
-    let age = Timestamp.now.since(total.at)
+    let sums = total.sums
+    let age = Timestamp.now.since(sums.at)
     if age > .seconds(36 * 3600) {
       warning(
-        "day", "\(total.at)", "was the last end of day",
+        "day", "\(sums.at)", "was the last end of day",
         fix: "see the log for why none was possible; a charge may be open")
     } else if total.isDifferent {
       warning(
-        "day", "end of day \(total.number)",
+        "day", "end of day \(sums.total)",
         "the terminal has booked \(total.terminalNet ?? 0), the journal "
-          + "\(total.day.captured - total.day.refunded)",
+          + "\(sums.captured.units - sums.refunded.units)",
         fix: "compare the receipts of the day with the charges of the report")
     } else {
-      ok("day", "end of day \(total.number)", "\(total.at), equal to the journal")
+      ok("day", "end of day \(sums.total)", "\(sums.at), equal to the journal")
     }
   }
 

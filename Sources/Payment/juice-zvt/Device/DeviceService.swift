@@ -64,16 +64,19 @@ actor DeviceService {
   }
 
   private var now: Duration { ContinuousClock.now - start }
+  private var topics: KioskTopics { configuration.topics }
 
   /// Runs until the task is cancelled.
   ///
   /// - Throws: `Failure` if a retry cannot help: a damaged journal, a refused login.
   func run() async throws {
-    let kinds = ChargeCommand.Kind.allCases.map(configuration.charge)
+    let topics =
+      [self.topics.charge(by: configuration.name)]
+      + ChargeRequest.Action.allCases.map { self.topics.charge($0, by: configuration.name) }
     await broker.connect(
       SessionOptions(
         clientID: configuration.broker.clientID,
-        subscriptions: kinds.map(TopicFilter.init(unchecked:)), will: message(.offline),
+        subscriptions: topics.map(TopicFilter.init(unchecked:)), will: message(.offline),
         limits: .commands))
     let (handled, handle) = AsyncStream<Void>.makeStream()
     let reader = Task { [broker, input] in
@@ -130,7 +133,7 @@ actor DeviceService {
       try lock?.take()
       let file = try JournalFile(path: configuration.journal)
       if file.isNew { logger.notice("began the journal \(file.path)") }
-      nextEndOfDay = endOfDay(after: file.journal.total?.at ?? file.begun)
+      nextEndOfDay = endOfDay(after: file.journal.total?.sums.at ?? file.begun)
       work = Work(device: PaymentDevice(configuration.device, file.journal), file: file)
       if fault != nil { logger.notice("the journal can be written again") }
       fault = nil
@@ -176,14 +179,15 @@ actor DeviceService {
     case .send(let bytes): connection?.send(bytes)
     case .publish(let answer):
       logger.info("\(answer.summary)")
-      messages.append(Message(topic: configuration.paid, payload: answer.payload))
+      messages.append(Message(topic: topics.paid(by: configuration.name), payload: answer.payload))
     case .status(let status):
       logger.notice("\(status.text)")
       messages.append(message(status))
     case .total(let total):
-      logger.notice("last end of day: \(total.number), \(total.at)")
-      messages.append(Message(topic: configuration.total, payload: total.payload, retain: true))
-      nextEndOfDay = endOfDay(after: total.at)
+      logger.notice("last end of day: \(total.sums.total), \(total.sums.at)")
+      let topic = topics.paymentTotal(of: configuration.name)
+      messages.append(Message(topic: topic, payload: total.payload, retain: true))
+      nextEndOfDay = endOfDay(after: total.sums.at)
     case .disconnect(let reason):
       logger.warning("\(reason)")
       connection?.close()
@@ -191,7 +195,7 @@ actor DeviceService {
     }
   }
 
-  private var status: DeviceStatus {
+  private var status: MachineStatus {
     if let fault { return .fault(fault) }
     return work?.device.status ?? .fault("terminal away")
   }
@@ -226,22 +230,22 @@ actor DeviceService {
 
   private func command(in delivery: Delivery) -> ChargeCommand? {
     let message = delivery.message
-    guard delivery.excess == nil, !message.retain,
-      let kind = ChargeCommand.Kind.allCases.first(where: {
-        configuration.charge($0) == message.topic
-      })
-    else {
+    guard delivery.excess == nil, !message.retain else {
       logger.warning("ignored a message that is retained or too large on \(message.topic)")
       return nil
     }
-    do throws(JSONError) { return try ChargeCommand(kind, payload: message.payload) } catch {
+    let action = ChargeRequest.Action.allCases.first {
+      topics.charge($0, by: configuration.name) == message.topic
+    }
+    do throws(JSONError) { return try ChargeCommand(action, payload: message.payload) } catch {
       logger.warning("ignored \(message.topic): \(error)")
       return nil
     }
   }
 
-  private func message(_ status: DeviceStatus) -> Message {
-    Message(topic: configuration.status, text: status.text, retain: true)
+  private func message(_ status: MachineStatus) -> Message {
+    Message(
+      topic: topics.paymentStatus(of: configuration.name), text: status.text, retain: true)
   }
 
   private func publish() async {
@@ -351,10 +355,10 @@ actor DeviceService {
   }
 }
 
-extension ChargeAnswer {
+extension PaymentAnswer {
   /// One line for the log.
   fileprivate var summary: String {
-    "charge \(charge): \(status.rawValue)" + (amount.map { " \($0)" } ?? "")
+    "charge \(charge): \(status.name)" + (status.money.map { " \($0)" } ?? "")
       + (reason.map { ", \($0)" } ?? "")
   }
 }

@@ -20,7 +20,7 @@ struct ZVTConfiguration: ConfigurationFile, Sendable {
   }
 
   var topics = KioskTopics(root: "kiosk", kiosk: "k1")
-  var name = "terminal"
+  var name: PaymentDeviceID = "terminal"
   var journal = "/var/lib/juice-zvt/journal"
   var endOfDay: TimeOfDay?
   var timeZone = TimeZone.current
@@ -39,7 +39,7 @@ struct ZVTConfiguration: ConfigurationFile, Sendable {
     }
     topics = KioskTopics(root: base, kiosk: kiosk)
     root.section("device") { section in
-      section.read("name", .deviceName, into: &name)
+      section.read("name", .identifier(), into: &name)
       section.read("journal", .path, into: &journal)
       section.read("end_of_day", .timeOfDay, into: &endOfDay)
       section.read("time_zone", .timeZone, into: &timeZone)
@@ -89,23 +89,6 @@ struct ZVTConfiguration: ConfigurationFile, Sendable {
     section.read("acknowledge_seconds", .seconds(1...60), into: &device.session.acknowledgement)
     section.read("silence_seconds", .seconds(10...600), into: &device.session.silence)
     section.read("enquiry_seconds", .seconds(5...3600), into: &device.enquiry)
-  }
-
-  /// The topic of new charges; `charge/<device>/<kind>` for the others.
-  func charge(_ kind: ChargeCommand.Kind) -> String {
-    let topic = "\(topics.base)/charge/\(name)"
-    return kind == .charge ? topic : "\(topic)/\(kind.rawValue)"
-  }
-
-  var paid: String { "\(topics.base)/paid/\(name)" }
-  var status: String { "\(topics.base)/payment/\(name)/status" }
-  var total: String { "\(topics.base)/payment/\(name)/total" }
-}
-
-extension Format where Value == String {
-  /// The name of a device: one topic level.
-  fileprivate static let deviceName = Format { scalar throws(Diagnostic) in
-    try Format<MachineID>.identifier().read(scalar).text
   }
 }
 

@@ -4,6 +4,9 @@ package struct JSONWriter {
 
   package init() { bytes.reserveCapacity(256) }
 
+  /// Creates a writer that takes the place of one that is moved away.
+  init(bytes: [UInt8]) { self.bytes = bytes }
+
   /// Returns the encoding of an object with the members that `write` adds.
   package static func object(_ write: (inout JSONWriter) -> Void) -> [UInt8] {
     var writer = JSONWriter()

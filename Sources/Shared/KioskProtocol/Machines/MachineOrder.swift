@@ -25,33 +25,6 @@ package struct MachineOrder: Hashable, Sendable {
     self.recipe = recipe
   }
 
-  package var payload: [UInt8] {
-    JSONWriter.object { json in
-      json.member("job", job)
-      json.member("ticket", ticket)
-      json.member("juice", juice.text)
-      json.member("quantity", quantity)
-      json.member("recipe", recipe)
-    }
-  }
-
-  /// Maximum number of glasses of an order.
-  private static let maximumQuantity = 1_000
-
-  /// - Throws: `JSONError` if a member is missing or invalid.
-  package init(payload: [UInt8]) throws(JSONError) {
-    let json = try JSON.parse(payload)
-    guard let job = json.integer("job"), let ticket = json.integer("ticket"),
-      let juice = json.text("juice").flatMap({ Juice.ID($0) }),
-      let quantity = json.integer("quantity"), (1...Self.maximumQuantity).contains(quantity),
-      let recipe = json.amounts("recipe")
-    else {
-      throw JSONError(
-        offset: 0, problem: "job, ticket, juice, quantity or recipe is missing or out of range")
-    }
-    self.init(job: job, ticket: ticket, juice: juice, quantity: quantity, recipe: recipe)
-  }
-
   /// Returns the payload of `make/<machine>/cancel`: the machine must not begin the job. If it has
   /// begun it, it reports the state of the job.
   package static func cancel(_ job: Int) -> [UInt8] {
@@ -64,5 +37,15 @@ package struct MachineOrder: Hashable, Sendable {
       throw JSONError(offset: 0, problem: "job is missing")
     }
     return job
+  }
+}
+
+extension MachineOrder: FormattedMessage {
+  package init(_ members: inout Members<Self>) throws(JSONError) {
+    job = try members.required("job", \.job)
+    ticket = try members.required("ticket", \.ticket)
+    juice = try members.required("juice", \.juice)
+    quantity = try members.required("quantity", \.quantity, where: (1...1_000).contains)
+    recipe = try members.required("recipe", \.recipe)
   }
 }

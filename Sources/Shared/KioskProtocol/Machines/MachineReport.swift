@@ -122,16 +122,7 @@ extension MachineReport {
         json.member("job", current.job)
         json.member("ticket", current.ticket)
       }
-      json.member("jobs", jobs) { json, job in
-        json.member("job", job.job)
-        json.member("attempt", job.attempt)
-        json.member("ticket", job.ticket)
-        json.member("juice", job.juice.text)
-        json.member("quantity", job.quantity)
-        json.member("state", job.state.rawValue)
-        json.member("at", job.at.description)
-        if let waiting = job.waiting { json.member("waiting", waiting) }
-      }
+      json.member("jobs", jobs) { $0.members($1) }
       json.member("ready", ready)
     }
   }
@@ -150,23 +141,24 @@ extension MachineReport {
       juices: json.elements("juices")?.prefix(Self.maximumJuices).compactMap {
         if case .string(let juice) = $0 { Juice.ID(juice) } else { nil }
       },
-      jobs: (json.elements("jobs") ?? []).prefix(Self.limit).compactMap(Job.init),
+      jobs: (json.elements("jobs") ?? []).prefix(Self.limit).compactMap { try? Job($0) },
       ready: (json.elements("ready") ?? []).prefix(Self.maximumReadyTickets).compactMap {
         if case .integer(let ticket) = $0 { ticket } else { nil }
       })
   }
 }
 
-extension MachineReport.Job {
-  fileprivate init?(_ json: JSON) {
-    guard let job = json.integer("job"), let ticket = json.integer("ticket"),
-      let juice = json.text("juice").flatMap({ Juice.ID($0) }),
-      let quantity = json.integer("quantity"),
-      let state = json.text("state").flatMap(JobState.init(rawValue:)),
-      let at = json.text("at").flatMap(Timestamp.init)
-    else { return nil }
-    self.init(
-      job: job, attempt: json.integer("attempt") ?? job, ticket: ticket, juice: juice,
-      quantity: quantity, state: state, at: at, waiting: json.text("waiting")?.asReason)
+extension MachineReport.Job: FormattedMessage {
+  package init(_ members: inout Members<Self>) throws(JSONError) {
+    job = try members.required("job", \.job)
+    attempt = try members.required("attempt", \.attempt, or: job)
+    ticket = try members.required("ticket", \.ticket)
+    juice = try members.required("juice", \.juice)
+    quantity = try members.required("quantity", \.quantity)
+    state = try members.required("state", \.state)
+    at = try members.required("at", \.at)
+    waiting = members.text("waiting", \.waiting)
   }
 }
+
+extension JobState: MemberValue {}

@@ -40,37 +40,6 @@ package struct ChargeRequest: Hashable, Sendable {
     self.readySeconds = readySeconds
   }
 
-  package var payload: [UInt8] {
-    JSONWriter.object { json in
-      json.member("charge", charge)
-      json.member("ticket", ticket)
-      json.member("panel", panel)
-      json.member("juice", juice.text)
-      json.member("quantity", quantity)
-      json.member(units: amount)
-      json.member("language", language.rawValue)
-      json.member("text", text)
-      json.member("pay_seconds", paySeconds)
-      json.member("ready_seconds", readySeconds)
-    }
-  }
-
-  /// - Throws: `JSONError` if a member is missing or invalid.
-  package init(payload: [UInt8]) throws(JSONError) {
-    let json = try JSON.parse(payload)
-    guard let charge = json.chargeNumber("charge"), let ticket = json.integer("ticket"),
-      let panel = json.text("panel"), let juice = json.text("juice").flatMap({ Juice.ID($0) }),
-      let quantity = json.integer("quantity"), (1...1_000).contains(quantity),
-      let amount = json.units(), let text = json.text("text"),
-      let language = json.text("language").flatMap(Language.init(rawValue:)),
-      let pay = json.integer("pay_seconds"), let ready = json.integer("ready_seconds")
-    else { throw JSONError(offset: 0, problem: "a member is missing or out of range") }
-    self.init(
-      charge: charge, ticket: ticket, panel: panel.visible(upTo: 64), juice: juice,
-      quantity: quantity, amount: amount, language: language, text: text.visible(upTo: 200),
-      paySeconds: pay, readySeconds: ready)
-  }
-
   /// A request about a charge that a device has answered: the last level of `charge/<device>/...`.
   package enum Action: String, CaseIterable, Hashable, Sendable {
     /// Book an amount of what is held, and give back the rest.
@@ -101,7 +70,37 @@ package struct ChargeRequest: Hashable, Sendable {
     guard let charge = json.chargeNumber("charge") else {
       throw JSONError(offset: 0, problem: "charge is missing")
     }
-    return (charge, json.integer("amount"))
+    let units = json.integer("amount")
+    guard units.map((1...JSON.maximumUnits).contains) ?? true else {
+      throw JSONError(
+        offset: 0, problem: "amount is not a whole number from 1 to \(JSON.maximumUnits)")
+    }
+    return (charge, units)
+  }
+}
+
+extension ChargeRequest: FormattedMessage {
+  /// Members that a device can do without may be absent.
+  package init(_ members: inout Members<Self>) throws(JSONError) {
+    charge = try members.charge(\.charge)
+    ticket = try members.required("ticket", \.ticket, or: 0)
+    panel = members.text("panel", \.panel) ?? ""
+    juice = try members.required("juice", \.juice)
+    quantity = try members.required("quantity", \.quantity, or: 1, where: (1...1_000).contains)
+    amount = try members.requiredUnits(\.amount)
+    language = try members.required("language", \.language, or: .english)
+    text = members.text("text", \.text) ?? ""
+    paySeconds = try members.required(
+      "pay_seconds", \.paySeconds, or: 45, where: (5...300).contains)
+    readySeconds = try members.required(
+      "ready_seconds", \.readySeconds, or: 0, where: { $0 >= 0 })
+  }
+}
+
+extension Members {
+  /// The number of a charge: 1 to 2^53 - 1, which every JSON parser can represent.
+  mutating func charge(_ get: (Message) -> Int) throws(JSONError) -> Int {
+    try required("charge", get, where: (1..<1 << 53).contains)
   }
 }
 
@@ -114,8 +113,8 @@ extension JSONWriter {
 }
 
 extension JSON {
-  /// The largest amount of one charge in smallest units: sums of them cannot overflow.
-  static let maximumUnits = 1_000_000_000_000
+  /// The largest amount of one charge in smallest units: the 12 digits of a ZVT terminal.
+  static let maximumUnits = 999_999_999_999
 
   /// Reads the number of a charge: 1 to 2^53 - 1, which every JSON parser can represent.
   package func chargeNumber(_ key: String) -> Int? {

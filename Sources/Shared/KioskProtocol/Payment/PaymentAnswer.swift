@@ -77,24 +77,32 @@ package struct Receipt: Hashable, Sendable {
   }
 
   package var isEmpty: Bool { self == Receipt() }
+}
 
-  /// Reads the members that are present. A text that may contain a card number is dropped: one with
-  /// 12 or more digits, however they are separated.
+extension Receipt: FormattedMessage {
   package init(_ json: JSON) {
-    func text(_ key: String) -> String? {
-      if let number = json.integer(key) { return String(number).asReceiptText }
-      return json.visibleText(key, upTo: Self.limit)?.asReceiptText
-    }
-    receipt = text("receipt")
-    trace = text("trace")
-    terminal = text("terminal")
-    card = text("card")
-    last4 = json.text("last4").flatMap { text in
-      text.utf8.count == 4 && text.utf8.allSatisfy(\.isDigit) ? text : nil
-    }
+    var members = Members<Self>(reading: json)
+    self.init(&members)
   }
 
-  private static let limit = 32
+  /// Reading drops a text that may contain a card number: one with 12 or more digits, however they
+  /// are separated.
+  package init(_ members: inout Members<Self>) {
+    receipt = members.receiptText("receipt", \.receipt)
+    trace = members.receiptText("trace", \.trace)
+    terminal = members.receiptText("terminal", \.terminal)
+    card = members.receiptText("card", \.card)
+    last4 = members.receiptText("last4", \.last4)
+    if let digits = last4?.utf8, digits.count != 4 || !digits.allSatisfy(\.isDigit) { last4 = nil }
+  }
+}
+
+extension Members<Receipt> {
+  fileprivate mutating func receiptText(
+    _ key: StaticString, _ get: (Receipt) -> String?
+  ) -> String? {
+    json.integer(key.description).map(String.init) ?? text(key, get, upTo: 32)?.asReceiptText
+  }
 }
 
 extension String {
@@ -120,14 +128,6 @@ extension JSONWriter {
     if let reason = answer.reason { member("reason", reason) }
     members(answer.receipt)
   }
-
-  package mutating func members(_ receipt: Receipt) {
-    if let text = receipt.receipt { member("receipt", text) }
-    if let text = receipt.trace { member("trace", text) }
-    if let text = receipt.terminal { member("terminal", text) }
-    if let text = receipt.card { member("card", text) }
-    if let text = receipt.last4 { member("last4", text) }
-  }
 }
 
 /// The end of a device's day: the retained payload of `payment/<device>/total`.
@@ -147,39 +147,19 @@ package struct PaymentTotal: Hashable, Sendable {
     self.refunded = refunded
     self.count = count
   }
-
-  /// - Throws: `JSONError` if a member is missing or invalid.
-  package init(payload: [UInt8]) throws(JSONError) {
-    try self.init(JSON.parse(payload))
-  }
-
-  package init(_ json: JSON) throws(JSONError) {
-    guard let total = json.integer("total"), (1..<1 << 53).contains(total),
-      let at = json.text("at").flatMap(Timestamp.init),
-      let currency = json.text("currency").flatMap({ Currency($0) }),
-      let captured = json.integer("captured"), (0...JSON.maximumUnits).contains(captured),
-      let refunded = json.integer("refunded"), (0...JSON.maximumUnits).contains(refunded),
-      let count = json.integer("count"), (0...1_000_000_000).contains(count)
-    else {
-      throw JSONError(
-        offset: 0, problem: "total, at, currency, captured, refunded or count is missing or wrong")
-    }
-    self.init(
-      total: total, at: at, captured: Money(units: captured, currency),
-      refunded: Money(units: refunded, currency), count: count)
-  }
-
-  package var payload: [UInt8] { JSONWriter.object { $0.members(self) } }
 }
 
-extension JSONWriter {
-  package mutating func members(_ total: PaymentTotal) {
-    member("total", total.total)
-    member("at", total.at.description)
-    member("currency", total.captured.currency.code)
-    member("captured", total.captured.units)
-    member("refunded", total.refunded.units)
-    member("count", total.count)
+extension PaymentTotal: FormattedMessage {
+  package init(_ members: inout Members<Self>) throws(JSONError) {
+    total = try members.required("total", \.total, where: (1..<1 << 53).contains)
+    at = try members.required("at", \.at)
+    let currency = try members.required("currency", \.captured.currency)
+    let units = 0...JSON.maximumUnits
+    captured = Money(
+      units: try members.required("captured", \.captured.units, where: units.contains), currency)
+    refunded = Money(
+      units: try members.required("refunded", \.refunded.units, where: units.contains), currency)
+    count = try members.required("count", \.count, where: (0...1_000_000_000).contains)
   }
 }
 

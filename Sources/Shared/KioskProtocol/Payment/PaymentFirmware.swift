@@ -34,22 +34,6 @@ package struct PaymentFirmware: Sendable {
       self.state = state
       self.money = money
     }
-
-    package var payload: [UInt8] {
-      JSONWriter.object { json in
-        json.member("charge", charge)
-        json.member("state", state.rawValue)
-        if let money { json.member(units: money) }
-      }
-    }
-
-    /// Parses a line of the journal, or returns `nil` if it is none.
-    package init?(payload: [UInt8]) {
-      guard let json = try? JSON.parse(payload), let charge = json.integer("charge"),
-        let state = json.text("state").flatMap(State.init(rawValue:))
-      else { return nil }
-      self.init(charge: charge, state: state, money: json.units())
-    }
   }
 
   package enum Action: Hashable, Sendable {
@@ -174,3 +158,13 @@ package struct PaymentFirmware: Sendable {
     return PaymentAnswer(charge: charge, status: status, receipt: receipt ?? Receipt())
   }
 }
+
+extension PaymentFirmware.Record: FormattedMessage {
+  package init(_ members: inout Members<Self>) throws(JSONError) {
+    charge = try members.required("charge", \.charge)
+    state = try members.required("state", \.state)
+    money = members.units(\.money)
+  }
+}
+
+extension PaymentFirmware.Record.State: MemberValue {}

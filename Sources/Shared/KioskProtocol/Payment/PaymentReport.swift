@@ -65,50 +65,30 @@ package struct PaymentReport: Hashable, Sendable {
     self.charges = charges
     self.difference = difference
   }
+}
 
-  package var payload: [UInt8] {
-    JSONWriter.object { json in
-      json.member("state", state.rawValue)
-      if let reason { json.member("reason", reason) }
-      if let ticket { json.member("ticket", ticket) }
-      if let amount { json.member(units: amount) }
-      if let declined { json.member("declined", declined) }
-      json.member("queue", queue)
-      json.member("charges", charges) { json, charge in
-        json.member("charge", charge.charge)
-        if let job = charge.job { json.member("job", job) }
-        if let ticket = charge.ticket { json.member("ticket", ticket) }
-        json.member(units: charge.amount)
-        json.member("reason", charge.reason)
-        json.member("at", charge.at.description)
-      }
-      json.member("difference", difference)
-    }
-  }
-
-  /// - Throws: `JSONError` if the payload is not a report of a payment device.
-  package init(payload: [UInt8]) throws(JSONError) {
-    let json = try JSON.parse(payload)
-    guard let state = json.text("state").flatMap(State.init(rawValue:)) else {
-      throw JSONError(offset: 0, problem: "state is missing or unknown")
-    }
-    self.init(
-      state: state, reason: json.text("reason")?.asReason, ticket: json.integer("ticket"),
-      amount: json.units(), declined: json.text("declined")?.asReason,
-      queue: json.integer("queue") ?? 0,
-      charges: (json.elements("charges") ?? []).prefix(Self.limit).compactMap(Charge.init),
-      difference: json.integer("difference") ?? 0)
+extension PaymentReport: FormattedMessage {
+  package init(_ members: inout Members<Self>) throws(JSONError) {
+    state = try members.required("state", \.state)
+    reason = members.text("reason", \.reason)
+    ticket = members.optional("ticket", \.ticket)
+    amount = members.units(\.amount)
+    declined = members.text("declined", \.declined)
+    queue = try members.required("queue", \.queue, or: 0)
+    charges = members.list("charges", \.charges, upTo: Self.limit)
+    difference = try members.required("difference", \.difference, or: 0)
   }
 }
 
-extension PaymentReport.Charge {
-  fileprivate init?(_ json: JSON) {
-    guard let charge = json.chargeNumber("charge"), let amount = json.units(),
-      let reason = json.text("reason")?.asReason,
-      let at = json.text("at").flatMap(Timestamp.init)
-    else { return nil }
-    self.init(
-      charge: charge, job: json.integer("job"), ticket: json.integer("ticket"), amount: amount,
-      reason: reason, at: at)
+extension PaymentReport.Charge: FormattedMessage {
+  package init(_ members: inout Members<Self>) throws(JSONError) {
+    charge = try members.charge(\.charge)
+    job = members.optional("job", \.job)
+    ticket = members.optional("ticket", \.ticket)
+    amount = try members.requiredUnits(\.amount)
+    reason = members.text("reason", \.reason) ?? ""
+    at = try members.required("at", \.at)
   }
 }
+
+extension PaymentReport.State: MemberValue {}

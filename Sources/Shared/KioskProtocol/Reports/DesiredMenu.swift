@@ -12,21 +12,12 @@ package struct DesiredMenu: Hashable, Sendable {
     self.version = version
     self.text = text
   }
+}
 
-  package var payload: [UInt8] {
-    JSONWriter.object { json in
-      json.member("version", version)
-      json.member("menu", text)
-    }
-  }
-
-  /// - Throws: `JSONError` if the payload is not a menu; unknown members are ignored.
-  package init(payload: [UInt8]) throws(JSONError) {
-    let json = try JSON.parse(payload)
-    guard let version = json.integer("version"), version >= 1, let text = json.text("menu") else {
-      throw JSONError(offset: 0, problem: "version (1 or more) and menu (a text) are required")
-    }
-    self.init(version: version, text: text)
+extension DesiredMenu: FormattedMessage {
+  package init(_ members: inout Members<Self>) throws(JSONError) {
+    version = try members.required("version", \.version, where: { $0 >= 1 })
+    text = try members.required("menu", \.text)
   }
 }
 

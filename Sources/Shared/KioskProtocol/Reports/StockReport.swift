@@ -12,21 +12,12 @@ package struct StockReport: Hashable, Sendable {
     self.at = at
     self.fruits = fruits
   }
+}
 
-  package var payload: [UInt8] {
-    JSONWriter.object { json in
-      json.member("seq", seq)
-      json.member("at", at.description)
-      json.member("fruits", fruits)
-    }
-  }
-
-  /// - Throws: `JSONError` if the payload is not a stock report.
-  package init(payload: [UInt8]) throws(JSONError) {
-    let json = try JSON.parse(payload)
-    guard let seq = json.integer("seq"), let at = json.text("at").flatMap(Timestamp.init),
-      let fruits = json.amounts("fruits")
-    else { throw JSONError(offset: 0, problem: "seq, at or fruits is missing") }
-    self.init(seq: seq, at: at, fruits: fruits)
+extension StockReport: FormattedMessage {
+  package init(_ members: inout Members<Self>) throws(JSONError) {
+    seq = try members.required("seq", \.seq)
+    at = try members.required("at", \.at)
+    fruits = try members.required("fruits", \.fruits)
   }
 }

@@ -45,12 +45,28 @@ extension Int {
   }
 }
 
-extension JSONWriter {
+extension Takings: MemberValue {
+  /// Reads the takings, or returns `nil` if an amount is invalid.
+  package init?(member: JSON) {
+    guard case .object(let currencies) = member else { return nil }
+    for currency in currencies {
+      guard let code = Currency(currency.key), case .object(let juices) = currency.value else {
+        return nil
+      }
+      for member in juices {
+        guard let juice = Juice.ID(member.key), case .string(let text) = member.value,
+          let money = Money(text, code)
+        else { return nil }
+        add(money, for: juice)
+      }
+    }
+  }
+
   /// Writes the takings, or no member if there are none.
-  mutating func member(_ key: StaticString, _ takings: Takings) {
-    guard !takings.isEmpty else { return }
-    member(key) { json in
-      for (currency, juices) in takings.units.sorted(by: { $0.key < $1.key }) {
+  package func write(_ key: StaticString, to json: inout JSONWriter) {
+    guard !isEmpty else { return }
+    json.member(key) { json in
+      for (currency, juices) in units.sorted(by: { $0.key < $1.key }) {
         json.member(named: currency.code) { json in
           for (juice, units) in juices.sorted(by: { $0.key < $1.key }) {
             json.member(named: juice.text, Money(units: units, currency).text)
@@ -59,7 +75,9 @@ extension JSONWriter {
       }
     }
   }
+}
 
+extension JSONWriter {
   /// Writes the amount, and its currency as the member `currency`.
   mutating func member(_ key: StaticString, _ money: Money) {
     member(key, money.text)
@@ -74,24 +92,5 @@ extension JSON {
       return nil
     }
     return Money(amount, currency)
-  }
-
-  /// Reads the takings: empty ones if the member is absent, `nil` if it is invalid.
-  func takings(_ key: String) -> Takings? {
-    var takings = Takings()
-    guard let value = self[key] else { return takings }
-    guard case .object(let currencies) = value else { return nil }
-    for currency in currencies {
-      guard let code = Currency(currency.key), case .object(let juices) = currency.value else {
-        return nil
-      }
-      for member in juices {
-        guard let juice = Juice.ID(member.key), case .string(let text) = member.value,
-          let money = Money(text, code)
-        else { return nil }
-        takings.add(money, for: juice)
-      }
-    }
-    return takings
   }
 }

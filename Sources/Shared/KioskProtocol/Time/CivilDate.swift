@@ -33,7 +33,7 @@ package struct CivilDate: Hashable, Sendable {
   }
 }
 
-extension CivilDate: CustomStringConvertible {
+extension CivilDate: LosslessStringConvertible {
   /// `2026-11-21`
   package var description: String { "\(year.padded(4))-\(month.padded())-\(day.padded())" }
 }

@@ -13,7 +13,7 @@ package struct Timestamp: Hashable, Comparable, Sendable {
   }
 }
 
-extension Timestamp: CustomStringConvertible {
+extension Timestamp: LosslessStringConvertible {
   /// The time as `2026-11-21T09:00:00Z`, with milliseconds unless they are 0.
   package var description: String {
     let (days, rest) = milliseconds.flooredQuotient(by: 86_400_000)

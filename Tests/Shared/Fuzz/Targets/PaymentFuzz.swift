@@ -47,8 +47,7 @@ enum PaymentFuzz {
   private static func drive(_ bytes: [UInt8]) {
     for isOpen in [true, false] {
       var journal = ChargeJournal()
-      var record = ChargeRecord(
-        ChargeRequest(charge: 16, price: Money(units: 350, .euro)), .reservation)
+      var record = ChargeRecord(request(16), .reservation)
       (record.state, record.held, record.receipt) = (.capturing, 350, 1)
       record.asked = 350
       if isOpen { journal.apply(.charge(record)) }
@@ -57,8 +56,7 @@ enum PaymentFuzz {
       // Registered and ready, no open reservation, no last result.
       if !isOpen {
         for answer in Self.beginning { actions += device.received(answer, at: .zero) }
-        let request = ChargeRequest(charge: 17, price: Money(units: 350, .euro))
-        actions += device.receive(.charge(request), at: .zero)
+        actions += device.receive(.charge(request(17)), at: .zero)
       }
       let half = bytes.count / 2
       actions += device.received(Array(bytes[..<half]), at: .seconds(1))
@@ -79,6 +77,13 @@ enum PaymentFuzz {
     }
   }
 
+  private static func request(_ charge: Int) -> ChargeRequest {
+    ChargeRequest(
+      charge: charge, ticket: 4, panel: "p1", juice: "kiwi", quantity: 1,
+      amount: Money(units: 350, .euro), language: .english, text: "Kiwi", paySeconds: 45,
+      readySeconds: 0)
+  }
+
   private static let beginning: [[UInt8]] = [
     [0x80, 0, 0], [0x06, 0x0F, 0], [0x80, 0, 0], [0x06, 0x0F, 1, 0], [0x80, 0, 0],
     [0x06, 0x1E, 4, 0xB8, 0x87, 0xFF, 0xFF], [0x80, 0, 0], [0x06, 0x0F, 0],
@@ -96,12 +101,12 @@ enum PaymentFuzz {
 
   /// A command is within its limits; what is refused is refused in words.
   static func charge(_ bytes: [UInt8]) {
-    for kind in ChargeCommand.Kind.allCases {
+    for action in [nil] + ChargeRequest.Action.allCases {
       do throws(JSONError) {
-        let command = try ChargeCommand(kind, payload: bytes)
+        let command = try ChargeCommand(action, payload: bytes)
         expect((1..<(1 << 53)).contains(command.charge), "charge \(command.charge)")
         guard case .charge(let request) = command else { continue }
-        expect((1...999_999_999_999).contains(request.price.units), "\(request.price)")
+        expect((1...999_999_999_999).contains(request.amount.units), "\(request.amount)")
         expect((5...300).contains(request.paySeconds), "\(request.paySeconds) s")
         expect(request.text.unicodeScalars.count <= 64, "a long text")
         let packet = TerminalCommand.display(lines: [request.text], seconds: 2).packet(.cp437)

@@ -1,0 +1,227 @@
+package import JuiceDomain
+
+/// A message of which one description of its members is the encoder and the decoder.
+///
+/// ```swift
+/// extension Answer: FormattedMessage {
+///   package init(_ members: inout Members<Self>) throws(JSONError) {
+///     job = try members.required("job", \.job)
+///     reason = members.optional("reason", \.reason)
+///   }
+/// }
+/// ```
+package protocol FormattedMessage: Sendable {
+  /// Reads or writes each member, in the order in which they are written.
+  init(_ members: inout Members<Self>) throws(JSONError)
+}
+
+extension FormattedMessage {
+  package var payload: [UInt8] { JSONWriter.object { $0.members(self) } }
+
+  /// Parses a payload, ignoring unknown members.
+  ///
+  /// - Throws: `JSONError` if it is not JSON, or a required member is missing or invalid.
+  package init(payload: [UInt8]) throws(JSONError) { try self.init(JSON.parse(payload)) }
+
+  package init(_ json: JSON) throws(JSONError) {
+    var members = Members<Self>(reading: json)
+    try self.init(&members)
+  }
+}
+
+extension JSONWriter {
+  package mutating func members<Message: FormattedMessage>(_ message: Message) {
+    var members = Members(message, to: JSONWriter(bytes: []))
+    swap(&self, &members.writer)
+    // Writing throws no error.
+    _ = try? Message(&members)
+    swap(&self, &members.writer)
+  }
+}
+
+/// The members of a message that is read or written. Each method does either, and returns the value.
+///
+/// Reading truncates a text for people, and removes its invisible characters.
+package struct Members<Message> {
+  /// The object that is read, or `null` while one is written.
+  let json: JSON
+  /// The message that is written, or `nil` while one is read.
+  private let message: Message?
+  fileprivate var writer: JSONWriter
+
+  init(reading json: JSON) {
+    (self.json, message, writer) = (json, nil, JSONWriter(bytes: []))
+  }
+
+  fileprivate init(_ message: Message, to writer: JSONWriter) {
+    (json, self.message, self.writer) = (.null, message, writer)
+  }
+
+  /// - Parameters:
+  ///   - standard: The value of an absent member; `nil` if the member is required.
+  ///   - isValid: Returns whether a value is in range.
+  package mutating func required<Value: MemberValue>(
+    _ key: StaticString, _ get: (Message) -> Value, or standard: Value? = nil,
+    where isValid: (Value) -> Bool = { _ in true }
+  ) throws(JSONError) -> Value {
+    if let message {
+      let value = get(message)
+      value.write(key, to: &writer)
+      return value
+    }
+    let member = json[key.description]
+    guard let value = member.map(Value.init(member:)) ?? standard, isValid(value) else {
+      throw problem(key, member == nil ? "is missing" : "is invalid or out of range")
+    }
+    return value
+  }
+
+  /// A member that may be absent. One that is invalid counts as absent.
+  package mutating func optional<Value: MemberValue>(
+    _ key: StaticString, _ get: (Message) -> Value?
+  ) -> Value? {
+    guard let message else { return json[key.description].flatMap(Value.init(member:)) }
+    let value = get(message)
+    value?.write(key, to: &writer)
+    return value
+  }
+
+  /// A text for people, which may be absent.
+  package mutating func text(
+    _ key: StaticString, _ get: (Message) -> String?, upTo limit: Int = 64
+  ) -> String? {
+    message == nil ? json.visibleText(key.description, upTo: limit) : optional(key, get)
+  }
+
+  /// A member that is `true`, or absent.
+  package mutating func flag(_ key: StaticString, _ get: (Message) -> Bool) -> Bool {
+    guard let message else { return json[key.description] == .bool(true) }
+    let value = get(message)
+    if value { writer.member(key, true) }
+    return value
+  }
+
+  /// An amount of at least one smallest unit, as the members `amount` and `currency`; `nil` if it is
+  /// absent or invalid.
+  package mutating func units(_ get: (Message) -> Money?) -> Money? {
+    guard let message else { return json.units() }
+    let money = get(message)
+    if let money { writer.member(units: money) }
+    return money
+  }
+
+  package mutating func requiredUnits(_ get: (Message) -> Money) throws(JSONError) -> Money {
+    guard let money = units(get) else {
+      throw JSONError(
+        offset: 0,
+        problem: "'amount' and 'currency' are not a whole number from 1 to \(JSON.maximumUnits) "
+          + "and a code such as EUR")
+    }
+    return money
+  }
+
+  /// An array of objects.
+  ///
+  /// - Parameter limit: Maximum number of objects that are read. Those that are invalid are omitted.
+  package mutating func list<Element: FormattedMessage>(
+    _ key: StaticString, _ get: (Message) -> [Element], upTo limit: Int
+  ) -> [Element] {
+    guard let message else {
+      return (json.elements(key.description) ?? []).prefix(limit).compactMap { try? Element($0) }
+    }
+    let elements = get(message)
+    writer.member(key, elements) { $0.members($1) }
+    return elements
+  }
+
+  /// An array of objects that are all valid.
+  package mutating func all<Element: FormattedMessage>(
+    _ key: StaticString, _ get: (Message) -> [Element]
+  ) throws(JSONError) -> [Element] {
+    guard message == nil else { return list(key, get, upTo: 0) }
+    guard let elements = json.elements(key.description) else {
+      throw problem(key, "is missing or not an array")
+    }
+    var values: [Element] = []
+    for element in elements { values.append(try Element(element)) }
+    return values
+  }
+
+  /// The members of another message, in the same object.
+  package mutating func members<Part: FormattedMessage>(
+    _ get: (Message) -> Part
+  ) throws(JSONError) -> Part {
+    guard let message else { return try Part(json) }
+    let part = get(message)
+    writer.members(part)
+    return part
+  }
+
+  private func problem(_ key: StaticString, _ problem: String) -> JSONError {
+    JSONError(offset: 0, problem: "'\(key)' \(problem)")
+  }
+}
+
+// MARK: Types of members
+
+package protocol MemberValue: Sendable {
+  init?(member: JSON)
+  func write(_ key: StaticString, to json: inout JSONWriter)
+}
+
+extension MemberValue where Self: LosslessStringConvertible {
+  package init?(member: JSON) {
+    guard case .string(let text) = member else { return nil }
+    self.init(text)
+  }
+
+  package func write(_ key: StaticString, to json: inout JSONWriter) {
+    json.member(key, description)
+  }
+}
+
+extension MemberValue where Self: RawRepresentable<String> {
+  package init?(member: JSON) {
+    guard case .string(let text) = member else { return nil }
+    self.init(rawValue: text)
+  }
+
+  package func write(_ key: StaticString, to json: inout JSONWriter) {
+    json.member(key, rawValue)
+  }
+}
+
+extension String: MemberValue {}
+extension Identifier: MemberValue {}
+extension Timestamp: MemberValue {}
+extension CivilDate: MemberValue {}
+extension Language: MemberValue {}
+extension Currency: MemberValue {}
+
+extension Int: MemberValue {
+  package init?(member: JSON) {
+    guard let number = member.wholeNumber else { return nil }
+    self = number
+  }
+
+  package func write(_ key: StaticString, to json: inout JSONWriter) { json.member(key, self) }
+}
+
+/// A number from 0 to 10^9.
+extension Double: MemberValue {
+  package init?(member: JSON) {
+    guard let number = member.decimal else { return nil }
+    self = number
+  }
+
+  package func write(_ key: StaticString, to json: inout JSONWriter) { json.member(key, self) }
+}
+
+extension FruitAmounts: MemberValue {
+  package init?(member: JSON) {
+    guard let amounts = member.amounts else { return nil }
+    self = amounts
+  }
+
+  package func write(_ key: StaticString, to json: inout JSONWriter) { json.member(key, self) }
+}
