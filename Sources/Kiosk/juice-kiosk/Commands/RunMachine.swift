@@ -5,8 +5,6 @@ import JuiceDomain
 import KioskCore
 import KioskDaemon
 import KioskProtocol
-import Logging
-import ServiceLifecycle
 import YAMLConfiguration
 
 struct RunMachine: PreparedCommand {
@@ -103,27 +101,8 @@ struct RunMachine: PreparedCommand {
     var log: PourLog?
     if let pourLog { log = try PourLog(path: pourLog) }
     let machine = try TerminalMachine(settings, configuration, memory: memory, log: log)
-    let service = UntilShutdown { [manual] in
-      try await withThrowingTaskGroup { group in
-        group.addTask { try await machine.run() }
-        if manual {
-          group.addTask {
-            for await line in StandardInput.lines { try await machine.type(line) }
-            guard !Task.isCancelled else { return }
-            throw Failure.unavailable(
-              "standard input has ended, so that the end of a juice cannot be reported")
-          }
-        }
-        // Without a person the machine runs until it is stopped, with one also until the end of
-        // the input. It disconnects cleanly in both cases.
-        defer { group.cancelAll() }
-        try await group.next()
-      }
-    }
-    return {
-      let logger = Logger(label: "juice-kiosk") { _ in SwiftLogNoOpLogHandler() }
-      try await ServiceGroup.run([service], logger: logger)
-    }
+    let lost = manual ? "the end of a juice cannot be reported" : nil
+    return { try await machine.serve(readingLinesFor: lost) }
   }
 
   private func settings(

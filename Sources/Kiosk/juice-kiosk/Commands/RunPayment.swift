@@ -5,8 +5,6 @@ import JuiceDomain
 import KioskCore
 import KioskDaemon
 import KioskProtocol
-import Logging
-import ServiceLifecycle
 import YAMLConfiguration
 
 struct RunPayment: PreparedCommand {
@@ -74,25 +72,7 @@ struct RunPayment: PreparedCommand {
       name: id, payAfter: payAfter.map { .milliseconds(Int($0 * 1_000)) })
     let device = try TerminalPayment(
       settings, configuration, journal: PaymentJournal(path: path))
-    let service = UntilShutdown { [payAfter] in
-      try await withThrowingTaskGroup { group in
-        group.addTask { try await device.run() }
-        if payAfter == nil {
-          group.addTask {
-            for await line in StandardInput.lines { try await device.type(line) }
-            guard !Task.isCancelled else { return }
-            throw Failure.unavailable("standard input has ended, so that no payment can be entered")
-          }
-        }
-        // Without a person the device runs until it is stopped, with one also until the end of the
-        // input. It disconnects cleanly in both cases.
-        defer { group.cancelAll() }
-        try await group.next()
-      }
-    }
-    return {
-      let logger = Logger(label: "juice-kiosk") { _ in SwiftLogNoOpLogHandler() }
-      try await ServiceGroup.run([service], logger: logger)
-    }
+    let lost = payAfter == nil ? "no payment can be entered" : nil
+    return { try await device.serve(readingLinesFor: lost) }
   }
 }

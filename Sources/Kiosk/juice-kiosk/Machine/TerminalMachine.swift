@@ -8,7 +8,7 @@ import YAMLConfiguration
 
 /// A simulated juice machine in the terminal: follows `MachineFirmware`, with a timer or the
 /// keyboard instead of pumps.
-actor TerminalMachine {
+actor TerminalMachine: TerminalDevice {
   struct Settings: Sendable {
     var name: MachineID
     var atOnce = 1
@@ -40,17 +40,13 @@ actor TerminalMachine {
   }
 
   private let settings: Settings
-  private let topics: KioskTopics
-  private let kiosk: KioskID
   private let memory: LastJobFile
   private let log: PourLog?
-  private let broker: any BrokerClient
   private var firmware: MachineFirmware
-  private var status = MachineStatus.online
   private var pours: [Pour] = []
   private var pourCount = 0
-  private var wasOnline = false
-  private var screen: PourScreen
+  var link: TerminalLink
+  private var topics: KioskTopics { link.topics }
 
   init(
     _ settings: Settings, _ configuration: KioskConfiguration, memory: LastJobFile,
@@ -59,81 +55,41 @@ actor TerminalMachine {
     self.settings = settings
     self.memory = memory
     self.log = log
-    topics = configuration.topics
-    kiosk = configuration.kiosk.id
-    broker = try configuration.makeBroker()
     firmware = MachineFirmware(last: memory.last, atOnce: settings.atOnce)
-    screen = PourScreen(isLive: settings.hasBars)
+    link = try TerminalLink(
+      configuration, clientID: "juice-machine-\(configuration.kiosk.id)-\(settings.name)",
+      isLive: settings.hasBars)
   }
 
-  /// Runs until the task is cancelled or standard output fails, then reports the active jobs as
-  /// failed.
-  func run() async throws(Failure) {
+  var subscriptions: [String] {
     let name = settings.name
     let result = topics.result(for: Source(kind: .made, name: name.text))
-    let subscribed = [topics.make(by: name), topics.cancel(by: name), result]
-    await broker.connect(
-      SessionOptions(
-        clientID: "juice-machine-\(kiosk)-\(name)",
-        subscriptions: subscribed.map(TopicFilter.init(unchecked:)), will: message(.offline),
-        limits: .commands))
-    while !Task.isCancelled, screen.failure == nil {
-      switch await broker.nextEvent(timeout: wait) {
-      case .deliveries(let deliveries):
-        try await perform(deliveries.flatMap { receive($0) })
-      case .online:
-        wasOnline = true
-        screen.print("\(name) is \(status.text); its last job was \(firmware.last)")
-        await publish([message(status)])
-      case .offline(let error):
-        guard wasOnline || error.isTransient, error != .sessionTakenOver else {
-          throw error.failure
-        }
-        screen.print("\(error); retrying")
-      case .refused(let topics):
-        for (topic, reason) in topics { screen.print("the broker refuses \(topic): \(reason)") }
-      case .confirmed, .updated, .sessionBegan, nil: break
-      }
-      try await endDuePours()
-      screen.draw(pours.map { bar(of: $0) })
-    }
-    await disconnect()
-    if let failure = screen.failure { throw failure }
+    return [topics.make(by: name), topics.cancel(by: name), result]
   }
 
-  private func disconnect() async {
+  var greeting: (line: String, messages: [Message]) {
+    ("\(settings.name) is \(link.status.text); its last job was \(firmware.last)", [])
+  }
+
+  /// Reports the active jobs as failed.
+  func stop() async {
     // If the record of an end fails, the next start reports the job as one with unknown result.
     for pour in pours { try? await end(pour, .failed(reason: "stopped", used: nil)) }
-    await publish([message(.offline)])
-    await broker.disconnect(grace: .seconds(1))
   }
 
   // MARK: Deliveries
 
-  private func receive(_ delivery: Delivery) -> [MachineFirmware.Action] {
-    let message = delivery.message
-    guard delivery.excess == nil, !message.retain else {
-      let excess = delivery.excess.map { "the \($0.rawValue) is too large" }
-      let problem = excess ?? "it is a retained message"
-      screen.print("ignored \(message.topic): \(problem)")
-      return []
+  func receive(_ message: Message) throws(JSONError) -> [MachineFirmware.Action]? {
+    switch message.topic {
+    case topics.make(by: settings.name):
+      firmware.make(try MachineOrder(payload: message.payload))
+    case topics.cancel(by: settings.name):
+      firmware.cancel(try MachineOrder.cancelled(message.payload))
+    default: nil
     }
-    do throws(JSONError) {
-      switch message.topic {
-      case topics.make(by: settings.name):
-        return firmware.make(try MachineOrder(payload: message.payload))
-      case topics.cancel(by: settings.name):
-        return firmware.cancel(try MachineOrder.cancelled(message.payload))
-      default:
-        screen.print("the kiosk answers: \(try CommandResult(payload: message.payload).summary)")
-      }
-    } catch {
-      screen.print("ignored \(message.topic): \(error)")
-    }
-    return []
   }
 
-  private func perform(_ actions: [MachineFirmware.Action]) async throws(Failure) {
+  func perform(_ actions: [MachineFirmware.Action]) async throws(Failure) {
     var messages: [Message] = []
     for action in actions {
       switch action {
@@ -141,7 +97,7 @@ actor TerminalMachine {
       case .start(let order): try begin(order)
       case .publish(let answer):
         messages.append(Message(topic: topics.made(by: settings.name), payload: answer.payload))
-        if answer.status != .started { screen.print("job \(answer.job): \(answer.summary)") }
+        if answer.status != .started { link.screen.print("job \(answer.job): \(answer.summary)") }
       }
     }
     await publish(messages)
@@ -165,14 +121,19 @@ actor TerminalMachine {
         order: order, begun: now, ending: settings.glass == nil ? nil : ending, length: length))
     let hint =
       settings.glass == nil ? ", each of \(order.recipe); press Enter when it is done" : ""
-    screen.print("job \(order.job), ticket \(order.ticket): \(order.summary)\(hint)")
+    link.screen.print("job \(order.job), ticket \(order.ticket): \(order.summary)\(hint)")
   }
 
   /// Time until the next pour ends or the bars need a redraw, or `nil` if only a message can change
   /// the state.
-  private var wait: Duration? {
+  var wait: Duration? {
     let next = pours.compactMap(\.ending?.at).min().map { max($0 - .now, .zero) }
-    return screen.isLive ? next.map { min($0, .milliseconds(100)) } : next
+    return link.screen.isLive ? next.map { min($0, .milliseconds(100)) } : next
+  }
+
+  func tick() async throws(Failure) {
+    try await endDuePours()
+    link.screen.draw(pours.map { bar(of: $0) })
   }
 
   private func endDuePours() async throws(Failure) {
@@ -183,7 +144,7 @@ actor TerminalMachine {
       case .done: try await end(pour, .done)
       case .jam: try await end(pour, .failed(reason: "jam", used: pour.order.half))
       case .powerCut:
-        screen.print("job \(pour.order.job): simulated power cut")
+        link.screen.print("job \(pour.order.job): simulated power cut")
         // A power cut ends the connection without a DISCONNECT.
         _exit(Self.powerCut)
       }
@@ -203,43 +164,39 @@ actor TerminalMachine {
     switch MachineLine(line) {
     case .ends(let job, let status):
       guard let pour = pours.first(where: { job == nil || $0.order.job == job }) else {
-        return screen.print(job.map { "job \($0) is not active" } ?? "no job is active")
+        return link.screen.print(job.map { "job \($0) is not active" } ?? "no job is active")
       }
       let number = pour.order.job
       if line.isEmpty, ContinuousClock.now - pour.begun < Self.shortestJob {
-        return screen.print("job \(number) has just begun; press Enter again when it is done")
+        return link.screen.print("job \(number) has just begun; press Enter again when it is done")
       }
       if case .failed(_, let used?, _) = status {
         let taken = pour.order.recipe.times(pour.order.quantity)
         let impossible = used.impossible(for: taken)
         guard impossible.isEmpty else {
-          return screen.print("job \(number) takes \(taken); it cannot have used \(impossible)")
+          return link.screen.print(
+            "job \(number) takes \(taken); it cannot have used \(impossible)")
         }
       }
       try await end(pour, status)
     case .waits(let job, let reason):
-      guard let job = job ?? pours.first?.order.job else { return screen.print("no job is active") }
+      guard let job = job ?? pours.first?.order.job else {
+        return link.screen.print("no job is active")
+      }
       try await perform(firmware.wait(job, for: reason))
     case .status(let status):
-      self.status = status
+      link.status = status
       firmware.isInFault = !status.isOnline
-      screen.print("\(settings.name) is \(status.text)")
+      link.screen.print("\(settings.name) is \(status.text)")
       await publish([message(status)])
-    case nil: screen.print(MachineLine.help)
+    case nil: link.screen.print(MachineLine.help)
     }
   }
 
   // MARK: Messages
 
-  private func message(_ status: MachineStatus) -> Message {
+  func message(_ status: MachineStatus) -> Message {
     Message(topic: topics.status(of: settings.name), text: status.text, retain: true)
-  }
-
-  private func publish(_ messages: [Message]) async {
-    do throws(BrokerError) { try await broker.publish(messages) } catch {
-      screen.print("\(error)")
-    }
-    await broker.acknowledge()
   }
 
   private func bar(of pour: Pour) -> String {

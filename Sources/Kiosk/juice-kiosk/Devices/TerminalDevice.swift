@@ -1,0 +1,138 @@
+import CommandLineSupport
+import KioskDaemon
+import KioskProtocol
+import Logging
+import MessageBroker
+import ServiceLifecycle
+
+/// A device that a person plays in the terminal: it receives messages of the kiosk, and reads lines
+/// from the keyboard. `run()` is its life.
+protocol TerminalDevice: Actor {
+  /// The effect of a message, such as a record to store or an answer to publish.
+  associatedtype Action: Sendable
+
+  var link: TerminalLink { get set }
+  /// The topics of the kiosk's messages to the device.
+  var subscriptions: [String] { get }
+  /// The line for the screen, and further messages, on each connection.
+  var greeting: (line: String, messages: [Message]) { get }
+  func message(_ status: MachineStatus) -> Message
+  /// Time until the next call of `tick()`, or `nil` if only a message or a line can change the
+  /// state.
+  var wait: Duration? { get }
+
+  /// Returns the actions for a message, or `nil` if it is no message for this kind of device.
+  func receive(_ message: Message) throws(JSONError) -> [Action]?
+  /// Executes actions in order.
+  func perform(_ actions: [Action]) async throws(Failure)
+  /// Ends what is due; called after each event.
+  func tick() async throws(Failure)
+  /// Processes a line that a person has typed.
+  func type(_ line: String) async throws(Failure)
+  /// Ends what is in progress, before the device disconnects.
+  func stop() async
+}
+
+/// The connection, the screen and the state of a device.
+struct TerminalLink {
+  let topics: KioskTopics
+  var status = MachineStatus.online
+  var screen: PourScreen
+  fileprivate let broker: any BrokerClient
+  fileprivate let clientID: String
+  fileprivate var wasOnline = false
+
+  init(_ configuration: KioskConfiguration, clientID: String, isLive: Bool) throws(Failure) {
+    topics = configuration.topics
+    screen = PourScreen(isLive: isLive)
+    broker = try configuration.makeBroker()
+    self.clientID = clientID
+  }
+}
+
+extension TerminalDevice {
+  /// Runs until the task is cancelled or standard output fails.
+  func run() async throws(Failure) {
+    await link.broker.connect(
+      SessionOptions(
+        clientID: link.clientID, subscriptions: subscriptions.map(TopicFilter.init(unchecked:)),
+        will: message(.offline), limits: .commands))
+    while !Task.isCancelled, link.screen.failure == nil {
+      switch await link.broker.nextEvent(timeout: wait) {
+      case .deliveries(let deliveries):
+        // Stores the records of all deliveries before the batch is acknowledged.
+        try await perform(deliveries.flatMap { actions(for: $0) })
+        await link.broker.acknowledge()
+      case .online:
+        link.wasOnline = true
+        let (line, messages) = greeting
+        link.screen.print(line)
+        await publish([message(link.status)] + messages)
+      case .offline(let error):
+        guard link.wasOnline || error.isTransient, error != .sessionTakenOver else {
+          throw error.failure
+        }
+        link.screen.print("\(error); retrying")
+      case .refused(let topics):
+        for (topic, reason) in topics {
+          link.screen.print("the broker refuses \(topic): \(reason)")
+        }
+      case .confirmed, .updated, .sessionBegan, nil: break
+      }
+      try await tick()
+    }
+    await stop()
+    await publish([message(.offline)])
+    await link.broker.disconnect(grace: .seconds(1))
+    if let failure = link.screen.failure { throw failure }
+  }
+
+  private func actions(for delivery: Delivery) -> [Action] {
+    let message = delivery.message
+    do throws(JSONError) {
+      if let excess = delivery.excess {
+        link.screen.print("ignored \(message.topic): the \(excess.rawValue) is too large")
+      } else if message.retain {
+        link.screen.print("ignored \(message.topic): it is a retained message")
+      } else if let actions = try receive(message) {
+        return actions
+      } else {
+        let result = try CommandResult(payload: message.payload)
+        link.screen.print("the kiosk answers: \(result.summary)")
+      }
+    } catch {
+      link.screen.print("ignored \(message.topic): \(error)")
+    }
+    return []
+  }
+
+  /// Publishes messages: those of a batch when it is acknowledged, others at once.
+  func publish(_ messages: [Message]) async {
+    do throws(BrokerError) { try await link.broker.publish(messages) } catch {
+      link.screen.print("\(error)")
+    }
+  }
+
+  /// Runs the device until it is stopped; with a keyboard, at most until the end of the input. It
+  /// disconnects cleanly in both cases.
+  ///
+  /// - Parameter lost: What cannot be typed without standard input; `nil` without a keyboard.
+  func serve(readingLinesFor lost: String?) async throws {
+    let service = UntilShutdown {
+      try await withThrowingTaskGroup { group in
+        group.addTask { try await self.run() }
+        if let lost {
+          group.addTask {
+            for await line in StandardInput.lines { try await self.type(line) }
+            guard !Task.isCancelled else { return }
+            throw Failure.unavailable("standard input has ended, so that \(lost)")
+          }
+        }
+        defer { group.cancelAll() }
+        try await group.next()
+      }
+    }
+    let logger = Logger(label: "juice-kiosk") { _ in SwiftLogNoOpLogHandler() }
+    try await ServiceGroup.run([service], logger: logger)
+  }
+}
