@@ -6,18 +6,7 @@ package import YAMLConfiguration
 /// The archive's configuration: its database and the source of its events. It is read from a file
 /// of its own, as strictly as `KioskConfiguration`; the same environment variables override it.
 ///
-/// - `archive.root` (topic levels, `kiosk`): the first topic levels of all kiosks.
-/// - `archive.database` (text, `dbname=juice`): a connection string of libpq, without a password.
-/// - `archive.password_file` (path, none): the file with the password of the database's user.
-/// - `archive.batch` (1...65535, `5000`): maximum number of events committed in one transaction.
-/// - `archive.session_days` (1...365, `30`): days for which the broker keeps events while no
-///   archiver is connected.
-/// - `archive.gap_delay_seconds` (1...86400, `60`): seconds between the detection of a missing
-///   entry and the request to its kiosk.
-/// - `archive.time_zone` (region of the IANA database, `UTC`): the time zone whose days are summed.
-/// - `archive.keep_days` (10...36500, none): days for which entries are kept after their arrival.
-/// - `broker` (section): see `KioskConfiguration`. The default of `client_id` is `juice-archive`;
-///   it is also a level of the topics on which kiosks answer.
+/// config/archive.yaml explains each key, with its range and its default.
 package struct ArchiveConfiguration: ConfigurationFile, Sendable, Equatable {
   package static let defaultPath = "/etc/juice-archive/archive.yaml"
 

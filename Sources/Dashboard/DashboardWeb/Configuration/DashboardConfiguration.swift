@@ -5,41 +5,7 @@ package import YAMLConfiguration
 /// from a file of its own, as strictly as `KioskConfiguration`; the same environment variables
 /// override it.
 ///
-/// - `dashboard.root` (topic levels, `kiosk`): the first topic levels of all kiosks.
-/// - `dashboard.host` (text, `127.0.0.1`): the address on which the server listens.
-/// - `dashboard.port` (1...65535, `8080`)
-/// - `dashboard.users_file` (path, `/var/lib/juice-dashboard/users`): the users who may log in,
-///   written by `juice-dashboard user`.
-/// - `dashboard.state_folder` (path, `/var/lib/juice-dashboard`): the folder for the dashboard's
-///   own data.
-/// - `dashboard.behind_proxy` (`true` or `false`, `false`): whether a proxy terminates TLS and
-///   passes the visitor's address in `X-Forwarded-For`.
-/// - `dashboard.base_path` (names, each after a `/`; none): the path below which the proxy serves the
-///   pages, such as `/juice`.
-/// - `dashboard.tls.certificate_file`, `dashboard.tls.key_file` (paths, none): enable TLS in the
-///   server itself.
-/// - `notify.link` (URL): the address of the pages, for links in messages.
-/// - `notify.language` (`en` or `ko`, `en`)
-/// - `notify.offline_minutes` (0...1440, `5`): minutes for which a kiosk, a machine or the broker
-///   has to be offline before the alert is notified.
-/// - `notify.quiet_seconds` (1...3600, `60`): seconds without notifications after a start, seconds
-///   for which an alert has to be absent to be resolved, and minimum seconds between two messages.
-/// - `notify.email.host` (host), `notify.email.tls` (`starttls`, `implicit` or `none`; `starttls`),
-///   `notify.email.port` (1...65535; 587, 465 or 25 by `tls`): the mail server.
-/// - `notify.email.ca_file` (path, none): the certificates to trust instead of the system's.
-/// - `notify.email.helo` (host, the fully qualified name of this computer): the name for EHLO.
-/// - `notify.email.from` (e-mail address), `notify.email.to` (list of e-mail addresses)
-/// - `notify.email.username` (text, none), `notify.email.password_file` (path, none): both or
-///   neither.
-/// - `notify.post` (list): for each item `url` (URL) or `url_file` (path of a file that contains
-///   the URL), `format` (`text` or `json`, `text`), `token_file` (path, none), `ca_file` (path,
-///   none).
-/// - `archive.database` (text, `dbname=juice`): a connection string of libpq, without a password.
-/// - `archive.password_file` (path, none): the file with the password of the database's user.
-/// - `archive.time_zone` (IANA name, `UTC`): the time zone whose days the archive sums.
-/// - `archive.timeout_seconds` (1...60, `5`): maximum seconds that a page waits for an answer.
-/// - `broker` (section): see `KioskConfiguration`; the client identifier is a new one for each
-///   start.
+/// config/dashboard.yaml explains each key, with its range and its default.
 package struct DashboardConfiguration: ConfigurationFile, Sendable, Equatable {
   package static let defaultPath = "/etc/juice-dashboard/dashboard.yaml"
 

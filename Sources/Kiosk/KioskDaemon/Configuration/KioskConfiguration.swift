@@ -18,68 +18,7 @@ package import YAMLConfiguration
 /// `broker.tls.ca_file`. The keys of the menu, of lists, and of single fruits' amounts have no
 /// variables.
 ///
-/// Each key has a format and a default:
-///
-/// - `kiosk.id` (identifier, `k1`): the id of the kiosk in topics.
-/// - `kiosk.name` (text of at most 64 characters, or one per language as `{en: ..., ko: ...}`,
-///   none): the displayed name.
-/// - `kiosk.place` (text of at most 200 characters, none): the location.
-/// - `kiosk.root` (topic levels, `kiosk`): the first levels of all topics.
-/// - `kiosk.language` (`en` or `ko`, `en`): the language of messages to customers.
-/// - `kiosk.time_zone` (IANA name, `UTC`): the time zone in which the tickets of a day start from
-///   1.
-/// - `broker.host` (text, `127.0.0.1`): the name or address of the MQTT broker.
-/// - `broker.port` (1...65535, `1883`, with TLS `8883`)
-/// - `broker.protocol` (`5` or `3.1.1`, `5`): the MQTT version.
-/// - `broker.client_id` (text, `juice-kiosk-` and the id): the client identifier of the session.
-/// - `broker.username` (text, none): the account at the broker.
-/// - `broker.password_file` (path, none): the file with the account's password, see
-///   `readPassword()`.
-/// - `broker.tls` (section, none): encrypts the connection; `{}` trusts the authorities of the
-///   system.
-/// - `broker.tls.ca_file` (path, none): the only certificate authority to trust.
-/// - `broker.tls.certificate_file`, `broker.tls.key_file` (paths, none): the client certificate,
-///   for a broker that requires one; only both together.
-/// - `uplink.addresses` (list of `host:port`, none): the nodes of the upstream broker; without an
-///   address there is no uplink.
-/// - `uplink.root` (topic levels, that of the kiosk): the first levels of the topics at the
-///   upstream broker.
-/// - `uplink.entries_per_second` (1...10000, `200`): the maximum number of entries published per
-///   second.
-/// - `uplink.client_id` (text, `juice-kiosk-`, the id and `-uplink`): the prefix of the client
-///   identifier of each connection, before `-` and a random number.
-/// - `uplink.protocol`, `uplink.username`, `uplink.password_file`, `uplink.tls`,
-///   `uplink.tls.ca_file`, `uplink.tls.certificate_file`, `uplink.tls.key_file`: same as for
-///   `broker`.
-/// - `ledger.path` (path, `/var/lib/juice-kiosk/ledger.sqlite`): the SQLite file of the ledger.
-/// - `stock.initial` (0...1000000000, `10`): the stock of a new ledger; for all fruits, or per
-///   fruit as `{strawberry: 20, default: 10}`. At most the capacity.
-/// - `stock.capacity` (same format, `100`): the maximum stock after a restock.
-/// - `stock.low` (same format, `5`): the stock at or below which a fruit is reported as low. At
-///   most the capacity.
-/// - `orders.max_age_seconds` (1...86400, `30`): the maximum age of an order that is executed.
-/// - `orders.max_quantity` (1...1000, `10`): the maximum number of glasses per order.
-/// - `orders.debounce_milliseconds` (0...60000, `0`): the time in which repeated presses of one
-///   button count once.
-/// - `orders.max_per_second` (0...100000, `50`): the maximum number of orders per second and panel;
-///   `0` for no limit.
-/// - `home_assistant.enabled` (`true` or `false`, `false`): adds the kiosk to Home Assistant.
-/// - `home_assistant.prefix` (topic levels, `homeassistant`): the first levels of its discovery
-///   topics; not among the kiosk's own topics.
-/// - `home_assistant.form` (`components` or `device`, `components`): one discovery message for each
-///   entity, or one for all (Home Assistant 2024.11 or later).
-/// - `home_assistant.account` (identifier, `homeassistant`): its account at the broker.
-/// - `menu` (section, the built-in menu): see `MenuReader`.
-/// - `menu.base` (`none` or `standard`, `none`): the menu that `fruits` and `juices` extend.
-/// - `menu.currency` (code of ISO 4217, none): the currency of prices; required for prices.
-/// - `menu.fruits`, `menu.juices` (by id, none)
-/// - `panels` (list, none): button panels of other vendors, see `PanelReader`.
-/// - `machines` (list, none): the machines that make juices, see `MachineReader`.
-/// - `payment` (section, none): the devices at which customers pay, see `PaymentReader`.
-/// - `payment.pay_seconds` (5...300, `45`): the time in which a customer must present a card.
-/// - `payment.free_panels` (list of names, none): the panels whose orders cost nothing.
-/// - `payment.devices` (list): the devices.
-/// - `displays` (list, none): screens that cannot subscribe themselves, see `DisplayReader`.
+/// config/kiosk.yaml explains each key, with its range and its default.
 package struct KioskConfiguration: ConfigurationFile, Sendable, Equatable {
   package static let defaultPath = "/etc/juice-kiosk/kiosk.yaml"
 
