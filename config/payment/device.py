@@ -56,7 +56,9 @@ def connected(client, *_):
         if charge["status"] in ("held", "unknown"):
             say(client, charge)
 
-client = mqtt.Client("juice-coins", clean_session=True)
+# paho 2, as in Debian 13, asks for the version of the callbacks.
+versions = [mqtt.CallbackAPIVersion.VERSION1] if hasattr(mqtt, "CallbackAPIVersion") else []
+client = mqtt.Client(*versions, "juice-coins", clean_session=True)
 client.on_connect, client.on_message = connected, received
 client.will_set(TOPIC.format("payment") + "/status", "offline", 1, True)
 client.connect("127.0.0.1", int(sys.argv[1]))

@@ -13,11 +13,37 @@ package enum StandardError {
 }
 
 package enum StandardInput {
+  /// Maximum length of a line in bytes. The start of a longer one is dropped.
+  private static let maximumLine = 1 << 16
+
   /// The lines of standard input. A separate thread reads them, so no thread of the pool blocks.
+  ///
+  /// `readLine` would hold the lock of `stdin`, for which exit(3) waits (glibc 2.41): the program
+  /// would end only with the next line.
   package static var lines: AsyncStream<String> {
     AsyncStream { lines in
       Thread.detachNewThread {
-        while let line = readLine() { lines.yield(line) }
+        var bytes = [UInt8](repeating: 0, count: 4096)
+        var line: [UInt8] = []
+        while true {
+          let count = read(STDIN_FILENO, &bytes, bytes.count)
+          if count < 0, errno == EAGAIN {
+            var readable = pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)
+            poll(&readable, 1, -1)
+          }
+          if count < 0, errno == EAGAIN || errno == EINTR { continue }
+          guard count > 0 else { break }
+          for byte in bytes[..<count] {
+            if byte == UInt8(ascii: "\n") {
+              lines.yield(String(decoding: line, as: UTF8.self))
+              line = []
+            } else {
+              if line.count == maximumLine { line = [] }
+              line.append(byte)
+            }
+          }
+        }
+        if !line.isEmpty { lines.yield(String(decoding: line, as: UTF8.self)) }
         lines.finish()
       }
     }

@@ -257,7 +257,6 @@ def test_each_valid_event_counts_once_whatever_others_say(
     archive = Archive(tmp_path / "archive.yaml", broker, server, time_zone=ZONE, gap_delay_seconds=86_400).start()
     try:
         client = make_client(port=broker.port)
-        client.client.max_inflight_messages_set(1000)
         for start in range(0, len(made_up.sent), 10_000):
             sent = [client.client.publish(f"kiosk/{kiosk}/events", payload, 1)
                     for kiosk, payload in made_up.sent[start:start + 10_000]]

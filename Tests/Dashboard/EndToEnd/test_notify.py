@@ -435,7 +435,7 @@ def test_trying_out_says_what_is_wrong(
         (mail(password_file=authority.secret("wrong")), "does not accept the account or its password"),
         (mail(ca_file=str(other.file)), "no encrypted connection that can be trusted"),
         (mail(host="localhost"), "no encrypted connection that can be trusted"),
-        (mail(port=closed), "Couldn't connect"),
+        (mail(port=closed), "connect to server"),
         (mail(port=plain.port), "no encrypted connection that can be trusted"),
         (mail(to=["nobody@example.com"]), "550 5.1.1 no such user"),
         (mail(host="nowhere.invalid"), "Could not resolve host"),

@@ -5,6 +5,7 @@ import pytest
 from client import BASE, Client
 from conftest import MakeKiosk
 from kiosk import Kiosk
+from mosquitto import Mosquitto
 
 ORDER = '{"id":"a1","juice":"banana","quantity":1}'
 RESTOCK = '{"id":"r1","add":{"banana":1},"set":{"kiwi":3}}'
@@ -141,8 +142,10 @@ def test_each_gets_its_reason_and_nothing_moves(
             "user property", "user properties", "all"],
 )
 def test_properties_that_are_too_large(
-    kiosk: Kiosk, panel: Client, properties: dict, kind: str, payload: str
+    kiosk: Kiosk, panel: Client, broker: Mosquitto, properties: dict, kind: str, payload: str
 ) -> None:
+    if "//" in properties.get("ResponseTopic", "") and broker.checks_response_topics():
+        pytest.skip("this mosquitto does not relay such a topic; relay.py tries it")
     result = panel.ask(f"{kind}/hostile", payload, **properties)
     assert result.json["reason"] == "too_large"
     assert result.correlation is None or len(result.correlation) <= 256

@@ -10,12 +10,11 @@ import threading
 from pathlib import Path
 from typing import Iterator
 
-import paho.mqtt.client as paho
 import pytest
 
 import esphome
 from arrivals import TIMEOUT, Arrivals
-from client import BASE
+from client import BASE, paho
 from conftest import MakeClient, MakeKiosk
 from esphome import ESPHome
 from tasmota import Tasmota
@@ -311,7 +310,7 @@ def test_what_a_broker_keeps_for_a_machine_that_is_away_grows_too_old(
     panel = make_client(f"{BASE}/order/p1/result", f"{BASE}/machine/bar")
     panel.publish(f"{BASE}/machine/bar/status", "online")
     panel.messages.first(lambda message: '"idle"' in message.text)
-    machine = paho.Client("bar", clean_session=False)
+    machine = paho("bar", clean_session=False)
     heard: Arrivals[str] = Arrivals()
     machine.on_message = lambda client, data, message: heard.add(message.topic)
     subscribed = threading.Event()

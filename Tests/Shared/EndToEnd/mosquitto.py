@@ -88,6 +88,12 @@ class Mosquitto:
     def freeze(self) -> None:
         self.process.send_signal(signal.SIGSTOP)
 
+    @staticmethod
+    def checks_response_topics() -> bool:
+        """Whether it disconnects a client with a response topic that no topic can be, instead of relaying it."""
+        about = subprocess.run([PROGRAM, "-h"], capture_output=True, text=True).stdout
+        return "version 2.0.11" not in about
+
     def presses(self, panel: str, with_repeats: bool) -> int:
         assert self.counts
         return presses(self.port, self.folder / "log", panel, with_repeats)

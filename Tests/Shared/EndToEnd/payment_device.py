@@ -64,7 +64,9 @@ def received(client: mqtt.Client, data: object, message: mqtt.MQTTMessage) -> No
 
 for charge in [c for c, r in known.items() if r["status"] == "waiting"]:
     store(charge, "declined")  # The power was cut before anything was held.
-client = mqtt.Client("terminal", protocol=mqtt.MQTTv5)
+# paho 2, as in Debian 13, asks for the version of the callbacks.
+versions = [mqtt.CallbackAPIVersion.VERSION1] if hasattr(mqtt, "CallbackAPIVersion") else []
+client = mqtt.Client(*versions, "terminal", protocol=mqtt.MQTTv5)
 client.on_connect, client.on_subscribe, client.on_message = connected, subscribed, received
 client.will_set(f"{base}/payment/terminal/status", "offline", 1, True)
 client.connect("127.0.0.1", port)

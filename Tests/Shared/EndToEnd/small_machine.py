@@ -92,7 +92,9 @@ def log(order: dict, **more) -> None:
         file.write(json.dumps(line) + "\n")
 
 
-client = mqtt.Client(f"machine-{options.name}", clean_session=True)
+# paho 2, as in Debian 13, asks for the version of the callbacks.
+versions = [mqtt.CallbackAPIVersion.VERSION1] if hasattr(mqtt, "CallbackAPIVersion") else []
+client = mqtt.Client(*versions, f"machine-{options.name}", clean_session=True)
 client.will_set(status_topic, "offline", 1, True)
 client.reconnect_delay_set(0.05, 0.2)
 client.on_connect, client.on_message = connected, received
