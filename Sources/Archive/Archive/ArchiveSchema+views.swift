@@ -86,6 +86,20 @@ extension ArchiveSchema {
     CREATE VIEW juice.summed_up AS
       SELECT least(min(since) FILTER (WHERE error IS NULL), now()) AS until,
         count(*) FILTER (WHERE error IS NULL) AS days, count(*) FILTER (WHERE error IS NOT NULL) AS failed
-      FROM juice.dirty_day
+      FROM juice.dirty_day;
+
+    -- One row for monitoring. active: the number of archivers that hold the lock of ArchiveStore. behind_seconds:
+    -- the median, because a kiosk that was away sends old entries.
+    CREATE VIEW juice.archive_status AS
+      SELECT
+        (SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND granted AND objsubid = 1
+          AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+          AND (classid::bigint << 32) + objid::bigint = \(ArchiveStore.lock)) AS active,
+        coalesce((SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY extract(epoch FROM last_received - latest))
+          FROM juice.ledger WHERE last_received > now() - interval '1 minute'), 0)::float8 AS behind_seconds,
+        extract(epoch FROM now() - until)::float8 AS sums_behind_seconds, failed AS failed_days,
+        (SELECT count(*) FROM juice.quarantine WHERE latest > now() - interval '1 hour') AS quarantined,
+        (SELECT coalesce(sum(entries), 0) FROM juice.missing WHERE since < now() - interval '1 hour')::float8 AS missing
+      FROM juice.summed_up
     """
 }

@@ -105,15 +105,25 @@ extension ArchiveStore {
   /// deletes it reads these rows. A mark that a computation is deleting is skipped, and a new one is
   /// inserted: a batch never waits for sums.
   private func markDays(of rows: [EventRow]) throws(DatabaseError) {
-    // Two times of an hour, the first and the last, have all of its days in any time zone.
-    var hours: [KioskID: [Int64: (first: Timestamp, last: Timestamp)]] = [:]
-    for row in rows {
-      let hour = row.at.milliseconds / 3_600_000
-      let known = hours[row.key.ledger.kiosk, default: [:]][hour] ?? (row.at, row.at)
-      hours[row.key.ledger.kiosk, default: [:]][hour] = (min(known.0, row.at), max(known.1, row.at))
-    }
-    let times = hours.flatMap { kiosk, hours in
-      hours.values.flatMap { Set([$0.first, $0.last]).map { (kiosk, $0) } }
+    var times: [(KioskID, Timestamp)] = []
+    for span in LedgerSpan.spans(of: rows) {
+      // The first and the last of the times within half a day have all of its days in any time zone.
+      // Entries mostly have the order of their times.
+      var (first, last) = (rows[span.rows.lowerBound].at, rows[span.rows.lowerBound].at)
+      func add() {
+        times.append((span.ledger.kiosk, first))
+        if last > first { times.append((span.ledger.kiosk, last)) }
+      }
+      for row in rows[span.rows] {
+        let bounds = (min(first, row.at), max(last, row.at))
+        if bounds.1.milliseconds - bounds.0.milliseconds > 43_200_000 {
+          add()
+          (first, last) = (row.at, row.at)
+        } else {
+          (first, last) = bounds
+        }
+      }
+      add()
     }
     guard !times.isEmpty else { return }
     try database.run(

@@ -54,9 +54,11 @@ package final class ArchiveStore {
   ///
   /// - Returns: `false` if another archiver is active.
   package func takeLock() throws(DatabaseError) -> Bool {
-    // A key that no other lock in the database uses (`juic`, 2).
-    try database.run("SELECT pg_try_advisory_lock(\(0x6A75_6963_0002))").rows.first?.first == "t"
+    try database.run("SELECT pg_try_advisory_lock(\(Self.lock))").rows.first?.first == "t"
   }
+
+  /// The key of the lock, which no other lock in the database uses (`juic`, 2).
+  static let lock = 0x6A75_6963_0002
 
   /// Migrates the schema and creates the temporary table. Requires the lock.
   package func open() throws(ArchiveError) {

@@ -50,7 +50,8 @@ actor SumWorker {
       }
       // Entries of a second share a step. A mark may also be due again, so there is no event to wait
       // for.
-      if count < DailySums.maximumDays, await !wait(Self.interval) { return }
+      let delay = count < DailySums.maximumDays ? Self.interval : try sums.pause()
+      guard await wait(delay) else { return }
     }
   }
 

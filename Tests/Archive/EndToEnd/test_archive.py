@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import Any, Callable, Iterator
 
 import pytest
+import yaml
 
 from archive import Archive, event, program as archive_program, tell
 from arrivals import TIMEOUT, eventually
 from client import Client
 from conftest import MakeBroker, MakeClient, MakeKiosk, factory
-from kiosk import environment
+from kiosk import ROOT, environment
 from mosquitto import Mosquitto
 from postgres import Postgres, program
 from small_disk import SmallDisk
@@ -76,6 +77,36 @@ def test_the_configuration_is_checked_with_the_database(
         env=environment() | {"KIOSK_ARCHIVE_DATABASE": f"host={tmp_path} dbname=juice"})
     assert done.returncode == 69 and "\t" not in done.stderr and done.stderr.count("\n") == 1
     assert "there is no /etc/juice-archive/archive.yaml: give the archive's file with --config" in done.stderr
+
+
+def test_the_state_of_the_archive_can_be_monitored(
+    database: Postgres, make_archive: MakeArchive, make_client: Callable[..., Client]
+) -> None:
+    shipped = yaml.safe_load((ROOT / "deploy/monitoring/archive/queries.yaml").read_text())["juice_archive"]
+    names = [name for metric in shipped["metrics"] for name in metric]
+
+    def status() -> dict[str, float]:
+        done = database.query(f"SELECT row_to_json(status) FROM ({shipped['query']}) status")
+        return json.loads(done)
+
+    archive = make_archive(gap_delay_seconds=86_400).start()
+    assert list(status()) == names
+    sums_are_complete(database, 0)
+    assert status() == dict.fromkeys(names, 0) | {"active": 1, "sums_behind_seconds": 0}
+    late, wrong = event(1), event(9)
+    tell(make_client(), "k1", late, wrong, "{")
+    sums_are_complete(database, 2)
+    has(database, "SELECT count(*) FROM juice.quarantine", "1")
+    database.query("UPDATE juice.gap SET since = since - interval '2 hours';"
+                   " INSERT INTO juice.dirty_day (kiosk, day, since, due, error)"
+                   " VALUES ('k1', '2026-01-01', now(), now() + interval '1 day', 'too long'),"
+                   " ('k2', '2026-01-01', now() - interval '1 hour', now() + interval '1 day', NULL)")
+    # The events are those of 1 November; `event` makes one for each minute.
+    found = status()
+    assert found["behind_seconds"] > 0 and 3600 <= found["sums_behind_seconds"] < 4000
+    assert (found["failed_days"], found["quarantined"], found["missing"]) == (1, 1, 7)
+    archive.stop()
+    assert status()["active"] == 0
 
 
 def sums_are_complete(database: Postgres, events: int) -> None:

@@ -109,7 +109,8 @@ private final class Summing: Sendable {
         let sums = try DailySums(settings)
         hasBegun.signal()
         while true {
-          if try sums.step() < DailySums.maximumDays { Thread.sleep(forTimeInterval: 0.1) }
+          let isBehind = try sums.step() == DailySums.maximumDays
+          Thread.sleep(forTimeInterval: isBehind ? try sums.pause() / .seconds(1) : 0.1)
         }
       } catch {
         failure.withLock { $0 = error }

@@ -30,8 +30,8 @@ def exported() -> set[str]:
     return {metric["prom_name"] for metric in exporter_settings()["metrics"]}
 
 
-def rules() -> list[dict]:
-    return yaml.safe_load((SHIPPED / "alerts.yaml").read_text())["groups"][0]["rules"]
+def rules(shipped: Path = SHIPPED) -> list[dict]:
+    return yaml.safe_load((shipped / "alerts.yaml").read_text())["groups"][0]["rules"]
 
 
 class Exporter:
@@ -99,17 +99,21 @@ def test_each_number_of_health_is_exported_as_it_is(
     assert seen["juice_kiosk_ledger_bytes"] > 0
 
 
-def test_each_alert_fires_for_what_it_is_for_and_for_nothing_else(tmp_path: Path) -> None:
-    for file in (SHIPPED / "alerts.yaml", CASES):
+@pytest.mark.parametrize("shipped, cases, page", [
+    (SHIPPED, CASES, "operations"), (SHIPPED / "archive", CASES.with_name("archive-alerts.test.yaml"), "chain")])
+def test_each_alert_fires_for_what_it_is_for_and_for_nothing_else(
+    tmp_path: Path, shipped: Path, cases: Path, page: str
+) -> None:
+    for file in (shipped / "alerts.yaml", cases):
         shutil.copy(file, tmp_path)
-    for command in (["check", "rules", "alerts.yaml"], ["test", "rules", CASES.name]):
+    for command in (["check", "rules", "alerts.yaml"], ["test", "rules", cases.name]):
         done = subprocess.run(
             ["promtool", *command], cwd=tmp_path, capture_output=True, text=True, timeout=120
         )
         assert done.returncode == 0, done.stdout + done.stderr
-    tested = CASES.read_text()
-    handbook = (ROOT / "deploy/docs/operations.md").read_text()
-    for rule in rules():
+    tested = cases.read_text()
+    handbook = (ROOT / f"deploy/docs/{page}.md").read_text()
+    for rule in rules(shipped):
         assert rule["alert"] in tested and f"`{rule['alert']}`" in handbook
         assert {"summary", "action"} == set(rule["annotations"])
 
