@@ -5,7 +5,8 @@ extension Discovery {
   var entities: [Entity] {
     menu.fruits.flatMap { entities(of: $0.id, $0.name) }
       + menu.juices.flatMap { entities(of: $0.id, $0.name) }
-      + machines.flatMap(entities) + [service, orders] + [refill].compactMap(\.self) + diagnostics
+      + machines.flatMap(entities) + paymentDevices.flatMap(entities) + [service, orders]
+      + [refill].compactMap(\.self) + diagnostics
   }
 
   /// The entities of fruits, juices and machines that have left the configuration.
@@ -23,6 +24,7 @@ extension Discovery {
     return fruits.flatMap { former.entities(of: $0, LocalizedName(fallback: $0.text)) }
       + juices.flatMap { former.entities(of: $0, LocalizedName(fallback: $0.text)) }
       + departed(topics.report).filter { !machines.contains($0) }.flatMap(entities)
+      + departed(topics.payment).filter { !paymentDevices.contains($0) }.flatMap(entities)
   }
 
   // MARK: Fruits
@@ -140,6 +142,59 @@ extension Discovery {
   private static let needsDecision =
     "value_json.jobs | selectattr('state', 'in', ['lost', 'needs_decision'])"
     + " | map(attribute='ticket') | list"
+
+  // MARK: Payment
+
+  private func entities(of device: PaymentDeviceID) -> [Entity] {
+    let topic = topics.payment(at: device)
+    let state = Entity(.sensor, "payment_\(device)", text("Payment \(device)", "결제 \(device)")) {
+      json in
+      json.member("state_topic", topic)
+      json.member("value_template", "{{ value_json.state }}")
+      json.member("device_class", "enum")
+      json.member("icon", "mdi:contactless-payment")
+    }
+    let waiting = Entity(
+      .sensor, "charges_\(device)",
+      text("\(device) charges for a person", "\(device) 확인할 결제")
+    ) { json in
+      json.member("state_topic", topic)
+      json.member("value_template", "{{ value_json.charges | count }}")
+      json.member("state_class", "measurement")
+      json.member("icon", "mdi:account-question")
+    }
+    let problem = Entity(
+      .binarySensor, "payment_problem_\(device)", text("\(device) problem", "\(device) 문제")
+    ) { json in
+      json.member("state_topic", topic)
+      json.member(
+        "value_template",
+        "{{ 'ON' if value_json.state == 'off' or value_json.charges else 'OFF' }}")
+      json.member("json_attributes_topic", topic)
+      json.member(
+        "json_attributes_template",
+        "{{ {'state': value_json.state, 'reason': value_json.reason | default(''),"
+          + " 'waiting_for_decision': value_json.charges | map(attribute='charge') | list,"
+          + " 'difference': value_json.difference} | to_json }}")
+      json.member("device_class", "problem")
+    }
+    return [state, waiting, problem] + [takings(at: device, topic)].compactMap(\.self)
+  }
+
+  /// The takings since the last end of day, or `nil` if no juice has a price.
+  private func takings(at device: PaymentDeviceID, _ topic: String) -> Entity? {
+    guard let currency = menu.juices.lazy.compactMap(\.price?.currency).first else { return nil }
+    let units = "1" + String(repeating: "0", count: Int(currency.decimals))
+    return Entity(.sensor, "takings_\(device)", text("\(device) takings", "\(device) 매출")) { json in
+      json.member("state_topic", topic)
+      json.member(
+        "value_template",
+        "{{ ((value_json.captured | default(0)) - (value_json.refunded | default(0)))"
+          + " / \(units) }}")
+      json.member("device_class", "monetary")
+      json.member("unit_of_measurement", currency.code)
+    }
+  }
 
   // MARK: The kiosk
 

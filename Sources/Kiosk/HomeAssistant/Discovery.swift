@@ -29,6 +29,7 @@ package struct Discovery: Sendable {
   /// The stock, which may exceed the capacities.
   package var stock: FruitAmounts
   package var machines: [MachineID]
+  package var paymentDevices: [PaymentDeviceID]
   /// The retained topics of the kiosk, including those of entities that have left the
   /// configuration.
   package var retainedTopics: Set<String> = []
@@ -39,7 +40,7 @@ package struct Discovery: Sendable {
     prefix: String = "homeassistant", form: Form = .components, account: String = "homeassistant",
     topics: KioskTopics, name: LocalizedName? = nil, language: Language, menu: Menu,
     capacities: FruitAmounts, stock: FruitAmounts = [:], machines: [MachineID] = [],
-    retainedTopics: Set<String> = [], version: String
+    paymentDevices: [PaymentDeviceID] = [], retainedTopics: Set<String> = [], version: String
   ) {
     self.prefix = prefix
     self.form = form
@@ -51,6 +52,7 @@ package struct Discovery: Sendable {
     self.capacities = capacities
     self.stock = stock
     self.machines = machines
+    self.paymentDevices = paymentDevices
     self.retainedTopics = retainedTopics
     self.version = version
   }

@@ -9,11 +9,11 @@ extension Kiosk {
   func feedback(_ feedback: Feedback, to row: LedgerRow) -> [Message] {
     let push: Push? =
       switch row.entry.outcome {
+      case .awaitingPayment: feedback.pay
       case .ready, .made: feedback.ready
       case .outOfStock: feedback.outOfStock
       case .rejected, .failed, .returned: feedback.rejected
-      case .accepted, .opened, .restocked, .service, .decided, .awaitingPayment, .payment, .total:
-        nil
+      case .accepted, .opened, .restocked, .service, .decided, .payment, .total: nil
       }
     guard let push else { return [] }
     let text = push.payload.fill { placeholder in
@@ -22,7 +22,7 @@ extension Kiosk {
       case .quantity: row.entry.outcome.order.map { String($0.quantity) }
       case .ticket: row.entry.ticket.map { String($0.number) }
       case .message: row.message
-      case .stock, .alert, .servings, .kioskStatus: value(of: placeholder)
+      case .stock, .alert, .servings, .price, .payment, .kioskStatus: value(of: placeholder)
       }
     }
     return [Message(topic: push.topic, text: text)]
@@ -34,6 +34,9 @@ extension Kiosk {
     case .stock(let fruit): juiceMaker.stock[fruit].map(String.init)
     case .alert(let fruit): alerts[fruit]?.rawValue
     case .servings(let juice): servings(of: juice).map(String.init)
+    case .price(let juice): settings.menu.juice(juice)?.price?.symbolText
+    case .payment(let device):
+      charges.reports.first { $0.device == device }?.report.message(in: settings.language)
     case .kioskStatus: status.rawValue
     case .juice, .quantity, .ticket, .message: nil
     }

@@ -1,3 +1,4 @@
+import JuiceDomain
 import KioskCore
 import KioskProtocol
 import Ledger
@@ -111,7 +112,10 @@ extension Controller {
         return KioskHealth.Payment(
           down: reports.count { $0.state == .off },
           open: core.charges.open.count { $0.state != .captured },
-          difference: reports.reduce(0) { $0 + abs($1.difference) })
+          difference: reports.reduce(0) { $0 + abs($1.difference) },
+          taken: reports.reduce(0) {
+            $0 &+ ($1.captured?.units ?? 0) &- ($1.refunded?.units ?? 0)
+          })
       },
       ledger: size, diskFree: ledger.freeSpace,
       uplinkDropped: uplinkProgress?.droppedRequests, position: position,

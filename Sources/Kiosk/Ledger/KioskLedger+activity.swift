@@ -14,7 +14,7 @@ extension KioskLedger {
     package var added: [Amount] = []
     /// All openings and closings, newest first.
     package var switches: [Switch] = []
-    /// The latest restocks, openings, closings and decisions about jobs, newest first.
+    /// The latest restocks, openings, closings, decisions and ends of day, newest first.
     package var services: [LedgerEntry] = []
     /// The times of the earliest and the latest entry, or `nil` if none is in the requested time.
     package var span: ClosedRange<Timestamp>?
@@ -159,7 +159,7 @@ extension KioskLedger {
 
   private static let services = """
     SELECT * FROM entry WHERE \(page) AND status IN
-      ('restocked', 'open', 'closed', 'poured', 'again', 'give_back')
+      ('restocked', 'open', 'closed', 'poured', 'again', 'give_back', 'total')
       OR \(page) AND charge IS NOT NULL AND source IS NOT NULL AND machine IS NULL
         AND status <> 'awaiting_payment'
     ORDER BY seq DESC LIMIT \(HistoryReport.limit)

@@ -189,7 +189,21 @@ import Testing
     (
       "displays: [{topic: d, text: '{stok.kiwi}'}]",
       "k.yaml:1:23: displays.1.text: there is no placeholder '{stok.kiwi}'; known are {stock.FRUIT}, "
-        + "{servings.JUICE}, {alert.FRUIT} and {kiosk.status}"
+        + "{servings.JUICE}, {alert.FRUIT}, {price.JUICE}, {payment.DEVICE} and {kiosk.status}"
+    ),
+    (
+      "displays: [{topic: d, text: '{payment.till}'}]",
+      "k.yaml:1:23: displays.1.text: there is no payment device 'till'"
+    ),
+    (
+      "displays: [{topic: d, text: '{price.tea}'}]",
+      "k.yaml:1:23: displays.1.text: there is no juice 'tea'"
+    ),
+    (
+      "panels: [{name: p, device: tasmota, topic: t, buttons: {single: kiwi}, "
+        + "feedback: {pay: {topic: f, payload: '{payment.till}'}}}]",
+      "k.yaml:1:99: panels.1.feedback.pay.payload: there is no text of a payment device here: "
+        + "use {message}"
     ),
     (
       "displays: [{topic: d, text: '{stock.tea}'}]",

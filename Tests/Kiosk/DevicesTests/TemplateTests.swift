@@ -34,11 +34,12 @@ import Testing
 
   @Test func knowsAllGaps() throws {
     let template = try Template(
-      "{stock.a}{alert.b}{servings.c}{kiosk.status}{juice}{quantity}{ticket}{message}")
+      "{stock.a}{alert.b}{servings.c}{price.d}{payment.e}{kiosk.status}{juice}{quantity}{ticket}{message}"
+    )
     #expect(
       template.placeholders == [
-        .stock("a"), .alert("b"), .servings("c"), .kioskStatus, .juice, .quantity, .ticket,
-        .message,
+        .stock("a"), .alert("b"), .servings("c"), .price("d"), .payment("e"), .kioskStatus, .juice,
+        .quantity, .ticket, .message,
       ])
   }
 

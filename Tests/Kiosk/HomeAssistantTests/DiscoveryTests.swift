@@ -152,6 +152,35 @@ import Testing
     #expect(try config("sensor/machine_bar")["name"] == .string("기계 bar"))
   }
 
+  @Test mutating func aPaymentDeviceIsWatched() throws {
+    #expect(try messages(discovery)["sensor/kiosk_k1/payment_terminal/config"] == nil)
+    discovery.paymentDevices = ["terminal"]
+    let entities = [
+      "sensor/payment_terminal", "sensor/charges_terminal",
+      "binary_sensor/payment_problem_terminal",
+    ]
+    for entity in entities {
+      #expect(try config(entity)["state_topic"] == .string("kiosk/k1/payment/terminal"))
+    }
+    #expect(try messages(discovery)["sensor/kiosk_k1/takings_terminal/config"] == nil, "no prices")
+    discovery.menu = try Menu(
+      fruits: Menu.standard.fruits,
+      juices: Menu.standard.juices.map {
+        Juice(id: $0.id, name: $0.name, recipe: $0.recipe, price: Money(units: 350, .euro))
+      })
+    let takings = try config("sensor/takings_terminal")
+    #expect(takings["unit_of_measurement"] == .string("EUR"))
+    #expect(
+      takings["value_template"]
+        == .string(
+          "{{ ((value_json.captured | default(0)) - (value_json.refunded | default(0))) / 100 }}"))
+    discovery.form = .device
+    discovery.paymentDevices = []
+    discovery.retainedTopics = ["kiosk/k1/payment/terminal"]
+    let former = try components(discovery).map(\.key)
+    #expect(former.contains("payment_terminal") && former.contains("takings_terminal"))
+  }
+
   // MARK: Commands
 
   /// Returns the command that Home Assistant would publish: the template with values for its

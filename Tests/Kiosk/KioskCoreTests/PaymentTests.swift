@@ -204,6 +204,26 @@ import Testing
         == #"{"state":"idle","ticket":1,"declined":"no credit","queue":0,"charges":[],"difference":0}"#
     )
     try kiosk.ledger.verify()
+    // Displays show it for a minute.
+    #expect(kiosk.core.charges.wait(at: kiosk.now) == .seconds(60))
+    kiosk.pass(.seconds(60))
+    #expect(try kiosk.receive().paymentChanged)
+    #expect(kiosk.report == #"{"state":"idle","queue":0,"charges":[],"difference":0}"#)
+    #expect(kiosk.core.charges.wait(at: kiosk.now) == nil)
+  }
+
+  @Test func theReportHasTheSumsOfTheDay() throws {
+    let kiosk = try asked(isPoured: false)
+    try kiosk.receive(.paid("held", 350), .paid("captured", 350))
+    #expect(
+      kiosk.report
+        == #"{"state":"idle","queue":0,"charges":[],"difference":0,"currency":"EUR","captured":350,"refunded":0}"#
+    )
+    try kiosk.receive(.order("kiwi"))
+    _ = kiosk.charges
+    let report = kiosk.core.charges.reports[0].report
+    #expect(report.amount?.units == 350 && report.captured?.units == 350)
+    #expect(try PaymentReport(payload: report.payload) == report)
   }
 
   @Test func theLanguageIsTheCustomers() throws {

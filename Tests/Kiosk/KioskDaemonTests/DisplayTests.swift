@@ -85,6 +85,56 @@ import Testing
     #expect(texts(screen) == ["kiosk online", "kiosk offline"])
   }
 
+  /// The price, the request to pay, the decline for a minute, and the device that is away.
+  @Test func theCustomerSeesWhatToPayAndWhyNot() throws {
+    let display = try Self.text("{price.kiwi}|{payment.terminal}", maximumPerSecond: 100)
+    let feedback = Feedback(
+      pay: Push(topic: "led", payload: try Template("{ticket} {message}")),
+      rejected: Push(topic: "led", payload: try Template("{message}")))
+    let menu = try Menu(
+      fruits: Menu.standard.fruits,
+      juices: Menu.standard.juices.map {
+        Juice(
+          id: $0.id, name: $0.name, recipe: $0.recipe,
+          price: $0.id == "kiwi" ? Money(units: 350, .euro) : nil)
+      })
+    let fixture = try KioskFixture { settings in
+      settings.menu = menu
+      settings.payment = KioskSettings.Payment(devices: [.init(name: "terminal")])
+      settings.displays = [display]
+      settings.panels = [
+        PanelBinding(
+          name: "hall", dialect: .tasmota, topic: "stat/hall",
+          buttons: ["single": .order(Order(juice: "kiwi"))],
+          feedback: feedback)
+      ]
+    }
+    let screen = try fixture.testClient("screen", subscribedTo: ["screen", "led"])
+    let terminal = try fixture.testClient("terminal", subscribedTo: ["kiosk/k1/charge/terminal"])
+    try fixture.startKiosk()
+    let away = "3.50 €|The card terminal is out of order."
+    #expect(texts(screen) == [away])
+    fixture.publish("online", to: "kiosk/k1/payment/terminal/status", by: terminal)
+    fixture.advance(by: .seconds(1))
+    #expect(texts(screen) == ["3.50 €|"])
+    fixture.publish(#"{"Button1":{"Action":"SINGLE"}}"#, to: "stat/hall/RESULT", by: screen)
+    fixture.advance(by: .seconds(1))
+    #expect(
+      texts(screen) == [
+        "1 3.50 € at the terminal, please.", "3.50 €|3.50 € at the terminal, please.",
+      ])
+    let charge = try #require(
+      texts(terminal).first.map { try ChargeRequest(payload: Array($0.utf8)) })
+    let answer = PaymentAnswer(charge: charge.charge, status: .declined, reason: "card expired")
+    fixture.publish(
+      String(decoding: answer.payload, as: UTF8.self), to: "kiosk/k1/paid/terminal", by: terminal)
+    fixture.advance(by: .seconds(1))
+    let why = "The payment was declined: card expired. Nothing was charged."
+    #expect(texts(screen) == [why, "3.50 €|\(why)"])
+    fixture.advance(by: .seconds(60))
+    #expect(texts(screen) == ["3.50 €|"])
+  }
+
   @Test func aLampShowsWhetherThereIsAGlassLeft() throws {
     let lamp = Display(
       content: .availability(

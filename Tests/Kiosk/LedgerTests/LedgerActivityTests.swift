@@ -80,16 +80,21 @@ import Testing
   @Test func restocksAreToldTheLatestFirst() throws {
     let restocked = LedgerEntry.Outcome.restocked(changes: ["banana": 1])
     let decided = LedgerEntry.Outcome.decided(.poured, job: 3, used: [:])
+    let sum = Money(units: 350, .euro)
+    let total = LedgerEntry.Outcome.total(
+      PaymentTotal(
+        total: 1, at: Timestamp(milliseconds: 0), captured: sum, refunded: Money(units: 0, .euro),
+        count: 1), device: "terminal", difference: 50)
     try place.write(
       LedgerTransaction(
         .opened(1, ["banana": 50]), .init(2, restocked), .banana(3, ticket: 1),
         .init(4, .service(.closed)), .init(5, .service(.open)), .init(6, decided),
-        .init(7, restocked)))
-    let page = try activity(through: 6)
-    #expect(page.services.map(\.seq) == [6, 5, 4, 2])
+        .init(7, total), .init(8, restocked)))
+    let page = try activity(through: 7)
+    #expect(page.services.map(\.seq) == [7, 6, 5, 4, 2])
     #expect(
       page.services.map(\.outcome) == [
-        decided, .service(.open), .service(.closed), restocked,
+        total, decided, .service(.open), .service(.closed), restocked,
       ])
   }
 

@@ -13,7 +13,8 @@ import yaml
 
 from arrivals import eventually
 from client import Client, retained
-from kiosk import ROOT, Kiosk
+from conftest import MakeKiosk
+from kiosk import ROOT
 from mosquitto import Mosquitto
 from ports import free_port
 
@@ -70,8 +71,9 @@ def exporter(broker: Mosquitto, tmp_path: Path) -> Iterator[Exporter]:
 
 
 def test_each_number_of_health_is_exported_as_it_is(
-    broker: Mosquitto, kiosk: Kiosk, exporter: Exporter
+    broker: Mosquitto, make_kiosk: MakeKiosk, exporter: Exporter
 ) -> None:
+    kiosk = make_kiosk(payment={"devices": [{"name": "till"}]}).start()
     panel = Client(broker.port, "kiosk/#")
     panel.order("strawberry_banana")
     panel.order("strawberry_banana")
@@ -96,6 +98,7 @@ def test_each_number_of_health_is_exported_as_it_is(
     numbers["service"] = 0
     assert seen == {names[key]: value for key, value in numbers.items()}
     assert seen["juice_kiosk_orders_total"] == seen["juice_kiosk_fruits_out"] == 1
+    assert seen["juice_kiosk_payment_devices_down"] == 1
     assert seen["juice_kiosk_ledger_bytes"] > 0
 
 

@@ -79,6 +79,32 @@ import Testing
     #expect(throws: JSONError.self) { try ChargeRequest(payload: capture) }
   }
 
+  @Test(arguments: [
+    (
+      Language.english, "card expired",
+      "The payment was declined: card expired. Nothing was charged."
+    ),
+    (.english, "declined", "The payment was declined. Nothing was charged."),
+    (.korean, "card expired", "결제가 거절되었습니다: 유효 기간이 지난 카드. 청구된 금액은 없습니다."),
+    (.korean, "declined", "결제가 거절되었습니다. 청구된 금액은 없습니다."),
+    (.korean, "error 12", "결제가 거절되었습니다: error 12. 청구된 금액은 없습니다."),
+  ])
+  func aDeclineSaysWhy(language: Language, reason: String, text: String) {
+    #expect(CustomerMessage.notPaid(.declined, reason, in: language) == text)
+    #expect(PaymentReport(state: .idle, declined: reason).message(in: language) == text)
+  }
+
+  @Test func theCustomerSeesWhatTheDeviceIsDoing() throws {
+    let amount = Money(units: 350, try #require(Currency("EUR")))
+    #expect(
+      PaymentReport(state: .waiting, amount: amount).message(in: .english)
+        == "3.50 € at the terminal, please.")
+    #expect(
+      PaymentReport(state: .off, amount: amount).message(in: .english)
+        == "The card terminal is out of order.")
+    #expect(PaymentReport(state: .idle).message(in: .english) == nil)
+  }
+
   @Test func aTotalIsReadAsItWasWritten() throws {
     let euro = try #require(Currency("EUR"))
     let total = PaymentTotal(

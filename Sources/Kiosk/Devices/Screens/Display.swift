@@ -67,11 +67,16 @@ package struct Display: Hashable, Sendable {
 
 /// The messages that report the results of a panel's orders to its device.
 package struct Feedback: Hashable, Sendable {
+  /// The customer must pay.
+  package var pay: Push?
   package var ready: Push?
   package var outOfStock: Push?
   package var rejected: Push?
 
-  package init(ready: Push? = nil, outOfStock: Push? = nil, rejected: Push? = nil) {
+  package init(
+    pay: Push? = nil, ready: Push? = nil, outOfStock: Push? = nil, rejected: Push? = nil
+  ) {
+    self.pay = pay
     self.ready = ready
     self.outOfStock = outOfStock
     self.rejected = rejected

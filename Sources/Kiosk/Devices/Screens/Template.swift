@@ -1,5 +1,5 @@
 package import JuiceDomain
-import KioskProtocol
+package import KioskProtocol
 
 /// A text with placeholders for the state of the kiosk: `Kiwi {stock.kiwi}`.
 ///
@@ -18,6 +18,9 @@ package struct Template: Hashable, Sendable {
     case stock(Fruit.ID)
     case alert(Fruit.ID)
     case servings(Juice.ID)
+    case price(Juice.ID)
+    /// The text for the customer at a payment device.
+    case payment(PaymentDeviceID)
     case kioskStatus
     /// Values from the result of an order.
     case juice, quantity, ticket, message
@@ -84,7 +87,7 @@ extension Template.Part {
       .placeholder(.ticket):
       "0"
     case .placeholder(.alert), .placeholder(.kioskStatus), .placeholder(.juice),
-      .placeholder(.message):
+      .placeholder(.price), .placeholder(.payment), .placeholder(.message):
       "x"
     }
   }
@@ -127,6 +130,9 @@ extension Template.Placeholder {
     case "stock": if let fruit = Fruit.ID(id) { self = .stock(fruit) } else { return nil }
     case "alert": if let fruit = Fruit.ID(id) { self = .alert(fruit) } else { return nil }
     case "servings": if let juice = Juice.ID(id) { self = .servings(juice) } else { return nil }
+    case "price": if let juice = Juice.ID(id) { self = .price(juice) } else { return nil }
+    case "payment":
+      if let device = PaymentDeviceID(id) { self = .payment(device) } else { return nil }
     case "kiosk" where id == "status": self = .kioskStatus
     case "juice" where id.isEmpty: self = .juice
     case "quantity" where id.isEmpty: self = .quantity

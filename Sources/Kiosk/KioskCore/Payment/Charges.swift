@@ -31,8 +31,8 @@ package struct Charges: Sendable {
   /// The uptimes at which orders were accepted. Not stored in the ledger.
   private var acceptedAt: [Int: Duration] = [:]
   private var silent: Set<PaymentDeviceID> = []
-  /// The ticket and the reason of each device's last decline, until its next charge.
-  private var declined: [PaymentDeviceID: (ticket: Int?, reason: String)] = [:]
+  /// The ticket and the reason of each device's last decline, until its next charge or this time.
+  private var declined: [PaymentDeviceID: (ticket: Int?, reason: String, until: Duration)] = [:]
 
   /// Times of a charge, by the monotonic clock.
   private struct ChargeTimer: Sendable {
@@ -57,6 +57,8 @@ package struct Charges: Sendable {
   static let patience = Duration.seconds(60)
   /// Maximum time from the first prompt, however often the device sees the customer.
   static let longestPrompt = Duration.seconds(300)
+  /// Time for which displays show a decline.
+  static let declineTime = Duration.seconds(60)
   /// Maximum number of open charges without an order for each device.
   static let maximumForeign = 20
 
@@ -232,8 +234,8 @@ package struct Charges: Sendable {
     timers[charge.number]?.lastAction == action
   }
 
-  mutating func noteDecline(_ charge: Charge, _ reason: String) {
-    declined[charge.device] = (charge.sale?.ticket.number, reason)
+  mutating func noteDecline(_ charge: Charge, _ reason: String, at uptime: Duration) {
+    declined[charge.device] = (charge.sale?.ticket.number, reason, uptime + Self.declineTime)
   }
 
   /// Assigns queued charges to devices that ask no other customer, and returns them.
@@ -314,6 +316,7 @@ package struct Charges: Sendable {
 
   mutating func overdue(at now: Moment) -> Overdue {
     noteAges(at: now)
+    declined = declined.filter { $0.value.until > now.uptime }
     var overdue = Overdue()
     for charge in open {
       if charge.state == .captured, charge.day < now.day { overdue.settled.append(charge) }
@@ -329,10 +332,12 @@ package struct Charges: Sendable {
     return overdue
   }
 
-  /// Returns the time until the next timer of a charge expires or the next request is due; or `nil`
-  /// if only a message can change something.
+  /// Returns the time until the next timer expires or the next request is due; or `nil` if only a
+  /// message can change something.
   package func wait(at now: Moment) -> Duration? {
-    open.lazy.compactMap { wait(for: $0, at: now) }.min().map { max($0, .zero) }
+    let waits =
+      open.compactMap { wait(for: $0, at: now) } + declined.values.map { $0.until - now.uptime }
+    return waits.min().map { max($0, .zero) }
   }
 
   private func wait(for charge: Charge, at now: Moment) -> Duration? {
@@ -437,14 +442,33 @@ package struct Charges: Sendable {
     report.charges = own.lazy.filter { $0.state == .undecided }.prefix(PaymentReport.limit).map {
       PaymentReport.Charge(
         charge: $0.number, job: $0.sale?.seq, ticket: $0.sale?.ticket.number,
-        amount: $0.booked ?? $0.held ?? $0.amount, reason: $0.reason ?? "", at: $0.at)
+        amount: $0.booked ?? $0.held ?? $0.amount, reason: $0.reason ?? "", request: $0.request,
+        decisions: $0.possibleDecisions, at: $0.at)
     }
-    report.difference = records[device.name]?.difference ?? 0
+    if let record = records[device.name] {
+      report.difference = record.difference
+      report.captured = record.currency.map { Money(units: record.captured, $0) }
+      report.refunded = record.currency.map { Money(units: record.refunded, $0) }
+    }
     return report
   }
 }
 
 extension Charge {
+  /// The request that leads to the goal, or `nil` if none does.
+  fileprivate var request: ChargeRequest.Action? {
+    switch goal {
+    case .capturing: .capture
+    case .releasing: .release
+    case .refunding: .refund
+    case .queued, .sent, .waiting, .held, .gone, .captured, .undecided: nil
+    }
+  }
+
+  fileprivate var possibleDecisions: [ChargeDecision.Choice] {
+    ChargeDecision.Choice.allCases.filter { allows($0) != nil }
+  }
+
   /// Whether a request is on its way to the device.
   fileprivate var isMoving: Bool {
     switch state {

@@ -134,7 +134,7 @@ extension Kiosk {
     var charge = charge
     switch charge.state == .undecided ? charge.goal : charge.state {
     case .sent, .waiting:
-      charges.noteDecline(charge, answer.reason ?? "declined")
+      charges.noteDecline(charge, answer.reason ?? "declined", at: now.uptime)
       endUnpaid(charge, .declined, answer.reason, isOver: true, at: now, in: &decision)
     case .held, .capturing:
       guard charge.booked == nil, charge.held != nil else { break }

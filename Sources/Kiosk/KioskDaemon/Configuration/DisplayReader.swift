@@ -1,5 +1,7 @@
 import Devices
 import JuiceDomain
+import KioskCore
+import KioskProtocol
 import YAMLConfiguration
 
 /// Reads `displays`: messages to push to screens that cannot subscribe themselves.
@@ -15,7 +17,8 @@ import YAMLConfiguration
 struct DisplayReader {
   private(set) var displays: [Display] = []
 
-  init(_ root: inout Section, menu: Menu) {
+  /// - Parameter payment: The devices at which customers pay, or `nil` if nothing is paid.
+  init(_ root: inout Section, menu: Menu, payment: KioskSettings.Payment?) {
     root.list("displays") { section in
       let errorsBefore = section.collector.errors.count
       let topic = section.require("topic", .topic)
@@ -23,6 +26,10 @@ struct DisplayReader {
       let retain = section.read("retain", .boolean) ?? false
       let birth = section.optional("birth") { Birth(&$0) }
       let rate = section.read("max_per_second", .integer(1...100))
+      let devices = payment?.devices.map(\.name) ?? []
+      for case .payment(let device) in text?.placeholders ?? [] where !devices.contains(device) {
+        section.report(Diagnostic("there is no payment device '\(device)'"), at: "text")
+      }
       guard let topic, let text, section.collector.errors.count == errorsBefore else { return }
       displays.append(
         Display(
@@ -37,7 +44,7 @@ struct DisplayReader {
 ///
 /// ```yaml
 /// feedback:
-///   ready: {topic: cmnd/hall/Buzzer, payload: "1"}        # also out_of_stock, rejected
+///   ready: {topic: cmnd/hall/Buzzer, payload: "1"}        # also pay, out_of_stock, rejected
 ///   juices:
 ///     kiwi: {available: {topic: cmnd/hall/Power1, payload: "ON"}, sold_out: {...}}
 ///   birth: {topic: tele/hall/LWT, payload: Online}
@@ -48,6 +55,7 @@ struct FeedbackReader {
 
   init(_ root: inout Section, menu: Menu) {
     root.section("feedback") { section in
+      feedback.pay = section.optional("pay") { Push(&$0, menu: menu) }
       feedback.ready = section.optional("ready") { Push(&$0, menu: menu) }
       feedback.outOfStock = section.optional("out_of_stock") { Push(&$0, menu: menu) }
       feedback.rejected = section.optional("rejected") { Push(&$0, menu: menu) }

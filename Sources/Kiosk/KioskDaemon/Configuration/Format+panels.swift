@@ -67,7 +67,9 @@ extension Format where Value == Template {
       do throws(TemplateError) { template = try Template(text) } catch {
         throw Diagnostic(
           "there is no placeholder \(error.placeholder.quoted)",
-          hint: "known are {stock.FRUIT}, {servings.JUICE}, {alert.FRUIT} and {kiosk.status}"
+          hint:
+            "known are {stock.FRUIT}, {servings.JUICE}, {alert.FRUIT}, {price.JUICE}, "
+            + "{payment.DEVICE} and {kiosk.status}"
             + (isOfResult ? ", {juice}, {quantity}, {ticket} and {message}" : ""))
       }
       for placeholder in template.placeholders {
@@ -75,7 +77,10 @@ extension Format where Value == Template {
           switch placeholder {
           case .stock(let fruit), .alert(let fruit):
             menu.fruits.contains { $0.id == fruit } ? nil : "fruit '\(fruit)'"
-          case .servings(let juice): menu.juice(juice) == nil ? "juice '\(juice)'" : nil
+          case .servings(let juice), .price(let juice):
+            menu.juice(juice) == nil ? "juice '\(juice)'" : nil
+          // The reader of displays checks the device. The text about it is not that of a result.
+          case .payment: isOfResult ? "text of a payment device here: use {message}" : nil
           case .kioskStatus: nil
           case .juice, .quantity, .ticket, .message:
             isOfResult ? nil : "order here for {juice}, {quantity}, {ticket} and {message}"

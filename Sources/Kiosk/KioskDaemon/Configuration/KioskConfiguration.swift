@@ -79,7 +79,7 @@ package struct KioskConfiguration: ConfigurationFile, Sendable, Equatable {
       checkMachines(make: file ?? "menu \(desired.version)", beyond: menuReader.menu, root)
     }
     payment = PaymentReader(&root, free: panelReader.freePanels).payment
-    displays = DisplayReader(&root, menu: menu).displays + panelReader.lamps
+    displays = DisplayReader(&root, menu: menu, payment: payment).displays + panelReader.lamps
   }
 
   /// Reports each juice of a desired menu that is not on the file's own menu and that no machine

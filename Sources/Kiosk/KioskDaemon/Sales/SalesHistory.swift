@@ -129,7 +129,8 @@ package struct SalesHistory: Sendable {
       serve(entry)
     case .payment(let step) where entry.source != nil && step.machine == nil:
       serve(entry)
-    case .rejected, .payment, .total:
+    case .total: serve(entry)
+    case .rejected, .payment:
       break
     }
   }

@@ -97,8 +97,9 @@ extension Discovery {
       account: homeAssistant.account.text, topics: configuration.topics,
       name: configuration.kiosk.name, language: configuration.kiosk.language,
       menu: configuration.menu, capacities: configuration.stock.capacities, stock: stock,
-      machines: configuration.machines.map(\.name), retainedTopics: retainedTopics,
-      version: Release.version)
+      machines: configuration.machines.map(\.name),
+      paymentDevices: configuration.payment?.devices.map(\.name) ?? [],
+      retainedTopics: retainedTopics, version: Release.version)
   }
 }
 

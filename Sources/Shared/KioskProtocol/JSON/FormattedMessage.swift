@@ -147,6 +147,20 @@ package struct Members<Message> {
     return values
   }
 
+  /// An array of names. Those that are unknown are omitted.
+  package mutating func names<Name: RawRepresentable<String>>(
+    _ key: StaticString, _ get: (Message) -> [Name]
+  ) -> [Name] {
+    guard let message else {
+      return (json.elements(key.description) ?? []).compactMap {
+        if case .string(let name) = $0 { Name(rawValue: name) } else { nil }
+      }
+    }
+    let names = get(message)
+    writer.member(key, names.map(\.rawValue))
+    return names
+  }
+
   /// The members of another message, in the same object.
   package mutating func members<Part: FormattedMessage>(
     _ get: (Message) -> Part

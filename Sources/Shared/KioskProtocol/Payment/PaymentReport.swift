@@ -17,6 +17,9 @@ package struct PaymentReport: Hashable, Sendable {
   package var charges: [Charge]
   /// The sum by which the device's totals exceed the ledger's, in smallest units.
   package var difference: Int
+  /// The sums of the captures and of the refunds since the device's last end of day, or `nil` before
+  /// its first capture.
+  package var captured, refunded: Money?
 
   package static let limit = 20
 
@@ -38,23 +41,31 @@ package struct PaymentReport: Hashable, Sendable {
     package var amount: Money
     /// The reason why a person must decide.
     package var reason: String
+    /// The request whose result is unknown: `capture` if the juice was made, `release` if it was not.
+    package var request: ChargeRequest.Action?
+    /// The decisions that are possible.
+    package var decisions: [ChargeDecision.Choice]
     package var at: Timestamp
 
     package init(
-      charge: Int, job: Int?, ticket: Int?, amount: Money, reason: String, at: Timestamp
+      charge: Int, job: Int?, ticket: Int?, amount: Money, reason: String,
+      request: ChargeRequest.Action? = nil, decisions: [ChargeDecision.Choice], at: Timestamp
     ) {
       self.charge = charge
       self.job = job
       self.ticket = ticket
       self.amount = amount
       self.reason = reason
+      self.request = request
+      self.decisions = decisions
       self.at = at
     }
   }
 
   package init(
     state: State, reason: String? = nil, ticket: Int? = nil, amount: Money? = nil,
-    declined: String? = nil, queue: Int = 0, charges: [Charge] = [], difference: Int = 0
+    declined: String? = nil, queue: Int = 0, charges: [Charge] = [], difference: Int = 0,
+    captured: Money? = nil, refunded: Money? = nil
   ) {
     self.state = state
     self.reason = reason
@@ -64,6 +75,8 @@ package struct PaymentReport: Hashable, Sendable {
     self.queue = queue
     self.charges = charges
     self.difference = difference
+    self.captured = captured
+    self.refunded = refunded
   }
 }
 
@@ -77,6 +90,11 @@ extension PaymentReport: FormattedMessage {
     queue = try members.required("queue", \.queue, or: 0)
     charges = members.list("charges", \.charges, upTo: Self.limit)
     difference = try members.required("difference", \.difference, or: 0)
+    // The amount is written with the currency already.
+    let currency = members.optional("currency") { $0.amount == nil ? $0.captured?.currency : nil }
+    let sum = { units in currency.map { Money(units: units, $0) } }
+    captured = members.optional("captured") { $0.captured?.units }.flatMap(sum)
+    refunded = members.optional("refunded") { $0.refunded?.units }.flatMap(sum)
   }
 }
 
@@ -87,8 +105,11 @@ extension PaymentReport.Charge: FormattedMessage {
     ticket = members.optional("ticket", \.ticket)
     amount = try members.requiredUnits(\.amount)
     reason = members.text("reason", \.reason) ?? ""
+    request = members.optional("request", \.request)
+    decisions = members.names("decisions", \.decisions)
     at = try members.required("at", \.at)
   }
 }
 
 extension PaymentReport.State: MemberValue {}
+extension ChargeRequest.Action: MemberValue {}

@@ -61,11 +61,14 @@ package struct KioskHealth: Hashable, Sendable {
     package var open: Int
     /// The difference between the totals of the devices and the ledger, in smallest units.
     package var difference: Int
+    /// The captures less the refunds since the last end of day, in smallest units.
+    package var taken: Int
 
-    package init(down: Int, open: Int, difference: Int) {
+    package init(down: Int, open: Int, difference: Int, taken: Int) {
       self.down = down
       self.open = open
       self.difference = difference
+      self.taken = taken
     }
   }
 
@@ -113,6 +116,7 @@ package struct KioskHealth: Hashable, Sendable {
         json.member("payment_devices_down", payment.down)
         json.member("charges_open", payment.open)
         json.member("payment_difference", payment.difference)
+        json.member("payment_taken", payment.taken)
       }
       if let ledger { json.member("ledger", ledger) }
       if let diskFree { json.member("disk_free", diskFree) }

@@ -63,7 +63,8 @@ package enum CustomerMessage {
   package static func notPaid(
     _ end: PaymentEnd, _ detail: String?, in language: Language
   ) -> String {
-    switch (end, language) {
+    let detail = detail.flatMap { declineReason($0, in: language) }
+    return switch (end, language) {
     case (.declined, .english):
       "The payment was declined\(detail.map { ": \($0)" } ?? ""). Nothing was charged."
     case (.declined, .korean):
@@ -76,6 +77,25 @@ package enum CustomerMessage {
     case (.unknown, .korean): "단말기에 문제가 생겼습니다. 다시 결제하기 전에 직원에게 문의해 주세요."
     case (.wrongAmount, .english): "The terminal has failed. Your money is given back."
     case (.wrongAmount, .korean): "단말기에 문제가 생겼습니다. 결제 금액은 환불됩니다."
+    }
+  }
+
+  /// Returns a reason of a decline in the customer's language: one that `juice-zvt` gives, else the
+  /// device's text; or `nil` if it adds nothing.
+  private static func declineReason(_ reason: String, in language: Language) -> String? {
+    guard reason != "declined", language == .korean else {
+      return reason == "declined" ? nil : reason
+    }
+    return switch reason {
+    case "cancelled": "취소됨"
+    case "timeout": "시간 초과"
+    case "card cannot be read": "카드를 읽을 수 없음"
+    case "not enough credit", "no credit": "잔액 부족"
+    case "card expired": "유효 기간이 지난 카드"
+    case "card not accepted": "사용할 수 없는 카드"
+    case "PIN needed": "비밀번호 필요"
+    case "amount is above the limit", "amount is too high": "한도 초과"
+    default: reason
     }
   }
 
@@ -95,6 +115,15 @@ package enum CustomerMessage {
     case .english: "The card terminal is out of order."
     case .korean: "카드 단말기가 고장 났습니다."
     }
+  }
+}
+
+extension PaymentReport {
+  /// Returns the text for the customer at the device, or `nil` if there is none.
+  package func message(in language: Language) -> String? {
+    if state == .off { return CustomerMessage.paymentDown(in: language) }
+    if let amount { return CustomerMessage.pay(amount, in: language) }
+    return declined.map { CustomerMessage.notPaid(.declined, $0, in: language) }
   }
 }
 
