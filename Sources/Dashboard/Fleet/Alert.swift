@@ -10,6 +10,12 @@ package enum Alert: Hashable, Sendable {
   case machine(KioskID, MachineID)
   /// A person has to decide about a job.
   case job(KioskID, Int, ticket: Int)
+  /// A payment device takes no charges.
+  case payment(KioskID, PaymentDeviceID)
+  /// A person has to decide about a charge.
+  case charge(KioskID, Int, ticket: Int?)
+  /// The last end of a payment device's day differs from the ledger.
+  case difference(KioskID, PaymentDeviceID)
   /// The stock of a fruit is too small for one glass of a juice, which cannot be sold.
   case out(KioskID, Fruit.ID)
 
@@ -17,7 +23,8 @@ package enum Alert: Hashable, Sendable {
   package var kiosk: KioskID? {
     switch self {
     case .noBroker: nil
-    case .offline(let kiosk), .machine(let kiosk, _), .job(let kiosk, _, _), .out(let kiosk, _):
+    case .offline(let kiosk), .machine(let kiosk, _), .job(let kiosk, _, _), .out(let kiosk, _),
+      .payment(let kiosk, _), .charge(let kiosk, _, _), .difference(let kiosk, _):
       kiosk
     }
   }
@@ -34,7 +41,10 @@ extension Alert: Comparable {
     case .offline: (1, kiosk, 0, "")
     case .machine(_, let machine): (2, kiosk, 0, machine.text)
     case .job(_, let job, _): (3, kiosk, job, "")
-    case .out(_, let fruit): (4, kiosk, 0, fruit.text)
+    case .payment(_, let device): (4, kiosk, 0, device.text)
+    case .charge(_, let charge, _): (5, kiosk, charge, "")
+    case .difference(_, let device): (6, kiosk, 0, device.text)
+    case .out(_, let fruit): (7, kiosk, 0, fruit.text)
     }
   }
 }
@@ -50,7 +60,9 @@ extension KioskState {
       machines.filter { $0.value.state.isProblem || !$0.value.out.isEmpty }
         .map { .machine(id, $0.key) }
         + undecidedJobs.map { .job(id, $0.job.job, ticket: $0.job.ticket) }
-        + shortFruits.map { .out(id, $0) }
+        + payments.filter { $0.value.state == .off }.map { .payment(id, $0.key) }
+        + undecidedCharges.map { .charge(id, $0.charge.charge, ticket: $0.charge.ticket) }
+        + dayDifferences.map { .difference(id, $0.device) } + shortFruits.map { .out(id, $0) }
     }
   }
 }

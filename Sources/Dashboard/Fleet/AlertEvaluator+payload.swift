@@ -52,6 +52,16 @@ extension Alert {
       kind = "job"
       json.member("job", job)
       json.member("ticket", ticket)
+    case .payment(_, let device):
+      kind = "payment"
+      json.member("device", device.text)
+    case .charge(_, let charge, let ticket):
+      kind = "charge"
+      json.member("charge", charge)
+      if let ticket { json.member("ticket", ticket) }
+    case .difference(_, let device):
+      kind = "difference"
+      json.member("device", device.text)
     case .out(_, let fruit):
       kind = "out"
       json.member("fruit", fruit.text)
@@ -71,6 +81,12 @@ extension Alert {
     case ("job", let kiosk?):
       guard let job = json.integer("job"), let ticket = json.integer("ticket") else { return nil }
       self = .job(kiosk, job, ticket: ticket)
+    case ("payment", let kiosk?), ("difference", let kiosk?):
+      guard let device = json.text("device").flatMap({ PaymentDeviceID($0) }) else { return nil }
+      self = json.text("alert") == "payment" ? .payment(kiosk, device) : .difference(kiosk, device)
+    case ("charge", let kiosk?):
+      guard let charge = json.chargeNumber("charge") else { return nil }
+      self = .charge(kiosk, charge, ticket: json.integer("ticket"))
     case ("out", let kiosk?):
       guard let fruit = json.text("fruit").flatMap({ Fruit.ID($0) }) else { return nil }
       self = .out(kiosk, fruit)

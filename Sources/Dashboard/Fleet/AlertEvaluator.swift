@@ -12,8 +12,8 @@ package import KioskProtocol
 ///
 /// | alert | must be active for |
 /// |---|---|
-/// | broker, kiosk or machine offline | `offlineDelay` |
-/// | machine reports a fault or is out of a fruit; undecided job; fruit too short for a juice | 0 s |
+/// | broker, kiosk, machine or payment device offline | `offlineDelay` |
+/// | fault of a machine or payment device; machine out of a fruit; undecided job or charge; end of day with a difference; fruit too short for a juice | 0 s |
 ///
 /// An alert is resolved when it has been absent for `quietPeriod`. A value without a clock: its
 /// results follow from the fleets and times passed to it.
@@ -174,7 +174,10 @@ package struct AlertEvaluator: Sendable {
       case .fault, .failing, .idle, .busy, .waiting: .zero
       default: rules.offlineDelay
       }
-    case .job, .out: .zero
+    case .payment(let kiosk, let device):
+      // A device without a reason is away, and may come back by itself.
+      fleet[kiosk]?.payments[device]?.reason == nil ? rules.offlineDelay : .zero
+    case .job, .out, .charge, .difference: .zero
     }
   }
 }

@@ -34,8 +34,8 @@ package struct KioskFleet: Sendable {
   /// Returns the topic filters of all messages that a fleet reads.
   package static func filters(root: String) -> [String] {
     [
-      "status", "service", "stock", "alert/+", "machine/+", "menu", "info", "health", "sales",
-      "forecast", "history", "events",
+      "status", "service", "stock", "alert/+", "machine/+", "payment/+", "menu", "info", "health",
+      "sales", "forecast", "history", "events",
     ]
     .map { "\(root)/+/\($0)" }
   }

@@ -9,6 +9,8 @@ package enum SaleObstacle: Hashable, Sendable {
   case machineOut([Fruit.ID])
   /// No machine for the juice works.
   case machine
+  /// No payment device works, and the juice has a price.
+  case payment
   /// The kiosk is closed.
   case closed
 }
@@ -32,6 +34,7 @@ extension KioskState {
       let used = juice.recipe.amounts.map(\.fruit).filter(out.contains)
       return used.isEmpty ? .machine : .machineOut(used)
     }
+    if isPaymentDown, juice.price.map({ $0.units > 0 }) ?? false { return .payment }
     return service == .closed ? .closed : nil
   }
 

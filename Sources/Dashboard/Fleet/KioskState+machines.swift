@@ -22,8 +22,11 @@ extension KioskState {
     }
   }
 
-  /// Whether a machine is not working or a job needs a person's decision.
-  package var needsAttention: Bool { machines.values.contains(where: \.needsAttention) }
+  /// Whether a machine or a payment device is not working, or a job or a charge needs a person's
+  /// decision.
+  package var needsAttention: Bool {
+    machines.values.contains(where: \.needsAttention) || paymentNeedsAttention
+  }
 
   /// Returns whether the kiosk can make the juice: a machine for it works, or it needs no machine.
   package func isMakeable(_ juice: Juice.ID) -> Bool {

@@ -18,6 +18,9 @@ package struct KioskState: Sendable, Identifiable {
   package private(set) var stock: StockReport?
   package private(set) var alerts: [Fruit.ID: StockAlert] = [:]
   package private(set) var machines: [MachineID: MachineReport] = [:]
+  package private(set) var payments: [PaymentDeviceID: PaymentReport] = [:]
+  /// The latest end of each payment device's day.
+  package private(set) var lastTotals: [PaymentDeviceID: LedgerEntry] = [:]
   package private(set) var menu: MenuReport?
   /// The reason why it does not use the stored menu of its chain, or `nil` if there is none.
   package private(set) var menuProblem: String?
@@ -34,10 +37,12 @@ package struct KioskState: Sendable, Identifiable {
   package private(set) var salesPayload: [UInt8] = []
   /// The latest orders, the newest first.
   package private(set) var orders = Recent()
-  /// Restocks, openings, closings and decisions, the newest first.
+  /// Restocks, openings, closings, decisions and ends of day, the newest first.
   package private(set) var services = Recent()
+  /// Captures, refunds and their requests, the newest first.
+  package private(set) var captures = Recent()
 
-  /// Maximum number of machines of one kiosk.
+  /// Maximum number of machines of one kiosk, and of payment devices.
   package static let maximumMachines = 20
 
   /// Creates the state of a kiosk that has published nothing.
@@ -84,6 +89,13 @@ package struct KioskState: Sendable, Identifiable {
         let report = try? MachineReport(payload: payload)
       else { return false }
       machines[machine] = report
+    case ("payment", 2):
+      guard let last = topic.last, let device = PaymentDeviceID(last) else { return false }
+      if payload.isEmpty { return payments.removeValue(forKey: device) != nil }
+      guard payments[device] != nil || payments.count < Self.maximumMachines,
+        let report = try? PaymentReport(payload: payload)
+      else { return false }
+      payments[device] = report
     case ("menu", 1):
       guard let menu else { return false }
       self.menu = menu
@@ -115,22 +127,37 @@ package struct KioskState: Sendable, Identifiable {
       updateLastMessage(at: forecast.at)
     case ("history", 1):
       guard let history = try? HistoryReport(payload: payload) else { return false }
-      for entry in history.entries { _ = services.add(entry) }
+      for entry in history.entries { _ = add(entry) }
     case ("events", 1):
       guard let entry = try? LedgerEntry(payload: payload) else { return false }
       updateLastMessage(at: entry.at)
-      switch entry.outcome {
-      case .ready, .outOfStock, .rejected(_, order: .some), .made, .failed, .returned:
-        return orders.add(entry)
-      case .restocked, .service, .decided: return services.add(entry)
-      case .payment(let step) where entry.source != nil && step.machine == nil:
-        return services.add(entry)
-      // The report of the machine covers an accepted order.
-      case .accepted, .opened, .rejected, .awaitingPayment, .payment, .total: return false
-      }
+      return add(entry)
     default: return false
     }
     return true
+  }
+
+  /// Adds an entry of the ledger to the lists.
+  ///
+  /// - Returns: `false` if no list has changed.
+  private mutating func add(_ entry: LedgerEntry) -> Bool {
+    switch entry.outcome {
+    case .ready, .outOfStock, .rejected(_, order: .some), .made, .failed, .returned:
+      return orders.add(entry)
+    case .restocked, .service, .decided: return services.add(entry)
+    case .payment(let step):
+      let isCapture = [.captured, .refund, .refunded].contains(step.kind) && captures.add(entry)
+      let isDecision = entry.source != nil && step.machine == nil && services.add(entry)
+      return isCapture || isDecision
+    case .total(_, let device, _):
+      guard lastTotals[device] != nil || lastTotals.count < Self.maximumMachines else {
+        return false
+      }
+      if lastTotals[device].map({ $0.at <= entry.at }) ?? true { lastTotals[device] = entry }
+      return services.add(entry)
+    // The reports of machines and payment devices cover an open order.
+    case .accepted, .opened, .rejected, .awaitingPayment: return false
+    }
   }
 
   private mutating func updateLastMessage(at time: Timestamp) {

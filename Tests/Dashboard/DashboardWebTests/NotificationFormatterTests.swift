@@ -29,6 +29,14 @@ import Testing
     receive("k1/menu", MenuReport(menu: .standard, capacities: [:], lowThresholds: [:]).payload)
     let report = MachineReport(state: .fault, reason: "no cups", queue: 0, jobs: [], ready: [])
     receive("k1/machine/bar", report.payload)
+    receive("k1/payment/till", PaymentReport(state: .off, reason: "no paper").payload)
+    let sum = Money(units: 350, .euro)
+    let entry = LedgerEntry(
+      seq: 1, epoch: 1, at: now, source: nil, id: nil,
+      outcome: .total(
+        PaymentTotal(total: 1, at: now, captured: sum, refunded: sum, count: 1), device: "till",
+        difference: -50))
+    receive("k1/history", HistoryReport(entries: [entry]).payload)
   }
 
   @Test(arguments: [
@@ -46,6 +54,26 @@ import Testing
       "시청: 3번 주문 확인 필요"
     ),
     (.job("k1", 7, ticket: 3), true, "Town hall: ticket 3 is decided", "시청: 3번 주문 확인 완료"),
+    (
+      .payment("k1", "till"), false, "Town hall: payment till: out of order (no paper)",
+      "시청: 결제 till: 고장 (no paper)"
+    ),
+    (.payment("k1", "till"), true, "Town hall: payment till works again", "시청: 결제 till 다시 작동"),
+    (
+      .charge("k1", 17, ticket: 3), false, "Town hall: payment of ticket 3 needs a decision",
+      "시청: 3번 결제 확인 필요"
+    ),
+    (
+      .charge("k1", 17, ticket: nil), true, "Town hall: charge 17 is decided", "시청: 결제 17 확인 완료"
+    ),
+    (
+      .difference("k1", "till"), false, "Town hall: end of day of till differs −€0.50",
+      "시청: till 마감 금액 차이 −€0.50"
+    ),
+    (
+      .difference("k1", "till"), true, "Town hall: end of day of till is right",
+      "시청: till 마감 금액 일치"
+    ),
     (.out("k1", "kiwi"), false, "Town hall: Kiwi is out", "시청: 키위 품절"),
     (.out("k1", "kiwi"), true, "Town hall: Kiwi is back in stock", "시청: 키위 다시 채워짐"),
     (.out("k2", "fig"), false, "k2: fig is out", "k2: fig 품절"),

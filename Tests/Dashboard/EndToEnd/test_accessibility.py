@@ -49,7 +49,10 @@ def kiosks(make_kiosk: MakeKiosk, client: Client) -> None:
     make_kiosk(
         kiosk={"name": {"en": "Town hall", "ko": "구청"}, "place": "1 Main Street"},
         machines=[{"name": "bar", "juices": ["kiwi", "mango"]}],
+        payment={"devices": [{"name": "till"}], "pay_seconds": 300},
+        menu={"base": "standard", "currency": "EUR", "juices": {"banana": {"price": 3.50}}},
     ).start()
+    client.publish("kiosk/k1/payment/till/status", "online", retain=True)
     for juice in ("strawberry_banana", "strawberry", "pineapple"):
         client.order(juice)
     client.publish("kiosk/k1/machine/bar/status", "online", retain=True)
@@ -59,14 +62,30 @@ def kiosks(make_kiosk: MakeKiosk, client: Client) -> None:
         client.publish("kiosk/k1/made/bar", json.dumps({"job": job, "status": status}))
     client.order("mango")
     client.restock({"id": "r1", "add": {"pineapple": 30}})
+    # A charge for a person, and an end of day that differs.
+    pay(client, "held", "unknown")
+    client.publish("kiosk/k1/payment/till/total", json.dumps(
+        {"total": 1, "at": "2026-11-25T22:00:00Z", "currency": "EUR", "captured": 350, "refunded": 0, "count": 1}))
     twenty(client)
+
+
+def pay(client: Client, *statuses: str) -> None:
+    """Orders a juice with a price, and answers as the payment device."""
+    seen = len(client.messages)
+    client.order("banana")
+    charge = client.messages.first(
+        lambda message: message.topic == "kiosk/k1/charge/till", since=seen).json["charge"]
+    for status in ("waiting", *statuses):
+        answer = {"charge": charge, "status": status, "amount": 350, "currency": "EUR", "receipt": "0012",
+                  "card": "girocard", "last4": "1234"}
+        client.publish("kiosk/k1/paid/till", json.dumps(answer))
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("screen", SCREENS)
 @pytest.mark.parametrize("is_dark", [False, True], ids=["light", "dark"])
 def test_the_checker_finds_nothing_on_any_page(
-    make_browser: MakeBrowser, kiosks: None, screen: str, is_dark: bool, language: str
+    make_browser: MakeBrowser, kiosks: None, client: Client, screen: str, is_dark: bool, language: str
 ) -> None:
     width, height = SCREENS[screen]
     browser = make_browser(
@@ -76,6 +95,9 @@ def test_the_checker_finds_nothing_on_any_page(
     look.at("login")
     browser.log_in()
     eventually(lambda: len(browser.all(".kiosk")) == 21)
+    # One that can be refunded, and one that waits for its customer.
+    pay(client, "held", "captured")
+    pay(client)
     look.at("list")
     browser.open("/routes/new")
     look.at("plan")
@@ -90,8 +112,12 @@ def test_the_checker_finds_nothing_on_any_page(
     look.at("routes")
     browser.open("/kiosks/k1?fruit=strawberry")
     browser.one("#decisions button")
+    browser.one("#charge-decisions button")
     browser.press("form.restock summary")
     look.at("kiosk")
+    browser.send("#payments .what a")
+    look.at("refund")
+    browser.open("/kiosks/k1?fruit=strawberry")
     browser.send("button[value=fill]")
     look.at("review")
     browser.open("/kiosks/k1/panel")
@@ -100,6 +126,7 @@ def test_the_checker_finds_nothing_on_any_page(
     look.at("panel")
     browser.open("/kiosks/k1/display")
     browser.one(".board")
+    browser.one(".pay li")
     look.at("display")
     browser.open("/nowhere")
     look.at("error")

@@ -100,6 +100,54 @@ import Testing
     #expect(notifications(until: 400) == ["270 -out k1 mango"])
   }
 
+  /// A device that says why is reported at once, one that is away after five minutes.
+  @Test mutating func aPaymentDeviceThatTakesNoChargesIsReported() {
+    runQuietPeriod()
+    receive("k1/payment/till", #"{"state":"off","reason":"no paper","charges":[]}"#)
+    receive("k1/payment/bar", #"{"state":"off","charges":[]}"#)
+    #expect(notifications(until: 500) == ["110 +payment k1 till", "410 +payment k1 bar"])
+    receive("k1/payment/till", #"{"state":"waiting","charges":[]}"#)
+    #expect(notifications(until: 1000) == ["570 -payment k1 till"])
+  }
+
+  @Test mutating func aChargeForAPersonIsReported() {
+    runQuietPeriod()
+    let charge = PaymentReport.Charge(
+      charge: 17, job: 3, ticket: 7, amount: Money(units: 350, .euro), reason: "no answer",
+      decisions: [.captured], at: epoch)
+    func report(_ charges: [PaymentReport.Charge]) -> String {
+      String(decoding: PaymentReport(state: .idle, charges: charges).payload, as: UTF8.self)
+    }
+    receive("k1/payment/till", report([charge]))
+    #expect(notifications(until: 200) == ["110 +charge k1 17 7"])
+    receive("k1/payment/till", report([]))
+    #expect(notifications(until: 400) == ["270 -charge k1 17 7"])
+  }
+
+  /// A difference is over with the next end of day that has none.
+  @Test(arguments: ["history", "events"])
+  mutating func anEndOfDayThatDiffersIsReported(topic: String) {
+    runQuietPeriod()
+    func total(_ number: Int, difference: Int) -> String {
+      let total = PaymentTotal(
+        total: number, at: epoch, captured: Money(units: 350, .euro),
+        refunded: Money(units: 0, .euro), count: 1)
+      let entry = LedgerEntry(
+        seq: number, epoch: 1, at: epoch, source: nil, id: nil,
+        outcome: .total(total, device: "till", difference: difference))
+      let payload =
+        topic == "events" ? entry.payload : HistoryReport(entries: [entry]).payload
+      return String(decoding: payload, as: UTF8.self)
+    }
+    receive("k1/\(topic)", total(1, difference: 0))
+    #expect(notifications(until: 200).isEmpty)
+    receive("k1/\(topic)", total(2, difference: -50))
+    #expect(notifications(until: 300) == ["210 +difference k1 till"])
+    #expect(fleet["k1"]?.urgency == .problem)
+    receive("k1/\(topic)", total(3, difference: 0))
+    #expect(notifications(until: 500) == ["370 -difference k1 till"])
+  }
+
   @Test mutating func aFruitTooShortForAJuiceIsReported() {
     runQuietPeriod()
     let menu = MenuReport(menu: .standard, capacities: [:], lowThresholds: [:])
@@ -254,6 +302,8 @@ import Testing
     let notified: [Alert: Timestamp] = [
       .noBroker: epoch, .offline("k1"): time(1), .machine("k1", "bar"): time(2),
       .job("k1", 1007, ticket: 7): time(3), .out("k2", "kiwi"): time(4),
+      .payment("k1", "till"): time(5), .difference("k1", "till"): time(6),
+      .charge("k1", 1_795_251_600, ticket: 7): time(7), .charge("k1", 9, ticket: nil): time(8),
     ]
     let evaluator = AlertEvaluator(AlertEvaluator.Rules(), notified: notified)
     let json = JSONWriter.object { evaluator.write(to: &$0) }
@@ -266,6 +316,8 @@ import Testing
     #"{"notified":[{"alert":"out","kiosk":"k1","fruit":"k/w","since":"2026-11-21T09:00:00Z"}]}"#,
     #"{"notified":[{"alert":"job","kiosk":"k1","job":1,"since":"2026-11-21T09:00:00Z"}]}"#,
     #"{"notified":[{"alert":"offline","kiosk":"k1","since":"yesterday"}]}"#,
+    #"{"notified":[{"alert":"payment","kiosk":"k1","since":"2026-11-21T09:00:00Z"}]}"#,
+    #"{"notified":[{"alert":"charge","kiosk":"k1","charge":0,"since":"2026-11-21T09:00:00Z"}]}"#,
   ])
   func whatCannotBeReadIsLeftOut(json: String) throws {
     #expect(AlertEvaluator.notified(in: try JSON.parse(Array(json.utf8))).isEmpty)
@@ -279,6 +331,10 @@ extension Alert {
     case .offline(let kiosk): "offline \(kiosk)"
     case .machine(let kiosk, let machine): "machine \(kiosk) \(machine)"
     case .job(let kiosk, _, let ticket): "job \(kiosk) \(ticket)"
+    case .payment(let kiosk, let device): "payment \(kiosk) \(device)"
+    case .charge(let kiosk, let charge, let ticket):
+      "charge \(kiosk) \(charge) \(ticket.map(String.init) ?? "-")"
+    case .difference(let kiosk, let device): "difference \(kiosk) \(device)"
     case .out(let kiosk, let fruit): "out \(kiosk) \(fruit)"
     }
   }

@@ -135,6 +135,25 @@ package struct NotificationFormatter: Sendable {
       return language("ticket \(ticket) needs a decision", "\(ticket)번 주문 확인 필요")
     case (.job(_, _, let ticket), true):
       return language("ticket \(ticket) is decided", "\(ticket)번 주문 확인 완료")
+    case (.payment(_, let device), false):
+      let reason = kiosk?.payments[device]?.reason
+        .map { " (\($0.visible(upTo: Self.maximumName)))" }
+      return language("payment \(device): out of order", "결제 \(device): 고장") + (reason ?? "")
+    case (.payment(_, let device), true):
+      return language("payment \(device) works again", "결제 \(device) 다시 작동")
+    case (.charge(_, let charge, let ticket), let isResolved):
+      let name =
+        ticket.map { language("payment of ticket \($0)", "\($0)번 결제") }
+        ?? language("charge \(charge)", "결제 \(charge)")
+      return isResolved
+        ? language("\(name) is decided", "\(name) 확인 완료")
+        : language("\(name) needs a decision", "\(name) 확인 필요")
+    case (.difference(_, let device), false):
+      let amount = kiosk?.dayDifferences.first { $0.device == device }
+        .map { " \(Money.text($0.units, $0.currency, language))" }
+      return language("end of day of \(device) differs", "\(device) 마감 금액 차이") + (amount ?? "")
+    case (.difference(_, let device), true):
+      return language("end of day of \(device) is right", "\(device) 마감 금액 일치")
     case (.out(_, let id), let isResolved):
       let fruit = (kiosk?.name(of: id, language) ?? id.text).visible(upTo: Self.maximumName)
       if isResolved { return language("\(fruit) is back in stock", "\(fruit) 다시 채워짐") }

@@ -28,9 +28,10 @@ struct DisplayPage {
   var liveParts: [LivePart] {
     isOut
       ? [
-        alive, LivePart("ready", "<p class=\"closed\">\(outOfService)</p>"),
+        alive, LivePart("pay", .empty),
+        LivePart("ready", "<p class=\"closed\">\(outOfService)</p>"),
         LivePart("menu", tag: "ul", class: "wall", .empty),
-      ] : [alive, ready, menu]
+      ] : [alive, pay, ready, menu]
   }
 
   private var outOfService: String {
@@ -45,6 +46,17 @@ struct DisplayPage {
       """
       <span hidden data-script="\(Asset.script.path)">\(Int(clamping: now.milliseconds / 10_000))</span>
       """)
+  }
+
+  /// The texts for the customers at the payment devices.
+  private var pay: LivePart {
+    let lines: [HTML] = kiosk.paymentReports.compactMap { _, report in
+      guard let text = report.message(in: language) else { return nil }
+      let ticket: HTML? = report.ticket.map { "<b class=\"ticket\">\($0)</b>" }
+      return
+        "<li class=\"\(report.amount == nil ? "bad" : .empty)\">\(ticket)<span>\(text)</span></li>"
+    }
+    return LivePart("pay", lines.isEmpty ? .empty : "<ol class=\"ready pay\">\(lines)</ol>")
   }
 
   private var ready: LivePart {
@@ -92,8 +104,9 @@ struct DisplayPage {
 
   private var menu: LivePart {
     let juices: [HTML] = (kiosk.menu?.menu.juices ?? []).map { juice in
-      let isGone = kiosk.servings(of: juice) == 0
-      let reason = kiosk.obstacle(to: juice)?.text(language) ?? ""
+      let obstacle = kiosk.obstacle(to: juice)
+      let isGone = kiosk.servings(of: juice) == 0 || obstacle == .payment
+      let reason = obstacle?.text(language) ?? ""
       return """
         <li\(isGone ? " class=\"gone\"" : .empty)><span>\(juice.name[language])</span>\
         \(juice.price.map { " <small>\($0.text(language))</small>" as HTML })\

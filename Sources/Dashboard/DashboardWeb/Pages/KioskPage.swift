@@ -32,7 +32,7 @@ struct KioskPage {
         \(state.html)
         \(location)
         </div>
-        \(cards.form)\(cards.decisions.html)
+        \(cards.form)\(cards.decisions.html)\(payment.form)\(payment.decisions.html)
         <div class="columns">
         <div class="column">
         \(stock.html)
@@ -43,6 +43,7 @@ struct KioskPage {
         </div>
         <div class="column">
         \(cards.machines.html)
+        \(payment.payments.html)
         <section class="card">
         <h2>\(language("Live orders", "실시간 주문"))</h2>
         \(orders.html)
@@ -55,7 +56,7 @@ struct KioskPage {
         <a class="button" href="/kiosks/\(kiosk.id)/display">\(language("Display", "화면"))</a>
         \(context.isOperator ? serviceForm : .empty)
         </div>
-        \(context.isOperator ? wall : .empty)
+        \(payment.refundForm)\(context.isOperator ? wall : .empty)
         </section>
         </div>
         </div>
@@ -65,9 +66,8 @@ struct KioskPage {
 
   var liveParts: [LivePart] {
     [
-      CommonNotices.broker(connectionError, language), state, cards.decisions, cards.machines,
-      orders, history,
-      sales, service,
+      CommonNotices.broker(connectionError, language), state, cards.decisions, payment.decisions,
+      cards.machines, payment.payments, orders, history, sales, service,
     ]
       + stock.liveParts
   }
@@ -78,6 +78,10 @@ struct KioskPage {
 
   private var cards: MachineCards {
     MachineCards(kiosk: kiosk, localTime: localTime, context: context)
+  }
+
+  var payment: PaymentCards {
+    PaymentCards(kiosk: kiosk, localTime: localTime, context: context)
   }
 
   private var state: LivePart {
@@ -199,10 +203,10 @@ struct KioskPage {
         )
       case .payment(let step):
         ("", "", "\(language("Charge", "결제")) #\(step.charge): \(step.kind.text(language))")
-      case .total(let total, let device, _):
+      case .total(let total, let device, let difference):
         (
-          "", "",
-          "\(device.text): \(language("end of day", "일일 마감")) \(total.total), \(total.captured.description)"
+          difference == 0 ? "" : "bad", "",
+          "\(device.text): \(language("end of day", "일일 마감")) \(total.total), \(total.captured.text(language))\(difference == 0 ? "" : " · \(language("difference", "차이")) \(Money.text(difference, total.captured.currency, language))")"
         )
       case .made(let end):
         ("good", "<b class=\"ticket\">\(end.ticket.number)</b>", juice(end.order))

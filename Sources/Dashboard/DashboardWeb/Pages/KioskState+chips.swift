@@ -59,7 +59,7 @@ extension KioskState {
         case .machineOut(let fruits):
           language("machine without ", "기계에 없음: ")
             + fruits.map { name(of: $0, language) }.joined(separator: ", ")
-        case .machine, .closed: obstacle.text(language)
+        case .machine, .payment, .closed: obstacle.text(language)
         }
       return "\(juice.name[language]) (\(reason))"
     }
@@ -119,15 +119,24 @@ extension KioskState {
     return chips
   }
 
-  /// Returns chips for problems with the machines; none while the kiosk is offline and their state
-  /// is unknown.
+  /// Returns chips for problems with the machines and the payment devices; none while the kiosk is
+  /// offline and their state is unknown.
   private func machineChips(_ language: Language) -> [HTML] {
     guard isOnline else { return [] }
     var chips: [HTML] = machineReports.compactMap { machine, report in
       guard report.state.isProblem else { return nil }
       return "<span class=\"chip bad\">\(machine): \(report.state.text(language))</span>"
     }
-    let waiting = undecidedJobs.count
+    chips += paymentReports.compactMap { device, report in
+      guard report.state == .off else { return nil }
+      return "<span class=\"chip bad\">\(device): \(report.state.text(language))</span>"
+    }
+    chips += dayDifferences.map { device, units, currency in
+      let amount = Money.text(units, currency, language)
+      let text = language("\(device): end of day differs", "\(device): 마감 금액 차이")
+      return "<span class=\"chip bad\">\(text) \(amount)</span>"
+    }
+    let waiting = undecidedJobs.count + undecidedCharges.count
     if waiting > 0 {
       let text = language(
         waiting == 1 ? "1 order waits for a person" : "\(waiting) orders wait for a person",
@@ -144,6 +153,7 @@ extension SaleObstacle {
     switch self {
     case .fruit, .machineOut: language("sold out", "품절")
     case .machine: language("machine out of order", "기계 고장")
+    case .payment: language("card terminal out of order", "카드 단말기 고장")
     case .closed: language("closed", "영업 종료")
     }
   }

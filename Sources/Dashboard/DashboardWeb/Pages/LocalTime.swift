@@ -18,9 +18,11 @@ struct LocalTime: Sendable {
   func text(_ time: Timestamp) -> String {
     let (day, minute) = local(time)
     let clock = "\(pad(minute / 60)):\(pad(minute % 60))"
-    if day == local(now).day { return clock }
+    if isToday(time) { return clock }
     return "\(self.day(CivilDate(daysSinceEpoch: day))) \(clock)"
   }
+
+  func isToday(_ time: Timestamp) -> Bool { local(time).day == local(now).day }
 
   func html(_ time: Timestamp) -> HTML {
     "<time datetime=\"\(time.description)\">\(text(time))</time>"

@@ -45,6 +45,12 @@ extension Language {
     case "waited_too_long": self("it had waited too long", "너무 오래 기다림")
     case "no_fruit": self("the machine has run out of the fruit", "기계에 재료가 떨어짐")
     case "given_back": self("given back", "재료를 되돌림")
+    case "declined": self("the payment was declined", "결제 거절")
+    case "not_paid": self("not paid", "결제하지 않음")
+    case "replaced": self("replaced by another press", "다른 주문으로 바뀜")
+    case "payment_unknown", "payment_lost": self("the payment has failed", "결제 오류")
+    case "wrong_amount": self("the terminal held another amount", "다른 금액이 승인됨")
+    case "machine_down": self("the machine is out of order", "기계 고장")
     default: reason
     }
   }

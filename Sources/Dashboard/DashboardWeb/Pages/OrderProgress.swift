@@ -11,6 +11,8 @@ struct OrderProgress {
   let stage: Stage
 
   enum Stage {
+    /// The customer must pay this amount.
+    case unpaid(Money)
     case queued(before: Int)
     case started
     /// The machine waits with the job, for this reason.
@@ -25,6 +27,7 @@ struct OrderProgress {
   func part(_ name: LocalizedName, _ language: Language) -> LivePart {
     let (style, step, text): (HTML, Int?, String) =
       switch stage {
+      case .unpaid(let amount): ("", nil, CustomerMessage.pay(amount, in: language))
       case .queued(before: 0): ("", 0, language("You are next.", "다음 차례예요."))
       case .queued(let before):
         ("", 0, language("\(before) before you.", "앞에 \(before)건이 있어요."))
@@ -34,6 +37,11 @@ struct OrderProgress {
       case .stuck:
         ("warn", nil, language("Something is wrong. Please ask us.", "문제가 생겼어요. 직원에게 문의해 주세요."))
       case .made: ("good", 2, CustomerMessage.ready(name[language], in: language))
+      case .failed(let reason) where PaymentEnd(rawValue: reason) != nil:
+        (
+          "bad", nil,
+          CustomerMessage.notPaid(PaymentEnd(rawValue: reason) ?? .notPaid, nil, in: language)
+        )
       case .failed(let reason):
         (
           "bad", nil,

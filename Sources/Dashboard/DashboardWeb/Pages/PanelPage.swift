@@ -84,6 +84,14 @@ struct PanelPage {
         "No answer yet. The kiosk may still make it: look at the live orders before you press again.",
         "아직 응답이 없어요. 다시 누르기 전에 실시간 주문을 확인해 주세요.")
     }
+    if result.status == .awaitingPayment, let job = result.seq, let juice = result.juice,
+      let ticket = result.ticket, let amount = result.amount
+    {
+      let unpaid = OrderProgress(
+        job: job, order: Order(juice: juice, quantity: result.quantity ?? 1), ticket: ticket,
+        stage: .unpaid(amount))
+      return part(kiosk.progress.first { $0.job == job } ?? unpaid).html
+    }
     if result.status == .accepted, let job = result.seq, let juice = result.juice,
       let ticket = result.ticket
     {

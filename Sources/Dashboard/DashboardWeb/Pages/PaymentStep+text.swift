@@ -15,3 +15,70 @@ extension PaymentStep.Kind {
     }
   }
 }
+
+extension ChargeDecision.Choice {
+  /// Returns the wording for the result.
+  func text(_ language: Language) -> String {
+    switch self {
+    case .refund: PaymentStep.Kind.refund.text(language)
+    case .capture: PaymentStep.Kind.capture.text(language)
+    case .release: PaymentStep.Kind.release.text(language)
+    case .captured: language("recorded as booked", "결제됨으로 기록")
+    case .released: language("recorded as given back", "승인 취소됨으로 기록")
+    case .refunded: language("recorded as refunded", "환불됨으로 기록")
+    }
+  }
+
+  /// Returns the label of the button: a request to the device, or what a person has seen.
+  func name(_ language: Language) -> String {
+    switch self {
+    case .refund: language("Refund", "환불하기")
+    case .capture: language("Book it", "결제하기")
+    case .release: language("Give back", "승인 취소하기")
+    case .captured: language("Is booked", "결제되어 있음")
+    case .released: language("Is not booked", "결제 안 됨")
+    case .refunded: language("Is refunded", "환불되어 있음")
+    }
+  }
+}
+
+extension PaymentReport.State {
+  func text(_ language: Language) -> String {
+    switch self {
+    case .idle: language("ready", "준비됨")
+    case .waiting: language("waiting for a card", "카드 기다리는 중")
+    case .busy: language("busy", "처리 중")
+    case .off: language("out of order", "고장")
+    }
+  }
+}
+
+extension PaymentReport.Charge {
+  /// Returns the question that a person has to answer.
+  func question(_ language: Language) -> String {
+    switch request {
+    case _ where job == nil:
+      language("the kiosk has no order for it", "키오스크에 주문 기록이 없어요")
+    case .capture: language("the juice was made: is it paid?", "음료가 나갔어요. 결제되었나요?")
+    case .release:
+      language("the juice was not made: is it paid?", "음료가 나가지 않았어요. 결제되었나요?")
+    case .refund: language("is it refunded?", "환불되었나요?")
+    case .state, nil: language("is it paid?", "결제되었나요?")
+    }
+  }
+}
+
+extension Language {
+  /// Returns the reason why a person must decide: a text for the kiosk's own reasons, a device's
+  /// reason unchanged.
+  func chargeReason(_ reason: String) -> String {
+    switch reason {
+    case "no answer": self("the device does not answer", "단말기 응답 없음")
+    case "no order": self("held without an order", "주문 없이 승인됨")
+    case "made, not paid": self("the hold ended before it was booked", "결제 전에 승인이 끝남")
+    case "booked, not made": self("booked, and not made", "결제되었지만 만들지 못함")
+    case "unknown": self("the device cannot find it out", "단말기도 알 수 없음")
+    default: reason
+    }
+  }
+}

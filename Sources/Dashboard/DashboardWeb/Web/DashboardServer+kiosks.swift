@@ -32,7 +32,9 @@ extension DashboardServer {
       let wanted = Form(request.uri.query ?? "")["fruit"] ?? ""
       if context.isOperator { page.wallToken = try await walls.token(for: page.kiosk.id) }
       page.preselected = wanted.split(separator: ",").compactMap { Fruit.ID($0) }
-      return page.page().response(context)
+      let refund = Form(request.uri.query ?? "")["refund"].flatMap(ChargeDecision.charge)
+      let question = context.isOperator ? refund.map(page.payment.question(refunding:)) : nil
+      return page.page(notice: question).response(context)
     }
     router.get("live") { request, context in
       try live(request, context, interest: .kiosk(context.kioskID())) {
@@ -83,6 +85,15 @@ extension DashboardServer {
         let decision = form["decision"].flatMap({ JobDecision(field: $0) })
       else { throw RequestError.badForm }
       let result = try await send(.job(decision), .job, form, context, id: id)
+      let notice = try context.notice(result, of: decision, id: id, at: context.kioskID())
+      return try kioskPage(context).page(notice: notice).response(context)
+    }
+    router.post("charge") { request, context in
+      let form = try await request.form(from: context, sessions)
+      guard let id = form.commandID,
+        let decision = form["decision"].flatMap({ ChargeDecision(field: $0) })
+      else { throw RequestError.badForm }
+      let result = try await send(.charge(decision), .job, form, context, id: id)
       let notice = try context.notice(result, of: decision, id: id, at: context.kioskID())
       return try kioskPage(context).page(notice: notice).response(context)
     }
@@ -184,6 +195,22 @@ extension JobDecision {
       let job = Int(parts[1])
     else { return nil }
     self.init(job: job, choice: choice)
+  }
+}
+
+extension ChargeDecision {
+  /// Reads the value of a button, such as `refund.1795251600`.
+  fileprivate init?(field: String) {
+    let parts = field.split(separator: ".", omittingEmptySubsequences: false)
+    guard parts.count == 2, let choice = Choice(rawValue: String(parts[0])),
+      let charge = Self.charge(String(parts[1]))
+    else { return nil }
+    self.init(charge: charge, choice: choice)
+  }
+
+  /// Reads the number of a charge: 1 to 2^53 - 1.
+  fileprivate static func charge(_ text: String) -> Int? {
+    Int(text).flatMap { (1..<1 << 53).contains($0) ? $0 : nil }
   }
 }
 

@@ -90,9 +90,9 @@ extension PaymentReport: FormattedMessage {
     queue = try members.required("queue", \.queue, or: 0)
     charges = members.list("charges", \.charges, upTo: Self.limit)
     difference = try members.required("difference", \.difference, or: 0)
-    // The amount is written with the currency already.
+    // `amount` has written the currency, if there is one.
     let currency = members.optional("currency") { $0.amount == nil ? $0.captured?.currency : nil }
-    let sum = { units in currency.map { Money(units: units, $0) } }
+    let sum = { (units: Int) in currency.map { Money(units: units, $0) } }
     captured = members.optional("captured") { $0.captured?.units }.flatMap(sum)
     refunded = members.optional("refunded") { $0.refunded?.units }.flatMap(sum)
   }

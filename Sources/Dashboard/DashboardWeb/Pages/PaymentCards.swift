@@ -1,0 +1,255 @@
+import Fleet
+import JuiceDomain
+import KioskProtocol
+
+/// The cards with the state of a kiosk's payment devices, and with the charges that need a person's
+/// decision.
+struct PaymentCards {
+  /// Maximum number of captured charges that are listed.
+  private static let maximumCaptures = 8
+
+  let kiosk: KioskState
+  let localTime: LocalTime
+  let context: PageContext
+
+  private var language: Language { context.language }
+
+  /// The form of the decision buttons. It is separate, because the list of charges is replaced by
+  /// live updates.
+  var form: HTML? {
+    context.isOperator
+      ? """
+      <form id="decide-charge" method="post" action="/kiosks/\(kiosk.id)/charge">
+      \(context.fields(id: .random))
+      </form>
+      """ : nil
+  }
+
+  /// The undecided charges, or an empty part.
+  var decisions: LivePart {
+    let charges = kiosk.undecidedCharges
+    if charges.isEmpty { return LivePart("charge-decisions", .empty) }
+    return LivePart(
+      "charge-decisions", tag: "section", class: "card ask",
+      """
+      <h2>\(language("Payments that wait for a person", "확인이 필요한 결제"))</h2>
+      <p class="muted">\(language(
+        "It is unknown what became of these. Look into the journal of the terminal, and decide.",
+        "어떻게 되었는지 알 수 없는 결제예요. 단말기 기록을 보고 정해 주세요."))</p>
+      <ul class="feed">\(charges.map(undecided))</ul>
+      """)
+  }
+
+  private func undecided(_ charge: KioskState.Charge) -> HTML {
+    let (device, charge) = charge
+    let buttons: [HTML] = charge.decisions.map { choice in
+      let name = choice.name(language)
+      return """
+        <button id="\(choice.rawValue)-\(charge.charge)" form="decide-charge" name="decision" \
+        value="\(choice.rawValue).\(charge.charge)" \
+        aria-label="\(language("\(name): charge \(charge.charge)", "\(name): 결제 \(charge.charge)"))">\
+        \(name)</button>
+
+        """
+    }
+    let actions: HTML? = context.isOperator ? "<div class=\"actions\">\(buttons)</div>" : nil
+    let reason = charge.reason.isEmpty ? "" : " · \(language.chargeReason(charge.reason))"
+    return """
+      <li><b class="ticket">\(charge.ticket.map(String.init) ?? "–")</b>\
+      <span class="what">\(charge.amount.text(language)) · \(charge.question(language))</span>
+      <span class="who">\(device.text) · \(language("charge", "결제")) \(charge.charge)\(reason)</span>\
+      \(localTime.html(charge.at))\(actions)</li>
+      """
+  }
+
+  /// The state of the payment devices and the captured charges, or an empty part.
+  var payments: LivePart {
+    if kiosk.payments.isEmpty { return LivePart("payments", .empty) }
+    let captures = kiosk.captures.filter { isCapture($0) }.prefix(Self.maximumCaptures)
+    let list: HTML? =
+      captures.isEmpty ? nil : "<ol class=\"feed\">\(captures.map(captured))</ol>"
+    return LivePart(
+      "payments", tag: "section", class: "card",
+      """
+      <h2>\(language("Payments", "결제"))</h2>
+      <ul class="machines">\(kiosk.paymentReports.map(device))</ul>
+      \(list)
+      """)
+  }
+
+  private func device(_ device: PaymentDeviceID, _ report: PaymentReport) -> HTML {
+    let style: HTML =
+      switch report.state {
+      case .off: "bad"
+      case .waiting, .busy: "good"
+      case .idle: ""
+      }
+    let reason: HTML? = report.reason.map { " <span class=\"muted\">\($0)</span>" }
+    let waiting: HTML? = report.amount.map { amount in
+      """
+      <ol class="feed"><li class="good"><b class="ticket">\(report.ticket.map(String.init) ?? "–")</b>\
+      <span class="what">\(amount.text(language)) · \(language("to be paid", "결제 대기"))</span></li></ol>
+      """
+    }
+    let declined: HTML? = report.declined.map { _ in
+      "<p class=\"queue muted\">\(report.message(in: language) ?? "")</p>"
+    }
+    let queue: HTML? =
+      report.queue > 0
+      ? "<p class=\"queue muted\">\(language("\(report.queue) waiting", "대기 \(report.queue)건"))</p>"
+      : nil
+    return """
+      <li><p class="head"><b>\(device)</b> \
+      <span class="chip \(style)">\(report.state.text(language))</span>\(reason)</p>
+      \(waiting)\(declined)\(queue)\(taken(report))\(kiosk.lastTotals[device].flatMap(total))</li>
+
+      """
+  }
+
+  /// The sums since the last end of day.
+  private func taken(_ report: PaymentReport) -> HTML? {
+    guard let captured = report.captured, let refunded = report.refunded else { return nil }
+    let less: HTML? =
+      refunded.units > 0
+      ? " <span class=\"muted\">\(language("refunded", "환불")) \(refunded.text(language))</span>"
+      : nil
+    return """
+      <p class="figure"><b>\(captured.text(language))</b> \(language("captured since the end of day", "결제 (마감 이후)"))\(less)</p>
+      """
+  }
+
+  /// The last end of day: the device's total beside that of the ledger.
+  private func total(_ entry: LedgerEntry) -> HTML? {
+    guard case .total(let total, _, let difference) = entry.outcome else { return nil }
+    let currency = total.captured.currency
+    let net = total.captured.units - total.refunded.units
+    func text(_ units: Int) -> String { Money.text(units, currency, language) }
+    let result: HTML =
+      difference == 0
+      ? "<span class=\"chip good\">\(language("equal", "일치"))</span>"
+      : "<span class=\"chip bad\">\(language("difference", "차이")) \(text(difference))</span>"
+    return """
+      <p class="queue">\(language("Last end of day", "지난 마감")) \(localTime.html(entry.at)): \
+      \(language("terminal", "단말기")) \(text(net)), \(language("kiosk", "키오스크")) \
+      \(text(net &- difference)) \(result)</p>
+      """
+  }
+
+  // MARK: Refunds
+
+  private func isCapture(_ entry: LedgerEntry) -> Bool {
+    guard case .payment(let step) = entry.outcome else { return false }
+    return step.kind == .captured
+  }
+
+  private func captured(_ entry: LedgerEntry) -> HTML {
+    guard case .payment(let step) = entry.outcome else { return .empty }
+    let receipt = [
+      step.receipt.card, step.receipt.last4.map { "····\($0)" },
+      step.receipt.receipt.map { language("receipt \($0)", "영수증 \($0)") },
+    ].compactMap(\.self)
+    let facts = ["\(language("charge", "결제")) \(step.charge)"] + receipt
+    let refund: HTML? =
+      kiosk.isRefunded(step.charge)
+      ? " · \(language("refunded", "환불"))"
+      : isRefundable(entry)
+        ? """
+         <a id="refund-\(step.charge)" href="/kiosks/\(kiosk.id)?refund=\(step.charge)" \
+        aria-label="\(language("Refund charge \(step.charge)", "결제 \(step.charge) 환불"))">\
+        \(language("Refund", "환불"))</a>
+        """ : nil
+    return """
+      <li class="good"><b class="ticket">\(step.ticket.map { "\($0.number)" } ?? "–")</b>\
+      <span class="what">\(name(of: step, entry))\(refund)</span>
+      <span class="who">\(facts.joined(separator: " · "))</span>\(localTime.html(entry.at))</li>
+      """
+  }
+
+  /// Whether a refund is possible: on the same day, once.
+  private func isRefundable(_ entry: LedgerEntry) -> Bool {
+    context.isOperator && localTime.isToday(entry.at)
+  }
+
+  private func name(of step: PaymentStep, _ entry: LedgerEntry) -> String {
+    let juice = step.order.map { order in
+      kiosk.name(of: order.juice, language) + (order.quantity == 1 ? "" : " × \(order.quantity)")
+    }
+    return [juice, entry.amount?.text(language)].compactMap(\.self).joined(separator: " · ")
+  }
+
+  /// Returns the question before a refund.
+  func question(refunding charge: Int) -> HTML {
+    let entry = kiosk.captures.first { entry in
+      guard case .payment(let step) = entry.outcome else { return false }
+      return step.charge == charge && step.kind == .captured
+    }
+    let facts: String? = entry.flatMap { entry in
+      guard case .payment(let step) = entry.outcome else { return nil }
+      let ticket =
+        step.ticket.map { "\(language("ticket \($0.number)", "\($0.number)번")) · " } ?? ""
+      return " (\(ticket)\(name(of: step, entry)))"
+    }
+    return .notice(
+      .hint,
+      html: """
+        <p>\(language("Refund charge \(charge)", "결제 \(charge) 환불"))\(facts ?? "")? \
+        \(language(
+          "It is possible on the same day, and once.", "당일에 한 번만 환불할 수 있어요."))</p>
+        <form class="actions" method="post" action="/kiosks/\(kiosk.id)/charge">
+        \(context.fields(id: .random))
+        <button id="refund" name="decision" value="refund.\(charge)">\(language("Refund now", "지금 환불"))</button>
+        <a class="button" href="/kiosks/\(kiosk.id)">\(language("Cancel", "취소"))</a>
+        </form>
+        """, tag: "div")
+  }
+
+  /// The form for the number of a charge that is not listed.
+  var refundForm: HTML? {
+    guard context.isOperator, !kiosk.payments.isEmpty else { return nil }
+    return """
+      <form class="refund" method="get" action="/kiosks/\(kiosk.id)">
+      <label for="refund-number">\(language("Refund a charge by its number", "결제 번호로 환불"))</label>
+      <div class="actions"><input id="refund-number" name="refund" inputmode="numeric" \
+      pattern="[0-9]{1,16}" required autocomplete="off">
+      <button>\(language("Refund…", "환불…"))</button></div>
+      </form>
+      """
+  }
+}
+
+extension PageContext {
+  /// Returns a notice with the result of a decision.
+  func notice(
+    _ result: CommandResult?, of decision: ChargeDecision, id: CommandID, at kiosk: KioskID
+  ) -> HTML {
+    switch (result?.status, result?.reason) {
+    case (.applied, _):
+      return language.notice(
+        .good, "Charge \(decision.charge): \(decision.choice.text(language)).",
+        "결제 \(decision.charge): \(decision.choice.text(language)).")
+    case (_, .noDecisionNeeded):
+      return .notice(
+        .warn,
+        html: """
+          \(language(
+            "Nothing was changed: this is not possible for the charge now.",
+            "지금은 이 결제를 그렇게 처리할 수 없어 아무것도 바꾸지 않았어요."))
+          <span class="muted">\(result?.detail ?? "")</span>
+          """)
+    case (_, let reason?): return .notice(.bad, reason.text(language))
+    default:
+      return .notice(
+        .warn,
+        html: """
+          <p>\(language(
+            "No answer yet. Sending it again is safe: the kiosk applies it only once.",
+            "아직 응답이 없어요. 다시 보내도 한 번만 처리되니 안심하세요."))</p>
+          <form method="post" action="/kiosks/\(kiosk)/charge">
+          \(fields(id: id))
+          <button name="decision" value="\(decision.choice.rawValue).\(decision.charge)">\
+          \(language("Send again", "다시 보내기")): \(decision.choice.name(language))</button>
+          </form>
+          """, tag: "div")
+    }
+  }
+}

@@ -1,0 +1,240 @@
+import Fleet
+import Foundation
+import HTTPTypes
+import JuiceDomain
+import KioskProtocol
+import MessageBroker
+import Testing
+
+@testable import DashboardWeb
+
+/// The pages of payment devices, with a kiosk that the test simulates.
+@Suite struct PaymentPagesTests {
+  private static let amount = Money(units: 350, .euro)
+  private static let charge = 1_795_251_600
+
+  private static func publish(_ scene: Scene, _ report: PaymentReport) async throws {
+    try await scene.kiosk("payment/till", report.payload)
+  }
+
+  private static func undecided(
+    _ request: ChargeRequest.Action, job: Int? = 3, reason: String = "no answer",
+    _ decisions: [ChargeDecision.Choice], at time: Timestamp
+  ) -> PaymentReport.Charge {
+    PaymentReport.Charge(
+      charge: charge, job: job, ticket: job.map { _ in 42 }, amount: amount, reason: reason,
+      request: request, decisions: decisions, at: time)
+  }
+
+  private static func receive(
+    _ scene: Scene, _ kind: PaymentStep.Kind, charge: Int = charge, seq: Int, ticket: Int = 42,
+    at time: Timestamp? = nil
+  ) async throws {
+    let step = PaymentStep(
+      kind, charge: charge, device: "till", job: 3, order: Order(juice: "kiwi"),
+      ticket: Ticket(day: 0, number: ticket),
+      receipt: Receipt(receipt: "0012", card: "girocard", last4: "1234"))
+    let entry = LedgerEntry(
+      seq: seq, epoch: 1, at: time ?? scene.now, source: nil, id: nil, outcome: .payment(step),
+      amount: amount)
+    try await scene.kiosk("events", entry.payload, retain: false)
+  }
+
+  @Test func aKioskWithoutPaymentLooksAsBefore() async throws {
+    try await Scene.run { scene in
+      try await scene.authenticate("minji")
+      for path in ["/kiosks/k1", "/", "/kiosks/k1/display"] {
+        let page = try await scene.get(path).text
+        for word in ["Payments", "Refund", "terminal"] { #expect(!page.contains(word), "\(word)") }
+      }
+    }
+  }
+
+  @Test func onlyAnOperatorIsAskedAboutACharge() async throws {
+    try await Scene.run { scene in
+      let charge = Self.undecided(.capture, [.capture, .captured, .released], at: scene.now)
+      try await Self.publish(scene, PaymentReport(state: .idle, charges: [charge]))
+      try await scene.authenticate("vera")
+      let seen = try await scene.get("/kiosks/k1").text
+      #expect(seen.contains("the juice was made: is it paid?"))
+      #expect(seen.contains("the device does not answer") && seen.contains("€3.50"))
+      #expect(!seen.contains("name=\"decision\"") && !seen.contains("name=\"refund\""))
+      let refused = try await scene.post(
+        "/kiosks/k1/charge", "csrf_token=\(scene.csrfToken)&id=d1&decision=released.\(Self.charge)")
+      #expect(refused.status == .forbidden)
+      try await scene.authenticate("minji")
+      let page = try await scene.get("/kiosks/k1").text
+      for choice in ChargeDecision.Choice.allCases {
+        #expect(
+          page.contains("value=\"\(choice.rawValue).\(Self.charge)\"")
+            == charge.decisions.contains(choice), "\(choice)")
+      }
+      let fleet = try await scene.get("/").text
+      #expect(fleet.contains("1 order waits for a person") && fleet.contains("Needs attention"))
+    }
+  }
+
+  @Test(arguments: [
+    (ChargeDecision.Choice.refund, RejectionReason?.none, "refund requested"),
+    (.released, nil, "recorded as given back"), (.captured, nil, "recorded as booked"),
+    (.refund, .noDecisionNeeded, "not possible for the charge now"),
+  ])
+  func aDecisionGoesOutInTheUsersName(
+    choice: ChargeDecision.Choice, reason: RejectionReason?, words: String
+  ) async throws {
+    try await Scene.run { scene in
+      try await scene.authenticate("minji")
+      async let answer = scene.post(
+        "/kiosks/k1/charge",
+        "csrf_token=\(scene.csrfToken)&id=d1&decision=\(choice.rawValue).\(Self.charge)")
+      let command = try await scene.nextCommand()
+      #expect(command.topic == "kiosk/k1/job/minji")
+      let request = try KioskProtocol.Request(kind: .job, payload: command.payload)
+      #expect(request.id == "d1" && request.sentAt == scene.now)
+      #expect(request.command == .charge(ChargeDecision(charge: Self.charge, choice: choice)))
+      var result = CommandResult(status: reason == nil ? .applied : .rejected)
+      (result.id, result.reason) = ("d1", reason)
+      try await scene.kiosk("job/minji/result", result.payload, retain: false)
+      #expect(try await answer.text.contains(words))
+    }
+  }
+
+  @Test func aDecisionThatNobodyCanReadIsNoDecision() async throws {
+    try await Scene.run { scene in
+      try await scene.authenticate("minji")
+      for decision in ["", "refund", "refund.", "refund.0", "kept.7", "refund.9007199254740992"] {
+        let answer = try await scene.post(
+          "/kiosks/k1/charge", "csrf_token=\(scene.csrfToken)&id=d1&decision=\(decision)")
+        #expect(answer.status == .badRequest, "\(decision)")
+      }
+    }
+  }
+
+  /// A refund is offered on the same day and once, and asks before it sends anything.
+  @Test func aCapturedChargeCanBeRefunded() async throws {
+    try await Scene.run { scene in
+      try await scene.authenticate("minji")
+      try await Self.publish(
+        scene, PaymentReport(state: .idle, captured: Self.amount, refunded: Money(units: 0, .euro)))
+      let yesterday = Timestamp(milliseconds: scene.now.milliseconds - 86_400_000)
+      try await Self.receive(scene, .captured, charge: 7, seq: 5, ticket: 9, at: yesterday)
+      try await Self.receive(scene, .captured, seq: 6)
+      let page = try await scene.get("/kiosks/k1").text
+      let link = "href=\"/kiosks/k1?refund=\(Self.charge)\""
+      #expect(page.contains(link) && !page.contains("?refund=7\""))
+      #expect(page.contains("girocard · ····1234 · receipt 0012"))
+      #expect(page.contains("<b>€3.50</b> captured since the end of day"))
+      let question = try await scene.get("/kiosks/k1?refund=\(Self.charge)").text
+      #expect(question.contains("Refund charge \(Self.charge) (ticket 42 · Kiwi juice · €3.50)?"))
+      #expect(question.contains("value=\"refund.\(Self.charge)\""))
+      for number in ["0", "x", "9007199254740992", "-1", ""] {
+        #expect(try await !scene.get("/kiosks/k1?refund=\(number)").text.contains("Refund now"))
+      }
+      try await Self.receive(scene, .refunded, seq: 7)
+      #expect(try await !scene.get("/kiosks/k1").text.contains(link))
+      try await scene.authenticate("vera")
+      let seen = try await scene.get("/kiosks/k1?refund=\(Self.charge)").text
+      #expect(seen.contains("Kiwi juice · €3.50") && !seen.contains("Refund now"))
+    }
+  }
+
+  @Test(arguments: [(0, "equal", false), (-50, "difference −€0.50", true)])
+  func theTotalOfTheDayIsBesideThatOfTheTerminal(
+    difference: Int, words: String, isBad: Bool
+  ) async throws {
+    try await Scene.run { scene in
+      try await scene.authenticate("vera")
+      try await Self.publish(scene, PaymentReport(state: .idle))
+      let total = PaymentTotal(
+        total: 7, at: scene.now, captured: Money(units: 12_350, .euro),
+        refunded: Money(units: 350, .euro), count: 36)
+      let entry = LedgerEntry(
+        seq: 9, epoch: 1, at: scene.now, source: nil, id: nil,
+        outcome: .total(total, device: "till", difference: difference))
+      try await scene.kiosk("history", HistoryReport(entries: [entry]).payload)
+      let page = try await scene.get("/kiosks/k1").text
+      #expect(page.contains("terminal €120.00, kiosk €\(isBad ? "120.50" : "120.00")"))
+      #expect(page.contains(words))
+      #expect(try await scene.get("/").text.contains("till: end of day differs −€0.50") == isBad)
+    }
+  }
+
+  @Test func theCustomerSeesWhatToPayAndWhyNot() async throws {
+    try await Scene.run { scene in
+      try await scene.authenticate("minji")
+      try await Self.publish(
+        scene, PaymentReport(state: .waiting, ticket: 42, amount: Self.amount))
+      let asked = try await scene.get("/kiosks/k1/display").text
+      #expect(
+        asked.contains("<b class=\"ticket\">42</b><span>3.50 € at the terminal, please.</span>"))
+      try await Self.publish(
+        scene, PaymentReport(state: .idle, ticket: 42, declined: "card expired"))
+      #expect(try await scene.get("/kiosks/k1/display").text.contains("declined: card expired"))
+      scene.cookieJar[SessionMiddleware.languageCookie] = "ko"
+      let korean = try await scene.get("/kiosks/k1/display").text
+      #expect(korean.contains("유효 기간이 지난 카드"))
+    }
+  }
+
+  @Test func aVirtualOrderIsToBePaid() async throws {
+    try await Scene.run { scene in
+      try await scene.authenticate("minji")
+      async let answer = scene.post(
+        "/kiosks/k1/panel", "csrf_token=\(scene.csrfToken)&id=p1&juice=kiwi")
+      _ = try await scene.nextCommand()
+      var result = CommandResult(status: .awaitingPayment)
+      (result.id, result.seq, result.ticket, result.juice) = ("p1", 142, 42, "kiwi")
+      result.amount = Self.amount
+      try await scene.kiosk("order/virtual/result", result.payload, retain: false)
+      let page = try await answer.text
+      #expect(page.contains("id=\"order-142\"") && page.contains("3.50 € at the terminal, please."))
+      let end = JobEnd(
+        job: 142, machine: nil, order: Order(juice: "kiwi"), ticket: Ticket(day: 0, number: 42))
+      let entry = LedgerEntry(
+        seq: 150, epoch: 0, at: scene.now, source: KioskLink.virtualPanel, id: nil,
+        outcome: .returned(end, reason: "not_paid", changes: [:]))
+      try await scene.kiosk("events", entry.payload, retain: false)
+      let kiosk = try #require(scene.dashboard.link.fleet["k1"])
+      let part = try #require(kiosk.progress.first { $0.job == 142 })
+        .part(LocalizedName(fallback: "Kiwi juice"), .english).html.text
+      #expect(part.contains("The order was not paid. Nothing was charged."))
+    }
+  }
+
+  /// A juice without a price can be had without a device.
+  @Test func aJuiceThatNobodyCanPayForIsNotOffered() async throws {
+    try await Scene.run { scene in
+      try await scene.authenticate("minji")
+      let menu = try Menu(
+        fruits: Menu.standard.fruits,
+        juices: Menu.standard.juices.map {
+          Juice(
+            id: $0.id, name: $0.name, recipe: $0.recipe, price: $0.id == "kiwi" ? Self.amount : nil)
+        })
+      try await scene.kiosk(
+        "menu", MenuReport(menu: menu, capacities: [:], lowThresholds: [:]).payload)
+      try await Self.publish(scene, PaymentReport(state: .off, reason: "no paper"))
+      for path in ["/kiosks/k1/panel", "/kiosks/k1/display"] {
+        let page = try await scene.get(path).text
+        #expect(page.components(separatedBy: "card terminal out of order").count == 2, "\(path)")
+      }
+      let page = try await scene.get("/kiosks/k1").text
+      #expect(page.contains("till: out of order") && page.contains("no paper"))
+      #expect(page.contains("Kiwi juice (card terminal out of order)"))
+    }
+  }
+
+  @Test func whatAPaymentDeviceSaysIsNeverMarkup() async throws {
+    try await Scene.run { scene in
+      try await scene.authenticate("minji")
+      let evil = "<img src=x onerror=alert(1)>\"'"
+      let charge = Self.undecided(.release, job: nil, reason: evil, [.released], at: scene.now)
+      try await Self.publish(
+        scene, PaymentReport(state: .off, reason: evil, declined: evil, charges: [charge]))
+      for path in ["/", "/kiosks/k1", "/kiosks/k1/display"] {
+        #expect(try await !scene.get(path).text.contains("<img src=x"), "\(path)")
+      }
+      #expect(try await scene.get("/kiosks/k1").text.contains("&lt;img src=x"))
+    }
+  }
+}
