@@ -105,7 +105,8 @@ extension DailySums {
   private static let scratch = """
     CREATE TEMP TABLE picked (kiosk text COLLATE "C", day date) ON COMMIT DELETE ROWS;
     CREATE TEMP TABLE fresh ON COMMIT DELETE ROWS AS SELECT kiosk, at::date AS day, epoch, seq, at, status, source,
-      juice, machine, currency, job, quantity, amount, changes, missing FROM event LIMIT 0;
+      juice, machine, currency, job, quantity, amount, changes, missing, device, charge, ticket, more
+      FROM event LIMIT 0;
     CREATE TEMP TABLE cup (kiosk text COLLATE "C", day date, epoch bigint, job bigint, machine text COLLATE "C",
       seconds double precision) ON COMMIT DELETE ROWS;
     CREATE TEMP TABLE touched (kiosk text COLLATE "C") ON COMMIT DELETE ROWS
@@ -119,14 +120,14 @@ extension DailySums {
       "DELETE FROM dirty_day USING picked WHERE dirty_day.kiosk = picked.kiosk AND dirty_day.day = picked.day",
       "DELETE FROM picked USING closed_day WHERE closed_day.kiosk = picked.kiosk AND closed_day.day = picked.day",
       entries, Self.sales, Self.takings, Self.fruits, Self.jobs, Self.cups, Self.waitingCups,
-      Self.lateOrders, Self.supplies, Self.stockouts,
+      Self.lateOrders, Self.supplies, Self.stockouts, Self.charges, Self.totals,
     ].joined(separator: ";\n")
   }
 
   private var entries: String {
     """
     INSERT INTO fresh SELECT picked.kiosk, day, epoch, seq, at, status, source, juice, machine, currency, job,
-      quantity, amount, changes, missing
+      quantity, amount, changes, missing, device, charge, ticket, CASE WHEN device IS NOT NULL THEN more END
     FROM picked CROSS JOIN LATERAL (SELECT * FROM event WHERE \(isOnDay("picked")) OFFSET 0) event
     """
   }
@@ -201,7 +202,7 @@ extension DailySums {
     "takings_day", keys: ["currency"], values: ["amount"],
     with: """
       SELECT kiosk, day, currency, sum(amount) FROM fresh
-      WHERE status IN ('ready', 'made') AND currency IS NOT NULL AND amount IS NOT NULL
+      WHERE status IN ('ready', 'made', 'failed') AND currency IS NOT NULL AND amount IS NOT NULL
       GROUP BY 1, 2, 3
       """)
 
@@ -227,13 +228,13 @@ extension DailySums {
     INSERT INTO cup SELECT kiosk, day, epoch, number, coalesce(machine, ''),
       date_part('epoch', at - coalesce(ordered, (
         SELECT at FROM event WHERE event.kiosk = made.kiosk AND event.epoch = made.epoch
-          AND event.seq = made.number AND event.status = 'accepted'
+          AND event.seq = made.number AND event.status IN ('accepted', 'awaiting_payment')
       )))
     FROM (
-      SELECT *, min(at) FILTER (WHERE status = 'accepted') OVER (PARTITION BY kiosk, epoch, number) AS ordered
+      SELECT *, min(at) FILTER (WHERE status <> 'made') OVER (PARTITION BY kiosk, epoch, number) AS ordered
       FROM (
-        SELECT *, CASE WHEN status = 'accepted' THEN seq WHEN job < seq THEN job END AS number
-        FROM fresh WHERE status IN ('accepted', 'made')
+        SELECT *, CASE WHEN status <> 'made' THEN seq WHEN job < seq THEN job END AS number
+        FROM fresh WHERE status IN ('accepted', 'awaiting_payment', 'made')
       ) job
     ) made
     WHERE status = 'made'
@@ -258,7 +259,7 @@ extension DailySums {
   private static let lateOrders = """
     INSERT INTO dirty_day (kiosk, day) SELECT DISTINCT kiosk, waiting.day
     FROM cup_waiting waiting JOIN fresh USING (kiosk, epoch)
-    WHERE fresh.seq = waiting.job AND fresh.status = 'accepted'
+    WHERE fresh.seq = waiting.job AND fresh.status IN ('accepted', 'awaiting_payment')
       AND (kiosk, waiting.day) NOT IN (SELECT kiosk, day FROM picked)
     """
 
@@ -314,6 +315,61 @@ extension DailySums {
         is_bounded OR coalesce(until_is_bounded OR until < at, false)
       FROM period WHERE is_out
       """, in: ("touched", ["kiosk"]))
+}
+
+// MARK: Payments
+
+extension DailySums {
+  /// The steps of charges, and the price of what was made for them. The order of a juice that was
+  /// made after midnight is an entry of another day.
+  fileprivate static let charges = replace(
+    "charge_day", keys: ["charge"],
+    values: [
+      "at", "device", "currency", "panel", "juice", "ticket", "quantity", "asked", "sold", "held",
+      "captured", "released", "refunded", "receipt", "trace", "terminal", "card", "last4",
+    ],
+    with: """
+      WITH step AS (
+        SELECT *, CASE WHEN status = 'awaiting_payment' THEN seq ELSE job END AS number
+        FROM fresh WHERE charge IS NOT NULL AND device IS NOT NULL
+      ), made AS (
+        SELECT kiosk, day, epoch, job, max(amount) AS amount FROM fresh
+        WHERE status IN ('made', 'failed') AND amount IS NOT NULL AND kiosk IN (SELECT kiosk FROM step)
+        GROUP BY 1, 2, 3, 4
+      ), sold AS (
+        SELECT kiosk, day, coalesce(charge, (
+          SELECT charge FROM event WHERE event.kiosk = made.kiosk AND event.epoch = made.epoch
+            AND event.seq = made.job AND event.status = 'awaiting_payment'
+        )) AS charge, amount
+        FROM made LEFT JOIN (
+          SELECT kiosk, day, epoch, number AS job, min(charge) AS charge FROM step GROUP BY 1, 2, 3, 4
+        ) known USING (kiosk, day, epoch, job)
+      )
+      SELECT kiosk, day, charge, min(at), min(device), min(currency),
+        min(split_part(source, '/', 2)) FILTER (WHERE status = 'awaiting_payment'), min(juice), min(ticket),
+        min(quantity), coalesce(sum(step.amount) FILTER (WHERE status = 'awaiting_payment'), 0),
+        coalesce(min(sold.amount), 0), coalesce(sum(step.amount) FILTER (WHERE status = 'held'), 0),
+        coalesce(sum(step.amount) FILTER (WHERE status = 'captured'), 0),
+        coalesce(sum(step.amount) FILTER (WHERE status = 'released'), 0),
+        coalesce(sum(step.amount) FILTER (WHERE status = 'refunded'), 0),
+        \(["receipt", "trace", "terminal", "card", "last4"].map {
+          "max(left(more->'payment'->>'\($0)', 64))"
+        }.joined(separator: ", "))
+      FROM step LEFT JOIN (SELECT kiosk, day, charge, sum(amount) AS amount FROM sold GROUP BY 1, 2, 3) sold
+        USING (kiosk, day, charge)
+      GROUP BY 1, 2, 3
+      """)
+
+  fileprivate static let totals = replace(
+    "total_day", keys: ["epoch", "seq"],
+    values: ["at", "device", "currency", "captured", "refunded", "count", "difference"],
+    with: """
+      SELECT kiosk, day, epoch, seq, at, device, left(more->'day_total'->>'currency', 16),
+        \(["day_total,captured", "day_total,refunded", "day_total,count", "difference"].map {
+          "CASE jsonb_typeof(more #> '{\($0)}') WHEN 'number' THEN (more #> '{\($0)}')::numeric END"
+        }.joined(separator: ", "))
+      FROM fresh WHERE status = 'total' AND device IS NOT NULL
+      """)
 }
 
 extension DatabaseError {

@@ -34,6 +34,8 @@ struct EventColumn {
     EventColumn("reason", .text(1024)),
     EventColumn("machine", .text(128)),
     EventColumn("currency", .text(16)),
+    EventColumn("device", .text(128)),
+    EventColumn("charge", .whole(seqs)),
     EventColumn("job", .whole(seqs)),
     EventColumn("ticket", .whole(counts)),
     EventColumn("quantity", .whole(counts)),

@@ -271,6 +271,77 @@ def test_the_views_add_up(make_archive: MakeArchive, database: Postgres, client:
     assert view("kiosk, fruit", "sold_out_now") == []
 
 
+def test_payments_add_up_in_whatever_order_they_arrive(
+    make_archive: MakeArchive, database: Postgres, make_client: Callable[..., Client]
+) -> None:
+    make_archive(time_zone="Asia/Seoul").start()
+    order = {"juice": "kiwi", "quantity": 1, "ticket": 1}
+    price = {"amount": "3.50", "currency": "EUR"}
+
+    def asked(seq: int, minute: float, charge: int, panel: str = "p1", **more: Any) -> dict[str, Any]:
+        return event(seq, "awaiting_payment", minute, source=f"order/{panel}", charge=charge, device="till",
+                     **order | price | more)
+
+    def step(seq: int, status: str, minute: float, charge: int, job: int, **more: Any) -> dict[str, Any]:
+        return event(seq, status, minute, charge=charge, device="till", job=job, **order | price | more)
+
+    paid = {"receipt": "0012", "trace": "7", "terminal": "T1", "card": "girocard", "last4": "1234"}
+    events = [
+        event(1, "opened", changes={"kiwi": 90}),
+        # 15:00 in UTC is midnight in Seoul: asked before, made and captured after it, and refunded.
+        asked(2, 899, 100),
+        step(3, "held", 899.5, 100, 2, machine="bar", place=1),
+        event(4, "made", 901, job=2, machine="bar", **order | price),
+        step(5, "captured", 901.1, 100, 2, payment=paid),
+        step(6, "refunded", 930, 100, 2, payment=paid),
+        # Declined; held, and a person must decide; half of it made.
+        asked(7, 940, 101),
+        event(8, "returned", 941, job=7, reason="declined", **order),
+        asked(9, 942, 102, "p2"),
+        step(10, "held", 943, 102, 9, reason="odd"),
+        asked(11, 950, 103, quantity=2, amount="7.00"),
+        step(12, "held", 951, 103, 11, quantity=2, amount="7.00", machine="bar", place=1),
+        event(13, "failed", 952, job=11, machine="bar", reason="jam", **order | price),
+        step(14, "captured", 953, 103, 11, quantity=2),
+        # A hold that the ledger does not have, and one that was given back.
+        event(15, "held", 954, charge=50, device="till", reason="no order", **price),
+        event(16, "released", 955, charge=50, device="till", **price),
+        event(17, "total", 960, device="till", difference=-350, day_total={
+            "total": 7, "at": "2026-11-01T15:59:00Z", "currency": "EUR", "captured": 700, "refunded": 350, "count": 2}),
+        event(18, "total", 961, device="till", difference="x", day_total=7),
+        # A free juice of the same kiosk is no charge.
+        event(19, "accepted", 970, machine="bar", place=1, source="order/staff", **order | price),
+        event(20, "made", 971, job=19, machine="bar", **order | price),
+    ]
+    seed = random.randrange(1 << 32)
+    random.Random(seed).shuffle(events)
+    client = make_client()
+    for entry in events:
+        tell(client, "k1", entry)
+    sums_are_complete(database, len(events))
+
+    def view(columns: str, name: str) -> list[str]:
+        return database.query(f"SELECT {columns} FROM juice.{name} ORDER BY 1, 2").splitlines()
+
+    assert view("charge, day, panel, quantity, asked, sold, captured, released, refunded, undecided", "charges") == [
+        "50|2026-11-02|||0|0|0|3.50|0|0",
+        "100|2026-11-01|p1|1|3.50|3.50|3.50|0|3.50|0",
+        "101|2026-11-02|p1|1|3.50|0|0|0|0|0",
+        "102|2026-11-02|p2|1|3.50|0|0|0|0|3.50",
+        "103|2026-11-02|p1|2|7.00|3.50|3.50|0|0|0"], f"seed {seed}"
+    assert view("receipt, trace, terminal, card, last4", "charges WHERE charge = 100") == ["0012|7|T1|girocard|1234"]
+    assert view("day, panel, charges, sold, captured, released, refunded, undecided", "payments") == [
+        "2026-11-01|p1|1|3.50|3.50|0|3.50|0",
+        "2026-11-02|p1|2|3.50|3.50|0|0|0",
+        "2026-11-02|p2|1|0|0|0|0|3.50",
+        "2026-11-02||1|0|0|3.50|0|0"], f"seed {seed}"
+    assert view("device, currency, captured, refunded, count, difference", "payment_totals") == [
+        "till|EUR|700|350|2|-350", "till|||||"]
+    assert view("day, amount", "takings") == ["2026-11-02|10.50"]
+    # The order of a paid juice is the entry that asks for the payment.
+    assert database.query("SELECT made, unknown FROM juice.time_to_cup") == "2|0"
+
+
 def test_stockouts_are_right_in_whatever_order_they_are_told(
     archive: Archive, database: Postgres, client: Client
 ) -> None:
