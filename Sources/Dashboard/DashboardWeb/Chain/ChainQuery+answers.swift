@@ -97,23 +97,44 @@ extension ChainQuery {
   func regions(_ period: ChainPeriod) throws(DatabaseError) -> [Row] {
     try rows(
       """
-      , sold AS (
-        SELECT region, \(period.sums("glasses")), \(period.sums("out_of_stock"))
-        FROM own JOIN juice.sales USING (kiosk) WHERE \(period.condition) GROUP BY region
-      ), listed (region, kiosks, offline) AS (
-        SELECT region, count(*), count(*) FILTER (WHERE NOT is_online)
-        FROM own LEFT JOIN juice.presence USING (kiosk) GROUP BY region
-      )
-      SELECT * FROM listed LEFT JOIN sold USING (region) ORDER BY region = '', region LIMIT 1000
+      SELECT region, count(*), count(*) FILTER (WHERE NOT is_online), sum(g1), sum(g2), sum(g3), sum(o1), sum(o2), sum(o3)
+      FROM \(own(with: "juice.sales", [period.sums("glasses"), period.sums("out_of_stock")],
+        as: "g1, g2, g3, o1, o2, o3", period)) LEFT JOIN juice.presence USING (kiosk)
+      GROUP BY region ORDER BY region = '', region LIMIT 1000
       """)
+  }
+
+  /// Returns `own` with the sums of each of its kiosks. The kiosks of a region are looked up one by
+  /// one, because a join would read the whole chain.
+  ///
+  /// - Parameter key: A column by which the sums of a kiosk are grouped.
+  private func own(
+    with view: String, _ sums: [String], by key: String? = nil, as columns: String,
+    _ period: ChainPeriod
+  ) -> String {
+    let selected = ([key].compactMap(\.self) + sums).joined(separator: ", ")
+    guard isOfRegion else {
+      return """
+        own LEFT JOIN (
+          SELECT kiosk, \(selected) FROM \(view) WHERE \(period.condition) GROUP BY kiosk\(key.map { ", \($0)" } ?? "")
+        ) summed (kiosk, \(columns)) USING (kiosk)
+        """
+    }
+    return """
+      own LEFT JOIN LATERAL (
+        SELECT \(selected) FROM \(view) summed WHERE summed.kiosk = own.kiosk AND \(period.condition)
+        \(key.map { "GROUP BY \($0)" } ?? "")
+      ) summed (\(columns)) ON true
+      """
   }
 
   /// Returns rows of region, currency, and takings of today and both spans.
   func takings(_ period: ChainPeriod) throws(DatabaseError) -> [Row] {
     try rows(
       """
-      SELECT region, currency, \(period.sums("amount")) FROM own JOIN juice.takings USING (kiosk)
-      WHERE \(period.condition) GROUP BY region, currency ORDER BY region, currency LIMIT 4000
+      SELECT region, currency, sum(a1), sum(a2), sum(a3)
+      FROM \(own(with: "juice.takings", [period.sums("amount")], by: "currency", as: "currency, a1, a2, a3", period))
+      WHERE currency IS NOT NULL GROUP BY region, currency ORDER BY region, currency LIMIT 4000
       """)
   }
 
