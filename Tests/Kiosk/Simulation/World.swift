@@ -217,8 +217,11 @@ package final class World {
     auditor.read(ledger, at: broker.now, wallClock: clock.now(broker))
   }
 
+  /// A connection on which the kiosk is not online yet serves nobody: the client counts it as a
+  /// part of its absence.
   private func noteConnection() {
-    if broker.isConnected(kioskID) { kioskIsConnected() }
+    guard broker.isConnected(kioskID) else { return }
+    auditor.kioskIsConnected(at: broker.now, isServing: !isDiskFailing && auditor.isOnline)
   }
 
   /// Whether no message is in flight, and no failure prevents the kiosk from processing one.
