@@ -14,7 +14,7 @@ package struct KioskState: Sendable, Identifiable {
   package private(set) var service: ServiceState?
   /// The time by which its clock is ahead of the dashboard's clock; negative if it is behind.
   package private(set) var clockLead = Duration.zero
-  package private(set) var disk: HostReport.Disk?
+  package private(set) var disk: KioskHealth.Disk?
   package private(set) var stock: StockReport?
   package private(set) var alerts: [Fruit.ID: StockAlert] = [:]
   package private(set) var machines: [MachineID: MachineReport] = [:]
@@ -104,11 +104,11 @@ package struct KioskState: Sendable, Identifiable {
       self.stock = stock
       updateLastMessage(at: stock.at)
     case ("health", 1):
-      guard let host = try? HostReport(payload: payload) else { return false }
+      guard let health = try? KioskHealth(payload: payload) else { return false }
       // A retained report may be old, but a report from the future proves that a clock is wrong.
-      if !isRetained || host.at > now { clockLead = host.at.since(now) }
-      disk = host.disk
-      updateLastMessage(at: host.at)
+      if !isRetained || health.at > now { clockLead = health.at.since(now) }
+      disk = health.disk
+      updateLastMessage(at: health.at)
     case ("info", 1):
       guard let info = try? KioskInfo(payload: payload) else { return false }
       (name, place, menuProblem) = (info.name, info.place, info.menuProblem)

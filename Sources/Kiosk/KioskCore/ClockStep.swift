@@ -7,11 +7,6 @@ package struct ClockStep: Hashable, Sendable {
   package let entries: ClosedRange<Int>
   /// The change in milliseconds, positive if the clock was set forward.
   package let milliseconds: Int64
-
-  package init(entries: ClosedRange<Int>, milliseconds: Int64) {
-    self.entries = entries
-    self.milliseconds = milliseconds
-  }
 }
 
 /// Finds changes of the wall clock, by comparing it with the monotonic clock.

@@ -275,8 +275,8 @@ import Testing
     arguments: [
       (15_999_999, 4_096, .full), (16_000_000, 4_096, .low), (255_999_999, 4_096, .low),
       (256_000_000, 4_096, .enough), (300_000_000, 400_000_000, .low), (-1, 0, .full),
-    ] as [(Int, Int, HostReport.Disk.FreeSpace)])
-  mutating func aDiskThatFillsIsSeenInTime(free: Int, ledger: Int, room: HostReport.Disk.FreeSpace)
+    ] as [(Int, Int, KioskHealth.Disk.FreeSpace)])
+  mutating func aDiskThatFillsIsSeenInTime(free: Int, ledger: Int, room: KioskHealth.Disk.FreeSpace)
   {
     receive("k1/status", "online")
     receive("k1/health", health(ahead: 0, free: free, ledger: ledger))

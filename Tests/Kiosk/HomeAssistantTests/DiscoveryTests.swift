@@ -1,8 +1,8 @@
 import JuiceDomain
-import KioskProtocol
 import Testing
 
 @testable import HomeAssistant
+@testable import KioskProtocol
 
 @Suite struct DiscoveryTests {
   private var discovery = Discovery(

@@ -1,6 +1,7 @@
-import KioskCore
 import KioskProtocol
 import Testing
+
+@testable import KioskCore
 
 @Suite struct ClockWatchTests {
   private var now = Moment(timestamp: Timestamp(milliseconds: 0), day: 0, uptime: .seconds(5))

@@ -1,8 +1,9 @@
 import JuiceDomain
-import KioskCore
 import KioskProtocol
 import Ledger
 import Testing
+
+@testable import KioskCore
 
 /// Tests the sums that the database computes for the sales reports.
 @Suite struct LedgerActivityTests {

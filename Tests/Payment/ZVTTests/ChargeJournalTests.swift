@@ -1,7 +1,8 @@
 import JuiceDomain
 import KioskProtocol
 import Testing
-import ZVT
+
+@testable import ZVT
 
 @Suite struct ChargeJournalTests {
   private func record(

@@ -1,5 +1,6 @@
-import JuiceDomain
 import Testing
+
+@testable import JuiceDomain
 
 @Suite struct MenuTests {
   private static func fruit(_ id: Fruit.ID) -> Fruit {

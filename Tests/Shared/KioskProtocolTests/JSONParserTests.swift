@@ -1,6 +1,7 @@
 import JuiceDomain
-import KioskProtocol
 import Testing
+
+@testable import KioskProtocol
 
 @Suite struct JSONParserTests {
   @Test func aMemberIsKeptAsItWasWritten() throws {

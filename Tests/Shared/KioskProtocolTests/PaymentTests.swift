@@ -1,6 +1,7 @@
 import JuiceDomain
-import KioskProtocol
 import Testing
+
+@testable import KioskProtocol
 
 /// The messages between the kiosk and a payment device.
 @Suite struct PaymentMessageTests {

@@ -1,6 +1,7 @@
 import JuiceDomain
-import KioskProtocol
 import Testing
+
+@testable import KioskProtocol
 
 @Suite struct RequestEncodingTests {
   @Test(arguments: [

@@ -57,14 +57,6 @@ package struct Route: Hashable, Sendable, Identifiable {
     package let bring: Int
     /// Whether a forecast was available. If not, `expected` equals `now`.
     package let isForecast: Bool
-
-    package init(fruit: Fruit, now: Int, expected: Int, bring: Int, isForecast: Bool) {
-      self.fruit = fruit
-      self.now = now
-      self.expected = expected
-      self.bring = bring
-      self.isForecast = isForecast
-    }
   }
 
   /// One kiosk on the route: the planned amounts and the latest report.

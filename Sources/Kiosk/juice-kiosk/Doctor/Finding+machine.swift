@@ -125,7 +125,7 @@ extension [Finding] {
       "make room: delete old logs (journalctl --vacuum-size=100M) or backups, or use a larger disk"
     let hasFiles = space.freeFiles.map { $0 >= 16 } ?? true
     let room: Finding =
-      switch hasFiles ? HostReport.Disk(free: space.free, ledger: size).freeSpace : .full {
+      switch hasFiles ? KioskHealth.Disk(free: space.free, ledger: size).freeSpace : .full {
       case .full: .error(.disk, folder, "\(text): the kiosk cannot take orders", fix: fix)
       case .low: .warning(.disk, folder, "only \(text)", fix: fix)
       case .enough: .ok(.disk, folder, text)

@@ -61,29 +61,8 @@ struct RetainedMessages {
 }
 
 extension RetainedMessages {
-  /// The members of the kiosk's `health` that the doctor examines.
-  struct Health {
-    let at: Timestamp
-    /// Reasons why the broker has refused messages of the kiosk, by topic.
-    var refused: [String: String] = [:]
-    var reconnects = 0
-    /// Time since the start of the kiosk, in seconds.
-    var uptime = 0
-  }
-
-  func health(_ topics: KioskTopics) -> Health? {
+  func health(_ topics: KioskTopics) -> KioskHealth? {
     // One that cannot be read counts as none, which is a finding.
-    guard let payload = payloads[topics.health], let json = try? JSON.parse(payload),
-      let at = json.text("at").flatMap({ Timestamp($0) })
-    else { return nil }
-    var health = Health(at: at)
-    if case .object(let members) = json["refused"] {
-      for member in members {
-        if case .string(let reason) = member.value { health.refused[member.key] = reason }
-      }
-    }
-    health.reconnects = json.integer("reconnects") ?? 0
-    health.uptime = json.integer("uptime") ?? .max
-    return health
+    payloads[topics.health].flatMap { try? KioskHealth(payload: $0) }
   }
 }

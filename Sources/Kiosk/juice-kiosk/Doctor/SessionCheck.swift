@@ -146,13 +146,13 @@ struct SessionCheck {
 
   /// Warns about more than five lost connections per quarter of an hour, like the monitoring rules.
   private var restartFindings: [Finding] {
-    guard ledger.isRunning, let health = retained.health(settings.topics), health.reconnects > 5,
-      health.reconnects > health.uptime / 180
-    else { return [] }
+    guard ledger.isRunning, let health = retained.health(settings.topics) else { return [] }
+    let reconnects = health.counters.reconnects
+    guard reconnects > 5, reconnects > health.uptime / 180 else { return [] }
     return [
       .warning(
         .session, broker.clientID,
-        "the kiosk has lost its connection \(health.reconnects) times in \(health.uptime) s",
+        "the kiosk has lost its connection \(reconnects) times in \(health.uptime) s",
         fix:
           "if another client has the same client id, give each its own broker.client_id; otherwise "
           + "check the network")

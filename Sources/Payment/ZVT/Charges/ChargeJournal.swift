@@ -116,10 +116,6 @@ package struct DayTotal: Hashable, Sendable {
   /// The sum that the terminal has booked, less its cancellations, or `nil` if it does not say.
   package let terminalNet: Int?
 
-  package init(sums: PaymentTotal, terminalNet: Int?) {
-    (self.sums, self.terminalNet) = (sums, terminalNet)
-  }
-
   /// Whether the terminal's sum differs from the device's own.
   package var isDifferent: Bool {
     terminalNet.map { $0 != sums.captured.units - sums.refunded.units } ?? false

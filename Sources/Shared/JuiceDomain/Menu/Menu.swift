@@ -61,11 +61,6 @@ package struct MenuError: Error, Hashable {
   package let entry: String
   package let flaw: Flaw
 
-  package init(entry: String, flaw: Flaw) {
-    self.entry = entry
-    self.flaw = flaw
-  }
-
   package enum Flaw: Error, Hashable {
     /// The fruit id is used twice.
     case duplicateFruit

@@ -93,12 +93,38 @@ package struct Members<Message> {
     message == nil ? json.visibleText(key.description, upTo: limit) : optional(key, get)
   }
 
-  /// A member that is `true`, or absent.
+  /// A member that is `false` if it is absent.
   package mutating func flag(_ key: StaticString, _ get: (Message) -> Bool) -> Bool {
     guard let message else { return json[key.description] == .bool(true) }
     let value = get(message)
-    if value { writer.member(key, true) }
+    writer.member(key, value)
     return value
+  }
+
+  /// Texts by key; no member if there are none. Reading omits other values.
+  package mutating func texts(
+    _ key: StaticString, _ get: (Message) -> [String: String]
+  ) -> [String: String] {
+    guard let message else {
+      guard case .object(let members) = json[key.description] else { return [:] }
+      return members.reduce(into: [:]) { texts, member in
+        if case .string(let text) = member.value { texts[member.key] = text }
+      }
+    }
+    let texts = get(message)
+    if !texts.isEmpty {
+      writer.member(key) { json in
+        for (key, text) in texts.sorted(by: { $0.key < $1.key }) { json.member(named: key, text) }
+      }
+    }
+    return texts
+  }
+
+  /// A member that is written, and not read.
+  package mutating func writes<Value: MemberValue>(
+    _ key: StaticString, _ get: (Message) -> Value?
+  ) {
+    if let message { get(message)?.write(key, to: &writer) }
   }
 
   /// An amount of at least one smallest unit, as the members `amount` and `currency`; `nil` if it is
@@ -171,6 +197,29 @@ package struct Members<Message> {
     return part
   }
 
+  /// The members of another message in the same object; `nil` if the first of them is absent.
+  package mutating func members<Part: FormattedMessage>(
+    _ get: (Message) -> Part?, ifPresent first: StaticString
+  ) throws(JSONError) -> Part? {
+    guard let message else { return json[first.description] == nil ? nil : try Part(json) }
+    let part = get(message)
+    if let part { writer.members(part) }
+    return part
+  }
+
+  /// An object that may be absent.
+  package mutating func optional<Part: FormattedMessage>(
+    _ key: StaticString, _ get: (Message) -> Part?
+  ) throws(JSONError) -> Part? {
+    guard let message else {
+      guard let part = json[key.description] else { return nil }
+      return try Part(part)
+    }
+    let part = get(message)
+    if let part { writer.member(key) { $0.members(part) } }
+    return part
+  }
+
   private func problem(_ key: StaticString, _ problem: String) -> JSONError {
     JSONError(offset: 0, problem: "'\(key)' \(problem)")
   }
@@ -211,6 +260,8 @@ extension Timestamp: MemberValue {}
 extension CivilDate: MemberValue {}
 extension Language: MemberValue {}
 extension Currency: MemberValue {}
+extension RejectionReason: MemberValue {}
+extension ServiceState: MemberValue {}
 
 extension Int: MemberValue {
   package init?(member: JSON) {

@@ -17,11 +17,6 @@ package enum JSON: Hashable, Sendable {
   package struct Member: Hashable, Sendable {
     package let key: String
     package let value: JSON
-
-    package init(key: String, value: JSON) {
-      self.key = key
-      self.value = value
-    }
   }
 
   /// The value of an object's member, or `nil` if there is none or this is not an object.

@@ -35,11 +35,6 @@ package struct MachineAnswer: Hashable, Sendable {
     }
   }
 
-  package init(job: Int, status: Status) {
-    self.job = job
-    self.status = status
-  }
-
   package var payload: [UInt8] { JSONWriter.object { $0.members(self) } }
 }
 

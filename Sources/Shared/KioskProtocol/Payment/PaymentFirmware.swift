@@ -28,12 +28,6 @@ package struct PaymentFirmware: Sendable {
       /// The end of a day; the number of the charge is that of the total.
       case total
     }
-
-    package init(charge: Int, state: State, money: Money?) {
-      self.charge = charge
-      self.state = state
-      self.money = money
-    }
   }
 
   package enum Action: Hashable, Sendable {

@@ -92,45 +92,76 @@ package struct KioskHealth: Hashable, Sendable {
     package init() {}
   }
 
-  package var payload: [UInt8] {
-    JSONWriter.object { json in
-      json.member("at", at.description)
-      json.member("uptime", uptime)
-      json.member("orders", counters.orders)
-      json.member("out_of_stock", counters.outOfStock)
-      json.member("failed", counters.failed)
-      json.member("restocks", counters.restocks)
-      json.member("duplicates", counters.duplicates)
-      json.member("stale", counters.stale)
-      json.member("rejected", counters.rejected)
-      json.member("reconnects", counters.reconnects)
-      json.member("dropped", counters.dropped)
-      if let memory { json.member("memory", memory) }
-      json.member("queue", queue)
-      json.member("service", service.rawValue)
-      json.member("low", low)
-      json.member("out", out)
-      json.member("machines_down", machinesDown)
-      json.member("undecided", undecided)
-      if let payment {
-        json.member("payment_devices_down", payment.down)
-        json.member("charges_open", payment.open)
-        json.member("payment_difference", payment.difference)
-        json.member("payment_taken", payment.taken)
-      }
-      if let ledger { json.member("ledger", ledger) }
-      if let diskFree { json.member("disk_free", diskFree) }
-      if let uplinkDropped { json.member("uplink_dropped", uplinkDropped) }
-      if let position {
-        json.member("seq", position.seq)
-        json.member("epoch", position.epoch)
-      }
-      guard !refused.isEmpty else { return }
-      json.member(named: "refused") { json in
-        for (topic, reason) in refused.sorted(by: { $0.key < $1.key }) {
-          json.member(named: topic, reason)
-        }
-      }
+  /// The disk that stores the ledger.
+  package struct Disk: Hashable, Sendable {
+    /// The free space in bytes.
+    package let free: Int
+    /// The size of the ledger in bytes.
+    package let ledger: Int
+
+    package init(free: Int, ledger: Int) {
+      self.free = free
+      self.ledger = ledger
     }
+
+    package enum FreeSpace: Sendable {
+      case enough
+      /// Less than 256 MB or than the ledger's size: an update may have to write a copy of it.
+      case low
+      /// Less than 16 MB: the kiosk will reject orders.
+      case full
+    }
+
+    package var freeSpace: FreeSpace {
+      free < 16_000_000 ? .full : free < max(256_000_000, ledger) ? .low : .enough
+    }
+  }
+
+  /// The ledger's disk, or `nil` if the kiosk does not report it.
+  package var disk: Disk? { diskFree.map { Disk(free: $0, ledger: ledger ?? 0) } }
+}
+
+extension KioskHealth: FormattedMessage {
+  /// Only the time is required: the kiosk may be of another version.
+  package init(_ members: inout Members<Self>) throws(JSONError) {
+    at = try members.required("at", \.at)
+    uptime = try members.required("uptime", \.uptime, or: .max)
+    counters = try members.members(\.counters)
+    memory = members.optional("memory", \.memory)
+    queue = try members.required("queue", \.queue, or: 0)
+    service = try members.required("service", \.service, or: .open)
+    low = try members.required("low", \.low, or: 0)
+    out = try members.required("out", \.out, or: 0)
+    machinesDown = try members.required("machines_down", \.machinesDown, or: 0)
+    undecided = try members.required("undecided", \.undecided, or: 0)
+    payment = try members.members(\.payment, ifPresent: "payment_devices_down")
+    ledger = members.optional("ledger", \.ledger)
+    diskFree = members.optional("disk_free", \.diskFree)
+    uplinkDropped = members.optional("uplink_dropped", \.uplinkDropped)
+    position = try members.members(\.position, ifPresent: "seq")
+    refused = members.texts("refused", \.refused)
+  }
+}
+
+extension KioskHealth.Counters: FormattedMessage {
+  package init(_ members: inout Members<Self>) throws(JSONError) {
+    orders = try members.required("orders", \.orders, or: 0)
+    outOfStock = try members.required("out_of_stock", \.outOfStock, or: 0)
+    failed = try members.required("failed", \.failed, or: 0)
+    restocks = try members.required("restocks", \.restocks, or: 0)
+    duplicates = try members.required("duplicates", \.duplicates, or: 0)
+    stale = try members.required("stale", \.stale, or: 0)
+    rejected = try members.required("rejected", \.rejected, or: 0)
+    reconnects = try members.required("reconnects", \.reconnects, or: 0)
+    dropped = try members.required("dropped", \.dropped, or: 0)
+  }
+}
+
+extension KioskHealth.Payment: FormattedMessage {
+  package init(_ members: inout Members<Self>) throws(JSONError) {
+    down = try members.required("payment_devices_down", \.down)
+    open = try members.required("charges_open", \.open)
+    difference = try members.required("payment_difference", \.difference)
+    taken = try members.required("payment_taken", \.taken)
   }
 }

@@ -30,44 +30,29 @@ package struct KioskInfo: Hashable, Sendable {
     self.menuVersion = menuVersion
     self.menuProblem = menuProblem
   }
+}
 
-  package var payload: [UInt8] {
-    JSONWriter.object { json in
-      json.member("version", version)
-      json.member("protocol", Self.protocolVersion)
-      json.member("started_at", startedAt.description)
-      if let name { json.member("name", name) }
-      if let place { json.member("place", place) }
-      if let menuVersion { json.member("menu_version", menuVersion) }
-      if let menuProblem { json.member("menu_problem", menuProblem) }
-    }
-  }
-
-  /// Parses a payload, ignoring unknown members. Texts for people are truncated, and invisible
-  /// characters removed.
-  ///
-  /// - Throws: `JSONError` if the payload is not an info.
-  package init(payload: [UInt8]) throws(JSONError) {
-    let json = try JSON.parse(payload)
-    guard let version = json.text("version"),
-      let startedAt = json.text("started_at").flatMap({ Timestamp($0) })
-    else { throw JSONError(offset: 0, problem: "version or started_at is missing") }
-    self.init(
-      version: version.visible(upTo: Self.maximumName), startedAt: startedAt,
-      name: json["name"].flatMap(LocalizedName.init),
-      place: json.visibleText("place", upTo: Self.maximumPlace),
-      menuVersion: json.integer("menu_version"),
-      menuProblem: json.visibleText("menu_problem", upTo: Self.maximumProblem))
+extension KioskInfo: FormattedMessage {
+  package init(_ members: inout Members<Self>) throws(JSONError) {
+    version = try members.required("version", \.version).visible(upTo: Self.maximumName)
+    members.writes("protocol") { _ in Self.protocolVersion }
+    startedAt = try members.required("started_at", \.startedAt)
+    name = members.optional("name", \.name)
+    place = members.text("place", \.place, upTo: Self.maximumPlace)
+    menuVersion = members.optional("menu_version", \.menuVersion)
+    menuProblem = members.text("menu_problem", \.menuProblem, upTo: Self.maximumProblem)
   }
 }
 
-extension LocalizedName {
+extension LocalizedName: MemberValue {
   /// Reads a name, or returns `nil` if there is none in any language.
-  fileprivate init?(_ json: JSON) {
+  package init?(member json: JSON) {
     let limit = KioskInfo.maximumName
     let english = json.visibleText("en", upTo: limit)
     let korean = json.visibleText("ko", upTo: limit)
     guard let fallback = english ?? korean else { return nil }
     self.init(english: english, korean: korean, fallback: fallback)
   }
+
+  package func write(_ key: StaticString, to json: inout JSONWriter) { json.member(key, self) }
 }

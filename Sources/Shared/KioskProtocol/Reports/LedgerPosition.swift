@@ -16,10 +16,14 @@ package struct LedgerPosition: Hashable, Sendable {
   /// - Throws: `JSONError` if the payload is not JSON, or the numbers are out of range.
   package init?(health payload: [UInt8]) throws(JSONError) {
     let json = try JSON.parse(payload)
-    guard let seq = json["seq"], let epoch = json["epoch"] else { return nil }
-    guard case .integer(let epoch) = epoch, case .integer(let seq) = seq, epoch >= 0,
-      (1...1 << 53).contains(seq)
-    else { throw JSONError(offset: 0, problem: "seq is 1 to 2^53, and epoch is not below 0") }
-    self.init(epoch: epoch, seq: seq)
+    guard json["seq"] != nil, json["epoch"] != nil else { return nil }
+    try self.init(json)
+  }
+}
+
+extension LedgerPosition: FormattedMessage {
+  package init(_ members: inout Members<Self>) throws(JSONError) {
+    seq = try members.required("seq", \.seq, where: (1...1 << 53).contains)
+    epoch = try members.required("epoch", \.epoch, where: { $0 >= 0 })
   }
 }

@@ -127,13 +127,13 @@ extension JSON {
     return elements
   }
 
-  /// The amount of a fruit, or `nil` if it is not an integer of at most 10^15 in magnitude. The
-  /// limit exceeds every real stock, and prevents overflow of sums, differences and thousandths of
-  /// untrusted amounts.
+  /// The largest amount of a fruit, in magnitude. It exceeds every real stock, and prevents overflow
+  /// of sums, differences and thousandths of untrusted amounts.
+  package static let maximumAmount: UInt = 1_000_000_000_000_000
+
+  /// The amount of a fruit, or `nil` if it is not an integer up to `maximumAmount`.
   package var amount: Int? {
-    guard let amount = wholeNumber, amount.magnitude <= 1_000_000_000_000_000 else {
-      return nil
-    }
+    guard let amount = wholeNumber, amount.magnitude <= Self.maximumAmount else { return nil }
     return amount
   }
 

@@ -152,7 +152,11 @@ package enum FuzzTarget: String, CaseIterable, Sendable {
       let again = try? KioskInfo(payload: info.payload)
       expect(again?.payload == info.payload, "\(info) is read back differently")
     }
-    if let host = try? HostReport(payload: payload) { _ = host.disk?.freeSpace }
+    if let health = try? KioskHealth(payload: payload) {
+      _ = health.disk?.freeSpace
+      let again = try? KioskHealth(payload: health.payload)
+      expect(again == health, "\(health) is read back as \(String(describing: again))")
+    }
     if let report = try? ForecastReport(payload: payload) {
       let again = try? ForecastReport(payload: report.payload)
       expect(again == report, "\(report) is read back as \(String(describing: again))")
