@@ -15,6 +15,9 @@ package struct StockReport: Hashable, Sendable {
 }
 
 extension StockReport: FormattedMessage {
+  // Not the generic one: the compiler specializes it here, and the kiosk writes it after each batch.
+  package var payload: [UInt8] { JSONWriter.object { $0.members(self) } }
+
   package init(_ members: inout Members<Self>) throws(JSONError) {
     seq = try members.required("seq", \.seq)
     at = try members.required("at", \.at)
