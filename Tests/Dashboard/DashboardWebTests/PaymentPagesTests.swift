@@ -40,6 +40,14 @@ import Testing
     try await scene.kiosk("events", entry.payload, retain: false)
   }
 
+  private static func history(at time: Timestamp) -> [UInt8] {
+    let total = PaymentTotal(total: 1, at: time, captured: amount, refunded: amount, count: 1)
+    let entry = LedgerEntry(
+      seq: 4, epoch: 1, at: time, source: nil, id: nil,
+      outcome: .total(total, device: "till", difference: 0))
+    return HistoryReport(entries: [entry]).payload
+  }
+
   @Test func aKioskWithoutPaymentLooksAsBefore() async throws {
     try await Scene.run { scene in
       try await scene.authenticate("minji")
@@ -130,7 +138,14 @@ import Testing
       for number in ["0", "x", "9007199254740992", "-1", ""] {
         #expect(try await !scene.get("/kiosks/k1?refund=\(number)").text.contains("Refund now"))
       }
-      try await Self.receive(scene, .refunded, seq: 7)
+      try await Self.receive(scene, .captured, charge: 8, seq: 7)
+      #expect(try await scene.get("/kiosks/k1").text.contains("?refund=8\""))
+      try await Self.receive(scene, .refunded, charge: 8, seq: 8)
+      #expect(try await !scene.get("/kiosks/k1").text.contains("?refund=8\""))
+      // No more after the end of the device's day.
+      try await scene.kiosk("history", Self.history(at: yesterday))
+      #expect(try await scene.get("/kiosks/k1").text.contains(link))
+      try await scene.kiosk("history", Self.history(at: scene.now))
       #expect(try await !scene.get("/kiosks/k1").text.contains(link))
       try await scene.authenticate("vera")
       let seen = try await scene.get("/kiosks/k1?refund=\(Self.charge)").text
@@ -192,12 +207,14 @@ import Testing
         job: 142, machine: nil, order: Order(juice: "kiwi"), ticket: Ticket(day: 0, number: 42))
       let entry = LedgerEntry(
         seq: 150, epoch: 0, at: scene.now, source: KioskLink.virtualPanel, id: nil,
-        outcome: .returned(end, reason: "not_paid", changes: [:]))
+        outcome: .returned(end, reason: "declined", changes: [:]))
+      try await Self.publish(
+        scene, PaymentReport(state: .idle, ticket: 42, declined: "card expired"))
       try await scene.kiosk("events", entry.payload, retain: false)
       let kiosk = try #require(scene.dashboard.link.fleet["k1"])
       let part = try #require(kiosk.progress.first { $0.job == 142 })
         .part(LocalizedName(fallback: "Kiwi juice"), .english).html.text
-      #expect(part.contains("The order was not paid. Nothing was charged."))
+      #expect(part.contains("The payment was declined: card expired. Nothing was charged."))
     }
   }
 

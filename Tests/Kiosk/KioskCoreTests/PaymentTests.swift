@@ -722,6 +722,8 @@ import Testing
     #expect(kiosk.core.charges.open == before)
     let report = kiosk.core.charges.reports[0].report
     #expect(try PaymentReport(payload: report.payload) == report)
+    #expect(report.charges.map(\.request) == [.release])
+    #expect(report.charges.map(\.decisions) == [[.capture, .release, .captured, .released]])
   }
 
   @Test func aDeviceThatIsRemovedKeepsItsCharges() throws {

@@ -52,7 +52,8 @@ struct DisplayPage {
   private var pay: LivePart {
     let lines: [HTML] = kiosk.paymentReports.compactMap { _, report in
       guard let text = report.message(in: language) else { return nil }
-      let ticket: HTML? = report.ticket.map { "<b class=\"ticket\">\($0)</b>" }
+      let number = report.state == .off ? nil : report.ticket
+      let ticket: HTML? = number.map { "<b class=\"ticket\">\($0)</b>" }
       return
         "<li class=\"\(report.amount == nil ? "bad" : .empty)\">\(ticket)<span>\(text)</span></li>"
     }

@@ -21,6 +21,8 @@ struct OrderProgress {
     case stuck
     case made
     case failed(reason: String)
+    /// The order was not paid; the device's reason, as long as its report has it.
+    case notPaid(PaymentEnd, String?)
   }
 
   /// - Parameter name: The name of the juice.
@@ -37,11 +39,8 @@ struct OrderProgress {
       case .stuck:
         ("warn", nil, language("Something is wrong. Please ask us.", "문제가 생겼어요. 직원에게 문의해 주세요."))
       case .made: ("good", 2, CustomerMessage.ready(name[language], in: language))
-      case .failed(let reason) where PaymentEnd(rawValue: reason) != nil:
-        (
-          "bad", nil,
-          CustomerMessage.notPaid(PaymentEnd(rawValue: reason) ?? .notPaid, nil, in: language)
-        )
+      case .notPaid(let end, let detail):
+        ("bad", nil, CustomerMessage.notPaid(end, detail, in: language))
       case .failed(let reason):
         (
           "bad", nil,
@@ -82,12 +81,22 @@ extension KioskState {
         guard let end = entry.outcome.end else { return nil }
         let stage: OrderProgress.Stage =
           switch entry.outcome {
-          case .failed(_, let reason, _), .returned(_, let reason, _): .failed(reason: reason)
+          case .failed(_, let reason, _), .returned(_, let reason, _):
+            PaymentEnd(rawValue: reason)
+              .map { OrderProgress.Stage.notPaid($0, decline(of: end.ticket.number)) }
+              ?? .failed(reason: reason)
           default: .made
           }
         return OrderProgress(
           job: end.job, order: end.order, ticket: end.ticket.number, stage: stage)
       }
+  }
+}
+
+extension KioskState {
+  /// The reason why the payment of a ticket was declined just now.
+  private func decline(of ticket: Int) -> String? {
+    payments.values.first { $0.ticket == ticket && $0.declined != nil }?.declined
   }
 }
 

@@ -129,7 +129,7 @@ struct PaymentCards {
       ? "<span class=\"chip good\">\(language("equal", "일치"))</span>"
       : "<span class=\"chip bad\">\(language("difference", "차이")) \(text(difference))</span>"
     return """
-      <p class="queue">\(language("Last end of day", "지난 마감")) \(localTime.html(entry.at)): \
+      <p class="total">\(language("Last end of day", "지난 마감")) \(localTime.html(entry.at)): \
       \(language("terminal", "단말기")) \(text(net)), \(language("kiosk", "키오스크")) \
       \(text(net &- difference)) \(result)</p>
       """
@@ -152,7 +152,7 @@ struct PaymentCards {
     let refund: HTML? =
       kiosk.isRefunded(step.charge)
       ? " · \(language("refunded", "환불"))"
-      : isRefundable(entry)
+      : isRefundable(entry, at: step.device)
         ? """
          <a id="refund-\(step.charge)" href="/kiosks/\(kiosk.id)?refund=\(step.charge)" \
         aria-label="\(language("Refund charge \(step.charge)", "결제 \(step.charge) 환불"))">\
@@ -165,9 +165,10 @@ struct PaymentCards {
       """
   }
 
-  /// Whether a refund is possible: on the same day, once.
-  private func isRefundable(_ entry: LedgerEntry) -> Bool {
-    context.isOperator && localTime.isToday(entry.at)
+  /// Whether a refund is possible: on the same day, and before the device has ended its day.
+  private func isRefundable(_ entry: LedgerEntry, at device: PaymentDeviceID) -> Bool {
+    let isOpen = kiosk.lastTotals[device].map { $0.at < entry.at } ?? true
+    return context.isOperator && isOpen && localTime.isToday(entry.at)
   }
 
   private func name(of step: PaymentStep, _ entry: LedgerEntry) -> String {

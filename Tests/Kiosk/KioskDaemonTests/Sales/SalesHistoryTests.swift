@@ -175,7 +175,7 @@ struct Shop {
       let ticket = Ticket(day: 0, number: shop.entries.count + 1)
       let (order, seq) = (Order(juice: "kiwi", quantity: 2), shop.entries.count)
       let end = JobEnd(job: seq, machine: "bar", order: order, ticket: ticket)
-      switch time / 599_000 % 13 {
+      switch time / 599_000 % 15 {
       case 0: try shop.add(.outOfStock(Order(juice: "mango"), missing: ["mango": 1]), at: at)
       case 1: try shop.add(.rejected(.unknownJuice, order: Order(juice: "tea")), at: at)
       case 3: try shop.add(.restocked(changes: ["kiwi": 1]), at: at)
@@ -192,6 +192,14 @@ struct Shop {
       case 2: try shop.add(.rejected(.closed, order: Order(juice: "kiwi")), at: at, by: source)
       case 9: try shop.sell(1, at: at, for: prices[1])
       case 10: try shop.sell(1, at: at, for: prices[0].times(2))
+      case 13:
+        let total = PaymentTotal(
+          total: seq, at: shop.now, captured: prices[0], refunded: prices[0], count: 1)
+        try shop.add(.total(total, device: "till", difference: 0), at: at)
+      case 14:
+        let step = PaymentStep(
+          .refund, charge: seq, device: "till", job: nil, order: nil, ticket: nil)
+        try shop.add(.payment(step), at: at, by: Source(kind: .job, name: "minji"))
       default: try shop.sell(1, at: at)
       }
       time += 599_000
